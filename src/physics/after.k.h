@@ -26,7 +26,7 @@ LFN void ph_see_contacts(const int *m, const ureal *f, const real *v, real *w, c
             contact con[PH_MOST_CONTACTS];
             real hint[3];
             ph_collide(m, f, v, w, pair, con, hint);
-            for (int k = 0; k < PH_MOST_CONTACTS; ++k) {
+            for (int k = 0; k < pair[B_SIDE]; ++k) {
                 if (bits >> k & 1) {
                     real *to = w + m[W_SEEN] + PH_SEEN * slot, frame[9];
                     contact_frame(con[k].normal, hint, frame);

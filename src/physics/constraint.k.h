@@ -10,9 +10,9 @@
  *
  * s is the team's plain memory: s[S_NSLOT], s[S_NROW], s[S_NJ], S_FULL, S_NACTIVE, and four ints a slot: where its
  * block is described in m, its first row, where its Jacobian is in w from m[W_EFC_J] on, its number (of a contact:
- * M_NBLOCK + 4 * pair + number in the pair). Then which blocks hold (M_NBLOCK), two ints a pair (bits of its contacts,
- * their first slot), the first tile of each row of tiles of H (M_NV), and the s[S_NACTIVE] slots that the solver looks
- * at.
+ * M_NBLOCK + PH_MOST_CONTACTS * pair + number in the pair). Then which blocks hold (M_NBLOCK), two ints a pair (bits of
+ * its contacts, their first slot), the first tile of each row of tiles of H (M_NV), and the s[S_NACTIVE] slots that the
+ * solver looks at.
  */
 
 LFN int ph_slot_block(const int *s, int k) { return s[S_SLOTS + 4 * k]; }

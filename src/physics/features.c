@@ -5,6 +5,7 @@
 #include "physics/features.h"
 
 #include "base/error.h"
+#include "physics/hulls.h"
 #include "physics/layout.k.h"
 #include "physics/pairs.h"
 #include "physics/sensors.h"
@@ -55,6 +56,8 @@ static bool is_pair(const mjModel *m, int g1, int g2) { return m && g1 != g2; }
 static bool is_hard_pair(const mjModel *m, int g1, int g2)
 {
     int a = m->geom_type[g1], b = m->geom_type[g2], low = a < b ? a : b, high = a < b ? b : a;
+    if (!sti_physics_has_shape(m, g1) || !sti_physics_has_shape(m, g2)) return true;
+    if (m->opt.disableflags & mjDSBL_NATIVECCD && sti_physics_is_searched(low, high)) return true;
     return high > mjGEOM_HFIELD && sti_physics_pair_contacts(low, high) == 0;
 }
 static bool has_contacts(const mjModel *m) { return find_pair(m, is_pair); }
@@ -215,7 +218,7 @@ static const struct {
     {"integrator Euler", true, has_euler},
     {"integrator implicitfast", true, has_implicitfast},
     {"contacts", true, has_contacts},
-    {"contacts of two boxes, meshes, height fields, ellipsoids or cylinders", false, has_hard_contacts},
+    {"contacts of signed distance fields, of meshes without a hull, or by libccd", false, has_hard_contacts},
     {"adhesion, moving surfaces, speculative contacts, override of contact parameters", false, has_contact_extras},
     {"joint limits", true, has_joint_limits},
     {"tendon limits", true, has_tendon_limits},

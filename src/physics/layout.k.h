@@ -51,9 +51,10 @@
 #define M_NSENSORROW 32  /* the others: touch and forces of limits */
 #define M_NSENSORDATA 33 /* 0: there are none, or they are disabled */
 #define M_NRAYGEOM 34
-#define M_NMEMORY_ALL 35 /* reals of team memory with what stage after makes */
-#define M_STEP_EXTRA 36  /* what the last time step of a call does beside: bits PH_EXTRA_… */
-#define M_SIZES_END 37
+#define M_NMEMORY_ALL 35    /* reals of team memory with what stage after makes */
+#define M_STEP_EXTRA 36     /* what the last time step of a call does beside: bits PH_EXTRA_… */
+#define M_CCD_ITERATIONS 37 /* of convex pairs */
+#define M_SIZES_END 38
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -118,7 +119,9 @@
 #define M_SENSOR 159   /* SN_SIZE ints a sensor, see sensor.k.h */
 #define M_RAY_GEOM 160 /* geoms that rays of sensors may hit: those that are not transparent */
 #define M_SITE_TYPE 161
-#define M_TABLES_END 162
+#define M_GEOM_SHAPE 162 /* where in M_SHAPES the record of a geom's mesh or height field is */
+#define M_SHAPES 163     /* records of hulls (collide/hull.k.h) and height fields (rows, columns, place of sizes) */
+#define M_TABLES_END 164
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -178,7 +181,9 @@
 #define M_SITE_SIZE 354
 #define M_CAM_POS 355
 #define M_CAM_QUAT 356
-#define M_PARAMETERS_END 357
+#define M_CCD_TOLERANCE 357
+#define M_SHAPE_PRM 358 /* of hulls: vertices, normals; of height fields: four sizes, heights */
+#define M_PARAMETERS_END 359
 
 /* team memory */
 #define W_QPOS 500 /* the state and the inputs: copies, from here … */
@@ -276,7 +281,8 @@
 #define PH_TEN_ARMATURE 128
 #define PH_TEN_LIMITS 512 /* some tendon limits the forces of its actuators */
 #define PH_NO_WARMSTART 1024
-#define PH_JNT_LIMITS 256 /* some joint limits the forces of its actuators */
+#define PH_JNT_LIMITS 256   /* some joint limits the forces of its actuators */
+#define PH_NO_MULTICCD 2048 /* convex pairs have one contact */
 
 /* bits of tables */
 #define PH_BODY_FREE 1     /* its one joint is free */
@@ -343,11 +349,13 @@
 
 /* mjtGeom */
 #define PH_PLANE 0
+#define PH_HFIELD 1
 #define PH_SPHERE 2
 #define PH_CAPSULE 3
 #define PH_ELLIPSOID 4
 #define PH_CYLINDER 5
 #define PH_BOX 6
+#define PH_MESH 7
 
 /* parameters of a block */
 #define P_K 0 /* stiffness and damping of the reference acceleration, from solref */
@@ -370,8 +378,9 @@
 #define PH_EXTRA_AFTER 14 /* all of stage after */
 #define PH_EXTRA_LIST 16  /* this times how many contacts are listed, behind M_NMEMORY_ALL */
 
-#define PH_SEEN 15   /* reals of a slot in W_SEEN */
-#define PH_LISTED 21 /* reals of a contact as it is read */
+#define PH_MOST_CONTACTS 32 /* of a pair of geoms: a height field's, a bit of an int each */
+#define PH_SEEN 15          /* reals of a slot in W_SEEN */
+#define PH_LISTED 21        /* reals of a contact as it is read */
 
 /* a quantity that is read: where it comes from, where in the output it begins, and how many numbers it has */
 #define Q_KIND 0 /* PH_SHOW_… */

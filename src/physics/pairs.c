@@ -10,16 +10,27 @@ bool sti_physics_is_off(const mjModel *m, int flag) { return (m->opt.disableflag
 
 int sti_physics_pair_contacts(int first, int second)
 {
-    static const int most[mjNGEOMTYPES][mjNGEOMTYPES] = {
-        [mjGEOM_PLANE] = {[mjGEOM_SPHERE] = 1,
-                          [mjGEOM_CAPSULE] = 2,
-                          [mjGEOM_ELLIPSOID] = 1,
-                          [mjGEOM_CYLINDER] = 4,
-                          [mjGEOM_BOX] = 4},
-        [mjGEOM_SPHERE] = {[mjGEOM_SPHERE] = 1, [mjGEOM_CAPSULE] = 1, [mjGEOM_CYLINDER] = 1, [mjGEOM_BOX] = 1},
-        [mjGEOM_CAPSULE] = {[mjGEOM_CAPSULE] = 2, [mjGEOM_BOX] = 2},
+    enum { FIELD = PH_MOST_CONTACTS };
+    static const int most[mjGEOM_MESH + 1][mjGEOM_MESH + 1] = {
+        /*                   plane, height field, sphere, capsule, ellipsoid, cylinder, box, mesh */
+        [mjGEOM_PLANE] = {0, 0, 1, 2, 1, 4, 4, 4},
+        [mjGEOM_HFIELD] = {0, 0, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD},
+        [mjGEOM_SPHERE] = {0, 0, 1, 1, 1, 1, 1, 1},
+        [mjGEOM_CAPSULE] = {0, 0, 0, 2, 1, 4, 2, 4},
+        [mjGEOM_ELLIPSOID] = {0, 0, 0, 0, 1, 1, 1, 1},
+        [mjGEOM_CYLINDER] = {0, 0, 0, 0, 0, 4, 4, 4},
+        [mjGEOM_BOX] = {0, 0, 0, 0, 0, 0, 8, 4},
+        [mjGEOM_MESH] = {0, 0, 0, 0, 0, 0, 0, 4},
     };
-    return most[first][second];
+    return first <= mjGEOM_MESH && second <= mjGEOM_MESH ? most[first][second] : 0;
+}
+
+bool sti_physics_is_searched(int first, int second)
+{
+    bool closed = first == mjGEOM_PLANE || (first == mjGEOM_BOX && second == mjGEOM_BOX) ||
+                  (first == mjGEOM_CAPSULE && (second == mjGEOM_CAPSULE || second == mjGEOM_BOX)) ||
+                  (first == mjGEOM_SPHERE && second != mjGEOM_ELLIPSOID && second != mjGEOM_MESH);
+    return !closed;
 }
 
 static bool is_excluded(const mjModel *m, int b1, int b2)

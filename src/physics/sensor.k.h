@@ -263,7 +263,7 @@ LFN real ph_sense_touch(const int *m, const ureal *f, const real *v, const real 
         real hint[3], way[3], normal[3];
         if (!pairs[2 * p] || !(second || body[pair[B_OBJ1]] == row[SN_OBJECT + 2])) continue;
         ph_collide(m, f, v, w, pair, con, hint);
-        for (int k = 0; k < PH_MOST_CONTACTS; ++k) {
+        for (int k = 0; k < pair[B_SIDE]; ++k) {
             if (!(pairs[2 * p] >> k & 1)) continue;
             real force = (w + m[W_EFC_FORCE])[ph_slot_row(s, slot)], t = far;
             v3_scale(con[k].normal, splat(second ? -1 : 1), way);

@@ -342,7 +342,7 @@ LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int 
     if (extra & PH_EXTRA_FORCES) ph_applied(m, w);
     for (int i = -1; any(todo); ++i) {
         mask group = m_and(on, i < 0 ? m_all() : ieq(lane(), isplat(i)));
-        ph_constraint(m, f, v, w, s, group);
+        ph_constraint(m, f, v, w, s, group, i >= 0);
         int full = s[S_FULL];
         if (!full || i >= 0) {
             ph_solve_constraints(m, f, v, w, s, group);

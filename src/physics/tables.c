@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "physics/blocks.h"
 #include "physics/builder.h"
+#include "physics/hulls.h"
 #include "physics/layout.k.h"
 #include "physics/pairs.h"
 #include "physics/rows.inl"
@@ -152,6 +153,7 @@ static int option_flags(const mjModel *m)
     if (off & mjDSBL_DAMPER) flags |= PH_NO_DAMPER;
     if (off & mjDSBL_ACTUATION || m->nactuator == 0) flags |= PH_NO_ACTUATION; /* no gravity compensation, either */
     if (off & mjDSBL_WARMSTART) flags |= PH_NO_WARMSTART;
+    if (off & mjDSBL_MULTICCD) flags |= PH_NO_MULTICCD;
     if (off & mjDSBL_AUTORESET) flags |= PH_NO_AUTORESET;
     if (m->opt.integrator == mjINT_EULER && !(off & (mjDSBL_EULERDAMP | mjDSBL_DAMPER)) && any_damping(m))
         flags |= PH_EULERDAMP;
@@ -389,6 +391,8 @@ static void put_options(sti_tables_builder *b)
     if (tolerance) tolerance[0] = m->opt.tolerance;
     double *line = sti_physics_new_parameter(b, M_LS_TOLERANCE, 1);
     if (line) line[0] = m->opt.ls_tolerance;
+    double *ccd = sti_physics_new_parameter(b, M_CCD_TOLERANCE, 1);
+    if (ccd) ccd[0] = m->opt.ccd_tolerance;
     double *scale = sti_physics_new_parameter(b, M_SOLVER_SCALE, 1);
     if (scale) scale[0] = 1 / (m->stat.meaninertia * (double)(m->nv > 1 ? m->nv : 1));
     sti_physics_fill(b, M_FLAGS, option_flags(m));
@@ -448,6 +452,7 @@ stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *ou
     put_entry_pairs(&b);
     sti_physics_put_blocks(&b);
     sti_physics_put_sensors(&b);
+    sti_physics_put_hulls(&b);
     put_mocap(&b);
     put_memory(&b);
     assert(b.result != STET_OK || (!b.twice && sti_validate_physics_tables(out) == NULL));

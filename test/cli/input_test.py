@@ -108,7 +108,9 @@ def test_names():
     )
     refuse_all([([], ["nosuch"])], env={"STET_DISABLE": "nosuch"})
     with folder() as cwd:
-        refused(["run", scene("hand.xml"), "--physics", "native", "--out", "out"], ["contacts of", "mujoco"], cwd)
+        with open(os.path.join(cwd, "wet.xml"), "w", encoding="utf-8") as f:
+            f.write("<mujoco><option density='1'/></mujoco>")
+        refused(["run", "wet.xml", "--physics", "native", "--out", "out"], ["fluid forces", "mujoco"], cwd)
 
 
 def test_places():

@@ -237,6 +237,42 @@ static void a_bad_number_stays_in_its_world_among_contacts(void **state)
     }
 }
 
+/*
+ * All boxes of one world at one place have ten times as many contacts as there is memory for: the world says so, keeps
+ * the deepest, is the same on all devices, and no other world notices.
+ */
+static void too_many_contacts_stay_in_their_world(void **state)
+{
+    (void)state;
+    enum { BOXES = 40, FULL = 5, WORLDS = 64 };
+    static char text[1 << 14];
+    size_t at = (size_t)snprintf(text, sizeof text, "<mujoco><worldbody><geom type='plane' size='9 9 1'/>");
+    for (int k = 0; k < BOXES; ++k)
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               "<body pos='%d 0 .09'><joint type='slide' axis='1 0 0'/><joint type='slide' axis='0 1 "
+                               "0'/><joint type='slide' axis='0 0 1'/><geom type='box' size='.1 .1 .1'/></body>",
+                               k);
+    (void)snprintf(text + at, sizeof text - at, "</worldbody></mujoco>");
+    uint64_t hash = 0;
+    FOR_FLOAT_ISAS(isa)
+    {
+        rig r = make_worlds(text, WORLDS, 0, sti_isa_name((sti_isa)isa), 2);
+        rig clean = make_worlds(text, WORLDS, 0, sti_isa_name((sti_isa)isa), 2);
+        for (int k = 0; k < BOXES; ++k)
+            for (int i = 0; i < 3; ++i) rig_set(&r, "qpos", FULL, 3 * k + i, i == 0 ? (float)(.002 * k - k) : 0);
+        OK(stet_step_run(r.step, 1));
+        OK(stet_step_run(clean.step, 1));
+        for (int64_t w = 0; w < WORLDS; ++w) {
+            assert_int_equal(stet_worlds_get_faults(r.worlds)[w], w == FULL ? 1u << STET_FAULT_CONTACTS_FULL : 0);
+            if (w != FULL) check_same(&r, w, &clean, w);
+        }
+        if (hash == 0) hash = state_hash(&r);
+        assert_true(state_hash(&r) == hash);
+        rig_free(&r);
+        rig_free(&clean);
+    }
+}
+
 /* With autoreset disabled a bad world stays bad, and says so. */
 static void without_autoreset_a_world_stays_bad(void **state)
 {
@@ -259,9 +295,12 @@ static void what_is_missing_is_listed(void **state)
     static const struct {
         const char *scene, *words;
     } rows[] = {
-        {"hand.xml", "contacts of two boxes"},
         {"<mujoco><option integrator='implicit'/></mujoco>", "integrator implicit"},
         {"<mujoco><option density='1'/></mujoco>", "fluid"},
+        {"<mujoco><option><flag nativeccd='disable'/></option><worldbody><geom type='box' size='1 1 "
+         "1'/><body><freejoint/>"
+         "<geom type='ellipsoid' size='1 1 1'/></body></worldbody></mujoco>",
+         "libccd"},
         {"<mujoco><option solver='CG'/><worldbody><body><joint name='a' frictionloss='1'/><geom size='1'/></body>"
          "</worldbody></mujoco>",
          "solvers other than Newton"},
@@ -327,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_mask_steps_some_worlds),
         cmocka_unit_test(a_bad_number_stays_in_its_world),
         cmocka_unit_test(a_bad_number_stays_in_its_world_among_contacts),
+        cmocka_unit_test(too_many_contacts_stay_in_their_world),
         cmocka_unit_test(without_autoreset_a_world_stays_bad),
         cmocka_unit_test(what_is_missing_is_listed),
         cmocka_unit_test(features_of_a_model_are_listed),
