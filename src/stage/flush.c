@@ -195,7 +195,7 @@ static stet_result update_schedule(stet_stage *stage)
         stage->free_poses = memchr(worlds->caller_poses, 1, (size_t)worlds->nworld) != NULL;
         sti_stamp_keep_version(&stage->poses_seen, &worlds->moved_version);
     }
-    if (worlds->external_poses) stage->free_poses = true;
+    if (worlds->external_poses || sti_parameters_posed(&worlds->parameters)) stage->free_poses = true;
     if (was_free != stage->free_poses) {
         stage->due_all = true;
         stage->due_why = STET_REASON_HIERARCHY_CONNECTIVITY;

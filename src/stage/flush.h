@@ -27,7 +27,7 @@ struct stet_stage {
     stet_array *stale;         /* INT [nworld]: worlds that a launch visits */
     int *visit;                /* [nworld]: `stale` on the host */
     bool flushing;             /* a flush is running: its own reads of local and world do not flush again */
-    bool free_poses;           /* the caller wrote poses: any body may move from now on */
+    bool free_poses;           /* the caller gave poses or body_pos: any body may move from now on */
 
     /* Dirty marks (FLUSH-2). */
     bool due_all;        /* every prim of every world is dirty */

@@ -2,7 +2,7 @@
  * The schedule: prims in the order in which transforms are propagated, and selections from it.
  *
  * Invariants:
- *   SCHEDULE-1  the schedule is a function of connectivity, and of whether external physics writes poses, alone
+ *   SCHEDULE-1  the schedule is a function of connectivity, and of whether any body may move, alone
  *   SCHEDULE-2  a prim's level is one more than its parent's; the parents of level 0 are rigid
  *   SCHEDULE-3  with each prim that moved, a selection contains all prims below it down to the next rigid ones
  */

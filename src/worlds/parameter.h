@@ -134,6 +134,11 @@ static inline bool sti_parameters_poses(const sti_parameters *p)
 {
     return p->given[STI_PARAMETER_body_pos] || p->given[STI_PARAMETER_body_quat];
 }
+/* Did they ever? Then bodies that are welded to the world may have moved, too. */
+static inline bool sti_parameters_posed(const sti_parameters *p)
+{
+    return p->value[STI_PARAMETER_body_pos] || p->value[STI_PARAMETER_body_quat];
+}
 double sti_parameters_timestep(const stet_worlds *worlds, int64_t w);
 void sti_parameters_free_models(stet_worlds *worlds);
 

@@ -356,6 +356,30 @@ static void poses_from_outside_are_seen(void **state)
     scene_close(&s);
 }
 
+/* A body that is welded to the world stands elsewhere in a world that has another body_pos; geoms go with it. */
+static void bodies_that_do_not_move_have_places_by_world(void **state)
+{
+    enum { N = 3, TABLE = 1 };
+    scene s = scene_open(&(scene_def){.xml = SMALL, .nworld = N});
+    int table = prim_named(&s, STET_PRIM_BODY, "table"), top = prim_named(&s, STET_PRIM_GEOM, "top");
+    double pos[N][3 * SMALL_BODIES];
+    float place[12], above[12];
+    must(stet_stage_flush(s.stage, false));
+    must(stet_worlds_get_parameter(s.worlds, "body_pos", pos[0], 3 * SMALL_BODIES * N));
+    for (int given = 1; given >= 0; --given) {
+        for (int w = 0; w < N; ++w) pos[w][3 * TABLE] = 1 + w;
+        must(stet_worlds_set_parameter(s.worlds, "body_pos", given ? pos[0] : NULL, given ? 3 * SMALL_BODIES * N : 0));
+        for (int w = 0; w < N; ++w) {
+            must(stet_stage_read_world(s.stage, table, w, 1, place));
+            must(stet_stage_read_world(s.stage, top, w, 1, above));
+            assert_true(place[3] == (float)(1 + given * w) && above[3] == place[3]);
+            must(stet_stage_read_local(s.stage, table, w, 1, place));
+            assert_true(place[3] == (float)(1 + given * w));
+        }
+    }
+    scene_close(&s);
+}
+
 static void nan_stays_in_its_world(void **state)
 {
     enum { N = 18 };
@@ -485,6 +509,7 @@ int main(void)
         cmocka_unit_test(poses_and_a_written_prim_meet_in_one_flush),
         cmocka_unit_test(a_flush_asks_for_poses_once),
         cmocka_unit_test(poses_from_outside_are_seen),
+        cmocka_unit_test(bodies_that_do_not_move_have_places_by_world),
         cmocka_unit_test(nan_stays_in_its_world),
         cmocka_unit_test(switching_it_off_changes_no_bit_and_shows),
         cmocka_unit_test(the_audit_agrees_and_finds_what_was_not_announced),
