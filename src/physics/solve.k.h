@@ -195,8 +195,19 @@ LFN real ph_cost(const int *m, const ureal *f, const real *v, const real *w, con
     return sum;
 }
 
-/* qacc, its residuals and M qacc where the iterations begin: at the better of qacc_warmstart and qacc_smooth. */
-LFN void ph_start(const int *m, const ureal *f, const real *v, real *w, const int *s)
+/* The lanes of a group in which a slot holds. */
+LFN mask ph_held(const real *D, const int *s, mask group)
+{
+    mask held = m_none();
+    for (int k = 0; k < s[S_NSLOT]; ++k) held = m_or(held, m_not(eq(D[ph_slot_row(s, k)], splat(0))));
+    return m_and(held, group);
+}
+
+/*
+ * qacc, its residuals and M qacc where the iterations begin: at qacc_smooth or, in the lanes `held`, at qacc_warmstart
+ * if that is better.
+ */
+LFN void ph_start(const int *m, const ureal *f, const real *v, real *w, const int *s, mask held)
 {
     const real *warm = w + m[W_QACC_WARMSTART], *smooth = w + m[W_QACC_SMOOTH];
     real *jar = w + m[W_EFC_JAR], *other = w + m[W_EFC_JV], cost = splat(0);
@@ -209,7 +220,7 @@ LFN void ph_start(const int *m, const ureal *f, const real *v, real *w, const in
         for (int d = 0; d < m[M_NV]; ++d)
             cost = fma((w + m[W_MA])[d] - (w + m[W_QFRC_SMOOTH])[d], warm[d] - smooth[d], cost);
         cost = fma(splat((ureal)0.5), cost, ph_cost(m, f, v, w, s, other));
-        better = lt(cost, ph_cost(m, f, v, w, s, jar));
+        better = m_and(held, lt(cost, ph_cost(m, f, v, w, s, jar)));
         sync();
         each (r, s[S_NROW]) jar[r] = select(better, other[r], jar[r]);
     }
@@ -281,7 +292,10 @@ LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const i
     return gain;
 }
 
-/* qacc, qfrc_constraint, efc_force, solver_niter. */
+/*
+ * qacc, qfrc_constraint, efc_force, solver_niter. A lane in which nothing holds has qacc_smooth, as it has if nothing
+ * holds in any lane: rounding there must not find a better one.
+ */
 LFN void ph_solve_constraints(const int *m, const ureal *f, const real *v, real *w, int *s, mask group)
 {
     real niter = splat(0), enough = par(m, f, v, M_TOLERANCE, 0) / par(m, f, v, M_SOLVER_SCALE, 0);
@@ -293,9 +307,10 @@ LFN void ph_solve_constraints(const int *m, const ureal *f, const real *v, real 
     sync();
     if (s[S_NSLOT] == 0) return;
     ph_list_slots(m, w, s, group);
-    ph_start(m, f, v, w, s);
+    mask held = ph_held(w + m[W_EFC_D], s, group);
+    ph_start(m, f, v, w, s, held);
     mask flat = ph_gradient(m, f, v, w, s, m_all());
-    mask done = m_or(m_not(group), flat);
+    mask done = m_or(m_not(held), flat);
     int wide = 0;
     for (int i = 0; i < m[M_ITERATIONS] && !all(done); ++i) {
         mask on = m_not(done);
