@@ -42,7 +42,8 @@ static void check_world(const rig *a, int64_t w, const rig *b, int64_t v)
     for (const char *const *f = stet_worlds_get_fields(); *f; ++f)
         for (int64_t i = 0; i < rig_array(a, *f)->nitem; ++i) {
             double x = rig_get(a, *f, w, i), y = rig_get(b, *f, v, i);
-            if (x != y) fail_msg("%s %d of world %d is %.9g, not %.9g", *f, (int)i, (int)w, x, y);
+            if (x != y || signbit(x) != signbit(y))
+                fail_msg("%s %d of world %d is %.9g, not %.9g", *f, (int)i, (int)w, x, y);
         }
 }
 
@@ -516,6 +517,30 @@ static void a_neighbour_at_its_limit_changes_no_bit(void **state)
     rig_free(&calm);
 }
 
+/* Slots of a neighbour's contact add zeros, which leave a zero its sign. */
+static void a_neighbour_in_contact_changes_no_sign_of_zero(void **state)
+{
+    enum { TOUCHES = 2 };
+    rig r = make_rig(N, NULL, 1), calm = make_rig(N, NULL, 1), *both[] = {&r, &calm};
+    for (int k = 0; k < 2; ++k) {
+        for (int64_t w = 0; w < N; ++w) {
+            rig_set(both[k], "qpos", w, 2, k == 0 && w == TOUCHES ? 0.09f : 5);
+            for (int64_t i = 6; i < 12; ++i) rig_set(both[k], "xfrc_applied", w, i, rig_wave(w, i, 0) > 0 ? -0.0f : 0);
+            for (int64_t i = 0; i < 6; ++i) rig_set(both[k], "qacc_warmstart", w, i, rig_wave(w, i, 1) > 0 ? -0.0f : 0);
+            for (int64_t i = 0; i < 6; ++i) rig_set(both[k], "qvel", w, i, rig_wave(w, i, 2) > 0 ? -0.0f : 0);
+        }
+        OK(stet_step_run(both[k]->step, 1));
+    }
+    for (int i = 0; i < STEPS; ++i) {
+        for (int64_t w = 0; w < N; ++w)
+            if (w != TOUCHES) check_world(&r, w, &calm, w);
+        OK(stet_step_run(r.step, 1));
+        OK(stet_step_run(calm.step, 1));
+    }
+    rig_free(&r);
+    rig_free(&calm);
+}
+
 /* The solver of a world ends when that world is done, whatever its neighbours take. */
 static void kf43_a_slow_world_takes_no_iterations_of_others(void **state)
 {
@@ -577,6 +602,7 @@ int main(void)
         cmocka_unit_test(kf42_too_many_contacts_are_a_fault_of_their_world),
         cmocka_unit_test(kf41_contacts_belong_to_their_world),
         cmocka_unit_test(a_neighbour_at_its_limit_changes_no_bit),
+        cmocka_unit_test(a_neighbour_in_contact_changes_no_sign_of_zero),
         cmocka_unit_test(kf43_a_slow_world_takes_no_iterations_of_others),
     };
     return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
