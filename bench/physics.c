@@ -199,7 +199,7 @@ static void count_slots(const int *m, const stet_array *block, const stet_array 
         int number = (int)sti_mirror_get(block, blocks, w, k);
         if (number < 0) return;
         bool contact = number >= m[M_NBLOCK];
-        int dim = m[contact ? m[M_PAIR] + B_SIZE * ((number - m[M_NBLOCK]) / 4) + B_DIM
+        int dim = m[contact ? m[M_PAIR] + B_SIZE * ((number - m[M_NBLOCK]) / PH_MOST_CONTACTS) + B_DIM
                             : m[M_BLOCK] + B_SIZE * number + B_DIM];
         bool holds = sti_mirror_get(D, Ds, w, row) != 0;
         *all += dim;
