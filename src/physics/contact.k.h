@@ -12,7 +12,7 @@
 #endif
 
 /* The flag of contact k of a pair, if it is on (1). */
-LFN int ph_contact_bit(int on, int k) { return (int)((unsigned)on << k); }
+LFN int ph_contact_bit(int on, int k) { return (int)((u32)on << k); }
 
 LFN void ph_geom(const int *m, const ureal *f, const real *v, const real *w, int g, geom *out)
 {

@@ -91,11 +91,10 @@ LFN void hfield_world(const geom *field, contact *c)
     m3_mul(field->mat, local, c->normal);
 }
 
-/* Contacts as they are found: each slot gets `each` of them, one after the other, and keeps the deepest. */
-typedef struct hfield_contacts {
-    contact *con;          /* [HFIELD_CONTACTS] */
-    lint slot, each, left; /* the present slot, and how many more it gets */
-} hfield_contacts;
+/* Contacts as they are found: each slot gets `share` of them, one after the other, and keeps the deepest. */
+typedef struct hfield_fill {
+    lint slot, share, left; /* the present slot, and how many more it gets */
+} hfield_fill;
 
 /* *to = the deeper of two slots, of equal ones the first. */
 LFN void hfield_deeper(mask m, const contact *later, contact *to)
@@ -104,36 +103,36 @@ LFN void hfield_deeper(mask m, const contact *later, contact *to)
 }
 
 /* Where all slots are used, but one more is wanted, two by two become one. */
-LFN void hfield_make_room(hfield_contacts *all, mask wanted)
+LFN void hfield_make_room(contact *con, hfield_fill *fill, mask wanted)
 {
-    mask full = m_and(wanted, ieq(all->slot, isplat(HFIELD_CONTACTS)));
+    mask full = m_and(wanted, ieq(fill->slot, isplat(HFIELD_CONTACTS)));
     if (!any(full)) return;
     for (int i = 0; i < HFIELD_CONTACTS; ++i) {
-        contact none = all->con[i];
+        contact none = con[i];
         none.hit = m_none();
         if (i < HFIELD_CONTACTS / 2) {
-            hfield_deeper(full, all->con + 2 * i + 1, all->con + 2 * i);
-            contact_copy_if(full, all->con + 2 * i, all->con + i);
+            hfield_deeper(full, con + 2 * i + 1, con + 2 * i);
+            contact_copy_if(full, con + 2 * i, con + i);
         } else {
-            contact_copy_if(full, &none, all->con + i);
+            contact_copy_if(full, &none, con + i);
         }
     }
-    all->slot = iselect(full, isplat(HFIELD_CONTACTS / 2), all->slot);
-    all->each = iselect(full, all->each + all->each, all->each);
-    all->left = iselect(full, all->each, all->left);
+    fill->slot = iselect(full, isplat(HFIELD_CONTACTS / 2), fill->slot);
+    fill->share = iselect(full, fill->share + fill->share, fill->share);
+    fill->left = iselect(full, fill->share, fill->left);
 }
 
-LFN void hfield_add(hfield_contacts *all, const contact *c)
+LFN void hfield_add(contact *con, hfield_fill *fill, const contact *c)
 {
-    hfield_make_room(all, c->hit);
+    hfield_make_room(con, fill, c->hit);
     for (int i = 0; i < HFIELD_CONTACTS; ++i) {
-        mask here = m_and(c->hit, ieq(all->slot, isplat(i)));
-        if (any(here)) hfield_deeper(here, c, all->con + i);
+        mask here = m_and(c->hit, ieq(fill->slot, isplat(i)));
+        if (any(here)) hfield_deeper(here, c, con + i);
     }
-    all->left = all->left - iselect(c->hit, isplat(1), isplat(0));
-    mask next = ieq(all->left, isplat(0));
-    all->slot = all->slot + iselect(next, isplat(1), isplat(0));
-    all->left = iselect(next, all->each, all->left);
+    fill->left = fill->left - iselect(c->hit, isplat(1), isplat(0));
+    mask next = ieq(fill->left, isplat(0));
+    fill->slot = fill->slot + iselect(next, isplat(1), isplat(0));
+    fill->left = iselect(next, fill->share, fill->left);
 }
 
 LFN void collide_hfield(const geom *field, const ureal *heights, const ureal *size, int nrow, int ncol,
@@ -154,7 +153,10 @@ LFN void collide_hfield(const geom *field, const ureal *heights, const ureal *si
     mask rows = ilt(range.low[1], range.high[1]), columns = ilt(range.low[0], range.high[0]);
     mask active = m_and(m_and(lanes, range.near), m_and(rows, columns));
     lint row = iselect(active, range.low[1], isplat(0)), column = iselect(active, range.low[0], isplat(0));
-    hfield_contacts all = {con, isplat(0), isplat(1), isplat(1)};
+    hfield_fill fill;
+    fill.slot = isplat(0);
+    fill.share = isplat(1);
+    fill.left = isplat(1);
     contact_clear(con, HFIELD_CONTACTS);
     for (; any(active);) {
         for (int second = 0; second < 2; ++second) {
@@ -163,7 +165,7 @@ LFN void collide_hfield(const geom *field, const ureal *heights, const ureal *si
             mask below = m_and(active, ge(top, range.bottom));
             if (!any(below)) continue;
             collide_convex(&prism, &c, tables, reals, margin, tolerance, iterations, below, &found);
-            hfield_add(&all, &found);
+            hfield_add(con, &fill, &found);
         }
         lint next = column + isplat(1);
         mask ends = m_not(ilt(next, range.high[0]));

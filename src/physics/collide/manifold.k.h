@@ -372,7 +372,9 @@ LFN void collide_manifold(const convex *first, const convex *second, const int *
     for (int i = 0; i < MANIFOLD_CONTACTS; ++i) {
         contact c;
         real point[3];
-        c.hit = m_or(outline_take(&o, i, p), outline_choose(&o, i, p));
+        mask taken = outline_take(&o, i, p);
+        mask chosen = outline_choose(&o, i, p);
+        c.hit = m_or(taken, chosen);
         if (i == 0) lanes = c.hit; /* where nothing is left of the face, the one contact stays */
         v3_copy(face.corner[0], point);
         for (int k = 0; k < 3; ++k) v3_add_scaled(point, axes + 3 * k, p[3 * i + k], point);
