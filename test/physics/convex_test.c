@@ -111,7 +111,7 @@ enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 static const collide_pair flat_pairs[] = {
     {"capsule cylinder, flat", "capsule", "cylinder", &sti_k_probe_manifold, 4, 0.85, 0.6, 2e-6, 5e-3, 0, 0, 1e-12,
      false, hull_arguments},
-    {"capsule mesh, flat", "capsule", "mesh", &sti_k_probe_manifold, 4, 0.88, 0.8, 2e-6, 5e-3, 0, 0, 1e-12, false,
+    {"capsule mesh, flat", "capsule", "mesh", &sti_k_probe_manifold, 4, 0.88, 0.7, 2e-6, 5e-3, 0, 0, 1e-12, false,
      hull_arguments},
     {"cylinder cylinder, flat", "cylinder", "cylinder", &sti_k_probe_manifold, 4, 0.85, 0.6, 2e-6, 5e-3, 0, 0, 1e-12,
      false, hull_arguments},
