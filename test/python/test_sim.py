@@ -9,7 +9,7 @@ from conftest import PLACES, SCENE, keywords
 
 def test_what_it_is(make):
     sim = make(worlds=3, outputs="rgb", cameras="all", width=20, height=10)
-    assert (sim.nworld, sim.physics, sim.keyframe, sim.closed) == (3, "mujoco", 0, False)
+    assert (sim.nworld, sim.physics, sim.keyframe, sim.closed) == (3, "native", 0, False)
     assert (sim.cameras, sim.outputs) == (["front", "top"], ("rgb",))
     assert sim.device.type == "cpu" and sim.device.threads == 2 and sim.device.lanes in (4, 8, 16)
     assert "3 worlds on" in repr(sim) and "1 world on" in repr(make(worlds=1)) and sim.device.isa in repr(sim.device)

@@ -35,6 +35,7 @@ static stet_sim_def bare_def(const sti_null_def *null)
     def.device.type = STET_DEVICE_NULL;
     def.device.null = null;
     def.nworld = ROUND_WORLDS;
+    def.physics = STET_PHYSICS_MUJOCO; /* whose state is the host's */
     return def;
 }
 
