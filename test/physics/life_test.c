@@ -490,57 +490,6 @@ static void kf41_contacts_belong_to_their_world(void **state)
     }
 }
 
-/* A chain of five links that flies, and whose last joint has a limit. */
-#define LINK(limits)                                                                                                   \
-    "<body pos='.2 .03 0'><joint axis='.1 1 0'" limits "/><geom type='capsule' size='.02' fromto='0 .01 .03 .2 0 0'/>"
-#define FLYING_CHAIN                                                                                                   \
-    "<mujoco><default><geom contype='0' conaffinity='0'/></default><worldbody><body pos='.3 .7 1.1'><freejoint/>"      \
-    "<geom type='box' pos='.1 .05 .02' size='.1 .07 .03'/>" LINK("") LINK("") LINK("") LINK("")                        \
-        LINK(" limited='true' range='-60 60'") "</body></body></body></body></body></body></worldbody></mujoco>"
-
-/* In free fall the acceleration is all but the last step's, so that rounding decides which of them costs less. */
-static void a_neighbour_at_its_limit_changes_no_bit(void **state)
-{
-    enum { LIMITED = 2, LIMITED_JOINT = 11, FALLING = 40 };
-    rig r, calm, *both[] = {&r, &calm};
-    for (int k = 0; k < 2; ++k) {
-        *both[k] = rig_make(FLYING_CHAIN, N, NULL, 1, false);
-        rig_step(both[k], STET_PHYSICS_NATIVE);
-        for (int64_t w = 0; w < N; ++w)
-            for (int64_t i = 3; i <= LIMITED_JOINT; ++i) rig_set(both[k], "qpos", w, i, (float)0.9 * rig_wave(w, i, 0));
-        if (k == 0) rig_set(both[k], "qpos", LIMITED, LIMITED_JOINT, 2);
-        OK(stet_step_run(both[k]->step, FALLING));
-    }
-    for (int64_t w = 0; w < N; ++w)
-        if (w != LIMITED) check_world(&r, w, &calm, w);
-    rig_free(&r);
-    rig_free(&calm);
-}
-
-/* Slots of a neighbour's contact add zeros, which leave a zero its sign. */
-static void a_neighbour_in_contact_changes_no_sign_of_zero(void **state)
-{
-    enum { TOUCHES = 2 };
-    rig r = make_rig(N, NULL, 1), calm = make_rig(N, NULL, 1), *both[] = {&r, &calm};
-    for (int k = 0; k < 2; ++k) {
-        for (int64_t w = 0; w < N; ++w) {
-            rig_set(both[k], "qpos", w, 2, k == 0 && w == TOUCHES ? 0.09f : 5);
-            for (int64_t i = 6; i < 12; ++i) rig_set(both[k], "xfrc_applied", w, i, rig_wave(w, i, 0) > 0 ? -0.0f : 0);
-            for (int64_t i = 0; i < 6; ++i) rig_set(both[k], "qacc_warmstart", w, i, rig_wave(w, i, 1) > 0 ? -0.0f : 0);
-            for (int64_t i = 0; i < 6; ++i) rig_set(both[k], "qvel", w, i, rig_wave(w, i, 2) > 0 ? -0.0f : 0);
-        }
-        OK(stet_step_run(both[k]->step, 1));
-    }
-    for (int i = 0; i < STEPS; ++i) {
-        for (int64_t w = 0; w < N; ++w)
-            if (w != TOUCHES) check_world(&r, w, &calm, w);
-        OK(stet_step_run(r.step, 1));
-        OK(stet_step_run(calm.step, 1));
-    }
-    rig_free(&r);
-    rig_free(&calm);
-}
-
 /* The solver of a world ends when that world is done, whatever its neighbours take. */
 static void kf43_a_slow_world_takes_no_iterations_of_others(void **state)
 {
@@ -601,8 +550,6 @@ int main(void)
         cmocka_unit_test(a_captured_step_is_a_part_of_the_callers_graph),
         cmocka_unit_test(kf42_too_many_contacts_are_a_fault_of_their_world),
         cmocka_unit_test(kf41_contacts_belong_to_their_world),
-        cmocka_unit_test(a_neighbour_at_its_limit_changes_no_bit),
-        cmocka_unit_test(a_neighbour_in_contact_changes_no_sign_of_zero),
         cmocka_unit_test(kf43_a_slow_world_takes_no_iterations_of_others),
     };
     return cmocka_run_group_tests(tests, make_own_folder, remove_folder);

@@ -2,6 +2,7 @@
  * Native physics as a whole: the same bits everywhere, faults that stay in their world, steps of some worlds, and what
  * is refused. Laws of mechanics: invariant_test.c.
  */
+#include "physics/covered.h"
 #include "physics/oracle.h"
 
 #include "bench/pilot/humanoid.h"
@@ -74,10 +75,12 @@ static uint64_t state_hash(const rig *r)
 /* World w of a and world v of b have the same bits. */
 static void check_same(const rig *a, int64_t w, const rig *b, int64_t v)
 {
-    static const char *const fields[] = {"qpos", "qvel", "act", "time"};
+    static const char *const fields[] = {"qpos", "qvel", "act", "time", "qacc_warmstart"};
     for (size_t f = 0; f < sizeof fields / sizeof *fields; ++f)
-        for (int64_t i = 0; i < rig_array(a, fields[f])->nitem; ++i)
-            assert_true(rig_get(a, fields[f], w, i) == rig_get(b, fields[f], v, i));
+        for (int64_t i = 0; i < rig_array(a, fields[f])->nitem; ++i) {
+            double x = rig_get(a, fields[f], w, i), y = rig_get(b, fields[f], v, i);
+            assert_true(x == y && signbit(x) == signbit(y));
+        }
 }
 
 static void golden_hashes_everywhere(void **state)
@@ -273,6 +276,59 @@ static void too_many_contacts_stay_in_their_world(void **state)
     }
 }
 
+/* A chain of five links that flies, and whose last joint has a limit. */
+#define LINK(limits)                                                                                                   \
+    "<body pos='.2 .03 0'><joint axis='.1 1 0'" limits "/><geom type='capsule' size='.02' fromto='0 .01 .03 .2 0 0'/>"
+#define FLYING_CHAIN                                                                                                   \
+    "<mujoco><default><geom contype='0' conaffinity='0'/></default><worldbody><body pos='.3 .7 1.1'><freejoint/>"      \
+    "<geom type='box' pos='.1 .05 .02' size='.1 .07 .03'/>" LINK("") LINK("") LINK("") LINK("")                        \
+        LINK(" limited='true' range='-60 60'") "</body></body></body></body></body></body></worldbody></mujoco>"
+
+/* In free fall the acceleration is all but the last step's, so that rounding decides which of them costs less. */
+static void a_neighbour_at_its_limit_changes_no_bit(void **state)
+{
+    enum { BENT = 2, BENT_JOINT = 11, FALLING = 40 };
+    rig r, calm, *both[] = {&r, &calm};
+    for (int k = 0; k < 2; ++k) {
+        *both[k] = rig_make(FLYING_CHAIN, N, NULL, 1, false);
+        rig_step(both[k], STET_PHYSICS_NATIVE);
+        for (int64_t w = 0; w < N; ++w)
+            for (int64_t i = 3; i <= BENT_JOINT; ++i) rig_set(both[k], "qpos", w, i, (float)0.9 * rig_wave(w, i, 0));
+        if (k == 0) rig_set(both[k], "qpos", BENT, BENT_JOINT, 2);
+        OK(stet_step_run(both[k]->step, FALLING));
+    }
+    for (int64_t w = 0; w < N; ++w)
+        if (w != BENT) check_same(&r, w, &calm, w);
+    rig_free(&r);
+    rig_free(&calm);
+}
+
+/* Slots of a neighbour's contact add zeros, which leave a zero its sign. */
+static void a_neighbour_in_contact_changes_no_sign_of_zero(void **state)
+{
+    enum { TOUCHES = 2 };
+    rig r, calm, *both[] = {&r, &calm};
+    for (int k = 0; k < 2; ++k) {
+        *both[k] = rig_make(COVERED_SCENE, N, NULL, 1, false);
+        rig_step(both[k], STET_PHYSICS_NATIVE);
+        for (int64_t w = 0; w < N; ++w) {
+            rig_set(both[k], "qpos", w, 2, k == 0 && w == TOUCHES ? 0.09f : 5);
+            for (int64_t i = 6; i < 12; ++i) rig_set(both[k], "xfrc_applied", w, i, rig_wave(w, i, 0) > 0 ? -0.0f : 0);
+            for (int64_t i = 0; i < 6; ++i) rig_set(both[k], "qacc_warmstart", w, i, rig_wave(w, i, 1) > 0 ? -0.0f : 0);
+            for (int64_t i = 0; i < 6; ++i) rig_set(both[k], "qvel", w, i, rig_wave(w, i, 2) > 0 ? -0.0f : 0);
+        }
+        OK(stet_step_run(both[k]->step, 1));
+    }
+    for (int i = 0; i < 6; ++i) {
+        for (int64_t w = 0; w < N; ++w)
+            if (w != TOUCHES) check_same(&r, w, &calm, w);
+        OK(stet_step_run(r.step, 1));
+        OK(stet_step_run(calm.step, 1));
+    }
+    rig_free(&r);
+    rig_free(&calm);
+}
+
 /* With autoreset disabled a bad world stays bad, and says so. */
 static void without_autoreset_a_world_stays_bad(void **state)
 {
@@ -367,6 +423,8 @@ int main(void)
         cmocka_unit_test(a_bad_number_stays_in_its_world),
         cmocka_unit_test(a_bad_number_stays_in_its_world_among_contacts),
         cmocka_unit_test(too_many_contacts_stay_in_their_world),
+        cmocka_unit_test(a_neighbour_at_its_limit_changes_no_bit),
+        cmocka_unit_test(a_neighbour_in_contact_changes_no_sign_of_zero),
         cmocka_unit_test(without_autoreset_a_world_stays_bad),
         cmocka_unit_test(what_is_missing_is_listed),
         cmocka_unit_test(features_of_a_model_are_listed),
