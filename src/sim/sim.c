@@ -5,17 +5,17 @@
 #include "sim/sim.h"
 
 #include "model/model.h"
-#include "physics/features.h"
 #include "stage/stage.h"
+#include "step/step.h"
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
 /* MuJoCo's data of each world are needed by MuJoCo's physics alone. */
 static bool needs_exact(const stet_sim *sim, stet_physics physics)
 {
-    char lacks[8];
+    char reason[8];
     return physics == STET_PHYSICS_MUJOCO ||
-           (physics == STET_PHYSICS_AUTO && sti_physics_lacks(sim->model->mj, lacks, sizeof lacks));
+           (physics == STET_PHYSICS_AUTO && !sti_step_native_suits(sim->model, sim->device, reason, sizeof reason));
 }
 
 static stet_result make_worlds(stet_sim *sim, const stet_sim_def *resolved)

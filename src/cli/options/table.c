@@ -217,7 +217,8 @@ static const option_row rows[] = {
     {"frames", "F", read_frames, "pictures of each camera (60)"},
     {"substeps", "S", read_substeps, "time steps of physics a frame (as many as come nearest to 1/50 s)"},
     {"device", "DEVICE", read_device, "where it runs (auto: a GPU if one can be used, else cpu):\n" DEVICE_NAMES},
-    {"physics", "auto|mujoco|native", read_physics, "what moves the worlds (auto: native where it covers the scene)"},
+    {"physics", "auto|mujoco|native", read_physics,
+     "what moves the worlds (auto: on a CPU native, if it covers the scene)"},
     {"keyframe", "NAME|N|none", read_keyframe,
      "keyframe that worlds begin with and are reset to; none: the model's qpos0, with which MuJoCo's own data begin\n"
      "(home if the scene has one of that name, else its first, else none)"},
