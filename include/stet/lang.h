@@ -98,6 +98,7 @@ typedef int tint;
 #undef LFN
 #if STET_GPU
 #define LFN static __device__
+#define STET_CALLED __attribute__((noinline)) /* before LFN: never inlined; for what is large */
 #else
 #define LFN static inline __attribute__((unused))
 #endif

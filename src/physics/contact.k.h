@@ -32,8 +32,8 @@ LFN mask ph_near(const int *m, const ureal *f, const real *v, const real *w, con
 }
 
 /* Pairs without a function of their own: one contact, or those of aligned faces and edges. */
-LFN void ph_collide_convex(const int *m, const ureal *f, const int *pair, const geom *a, const geom *b, real margin,
-                           mask near, contact *con)
+STET_CALLED LFN void ph_collide_convex(const int *m, const ureal *f, const int *pair, const geom *a, const geom *b,
+                                       real margin, mask near, contact *con)
 {
     const int *tables = m + m[M_SHAPES], *type = m + m[M_GEOM_TYPE], *shape = m + m[M_GEOM_SHAPE];
     const ureal *reals = f + m[M_SHAPE_PRM];
@@ -75,8 +75,8 @@ LFN void ph_collide_plane(const int *m, const ureal *f, const int *pair, const g
 }
 
 /* The pair[B_SIDE] contacts of a pair; the first tangent of their frames follows `hint`, if that is not 0. */
-LFN void ph_collide(const int *m, const ureal *f, const real *v, const real *w, const int *pair, contact *con,
-                    real *hint)
+STET_CALLED LFN void ph_collide(const int *m, const ureal *f, const real *v, const real *w, const int *pair,
+                                contact *con, real *hint)
 {
     int first = (m + m[M_GEOM_TYPE])[pair[B_OBJ1]], second = (m + m[M_GEOM_TYPE])[pair[B_OBJ2]];
     real margin = ph_block_par(m, f, v, pair, P_MARGIN);
@@ -108,8 +108,8 @@ LFN void ph_collide(const int *m, const ureal *f, const real *v, const real *w, 
 }
 
 /* The rows of one contact: the relative velocity of the second body along the frame's axes, then about them. */
-LFN void ph_contact_rows(const int *m, const real *w, const int *block, const contact *c, const real *hint, real *pos,
-                         real *J)
+STET_CALLED LFN void ph_contact_rows(const int *m, const real *w, const int *block, const contact *c, const real *hint,
+                                     real *pos, real *J)
 {
     int n = block[B_NDOF], dim = block[B_DIM];
     const int *dof = m + block[B_DOFS];
@@ -233,7 +233,7 @@ LFN void ph_assign_slots(const int *m, const ureal *f, const real *v, real *w, i
 }
 
 /* Slots and rows of the lanes of a group; if that is not one lane (`alone`), S_FULL says that there are none. */
-LFN void ph_constraint(const int *m, const ureal *f, const real *v, real *w, int *s, mask group, int alone)
+STET_CALLED LFN void ph_constraint(const int *m, const ureal *f, const real *v, real *w, int *s, mask group, int alone)
 {
     int *held = s + S_SLOTS + 4 * m[M_NSLOT], *pairs = held + m[M_NBLOCK];
     each (b, m[M_NBLOCK]) held[b] = any(m_and(group, ph_block_holds(m, f, v, w, m + m[M_BLOCK] + B_SIZE * b)));

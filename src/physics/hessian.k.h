@@ -123,7 +123,7 @@ LFN void ph_factor_tile(real *H, int h)
 }
 
 /* H = M + J' C J = L L', in place; H's diagonal gets the inverses of L's. */
-LFN void ph_hessian(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
+STET_CALLED LFN void ph_hessian(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
 {
     const int *first = s + ph_first(m), *list = s + ph_active(m);
     real *H = w + m[W_H];
@@ -171,7 +171,7 @@ LFN void ph_hessian(const int *m, const ureal *f, const real *v, real *w, const 
 }
 
 /* In place: x becomes H^-1 x. */
-LFN void ph_solve_hessian(const int *m, const real *w, const int *s, real *x)
+STET_CALLED LFN void ph_solve_hessian(const int *m, const real *w, const int *s, real *x)
 {
     const int *first = s + ph_first(m);
     const real *H = w + m[W_H];

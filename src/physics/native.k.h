@@ -7,6 +7,10 @@
 #define STET_CALLS 1
 #include "stet/lang.h"
 
+#ifndef STET_CALLED
+#define STET_CALLED
+#endif
+
 #include "geom/ray.k.h"
 #include "physics/layout.k.h"
 #include "physics/math.k.h"

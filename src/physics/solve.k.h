@@ -157,8 +157,8 @@ LFN void ph_line_at(const int *m, const ureal *f, const real *v, const real *w, 
  * The step at which the slope is at most `enough` from 0: Newton's method between bounds. `slope` is the slope at 0; as
  * the direction is that of Newton's method, the first step is 1.
  */
-LFN real ph_line_search(const int *m, const ureal *f, const real *v, const real *w, const int *s, real g1, real g2,
-                        real slope, real enough, mask on)
+STET_CALLED LFN real ph_line_search(const int *m, const ureal *f, const real *v, const real *w, const int *s, real g1,
+                                    real g2, real slope, real enough, mask on)
 {
     real low = splat(0), high = splat(-1), best = splat(0), least = rabs(slope), next = splat(1);
     mask done = m_or(m_not(on), m_not(lt(slope, splat(0))));
@@ -231,7 +231,7 @@ LFN void ph_start(const int *m, const ureal *f, const real *v, real *w, const in
 }
 
 /* Forces, qfrc_constraint and the gradient of the lanes `on`; returns where it is less than tolerance or rounding. */
-LFN mask ph_gradient(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
+STET_CALLED LFN mask ph_gradient(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
 {
     real sum = splat(0), size = splat(0), *grad = w + m[W_GRAD], *out = w + m[W_QFRC_CONSTRAINT];
     const real *Ma = w + m[W_MA], *smooth = w + m[W_QFRC_SMOOTH];
@@ -296,7 +296,7 @@ LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const i
  * qacc, qfrc_constraint, efc_force, solver_niter. A lane in which nothing holds has qacc_smooth, as it has if nothing
  * holds in any lane: rounding there must not find a better one.
  */
-LFN void ph_solve_constraints(const int *m, const ureal *f, const real *v, real *w, int *s, mask group)
+STET_CALLED LFN void ph_solve_constraints(const int *m, const ureal *f, const real *v, real *w, int *s, mask group)
 {
     real niter = splat(0), enough = par(m, f, v, M_TOLERANCE, 0) / par(m, f, v, M_SOLVER_SCALE, 0);
     each (d, m[M_NV]) {
@@ -350,7 +350,7 @@ LFN void ph_keep(const int *m, real *w, mask group, int back)
  * enough for the contacts of them all. If not, one lane after the other is solved by itself, so that a lane never lacks
  * room because of others. `extra`: bits PH_EXTRA_…; forces make cfrc_ext, and sensors read what the rows of a group do.
  */
-LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, int extra)
+STET_CALLED LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, int extra)
 {
     mask todo = on;
     lint faults = isplat(0);
