@@ -53,9 +53,9 @@ static const bench_scene scenes[] = {
              "1 0 0") "</body></body></body></body></body></body></body></body></body></body></worldbody></mujoco>",
      10, false},
     {"humanoid_of_capsules", HUMANOID("1.3", "integrator='implicitfast'"), 0, true},
-    {"humanoid", "humanoid.xml", 0, false},
-    {"quadruped", "quadruped.xml", 0, false},
-    {"hand", "hand.xml", 0, false},
+    {"humanoid", "humanoid.xml", 10, false},
+    {"quadruped", "quadruped.xml", 10, false},
+    {"hand", "hand.xml", 8, false},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes, WORLDS = 1024, WARM = 100, DRAW = 20, CALL = 10, CALLS = 2 };
 
