@@ -159,7 +159,7 @@ static stet_result run_external(stet_worlds *worlds, const uint8_t *mask, int n)
 
 stet_result stet_step_run(stet_step *step, int n) { return stet_step_run_worlds(step, NULL, n); }
 
-/* Is there a world to step? A step with an empty mask is done at once. */
+/* Is there a world to step? */
 static bool any_step(const stet_worlds *worlds, const uint8_t *mask)
 {
     for (int64_t w = 0; mask && w < worlds->nworld; ++w)
@@ -180,7 +180,8 @@ stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int n)
     if (n < 0) return sti_error(STET_ERROR_INVALID_ARGUMENT, "step: %d time steps; ask for 0 or more", n);
     if (n == 0) return STET_OK;
     if (!is_listable(step, mask)) STI_TRY(sti_not_listing(step->worlds->device, "stet_step_run"));
-    if (!any_step(step->worlds, mask)) return STET_OK;
+    /* A step of no world takes what the caller wrote, as every step does: later writes are compared with it. */
+    if (!any_step(step->worlds, mask)) return sti_worlds_sync(step->worlds);
     switch (step->physics) {
     case STET_PHYSICS_MUJOCO: return run_mujoco(step->worlds, mask, n);
     case STET_PHYSICS_NATIVE: return run_native(step, mask, n);

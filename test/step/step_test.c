@@ -208,6 +208,19 @@ static void kf19_a_write_is_seen_by_the_next_step(void **state)
     rig_free(&r);
 }
 
+/* Also by one of no world: what is written later is compared with this. */
+static void a_step_of_no_world_takes_writes(void **state)
+{
+    static const uint8_t none[1] = {0};
+    const float x = 0.25f;
+    rig r = rig_make("cartpole.xml", 1, NULL, 1, true);
+    rig_step(&r, STET_PHYSICS_MUJOCO);
+    OK(stet_array_write(rig_array(&r, "ctrl"), &x, sizeof x));
+    OK(stet_step_run_worlds(r.step, none, 1));
+    assert_true(r.worlds->data[0]->ctrl[0] == (double)x && r.worlds->data[0]->time == 0);
+    rig_free(&r);
+}
+
 static void the_steady_state_allocates_nothing(void **state)
 {
     rig r = rig_make("hand.xml", 20, NULL, 2, true);
@@ -309,6 +322,7 @@ int main(void)
         cmocka_unit_test(the_exact_number_stands_behind_its_rounding),
         cmocka_unit_test(a_double_device_shows_the_exact_state),
         cmocka_unit_test(kf19_a_write_is_seen_by_the_next_step),
+        cmocka_unit_test(a_step_of_no_world_takes_writes),
         cmocka_unit_test(the_steady_state_allocates_nothing),
         cmocka_unit_test(external_physics_leaves_poses_to_the_caller),
         cmocka_unit_test(with_external_physics_poses_follow_qpos_until_they_are_written),
