@@ -1,6 +1,7 @@
 /* In place of native physics in a build with MuJoCo 3, whose models lack what it reads: it refuses each model. */
 #include "physics/features.h"
 #include "physics/native.h"
+#include "physics/tables.h"
 
 #include <mujoco/mujoco.h>
 
@@ -41,3 +42,17 @@ stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n)
     (void)native, (void)mask, (void)n;
     return STET_OK;
 }
+
+stet_result sti_native_quantity(sti_native *native, const char *name, stet_array **out)
+{
+    (void)native, (void)name, (void)out;
+    return sti_physics_check_model(NULL);
+}
+
+stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *out)
+{
+    (void)out;
+    return sti_physics_check_model(model);
+}
+
+void sti_physics_tables_free(sti_physics_tables *tables) { (void)tables; }
