@@ -20,7 +20,7 @@ typedef struct oracle_errors {
     const char *name[ORACLE_MOST];
     double worst[ORACLE_MOST];
     int n;
-    int nsingular; /* worlds whose step is not compared: MuJoCo found the integrator's matrix singular */
+    int nsingular; /* worlds whose step is not compared: a matrix is singular, or nearly so in float */
 } oracle_errors;
 
 /* Fills worlds and mjData alike: worlds[w] and data[w] for w < ORACLE_WORLDS have the same state and inputs. */
