@@ -157,7 +157,7 @@ static void check_scene(const char *text, const char *isa, double size, int nste
 
 /* ---- scenes ------------------------------------------------------------------------------------------------------ */
 
-#define OPTION "<option timestep='.004' tolerance='1e-12' magnetic='.1 -.5 .3'/>"
+#define OPTION "<option timestep='.004' tolerance='1e-18' magnetic='.1 -.5 .3'/>"
 
 /* A chain with joints, tendons, actuators and limits, and all sensors of them. */
 static const char chain[] =
@@ -205,7 +205,7 @@ static const struct {
                             "0 -1") "</worldbody><sensor>" TOUCHES("0") TOUCHES("1") TOUCHES("2") TOUCHES("3")
                      TOUCHES("4") "</sensor></mujoco>"},
     {"touch of elliptic cones", 0x7281cf32caaec1b3, .05,
-     "<mujoco><option tolerance='1e-12' cone='elliptic' impratio='3'/><worldbody><geom type='plane' size='0 0 1' "
+     "<mujoco><option tolerance='1e-18' cone='elliptic' impratio='3'/><worldbody><geom type='plane' size='0 0 1' "
      "condim='1'/>" TOUCH_BODY("0", "<geom type='box' size='.1 .1 .05' condim='1'/>", "0 0")
          TOUCH_BODY("1", "<geom size='.06' condim='6'/>", "1 0") "</worldbody><sensor>" TOUCHES("0")
              TOUCHES("1") "</sensor></mujoco>"},

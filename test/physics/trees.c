@@ -241,7 +241,7 @@ void tree_draw(uint64_t *dice, char *out, size_t size, tree_counts *counts)
     bool fast = dice_below(dice, 2) == 0;
     static const char *const flags[] = {"spring",    "damper",    "gravity", "clampctrl",    "actuation",
                                         "eulerdamp", "warmstart", "limit",   "frictionloss", "equality"};
-    text(&t, "<mujoco><option tolerance='1e-12' timestep='%.6g' integrator='%s'", number(&t, .001, .01),
+    text(&t, "<mujoco><option tolerance='1e-18' timestep='%.6g' integrator='%s'", number(&t, .001, .01),
          fast ? "implicitfast" : "Euler");
     if (chance(&t, 20)) text(&t, " actuatorgroupdisable='1'");
     if (chance(&t, 50)) vector(&t, "gravity", 3, 10);
