@@ -73,10 +73,17 @@ def test_other_threads_run_meanwhile(make):
             time.sleep(0)
 
     def step():
-        before = ran[0]
-        sim.step(200)  # one call, without the GIL
-        assert ran[0] > before
-        done.set()
+        steps = 200
+        try:
+            while steps < 10_000_000:  # one call, without the GIL, that takes long enough
+                before = ran[0]
+                sim.step(steps)
+                if ran[0] >= before + 10:  # a thread may come between two lines once
+                    return
+                steps *= 4
+            raise AssertionError("no other thread ran during a step")
+        finally:
+            done.set()
 
     together(count, step)
 
