@@ -208,6 +208,7 @@ LFN void ph_number_slots(const int *m, int *s, int drop)
     for (int p = 0; p < m[M_NPAIR]; ++p) {
         int at = m[M_PAIR] + B_SIZE * p, bits = pairs[2 * p];
         const int *pair = m + at;
+        if (!bits) continue;
         pairs[2 * p + 1] = s[S_NSLOT];
         for (int k = 0; k < pair[B_SIDE]; ++k) {
             int size = pair[B_DIM] * pair[B_NDOF];

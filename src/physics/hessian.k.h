@@ -113,13 +113,17 @@ LFN void ph_tile_rest(const real *H, const int *first, int p, int h, real *sum)
 LFN void ph_factor_tile(real *H, int h)
 {
     int width = 4 * (h + 1);
-    real *L = H + ph_row(4 * h) + 4 * h;
+    real *tile = H + ph_row(4 * h) + 4 * h, L[16];
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j <= i; ++j) L[4 * i + j] = tile[i * width + j];
     for (int i = 0; i < 4; ++i)
         for (int j = 0; j <= i; ++j) {
-            real x = L[i * width + j];
-            for (int k = 0; k < j; ++k) x = fma(-L[i * width + k], L[j * width + k], x);
-            L[i * width + j] = i == j ? splat(1) / sqrt(x) : x * L[j * width + j];
+            real x = L[4 * i + j];
+            for (int k = 0; k < j; ++k) x = fma(-L[4 * i + k], L[4 * j + k], x);
+            L[4 * i + j] = i == j ? splat(1) / sqrt(x) : x * L[4 * j + j];
         }
+    for (int i = 0; i < 4; ++i)
+        for (int j = 0; j <= i; ++j) tile[i * width + j] = L[4 * i + j];
 }
 
 /* H = M + J' C J = L L', in place; H's diagonal gets the inverses of L's. */

@@ -128,26 +128,43 @@ LFN void ph_inertia(const int *m, const ureal *f, const real *v, real *w)
     sync();
 }
 
+/* Entries first … first + n - 1 of row i of a matrix that ph_factor makes, from the rows below it. */
+LFN void ph_factor_entries(const int *m, real *H, const real *inv, int i, int first, int n)
+{
+    const int *adr = m + m[M_M_ROWADR];
+    const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *entry = m + m[M_BELOW_ENTRY];
+    real *to = H + adr[i] + first, x[PH_FACTOR];
+    for (int j = 0; j < n; ++j) x[j] = to[j];
+    for (int s = below[i]; s < below[i + 1]; ++s) {
+        const real *from = H + adr[row[s]] + first;
+        real c = -(H[entry[s]] * inv[row[s]]);
+        for (int j = 0; j < n; ++j) x[j] = fma(c, from[j], x[j]);
+    }
+    for (int j = 0; j < n; ++j) to[j] = x[j];
+}
+
 /*
- * In place: a matrix in qM's pattern becomes L and D of L' D L; inv [nv] gets 1 / D. Row i gathers from the rows below
- * it, which are finished: levels of dofs, the deepest first. A matrix that is not positive definite, as actuators can
- * make it, gets pivots of 1e-15, as in MuJoCo.
+ * In place: a matrix in qM's pattern becomes L and D of L' D L; inv [nv] gets 1 / D. A row gathers from the rows below
+ * it, which are finished: levels of dofs, the deepest first, PH_FACTOR entries at a time. A matrix that is not positive
+ * definite, as actuators can make it, gets pivots of 1e-15, as in MuJoCo.
  */
 LFN void ph_factor(const int *m, real *H, real *inv)
 {
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR];
-    const int *level = m + m[M_DOFLEVEL_ADR], *dof = m + m[M_DOFLEVEL];
-    const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *entry = m + m[M_BELOW_ENTRY];
+    const int *level = m + m[M_FACTOR_ADR];
     for (int l = m[M_NDOFLEVEL] - 1; l >= 0; --l) {
         each (k, level[l + 1] - level[l]) {
-            int i = dof[level[l] + k], n = nnz[i];
-            real *to = H + adr[i];
-            for (int s = below[i]; s < below[i + 1]; ++s) {
-                const real *from = H + adr[row[s]];
-                real c = -(H[entry[s]] * inv[row[s]]);
-                for (int j = 0; j < n; ++j) to[j] = fma(c, from[j], to[j]);
-            }
-            inv[i] = splat(1) / rmax(splat(PHYSICS_MINVAL), to[n - 1]);
+            const int *item = m + m[M_FACTOR] + 2 * (level[l] + k);
+            int i = item[0], first = item[1], n = nnz[i] - first;
+            if (n >= PH_FACTOR)
+                ph_factor_entries(m, H, inv, i, first, PH_FACTOR);
+            else if (n == 3)
+                ph_factor_entries(m, H, inv, i, first, 3);
+            else if (n == 2)
+                ph_factor_entries(m, H, inv, i, first, 2);
+            else
+                ph_factor_entries(m, H, inv, i, first, 1);
+            if (n <= PH_FACTOR) inv[i] = splat(1) / rmax(splat(PHYSICS_MINVAL), H[adr[i] + nnz[i] - 1]);
         }
         sync();
     }

@@ -121,7 +121,9 @@
 #define M_SITE_TYPE 161
 #define M_GEOM_SHAPE 162 /* where in M_SHAPES the record of a geom's mesh or height field is */
 #define M_SHAPES 163     /* records of hulls (collide/hull.k.h) and height fields (rows, columns, place of sizes) */
-#define M_TABLES_END 164
+#define M_FACTOR_ADR 164 /* ndoflevel + 1 places in FACTOR, which are pairs */
+#define M_FACTOR 165     /* pairs: a dof and the first of up to PH_FACTOR entries of its row, by levels of dofs */
+#define M_TABLES_END 166
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -268,6 +270,8 @@
 #define W_ENERGY 605
 #define W_AFTER_END 606
 #define M_HEADER 640 /* ints before the first table */
+
+#define PH_FACTOR 4 /* entries that a thread makes at a time */
 
 /* bits of m[M_FLAGS] */
 #define PH_NO_PASSIVE 1 /* springs and dampers are both disabled */

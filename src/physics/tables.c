@@ -112,6 +112,28 @@ static void put_below(sti_tables_builder *b)
     }
 }
 
+/* What stage inertia's factorisation does at a time: after put_levels. */
+static void put_factor(sti_tables_builder *b)
+{
+    const mjModel *m = b->model;
+    int all = 0, k = 0;
+    if (b->result != STET_OK) return;
+    for (int i = 0; i < m->nv; ++i) all += (m->M_rownnz[i] + PH_FACTOR - 1) / PH_FACTOR;
+    int *item = sti_physics_new_table(b, M_FACTOR, 2 * (int64_t)all), nlevel = b->t->m[M_NDOFLEVEL];
+    for (int l = 0; item && l < nlevel; ++l)
+        for (int i = 0; i < m->nv; ++i)
+            for (int e = 0; dof_depth(m, i) == l && e < m->M_rownnz[i]; e += PH_FACTOR, ++k) {
+                item[2 * k] = i;
+                item[2 * k + 1] = e;
+            }
+    int *adr = sti_physics_new_table(b, M_FACTOR_ADR, nlevel + 1);
+    for (int l = 0; adr && l < nlevel; ++l) {
+        adr[l + 1] = adr[l];
+        for (int i = 0; i < m->nv; ++i)
+            adr[l + 1] += dof_depth(m, i) == l ? (m->M_rownnz[i] + PH_FACTOR - 1) / PH_FACTOR : 0;
+    }
+}
+
 bool sti_physics_is_standalone(const mjModel *m, int body)
 {
     int tree = m->body_treeid[body];
@@ -436,6 +458,7 @@ stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *ou
     put_options(&b);
     put_levels(&b, M_LEVEL_BODY, M_LEVEL_ADR, M_NLEVEL, 1, model->nbody, body_depth, 1);
     put_levels(&b, M_DOFLEVEL, M_DOFLEVEL_ADR, M_NDOFLEVEL, 0, model->nv, dof_depth, 0);
+    put_factor(&b);
     put_children(&b);
     put_below(&b);
     put_free(&b);
