@@ -81,6 +81,10 @@ GROUPS = {
         "istream": "as istore, for large outputs that nobody reads soon",
         "wide_store": "the counterpart of wide_load",
     },
+    "Statements of a whole team": {
+        "align_teams": "a hint that the next stage of a long kernel begins: teams of a GPU's block go on from here"
+        " together, so that its code is fetched once for them all; it orders no memory",
+    },
     "Written by adjoints, not by people": {
         "listed_place listed_lanes sum_listed": "lists of gradients (`doc/design/adjoint.md`)",
         "add_listed add_listed_lanes add_planned": "the sums over these lists",

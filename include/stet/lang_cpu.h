@@ -175,6 +175,7 @@ LFN void istream(int *p, lint x)
  * Hints that the cache line at p is read soon; never faults. For accesses whose addresses the machine cannot predict.
  */
 LFN void prefetch(const void *p) { __builtin_prefetch(p); }
+LFN void align_teams(void) {}
 
 /* World kernels: items i … i + 3 of the world(s); i and the array's items a world are multiples of 4. */
 LFN void load4(const real *a, i64 i, real *v)

@@ -149,6 +149,16 @@ LFN void sti_sync(void)
     __syncthreads();
 #endif
 }
+/*
+ * Teams of a block wait for each other, those that have ended apart; a team that comes here more often than others only
+ * waits in vain. (PTX ISA, barrier.sync: threads of a warp need not come together.)
+ */
+LFN void align_teams(void)
+{
+#if STET_TEAMS > 1 && defined(__CUDA_ARCH__)
+    asm volatile("barrier.sync 0;" ::: "memory");
+#endif
+}
 #define world_kernel static __device__ __forceinline__
 /*
  * Waits for earlier kernels, if the device starts a kernel while the last blocks of its predecessor still run. It is

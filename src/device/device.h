@@ -23,9 +23,9 @@ enum { STI_DEVICE_OPS_VERSION = 5 };
  *   value   extern "C" __global__ void (struct of an array of m slots, by value; i64 count)
  *   block   extern "C" __global__ void (const slot *, i64 count)
  * count is the launch's number of worlds or blocks. A world kernel (`worlds`) is launched with ceil(count / teams)
- * blocks of (team, teams) threads. Its entry computes the world as blockIdx.x * teams + threadIdx.y and returns if that
- * is not below count. An item kernel is launched with count blocks of (team, 1) threads; the number of a block is
- * blockIdx.x.
+ * blocks of (team, teams) threads, or of fewer teams if their memory would not fit. Its entry computes the world as
+ * blockIdx.x * blockDim.y + threadIdx.y and returns if that is not below count. An item kernel is launched with count
+ * blocks of (team, 1) threads; the number of a block is blockIdx.x.
  */
 struct sti_code {
     const char *name; /* for messages; lives as long as the device */

@@ -45,21 +45,30 @@
 LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, mask bad, int ngeom,
                     int nsite, int extra)
 {
+    align_teams();
     ph_kinematics(m, f, v, w, ngeom, nsite);
+    align_teams();
     ph_com(m, f, v, w);
     ph_tendon(m, f, v, w);
+    align_teams();
     ph_inertia(m, f, v, w);
     ph_tendon_armature(m, f, v, w);
     each (e, m[M_NC]) (w + m[W_QLD])[e] = (w + m[W_QM])[e];
     sync();
+    align_teams();
     ph_factor(m, w + m[W_QLD], w + m[W_QLDIAGINV]);
+    align_teams();
     ph_transmission(m, f, v, w);
     ph_velocity(m, w);
+    align_teams();
     ph_passive(m, f, v, w);
     ph_bias(m, f, v, w);
+    align_teams();
     ph_actuation(m, f, v, w, bad);
     ph_acceleration(m, w);
+    align_teams();
     lint faults = ph_constrain(m, f, v, w, s, on, extra);
+    align_teams();
     ph_after(m, f, v, w, extra);
     if (extra & PH_EXTRA_SENSORS) ph_sensors(m, f, v, w);
     return faults;
@@ -144,6 +153,7 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
         if (autoreset) gone = m_or(gone, reset);
         if (autoreset) steps = iselect(reset, isplat(0), steps);
         steps = steps + isplat(1);
+        align_teams();
         ph_integrate(m, f, v, w);
         each (d, m[M_NV]) (w + m[W_QACC_WARMSTART])[d] = (w + m[W_QACC])[d];
         sync();

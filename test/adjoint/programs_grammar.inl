@@ -429,6 +429,7 @@
     X("team: an address of a structure of ureals", 'Q', "T", 0,                                                        \
       "plain t@ = {{c, g[$e]}, $e, $d}; press($q, p + $p, &t@, 5);")                                                   \
     X("team: a function of shared arrays", 'Q', "T", 0, "spread(a0, a1, 5);")                                          \
+    X("team: align_teams", 'Q', "T", 0, "align_teams();")                                                              \
     X("team: one's own element", 'A', "T", 0, "$o")
 
 /* What C has and an adjoint may not follow: refused by a sentence, or right. */

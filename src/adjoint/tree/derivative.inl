@@ -93,6 +93,7 @@
     X("wide_load", CHOICE, "", "", "")                                                                                 \
     X("wide_store", CHOICE, "", "", "")                                                                                \
     X("prefetch", CHOICE, "", "", "")                                                                                  \
+    X("align_teams", CHOICE, "", "", "")                                                                               \
     X("from_bits", CHOICE, "", "", "")                                                                                 \
     X("as_bits", REFUSED, "", "", "")                                                                                  \
     X("load", MEMORY, "", "", "")                                                                                      \

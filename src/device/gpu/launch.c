@@ -61,31 +61,37 @@ static inline stet_result check_arguments(const sti_gpu *gpu, const sti_code *co
     return STET_OK;
 }
 
-/* Shared memory a block: what its code asks for, and what the launch asks for each of its teams. */
-static uint64_t shared_bytes(const sti_code *code, const sti_slot *slots, int nslot)
+/* Shared memory that a launch asks for each team. */
+static uint64_t team_bytes(const sti_code *code, const sti_slot *slots, int nslot)
 {
-    uint64_t team = 0;
-    for (int i = 0; i < nslot; ++i)
-        if (code->team_slots >> i & 1u) team += (uint64_t)slots[i].i;
-    return code->shared + team * (unsigned)code->teams;
+    uint64_t bytes = 0;
+    for (int i = 0; code->team_slots && i < nslot; ++i)
+        if (code->team_slots >> i & 1u) bytes += (uint64_t)slots[i].i;
+    return bytes;
+}
+
+/* Teams of a block: as many as its code is made for, or as their memory allows; at least one. */
+static unsigned fit_teams(const sti_gpu *gpu, const sti_code *code, uint64_t bytes)
+{
+    unsigned teams = (unsigned)code->teams;
+    while (teams > 1 && code->shared + bytes * teams > most_shared(gpu)) --teams;
+    return teams;
 }
 
 static inline stet_result kernel_of(const sti_gpu *gpu, const sti_code *code, const sti_slot *slots, int nslot,
                                     int64_t count, bool in_block, sti_gpu_kernel *out)
 {
-    uint64_t per = code->worlds ? (uint64_t)code->teams : 1, n = count > 0 ? (uint64_t)count : 1;
-    uint64_t grid = per > 1 ? (n + per - 1) / per : n;
+    uint64_t n = count > 0 ? (uint64_t)count : 1, bytes = team_bytes(code, slots, nslot);
+    unsigned teams = bytes ? fit_teams(gpu, code, bytes) : (unsigned)code->teams;
+    uint64_t grid = code->worlds && teams > 1 ? (n + teams - 1) / teams : n;
     STI_TRY(check_arguments(gpu, code, nslot, in_block));
     if (!fits_limits(gpu, code, grid)) STI_TRY(check_limits(gpu, code, grid));
     *out = (sti_gpu_kernel){.function = in_block ? code->block : code->value,
                             .grid = (unsigned)grid,
                             .team = (unsigned)code->team,
-                            .teams = (unsigned)code->teams,
-                            .shared = code->shared};
-    if (!code->team_slots) return STET_OK;
-    uint64_t bytes = shared_bytes(code, slots, nslot);
-    out->shared = (unsigned)bytes;
-    return check_shared(gpu, code, bytes);
+                            .teams = teams,
+                            .shared = (unsigned)(code->shared + bytes * teams)};
+    return bytes ? check_shared(gpu, code, code->shared + bytes * teams) : STET_OK;
 }
 
 stet_result sti_gpu_kernel_of(const sti_gpu *gpu, const sti_code *code, const sti_slot *slots, int nslot, int64_t count,

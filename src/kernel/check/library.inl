@@ -86,6 +86,7 @@
     X(void, wide_load, wide_load, (const int *, lint *), "")                                                           \
     X(void, wide_store, wide_store, (int *, const lint *), "")                                                         \
     X(void, prefetch, prefetch, (const void *), "")                                                                    \
+    X(void, align_teams, align_teams, (void), "")                                                                      \
     X(i64, listed_place, listed_place, (const real *, i64), "")                                                        \
     X(i64, listed_lanes, listed_lanes, (const real *, lint), "")                                                       \
     X(real, sum_listed, sum_listed, (const real *, int, real), "")                                                     \
@@ -95,6 +96,7 @@
 
 /* The functions that the whole team must call. */
 #define STI_LIBRARY_TEAM(X)                                                                                            \
+    X(align_teams)                                                                                                     \
     X(add_listed)                                                                                                      \
     X(add_listed_lanes)                                                                                                \
     X(add_planned)

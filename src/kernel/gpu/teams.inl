@@ -21,4 +21,5 @@ TEAM(k_extract, "", 128, 1)
 TEAM(k_forward, "", 64, 1)
 /* 923 us for colours and depths of 1024 hands, 64 x 64, on an H200 (32 threads: 1089; 64: 965; 256: 1036). */
 TEAM(k_render, "", 128, 1)
+
 #undef TEAM

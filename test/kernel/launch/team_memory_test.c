@@ -41,9 +41,11 @@ typedef struct bench {
     stet_array *x, *out, *count, *marks;
 } bench;
 
-static void open_on(bench *b, stet_device *device)
+static void open_with(bench *b, stet_device *device, int team, int teams)
 {
     stet_kernel_def def = stet_default_kernel_def();
+    def.team = team;
+    def.teams = teams;
     b->device = device;
     OK(STI_ARRAY(device, "x", STET_DTYPE_REAL, true, &b->x, WORLDS, ITEMS));
     OK(STI_ARRAY(device, "out", STET_DTYPE_REAL, true, &b->out, WORLDS, ITEMS));
@@ -53,6 +55,8 @@ static void open_on(bench *b, stet_device *device)
     def.cache_folder = double_cache_folder();
     OK(stet_kernel_create(device, &def, &b->kernel));
 }
+
+static void open_on(bench *b, stet_device *device) { open_with(b, device, 0, 0); }
 
 static void close_bench(bench *b)
 {
@@ -111,6 +115,21 @@ static void each_team_has_its_own(void **state)
         OK(launch(&b, sizes[round] + round, sizes[round], sizes[round], sizes[round]));
         check(&b, round, sizes[round]);
     }
+    close_bench(&b);
+}
+
+/* A GPU's block has as many teams as their memory allows: of four, three here (the doubles' blocks have 64 KiB). */
+static void as_many_teams_as_fit(void **state)
+{
+    enum { REALS = 5000 };
+    bench b;
+    open_with(&b, open_faulty(), 8, 4);
+    fill(&b, 1);
+    OK(launch(&b, ITEMS, ITEMS, ITEMS, ITEMS));
+    check(&b, 1, ITEMS);
+    fill(&b, 2);
+    OK(launch(&b, REALS, ITEMS, ITEMS, ITEMS));
+    check(&b, 2, ITEMS);
     close_bench(&b);
 }
 
@@ -198,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_team_has_its_own),
+        cmocka_unit_test(as_many_teams_as_fit),
         cmocka_unit_test(in_recordings),
         cmocka_unit_test(at_each_width_with_threads),
         cmocka_unit_test(steady_launches_allocate_nothing),
