@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "device/isa.h"
 #include "model/model.h"
 #include "physics/layout.k.h"
 #include "physics/native.h"
@@ -28,11 +29,12 @@
 typedef struct bench_scene {
     const char *name, *text; /* a text begins with '<', else it is the file of a shipped scene */
     double goal;             /* 0: none */
+    double goal_avx2;        /* the same with AVX2 where there is AVX-512; 0: is not measured */
     bool scaling;            /* is measured with many numbers of worlds */
 } bench_scene;
 
 static const bench_scene scenes[] = {
-    {"cartpole", "cartpole.xml", 20, false},
+    {"cartpole", "cartpole.xml", 20, 0, false},
     {"arm",
      "<mujoco><option timestep='.002' integrator='implicitfast'>" FLAGS "</option><default><joint damping='1' "
      "armature='.1'/><position kp='200' kv='20' forcerange='-80 80'/></default><worldbody><body pos='0 0 .3'><joint "
@@ -46,16 +48,16 @@ static const bench_scene scenes[] = {
      "mass='.7'/></body></body></body></body></body></body></body>"
      "</worldbody><actuator><position joint='a'/><position joint='b'/><position joint='c'/><position joint='d'/>"
      "<position joint='e'/><position joint='f'/><position joint='g'/></actuator></mujoco>",
-     20, true},
+     20, 0, true},
     {"chain",
      "<mujoco><option timestep='.002'>" FLAGS "</option><worldbody>" LINK("0 1 0") LINK("1 0 0") LINK("0 1 0")
          LINK("1 0 0") LINK("0 1 0") LINK("1 0 0") LINK("0 1 0") LINK("1 0 0") LINK("0 1 0") LINK(
              "1 0 0") "</body></body></body></body></body></body></body></body></body></body></worldbody></mujoco>",
-     10, false},
-    {"humanoid_of_capsules", HUMANOID("1.3", "integrator='implicitfast'"), 0, true},
-    {"humanoid", "humanoid.xml", 10, false},
-    {"quadruped", "quadruped.xml", 10, false},
-    {"hand", "hand.xml", 8, false},
+     10, 0, false},
+    {"humanoid_of_capsules", HUMANOID("1.3", "integrator='implicitfast'"), 0, 0, true},
+    {"humanoid", "humanoid.xml", 10, 5, false},
+    {"quadruped", "quadruped.xml", 10, 0, false},
+    {"hand", "hand.xml", 8, 0, false},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes, WORLDS = 1024, WARM = 100, DRAW = 20, CALL = 10, CALLS = 2 };
 
@@ -90,11 +92,12 @@ static void close_side(side *s)
 
 /* What is made by a call that fails is destroyed by close_side. */
 static stet_result open_side(const bench *b, const bench_scene *scene, bool native, int threads, int64_t nworld,
-                             side *s)
+                             const char *isa, side *s)
 {
     stet_device_def device = bench_cpu_def();
     stet_worlds_def worlds = stet_default_worlds_def();
     device.threads = threads;
+    device.isa = isa;
     worlds.nworld = nworld;
     worlds.exact = !native;
     STI_TRY(load_scene(b, scene, &s->model));
@@ -269,7 +272,8 @@ static void note_load(bench_row *row, const side *native, double ns, double mujo
                native->worlds->nworld == 1 ? "" : "s", CALL, l->contacts, l->rows, l->iterations, l->shared, l->bad);
 }
 
-static stet_result measure_ratio(bench *b, const bench_scene *scene, side s[2], const states *from, const char *what)
+static stet_result measure_ratio(bench *b, const bench_scene *scene, side s[2], const states *from, const char *what,
+                                 double goal)
 {
     double seconds[2][BENCH_SAMPLES], ratio[BENCH_SAMPLES];
     double each = 1e9 / ((double)s[0].worlds->nworld * CALL * CALLS);
@@ -282,7 +286,7 @@ static stet_result measure_ratio(bench *b, const bench_scene *scene, side s[2], 
     STI_TRY(measure_load(&s[0], &l));
     STI_TRY(
         bench_add(b, &row, ratio, BENCH_SAMPLES, "times", true, "physics/%s/cpu/%sratio_to_mujoco", scene->name, what));
-    if (scene->goal > 0 && s[0].worlds->nworld > 1) bench_goal(row, scene->goal);
+    if (goal > 0) bench_goal(row, goal);
     note_load(row, &s[0], bench_median(seconds[0], BENCH_SAMPLES) * each,
               bench_median(seconds[1], BENCH_SAMPLES) * each, &l);
     return STET_OK;
@@ -294,7 +298,7 @@ static stet_result measure_size(bench *b, const bench_scene *scene, const states
     side s = {.native = NULL};
     double ns[BENCH_SAMPLES];
     bench_row *row;
-    stet_result result = open_side(b, scene, true, threads, nworld, &s);
+    stet_result result = open_side(b, scene, true, threads, nworld, NULL, &s);
     for (int k = 0; k < BENCH_SAMPLES && result == STET_OK; ++k) {
         result = time_side(&s, from, bench_least(b, 0.005), &ns[k]);
         ns[k] *= 1e9 / ((double)nworld * CALL * CALLS);
@@ -336,14 +340,15 @@ static stet_result name_missing(bench *b, const bench_scene *scene, bool *covere
     return STET_OK;
 }
 
-static stet_result measure_at(bench *b, const bench_scene *scene, int64_t nworld, const char *what, bool sizes)
+static stet_result measure_at(bench *b, const bench_scene *scene, int64_t nworld, const char *isa, const char *what,
+                              double goal, bool sizes)
 {
     side s[2] = {{.native = NULL}, {.native = NULL}};
     states from = {.nworld = 0};
-    stet_result result = open_side(b, scene, true, 1, nworld, &s[0]);
-    if (result == STET_OK) result = open_side(b, scene, false, 1, nworld, &s[1]);
+    stet_result result = open_side(b, scene, true, 1, nworld, isa, &s[0]);
+    if (result == STET_OK) result = open_side(b, scene, false, 1, nworld, isa, &s[1]);
     if (result == STET_OK) result = make_states(&s[1], &from);
-    if (result == STET_OK) result = measure_ratio(b, scene, s, &from, what);
+    if (result == STET_OK) result = measure_ratio(b, scene, s, &from, what, goal);
     close_side(&s[0]);
     close_side(&s[1]);
     if (result == STET_OK && sizes) result = measure_sizes(b, scene, &from);
@@ -354,11 +359,15 @@ static stet_result measure_at(bench *b, const bench_scene *scene, int64_t nworld
 stet_result bench_physics(bench *b)
 {
     for (int i = 0; i < SCENES; ++i) {
+        const bench_scene *s = &scenes[i];
+        int64_t nworld = b->quick ? 20 : WORLDS;
         bool covered;
-        STI_TRY(name_missing(b, &scenes[i], &covered));
+        STI_TRY(name_missing(b, s, &covered));
         if (!covered) continue;
-        STI_TRY(measure_at(b, &scenes[i], b->quick ? 20 : WORLDS, "", scenes[i].scaling && !b->quick));
-        STI_TRY(measure_at(b, &scenes[i], 1, "one_world/", false));
+        STI_TRY(measure_at(b, s, nworld, NULL, "", s->goal, s->scaling && !b->quick));
+        STI_TRY(measure_at(b, s, 1, NULL, "one_world/", 0, false));
+        if (s->goal_avx2 > 0 && sti_isa_available(STI_ISA_avx512))
+            STI_TRY(measure_at(b, s, nworld, "avx2", "avx2/", s->goal_avx2, false));
     }
     return STET_OK;
 }

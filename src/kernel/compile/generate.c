@@ -114,7 +114,7 @@ void sti_generate_entry(const sti_sink *out, const sti_signature *sig, sti_form 
     sti_sink_format(out,
                     "    i64 sti_k = %s;\n    (void)sti_s;\n    sti_wait_for_others();\n    if (sti_k >= sti_count) "
                     "return;\n    %s(",
-                    sig->kind == STI_KERNEL_WORLD ? "(i64)blockIdx.x * (STET_TEAMS > 1 ? blockDim.y : 1) + threadIdx.y" : "blockIdx.x",
+                    sig->kind == STI_KERNEL_WORLD ? "(i64)blockIdx.x * blockDim.y + threadIdx.y" : "blockIdx.x",
                     sig->name);
     write_arguments(out, sig);
     sti_sink_text(out, ");\n}\n");
