@@ -7,7 +7,7 @@
  * where it is included.
  */
 #include "base/memory.h"
-#include "kernel/check/check.h"
+#include "kernel/compile/user_source.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,10 +23,10 @@ static int print_mistakes(const sti_unit *unit)
     return 1;
 }
 
-static int check(const char *path, const sti_check_options *options, bool print)
+static int check(const sti_user_source_def *source, const sti_check_options *options, bool print)
 {
     sti_unit *unit;
-    stet_result result = sti_check_file(path, path, options, &unit);
+    stet_result result = sti_user_source_unit(source, options, &unit);
     int code = 0;
     if (result == STET_ERROR_PARSE) {
         code = print_mistakes(unit);
@@ -52,10 +52,10 @@ int main(int argc, char **argv)
     sti_check_options options = sti_default_check_options();
     bool print = false;
     int worst = 0, files = 0;
-    options.folder = folders;
+    sti_user_source_def source = {.includes = folders};
     for (int i = 1; i < argc; ++i) {
-        if (strcmp(argv[i], "-I") == 0 && i + 1 < argc && options.nfolder < FOLDERS) {
-            folders[options.nfolder++] = argv[++i];
+        if (strcmp(argv[i], "-I") == 0 && i + 1 < argc && source.ninclude < FOLDERS) {
+            folders[source.ninclude++] = argv[++i];
         } else if (strcmp(argv[i], "--gpu") == 0) {
             options.gpu = true;
             options.lanes = 1;
@@ -65,7 +65,8 @@ int main(int argc, char **argv)
         } else if (strcmp(argv[i], "--print") == 0) {
             print = true;
         } else if (argv[i][0] != '-') {
-            int code = check(argv[i], &options, print);
+            source.path = argv[i];
+            int code = check(&source, &options, print);
             worst = code > worst ? code : worst;
             ++files;
         } else {

@@ -110,6 +110,11 @@ offer_osmesa() {
         offer "pictures of MuJoCo's own renderer in the tests" "comparisons with MuJoCo's renderer" libosmesa6
 }
 
+# Encoders of videos (160 MB with its libraries).
+offer_ffmpeg() {
+    have ffmpeg || offer "videos of stet run in the tests" "the tests of what ffmpeg makes" ffmpeg
+}
+
 want_clang() {
     have clang || want clang "$1"
 }
@@ -243,7 +248,7 @@ install_wheels() {
             "install CMake $cmake_least or later by hand"
     fi
     if need_test_wheels; then
-        wheels requirements-test.txt "the tests' models and their reader of .npy files" \
+        wheels requirements-test.txt "the tests' models, and what reads arrays and compares pictures" \
             "they are needed by 'make test' only"
     fi
     if need_corpus_wheels; then
@@ -272,6 +277,7 @@ install_packages
 if [ "$tier" = test ]; then
     offer_hiprtc
     offer_osmesa
+    offer_ffmpeg
 fi
 if [ "$tier" = tsan ]; then
     want_clang_runtime

@@ -179,12 +179,18 @@ LFN void align_teams(void)
 #define shared(T, name, n)                                                                                             \
     __shared__ __attribute__((aligned(16))) T name##_[STET_TEAMS][n];                                                  \
     T *name = name##_[threadIdx.y]
-/* Memory of a team: `before` bytes behind the begin of the team's `all` bytes of the block's dynamic shared memory. */
+/*
+ * Memory of a team: where the slot says, a part for each team of the launch; else `before` bytes behind the begin of
+ * the team's `all` bytes of the block's dynamic shared memory.
+ */
 #ifndef STI_DYNAMIC_SHARED
 extern __shared__ __attribute__((aligned(64))) unsigned char sti_dynamic_shared[];
 #define STI_DYNAMIC_SHARED sti_dynamic_shared
 #endif
-#define STI_TEAM_MEMORY(T, slot, before, all) ((T *)(STI_DYNAMIC_SHARED + threadIdx.y * (all) + (before)))
+#define STI_SHARED_BYTES(slot) ((slot).team.teams ? 0 : (slot).i)
+#define STI_TEAM_MEMORY(T, slot, before, all)                                                                          \
+    ((T *)((slot).team.teams ? (unsigned char *)(slot).p + sti_team * (slot).team.bytes                                \
+                             : STI_DYNAMIC_SHARED + threadIdx.y * (all) + (before)))
 #define staged(T, name, src, n)                                                                                        \
     shared(T, name, n);                                                                                                \
     each (name##_i, n) name[name##_i] = (src)[name##_i];                                                               \

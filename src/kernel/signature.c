@@ -82,23 +82,6 @@ static bool find_type(const char *word, sti_param_type *type)
     return false;
 }
 
-static int check_param(reader *r, const sti_signature *sig, const sti_param *p)
-{
-    bool own = p->type == STI_PARAM_REAL || p->type == STI_PARAM_LINT;
-    bool seen = p->type == STI_PARAM_WREAL || p->type == STI_PARAM_WINT;
-    if ((own || seen) && !p->pointer)
-        return fail(r, "kernel %s: parameter %s: lanes can't be passed by value; use ureal or int", sig->name, p->name);
-    if (own && sig->kind == STI_KERNEL_ITEM)
-        return fail(r, "kernel %s: parameter %s: an item kernel sees arrays of worlds as wreal or wint", sig->name,
-                    p->name);
-    if (seen && sig->kind == STI_KERNEL_WORLD)
-        return fail(r, "kernel %s: parameter %s: a world kernel sees arrays of worlds as real or lint", sig->name,
-                    p->name);
-    if (!p->pointer && p->type != STI_PARAM_INT && p->type != STI_PARAM_I64 && p->type != STI_PARAM_UREAL)
-        return fail(r, "kernel %s: parameter %s: a scalar is int, i64 or ureal", sig->name, p->name);
-    return 1;
-}
-
 static int read_param(reader *r, sti_signature *sig)
 {
     if (sig->nparam == STI_MAX_PARAMS)
@@ -121,7 +104,7 @@ static int read_param(reader *r, sti_signature *sig)
     const char *index = sig->kind == STI_KERNEL_WORLD ? "world" : "block";
     p->index = !p->pointer && p->type == STI_PARAM_INT && strcmp(p->name, index) == 0;
     sig->nparam++;
-    return check_param(r, sig, p);
+    return 1;
 }
 
 static int read_signature(reader *r, sti_signature *sig)

@@ -2,8 +2,9 @@
  * Signatures of kernels, read from their source text: what a launch has to pass, and what it reads and writes.
  *
  * The rule is the language's own: a `const` pointer is read, any other pointer is written (and may be read); the type
- * says where the data lives. This parser serves the library's kernels, which `make lint` checks. A user's kernel gets
- * its signature from the checker's syntax tree (check/check.h).
+ * says where the data lives. This parser serves the library's own kernels, when the library is built and when a
+ * GPU is opened, where no checker runs: `make lint` checks them. All other kernels, adjoints too, get their signatures
+ * from the checker's syntax tree (check/check.h).
  */
 #ifndef STI_KERNEL_SIGNATURE_H
 #define STI_KERNEL_SIGNATURE_H

@@ -4,6 +4,7 @@
 #include "adjoint/transform/adjoint.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "kernel/compile/user_source.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -127,12 +128,11 @@ static stet_result list_kernels(const stet_gradcheck_def *def, kernels *out)
     const sti_adjoint_options options = {.constant = def->constant, .nconstant = def->nconstant, .kernel = def->kernel};
     sti_unit *unit = NULL;
     sti_adjoint adjoint = {0};
-    check.folder = def->includes;
-    check.nfolder = def->ninclude;
     check.real_double = true;
     check.lanes = 1;
-    stet_result result = def->source ? sti_check_source(def->source, path_of(def), &check, &unit)
-                                     : sti_check_file(def->path, def->path, &check, &unit);
+    const sti_user_source_def source = {
+        .text = def->source, .path = path_of(def), .includes = def->includes, .ninclude = def->ninclude};
+    stet_result result = sti_user_source_unit(&source, &check, &unit);
     if (result == STET_OK) result = sti_unit_kernels(unit, NULL, &out->k, &out->n);
     if (result == STET_OK) result = sti_adjoint_make(unit, &options, &adjoint);
     sti_adjoint_free(&adjoint);

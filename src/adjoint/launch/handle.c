@@ -50,35 +50,32 @@ static sti_passing passing_of(const stet_adjoint *a, const char *name, int befor
     return (sti_passing){.what = STI_PASSED_GRADIENT, .number = before};
 }
 
-static stet_result find_signature(const stet_adjoint *a, sti_signature *out)
+static const sti_signature *find_signature(const stet_adjoint *a)
 {
-    char name[2 * STI_MAX_NAME], message[256] = "";
-    size_t cursor = 0;
-    int found;
+    char name[2 * STI_MAX_NAME];
     (void)snprintf(name, sizeof name, "%s_adj", a->k->name);
-    while ((found = sti_signature_next(a->made.text.data, &cursor, out, message, sizeof message)) > 0)
-        if (strcmp(out->name, name) == 0) return STET_OK;
-    return sti_error(STET_ERROR_UNSUPPORTED, "kernel %s: its adjoint cannot be launched: %s; give it fewer parameters",
-                     a->k->name, found < 0 ? message : "its signature is not to be found");
+    for (int i = 0; i < a->made.nsignature; ++i)
+        if (strcmp(a->made.signature[i].name, name) == 0) return &a->made.signature[i];
+    return NULL;
 }
 
 static stet_result plan(stet_adjoint *a)
 {
-    sti_signature sig;
+    const sti_signature *sig = find_signature(a);
     int before = -1;
-    STI_TRY(find_signature(a, &sig));
-    a->given.items = sig.kind == STI_KERNEL_ITEM; /* the same kind as the kernel */
+    if (!sig) return sti_error(STET_ERROR_UNSUPPORTED, "kernel %s: it has no adjoint", a->k->name);
+    a->given.items = sig->kind == STI_KERNEL_ITEM; /* the same kind as the kernel */
     for (int i = 0; i < a->nparam; ++i) a->listed[i] = -1;
     for (const sti_listing *l = a->k->listing; l; l = l->next) {
         int i = find_param(a, l->name);
         if (i >= 0) a->has_gradient[i] = true;
         if (i >= 0) a->listed[i] = l->code;
     }
-    for (int i = 0; i < sig.nparam; ++i) {
-        if (sig.param[i].index) continue;
-        sti_passing p = passing_of(a, sig.param[i].name, before);
+    for (int i = 0; i < sig->nparam; ++i) {
+        if (sig->param[i].index) continue;
+        sti_passing p = passing_of(a, sig->param[i].name, before);
         if (p.what == STI_PASSED_GRADIENT && p.number >= 0) a->has_gradient[p.number] = true;
-        p.written = sig.param[i].pointer && sig.param[i].written;
+        p.written = sig->param[i].pointer && sig->param[i].written;
         before = p.what == STI_PASSED_ARGUMENT ? p.number : -1;
         a->passing[a->npassing++] = p;
     }

@@ -189,6 +189,10 @@ static void check_before_destroy(stet_adjoint *a)
     (void)snprintf(s->message, sizeof s->message, "%s", stet_get_last_error());
 }
 
+/*
+ * Reads the overflow flags. LIMIT: a stack was too short in a launch or replay since the last check. Reads nothing if
+ * no launch that can set a flag has run since, nor while the stream is being captured.
+ */
 static stet_result check_overflow(stet_device *device)
 {
     sti_stacks *s = device->stacks;
@@ -295,11 +299,6 @@ void sti_stacks_leave(stet_adjoint *a)
     sti_stamp_free(&a->checked);
     for (int i = 0; i < STI_MAX_PARAMS; ++i) stet_array_destroy(a->saved[i]);
     close_stacks(device);
-}
-
-stet_result sti_stacks_check_overflow(stet_device *device)
-{
-    return device->check_overflow ? device->check_overflow(device) : STET_OK;
 }
 
 int64_t sti_stacks_bytes(const stet_device *device)

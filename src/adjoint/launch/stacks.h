@@ -51,11 +51,6 @@ typedef struct sti_stacks {
 /* Adds the adjoint to its device's stacks, which the first adjoint creates and the last one destroys. */
 stet_result sti_stacks_join(stet_adjoint *adjoint);
 void sti_stacks_leave(stet_adjoint *adjoint);
-/*
- * Reads the overflow flags. LIMIT: a stack was too short in a launch or replay since the last check. Reads nothing if
- * no launch that can set a flag has run since, nor while the stream is being captured.
- */
-stet_result sti_stacks_check_overflow(stet_device *device);
 /* Bytes of stacks and lists that the device has now. */
 int64_t sti_stacks_bytes(const stet_device *device);
 

@@ -313,17 +313,15 @@ static sti_source_place place_of(const sti_transform *t, const sti_unit *text, i
 }
 
 /*
- * Checks that the generated text follows the language's rules. If not, there is no adjoint, and the message names the
- * function in the source, not lines that the user did not write.
+ * Checks that the generated text follows the language's rules, and lists its kernels. If it does not, there is no
+ * adjoint, and the message names the function in the source, not lines that the user did not write.
  */
-static void check_text(sti_transform *t)
+static void check_text(sti_transform *t, sti_adjoint *out)
 {
     sti_unit *text = NULL;
-    sti_check_options check = t->u->options;
-    check.folder = NULL;
-    check.nfolder = 0;
     if (t->output->text.result != STET_OK) return;
-    stet_result result = sti_check_source(t->output->text.data, "the adjoint", &check, &text);
+    stet_result result = sti_check_source(t->output->text.data, "the adjoint", &t->u->options, &text);
+    if (result == STET_OK) result = sti_unit_kernels(text, NULL, &out->signature, &out->nsignature);
     if (result == STET_ERROR_PARSE)
         sti_report_mistake(
             t->u, place_of(t, text, text->first->line),
@@ -368,7 +366,7 @@ stet_result sti_adjoint_make(sti_unit *unit, const sti_adjoint_options *options,
         sti_text_buffer_put(&m->output.text, sources);
         sti_text_buffer_put(&m->output.text, "\n");
         if (m->t.notes) transform(&j);
-        if (goes_on(&m->t)) check_text(&m->t);
+        if (goes_on(&m->t)) check_text(&m->t, out);
         result = result_of(&m->t);
         give_ids(out, j.options, sources);
         out->text = m->output.text;
@@ -383,5 +381,6 @@ stet_result sti_adjoint_make(sti_unit *unit, const sti_adjoint_options *options,
 void sti_adjoint_free(sti_adjoint *adjoint)
 {
     sti_text_buffer_free(&adjoint->text);
+    sti_free(adjoint->signature);
     *adjoint = (sti_adjoint){0};
 }

@@ -48,9 +48,11 @@ typedef struct sti_adjoint_kernel {
     struct sti_adjoint_kernel *next;
 } sti_adjoint_kernel;
 
-/* The unit owns everything but the text. */
+/* The unit owns everything but the text and the signatures. */
 typedef struct sti_adjoint {
     sti_text_buffer text;
+    sti_signature *signature; /* of all kernels in the text */
+    int nsignature;
     sti_adjoint_kernel *kernel;
 } sti_adjoint;
 

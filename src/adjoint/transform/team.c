@@ -181,7 +181,7 @@ static bool is_argument(sti_transform *t, const sti_node *e)
  * tape was sized for. Then no iteration runs if the tape is too small: each needs a column with room for its shares and
  * its count.
  */
-const char *sti_team_count(sti_transform *t, const sti_node *each, int slots)
+static const char *team_count(sti_transform *t, const sti_node *each, int slots)
 {
     const char *n, *count = sti_value(t, each->a), *full = "";
     if (is_argument(t, each->a) && t->tape->inner == t->function && t->tape->nlogged == 0) return count;
@@ -232,7 +232,7 @@ void sti_adjoint_each(sti_transform *t, sti_node *n)
     int slots = s.count > 0 || t->list->listing ? t->list->kept : 0;
     sti_region_note_of(t, n)->slots = slots;
     sti_emit(t, "sync();");
-    const char *count = t->tape->taped ? sti_team_count(t, n, slots) : sti_value(t, n->a);
+    const char *count = t->tape->taped ? team_count(t, n, slots) : sti_value(t, n->a);
     if (t->tape->taped) sti_emit(t, "int %s = top;", t->list->base);
     if (t->list->listing) sti_emit(t, "int %s = tape_depth;", t->list->end);
     bool one = n->a->kind == STI_NODE_NUMBER; /* the checker of the text looks for each (one, 1) */

@@ -10,7 +10,6 @@
 #include "kernel/check/parser.h"
 #include "kernel/check/reader.h"
 #include "kernel/check/rules.h"
-#include "kernel/check/source.h"
 #include "kernel/check/type.h"
 #include "kernel/check/typing.h"
 
@@ -43,10 +42,10 @@ static stet_result out_of_memory(const char *name)
 }
 
 /* Makes the tree from the text and reports mistakes. */
-static stet_result check_all(sti_unit *u, const char *text, const char *name, const char *path)
+static stet_result check_all(sti_unit *u, const char *text, const char *name)
 {
     sti_tokens tokens = {0};
-    if (!sti_library_fill(u) || !sti_read_tokens(u, text, name, path, &tokens)) return out_of_memory(name);
+    if (!sti_library_fill(u) || !sti_read_tokens(u, text, name, &tokens)) return out_of_memory(name);
     u->top = sti_parse(u, tokens.token);
     if (!u->failed) sti_type_unit(u);
     if (!u->failed) sti_check_rules(u);
@@ -58,27 +57,14 @@ static stet_result check_all(sti_unit *u, const char *text, const char *name, co
                      u->nmistake > 1 ? " (and more)" : "");
 }
 
-static stet_result close_failed(stet_result result, sti_unit **out)
+stet_result sti_check_source(const char *text, const char *name, const sti_check_options *options, sti_unit **out)
 {
+    STI_TRY(open_unit(options, name, out));
+    stet_result result = check_all(*out, text, name);
     if (result == STET_OK || result == STET_ERROR_PARSE) return result;
     sti_unit_destroy(*out);
     *out = NULL;
     return result;
-}
-
-stet_result sti_check_source(const char *text, const char *name, const sti_check_options *options, sti_unit **out)
-{
-    STI_TRY(open_unit(options, name, out));
-    return close_failed(check_all(*out, text, name, NULL), out);
-}
-
-stet_result sti_check_file(const char *path, const char *name, const sti_check_options *options, sti_unit **out)
-{
-    const char *text;
-    STI_TRY(open_unit(options, name, out));
-    stet_result result = sti_source_read(*out, path, &text);
-    if (result == STET_OK) result = check_all(*out, text, name, path);
-    return close_failed(result, out);
 }
 
 void sti_unit_destroy(sti_unit *unit)

@@ -2,7 +2,7 @@
  * The checker of the kernel language. It reads a kernel's source, reports mistakes and how to correct them, and keeps
  * the syntax tree, with types and meanings, for later passes.
  *
- *   files → tokens (lexer.h) → macros and #if (reader.h) → tree (parser.h) → meanings and types (typing.h)
+ *   text → tokens (lexer.h) → macros and #if (reader.h) → tree (parser.h) → meanings and types (typing.h)
  *         → rules of the team (rules.h)
  *
  * A unit owns everything that is made from one source, in one arena. No compiler runs here. A source that passes is C99
@@ -15,23 +15,19 @@
 #include "stet/base.h"
 
 enum {
-    STI_CHECK_DEPTH = 200,       /* nesting of expressions, statements and uses of macros */
-    STI_CHECK_TOKENS = 1 << 20,  /* of a source, its includes and expanded macros */
-    STI_CHECK_DIAGNOSTICS = 100, /* diagnostics that are stored; more are only counted */
-    STI_CHECK_SOURCE = 1 << 24   /* bytes of a file */
+    STI_CHECK_DEPTH = 200,      /* nesting of expressions, statements and uses of macros */
+    STI_CHECK_TOKENS = 1 << 20, /* of a source, its includes and expanded macros */
+    STI_CHECK_DIAGNOSTICS = 100 /* diagnostics that are stored; more are only counted */
 };
 
 /* The configuration that a source is read for. `#if` sees it, so a unit is the tree of one configuration. */
 typedef struct sti_check_options {
-    /* Folders in which #include "…" searches after the including file's own folder. Borrowed during the call. */
-    const char *const *folder;
-    int nfolder;
     int lanes;        /* STET_W: 1, 4, 8 or 16 */
     bool gpu;         /* STET_GPU; lanes is then 1 */
     bool real_double; /* STET_DOUBLE; lanes is then 1 */
 } sti_check_options;
 
-/* Returns the options for a CPU with 16 lanes of float and no folders. */
+/* Returns the options for a CPU with 16 lanes of float. */
 sti_check_options sti_default_check_options(void);
 
 typedef struct sti_diagnostic {
@@ -44,16 +40,12 @@ typedef struct sti_diagnostic {
 typedef struct sti_unit sti_unit;
 
 /*
- * Checks a source text (zero-terminated; `name` is its file's name in messages). STET_OK: no mistakes.
+ * Checks a source text (zero-terminated; `name` is its file's name in messages), which has the text of the files that
+ * it includes in it (compile/user_source.h). STET_OK: no mistakes.
  * STET_ERROR_PARSE: there are mistakes, and the thread's message is the first. In both cases *out is a unit, which the
  * caller destroys. With any other result there is no unit.
  */
 stet_result sti_check_source(const char *text, const char *name, const sti_check_options *options, sti_unit **out);
-/*
- * The same for a file; `name` as in messages. STET_ERROR_NOT_FOUND, STET_ERROR_IO or STET_ERROR_LIMIT if it cannot be
- * read.
- */
-stet_result sti_check_file(const char *path, const char *name, const sti_check_options *options, sti_unit **out);
 void sti_unit_destroy(sti_unit *unit);
 
 /* The diagnostics in the order of the source (NULL: none), and their number. Owned by the unit. */

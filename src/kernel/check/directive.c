@@ -1,7 +1,6 @@
-/* Directives and includes; see reader.h. */
+/* Directives; see reader.h. */
 #include "kernel/check/parser.h"
 #include "kernel/check/reader.h"
-#include "kernel/check/source.h"
 #include "kernel/check/tree.h"
 
 #include <string.h>
@@ -9,42 +8,26 @@
 static bool is_op(const sti_token *t, sti_operator op) { return t->kind == STI_TOKEN_OP && t->op == op; }
 
 /* Returns the number of a file with this name; -1: too many files (reported), or no memory. */
-static int add_file(sti_reader *r, const char *name, const char *path, sti_source_place place)
+static int add_file(sti_reader *r, const char *name, sti_source_place place)
 {
     sti_unit *u = r->u;
     if (u->nfile == STI_CHECK_FILES) {
-        sti_report_mistake(u, place, "more than %d files are included: a file includes itself, or put some together",
-                           STI_CHECK_FILES);
+        sti_report_mistake(u, place, "more than %d files are included: put some together", STI_CHECK_FILES);
         return -1;
     }
-    const char *kept = sti_unit_copy(u, name), *where = path ? sti_unit_copy(u, path) : NULL;
-    if (!kept || (path && !where)) return -1;
-    u->file[u->nfile] = kept;
-    u->path[u->nfile] = where;
-    return u->nfile++;
-}
-
-bool sti_reader_open(sti_reader *r, const char *text, const char *name, const char *path, sti_source_place place)
-{
-    int file = add_file(r, name, path, place);
-    if (file < 0) return !r->u->failed;
-    sti_lexer *l = sti_unit_alloc(r->u, sizeof *l);
-    if (!l) return false;
-    *l = (sti_lexer){.u = r->u, .text = text, .first = true, .below = r->file};
-    l->place = (sti_source_place){1, 1, (uint16_t)file};
-    r->file = l;
-    return true;
+    u->file[u->nfile] = sti_unit_copy(u, name);
+    return u->file[u->nfile] ? u->nfile++ : -1;
 }
 
 /* Reads the tokens up to the end of the line. */
 static bool read_line(sti_reader *r, sti_tokens *out)
 {
     for (;;) {
-        sti_lexer before = *r->file;
+        sti_lexer before = r->lexer;
         sti_token t;
-        if (!sti_lex(r->file, &t)) return false;
+        if (!sti_lex(&r->lexer, &t)) return false;
         if (t.kind == STI_TOKEN_END || t.first) {
-            *r->file = before;
+            r->lexer = before;
             return true;
         }
         if (!sti_tokens_add(r->u, out, &t)) return false;
@@ -183,8 +166,8 @@ static bool skip_branches(sti_reader *r, bool taken)
     int nested = 0;
     for (;;) {
         sti_token t;
-        if (!sti_lex(r->file, &t)) return false;
-        if (t.kind == STI_TOKEN_END) return true; /* a missing #endif is reported at the end of the file */
+        if (!sti_lex(&r->lexer, &t)) return false;
+        if (t.kind == STI_TOKEN_END) return true; /* a missing #endif is reported at the end of the text */
         if (!t.first || !is_op(&t, STI_OP_HASH)) continue;
         sti_tokens line = {0};
         if (!read_line(r, &line)) return false;
@@ -193,7 +176,7 @@ static bool skip_branches(sti_reader *r, bool taken)
         bool elif = strcmp(word, "elif") == 0;
         nested += begins_condition(word);
         if (strcmp(word, "endif") == 0 && nested-- == 0) {
-            r->file->conditions--;
+            r->conditions--;
             return true;
         }
         if (nested > 0 || taken) continue;
@@ -212,41 +195,28 @@ static bool condition(sti_reader *r, const sti_token *directive, const sti_token
     } else if (line->count < 2 || line->token[1].kind != STI_TOKEN_NAME) {
         sti_report_mistake(r->u, directive->place, "#%s needs a name", word);
     }
-    r->file->conditions++;
+    r->conditions++;
     return met || skip_branches(r, false);
 }
 
 /* ---- directives -------------------------------------------------------------------------------------------------- */
 
-/* True if <stet/lang.h> follows the word `include`, which begins at `start` or after white space there. */
+/* True if the name of the language follows the word `include`, which begins at `start` or after white space there. */
 static bool names_language(const sti_reader *r, size_t start)
 {
-    static const char language[] = "<stet/lang.h>";
-    const char *p = r->file->text + start;
+    const char *p = r->lexer.text + start;
     p += strspn(p, " \t");
     p += strlen("include");
-    return strncmp(p + strspn(p, " \t"), language, sizeof language - 1) == 0;
+    p += strspn(p, " \t");
+    return strncmp(p, "<stet/lang.h>", 13) == 0 || strncmp(p, "\"stet/lang.h\"", 13) == 0;
 }
 
-/* "stet/lang.h" is the language itself and is not read. Other files are read in the place of the include. */
-static bool include(sti_reader *r, const sti_token *directive, const sti_tokens *line, size_t start)
+/* stet/lang.h is the language itself. Other files are in the text already (compile/user_source.h). */
+static void include(sti_reader *r, const sti_token *directive, size_t start)
 {
-    if (names_language(r, start)) return true;
-    const char *text = line->count > 1 && line->token[1].kind == STI_TOKEN_TEXT ? line->token[1].name->text : "";
-    size_t n = strlen(text);
-    if (n < 3 || text[0] != '"' || text[n - 1] != '"') {
+    if (!names_language(r, start))
         sti_report_mistake(r->u, directive->place,
                            "a kernel includes \"stet/lang.h\" and other kernels by their names in quotes");
-        return true;
-    }
-    sti_name *name = sti_unit_name(r->u, text + 1, n - 2);
-    if (!name) return false;
-    if (strcmp(name->text, "stet/lang.h") == 0) return true;
-    sti_source_file found;
-    if (!sti_source_include(r->u, r->u->path[r->file->place.file], name->text, &found)) return false;
-    if (found.text) return sti_reader_open(r, found.text, name->text, found.path, line->token[1].place);
-    if (!found.known) sti_report_mistake(r->u, line->token[1].place, "%s", found.message);
-    return true;
 }
 
 /* #line number "name": sets the number and file of the next line. */
@@ -260,22 +230,22 @@ static bool renumber(sti_reader *r, const sti_token *directive, const sti_tokens
         sti_report_mistake(r->u, directive->place, "#line needs the number of the next line");
         return true;
     }
-    r->file->place.line = (uint32_t)number - 1;
+    r->lexer.place.line = (uint32_t)number - 1;
     const sti_name *text = line->count > 2 && line->token[2].kind == STI_TOKEN_TEXT ? line->token[2].name : NULL;
     if (!text || text->length < 2) return true;
     const sti_name *name = sti_unit_name(r->u, text->text + 1, text->length - 2);
     if (!name) return false;
     int file = 0;
     while (file < r->u->nfile && strcmp(r->u->file[file], name->text) != 0) ++file;
-    if (file == r->u->nfile) file = add_file(r, name->text, NULL, directive->place);
-    if (file >= 0) r->file->place.file = (uint16_t)file;
+    if (file == r->u->nfile) file = add_file(r, name->text, directive->place);
+    if (file >= 0) r->lexer.place.file = (uint16_t)file;
     return !r->u->failed;
 }
 
 /* #error: its text is the reported mistake. */
 static void stop_with_error(sti_reader *r, const sti_token *directive, size_t start)
 {
-    const char *text = r->file->text + start;
+    const char *text = r->lexer.text + start;
     int n = (int)strcspn(text, "\r\n");
     sti_report_mistake(r->u, directive->place, "#%.*s", n < 200 ? n : 200, text);
 }
@@ -285,22 +255,21 @@ static bool obey(sti_reader *r, const sti_token *directive, const sti_tokens *li
 {
     const char *word = line->token[0].kind == STI_TOKEN_NAME ? line->token[0].name->text : "";
     if (strcmp(word, "define") == 0) return define(r, directive, line);
-    if (strcmp(word, "include") == 0) return include(r, directive, line, start);
     if (begins_condition(word)) return condition(r, directive, line, word);
     if (strcmp(word, "line") == 0) return renumber(r, directive, line);
-    bool open = r->file->conditions > 0;
+    bool open = r->conditions > 0;
     sti_name *name = line->count > 1 ? line->token[1].name : NULL;
     bool once = strcmp(word, "pragma") == 0 && line->count == 2 && name && strcmp(name->text, "once") == 0;
     if (open && (strcmp(word, "else") == 0 || strcmp(word, "elif") == 0)) return skip_branches(r, true);
     if (open && strcmp(word, "endif") == 0) {
-        r->file->conditions--;
+        r->conditions--;
     } else if (strcmp(word, "undef") == 0 && name) {
         name->macro = NULL;
-    } else if (once) {
-        r->u->once[r->file->place.file] = true;
+    } else if (strcmp(word, "include") == 0) {
+        include(r, directive, start);
     } else if (strcmp(word, "error") == 0) {
         stop_with_error(r, directive, start);
-    } else {
+    } else if (!once) {
         sti_report_mistake(r->u, directive->place,
                            "#%s has no meaning here: a kernel has #define, #undef, #include, #if … #endif and #error",
                            word);
@@ -308,27 +277,19 @@ static bool obey(sti_reader *r, const sti_token *directive, const sti_tokens *li
     return true;
 }
 
-/* At the end of a file, goes back to the including file. False: there is none. */
-static bool leave(sti_reader *r)
-{
-    if (r->file->conditions > 0)
-        sti_report_mistake(r->u, r->file->place, "%d #if of this file without #endif", r->file->conditions);
-    r->file->conditions = 0;
-    if (!r->file->below) return false;
-    r->file = r->file->below;
-    return true;
-}
-
-bool sti_reader_file(sti_reader *r, sti_token *out)
+bool sti_reader_text(sti_reader *r, sti_token *out)
 {
     for (;;) {
-        if (!sti_lex(r->file, out)) return false;
+        if (!sti_lex(&r->lexer, out)) return false;
         if (out->kind == STI_TOKEN_END) {
-            if (!leave(r)) return true;
+            if (r->conditions > 0)
+                sti_report_mistake(r->u, r->lexer.place, "%d #if of this file without #endif", r->conditions);
+            r->conditions = 0;
+            return true;
         } else if (out->first && is_op(out, STI_OP_HASH)) {
             if (++r->steps > STI_CHECK_TOKENS) r->stopped = true;
             sti_tokens line = {0};
-            size_t start = r->file->at;
+            size_t start = r->lexer.at;
             if (!read_line(r, &line)) return false;
             if (line.count > 0 && !obey(r, out, &line, start)) return false;
             if (r->stopped) {
@@ -341,10 +302,10 @@ bool sti_reader_file(sti_reader *r, sti_token *out)
     }
 }
 
-bool sti_read_tokens(sti_unit *u, const char *text, const char *name, const char *path, sti_tokens *out)
+bool sti_read_tokens(sti_unit *u, const char *text, const char *name, sti_tokens *out)
 {
-    sti_reader r = {.u = u};
-    if (!sti_reader_open(&r, text, name, path, (sti_source_place){0})) return false;
+    sti_reader r = {.u = u, .lexer = {.u = u, .text = text, .first = true, .place = {1, 1, 0}}};
+    if (add_file(&r, name, r.lexer.place) < 0) return false;
     sti_token t;
     do {
         if (!sti_reader_next(&r, &t) || !sti_tokens_add(u, out, &t)) return false;

@@ -1,4 +1,4 @@
-/* Tokens of one file; see lexer.h. */
+/* Tokens of a text; see lexer.h. */
 #include "kernel/check/lexer.h"
 
 #include <string.h>
@@ -55,23 +55,55 @@ static void pass(sti_lexer *l, size_t n)
     }
 }
 
-/* Length of a backslash with its end of line; 0: there is none. */
-static size_t splice(const char *p)
+size_t sti_skip_splice(const char *text, size_t at)
 {
-    return p[0] != '\\' ? 0 : p[1] == '\n' ? 2 : p[1] == '\r' && p[2] == '\n' ? 3 : 0;
+    const char *p = text + at;
+    if (p[0] != '\\') return at;
+    return p[1] == '\n' ? at + 2 : p[1] == '\r' && p[2] == '\n' ? at + 3 : at;
+}
+
+static size_t skip_splices(const char *text, size_t at)
+{
+    while (sti_skip_splice(text, at) > at) at = sti_skip_splice(text, at);
+    return at;
+}
+
+size_t sti_skip_comment(const char *text, size_t at, bool *closed)
+{
+    if (closed) *closed = true;
+    if (text[at] != '/') return at;
+    size_t p = skip_splices(text, at + 1);
+    if (text[p] == '*') {
+        for (++p; text[p]; ++p) {
+            size_t next = text[p] == '*' ? skip_splices(text, p + 1) : p;
+            if (text[next] == '/' && next > p) return next + 1;
+        }
+        if (closed) *closed = false;
+        return p;
+    }
+    if (text[p] != '/') return at;
+    while (text[p] && text[p] != '\n') p = sti_skip_splice(text, p) > p ? sti_skip_splice(text, p) : p + 1;
+    return p;
+}
+
+size_t sti_skip_quoted(const char *text, size_t at)
+{
+    char quote = text[at++];
+    while (text[at] && text[at] != '\n' && text[at] != quote) {
+        size_t spliced = sti_skip_splice(text, at);
+        if (spliced == at && text[at] == '\\' && text[at + 1]) at++;
+        at = spliced > at ? spliced : at + 1;
+    }
+    return text[at] == quote ? at + 1 : at;
 }
 
 static bool skip_comment(sti_lexer *l)
 {
-    const char *p = l->text + l->at;
-    if (p[0] != '/' || (p[1] != '*' && p[1] != '/')) return false;
-    if (p[1] == '/') {
-        pass(l, strcspn(p, "\n"));
-        return true;
-    }
-    const char *end = strstr(p + 2, "*/");
-    if (!end) sti_report_mistake(l->u, l->place, "this comment has no end: write */");
-    pass(l, end ? (size_t)(end + 2 - p) : strlen(p));
+    bool closed;
+    size_t end = sti_skip_comment(l->text, l->at, &closed);
+    if (end == l->at) return false;
+    if (!closed) sti_report_mistake(l->u, l->place, "this comment has no end: write */");
+    pass(l, end - l->at);
     return true;
 }
 
@@ -84,8 +116,8 @@ static bool skip_space(sti_lexer *l)
         if (c == '\n') l->first = true;
         if (c == '\n' || is_space(c))
             pass(l, 1);
-        else if (splice(l->text + l->at))
-            pass(l, splice(l->text + l->at));
+        else if (sti_skip_splice(l->text, l->at) > l->at)
+            pass(l, sti_skip_splice(l->text, l->at) - l->at);
         else if (!skip_comment(l))
             return l->at > start;
     }
@@ -108,13 +140,6 @@ static size_t number_length(const char *p)
         if (!is_letter(p[n]) && !is_digit(p[n]) && p[n] != '.' && !sign) return n;
         ++n;
     }
-}
-
-static size_t text_length(const char *p)
-{
-    size_t n = 1;
-    while (p[n] && p[n] != '\n' && p[n] != p[0]) n += p[n] == '\\' && p[n + 1] && p[n + 1] != '\n' ? 2 : 1;
-    return p[n] == p[0] ? n + 1 : n;
 }
 
 static sti_operator operator_at(const char *p)
@@ -145,7 +170,7 @@ bool sti_lex(sti_lexer *l, sti_token *out)
         n = number_length(p);
     } else if (*p == '"' || *p == '\'') {
         out->kind = STI_TOKEN_TEXT;
-        n = text_length(p);
+        n = sti_skip_quoted(p, 0);
     } else if ((op = operator_at(p)) != STI_OP_NONE) {
         out->kind = STI_TOKEN_OP;
         out->op = (uint8_t)op;

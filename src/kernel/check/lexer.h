@@ -1,5 +1,5 @@
 /*
- * Lexer: splits one file into names, numbers and operators, without comments, white space and line splices.
+ * Lexer: splits a text into names, numbers and operators, without comments, white space and line splices.
  */
 #ifndef STI_KERNEL_CHECK_LEXER_H
 #define STI_KERNEL_CHECK_LEXER_H
@@ -95,9 +95,16 @@ typedef struct sti_lexer {
     size_t at;
     sti_source_place place;
     bool first;
-    int conditions; /* conditions of the file that are open; used by the reader */
-    struct sti_lexer *below;
 } sti_lexer;
+
+/*
+ * What is no token of C, for others that read sources, too. Each returns where it ends, and `at` where there is none.
+ * A comment `//` ends before its newline; *closed (or NULL): the comment has its end.
+ */
+size_t sti_skip_splice(const char *text, size_t at); /* a backslash with its end of line */
+size_t sti_skip_comment(const char *text, size_t at, bool *closed);
+/* The end of the string or character constant at `at`. An unclosed one ends before the newline. */
+size_t sti_skip_quoted(const char *text, size_t at);
 
 /* Reads the next token; at the end always STI_TOKEN_END. False: no memory. */
 bool sti_lex(sti_lexer *lexer, sti_token *out);

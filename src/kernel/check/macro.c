@@ -38,15 +38,14 @@ static bool next_raw(sti_reader *r, sti_token *out)
     while (r->frame && r->frame->at == r->frame->count && !r->frame->barrier) pop(r);
     if (!r->stopped && ++r->steps > STI_CHECK_TOKENS) {
         r->stopped = true;
-        sti_source_place place = r->file ? r->file->place : (sti_source_place){0};
-        sti_report_mistake(r->u, place, "more than %d tokens, macros replaced: make the source smaller",
+        sti_report_mistake(r->u, r->lexer.place, "more than %d tokens, macros replaced: make the source smaller",
                            STI_CHECK_TOKENS);
     }
     if (r->stopped || (r->frame && r->frame->at == r->frame->count)) {
-        *out = (sti_token){.kind = STI_TOKEN_END, .place = r->file ? r->file->place : (sti_source_place){0}};
+        *out = (sti_token){.kind = STI_TOKEN_END, .place = r->lexer.place};
         return true;
     }
-    if (!r->frame) return sti_reader_file(r, out);
+    if (!r->frame) return sti_reader_text(r, out);
     *out = r->frame->token[r->frame->at++];
     return true;
 }

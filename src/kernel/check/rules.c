@@ -315,7 +315,7 @@ static void check_list(rules *r, sti_node *n)
 
 /* ---- functions --------------------------------------------------------------------------------------------------- */
 
-/* RULES-5, with the messages of signature.c. */
+/* RULES-5 */
 static void check_parameter(sti_unit *u, const sti_node *f, const sti_node *v)
 {
     sti_type_kind kind = v->named->kind;

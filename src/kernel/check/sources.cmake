@@ -19,7 +19,6 @@ set(STET_CHECKER_SOURCES
     src/kernel/check/parser.c
     src/kernel/check/printer.c
     src/kernel/check/rules.c
-    src/kernel/check/source.c
     src/kernel/check/statement.c
     src/kernel/check/type.c
     src/kernel/check/typing.c

@@ -52,8 +52,6 @@ struct sti_unit {
     bool failed;
     sti_check_options options;
     const char *file[STI_CHECK_FILES]; /* the files' names for messages */
-    const char *path[STI_CHECK_FILES]; /* paths they were read from; NULL: from memory */
-    bool once[STI_CHECK_FILES];        /* #pragma once */
     int nfile;
     sti_name *bucket[STI_CHECK_BUCKETS];
     sti_diagnostic *first;

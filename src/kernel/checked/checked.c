@@ -143,7 +143,7 @@ stet_result sti_checked_prepare(stet_device *device, sti_launch *launch, int64_t
     c->count = k->kind == STI_KERNEL_WORLD ? count : 0;
     for (int i = 0; i < launch->nslot; ++i) {
         const stet_array *a = launch->args[i].kind == STI_ARG_ARRAY ? launch->args[i].array : NULL;
-        c->items[i] = a ? a->nitem : launch->slot[i].n; /* memory of a team says its size there */
+        c->items[i] = a ? a->nitem : launch->args[i].i; /* memory of a team */
         c->worlds[i] = a && a->worlds ? a->shape[0] : 0;
     }
     launch->slot[launch->nslot] = (sti_slot){.p = c->record, .n = count};

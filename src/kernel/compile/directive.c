@@ -1,52 +1,11 @@
 /* Directives that bring in files; see directive.h. */
 #include "kernel/compile/directive.h"
 
+#include "kernel/check/lexer.h"
+
 #include <string.h>
 
 enum { CLEAN_SIZE = 512 };
-
-/* The length of the line splice (backslash, end of line) at p, 0 if there is none. */
-static size_t splice(const char *p)
-{
-    if (p[0] != '\\') return 0;
-    return p[1] == '\n' ? 2 : p[1] == '\r' && p[2] == '\n' ? 3 : 0;
-}
-
-/*
- * Returns the end of the comment that begins at `at`, or `at` if there is none. A line comment ends before its newline.
- */
-static size_t skip_comment(const char *text, size_t at)
-{
-    size_t second = at + 1;
-    if (text[at] != '/') return at;
-    while (splice(text + second)) second += splice(text + second);
-    if (text[second] == '*') {
-        size_t p = second + 1;
-        while (text[p]) {
-            size_t next = p + 1;
-            while (text[p] == '*' && splice(text + next)) next += splice(text + next);
-            if (text[p] == '*' && text[next] == '/') return next + 1;
-            p++;
-        }
-        return p;
-    }
-    if (text[second] != '/') return at;
-    size_t p = second;
-    while (text[p] && text[p] != '\n') p += splice(text + p) ? splice(text + p) : 1;
-    return p;
-}
-
-/* Returns the end of the string or character constant that begins at `at`. An unclosed one ends before the newline. */
-static size_t skip_quoted(const char *text, size_t at)
-{
-    char quote = text[at++];
-    while (text[at] && text[at] != '\n' && text[at] != quote) {
-        size_t spliced = splice(text + at);
-        if (!spliced && text[at] == '\\' && text[at + 1]) at++;
-        at += spliced ? spliced : 1;
-    }
-    return text[at] == quote ? at + 1 : at;
-}
 
 /*
  * Copies the logical line at `at`, without comments and splices, into clean, as much as fits. Returns where the next
@@ -56,7 +15,7 @@ static size_t clean_line(const char *text, size_t at, char clean[CLEAN_SIZE])
 {
     size_t n = 0;
     while (text[at]) {
-        size_t end = skip_comment(text, at), from = at;
+        size_t end = sti_skip_comment(text, at, NULL), from = at;
         if (end > at) {
             if (n + 1 < CLEAN_SIZE) clean[n++] = ' ';
             at = end;
@@ -66,14 +25,14 @@ static size_t clean_line(const char *text, size_t at, char clean[CLEAN_SIZE])
             at++;
             break;
         }
-        if (splice(text + at)) {
-            at += splice(text + at);
+        if (sti_skip_splice(text, at) > at) {
+            at = sti_skip_splice(text, at);
             continue;
         }
-        end = text[at] == '"' || text[at] == '\'' ? skip_quoted(text, at) : at + 1;
+        end = text[at] == '"' || text[at] == '\'' ? sti_skip_quoted(text, at) : at + 1;
         for (; from < end; ++from) {
-            if (splice(text + from))
-                from += splice(text + from) - 1;
+            if (sti_skip_splice(text, from) > from)
+                from = sti_skip_splice(text, from) - 1;
             else if (n + 1 < CLEAN_SIZE)
                 clean[n++] = text[from];
         }
@@ -189,12 +148,12 @@ bool sti_directive_macro(const char *text, size_t *at, char name[STI_DIRECTIVE_N
 bool sti_directive_uses(const char *text, const char *identifier)
 {
     for (size_t at = 0; text[at];) {
-        size_t n = word_length(text + at), end = skip_comment(text, at);
+        size_t n = word_length(text + at), end = sti_skip_comment(text, at, NULL);
         if (n == strlen(identifier) && strncmp(text + at, identifier, n) == 0) return true;
         if (n > 0)
             end = at + n;
         else if (end == at)
-            end = text[at] == '"' || text[at] == '\'' ? skip_quoted(text, at) : at + 1;
+            end = text[at] == '"' || text[at] == '\'' ? sti_skip_quoted(text, at) : at + 1;
         at = end;
     }
     return false;

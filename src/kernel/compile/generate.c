@@ -19,12 +19,12 @@ void sti_sink_format(const sti_sink *out, const char *format, ...)
     sti_sink_text(out, text);
 }
 
-/* Writes the sum of the bytes of the slots before `end` that are memory of a team. */
+/* Writes the sum of the bytes of shared memory of the slots before `end` that are memory of a team. */
 static void write_team_bytes(const sti_sink *out, const sti_param *param, int end, int slot)
 {
     sti_sink_text(out, "0");
     for (int i = 0, n = 0; i < end; ++i) {
-        if (sti_param_type_team(param[i].type)) sti_sink_format(out, " + sti_s[%d].i", slot + n);
+        if (sti_param_type_team(param[i].type)) sti_sink_format(out, " + STI_SHARED_BYTES(sti_s[%d])", slot + n);
         n += !param[i].index;
     }
 }
@@ -90,7 +90,7 @@ void sti_generate_call(const sti_sink *out, const sti_signature *sig)
 
 const char sti_generate_slot[] =
     "struct sti_slot {\n    union {\n        void *p;\n        i64 i;\n        double f;\n    };\n"
-    "    i64 n;\n};\n";
+    "    union {\n        i64 n;\n        struct {\n            unsigned bytes, teams;\n        } team;\n    };\n};\n";
 
 static int count_slots(const sti_signature *sig)
 {
@@ -111,11 +111,19 @@ void sti_generate_entry(const sti_sink *out, const sti_signature *sig, sti_form 
     } else {
         sti_sink_format(out, "%s sti_%s__block(const sti_slot *sti_s, i64 sti_count)\n{\n", bounds, sig->name);
     }
-    sti_sink_format(out,
-                    "    i64 sti_k = %s;\n    (void)sti_s;\n    sti_wait_for_others();\n    if (sti_k >= sti_count) "
-                    "return;\n    %s(",
-                    sig->kind == STI_KERNEL_WORLD ? "(i64)blockIdx.x * blockDim.y + threadIdx.y" : "blockIdx.x",
-                    sig->name);
+    const char *number =
+        sig->kind == STI_KERNEL_WORLD ? "(i64)blockIdx.x * blockDim.y + threadIdx.y" : "(i64)blockIdx.x";
+    sti_sink_text(out, "    (void)sti_s;\n    sti_wait_for_others();\n");
+    if (sti_team_slots(sig->param, sig->nparam)) {
+        sti_sink_format(out,
+                        "    const i64 sti_team = %s;\n    for (i64 sti_k = sti_team; sti_k < sti_count; sti_k += "
+                        "(i64)gridDim.x * blockDim.y) {\n        %s(",
+                        number, sig->name);
+        write_arguments(out, sig);
+        sti_sink_text(out, ");\n        sync(); /* before the next world overwrites the memory */\n    }\n}\n");
+        return;
+    }
+    sti_sink_format(out, "    const i64 sti_k = %s;\n    if (sti_k >= sti_count) return;\n    %s(", number, sig->name);
     write_arguments(out, sig);
     sti_sink_text(out, ");\n}\n");
 }

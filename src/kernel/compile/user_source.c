@@ -5,12 +5,12 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "kernel/check/source.h"
 #include "kernel/compile/directive.h"
 #include "kernel/language.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static stet_result open_file(sti_user_source *s, const char *path, int *out)
     char *real = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) ? realpath(path, NULL) : NULL;
     stet_result result = STET_OK;
     if (real) {
-        *out = find_file(s, real, false);
+        *out = s->file ? find_file(s, real, false) : -1;
         if (*out < 0) {
             result = new_file(s, path, real, out);
             if (result == STET_OK) result = sti_text_buffer_read(&s->file[*out].text, fd, STI_SOURCE_MAX_SIZE, path);
@@ -85,14 +85,43 @@ static stet_result open_embedded(sti_user_source *s, const sti_embedded *table, 
     return STET_OK;
 }
 
-/* True if an include of this name may open this file. A source given as a string is in no folder. */
+/* True if a name in an include has .. in it. */
+static bool goes_up(const char *name)
+{
+    for (const char *at = name; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || !at[2])) return true;
+    }
+    return false;
+}
+
+/*
+ * True if a file is below a folder (its first `length` bytes; none: the working directory), after links are followed.
+ */
+static bool is_below(const char *path, const char *folder, size_t length)
+{
+    char at[PATH_MAX];
+    if (length >= sizeof at) return false;
+    (void)snprintf(at, sizeof at, "%.*s", length ? (int)length : 1, length ? folder : ".");
+    char *file = realpath(path, NULL), *above = realpath(at, NULL);
+    size_t n = above ? strlen(above) : 0;
+    bool below = file && above && strncmp(file, above, n) == 0 && (file[n] == '/' || n == 1);
+    free(file);
+    free(above);
+    return below;
+}
+
+/*
+ * True if an include of this name may open this file: one with .. in it, only below a folder. A source given as a
+ * string is in no folder.
+ */
 static bool is_allowed(const expander *e, const char *name, const char *path)
 {
     const char *own = e->source->file[0].name, *slash = strrchr(own, '/');
-    if (!sti_source_goes_up(name)) return true;
-    if (!e->def->text && sti_source_is_below(path, own, slash ? (size_t)(slash - own) + 1 : 0)) return true;
+    if (!goes_up(name)) return true;
+    if (!e->def->text && is_below(path, own, slash ? (size_t)(slash - own) + 1 : 0)) return true;
     for (int i = 0; i < e->def->ninclude; ++i)
-        if (sti_source_is_below(path, e->def->includes[i], strlen(e->def->includes[i]))) return true;
+        if (is_below(path, e->def->includes[i], strlen(e->def->includes[i]))) return true;
     return false;
 }
 
@@ -198,6 +227,7 @@ static stet_result put_file(expander *e, int to)
 {
     sti_user_source *s = e->source;
     bool once = sti_directive_says_once(s->file[to].text.data);
+    if (e->def->tree && s->file[to].language) return STET_OK;
     if (s->file[to].open) return put_circular_include(e, to, once);
     if (e->depth == STI_SOURCE_MAX_DEPTH)
         return sti_error(STET_ERROR_LIMIT, "%s: files include each other more than %d deep", s->file[to].name,
@@ -219,7 +249,7 @@ static stet_result put_include(expander *e, int from, const sti_directive *d)
         add_format(e, from, "#include <%s>\n", d->name);
     } else if (d->kind == STI_DIRECTIVE_INCLUDE) {
         add_format(e, from, "#error %.200s is neither beside this file nor in the include folders%s\n", d->name,
-                   d->name[0] == '/' || sti_source_goes_up(d->name) ? ", and files elsewhere are not opened" : "");
+                   d->name[0] == '/' || goes_up(d->name) ? ", and files elsewhere are not opened" : "");
     } else if (d->kind == STI_DIRECTIVE_SYSTEM_INCLUDE) {
         add_format(e, from, "#error <%.200s>: a kernel includes stet/lang.h and its own files in quotes\n", d->name);
     } else {
@@ -291,7 +321,7 @@ static stet_result read_all(const sti_user_source_def *def, sti_user_source *s)
     expander e = {.def = def, .source = s};
     int slot;
     STI_TRY(read_main(def, s));
-    if (!def->gpu) {
+    if (!def->gpu && !def->tree) {
         STI_TRY(open_embedded(s, sti_language, "device/slot.h", &slot));
         STI_TRY(put_file(&e, slot));
     }
@@ -300,8 +330,7 @@ static stet_result read_all(const sti_user_source_def *def, sti_user_source *s)
 
 stet_result sti_user_source_read(const sti_user_source_def *def, sti_user_source *out)
 {
-    memset(out, 0, sizeof *out);
-    out->named = def->files != NULL;
+    *out = (sti_user_source){.named = def->tree || def->files};
     stet_result result = read_all(def, out);
     if (result != STET_OK) sti_user_source_free(out);
     return result;
@@ -376,5 +405,17 @@ stet_result sti_user_source_check(sti_user_source *s, const sti_check_options *o
     if (result == STET_OK && find_file(s, "stet/lang.h", true) < 0)
         result =
             sti_error(STET_ERROR_PARSE, "%s: does not include the language; begin with #include <stet/lang.h>", name);
+    return result;
+}
+
+stet_result sti_user_source_unit(const sti_user_source_def *def, const sti_check_options *options, sti_unit **out)
+{
+    sti_user_source source;
+    sti_user_source_def tree = *def;
+    tree.tree = true;
+    *out = NULL;
+    STI_TRY(sti_user_source_read(&tree, &source));
+    stet_result result = sti_check_source(source.own.data, source.file[0].name, options, out);
+    sti_user_source_free(&source);
     return result;
 }

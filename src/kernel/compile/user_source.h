@@ -5,8 +5,8 @@
  *   SOURCE-1  the compiler sees only this text and opens no file of the user's, so everything that affects the code is
  *       in the text
  *   SOURCE-2  in the text's #line directives files are named <0>, <1>, …, so the text does not depend on where the
- *       files are. sti_user_source_explain replaces these names in a compiler's output. With def.files, #line has the
- *       files' own names
+ *       files are. sti_user_source_explain replaces these names in a compiler's output. With def.files or
+ *       def.tree, #line has the files' own names
  *   SOURCE-3  a file is read once, however often it is included
  *   SOURCE-4  the checker and the compiler see the same lines of the user's files, under the same names
  */
@@ -26,7 +26,8 @@ typedef struct sti_user_source_def {
     int ninclude;
     /* Sources that are found by name before the folders (language.h); NULL: none. */
     const struct sti_embedded *files;
-    bool gpu; /* for a GPU: without the slots of the CPU's calls */
+    bool gpu;  /* for a GPU: without the slots of the CPU's calls */
+    bool tree; /* for the checker alone: `text` lacks the language; #line has the files' own names */
 } sti_user_source_def;
 
 typedef struct sti_user_source_file {
@@ -61,6 +62,11 @@ void sti_user_source_mark(sti_user_source *s, int line);
  * STET_ERROR_PARSE: the first few mistakes in one sentence, each with file, line, column and how to correct it.
  */
 stet_result sti_user_source_check(sti_user_source *s, const sti_check_options *options);
+/*
+ * Checks a source for its tree alone, with the files' own names; results as of sti_check_source and
+ * sti_user_source_read. The caller destroys *out; it is NULL unless the result is STET_OK or STET_ERROR_PARSE.
+ */
+stet_result sti_user_source_unit(const sti_user_source_def *def, const sti_check_options *options, sti_unit **out);
 /* Adds a compiler's output to `out`, with the files' own names. */
 void sti_user_source_explain(const sti_user_source *s, const char *said, size_t size, sti_text_buffer *out);
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Version of how the device calls an entry (sti_code) and of the text around it. Increase it when they change. */
-enum { ENTRY_VERSION = 3, MAX_OPTIONS = 16, OPTION = 64 };
+enum { ENTRY_VERSION = 4, MAX_OPTIONS = 16, OPTION = 64 };
 
 /*
  * Options for the CPU's bits: no contraction, denormals kept, division and roots rounded correctly, sums of whole

@@ -162,6 +162,7 @@ stet_result sti_program_add(stet_device *device, const sti_kernel *k, sti_user_s
 
 void sti_program_drop(stet_device *device, const sti_kernel *kernel)
 {
+    if (device->list_hooks) device->list_hooks->kernel_gone(device, kernel); /* graphs contain its functions */
     struct sti_programs *p = device->programs;
     sti_program **at = p ? sti_table_find(p, kernel) : NULL;
     if (!at || !*at) return;

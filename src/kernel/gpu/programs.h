@@ -37,7 +37,7 @@ stet_result sti_program_condition(stet_device *device, const sti_code **out);
  */
 stet_result sti_program_add(stet_device *device, const sti_kernel *kernel, struct sti_user_source *source,
                             sti_team team, const struct sti_cache_options *keeping, char *id);
-/* Removes a kernel and unloads a user's kernel. A kernel that was never added is allowed. */
+/* Removes a kernel from lists, recordings and programs, and unloads a user's kernel. It may never have been added. */
 void sti_program_drop(stet_device *device, const sti_kernel *kernel);
 
 #endif

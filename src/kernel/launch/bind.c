@@ -105,6 +105,17 @@ static int64_t team_bytes(const stet_device *device, sti_param_type type, int64_
     return (int64_t)(((size_t)n * lanes * element + STI_ALIGN - 1) / STI_ALIGN * STI_ALIGN);
 }
 
+/* The slot of a team's memory; its argument was checked. Checked mode reads the number of elements from the slot. */
+static sti_slot team_slot(const sti_kernel *k, const sti_param *p, const sti_arg *arg, const stet_device *device)
+{
+    int64_t bytes = team_bytes(device, p->type, arg->i);
+    bool given = arg->array && sti_device_is_gpu(device) && !k->checked && bytes > 0;
+    int64_t room = given ? (int64_t)arg->array->size / bytes : 0;
+    if (room == 0) return (sti_slot){.i = bytes, .n = arg->i};
+    return (sti_slot){.p = arg->array->data,
+                      .team = {(uint32_t)bytes, room < UINT32_MAX ? (uint32_t)room : UINT32_MAX}};
+}
+
 /*
  * Checks one argument, brings its array up to date and fills the slot. Unused bytes of the slot are zero, because
  * blocks are compared with them.
@@ -116,10 +127,9 @@ static inline stet_result bind(const sti_kernel *k, const sti_param *p, const st
     *slot = (sti_slot){0};
     if (!p->pointer || sti_param_type_team(p->type)) {
         STI_TRY(check_arg(k, p, arg, device, count));
-        if (p->pointer) {
-            slot->i = team_bytes(device, p->type, arg->i);
-            slot->n = arg->i;
-        } else if (p->type == STI_PARAM_UREAL)
+        if (p->pointer)
+            *slot = team_slot(k, p, arg, device);
+        else if (p->type == STI_PARAM_UREAL)
             slot->f = arg->f;
         else
             slot->i = arg->i;

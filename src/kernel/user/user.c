@@ -292,11 +292,10 @@ void stet_kernel_destroy(stet_kernel *k)
     if (!k) return;
     stet_device *device = k->device;
     if (k->attachment) k->attachment->destroy(k->attachment);
-    if (device->list_hooks) device->list_hooks->kernel_gone(device, &k->kernel);
+    sti_program_drop(device, &k->kernel);
     sti_device_notify_destroyed(device, k);
     if (k->object_size > 0) sti_count_held(&device->mechanisms, STET_MECHANISM_KERNEL_CACHE, -(int64_t)k->object_size);
     sti_shared_object_unload(&k->object);
-    sti_program_drop(device, &k->kernel);
     sti_checked_free(device, k->kernel.checked);
     sti_kernel_source_free(&k->source_kept);
     sti_free(k->file);

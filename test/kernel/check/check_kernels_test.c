@@ -5,6 +5,7 @@
 #include "check_case.h"
 
 #include "base/memory.h"
+#include "kernel/compile/user_source.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -69,16 +70,20 @@ static int find_all(void **state)
     return npath < 8; /* there were a dozen when this was written */
 }
 
-static sti_check_options options_for(int lanes, bool gpu)
+static sti_check_options options_for(int lanes, bool gpu) { return (sti_check_options){.lanes = lanes, .gpu = gpu}; }
+
+/* Checks a text, or with none a file. */
+static stet_result check(const char *text, const char *path, const sti_check_options *options, sti_unit **out)
 {
-    return (sti_check_options){
-        .folder = folders, .nfolder = sizeof folders / sizeof folders[0], .lanes = lanes, .gpu = gpu};
+    const sti_user_source_def def = {
+        .text = text, .path = path, .includes = folders, .ninclude = sizeof folders / sizeof folders[0]};
+    return sti_user_source_unit(&def, options, out);
 }
 
 static sti_unit *unit_of(const char *text, const char *name, const sti_check_options *options)
 {
     sti_unit *unit;
-    if (sti_check_source(text, name, options, &unit) != STET_OK) fail_msg("%s", stet_get_last_error());
+    if (check(text, name, options, &unit) != STET_OK) fail_msg("%s", stet_get_last_error());
     return unit;
 }
 
@@ -88,9 +93,7 @@ static void all_kernels_pass(void **state)
                                          options_for(1, true)};
     for (int i = 0; i < npath; ++i)
         for (int k = 0; k < 4; ++k) {
-            sti_unit *unit;
-            if (sti_check_file(whole_path(paths[i]), paths[i], &options[k], &unit) != STET_OK)
-                fail_msg("%s", stet_get_last_error());
+            sti_unit *unit = unit_of(NULL, whole_path(paths[i]), &options[k]);
             assert_null(sti_unit_diagnostics(unit));
             sti_unit_destroy(unit);
         }
@@ -231,7 +234,7 @@ static void mutate(char *text, size_t room)
 static void check_mutant(const char *text, const sti_check_options *options, int *fine, int *wrong)
 {
     sti_unit *unit;
-    stet_result result = sti_check_source(text, "mutant", options, &unit);
+    stet_result result = check(text, "mutant", options, &unit);
     if (result == STET_ERROR_PARSE) {
         ++*wrong;
         assert_true(sti_unit_mistakes(unit) > 0);
@@ -301,7 +304,7 @@ static void each_allocation_may_fail(void **state)
         sti_unit *unit;
         char *printed = NULL;
         allowed = n;
-        stet_result result = sti_check_source(text, "newton.k.h", &options, &unit);
+        stet_result result = check(text, "newton.k.h", &options, &unit);
         if (result == STET_OK) {
             result = sti_unit_print(unit, &printed);
             if (result != STET_OK) assert_null(printed);

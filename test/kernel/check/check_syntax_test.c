@@ -146,8 +146,9 @@ static const check_case directives[] = {
     {"#include <stet/lang.h>\n # \t include\t<stet/lang.h> /* twice */", ""},
     {"#include <stet/lang.hh>", "1:1: a kernel includes \"stet/lang.h\" and other kernels by their names in quotes"},
     {"#include <math.h>", "1:1: a kernel includes \"stet/lang.h\" and other kernels by their names in quotes"},
-    {"#include \"nothing.k.h\"", "1:10: there is no file nothing.k.h in the folders of includes"},
-    {"#include \"stet/lang.h\"\n#include \"no/k.k.h\"", "2:10: there is no file no/k.k.h in the folders of includes"},
+    {"#include \"stet/lang.h\"\n#include \"a.k.h\"", "2:1: a kernel includes \"stet/lang.h\" and other kernels by "
+                                                     "their names in quotes"},
+    {"// a comment \\\nint a; // \\\r\n int b;", ""},
     {"#pragma once", ""},
     {"#error only for the GPU", "1:1: #error only for the GPU"},
     {"#line 3\nint a;", "3:1: outside of functions stand LFN, world_kernel, item_kernel, typedef struct and static "
@@ -277,41 +278,6 @@ static void configurations(void **state)
           "k: checked for 4 lanes; a GPU and double have 1");
 }
 
-static void write_file(const char *name, const char *text)
-{
-    char path[1024];
-    (void)snprintf(path, sizeof path, "%s/%s", STET_TEST_BINARY_DIR, name);
-    FILE *f = fopen(path, "wb");
-    if (!f) fail_msg("%s: cannot be written", path);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-/*
- * Beside the including file, then in the folders; #pragma once; a file that includes itself; mistakes name their file.
- */
-static void includes(void **state)
-{
-    static const char *const folder[] = {STET_TEST_BINARY_DIR "/check_b"};
-    sti_check_options options = {.folder = folder, .nfolder = 1, .lanes = 4};
-    (void)mkdir(STET_TEST_BINARY_DIR "/check_a", 0777);
-    (void)mkdir(STET_TEST_BINARY_DIR "/check_b", 0777);
-    write_file("check_a/top.k.h", "#include \"near.k.h\"\n#include \"near.k.h\"\n#include \"far.k.h\"\nLFN int f(int "
-                                  "a) { return near(a) + far(a); }\n");
-    write_file("check_a/near.k.h", "#pragma once\nLFN int near(int a) { return a; }\n");
-    write_file("check_b/near.k.h", "int wrong;\n");
-    write_file("check_b/far.k.h", "LFN int far(int a) { return b; }\n");
-    sti_unit *unit;
-    FAILS(sti_check_file(STET_TEST_BINARY_DIR "/check_a/top.k.h", "top.k.h", &options, &unit), STET_ERROR_PARSE,
-          "far.k.h:1:29: `b` is not declared");
-    assert_int_equal(sti_unit_mistakes(unit), 1);
-    sti_unit_destroy(unit);
-    write_file("check_a/self.k.h", "#include \"self.k.h\"\n#include \"self.k.h\"\n");
-    FAILS(sti_check_file(STET_TEST_BINARY_DIR "/check_a/self.k.h", "self.k.h", &options, &unit), STET_ERROR_PARSE,
-          "more than 64 files are included");
-    sti_unit_destroy(unit);
-}
-
 /* The thread's message names the first mistake. */
 static void the_message_of_a_check(void **state)
 {
@@ -330,25 +296,15 @@ static void the_message_of_a_check(void **state)
     FAILS(sti_check_source("\n#line 30 \"other.k.h\"\nint a;\n#line 5 \"own.k.h\"", "own.k.h", &options, &unit),
           STET_ERROR_PARSE, "other.k.h:30:1: outside");
     sti_unit_destroy(unit);
-    FAILS(sti_check_file(STET_TEST_SOURCE_DIR "/nothing.k.h", "nothing.k.h", &options, &unit), STET_ERROR_NOT_FOUND,
-          "nothing.k.h: no kernel source");
-    assert_null(unit);
-    FAILS(sti_check_file(STET_TEST_SOURCE_DIR, "folder", &options, &unit), STET_ERROR_IO,
-          "cannot be read: it is no file");
-    assert_null(unit);
     sti_unit_destroy(NULL);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mistakes_in_syntax),
-        cmocka_unit_test(mistakes_in_directives),
-        cmocka_unit_test(deep_nesting_is_refused),
-        cmocka_unit_test(macros_without_end_are_refused),
-        cmocka_unit_test(many_mistakes),
-        cmocka_unit_test(configurations),
-        cmocka_unit_test(includes),
+        cmocka_unit_test(mistakes_in_syntax),      cmocka_unit_test(mistakes_in_directives),
+        cmocka_unit_test(deep_nesting_is_refused), cmocka_unit_test(macros_without_end_are_refused),
+        cmocka_unit_test(many_mistakes),           cmocka_unit_test(configurations),
         cmocka_unit_test(the_message_of_a_check),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

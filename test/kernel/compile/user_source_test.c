@@ -204,6 +204,30 @@ static void mistakes_in_an_included_file_are_its_own(void **state)
     stet_device_destroy(d);
 }
 
+/* A unit names files as the includes do; #pragma once; a folder as a source. */
+static void units_name_their_files(void **state)
+{
+    const sti_check_options options = sti_default_check_options();
+    (void)write_file("near.k.h", "#pragma once\nLFN int near(int a) { return a; }\n");
+    (void)write_file("extra/near.k.h", "int wrong;\n");
+    (void)write_file("extra/far.k.h", "\nLFN int far(int a) { return b; }\n");
+    char extra[512];
+    (void)snprintf(extra, sizeof extra, "%s/extra", folder);
+    const char *const includes[] = {extra};
+    const sti_user_source_def def = {
+        .path = write_file("top.k.h", "#include \"near.k.h\"\n#include \"near.k.h\"\n#include \"far.k.h\"\n"
+                                      "LFN int f(int a) { return near(a) + far(a); }\n"),
+        .includes = includes,
+        .ninclude = 1};
+    sti_unit *unit;
+    FAILS(sti_user_source_unit(&def, &options, &unit), STET_ERROR_PARSE, "extra/far.k.h:2:29: `b` is not declared");
+    assert_int_equal(sti_unit_mistakes(unit), 1);
+    sti_unit_destroy(unit);
+    FAILS(sti_user_source_unit(&(sti_user_source_def){.path = folder}, &options, &unit), STET_ERROR_NOT_FOUND,
+          "no file that can be read");
+    assert_null(unit);
+}
+
 static void includes_that_never_end(void **state)
 {
     stet_device *d = open_device(STI_ISA_portable, 1);
@@ -393,6 +417,7 @@ int main(void)
         TEST(includes_are_found_as_a_compiler_would),
         TEST(includes_stay_in_their_folders),
         TEST(mistakes_in_an_included_file_are_its_own),
+        TEST(units_name_their_files),
         TEST(includes_that_never_end),
         TEST(directives_are_found),
         TEST(guards_are_found),

@@ -164,20 +164,6 @@ static void every_mistake_has_its_sentence(void **state)
     refused("world_kernel void k_a(real *a; int n)", 1, "kernel k_a: ',' or ')' expected after parameter a");
     refused("world_kernel void k_a(real *a[3])", 1, "kernel k_a: ',' or ')' expected after parameter a");
     refused("world_kernel void k_a(real *a", 1, "kernel k_a: ',' or ')' expected after parameter a");
-    refused("world_kernel void k_a(real a)", 1,
-            "kernel k_a: parameter a: lanes can't be passed by value; use ureal or int");
-    refused("item_kernel void k_a(wint a)", 1,
-            "kernel k_a: parameter a: lanes can't be passed by value; use ureal or int");
-    refused("item_kernel void k_a(const real *a)", 1,
-            "kernel k_a: parameter a: an item kernel sees arrays of worlds as wreal or wint");
-    refused("item_kernel void k_a(lint *a)", 1,
-            "kernel k_a: parameter a: an item kernel sees arrays of worlds as wreal or wint");
-    refused("world_kernel void k_a(wreal *a)", 1,
-            "kernel k_a: parameter a: a world kernel sees arrays of worlds as real or lint");
-    refused("world_kernel void k_a(const wint *a)", 1,
-            "kernel k_a: parameter a: a world kernel sees arrays of worlds as real or lint");
-    refused("world_kernel void k_a(u8 a)", 1, "kernel k_a: parameter a: a scalar is int, i64 or ureal");
-    refused("world_kernel void k_a(u32 a)", 1, "kernel k_a: parameter a: a scalar is int, i64 or ureal");
 }
 
 static void as_many_parameters_as_there_is_room_for(void **state)

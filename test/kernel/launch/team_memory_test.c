@@ -4,6 +4,7 @@
  */
 #include "kernel/faulty.h"
 
+#include "kernel/record/launch.h"
 #include "kernel/user/user.h"
 
 enum { WORLDS = 37, ITEMS = 12 };
@@ -133,6 +134,34 @@ static void as_many_teams_as_fit(void **state)
     close_bench(&b);
 }
 
+/* On a GPU teams go on with further worlds where there is memory for fewer; a line of memory is enough for a team. */
+static void in_the_callers_arrays(void **state)
+{
+    static const int rooms[] = {1, 3, 8, WORLDS + 2, 0};
+    bench b;
+    open_on(&b, open_faulty());
+    for (int round = 0; round < 2 * (int)(sizeof rooms / sizeof *rooms); ++round) {
+        enum { LINE = STI_ALIGN / sizeof(int) };
+        int64_t room = rooms[round / 2], n = room ? room * LINE : 1;
+        stet_array *reals, *lints, *ints;
+        OK(STI_ARRAY(b.device, "reals", STET_DTYPE_REAL, false, &reals, n));
+        OK(STI_ARRAY(b.device, "lints", STET_DTYPE_INT, false, &lints, n + LINE));
+        OK(STI_ARRAY(b.device, "ints", STET_DTYPE_INT, false, &ints, n));
+        fill(&b, round);
+        if (round & 1) OK(stet_record_begin(b.device, "list"));
+        for (int k = 0; k < 2; ++k)
+            OK(STI_LAUNCH(*sti_user_kernel(b.kernel), b.device, WORLDS, sti_arg_array(b.x), sti_arg_team(reals, ITEMS),
+                          sti_arg_team(lints, ITEMS), sti_arg_team(ints, ITEMS), sti_arg_array(b.out),
+                          sti_arg_array(b.count), sti_arg_array(b.marks), sti_arg_int(ITEMS)));
+        if (round & 1) OK(stet_record_end(b.device, STET_OK));
+        check(&b, round, ITEMS);
+        stet_array_destroy(reals);
+        stet_array_destroy(lints);
+        stet_array_destroy(ints);
+    }
+    close_bench(&b);
+}
+
 /* The launch is listed, recorded and replayed, with other content each time. */
 static void in_recordings(void **state)
 {
@@ -218,6 +247,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_team_has_its_own),
         cmocka_unit_test(as_many_teams_as_fit),
+        cmocka_unit_test(in_the_callers_arrays),
         cmocka_unit_test(in_recordings),
         cmocka_unit_test(at_each_width_with_threads),
         cmocka_unit_test(steady_launches_allocate_nothing),
