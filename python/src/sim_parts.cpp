@@ -55,6 +55,15 @@ static Array jacobian(const Sim &sim, std::string kind, int object, std::optiona
     return out;
 }
 
+static Array step_quantity(const Sim &sim, std::string name)
+{
+    stet_array *array = nullptr;
+    run_now(*sim.core, [&] { return stet_worlds_get_step_quantity(sim.core->worlds, name.c_str(), &array); });
+    Array out(sim.core, nullptr, array, true);
+    out.result = out.read_only = true;
+    return out;
+}
+
 static void set_contact_slots(const Sim &sim, int slots)
 {
     run_now(*sim.core, [&] { return stet_worlds_set_contact_slots(sim.core->worlds, slots); });
@@ -169,6 +178,9 @@ static void bind_arrays(nb::class_<Sim> &sim)
         .def("jacobian", jacobian, "kind"_a, "object"_a, "point"_a = nb::none(),
              "[world, 6 nv] The Jacobian of a body, its centre of mass (body_com), a geom, a site, or a point that is "
              "fixed to a body, in the body's frame: three rows of the linear velocity, three of the angular one.")
+        .def("step_quantity", step_quantity, "name"_a,
+             "A quantity as MuJoCo's data have it after a step, [world, item]: of the last evaluation of the dynamics "
+             "in it, not of the present state. For MuJoCo's physics only.")
         .def("set_contact_slots", set_contact_slots, "slots"_a,
              "Slots for contacts of a world in the arrays contact_...; before one of them is used. 64 at first.")
         .def("control_table", control_table, "name"_a,

@@ -96,10 +96,12 @@ class SimOptions(TypedDict, total=False):
     cameras: str | Iterable[str] | None
     width: int
     height: int
+    samples: int
     outputs: str | Iterable[str]
     seed: int
     keyframe: int | str | None
     frames_in_flight: int
+    groups: Iterable[int]
     threads: int
     isa: str | None
     disable: str | Iterable[str]
@@ -117,14 +119,18 @@ class Sim(Rounds, _core.SimBase):
     device       "auto", "cpu", "cuda", "cuda:1", "hip", "null" (runs nothing, for tests)
     physics      "mujoco"; "native": kernels, for models that they cover; "auto": native where it covers the model, else
                  mujoco; or "external": the caller writes poses, a step only counts time
-    cameras      None: the model's first; "all"; or names. "free" shows the whole model
+    cameras      None: the model's first; "all"; or names. "free": where MuJoCo's viewer begins;
+                 "free:AZIMUTH,ELEVATION,DISTANCE[,X,Y,Z]" looks at a point from there; "free:AZIMUTH,ELEVATION", or
+                 "free:fit", so that the scene fills the picture
     width, height   pixels of each camera (128)
+    samples      rays a pixel for colours: 1, 4 or 16; other outputs show the pixel's centre
     outputs      of "rgb", "rgba", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type"; none: no
                  pictures
     seed         of noise at resets and of control noise
     keyframe     that worlds begin with: a number, a name, "none" (or "qpos0": the model's qpos0, with which
                  MuJoCo's own data begin); None: "home" if there is one, else the first, else qpos0
     frames_in_flight   how many frames can still be read, 1 to 16
+    groups       of geoms that pictures show, 0 to 5
     threads      0: one a processor; isa: of a CPU, "portable", "avx2", "avx512"; None: the widest
     disable      names of mechanisms that are switched off; strict: a fallback is an error; audit: what stands is
                  checked
@@ -147,10 +153,12 @@ class Sim(Rounds, _core.SimBase):
         cameras: str | Iterable[str] | None = None,
         width: int = 0,
         height: int = 0,
+        samples: int = 1,
         outputs: str | Iterable[str] = (),
         seed: int = 0,
         keyframe: int | str | None = None,
         frames_in_flight: int = 2,
+        groups: Iterable[int] = (0, 1, 2),
         threads: int = 0,
         isa: str | None = None,
         disable: str | Iterable[str] = (),
@@ -172,10 +180,12 @@ class Sim(Rounds, _core.SimBase):
             [] if cameras is None else _texts("cameras", cameras),
             _integer("width", width or 0, 0, 2**31 - 1),
             _integer("height", height or 0, 0, 2**31 - 1),
+            _integer("samples", samples, 1, 16),
             _texts("outputs", outputs),
             _integer("seed", seed, 0, 2**64 - 1),
             keyframe,
             _integer("frames_in_flight", frames_in_flight, 1, 16),
+            sum({1 << _integer("a group of geoms", group, 0, 5) for group in groups}),
             _integer("threads", threads, 0, 4096),
             isa or "",
             _texts("mechanisms", disable),

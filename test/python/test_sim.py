@@ -15,6 +15,19 @@ def test_what_it_is(make):
     assert "3 worlds on" in repr(sim) and "1 world on" in repr(make(worlds=1)) and sim.device.isa in repr(sim.device)
 
 
+def test_free_cameras_and_groups(make):
+    """A framed scene has the more pixels; without groups there is nothing to see."""
+    names = ["free", "free:fit", "free:20,-30,50"]
+    sim = make(worlds=1, outputs="seg_geom", cameras=names, width=40, height=40)
+    assert sim.cameras == names
+    sim.render()
+    seen = [(sim.read("seg_geom", name) >= 0).mean() for name in names]
+    assert seen[2] < 0.02 < seen[1]
+    none = make(worlds=1, outputs="seg_geom", cameras=names[:1], width=40, height=40, groups=())
+    none.render()
+    assert (none.read("seg_geom", "free") < 0).all()
+
+
 def test_model(make, tmp_path):
     path = tmp_path / "pair.xml"
     path.write_text(SCENE)
@@ -99,6 +112,15 @@ def test_pictures(place, make):
     sim.step(5)
     sim.render(mask=[0, 0, 0, 0, 1])
     assert sim.hash_frame(1) != sim.hash_frame()
+
+
+def test_samples(make):
+    pictures = [make(cameras=["top"], outputs=("rgb", "depth"), width=32, height=24, samples=n) for n in (1, 16)]
+    for sim in pictures:
+        sim.render()
+    assert (pictures[0].read("depth") == pictures[1].read("depth")).all()
+    rgb = [len(np.unique(sim.read("rgb")[0].reshape(-1, 3), axis=0)) for sim in pictures]
+    assert rgb[0] < rgb[1]  # edges are mixed
 
 
 def test_picture_arrays(make):

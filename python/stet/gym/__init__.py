@@ -1,4 +1,4 @@
-"""stet's environments for gymnasium.
+"""stet's environments for gymnasium, and `VectorEnv`, the base of one's own.
 
 Importing this module registers them, so that `gymnasium.make_vec("stet/CartPole-v0", num_envs=…)` and
 `gymnasium.make("stet/CartPole-v0")` find them; `gymnasium.make("stet.gym:stet/CartPole-v0")` imports it by itself.
@@ -12,10 +12,23 @@ except ModuleNotFoundError as _error:
     ) from None
 
 from .cartpole import CartPoleEnv, CartPoleVectorEnv
+from .draws import Draws
+from .env import Env
 from .hand import HandPixelsEnv, HandPixelsVectorEnv
+from .mujoco import TASKS as _TASKS
+from .suite import TASKS as _SUITE
+from .vector import State, VectorEnv
 
-__all__ = ["CartPoleEnv", "CartPoleVectorEnv", "HandPixelsEnv", "HandPixelsVectorEnv"]
+__all__ = ["CartPoleEnv", "CartPoleVectorEnv", "Draws", "Env", "HandPixelsEnv", "HandPixelsVectorEnv",
+           "State", "VectorEnv"]
 
 for _name, _steps in (("CartPole", 500), ("HandPixels", 250)):
     register(f"stet/{_name}-v0", entry_point=f"stet.gym:{_name}Env", vector_entry_point=f"stet.gym:{_name}VectorEnv",
              max_episode_steps=_steps)
+for _name, _cls in _TASKS.items():
+    register(f"stet/{_name}-v5", entry_point=f"stet.gym.mujoco:{_name}Env",
+             vector_entry_point=f"stet.gym.mujoco:{_name}VectorEnv", max_episode_steps=_cls._most_steps)
+for _name, (_cls, _keywords) in _SUITE.items():
+    _entry = f"stet.gym.suite:{_cls.__name__}"
+    register(f"stet/{_name}-v0", entry_point=_entry.replace("Vector", ""), vector_entry_point=_entry, kwargs=_keywords,
+             max_episode_steps=_cls.limit())

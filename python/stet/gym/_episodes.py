@@ -15,13 +15,10 @@ Invariants:
 from typing import Any, NamedTuple
 
 import numpy as np
-from gymnasium.error import ClosedEnvironmentError, ResetNeeded
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
-
-import stet
+from gymnasium.vector import AutoresetMode
 
 from . import _files
+from ._base import Base, final_info
 
 
 class Tensors(NamedTuple):
@@ -36,38 +33,21 @@ class Tensors(NamedTuple):
     final_observation: Any
 
 
-class Episodes(VectorEnv):
-    """Base of stet's vector environments. A subclass makes the sim and says what its kernels are."""
+class Episodes(Base):
+    """Base of environments that are kernels. A subclass makes the sim and says what its kernels are."""
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 50, "autoreset_mode": AutoresetMode.NEXT_STEP}
     _source: str  # the file of the task's kernels
     _team = {}  # threads of a world on a GPU, as of Sim.kernel
-    _autoreset_modes = tuple(AutoresetMode)
 
     def __init__(
         self, sim, *, single_observation_space, single_action_space, autoreset_mode, max_episode_steps, render_mode
     ):
-        self.sim = sim
-        """The `stet.Sim` behind the environment: its counters, timing, streams, arrays."""
+        super().__init__(sim, autoreset_mode=autoreset_mode, max_episode_steps=max_episode_steps,
+                         render_mode=render_mode)
+        self._set_spaces(single_observation_space, single_action_space)
         self._external = sim.physics == "external"  # it is one of the kernels
-        self.num_envs = sim.nworld
-        self.render_mode = _render_mode(render_mode, self.metadata["render_modes"])
-        self.max_episode_steps = _count("max_episode_steps", max_episode_steps, 0)
-        self.metadata = {**self.metadata, "autoreset_mode": self._pick_autoreset(autoreset_mode)}
-        self.single_observation_space = single_observation_space
-        self.single_action_space = single_action_space
-        self.observation_space = batch_space(single_observation_space, self.num_envs)
-        self.action_space = batch_space(single_action_space, self.num_envs)
-        self._ready = False  # reset was called
         self._views = None
         self._make_arrays()
-
-    def _pick_autoreset(self, mode):
-        mode = AutoresetMode(mode)
-        if mode not in self._autoreset_modes:
-            names = ", ".join(m.name for m in self._autoreset_modes)
-            raise ValueError(f"{type(self).__name__}: autoreset_mode {mode.name} is not supported; use {names}")
-        return mode
 
     def _make_arrays(self):
         zeros, n = self.sim.zeros, self.num_envs
@@ -138,13 +118,9 @@ class Episodes(VectorEnv):
 
         A seed decides about all episodes of these worlds from now on; without one they go on with their next episode.
         """
-        self._check_open()
-        super().reset(seed=seed)
-        mask = _reset_mask(options, self.num_envs)
-        if not self._ready and not mask.all():
-            raise ResetNeeded(f"{type(self).__name__}.reset: the first reset is of all worlds, without reset_mask")
-        if seed is not None or not self._ready:
-            self._seed_worlds(mask)
+        mask, seeded = self._begin_reset(seed, options, self._key_host.view(np.uint32))
+        if seeded.any():
+            self._seed_worlds(seeded)
         self._again.write(mask.astype(np.int32)[:, None])
         if self._list is None:
             self.sim.reset(mask=mask)
@@ -154,7 +130,6 @@ class Episodes(VectorEnv):
         return self._observation(), {}
 
     def _seed_worlds(self, mask):
-        self._key_host[mask] = self.np_random.integers(0, 2**32, 2, np.uint32).view(np.int32)
         self._key.write(self._key_host)
         episode = self._episode.numpy()
         episode[mask] = 0
@@ -182,24 +157,14 @@ class Episodes(VectorEnv):
         self._action.write(actions.astype(self._action.dtype, copy=False).reshape(self._action.shape))
 
     def _final_info(self, over):
-        if self.metadata["autoreset_mode"] is not AutoresetMode.SAME_STEP or not over.any():
+        if self.metadata["autoreset_mode"] is not AutoresetMode.SAME_STEP:
             return {}
-        final, rows = np.full(self.num_envs, None, object), self._final.numpy()
-        for world in np.flatnonzero(over):
-            final[world] = _float32(rows[world].copy())
-        return {"final_obs": final, "_final_obs": over.copy(), "final_info": {}, "_final_info": over.copy()}
-
-    def render(self):
-        """A picture of each world, a tuple of uint8 [height, width, 3]; None without render_mode "rgb_array"."""
-        self._check_ready()
-        if self.render_mode is None:
-            return None
-        return tuple(self._picture())
+        return final_info(over, _float32(self._final.numpy()) if over.any() else ())
 
     def close_extras(self, **kwargs):
         """Closes the sim; tensors that were imported from it go on living."""
         self._views = None
-        self.sim.close()
+        super().close_extras()
 
     # ---- the tensors' face ----------------------------------------------------------------------------------------
 
@@ -239,40 +204,6 @@ class Episodes(VectorEnv):
         seen = self if self._views is None else self._views[1]
         return seen.observation, seen.reward, seen.terminated, seen.truncated, {}
 
-    # ---- checks ---------------------------------------------------------------------------------------------------
-
-    def _check_open(self):
-        if self.closed:
-            raise ClosedEnvironmentError(f"{type(self).__name__} was closed; make another one")
-
-    def _check_ready(self):
-        self._check_open()
-        if not self._ready:
-            raise ResetNeeded(f"{type(self).__name__}: call reset() before the first step or picture")
-
 
 def _float32(numbers):
     return numbers.astype(np.float32, copy=False)  # a device with isa "f64" has doubles
-
-
-def _count(name, value, least):
-    if not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} is {value!r}; give a whole number of at least {least}")
-    return int(value)
-
-
-def _render_mode(mode, known):
-    if mode is not None and mode not in known:
-        raise ValueError(f"render_mode is {mode!r}; use one of {known}, or None")
-    return mode
-
-
-def _reset_mask(options, n):
-    mask = None if options is None else options.get("reset_mask")
-    if mask is None:
-        return np.ones(n, np.bool_)
-    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-        raise TypeError(f"options['reset_mask'] is {type(mask).__name__}; give a NumPy array of bool")
-    if mask.shape != (n,) or not mask.any():
-        raise ValueError(f"options['reset_mask'] has shape {mask.shape}; give ({n},), with at least one True")
-    return mask

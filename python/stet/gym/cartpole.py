@@ -12,8 +12,9 @@ from gymnasium.vector import AutoresetMode
 import stet
 
 from . import _files
-from ._episodes import Episodes, _count, _float32
-from ._single import Single
+from ._base import count
+from ._episodes import Episodes, _float32
+from .env import Env
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -49,7 +50,7 @@ class CartPoleVectorEnv(Episodes):
         if physics not in ("external", "mujoco"):
             raise ValueError(f"physics is {physics!r}; use 'external' or 'mujoco'")
         outputs = () if render_mode is None else ("rgb",)
-        sim = stet.Sim(_files.scene("cartpole_classic.xml"), worlds=_count("num_envs", num_envs, 1), device=device,
+        sim = stet.Sim(_files.scene("cartpole_classic.xml"), worlds=count("num_envs", num_envs, 1), device=device,
                        physics=physics, outputs=outputs, width=width, height=height, **sim)
         high = np.array([2 * _FARTHEST, np.inf, 2 * _STEEPEST, np.inf], np.float32)
         super().__init__(sim, single_observation_space=spaces.Box(-high, high, dtype=np.float32),
@@ -107,7 +108,7 @@ def _action_space(continuous):
     return spaces.Box(-1, 1, (1,), np.float32) if continuous else spaces.Discrete(2)
 
 
-class CartPoleEnv(Single):
+class CartPoleEnv(Env):
     """One cart-pole; keywords as of CartPoleVectorEnv. Without a limit of steps: gymnasium.make adds it."""
 
-    _vector = CartPoleVectorEnv
+    vector_type = CartPoleVectorEnv

@@ -11,8 +11,9 @@ from gymnasium.vector import AutoresetMode
 import stet
 
 from . import _files
-from ._episodes import Episodes, _count
-from ._single import Single
+from ._base import count
+from ._episodes import Episodes
+from .env import Env
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -46,7 +47,7 @@ class HandPixelsVectorEnv(Episodes):
                  max_episode_steps=250, autoreset_mode=AutoresetMode.NEXT_STEP, render_mode=None,
                  **sim: Unpack[SimOptions]):
         self._outputs = ("rgb", "depth") if depth else ("rgb",)
-        sim = stet.Sim(_files.scene("hand.xml"), worlds=_count("num_envs", num_envs, 1), device=device,
+        sim = stet.Sim(_files.scene("hand.xml"), worlds=count("num_envs", num_envs, 1), device=device,
                        physics="mujoco", keyframe="home", cameras=[camera], outputs=self._outputs, width=width,
                        height=height, **sim)
         rgb = spaces.Box(0, 255, (height, width, 3), np.uint8)
@@ -96,7 +97,7 @@ class HandPixelsVectorEnv(Episodes):
         return self.sim.read("rgb", frame=self._frame)
 
 
-class HandPixelsEnv(Single):
+class HandPixelsEnv(Env):
     """One hand with its cube; keywords as of HandPixelsVectorEnv. Without a limit of steps: gymnasium.make adds it."""
 
-    _vector = HandPixelsVectorEnv
+    vector_type = HandPixelsVectorEnv

@@ -1,23 +1,26 @@
 """An environment alone: world 0 of a vector environment with one world, so both have the same episodes."""
 
 import gymnasium
+import numpy as np
 from gymnasium.vector import AutoresetMode
 
 
-class Single(gymnasium.Env):
-    """Base of stet's single environments; a subclass names the vector environment."""
+class Env(gymnasium.Env):
+    """Base of single environments; a subclass names the class of the vector environment."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 50}
-    _vector: type
+    vector_type: type
 
-    def __init__(self, device="auto", *, max_episode_steps=0, **keywords):
-        self.vector = self._vector(
-            1, device, max_episode_steps=max_episode_steps, autoreset_mode=AutoresetMode.DISABLED, **keywords
+    def __init__(self, device=None, *, max_episode_steps=0, **keywords):
+        keywords |= {} if device is None else {"device": device}
+        self.vector = self.vector_type(
+            1, max_episode_steps=max_episode_steps, autoreset_mode=AutoresetMode.DISABLED, **keywords
         )
         """The vector environment of one world."""
         self.observation_space = self.vector.single_observation_space
         self.action_space = self.vector.single_action_space
         self.render_mode = self.vector.render_mode
+        self.metadata = {name: value for name, value in self.vector.metadata.items() if name != "autoreset_mode"}
 
     def reset(self, *, seed=None, options=None):
         """Begins an episode. options: none are known."""
@@ -27,7 +30,8 @@ class Single(gymnasium.Env):
 
     def step(self, action):
         """A step: observation, reward, terminated, truncated, info."""
-        observation, reward, terminated, truncated, info = self.vector.step([action])
+        observation, reward, terminated, truncated, info = self.vector.step(np.asarray(action)[None])
+        info = {name: value[0] for name, value in info.items() if name[0] != "_"}
         return _first(observation), float(reward[0]), bool(terminated[0]), bool(truncated[0]), info
 
     def render(self):

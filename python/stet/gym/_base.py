@@ -1,0 +1,115 @@
+"""What stet's vector environments have in common: spaces, modes, seeds of worlds, pictures, what they refuse."""
+
+import numpy as np
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+
+class Base(VectorEnv):
+    """Worlds of a sim as gymnasium's sub-environments."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 50, "autoreset_mode": AutoresetMode.NEXT_STEP}
+    _autoreset_modes = tuple(AutoresetMode)
+
+    def __init__(self, sim, *, autoreset_mode, max_episode_steps, render_mode):
+        self.sim = sim
+        """The `stet.Sim` behind the environment: its counters, timing, streams, arrays."""
+        self.num_envs = sim.nworld
+        self.render_mode = pick_render_mode(render_mode, self.metadata["render_modes"])
+        self.max_episode_steps = count("max_episode_steps", max_episode_steps, 0)
+        self.metadata = {**self.metadata, "autoreset_mode": self._pick_autoreset(autoreset_mode)}
+        self._ready = False  # reset was called
+
+    def _set_spaces(self, observation, action):
+        self.single_observation_space, self.single_action_space = observation, action
+        self.observation_space = batch_space(observation, self.num_envs)
+        self.action_space = batch_space(action, self.num_envs)
+
+    def _pick_autoreset(self, mode):
+        mode = AutoresetMode(mode)
+        if mode not in self._autoreset_modes:
+            names = ", ".join(m.name for m in self._autoreset_modes)
+            raise ValueError(f"{type(self).__name__}: autoreset_mode {mode.name} is not supported; use {names}")
+        return mode
+
+    def _begin_reset(self, seed, options, keys):
+        """The worlds that a reset is of, bool [num_envs], and those of them that a seed is for, which get new keys
+        (two numbers, for the initial states of episodes) in keys [num_envs, 2].
+        """
+        self._check_open()
+        mask = reset_mask(options, self.num_envs)
+        if not self._ready and not mask.all():
+            raise ResetNeeded(f"{type(self).__name__}.reset: the first reset is of all worlds, without reset_mask")
+        seeds = seed if np.iterable(seed) else [None] * self.num_envs
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"{type(self).__name__}.reset: {len(seeds)} seeds for {self.num_envs} worlds")
+        super().reset(seed=None if np.iterable(seed) else seed)
+        seeded = mask & (not self._ready or seeds is not seed and seed is not None)
+        if seeded.any():
+            keys[seeded] = self.np_random.integers(0, 2**32, 2, np.uint32)
+        for world in (w for w in np.flatnonzero(mask) if seeds[w] is not None):
+            keys[world] = np.random.SeedSequence(seeds[world]).generate_state(2)
+            seeded[world] = True
+        return mask, seeded
+
+    def render(self):
+        """A picture of each world, a tuple of uint8 [height, width, 3]; None without render_mode "rgb_array"."""
+        self._check_ready()
+        if self.render_mode is None:
+            return None
+        return tuple(self._picture())
+
+    def _picture(self):
+        return self.sim.read("rgb", frame=self.sim.render())
+
+    def close_extras(self, **kwargs):
+        """Closes the sim; tensors that were imported from it go on living."""
+        self.sim.close()
+
+    def _check_open(self):
+        if self.closed:
+            raise ClosedEnvironmentError(f"{type(self).__name__} was closed; make another one")
+
+    def _check_ready(self):
+        self._check_open()
+        if not self._ready:
+            raise ResetNeeded(f"{type(self).__name__}: call reset() before the first step or picture")
+
+
+def final_info(over, rows, info=None):
+    """info of SAME_STEP: the last observations of the worlds that are over, from all rows, which nobody writes any
+    more; and their last info.
+    """
+    if not over.any():
+        return {}
+    final = np.full(len(over), None, object)
+    for world in np.flatnonzero(over):
+        final[world] = rows[world]
+    return {"final_obs": final, "_final_obs": over.copy(), "final_info": info or {}, "_final_info": over.copy()}
+
+
+def count(name, value, least):
+    """A whole number of at least `least`."""
+    if not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} is {value!r}; give a whole number of at least {least}")
+    return int(value)
+
+
+def pick_render_mode(mode, known):
+    """A known mode, or None."""
+    if mode is not None and mode not in known:
+        raise ValueError(f"render_mode is {mode!r}; use one of {known}, or None")
+    return mode
+
+
+def reset_mask(options, n):
+    """options["reset_mask"] of a reset, or all worlds."""
+    mask = None if options is None else options.get("reset_mask")
+    if mask is None:
+        return np.ones(n, np.bool_)
+    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+        raise TypeError(f"options['reset_mask'] is {type(mask).__name__}; give a NumPy array of bool")
+    if mask.shape != (n,) or not mask.any():
+        raise ValueError(f"options['reset_mask'] has shape {mask.shape}; give ({n},), with at least one True")
+    return mask

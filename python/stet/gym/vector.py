@@ -1,0 +1,251 @@
+"""The public base of vector environments whose task is functions over arrays; doc/environments.md shows one.
+
+A step is: action → control → physics → observation, reward, terminated → the worlds that begin again.
+
+Invariants:
+    V1  worlds with the same number, seed and actions have the same trajectory, whatever num_envs is
+    V2  what functions return is copied where the environment keeps it; what they see is valid during the call
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
+
+import stet
+
+from ._base import Base, count, final_info
+from .draws import Draws
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from stet.sim import SimOptions
+
+
+class State:
+    """What an environment's functions see of all worlds. Each field and quantity of the sim is an attribute by MuJoCo's
+    name (qpos, qvel, ctrl, xpos, site_xpos, cfrc_ext, qacc, contact_dist …), [num_envs, items]: a read-only view of
+    what the sim keeps on the host (Array.host), or PyTorch's tensor of what is on the device. What nobody reads is not
+    computed.
+    """
+
+    def __init__(self, sim, torch=None):
+        self._sim, self._torch, self._arrays = sim, torch, {}
+
+    def _see(self, name, get):
+        array = self._arrays.get(name)
+        if array is None:
+            array = self._arrays[name] = get()
+        if self._torch is None:
+            return array.host()
+        if self._sim.device.type == "cpu":  # worlds lie in blocks, which no tensor shows
+            return self._torch.from_numpy(array.numpy())
+        return self._torch.from_dlpack(array.export())
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._see(name, lambda: self._sim.array(name))
+
+    def of_step(self, name):
+        """A quantity as MuJoCo's data have it after a step (Sim.step_quantity); with other physics, and in worlds that
+        have just begun, that of the present state.
+        """
+        if self._sim.physics != "mujoco":
+            return self._see(name, lambda: self._sim.array(name))
+        return self._see("of_step " + name, lambda: self._sim.step_quantity(name))
+
+
+class VectorEnv(Base):
+    """Base of vector environments of one's own. A subclass has `observation` and `reward`, and may have `terminated`,
+    `begin`, `control`, `track` and `info`.
+
+    scene, num_envs, device   as of stet.Sim (its worlds are the sub-environments), and so are all further keywords
+    frame_skip                time steps of the physics in a step
+    single_observation_space  None: a Box without bounds, of what `observation` returns
+    single_action_space       None: a Box of the actuators' ranges
+    max_episode_steps         after which an episode is truncated; 0: never
+    autoreset_mode            gymnasium's NEXT_STEP, SAME_STEP or DISABLED
+    arrays                    what functions see and return: "numpy" or "torch"
+    render_mode               "rgb_array": `render` gives pictures of width x height
+    """
+
+    dt: float
+    """Seconds of a step."""
+    steps: np.ndarray
+    """[num_envs] Steps of each world's episode; 0: it has just begun."""
+
+    def __init__(self, scene, num_envs=1, device="auto", *, frame_skip=1, single_observation_space=None,
+                 single_action_space=None, max_episode_steps=0, autoreset_mode=AutoresetMode.NEXT_STEP, arrays="numpy",
+                 render_mode=None, width=480, height=480, **sim: Unpack[SimOptions]):
+        self._torch = _find_torch(arrays)
+        self.frame_skip = count("frame_skip", frame_skip, 1)
+        pictures = {"outputs": ("rgb",), "width": width, "height": height} if render_mode is not None else {}
+        sim = stet.Sim(scene, count("num_envs", num_envs, 1), device, **{**pictures, **sim})
+        super().__init__(sim, autoreset_mode=autoreset_mode, max_episode_steps=max_episode_steps,
+                         render_mode=render_mode)
+        self.dt = self.frame_skip * sim.model.timestep
+        self.metadata["render_fps"] = round(1 / self.dt)
+        n = self.num_envs
+        self.steps, self._over = np.zeros(n, np.int64), np.zeros(n, np.bool_)
+        self._key, self._episode = np.zeros((n, 2), np.uint32), np.zeros(n, np.int64)
+        self._state = State(sim, self._torch)
+        self.before = self.after = None
+        self._set_spaces(single_observation_space or self._guess_space(), single_action_space or self._control_space())
+
+    def _guess_space(self):
+        seen = self._to_numpy(self.observation(self._state))
+        return spaces.Box(-np.inf, np.inf, seen.shape[1:], seen.dtype)
+
+    def _control_space(self):
+        low, high = (self.sim.control_table(name).numpy()[: self.sim.model.nu] for name in ("low", "high"))
+        return spaces.Box(low.astype(np.float32), high.astype(np.float32))
+
+    # ---- the task ---------------------------------------------------------------------------------------------------
+
+    def observation(self, state):
+        """[num_envs, …] What the policy sees."""
+        raise NotImplementedError(f"{type(self).__name__} has no function `observation`")
+
+    def reward(self, state, action):
+        """[num_envs] What the step was worth; or a dict of such terms, whose sum it is, and which `info` then has."""
+        raise NotImplementedError(f"{type(self).__name__} has no function `reward`")
+
+    def terminated(self, state):
+        """[num_envs] bool: where the episode ends. By default nowhere."""
+        return self._to_arrays(np.zeros(self.num_envs, np.bool_))
+
+    def begin(self, qpos, qvel, draws):
+        """Changes the initial states of the worlds that begin an episode, in place: qpos [k, nq], qvel [k, nv], which
+        are those of the keyframe, always in NumPy. Random numbers come from `draws`: draws.uniform(low, high, size),
+        draws.normal(size), both [k, size]; draws.worlds are the worlds' numbers.
+        """
+
+    def control(self, action):
+        """[num_envs, nu] The controls of an action; by default the action."""
+        return action
+
+    def track(self, state):
+        """[num_envs, …] What `reward` wants to know of the state before the step: then self.before has it, and
+        self.after the same of the state after the step.
+        """
+        return None
+
+    def info(self, state):
+        """Further arrays for the info of a step, [num_envs, …] by name."""
+        return {}
+
+    # ---- gymnasium's interface --------------------------------------------------------------------------------------
+
+    def reset(self, *, seed=None, options=None):
+        """Begins an episode in all worlds, or in those of options["reset_mask"], bool [num_envs].
+
+        A seed decides about all episodes of these worlds from now on; without one they go on with their next episode.
+        """
+        mask, seeded = self._begin_reset(seed, options, self._key)
+        self._episode[seeded] = 0
+        self._begin(mask)
+        whole = mask.all()
+        self.after = self._keep(self.track(self._state), None if whole else mask, self.after)
+        self._seen = self._keep(self.observation(self._state), None if whole else mask, getattr(self, "_seen", None))
+        self._ready = True
+        return self._copy(self._seen), {}
+
+    def step(self, actions):
+        """A step of all worlds: observation, reward, terminated, truncated and info."""
+        self._check_ready()
+        actions = self._check_actions(actions)
+        mode, state = self.metadata["autoreset_mode"], self._state
+        fresh = self._over if mode is AutoresetMode.NEXT_STEP else np.zeros_like(self._over)
+        self.sim.ctrl.write(self.control(actions))
+        self._advance()
+        self.steps += 1
+        self.before, self.after = self.after, self._copy(self.track(state))
+        reward, terms = self._rate(state, actions, fresh)
+        terminated = self._to_numpy(self.terminated(state)) & ~fresh
+        truncated = (0 < self.max_episode_steps) & (self.steps >= self.max_episode_steps) & ~fresh
+        self._over = terminated | truncated
+        again = self._over if mode is AutoresetMode.SAME_STEP else fresh
+        self._seen = self._copy(self.observation(state))
+        info = self._list_terms(terms, ~(fresh | again))
+        if mode is AutoresetMode.SAME_STEP:
+            info |= final_info(again, self._seen, self._list_terms(terms, again))
+        if again.any():
+            self._begin(again)
+            self.after = self._keep(self.track(state), again, self.after)
+            self._seen = self._keep(self.observation(state), again, self._seen)
+        return self._copy(self._seen), reward, self._to_arrays(terminated), self._to_arrays(truncated), info
+
+    def _check_actions(self, actions):
+        actions = np.asarray(actions) if self._torch is None else actions
+        if tuple(actions.shape) != self.action_space.shape:
+            raise ValueError(f"{type(self).__name__}.step: the actions have shape {list(actions.shape)}; the action "
+                             f"space is {self.action_space}")
+        return actions
+
+    def _advance(self):
+        self.sim.step(self.frame_skip)
+
+    def _rate(self, state, actions, fresh):
+        """The reward, and what info has by name; worlds that begin with this step have none."""
+        terms = self.reward(state, actions)
+        reward = sum(terms.values()) if isinstance(terms, dict) else terms
+        terms = terms if isinstance(terms, dict) else {}
+        return self._where(fresh, 0.0, reward), terms | {k: self._copy(x) for k, x in self.info(state).items()}
+
+    def _list_terms(self, terms, mask):
+        """The info of the worlds in the mask, as gymnasium has it."""
+        info = {}
+        for name, term in terms.items() if mask.any() else ():
+            info[name], info["_" + name] = self._where(~mask, 0.0, term), mask.copy()
+        return info
+
+    def _begin(self, mask):
+        """The initial states of the marked worlds' next episodes."""
+        worlds = np.flatnonzero(mask)
+        self.sim.reset(mask=mask)
+        qpos, qvel = self.sim.qpos.numpy(), self.sim.qvel.numpy()
+        first = [x[worlds].astype(np.float64) for x in (qpos, qvel)]
+        self.begin(*first, Draws(self._key[worlds], worlds, self._episode[worlds]))
+        qpos[worlds], qvel[worlds] = first
+        self.sim.qpos.write(qpos)
+        self.sim.qvel.write(qvel)
+        self._episode[worlds] += 1
+        self.steps[worlds] = 0
+        self._over = self._over & ~mask
+
+    # ---- NumPy or PyTorch -------------------------------------------------------------------------------------------
+
+    def _to_numpy(self, x):
+        return np.asarray(x) if self._torch is None else x.cpu().numpy()
+
+    def _to_arrays(self, x):
+        return x if self._torch is None else self._torch.from_numpy(x).to(self._where_tensors_are())
+
+    def _where_tensors_are(self):
+        return self._state.qpos.device
+
+    def _copy(self, x):
+        return x if x is None else np.array(x) if self._torch is None else x.clone()
+
+    def _where(self, mask, x, other):
+        """Rows of x where the mask is set, of the other elsewhere."""
+        mask = self._to_arrays(mask).reshape((-1,) + (1,) * (other.ndim - 1))
+        return (self._torch or np).where(mask, x, other)
+
+    def _keep(self, x, mask, other):
+        return self._copy(x) if mask is None or x is None else self._where(mask, x, other)
+
+
+def _find_torch(arrays):
+    if arrays not in ("numpy", "torch"):
+        raise ValueError(f"arrays is {arrays!r}; use 'numpy' or 'torch'")
+    if arrays == "numpy":
+        return None
+    import torch
+
+    return torch

@@ -1,0 +1,55 @@
+"""doc/environments.md: its Python runs as it stands."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium")
+
+from gymnasium.vector import AutoresetMode
+
+pytest.importorskip("dm_control")
+PAGE = (Path(__file__).resolve().parents[2] / "doc" / "environments.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def page():
+    """What the page's programs, run one after the other, have defined and printed, and the observations of each."""
+    names, out, seen = {}, io.StringIO(), []
+    for program in re.findall(r"```python\n(.*?)```", PAGE, re.S):
+        with contextlib.redirect_stdout(out):
+            exec(compile(program, "doc/environments.md", "exec"), names)
+        seen.append(names["observation"])
+    yield names, out.getvalue(), seen
+    for name in ("Reach-v0", "ReachOne-v0"):
+        del gymnasium.registry[name]
+
+
+def test_programs_run(page):
+    _, printed, seen = page
+    assert "episodes that ended: " in printed
+    assert [x.shape for x in seen] == [(64, 21), (21,), (64, 105), (64, 24)]
+
+
+def test_the_arm_of_the_page_reaches(page):
+    """Its reward is the way to the target: actions along its gradient end episodes, none at all does not."""
+    env = page[0]["ReachEnv"](8, "cpu", autoreset_mode=AutoresetMode.DISABLED)
+    env.reset(seed=3)
+    begin = env.target.copy()
+    jacobian = env.sim.jacobian("site", env.grasp)
+    total, reached = np.zeros(8), np.zeros(8, bool)
+    for _ in range(100):
+        site = slice(3 * env.grasp, 3 * env.grasp + 3)
+        gap = env.target - env.sim.site_xpos.numpy()[:, site]
+        turn = np.einsum("nxv,nx->nv", jacobian.numpy().reshape(8, 6, -1)[:, :3, :7], gap)
+        action = np.zeros(env.action_space.shape, np.float32)
+        action[:, :7] = (env.sim.qpos.numpy()[:, :7] + 8 * turn - env.hold[:7]) / (0.5 * env.half[:7])
+        _, reward, terminated, _, _ = env.step(np.clip(action, -1, 1))
+        reached |= terminated
+        total += reward
+    assert np.array_equal(begin, env.target) and reached.sum() >= 4 and (total[reached] > 0).all()
+    env.close()

@@ -1,0 +1,304 @@
+"""stet.gym.VectorEnv with tasks of one's own: episodes beside gymnasium's own vector environment, seeds, resets."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium")
+
+from gymnasium import spaces
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers import TimeLimit, vector as wrappers
+
+import stet
+import stet.gym
+from gym_rig import DEVICES, device_of
+
+MODES = list(AutoresetMode)
+N = 6
+
+
+class Balance(stet.gym.VectorEnv):
+    """A cart-pole that falls at times that its actions decide; without noise all worlds begin alike."""
+
+    def __init__(self, num_envs=1, device="cpu", noise=0.0, **more):
+        self.noise = noise
+        super().__init__(stet.scenes / "cartpole_classic.xml", num_envs, device, frame_skip=2, **more)
+
+    def observation(self, state):
+        return np.concatenate([state.qpos, state.qvel], axis=1)
+
+    def track(self, state):
+        return state.qpos[:, 0]
+
+    def reward(self, state, action):
+        return {"alive": np.ones(self.num_envs), "speed": (self.after - self.before) / self.dt}
+
+    def terminated(self, state):
+        return np.abs(state.qpos[:, 1]) > 0.1
+
+    def begin(self, qpos, qvel, draws):
+        qpos += draws.uniform(-self.noise, self.noise, 2)
+        qvel += self.noise * draws.normal(2)
+
+
+class BalanceOne(stet.gym.Env):
+    vector_type = Balance
+
+
+def act(step, n=N):
+    """Actions of a step, those of world i are the same for any n."""
+    return np.random.default_rng((7, step)).uniform(-1, 1, (50, 1)).astype(np.float32)[:n]
+
+
+def equal(a, b):
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(equal(a[name], b[name]) for name in a)
+    if isinstance(a, np.ndarray) and a.dtype == object:
+        return all(x is y is None or np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+    return np.array_equal(a, b)
+
+
+# ---- episodes -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("mode", MODES)
+def test_episodes_are_those_of_gymnasiums_own_vector_environment(mode, device):
+    place = device_of(device)
+    ours = Balance(N, autoreset_mode=mode, max_episode_steps=11, **place)
+    theirs = SyncVectorEnv([lambda: TimeLimit(BalanceOne(**place), 11)] * N, autoreset_mode=mode)
+    assert np.array_equal(ours.reset(seed=0)[0], theirs.reset(seed=0)[0])
+    ended = np.zeros(2, int)
+    for k in range(60):
+        a, b = ours.step(act(k)), theirs.step(act(k))
+        assert [x.dtype for x in a[2:4]] == [np.bool_] * 2 and a[0].dtype == ours.single_observation_space.dtype
+        assert np.array_equal(a[0], b[0]) and np.array_equal(a[2], b[2]) and np.array_equal(a[3], b[3])
+        assert np.allclose(a[1], b[1], rtol=1e-6)
+        assert equal(a[4], b[4])
+        ended += a[2].sum(), a[3].sum()
+        over = a[2] | a[3]
+        if mode is AutoresetMode.DISABLED and over.any():
+            fresh, others = (env.reset(options={"reset_mask": over}) for env in (ours, theirs))
+            assert np.array_equal(fresh[0], others[0])
+    assert ended.min() > 2, "both kinds of ends"
+    ours.close(), theirs.close()
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_statistics_of_episodes(mode):
+    env = wrappers.RecordEpisodeStatistics(Balance(N, autoreset_mode=mode, max_episode_steps=20, noise=0.05))
+    env.reset(seed=3)
+    lengths, returns = [], np.zeros(N)
+    for k in range(100):
+        _, reward, terminated, truncated, info = env.step(act(k))
+        returns += reward
+        over = terminated | truncated
+        if over.any():
+            lengths += list(info["episode"]["l"][over])
+            assert np.allclose(info["episode"]["r"][over], returns[over], rtol=1e-5)
+            returns[over] = 0
+    assert len(lengths) == env.episode_count > N and max(lengths) == 20 and min(lengths) < 20
+    env.close()
+
+
+def test_gymnasium_checks_it():
+    env = BalanceOne(noise=0.05)
+    with pytest.warns(UserWarning) as said:
+        check_env(env)
+    assert all("infinity" in str(w.message) or "a spec" in str(w.message) for w in said)
+    env.close()
+
+
+def test_partial_resets_touch_no_other_world():
+    env = Balance(N, autoreset_mode=AutoresetMode.DISABLED, noise=0.05)
+    other = Balance(N, autoreset_mode=AutoresetMode.DISABLED, noise=0.05)
+    assert np.array_equal(env.reset(seed=2)[0], other.reset(seed=2)[0])
+    mask = np.arange(N) % 2 == 0
+    for k in range(5):
+        env.step(act(k)), other.step(act(k))
+    before = other.step(act(5))[0]
+    env.step(act(5))
+    seen, _ = env.reset(options={"reset_mask": mask})
+    assert np.array_equal(seen[~mask], before[~mask]) and (seen[mask] != before[mask]).all()
+    assert np.array_equal(env.steps, np.where(mask, 0, 6))
+    a, b = env.step(act(6)), other.step(act(6))
+    assert np.array_equal(a[0][~mask], b[0][~mask]) and np.array_equal(a[1][~mask], b[1][~mask])
+    env.close(), other.close()
+
+
+# ---- seeds ----------------------------------------------------------------------------------------------------------
+
+
+def play(env, seed, steps=60):
+    digest = hashlib.sha256()
+    digest.update(env.reset(seed=seed)[0].tobytes())
+    for k in range(steps):
+        for x in env.step(act(k, env.num_envs))[:4]:
+            digest.update(np.ascontiguousarray(x).tobytes())
+    return digest.hexdigest()
+
+
+def test_a_seed_decides_about_all_episodes():
+    env = Balance(N, noise=0.05, max_episode_steps=9)
+    assert play(env, 5) == play(env, 5) != play(env, 6)
+    seeds = [4, 5, 6, None, 8, 4]
+    first = env.reset(seed=seeds)[0]
+    again = env.reset(seed=seeds)[0]
+    given = [s is not None for s in seeds]
+    assert np.array_equal(first[given], again[given]) and not np.array_equal(first[3], again[3])
+    assert len(np.unique(first, axis=0)) == N, "world 0 and 5 have the same seed, but are other worlds"
+    with pytest.raises(ValueError, match="2 seeds for 6 worlds"):
+        env.reset(seed=[1, 2])
+    env.close()
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+def test_a_world_does_not_know_how_many_there_are(mode):
+    few, many = (Balance(n, autoreset_mode=mode, noise=0.05) for n in (3, 29))
+    assert np.array_equal(few.reset(seed=11)[0], many.reset(seed=11)[0][:3])
+    ends = 0
+    for k in range(60):
+        a, b = few.step(act(k, 3)), many.step(act(k, 29))
+        assert all(np.array_equal(x, y[:3]) for x, y in zip(a[:4], b[:4]))
+        ends += a[2].sum()
+    assert ends > 3
+    few.close(), many.close()
+
+
+def test_draws_have_their_distributions():
+    n = 2000
+    draws = stet.gym.Draws(np.full((n, 2), 3), np.arange(n), np.zeros(n))
+    u, v = draws.uniform([-1, 10], [1, 20], 2), draws.normal(5)
+    assert u.shape == (n, 2) and v.shape == (n, 5)
+    assert np.allclose([u.min(0), u.max(0)], [[-1, 10], [1, 20]], atol=0.05)
+    assert np.allclose(u.mean(0), [0, 15], atol=0.3)
+    assert abs(v.mean()) < 0.05 and abs(v.std() - 1) < 0.05
+    assert np.abs(np.corrcoef(np.hstack([u, v]).T) - np.eye(7)).max() < 0.1
+
+
+def test_what_is_drawn_again_changes_nothing_else():
+    """Neither in the worlds whose rows were good at once, nor in what is drawn afterwards."""
+    n = 500
+    few, many = (stet.gym.Draws(np.full((k, 2), 3), np.arange(k), np.zeros(k)) for k in (1, n))
+    a, b = (d.until(lambda x: x[:, 0] > 0.9, lambda d: d.uniform(0, 1, 1)) for d in (few, many))
+    assert b.min() > 0.9 and np.array_equal(a[0], b[0]) and len(np.unique(b)) == n
+    c, d = few.uniform(0, 1, 3), many.uniform(0, 1, 3)
+    assert np.array_equal(c[0], d[0]) and not np.isin(b, d).any()
+
+
+def test_draws_are_the_librarys_generator():
+    """Philox4x32-10 of counter 0 and key 0: the first words of its published known answers."""
+    draws = stet.gym.Draws([[0, 0]], [0], [0])
+    words = [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]
+    assert np.array_equal(draws.uniform(0, 2**32, 4)[0], words)
+
+
+# ---- what functions see ---------------------------------------------------------------------------------------------
+
+
+def test_functions_see_the_sims_own_memory():
+    env = Balance(N)
+    env.reset(seed=0)
+    env.step(act(0))
+    state = stet.gym.State(env.sim)
+    assert state.qpos.base is not None and not state.qpos.flags.writeable
+    assert np.shares_memory(state.qpos, state.qpos)
+    assert np.array_equal(state.xpos, env.sim.xpos.numpy()) and state.site_xpos.shape[0] == N
+    with pytest.raises(stet.NotFoundError, match="qposs"):
+        state.qposs
+    env.close()
+
+
+def test_spaces_are_found_or_given():
+    env = Balance(2)
+    assert env.single_observation_space == spaces.Box(-np.inf, np.inf, (4,), np.float32)
+    assert env.single_action_space == spaces.Box(-1, 1, (1,), np.float32)
+    assert env.dt == 2 * env.sim.model.timestep and env.metadata["render_fps"] == round(1 / env.dt)
+    own = Balance(2, single_action_space=spaces.Discrete(3), single_observation_space=spaces.Box(-9, 9, (4,)))
+    assert own.action_space == spaces.MultiDiscrete([3, 3]) and own.single_observation_space.low[0] == -9
+    env.close(), own.close()
+
+
+class Choice(Balance):
+    """Discrete actions: control makes controls of them."""
+
+    def __init__(self, num_envs=1):
+        super().__init__(num_envs, single_action_space=spaces.Discrete(2))
+
+    def control(self, action):
+        return (2.0 * action - 1)[:, None]
+
+
+def test_control_makes_controls_of_actions():
+    env = Choice(3)
+    env.reset(seed=0)
+    env.step(np.array([0, 1, 1]))
+    assert np.array_equal(env.sim.ctrl.numpy()[:, 0], [-1, 1, 1])
+    env.close()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_torch_sees_and_returns_tensors(mode):
+    torch = pytest.importorskip("torch")
+
+    class Tensors(Balance):
+        def observation(self, state):
+            return torch.cat([state.qpos, state.qvel], 1)
+
+        def reward(self, state, action):
+            return {"alive": torch.ones_like(self.after), "speed": (self.after - self.before) / self.dt}
+
+        def terminated(self, state):
+            return state.qpos[:, 1].abs() > 0.1
+
+    for device in ["cpu"] + ["cuda"] * ("cuda" in DEVICES):
+        keywords = {"noise": 0.05, "autoreset_mode": mode, "max_episode_steps": 12}
+        ours, theirs = Tensors(N, device, arrays="torch", **keywords), Balance(N, device, **keywords)
+        assert np.array_equal(ours.reset(seed=1)[0].cpu().numpy(), theirs.reset(seed=1)[0])
+        for k in range(40):
+            a, b = ours.step(torch.from_numpy(act(k)).to(device)), theirs.step(act(k))
+            assert all(isinstance(x, torch.Tensor) and x.device.type == device for x in a[:4])
+            assert all(np.allclose(x.cpu().numpy(), y, rtol=1e-6) for x, y in zip(a[:4], b[:4]))
+            assert a[4].keys() == b[4].keys()
+            for world in np.flatnonzero(b[4].get("_final_obs", [])):
+                assert np.array_equal(a[4]["final_obs"][world].cpu().numpy(), b[4]["final_obs"][world])
+        ours.close(), theirs.close()
+
+
+# ---- pictures, wrong use --------------------------------------------------------------------------------------------
+
+
+def test_pictures():
+    env = Balance(2, render_mode="rgb_array", width=40, height=30, autoreset_mode=AutoresetMode.DISABLED)
+    env.reset(seed=0)
+    first = env.render()
+    for k in range(9):
+        env.step(np.ones((2, 1), np.float32))
+    assert len(first) == 2 and first[0].shape == (30, 40, 3) and (first[0] != env.render()[0]).any()
+    env.close()
+
+
+def test_wrong_use_is_said():
+    env = Balance(2)
+    with pytest.raises(ResetNeeded):
+        env.step(act(0, 2))
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"\[3, 1\]"):
+        env.step(act(0, 3))
+    with pytest.raises(TypeError, match="reset_mask"):
+        env.reset(options={"reset_mask": [True, False]})
+    env.close()
+    with pytest.raises(ClosedEnvironmentError):
+        env.reset()
+    with pytest.raises(ValueError, match="arrays"):
+        Balance(2, arrays="jax")
+    with pytest.raises(ValueError, match="frame_skip"):
+        stet.gym.VectorEnv(stet.scenes / "hand.xml", frame_skip=0)
+    with pytest.raises(NotImplementedError, match="observation"):
+        stet.gym.VectorEnv(stet.scenes / "cartpole.xml")
+    with pytest.raises(stet.ArgumentTypeError, match="thread"):
+        Balance(2, threds=1)
