@@ -18,7 +18,6 @@ import argparse
 import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -45,6 +44,7 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
 import stet  # noqa: E402
+from origin import commit, machine  # noqa: E402
 
 KERNELS = Path(__file__).parents[1] / "src" / "kernel" / "pilot" / "springs.k.h"
 NOTHING = "<mujoco><worldbody/></mujoco>"
@@ -54,23 +54,6 @@ MASSES = SHEET * SHEET
 
 
 # ---- the net ----
-
-
-def commit():
-    """The commit that this script is of, as `stet bench` writes it: with -dirty where the checkout has changes."""
-    said = subprocess.run(["git", "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"],
-                          cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
-    return os.environ.get("STET_COMMIT") or said.stdout.strip() or "unknown"
-
-
-def machine(device):
-    """The processor's name beside the device's."""
-    names = [
-        line.partition(":")[2].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith("model name")
-    ]
-    return f"{names[0] if names else 'unknown processor'}, {len(names)} processors; {device}"
 
 
 def net():

@@ -115,7 +115,7 @@ static stet_result open_scene(looking *l, const char *path)
     if (!l->data) return sti_error(STET_ERROR_OUT_OF_MEMORY, "bench depth: no memory for MuJoCo's data");
     mj_kinematics(l->model->mj, l->data);
     STI_TRY(make_target(l));
-    return sti_renderer_create(stet_sim_get_stage(l->sim), l->camera, l->ncamera, &l->renderer);
+    return sti_renderer_create(stet_sim_get_stage(l->sim), l->camera, l->ncamera, STET_GROUPS_DEFAULT, &l->renderer);
 }
 
 static void close_scene(looking *l)

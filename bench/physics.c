@@ -63,6 +63,8 @@ enum { SCENES = sizeof scenes / sizeof *scenes, WORLDS = 1024, WARM = 100, DRAW 
 
 /* ---- sides ------------------------------------------------------------------------------------------------------- */
 
+typedef enum cut { CUT_NOTHING, CUT_ITERATIONS, CUT_CONSTRAINTS } cut; /* what a side leaves out of a step */
+
 typedef struct side {
     stet_device *device;
     stet_model *model;
@@ -71,12 +73,14 @@ typedef struct side {
     sti_native *native;
 } side;
 
-static stet_result load_scene(const bench *b, const bench_scene *scene, stet_model **out)
+static stet_result load_scene(const bench *b, const bench_scene *scene, cut without, stet_model **out)
 {
     char path[512];
     (void)snprintf(path, sizeof path, "%s/%s", b->scenes, scene->text);
     STI_TRY(scene->text[0] == '<' ? stet_model_load_string(scene->text, out) : stet_model_load(path, out));
-    ((mjModel *)(*out)->mj)->opt.disableflags |= mjDSBL_SENSOR; /* before anything reads it */
+    mjOption *option = &((mjModel *)(*out)->mj)->opt; /* before anything reads it */
+    option->disableflags |= mjDSBL_SENSOR | (without == CUT_CONSTRAINTS ? mjDSBL_CONSTRAINT : 0);
+    if (without == CUT_ITERATIONS) option->iterations = 0;
     return STET_OK;
 }
 
@@ -92,7 +96,7 @@ static void close_side(side *s)
 
 /* What is made by a call that fails is destroyed by close_side. */
 static stet_result open_side(const bench *b, const bench_scene *scene, bool native, int threads, int64_t nworld,
-                             const char *isa, side *s)
+                             const char *isa, cut without, side *s)
 {
     stet_device_def device = bench_cpu_def();
     stet_worlds_def worlds = stet_default_worlds_def();
@@ -100,7 +104,7 @@ static stet_result open_side(const bench *b, const bench_scene *scene, bool nati
     device.isa = isa;
     worlds.nworld = nworld;
     worlds.exact = !native;
-    STI_TRY(load_scene(b, scene, &s->model));
+    STI_TRY(load_scene(b, scene, without, &s->model));
     if (s->model->mj->nkey > 0) worlds.keyframe = 0;
     STI_TRY(stet_device_create(&device, &s->device));
     STI_TRY(stet_worlds_create(s->device, s->model, &worlds, &s->worlds));
@@ -190,24 +194,90 @@ static stet_result put_states(side *s, const states *from)
 
 typedef struct load {
     double contacts, rows, iterations, shared; /* mean of a world; rows of its lanes together over its own */
+    double packed;                             /* the same if worlds were in lanes with others like them */
     int bad;                                   /* worlds with NaN or a fault */
 } load;
 
+/* The slots that hold in each world. */
+typedef struct holds {
+    int nworld, nslot, lanes;
+    int *number, *dim; /* [nworld][nslot]; behind a world's last: -1 */
+    int *group;        /* [numbers]: the group of lanes that has a slot with that number, the last one */
+    bool *taken;       /* [nworld] */
+} holds;
+
+static void free_holds(holds *h)
+{
+    sti_free(h->number);
+    sti_free(h->dim);
+    sti_free(h->group);
+    sti_free(h->taken);
+}
+
+static stet_result make_holds(holds *h, const int *m, const side *s)
+{
+    size_t n = (size_t)s->worlds->nworld, nnumber = (size_t)m[M_NBLOCK] + (size_t)PH_MOST_CONTACTS * (size_t)m[M_NPAIR];
+    *h = (holds){.nworld = (int)n, .nslot = m[M_NSLOT] + 1, .lanes = stet_device_get_lanes(s->device)};
+    STI_TRY(sti_alloc(&h->number, n * (size_t)h->nslot * sizeof(int), "slots of worlds"));
+    STI_TRY(sti_alloc(&h->dim, n * (size_t)h->nslot * sizeof(int), "rows of slots"));
+    STI_TRY(sti_alloc(&h->group, (nnumber + 1) * sizeof(int), "slots of lanes"));
+    STI_TRY(sti_alloc(&h->taken, n, "worlds in groups"));
+    for (size_t i = 0; i < n * (size_t)h->nslot; ++i) h->number[i] = -1;
+    return STET_OK;
+}
+
+/* Rows of a world's slots that are new to a group of lanes, which then has them if `join`. */
+static int count_new_rows(holds *h, int world, int group, bool join)
+{
+    int rows = 0;
+    for (int at = world * h->nslot; h->number[at] >= 0; ++at) {
+        if (h->group[h->number[at]] != group) rows += h->dim[at];
+        if (join) h->group[h->number[at]] = group;
+    }
+    return rows;
+}
+
+/* Rows that lanes have if each group begins with the world of most rows and then takes what adds least to it. */
+static double pack_rows(holds *h)
+{
+    double all = 0;
+    for (int done = 0, group = 1; done < h->nworld; ++group) {
+        int rows = 0, n = 0;
+        for (; n < h->lanes && done < h->nworld; ++n, ++done) {
+            int best = -1, most = 0;
+            for (int w = 0; w < h->nworld; ++w) {
+                if (h->taken[w]) continue;
+                int value = count_new_rows(h, w, 0, false) - (n > 0 ? 64 * count_new_rows(h, w, group, false) : 0);
+                if (best < 0 || value > most) best = w;
+                if (best == w) most = value;
+            }
+            rows += count_new_rows(h, best, group, true);
+            h->taken[best] = true;
+        }
+        all += (double)rows * n;
+    }
+    return all;
+}
+
 /* Rows of one world's slots: its own, and those that some world of its lanes has. */
 static void count_slots(const int *m, const stet_array *block, const stet_array *D, const void *blocks, const void *Ds,
-                        int64_t w, double *own, double *all, double *contacts)
+                        int64_t w, holds *h, double *own, double *all, double *contacts)
 {
-    int row = 0;
+    int row = 0, at = (int)w * h->nslot;
     for (int k = 0; k < m[M_NSLOT]; ++k) {
         int number = (int)sti_mirror_get(block, blocks, w, k);
         if (number < 0) return;
         bool contact = number >= m[M_NBLOCK];
         int dim = m[contact ? m[M_PAIR] + B_SIZE * ((number - m[M_NBLOCK]) / PH_MOST_CONTACTS) + B_DIM
                             : m[M_BLOCK] + B_SIZE * number + B_DIM];
-        bool holds = sti_mirror_get(D, Ds, w, row) != 0;
+        bool on = sti_mirror_get(D, Ds, w, row) != 0;
         *all += dim;
-        *own += holds ? dim : 0;
-        *contacts += holds && contact;
+        *own += on ? dim : 0;
+        *contacts += on && contact;
+        if (on) {
+            h->number[at] = number;
+            h->dim[at++] = dim;
+        }
         row += dim;
     }
 }
@@ -227,13 +297,14 @@ static stet_result measure_load(side *s, load *out)
     void *at[N];
     sti_physics_tables tables;
     double own = 0, all = 0, contacts = 0, n = (double)s->worlds->nworld;
+    holds h;
     STI_TRY(sti_physics_tables_make(mj, &tables));
-    stet_result result = STET_OK;
+    stet_result result = make_holds(&h, tables.m, s);
     for (int i = 0; i < N && result == STET_OK; ++i) result = read_quantity(s, names[i], &a[i], &at[i]);
-    *out = (load){0, 0, 0, 0, 0};
+    *out = (load){.bad = 0};
     for (int64_t w = 0; w < s->worlds->nworld && result == STET_OK; ++w) {
         bool bad = stet_worlds_get_faults(s->worlds)[w] != 0;
-        count_slots(tables.m, a[BLOCK], a[D], at[BLOCK], at[D], w, &own, &all, &contacts);
+        count_slots(tables.m, a[BLOCK], a[D], at[BLOCK], at[D], w, &h, &own, &all, &contacts);
         out->iterations += sti_mirror_get(a[NITER], at[NITER], w, 0) / n;
         for (int64_t i = 0; i < mj->nq; ++i) bad = bad || !isfinite(sti_mirror_get(a[QPOS], at[QPOS], w, i));
         out->bad += bad;
@@ -241,6 +312,8 @@ static stet_result measure_load(side *s, load *out)
     out->contacts = contacts / n;
     out->rows = own / n;
     out->shared = own > 0 && n > 1 ? all / own : 1; /* lanes without a world are in `all`, but no step counts them */
+    if (result == STET_OK) out->packed = own > 0 && n > 1 ? pack_rows(&h) / own : 1;
+    free_holds(&h);
     for (int i = 0; i < N; ++i) stet_array_destroy(a[i]);
     sti_physics_tables_free(&tables);
     return result;
@@ -272,6 +345,60 @@ static void note_load(bench_row *row, const side *native, double ns, double mujo
                native->worlds->nworld == 1 ? "" : "s", CALL, l->contacts, l->rows, l->iterations, l->shared, l->bad);
 }
 
+/* The share of rows that lanes work on and that are their own worlds', and what it would be with worlds in order. */
+static stet_result add_lane_use(bench *b, const bench_scene *scene, const load *l)
+{
+    double use = 1 / l->shared, packed = 1 / l->packed;
+    bench_row *row;
+    STI_TRY(bench_add(b, &row, &use, 1, "of rows", true, "physics/%s/cpu/lane_use", scene->name));
+    return bench_add(b, &row, &packed, 1, "of rows", true, "physics/%s/cpu/lane_use_packed", scene->name);
+}
+
+/* Seconds of one step from the states. */
+static stet_result time_step(side *s, const states *from, double least, double *seconds)
+{
+    double spent = 0;
+    int n = 0;
+    for (; n == 0 || spent < least; ++n) {
+        STI_TRY(put_states(s, from));
+        double start = bench_now();
+        STI_TRY(step_side(s, 1));
+        spent += bench_now() - start;
+    }
+    *seconds = spent / n;
+    return STET_OK;
+}
+
+/*
+ * Shares of a step: smooth dynamics with the integration, rows with contacts, iterations of the solver. Each is the
+ * difference of two sides from the same states, one of which leaves it out.
+ */
+static stet_result measure_stages(bench *b, const bench_scene *scene, const states *from)
+{
+    enum { STAGES = 3 };
+    static const char *const names[STAGES] = {"smooth", "rows", "iterations"};
+    static const cut cuts[STAGES] = {CUT_CONSTRAINTS, CUT_ITERATIONS, CUT_NOTHING};
+    side s[STAGES] = {{.native = NULL}, {.native = NULL}, {.native = NULL}};
+    double share[STAGES][BENCH_SAMPLES], seconds[STAGES];
+    bench_row *row;
+    stet_result result = STET_OK;
+    for (int i = 0; i < STAGES && result == STET_OK; ++i)
+        result = open_side(b, scene, true, 1, from->nworld, NULL, cuts[i], &s[i]);
+    for (int k = 0; k < BENCH_SAMPLES; ++k) {
+        for (int i = 0; i < STAGES && result == STET_OK; ++i)
+            result = time_step(&s[i], from, bench_least(b, 0.02), &seconds[i]);
+        for (int i = 0; i < STAGES && result == STET_OK; ++i)
+            share[i][k] = (seconds[i] - (i > 0 ? seconds[i - 1] : 0)) / seconds[STAGES - 1];
+    }
+    for (int i = 0; i < STAGES; ++i) {
+        close_side(&s[i]);
+        if (result == STET_OK)
+            result = bench_add(b, &row, share[i], BENCH_SAMPLES, "of a step", false, "physics/%s/cpu/stage/%s/share",
+                               scene->name, names[i]);
+    }
+    return result;
+}
+
 static stet_result measure_ratio(bench *b, const bench_scene *scene, side s[2], const states *from, const char *what,
                                  double goal)
 {
@@ -289,7 +416,9 @@ static stet_result measure_ratio(bench *b, const bench_scene *scene, side s[2], 
     if (goal > 0) bench_goal(row, goal);
     note_load(row, &s[0], bench_median(seconds[0], BENCH_SAMPLES) * each,
               bench_median(seconds[1], BENCH_SAMPLES) * each, &l);
-    return STET_OK;
+    if (l.rows == 0 || what[0]) return STET_OK; /* once a scene */
+    STI_TRY(add_lane_use(b, scene, &l));
+    return measure_stages(b, scene, from);
 }
 
 /* Native physics alone. */
@@ -298,7 +427,7 @@ static stet_result measure_size(bench *b, const bench_scene *scene, const states
     side s = {.native = NULL};
     double ns[BENCH_SAMPLES];
     bench_row *row;
-    stet_result result = open_side(b, scene, true, threads, nworld, NULL, &s);
+    stet_result result = open_side(b, scene, true, threads, nworld, NULL, CUT_NOTHING, &s);
     for (int k = 0; k < BENCH_SAMPLES && result == STET_OK; ++k) {
         result = time_side(&s, from, bench_least(b, 0.005), &ns[k]);
         ns[k] *= 1e9 / ((double)nworld * CALL * CALLS);
@@ -325,7 +454,7 @@ static stet_result name_missing(bench *b, const bench_scene *scene, bool *covere
     bool has;
     const char *name;
     bench_row *row;
-    STI_TRY(load_scene(b, scene, &model));
+    STI_TRY(load_scene(b, scene, CUT_NOTHING, &model));
     for (int i = 0; (name = stet_native_get_feature(model, i, &has)) != NULL; ++i) {
         if (has) continue;
         size_t at = strlen(missing);
@@ -345,8 +474,8 @@ static stet_result measure_at(bench *b, const bench_scene *scene, int64_t nworld
 {
     side s[2] = {{.native = NULL}, {.native = NULL}};
     states from = {.nworld = 0};
-    stet_result result = open_side(b, scene, true, 1, nworld, isa, &s[0]);
-    if (result == STET_OK) result = open_side(b, scene, false, 1, nworld, isa, &s[1]);
+    stet_result result = open_side(b, scene, true, 1, nworld, isa, CUT_NOTHING, &s[0]);
+    if (result == STET_OK) result = open_side(b, scene, false, 1, nworld, isa, CUT_NOTHING, &s[1]);
     if (result == STET_OK) result = make_states(&s[1], &from);
     if (result == STET_OK) result = measure_ratio(b, scene, s, &from, what, goal);
     close_side(&s[0]);

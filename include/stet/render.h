@@ -1,12 +1,16 @@
 /*
  * Rendering: cameras of all worlds show the stage, by ray casting.
  *
- * Visible are the geoms of groups 0 to 2 whose colour has an alpha above 0, as in MuJoCo. An alpha between 0 and 1 is
- * drawn opaque; a texture is drawn in its mean colour. As in MuJoCo's renderer, all outputs show what lies between the
- * near and the far plane (the model's visual/map znear and zfar times statistic/extent, as depth along the viewing
- * axis), and only front sides: a geom around the camera, or cut open by the near plane, is transparent. Planes are
- * invisible from below. Light comes from MuJoCo's lights and headlight, without shadows. A geom whose pose is NaN is
- * not drawn.
+ * Visible are the geoms of the chosen groups whose colour has an alpha above 0. As in MuJoCo's renderer, all outputs
+ * show what lies between the near and the far plane (the model's visual/map znear and zfar times statistic/extent, as
+ * depth along the viewing axis), and only front sides: a geom around the camera, or cut open by the near plane, is
+ * transparent. Planes are invisible from below. Light comes from MuJoCo's lights and headlight. A geom whose pose is
+ * NaN is not drawn.
+ *
+ * rgb and rgba have textures, shadows and transparency, where other outputs show the nearest surface; and they alone
+ * show the sites of groups 0 to 2, without textures: rays of physics do not see sites either. They are of one ray a
+ * pixel, or the mean of 4 or 16 (`samples` of a def); the alpha of rgba is then the part of them that hit something.
+ * All other outputs show the pixel's centre.
  */
 #ifndef STET_RENDER_H
 #define STET_RENDER_H
@@ -45,6 +49,10 @@ STET_API int stet_output_channels(stet_output output);
 STET_API stet_dtype stet_output_dtype(stet_output output);
 STET_API stet_result stet_output_find(const char *name, stet_output *out); /* NOT_FOUND lists the known names */
 
+/* Groups of geoms, 0 to 5, that are drawn if no others are chosen, as in MuJoCo: a bit 1u << group each. */
+#define STET_GROUPS_DEFAULT (1u << 0 | 1u << 1 | 1u << 2)
+#define STET_GROUPS_ALL 0x3fu
+
 /*
  * A camera of the renderer: a prim of the stage that looks along its -z axis, with x right and y up. For a camera of
  * the model that keeps the model's fovy, the model's sensor size, focal lengths and principal point apply if it has
@@ -56,6 +64,7 @@ typedef struct stet_camera {
     int width, height; /* pixels, at least 1, at most 16384 */
     float fovy;        /* vertical angle of view, degrees; 0 < fovy < 180 */
     char name[64];
+    bool orthographic; /* also without a camera of the model that is; fovy is then a length, as there */
 } stet_camera;
 
 #ifdef __cplusplus

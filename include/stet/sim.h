@@ -28,14 +28,19 @@ typedef struct stet_sim_def {
     int keyframe;
     /*
      * Names of cameras, each once. NULL with ncamera 0: the model's first camera. The single name "all": all cameras of
-     * the model. "free", or a model without cameras: one camera that shows the whole model from the front and above.
-     * Camera i without a name is called "camera<i>".
+     * the model. "free", or a model without cameras: a camera where MuJoCo's viewer begins.
+     * "free:AZIMUTH,ELEVATION,DISTANCE[,X,Y,Z]": a camera that looks at a point (default: the model's centre) from
+     * there, as MuJoCo's mjvCamera, degrees and metres; elevation -90 looks straight down. "free:AZIMUTH,ELEVATION" is
+     * as near as all geoms but planes are visible from in the initial state; "free:fit" the same with MuJoCo's angles.
+     * Free cameras stand still. Camera i without a name is called "camera<i>".
      */
     const char *const *cameras;
     int ncamera;
     int width, height;    /* of each camera, pixels, at most 16384; 0 (default): 128 */
+    int samples;          /* rays a pixel for colours, 1, 4 or 16; default 1 */
     uint32_t outputs;     /* bits 1u << STET_OUTPUT_x; 0 (default): no rendering */
     int frames_in_flight; /* how many frames stay readable after they were started, 1 to 16; default 2 */
+    uint32_t groups;      /* of geoms that are drawn, bits 1u << group; default STET_GROUPS_DEFAULT */
 } stet_sim_def;
 STET_API stet_sim_def stet_default_sim_def(void);
 /*
@@ -116,10 +121,11 @@ typedef enum stet_phase {
  * never reused.
  *
  * Kernels without host work between them form one list, which is replayed when it comes again (mechanism
- * `graph_replay`). With native or external physics and no reset by mask, the whole step is one list. These end a list:
+ * `graph_replay`). With native physics, or external physics and no reset by mask, the whole step is one list. These end
+ * a list:
  *
  * - MuJoCo's physics
- * - a reset by mask
+ * - a reset by mask, but with native physics, if no parameters are drawn (stet_worlds_randomize)
  * - a kernel that reads poses (xpos, xquat) after one that wrote qpos or mocap poses
  * - a kernel that reads scene transforms, unless another one of the list did and no kernel wrote poses since
  * - native physics, if only some worlds step, or if it may be interrupted
@@ -142,11 +148,11 @@ STET_API stet_result stet_sim_remove_kernel(stet_sim *sim, int id); /* NOT_FOUND
 STET_API void stet_sim_clear_kernels(stet_sim *sim);                /* removes all kernels; the reset by mask stays */
 /*
  * Sets the reset by mask: in each step after AFTER_PHYSICS, worlds whose mask is not 0 are reset as by
- * stet_worlds_reset with `def` (NULL: the default; the def's own mask must be NULL). Each write of the mask
- * resets worlds once: the mask is read on the host only if it was written since. stet does not change the mask, so it
- * can be read after the step (`done`). `mask` is an INT array of worlds, [nworld][1]; the caller owns it (see
- * stet_sim_add_kernel). NULL removes the reset. A picture that is read after the step shows the worlds after the reset,
- * as after stet_sim_reset.
+ * stet_worlds_reset with `def` (NULL: the default; the def's own mask must be NULL). Each write of the mask resets
+ * worlds once: the mask is looked at only if it was written since, by native physics on the device. stet does not
+ * change the mask, so it can be read after the step (`done`). `mask` is an INT array of worlds, [nworld][1]; the caller
+ * owns it (see stet_sim_add_kernel). NULL removes the reset. A picture that is read after the step shows the worlds
+ * after the reset, as after stet_sim_reset.
  */
 STET_API stet_result stet_sim_set_reset(stet_sim *sim, stet_array *mask, const stet_reset_def *def);
 

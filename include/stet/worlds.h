@@ -60,6 +60,7 @@ STET_API stet_result stet_worlds_get_array(stet_worlds *worlds, const char *fiel
  *     xmat, xipos, ximat            [nbody][9], [3], [9]   poses of bodies and of their inertial frames
  *     geom_xpos, geom_xmat, geom_xquat, and the same of sites           [ngeom or nsite][3], [9], [4]
  *     subtree_com, subtree_linvel, subtree_angmom                       [nbody][3]
+ *     cinert                        [nbody][10]            inertias about subtree_com; not of body 0, the world
  *     cvel, cacc, cfrc_int, cfrc_ext                                    [nbody][6]
  *     energy                        [2]                    potential, kinetic
  *     qM                            [nv][nv]               the mass matrix
@@ -72,6 +73,13 @@ STET_API stet_result stet_worlds_get_array(stet_worlds *worlds, const char *fiel
  * Contacts are in the order of the physics. If a world has more of them than slots, the deepest have slots.
  */
 STET_API const char *const *stet_worlds_get_quantities(void); /* their names, NULL-terminated */
+/*
+ * The same quantity as MuJoCo's data have it after a step: of the last evaluation of the dynamics in it, with Euler's
+ * method that of the state before the last time step. In a world whose state, inputs or parameters have changed since
+ * its last step it is that of the present state. For those who compare with programs over mj_step. NOT_FOUND;
+ * UNSUPPORTED: the physics is not MuJoCo's.
+ */
+STET_API stet_result stet_worlds_get_step_quantity(stet_worlds *worlds, const char *name, stet_array **out);
 /* Slots for contacts of a world, 64 at first. STATE: an array of contacts exists. */
 STET_API stet_result stet_worlds_set_contact_slots(stet_worlds *worlds, int slots);
 

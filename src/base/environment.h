@@ -5,7 +5,7 @@
  *   STET_RANGES             ranges for profilers
  *   STET_CHECKED            1: users' kernels are compiled in checked mode
  *   XDG_CACHE_HOME, HOME    where the user's caches are
- *   PATH, LD_LIBRARY_PATH   passed on to the compiler
+ *   PATH, LD_LIBRARY_PATH   passed on to the compiler, and to ffmpeg
  *   VIRTUAL_ENV             Python packages in it may hold libraries
  *   TMPDIR                  where the compiler works
  *   CC                      the compiler of kernels, if none is named

@@ -24,8 +24,9 @@ enum { STI_DEVICE_OPS_VERSION = 5 };
  *   block   extern "C" __global__ void (const slot *, i64 count)
  * count is the launch's number of worlds or blocks. A world kernel (`worlds`) is launched with ceil(count / teams)
  * blocks of (team, teams) threads, or of fewer teams if their memory would not fit. Its entry computes the world as
- * blockIdx.x * blockDim.y + threadIdx.y and returns if that is not below count. An item kernel is launched with count
- * blocks of (team, 1) threads; the number of a block is blockIdx.x.
+ * blockIdx.x * blockDim.y + threadIdx.y and returns if that is not below count. With memory of teams it goes on with
+ * the world that is as many further as there are teams, so fewer blocks do, too: as many as there is memory for. An
+ * item kernel is launched with count blocks of (team, 1) threads; the number of a block is blockIdx.x.
  */
 struct sti_code {
     const char *name; /* for messages; lives as long as the device */
@@ -34,7 +35,7 @@ struct sti_code {
     void *block;
     int team, teams; /* threads; teams is 1 in an item kernel */
     bool worlds;
-    /* a bit for each slot that is memory of a team; such a slot says how many bytes (i) a team needs */
+    /* a bit for each slot that is memory of a team; such a slot says how many bytes a team needs, and may say where */
     uint64_t team_slots;
     /* GPUs: its entries wait by themselves for the kernels before them (stet/lang_gpu.h) */
     bool waits;
@@ -420,6 +421,13 @@ stet_result sti_array_to_device(stet_array *array);
  * nothing derived from the array is still valid.
  */
 bool sti_array_poll_external_writes(stet_array *array);
+/*
+ * Makes `data`, in the host's order, the content of a plain array or of one with an item a world. If the host knows
+ * that it is, nothing is done. Not while launches are listed. Memory for the host's side is taken the first time, or by
+ * sti_array_prepare_put.
+ */
+stet_result sti_array_put(stet_array *array, const void *data, size_t size);
+stet_result sti_array_prepare_put(stet_array *array);
 /*
  * Writes all of an array in the upload stream, while other work runs. The caller orders it (sti_device_uploads_after,
  * sti_device_after_uploads). For arrays that only the caller uses. A device without an upload stream writes in its one

@@ -8,6 +8,8 @@
 #include "device/array.h"
 #include "device/host_mirror.h"
 
+#include <string.h>
+
 /* Checks a range of rows (worlds, or the first dimension): `first`, `n`. */
 static stet_result check_range(const stet_array *a, int64_t first, int64_t n, size_t size, size_t *expected)
 {
@@ -79,6 +81,25 @@ stet_result stet_array_write(stet_array *a, const void *data, size_t size)
 {
     STI_TRY(check_pointers(a, data, size, "stet_array_write"));
     return stet_array_write_worlds(a, 0, a->shape[0], data, size);
+}
+
+stet_result sti_array_prepare_put(stet_array *a)
+{
+    void *mirror;
+    return sti_mirror_overwrite(a, &mirror);
+}
+
+stet_result sti_array_put(stet_array *a, const void *data, size_t size)
+{
+    void *mirror;
+    STI_TRY(sti_before_host_access(a->device, STI_ACT_WRITE, a, a->name));
+    STI_TRY(sti_mirror_overwrite(a, &mirror));
+    if (sti_mirror_is_current(a) && memcmp(mirror, data, size) == 0) return STET_OK;
+    if (a->device->host_memory) return stet_array_write(a, data, size);
+    memcpy(mirror, data, size);
+    a->device->mechanisms.counters.bytes_copied += (int64_t)size;
+    sti_array_mirror_written(a);
+    return STET_OK;
 }
 
 stet_result sti_array_stream_upload(stet_array *a, const void *data, size_t size)

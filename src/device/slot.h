@@ -15,9 +15,19 @@ typedef struct sti_slot {
         int64_t i; /* int, i64 */
         double f;  /* ureal */
     };
-    /* arrays of worlds: distance between blocks of worlds, in lane vectors (items per world); else 0 */
-    int64_t n;
+    union {
+        /* arrays of worlds: distance between blocks of worlds, in lane vectors (items per world); else 0 */
+        int64_t n;
+        /*
+         * Memory of a team: its bytes, and for how many teams there is room at p; 0: the device finds the memory, and
+         * i has the bytes.
+         */
+        struct {
+            uint32_t bytes, teams;
+        } team;
+    };
 } sti_slot;
+_Static_assert(sizeof(sti_slot) == 16, "kernels on a GPU have the same struct");
 
 /* A kernel compiled for one instruction set. Runs blocks begin … end - 1 (of worlds or items), one after the other. */
 typedef void sti_call(const sti_slot *slots, int64_t begin, int64_t end);

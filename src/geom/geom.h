@@ -14,25 +14,26 @@
  * frame of geom_xpos and geom_xmat). ray.k.h casts rays against one geom.
  */
 typedef struct sti_geoms {
-    int ngeom;
-    stet_array *type; /* INT [ngeom], mjtGeom */
+    int ngeom, nsite;
+    /* The nshape = ngeom + nsite rows are those of all geoms, then of all sites, which only pictures show. */
+    stet_array *type; /* INT [nshape], mjtGeom */
     /*
-     * REAL [ngeom * 4]: MuJoCo's size (3), then the bounding radius about the geom's origin (0: a plane, which has
+     * REAL [nshape * 4]: MuJoCo's size (3), then the bounding radius about the geom's origin (0: a plane, which has
      * none).
      */
     stet_array *size;
     /*
-     * INT [ngeom * 4]. A mesh: first node of its tree, its first triangle, 0, 0. A height field: first elevation, nrow,
-     * ncol, first node of its tree. Others: zeros.
+     * INT [nshape * 4]. A mesh: first node of its tree, its first triangle, 0, 0. A height field: first elevation,
+     * nrow, ncol, first node of its tree. Others: zeros.
      */
     stet_array *data;
     /*
-     * REAL [ngeom * 6]: a box that contains the shape, centre and half sizes, rounded outwards (an infinite plane:
+     * REAL [nshape * 6]: a box that contains the shape, centre and half sizes, rounded outwards (an infinite plane:
      * 1e10).
      */
     stet_array *bounds;
     stet_array *node; /* REAL [nnode * 8]: trees of all meshes and height fields (bvh.h) */
-    /* REAL [ntri * 12]: triangles in the order of their tree, each three vertices, then padding */
+    /* REAL [ntri * 12]: triangles in the order of their tree, each three vertices, the number of its face, padding */
     stet_array *tri;
     /*
      * REAL: heights of all height fields above z = 0, row by row (row 0 at -y). Four numbers precede the first

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { NODE = 8, TRI = 12, HEADER = 4 };
+enum { NODE = 8, TRI = 12, TRI_FACE = 9, HEADER = 4 };
 #define NO_END 1e10 /* half size of an infinite plane, metres */
 
 /* The arrays while they are gathered, as doubles, because the device's real may be double. */
@@ -136,11 +136,12 @@ static void copy_triangles(const gather *g, int mesh)
     const float *vertices = m->mesh_vert + 3 * (int64_t)m->mesh_vertadr[mesh];
     const int *faces = m->mesh_face + 3 * (int64_t)m->mesh_faceadr[mesh];
     double *to = g->tri + (int64_t)TRI * g->mesh_tri[mesh];
-    for (int i = 0; i < m->mesh_facenum[mesh]; ++i)
-        for (int v = 0; v < 3; ++v)
-            for (int k = 0; k < 3; ++k)
-                to[TRI * (int64_t)i + (int64_t)3 * v + k] =
-                    (double)vertices[3 * (int64_t)faces[3 * g->mesh[mesh].order[i] + v] + k];
+    for (int i = 0; i < m->mesh_facenum[mesh]; ++i, to += TRI) {
+        ptrdiff_t face = g->mesh[mesh].order[i];
+        for (ptrdiff_t v = 0; v < 3; ++v)
+            for (int k = 0; k < 3; ++k) to[3 * v + k] = (double)vertices[3 * (int64_t)faces[3 * face + v] + k];
+        to[TRI_FACE] = (double)face;
+    }
 }
 
 static void copy_elevation(const gather *g, int i)
@@ -235,13 +236,12 @@ static void gather_hfield_geom(const gather *g, int hfield, int *data, double *b
     *radius = sqrt(head[0] * head[0] + head[1] * head[1] + tall * tall);
 }
 
-static void gather_geom(const gather *g, int i)
+/* Row i of the shapes. s: size; asset: of a mesh or a height field. */
+static void gather_shape(const gather *g, int i, int type, const double *s, int asset)
 {
-    const mjModel *m = g->m;
-    const double *s = m->geom_size + (ptrdiff_t)3 * i;
     double *bounds = g->bounds + (ptrdiff_t)6 * i, radius = 0;
     int *data = g->data + (ptrdiff_t)4 * i;
-    switch (g->type[i] = m->geom_type[i]) {
+    switch (g->type[i] = type) {
     case mjGEOM_PLANE: set_half_sizes(bounds, s[0] > 0 ? s[0] : NO_END, s[1] > 0 ? s[1] : NO_END, 0); break;
     case mjGEOM_SPHERE: set_half_sizes(bounds, radius = s[0], s[0], s[0]); break;
     case mjGEOM_CAPSULE: set_half_sizes(bounds, s[0], s[0], radius = s[0] + s[1]); break;
@@ -258,22 +258,37 @@ static void gather_geom(const gather *g, int i)
         radius = sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]);
         break;
     case mjGEOM_MESH:
-    case mjGEOM_SDF: gather_mesh_geom(g, m->geom_dataid[i], data, bounds, &radius); break;
-    case mjGEOM_HFIELD: gather_hfield_geom(g, m->geom_dataid[i], data, bounds, &radius); break;
+    case mjGEOM_SDF: gather_mesh_geom(g, asset, data, bounds, &radius); break;
+    case mjGEOM_HFIELD: gather_hfield_geom(g, asset, data, bounds, &radius); break;
     default: break; /* not visible */
     }
     for (int k = 0; k < 3; ++k) g->size[4 * i + k] = s[k];
     g->size[4 * i + 3] = radius > 0 ? rounded_up(radius) : 0;
 }
 
+static int site_mesh(const mjModel *m, int site)
+{
+#if mjVERSION_HEADER >= 4000000
+    return m->site_dataid[site];
+#else
+    (void)m;
+    (void)site;
+    return -1;
+#endif
+}
+
 static stet_result gather_geoms(gather *g)
 {
-    int64_t n = g->m->ngeom;
+    const mjModel *m = g->m;
+    int64_t n = m->ngeom + m->nsite;
     STI_TRY(alloc_list(&g->type, n, sizeof *g->type));
     STI_TRY(alloc_list(&g->size, n * 4, sizeof *g->size));
     STI_TRY(alloc_list(&g->data, n * 4, sizeof *g->data));
     STI_TRY(alloc_list(&g->bounds, n * 6, sizeof *g->bounds));
-    for (int i = 0; i < n; ++i) gather_geom(g, i);
+    for (int i = 0; i < m->ngeom; ++i)
+        gather_shape(g, i, m->geom_type[i], m->geom_size + (ptrdiff_t)3 * i, m->geom_dataid[i]);
+    for (int i = 0; i < m->nsite; ++i)
+        gather_shape(g, (int)m->ngeom + i, m->site_type[i], m->site_size + (ptrdiff_t)3 * i, site_mesh(m, i));
     return STET_OK;
 }
 
@@ -311,8 +326,9 @@ static stet_result upload_int(stet_device *device, const char *name, const int *
 
 static stet_result upload(stet_device *device, const gather *g, sti_geoms *geoms)
 {
-    int64_t n = g->m->ngeom;
-    geoms->ngeom = (int)n;
+    int64_t n = g->m->ngeom + g->m->nsite;
+    geoms->ngeom = (int)g->m->ngeom;
+    geoms->nsite = (int)g->m->nsite;
     STI_TRY(upload_int(device, "geom.type", g->type, n, &geoms->type));
     STI_TRY(upload_real(device, "geom.size", g->size, n * 4, &geoms->size));
     STI_TRY(upload_int(device, "geom.data", g->data, n * 4, &geoms->data));

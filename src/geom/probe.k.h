@@ -19,13 +19,14 @@ item_kernel void k_ray_probe(const int *type, const ureal *size, const int *data
         mask live = in_range(first, nray);
         lint ray = imin(isplat(first) + lane(), isplat(nray - 1));
         real o[3], d[3], n[3], hit = splat(-1);
+        int part[STET_W] = {0};
         for (int k = 0; k < 3; ++k) {
             o[k] = gather(origin, ray * isplat(3) + isplat(k));
             d[k] = gather(direction, ray * isplat(3) + isplat(k));
             n[k] = splat(0);
         }
         ray_geom(range, type[geom], size + 4 * geom, data + 4 * geom, node, tri, elevation, o, d, live, splat(tmax),
-                 &hit, n);
+                 &hit, n, part);
         store_if(live, t + first, hit);
         for (int k = 0; k < 3; ++k) scatter_if(live, normal, ray * isplat(3) + isplat(k), n[k]);
     }

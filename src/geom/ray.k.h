@@ -41,6 +41,7 @@
 
 #define RAY_NODE 8      /* numbers per node, bvh.h */
 #define RAY_TRI 12      /* numbers per triangle */
+#define RAY_TRI_FACE 9  /* of these, the number of its face in the mesh */
 #define RAY_STACK 33    /* a tree is at most 32 levels below its root (bvh.h) */
 #define RAY_HEADER 4    /* numbers before the first elevation of a height field */
 #define RAY_TINY 1e-20f /* replaces a component of a direction that is 0 */
@@ -421,7 +422,7 @@ LFN void ray_trees(ray_range range, const ureal *node, const ureal *tri, const u
 }
 
 LFN void ray_mesh(ray_range range, const int *data, const ureal *node, const ureal *tri, const real *o, const real *d,
-                  mask live, real *t, real *n)
+                  mask live, real *t, real *n, int *part)
 {
     const ureal *triangles = tri + (i64)data[1] * RAY_TRI;
     ray_best best = {*t, isplat(-1)};
@@ -437,6 +438,7 @@ LFN void ray_mesh(ray_range range, const int *data, const ureal *node, const ure
         q[k] = gather(triangles, j + isplat(6)) - a;
     }
     *t = select(hit, best.t, *t);
+    istore(part, iselect(hit, at, iload(part)));
     ray_take_direction(hit, p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0], n);
 }
 
@@ -515,11 +517,12 @@ LFN void ray_hfield(ray_range range, const int *data, const ureal *node, const u
 /*
  * Rays o + t d against one geom, all in its frame: o in metres; d of a length of 1e-3 … 1e3, t in units of it. `size`
  * (4 numbers) and `data` (4) are this geom's, `node`, `tri` and `elevation` those of all (geom.h). On lanes of `live`
- * that hit in range with t < tmax, *t is set, and n is the unit normal that points out of the solid; other lanes keep
- * both.
+ * that hit in range with t < tmax, *t is set, n is the unit normal that points out of the solid, and `part` (memory of
+ * the lanes) is the triangle of a mesh, in the order of the tree; other lanes keep all three.
  */
 LFN void ray_geom(ray_range range, int type, const ureal *size, const int *data, const ureal *node, const ureal *tri,
-                  const ureal *elevation, const real o[3], const real d[3], mask live, real tmax, real *t, real n[3])
+                  const ureal *elevation, const real o[3], const real d[3], mask live, real tmax, real *t, real n[3],
+                  int *part)
 {
     real dd = ray_dot(d, d), limit = splat((ureal)RAY_HUGE), best = tmax;
     live = m_and(live, m_and(lt(splat(0), dd), m_and(lt(dd, limit), lt(rabs(ray_dot(o, d)), limit))));
@@ -538,7 +541,7 @@ LFN void ray_geom(ray_range range, int type, const ureal *size, const int *data,
     else if (type == RAY_BOX)
         ray_box(range, size, 0, o, d, live, &best, n);
     else if (type == RAY_MESH || type == RAY_SDF)
-        ray_mesh(range, data, node, tri, o, d, live, &best, n);
+        ray_mesh(range, data, node, tri, o, d, live, &best, n, part);
     else if (type == RAY_HFIELD)
         ray_hfield(range, data, node, elevation, o, d, live, &best, n);
     *t = select(m_and(live, lt(best, tmax)), best, *t);

@@ -23,6 +23,12 @@ bool sti_physics_lacks(const mjModel *model, char *text, size_t size)
     return true;
 }
 
+bool sti_physics_replaces_solver(const mjModel *model)
+{
+    (void)model;
+    return false;
+}
+
 stet_result sti_physics_check_model(const mjModel *model)
 {
     (void)model;

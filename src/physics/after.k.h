@@ -18,14 +18,13 @@
 /* The contacts of all slots: stage contact keeps nothing of them but rows. */
 LFN void ph_see_contacts(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
 {
-    const int *pairs = s + S_SLOTS + 4 * m[M_NSLOT] + m[M_NBLOCK];
-    each (p, m[M_NPAIR]) {
-        const int *pair = m + m[M_PAIR] + B_SIZE * p;
-        int bits = pairs[2 * p], slot = pairs[2 * p + 1];
+    each (p, s[S_NNEAR]) {
+        const int *near = s + ph_near_pairs(m) + NEAR_SIZE * p, *pair = m + m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
+        int bits = near[NEAR_BITS], slot = near[NEAR_SLOT];
         if (bits) {
             contact con[PH_MOST_CONTACTS];
             real hint[3];
-            ph_collide(m, f, v, w, pair, con, hint);
+            ph_collide(m, f, v, w, pair, group, con, hint);
             for (int k = 0; k < pair[B_SIDE]; ++k) {
                 if (bits >> k & 1) {
                     real *to = w + m[W_SEEN] + PH_SEEN * slot, frame[9];

@@ -82,7 +82,10 @@ static void fill_parameters(const mjModel *m, const sti_block *k, double *out)
     out[P_DIAG] = k->diag[0];
     out[P_DIAG + 1] = k->diag[1];
     out[P_LOSS] = k->loss;
-    if (k->type == PH_GEOMS) fill_friction(m, k, imp[1], out);
+    if (k->type == PH_GEOMS) {
+        out[P_REACH] = k->reach;
+        fill_friction(m, k, imp[1], out);
+    }
 }
 
 /* A body that is fixed to an equality: the site's body, or the object itself. */
@@ -201,8 +204,8 @@ static void put_block_tables(sti_tables_builder *b, const sti_block *blocks, int
 }
 
 /*
- * Reals of team memory in which a team's rows should fit beside a step's other numbers, and contacts that it has
- * anyway.
+ * Reals of team memory in which a team's rows should fit, or as many as the solver's matrix has, if that is more; and
+ * contacts that it has anyway.
  */
 enum { ROW_MEMORY = 8000, LEAST_CONTACTS = 64 };
 
@@ -221,14 +224,15 @@ static void put_room(sti_tables_builder *b, const sti_block *blocks, int n, int 
             size = d * ndof > size ? d * ndof : size;
         }
     }
-    int room = ROW_MEMORY / (6 * dim + size + 1);
+    int tiles = ((int)b->model->nv + 3) / 4, matrix = 8 * tiles * (tiles + 1);
+    int room = (ROW_MEMORY > matrix ? ROW_MEMORY : matrix) / (6 * dim + size + 1);
     room = room < LEAST_CONTACTS ? LEAST_CONTACTS : room;
     room = room < most ? room : most;
     int nslot = n + room;
     sti_physics_fill(b, M_NROW, rows + room * dim);
     sti_physics_fill(b, M_NEFCJ, entries + room * size);
     sti_physics_fill(b, M_NSLOT, nslot);
-    sti_physics_fill(b, M_NINTS, S_SLOTS + 5 * nslot + n + 2 * npair + b->model->nv);
+    sti_physics_fill(b, M_NINTS, S_SLOTS + 5 * nslot + n + NEAR_SIZE * npair + b->model->nv);
 }
 
 static void put_rows(sti_tables_builder *b)

@@ -8,19 +8,24 @@
  * MuJoCo's order of rows; a lane in which a slot's block does not hold has D = 0, aref = 0 and J = 0 there, so that it
  * adds nothing.
  *
- * s is the team's plain memory: s[S_NSLOT], s[S_NROW], s[S_NJ], S_FULL, S_NACTIVE, and four ints a slot: where its
- * block is described in m, its first row, where its Jacobian is in w from m[W_EFC_J] on, its number (of a contact:
- * M_NBLOCK + PH_MOST_CONTACTS * pair + number in the pair). Then which blocks hold (M_NBLOCK), two ints a pair (bits of
- * its contacts, their first slot), the first tile of each row of tiles of H (M_NV), and the s[S_NACTIVE] slots that the
- * solver looks at.
+ * s is the team's plain memory: s[S_NSLOT], s[S_NROW], s[S_NJ], S_FULL, S_NACTIVE, S_NNEAR, and four ints a slot:
+ * where its block is described in m, its first row, where its Jacobian is in w from m[W_EFC_J] on, its number (of a
+ * contact: M_NBLOCK + PH_MOST_CONTACTS * pair + number in the pair). Then which blocks hold (M_NBLOCK), NEAR_SIZE ints
+ * for each of s[S_NNEAR] pairs (of M_NPAIR), the first tile of each row of tiles of H (M_NV), and the s[S_NACTIVE]
+ * slots that the solver looks at.
  */
+
+/* Callers pass the rows of a block as a literal: 1, 3, and on lanes 4 and 6; each takes a GPU's compiler its time. */
+#define PH_IS_4(dim) (STET_W > 1 && (dim) == 4)
+#define PH_IS_6(dim) (STET_W > 1 && (dim) == 6)
 
 LFN int ph_slot_block(const int *s, int k) { return s[S_SLOTS + 4 * k]; }
 LFN int ph_slot_row(const int *s, int k) { return s[S_SLOTS + 4 * k + 1]; }
 LFN int ph_slot_J(const int *s, int k) { return s[S_SLOTS + 4 * k + 2]; }
 
-/* Where in s the first tiles of H and the list of active slots begin. */
-LFN int ph_first(const int *m) { return S_SLOTS + 4 * m[M_NSLOT] + m[M_NBLOCK] + 2 * m[M_NPAIR]; }
+/* Where in s the pairs that are near begin, the first tiles of H, and the list of active slots. */
+LFN int ph_near_pairs(const int *m) { return S_SLOTS + 4 * m[M_NSLOT] + m[M_NBLOCK]; }
+LFN int ph_first(const int *m) { return ph_near_pairs(m) + NEAR_SIZE * m[M_NPAIR]; }
 LFN int ph_active(const int *m) { return ph_first(m) + m[M_NV]; }
 
 /* Parameter `which` of a block. */

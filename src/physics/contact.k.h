@@ -3,9 +3,12 @@
  * constraint.k.h.
  *
  * A pair has a block of constraint.k.h; B_SIDE is how many contacts it may have, B_OBJ1 and B_OBJ2 are its geoms, in
- * the order of their types. The narrow phase runs twice: to find which contacts hold in some lane of a group, and, once
- * those have slots, to write their rows.
+ * the order of their types. First the narrow phase finds which contacts hold in some lane of a group; once those have
+ * slots, their rows are written. In between contacts are kept in memory that only the solver uses, from
+ * m[W_EFC_FORCE] on: a pair's hint, and KEPT_SIZE reals a contact. What has no room there is computed again.
  */
+
+#define KEPT_SIZE 8 /* dist, pos [3], normal [3], hit (1 or 0) */
 
 #if HFIELD_CONTACTS > PH_MOST_CONTACTS
 #error "a height field has more contacts than an int has bits"
@@ -21,19 +24,19 @@ LFN void ph_geom(const int *m, const ureal *f, const real *v, const real *w, int
     pars(m, f, v, M_GEOM_SIZE, 3 * g, 3, out->size);
 }
 
-/* Where the bounding spheres (a plane has none) are within the margin. */
+/* Where the bounding spheres are within the margin; a plane has none, nor a height field below its greatest height. */
 LFN mask ph_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair)
 {
-    int a = pair[B_OBJ1], b = pair[B_OBJ2];
-    real margin = ph_block_par(m, f, v, pair, P_MARGIN), reach = par(m, f, v, M_GEOM_RBOUND, b);
-    const real *p = w + m[W_GEOM_XPOS] + 3 * a, *q = w + m[W_GEOM_XPOS] + 3 * b;
-    if ((m + m[M_GEOM_TYPE])[a] == 0) return plane_sphere_near(p, w + m[W_GEOM_XMAT] + 9 * a, q, reach, margin);
-    return spheres_near(p, par(m, f, v, M_GEOM_RBOUND, a), q, reach, margin);
+    int a = pair[B_OBJ1];
+    real reach = ph_block_par(m, f, v, pair, P_REACH);
+    const real *p = w + m[W_GEOM_XPOS] + 3 * a, *q = w + m[W_GEOM_XPOS] + 3 * pair[B_OBJ2];
+    if ((m + m[M_GEOM_TYPE])[a] <= PH_HFIELD) return plane_near(p, w + m[W_GEOM_XMAT] + 9 * a, q, reach);
+    return spheres_near(p, q, reach);
 }
 
-/* Pairs without a function of their own: one contact, or those of aligned faces and edges. */
-STET_CALLED LFN void ph_collide_convex(const int *m, const ureal *f, const int *pair, const geom *a, const geom *b,
-                                       real margin, mask near, contact *con)
+/* Pairs without a function of their own: how many contacts it has filled in. */
+STET_CALLED LFN int ph_collide_convex(const int *m, const ureal *f, const int *pair, const geom *a, const geom *b,
+                                      real margin, mask near, contact *con)
 {
     const int *tables = m + m[M_SHAPES], *type = m + m[M_GEOM_TYPE], *shape = m + m[M_GEOM_SHAPE];
     const ureal *reals = f + m[M_SHAPE_PRM];
@@ -44,14 +47,19 @@ STET_CALLED LFN void ph_collide_convex(const int *m, const ureal *f, const int *
     if (type[one] == PH_HFIELD) {
         const int *field = tables + shape[one];
         const ureal *size = reals + field[2];
-        collide_hfield(a, size + 4, size, field[0], field[1], &d, tables, reals, margin, tolerance, m[M_CCD_ITERATIONS],
-                       near, con);
-        return;
+        hfield h;
+        hfield_of_size(size, field[0], field[1], &h);
+        int n = collide_hfield(a, &h, size + 4, &d, tables, reals, margin, tolerance, m[M_CCD_ITERATIONS], near, con);
+        return n;
     }
     convex_of_geom(a, type[one], shape[one], &c);
     collide_convex(&c, &d, tables, reals, margin, tolerance, m[M_CCD_ITERATIONS], near, con);
-    if (pair[B_SIDE] == MANIFOLD_CONTACTS && !(m[M_FLAGS] & PH_NO_MULTICCD) && any(con->hit))
+    int n = pair[B_SIDE];
+    if (n == MANIFOLD_CONTACTS && !(m[M_FLAGS] & PH_NO_MULTICCD) && any(con->hit))
         collide_manifold(&c, &d, tables, reals, margin, con);
+    else
+        contact_clear(con + 1, n - 1);
+    return n;
 }
 
 /* A plane (PH_PLANE) and a geom of another type. */
@@ -74,16 +82,20 @@ LFN void ph_collide_plane(const int *m, const ureal *f, const int *pair, const g
     }
 }
 
-/* The pair[B_SIDE] contacts of a pair; the first tangent of their frames follows `hint`, if that is not 0. */
-STET_CALLED LFN void ph_collide(const int *m, const ureal *f, const real *v, const real *w, const int *pair,
-                                contact *con, real *hint)
+/*
+ * The contacts of a pair, and how many: no lane has more. The first tangent of their frames follows `hint`, if that is
+ * not 0. Those of other lanes than `lanes` mean nothing: of these some are not even looked for.
+ */
+STET_CALLED LFN int ph_collide(const int *m, const ureal *f, const real *v, const real *w, const int *pair, mask lanes,
+                               contact *con, real *hint)
 {
     int first = (m + m[M_GEOM_TYPE])[pair[B_OBJ1]], second = (m + m[M_GEOM_TYPE])[pair[B_OBJ2]];
     real margin = ph_block_par(m, f, v, pair, P_MARGIN);
+    mask near = m_and(lanes, ph_near(m, f, v, w, pair));
     geom a, b;
     ph_geom(m, f, v, w, pair[B_OBJ1], &a);
     ph_geom(m, f, v, w, pair[B_OBJ2], &b);
-    contact_clear(con, pair[B_SIDE]);
+    int n = pair[B_SIDE];
     ph_zero(hint, 3);
     if (first == PH_PLANE) {
         ph_collide_plane(m, f, pair, &a, &b, margin, con, hint);
@@ -98,20 +110,21 @@ STET_CALLED LFN void ph_collide(const int *m, const ureal *f, const real *v, con
     } else if (first == PH_CAPSULE && second == PH_CAPSULE) {
         collide_capsule_capsule(&a, &b, margin, con);
     } else if (first == PH_CAPSULE && second == PH_BOX) {
-        collide_capsule_box(&a, &b, margin, con);
+        collide_capsule_box(&a, &b, margin, near, con);
     } else if (first == PH_BOX && second == PH_BOX) {
         collide_box_box(&a, &b, margin, con);
     } else {
-        ph_collide_convex(m, f, pair, &a, &b, margin, ph_near(m, f, v, w, pair), con);
+        n = ph_collide_convex(m, f, pair, &a, &b, margin, near, con);
     }
-    for (int k = 0; k < pair[B_SIDE]; ++k) con[k].hit = m_and(con[k].hit, lt(con[k].dist, margin));
+    for (int k = 0; k < n; ++k) con[k].hit = m_and(con[k].hit, lt(con[k].dist, margin));
+    return n;
 }
 
 /* The rows of one contact: the relative velocity of the second body along the frame's axes, then about them. */
 STET_CALLED LFN void ph_contact_rows(const int *m, const real *w, const int *block, const contact *c, const real *hint,
-                                     real *pos, real *J)
+                                     int dim, real *pos, real *J)
 {
-    int n = block[B_NDOF], dim = block[B_DIM];
+    int n = block[B_NDOF];
     const int *dof = m + block[B_DOFS];
     real frame[9], lin[3];
     contact_frame(c->normal, hint, frame);
@@ -125,16 +138,49 @@ STET_CALLED LFN void ph_contact_rows(const int *m, const real *w, const int *blo
     }
 }
 
+/* Puts the contacts `bits` of a pair, and its hint, where it keeps them. */
+LFN void ph_keep_contacts(const int *pair, int bits, const contact *con, const real *hint, real *kept)
+{
+    ph_copy(kept, hint, 3);
+    for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k) {
+        real *to = kept + 3 + KEPT_SIZE * k;
+        if (!(bits >> k & 1)) continue;
+        to[0] = con[k].dist;
+        ph_copy(to + 1, con[k].pos, 3);
+        ph_copy(to + 4, con[k].normal, 3);
+        to[7] = select(con[k].hit, splat(1), splat(0));
+    }
+}
+LFN void ph_kept_contacts(const int *pair, int bits, const real *kept, contact *con, real *hint)
+{
+    ph_copy(hint, kept, 3);
+    for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k) {
+        const real *from = kept + 3 + KEPT_SIZE * k;
+        if (!(bits >> k & 1)) continue;
+        con[k].dist = from[0];
+        ph_copy(con[k].pos, from + 1, 3);
+        ph_copy(con[k].normal, from + 4, 3);
+        con[k].hit = m_not(eq(from[7], splat(0)));
+    }
+}
+
 /* Writes the rows of those contacts of pair p that have slots; a contact holds in the lanes of the group that hit. */
 LFN void ph_place_contacts(const int *m, const ureal *f, const real *v, real *w, const int *s, const int *pair,
                            int bits, int slot, const contact *con, const real *hint, mask group)
 {
-    for (int k = 0; k < pair[B_SIDE]; ++k) {
+    for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k) {
         if (bits >> k & 1) {
             int row = ph_slot_row(s, slot);
             real *J = w + m[W_EFC_J] + ph_slot_J(s, slot);
             mask on = m_and(con[k].hit, group);
-            ph_contact_rows(m, w, pair, con + k, hint, w + m[W_EFC_POS] + row, J);
+            if (pair[B_DIM] == 3)
+                ph_contact_rows(m, w, pair, con + k, hint, 3, w + m[W_EFC_POS] + row, J);
+            else if (PH_IS_4(pair[B_DIM]))
+                ph_contact_rows(m, w, pair, con + k, hint, 4, w + m[W_EFC_POS] + row, J);
+            else if (PH_IS_6(pair[B_DIM]))
+                ph_contact_rows(m, w, pair, con + k, hint, 6, w + m[W_EFC_POS] + row, J);
+            else
+                ph_contact_rows(m, w, pair, con + k, hint, pair[B_DIM], w + m[W_EFC_POS] + row, J);
             for (int i = 0; i < pair[B_DIM] * pair[B_NDOF]; ++i) J[i] = select(on, J[i], splat(0));
             ph_block_reference(m, f, v, w, pair, row, J, on);
             slot = slot + 1;
@@ -163,31 +209,31 @@ LFN int ph_shallowest(const int *m, const real *w, const int *s, int n, mask gro
  */
 LFN void ph_keep_deepest(const int *m, const ureal *f, const real *v, real *w, int *s, mask group)
 {
-    int *kept = s + S_SLOTS, *pairs = kept + 4 * m[M_NSLOT] + m[M_NBLOCK];
+    int *kept = s + S_SLOTS, *pairs = s + ph_near_pairs(m);
     int n = 0, room = m[M_NSLOT] - m[M_NBLOCK];
     real *dist = w + m[W_EFC_POS];
-    for (int p = 0; p < m[M_NPAIR]; ++p) {
-        const int *pair = m + m[M_PAIR] + B_SIZE * p;
+    for (int p = 0; p < s[S_NNEAR]; ++p) {
+        int *near = pairs + NEAR_SIZE * p, bits = near[NEAR_BITS];
+        const int *pair = m + m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
         contact con[PH_MOST_CONTACTS];
         real hint[3];
-        int bits = pairs[2 * p];
         if (!bits) continue;
-        ph_collide(m, f, v, w, pair, con, hint);
-        pairs[2 * p] = 0;
+        ph_collide(m, f, v, w, pair, group, con, hint);
+        near[NEAR_BITS] = 0;
         for (int k = 0; k < pair[B_SIDE]; ++k) {
             int at = n;
             if (!(bits >> k & 1)) continue;
             if (n == room) {
                 at = ph_shallowest(m, w, s, n, group);
                 if (!any(m_and(group, lt(con[k].dist, dist[at])))) continue;
-                int gone = kept[4 * at] / PH_MOST_CONTACTS;
-                pairs[2 * gone] = pairs[2 * gone] & ~ph_contact_bit(1, kept[4 * at] % PH_MOST_CONTACTS);
+                int *gone = pairs + NEAR_SIZE * (kept[4 * at] / PH_MOST_CONTACTS);
+                gone[NEAR_BITS] = gone[NEAR_BITS] & ~ph_contact_bit(1, kept[4 * at] % PH_MOST_CONTACTS);
             } else {
                 n = n + 1;
             }
             kept[4 * at] = PH_MOST_CONTACTS * p + k;
             dist[at] = con[k].dist;
-            pairs[2 * p] = pairs[2 * p] | ph_contact_bit(1, k);
+            near[NEAR_BITS] = near[NEAR_BITS] | ph_contact_bit(1, k);
         }
     }
 }
@@ -198,26 +244,26 @@ LFN void ph_keep_deepest(const int *m, const ureal *f, const real *v, real *w, i
  */
 LFN void ph_number_slots(const int *m, int *s, int drop)
 {
-    int *held = s + S_SLOTS + 4 * m[M_NSLOT], *pairs = held + m[M_NBLOCK];
+    const int *held = s + S_SLOTS + 4 * m[M_NSLOT];
     s[S_NSLOT] = 0;
     s[S_NROW] = 0;
     s[S_NJ] = 0;
     s[S_FULL] = 0;
     for (int b = 0; b < m[M_NBLOCK]; ++b)
         if (held[b]) ph_append_slot(m, s, m[M_BLOCK] + B_SIZE * b, b);
-    for (int p = 0; p < m[M_NPAIR]; ++p) {
-        int at = m[M_PAIR] + B_SIZE * p, bits = pairs[2 * p];
+    for (int p = 0; p < s[S_NNEAR]; ++p) {
+        int *near = s + ph_near_pairs(m) + NEAR_SIZE * p, bits = near[NEAR_BITS];
+        int at = m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
         const int *pair = m + at;
-        if (!bits) continue;
-        pairs[2 * p + 1] = s[S_NSLOT];
-        for (int k = 0; k < pair[B_SIDE]; ++k) {
+        near[NEAR_SLOT] = s[S_NSLOT];
+        for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k) {
             int size = pair[B_DIM] * pair[B_NDOF];
             if (!(bits >> k & 1)) continue;
             if (s[S_NSLOT] < m[M_NSLOT] && s[S_NROW] + pair[B_DIM] <= m[M_NROW] && s[S_NJ] + size <= m[M_NEFCJ]) {
-                ph_append_slot(m, s, at, m[M_NBLOCK] + PH_MOST_CONTACTS * p + k);
+                ph_append_slot(m, s, at, m[M_NBLOCK] + PH_MOST_CONTACTS * near[NEAR_PAIR] + k);
             } else {
                 s[S_FULL] = 1;
-                if (drop) pairs[2 * p] = pairs[2 * p] & ~ph_contact_bit(1, k);
+                if (drop) near[NEAR_BITS] = near[NEAR_BITS] & ~ph_contact_bit(1, k);
             }
         }
     }
@@ -233,27 +279,55 @@ LFN void ph_assign_slots(const int *m, const ureal *f, const real *v, real *w, i
     s[S_FULL] = 1;
 }
 
+/* The pairs that are near in some lane of the group, in their order, and where they keep contacts (-1: nowhere). */
+LFN void ph_list_near(const int *m, const ureal *f, const real *v, const real *w, int *s, mask group)
+{
+    int *pairs = s + ph_near_pairs(m);
+    each (p, m[M_NPAIR])
+        pairs[NEAR_SIZE * p + NEAR_BITS] = any(m_and(group, ph_near(m, f, v, w, m + m[M_PAIR] + B_SIZE * p)));
+    sync();
+    each (one, 1) {
+        int n = one, at = 0, room = m[W_EFC_J] - m[W_EFC_FORCE];
+        for (int p = 0; p < m[M_NPAIR]; ++p)
+            if (pairs[NEAR_SIZE * p + NEAR_BITS]) {
+                int size = 3 + KEPT_SIZE * (m + m[M_PAIR] + B_SIZE * p)[B_SIDE];
+                pairs[NEAR_SIZE * n + NEAR_PAIR] = p;
+                pairs[NEAR_SIZE * n + NEAR_KEPT] = at + size <= room ? at : -1;
+                at = at + (at + size <= room ? size : 0);
+                n = n + 1;
+            }
+        s[S_NNEAR] = n;
+    }
+    sync();
+}
+
 /* Slots and rows of the lanes of a group; if that is not one lane (`alone`), S_FULL says that there are none. */
 STET_CALLED LFN void ph_constraint(const int *m, const ureal *f, const real *v, real *w, int *s, mask group, int alone)
 {
-    int *held = s + S_SLOTS + 4 * m[M_NSLOT], *pairs = held + m[M_NBLOCK];
+    int *held = s + S_SLOTS + 4 * m[M_NSLOT], *pairs = s + ph_near_pairs(m);
     each (b, m[M_NBLOCK]) held[b] = any(m_and(group, ph_block_holds(m, f, v, w, m + m[M_BLOCK] + B_SIZE * b)));
+    ph_list_near(m, f, v, w, s, group);
     for (int pass = 0; pass < 2; ++pass) {
-        each (p, m[M_NPAIR]) {
-            const int *pair = m + m[M_PAIR] + B_SIZE * p;
-            int bits = 0, wanted = pass ? pairs[2 * p] : any(m_and(group, ph_near(m, f, v, w, pair)));
-            if (wanted) {
+        each (p, s[S_NNEAR]) {
+            int *near = pairs + NEAR_SIZE * p, bits = pass ? near[NEAR_BITS] : 0, at = near[NEAR_KEPT];
+            const int *pair = m + m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
+            real *kept = w + m[W_EFC_FORCE] + (at < 0 ? 0 : at);
+            if (!pass || bits) {
                 contact con[PH_MOST_CONTACTS];
                 real hint[3];
-                ph_collide(m, f, v, w, pair, con, hint);
+                int n = 0;
+                if (pass && at >= 0)
+                    ph_kept_contacts(pair, bits, kept, con, hint);
+                else
+                    n = ph_collide(m, f, v, w, pair, group, con, hint);
                 if (pass) {
-                    ph_place_contacts(m, f, v, w, s, pair, wanted, pairs[2 * p + 1], con, hint, group);
+                    ph_place_contacts(m, f, v, w, s, pair, bits, near[NEAR_SLOT], con, hint, group);
                 } else {
-                    for (int k = 0; k < pair[B_SIDE]; ++k)
-                        bits = bits | ph_contact_bit(any(m_and(group, con[k].hit)), k);
+                    for (int k = 0; k < n; ++k) bits = bits | ph_contact_bit(any(m_and(group, con[k].hit)), k);
+                    near[NEAR_BITS] = bits;
+                    if (bits && at >= 0) ph_keep_contacts(pair, bits, con, hint, kept);
                 }
             }
-            if (!pass) pairs[2 * p] = bits;
         }
         sync();
         if (pass == 0) {

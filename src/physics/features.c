@@ -92,6 +92,7 @@ static bool has_rows(const mjModel *m)
 {
     return has_contacts(m) || has_joint_limits(m) || has_tendon_limits(m) || has_friction(m) || has_equalities(m);
 }
+/* All of MuJoCo's solvers end at the minimum of the same convex cost; Newton's method is nearest to it. */
 static bool has_other_solvers(const mjModel *m) { return m->opt.solver != mjSOL_NEWTON && has_rows(m); }
 static bool has_noslip(const mjModel *m) { return m->opt.noslip_iterations > 0 && has_rows(m); }
 static bool has_diagexact(const mjModel *m) { return m->opt.enableflags & mjENBL_DIAGEXACT && has_rows(m); }
@@ -106,6 +107,13 @@ static bool has_discrete(const mjModel *m) { return m->opt.integrator == mjINT_D
 static bool has_euler(const mjModel *m) { return m->opt.integrator == mjINT_EULER; }
 static bool has_implicitfast(const mjModel *m) { return m->opt.integrator == mjINT_IMPLICITFAST; }
 static bool has_fluid(const mjModel *m) { return m->opt.density > 0 || m->opt.viscosity > 0; }
+/* Their ellipsoid model, and what the implicit integrator takes of them. */
+static bool has_hard_fluid(const mjModel *m)
+{
+    bool ellipsoids = false;
+    for (int i = 0; i < m->ngeom; ++i) ellipsoids = ellipsoids || m->geom_fluid[mjNFLUID * i] > 0;
+    return has_fluid(m) && (ellipsoids || m->opt.integrator == mjINT_IMPLICITFAST);
+}
 static bool has_joints(const mjModel *m) { return m->njnt > 0; }
 static bool has_mocap(const mjModel *m) { return m->nmocap > 0; }
 static bool has_gravcomp(const mjModel *m) { return any_number(m->body_gravcomp, m->nbody); }
@@ -225,7 +233,7 @@ static const struct {
     {"friction loss", true, has_friction},
     {"equality constraints", true, has_equalities},
     {"equality constraints of flexes", false, has_flex_equalities},
-    {"solvers other than Newton", false, has_other_solvers},
+    {"solvers PGS and CG, in their place Newton", true, has_other_solvers},
     {"noslip iterations", false, has_noslip},
     {"diagexact", false, has_diagexact},
     {"sensors", true, sti_physics_has_sensors},
@@ -245,7 +253,8 @@ static const struct {
     {"actuators that are neither fixed nor affine", false, has_other_actuators},
     {"damping or armature of actuators", false, has_actuator_inertia},
     {"polynomial springs or dampers of ball and free joints", false, has_ball_polynomials},
-    {"fluid forces", false, has_fluid},
+    {"fluid forces", true, has_fluid},
+    {"fluid forces of the ellipsoid model, or with integrator implicitfast", false, has_hard_fluid},
     {"flexible bodies", false, has_flexes},
     {"plugins", false, has_plugins},
     {"delays and history", false, has_history},
@@ -262,6 +271,8 @@ const char *sti_physics_feature(const mjModel *m, int i, bool *covered)
     }
     return NULL;
 }
+
+bool sti_physics_replaces_solver(const mjModel *m) { return has_other_solvers(m); }
 
 bool sti_physics_lacks(const mjModel *m, char *text, size_t size)
 {

@@ -10,6 +10,8 @@
 const char *sti_physics_feature(const mjModel *model, int i, bool *covered);
 /* Writes what native physics lacks for the model, "contacts, sensors", cut where `size` ends; false: nothing. */
 bool sti_physics_lacks(const mjModel *model, char *text, size_t size);
+/* Native physics uses Newton's method where the model asks for another solver, and may need one. */
+bool sti_physics_replaces_solver(const mjModel *model);
 /* UNSUPPORTED with all that is missing, if something is. */
 stet_result sti_physics_check_model(const mjModel *model);
 

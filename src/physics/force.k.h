@@ -84,7 +84,7 @@ LFN void ph_block_force(const int *m, const ureal *f, const real *v, const int *
 {
     int kind = block[B_KIND];
     real mu[PH_MOST_ROWS], high, low;
-    ph_zero(mu, PH_MOST_ROWS);
+    ph_zero(mu, dim);
     if (kind >= PH_PYRAMID) ph_block_frictions(m, f, v, block, dim, mu);
     if (kind == PH_PYRAMID) {
         force[0] = splat(0);
@@ -109,7 +109,7 @@ LFN void ph_block_curve(const int *m, const ureal *f, const real *v, const int *
 {
     int kind = block[B_KIND];
     real mu[PH_MOST_ROWS], high, low, zero = splat(0);
-    ph_zero(mu, PH_MOST_ROWS);
+    ph_zero(mu, dim);
     if (kind == PH_ELLIPTIC) {
         ph_block_frictions(m, f, v, block, dim, mu);
         ph_cone_curve(x, mu, dim, D, C);
@@ -139,7 +139,7 @@ LFN real ph_block_cost(const int *m, const ureal *f, const real *v, const int *b
 {
     int kind = block[B_KIND];
     real mu[PH_MOST_ROWS], high, low, sum = splat(0), half = splat((ureal)0.5);
-    ph_zero(mu, PH_MOST_ROWS);
+    ph_zero(mu, dim);
     if (kind >= PH_PYRAMID) ph_block_frictions(m, f, v, block, dim, mu);
     if (kind == PH_PYRAMID) {
         for (int k = 1; k < dim; ++k) {
@@ -205,7 +205,7 @@ LFN void ph_block_line(const int *m, const ureal *f, const real *v, const int *b
 {
     int kind = block[B_KIND];
     real mu[PH_MOST_ROWS], x[PH_MOST_ROWS], zero = splat(0);
-    ph_zero(mu, PH_MOST_ROWS);
+    ph_zero(mu, dim);
     if (kind >= PH_PYRAMID) ph_block_frictions(m, f, v, block, dim, mu);
     x[0] = fma(alpha, jv[0], jar[0]);
     for (int r = 1; r < dim; ++r) x[r] = fma(alpha, jv[r], jar[r]);

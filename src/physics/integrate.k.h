@@ -181,7 +181,7 @@ LFN void ph_keep_undamped(const int *m, const ureal *f, const real *v, const rea
 /* qacc_step: what qvel grows by in a time step, divided by it. */
 LFN void ph_step_acceleration(const int *m, const ureal *f, const real *v, real *w)
 {
-    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR];
+    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *pairs = m + m[M_ENTRY_ADR];
     real *qacc = w + m[W_QACC_STEP];
     if (m[M_INTEGRATOR] == 0 && !(m[M_FLAGS] & PH_EULERDAMP)) {
         each (d, m[M_NV]) qacc[d] = (w + m[W_QACC])[d];
@@ -190,7 +190,12 @@ LFN void ph_step_acceleration(const int *m, const ureal *f, const real *v, real 
     }
     each (d, m[M_NV]) {
         qacc[d] = (w + m[W_QFRC_SMOOTH])[d] + (w + m[W_QFRC_CONSTRAINT])[d];
-        for (int e = adr[d]; e < adr[d] + nnz[d]; ++e) (w + m[W_QH])[e] = ph_implicit_entry(m, f, v, w, d, e);
+        int last = adr[d] + nnz[d] - 1;
+        for (int e = adr[d]; e <= last; ++e) {
+            real x = (w + m[W_QM])[e] + splat(0);
+            if (e == last || pairs[e] < pairs[e + 1]) x = ph_implicit_entry(m, f, v, w, d, e);
+            (w + m[W_QH])[e] = x;
+        }
     }
     sync();
     ph_factor(m, w + m[W_QH], w + m[W_QHDIAGINV]);

@@ -177,14 +177,14 @@
 #define M_SOLVER_SCALE 348 /* 1 / (meaninertia * nv) */
 #define M_EQ_ACTIVE0 349
 #define M_GEOM_SIZE 350
-#define M_GEOM_RBOUND 351
-#define M_SENSOR_CUTOFF 352 /* in the order of M_SENSOR */
-#define M_MAGNETIC 353
-#define M_SITE_SIZE 354
-#define M_CAM_POS 355
-#define M_CAM_QUAT 356
-#define M_CCD_TOLERANCE 357
-#define M_SHAPE_PRM 358 /* of hulls: vertices, normals; of height fields: four sizes, heights */
+#define M_SENSOR_CUTOFF 351 /* in the order of M_SENSOR */
+#define M_MAGNETIC 352
+#define M_SITE_SIZE 353
+#define M_CAM_POS 354
+#define M_CAM_QUAT 355
+#define M_CCD_TOLERANCE 356
+#define M_SHAPE_PRM 357 /* of hulls: vertices, normals; of height fields: four sizes, heights */
+#define M_FLUID 358     /* density, viscosity, wind */
 #define M_PARAMETERS_END 359
 
 /* team memory */
@@ -259,7 +259,8 @@
 #define W_KEPT 568 /* qacc, qfrc_constraint, solver_niter of lanes that are done */
 #define W_SENSORDATA 569
 #define W_RK 570 /* Runge-Kutta: state before the step, sums of velocities, accelerations, act_dot, turns */
-#define W_END 571
+#define W_QFRC_FLUID 571
+#define W_END 572
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
 #define W_SEEN 600 /* PH_SEEN reals a slot: a contact; over efc_jar, efc_Jv and efc_J, if it fits there */
@@ -287,6 +288,7 @@
 #define PH_NO_WARMSTART 1024
 #define PH_JNT_LIMITS 256   /* some joint limits the forces of its actuators */
 #define PH_NO_MULTICCD 2048 /* convex pairs have one contact */
+#define PH_FLUID 4096       /* there is a medium */
 
 /* bits of tables */
 #define PH_BODY_FREE 1     /* its one joint is free */
@@ -318,7 +320,9 @@
 #define PH_BAD_QACC 4
 #define PH_BAD_CTRL 8
 #define PH_CONTACTS_FULL 16
-#define PH_WAS_RESET (1 << 30) /* no fault: the world was reset to time 0 since the last pull */
+/* no faults: since the last pull the world was reset to time 0, as it went wrong, or put back, as somebody asked */
+#define PH_WAS_RESET (1 << 30)
+#define PH_WAS_PUT_BACK (1 << 29)
 
 /* the description of a constraint block */
 #define B_KIND 0 /* PH_EQUALITY … PH_ELLIPTIC */
@@ -368,6 +372,7 @@
 #define P_MARGIN 7
 #define P_DIAG 8        /* approximate inverse inertia: rows 0 … 2, rows 3 … 5 */
 #define P_LOSS 10       /* friction loss */
+#define P_REACH 10      /* of two geoms instead: they are apart where their centres are farther, see ph_near */
 #define P_B_FRICTION 11 /* damping of the other rows of an elliptic contact */
 #define P_FRICTION 12   /* five */
 #define P_MU 17         /* regularised friction of an elliptic cone */
@@ -450,6 +455,14 @@
 #define S_NJ 2
 #define S_FULL 3
 #define S_NACTIVE 4
-#define S_SLOTS 5
+#define S_NNEAR 5 /* pairs of geoms that are near in some lane of the group */
+#define S_SLOTS 6
+
+/* such a pair: its number, bits of its contacts, the slot of the first of them, where they are kept (contact.k.h) */
+#define NEAR_PAIR 0
+#define NEAR_BITS 1
+#define NEAR_SLOT 2
+#define NEAR_KEPT 3
+#define NEAR_SIZE 4
 
 #endif

@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "kernel/gpu/programs.h"
+#include "kernel/gpu/teams.h"
 #include "kernel/record/launch.h"
 #include "physics/features.h"
 #include "physics/layout.k.h"
@@ -21,17 +23,59 @@ _Static_assert(PH_BAD_QPOS == 1 << STET_FAULT_BAD_QPOS && PH_BAD_QVEL == 1 << ST
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
+/*
+ * Teams of a step on a GPU. Its code takes so many registers that a processor holds THREADS threads, one block. Fewer
+ * threads a world do less work twice and wait less for one another, so a world has no more of them than run at once:
+ * 32 threads a world up to 8 worlds a processor, 4 from 64 on.
+ */
+static sti_team choose_team(const stet_device *device, int64_t nworld)
+{
+    enum { THREADS = 256, MOST = 32, LEAST = 4 };
+    int64_t room = (int64_t)THREADS * (device->processors > 0 ? device->processors : 1);
+    int team = MOST;
+    while (team > LEAST && nworld * team > room) team /= 2;
+    return (sti_team){team, THREADS / team};
+}
+
+/*
+ * The memory of teams is in the memory of a GPU, because a processor shares too little for as many as it can run. No
+ * more than 2 GiB: a model that needs so much for a team has enough to do in each.
+ */
+static stet_result make_teams(sti_native *n)
+{
+    enum { LINE = STI_ALIGN / sizeof(float) };
+    stet_device *device = n->worlds->device;
+    n->step = sti_k_native_step;
+    if (!sti_device_is_gpu(device)) return STET_OK;
+    sti_team team = choose_team(device, n->worlds->nworld);
+    int64_t reals = n->tables.m[M_NMEMORY_ALL] + LINE, ints = n->tables.m[M_NINTS] + LINE;
+    int64_t teams = (int64_t)team.teams * (device->processors > 0 ? device->processors : 1);
+    int64_t fit = INT32_MAX / (int64_t)sizeof(float) / (reals + ints);
+    if (teams > n->worlds->nworld) teams = n->worlds->nworld;
+    if (teams > fit) teams = fit > 0 ? fit : 1;
+    STI_TRY(sti_program_set_team(device, &n->step, team));
+    STI_TRY(STI_ARRAY(device, "memory of the physics", STET_DTYPE_REAL, false, &n->memory, teams * reals));
+    return STI_ARRAY(device, "lists of the physics", STET_DTYPE_INT, false, &n->plain_memory, teams * ints);
+}
+
 static stet_result build_native(sti_native *n)
 {
     stet_worlds *worlds = n->worlds;
     STI_TRY(sti_physics_tables_make(worlds->model->mj, &n->tables));
     n->old = true;
     STI_TRY(sti_native_update(n));
+    STI_TRY(make_teams(n));
     STI_TRY(STI_ARRAY(worlds->device, "stepped worlds", STET_DTYPE_INT, true, &n->stepped, worlds->nworld, 1));
     STI_TRY(
         STI_ARRAY(worlds->device, "faults that were not pulled", STET_DTYPE_INT, true, &n->fault, worlds->nworld, 1));
     STI_TRY(
         STI_ARRAY(worlds->device, "steps that were not pulled", STET_DTYPE_INT, true, &n->ticks, worlds->nworld, 1));
+    STI_TRY(
+        STI_ARRAY(worlds->device, "resets that were not pulled", STET_DTYPE_INT, true, &n->resets, worlds->nworld, 3));
+    STI_TRY(STI_ARRAY(worlds->device, "worlds to put back", STET_DTYPE_INT, true, &n->put_back, worlds->nworld, 1));
+    STI_TRY(sti_alloc(&n->put_back_mask, (size_t)worlds->nworld, "mask of worlds"));
+    STI_TRY(sti_native_put_resets(n));
+    n->keyframe = NO_KEY;
     sti_stamp_keep_version(&n->pulled, &n->fault->version);
     STI_TRY(STI_ARRAY(worlds->device, "worlds to pose", STET_DTYPE_INT, true, &n->due, worlds->nworld, 1));
     STI_TRY(sti_alloc(&n->posed, (size_t)worlds->nworld, "mask of worlds"));
@@ -58,7 +102,7 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
         return result;
     }
     if (!worlds->physics.context)
-        sti_worlds_set_physics(worlds, (sti_worlds_physics){n, make_poses, pull, sti_native_fill});
+        sti_worlds_set_physics(worlds, (sti_worlds_physics){n, make_poses, pull, sti_native_reset, sti_native_fill});
     *out = n;
     return STET_OK;
 }
@@ -70,35 +114,23 @@ void sti_native_destroy(sti_native *n)
         (void)pull(n, false); /* a device that fails here says so in the next call */
         sti_worlds_set_physics(n->worlds, (sti_worlds_physics){0});
     }
-    stet_array *arrays[] = {n->m, n->f, n->stepped, n->fault, n->ticks, n->due};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) stet_array_destroy(arrays[i]);
+    sti_program_drop(n->worlds->device, &n->step);
+    stet_array *arrays[] = {n->m,   n->f,      n->stepped, n->fault, n->ticks, n->due, n->memory, n->plain_memory,
+                            n->key, n->resets, n->put_back};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
     sti_native_reads_free(&n->reads);
     sti_physics_tables_free(&n->tables);
     sti_native_parameters_free(&n->own);
     sti_stamp_free(&n->pulled);
+    sti_stamp_free(&n->numbered);
+    sti_stamp_free(&n->counted);
+    sti_free(n->put_back_mask);
     sti_free(n->mask);
     sti_free(n->posed);
     sti_free(n);
 }
 
 /* ---- a step ------------------------------------------------------------------------------------------------------ */
-
-/* A mask on the device; it is written only if it differs from the last one, which `held` [nworld] has. */
-static stet_result put_mask(stet_array *array, uint8_t *held, const uint8_t *mask)
-{
-    int64_t nworld = array->shape[0];
-    bool same = true;
-    for (int64_t w = 0; w < nworld; ++w) same = same && held[w] == (!mask || mask[w]);
-    if (same) return STET_OK;
-    void *mirror;
-    STI_TRY(sti_array_mirror_write(array, &mirror));
-    for (int64_t w = 0; w < nworld; ++w) {
-        held[w] = !mask || mask[w];
-        ((int32_t *)mirror)[sti_array_index(array, w, 0)] = held[w];
-    }
-    sti_array_mirror_written(array);
-    return STET_OK;
-}
 
 static int64_t count_stepped(const sti_native *n)
 {
@@ -152,9 +184,9 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     STI_TRY(sti_native_update(n));
     int memory = n->tables.m[M_STEP_EXTRA] & PH_EXTRA_AFTER ? M_NMEMORY_ALL : M_NMEMORY;
     STI_TRY(make_room(n, nstep));
-    STI_TRY(put_mask(n->stepped, n->mask, mask));
+    STI_TRY(sti_native_put_mask(n->stepped, n->mask, mask));
     double start = sti_now();
-    STI_TRY(STI_LAUNCH(sti_k_native_step, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
+    STI_TRY(STI_LAUNCH(n->step, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
                        MEMORY_ARG(memory), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
                        STATE_ARG(sensordata), sti_arg_array(n->fault), sti_arg_array(n->ticks), sti_arg_int(nstep)));
     if (worlds->device->host_memory && !worlds->device->listing)
@@ -171,6 +203,13 @@ static double add_steps(double time, double dt, int32_t ticks)
     return time;
 }
 
+/* Where the time of a world begins that made its ticks since. */
+static double begin_time(const sti_native *n, int64_t w, int32_t fault)
+{
+    if (fault & PH_WAS_RESET) return 0;
+    return fault & PH_WAS_PUT_BACK ? n->key_time : n->worlds->time[w];
+}
+
 /* Worlds that step together have the same time, which is added up once. */
 static void advance_times(sti_native *n, const int32_t *fault, const int32_t *ticks, void *mirror)
 {
@@ -180,7 +219,7 @@ static void advance_times(sti_native *n, const int32_t *fault, const int32_t *ti
     int32_t last = 0;
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         int64_t at = sti_array_index(n->ticks, w, 0);
-        double begin = fault[at] & PH_WAS_RESET ? 0 : worlds->time[w], step = sti_parameters_timestep(worlds, w);
+        double begin = begin_time(n, w, fault[at]), step = sti_parameters_timestep(worlds, w);
         if (begin != from || step != dt || ticks[at] != last) to = add_steps(begin, step, ticks[at]);
         dt = step;
         from = begin;
@@ -190,17 +229,44 @@ static void advance_times(sti_native *n, const int32_t *fault, const int32_t *ti
     }
 }
 
-static stet_result take_steps(sti_native *n)
+static void take_faults(sti_native *n, const int32_t *fault)
+{
+    for (int64_t w = 0; w < n->worlds->nworld; ++w) {
+        int32_t bits = fault[sti_array_index(n->fault, w, 0)];
+        if (bits & PH_WAS_PUT_BACK) n->worlds->faults[w] = 0;
+        n->worlds->faults[w] |= (uint32_t)(bits & ~(PH_WAS_RESET | PH_WAS_PUT_BACK));
+    }
+}
+
+/* Numbers of resets, if there were any. */
+static stet_result take_resets(sti_native *n)
 {
     stet_worlds *worlds = n->worlds;
+    void *mirror;
+    if (sti_stamp_is(&n->counted, &n->resets->version)) return STET_OK;
+    STI_TRY(sti_array_mirror(n->resets, &mirror));
+    const int32_t *resets = mirror;
+    for (int64_t w = 0; w < worlds->nworld; ++w) {
+        uint32_t number = (uint32_t)resets[sti_array_index(n->resets, w, 0)];
+        int32_t latest = resets[sti_array_index(n->resets, w, 1)], all = resets[sti_array_index(n->resets, w, 2)];
+        if (latest == 0) continue;
+        worlds->resets[w] += number - (uint32_t)worlds->resets[w];
+        uint64_t since = (uint64_t)(all - latest); /* more than the host knows of, if a captured reset was replayed */
+        worlds->reset_at[w] = worlds->reset_clock > since ? worlds->reset_clock - since : 1;
+    }
+    return STET_OK;
+}
+
+static stet_result take_steps(sti_native *n)
+{
     void *fault, *ticks, *mirror;
     STI_TRY(sti_array_mirror(n->fault, &fault));
     STI_TRY(sti_array_mirror(n->ticks, &ticks));
-    STI_TRY(sti_array_mirror_write(worlds->field[STI_FIELD_time], &mirror));
+    STI_TRY(take_resets(n));
+    STI_TRY(sti_array_mirror_write(n->worlds->field[STI_FIELD_time], &mirror));
     advance_times(n, fault, ticks, mirror);
-    for (int64_t w = 0; w < worlds->nworld; ++w)
-        worlds->faults[w] |= (uint32_t)(((const int32_t *)fault)[sti_array_index(n->fault, w, 0)] & ~PH_WAS_RESET);
-    sti_worlds_field_written(worlds, STI_FIELD_time);
+    take_faults(n, fault);
+    sti_worlds_field_written(n->worlds, STI_FIELD_time);
     return STET_OK;
 }
 
@@ -222,6 +288,7 @@ static stet_result pull(void *context, bool drop)
     if (!drop) STI_TRY(take_steps(n));
     STI_TRY(clear_array(n->ticks));
     STI_TRY(clear_array(n->fault));
+    if (!sti_stamp_is(&n->counted, &n->resets->version)) STI_TRY(sti_native_put_resets(n));
     sti_stamp_keep_version(&n->pulled, &n->fault->version);
     n->unpulled = 0;
     if (n->worlds->device->host_memory) return STET_OK;
@@ -236,7 +303,7 @@ static stet_result make_poses(void *context, const uint8_t *due)
 {
     sti_native *n = context;
     STI_TRY(sti_native_update(n));
-    STI_TRY(put_mask(n->due, n->posed, due));
+    STI_TRY(sti_native_put_mask(n->due, n->posed, due));
     return STI_LAUNCH(sti_k_native_poses, n->worlds->device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->due),
                       sti_arg_int(n->tables.m[W_GEOM_XPOS]), STATE_ARG(qpos), STATE_ARG(mocap_pos),
                       STATE_ARG(mocap_quat), STATE_ARG(xpos), STATE_ARG(xquat));

@@ -8,6 +8,8 @@
  *       in the arrays
  *   NATIVE-3  a step needs nothing from the host: faults and time steps add up on the device, and are pulled when
  *       somebody asks for faults, time or the whole state
+ *   NATIVE-4  a reset is one launch, whose mask may be an array on the device; numbers of resets are pulled with the
+ *       faults
  */
 #ifndef STI_PHYSICS_NATIVE_H
 #define STI_PHYSICS_NATIVE_H

@@ -3,6 +3,7 @@
 #define STI_PHYSICS_NATIVE_STATE_H
 
 #include "base/memory.h"
+#include "kernel/kernel.h"
 #include "physics/layout.k.h"
 #include "physics/native.h"
 #include "physics/parameters.h"
@@ -14,6 +15,8 @@ typedef struct sti_native_reads {
     int32_t *listed;                 /* what `list` holds, */
     int nlisted;                     /* and how many */
 } sti_native_reads;
+
+enum { NO_KEY = -2 };
 
 struct sti_native {
     stet_worlds *worlds;
@@ -28,11 +31,22 @@ struct sti_native {
     uint8_t *mask;             /* [nworld], what `stepped` holds */
     stet_array *due;           /* [nworld][1], worlds whose poses were computed last */
     uint8_t *posed;            /* [nworld], what `due` holds */
+    stet_array *key;           /* the state of the latest reset's keyframe, see k_native_reset; NULL: there was none */
+    int keyframe;              /* the one that `key` holds; NO_KEY: not known */
+    double key_time;           /* its time */
+    stet_array *resets;        /* [nworld][3], see k_native_reset */
+    sti_stamp numbered;        /* version of worlds->resets that it follows from, */
+    sti_stamp counted;         /* and its own version then */
+    stet_array *put_back;      /* [nworld][1], the host's mask of the last reset */
+    uint8_t *put_back_mask;    /* [nworld], what `put_back` holds */
     sti_native_reads reads;
+    sti_kernel step;                   /* k_native_step; on a GPU with a team that suits the number of worlds */
+    stet_array *memory, *plain_memory; /* on a GPU, of the teams that run at once: reals and ints */
 };
 
 #define STATE_ARG(name) sti_arg_array(n->worlds->field[STI_FIELD_##name])
-#define MEMORY_ARG(reals) sti_arg_int(n->tables.m[reals]), sti_arg_int(n->tables.m[M_NINTS])
+#define MEMORY_ARG(reals)                                                                                              \
+    sti_arg_team(n->memory, n->tables.m[reals]), sti_arg_team(n->plain_memory, n->tables.m[M_NINTS])
 #define MODEL_ARGS sti_arg_array(n->m), sti_arg_array(n->f), sti_arg_array(n->own.v)
 #define INPUT_ARGS                                                                                                     \
     STATE_ARG(ctrl), STATE_ARG(qfrc_applied), STATE_ARG(xfrc_applied), STATE_ARG(mocap_pos), STATE_ARG(mocap_quat),    \
@@ -40,6 +54,17 @@ struct sti_native {
 
 /* Tables and numbers of worlds follow the worlds' parameters. */
 stet_result sti_native_update(sti_native *n);
+
+/* Numbers of a plain array of REAL. */
+stet_result sti_native_put_reals(stet_array *array, const double *numbers);
+
+/* A mask on the device; it is written only if it differs from the last one, which `held` [nworld] has. NULL: all. */
+stet_result sti_native_put_mask(stet_array *array, uint8_t *held, const uint8_t *mask);
+
+/* Numbers of resets from the host's; nothing is left to be pulled from them. */
+stet_result sti_native_put_resets(sti_native *n);
+/* worlds/worlds.h: sti_worlds_physics */
+stet_result sti_native_reset(void *native, stet_array *mask, const stet_reset_def *def, int keyframe);
 
 /* Fills the quantities of a pass (worlds/quantities.h): forward dynamics once, then one copy each. */
 stet_result sti_native_fill(void *native);

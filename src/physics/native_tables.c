@@ -1,11 +1,40 @@
-/* The tables of native physics on the device. */
+/* What native physics puts on the device: the tables, masks. */
 #include "physics/native_state.h"
+
+stet_result sti_native_put_reals(stet_array *array, const double *numbers)
+{
+    void *bytes;
+    STI_TRY(sti_mirror_overwrite(array, &bytes));
+    for (int64_t i = 0; i < array->nitem; ++i) {
+        if (array->device->real_size == sizeof(double))
+            ((double *)bytes)[i] = numbers[i];
+        else
+            ((float *)bytes)[i] = (float)numbers[i];
+    }
+    sti_array_mirror_written(array);
+    return STET_OK;
+}
+
+stet_result sti_native_put_mask(stet_array *array, uint8_t *held, const uint8_t *mask)
+{
+    int64_t nworld = array->shape[0];
+    bool same = true;
+    for (int64_t w = 0; w < nworld; ++w) same = same && held[w] == (!mask || mask[w]);
+    if (same) return STET_OK;
+    void *mirror;
+    STI_TRY(sti_array_mirror_write(array, &mirror));
+    for (int64_t w = 0; w < nworld; ++w) {
+        held[w] = !mask || mask[w];
+        ((int32_t *)mirror)[sti_array_index(array, w, 0)] = held[w];
+    }
+    sti_array_mirror_written(array);
+    return STET_OK;
+}
 
 static stet_result upload_tables(sti_native *n)
 {
     stet_device *device = n->worlds->device;
     const sti_physics_tables *t = &n->tables;
-    void *bytes;
     stet_array **made[] = {&n->m, &n->f};
     for (int k = 0; k < 2; ++k) {
         if (*made[k]) STI_TRY(sti_before_host_access(device, STI_ACT_WRITE, *made[k], (*made[k])->name));
@@ -15,14 +44,7 @@ static stet_result upload_tables(sti_native *n)
     STI_TRY(STI_ARRAY(device, "tables of the physics", STET_DTYPE_INT, false, &n->m, t->nm));
     STI_TRY(stet_array_write(n->m, t->m, (size_t)t->nm * sizeof *t->m));
     STI_TRY(STI_ARRAY(device, "parameters of the physics", STET_DTYPE_REAL, false, &n->f, t->nf));
-    STI_TRY(sti_mirror_overwrite(n->f, &bytes));
-    for (int i = 0; i < t->nf; ++i) {
-        if (device->real_size == sizeof(double))
-            ((double *)bytes)[i] = t->f[i];
-        else
-            ((float *)bytes)[i] = (float)t->f[i];
-    }
-    sti_array_mirror_written(n->f);
+    STI_TRY(sti_native_put_reals(n->f, t->f));
     n->old = false;
     return STET_OK;
 }

@@ -79,6 +79,16 @@ static void mix_geoms(const mjModel *m, int g1, int g2, sti_block *k)
     k->margin = m->geom_margin[g1] + m->geom_margin[g2];
 }
 
+/* A little more than the radii of the bounding spheres and the margin, since it decides what is not looked at. */
+static double reach_of(const mjModel *m, const sti_block *k)
+{
+    int a = k->obj[0], b = k->obj[1];
+    double first = m->geom_type[a] == mjGEOM_PLANE    ? 0
+                   : m->geom_type[a] == mjGEOM_HFIELD ? m->hfield_size[4 * m->geom_dataid[a] + 2]
+                                                      : m->geom_rbound[a];
+    return (first + m->geom_rbound[b] + k->margin) * (1 + 1e-5);
+}
+
 sti_block sti_physics_geoms_block(const mjModel *m, int g1, int g2, int pair)
 {
     bool swap = m->geom_type[g1] > m->geom_type[g2];
@@ -94,6 +104,7 @@ sti_block sti_physics_geoms_block(const mjModel *m, int g1, int g2, int pair)
         k.dim = m->pair_dim[pair];
         k.margin = m->pair_margin[pair];
     }
+    k.reach = reach_of(m, &k);
     for (int i = 0; i < 5; ++i) k.friction[i] = fmax(mjMINMU, k.friction[i]);
     k.kind = k.dim == 1 ? PH_CONTACT : m->opt.cone == mjCONE_PYRAMIDAL ? PH_PYRAMID : PH_ELLIPTIC;
     for (int r = 0; r < 2; ++r)

@@ -10,7 +10,7 @@
 typedef struct sti_block {
     int kind, type, dim, id, side, obj[2];
     const mjtNum *solref, *solimp;
-    double margin, diag[2], loss;
+    double margin, reach, diag[2], loss;
     const mjtNum *solref_friction;
     double friction[5], ref[mjNREF], imp[mjNIMP]; /* of contacts; solref and solimp may point here */
 } sti_block;

@@ -83,7 +83,6 @@
     X(M_GEOM_POS, geom_pos, m->ngeom, 3, 3)                                                                            \
     X(M_GEOM_QUAT, geom_quat, m->ngeom, 4, 4)                                                                          \
     X(M_GEOM_SIZE, geom_size, m->ngeom, 3, 3)                                                                          \
-    X(M_GEOM_RBOUND, geom_rbound, m->ngeom, 1, 1)                                                                      \
     X(M_SITE_POS, site_pos, m->nsite, 3, 3)                                                                            \
     X(M_SITE_QUAT, site_quat, m->nsite, 4, 4)                                                                          \
     X(M_SITE_SIZE, site_size, m->nsite, 3, 3)                                                                          \
@@ -171,7 +170,7 @@
     X(W_EFC_JV, NULL, t->m[M_NROW])                                                                                    \
     X(W_EFC_J, "efc_J", t->m[M_NEFCJ])                                                                                 \
     X(W_EFC_BLOCK, "efc_block", t->m[M_NSLOT])                                                                         \
-    X(W_H, NULL, 8 * ((m->nv + 3) / 4) * ((m->nv + 7) / 4))                                                                \
+    X(W_H, NULL, 8 * ((m->nv + 4) / 4) * ((m->nv + 8) / 4))                                                                \
     X(W_GRAD, NULL, m->nv)                                                                                             \
     X(W_SEARCH, NULL, m->nv)                                                                                           \
     X(W_MA, NULL, m->nv)                                                                                               \
@@ -179,7 +178,8 @@
     X(W_SOLVER_NITER, "solver_niter", 1)                                                                               \
     X(W_KEPT, NULL, 2 * m->nv + 1)                                                                                     \
     X(W_SENSORDATA, "sensordata", t->m[M_NSENSORDATA])                                                                      \
-    X(W_RK, NULL, m->opt.integrator == mjINT_RK4 ? m->nq + 4 * m->nv + 2 * m->na : 0)
+    X(W_RK, NULL, m->opt.integrator == mjINT_RK4 ? m->nq + 4 * m->nv + 2 * m->na : 0)                               \
+    X(W_QFRC_FLUID, "qfrc_fluid", m->nv)
 
 /* The same of what stage after makes. */
 #define AFTER(X)                                                                                                       \

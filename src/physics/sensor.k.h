@@ -251,20 +251,21 @@ LFN real ph_sense_limit_force(const int *m, const ureal *f, const real *v, const
  * The normal forces of contacts of the site's body that are inside the site, or whose normal points to it: the ray from
  * the contact into the body meets the site.
  */
-LFN real ph_sense_touch(const int *m, const ureal *f, const real *v, const real *w, const int *s, const int *row)
+LFN real ph_sense_touch(const int *m, const ureal *f, const real *v, const real *w, const int *s, const int *row,
+                        mask group)
 {
-    const int *pairs = s + S_SLOTS + 4 * m[M_NSLOT] + m[M_NBLOCK], *body = m + m[M_GEOM_BODYID];
+    const int *body = m + m[M_GEOM_BODYID];
     int site = row[SN_OBJECT + 1];
     real sum = splat(0), far = splat((ureal)RAY_HUGE);
-    for (int p = 0; p < m[M_NPAIR]; ++p) {
-        const int *pair = m + m[M_PAIR] + B_SIZE * p;
-        int slot = pairs[2 * p + 1], second = body[pair[B_OBJ2]] == row[SN_OBJECT + 2];
+    for (int p = 0; p < s[S_NNEAR]; ++p) {
+        const int *near = s + ph_near_pairs(m) + NEAR_SIZE * p, *pair = m + m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
+        int bits = near[NEAR_BITS], slot = near[NEAR_SLOT], second = body[pair[B_OBJ2]] == row[SN_OBJECT + 2];
         contact con[PH_MOST_CONTACTS];
         real hint[3], way[3], normal[3];
-        if (!pairs[2 * p] || !(second || body[pair[B_OBJ1]] == row[SN_OBJECT + 2])) continue;
-        ph_collide(m, f, v, w, pair, con, hint);
+        if (!bits || !(second || body[pair[B_OBJ1]] == row[SN_OBJECT + 2])) continue;
+        ph_collide(m, f, v, w, pair, group, con, hint);
         for (int k = 0; k < pair[B_SIDE]; ++k) {
-            if (!(pairs[2 * p] >> k & 1)) continue;
+            if (!(bits >> k & 1)) continue;
             real force = (w + m[W_EFC_FORCE])[ph_slot_row(s, slot)], t = far;
             v3_scale(con[k].normal, splat(second ? -1 : 1), way);
             ph_ray((m + m[M_SITE_TYPE])[site], f + m[M_SITE_SIZE] + 3 * site, w + m[W_SITE_XPOS] + 3 * site,
@@ -285,7 +286,7 @@ STET_CALLED LFN void ph_sense_rows(const int *m, const ureal *f, const real *v, 
     each (i, m[M_NSENSORROW]) {
         const int *row = m + m[M_SENSOR] + SN_SIZE * (m[M_NSENSOR] + i);
         int touch = row[SN_KIND] == PH_SENSE_TOUCH;
-        real x = touch ? ph_sense_touch(m, f, v, w, s, row) : ph_sense_limit_force(m, f, v, w, s, row);
+        real x = touch ? ph_sense_touch(m, f, v, w, s, row, group) : ph_sense_limit_force(m, f, v, w, s, row);
         ph_put_sensor(m, f, v, w, m[M_NSENSOR] + i, &x, group);
     }
 }

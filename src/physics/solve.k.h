@@ -71,6 +71,10 @@ LFN void ph_mul_rows(const int *m, const real *w, const int *s, const real *x, r
             ph_mul_slot(m, w, s, k, 1, x, y, aref);
         else if (dim == 3)
             ph_mul_slot(m, w, s, k, 3, x, y, aref);
+        else if (PH_IS_4(dim))
+            ph_mul_slot(m, w, s, k, 4, x, y, aref);
+        else if (PH_IS_6(dim))
+            ph_mul_slot(m, w, s, k, 6, x, y, aref);
         else
             ph_mul_slot(m, w, s, k, dim, x, y, aref);
     }
@@ -81,7 +85,7 @@ LFN void ph_slot_force(const int *m, const ureal *f, const real *v, real *w, con
 {
     int row = ph_slot_row(s, k);
     real force[PH_MOST_ROWS], *to = w + m[W_EFC_FORCE] + row;
-    ph_zero(force, PH_MOST_ROWS);
+    ph_zero(force, dim);
     ph_block_force(m, f, v, m + ph_slot_block(s, k), dim, w + m[W_EFC_D] + row, w + m[W_EFC_JAR] + row, force);
     for (int r = 0; r < dim; ++r) to[r] = select(on, force[r], to[r]);
 }
@@ -95,6 +99,10 @@ LFN void ph_forces(const int *m, const ureal *f, const real *v, real *w, const i
             ph_slot_force(m, f, v, w, s, k, 1, on);
         else if (dim == 3)
             ph_slot_force(m, f, v, w, s, k, 3, on);
+        else if (PH_IS_4(dim))
+            ph_slot_force(m, f, v, w, s, k, 4, on);
+        else if (PH_IS_6(dim))
+            ph_slot_force(m, f, v, w, s, k, 6, on);
         else
             ph_slot_force(m, f, v, w, s, k, dim, on);
     }
@@ -123,8 +131,14 @@ LFN void ph_gather_rows(const int *m, const real *w, const int *s, real *out)
     sync();
     for (int i = 0; i < s[S_NACTIVE]; ++i) {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
-        if (dim == 3)
+        if (dim == 1)
+            ph_gather_slot(m, w, s, k, 1, out);
+        else if (dim == 3)
             ph_gather_slot(m, w, s, k, 3, out);
+        else if (PH_IS_4(dim))
+            ph_gather_slot(m, w, s, k, 4, out);
+        else if (PH_IS_6(dim))
+            ph_gather_slot(m, w, s, k, 6, out);
         else
             ph_gather_slot(m, w, s, k, dim, out);
     }
@@ -148,6 +162,10 @@ LFN void ph_line_at(const int *m, const ureal *f, const real *v, const real *w, 
             ph_block_line(m, f, v, block, 1, D, jar, jv, alpha, out);
         else if (dim == 3)
             ph_block_line(m, f, v, block, 3, D, jar, jv, alpha, out);
+        else if (PH_IS_4(dim))
+            ph_block_line(m, f, v, block, 4, D, jar, jv, alpha, out);
+        else if (PH_IS_6(dim))
+            ph_block_line(m, f, v, block, 6, D, jar, jv, alpha, out);
         else
             ph_block_line(m, f, v, block, dim, D, jar, jv, alpha, out);
     }
@@ -189,8 +207,10 @@ LFN real ph_cost(const int *m, const ureal *f, const real *v, const real *w, con
         const int *block = m + ph_slot_block(s, k);
         int row = ph_slot_row(s, k), dim = block[B_DIM];
         const real *D = w + m[W_EFC_D] + row;
-        sum = sum + (dim == 3 ? ph_block_cost(m, f, v, block, 3, D, x + row)
-                              : ph_block_cost(m, f, v, block, dim, D, x + row));
+        sum = sum + (dim == 3       ? ph_block_cost(m, f, v, block, 3, D, x + row)
+                     : PH_IS_4(dim) ? ph_block_cost(m, f, v, block, 4, D, x + row)
+                     : PH_IS_6(dim) ? ph_block_cost(m, f, v, block, 6, D, x + row)
+                                    : ph_block_cost(m, f, v, block, dim, D, x + row));
     }
     return sum;
 }
@@ -260,10 +280,9 @@ LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const i
     const int *list = s + ph_active(m);
     real *search = w + m[W_SEARCH], *mv = w + m[W_MV];
     real g1 = splat(0), g2 = splat(0), size = splat(0), slope = splat(0);
-    ph_hessian(m, f, v, w, s, on);
     each (d, m[M_NV]) search[d] = splat(0) - (w + m[W_GRAD])[d]; /* never -0: slots of other lanes add 0 */
     sync();
-    ph_solve_hessian(m, w, s, search);
+    ph_solve_hessian(m, f, v, w, s, search, on);
     ph_mul_inertia(m, w, search, mv);
     ph_mul_rows(m, w, s, search, w + m[W_EFC_JV], 0);
     sync();

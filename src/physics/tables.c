@@ -180,6 +180,7 @@ static int option_flags(const mjModel *m)
     if (m->opt.integrator == mjINT_EULER && !(off & (mjDSBL_EULERDAMP | mjDSBL_DAMPER)) && any_damping(m))
         flags |= PH_EULERDAMP;
     if (passive && !(off & mjDSBL_GRAVITY) && m->flg_gravcomp) flags |= PH_GRAVCOMP;
+    if (passive && (m->opt.density > 0 || m->opt.viscosity > 0)) flags |= PH_FLUID;
     if (any_number(m->tendon_armature, (int)m->ntendon)) flags |= PH_TEN_ARMATURE;
     for (int t = 0; t < m->ntendon; ++t)
         if (m->tendon_actfrclimited[t]) flags |= PH_TEN_LIMITS;
@@ -406,6 +407,12 @@ static void put_options(sti_tables_builder *b)
     if (step) step[0] = m->opt.timestep;
     double *gravity = sti_physics_new_parameter(b, M_GRAVITY, 3);
     for (int k = 0; gravity && k < 3; ++k) gravity[k] = m->opt.disableflags & mjDSBL_GRAVITY ? 0 : m->opt.gravity[k];
+    double *fluid = sti_physics_new_parameter(b, M_FLUID, 5);
+    if (fluid) {
+        fluid[0] = m->opt.density;
+        fluid[1] = m->opt.viscosity;
+        memcpy(fluid + 2, m->opt.wind, 3 * sizeof *fluid);
+    }
     double *inverse = sti_physics_new_parameter(b, M_BODY_INVSUBTREEMASS, m->nbody);
     for (int i = 0; inverse && i < m->nbody; ++i)
         inverse[i] = m->body_subtreemass[i] < mjMINVAL ? 0 : 1 / m->body_subtreemass[i];

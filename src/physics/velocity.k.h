@@ -1,6 +1,6 @@
 /*
  * Stages velocity, bias and passive: velocities of bodies, Coriolis, centrifugal and gravitational forces, springs,
- * dampers, gravity compensation. Part of the kernels that include it, after spatial.k.h.
+ * dampers, gravity compensation, fluid forces. Part of the kernels that include it, after spatial.k.h.
  */
 
 /* a += cdof * qvel of n dofs. */
@@ -204,6 +204,59 @@ LFN void ph_gravcomp(const int *m, const ureal *f, const real *v, real *w)
     sync();
 }
 
+/*
+ * cfrc = the force of the medium on body b, as on the box with its inertia (MuJoCo's chapter Computation, "Inertia
+ * model"); bodies without mass have none.
+ */
+LFN void ph_body_fluid(const int *m, const ureal *f, const real *v, real *w, int b)
+{
+    const real *R = w + m[W_XIMAT] + 9 * b, *cvel = w + m[W_CVEL] + 6 * b, *at = w + m[W_XIPOS] + 3 * b;
+    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[b];
+    real mass = par(m, f, v, M_BODY_MASS, b), density = par(m, f, v, M_FLUID, 0), viscosity = par(m, f, v, M_FLUID, 1);
+    real I[3], s[3], off[3], velocity[3], spin[3], flow[3], torque[3], force[3], turned[3];
+    mask none = lt(mass, splat(PHYSICS_MINVAL));
+    real inverse = select(none, splat(0), splat(1) / mass);
+    pars(m, f, v, M_BODY_INERTIA, 3 * b, 3, I);
+    for (int k = 0; k < 3; ++k) {
+        real more = I[(k + 1) % 3] + I[(k + 2) % 3] - I[k];
+        s[k] = sqrt(rmax(splat(PHYSICS_MINVAL), more) * inverse * splat(6));
+        off[k] = at[k] - com[k];
+        velocity[k] = cvel[3 + k] - par(m, f, v, M_FLUID, 2 + k);
+    }
+    ph_add_cross(cvel, off, velocity);
+    m3_mul_transposed(R, cvel, spin);
+    m3_mul_transposed(R, velocity, flow);
+    real diameter = (s[0] + s[1] + s[2]) * splat((ureal)(1. / 3)), pi = splat((ureal)3.14159265358979323846);
+    real drag = pi * diameter * viscosity;
+    for (int k = 0; k < 3; ++k) {
+        real p = s[(k + 1) % 3], q = s[(k + 2) % 3];
+        real area = splat((ureal)0.5) * density * p * q;
+        real turn = density * s[k] * (p * p * p * p + q * q * q * q) * splat((ureal)(1. / 64));
+        force[k] = select(none, splat(0), -(flow[k] * fma(area, rabs(flow[k]), splat(3) * drag)));
+        torque[k] = select(none, splat(0), -(spin[k] * fma(turn, rabs(spin[k]), drag * diameter * diameter)));
+    }
+    m3_mul(R, force, turned);
+    ph_place_force(m, w, b, turned);
+    m3_mul(R, torque, turned);
+    for (int k = 0; k < 3; ++k) (w + m[W_CFRC])[6 * b + k] = (w + m[W_CFRC])[6 * b + k] + turned[k];
+}
+
+/* qfrc_fluid */
+LFN void ph_fluid(const int *m, const ureal *f, const real *v, real *w)
+{
+    real *out = w + m[W_QFRC_FLUID];
+    if (!(m[M_FLAGS] & PH_FLUID)) {
+        each (d, m[M_NV]) out[d] = splat(0);
+        sync();
+        return;
+    }
+    each (i, m[M_NBODY] - 1) ph_body_fluid(m, f, v, w, i + 1);
+    sync();
+    ph_gather_forces(m, w);
+    each (d, m[M_NV]) out[d] = ph_dot6(w + m[W_CDOF] + 6 * d, w + m[W_CFRC] + 6 * (m + m[M_DOF_BODYID])[d]);
+    sync();
+}
+
 /* The damping of dof d at its present velocity. */
 LFN real ph_dof_damper(const int *m, const ureal *f, const real *v, const real *w, int d)
 {
@@ -219,6 +272,7 @@ LFN void ph_passive(const int *m, const ureal *f, const real *v, real *w)
     real *spring = w + m[W_QFRC_SPRING], *damper = w + m[W_QFRC_DAMPER], *force = w + m[W_TEN_FORCE];
     int ntendon = m[M_NTENDON];
     ph_gravcomp(m, f, v, w);
+    ph_fluid(m, f, v, w);
     if (m[M_FLAGS] & PH_NO_SPRING) {
         each (d, m[M_NV]) spring[d] = splat(0);
     } else {
@@ -234,7 +288,7 @@ LFN void ph_passive(const int *m, const ureal *f, const real *v, real *w)
         int flags = (m + m[M_JNT_FLAGS])[(m + m[M_DOF_JNTID])[d]];
         spring[d] = ph_add_tendons(m, f, v, force, d, spring[d]);
         damper[d] = ph_add_tendons(m, f, v, force + ntendon, d, damper[d]);
-        real sum = spring[d] + damper[d];
+        real sum = spring[d] + damper[d] + (w + m[W_QFRC_FLUID])[d];
         (w + m[W_QFRC_PASSIVE])[d] = flags & PH_JNT_ACTGRAVCOMP ? sum : sum + (w + m[W_QFRC_GRAVCOMP])[d];
     }
     sync();

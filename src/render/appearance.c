@@ -1,18 +1,20 @@
 /* Tables of geoms, materials and lamps for the renderer. */
 #include "render/appearance.h"
 
+#include "render/detail.h"
 #include "render/scene.k.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { NSKY = 65 };
 
 /* Host copies of both tables while they are filled. */
 typedef struct scene_rows {
     int *scene;
     double *look;
     int64_t nscene, nlook;
+    bool *drawn; /* [ngeom] */
+    sti_details details;
+    int textures, corners; /* where they begin, in `scene` and in `look` */
 } scene_rows;
 
 stet_result sti_reals_write(stet_array *array, int64_t n, const double *values)
@@ -43,21 +45,9 @@ static bool own_colour(const float *rgba)
     return rgba[0] != 0.5f || rgba[1] != 0.5f || rgba[2] != 0.5f || rgba[3] != 1;
 }
 
-static void geom_texture(const mjModel *m, ptrdiff_t material, double rgb[3])
-{
-    const int *roles = &m->mat_texid[material * mjNTEXROLE];
-    int texture = roles[mjTEXROLE_RGB] >= 0 ? roles[mjTEXROLE_RGB] : roles[mjTEXROLE_RGBA];
-    if (texture < 0) return;
-    double mean[3];
-    sti_texture_mean(m, texture, mean);
-    for (int k = 0; k < 3; ++k) rgb[k] *= mean[k];
-}
-
 /* A row of `appearance`: r g b a, emission, specular, exponent. Without a material: MuJoCo's defaults. */
-static void geom_appearance(const mjModel *m, ptrdiff_t geom, double *row)
+static void fill_appearance(const mjModel *m, ptrdiff_t material, const float *rgba, double *row)
 {
-    ptrdiff_t material = m->geom_matid[geom];
-    const float *rgba = &m->geom_rgba[4 * geom];
     double emission = 0, specular = 0.5, shininess = 0.5;
     if (material >= 0) {
         if (!own_colour(rgba)) rgba = &m->mat_rgba[4 * material];
@@ -66,16 +56,32 @@ static void geom_appearance(const mjModel *m, ptrdiff_t geom, double *row)
         shininess = m->mat_shininess[material];
     }
     for (int k = 0; k < 4; ++k) row[k] = rgba[k];
-    if (material >= 0) geom_texture(m, material, row);
     row[APPEARANCE_EMISSION] = emission;
     row[APPEARANCE_SPECULAR] = specular;
     row[APPEARANCE_SHININESS] = 128 * shininess; /* MuJoCo's 0 … 1 to OpenGL's exponent */
 }
 
-static bool geom_shown(const mjModel *m, int geom, double alpha)
+bool sti_geom_in_groups(const mjModel *m, ptrdiff_t geom, uint32_t groups)
 {
     int group = m->geom_group[geom] < 0 ? 0 : m->geom_group[geom];
-    return group < mjNGROUP && (STI_SHOWN_GROUPS >> group & 1) && alpha > 0;
+    return group < mjNGROUP && (groups >> group & 1);
+}
+
+static void geom_appearance(const mjModel *m, ptrdiff_t geom, double *row)
+{
+    fill_appearance(m, m->geom_matid[geom], &m->geom_rgba[4 * geom], row);
+}
+
+static void site_appearance(const mjModel *m, ptrdiff_t site, double *row)
+{
+    fill_appearance(m, m->site_matid[site], &m->site_rgba[4 * site], row);
+}
+
+static bool geom_drawn(const mjModel *m, ptrdiff_t geom, uint32_t groups)
+{
+    double row[APPEARANCE_SIZE];
+    geom_appearance(m, geom, row);
+    return sti_geom_in_groups(m, geom, groups) && row[APPEARANCE_ALPHA] > 0;
 }
 
 static bool endless_plane(const mjModel *m, ptrdiff_t geom)
@@ -95,13 +101,88 @@ static stet_result fill_geoms(scene_rows *rows, stet_stage *stage)
         geom_appearance(m, g, look);
         ids[IDS_BODY] = m->geom_bodyid[g];
         ids[IDS_TYPE] = m->geom_type[g];
-        if (!geom_shown(m, g, look[APPEARANCE_ALPHA])) continue;
+        if (!rows->drawn[g]) continue;
         shown[SHOWN_GEOM] = g;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &shown[SHOWN_PRIM]));
         shown[SHOWN_TYPE] = m->geom_type[g];
         shown[SHOWN_ENDLESS] = endless_plane(m, g);
         head[SCENE_NSHOWN]++;
     }
+    return STET_OK;
+}
+
+/* Adds a row to the list of opaque or of transparent geoms, by MuJoCo's limit. */
+static void list_by_alpha(scene_rows *rows, const int row[SHOWN_SIZE])
+{
+    int *head = rows->scene;
+    bool clear = rows->look[(ptrdiff_t)APPEARANCE_SIZE * row[SHOWN_GEOM] + APPEARANCE_ALPHA] < 0.995;
+    int *count = &head[clear ? SCENE_NCLEAR : SCENE_NSOLID], first = head[clear ? SCENE_CLEAR : SCENE_SOLID];
+    memcpy(&head[first + (ptrdiff_t)SHOWN_SIZE * (*count)++], row, SHOWN_SIZE * sizeof *row);
+}
+
+static void split_shown(scene_rows *rows)
+{
+    const int *head = rows->scene;
+    for (int i = 0; i < head[SCENE_NSHOWN]; ++i)
+        list_by_alpha(rows, &head[head[SCENE_SHOWN] + (ptrdiff_t)SHOWN_SIZE * i]);
+}
+
+/* Sites of MuJoCo's default groups, without textures. */
+static stet_result fill_sites(scene_rows *rows, stet_stage *stage)
+{
+    const mjModel *m = sti_stage_worlds(stage)->model->mj;
+    int *head = rows->scene;
+    for (int s = 0; s < (int)m->nsite; ++s) {
+        int row[SHOWN_SIZE] = {[SHOWN_GEOM] = (int)m->ngeom + s, [SHOWN_TYPE] = m->site_type[s]};
+        double *look = &rows->look[(ptrdiff_t)APPEARANCE_SIZE * row[SHOWN_GEOM]];
+        int group = m->site_group[s] < 0 ? 0 : m->site_group[s];
+        site_appearance(m, s, look);
+        if (group > 2 || look[APPEARANCE_ALPHA] <= 0) continue;
+        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_SITE, s, &row[SHOWN_PRIM]));
+        list_by_alpha(rows, row);
+        int at = head[SCENE_NSHOWN] + head[SCENE_NSITE]++;
+        memcpy(&head[head[SCENE_SHOWN] + (ptrdiff_t)SHOWN_SIZE * at], row, sizeof row);
+    }
+    return STET_OK;
+}
+
+/* MuJoCo's haze: a cone around the camera, from the first endless plane to the horizon, where there is a skybox. */
+static stet_result fill_haze(scene_rows *rows, stet_stage *stage)
+{
+    const mjModel *m = sti_stage_worlds(stage)->model->mj;
+    int *head = rows->scene, plane = 0, prim;
+    double *row = &rows->look[head[SCENE_LOOK_HAZE]], width = (double)m->vis.map.haze, up = atan2(1, width);
+    const mjtNum *size = m->geom_size;
+    while (plane < (int)m->ngeom &&
+           !(rows->drawn[plane] && m->geom_type[plane] == mjGEOM_PLANE && size[0] <= 0 && size[1] <= 0))
+        ++plane, size += 3;
+    if (plane == (int)m->ngeom || !head[SCENE_SKY] || !(width > 0) || width >= 1) return STET_OK;
+    STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, plane, &prim));
+    head[SCENE_HAZE] = prim + 1;
+    for (int k = 0; k < 3; ++k) row[HAZE_RGB + k] = (double)m->vis.rgba.haze[k];
+    row[HAZE_WIDTH] = width;
+    row[HAZE_RADIUS] = 0.7 * (double)m->vis.map.zfar * m->stat.extent;
+    row[HAZE_THICK] = sqrt(0.5) * width * sin(up) / sin(0.75 * mjPI - up);
+    return STET_OK;
+}
+
+/* Textures and corners, and the geoms' details; a scene without any has no rows of details. */
+static stet_result fill_details(scene_rows *rows, stet_stage *stage)
+{
+    const mjModel *m = sti_stage_worlds(stage)->model->mj;
+    int *head = rows->scene;
+    bool any = false;
+    sti_details_fill(&rows->details, m, rows->textures, head, rows->look + rows->corners);
+    if (rows->details.sky >= 0) head[SCENE_SKY] = rows->textures + (int)rows->details.texture[rows->details.sky];
+    for (int g = 0; g < (int)m->ngeom; ++g) {
+        int *detail = &head[head[SCENE_DETAIL] + (ptrdiff_t)DETAIL_SIZE * g];
+        if (!rows->drawn[g]) continue;
+        sti_details_geom(&rows->details, m, g, rows->textures, rows->corners, detail,
+                         &rows->look[head[SCENE_LOOK_SCALE] + (ptrdiff_t)SCALE_SIZE * g]);
+        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &detail[DETAIL_PRIM]));
+        any |= detail[DETAIL_TEXTURE] || detail[DETAIL_CORNER];
+    }
+    if (!any) head[SCENE_DETAIL] = 0;
     return STET_OK;
 }
 
@@ -149,6 +230,8 @@ static stet_result fill_lamps(scene_rows *rows, stet_stage *stage)
         int *entry = &info[(ptrdiff_t)LAMP_INTS * n];
         if (!model_lamp(m, i, &row[(ptrdiff_t)LAMP_REALS * n], entry)) continue;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_LIGHT, i, &entry[LAMP_PRIM]));
+        if (m->light_castshadow[i] && m->vis.quality.shadowsize > 0 && head[SCENE_NSHADOW] < LAMP_SHADOW_MOST)
+            entry[LAMP_SHADOW] = 1 << (LAMP_SHADOW_BIT + head[SCENE_NSHADOW]++);
         ++n;
     }
     head[SCENE_NLAMP] = n;
@@ -160,43 +243,62 @@ static stet_result fill_lamps(scene_rows *rows, stet_stage *stage)
  * --------------------------------------------------------------------------------------------------------
  */
 
+/* Which geoms and details are drawn. */
+static stet_result plan_rows(scene_rows *rows, const mjModel *m, uint32_t groups)
+{
+    STI_TRY(sti_alloc(&rows->drawn, (size_t)(m->ngeom + 1) * sizeof *rows->drawn, "geoms to draw"));
+    for (int g = 0; g < (int)m->ngeom; ++g) rows->drawn[g] = geom_drawn(m, g, groups);
+    return sti_details_plan(m, rows->drawn, &rows->details);
+}
+
 /* Sizes, and where the rows begin; there is room for every geom and every lamp, shown or not. */
 static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patches *patches)
 {
     const stet_worlds *worlds = sti_stage_worlds(stage);
     int64_t ngeom = worlds->model->mj->ngeom, nlamp = worlds->model->mj->nlight + 1;
-    int64_t shown = SCENE_PATCHES + (int64_t)PATCH_SIZE * patches->n, ids = shown + SHOWN_SIZE * ngeom;
-    int64_t lamps = ids + IDS_SIZE * ngeom, sky = APPEARANCE_SIZE * ngeom + LAMP_REALS * nlamp;
-    rows->nscene = lamps + LAMP_INTS * nlamp;
-    rows->nlook = sky + (int64_t)3 * NSKY;
+    int64_t nshape = ngeom + worlds->model->mj->nsite;
+    int64_t shown = SCENE_PATCHES + (int64_t)PATCH_SIZE * patches->n, solid = shown + SHOWN_SIZE * nshape;
+    int64_t clear = solid + SHOWN_SIZE * nshape, ids = clear + SHOWN_SIZE * nshape, lamps = ids + IDS_SIZE * ngeom;
+    int64_t detail = lamps + LAMP_INTS * nlamp, textures = detail + DETAIL_SIZE * nshape;
+    int64_t scale = APPEARANCE_SIZE * nshape + LAMP_REALS * nlamp, haze = scale + SCALE_SIZE * ngeom;
+    int64_t corners = haze + HAZE_SIZE;
+    rows->nscene = textures + rows->details.ntexel;
+    rows->nlook = corners + rows->details.ncorner;
     if (rows->nscene > INT32_MAX || rows->nlook > INT32_MAX)
         return sti_error(STET_ERROR_LIMIT,
-                         "%d cameras: together they have too many pixels for one world; make them smaller",
+                         "%d cameras: together with the model's textures they have too many pixels; make them smaller",
                          patches->ncamera);
     STI_TRY(sti_alloc(&rows->scene, (size_t)rows->nscene * sizeof *rows->scene, "scene"));
-    STI_TRY(sti_alloc(&rows->look, (size_t)rows->nlook * sizeof *rows->look, "look of the scene"));
+    STI_TRY(sti_alloc(&rows->look, (size_t)(rows->nlook + 1) * sizeof *rows->look, "look of the scene"));
+    rows->textures = (int)textures;
+    rows->corners = (int)corners;
     int *head = rows->scene;
     head[SCENE_NCAMERA] = patches->ncamera;
     head[SCENE_NTILE] = (int)worlds->nworld * patches->ncamera;
     head[SCENE_NPATCH] = patches->n;
     head[SCENE_SHOWN] = (int)shown;
+    head[SCENE_SOLID] = (int)solid;
+    head[SCENE_CLEAR] = (int)clear;
     head[SCENE_IDS] = (int)ids;
     head[SCENE_LAMPS] = (int)lamps;
-    head[SCENE_LOOK_LAMPS] = (int)(APPEARANCE_SIZE * ngeom);
-    head[SCENE_LOOK_SKY] = (int)sky;
+    head[SCENE_DETAIL] = (int)detail;
+    head[SCENE_LOOK_LAMPS] = (int)(APPEARANCE_SIZE * nshape);
+    head[SCENE_LOOK_SCALE] = (int)scale;
+    head[SCENE_LOOK_HAZE] = (int)haze;
     memcpy(head + SCENE_PATCHES, patches->row, sizeof(int) * PATCH_SIZE * (size_t)patches->n);
     return STET_OK;
 }
 
 static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_patches *patches)
 {
+    STI_TRY(plan_rows(rows, sti_stage_worlds(stage)->model->mj, patches->groups));
     STI_TRY(lay_out(rows, stage, patches));
     STI_TRY(fill_geoms(rows, stage));
-    STI_TRY(fill_lamps(rows, stage));
-    int *head = rows->scene;
-    if (sti_sky_colours(sti_stage_worlds(stage)->model->mj, NSKY, &rows->look[head[SCENE_LOOK_SKY]]))
-        head[SCENE_NSKY] = NSKY;
-    return STET_OK;
+    split_shown(rows);
+    STI_TRY(fill_sites(rows, stage));
+    STI_TRY(fill_details(rows, stage));
+    STI_TRY(fill_haze(rows, stage));
+    return fill_lamps(rows, stage);
 }
 
 stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, const sti_patches *patches)
@@ -210,6 +312,8 @@ stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, c
     if (!result) result = sti_reals_new(device, "look of the scene", rows.nlook, rows.look, &appearance->look);
     sti_free(rows.scene);
     sti_free(rows.look);
+    sti_free(rows.drawn);
+    sti_details_free(&rows.details);
     if (result) sti_appearance_free(appearance);
     return result;
 }

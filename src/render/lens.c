@@ -41,7 +41,7 @@ stet_result sti_lens_of(const stet_stage *stage, const stet_camera *camera, sti_
     ptrdiff_t c = sti_lens_camera(stage, camera->prim);
     double fovy = camera->fovy;
     clip_planes(m, out);
-    out->flat = c >= 0 && m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC;
+    out->flat = camera->orthographic || (c >= 0 && m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC);
     if (!(fovy > 0) || !isfinite(fovy) || (!out->flat && fovy >= 180))
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "camera %s: the angle of view is %g degrees; give more than 0 and less than 180", camera->name,

@@ -40,7 +40,9 @@ typedef struct sti_render_target {
     stet_array *pitch;                    /* INT [nrow * ntile] */
 } sti_render_target;
 
-stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_renderer **out);
+/* groups: of geoms that are drawn, bits 1u << group. */
+stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, uint32_t groups,
+                                sti_renderer **out);
 void sti_renderer_destroy(sti_renderer *renderer);
 /*
  * Renders all cameras of the n listed worlds (host indices) into target, in one launch. Flushes the stage first. Pixels
@@ -51,5 +53,8 @@ stet_result sti_renderer_run(sti_renderer *renderer, const int *worlds, int n, c
 const sti_version *sti_renderer_appearance(const sti_renderer *renderer);
 /* Changes the angle of view of a camera and increases the generation of the appearance. */
 stet_result sti_renderer_set_fovy(sti_renderer *renderer, int camera, float fovy);
+/* Rays a pixel for colours: 1 (at creation), 4 or 16. Others are refused. */
+stet_result sti_renderer_set_samples(sti_renderer *renderer, int samples);
+bool sti_samples_known(int samples);
 
 #endif

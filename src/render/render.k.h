@@ -3,8 +3,9 @@
  * Kind item.
  *
  * scene.k.h has the tables, view.k.h camera rays and pyramids of patches, cull.k.h culling, trace.k.h hits, shade.k.h
- * light, sky.k.h the sky. The number of geoms is not limited: they are processed CHUNK at a time, and the patch keeps
- * the nearest hits between chunks.
+ * light, detail.k.h smooth normals and textures (texture.k.h), sky.k.h the sky, pixel.k.h what is written for a
+ * pixel, shadow.k.h shadows, blend.k.h transparent geoms, sample.k.h several samples a pixel. The number of geoms is
+ * not limited: they are processed CHUNK at a time, and the patch keeps the nearest hits between chunks.
  */
 #include "stet/lang.h"
 
@@ -14,63 +15,18 @@
 #include "render/cull.k.h"
 #include "render/trace.k.h"
 #include "render/shade.k.h"
+#include "render/texture.k.h"
+#include "render/detail.k.h"
 #include "render/sky.k.h"
-
-#define PIXELS (PATCH * PATCH)
-
-/* The nearest hits of a patch: depth and normal (3) per pixel, and the geom in an array of its own. */
-#define BEST_SIZE 4
-
-/* Nothing is visible beyond the far plane. */
-LFN void clear_best(ureal far, ureal *best, int *best_geom)
-{
-    items(p, PIXELS)
-    {
-        store(best + p, splat(far));
-        for (int k = 1; k < BEST_SIZE; ++k) store(best + k * PIXELS + p, splat(0));
-        istore(best_geom + p, isplat(-1));
-    }
-}
-
-LFN real load_best(const ureal *best, int p, real *n)
-{
-    for (int k = 0; k < 3; ++k) n[k] = load(best + (k + 1) * PIXELS + p);
-    return load(best + p);
-}
-
-LFN void store_best(ureal *best, int p, real t, const real *n)
-{
-    store(best + p, t);
-    for (int k = 0; k < 3; ++k) store(best + (k + 1) * PIXELS + p, n[k]);
-}
-
-/* Makes candidates of those of the n geoms from `shown` on that the patch may show, in order; returns their number. */
-LFN int find_candidates(const wreal *xform, int nitem, int world, const int *shown, int n, const ureal *bounds,
-                        const ureal *view, const ureal *pyramid, int *flag, int *list, ureal *candidate)
-{
-    int found = 0;
-    sync();
-    each (i, CHUNK) {
-        flag[i] =
-            i < n && geom_may_touch(xform, nitem, world, shown + i * SHOWN_SIZE, bounds, view + VIEW_EYE, pyramid);
-    }
-    sync();
-    each (g, CHUNK / GROUP) list_group(g, flag, list);
-    for (int i = 0; i < n; ++i) found += flag[i];
-    sync();
-    each (c, found) {
-        ureal m[12];
-        xform_of(xform, nitem, world, shown[list[c] * SHOWN_SIZE + SHOWN_PRIM], m);
-        candidate_of(m, view, candidate + c * CANDIDATE_SIZE);
-    }
-    sync();
-    return found;
-}
+#include "render/pixel.k.h"
+#include "render/shadow.k.h"
+#include "render/sample.k.h"
+#include "render/blend.k.h"
 
 /* Updates the nearest hits of all pixels of the patch at (px, py) with n candidates. */
 LFN void trace_patch(const ureal *view, int flat, int px, int py, int width, int height, const ureal *candidate,
                      const int *list, int n, const int *shown, const ureal *size, const int *data, const ureal *node,
-                     const ureal *tri, const ureal *elevation, ureal *best, int *best_geom)
+                     const ureal *tri, const ureal *elevation, ureal *best, int *best_geom, int *best_part)
 {
     items(p, PIXELS)
     {
@@ -80,142 +36,77 @@ LFN void trace_patch(const ureal *view, int flat, int px, int py, int width, int
         lint g = iload(best_geom + p);
         for (int c = 0; c < n; ++c)
             trace_candidate(candidate + c * CANDIDATE_SIZE, shown + list[c] * SHOWN_SIZE, size, data, node, tri,
-                            elevation, view[VIEW_NEAR], flat, u, view_v(view, y), in_range(x, width), &t, &g, towards);
+                            elevation, view[VIEW_NEAR], flat, u, view_v(view, y), in_range(x, width), &t, &g, towards,
+                            best_part + p);
         store_best(best, p, t, towards);
         istore(best_geom + p, g);
     }
 }
 
-/* The entry of the tile table for a tile of a buffer. rows: the buffers' rows in the table, ROW_BITS bits each. */
-LFN i64 tile_entry(int rows, int buffer, int ntile, int tile)
+/* The nearest hits of a patch among nshown geoms. */
+LFN void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
+                     int height, const ureal *pyramid, const int *shown, int nshown, const ureal *bounds,
+                     const ureal *size, const int *data, const ureal *node, const ureal *tri, const ureal *elevation,
+                     int *flag, int *list, ureal *candidate, ureal *best, int *best_geom, int *best_part)
 {
-    return (i64)(rows >> buffer * ROW_BITS & ((1 << ROW_BITS) - 1)) * ntile + tile;
-}
-
-/* Index of the pixels (x, y) … of a tile, from its entry of the tile table: first pixel and pitch. */
-LFN i64 pixel_at(const i64 *first, const int *pitch, i64 entry, int x, int y)
-{
-    return first[entry] + (i64)y * pitch[entry] + x;
-}
-
-/* Each writes pixels of a buffer, if it is wanted. */
-LFN void put_real(ureal *pixels, const i64 *first, const int *pitch, i64 entry, int x, int y, mask live, real value)
-{
-    if (pixels) store_if(live, pixels + pixel_at(first, pitch, entry, x, y), value);
-}
-
-LFN void put_int(int *pixels, const i64 *first, const int *pitch, i64 entry, int x, int y, mask live, lint value)
-{
-    if (pixels) istore_if(live, pixels + pixel_at(first, pitch, entry, x, y), value);
-}
-
-LFN void put_normal(ureal *pixels, const i64 *first, const int *pitch, i64 entry, int x, int y, mask live,
-                    const real *normal)
-{
-    lint at = lane() + lane() + lane();
-    if (!pixels) return;
-    for (int k = 0; k < 3; ++k) scatter_if(live, pixels + 3 * pixel_at(first, pitch, entry, x, y) + k, at, normal[k]);
-}
-
-/*
- * From hits (t; n: normal in the camera's frame) of pixels at u, v: the normal (world frame, unit, toward the viewer; 0
- * in the sky), the direction from the eye (world frame, unit), and the point on the surface. Returns the distance.
- */
-LFN real pixel_geometry(const ureal *view, int flat, real u, ureal v, mask hit, real t, const real *n, real *normal,
-                        real *way, real *point)
-{
-    real along = select(hit, t, splat(1)), turned[3], len = splat(1), against = -n[2],
-         far = sqrt(fma(t, t, fma(u, u, splat(v * v))));
-    if (!flat) {
-        len = sqrt(fma(u, u, splat(ufma(v, v, 1))));
-        against = fma(n[0], u, fma(n[1], splat(v), -n[2]));
-        far = t * len;
-    }
-    for (int k = 0; k < 3; ++k) turned[k] = select(lt(splat(0), against), -n[k], n[k]);
-    unit3(turned);
-    for (int k = 0; k < 3; ++k) {
-        real right = splat(view[VIEW_RIGHT + k]), up = splat(view[VIEW_UP + k]), back = splat(view[VIEW_BACK + k]);
-        real place = fma(up, splat(v), right * u), step = place - back, start = splat(view[VIEW_EYE + k]);
-        if (flat) {
-            start = start + place;
-            step = -back;
-        }
-        point[k] = fma(step, along, start);
-        way[k] = step / len;
-        normal[k] = select(hit, fma(back, turned[2], fma(up, turned[1], right * turned[0])), splat(0));
-    }
-    return far;
-}
-
-/* Colour of surfaces lit by all lamps of a world. surface: APPEARANCE_SIZE numbers. */
-LFN void shade(const wreal *xform, int nitem, int world, const ureal *view, const int *scene, const ureal *look,
-               const real *surface, const real *normal, const real *way, const real *point, real *rgb)
-{
-    const int *prim = scene + scene[SCENE_LAMPS];
-    const ureal *lamp = look + scene[SCENE_LOOK_LAMPS];
-    real back[3];
-    for (int k = 0; k < 3; ++k) {
-        rgb[k] = surface[APPEARANCE_RGB + k] * surface[APPEARANCE_EMISSION];
-        back[k] = -way[k];
-    }
-    for (int l = 0; l < scene[SCENE_NLAMP]; ++l) {
-        ureal place[6];
-        lamp_place(xform, nitem, world, view, prim[l * LAMP_INTS + LAMP_PRIM], place);
-        add_lamp(lamp + l * LAMP_REALS, prim[l * LAMP_INTS + LAMP_POSITIONAL], place, surface, normal, back, point,
-                 rgb);
-    }
-}
-
-/*
- * xform [nworld][nitem]: world transforms of prims. Block = index in `worlds` * npatch + patch. scene, look: see
- * scene.k.h. lens [ncamera * LENS_SIZE]: see view.k.h. size … elevation: see geom/geom.h. Then the buffers, absent
- * where they are not wanted, and the tile table: first pixel and pitch of tile world * ncamera + camera in each row; a
- * buffer's row is in `rows`.
- */
-item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, const int *scene, const ureal *look,
-                          const ureal *lens, const ureal *size, const int *data, const ureal *bounds, const ureal *node,
-                          const ureal *tri, const ureal *elevation, u32 *colour, ureal *depth, ureal *distance,
-                          ureal *normal, u32 *albedo, int *geom, int *body, int *type, const i64 *first,
-                          const int *pitch, int rows, int block)
-{
-    shared(int, flag, CHUNK);
-    shared(int, list, CHUNK);
-    shared(ureal, candidate, CHUNK * CANDIDATE_SIZE);
-    shared(ureal, best, PIXELS * BEST_SIZE);
-    shared(int, best_geom, PIXELS);
-    int npatch = scene[SCENE_NPATCH], nshown = scene[SCENE_NSHOWN];
-    int ntile = scene[SCENE_NTILE];
-    const int *here = scene + SCENE_PATCHES + block % npatch * PATCH_SIZE;
-    const int *shown = scene + scene[SCENE_SHOWN], *ids = scene + scene[SCENE_IDS];
-    int world = worlds[block / npatch], flat = here[PATCH_FLAT];
-    int tile = world * scene[SCENE_NCAMERA] + here[PATCH_CAMERA];
-    int px = here[PATCH_X], py = here[PATCH_Y], width = here[PATCH_WIDTH], height = here[PATCH_HEIGHT];
-    ureal eye[12], view[VIEW_SIZE], pyramid[PYRAMID_SIZE];
-    xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
-    view_from(eye, lens + here[PATCH_CAMERA] * LENS_SIZE, view);
-    pyramid_of(view, flat, px, py, PATCH, pyramid);
-    clear_best(view[VIEW_FAR], best, best_geom);
-
+    clear_best(view[VIEW_FAR], best, best_geom, best_part);
     for (int chunk = 0; chunk < nshown; chunk += CHUNK) {
         const int *part = shown + chunk * SHOWN_SIZE;
         int n = find_candidates(xform, nitem, world, part, nmin(nshown - chunk, CHUNK), bounds, view, pyramid, flag,
                                 list, candidate);
         trace_patch(view, flat, px, py, width, height, candidate, list, n, part, size, data, node, tri, elevation, best,
-                    best_geom);
+                    best_geom, best_part);
     }
+}
+
+/*
+ * Puts the details of a patch's hits in place of what they are made of: smooth normals in place of normals, texels in
+ * place of triangles.
+ */
+LFN void detail_patch(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
+                      int height, const int *scene, const ureal *look, const int *data, const ureal *tri, ureal *best,
+                      int *best_geom, int *best_part)
+{
+    items(p, PIXELS)
+    {
+        int x = px + p % PATCH, y = py + p / PATCH;
+        if (x >= width || y >= height) continue;
+        real n[3], texel[3] = {splat(1), splat(1), splat(1)}, t = load_best(best, p, n);
+        hit_details(xform, nitem, world, view, flat, scene, look, data, tri, best_geom + p, iload(best_part + p),
+                    view_u(view, x), view_v(view, y), t, n, texel);
+        store_best(best, p, t, n);
+        istore(best_part + p, pack_colour(texel, isplat(0)));
+    }
+}
+
+/* How many of the nshown geoms a patch may show. Overwrites the lists of candidates. */
+LFN int count_candidates(const wreal *xform, int nitem, int world, const int *shown, int nshown, const ureal *bounds,
+                         const ureal *view, const ureal *pyramid, int *flag, int *list, ureal *candidate)
+{
+    int found = 0;
+    for (int chunk = 0; chunk < nshown; chunk += CHUNK) {
+        int n = find_candidates(xform, nitem, world, shown + chunk * SHOWN_SIZE, nmin(nshown - chunk, CHUNK), bounds,
+                                view, pyramid, flag, list, candidate);
+        found += n;
+    }
+    return found;
+}
+
+/* Depths, ids, distances and normals of a patch's hits. ntile, tile, rows: as k_render. */
+LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int height, const int *ids, const ureal *best,
+                  const int *best_geom, ureal *depth, ureal *distance, ureal *normal, int *geom, int *body, int *type,
+                  const i64 *first, const int *pitch, int rows, int ntile, int tile)
+{
     items(p, PIXELS)
     {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         mask live = in_range(x, width);
-        real towards[3], up[3], way[3], point[3], t = load_best(best, p, towards);
+        real n[3], t = load_best(best, p, n);
         lint g = iload(best_geom + p), known = imax(g, isplat(0)), none = isplat(-1);
         mask hit = ilt(none, g);
         t = select(hit, t, splat(1) / splat(0));
-        real far = pixel_geometry(view, flat, view_u(view, x), view_v(view, y), hit, t, towards, up, way, point);
         put_real(depth, first, pitch, tile_entry(rows, BUFFER_DEPTH, ntile, tile), x, y, live, t);
-        put_real(distance, first, pitch, tile_entry(rows, BUFFER_DISTANCE, ntile, tile), x, y, live, far);
-        put_normal(normal, first, pitch, tile_entry(rows, BUFFER_NORMAL, ntile, tile), x, y, live, up);
         put_int(geom, first, pitch, tile_entry(rows, BUFFER_GEOM, ntile, tile), x, y, live, g);
         if (body)
             put_int(body, first, pitch, tile_entry(rows, BUFFER_BODY, ntile, tile), x, y, live,
@@ -223,15 +114,137 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
         if (type)
             put_int(type, first, pitch, tile_entry(rows, BUFFER_TYPE, ntile, tile), x, y, live,
                     iselect(hit, igather(ids + IDS_TYPE, known + known), none));
-        if (!colour && !albedo) continue;
-        real surface[APPEARANCE_SIZE], rgb[3];
-        for (int k = 0; k < APPEARANCE_SIZE; ++k) surface[k] = gather(look + k, ishl(known, 3));
-        put_int((int *)albedo, first, pitch, tile_entry(rows, BUFFER_ALBEDO, ntile, tile), x, y, live,
-                pack_colour(surface, isplat(255)) & hit);
-        if (!colour) continue;
-        shade(xform, nitem, world, view, scene, look, surface, up, way, point, rgb);
-        sky_behind(look + scene[SCENE_LOOK_SKY], scene[SCENE_NSKY], way[2], hit, rgb);
-        put_int((int *)colour, first, pitch, tile_entry(rows, BUFFER_COLOUR, ntile, tile), x, y, live,
-                pack_colour(rgb, hit & isplat(255)));
+        if (!distance && !normal) continue;
+        real up[3], way[3], point[3];
+        real far = pixel_geometry(view, flat, view_u(view, x), view_v(view, y), hit, t, n, 1, up, way, point);
+        put_real(distance, first, pitch, tile_entry(rows, BUFFER_DISTANCE, ntile, tile), x, y, live, far);
+        put_normal(normal, first, pitch, tile_entry(rows, BUFFER_NORMAL, ntile, tile), x, y, live, up);
+    }
+}
+
+/* Colours of a patch's hits without light. entry: of the tile table. */
+LFN void put_albedo(int px, int py, int width, int height, const int *scene, const ureal *look, const int *best_geom,
+                    const int *best_part, int *albedo, const i64 *first, const int *pitch, i64 entry)
+{
+    items(p, PIXELS)
+    {
+        int x = px + p % PATCH, y = py + p / PATCH;
+        if (x >= width || y >= height) continue;
+        real surface[APPEARANCE_SIZE], texel[3];
+        lint g = iload(best_geom + p);
+        hit_surface(scene, look, g, iload(best_part + p), surface, texel);
+        for (int k = 0; k < 3; ++k) texel[k] = texel[k] * surface[APPEARANCE_RGB + k];
+        put_int(albedo, first, pitch, entry, x, y, in_range(x, width),
+                pack_colour(texel, isplat(255)) & ilt(isplat(-1), g));
+    }
+}
+
+/* Colours of a patch's opaque hits, the sky and the haze. plane: the one with haze above it. */
+LFN void put_colours(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
+                     int height, const int *scene, const ureal *look, const ureal *plane, const ureal *best,
+                     const int *best_geom, const int *best_part, int *colour, const i64 *first, const int *pitch,
+                     i64 entry)
+{
+    items(p, PIXELS)
+    {
+        int x = px + p % PATCH, y = py + p / PATCH;
+        if (x >= width || y >= height) continue;
+        real n[3], up[3], way[3], point[3], surface[APPEARANCE_SIZE], texel[3], rgb[3], t = load_best(best, p, n);
+        lint g = iload(best_geom + p);
+        mask live = in_range(x, width), hit = ilt(isplat(-1), g);
+        for (int k = 0; k < 3; ++k) rgb[k] = splat(0);
+        real far = pixel_geometry(view, flat, view_u(view, x), view_v(view, y), hit, t, n, 0, up, way, point);
+        if (any(hit)) {
+            lint word = scene[SCENE_DETAIL] + scene[SCENE_NSHADOW] ? iload(best_part + p) : isplat(0);
+            hit_surface(scene, look, g, word, surface, texel);
+            shade(xform, nitem, world, view, scene, look, surface, up, way, point, 1, word, rgb);
+            for (int k = 0; k < 3; ++k) rgb[k] = rgb[k] * texel[k];
+        }
+        sky_behind(scene, view, hit, way, rgb);
+        if (scene[SCENE_HAZE] && !flat) haze_before(look + scene[SCENE_LOOK_HAZE], plane, view, hit, far, way, rgb);
+        put_int(colour, first, pitch, entry, x, y, live, pack_colour(rgb, hit & isplat(255)));
+    }
+}
+
+/*
+ * xform [nworld][nitem]: world transforms of prims. Block = index in `worlds` * npatch + patch. scene, look: see
+ * scene.k.h. lens [ncamera * LENS_SIZE]: see view.k.h. size … elevation: see geom/geom.h. Then the buffers, absent
+ * where they are not wanted, and the tile table: first pixel and pitch of tile world * ncamera + camera in each row; a
+ * buffer's row is in `rows`. side: of the grid of a pixel's samples, 1, 2 or 4.
+ *
+ * The first round is that of the pixels' centres, which all buffers but colours show; then there is one for each of
+ * several samples.
+ */
+item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, const int *scene, const ureal *look,
+                          const ureal *lens, const ureal *size, const int *data, const ureal *bounds, const ureal *node,
+                          const ureal *tri, const ureal *elevation, u32 *colour, ureal *depth, ureal *distance,
+                          ureal *normal, u32 *albedo, int *geom, int *body, int *type, const i64 *first,
+                          const int *pitch, int rows, int side, int block)
+{
+    shared(int, flag, CHUNK);
+    shared(int, list, CHUNK);
+    shared(ureal, candidate, CHUNK * CANDIDATE_SIZE);
+    shared(ureal, best, PIXELS * BEST_SIZE);
+    shared(int, best_geom, PIXELS);
+    shared(int, best_part, PIXELS);
+    shared(int, sum, PIXELS * 2);
+    int npatch = scene[SCENE_NPATCH], ntile = scene[SCENE_NTILE];
+    const int *here = scene + SCENE_PATCHES + block % npatch * PATCH_SIZE, *clear = scene + scene[SCENE_CLEAR];
+    const int *site = scene + scene[SCENE_SHOWN] + scene[SCENE_NSHOWN] * SHOWN_SIZE;
+    int world = worlds[block / npatch], flat = here[PATCH_FLAT];
+    int tile = world * scene[SCENE_NCAMERA] + here[PATCH_CAMERA];
+    int px = here[PATCH_X], py = here[PATCH_Y], width = here[PATCH_WIDTH], height = here[PATCH_HEIGHT];
+    i64 entry = tile_entry(rows, BUFFER_COLOUR, ntile, tile);
+    ureal eye[12], middle[VIEW_SIZE], view[VIEW_SIZE], pyramid[PYRAMID_SIZE];
+    ureal plane[12]; /* with haze above it */
+    xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
+    view_from(eye, lens + here[PATCH_CAMERA] * LENS_SIZE, middle);
+    pyramid_of(middle, flat, px, py, PATCH, pyramid);
+    for (int k = 0; k < 12; ++k) plane[k] = 0;
+    if (scene[SCENE_HAZE]) xform_of(xform, nitem, world, scene[SCENE_HAZE] - 1, plane);
+    int centre = side == 1 || depth || distance || normal || albedo || geom || body || type;
+
+    for (int s = centre ? -1 : 0; s < (side == 1 ? 0 : side * side); ++s) {
+        sample_view(middle, s < 0 ? 1 : side, s < 0 ? 0 : s, view);
+        trace_geoms(xform, nitem, world, view, flat, px, py, width, height, pyramid,
+                    scene + scene[s < 0 ? SCENE_SHOWN : SCENE_SOLID], scene[s < 0 ? SCENE_NSHOWN : SCENE_NSOLID],
+                    bounds, size, data, node, tri, elevation, flag, list, candidate, best, best_geom, best_part);
+        if (s < 0)
+            put_hits(view, flat, px, py, width, height, scene + scene[SCENE_IDS], best, best_geom, depth, distance,
+                     normal, geom, body, type, first, pitch, rows, ntile, tile);
+        if (scene[SCENE_DETAIL] && (colour || albedo))
+            detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, data, tri, best,
+                         best_geom, best_part);
+        if (s < 0 && albedo)
+            put_albedo(px, py, width, height, scene, look, best_geom, best_part, (int *)albedo, first, pitch,
+                       tile_entry(rows, BUFFER_ALBEDO, ntile, tile));
+        if (!colour) return;
+        if (s < 0 && side > 1) continue;
+        int layers = count_candidates(xform, nitem, world, clear, scene[SCENE_NCLEAR], bounds, view, pyramid, flag,
+                                      list, candidate);
+        int sites = count_candidates(xform, nitem, world, site, scene[SCENE_NSITE], bounds, view, pyramid, flag, list,
+                                     candidate);
+        if (layers + sites > 0 && s < 0) {
+            trace_geoms(xform, nitem, world, view, flat, px, py, width, height, pyramid, scene + scene[SCENE_SOLID],
+                        scene[SCENE_NSOLID], bounds, size, data, node, tri, elevation, flag, list, candidate, best,
+                        best_geom, best_part);
+            if (scene[SCENE_DETAIL])
+                detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, data, tri, best,
+                             best_geom, best_part);
+        }
+        if (scene[SCENE_NSHADOW])
+            shadow_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, bounds, size, data, node,
+                         tri, elevation, flag, list, candidate, best, best_geom, best_part);
+        put_colours(xform, nitem, world, view, flat, px, py, width, height, scene, look, plane, best, best_geom,
+                    best_part, (int *)colour, first, pitch, entry);
+        for (int chunk = 0; layers > 0 && chunk < scene[SCENE_NCLEAR]; chunk += CHUNK) {
+            const int *part = clear + chunk * SHOWN_SIZE;
+            int n = find_candidates(xform, nitem, world, part, nmin(scene[SCENE_NCLEAR] - chunk, CHUNK), bounds, view,
+                                    pyramid, flag, list, candidate);
+            blend_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, candidate, list, n, part,
+                        size, data, node, tri, elevation, best, best_geom, best_part, (int *)colour, first, pitch,
+                        entry);
+        }
+        if (s >= 0) add_sample(px, py, width, height, side, s, sum, (int *)colour, first, pitch, entry);
     }
 }

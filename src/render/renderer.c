@@ -5,8 +5,8 @@
  *   RENDERER-1  all memory is allocated at creation; a run allocates nothing
  *   RENDERER-2  the kernel's tables change only with the version of the appearance
  */
-#include "kernel/record/launch.h"
 #include "base/plural.h"
+#include "kernel/record/launch.h"
 #include "render/lens.h"
 #include "render/appearance.h"
 #include "render/render.h"
@@ -26,6 +26,8 @@ struct sti_renderer {
     stet_device *device;
     stet_camera *cameras;
     int ncamera, npatch;
+    uint32_t groups;
+    int side;          /* of the grid of a pixel's samples */
     int *chosen;       /* [nworld], staging for worlds */
     bool *asked;       /* [nworld], marks listed worlds; all false between runs */
     double *lens_rows; /* [ncamera][STI_LENS_ROW], copy of `lens` */
@@ -82,7 +84,7 @@ static stet_result fill_patches(const sti_renderer *r, int camera, sti_patches *
 
 static stet_result make_appearance(sti_renderer *r)
 {
-    sti_patches patches = {.ncamera = r->ncamera};
+    sti_patches patches = {.ncamera = r->ncamera, .groups = r->groups};
     int64_t n = 0;
     for (int c = 0; c < r->ncamera; ++c)
         n += (int64_t)patches_along(r->cameras[c].width) * patches_along(r->cameras[c].height);
@@ -104,12 +106,14 @@ static stet_result make_tables(sti_renderer *r)
     STI_TRY(sti_alloc(&r->chosen, (size_t)worlds->nworld * sizeof *r->chosen, "worlds to render"));
     STI_TRY(sti_alloc(&r->asked, (size_t)worlds->nworld * sizeof *r->asked, "worlds to render"));
     STI_TRY(STI_ARRAY(r->device, "worlds to render", STET_DTYPE_INT, false, &r->worlds, worlds->nworld));
+    STI_TRY(sti_array_prepare_put(r->worlds));
     STI_TRY(make_lenses(r));
     STI_TRY(sti_geoms_create(r->device, worlds->model, &r->geoms));
     return make_appearance(r);
 }
 
-stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_renderer **out)
+stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, uint32_t groups,
+                                sti_renderer **out)
 {
     if (!stage || !out || !cameras || ncamera < 1)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "renderer: a stage and at least one camera are needed (%d given)",
@@ -125,6 +129,8 @@ stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, i
     r->stage = stage;
     r->device = sti_stage_worlds(stage)->device;
     r->ncamera = ncamera;
+    r->groups = groups;
+    r->side = 1;
     r->version = sti_version_new();
     stet_result result = sti_alloc(&r->cameras, (size_t)ncamera * sizeof *cameras, "cameras");
     if (!result) {
@@ -167,6 +173,17 @@ stet_result sti_renderer_set_fovy(sti_renderer *r, int camera, float fovy)
     sti_lens_row(&lens, &changed, &r->lens_rows[(ptrdiff_t)STI_LENS_ROW * camera]);
     STI_TRY(sti_reals_write(r->lens, (int64_t)r->ncamera * STI_LENS_ROW, r->lens_rows));
     r->cameras[camera] = changed;
+    sti_version_bump(&r->version);
+    return STET_OK;
+}
+
+bool sti_samples_known(int samples) { return samples == 1 || samples == 4 || samples == 16; }
+
+stet_result sti_renderer_set_samples(sti_renderer *r, int samples)
+{
+    if (!sti_samples_known(samples))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "render: %d samples a pixel; 1, 4 or 16 are possible", samples);
+    r->side = samples == 16 ? 4 : samples == 4 ? 2 : 1;
     sti_version_bump(&r->version);
     return STET_OK;
 }
@@ -231,7 +248,8 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
                       sti_arg_array(pixels[STI_BUFFER_DISTANCE]), sti_arg_array(pixels[STI_BUFFER_NORMAL]),
                       sti_arg_array(pixels[STI_BUFFER_ALBEDO]), sti_arg_array(pixels[STI_BUFFER_GEOM]),
                       sti_arg_array(pixels[STI_BUFFER_BODY]), sti_arg_array(pixels[STI_BUFFER_TYPE]),
-                      sti_arg_array(t->first), sti_arg_array(t->pitch), sti_arg_int(pack_rows(t)));
+                      sti_arg_array(t->first), sti_arg_array(t->pitch), sti_arg_int(pack_rows(t)),
+                      sti_arg_int(r->side));
 }
 
 stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const sti_render_target *target)
@@ -246,7 +264,6 @@ stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const st
     STI_TRY(check_target(r, target));
     STI_TRY(choose_worlds(r, worlds, n));
     if (n == 0) return STET_OK;
-    size_t size = stet_array_get_bytes(r->worlds);
-    STI_TRY(stet_array_write(r->worlds, r->chosen, size));
+    STI_TRY(sti_array_put(r->worlds, r->chosen, stet_array_get_bytes(r->worlds)));
     return launch(r, target, n);
 }

@@ -2,8 +2,10 @@
  * Tables of a scene that the renderer's kernel reads, and the names of their numbers, for the kernel and for the host's
  * code that fills them (appearance.c, renderer.c). Only definitions.
  *
- * scene (INT): the header below, then rows of patches, of geoms to draw, of ids of all geoms, of lamps.
- * look (REAL): rows of all geoms' appearance, rows of lamps, colours of the sky (3 each).
+ * scene (INT): the header below, then rows of patches, of geoms to draw (three lists), of ids of all geoms, of lamps,
+ * of details of all geoms, then the textures that are drawn (texture.k.h).
+ * Sites are geoms after the model's: rows of appearance and of details are those of all geoms, then of all sites.
+ * look (REAL): rows of all geoms' appearance, of lamps, of all geoms' scales, the haze, then corners of triangles.
  */
 #ifndef STI_RENDER_SCENE_K_H
 #define STI_RENDER_SCENE_K_H
@@ -14,13 +16,23 @@
 #define SCENE_NPATCH 2
 #define SCENE_NSHOWN 3
 #define SCENE_NLAMP 4
-#define SCENE_NSKY 5 /* 0: black */
+#define SCENE_SKY 5 /* the skybox in `scene`; 0: none */
 #define SCENE_SHOWN 6
 #define SCENE_IDS 7
 #define SCENE_LAMPS 8
 #define SCENE_LOOK_LAMPS 9
-#define SCENE_LOOK_SKY 10
-#define SCENE_PATCHES 16 /* the first patch: the size of the header */
+#define SCENE_LOOK_SCALE 10
+#define SCENE_DETAIL 11 /* 0: no geom has details */
+/* Rows like those of geoms to draw: the opaque, and the transparent ones; none where nothing is transparent. */
+#define SCENE_SOLID 12
+#define SCENE_NSOLID 13
+#define SCENE_CLEAR 14
+#define SCENE_NCLEAR 15
+#define SCENE_NSHADOW 16 /* lamps that cast shadows */
+#define SCENE_HAZE 17    /* the prim of the endless plane that has haze above it, plus 1; 0: none */
+#define SCENE_LOOK_HAZE 18
+#define SCENE_NSITE 19   /* sites, which only colours show; their rows follow those of geoms to draw */
+#define SCENE_PATCHES 20 /* the first patch: the size of the header */
 
 /* A patch: PATCH x PATCH pixels of a camera. */
 #define PATCH 16
@@ -53,10 +65,59 @@
 #define APPEARANCE_SHININESS 6 /* exponent */
 #define APPEARANCE_SIZE 8
 
+/*
+ * Details of a geom, beyond its appearance: its texture (index in `scene`; 0: none), how its surface is mapped to it,
+ * and the first corner of its mesh (index in `look`; 0: none). Its scale: from its frame to that of a unit shape; of a
+ * capsule half its length, and the scale along z beyond it; what texture coordinates are multiplied by, and what is
+ * added (2 each).
+ */
+#define DETAIL_PRIM 0
+#define DETAIL_TEXTURE 1
+#define DETAIL_MAP 2
+#define DETAIL_CORNER 3
+#define DETAIL_SIZE 4
+#define SCALE_LENGTH 3
+#define SCALE_END 4
+#define SCALE_REPEAT 5
+#define SCALE_SHIFT 7
+#define SCALE_SIZE 9
+#define MAP_CUBE 0
+#define MAP_CORNERS 1 /* the texture coordinates of a mesh */
+#define MAP_PLANE 2
+#define MAP_BOX 3
+#define MAP_BALL 4
+#define MAP_CAPSULE 5
+#define MAP_CYLINDER 6
+
+/* What a mesh has at the corners of a triangle, in the order of its faces: normals (3 x 3), coordinates (3 x 2). */
+#define CORNER_NORMAL 0
+#define CORNER_COORD 9
+#define CORNER_SIZE 16
+
+/* A texture: numbers of levels, flags; and of each level its first texel (index in `scene`), width and height. */
+#define TEXTURE_LEVELS 0
+#define TEXTURE_REPEAT 1 /* else the edge goes on */
+#define TEXTURE_CUBE 2   /* six faces in each level, one after the other; else one, also for all sides of a cube */
+#define TEXTURE_HEAD 3
+#define LEVEL_FIRST 0
+#define LEVEL_WIDTH 1
+#define LEVEL_HEIGHT 2
+#define LEVEL_SIZE 3
+
+/* Haze: its colour; where it begins, as a part of its radius from the end; its radius; the height of its thickest. */
+#define HAZE_RGB 0
+#define HAZE_WIDTH 3
+#define HAZE_RADIUS 4
+#define HAZE_THICK 5
+#define HAZE_SIZE 6
+
 /* A lamp in `scene`. */
 #define LAMP_PRIM 0 /* -1: the camera */
 #define LAMP_POSITIONAL 1
-#define LAMP_INTS 2
+#define LAMP_SHADOW 2      /* 0: casts none; else a bit of a pixel's word that says that it is in this lamp's */
+#define LAMP_SHADOW_BIT 24 /* the first lamp's; below it, a word has a texel's colour */
+#define LAMP_SHADOW_MOST 7 /* lamps; others cast none */
+#define LAMP_INTS 3
 
 /* A lamp in `look`. */
 #define LAMP_AMBIENT 0

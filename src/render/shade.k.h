@@ -49,11 +49,11 @@ LFN real lamp_reach(const ureal *lamp, const ureal *shine, const real *to, real 
 }
 
 /*
- * Adds the light of one lamp. surface: APPEARANCE_SIZE numbers; n, back: unit, toward the viewer; point: on the
- * surface; all in the world frame.
+ * Adds the light of one lamp to lanes of `lit`. surface: APPEARANCE_SIZE numbers; n, back: unit, toward the viewer;
+ * point: on the surface; all in the world frame.
  */
 LFN void add_lamp(const ureal *lamp, int positional, const ureal *place, const real *surface, const real *n,
-                  const real *back, const real *point, real *rgb)
+                  const real *back, const real *point, mask lit, real *rgb)
 {
     real to[3], half[3], reach = splat(1);
     for (int k = 0; k < 3; ++k) to[k] = positional ? splat(place[k]) - point[k] : splat(-place[3 + k]);
@@ -62,6 +62,7 @@ LFN void add_lamp(const ureal *lamp, int positional, const ureal *place, const r
         unit3(to);
         reach = lamp_reach(lamp, place + 3, to, far);
     }
+    reach = select(lit, reach, splat(0));
     real facing = rmax(dot3(n, to), splat(0)), shine = splat(0);
     if (lamp[LAMP_SPECULAR] + lamp[LAMP_SPECULAR + 1] + lamp[LAMP_SPECULAR + 2] > 0) {
         for (int k = 0; k < 3; ++k) half[k] = to[k] + back[k];

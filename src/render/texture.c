@@ -1,79 +1,111 @@
-/* What the appearance uses of textures: mean colours, and the sky by elevation. */
-#include "render/appearance.h"
+/* Textures as the kernel reads them: each with its mip levels (texture.k.h). */
+#include "render/detail.h"
+
+#include "render/scene.k.h"
 
 #include <math.h>
-#include <string.h>
 
-enum { SAMPLES = 128 }; /* most texels that are sampled along an edge */
-
-/* Colour of a texel; 0 … 1 a channel. A texture of one channel is grey. */
-static void texel(const mjModel *m, int texture, int row, int column, double rgb[3])
+/* MuJoCo's classic renderer draws these. */
+bool sti_texture_drawn(const mjModel *m, int texture)
 {
-    int channels = m->tex_nchannel[texture], width = m->tex_width[texture];
-    const mjtByte *p = m->tex_data + m->tex_adr[texture] + ((int64_t)row * width + column) * channels;
-    for (int k = 0; k < 3; ++k) rgb[k] = p[channels >= 3 ? k : 0] / 255.0;
+    return texture >= 0 && (m->tex_nchannel[texture] == 3 || m->tex_nchannel[texture] == 4) &&
+           m->tex_width[texture] > 0 && m->tex_height[texture] > 0;
 }
 
-void sti_texture_mean(const mjModel *m, int texture, double rgb[3])
+bool sti_texture_is_cube(const mjModel *m, int texture) { return m->tex_type[texture] != mjTEXTURE_2D; }
+
+/* A cube's texture is one picture for all sides, or six, one below the other. */
+static int count_faces(const mjModel *m, int texture)
 {
-    int width = m->tex_width[texture], height = m->tex_height[texture], n = 0;
-    int across = 1 + (width - 1) / SAMPLES, down = 1 + (height - 1) / (6 * SAMPLES);
-    double sum[3] = {0, 0, 0}, c[3];
-    for (int row = 0; row < height; row += down) {
-        for (int column = 0; column < width; column += across, ++n) {
-            texel(m, texture, row, column, c);
-            for (int k = 0; k < 3; ++k) sum[k] += c[k];
+    return sti_texture_is_cube(m, texture) && m->tex_height[texture] >= 6 * m->tex_width[texture] ? 6 : 1;
+}
+
+static int face_height(const mjModel *m, int texture)
+{
+    return sti_texture_is_cube(m, texture) ? m->tex_width[texture] : m->tex_height[texture];
+}
+
+static int level_size(int size, int level) { return size >> level > 0 ? size >> level : 1; }
+
+static int count_levels(int width, int height)
+{
+    int n = 1;
+    while ((width > height ? width : height) >> n > 0) ++n;
+    return n;
+}
+
+int64_t sti_texture_size(const mjModel *m, int texture)
+{
+    int width = m->tex_width[texture], height = face_height(m, texture), nlevel = count_levels(width, height);
+    int64_t n = TEXTURE_HEAD + LEVEL_SIZE * nlevel;
+    for (int l = 0; l < nlevel; ++l)
+        n += (int64_t)count_faces(m, texture) * level_size(width, l) * level_size(height, l);
+    return n;
+}
+
+/* OpenGL filters colours of an sRGB texture after this, and MuJoCo does not turn them back. */
+static int linear_of_srgb(int byte)
+{
+    double c = byte / 255.0;
+    return (int)lrint(255 * (c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4)));
+}
+
+static void fill_first_level(const mjModel *m, int texture, int faces, int *texel)
+{
+    int channels = m->tex_nchannel[texture];
+    bool srgb = m->tex_colorspace[texture] == mjCOLORSPACE_SRGB && !sti_texture_is_cube(m, texture);
+    const mjtByte *from = m->tex_data + m->tex_adr[texture];
+    int64_t n = (int64_t)faces * m->tex_width[texture] * face_height(m, texture);
+    for (int64_t i = 0; i < n; ++i) {
+        texel[i] = 0;
+        for (int k = 0; k < 3; ++k)
+            texel[i] |= (srgb ? linear_of_srgb(from[channels * i + k]) : from[channels * i + k]) << 8 * k;
+    }
+}
+
+/* Texel (x, y) of a picture of half the size: the mean of the texels below it, of two or three (odd sizes) each way. */
+static int mean_texel(const int *from, int width, int height, int x, int y, int to_width, int to_height)
+{
+    double sum[3] = {0, 0, 0}, left = (double)x * width / to_width, right = (double)(x + 1) * width / to_width;
+    double low = (double)y * height / to_height, high = (double)(y + 1) * height / to_height;
+    int texel = 0;
+    for (int j = (int)low; j < (int)ceil(high); ++j) {
+        for (int i = (int)left; i < (int)ceil(right); ++i) {
+            double area = (fmin(i + 1, right) - fmax(i, left)) * (fmin(j + 1, high) - fmax(j, low));
+            for (int k = 0; k < 3; ++k) sum[k] += area * (from[(int64_t)j * width + i] >> 8 * k & 255);
         }
     }
-    for (int k = 0; k < 3; ++k) rgb[k] = n ? sum[k] / n : 1;
+    for (int k = 0; k < 3; ++k) texel |= (int)lrint(sum[k] / ((right - left) * (high - low))) << 8 * k;
+    return texel;
 }
 
-/* Sine of the elevation of a texel of a cube; faces: right, left, up, down, front, back; s, t from -1 to 1. */
-static double elevation(int face, double s, double t)
+static void fill_next_level(const int *from, const int *level, int faces, int *to)
 {
-    double len = sqrt(1 + s * s + t * t);
-    return face == 2 ? 1 / len : face == 3 ? -1 / len : t / len;
+    const int *next = level + LEVEL_SIZE;
+    int width = level[LEVEL_WIDTH], height = level[LEVEL_HEIGHT];
+    for (int f = 0; f < faces; ++f)
+        for (int y = 0; y < next[LEVEL_HEIGHT]; ++y)
+            for (int x = 0; x < next[LEVEL_WIDTH]; ++x)
+                *to++ = mean_texel(from + (int64_t)f * width * height, width, height, x, y, next[LEVEL_WIDTH],
+                                   next[LEVEL_HEIGHT]);
 }
 
-/* Adds a texel to the two nearest of n colours, by distance. */
-static void splat_colour(double z, const double c[3], int n, double *rgb, double *weight)
+void sti_texture_fill(const mjModel *m, int texture, int *scene, int at)
 {
-    double f = (z * 0.5 + 0.5) * (n - 1);
-    int i = f < n - 2 ? (int)f : n - 2;
-    for (int side = 0; side < 2; ++side) {
-        double w = side ? f - i : 1 - (f - i);
-        weight[i + side] += w;
-        for (int k = 0; k < 3; ++k) rgb[3 * (i + side) + k] += w * c[k];
+    int width = m->tex_width[texture], height = face_height(m, texture), faces = count_faces(m, texture);
+    int *head = scene + at, nlevel = count_levels(width, height), first = at + TEXTURE_HEAD + LEVEL_SIZE * nlevel;
+    head[TEXTURE_LEVELS] = nlevel;
+    head[TEXTURE_REPEAT] = !sti_texture_is_cube(m, texture);
+    head[TEXTURE_CUBE] = faces == 6;
+    for (int l = 0; l < nlevel; ++l) {
+        int *level = head + TEXTURE_HEAD + (ptrdiff_t)LEVEL_SIZE * l;
+        level[LEVEL_FIRST] = first;
+        level[LEVEL_WIDTH] = level_size(width, l);
+        level[LEVEL_HEIGHT] = level_size(height, l);
+        if (l == 0)
+            fill_first_level(m, texture, faces, scene + first);
+        else
+            fill_next_level(scene + level[LEVEL_FIRST - LEVEL_SIZE], level - LEVEL_SIZE, faces, scene + first);
+        first += faces * level[LEVEL_WIDTH] * level[LEVEL_HEIGHT];
     }
-}
-
-static void add_face(const mjModel *m, int texture, int face, int n, double *rgb, double *weight)
-{
-    int size = m->tex_width[texture], step = 1 + (size - 1) / SAMPLES;
-    int first = m->tex_height[texture] >= 6 * size ? face * size : 0; /* one image is used for all six faces */
-    for (int row = 0; row < size; row += step) {
-        for (int column = 0; column < size; column += step) {
-            double c[3], s = (2 * column + 1.0) / size - 1, t = 1 - (2 * row + 1.0) / size;
-            texel(m, texture, first + row, column, c);
-            splat_colour(elevation(face, s, t), c, n, rgb, weight);
-        }
-    }
-}
-
-bool sti_sky_colours(const mjModel *m, int n, double *rgb)
-{
-    int texture = 0;
-    while (texture < (int)m->ntex && m->tex_type[texture] != mjTEXTURE_SKYBOX) ++texture;
-    if (texture == (int)m->ntex || m->tex_height[texture] < m->tex_width[texture] || n < 2 || n > 256) return false;
-    double weight[256];
-    memset(weight, 0, sizeof weight);
-    memset(rgb, 0, sizeof *rgb * 3 * (size_t)n);
-    for (int face = 0; face < 6; ++face) add_face(m, texture, face, n, rgb, weight);
-    for (int i = 0; i < n; ++i)
-        for (int k = 0; k < 3; ++k) rgb[3 * i + k] = weight[i] > 0 ? rgb[3 * i + k] / weight[i] : 0;
-    for (ptrdiff_t i = 1; i < n; ++i) /* the poles of a coarse texture may lie between its texels */
-        if (weight[i] == 0) memcpy(&rgb[3 * i], &rgb[3 * (i - 1)], 3 * sizeof *rgb);
-    for (ptrdiff_t i = n - 1; i-- > 0;)
-        if (weight[i] == 0) memcpy(&rgb[3 * i], &rgb[3 * (i + 1)], 3 * sizeof *rgb);
-    return true;
 }

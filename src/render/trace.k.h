@@ -43,18 +43,19 @@ LFN void candidate_ray(const ureal *candidate, int flat, real u, ureal v, real *
 }
 
 /*
- * Tests one more candidate, from the near plane on, front faces only. The nearest hit so far: t, geom, and its normal n
- * in the camera's frame, of any length.
+ * Tests one more candidate, from the near plane on, front faces only. The nearest hit so far: t, geom, its normal n in
+ * the camera's frame, of any length, and its triangle.
  */
 LFN void trace_candidate(const ureal *candidate, const int *shown, const ureal *size, const int *data,
                          const ureal *node, const ureal *tri, const ureal *elevation, ureal from, int flat, real u,
-                         ureal v, mask live, real *t, lint *geom, real *n)
+                         ureal v, mask live, real *t, lint *geom, real *n, int *part)
 {
     real o[3], d[3], near = *t, local[3] = {splat(0), splat(0), splat(0)};
     int g = shown[SHOWN_GEOM];
     ray_range range = {from, 1};
     candidate_ray(candidate, flat, u, v, o, d);
-    ray_geom(range, shown[SHOWN_TYPE], size + 4 * g, data + 4 * g, node, tri, elevation, o, d, live, near, t, local);
+    ray_geom(range, shown[SHOWN_TYPE], size + 4 * g, data + 4 * g, node, tri, elevation, o, d, live, near, t, local,
+             part);
     mask hit = lt(*t, near);
     if (any(hit)) {
         *geom = iselect(hit, isplat(g), *geom);
@@ -64,4 +65,27 @@ LFN void trace_candidate(const ureal *candidate, const int *shown, const ureal *
             n[k] = select(hit, fma(splat(candidate[6 + k]), local[2], turned), n[k]);
         }
     }
+}
+
+/* Makes candidates of those of the n geoms from `shown` on that the patch may show, in order; returns their number. */
+LFN int find_candidates(const wreal *xform, int nitem, int world, const int *shown, int n, const ureal *bounds,
+                        const ureal *view, const ureal *pyramid, int *flag, int *list, ureal *candidate)
+{
+    int found = 0;
+    sync();
+    each (i, CHUNK) {
+        flag[i] =
+            i < n && geom_may_touch(xform, nitem, world, shown + i * SHOWN_SIZE, bounds, view + VIEW_EYE, pyramid);
+    }
+    sync();
+    each (g, CHUNK / GROUP) list_group(g, flag, list);
+    for (int i = 0; i < n; ++i) found += flag[i];
+    sync();
+    each (c, found) {
+        ureal m[12];
+        xform_of(xform, nitem, world, shown[list[c] * SHOWN_SIZE + SHOWN_PRIM], m);
+        candidate_of(m, view, candidate + c * CANDIDATE_SIZE);
+    }
+    sync();
+    return found;
 }

@@ -1,8 +1,8 @@
 /*
- * Cameras of a sim: by name, and the free camera.
+ * Cameras of a sim: by name, and free cameras.
  *
- *   CAMERA-1  a camera has one name: the model's, or "camera<i>", or "free"; if the model has a camera "free", that one
- *             is meant
+ *   CAMERA-1  a camera has one name: the model's, or "camera<i>", or that of a free camera, which begins with "free"
+ *             (free_camera.c); if the model has a camera of this name, that one is meant
  */
 #include "sim/sim.h"
 
@@ -54,7 +54,7 @@ static stet_result find_camera(const mjModel *m, const char *name, int *out)
         return STET_OK;
     }
     *out = FREE_CAMERA;
-    if (strcmp(name, free_name) == 0) return STET_OK;
+    if (sti_free_camera_meant(name)) return STET_OK;
     char list[LIST_SIZE];
     list_cameras(m, list);
     return sti_error(STET_ERROR_NOT_FOUND, "camera %.64s: the scene has none of this name; it has: %s", name, list);
@@ -65,7 +65,13 @@ static bool means_all(const stet_sim_def *def)
     return def->ncamera == 1 && def->cameras && def->cameras[0] && strcmp(def->cameras[0], "all") == 0;
 }
 
-/* The k-th camera of a def: an index of the model, or the free camera. */
+/* The name of the k-th camera of a def, if it is a free one. */
+static const char *free_camera_name(const stet_sim_def *def, int k)
+{
+    return def->ncamera == 0 || means_all(def) ? free_name : def->cameras[k];
+}
+
+/* The k-th camera of a def: an index of the model, or FREE_CAMERA. */
 static stet_result pick_camera(const mjModel *m, const stet_sim_def *def, int k, int *out)
 {
     *out = m->ncam > 0 ? k : FREE_CAMERA;
@@ -82,10 +88,12 @@ stet_result sti_sim_count_cameras(const stet_model *model, const stet_sim_def *d
     if (means_all(def)) return STET_OK;
     for (int k = 0; k < def->ncamera; ++k) {
         int camera, other;
+        sti_free_camera view;
         STI_TRY(pick_camera(m, def, k, &camera));
+        if (camera == FREE_CAMERA) STI_TRY(sti_free_camera_read(m, def->cameras[k], &view));
         for (int i = 0; i < k; ++i) {
             STI_TRY(pick_camera(m, def, i, &other));
-            if (other == camera)
+            if (other == camera && (camera != FREE_CAMERA || strcmp(def->cameras[i], def->cameras[k]) == 0))
                 return sti_error(STET_ERROR_INVALID_ARGUMENT, "camera %.64s: asked for twice; name each once",
                                  def->cameras[k]);
         }
@@ -93,47 +101,36 @@ stet_result sti_sim_count_cameras(const stet_model *model, const stet_sim_def *d
     return STET_OK;
 }
 
-/* The initial view of MuJoCo's viewer: toward the model's middle, from one and a half times its extent. */
-static void free_frame(const mjModel *m, float frame[12])
-{
-    mjvCamera view;
-    mjv_defaultFreeCamera(m, &view);
-    double azimuth = view.azimuth * mjPI / 180, elevation = view.elevation * mjPI / 180;
-    mjtNum forward[3] = {mju_cos(elevation) * mju_cos(azimuth), mju_cos(elevation) * mju_sin(azimuth),
-                         mju_sin(elevation)};
-    mjtNum right[3] = {mju_sin(azimuth), -mju_cos(azimuth), 0}, up[3];
-    mju_cross(up, right, forward);
-    for (int64_t r = 0; r < 3; ++r) {
-        frame[4 * r] = (float)right[r];
-        frame[4 * r + 1] = (float)up[r];
-        frame[4 * r + 2] = (float)-forward[r];
-        frame[4 * r + 3] = (float)(view.lookat[r] - view.distance * forward[r]);
-    }
-}
-
-/*
- * Vertical angle of view of MuJoCo's free camera, degrees; 45 if that camera is orthographic, where fovy is a length.
- */
+/* What MuJoCo's free camera has: a vertical angle of view in degrees, or, if it is orthographic, a height in metres. */
 static float free_fovy(const mjModel *m)
 {
     double fovy = (double)m->vis.global.fovy;
-    return fovy > 0 && fovy < 180 ? (float)fovy : 45.0f;
+    return fovy > 0 && (fovy < 180 || m->vis.global.orthographic) ? (float)fovy : 45.0f;
+}
+
+static stet_result make_free_camera(stet_sim *sim, const char *name, uint32_t groups, stet_camera *out)
+{
+    const mjModel *m = sim->model->mj;
+    sti_free_camera view;
+    float frame[12];
+    char prim[NAME_SIZE];
+    out->fovy = free_fovy(m);
+    out->orthographic = m->vis.global.orthographic != 0;
+    (void)snprintf(out->name, sizeof out->name, "%.63s", name);
+    STI_TRY(sti_free_camera_read(m, name, &view));
+    view.groups = groups;
+    STI_TRY(sti_free_camera_place(sim, &view, out, frame));
+    (void)snprintf(prim, sizeof prim, "free camera%.200s", name + strlen(free_name)); /* "free camera:90,-30" */
+    return stet_stage_add(sim->stage, 0, prim, frame, false, &out->prim);
 }
 
 static stet_result make_camera(stet_sim *sim, int camera, stet_camera *out)
 {
     const mjModel *m = sim->model->mj;
     char name[NAME_SIZE];
-    if (camera != FREE_CAMERA) {
-        out->fovy = (float)m->cam_fovy[camera];
-        (void)snprintf(out->name, sizeof out->name, "%.63s", camera_name(m, camera, name));
-        return stet_stage_get_prim(sim->stage, STET_PRIM_CAMERA, camera, &out->prim);
-    }
-    float frame[12];
-    free_frame(m, frame);
-    out->fovy = free_fovy(m);
-    (void)snprintf(out->name, sizeof out->name, "%s", free_name);
-    return stet_stage_add(sim->stage, 0, "free camera", frame, false, &out->prim);
+    out->fovy = (float)m->cam_fovy[camera];
+    (void)snprintf(out->name, sizeof out->name, "%.63s", camera_name(m, camera, name));
+    return stet_stage_get_prim(sim->stage, STET_PRIM_CAMERA, camera, &out->prim);
 }
 
 stet_result sti_sim_make_cameras(stet_sim *sim, const stet_sim_def *resolved)
@@ -145,7 +142,8 @@ stet_result sti_sim_make_cameras(stet_sim *sim, const stet_sim_def *resolved)
         STI_TRY(pick_camera(sim->model->mj, resolved, k, &camera));
         c->width = resolved->width;
         c->height = resolved->height;
-        STI_TRY(make_camera(sim, camera, c));
+        STI_TRY(camera == FREE_CAMERA ? make_free_camera(sim, free_camera_name(resolved, k), resolved->groups, c)
+                                      : make_camera(sim, camera, c));
     }
     return STET_OK;
 }

@@ -15,7 +15,9 @@ stet_sim_def stet_default_sim_def(void)
                           .nworld = 1,
                           .physics = STET_PHYSICS_AUTO,
                           .keyframe = -2,
-                          .frames_in_flight = 2};
+                          .samples = 1,
+                          .frames_in_flight = 2,
+                          .groups = STET_GROUPS_DEFAULT};
 }
 
 /* ---- checks ------------------------------------------------------------------------------------------------------ */
@@ -38,6 +40,12 @@ static stet_result check_frames(const stet_sim_def *def)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "sim: outputs 0x%x has bits beyond the %d outputs; use 1u << STET_OUTPUT_x",
                          (unsigned)def->outputs, STET_OUTPUT_COUNT);
+    if (def->groups & ~STET_GROUPS_ALL)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "sim: groups 0x%x has bits beyond group 5; use 1u << group, from 0 to 5",
+                         (unsigned)def->groups);
+    if (def->samples != 1 && def->samples != 4 && def->samples != 16)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: %d samples a pixel; 1, 4 or 16 are possible", def->samples);
     if (def->frames_in_flight < 1 || def->frames_in_flight > MAX_IN_FLIGHT)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: %d frames in flight; 1 to %d are possible",
                          def->frames_in_flight, MAX_IN_FLIGHT);

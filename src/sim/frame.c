@@ -48,7 +48,9 @@ static stet_result make_tiles(stet_sim *sim, const stet_sim_def *resolved)
     def.cameras = sim->cameras;
     def.ncamera = sim->ncamera;
     def.nrequest = sim->ncamera * sim->noutput;
+    def.samples = resolved->samples;
     def.frames_in_flight = resolved->frames_in_flight;
+    def.groups = resolved->groups;
     STI_TRY(sti_alloc(&requests, (size_t)def.nrequest * sizeof *requests, "requests"));
     list_requests(sim, requests);
     def.requests = requests;
@@ -109,12 +111,10 @@ static stet_result draw(stet_sim *sim, const uint8_t *mask, bool asked)
 static void see_resets(stet_sim *sim, const uint8_t *mask)
 {
     const stet_worlds *worlds = sim->worlds;
-    for (int64_t w = 0; mask && w < worlds->nworld; ++w)
-        if (mask[w]) sim->seen[w] = worlds->resets[w];
-    if (mask) return; /* the other worlds are checked when a frame is read */
-    if (sti_stamp_is(&sim->seen_at, &worlds->moved_version)) return;
-    memcpy(sim->seen, worlds->resets, (size_t)worlds->nworld * sizeof *sim->seen);
-    sti_stamp_keep_version(&sim->seen_at, &worlds->moved_version);
+    if (!mask && sim->all_seen == worlds->reset_clock) return;
+    for (int64_t w = 0; w < worlds->nworld; ++w)
+        if (!mask || mask[w]) sim->seen[w] = worlds->reset_clock;
+    if (!mask) sim->all_seen = worlds->reset_clock;
 }
 
 /* mask NULL: all worlds. */
@@ -143,21 +143,24 @@ int64_t stet_sim_get_latest_frame(const stet_sim *sim) { return sim && sim->tile
 
 void sti_sim_all_put_back(stet_sim *sim)
 {
-    memset(sim->seen, 0xff, (size_t)sim->worlds->nworld * sizeof *sim->seen);
-    sti_stamp_invalidate(&sim->seen_at);
+    stet_worlds *worlds = sim->worlds;
+    worlds->reset_clock++;
+    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->reset_at[w] = worlds->reset_clock;
 }
 
 /* Renders the worlds again that were reset since the latest frame, if there is one (SIM-3). */
 static stet_result render_put_back(stet_sim *sim)
 {
+    const stet_worlds *worlds = sim->worlds;
     bool any = false;
-    if (sim->newest < 0 || sti_stamp_is(&sim->seen_at, &sim->worlds->moved_version)) return STET_OK;
-    for (int64_t w = 0; w < sim->worlds->nworld; ++w) {
-        sim->again[w] = sim->seen[w] != sim->worlds->resets[w];
+    if (sim->newest < 0 || sim->all_seen == worlds->reset_clock) return STET_OK;
+    STI_TRY(sti_worlds_pull_physics(sim->worlds));
+    for (int64_t w = 0; w < worlds->nworld; ++w) {
+        sim->again[w] = worlds->reset_at[w] > sim->seen[w];
         any = any || sim->again[w];
     }
-    if (any) return render(sim, sim->again, NULL);
-    sti_stamp_keep_version(&sim->seen_at, &sim->worlds->moved_version); /* `seen` would not change */
+    if (any) STI_TRY(render(sim, sim->again, NULL));
+    sim->all_seen = worlds->reset_clock; /* every world was reset before it was seen */
     return STET_OK;
 }
 

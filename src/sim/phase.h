@@ -5,9 +5,9 @@
  *   PHASE-1  the destruction of a kernel or array that a phase uses is noticed; a step that needs it is refused before
  *            anything of the step runs
  *   PHASE-2  kernels without host work between them are one list, in the order phase by phase, kernel by kernel
- *   PHASE-3  a list ends, and runs, before host work that needs what the list writes: physics on the host (native
- *            physics is a launch in the list), the reset, poses and transforms that depend on it. None of these is a
- *            split, so none counts as a fallback
+ *   PHASE-3  a list ends, and runs, before host work that needs what the list writes: physics on the host, a reset on
+ *            the host (with native physics both are launches in the list), poses and transforms that depend on it. None
+ *            of these is a split, so none counts as a fallback
  *   PHASE-4  worlds are reset once for each generation of the mask
  */
 #ifndef STI_SIM_PHASE_H

@@ -5,12 +5,15 @@
 #include "kernel/user/user.h"
 #include "sim/sim.h"
 #include "stage/stage.h"
+#include "worlds/reset.h"
 
 #include <string.h>
 
 typedef struct stepping {
     stet_sim *sim;
-    bool open; /* a list is open */
+    bool open;     /* a list is open */
+    bool at_once;  /* physics is a launch in the list */
+    bool put_back; /* so is the reset */
 } stepping;
 
 /* ---- PHASE-1 ----------------------------------------------------------------------------------------------------- */
@@ -122,7 +125,8 @@ static bool physics_in_list(const stet_sim *sim, int n)
 static stet_result physics(stepping *s, int n)
 {
     stet_device *device = s->sim->device;
-    if (physics_in_list(s->sim, n)) {
+    s->at_once = physics_in_list(s->sim, n);
+    if (s->at_once) {
         if (!s->open) STI_TRY(open_list(s));
         return sti_sim_physics(s->sim, n);
     }
@@ -155,20 +159,55 @@ static stet_result put_back(stet_sim *sim)
     return STET_OK;
 }
 
+/* PHASE-4, as a launch in the list. A mask that the list writes has a generation that was not taken yet. */
+static stet_result list_put_back(stepping *s)
+{
+    sti_phases *p = &s->sim->phases;
+    const sti_list *pending = sti_record_pending(s->sim->device);
+    bool written = pending && sti_list_touches(pending, p->mask, true);
+    (void)sti_array_poll_external_writes(p->mask);
+    if (!written && sti_stamp_is(&p->taken, &p->mask->version)) return STET_OK;
+    if (!s->open) STI_TRY(open_list(s));
+    s->put_back = true;
+    return sti_worlds_reset_on_device(s->sim->worlds, p->mask, &p->reset);
+}
+
+/* Does a kernel of the last phase write the mask, so that the next step has to look at it? */
+static bool mask_is_written_again(const sti_phases *p)
+{
+    for (int i = 0; i < p->nkernel; ++i) {
+        const sti_phase_kernel *k = &p->kernel[i];
+        const sti_kernel *kernel = sti_user_kernel(k->kernel);
+        if (k->phase != STET_PHASE_AFTER_RESET) continue;
+        for (int a = 0; a < k->narg; ++a)
+            if (k->arg[a].kind == STI_ARG_ARRAY && kernel->param[a].written &&
+                sti_memory_overlaps(k->arg[a].array, p->mask))
+                return true;
+    }
+    return false;
+}
+
 /* ---- the step ---------------------------------------------------------------------------------------------------- */
 
 static stet_result run_phase_step(stepping *s, int n)
 {
     stet_sim *sim = s->sim;
+    sti_phases *p = &sim->phases;
     STI_TRY_TIMED(sim, kernels, list_phase(s, STET_PHASE_BEFORE_PHYSICS));
     STI_TRY(physics(s, n));
     STI_TRY_TIMED(sim, kernels, list_phase(s, STET_PHASE_AFTER_PHYSICS));
-    if (sim->phases.mask) {
+    if (p->mask && s->at_once && sti_worlds_reset_is_on_device(sim->worlds)) {
+        STI_TRY_TIMED(sim, kernels, list_put_back(s));
+    } else if (p->mask) {
         STI_TRY_TIMED(sim, kernels, close_list(s, STET_OK));
         STI_TRY_TIMED(sim, kernels, put_back(sim));
     }
     STI_TRY_TIMED(sim, kernels, list_phase(s, STET_PHASE_AFTER_RESET));
     STI_TRY_TIMED(sim, kernels, close_list(s, STET_OK));
+    if (s->put_back && mask_is_written_again(p))
+        sti_stamp_invalidate(&p->taken);
+    else if (s->put_back)
+        sti_stamp_keep_version(&p->taken, &p->mask->version);
     return STET_OK;
 }
 

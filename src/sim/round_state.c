@@ -56,6 +56,7 @@ static stet_result begin_counts(stet_sim *sim)
     size_t n = (size_t)sim->worlds->nworld;
     memset(sim->worlds->faults, 0, n * sizeof *sim->worlds->faults);
     memset(sim->worlds->resets, 0, n * sizeof *sim->worlds->resets);
+    sti_version_bump(&sim->worlds->resets_version);
     return STET_OK;
 }
 

@@ -15,7 +15,7 @@ static bool needs_exact(const stet_sim *sim, stet_physics physics)
 {
     char reason[8];
     return physics == STET_PHYSICS_MUJOCO ||
-           (physics == STET_PHYSICS_AUTO && !sti_step_native_suits(sim->model, sim->device, reason, sizeof reason));
+           (physics == STET_PHYSICS_AUTO && !sti_step_native_suits(sim->model, reason, sizeof reason));
 }
 
 static stet_result make_worlds(stet_sim *sim, const stet_sim_def *resolved)

@@ -4,7 +4,7 @@
  * Invariants:
  *   SIM-1  parts are created from left to right and destroyed from right to left, also after a failing creation
  *   SIM-2  the sim has no copy of any state: the next call sees changes that were made to a part directly
- *   SIM-3  a world whose number of resets differs from `seen` was reset since the latest frame
+ *   SIM-3  a world whose latest reset (reset_at) is later than `seen` was reset since the latest frame
  */
 #ifndef STI_SIM_SIM_H
 #define STI_SIM_SIM_H
@@ -31,11 +31,10 @@ struct stet_sim {
     int64_t newest; /* number of the latest frame; -1: none */
     uint32_t outputs;
     stet_array *hold, *half, *low, *high; /* REAL [max(nu, 1)], one value per actuator; see control.k.h */
-    uint64_t *seen;                       /* [nworld], SIM-3 */
-    /* version of the moves of worlds at which `seen` was compared: every reset is a move */
-    sti_stamp seen_at;
-    uint8_t *again;    /* [nworld]: worlds to render again */
-    sti_phases phases; /* the caller's kernels in the step */
+    uint64_t *seen;                       /* [nworld]: the worlds' reset_clock when a world was rendered, SIM-3 */
+    uint64_t all_seen;                    /* the reset_clock at which no world had to be rendered again */
+    uint8_t *again;                       /* [nworld]: worlds to render again */
+    sti_phases phases;                    /* the caller's kernels in the step */
     sti_round round;
     uint64_t seed; /* from the def */
     struct {
@@ -67,8 +66,27 @@ stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size
 
 /* Number of cameras that the names of a def select; NOT_FOUND lists those that exist. */
 stet_result sti_sim_count_cameras(const stet_model *model, const stet_sim_def *def, int *n);
-/* Fills sim->cameras [sim->ncamera]; adds the free camera to the stage if it is selected. */
+/* Fills sim->cameras [sim->ncamera]; adds free cameras that are selected to the stage. */
 stet_result sti_sim_make_cameras(stet_sim *sim, const stet_sim_def *resolved);
+
+/* ---- free_camera.c ----------------------------------------------------------------------------------------------- */
+
+/* Where a free camera is and what it looks at, as in MuJoCo's mjvCamera; degrees, metres. */
+typedef struct sti_free_camera {
+    double azimuth, elevation, distance, lookat[3];
+    bool fit;        /* instead of distance and lookat: as near as all geoms are visible from */
+    uint32_t groups; /* of those geoms; the caller sets it */
+} sti_free_camera;
+
+/* Is this a free camera's name: "free", or "free:" and more? */
+bool sti_free_camera_meant(const char *name);
+/* Reads such a name. INVALID_ARGUMENT: what is behind "free:" is not understood. */
+stet_result sti_free_camera_read(const mjModel *m, const char *name, sti_free_camera *out);
+/*
+ * The frame of a camera whose lens is known. To fit the scene, it reads the poses of the first world, and sets the
+ * height of what an orthographic camera shows.
+ */
+stet_result sti_free_camera_place(stet_sim *sim, const sti_free_camera *view, stet_camera *camera, float frame[12]);
 
 /* ---- control.c --------------------------------------------------------------------------------------------------- */
 

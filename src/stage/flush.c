@@ -151,7 +151,7 @@ static stet_result make_world(void *context)
     if (nworld > 0) {
         if (!all) STI_TRY(sti_schedule_select(h, &s->tree, s->due_prim, poses, &x, &built));
         s->device->mechanisms.counters.schedules_built += built;
-        STI_TRY(stet_array_write(s->stale, s->visit, stet_array_get_bytes(s->stale)));
+        STI_TRY(sti_array_put(s->stale, s->visit, stet_array_get_bytes(s->stale)));
         STI_TRY(launch_world(f, all || poses, nbody, x));
         count_cost(f, nworld, x->nprim + nbody + (all || poses ? s->track.n : 0));
         s->cost_launches = f->work.launches;
@@ -260,7 +260,7 @@ static stet_result make_local(void *context)
     for (int64_t w = 0; w < n; w++) nworld += s->visit[w] = all || s->localised[w] != s->changed[w];
     f->work.launches = f->work.bytes = 0;
     if (nworld > 0 && nprim > 0) {
-        STI_TRY(stet_array_write(s->stale, s->visit, stet_array_get_bytes(s->stale)));
+        STI_TRY(sti_array_put(s->stale, s->visit, stet_array_get_bytes(s->stale)));
         STI_TRY(STI_LAUNCH(sti_k_inverse, s->device, n, sti_arg_array(s->stale), sti_arg_array(s->world),
                            sti_arg_array(s->local), sti_arg_array(s->schedule.parent), sti_arg_array(s->schedule.rigid),
                            sti_arg_int(nprim)));

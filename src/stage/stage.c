@@ -83,6 +83,7 @@ static stet_result make_tables(stet_stage *stage)
     size_t n = (size_t)stage->worlds->nworld;
     STI_TRY(STI_ARRAY(stage->device, "worlds to visit", STET_DTYPE_INT, true, &stage->stale, (int64_t)n));
     sti_array_held_by(stage->stale, STET_MECHANISM_HIERARCHY);
+    STI_TRY(sti_array_prepare_put(stage->stale));
     STI_TRY(sti_alloc(&stage->visit, n * sizeof *stage->visit, "worlds to visit"));
     STI_TRY(sti_alloc(&stage->due_prim, (size_t)stage->tree.capacity, "prims that are due"));
     STI_TRY(sti_alloc(&stage->due_world, n, "worlds that are due"));

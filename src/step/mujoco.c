@@ -160,6 +160,7 @@ stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
     sti_worlds_parallel(worlds, step_world, &s, worlds->step_seconds * steps + 1e-9);
     worlds->step_seconds = (sti_now() - start) / (steps + 1e-9);
     mark_moved(worlds, mask);
+    sti_quantities_stepped(worlds, mask);
     sti_worlds_written(worlds, false);
     return pull_inputs(worlds);
 }

@@ -37,23 +37,22 @@ const char *stet_native_get_feature(const stet_model *model, int i, bool *covere
     return model ? sti_physics_feature(model->mj, i, covered ? covered : &has) : NULL;
 }
 
-bool sti_step_native_suits(const stet_model *model, const stet_device *device, char *reason, size_t size)
+bool sti_step_native_suits(const stet_model *model, char *reason, size_t size)
 {
     char lacks[200];
-    bool covered = !sti_physics_lacks(model->mj, lacks, sizeof lacks), gpu = sti_device_is_gpu(device);
-    if (!covered)
-        (void)snprintf(reason, size, "native physics lacks %s", lacks);
-    else if (gpu)
-        (void)snprintf(reason, size, "native physics takes minutes to compile for a GPU");
+    bool covered = !sti_physics_lacks(model->mj, lacks, sizeof lacks);
+    if (covered)
+        (void)snprintf(reason, size, "native physics covers the model%s",
+                       sti_physics_replaces_solver(model->mj) ? ", with Newton's method for its solver" : "");
     else
-        (void)snprintf(reason, size, "native physics covers the model");
-    return covered && !gpu;
+        (void)snprintf(reason, size, "native physics lacks %s", lacks);
+    return covered;
 }
 
 /* AUTO: native physics if it suits, and the worlds are made for it. */
 static stet_physics pick_auto(const stet_worlds *worlds, char *reason, size_t size)
 {
-    if (!sti_step_native_suits(worlds->model, worlds->device, reason, size)) return STET_PHYSICS_MUJOCO;
+    if (!sti_step_native_suits(worlds->model, reason, size)) return STET_PHYSICS_MUJOCO;
     if (!worlds->data) return STET_PHYSICS_NATIVE;
     (void)snprintf(reason, size, "the worlds have exact data");
     return STET_PHYSICS_MUJOCO;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Does AUTO take native physics for a model on a device? Says why, or why not, in `reason`. */
-bool sti_step_native_suits(const stet_model *model, const stet_device *device, char *reason, size_t size);
+/* Does AUTO take native physics for a model? Says why, or why not, in `reason`. */
+bool sti_step_native_suits(const stet_model *model, char *reason, size_t size);
 
 #endif

@@ -88,11 +88,9 @@ static stet_result create_tables(stet_device *device, int64_t nworld, int64_t nc
     STI_TRY(STI_ARRAY(device, "origin of places", STET_DTYPE_U8, false, &x->base, BASE_BYTES));
     stet_array *const made[4] = {x->job, x->place, x->list, x->base};
     for (int i = 0; i < 4; ++i) sti_array_held_by(made[i], STET_MECHANISM_TILES);
-    STI_TRY(sti_alloc(&x->job_host, job, "tile jobs"));
+    for (int i = 0; i < 3; ++i) STI_TRY(sti_array_prepare_put(made[i]));
     STI_TRY(sti_alloc(&x->job_next, job, "tile jobs"));
-    STI_TRY(sti_alloc(&x->place_host, place, "places of tile jobs"));
     STI_TRY(sti_alloc(&x->place_next, place, "places of tile jobs"));
-    STI_TRY(sti_alloc(&x->list_host, list, "worlds of tile jobs"));
     return sti_alloc(&x->list_next, list, "worlds of tile jobs");
 }
 
@@ -110,25 +108,18 @@ void sti_extractor_destroy(sti_extractor *x)
     stet_array_destroy(x->place);
     stet_array_destroy(x->list);
     stet_array_destroy(x->base);
-    sti_free(x->job_host);
     sti_free(x->job_next);
-    sti_free(x->place_host);
     sti_free(x->place_next);
-    sti_free(x->list_host);
     sti_free(x->list_next);
     *x = (sti_extractor){0};
 }
 
 /* ---- launching --------------------------------------------------------------------------------------------------- */
 
-/* Uploads a table unless the device has it (EXTRACT-2). The shadow copy changes only after a successful upload. */
-static stet_result upload(stet_array *array, void *shadow, const void *next)
+/* EXTRACT-2. */
+static stet_result upload(stet_array *array, const void *next)
 {
-    size_t size = stet_array_get_bytes(array);
-    if (memcmp(shadow, next, size) == 0) return STET_OK;
-    STI_TRY(stet_array_write(array, next, size));
-    memcpy(shadow, next, size);
-    return STET_OK;
+    return sti_array_put(array, next, stet_array_get_bytes(array));
 }
 
 /*
@@ -176,7 +167,7 @@ static stet_result list_worlds(sti_extractor *x, const int *worlds, int64_t n)
 {
     memcpy(x->list_next, worlds, (size_t)n * sizeof *worlds);
     memset(x->list_next + n, 0, (size_t)(x->nworld - n) * sizeof *worlds);
-    return upload(x->list, x->list_host, x->list_next);
+    return upload(x->list, x->list_next);
 }
 
 stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const sti_copy *copies, int ncopy,
@@ -192,8 +183,8 @@ stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const s
      * first.
      */
     for (int k = 0; worlds && k < ncopy; ++k) STI_TRY(sti_array_to_device(copies[k].to));
-    STI_TRY(upload(x->job, x->job_host, x->job_next));
-    STI_TRY(upload(x->place, x->place_host, x->place_next));
+    STI_TRY(upload(x->job, x->job_next));
+    STI_TRY(upload(x->place, x->place_next));
     if (worlds) STI_TRY(list_worlds(x, worlds, n));
     STI_TRY(STI_LAUNCH(sti_k_extract, x->device, nblock, sti_arg_array(p[STI_BUFFER_COLOUR]),
                        sti_arg_array(p[STI_BUFFER_DEPTH]), sti_arg_array(p[STI_BUFFER_DISTANCE]),

@@ -31,9 +31,7 @@ typedef struct sti_extractor {
     int64_t nworld;
     int ncopy; /* most copies of a launch */
     stet_array *job, *place, *list, *base;
-    int *job_host, *list_host; /* copies of what the arrays hold */
-    int64_t *place_host;
-    int *job_next, *list_next;
+    int *job_next, *list_next; /* what the arrays are to hold */
     int64_t *place_next;
 } sti_extractor;
 

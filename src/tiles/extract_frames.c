@@ -118,7 +118,7 @@ static stet_result extract_singly(stet_tiles *t, sti_tile_place *p)
     for (int k = 0; k < n; ++k) {
         int64_t total = 0, bytes;
         for (int w = 0; w < (int)t->nworld; ++w, total += bytes)
-            STI_TRY(sti_extract(&t->extractor, &source, &t->copies[k], 1, &w, 1, &bytes));
+            STI_TRY(sti_extract(&p->extractor, &source, &t->copies[k], 1, &w, 1, &bytes));
         sti_count_miss(&t->device->mechanisms, STET_MECHANISM_TILES, STET_REASON_TILES_DISABLED, t->nworld, total);
     }
     remember(t, p);
@@ -136,7 +136,8 @@ static stet_result extract_all(void *context)
     int64_t bytes;
     int n;
     STI_TRY(collect(x->t, x->place, true, &n));
-    for (int k = 0; k < n; ++k) STI_TRY(sti_extract(&x->t->extractor, &source, x->t->copies + k, 1, NULL, 0, &bytes));
+    for (int k = 0; k < n; ++k)
+        STI_TRY(sti_extract(&x->place->extractor, &source, x->t->copies + k, 1, NULL, 0, &bytes));
     return STET_OK;
 }
 
@@ -173,7 +174,7 @@ static stet_result take_extract_frames(void *context)
         missing = list_missing(t, p);
         if (n && missing) {
             bool whole = missing == t->nworld;
-            STI_TRY(sti_extract(&t->extractor, &source, t->copies, n, whole ? NULL : t->carry, missing, &bytes));
+            STI_TRY(sti_extract(&p->extractor, &source, t->copies, n, whole ? NULL : t->carry, missing, &bytes));
         }
         STI_TRY(audit_taken(x));
         count_extract_frames(t, p, missing);

@@ -5,7 +5,10 @@
 
 enum { TILES_COOKIE = 0x57e71101, MOST_IN_FLIGHT = 16 };
 
-stet_tiles_def stet_default_tiles_def(void) { return (stet_tiles_def){.cookie = TILES_COOKIE, .frames_in_flight = 2}; }
+stet_tiles_def stet_default_tiles_def(void)
+{
+    return (stet_tiles_def){.cookie = TILES_COOKIE, .samples = 1, .frames_in_flight = 2, .groups = STET_GROUPS_DEFAULT};
+}
 
 static stet_result check_counts(const stet_tiles_def *def)
 {
@@ -16,9 +19,16 @@ static stet_result check_counts(const stet_tiles_def *def)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: there is no camera; give at least one");
     if (def->nrequest < 1 || !def->requests)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: nothing is requested; ask for at least one output");
+    if (!sti_samples_known(def->samples))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: %d samples a pixel; 1, 4 or 16 are possible",
+                         def->samples);
     if (def->frames_in_flight < 1 || def->frames_in_flight > MOST_IN_FLIGHT)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: %d frames in flight; 1 to %d are possible",
                          def->frames_in_flight, MOST_IN_FLIGHT);
+    if (def->groups & ~STET_GROUPS_ALL)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "tiles: groups 0x%x has bits beyond group 5; use 1u << group, from 0 to 5",
+                         (unsigned)def->groups);
     return STET_OK;
 }
 

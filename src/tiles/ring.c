@@ -81,6 +81,7 @@ static stet_result create_place(stet_tiles *t, sti_tile_place *p)
 {
     size_t serials = (size_t)t->nworld * sizeof(uint64_t), tensors = (size_t)t->nrequest * sizeof(stet_array *);
     p->frame = -1;
+    STI_TRY(sti_extractor_create(t->device, t->nworld, t->nrequest, &p->extractor));
     STI_TRY(sti_alloc(&p->serial, serials, "serials of pixels"));
     STI_TRY(sti_alloc(&p->taken, serials, "serials of tensors"));
     STI_TRY(sti_alloc(&p->tensor, tensors, "tensors"));
@@ -97,6 +98,7 @@ static void destroy_place(stet_tiles *t, sti_tile_place *p)
         if (p->copy) stet_array_destroy(p->copy[k]);
     }
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) stet_array_destroy(p->pixels[b]);
+    sti_extractor_destroy(&p->extractor);
     sti_free(p->serial);
     sti_free(p->taken);
     sti_free(p->tensor);
@@ -153,7 +155,6 @@ static stet_result create_places(stet_tiles *t)
 {
     STI_TRY(STI_ARRAY(t->device, "sizes of cameras", STET_DTYPE_INT, false, &t->sizes, t->ncamera, 2));
     STI_TRY(stet_array_write(t->sizes, t->size, (size_t)t->ncamera * sizeof *t->size));
-    STI_TRY(sti_extractor_create(t->device, t->nworld, t->nrequest, &t->extractor));
     STI_TRY(sti_alloc(&t->place, (size_t)t->nplace * sizeof *t->place, "places of frames"));
     for (int i = 0; i < t->nplace; ++i) STI_TRY(create_place(t, &t->place[i]));
     return STET_OK;
@@ -199,7 +200,6 @@ void stet_tiles_destroy(stet_tiles *t)
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) sti_free(t->layout[b].part);
     if (t->painter.destroy) t->painter.destroy(t->painter.context);
     sti_tile_table_destroy(&t->table);
-    sti_extractor_destroy(&t->extractor);
     stet_array_destroy(t->sizes);
     sti_stamp_free(&t->frame_kept);
     sti_stamp_free(&t->frame_now);

@@ -106,7 +106,7 @@ static stet_result carry(stet_tiles *t, sti_tile_place *p)
     }
     for (int b = 0; b < STI_BUFFER_COUNT; ++b)
         if (t->used[b])
-            STI_TRY(sti_carry(&t->extractor, &source, (sti_picture_buffer)b, p->pixels[b], t->sizes, t->carry, n));
+            STI_TRY(sti_carry(&p->extractor, &source, (sti_picture_buffer)b, p->pixels[b], t->sizes, t->carry, n));
     for (int i = 0; i < n; ++i) p->serial[t->carry[i]] = from->serial[t->carry[i]];
     if (n) mark_direct(t, p);
     return STET_OK;

@@ -72,6 +72,8 @@ typedef struct sti_tile_place {
     uint64_t *serial;    /* [nworld]: of pixels (TILES-1) */
     uint64_t *taken;     /* [nworld]: serials in the tensors that are neither direct nor bound */
     sti_stamp extracted; /* what the tensors were made from */
+    /* of this place, so that its tables, which name the place's tensors, stand each time round the ring */
+    sti_extractor extractor;
 } sti_tile_place;
 
 struct stet_tiles {
@@ -85,7 +87,6 @@ struct stet_tiles {
     sti_tile_layout layout[STI_BUFFER_COUNT];
     sti_tile_table table;
     stet_array *sizes; /* INT [ncamera * 2] */
-    sti_extractor extractor;
     sti_tile_place *place;
     int64_t newest; /* frame; -1: none */
     uint64_t serial;

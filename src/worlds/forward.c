@@ -1,7 +1,7 @@
 /*
  * Quantities by MuJoCo's library: forward dynamics of the present state on scratch data.
  *
- *   FORWARD-1  the data of a world are read, never written
+ *   FORWARD-1  of the data of a world nothing is written that a step reads
  */
 #include "worlds/poses.h"
 #include "worlds/quantities.h"
@@ -14,8 +14,8 @@
 typedef struct pass {
     stet_worlds *worlds;
     uint64_t from;
-    sti_stage stage;
-    mjtNum *room; /* [threads][each]: numbers of one quantity of one world */
+    sti_stage stage[2]; /* of the quantities of the present state, and of those of the step */
+    mjtNum *room;       /* [threads][each]: numbers of one quantity of one world */
     int64_t each;
 } pass;
 
@@ -46,6 +46,7 @@ typedef struct forward {
     int64_t w;
     int thread;
     mjData *d;
+    sti_stage stage;
     mjModel m; /* the world's, without sleeping: scratch data do not record which bodies sleep */
 } forward;
 
@@ -147,29 +148,46 @@ static void put_numbers(const sti_quantity *q, int64_t w, const mjtNum *exact)
     }
 }
 
-static void run_forward(void *context)
+/* Forward dynamics of the present state of a world, in scratch data. */
+static void run_forward(const forward *k)
+{
+    const stet_worlds *worlds = k->p->worlds;
+    if (worlds->data)
+        mj_copyState(&k->m, worlds->data[k->w], k->d, mjSTATE_INTEGRATION);
+    else
+        copy_arrays(worlds, k->w, k->d);
+    if (k->stage >= STI_STAGE_ACCELERATION) {
+        mj_forwardSkip(&k->m, k->d, mjSTAGE_NONE, 1);
+    } else {
+        mj_fwdPosition(&k->m, k->d);
+        if (k->stage == STI_STAGE_VELOCITY) mj_fwdVelocity(&k->m, k->d);
+    }
+}
+
+/* Puts quantities of one kind (of the step or not), from data that have what a step computes. */
+static void put_quantities(const forward *k, mjData *d, sti_stage stage, bool of_step)
+{
+    if (stage == STI_STAGE_AFTER) {
+        mj_rnePostConstraint(&k->m, d);
+        mj_subtreeVel(&k->m, d);
+        mj_energyPos(&k->m, d);
+        mj_energyVel(&k->m, d);
+    }
+    for (const sti_quantity *q = k->p->worlds->quantities; q; q = q->next)
+        if (q->in_pass && q->of_step == of_step)
+            put_numbers(q, k->w, find_numbers(&k->m, d, q, k->p->room + k->p->each * k->thread));
+}
+
+static void fill_world(void *context)
 {
     forward *k = context;
     const stet_worlds *worlds = k->p->worlds;
-    const mjModel *m = &k->m;
-    if (worlds->data)
-        mj_copyState(m, worlds->data[k->w], k->d, mjSTATE_INTEGRATION);
-    else
-        copy_arrays(worlds, k->w, k->d);
-    if (k->p->stage >= STI_STAGE_ACCELERATION) {
-        mj_forwardSkip(m, k->d, mjSTAGE_NONE, 1);
-    } else {
-        mj_fwdPosition(m, k->d);
-        if (k->p->stage == STI_STAGE_VELOCITY) mj_fwdVelocity(m, k->d);
-    }
-    if (k->p->stage == STI_STAGE_AFTER) {
-        mj_rnePostConstraint(m, k->d);
-        mj_subtreeVel(m, k->d);
-        mj_energyPos(m, k->d);
-        mj_energyVel(m, k->d);
-    }
-    for (const sti_quantity *q = worlds->quantities; q; q = q->next)
-        if (q->in_pass) put_numbers(q, k->w, find_numbers(m, k->d, q, k->p->room + k->p->each * k->thread));
+    const sti_stage *stage = k->p->stage;
+    bool stepped = worlds->stepped[k->w] > 0 && worlds->stepped[k->w] == worlds->changed[k->w]; /* QUANTITY-4 */
+    k->stage = stepped || stage[0] > stage[1] ? stage[0] : stage[1];
+    if (k->stage > STI_STAGE_NONE) run_forward(k);
+    put_quantities(k, k->d, k->stage, false);
+    if (stage[1] > STI_STAGE_NONE) put_quantities(k, stepped ? worlds->data[k->w] : k->d, stage[1], true);
 }
 
 static void forward_world(void *context, int64_t w, int thread)
@@ -180,7 +198,7 @@ static void forward_world(void *context, int64_t w, int thread)
     forward k = {.p = p, .w = w, .thread = thread, .d = worlds->scratch[thread]};
     k.m = *sti_parameters_model(worlds, w, thread);
     k.m.opt.enableflags &= ~mjENBL_SLEEP;
-    bool done = sti_mujoco_guard(run_forward, &k, NULL, 0);
+    bool done = sti_mujoco_guard(fill_world, &k, NULL, 0);
     memset(k.d->warning, 0, sizeof k.d->warning);
     if (done) return;
     worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
@@ -195,7 +213,8 @@ static stet_result take_mirrors(pass *p, bool all)
     stet_worlds *worlds = p->worlds;
     for (sti_quantity *q = worlds->quantities; q; q = q->next) {
         if (!q->in_pass) continue;
-        if (sti_quantity_stage(q) > p->stage) p->stage = sti_quantity_stage(q);
+        sti_stage *stage = &p->stage[q->of_step];
+        if (sti_quantity_stage(q) > *stage) *stage = sti_quantity_stage(q);
         if (q->array->nitem > p->each) p->each = q->array->nitem;
         STI_TRY(sti_before_host_access(q->array->device, STI_ACT_WRITE, q->array, q->array->name));
         STI_TRY(all ? sti_mirror_overwrite(q->array, &q->mirror) : sti_array_mirror(q->array, &q->mirror));

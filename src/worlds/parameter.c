@@ -144,7 +144,8 @@ void sti_parameter_put(stet_worlds *worlds, sti_parameter parameter, int64_t w, 
     for (int64_t i = 0; i < items; ++i) to[i] = value ? value[i] : own ? own[i] : 1;
     if (value && sti_parameter_rule_of(parameter) == STI_RULE_QUAT)
         for (int64_t i = 0; i < items; i += 4)
-            if (memcmp(to + i, own + i, 4 * sizeof *to) != 0) mju_normalize4(to + i); /* PARAMETER-2 */
+            if (memcmp((const void *)(to + i), (const void *)(own + i), 4 * sizeof *to) != 0) /* other bits */
+                mju_normalize4(to + i);                                                       /* PARAMETER-2 */
     p->changed[w] = p->clock;
     sti_quantities_changed(worlds, w);
     if (parameter != STI_PARAMETER_body_pos && parameter != STI_PARAMETER_body_quat) return;

@@ -122,7 +122,7 @@ static stet_result make_scratch_models(stet_worlds *worlds)
 {
     sti_parameters *p = &worlds->parameters;
     if (!p->scratch)
-        STI_TRY(sti_alloc(&p->scratch, (size_t)worlds->device->threads * sizeof *p->scratch, "models of threads"));
+        STI_TRY(sti_alloc(&p->scratch, (size_t)worlds->device->threads * sizeof(mjModel *), "models of threads"));
     for (int t = 0; t < worlds->device->threads; ++t) {
         copying c = {worlds->model->mj, NULL};
         if (p->scratch[t]) continue;

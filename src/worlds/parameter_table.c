@@ -32,13 +32,12 @@ bool sti_parameter_find(const char *name, sti_parameter *out)
 
 int64_t sti_parameter_items(const mjModel *m, sti_parameter parameter)
 {
-    switch (parameter) {
-#define ITEMS(name, items, rule, derives)                                                                              \
-    case STI_PARAMETER_##name: return (int64_t)(items);
+    const int64_t counts[STI_PARAMETER_COUNT] = {
+#define ITEMS(name, items, rule, derives) (items),
         STI_PARAMETERS(ITEMS)
 #undef ITEMS
-    default: return 0;
-    }
+    };
+    return counts[parameter];
 }
 
 sti_parameter_rule sti_parameter_rule_of(sti_parameter parameter) { return rows[parameter].rule; }

@@ -113,12 +113,22 @@ static stet_result add_quantity(stet_worlds *worlds, const sti_quantity *like, c
 }
 
 /* The array of a quantity, which is made if it does not exist. */
-static stet_result get_quantity(stet_worlds *worlds, sti_quantity_kind kind, stet_array **out)
+static stet_result get_quantity(stet_worlds *worlds, sti_quantity_kind kind, bool of_step, stet_array **out)
 {
-    sti_quantity like = {.kind = kind};
+    sti_quantity like = {.kind = kind, .of_step = of_step};
+    char name[48];
     for (const sti_quantity *q = worlds->quantities; q; q = q->next)
-        if (q->kind == kind) *out = q->array;
-    return *out ? STET_OK : add_quantity(worlds, &like, stet_worlds_get_quantities()[kind], out);
+        if (q->kind == kind && q->of_step == of_step) *out = q->array;
+    if (*out) return STET_OK;
+    (void)snprintf(name, sizeof name, "%s%s", stet_worlds_get_quantities()[kind], of_step ? " of the step" : "");
+    return add_quantity(worlds, &like, name, out);
+}
+
+static int find_kind(const char *name)
+{
+    int kind = 0;
+    while (kind < STI_QUANTITY_COUNT && strcmp(name, stet_worlds_get_quantities()[kind]) != 0) ++kind;
+    return kind;
 }
 
 stet_result stet_worlds_get_array(stet_worlds *worlds, const char *field, stet_array **out)
@@ -131,8 +141,8 @@ stet_result stet_worlds_get_array(stet_worlds *worlds, const char *field, stet_a
             *out = worlds->field[f];
             return STET_OK;
         }
-    for (int k = 0; k < STI_QUANTITY_COUNT; ++k)
-        if (strcmp(field, stet_worlds_get_quantities()[k]) == 0) return get_quantity(worlds, (sti_quantity_kind)k, out);
+    int kind = find_kind(field);
+    if (kind < STI_QUANTITY_COUNT) return get_quantity(worlds, (sti_quantity_kind)kind, false, out);
 #define FIELD(name, items, member, writer) " " #name
 #define QUANTITY(name, dtype, items, stage, member) " " #name
     return sti_error(STET_ERROR_NOT_FOUND,
@@ -140,6 +150,26 @@ stet_result stet_worlds_get_array(stet_worlds *worlds, const char *field, stet_a
                      field);
 #undef FIELD
 #undef QUANTITY
+}
+
+stet_result stet_worlds_get_step_quantity(stet_worlds *worlds, const char *name, stet_array **out)
+{
+    if (!worlds || !name || !out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_worlds_get_step_quantity: worlds, name and out must not be NULL");
+    *out = NULL;
+    if (!worlds->data)
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "worlds: only MuJoCo's physics keeps the quantities of a step; read '%.64s' of the present "
+                         "state (stet_worlds_get_array)",
+                         name);
+    int kind = find_kind(name);
+#define QUANTITY(name, dtype, items, stage, member) " " #name
+    if (kind == STI_QUANTITY_COUNT)
+        return sti_error(STET_ERROR_NOT_FOUND,
+                         "worlds: there is no quantity '%.64s'; there are:" STI_QUANTITIES(QUANTITY), name);
+#undef QUANTITY
+    return get_quantity(worlds, (sti_quantity_kind)kind, true, out);
 }
 
 static const struct {
@@ -177,7 +207,7 @@ stet_result stet_worlds_get_jacobian(stet_worlds *worlds, stet_jacobian of, int 
     if (point) memcpy(like.point, point, sizeof like.point);
     for (sti_quantity *q = worlds->quantities; q; q = q->next)
         if (q->kind == like.kind && q->jacobian == of && q->object == object &&
-            memcmp(q->point, like.point, sizeof like.point) == 0) {
+            memcmp((const void *)q->point, (const void *)like.point, sizeof like.point) == 0) { /* NaN equals itself */
             *out = q->array;
             return STET_OK;
         }

@@ -7,6 +7,8 @@
  *       nothing that a step reads
  *   QUANTITY-2  one pass fills all quantities that were read since the pass before, for the worlds that changed since
  *   QUANTITY-3  `changed` of a world grows whenever something that a quantity depends on may have changed
+ *   QUANTITY-4  a quantity of the step is what a world's data have since its last step, while `changed` is `stepped`;
+ *       else it is that of the present state, too
  */
 #ifndef STI_WORLDS_QUANTITIES_H
 #define STI_WORLDS_QUANTITIES_H
@@ -23,7 +25,13 @@
 #endif
 
 /* How far forward dynamics must run for a quantity. */
-typedef enum sti_stage { STI_STAGE_POSITION, STI_STAGE_VELOCITY, STI_STAGE_ACCELERATION, STI_STAGE_AFTER } sti_stage;
+typedef enum sti_stage {
+    STI_STAGE_NONE,
+    STI_STAGE_POSITION,
+    STI_STAGE_VELOCITY,
+    STI_STAGE_ACCELERATION,
+    STI_STAGE_AFTER
+} sti_stage;
 
 /*
  * Name, type, numbers per world (of `const mjModel *m`; `slots` are those of contacts), stage, and the numbers in
@@ -50,6 +58,7 @@ typedef enum sti_stage { STI_STAGE_POSITION, STI_STAGE_VELOCITY, STI_STAGE_ACCEL
     X(site_xmat, REAL, 9 * m->nsite, POSITION, d->site_xmat)                                                           \
     X(site_xquat, REAL, 4 * m->nsite, POSITION, NULL)                                                                  \
     X(subtree_com, REAL, 3 * m->nbody, POSITION, d->subtree_com)                                                       \
+    X(cinert, REAL, 10 * m->nbody, POSITION, d->cinert)                                                                \
     X(cvel, REAL, 6 * m->nbody, VELOCITY, d->cvel)                                                                     \
     X(cacc, REAL, 6 * m->nbody, AFTER, d->cacc)                                                                        \
     X(cfrc_int, REAL, 6 * m->nbody, AFTER, d->cfrc_int)                                                                \
@@ -81,6 +90,7 @@ typedef struct sti_quantity {
     stet_jacobian jacobian; /* of a Jacobian: of what, its id, a point in the frame of a body */
     int object;
     double point[3];
+    bool of_step; /* as the last step left it, QUANTITY-4 */
     stet_array *array;
     void *mirror;    /* while a pass fills it */
     sti_stamp stamp; /* what it was filled from */
@@ -92,6 +102,8 @@ typedef struct sti_quantity {
 /* Something that quantities depend on may have changed, in one world or all (QUANTITY-3). */
 void sti_quantities_changed(stet_worlds *worlds, int64_t w);
 void sti_quantities_all_changed(stet_worlds *worlds);
+/* The data of these worlds (NULL: all) have just made a step, and nothing has changed since. */
+void sti_quantities_stepped(stet_worlds *worlds, const uint8_t *mask);
 void sti_quantities_free(stet_worlds *worlds);
 
 enum { STI_MOST_SLOTS = 4096 }; /* of contacts */

@@ -26,26 +26,25 @@ sti_stage sti_quantity_stage(const sti_quantity *q)
 
 const mjtNum *sti_quantity_exact(const mjData *d, sti_quantity_kind kind)
 {
-    switch (kind) {
-#define MEMBER(name, dtype, items, stage, member)                                                                      \
-    case STI_QUANTITY_##name: return member;
+    const mjtNum *const members[STI_QUANTITY_COUNT + 1] = {
+#define MEMBER(name, dtype, items, stage, member) member,
         STI_QUANTITIES(MEMBER)
 #undef MEMBER
-    default: return NULL;
-    }
+            NULL};
+    return members[kind];
 }
 
 int64_t sti_quantity_items(const stet_worlds *worlds, sti_quantity_kind kind)
 {
     const mjModel *m = worlds->model->mj;
     int64_t slots = worlds->contact_slots > 0 ? worlds->contact_slots : DEFAULT_SLOTS;
-    switch (kind) {
-#define ITEMS(name, dtype, items, stage, member)                                                                       \
-    case STI_QUANTITY_##name: return (int64_t)(items);
+    const int64_t counts[STI_QUANTITY_COUNT + 1] = {
+#define ITEMS(name, dtype, items, stage, member) (items),
         STI_QUANTITIES(ITEMS)
 #undef ITEMS
-    default: return 6 * m->nv;
-    }
+            (int64_t) 6 *
+        m->nv};
+    return counts[kind];
 }
 
 stet_dtype sti_quantity_type(sti_quantity_kind kind)
@@ -69,6 +68,12 @@ void sti_quantities_all_changed(stet_worlds *worlds)
     worlds->changes++;
     for (int64_t w = 0; w < worlds->nworld; ++w) worlds->changed[w] = worlds->changes;
     sti_version_bump(&worlds->changed_version);
+}
+
+void sti_quantities_stepped(stet_worlds *worlds, const uint8_t *mask)
+{
+    for (int64_t w = 0; w < worlds->nworld; ++w)
+        if (!mask || mask[w]) worlds->stepped[w] = worlds->changed[w];
 }
 
 void sti_quantities_free(stet_worlds *worlds)

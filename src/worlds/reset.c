@@ -292,6 +292,50 @@ static stet_result draw_noise(stet_worlds *worlds, void **out)
     return sti_array_mirror_read(worlds->noise, out);
 }
 
+/* The keyframe that a reset goes to. */
+static int keyframe_of(const stet_worlds *worlds, const stet_reset_def *def)
+{
+    return def->keyframe == -2 ? worlds->def.keyframe : def->keyframe;
+}
+
+/* Of the marked worlds, on the host. */
+static void reset_marked(stet_worlds *worlds, const stet_reset_def *def, void *noise)
+{
+    resetting r = {.worlds = worlds,
+                   .keyframe = keyframe_of(worlds, def),
+                   .qpos_noise = def->qpos_noise,
+                   .qvel_noise = def->qvel_noise,
+                   .noise = noise};
+    sti_worlds_parallel(worlds, reset_world, &r, 0);
+    sti_worlds_written(worlds, true);
+}
+
+static void count_resets(stet_worlds *worlds)
+{
+    worlds->reset_clock++;
+    for (int64_t w = 0; w < worlds->nworld; ++w) {
+        if (!worlds->marks[w]) continue;
+        worlds->resets[w]++;
+        worlds->reset_at[w] = worlds->reset_clock;
+        sti_worlds_moved(worlds, w);
+    }
+}
+
+stet_result sti_worlds_reset_on_device(stet_worlds *worlds, stet_array *mask, const stet_reset_def *def)
+{
+    STI_TRY(worlds->physics.reset(worlds->physics.context, mask, def, keyframe_of(worlds, def)));
+    worlds->reset_clock++;
+    if (mask) sti_worlds_all_moved(worlds);
+    for (int64_t w = 0; !mask && w < worlds->nworld; ++w)
+        if (worlds->marks[w]) sti_worlds_moved(worlds, w);
+    return STET_OK;
+}
+
+bool sti_worlds_reset_is_on_device(const stet_worlds *worlds)
+{
+    return worlds->physics.reset && !sti_parameters_drawn(&worlds->parameters);
+}
+
 stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
 {
     if (!worlds || !def)
@@ -299,27 +343,19 @@ stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
     STI_TRY(sti_check_reset(worlds, def));
     STI_TRY(sti_not_listing(worlds->device, "stet_worlds_reset"));
     void *drawn = NULL;
-    STI_TRY(sti_worlds_pull_physics(worlds));
-    STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH));
+    bool device = worlds->physics.reset != NULL, parameters = sti_parameters_drawn(&worlds->parameters);
+    bool noise = !device && (def->qpos_noise > 0 || def->qvel_noise > 0);
+    if (!device || parameters) STI_TRY(sti_worlds_pull_physics(worlds));
+    if (!device) STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH));
     /* WORLDS-5, for what the caller wrote into worlds that are not reset */
     STI_TRY(sti_worlds_sync(worlds));
-    bool noise = def->qpos_noise > 0 || def->qvel_noise > 0, parameters = sti_parameters_drawn(&worlds->parameters);
     if (noise || parameters) STI_TRY(number_draws(worlds));
     if (noise) STI_TRY(draw_noise(worlds, &drawn));
     if (parameters) STI_TRY(sti_parameters_draw(worlds, worlds->draws));
     if (mark_chosen(worlds, def) == 0) return STET_OK;
     if (parameters) sti_parameters_take_drawn(worlds);
-    resetting r = {.worlds = worlds,
-                   .keyframe = def->keyframe == -2 ? worlds->def.keyframe : def->keyframe,
-                   .qpos_noise = def->qpos_noise,
-                   .qvel_noise = def->qvel_noise,
-                   .noise = drawn};
-    sti_worlds_parallel(worlds, reset_world, &r, 0);
-    for (int64_t w = 0; w < worlds->nworld; ++w) {
-        if (!worlds->marks[w]) continue;
-        worlds->resets[w]++;
-        sti_worlds_moved(worlds, w);
-    }
-    sti_worlds_written(worlds, true);
+    if (device) return sti_worlds_reset_on_device(worlds, NULL, def);
+    reset_marked(worlds, def, drawn);
+    count_resets(worlds);
     return STET_OK;
 }

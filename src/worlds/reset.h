@@ -28,6 +28,14 @@ void sti_worlds_forget_initial(stet_worlds *worlds);
 /* Checks for a keyframe of the model, or -1: qpos0. The message says how many there are. */
 stet_result sti_check_keyframe(const mjModel *m, int keyframe, const char *who);
 
+/*
+ * A reset by the physics' own kernel (WORLDS-10), which may be listed. mask INT [nworld][1] on the device: the worlds
+ * where it is not 0, and all worlds count as moved; NULL: those that are marked, which are those of def->mask.
+ */
+stet_result sti_worlds_reset_on_device(stet_worlds *worlds, stet_array *mask, const stet_reset_def *def);
+/* Whether that is all that a reset has to do. */
+bool sti_worlds_reset_is_on_device(const stet_worlds *worlds);
+
 /* Checks everything that stet_worlds_reset would refuse. */
 stet_result sti_check_reset(const stet_worlds *worlds, const stet_reset_def *def);
 

@@ -300,6 +300,7 @@ stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapsh
     restoring r = {worlds, snapshot};
     sti_worlds_parallel(worlds, restore_world, &r, 0);
     sti_worlds_written(worlds, true);
+    sti_version_bump(&worlds->resets_version);
     sti_worlds_all_moved(worlds);
     worlds->def.seed = snapshot->head.seed;
     if (snapshot->head.npose) restore_poses(worlds, snapshot);

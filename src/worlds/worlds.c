@@ -78,7 +78,9 @@ static stet_result make_tables(stet_worlds *worlds)
     STI_TRY(sti_alloc(&worlds->moved, n * sizeof *worlds->moved, "moves of worlds"));
     STI_TRY(sti_alloc(&worlds->posed, n * sizeof *worlds->posed, "moves of worlds"));
     STI_TRY(sti_alloc(&worlds->changed, n * sizeof *worlds->changed, "changes of worlds"));
+    STI_TRY(sti_alloc(&worlds->stepped, n * sizeof *worlds->stepped, "steps of worlds"));
     STI_TRY(sti_alloc(&worlds->resets, n * sizeof *worlds->resets, "resets of worlds"));
+    STI_TRY(sti_alloc(&worlds->reset_at, n * sizeof *worlds->reset_at, "resets of worlds"));
     STI_TRY(sti_alloc(&worlds->caller_poses, n, "owners of poses"));
     STI_TRY(sti_alloc(&worlds->marks, n, "marks of worlds"));
     STI_TRY(
@@ -180,6 +182,7 @@ stet_result stet_worlds_create(stet_device *device, stet_model *model, const ste
     worlds->nworld = def->nworld;
     worlds->moved_version = sti_version_new();
     worlds->changed_version = sti_version_new();
+    worlds->resets_version = sti_version_new();
     sti_model_retain(model);
     stet_result result = build(worlds);
     if (result != STET_OK) {
@@ -220,7 +223,9 @@ void stet_worlds_destroy(stet_worlds *worlds)
     sti_free(worlds->moved);
     sti_free(worlds->posed);
     sti_free(worlds->changed);
+    sti_free(worlds->stepped);
     sti_free(worlds->resets);
+    sti_free(worlds->reset_at);
     sti_free(worlds->caller_poses);
     sti_free(worlds->marks);
     sti_free(worlds->pending);

@@ -18,8 +18,8 @@
  *   WORLDS-9  `first_poses` likewise keeps the poses computed from the initial fields, under a key that names the
  *       content of qpos and mocap poses
  *   WORLDS-10 physics whose state is the arrays computes poses on the device, in kernels; elsewhere mj_kinematics does
- *       on the host. Its steps leave faults and time on the device: whoever reads or changes them here calls
- *       sti_worlds_pull_physics first
+ *       on the host. Its steps and resets leave faults, time and numbers of resets on the device: whoever reads or
+ *       changes them here calls sti_worlds_pull_physics first
  */
 #ifndef STI_WORLDS_WORLDS_H
 #define STI_WORLDS_WORLDS_H
@@ -77,6 +77,11 @@ typedef struct sti_worlds_physics {
     stet_result (*make_poses)(void *context, const uint8_t *due);
     /* brings `faults` and `time` up to date; with `drop` forgets what steps left to do for them */
     stet_result (*pull)(void *context, bool drop);
+    /*
+     * puts worlds back as stet_worlds_reset says, to keyframe (-1: qpos0): those whose number in mask (INT [nworld][1])
+     * is not 0; NULL: those of def->mask
+     */
+    stet_result (*reset)(void *context, stet_array *mask, const stet_reset_def *def, int keyframe);
     /* the quantities of worlds->quantities with in_pass, of all worlds (quantities.h) */
     stet_result (*fill_quantities)(void *context);
 } sti_worlds_physics;
@@ -100,6 +105,9 @@ struct stet_worlds {
     uint32_t *faults;                  /* [nworld] */
     uint64_t *moved;                   /* [nworld], WORLDS-3 */
     uint64_t *resets;                  /* [nworld], number of resets, for the noise */
+    sti_version resets_version;        /* bumped by every change of resets but those of resets themselves */
+    uint64_t reset_clock;              /* calls that put worlds back, from 1 on */
+    uint64_t *reset_at;                /* [nworld]: the value of reset_clock at the latest one of this world */
     uint64_t clock;                    /* last value given to moved */
     sti_version moved_version;         /* bumped by every change of moved */
     sti_stamp pushed[STI_FIELD_COUNT]; /* versions of arrays that MuJoCo's data already has */
@@ -123,6 +131,7 @@ struct stet_worlds {
     bool first_valid;
     uint64_t *changed;           /* [nworld], QUANTITY-3: the value of `changes` at the last one */
     uint64_t changes;            /* last value given to changed */
+    uint64_t *stepped;           /* [nworld]: `changed` after the last step of MuJoCo's physics; 0: there was none */
     sti_version changed_version; /* bumped by every change of changed */
     sti_quantity *quantities;    /* those that somebody asked for */
     int contact_slots;           /* 0: the default */

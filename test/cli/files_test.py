@@ -129,6 +129,25 @@ def test_scenes_without_cameras():
         assert len(np.unique(bodies)) >= 4, "the free camera sees the arm"
 
 
+def test_free_cameras():
+    with folder() as cwd:
+        done = run(scene("hand.xml"), "--worlds", 1, "--frames", 1, "--size", "32x32", "--camera",
+                   "free:90,-30,main,free:2,-2,2,0,0,1.5,free", "--output", "seg_geom", "--out", "out", cwd=cwd)
+        assert done["cameras"] == ["free:90,-30", "main", "free:2,-2,2,0,0,1.5", "free"]
+        framed = load(cwd, "seg_geom-free_90_-30.npy")
+        assert (framed > 0).mean() > 1.5 * (load(cwd, "seg_geom-free.npy") > 0).mean(), "the hand is larger"
+
+
+def test_groups():
+    with folder() as cwd:
+        with open(os.path.join(cwd, "scene.xml"), "w", encoding="utf-8") as f:
+            f.write("<mujoco><worldbody><geom size='.1'/><geom size='.1' pos='.3 0 0' group='3'/></worldbody></mujoco>")
+        for groups, geoms in (([], [-1, 0]), (["--groups", "3"], [-1, 1]), (["--groups", "3,0,5"], [-1, 0, 1])):
+            run("scene.xml", "--worlds", 1, "--frames", 1, "--size", "32x32", "--output", "seg_geom", "--out", "out",
+                *groups, cwd=cwd)
+            assert np.unique(load(cwd, "seg_geom.npy")).tolist() == geoms, groups
+
+
 def test_save_every():
     with folder() as cwd:
         common = [
@@ -143,6 +162,25 @@ def test_save_every():
         third = run(*common[:4], 3, *common[5:], "--out", "third", cwd=cwd)
         assert np.array_equal(read_png(os.path.join(cwd, "third", "mosaic-rgb.png")), png(cwd, "mosaic-rgb-00003.png"))
         assert done["frame_hash"] == run(*common, cwd=cwd)["frame_hash"] != third["frame_hash"]
+
+
+def test_save_tensors():
+    with folder() as cwd:
+        common = [scene("hand.xml"), "--worlds", 2, "--size", "16x12", "--control", "noise", "--camera", "main,top",
+                  "--output", "rgb,depth,seg_geom"]
+        done = run(*common, "--frames", 7, "--out", "out", "--save-tensors", "every:3", cwd=cwd)
+        for output, dtype, channels in (("rgb", np.uint8, 3), ("depth", np.float32, 1), ("seg_geom", np.int32, 1)):
+            for camera in ("main", "top"):
+                frames = load(cwd, f"frames-{output}-{camera}.npy")
+                assert frames.dtype == dtype and frames.shape == (2, 2, 12, 16, channels), (output, frames.shape)
+                assert f"out/frames-{output}-{camera}.npy" in done["files"]
+        for k, count in enumerate((3, 6)):
+            run(*common, "--frames", count, "--out", f"to{count}", cwd=cwd)
+            for name in ("rgb-main", "depth-top", "seg_geom-top"):
+                alone = np.load(os.path.join(cwd, f"to{count}", name + ".npy"))
+                assert np.array_equal(load(cwd, f"frames-{name}.npy")[k], alone), (name, count)
+        run(*common, "--frames", 2, "--out", "few", "--save-tensors", "every:3", cwd=cwd)
+        assert np.load(os.path.join(cwd, "few", "frames-rgb-main.npy")).shape == (0, 2, 12, 16, 3)
 
 
 def test_recordings():

@@ -73,6 +73,7 @@ def test_absurd_sizes():
                 (["--size", text], [f"--size {text}", "pixels"])
                 for text in ("0x0", "128", "128x", "x128", "-1x5", "20000x20000", "12.5x9", "4x4x4", "")
             ],
+            *[(["--samples", text], [f"--samples {text}", "1, 4 or 16"]) for text in ("0", "2", "-4", "64", "x", "")],
         ]
     )
 
@@ -84,6 +85,8 @@ def test_names():
             (["--output", "rgb,,depth"], ["empty"]),
             (["--camera", "nosuch"], ["nosuch", "onboard"]),
             (["--camera", ""], ["empty"]),
+            (["--groups", "0,6"], ["--groups 6", "0 to 5"]),
+            (["--camera", "free:1,95"], ["free:1,95", "elevation"]),
             (["--disable", "nosuch"], ["nosuch", "pose_sync"]),
             (["--device", "gpu"], ["gpu", "cpu", "cuda:K"]),
             (["--device", "cuda:"], ["cuda:", "auto"]),
@@ -109,7 +112,7 @@ def test_names():
     refuse_all([([], ["nosuch"])], env={"STET_DISABLE": "nosuch"})
     with folder() as cwd:
         with open(os.path.join(cwd, "wet.xml"), "w", encoding="utf-8") as f:
-            f.write("<mujoco><option density='1'/></mujoco>")
+            f.write("<mujoco><option density='1' integrator='implicitfast'/></mujoco>")
         refused(["run", "wet.xml", "--physics", "native", "--out", "out"], ["fluid forces", "mujoco"], cwd)
 
 
@@ -125,6 +128,11 @@ def test_places():
         for save in ("nosuch/state", "file/state", ".", ""):
             refused(["run", CARTPOLE, "--save", save], ["--save"], cwd)
         refused(["run", CARTPOLE, "--record", "qpos"], ["--record", "--out"], cwd)
+        for text in ("3", "every:0", "every:", "every:2x", "all"):
+            refused(["run", CARTPOLE, "--save-tensors", text, "--out", "o"], [text, "every:10"], cwd)
+        refused(["run", CARTPOLE, "--save-tensors", "every:2"], ["--save-tensors", "--out"], cwd)
+        refused(["run", CARTPOLE, "--save-tensors", "every:2", "--out", "o", "--output", "none"], ["pictures"], cwd)
+        refused(["run", CARTPOLE, "--save-tensors", "every:2", "--out", "o", "--rounds", 2], ["rounds"], cwd)
         refused(["run", CARTPOLE, "--save-every", "2"], ["--save-every", "--out"], cwd)
         refused(["run", CARTPOLE, "--save-every", "2", "--out", "o", "--output", "none"], ["--save-every"], cwd)
 

@@ -159,6 +159,7 @@ WRITERS = {
     "mosaic": (["--out", "out"], "out/mosaic-rgb.png"),
     "numbered": (["--out", "out", "--save-every", 1], "out/mosaic-rgb-00002.png"),
     "tensor": (["--out", "out"], "out/rgb.npy"),
+    "frames": (["--out", "out", "--save-tensors", "every:1"], "out/frames-rgb.npy"),
     "recording": (["--out", "out", "--record", "qpos"], "out/qpos.npy"),
 }
 READERS = ["--resume", "state", "--control", "control.npy"]

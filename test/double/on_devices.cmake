@@ -5,10 +5,10 @@ stet_test_on_devices(
     kernel/external_capture kernel/list kernel/random_list kernel/record kernel/team_memory kernel/recording
     kernel/user_names kernel/launch_observer
     stage/hierarchy stage/prim stage/stage stage/tree
-    render/clip render/renderer render/same render/shade
+    render/clip render/detail render/renderer render/same render/sample render/shade render/shadow render/site
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles
     worlds/poses worlds/reset worlds/snapshot worlds/worlds
-    physics/life physics/native physics/read worlds/quantities step/faults
+    physics/life physics/native physics/read physics/reset worlds/quantities step/faults
     step/step
     sim/control sim/frame sim/idle sim/native sim/phase sim/program sim/recorded sim/round sim/round_known sim/same
     sim/sim sim/subset sim/tape sim/tensor)

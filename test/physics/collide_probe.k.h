@@ -5,6 +5,11 @@
 #include "physics/collide/round.k.h"
 #include "test/physics/collide_arrays.k.h"
 
+LFN void probe_capsule_box(const geom *a, const geom *b, real margin, contact *con)
+{
+    collide_capsule_box(a, b, margin, m_all(), con);
+}
+
 #define PROBE(n, call)                                                                                                 \
     int first = block * 256;                                                                                           \
     items(p, 256)                                                                                                      \
@@ -39,7 +44,7 @@ item_kernel void k_probe_plane_sphere(const ureal *in, ureal *out, int padded,
     void k_probe_sphere_box(const ureal *in, ureal *out, int padded,
                             int block){PROBE(1, collide_sphere_box)} item_kernel
     void k_probe_capsule_box(const ureal *in, ureal *out, int padded,
-                             int block){PROBE(CAPSULE_BOX_CONTACTS, collide_capsule_box)} item_kernel
+                             int block){PROBE(CAPSULE_BOX_CONTACTS, probe_capsule_box)} item_kernel
     void k_probe_box_box(const ureal *in, ureal *out, int padded, int block)
 {
     PROBE(BOX_BOX_CONTACTS, collide_box_box)

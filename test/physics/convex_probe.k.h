@@ -41,10 +41,7 @@ item_kernel void k_probe_convex(const ureal *in, ureal *out, const int *tables, 
     }
 }
 
-/*
- * Rows of out: 1 where the bounding spheres, the plane and the sphere, the boxes are near. `reals` are the radii of the
- * two spheres, then the two boxes.
- */
+/* Rows of out: 1 where the bounding spheres, the plane and the sphere are near. `reals` are the radii of the two. */
 item_kernel void k_probe_broad(const ureal *in, ureal *out, const ureal *reals, int padded, int block)
 {
     int first = block * 256;
@@ -54,11 +51,9 @@ item_kernel void k_probe_broad(const ureal *in, ureal *out, const ureal *reals, 
         probe_geom(in + first + p, padded, &a);
         probe_geom(in + first + p + 15 * padded, padded, &b);
         real margin = load(in + first + p + 30 * padded), radius1 = splat(reals[0]), radius2 = splat(reals[1]);
-        mask spheres = spheres_near(a.pos, radius1, b.pos, radius2, margin);
-        mask plane = plane_sphere_near(a.pos, a.mat, b.pos, radius2, margin);
-        mask boxes = boxes_near(a.pos, a.mat, reals + 2, b.pos, b.mat, reals + 8, margin);
+        mask spheres = spheres_near(a.pos, b.pos, radius1 + radius2 + margin);
+        mask plane = plane_near(a.pos, a.mat, b.pos, radius2 + margin);
         store(out + first + p, select(spheres, splat(1), splat(0)));
         store(out + first + p + padded, select(plane, splat(1), splat(0)));
-        store(out + first + p + 2 * padded, select(boxes, splat(1), splat(0)));
     }
 }

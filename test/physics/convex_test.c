@@ -142,15 +142,13 @@ static int bounds(const mjModel *m, bool real_is_double, sti_slot *slot)
 {
     assert_true(real_is_double);
     mju_copy(reals, m->geom_rbound, 2);
-    mju_copy(reals + 2, m->geom_aabb, 12);
     slot[0] = (sti_slot){.p = reals};
     return 1;
 }
 
-/* No pair in contact is left out, and of the others some are, by turned boxes many. */
+/* No pair in contact is left out, and of the others some are, beside a plane. */
 static void broad_phase_is_conservative(void **state)
 {
-    enum { SPHERES, PLANE, BOXES };
     static const collide_pair broad[] = {
         {"plane mesh", "plane", "mesh", &sti_k_probe_broad, 1, 0, 0, 1, 1, 0.1, 0, 0, false, bounds},
         {"mesh mesh", "mesh", "mesh", &sti_k_probe_broad, 1, 0, 0, 1, 1, 0.1, 0, 0, false, bounds}};
@@ -160,19 +158,15 @@ static void broad_phase_is_conservative(void **state)
         double *near = calloc((size_t)s.padded * PROBE_OUT, sizeof *near);
         assert_non_null(near);
         collide_run(&broad[i], &s, STI_ISA_f64, near);
-        int apart = 0, left_out[3] = {0};
+        const double *is_near = near + (i == 0 ? s.padded : 0);
+        int apart = 0, left_out = 0;
         for (int k = 0; k < s.n; ++k) {
             apart += s.want[k].n == 0;
-            for (int test = SPHERES; test <= BOXES; ++test) {
-                if ((test == PLANE) != (i == 0)) continue;
-                left_out[test] += near[test * s.padded + k] == 0;
-                assert_true(near[test * s.padded + k] == 1 || s.want[k].n == 0);
-            }
+            left_out += is_near[k] == 0;
+            assert_true(is_near[k] == 1 || s.want[k].n == 0);
         }
-        print_message("%s: of %d without contact, left out by spheres %d, plane and sphere %d, boxes %d\n",
-                      broad[i].name, apart, left_out[SPHERES], left_out[PLANE], left_out[BOXES]);
-        assert_true(i == 1 || left_out[PLANE] > 0);
-        assert_true(i == 0 || left_out[BOXES] > apart / 8);
+        print_message("%s: of %d without contact %d are left out\n", broad[i].name, apart, left_out);
+        assert_true(i == 1 || left_out > 0);
         free(near);
         collide_set_destroy(&s);
     }

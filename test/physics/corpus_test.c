@@ -60,7 +60,8 @@ static int feature_number(const char *name)
 /* Both sides solve to rounding, so that what is left is a difference of the equations. */
 static void make_exact(mjModel *m)
 {
-    m->opt.tolerance = 1e-13;
+    m->opt.solver = mjSOL_NEWTON;
+    m->opt.tolerance = 1e-18;
     m->opt.ls_tolerance = 1e-6;
     m->opt.iterations = 200;
     m->opt.ls_iterations = 200;

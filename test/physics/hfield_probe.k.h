@@ -10,13 +10,15 @@ item_kernel void k_probe_hfield(const ureal *in, ureal *out, const int *tables, 
     {
         geom a, b;
         convex c;
+        hfield field;
         contact con[HFIELD_CONTACTS];
         probe_geom(in + first + p, padded, &a);
         probe_geom(in + first + p + 15 * padded, padded, &b);
         convex_of_geom(&b, tables[2], 0, &c);
         real margin = load(in + first + p + 30 * padded);
-        collide_hfield(&a, heights, size, tables[0], tables[1], &c, tables, heights, margin, (ureal)1e-6, 35, m_all(),
-                       con);
+        contact_clear(con, HFIELD_CONTACTS);
+        hfield_of_size(size, tables[0], tables[1], &field);
+        collide_hfield(&a, &field, heights, &c, tables, heights, margin, (ureal)1e-6, 35, m_all(), con);
         probe_contacts(con, HFIELD_CONTACTS, out + first + p, padded);
     }
 }

@@ -8,6 +8,7 @@
 #include "bench/pilot/humanoid.h"
 #include "physics/layout.k.h"
 #include "physics/tables.h"
+#include "step/step.h"
 
 #include <math.h>
 
@@ -32,6 +33,15 @@
     "type='box' size='.1 .2 .1'/></body></worldbody><equality><connect body1='b' body2='c' anchor='.4 .2 0'/>"         \
     "</equality></mujoco>"
 
+/* Bodies on a height field and in each other. */
+#define BODY(geom) "<body pos='0 0 .4'><freejoint/><geom " geom "/></body>"
+#define GROUND                                                                                                         \
+    "<mujoco><option timestep='.002'/><default><geom density='300' solref='.02 1'/></default><asset><hfield name='h' " \
+    "nrow='5' ncol='6' size='2.5 2 .4 .5' elevation='0 .3 .1 .8 .2 1 .5 .9 .2 .4 .7 .3 .1 .1 .6 .2 .5 0 .9 .3 .3 .3 "  \
+    ".8 .2 .4 .1 .6 .5 .2 .7'/><mesh name='m' vertex='0 0 0 .4 0 0 0 .5 0 0 0 .3 .3 .3 .3'/></asset><worldbody><geom " \
+    "type='hfield' hfield='h' pos='0 0 -.6'/>" BODY("size='.2'") BODY("type='capsule' size='.1 .2'")                   \
+        BODY("type='cylinder' size='.2 .1'") BODY("type='mesh' mesh='m'") "</worldbody></mujoco>"
+
 static const struct {
     const char *name, *text;
     uint64_t hash;
@@ -39,6 +49,7 @@ static const struct {
     {"euler", MIXED("integrator='Euler'"), 0x30f999b161cb7571},
     {"implicitfast", MIXED("integrator='implicitfast'"), 0x3dea447245311dd7},
     {"constraints", LIMITED, 0x7852ce7c04740e57},
+    {"ground", GROUND, 0x736798e7662d2c1f},
     {"contacts", HUMANOID(".3", "integrator='implicitfast'"), 0xb7b16e605b3fc27d},
 };
 enum { GOLDEN = sizeof golden / sizeof *golden, STEPS = 30, N = 21 };
@@ -344,6 +355,33 @@ static void without_autoreset_a_world_stays_bad(void **state)
     rig_free(&r);
 }
 
+/* A model that asks for another solver gets Newton's method, whose result is at least as near to what all solve. */
+static void other_solvers_are_newtons_method(void **state)
+{
+    static const char *const solvers[] = {"Newton", "CG", "PGS"};
+    uint64_t want = 0;
+    for (int k = 0; k < 3; ++k) {
+        char text[512], reason[200];
+        (void)snprintf(
+            text, sizeof text,
+            "<mujoco><option solver='%s' iterations='100'/><worldbody><geom type='plane' size='1 1 1'/><body "
+            "pos='0 0 .09'><freejoint/><geom type='box' size='.1 .1 .1'/></body></worldbody></mujoco>",
+            solvers[k]);
+        rig r = rig_make(text, 3, NULL, 1, false);
+        rig_step(&r, STET_PHYSICS_NATIVE);
+        assert_true(sti_step_native_suits(r.model, reason, sizeof reason));
+        assert_int_equal(strstr(reason, "Newton's method") != NULL, k > 0);
+        mjData *d = mj_makeData(r.model->mj);
+        for (int i = 0; i < 20; ++i) mj_step(r.model->mj, d);
+        OK(stet_step_run(r.step, 20));
+        for (int i = 0; i < 7; ++i) assert_true(fabs(rig_get(&r, "qpos", 1, i) - d->qpos[i]) < 1e-4);
+        if (k == 0) want = rig_hash(&r);
+        assert_true(rig_hash(&r) == want);
+        mj_deleteData(d);
+        rig_free(&r);
+    }
+}
+
 /* ---- refusals and tables ----------------------------------------------------------------------------------------- */
 
 static void what_is_missing_is_listed(void **state)
@@ -352,14 +390,13 @@ static void what_is_missing_is_listed(void **state)
         const char *scene, *words;
     } rows[] = {
         {"<mujoco><option integrator='implicit'/></mujoco>", "integrator implicit"},
-        {"<mujoco><option density='1'/></mujoco>", "fluid"},
+        {"<mujoco><option density='1'/><worldbody><geom size='1' fluidshape='ellipsoid'/></worldbody></mujoco>",
+         "fluid forces of the ellipsoid model"},
+        {"<mujoco><option viscosity='1' integrator='implicitfast'/></mujoco>", "or with integrator implicitfast"},
         {"<mujoco><option><flag nativeccd='disable'/></option><worldbody><geom type='box' size='1 1 "
          "1'/><body><freejoint/>"
          "<geom type='ellipsoid' size='1 1 1'/></body></worldbody></mujoco>",
          "libccd"},
-        {"<mujoco><option solver='CG'/><worldbody><body><joint name='a' frictionloss='1'/><geom size='1'/></body>"
-         "</worldbody></mujoco>",
-         "solvers other than Newton"},
         {"<mujoco><worldbody><body><joint name='a'/><geom size='1'/></body></worldbody><actuator><muscle joint='a' "
          "lengthrange='0 1'/></actuator></mujoco>",
          "neither fixed nor affine"},
@@ -426,6 +463,7 @@ int main(void)
         cmocka_unit_test(a_neighbour_at_its_limit_changes_no_bit),
         cmocka_unit_test(a_neighbour_in_contact_changes_no_sign_of_zero),
         cmocka_unit_test(without_autoreset_a_world_stays_bad),
+        cmocka_unit_test(other_solvers_are_newtons_method),
         cmocka_unit_test(what_is_missing_is_listed),
         cmocka_unit_test(features_of_a_model_are_listed),
         cmocka_unit_test(tables_are_complete),

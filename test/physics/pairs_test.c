@@ -6,6 +6,7 @@
  * ways out that are equally deep, or flat faces near the limit of five degrees, contacts may be others: so most worlds
  * agree, and in those that do, so do accelerations.
  */
+#include "base/part.h"
 #include "physics/oracle.h"
 
 #include <math.h>
@@ -144,14 +145,14 @@ static void compare_worlds(const pair *p, uint64_t *dice, agreement *sum)
 static void each_pair_is_mujocos(void **state)
 {
     (void)state;
-    enum { ROUNDS = 30 };
+    const int rounds = in_part() ? 12 : 30;
     uint64_t dice = dice_seed(__func__);
     for (const pair *p = pairs; p < pairs + sizeof pairs / sizeof *pairs; ++p) {
         agreement sum = {0};
-        for (int round = 0; round < ROUNDS; ++round) compare_worlds(p, &dice, &sum);
+        for (int round = 0; round < rounds; ++round) compare_worlds(p, &dice, &sum);
         print_message("%-24s %d worlds touch, %d agree; their accelerations differ by %.1e on average\n", p->name,
                       sum.touch, sum.agree, sum.difference / sum.agree);
-        assert_true(sum.touch > ROUNDS * ORACLE_WORLDS / 4);
+        assert_true(sum.touch > rounds * ORACLE_WORLDS / 4);
         assert_true(sum.agree >= p->share * sum.touch);
         assert_true(sum.difference / sum.agree < 10 * p->place);
     }
@@ -184,7 +185,7 @@ static void what_lies_stays(void **state)
         rig r = rig_make(resting[k], 1, NULL, 1, false);
         stet_array *qpos = rig_array(&r, "qpos");
         rig_step(&r, STET_PHYSICS_NATIVE);
-        OK(stet_step_run(r.step, 1000));
+        OK(stet_step_run(r.step, in_part() ? 100 : 1000));
         for (int b = 0; b < qpos->nitem / 7; ++b) {
             double aside = hypot(rig_get(&r, "qpos", 0, 7 * b), rig_get(&r, "qpos", 0, 7 * b + 1));
             double above = rig_get(&r, "qpos", 0, 7 * b + 2) - (.1 + .2 * b), up = rig_get(&r, "qpos", 0, 7 * b + 3);

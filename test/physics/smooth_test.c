@@ -4,6 +4,13 @@
 #define OPTION "<option timestep='.004'><flag contact='disable' constraint='disable'/></option>"
 #define FAST "<option timestep='.004' integrator='implicitfast'><flag contact='disable' constraint='disable'/></option>"
 
+#define FLUID(option)                                                                                                  \
+    "<mujoco><option timestep='.004' " option "><flag contact='disable' constraint='disable'/></option><worldbody>"    \
+    "<body pos='1 2 3'><freejoint/><geom type='box' size='.1 .2 .3' pos='.1 .1 0'/><body pos='1 0 0'>"                 \
+    "<joint type='ball'/><geom type='capsule' size='.1 .3'/></body></body><body><joint axis='0 1 0'/>"                 \
+    "<geom type='ellipsoid' size='.1 .2 .3' pos='.5 0 0'/><body pos='1 0 0'><joint type='slide'/><geom size='.2'/>"    \
+    "</body></body></worldbody></mujoco>"
+
 static const struct {
     const char *name, *text;
 } scenes[] = {
@@ -32,6 +39,9 @@ static const struct {
     {"gravcomp", "<mujoco>" OPTION "<worldbody><body gravcomp='.7'><joint actuatorgravcomp='true' actuatorfrcrange='-1 "
                  "1'/><geom size='.1' pos='.5 0 0'/><body pos='1 0 0' gravcomp='1.2'><joint/><geom size='.1' pos='.5 0 "
                  "0'/><body pos='.2 0 0' gravcomp='2'><geom size='.1'/></body></body></body></worldbody></mujoco>"},
+    {"water", FLUID("density='1000' viscosity='.9' wind='.1 -.2 .3'")},
+    {"honey", FLUID("viscosity='10'")},
+    {"air, RK4", FLUID("density='1.2' integrator='RK4'")},
     {"mocap", "<mujoco>" OPTION "<worldbody><body mocap='true' pos='1 0 0'><geom size='.1'/><body pos='0 1 0'><geom "
               "size='.1'/></body></body><body><joint/><geom size='.1' pos='1 0 0'/></body></worldbody></mujoco>"},
     {"tendons",

@@ -245,6 +245,11 @@ void tree_draw(uint64_t *dice, char *out, size_t size, tree_counts *counts)
          fast ? "implicitfast" : "Euler");
     if (chance(&t, 20)) text(&t, " actuatorgroupdisable='1'");
     if (chance(&t, 50)) vector(&t, "gravity", 3, 10);
+    if (!fast && chance(&t, 30)) {
+        text(&t, " density='%.6g' viscosity='%.6g'", number(&t, 0, 20), number(&t, 0, .2));
+        vector(&t, "wind", 3, 2);
+        counts->fluids++;
+    }
     text(&t, "><flag contact='disable'");
     for (size_t k = 0; k < sizeof flags / sizeof *flags; ++k)
         if (chance(&t, 5)) text(&t, " %s='disable'", flags[k]);
@@ -281,8 +286,9 @@ void tree_print(const tree_counts *c)
 {
     print_message("%d random models (%d refused by MuJoCo's compiler) with %d bodies; with free joints %d, ball %d, "
                   "slide %d, hinge %d, springs %d, dampers %d, polynomials %d, gravity compensation %d, tendons %d, "
-                  "actuators %d, mocap bodies %d, implicitfast %d, limits %d, friction loss %d, equalities %d\n",
+                  "actuators %d, mocap bodies %d, implicitfast %d, limits %d, friction loss %d, equalities %d, "
+                  "fluids %d\n",
                   c->models, c->refused, c->bodies, c->free, c->ball, c->slide, c->hinge, c->springs, c->dampers,
                   c->polynomials, c->gravcomp, c->tendons, c->actuators, c->mocap, c->implicit, c->limits, c->losses,
-                  c->equalities);
+                  c->equalities, c->fluids);
 }

@@ -1,6 +1,6 @@
 /*
  * Random models that need no contacts: trees of bodies with joints of all types, inertias, springs, dampers,
- * armature, gravity compensation, tendons, actuators, mocap bodies, sites, limits, friction loss, equalities.
+ * armature, gravity compensation, tendons, actuators, mocap bodies, sites, limits, friction loss, equalities, fluids.
  */
 #ifndef TEST_PHYSICS_TREES_H
 #define TEST_PHYSICS_TREES_H
@@ -11,7 +11,7 @@
 /* How many models had one of these. */
 typedef struct tree_counts {
     int models, refused, bodies, free, ball, slide, hinge, springs, dampers, polynomials, gravcomp, tendons, actuators,
-        mocap, implicit, limits, losses, equalities;
+        mocap, implicit, limits, losses, equalities, fluids;
 } tree_counts;
 
 /* Writes the text of one model; counts what was drawn. */

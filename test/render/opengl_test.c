@@ -11,108 +11,29 @@
  *       of SLICES flat faces, whose middle lies 1 - cos(pi / SLICES) = 1.2e-4 of a radius below the surface, and more
  *       along a ray that meets it at a flat angle; OpenGL's depth has 24 bits
  */
-#include "render/pictures.h"
+#include "render/mujoco_renderer.h"
 
-#include <dlfcn.h>
-
-enum { WIDTH = 160, HEIGHT = 120, SLICES = 200, FORMAT_RGBA = 0x1908, UNSIGNED_BYTE = 0x1401 };
+enum { WIDTH = 160, HEIGHT = 120, SLICES = 200 };
 #define DEPTH 1e-3
 #define FLUSH 1e-4
 
-/* ---- OSMesa ------------------------------------------------------------------------------------------------------ */
-
-typedef struct osmesa {
-    void *library, *context, *pixels;
-    void (*destroy)(void *context);
-} osmesa;
-
-static void *symbol(const osmesa *o, const char *name)
-{
-    void *found = dlsym(o->library, name);
-    if (!found) fail_msg("OSMesa lacks %s", name);
-    return found;
-}
-
-/* MuJoCo finds OpenGL's functions in a library that is loaded for all. Returns NULL, or why there is none. */
-static const char *open_osmesa(osmesa *o)
-{
-    static const char *const names[] = {"libOSMesa.so.8", "libOSMesa.so"};
-    *o = (osmesa){0};
-    for (size_t i = 0; i < sizeof names / sizeof *names && !o->library; ++i)
-        o->library = dlopen(names[i], RTLD_NOW | RTLD_GLOBAL);
-    if (!o->library) return "there is no libOSMesa (Debian: libosmesa6)";
-    void *(*create)(unsigned format, int depth, int stencil, int accumulation, void *share);
-    unsigned char (*make_current)(void *context, void *pixels, unsigned type, int width, int height);
-    *(void **)&create = symbol(o, "OSMesaCreateContextExt");
-    *(void **)&make_current = symbol(o, "OSMesaMakeCurrent");
-    *(void **)&o->destroy = symbol(o, "OSMesaDestroyContext");
-    o->context = create(FORMAT_RGBA, 24, 8, 0, NULL);
-    o->pixels = malloc((size_t)WIDTH * HEIGHT * 4);
-    if (!o->context || !o->pixels || !make_current(o->context, o->pixels, UNSIGNED_BYTE, WIDTH, HEIGHT))
-        return "OSMesa makes no context";
-    return NULL;
-}
-
-static void close_osmesa(osmesa *o)
-{
-    if (o->context) o->destroy(o->context);
-    free(o->pixels);
-}
-
-/* ---- MuJoCo's renderer ------------------------------------------------------------------------------------------- */
-
 typedef struct theirs {
-    mjModel *m; /* a copy, with finer shapes */
-    mjData *d;
-    mjvScene scene;
-    mjrContext context;
+    mujoco_renderer renderer;
     int geom[WIDTH * HEIGHT]; /* from the upper left corner; -1: none */
     float depth[WIDTH * HEIGHT];
 } theirs;
 
-static void open_theirs(theirs *t, const mjModel *m)
-{
-    t->m = mj_copyModel(NULL, m);
-    t->m->vis.quality.numslices = t->m->vis.quality.numstacks = t->m->vis.quality.numquads = SLICES;
-    t->m->vis.quality.offsamples = 0;
-    t->m->vis.global.offwidth = WIDTH;
-    t->m->vis.global.offheight = HEIGHT;
-    t->d = mj_makeData(t->m);
-    mjv_defaultScene(&t->scene);
-    mjv_makeScene(t->m, &t->scene, 2000);
-    mjr_defaultContext(&t->context);
-    mjr_makeContext(t->m, &t->context, mjFONTSCALE_100);
-    mjr_setBuffer(mjFB_OFFSCREEN, &t->context);
-    assert_int_equal(t->context.currentBuffer, mjFB_OFFSCREEN);
-}
-
-static void close_theirs(theirs *t)
-{
-    mjr_freeContext(&t->context);
-    mjv_freeScene(&t->scene);
-    mj_deleteData(t->d);
-    mj_deleteModel(t->m);
-}
-
 /* Geoms alone, each in a colour that is its number. */
-static void draw(theirs *t, int camera)
+static void draw(mujoco_renderer *t, int camera)
 {
-    mjvOption option;
     mjvCamera view;
-    mjv_defaultOption(&option);
-    memset(option.sitegroup, 0, sizeof option.sitegroup);
-    memset(option.flags, 0, sizeof option.flags);
-    option.flags[mjVIS_STATIC] = 1;
-    mjv_defaultCamera(&view);
-    view.type = mjCAMERA_FIXED;
-    view.fixedcamid = camera;
-    mjv_updateScene(t->m, t->d, &option, NULL, &view, mjCAT_STATIC | mjCAT_DYNAMIC, &t->scene);
+    update_mujoco_scene(t, camera, false, &view);
     memset(t->scene.flags, 0, sizeof t->scene.flags);
     t->scene.flags[mjRND_SEGMENT] = t->scene.flags[mjRND_IDCOLOR] = 1;
     mjr_render((mjrRect){0, 0, WIDTH, HEIGHT}, &t->scene, &t->context);
 }
 
-static int geom_of_colour(const theirs *t, const unsigned char rgb[3])
+static int geom_of_colour(const mujoco_renderer *t, const unsigned char rgb[3])
 {
     int id = (rgb[0] | rgb[1] << 8 | rgb[2] << 16) - 1;
     for (int k = 0; k < t->scene.ngeom; ++k)
@@ -124,12 +45,13 @@ static void read_pixels(theirs *t)
 {
     static unsigned char rgb[WIDTH * HEIGHT * 3];
     static float depth[WIDTH * HEIGHT];
-    double near = (double)t->m->vis.map.znear * t->m->stat.extent, far = (double)t->m->vis.map.zfar * t->m->stat.extent;
-    mjr_readPixels(rgb, depth, (mjrRect){0, 0, WIDTH, HEIGHT}, &t->context);
+    const mjModel *m = t->renderer.m;
+    double near = (double)m->vis.map.znear * m->stat.extent, far = (double)m->vis.map.zfar * m->stat.extent;
+    mjr_readPixels(rgb, depth, (mjrRect){0, 0, WIDTH, HEIGHT}, &t->renderer.context);
     for (int y = 0; y < HEIGHT; ++y) {
         for (int x = 0; x < WIDTH; ++x) {
             int to = y * WIDTH + x, from = (HEIGHT - 1 - y) * WIDTH + x;
-            t->geom[to] = geom_of_colour(t, rgb + 3 * (size_t)from);
+            t->geom[to] = geom_of_colour(&t->renderer, rgb + 3 * (size_t)from);
             t->depth[to] = (float)(near / (1 - (double)depth[from] * (1 - near / far)));
         }
     }
@@ -191,15 +113,14 @@ static void check_scene(const char *name)
     float *depth = pictures_read(&p, STI_BUFFER_DEPTH);
     theirs *t = calloc(1, sizeof *t);
     assert_non_null(t);
-    open_theirs(t, m);
-    mj_forward(t->m, t->d);
+    open_mujoco_renderer(&t->renderer, m, WIDTH, HEIGHT, SLICES);
     for (int c = 0; c < (int)m->ncam; ++c) {
         int64_t first = pictures_first(&p, 0, c);
-        draw(t, c);
+        draw(&t->renderer, c);
         read_pixels(t);
         compare(t, geom + first, depth + first, &sum);
     }
-    close_theirs(t);
+    close_mujoco_renderer(&t->renderer);
     free(t);
     free(geom);
     free(depth);

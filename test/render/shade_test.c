@@ -171,14 +171,52 @@ static void test_material_and_own_colour(void **state)
     assert_middle(ONE("<material name='m' rgba='.3 .2 .1 1'/>", "material='m'"), 0.3, 0.2, 0.1, 255);
     assert_middle(ONE("<material name='m' rgba='.3 .2 .1 1'/>", "material='m' rgba='.6 .7 .8 1'"), 0.6, 0.7, 0.8, 255);
     assert_middle(ONE("<material name='m' rgba='.2 .2 .1 1' emission='.5'/>", "material='m'"), 0.3, 0.3, 0.15, 255);
-    /* A texture counts by its mean. */
+    /* Where four squares of a checker meet, its colour is their mean. */
     assert_middle(ONE("<texture name='t' type='2d' builtin='checker' rgb1='1 0 0' rgb2='0 0 1' width='64' height='64'/>"
                       "<material name='m' texture='t' rgba='1 1 .5 1'/>",
                       "material='m'"),
                   0.5, 0, 0.25, 255);
-    /* Half transparent is opaque; a light too bright is white. */
-    assert_middle(ONE("", "rgba='.4 .4 .4 .5'"), 0.4, 0.4, 0.4, 255);
+    /* A light too bright is white. */
     assert_middle(ONE("<material name='m' rgba='1 1 1 1' emission='3'/>", "material='m'"), 1, 1, 1, 255);
+}
+
+/* Layers as MuJoCo lays them: from the front to the back, then from the back to the front. */
+static void test_transparent_layers(void **state)
+{
+#define SHEET(z, colour) "<geom type='box' size='1 1 .01' pos='0 0 " z "' material='m' rgba='" colour "'/>"
+#define SHEETS(geoms)                                                                                                  \
+    "<mujoco>" DARK "<asset><material name='m' emission='1' specular='0'/></asset><worldbody>" geoms                   \
+    "</worldbody></mujoco>"
+#define FLOOR_SHEET SHEET("-.5", "0 1 1 1")
+#define NEAR SHEET(".5", "1 .5 0 .5")
+#define FAR SHEET("0", ".5 0 1 .25")
+    assert_middle(SHEETS(NEAR), 0.75, 0.375, 0, 255);
+    const double near[3] = {1, 0.5, 0}, far[3] = {0.5, 0, 1};
+    double seen[3] = {0, 1, 1};
+    for (int k = 0; k < 3; ++k) {
+        seen[k] = 0.5 * near[k] + 0.5 * seen[k];
+        for (int i = 0; i < 2; ++i) seen[k] = 0.25 * far[k] + 0.75 * seen[k];
+        seen[k] = 0.5 * near[k] + 0.5 * seen[k];
+    }
+    assert_middle(SHEETS(NEAR FAR FLOOR_SHEET), seen[0], seen[1], seen[2], 255);
+    assert_middle(SHEETS(FLOOR_SHEET FAR NEAR), seen[0], seen[1], seen[2], 255);
+    assert_middle(SHEETS(FAR NEAR FLOOR_SHEET SHEET("1", ".2 .4 .6 1")), 0.2, 0.4, 0.6, 255);
+    assert_middle(SHEETS(FLOOR_SHEET SHEET("0", "1 0 0 .996")), 1, 0, 0, 255);
+}
+
+/* Depth and ids are those of the front, transparent or not. */
+static void test_transparent_geom_has_depth_and_id(void **state)
+{
+    const double above[3] = {0, 0, 2};
+    pictures p;
+    appearance(&p, SHEETS(FLOOR_SHEET NEAR), above);
+    float *depth = pictures_read(&p, STI_BUFFER_DEPTH);
+    int *geom = pictures_read(&p, STI_BUFFER_GEOM);
+    assert_int_equal(geom[MIDDLE], 1);
+    assert_true(fabsf(depth[MIDDLE] - 1.49f) < 1e-5f);
+    free(depth);
+    free(geom);
+    pictures_close(&p);
 }
 
 static void test_hidden(void **state)
@@ -254,6 +292,8 @@ int main(void)
         cmocka_unit_test(test_point_light),
         cmocka_unit_test(test_sphere_by_normal),
         cmocka_unit_test(test_material_and_own_colour),
+        cmocka_unit_test(test_transparent_layers),
+        cmocka_unit_test(test_transparent_geom_has_depth_and_id),
         cmocka_unit_test(test_hidden),
         cmocka_unit_test(test_sky),
         cmocka_unit_test(test_albedo_and_ids),

@@ -1,6 +1,7 @@
 /* A sim with native physics: rounds, kernels in the step, pictures, switches. Physics itself: test/physics. */
 #include "sim/rounds/rounds.h"
 
+#include "kernel/caller.h"
 #include "physics/covered.h"
 
 #include <math.h>
@@ -132,6 +133,69 @@ static void a_listed_step_ends_poses_that_a_kernel_wrote(void **state)
     phases_close(&plain);
 }
 
+/* ---- a frame in the caller's graph ------------------------------------------------------------------------------- */
+
+/* Everything of a frame: policy, physics, who fell, resets, what poses show, a picture and its tensor. */
+static stet_array *play_frame(stet_sim *sim)
+{
+    stet_array *pixels;
+    OK(stet_sim_step(sim, 2));
+    (void)room_render(sim);
+    OK(stet_sim_get_array(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGB, &pixels));
+    return pixels;
+}
+
+static void check_twins(const episode *a, stet_array *pixels, const episode *b, stet_array *other, int run)
+{
+    if (phases_hash(a->done) != phases_hash(b->done)) fail_msg("run %d: other ends", run);
+    if (phases_hash(a->length) != phases_hash(b->length)) fail_msg("run %d: other lengths", run);
+    if (phases_hash(a->seen) != phases_hash(b->seen)) fail_msg("run %d: other observations", run);
+    if (phases_hash(pixels) != phases_hash(other)) fail_msg("run %d: another picture", run);
+}
+
+/* On a GPU: worlds that end their episodes in the caller's graph begin again there, and the host is not asked. */
+static void a_whole_frame_is_a_part_of_the_callers_graph(void **state)
+{
+    room_def d = native;
+    d.nworld = 13;
+    d.outputs = BIT(RGB); /* which is extracted, not direct */
+    phases p = phases_open(&d), q = phases_open(&d);
+    stet_device *device = stet_sim_get_device(p.sim);
+    bool can = caller_can(device);
+    episode e = phases_episode(&p, true), f = phases_episode(&q, true);
+    if (can) {
+        stet_array *pixels, *other;
+        for (int i = 0; i < 4; ++i) { /* once round the ring of frames, so that all tables are on the device */
+            pixels = play_frame(p.sim);
+            other = play_frame(q.sim);
+        }
+        OK(device->ops->synchronize(device));
+        void *stream = caller_stream(device);
+        caller_capture(device, stream);
+        pixels = play_frame(p.sim);
+        uint64_t id = stet_recording_get_last(device);
+        void *graph = caller_captured(device, stream);
+        int64_t copied = room_counters(p.sim).bytes_copied;
+        for (int run = 0; run < 30; ++run) {
+            caller_launch(device, graph, stream);
+            OK(stet_recording_mark_replayed(device, id));
+            other = play_frame(q.sim);
+            if (run % 3 == 2) check_twins(&e, pixels, &f, other, run);
+        }
+        assert_true(room_counters(p.sim).bytes_copied == copied);
+        assert_true(room_state(p.sim) == room_state(q.sim));
+        for (int w = 0; w < 13; ++w) {
+            assert_true(stet_sim_get_worlds(p.sim)->resets[w] == stet_sim_get_worlds(q.sim)->resets[w]);
+            assert_true(stet_sim_get_worlds(p.sim)->resets[w] >= 3);
+        }
+        caller_graph_end(device, graph, stream);
+        caller_stream_end(device, stream);
+    }
+    phases_close(&p);
+    phases_close(&q);
+    if (!can) skip();
+}
+
 /* ---- pictures ---------------------------------------------------------------------------------------------------- */
 
 static void pictures_follow_the_worlds_that_moved(void **state)
@@ -171,12 +235,7 @@ static void check_auto(const char *scene, stet_physics physics, const char *reas
 
 static void auto_takes_native_physics_where_it_covers_the_model(void **state)
 {
-    stet_device_def def = stet_default_device_def();
-    picked_device(&def);
-    if (def.type == STET_DEVICE_CPU)
-        check_auto(COVERED_SCENE, STET_PHYSICS_NATIVE, "native physics covers the model");
-    else
-        check_auto(COVERED_SCENE, STET_PHYSICS_MUJOCO, "minutes to compile for a GPU");
+    check_auto(COVERED_SCENE, STET_PHYSICS_NATIVE, "native physics covers the model");
     check_auto(
         "<mujoco><option integrator='implicit'/><worldbody><body><joint name='a'/><geom size='1'/></body></worldbody>"
         "</mujoco>",
@@ -195,6 +254,7 @@ int main(void)
         cmocka_unit_test(a_step_is_one_recording),
         cmocka_unit_test(no_mechanism_changes_a_bit),
         cmocka_unit_test(a_listed_step_ends_poses_that_a_kernel_wrote),
+        cmocka_unit_test(a_whole_frame_is_a_part_of_the_callers_graph),
         cmocka_unit_test(pictures_follow_the_worlds_that_moved),
         cmocka_unit_test(auto_takes_native_physics_where_it_covers_the_model),
     };

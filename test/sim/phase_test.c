@@ -154,9 +154,10 @@ static void a_world_does_not_notice_the_others(void **state)
 /* ---- the reset by mask ------------------------------------------------------------------------------------------- */
 
 /* A twin gets its reset from the host, between the phases, by hand. */
-static void a_reset_by_mask_is_a_reset(void **state)
+static void check_reset_by_mask(stet_physics physics)
 {
-    phases a = phases_open(&(room_def){.nworld = 13}), b = phases_open(&(room_def){.nworld = 13});
+    room_def d = {.nworld = 13, .physics = physics};
+    phases a = phases_open(&d), b = phases_open(&d);
     episode e = phases_episode(&a, true), f = phases_episode(&b, false);
     uint8_t mask[13];
     int resets = 0;
@@ -179,17 +180,31 @@ static void a_reset_by_mask_is_a_reset(void **state)
     phases_close(&b);
 }
 
-static void worlds_are_put_back_once_a_write(void **state)
+static void a_reset_by_mask_is_a_reset(void **state)
 {
-    phases p = phases_open(&(room_def){.nworld = 4});
+    check_reset_by_mask(STET_PHYSICS_MUJOCO);
+    check_reset_by_mask(STET_PHYSICS_NATIVE);
+}
+
+/* Numbers of resets, which native physics counts on the device until somebody asks. */
+static const uint64_t *resets_of(const phases *p)
+{
+    assert_non_null(stet_worlds_get_faults(stet_sim_get_worlds(p->sim)));
+    return stet_sim_get_worlds(p->sim)->resets;
+}
+
+static void check_put_back_once(stet_physics physics)
+{
+    phases p = phases_open(&(room_def){.nworld = 4, .physics = physics});
     stet_array *mask = phases_array(&p, "mask", STET_DTYPE_INT, 1);
     OK(stet_sim_set_reset(p.sim, mask, NULL));
     const int32_t two[4] = {0, 7, 0, -1};
     OK(stet_sim_step(p.sim, 1)); /* nobody */
     OK(stet_array_write(mask, two, sizeof two));
-    const uint64_t *resets = stet_sim_get_worlds(p.sim)->resets;
+    const uint64_t *resets = resets_of(&p);
     for (int i = 0; i < 3; ++i) {
         OK(stet_sim_step(p.sim, 1));
+        (void)resets_of(&p);
         assert_true(resets[0] == 0 && resets[1] == 1 && resets[2] == 0 && resets[3] == 1);
         assert_true(fabsf(room_field(p.sim, "time", 1, 0) - 0.005f * (float)i) < 1e-6f);
     }
@@ -199,24 +214,59 @@ static void worlds_are_put_back_once_a_write(void **state)
         assert_int_equal(c.mechanism[STET_MECHANISM_READBACK].misses + c.mechanism[STET_MECHANISM_READBACK].hits, 0);
     stet_array_mark_written(mask);
     OK(stet_sim_step(p.sim, 1));
+    (void)resets_of(&p);
     assert_true(resets[1] == 2 && resets[2] == 0);
     OK(stet_array_write(mask, two, sizeof two));
     OK(stet_sim_set_reset(p.sim, NULL, NULL));
     OK(stet_sim_step(p.sim, 1));
+    (void)resets_of(&p);
     assert_true(resets[1] == 2);
     for (int i = 0; i < 2; ++i) { /* what was written meanwhile counts, and counts once */
         OK(stet_sim_set_reset(p.sim, mask, NULL));
         OK(stet_sim_step(p.sim, 1));
+        (void)resets_of(&p);
         assert_true(resets[1] == 3);
         OK(stet_sim_set_reset(p.sim, NULL, NULL));
     }
     phases_close(&p);
 }
 
-/* An image that is read after the step shows worlds as they are after the reset. */
-static void kf18_an_image_after_a_reset_by_mask_shows_the_worlds_after_it(void **state)
+static void worlds_are_put_back_once_a_write(void **state)
 {
-    phases p = phases_open(&(room_def){.nworld = 3});
+    check_put_back_once(STET_PHYSICS_MUJOCO);
+    check_put_back_once(STET_PHYSICS_NATIVE);
+}
+
+/* A kernel of the last phase writes the mask: the next step, not this one, puts worlds back. */
+static void check_written_behind_the_reset(stet_physics physics)
+{
+    phases p = phases_open(&(room_def){.nworld = 3, .physics = physics});
+    stet_array *mask = phases_array(&p, "mask", STET_DTYPE_INT, 1), *all = phases_array(&p, "all", STET_DTYPE_INT, 1);
+    const int32_t one[3] = {1, 1, 1};
+    OK(stet_array_write(all, one, sizeof one));
+    OK(stet_sim_set_reset(p.sim, mask, NULL));
+    int id = ADD(&p, RESET, "k_begin", stet_arg_array(mask), stet_arg_array(all)); /* reads it */
+    OK(stet_sim_step(p.sim, 1));
+    assert_int_equal(resets_of(&p)[2], 0);
+    OK(stet_sim_remove_kernel(p.sim, id));
+    (void)ADD(&p, RESET, "k_note", stet_arg_array(mask), stet_arg_int(1));
+    for (int i = 0; i < 4; ++i) {
+        OK(stet_sim_step(p.sim, 1));
+        assert_int_equal(resets_of(&p)[2], i);
+    }
+    phases_close(&p);
+}
+
+static void a_mask_that_is_written_behind_the_reset_counts_in_the_next_step(void **state)
+{
+    check_written_behind_the_reset(STET_PHYSICS_MUJOCO);
+    check_written_behind_the_reset(STET_PHYSICS_NATIVE);
+}
+
+/* An image that is read after the step shows worlds as they are after the reset. */
+static void check_image_after_reset(stet_physics physics)
+{
+    phases p = phases_open(&(room_def){.nworld = 3, .physics = physics});
     stet_array *mask = phases_array(&p, "mask", STET_DTYPE_INT, 1);
     OK(stet_sim_set_reset(p.sim, mask, NULL));
     (void)room_render(p.sim);
@@ -234,6 +284,12 @@ static void kf18_an_image_after_a_reset_by_mask_shows_the_worlds_after_it(void *
     free(start);
     free(now);
     phases_close(&p);
+}
+
+static void kf18_an_image_after_a_reset_by_mask_shows_the_worlds_after_it(void **state)
+{
+    check_image_after_reset(STET_PHYSICS_MUJOCO);
+    check_image_after_reset(STET_PHYSICS_NATIVE);
 }
 
 /* ---- lists end where the host works ------------------------------------------------------------------------------ */
@@ -337,6 +393,7 @@ int main(void)
         cmocka_unit_test(a_world_does_not_notice_the_others),
         cmocka_unit_test(a_reset_by_mask_is_a_reset),
         cmocka_unit_test(worlds_are_put_back_once_a_write),
+        cmocka_unit_test(a_mask_that_is_written_behind_the_reset_counts_in_the_next_step),
         cmocka_unit_test(kf18_an_image_after_a_reset_by_mask_shows_the_worlds_after_it),
         cmocka_unit_test(kernels_see_what_follows_from_what_others_wrote),
         cmocka_unit_test(a_full_list_ends_and_another_begins),

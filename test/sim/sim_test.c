@@ -44,8 +44,10 @@ static void bad_definitions_are_refused(void **state)
     BAD(STET_ERROR_LIMIT, "width is 16385", def.width = 16385);
     BAD(STET_ERROR_LIMIT, "height is 2147483647", def.height = INT32_MAX);
     BAD(STET_ERROR_INVALID_ARGUMENT, "outputs 0x200", def.outputs = 1u << STET_OUTPUT_COUNT);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "2 samples a pixel; 1, 4 or 16", def.samples = 2);
     BAD(STET_ERROR_INVALID_ARGUMENT, "0 frames in flight", def.frames_in_flight = 0);
     BAD(STET_ERROR_INVALID_ARGUMENT, "17 frames in flight", def.frames_in_flight = 17);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "groups 0x41", def.groups = 0x41);
     BAD(STET_ERROR_INVALID_ARGUMENT, "keyframe 1", def.keyframe = 1);
     BAD(STET_ERROR_INVALID_ARGUMENT, "keyframe -3", def.keyframe = -3);
     BAD(STET_ERROR_INVALID_ARGUMENT, "no physics 9", def.physics = (stet_physics)9);

@@ -165,6 +165,9 @@ static void bad_input_is_refused_in_one_sentence(void **state)
         expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "1 to 16");
     }
     bad = good;
+    bad.samples = 3;
+    expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "3 samples a pixel; 1, 4 or 16");
+    bad = good;
     bad.ncamera = 0;
     expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "no camera");
     bad = good;

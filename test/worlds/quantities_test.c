@@ -3,8 +3,10 @@
  */
 #include "worlds/expected.h"
 
-#define MIXED                                                                                                          \
-    "<mujoco><option timestep='.004'/><worldbody><geom name='floor' type='plane' size='5 5 .1'/><body name='arm' "     \
+#define MIXED MIXED_OF("")
+#define MIXED_OF(options)                                                                                              \
+    "<mujoco><option timestep='.004' " options                                                                         \
+    "/><worldbody><geom name='floor' type='plane' size='5 5 .1'/><body name='arm' "                                    \
     "pos='0 0 1'><joint name='a' axis='0 1 0' damping='.1' range='-30 30' limited='true'/><geom type='capsule' "       \
     "size='.05' fromto='0 0 0 .5 0 0'/><site name='tip' pos='.5 0 0' quat='1 1 0 0'/><body name='hand' pos='.5 0 0'>"  \
     "<joint name='b' type='ball' stiffness='2'/><geom name='fist' type='box' size='.1 .05 .07' pos='.1 0 0' "          \
@@ -90,6 +92,78 @@ static void a_switch_and_an_audit_change_no_bit(void **state)
     assert_true(hash[0] == hash[1] && hash[0] == hash[2]);
 }
 
+/* ---- quantities of the step -------------------------------------------------------------------------------------- */
+
+static stet_array *of_step(const rig *r, const char *name)
+{
+    stet_array *a;
+    OK(stet_worlds_get_step_quantity(r->worlds, name, &a));
+    return a;
+}
+
+/* What mj_step leaves in data that begin in the state of world w, and what follows from them. */
+static mjData *stepped_data(const rig *r, int64_t w)
+{
+    const mjModel *m = r->model->mj;
+    mjData *d = mj_makeData(m);
+    assert_non_null(d);
+    mj_copyState(m, r->worlds->data[w], d, mjSTATE_INTEGRATION);
+    mj_step(m, d);
+    mj_rnePostConstraint(m, d);
+    mj_subtreeVel(m, d);
+    mj_energyPos(m, d);
+    mj_energyVel(m, d);
+    return d;
+}
+
+static void expect_of_step(const rig *r, int64_t w, const mjData *d)
+{
+    const mjModel *m = r->model->mj;
+    const int64_t slots = 0;
+    (void)slots;
+#define CHECK(name, dtype, items, stage, member)                                                                       \
+    if (sti_quantity_exact(d, STI_QUANTITY_##name))                                                                    \
+        expected_numbers(r, of_step(r, #name), w, sti_quantity_exact(d, STI_QUANTITY_##name), (int64_t)(items), 1e-7,  \
+                         0);
+    STI_QUANTITIES(CHECK)
+#undef CHECK
+}
+
+static void quantities_of_the_step_are_those_of_mj_step(void **state)
+{
+    for (size_t k = 0; k < SCENES; ++k) {
+        rig r = rig_make(k == 0 ? MIXED_OF("integrator='RK4'") : scenes[k], N, NULL, 2, true);
+        rig_step(&r, STET_PHYSICS_MUJOCO);
+        expected_spread(&r, N);
+        OK(stet_step_run(r.step, 3));
+        mjData *d = stepped_data(&r, 1);
+        uint8_t mask[N] = {0, 1};
+        OK(stet_step_run_worlds(r.step, mask, 1));
+        expect_of_step(&r, 1, d);
+        mj_deleteData(d);
+        rig_free(&r);
+    }
+}
+
+static void a_write_ends_what_the_step_left(void **state)
+{
+    rig r = rig_make(MIXED, N, NULL, 1, true);
+    rig_step(&r, STET_PHYSICS_MUJOCO);
+    OK(stet_step_run(r.step, 2));
+    double left = reals_get(of_step(&r, "geom_xpos"), 0, 13), others = reals_get(of_step(&r, "geom_xpos"), 1, 13);
+    assert_true(left != rig_get(&r, "geom_xpos", 0, 13));
+    rig_set(&r, "ctrl", 0, 0, .5f);
+    OK(sti_array_ensure(of_step(&r, "geom_xpos")));
+    assert_true(reals_get(of_step(&r, "geom_xpos"), 0, 13) == rig_get(&r, "geom_xpos", 0, 13));
+    assert_true(reals_get(of_step(&r, "geom_xpos"), 1, 13) == others);
+    rig_free(&r);
+    r = rig_make(MIXED, 1, NULL, 1, false);
+    stet_array *a;
+    REFUSED(STET_ERROR_UNSUPPORTED, "MuJoCo's physics", stet_worlds_get_step_quantity(r.worlds, "qacc", &a));
+    assert_null(a);
+    rig_free(&r);
+}
+
 static void reading_changes_no_step(void **state)
 {
     uint64_t hash[2];
@@ -99,8 +173,10 @@ static void reading_changes_no_step(void **state)
         for (int step = 0; step < 40; ++step) {
             rig_write_controls(&r, step);
             OK(stet_step_run(r.step, 1));
-            for (const char *const *q = stet_worlds_get_quantities(); reads && *q; ++q)
+            for (const char *const *q = stet_worlds_get_quantities(); reads && *q; ++q) {
                 OK(sti_array_ensure(rig_array(&r, *q)));
+                OK(sti_array_ensure(of_step(&r, *q)));
+            }
         }
         hash[reads] = rig_all_hash(&r);
         rig_free(&r);
@@ -145,6 +221,8 @@ static void wrong_names_are_refused(void **state)
     for (const char *const *q = stet_worlds_get_quantities(); *q; ++q)
         assert_non_null(strstr(stet_get_last_error(), *q));
     assert_null(a);
+    REFUSED(STET_ERROR_NOT_FOUND, "contact_force", stet_worlds_get_step_quantity(r.worlds, "qpos", &a));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_get_step_quantity(r.worlds, NULL, &a));
     REFUSED(STET_ERROR_NOT_FOUND, "jac_geom", stet_worlds_get_jacobian(r.worlds, STET_JACOBIAN_GEOM, 99, NULL, &a));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "point", stet_worlds_get_jacobian(r.worlds, STET_JACOBIAN_BODY, 1, point, &a));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "point", stet_worlds_get_jacobian(r.worlds, STET_JACOBIAN_POINT, 1, NULL, &a));
@@ -160,6 +238,8 @@ int main(void)
         cmocka_unit_test(quantities_are_mujocos),
         cmocka_unit_test(a_read_fills_what_changed),
         cmocka_unit_test(a_switch_and_an_audit_change_no_bit),
+        cmocka_unit_test(quantities_of_the_step_are_those_of_mj_step),
+        cmocka_unit_test(a_write_ends_what_the_step_left),
         cmocka_unit_test(reading_changes_no_step),
         cmocka_unit_test(the_deepest_contacts_have_slots),
         cmocka_unit_test(wrong_names_are_refused),

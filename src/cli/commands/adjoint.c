@@ -4,6 +4,7 @@
 #include "adjoint/transform/adjoint.h"
 #include "cli/command.h"
 #include "cli/report_error.h"
+#include "kernel/compile/user_source.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -71,11 +72,10 @@ static int print_adjoint(const adjoint_options *o)
     const sti_adjoint_options options = {.constant = o->constant, .nconstant = o->nconstant};
     sti_unit *unit;
     sti_adjoint adjoint = {0};
-    check.folder = o->folder;
-    check.nfolder = o->nfolder;
     check.gpu = o->gpu;
     if (o->gpu) check.lanes = 1;
-    stet_result result = sti_check_file(o->path, o->path, &check, &unit);
+    const sti_user_source_def source = {.path = o->path, .includes = o->folder, .ninclude = o->nfolder};
+    stet_result result = sti_user_source_unit(&source, &check, &unit);
     if (result == STET_OK) result = sti_adjoint_make(unit, &options, &adjoint);
     int code = 0;
     if (result == STET_OK)

@@ -177,6 +177,7 @@ static int check_folder(places *p, stet_sim *sim)
     for (int i = 0; i < o->record.count && code < 0 && !options_rounds(o); ++i)
         code = check_inside(p, o->record.name[i], ".npy");
     if (code < 0) code = output_files(sim, o->out, 0, check_output, p);
+    if (code < 0 && o->tensors_every) code = output_frame_files(sim, o->out, check_output, p);
     p->numbered = true;
     if (stat(o->out, &about) == 0 && o->save_every)
         for (int64_t f = o->save_every; f <= o->frames && code < 0; f += o->save_every)
@@ -192,6 +193,7 @@ int places_check(const run_options *options, stet_sim *sim)
     int code = check_folder(&p, sim);
     if (code < 0) code = check_named(&p, "save", options->save);
     if (code < 0) code = check_named(&p, "trace", options->trace);
+    if (code < 0) code = check_named(&p, "video", options->video);
     if (code < 0 && p.failed)
         code = report_error(EXIT_INPUT, "out of memory for the names of files; close other programs");
     free(p.input);

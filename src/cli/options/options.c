@@ -18,6 +18,21 @@ static int check_together(const run_options *o)
         return report_error(EXIT_INPUT, "--record: there is no folder to write to; add --out DIR");
     if (o->save_every && !o->out)
         return report_error(EXIT_INPUT, "--save-every: there is no folder to write to; add --out DIR");
+    if (o->tensors_every && (!o->out || !o->outputs || options_rounds(o)))
+        return report_error(EXIT_INPUT, "--save-tensors: it needs %s",
+                            !o->out       ? "a folder to write to; add --out DIR"
+                            : !o->outputs ? "pictures; leave --output none out"
+                                          : "one run; leave the rounds out");
+    if ((o->video_every || o->video_fps > 0) && !o->video)
+        return report_error(EXIT_INPUT, "--video-%s: no video is asked for; add --video FILE.mp4",
+                            o->video_every ? "every" : "fps");
+    if (o->video && !o->outputs)
+        return report_error(EXIT_INPUT, "--video: with --output none there are no pictures; leave one of the two out");
+    if (o->video_every > o->frames)
+        return report_error(EXIT_INPUT, "--video-every %lld: there are only %lld frames; ask for more frames",
+                            (long long)o->video_every, (long long)o->frames);
+    if (o->video && options_rounds(o))
+        return report_error(EXIT_INPUT, "--video: a video shows one run, not rounds; leave one of the two out");
     if (options_rounds(o) && o->resume)
         return report_error(EXIT_INPUT,
                             "--resume: a round begins where the scene begins, not with a state that was saved; "
@@ -43,8 +58,14 @@ static int not_understood(int kind, const char *text)
 
 int options_read(int argc, char **argv, run_options *o)
 {
-    *o = (run_options){
-        .worlds = 64, .frames = 60, .width = 128, .height = 128, .outputs = 1u << STET_OUTPUT_RGB, .noise_scale = 0.3};
+    *o = (run_options){.worlds = 64,
+                       .frames = 60,
+                       .width = 128,
+                       .height = 128,
+                       .samples = 1,
+                       .outputs = 1u << STET_OUTPUT_RGB,
+                       .groups = STET_GROUPS_DEFAULT,
+                       .noise_scale = 0.3};
     o->device = stet_default_device_def();
     if (stet_default_mechanism_options(&o->mechanisms) != STET_OK) return report_last_error(EXIT_INPUT);
     int nrow;

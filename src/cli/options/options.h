@@ -35,12 +35,16 @@ typedef struct run_options {
     stet_physics physics;
     const char *keyframe; /* a name, a number or "none"; NULL: the sim's choice */
     name_list camera, record;
-    int width, height;
+    int width, height, samples;
     uint32_t outputs; /* bits 1u << STET_OUTPUT_x */
+    uint32_t groups;  /* bits 1u << group */
     control_kind control;
     double noise_scale;
     const char *control_path;
     const char *save, *resume, *out, *trace;
+    const char *video;                  /* of the first output */
+    int64_t video_every, tensors_every; /* 0: not given */
+    double video_fps;                   /* 0: as many as make it as fast as the scene */
     uint64_t seed;
     int threads; /* 0: one per processor */
     stet_mechanism_options mechanisms;

@@ -6,6 +6,7 @@
 
 #include "cli/commands/device.h"
 #include "cli/options/values.h"
+#include "cli/pictures/video.h"
 #include "cli/report_error.h"
 
 #include <assert.h>
@@ -87,6 +88,15 @@ static bool read_size(run_options *o, const char *text)
     return true;
 }
 
+static bool read_samples(run_options *o, const char *text)
+{
+    int64_t n;
+    if (!parse_whole(text, 1, 16, &n) || (n != 1 && n != 4 && n != 16))
+        return report_error(EXIT_INPUT, "--samples %s: 1, 4 or 16 rays a pixel are possible", text), false;
+    o->samples = (int)n;
+    return true;
+}
+
 static bool read_output(run_options *o, const char *text)
 {
     o->outputs = 0;
@@ -100,6 +110,20 @@ static bool read_output(run_options *o, const char *text)
             o->outputs |= 1u << output;
         else
             report_error(EXIT_INPUT, "--output: %s, or none", stet_get_last_error());
+    }
+    free(list.text);
+    return good;
+}
+
+static bool read_groups(run_options *o, const char *text)
+{
+    name_list list = {0};
+    bool good = option_names("groups", text, &list);
+    o->groups = 0;
+    for (int i = 0; good && i < list.count; ++i) {
+        int64_t group;
+        good = option_whole("groups", list.name[i], 0, 5, &group);
+        if (good) o->groups |= 1u << group;
     }
     free(list.text);
     return good;
@@ -158,6 +182,33 @@ static bool read_trace(run_options *o, const char *text) { return option_path("t
 static bool read_save_every(run_options *o, const char *text)
 {
     return option_whole("save-every", text, 1, INT32_MAX, &o->save_every);
+}
+
+static bool read_save_tensors(run_options *o, const char *text)
+{
+    if (strncmp(text, "every:", 6) == 0 && parse_whole(text + 6, 1, INT32_MAX, &o->tensors_every)) return true;
+    return report_error(EXIT_INPUT,
+                        "--save-tensors %s: this is not every:K, with a whole number K above 0; give such "
+                        "as every:10",
+                        text),
+           false;
+}
+
+static bool read_video(run_options *o, const char *text)
+{
+    if (!option_path("video", text, &o->video)) return false;
+    return report_text(EXIT_INPUT, video_check_name(text)) < 0;
+}
+
+static bool read_video_every(run_options *o, const char *text)
+{
+    return option_whole("video-every", text, 1, INT32_MAX, &o->video_every);
+}
+
+static bool read_video_fps(run_options *o, const char *text)
+{
+    if (parse_number(text, &o->video_fps) && o->video_fps >= 0.1 && o->video_fps <= 1000) return true;
+    return report_error(EXIT_INPUT, "--video-fps %s: this is not a number from 0.1 to 1000; give one", text), false;
 }
 
 static bool read_seed(run_options *o, const char *text)
@@ -222,9 +273,16 @@ static const option_row rows[] = {
     {"keyframe", "NAME|N|none", read_keyframe,
      "keyframe that worlds begin with and are reset to; none: the model's qpos0, with which MuJoCo's own data begin\n"
      "(home if the scene has one of that name, else its first, else none)"},
-    {"camera", "NAME,...|all", read_camera, "cameras to look through (the scene's first; a free one if it has none)"},
+    {"camera", "NAME,...|all", read_camera,
+     "cameras to look through (the scene's first; a free one if it has none); free ones:\n"
+     "free, where MuJoCo's viewer begins; free:AZIMUTH,ELEVATION,DISTANCE[,X,Y,Z], in degrees and metres,\n"
+     "that looks at X,Y,Z or the scene's centre; free:AZIMUTH,ELEVATION or free:fit, so that the scene\n"
+     "fills the picture"},
     {"size", "WxH", read_size, "pixels of each camera's picture (128x128)"},
+    {"samples", "N", read_samples, "rays a pixel for colours: 1, 4 or 16 (1); more make smooth edges"},
     {"output", "NAME,...|none", read_output, "what to render (rgb)"},
+    {"groups", "N,...", read_groups,
+     "groups of geoms that are shown, from 0 to 5 (0,1,2); collision geoms are often in 3"},
     {"control", "zero|noise[:SCALE]|FILE.npy", read_control,
      "controls: the scene's own, smooth noise of SCALE (0.3) times half their range around them,\n"
      "or numbers [frames][nu] or [frames][worlds][nu] from a file (zero)"},
@@ -243,6 +301,12 @@ static const option_row rows[] = {
     {"resume", "FILE", read_resume, "begin with a state that was saved"},
     {"out", "DIR", read_out, "folder for pictures, tensors, recordings and summary.json (nothing is written)"},
     {"save-every", "K", read_save_every, "write a picture of every K-th frame too"},
+    {"save-tensors", "every:K", read_save_tensors,
+     "write the tensors of every K-th frame, as frames-OUTPUT.npy [frames][worlds][height][width][channels]"},
+    {"video", "FILE.mp4|.gif|.webp", read_video,
+     "write a video of the first output in all worlds, through ffmpeg, which has to be installed"},
+    {"video-every", "K", read_video_every, "only every K-th frame of it (1)"},
+    {"video-fps", "FPS", read_video_fps, "its frames a second (as many as make it as fast as the scene's time)"},
     {"seed", "S", read_seed, "of the noise (0)"},
     {"threads", "T", read_threads, "threads of the processor (all that it has)"},
     {"disable", "MECHANISM,...", read_disable, "switch mechanisms off; the results stay the same, bit for bit"},

@@ -37,6 +37,20 @@ bool option_whole(const char *option, const char *text, int64_t lo, int64_t hi, 
     return false;
 }
 
+/* The comma after a name, or NULL; the name of a free camera ("free:90,-30") goes on over commas before numbers. */
+static char *name_end(char *name)
+{
+    char *comma = strchr(name, ',');
+    if (strncmp(name, "free:", 5) != 0) return comma;
+    while (comma) {
+        char *end;
+        (void)strtod(comma + 1, &end);
+        if (end == comma + 1 || (*end && *end != ',')) return comma;
+        comma = *end ? end : NULL;
+    }
+    return NULL;
+}
+
 bool option_names(const char *option, const char *text, name_list *list)
 {
     free(list->text);
@@ -46,7 +60,7 @@ bool option_names(const char *option, const char *text, name_list *list)
         return false;
     }
     for (char *p = list->text; p;) {
-        char *comma = strchr(p, ',');
+        char *comma = name_end(p);
         if (comma) *comma = 0;
         if (!*p || list->count == OPTIONS_MAX_NAMES) {
             report_error(EXIT_INPUT, "--%s %s: %s; give up to %d names, separated by commas", option, text,

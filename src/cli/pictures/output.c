@@ -48,14 +48,33 @@ static const char *write_png(const char *path, int width, int height, int channe
     return wrong ? error_text("%s: the picture could not be written: %s", path, wrong) : NULL;
 }
 
-static const char *write_mosaic(stet_sim *sim, const mosaic_layout *m, stet_output output, const void *const *tensors,
+mosaic_layout output_layout(stet_sim *sim)
+{
+    const stet_camera *camera = stet_sim_get_camera(sim, 0);
+    return mosaic_plan(stet_worlds_get_nworld(stet_sim_get_worlds(sim)),
+                       (int64_t)camera->width * stet_sim_get_ncamera(sim), camera->height);
+}
+
+const char *output_pixels(stet_sim *sim, int64_t frame, stet_output output, const mosaic_layout *m, uint8_t **pixels)
+{
+    const void **tensors = calloc((size_t)stet_sim_get_ncamera(sim), sizeof *tensors);
+    *pixels = malloc((size_t)m->width * (size_t)m->height * (size_t)mosaic_channels(output));
+    const char *wrong = tensors && *pixels ? read_tensors(sim, frame, output, tensors) : no_memory;
+    if (!wrong) mosaic_fill(m, sim, output, tensors, *pixels);
+    free(tensors);
+    if (!wrong) return NULL;
+    free(*pixels);
+    *pixels = NULL;
+    return wrong;
+}
+
+static const char *write_mosaic(stet_sim *sim, int64_t frame, const mosaic_layout *m, stet_output output,
                                 const char *path, file_list *files)
 {
-    int channels = mosaic_channels(output);
-    uint8_t *pixels = malloc((size_t)m->width * (size_t)m->height * (size_t)channels);
-    if (!pixels) return no_memory;
-    mosaic_fill(m, sim, output, tensors, pixels);
-    const char *wrong = write_png(path, m->width, m->height, channels, pixels);
+    uint8_t *pixels;
+    const char *wrong = output_pixels(sim, frame, output, m, &pixels);
+    if (wrong) return wrong;
+    wrong = write_png(path, m->width, m->height, mosaic_channels(output), pixels);
     free(pixels);
     if (wrong) return wrong;
     return file_list_add(files, path) ? NULL : no_memory;
@@ -72,22 +91,16 @@ static bool mosaic_path(stet_output output, const char *folder, int64_t number, 
 const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int64_t number, file_list *files,
                            int64_t *shown)
 {
-    const stet_camera *camera = stet_sim_get_camera(sim, 0);
-    int ncamera = stet_sim_get_ncamera(sim);
-    mosaic_layout m =
-        mosaic_plan(stet_worlds_get_nworld(stet_sim_get_worlds(sim)), (int64_t)camera->width * ncamera, camera->height);
-    const void **tensors = calloc((size_t)ncamera, sizeof *tensors);
-    const char *wrong = tensors ? NULL : no_memory;
+    const char *wrong = NULL;
+    mosaic_layout m = output_layout(sim);
     *shown = m.worlds;
     for (int k = 0; k < STET_OUTPUT_COUNT && !wrong; ++k) {
         stet_output output = (stet_output)k;
         char path[PATH_MAX];
         if (!(stet_sim_get_outputs(sim) & 1u << k)) continue;
         if (!mosaic_path(output, folder, number, path)) wrong = long_name;
-        if (!wrong) wrong = read_tensors(sim, frame, output, tensors);
-        if (!wrong) wrong = write_mosaic(sim, &m, output, tensors, path, files);
+        if (!wrong) wrong = write_mosaic(sim, frame, &m, output, path, files);
     }
-    free(tensors);
     return wrong;
 }
 
@@ -113,7 +126,8 @@ static bool part_is_taken(const stet_sim *sim, int camera, const char *part)
     return false;
 }
 
-static bool tensor_path(const stet_sim *sim, int camera, stet_output output, const char *folder, char path[PATH_MAX])
+bool output_tensor_path(const stet_sim *sim, int camera, stet_output output, const char *folder, const char *prefix,
+                        char path[PATH_MAX])
 {
     char part[80] = "", number[16] = "";
     bool several = stet_sim_get_ncamera(sim) > 1;
@@ -121,8 +135,14 @@ static bool tensor_path(const stet_sim *sim, int camera, stet_output output, con
         file_part(sim, camera, part, sizeof part);
         if (!*part || part_is_taken(sim, camera, part)) snprintf(number, sizeof number, "-%d", camera);
     }
-    return snprintf(path, PATH_MAX, "%s/%s%s%s%s.npy", folder, stet_output_name(output), several ? "-" : "", part,
-                    number) < PATH_MAX;
+    return snprintf(path, PATH_MAX, "%s/%s%s%s%s%s.npy", folder, prefix, stet_output_name(output), several ? "-" : "",
+                    part, number) < PATH_MAX;
+}
+
+const char *output_descr(stet_output output)
+{
+    stet_dtype dtype = stet_output_dtype(output);
+    return dtype == STET_DTYPE_U8 ? "|u1" : dtype == STET_DTYPE_INT ? "<i4" : "<f4";
 }
 
 static const char *write_tensor(stet_sim *sim, int64_t frame, int camera, stet_output output, const char *folder,
@@ -131,14 +151,12 @@ static const char *write_tensor(stet_sim *sim, int64_t frame, int camera, stet_o
     char path[PATH_MAX];
     stet_array *tensor;
     const void *data;
-    if (!tensor_path(sim, camera, output, folder, path)) return long_name;
+    if (!output_tensor_path(sim, camera, output, folder, "", path)) return long_name;
     if (stet_sim_get_array(sim, frame, camera, output, &tensor) != STET_OK ||
         stet_array_get_host(tensor, &data) != STET_OK)
         return stet_get_last_error();
-    stet_dtype dtype = stet_output_dtype(output);
-    const char *descr = dtype == STET_DTYPE_U8 ? "|u1" : dtype == STET_DTYPE_INT ? "<i4" : "<f4";
-    const char *wrong = npy_write(path, descr, stet_array_get_ndim(tensor), stet_array_get_shape(tensor), data,
-                                  stet_array_get_bytes(tensor));
+    const char *wrong = npy_write(path, output_descr(output), stet_array_get_ndim(tensor), stet_array_get_shape(tensor),
+                                  data, stet_array_get_bytes(tensor));
     if (wrong) return wrong;
     return file_list_add(files, path) ? NULL : no_memory;
 }
@@ -158,7 +176,17 @@ static int visit_output(stet_sim *sim, stet_output output, const char *folder, i
     char path[PATH_MAX];
     int code = mosaic_path(output, folder, number, path) ? visit(context, path) : -1;
     for (int c = 0; c < stet_sim_get_ncamera(sim) && number == 0 && code < 0; ++c)
-        if (tensor_path(sim, c, output, folder, path)) code = visit(context, path);
+        if (output_tensor_path(sim, c, output, folder, "", path)) code = visit(context, path);
+    return code;
+}
+
+int output_frame_files(stet_sim *sim, const char *folder, output_visit *visit, void *context)
+{
+    char path[PATH_MAX];
+    int code = -1;
+    for (int k = 0; k < STET_OUTPUT_COUNT; ++k)
+        for (int c = 0; c < stet_sim_get_ncamera(sim) && code < 0 && stet_sim_get_outputs(sim) >> k & 1; ++c)
+            if (output_tensor_path(sim, c, (stet_output)k, folder, "frames-", path)) code = visit(context, path);
     return code;
 }
 

@@ -3,15 +3,30 @@
 #define STI_CLI_PICTURES_OUTPUT_H
 
 #include "cli/files/folder.h"
+#include "cli/pictures/mosaic.h"
 #include "stet/stet.h"
+
+#include <limits.h>
 
 /* Each returns NULL, or an error text (report_error.h). */
 
+/* How the worlds of a sim lie in a mosaic. */
+mosaic_layout output_layout(stet_sim *sim);
+/* A frame's mosaic of an output, with mosaic_channels(output) bytes a pixel; the caller frees *pixels with free(). */
+const char *output_pixels(stet_sim *sim, int64_t frame, stet_output output, const mosaic_layout *m, uint8_t **pixels);
 /* mosaic-<output>.png of each output, or mosaic-<output>-<number>.png if number > 0. *shown: worlds in them. */
 const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int64_t number, file_list *files,
                            int64_t *shown);
 /* <output>.npy, or <output>-<camera>.npy where there are several: [nworld][height][width][channels]. */
 const char *output_tensors(stet_sim *sim, int64_t frame, const char *folder, file_list *files);
+
+/*
+ * The name of a file with tensors of an output; false: it is too long. `prefix` is put before the output's name.
+ */
+bool output_tensor_path(const stet_sim *sim, int camera, stet_output output, const char *folder, const char *prefix,
+                        char path[PATH_MAX]);
+/* NumPy's type of an output's tensor (npy.h). */
+const char *output_descr(stet_output output);
 
 /* Returns -1 to continue. */
 typedef int output_visit(void *context, const char *path);
@@ -19,5 +34,7 @@ typedef int output_visit(void *context, const char *path);
  * Visits the names of the files that those two write; with a number, of mosaics alone. Returns a visit's result, or -1.
  */
 int output_files(stet_sim *sim, const char *folder, int64_t number, output_visit *visit, void *context);
+/* The same for the files of --save-tensors (tensor_frames.h). */
+int output_frame_files(stet_sim *sim, const char *folder, output_visit *visit, void *context);
 
 #endif

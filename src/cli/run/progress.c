@@ -18,6 +18,13 @@ void progress_begin(progress *p, bool wanted, int64_t total, const char *unit)
     *p = (progress){.shown = wanted && isatty(STDERR_FILENO), .unit = unit, .total = total, .started = progress_now()};
 }
 
+void progress_note(const progress *p, const char *note)
+{
+    if (!p->shown) return;
+    fprintf(stderr, "\r%s ", note);
+    fflush(stderr);
+}
+
 void progress_update(progress *p, int64_t done)
 {
     double now = progress_now();

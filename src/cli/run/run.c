@@ -10,6 +10,8 @@
 #include "cli/interrupt.h"
 #include "cli/options/options.h"
 #include "cli/pictures/output.h"
+#include "cli/pictures/tensor_frames.h"
+#include "cli/pictures/video.h"
 #include "cli/files/places.h"
 #include "cli/run/progress.h"
 #include "cli/run/record.h"
@@ -25,6 +27,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct run {
@@ -34,6 +37,9 @@ typedef struct run {
     control control;
     recorder recorder;
     rounds rounds;
+    tensor_frames tensors;
+    video video;
+    mosaic_layout layout; /* of the video */
     summary summary;
     int64_t since; /* frames from the scene's initial state to this run's first */
     int64_t frame; /* number of the latest picture */
@@ -89,7 +95,9 @@ static int make_sim(run *r)
     def.ncamera = o->camera.count;
     def.width = o->width;
     def.height = o->height;
+    def.samples = o->samples;
     def.outputs = o->outputs;
+    def.groups = o->groups;
     if (stet_sim_create(r->model, &def, &r->sim) != STET_OK) return report_last_error(EXIT_INPUT);
     return -1;
 }
@@ -125,7 +133,26 @@ static int check_files(run *r)
     const run_options *o = &r->options;
     if (o->save && sti_snapshot_check(stet_sim_get_worlds(r->sim)->model->mj) != STET_OK)
         return report_error(EXIT_INPUT, "--save %s: %s", o->save, stet_get_last_error());
-    return places_check(o, r->sim);
+    int code = places_check(o, r->sim);
+    return code < 0 && o->video ? report_text(EXIT_INPUT, video_check_program()) : code;
+}
+
+/* The output that the video shows. */
+static stet_output video_output(const run *r)
+{
+    int k = 0;
+    while (!(r->options.outputs >> k & 1)) ++k;
+    return (stet_output)k;
+}
+
+static const char *open_video(run *r)
+{
+    const run_options *o = &r->options;
+    double every = o->video_every ? (double)o->video_every : 1, fps = 1 / (r->summary.frame_time * every);
+    if (!o->video) return NULL;
+    r->layout = output_layout(r->sim);
+    fps = o->video_fps > 0 ? o->video_fps : fmin(fmax(fps, 0.1), 1000);
+    return video_open(&r->video, o->video, r->layout.width, r->layout.height, mosaic_channels(video_output(r)), fps);
 }
 
 /* Creates the folder, after all checks. */
@@ -136,6 +163,10 @@ static int open_files(run *r)
         return report_error(EXIT_INPUT, "--out %s: the folder cannot be made: %s; choose another", r->options.out,
                             wrong);
     wrong = record_open(&r->recorder, &r->options, r->sim, &r->summary.files);
+    if (!wrong && r->options.tensors_every)
+        wrong = tensor_frames_open(&r->tensors, r->sim, r->options.out, r->options.frames / r->options.tensors_every,
+                                   &r->summary.files);
+    if (!wrong) wrong = open_video(r);
     return report_text(EXIT_WORK, wrong);
 }
 
@@ -170,6 +201,26 @@ static int write_mosaics(run *r, int64_t number)
     return report_text(EXIT_WORK, wrong);
 }
 
+static int add_tensors(run *r)
+{
+    double begun = progress_now(), reading = sim_reading(r);
+    const char *wrong = tensor_frames_add(&r->tensors, r->sim, r->frame);
+    r->summary.write += progress_now() - begun - (sim_reading(r) - reading);
+    return report_text(EXIT_WORK, wrong);
+}
+
+static int add_to_video(run *r)
+{
+    double begun = progress_now(), reading = sim_reading(r);
+    uint8_t *pixels;
+    const char *wrong = output_pixels(r->sim, r->frame, video_output(r), &r->layout, &pixels);
+    if (!wrong) wrong = video_add(&r->video, pixels);
+    free(pixels);
+    r->summary.shown = r->layout.worlds;
+    r->summary.write += progress_now() - begun - (sim_reading(r) - reading);
+    return report_text(EXIT_WORK, wrong);
+}
+
 static int record(run *r)
 {
     double begun = progress_now();
@@ -197,6 +248,8 @@ static int one_frame(run *r, int64_t f)
     ++r->summary.done;
     int code = record(r);
     if (code < 0 && o->save_every && (f + 1) % o->save_every == 0) code = write_mosaics(r, f + 1);
+    if (code < 0 && o->tensors_every && (f + 1) % o->tensors_every == 0) code = add_tensors(r);
+    if (code < 0 && o->video && (f + 1) % (o->video_every ? o->video_every : 1) == 0) code = add_to_video(r);
     return code;
 }
 
@@ -270,6 +323,8 @@ static int all_frames(run *r)
     if (code < 0) code = begin_trace(r);
     stet_sim_clear_timing(r->sim);
     progress_begin(&bar, !r->options.json, count * r->options.frames, "frames");
+    if (stet_device_get_type(stet_sim_get_device(r->sim)) != STET_DEVICE_CPU)
+        progress_note(&bar, "compiling those kernels that are not kept from an earlier run");
     double begun = progress_now();
     for (int64_t k = 0; k < count && code < 0 && !r->summary.interrupted; ++k) code = frames_of(r, k, &bar);
     progress_end(&bar);
@@ -313,11 +368,20 @@ static const char *write_trace(run *r)
     return file_list_add(&r->summary.files, r->options.trace) ? NULL : "out of memory for the names of files";
 }
 
+static const char *end_video(run *r)
+{
+    bool some = r->video.frames > 0;
+    const char *wrong = video_close(&r->video);
+    if (wrong || !some) return wrong;
+    return file_list_add(&r->summary.files, r->options.video) ? NULL : "out of memory for the names of files";
+}
+
 static int write_files(run *r)
 {
     const run_options *o = &r->options;
     double begun = progress_now();
     const char *wrong = r->rounds.row ? NULL : record_close(&r->recorder);
+    if (!wrong) wrong = tensor_frames_close(&r->tensors);
     if (!wrong && o->out && r->rounds.row) wrong = write_rounds(r);
     if (!wrong && o->out && o->outputs)
         wrong = output_mosaics(r->sim, r->frame, o->out, 0, &r->summary.files, &r->summary.shown);
@@ -329,6 +393,7 @@ static int write_files(run *r)
             wrong = "out of memory for the names of files";
     }
     if (!wrong && o->trace) wrong = write_trace(r);
+    if (!wrong && o->video) wrong = end_video(r);
     r->summary.write += progress_now() - begun;
     return report_text(EXIT_WORK, wrong);
 }
@@ -364,6 +429,8 @@ static void clean_up(run *r)
         record_drop(&r->recorder);
     else
         (void)record_close(&r->recorder);
+    tensor_frames_drop(&r->tensors);
+    video_drop(&r->video);
     if (r->options.out && r->made) folder_unmake(r->options.out, r->made);
     rounds_close(&r->rounds);
     profile_free(&r->summary.profile);

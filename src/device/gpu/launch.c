@@ -61,37 +61,49 @@ static inline stet_result check_arguments(const sti_gpu *gpu, const sti_code *co
     return STET_OK;
 }
 
-/* Shared memory that a launch asks for each team. */
-static uint64_t team_bytes(const sti_code *code, const sti_slot *slots, int nslot)
+/* What a launch says about the memory of its teams. */
+typedef struct memory {
+    uint64_t shared; /* bytes of shared memory that each team asks for */
+    uint64_t teams;  /* teams that there is other memory for; UINT64_MAX: none is needed */
+} memory;
+
+static memory find_memory(const sti_code *code, const sti_slot *slots, int nslot)
 {
-    uint64_t bytes = 0;
-    for (int i = 0; code->team_slots && i < nslot; ++i)
-        if (code->team_slots >> i & 1u) bytes += (uint64_t)slots[i].i;
-    return bytes;
+    memory it = {0, UINT64_MAX};
+    for (int i = 0; code->team_slots && i < nslot; ++i) {
+        if (!(code->team_slots >> i & 1u)) continue;
+        if (!slots[i].team.teams)
+            it.shared += (uint64_t)slots[i].i;
+        else if (slots[i].team.teams < it.teams)
+            it.teams = slots[i].team.teams;
+    }
+    return it;
 }
 
 /* Teams of a block: as many as its code is made for, or as their memory allows; at least one. */
-static unsigned fit_teams(const sti_gpu *gpu, const sti_code *code, uint64_t bytes)
+static unsigned fit_teams(const sti_gpu *gpu, const sti_code *code, const memory *m)
 {
     unsigned teams = (unsigned)code->teams;
-    while (teams > 1 && code->shared + bytes * teams > most_shared(gpu)) --teams;
+    while (teams > 1 && (code->shared + m->shared * teams > most_shared(gpu) || teams > m->teams)) --teams;
     return teams;
 }
 
 static inline stet_result kernel_of(const sti_gpu *gpu, const sti_code *code, const sti_slot *slots, int nslot,
                                     int64_t count, bool in_block, sti_gpu_kernel *out)
 {
-    uint64_t n = count > 0 ? (uint64_t)count : 1, bytes = team_bytes(code, slots, nslot);
-    unsigned teams = bytes ? fit_teams(gpu, code, bytes) : (unsigned)code->teams;
+    uint64_t n = count > 0 ? (uint64_t)count : 1;
+    memory m = find_memory(code, slots, nslot);
+    unsigned teams = code->team_slots ? fit_teams(gpu, code, &m) : (unsigned)code->teams;
     uint64_t grid = code->worlds && teams > 1 ? (n + teams - 1) / teams : n;
+    if (grid > m.teams / teams) grid = m.teams / teams;
     STI_TRY(check_arguments(gpu, code, nslot, in_block));
     if (!fits_limits(gpu, code, grid)) STI_TRY(check_limits(gpu, code, grid));
     *out = (sti_gpu_kernel){.function = in_block ? code->block : code->value,
                             .grid = (unsigned)grid,
                             .team = (unsigned)code->team,
                             .teams = teams,
-                            .shared = (unsigned)(code->shared + bytes * teams)};
-    return bytes ? check_shared(gpu, code, code->shared + bytes * teams) : STET_OK;
+                            .shared = (unsigned)(code->shared + m.shared * teams)};
+    return m.shared ? check_shared(gpu, code, code->shared + m.shared * teams) : STET_OK;
 }
 
 stet_result sti_gpu_kernel_of(const sti_gpu *gpu, const sti_code *code, const sti_slot *slots, int nslot, int64_t count,

@@ -125,15 +125,26 @@ LFN void capsule_near_edge(const geom *capsule, const geom *box, int k, int corn
     s->face = m_andnot(s->face, better);
 }
 
-/* All edges are tried; ties stay with the first. */
-LFN void capsule_nearest_on_box(const geom *capsule, const geom *box, real margin, capsule_on_box *s)
+/* Into the frame of the box. Gives the lanes that neither the box's axes nor the capsule's show to be apart. */
+LFN mask capsule_near_box(const geom *capsule, const geom *box, real margin, capsule_on_box *s)
 {
-    real from[3], axis[3];
+    real from[3], axis[3], radius = capsule->size[0] + margin, reach = capsule->size[1] + radius;
     v3_sub(capsule->pos, box->pos, from);
     m3_mul_transposed(box->mat, from, s->centre);
     m3_column(capsule->mat, 2, axis);
     m3_mul_transposed(box->mat, axis, s->axis);
     v3_scale(s->axis, capsule->size[1], s->half);
+    mask near = m_all();
+    for (int k = 0; k < 3; ++k) {
+        near = m_and(near, le(rabs(s->centre[k]), rabs(s->half[k]) + box->size[k] + radius));
+        reach = fma(rabs(s->axis[k]), box->size[k], reach);
+    }
+    return m_and(near, le(rabs(v3_dot(s->centre, s->axis)), reach));
+}
+
+/* All edges are tried; ties stay with the first. */
+LFN void capsule_nearest_on_box(const geom *capsule, const geom *box, real margin, capsule_on_box *s)
+{
     s->heading = isplat(0);
     for (int k = 0; k < 3; ++k) s->heading = s->heading | iselect(gt(s->half[k], splat(0)), isplat(1 << k), isplat(0));
     s->dist2 = fma(splat(2), capsule->size[0] + capsule->size[1] + box->size[0] + box->size[1] + box->size[2], margin);
@@ -215,9 +226,13 @@ LFN real second_from_face(const geom *box, const capsule_on_box *s)
  * The place of the capsule nearest to the box, and a second one where it lies along an edge or a face. Slot 1 may be
  * filled where slot 0 is empty.
  */
-LFN void collide_capsule_box(const geom *capsule, const geom *box, real margin, contact *con)
+LFN void collide_capsule_box(const geom *capsule, const geom *box, real margin, mask lanes, contact *con)
 {
     capsule_on_box s;
+    mask near = capsule_near_box(capsule, box, margin, &s);
+    near = m_and(near, lanes);
+    contact_clear(con, CAPSULE_BOX_CONTACTS);
+    if (!any(near)) return;
     capsule_nearest_on_box(capsule, box, margin, &s);
 
     mask corner = m_not(m_or(s.face, s.middle)), exists = m_none();
@@ -233,10 +248,10 @@ LFN void collide_capsule_box(const geom *capsule, const geom *box, real margin, 
     real place[3];
     v3_add_scaled(s.centre, s.half, s.t, place);
     sphere_box(place, capsule->size[0], box, margin, con);
-    con[0].hit = m_and(con[0].hit, s.found);
+    con[0].hit = m_and(con[0].hit, m_and(near, s.found));
     v3_add_scaled(s.centre, s.half, s.t + second, place);
     sphere_box(place, capsule->size[0], box, margin, con + 1);
-    con[1].hit = m_and(con[1].hit, m_and(s.found, exists));
+    con[1].hit = m_and(m_and(con[1].hit, near), m_and(s.found, exists));
 }
 
 #endif

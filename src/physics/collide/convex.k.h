@@ -90,21 +90,25 @@ LFN void core_support(const convex *c, const int *tables, const ureal *reals, co
     if (c->type == CONVEX_PRISM) prism_support(c, way, p);
 }
 
+/* The same where the geom is. */
+LFN void convex_farthest(const convex *c, const int *tables, const ureal *reals, const real *way, real *p)
+{
+    real local[3], point[3];
+    m3_mul_transposed(c->g.mat, way, local);
+    core_support(c, tables, reals, local, point);
+    m3_mul(c->g.mat, point, p);
+    v3_add(p, c->g.pos, p);
+}
+
 /* The point of A - B farthest along a unit direction. */
 LFN void convex_support(const convex *a, const convex *b, const int *tables, const ureal *reals, const real *way,
                         convex_point *s)
 {
-    real local[3], turned[3], point[3];
-    m3_mul_transposed(a->g.mat, way, local);
-    core_support(a, tables, reals, local, point);
-    m3_mul(a->g.mat, point, s->on_a);
-    v3_add(s->on_a, a->g.pos, s->on_a);
-    v3_scale(way, splat(-1), turned);
-    m3_mul_transposed(b->g.mat, turned, local);
-    core_support(b, tables, reals, local, point);
-    m3_mul(b->g.mat, point, turned);
-    v3_add(turned, b->g.pos, turned);
-    v3_sub(s->on_a, turned, s->v);
+    real back[3], on_b[3];
+    convex_farthest(a, tables, reals, way, s->on_a);
+    v3_scale(way, splat(-1), back);
+    convex_farthest(b, tables, reals, back, on_b);
+    v3_sub(s->on_a, on_b, s->v);
 }
 
 LFN void convex_point_copy_if(mask m, const convex_point *from, convex_point *to)

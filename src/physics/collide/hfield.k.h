@@ -8,63 +8,95 @@
  */
 #ifndef STI_PHYSICS_COLLIDE_HFIELD_K_H
 #define STI_PHYSICS_COLLIDE_HFIELD_K_H
-#include "physics/collide/convex_pair.k.h"
+#include "physics/collide/prism.k.h"
 
 #define HFIELD_CONTACTS 32 /* MuJoCo keeps the first 50 */
 
-/* The grid points under a geom: columns c with low[0] <= c < high[0] begin cells, rows likewise. */
+/* The same in all lanes. */
+typedef struct hfield {
+    int nrow, ncol;
+    ureal size[4];  /* MuJoCo's */
+    ureal cell[2];  /* the sides of a cell, m */
+    ureal right[2]; /* the unit direction to the right of the cells' diagonals, which go up and to the right */
+} hfield;
+
+/* The cells under a geom: columns c with low[0] <= c < high[0], rows likewise. */
 typedef struct hfield_range {
     lint low[2], high[2];
-    real bottom; /* of the geom, in the field's frame */
+    real bottom;          /* of the geom, in the field's frame */
+    real left, rightmost; /* its extent along hfield.right */
     mask near;
 } hfield_range;
 
-LFN void hfield_find_range(const convex *c, const ureal *size, int nrow, int ncol, real margin, const int *tables,
-                           const ureal *reals, hfield_range *range)
+LFN void hfield_of_size(const ureal *size, int nrow, int ncol, hfield *f)
 {
+    for (int k = 0; k < 4; ++k) f->size[k] = size[k];
+    f->nrow = nrow;
+    f->ncol = ncol;
+    f->cell[0] = 2 * size[0] / (ureal)(ncol - 1);
+    f->cell[1] = 2 * size[1] / (ureal)(nrow - 1);
+    ureal length = usqrt(ufma(f->cell[0], f->cell[0], f->cell[1] * f->cell[1]));
+    f->right[0] = f->cell[1] / length;
+    f->right[1] = -f->cell[0] / length;
+}
+
+/* The least and the greatest coordinate of a geom with its margin along a unit direction. */
+LFN void hfield_extent(const convex *c, const real *way, real margin, const int *tables, const ureal *reals, real *low,
+                       real *high)
+{
+    real local[3], point[3], middle = v3_dot(c->g.pos, way), radius = convex_radius(c) + margin;
+    m3_mul_transposed(c->g.mat, way, local);
+    core_support(c, tables, reals, local, point);
+    *high = middle + v3_dot(local, point) + radius;
+    v3_scale(local, splat(-1), local);
+    core_support(c, tables, reals, local, point);
+    *low = middle - v3_dot(local, point) - radius;
+}
+
+LFN void hfield_find_range(const hfield *f, const convex *c, real margin, const int *tables, const ureal *reals,
+                           hfield_range *range)
+{
+    real way[3], low, high;
     range->near = m_all();
     for (int k = 0; k < 3; ++k) {
-        real way[3], local[3], point[3], low, high, radius = convex_radius(c) + margin;
         for (int j = 0; j < 3; ++j) way[j] = splat(j == k ? 1 : 0);
-        m3_mul_transposed(c->g.mat, way, local);
-        core_support(c, tables, reals, local, point);
-        high = c->g.pos[k] + v3_dot(local, point) + radius;
-        v3_scale(local, splat(-1), local);
-        core_support(c, tables, reals, local, point);
-        low = c->g.pos[k] - v3_dot(local, point) - radius;
-        mask meets = m_and(ge(high, splat(k == 2 ? -size[3] : -size[k])), le(low, splat(size[k])));
+        hfield_extent(c, way, margin, tables, reals, &low, &high);
+        mask meets = m_and(ge(high, splat(k == 2 ? -f->size[3] : -f->size[k])), le(low, splat(f->size[k])));
         range->near = m_and(range->near, meets);
         if (k == 2)
             range->bottom = low;
         else {
-            ureal cells = (ureal)((k == 0 ? ncol : nrow) - 1), scale = cells / (2 * size[k]);
-            real first = floor((low + splat(size[k])) * splat(scale));
-            real last = -floor(-((high + splat(size[k])) * splat(scale)));
+            ureal cells = (ureal)((k == 0 ? f->ncol : f->nrow) - 1), scale = cells / (2 * f->size[k]);
+            real first = floor((low + splat(f->size[k])) * splat(scale));
+            real last = -floor(-((high + splat(f->size[k])) * splat(scale)));
             range->low[k] = to_int(clamp(first, splat(0), splat(cells)));
             range->high[k] = to_int(clamp(last, splat(0), splat(cells)));
         }
     }
+    for (int k = 0; k < 3; ++k) way[k] = splat(k < 2 ? f->right[k] : 0);
+    hfield_extent(c, way, margin, tables, reals, &range->left, &range->rightmost);
 }
 
-/* Prism 0 or 1 of a cell, each lane's own; its place is the cell's first corner. Gives the height of its top. */
-LFN real hfield_prism(const ureal *heights, const ureal *size, int nrow, int ncol, lint row, lint column, int second,
-                      convex *prism)
+/* The heights at the corners of a cell, each lane's own: of the field's column and the next, then the next row's. */
+LFN void hfield_heights(const hfield *f, const ureal *heights, lint row, lint column, real *height)
 {
-    ureal dx = 2 * size[0] / (ureal)(ncol - 1), dy = 2 * size[1] / (ureal)(nrow - 1);
-    real top = splat(-size[3]);
-    prism->g.pos[0] = fma(splat(dx), to_real(column), splat(-size[0]));
-    prism->g.pos[1] = fma(splat(dy), to_real(row), splat(-size[1]));
-    prism->g.pos[2] = splat(0);
+    lint at = row * isplat(f->ncol) + column;
+    for (int i = 0; i < 4; ++i) height[i] = gather(heights, at + isplat(i / 2 * f->ncol + i % 2)) * splat(f->size[2]);
+}
+
+/* The cell's prism 0 or 1; its place is the cell's first corner. Gives the height of its top. */
+LFN real hfield_prism(const hfield *f, const real *height, int second, convex *prism)
+{
+    real top = splat(-f->size[3]);
     for (int i = 0; i < 3; ++i) {
         int right = second ? i > 0 : i == 2, up = second ? i == 1 : i != 1;
-        real height = gather(heights, (row + isplat(up)) * isplat(ncol) + column + isplat(right)) * splat(size[2]);
-        prism->corner[i][0] = splat(right ? dx : 0);
-        prism->corner[i][1] = splat(up ? dy : 0);
-        prism->corner[i][2] = splat(-size[3]);
+        prism->corner[i][0] = splat(right ? f->cell[0] : 0);
+        prism->corner[i][1] = splat(up ? f->cell[1] : 0);
+        prism->corner[i][2] = splat(-f->size[3]);
         prism->corner[3 + i][0] = prism->corner[i][0];
         prism->corner[3 + i][1] = prism->corner[i][1];
-        prism->corner[3 + i][2] = height;
-        top = rmax(top, height);
+        prism->corner[3 + i][2] = height[2 * up + right];
+        top = rmax(top, prism->corner[3 + i][2]);
     }
     return top;
 }
@@ -94,6 +126,7 @@ LFN void hfield_world(const geom *field, contact *c)
 /* Contacts as they are found: each slot gets `share` of them, one after the other, and keeps the deepest. */
 typedef struct hfield_fill {
     lint slot, share, left; /* the present slot, and how many more it gets */
+    int used;               /* slots that hold a contact in some lane */
 } hfield_fill;
 
 /* *to = the deeper of two slots, of equal ones the first. */
@@ -125,9 +158,14 @@ LFN void hfield_make_room(contact *con, hfield_fill *fill, mask wanted)
 LFN void hfield_add(contact *con, hfield_fill *fill, const contact *c)
 {
     hfield_make_room(con, fill, c->hit);
-    for (int i = 0; i < HFIELD_CONTACTS; ++i) {
+    for (int i = 0; i < HFIELD_CONTACTS && i <= fill->used; ++i) {
         mask here = m_and(c->hit, ieq(fill->slot, isplat(i)));
-        if (any(here)) hfield_deeper(here, c, con + i);
+        if (!any(here)) continue;
+        if (i == fill->used) {
+            contact_clear(con + i, 1);
+            fill->used = i + 1;
+        }
+        hfield_deeper(here, c, con + i);
     }
     fill->left = fill->left - iselect(c->hit, isplat(1), isplat(0));
     mask next = ieq(fill->left, isplat(0));
@@ -135,11 +173,35 @@ LFN void hfield_add(contact *con, hfield_fill *fill, const contact *c)
     fill->left = iselect(next, fill->share, fill->left);
 }
 
-LFN void collide_hfield(const geom *field, const ureal *heights, const ureal *size, int nrow, int ncol,
-                        const convex *other, const int *tables, const ureal *reals, real margin, ureal tolerance,
-                        int iterations, mask lanes, contact *con)
+/* The two prisms of each lane's cell. */
+LFN void hfield_try_cell(const hfield *f, const ureal *heights, const hfield_range *range, lint row, lint column,
+                         convex *prism, const convex *c, const int *tables, const ureal *reals, real margin,
+                         ureal tolerance, int iterations, mask lanes, contact *con, hfield_fill *fill)
 {
-    convex prism, c = *other;
+    real height[4], *place = prism->g.pos;
+    hfield_heights(f, heights, row, column, height);
+    place[0] = fma(splat(f->cell[0]), to_real(column), splat(-f->size[0]));
+    place[1] = fma(splat(f->cell[1]), to_real(row), splat(-f->size[1]));
+    real diagonal = fma(place[0], splat(f->right[0]), place[1] * splat(f->right[1]));
+    for (int second = 0; second < 2; ++second) {
+        contact found;
+        real top = hfield_prism(f, height, second, prism);
+        mask beside = second ? ge(range->rightmost, diagonal) : le(range->left, diagonal);
+        mask near = m_and(m_and(lanes, beside), ge(top, range->bottom));
+        if (!any(near)) continue;
+        collide_prism(prism, second, c, tables, reals, margin, tolerance, iterations, near, &found);
+        if (any(found.hit)) hfield_add(con, fill, &found);
+    }
+}
+
+/*
+ * `heights` are the field's, [row][column]. Gives how many slots it has filled in some lane; of the others nothing is
+ * written. `c` moves to the field's frame.
+ */
+LFN int collide_hfield(const geom *field, const hfield *f, const ureal *heights, convex *c, const int *tables,
+                       const ureal *reals, real margin, ureal tolerance, int iterations, mask lanes, contact *con)
+{
+    convex prism;
     geom still;
     for (int k = 0; k < 9; ++k) still.mat[k] = splat(k % 4 == 0 ? 1 : 0);
     for (int k = 0; k < 3; ++k) {
@@ -147,9 +209,9 @@ LFN void collide_hfield(const geom *field, const ureal *heights, const ureal *si
         still.size[k] = splat(0);
     }
     convex_of_geom(&still, CONVEX_PRISM, 0, &prism);
-    hfield_local(field, &c.g);
+    hfield_local(field, &c->g);
     hfield_range range;
-    hfield_find_range(&c, size, nrow, ncol, margin, tables, reals, &range);
+    hfield_find_range(f, c, margin, tables, reals, &range);
     mask rows = ilt(range.low[1], range.high[1]), columns = ilt(range.low[0], range.high[0]);
     mask active = m_and(m_and(lanes, range.near), m_and(rows, columns));
     lint row = iselect(active, range.low[1], isplat(0)), column = iselect(active, range.low[0], isplat(0));
@@ -157,16 +219,10 @@ LFN void collide_hfield(const geom *field, const ureal *heights, const ureal *si
     fill.slot = isplat(0);
     fill.share = isplat(1);
     fill.left = isplat(1);
-    contact_clear(con, HFIELD_CONTACTS);
+    fill.used = 0;
     for (; any(active);) {
-        for (int second = 0; second < 2; ++second) {
-            contact found;
-            real top = hfield_prism(heights, size, nrow, ncol, row, column, second, &prism);
-            mask below = m_and(active, ge(top, range.bottom));
-            if (!any(below)) continue;
-            collide_convex(&prism, &c, tables, reals, margin, tolerance, iterations, below, &found);
-            hfield_add(con, &fill, &found);
-        }
+        hfield_try_cell(f, heights, &range, row, column, &prism, c, tables, reals, margin, tolerance, iterations,
+                        active, con, &fill);
         lint next = column + isplat(1);
         mask ends = m_not(ilt(next, range.high[0]));
         column = iselect(active, iselect(ends, range.low[0], next), column);
@@ -175,7 +231,8 @@ LFN void collide_hfield(const geom *field, const ureal *heights, const ureal *si
         row = iselect(active, row, isplat(0));
         column = iselect(active, column, isplat(0));
     }
-    for (int i = 0; i < HFIELD_CONTACTS; ++i) hfield_world(field, con + i);
+    for (int i = 0; i < fill.used; ++i) hfield_world(field, con + i);
+    return fill.used;
 }
 
 #endif

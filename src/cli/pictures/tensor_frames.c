@@ -1,0 +1,81 @@
+/* See tensor_frames.h. */
+#include "cli/pictures/tensor_frames.h"
+
+#include "cli/pictures/output.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The next camera and output that the sim has, output by output; *k: 0 before the first. False: none is left. */
+static bool next_tensor(const stet_sim *sim, int *k, int *camera, stet_output *output)
+{
+    int ncamera = stet_sim_get_ncamera(sim);
+    while (*k < STET_OUTPUT_COUNT * ncamera && !(stet_sim_get_outputs(sim) >> *k / ncamera & 1)) ++*k;
+    *camera = *k % ncamera;
+    *output = (stet_output)(*k / ncamera);
+    return (*k)++ < STET_OUTPUT_COUNT * ncamera;
+}
+
+static const char *open_file(tensor_frames *t, stet_sim *sim, int camera, stet_output output, const char *folder,
+                             int64_t frames, file_list *files)
+{
+    char path[PATH_MAX];
+    const stet_camera *c = stet_sim_get_camera(sim, camera);
+    const int64_t shape[] = {frames, stet_worlds_get_nworld(stet_sim_get_worlds(sim)), c->height, c->width,
+                             stet_output_channels(output)};
+    if (!output_tensor_path(sim, camera, output, folder, "frames-", path))
+        return "the folder's name is too long; use a shorter one";
+    const char *wrong = npy_open(&t->file[t->count], path, output_descr(output), 5, shape);
+    if (wrong) return wrong;
+    ++t->count;
+    return file_list_add(files, path) ? NULL : "out of memory for the names of files";
+}
+
+const char *tensor_frames_open(tensor_frames *t, stet_sim *sim, const char *folder, int64_t frames, file_list *files)
+{
+    int camera, k = 0, ncamera = stet_sim_get_ncamera(sim);
+    stet_output output;
+    const char *wrong = NULL;
+    *t = (tensor_frames){.file = calloc((size_t)STET_OUTPUT_COUNT * (size_t)ncamera, sizeof *t->file)};
+    if (!t->file) return "out of memory for the tensors of frames; ask for fewer outputs";
+    while (!wrong && next_tensor(sim, &k, &camera, &output))
+        wrong = open_file(t, sim, camera, output, folder, frames, files);
+    return wrong;
+}
+
+const char *tensor_frames_add(tensor_frames *t, stet_sim *sim, int64_t frame)
+{
+    int camera, k = 0;
+    stet_output output;
+    for (int i = 0; i < t->count && next_tensor(sim, &k, &camera, &output); ++i) {
+        stet_array *tensor;
+        const void *data;
+        if (stet_sim_get_array(sim, frame, camera, output, &tensor) != STET_OK ||
+            stet_array_get_host(tensor, &data) != STET_OK)
+            return stet_get_last_error();
+        const char *wrong = npy_append(&t->file[i], data, stet_array_get_bytes(tensor));
+        if (wrong) return wrong;
+    }
+    ++t->frames;
+    return NULL;
+}
+
+const char *tensor_frames_close(tensor_frames *t)
+{
+    const char *wrong = NULL;
+    for (int i = 0; i < t->count; ++i) {
+        const char *here = npy_close(&t->file[i], t->frames);
+        if (!wrong) wrong = here;
+    }
+    t->count = 0;
+    tensor_frames_drop(t);
+    return wrong;
+}
+
+void tensor_frames_drop(tensor_frames *t)
+{
+    for (int i = 0; i < t->count; ++i) npy_drop(&t->file[i]);
+    free(t->file);
+    *t = (tensor_frames){0};
+}

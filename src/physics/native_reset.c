@@ -1,0 +1,96 @@
+/* Resets of worlds by a kernel (NATIVE-4); see native.h. */
+#include "physics/native_state.h"
+
+#include "kernel/record/launch.h"
+#include "worlds/random.h"
+#include "worlds/reset.h"
+
+#include <string.h>
+
+extern const sti_kernel sti_k_native_reset;
+
+/* ---- the state that worlds begin with ---------------------------------------------------------------------------- */
+
+static double *put(double *to, const mjtNum *from, int64_t n)
+{
+    if (n > 0) memcpy(to, from, (size_t)n * sizeof *to);
+    return to + n;
+}
+
+static stet_result fill_key(sti_native *n, int keyframe)
+{
+    const mjModel *m = n->worlds->model->mj;
+    mjData *d = n->worlds->scratch[0];
+    double *numbers, *end;
+    if (!sti_reset_data(m, d, keyframe, false))
+        return sti_error(STET_ERROR_STATE,
+                         "reset: MuJoCo reported an error while it reset its data; look at the model");
+    STI_TRY(sti_alloc(&numbers, (size_t)n->key->nitem * sizeof *numbers, "state of a reset"));
+    end = put(numbers, d->qpos, m->nq);
+    end = put(end, d->qvel, m->nv);
+    end = put(end, d->act, m->na);
+    end = put(end, d->ctrl, m->nu);
+    end = put(end, d->mocap_pos, 3 * m->nmocap);
+    (void)put(end, d->mocap_quat, 4 * m->nmocap);
+    stet_result result = sti_native_put_reals(n->key, numbers);
+    sti_free(numbers);
+    n->keyframe = result == STET_OK ? keyframe : NO_KEY;
+    n->key_time = d->time;
+    return result;
+}
+
+/* The state of a keyframe on the device. Resets that were not pulled went to the time of the keyframe before. */
+static stet_result take_key(sti_native *n, int keyframe)
+{
+    stet_worlds *worlds = n->worlds;
+    const mjModel *m = worlds->model->mj;
+    if (n->key && n->keyframe == keyframe) return STET_OK;
+    STI_TRY(sti_worlds_pull_physics(worlds));
+    if (!n->key)
+        STI_TRY(STI_ARRAY(worlds->device, "state of a reset", STET_DTYPE_REAL, false, &n->key,
+                          m->nq + m->nv + m->na + m->nu + 7 * m->nmocap + 1));
+    return fill_key(n, keyframe);
+}
+
+/* ---- the launch -------------------------------------------------------------------------------------------------- */
+
+/* The numbers of resets on the device, if somebody else has changed them. */
+static stet_result take_numbers(sti_native *n)
+{
+    if (sti_stamp_is(&n->numbered, &n->worlds->resets_version)) return STET_OK;
+    return sti_native_put_resets(n);
+}
+
+stet_result sti_native_put_resets(sti_native *n)
+{
+    const stet_worlds *worlds = n->worlds;
+    void *mirror;
+    STI_TRY(sti_mirror_overwrite(n->resets, &mirror));
+    memset(mirror, 0, n->resets->size);
+    for (int64_t w = 0; w < worlds->nworld; ++w)
+        ((int32_t *)mirror)[sti_array_index(n->resets, w, 0)] = (int32_t)(uint32_t)worlds->resets[w];
+    sti_array_mirror_written(n->resets);
+    sti_stamp_keep_version(&n->numbered, &worlds->resets_version);
+    sti_stamp_keep_version(&n->counted, &n->resets->version);
+    return worlds->device->host_memory ? STET_OK : sti_array_to_device(n->resets);
+}
+
+stet_result sti_native_reset(void *native, stet_array *mask, const stet_reset_def *def, int keyframe)
+{
+    sti_native *n = native;
+    stet_worlds *worlds = n->worlds;
+    uint64_t seed = worlds->def.seed;
+    STI_TRY(sti_native_update(n));
+    STI_TRY(take_key(n, keyframe));
+    STI_TRY(take_numbers(n));
+    if (!mask) {
+        STI_TRY(sti_native_put_mask(n->put_back, n->put_back_mask, def->mask));
+        mask = n->put_back;
+    }
+    return STI_LAUNCH(sti_k_native_reset, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->key),
+                      sti_arg_array(mask), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
+                      STATE_ARG(sensordata), sti_arg_array(n->fault), sti_arg_array(n->ticks), sti_arg_array(n->resets),
+                      sti_arg_int(keyframe >= 0), sti_arg_real(def->qpos_noise), sti_arg_real(def->qvel_noise),
+                      sti_arg_int(STI_STREAM_RESET), sti_arg_int((int32_t)(uint32_t)seed),
+                      sti_arg_int((int32_t)(uint32_t)(seed >> 32)));
+}

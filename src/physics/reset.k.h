@@ -1,0 +1,86 @@
+/* Resets of worlds with native physics. Kind world. */
+#include "stet/lang.h"
+
+#include "physics/layout.k.h"
+#include "physics/math.k.h"
+#include "physics/spatial.k.h"
+#include "worlds/random.k.h"
+
+/* Item i of a state: `to` where the lane is put back. */
+LFN void ph_begin(mask on, real *state, int i, real to) { put(state, i, select(on, to, state[i])); }
+
+/*
+ * Adds uniform noise of these half-widths to qpos and qvel, numbers of `draw` on STI_STREAM_RESET, and normalises the
+ * quaternions in qpos if it has noise, as mj_normalizeQuat does.
+ */
+LFN void ph_reset_noise(const int *m, mask on, lint draw, int stream, real *qpos, real *qvel, ureal qpos_noise,
+                        ureal qvel_noise, int seed_low, int seed_high, lint world)
+{
+    int nq = m[M_NQ], n = nq + m[M_NV];
+    each (i, (n + 3) / 4) {
+        lint c[4] = {isplat(i), isplat(stream), world, draw};
+        rk_philox(c, isplat(seed_low), isplat(seed_high));
+        for (int k = 0; k < 4; ++k) {
+            int at = 4 * i + k;
+            real x = rk_uniform(c[k]);
+            if (at < nq)
+                ph_begin(on, qpos, at, qpos[at] + splat(qpos_noise) * x);
+            else if (at < n)
+                ph_begin(on, qvel, at - nq, qvel[at - nq] + splat(qvel_noise) * x);
+        }
+    }
+    sync();
+    if (!(qpos_noise > 0)) return;
+    each (j, m[M_NJNT]) {
+        int type = (m + m[M_JNT_TYPE])[j], at = (m + m[M_JNT_QPOSADR])[j] + (type == 0 ? 3 : 0);
+        real q[4];
+        if (type > 1) continue; /* neither free nor ball */
+        for (int k = 0; k < 4; ++k) q[k] = qpos[at + k];
+        ph_quat_unit(q);
+        for (int k = 0; k < 4; ++k) ph_begin(on, qpos, at + k, q[k]);
+    }
+}
+
+/*
+ * The worlds whose `chosen` [1] is not 0 get the state and the inputs of `key`, which holds qpos, qvel, act, ctrl and,
+ * if `mocap` is not 0, mocap_pos and mocap_quat (else those of the bodies). Their faults are forgotten
+ * (PH_WAS_PUT_BACK), their ticks begin again. resets [3] of each world: the number of its resets, which is the draw of
+ * its noise; the launch of the latest one since the last pull, from 1 on, or 0; and how many launches there were.
+ */
+world_kernel void k_native_reset(const int *m, const ureal *f, const real *v, const ureal *key, const lint *chosen,
+                                 real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied, real *xfrc_applied,
+                                 real *mocap_pos, real *mocap_quat, real *warm, real *eq_active, real *sensordata,
+                                 lint *fault, lint *ticks, lint *resets, int mocap, ureal qpos_noise, ureal qvel_noise,
+                                 int stream, int seed_low, int seed_high, int world)
+{
+    mask on = m_not(ieq(chosen[0], isplat(0)));
+    lint number = resets[0] + iselect(on, isplat(1), isplat(0)), launch = resets[2] + isplat(1);
+    sync();
+    each (i, 1) {
+        resets[0] = number;
+        resets[1] = iselect(on, launch, resets[1]);
+        resets[2] = launch;
+        fault[0] = iselect(on, isplat(PH_WAS_PUT_BACK), fault[0]);
+        ticks[0] = iselect(on, isplat(0), ticks[0]);
+    }
+    if (!any(on)) return;
+    const ureal *vel = key + m[M_NQ], *activation = vel + m[M_NV], *control = activation + m[M_NA];
+    const ureal *pos = control + m[M_NU], *quat = pos + 3 * m[M_NMOCAP];
+    each (i, m[M_NQ]) ph_begin(on, qpos, i, splat(key[i]));
+    each (i, m[M_NV]) {
+        ph_begin(on, qvel, i, splat(vel[i]));
+        ph_begin(on, qfrc_applied, i, splat(0));
+        ph_begin(on, warm, i, splat(0));
+    }
+    each (i, m[M_NA]) ph_begin(on, act, i, splat(activation[i]));
+    each (i, m[M_NU]) ph_begin(on, ctrl, i, splat(control[i]));
+    each (i, 6 * m[M_NBODY]) ph_begin(on, xfrc_applied, i, splat(0));
+    each (i, 3 * m[M_NMOCAP]) ph_begin(on, mocap_pos, i, mocap ? splat(pos[i]) : par(m, f, v, M_RESET_MOCAP_POS, i));
+    each (i, 4 * m[M_NMOCAP]) ph_begin(on, mocap_quat, i, mocap ? splat(quat[i]) : par(m, f, v, M_RESET_MOCAP_QUAT, i));
+    each (i, m[M_NEQ]) ph_begin(on, eq_active, i, par(m, f, v, M_EQ_ACTIVE0, i));
+    each (i, m[M_NSENSORDATA]) ph_begin(on, sensordata, i, splat(0));
+    if (!(qpos_noise > 0) && !(qvel_noise > 0)) return;
+    sync();
+    ph_reset_noise(m, on, number, stream, qpos, qvel, qpos_noise, qvel_noise, seed_low, seed_high,
+                   lane() + isplat(world));
+}

@@ -1,0 +1,213 @@
+/* Which details of a model are drawn, and their rows. */
+#include "render/detail.h"
+
+#include "render/scene.k.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FLAT_FROM 0.8 /* MuJoCo: a vertex' normal counts if its product with the triangle's is at least this */
+
+static int geom_texture(const mjModel *m, ptrdiff_t geom)
+{
+    ptrdiff_t material = m->geom_matid[geom];
+    if (material < 0) return -1;
+    const int *roles = &m->mat_texid[material * mjNTEXROLE];
+    int texture = roles[mjTEXROLE_RGB] >= 0 ? roles[mjTEXROLE_RGB] : roles[mjTEXROLE_RGBA];
+    return sti_texture_drawn(m, texture) ? texture : -1;
+}
+
+/* The mesh of a geom; -1: it has another shape. */
+static int geom_mesh(const mjModel *m, ptrdiff_t geom)
+{
+    return m->geom_type[geom] == mjGEOM_MESH || m->geom_type[geom] == mjGEOM_SDF ? m->geom_dataid[geom] : -1;
+}
+
+static bool mapped_by_corners(const mjModel *m, ptrdiff_t geom)
+{
+    int texture = geom_texture(m, geom), mesh = geom_mesh(m, geom);
+    return texture >= 0 && !sti_texture_is_cube(m, texture) && mesh >= 0 && m->mesh_texcoordadr[mesh] >= 0;
+}
+
+/* ---- corners of meshes ------------------------------------------------------------------------------------------- */
+
+static void face_normal(const mjModel *m, int mesh, int64_t face, double n[3])
+{
+    const int *corner = m->mesh_face + 3 * face;
+    const float *v[3];
+    double e[2][3], len = 0;
+    for (int i = 0; i < 3; ++i) v[i] = m->mesh_vert + 3 * ((int64_t)m->mesh_vertadr[mesh] + corner[i]);
+    for (int i = 0; i < 2; ++i)
+        for (int k = 0; k < 3; ++k) e[i][k] = (double)v[i + 1][k] - (double)v[0][k];
+    for (int k = 0; k < 3; ++k) {
+        n[k] = e[0][(k + 1) % 3] * e[1][(k + 2) % 3] - e[0][(k + 2) % 3] * e[1][(k + 1) % 3];
+        len += n[k] * n[k];
+    }
+    for (int k = 0; k < 3; ++k) n[k] = len > 0 ? n[k] / sqrt(len) : 0;
+}
+
+/* The normals at the corners of a face; returns whether they differ from the face's. */
+static bool corner_normals(const mjModel *m, int mesh, int64_t face, double n[9])
+{
+    double flat[3];
+    bool differ = false;
+    face_normal(m, mesh, face, flat);
+    for (ptrdiff_t i = 0; i < 3; ++i) {
+        const float *own = m->mesh_normal + 3 * ((int64_t)m->mesh_normaladr[mesh] + m->mesh_facenormal[3 * face + i]);
+        double along = (double)own[0] * flat[0] + (double)own[1] * flat[1] + (double)own[2] * flat[2];
+        bool smooth = m->mesh_texcoordadr[mesh] >= 0 || along >= FLAT_FROM;
+        for (int k = 0; k < 3; ++k) n[3 * i + k] = smooth ? (double)own[k] : flat[k];
+        differ |= smooth && along < 1 - 1e-6;
+    }
+    return differ;
+}
+
+static bool mesh_is_smooth(const mjModel *m, int mesh)
+{
+    double n[9];
+    for (int f = 0; f < m->mesh_facenum[mesh]; ++f)
+        if (corner_normals(m, mesh, m->mesh_faceadr[mesh] + f, n)) return true;
+    return false;
+}
+
+static void fill_corners(const mjModel *m, int mesh, double *row)
+{
+    for (int f = 0; f < m->mesh_facenum[mesh]; ++f, row += CORNER_SIZE) {
+        int64_t face = m->mesh_faceadr[mesh] + f;
+        (void)corner_normals(m, mesh, face, row + CORNER_NORMAL);
+        if (m->mesh_texcoordadr[mesh] < 0) continue;
+        const float *coord = m->mesh_texcoord + 2 * (int64_t)m->mesh_texcoordadr[mesh];
+        for (ptrdiff_t i = 0; i < 6; ++i)
+            row[CORNER_COORD + i] = (double)coord[2 * (int64_t)m->mesh_facetexcoord[3 * face + i / 2] + i % 2];
+    }
+}
+
+/* ---- the plan ---------------------------------------------------------------------------------------------------- */
+
+static void plan_texture(const mjModel *m, int texture, sti_details *out)
+{
+    if (texture < 0 || out->texture[texture] >= 0) return;
+    out->texture[texture] = out->ntexel;
+    out->ntexel += sti_texture_size(m, texture);
+}
+
+static void plan_corners(const mjModel *m, ptrdiff_t geom, sti_details *out)
+{
+    int mesh = geom_mesh(m, geom);
+    if (mesh < 0 || out->corner[mesh] >= 0 || !(mapped_by_corners(m, geom) || mesh_is_smooth(m, mesh))) return;
+    out->corner[mesh] = out->ncorner;
+    out->ncorner += (int64_t)CORNER_SIZE * m->mesh_facenum[mesh];
+}
+
+stet_result sti_details_plan(const mjModel *m, const bool *drawn, sti_details *out)
+{
+    memset(out, 0, sizeof *out);
+    STI_TRY(sti_alloc(&out->texture, (size_t)(m->ntex + 1) * sizeof *out->texture, "textures"));
+    STI_TRY(sti_alloc(&out->corner, (size_t)(m->nmesh + 1) * sizeof *out->corner, "corners of meshes"));
+    for (int i = 0; i < m->ntex; ++i) out->texture[i] = -1;
+    for (int i = 0; i < m->nmesh; ++i) out->corner[i] = -1;
+    for (int g = 0; g < m->ngeom; ++g) {
+        if (!drawn[g]) continue;
+        plan_texture(m, geom_texture(m, g), out);
+        plan_corners(m, g, out);
+    }
+    out->sky = 0;
+    while (out->sky < (int)m->ntex && m->tex_type[out->sky] != mjTEXTURE_SKYBOX) ++out->sky;
+    if (out->sky == (int)m->ntex || !sti_texture_drawn(m, out->sky)) out->sky = -1;
+    plan_texture(m, out->sky, out);
+    return STET_OK;
+}
+
+void sti_details_free(sti_details *details)
+{
+    sti_free(details->texture);
+    sti_free(details->corner);
+    memset(details, 0, sizeof *details);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* Half sizes as MuJoCo's shapes have them: x, y, z; 0: endless. */
+static void half_sizes(const mjModel *m, ptrdiff_t geom, double half[3])
+{
+    const mjtNum *size = m->geom_size + 3 * geom;
+    int type = m->geom_type[geom];
+    bool round = type == mjGEOM_SPHERE || type == mjGEOM_CAPSULE || type == mjGEOM_CYLINDER;
+    half[0] = size[0];
+    half[1] = round ? size[0] : size[1];
+    half[2] = type == mjGEOM_SPHERE ? size[0] : round ? size[1] : size[2];
+}
+
+static int map_of_type(int type)
+{
+    switch (type) {
+    case mjGEOM_BOX: return MAP_BOX;
+    case mjGEOM_SPHERE:
+    case mjGEOM_ELLIPSOID: return MAP_BALL;
+    case mjGEOM_CAPSULE: return MAP_CAPSULE;
+    case mjGEOM_CYLINDER: return MAP_CYLINDER;
+    default: return MAP_PLANE;
+    }
+}
+
+/* A picture on a geom: repeated so often, or, uniform, so often per two metres. */
+static void scale_2d(const mjModel *m, ptrdiff_t geom, double *scale)
+{
+    ptrdiff_t material = m->geom_matid[geom];
+    int type = m->geom_type[geom];
+    bool projected = geom_mesh(m, geom) >= 0 || type == mjGEOM_HFIELD;
+    double half[3];
+    half_sizes(m, geom, half);
+    for (int k = 0; k < 3; ++k) scale[k] = half[k] > 0 ? 1 / half[k] : 1;
+    scale[SCALE_LENGTH] = half[2];
+    scale[SCALE_END] = scale[0];
+    for (int k = 0; k < 2; ++k) {
+        double *repeat = &scale[SCALE_REPEAT + k];
+        *repeat = (double)m->mat_texrepeat[2 * material + k];
+        if (m->mat_texuniform[material] && half[k] > 0) *repeat *= half[k];
+        scale[SCALE_SHIFT + k] = projected ? -0.5 : type == mjGEOM_PLANE && half[k] > 0 ? *repeat / 2 : 0;
+    }
+}
+
+/* From the geom's frame to a cube's: shapes are unit shapes there; planes, meshes and height fields are as they are. */
+static void scale_cube(const mjModel *m, ptrdiff_t geom, double *scale)
+{
+    int type = m->geom_type[geom];
+    bool uniform = m->mat_texuniform[m->geom_matid[geom]];
+    bool own = geom_mesh(m, geom) >= 0 || type == mjGEOM_PLANE || type == mjGEOM_HFIELD;
+    double half[3];
+    half_sizes(m, geom, half);
+    for (int k = 0; k < 3; ++k) {
+        double unit = own ? (uniform ? half[k] : 1) : (uniform ? 1 : 1 / half[k]);
+        scale[k] = half[k] > 0 ? unit : 1;
+    }
+    if (type == mjGEOM_CAPSULE) {
+        scale[SCALE_LENGTH] = half[2];
+        scale[SCALE_END] = scale[2] * half[2] / half[0];
+    }
+}
+
+void sti_details_geom(const sti_details *details, const mjModel *m, int geom, int textures, int corners, int *row,
+                      double *scale)
+{
+    int texture = geom_texture(m, geom), mesh = geom_mesh(m, geom);
+    if (mesh >= 0 && details->corner[mesh] >= 0) row[DETAIL_CORNER] = corners + (int)details->corner[mesh];
+    if (texture < 0) return;
+    row[DETAIL_TEXTURE] = textures + (int)details->texture[texture];
+    row[DETAIL_MAP] = mapped_by_corners(m, geom)        ? MAP_CORNERS
+                      : sti_texture_is_cube(m, texture) ? MAP_CUBE
+                                                        : map_of_type(m->geom_type[geom]);
+    if (row[DETAIL_MAP] == MAP_CUBE)
+        scale_cube(m, geom, scale);
+    else
+        scale_2d(m, geom, scale);
+    if (row[DETAIL_MAP] == MAP_CORNERS) scale[SCALE_SHIFT] = scale[SCALE_SHIFT + 1] = 0;
+}
+
+void sti_details_fill(const sti_details *details, const mjModel *m, int textures, int *scene, double *corners)
+{
+    for (int i = 0; i < m->ntex; ++i)
+        if (details->texture[i] >= 0) sti_texture_fill(m, i, scene, textures + (int)details->texture[i]);
+    for (int i = 0; i < m->nmesh; ++i)
+        if (details->corner[i] >= 0) fill_corners(m, i, corners + details->corner[i]);
+}

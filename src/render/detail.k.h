@@ -1,0 +1,201 @@
+/*
+ * Details of surfaces: smooth normals and textures of hits, as MuJoCo's classic renderer maps them. Part of render.k.h.
+ *
+ * The pixels of a row show few geoms; each of them is worked on once, for its lanes.
+ */
+
+/*
+ * A hit in the geom's frame, 9 numbers: its place, then the place's change from this pixel to the next, across and down
+ * (along the surface). n: normal in the camera's frame, of any length; t: depth.
+ */
+LFN void local_hit(const ureal *candidate, const ureal *view, int flat, real u, ureal v, real t, const real *n,
+                   real *hit)
+{
+    real ray[3] = {flat ? splat(0) : u, splat(flat ? 0 : v), splat(-1)}, step[3];
+    real reach = flat ? splat(1) : t, facing = dot3(n, ray);
+    real inv = reach / select(eq(facing, splat(0)), splat((ureal)RAY_TINY), facing);
+    real place[3] = {flat ? u : t * u, flat ? splat(v) : t * splat(v), -t};
+    for (int i = 0; i < 3; ++i) {
+        const real *from = i == 0 ? place : step;
+        if (i > 0) {
+            real pixel = splat(view[VIEW_LENS + (i == 1 ? 1 : 4)]), slide = -(n[i - 1] * inv);
+            for (int k = 0; k < 3; ++k) step[k] = pixel * fma(slide, ray[k], k == i - 1 ? reach : splat(0));
+        }
+        for (int k = 0; k < 3; ++k) {
+            const ureal *axes = candidate + 3 * k;
+            real sum = fma(splat(axes[2]), from[2], fma(splat(axes[1]), from[1], splat(axes[0]) * from[0]));
+            hit[3 * i + k] = i == 0 ? sum + splat(candidate[9 + k]) : sum;
+        }
+    }
+}
+
+/* Weights of a triangle's second and third corner at `place` (its plane's nearest point); e: edges from the first. */
+LFN void corner_weights(const real *e, const real *place, real *weight)
+{
+    real a = dot3(e, e), b = dot3(e, e + 3), c = dot3(e + 3, e + 3), p = dot3(place, e), q = dot3(place, e + 3);
+    real inv = splat(1) / fma(a, c, -(b * b));
+    weight[0] = fma(c, p, -(b * q)) * inv;
+    weight[1] = fma(a, q, -(b * p)) * inv;
+}
+
+/* What corners hold at `k`, k + step, …, weighted; of a change of place: without the first corner's weight. */
+LFN real mix_corners(const ureal *look, lint corner, int k, int step, const real *weight, int change)
+{
+    real a = gather(look + k, corner), b = gather(look + k + step, corner), c = gather(look + k + 2 * step, corner);
+    return fma(c - a, weight[1], fma(b - a, weight[0], change ? splat(0) : a));
+}
+
+/*
+ * The smooth normal (geom's frame, not unit) and texture coordinates of a mesh: out: normal (3), then s, t and their
+ * changes across and down. part: triangles in the order of the tree; hit: local_hit.
+ */
+LFN void mesh_corners(const ureal *look, int corners, const ureal *tri, int first, lint part, const real *hit,
+                      real *out)
+{
+    lint at = (part + isplat(first)) * isplat(RAY_TRI);
+    lint corner = to_int(gather(tri + RAY_TRI_FACE, at)) * isplat(CORNER_SIZE) + isplat(corners);
+    real e[6], from[3], weight[2];
+    for (int k = 0; k < 3; ++k) {
+        real a = gather(tri + k, at);
+        e[k] = gather(tri + 3 + k, at) - a;
+        e[3 + k] = gather(tri + 6 + k, at) - a;
+        from[k] = hit[k] - a;
+    }
+    for (int i = 0; i < 3; ++i) {
+        corner_weights(e, i == 0 ? from : hit + 3 * i, weight);
+        for (int k = 0; k < 3 && i == 0; ++k) out[k] = mix_corners(look, corner, CORNER_NORMAL + k, 3, weight, 0);
+        for (int k = 0; k < 2; ++k) out[3 + 2 * i + k] = mix_corners(look, corner, CORNER_COORD + k, 2, weight, i > 0);
+    }
+}
+
+/* The point of a unit shape that MuJoCo maps to a cube: a capsule's ends are half balls on a cylinder's. */
+LFN void cube_direction(const ureal *scale, const real *hit, real *r)
+{
+    for (int i = 0; i < 9; ++i) r[i] = hit[i] * splat(scale[i % 3]);
+    if (scale[SCALE_LENGTH] > 0) {
+        real half = splat(scale[SCALE_LENGTH]), body = clamp(hit[2], -half, half);
+        mask end = lt(half, rabs(hit[2]));
+        r[2] = fma(hit[2] - body, splat(scale[SCALE_END]), body * splat(scale[2]));
+        for (int i = 5; i < 9; i += 3) r[i] = select(end, hit[i] * splat(scale[SCALE_END]), r[i]);
+    }
+}
+
+/* Each side of a box shows the whole picture. */
+LFN void box_coordinates(const real *unit, real *uv)
+{
+    real size[3] = {rabs(unit[0]), rabs(unit[1]), rabs(unit[2])};
+    mask z = m_and(le(size[0], size[2]), le(size[1], size[2])), x = m_andnot(le(size[1], size[0]), z);
+    for (int i = 0; i < 3; ++i) {
+        real middle = splat(i == 0 ? (ureal)0.5 : 0);
+        uv[2 * i] = fma(select(x, unit[3 * i + 1], unit[3 * i]), splat((ureal)0.5), middle);
+        uv[2 * i + 1] = fma(select(z, unit[3 * i + 1], unit[3 * i + 2]), splat((ureal)-0.5), middle);
+    }
+}
+
+/* Once around z; from the top down: of a ball by angle, of others by height, whose ends are maps of their own. */
+LFN void round_coordinates(int map, const ureal *scale, const real *hit, const real *unit, real *uv)
+{
+    const ureal turn = (ureal)0.15915494309189535, half = (ureal)0.5; /* 1 / 2 pi */
+    real x = unit[0], y = unit[1], z = unit[2], far2 = fma(x, x, y * y), far = sqrt(far2);
+    real around = atan2(y, x) * splat(turn), over = rabs(hit[2]) - splat(scale[SCALE_LENGTH]);
+    mask end = map == MAP_CAPSULE ? lt(splat(0), over) : map == MAP_CYLINDER ? lt(far, rabs(z)) : m_all();
+    real lift = map == MAP_CAPSULE ? over * splat(scale[SCALE_END]) : z;
+    real angle = asin(clamp(lift, splat(-1), splat(1))) * splat(2 * turn);
+    uv[0] = select(lt(around, splat(0)), around + splat(1), around);
+    uv[1] = fma(z, splat(-half), splat(half));
+    for (int i = 1; i < 3; ++i) {
+        uv[2 * i] = fma(x, unit[3 * i + 1], -(y * unit[3 * i])) / far2 * splat(turn);
+        uv[2 * i + 1] = unit[3 * i + 2] * splat(-half);
+    }
+    if (map == MAP_CYLINDER) {
+        for (int i = 0; i < 6; ++i)
+            uv[i] = select(end, fma(unit[3 * (i / 2) + i % 2], splat(half), splat(i < 2 ? half : 0)), uv[i]);
+    } else {
+        real whole = map == MAP_CAPSULE ? select(lt(z, splat(0)), splat(0), splat(1)) : splat(half);
+        real sign = map == MAP_CAPSULE ? copysign_(splat(2), z) : splat(1);
+        ureal down = map == MAP_CAPSULE ? -4 * turn * scale[SCALE_END] : -2 * turn * scale[2];
+        uv[1] = select(end, fma(-sign, angle, whole), uv[1]);
+        for (int i = 1; i < 3; ++i) uv[2 * i + 1] = select(end, hit[3 * i + 2] * splat(down) / far, uv[2 * i + 1]);
+    }
+}
+
+/* Where a geom's texture is; corners: mesh_corners. */
+LFN void place_texture(const int *scene, const int *detail, const ureal *scale, const real *hit, const real *corners,
+                       texel_place *place)
+{
+    int map = detail[DETAIL_MAP];
+    real unit[9], uv[6];
+    if (map == MAP_CUBE) {
+        cube_direction(scale, hit, unit);
+        place_cube(scene, detail[DETAIL_TEXTURE], unit, unit + 3, unit + 6, place);
+        return;
+    }
+    for (int i = 0; i < 9; ++i) unit[i] = hit[i] * splat(scale[i % 3]);
+    if (map == MAP_BOX) {
+        box_coordinates(unit, uv);
+    } else if (map >= MAP_BALL) {
+        round_coordinates(map, scale, hit, unit, uv);
+    } else {
+        for (int i = 0; i < 6; ++i)
+            uv[i] =
+                map == MAP_CORNERS ? corners[3 + i] : unit[3 * (i / 2) + i % 2] * splat((ureal)(i % 2 ? -0.5 : 0.5));
+    }
+    for (int i = 0; i < 6; ++i)
+        uv[i] = fma(uv[i], splat(scale[SCALE_REPEAT + i % 2]), splat(i < 2 ? scale[SCALE_SHIFT + i % 2] : 0));
+    place_2d(scene, detail[DETAIL_TEXTURE], uv[0], uv[1], uv + 2, uv + 4, place);
+}
+
+/* A normal of the geom's frame in the camera's. */
+LFN void camera_normal(const ureal *candidate, const real *local, real *out)
+{
+    for (int k = 0; k < 3; ++k)
+        out[k] = fma(splat(candidate[6 + k]), local[2],
+                     fma(splat(candidate[3 + k]), local[1], splat(candidate[k]) * local[0]));
+}
+
+/*
+ * Details of a row's hits. geoms: those of the lanes, in memory; u … n: as local_hit; part: triangles. Sets n where it
+ * is smooth, and texel, the texture's colour, where there is one.
+ */
+LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view, int flat, const int *scene,
+                     const ureal *look, const int *data, const ureal *tri, const int *geoms, lint part, real u, ureal v,
+                     real t, real *n, real *texel)
+{
+    lint geom = iload(geoms);
+    mask left = m_all(), textured = m_none();
+    texel_place place = {isplat(0), isplat(0), splat(0), splat(0), splat(0)};
+    for (int l = 0; l < STET_W; ++l) {
+        mask here = m_and(left, ieq(geom, isplat(geoms[l])));
+        if (geoms[l] < 0 || !any(here)) continue;
+        left = m_andnot(left, here);
+        const int *detail = scene + scene[SCENE_DETAIL] + geoms[l] * DETAIL_SIZE;
+        if (detail[DETAIL_TEXTURE] + detail[DETAIL_CORNER] == 0) continue;
+        ureal m[12], candidate[CANDIDATE_SIZE];
+        real hit[9], corners[9];
+        xform_of(xform, nitem, world, detail[DETAIL_PRIM], m);
+        candidate_of(m, view, candidate);
+        local_hit(candidate, view, flat, u, v, t, n, hit);
+        if (detail[DETAIL_CORNER]) {
+            real smooth[3];
+            mesh_corners(look, detail[DETAIL_CORNER], tri, data[4 * geoms[l] + 1], iselect(here, part, isplat(0)), hit,
+                         corners);
+            camera_normal(candidate, corners, smooth);
+            for (int k = 0; k < 3; ++k) n[k] = select(here, smooth[k], n[k]);
+        }
+        if (detail[DETAIL_TEXTURE]) {
+            texel_place own;
+            place_texture(scene, detail, look + scene[SCENE_LOOK_SCALE] + geoms[l] * SCALE_SIZE, hit, corners, &own);
+            lint others = any(textured) ? place.texture : own.texture; /* lanes without a texture read from one, too */
+            place.texture = iselect(here, own.texture, others);
+            place.face = iselect(here, own.face, place.face);
+            place.s = select(here, own.s, place.s);
+            place.t = select(here, own.t, place.t);
+            place.footprint = select(here, own.footprint, place.footprint);
+            textured = m_or(textured, here);
+        }
+    }
+    if (!any(textured)) return;
+    real colour[3];
+    texture_colour(scene, &place, colour);
+    for (int k = 0; k < 3; ++k) texel[k] = select(textured, colour[k], texel[k]);
+}

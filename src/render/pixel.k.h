@@ -1,0 +1,159 @@
+/*
+ * Pixels: the nearest hits of a patch, where pixels go, the geometry of a hit, its colour. Part of render.k.h.
+ */
+#define PIXELS (PATCH * PATCH)
+
+/*
+ * The nearest hits of a patch: depth and normal (3) per pixel; the geom and, of a mesh, the triangle in arrays of their
+ * own.
+ */
+#define BEST_SIZE 4
+
+/* Nothing is visible beyond the far plane. */
+LFN void clear_best(ureal far, ureal *best, int *best_geom, int *best_part)
+{
+    items(p, PIXELS)
+    {
+        store(best + p, splat(far));
+        for (int k = 1; k < BEST_SIZE; ++k) store(best + k * PIXELS + p, splat(0));
+        istore(best_geom + p, isplat(-1));
+        istore(best_part + p, isplat(0));
+    }
+}
+
+LFN real load_best(const ureal *best, int p, real *n)
+{
+    for (int k = 0; k < 3; ++k) n[k] = load(best + (k + 1) * PIXELS + p);
+    return load(best + p);
+}
+
+LFN void store_best(ureal *best, int p, real t, const real *n)
+{
+    store(best + p, t);
+    for (int k = 0; k < 3; ++k) store(best + (k + 1) * PIXELS + p, n[k]);
+}
+
+/* The entry of the tile table for a tile of a buffer. rows: the buffers' rows in the table, ROW_BITS bits each. */
+LFN i64 tile_entry(int rows, int buffer, int ntile, int tile)
+{
+    return (i64)(rows >> buffer * ROW_BITS & ((1 << ROW_BITS) - 1)) * ntile + tile;
+}
+
+/* Index of the pixels (x, y) … of a tile, from its entry of the tile table: first pixel and pitch. */
+LFN i64 pixel_at(const i64 *first, const int *pitch, i64 entry, int x, int y)
+{
+    return first[entry] + (i64)y * pitch[entry] + x;
+}
+
+/* Each writes pixels of a buffer, if it is wanted. */
+LFN void put_real(ureal *pixels, const i64 *first, const int *pitch, i64 entry, int x, int y, mask live, real value)
+{
+    if (pixels) store_if(live, pixels + pixel_at(first, pitch, entry, x, y), value);
+}
+
+LFN void put_int(int *pixels, const i64 *first, const int *pitch, i64 entry, int x, int y, mask live, lint value)
+{
+    if (pixels) istore_if(live, pixels + pixel_at(first, pitch, entry, x, y), value);
+}
+
+LFN void put_normal(ureal *pixels, const i64 *first, const int *pitch, i64 entry, int x, int y, mask live,
+                    const real *normal)
+{
+    lint at = lane() + lane() + lane();
+    if (!pixels) return;
+    for (int k = 0; k < 3; ++k) scatter_if(live, pixels + 3 * pixel_at(first, pitch, entry, x, y) + k, at, normal[k]);
+}
+
+/*
+ * From hits (t; n: normal in the camera's frame) of pixels at u, v: the normal (world frame, unit, with `turn` toward
+ * the viewer; 0 in the sky), the direction from the eye (world frame, unit), and the point on the surface. Returns the
+ * distance.
+ */
+LFN real pixel_geometry(const ureal *view, int flat, real u, ureal v, mask hit, real t, const real *n, int turn,
+                        real *normal, real *way, real *point)
+{
+    real along = select(hit, t, splat(1)), turned[3], len = splat(1), against = -n[2],
+         far = sqrt(fma(t, t, fma(u, u, splat(v * v))));
+    if (!flat) {
+        len = sqrt(fma(u, u, splat(ufma(v, v, 1))));
+        against = fma(n[0], u, fma(n[1], splat(v), -n[2]));
+        far = t * len;
+    }
+    for (int k = 0; k < 3; ++k) turned[k] = turn ? select(lt(splat(0), against), -n[k], n[k]) : n[k];
+    unit3(turned);
+    for (int k = 0; k < 3; ++k) {
+        real right = splat(view[VIEW_RIGHT + k]), up = splat(view[VIEW_UP + k]), back = splat(view[VIEW_BACK + k]);
+        real place = fma(up, splat(v), right * u), step = place - back, start = splat(view[VIEW_EYE + k]);
+        if (flat) {
+            start = start + place;
+            step = -back;
+        }
+        point[k] = fma(step, along, start);
+        way[k] = step / len;
+        normal[k] = select(hit, fma(back, turned[2], fma(up, turned[1], right * turned[0])), splat(0));
+    }
+    return far;
+}
+
+/*
+ * Colour of surfaces lit by all lamps of a world. surface: APPEARANCE_SIZE numbers; word: shadows (shadow.k.h). With
+ * `apart`, as in MuJoCo's classic renderer, each lamp that casts shadows adds a colour of its own of at most 1; the
+ * sum may be more, which shows where a texture multiplies it.
+ */
+LFN void shade(const wreal *xform, int nitem, int world, const ureal *view, const int *scene, const ureal *look,
+               const real *surface, const real *normal, const real *way, const real *point, int apart, lint word,
+               real *rgb)
+{
+    const int *row = scene + scene[SCENE_LAMPS];
+    const ureal *lamp = look + scene[SCENE_LOOK_LAMPS];
+    real back[3], together[3];
+    for (int k = 0; k < 3; ++k) {
+        together[k] = surface[APPEARANCE_RGB + k] * surface[APPEARANCE_EMISSION];
+        back[k] = -way[k];
+        rgb[k] = splat(0);
+    }
+    for (int l = 0; l < scene[SCENE_NLAMP]; ++l) {
+        ureal place[6];
+        int shadow = apart ? row[LAMP_SHADOW] : 0;
+        real own[3] = {splat(0), splat(0), splat(0)};
+        lamp_place(xform, nitem, world, view, row[LAMP_PRIM], place);
+        add_lamp(lamp + l * LAMP_REALS, row[LAMP_POSITIONAL], place, surface, normal, back, point,
+                 ieq(word & isplat(shadow), isplat(0)), shadow ? own : together);
+        for (int k = 0; k < 3 && shadow; ++k) rgb[k] = rgb[k] + rmin(own[k], splat(1));
+        row += LAMP_INTS;
+    }
+    for (int k = 0; k < 3; ++k) rgb[k] = rgb[k] + rmin(together[k], splat(1));
+}
+
+LFN void unpack_colour(lint word, real *rgb)
+{
+    for (int k = 0; k < 3; ++k) rgb[k] = to_real(ishr(word, 8 * k) & isplat(255)) * splat((ureal)TEXEL_UNIT);
+}
+
+LFN void hit_appearance(const ureal *look, lint geom, real *surface)
+{
+    for (int k = 0; k < APPEARANCE_SIZE; ++k) surface[k] = gather(look + k, ishl(imax(geom, isplat(0)), 3));
+}
+
+/* The appearance of hits, and their texels, which detail_patch left. */
+LFN void hit_surface(const int *scene, const ureal *look, lint geom, lint word, real *surface, real *texel)
+{
+    hit_appearance(look, geom, surface);
+    for (int k = 0; k < 3; ++k) texel[k] = splat(1);
+    if (scene[SCENE_DETAIL]) unpack_colour(word, texel);
+}
+
+/* The colour of hits (t; n: normal in the camera's frame) with their details, without what else the patch shows. */
+LFN void hit_colour(const wreal *xform, int nitem, int world, const ureal *view, int flat, const int *scene,
+                    const ureal *look, const int *data, const ureal *tri, const int *geoms, const int *part, real u,
+                    ureal v, mask hit, real t, const real *n, real *surface, real *rgb)
+{
+    real smooth[3] = {n[0], n[1], n[2]}, texel[3] = {splat(1), splat(1), splat(1)}, up[3], way[3], point[3];
+    if (scene[SCENE_DETAIL])
+        hit_details(xform, nitem, world, view, flat, scene, look, data, tri, geoms, iload(part), u, v, t, smooth,
+                    texel);
+    hit_appearance(look, iload(geoms), surface);
+    pixel_geometry(view, flat, u, v, hit, t, smooth, 0, up, way, point);
+    shade(xform, nitem, world, view, scene, look, surface, up, way, point, 0, isplat(0), rgb);
+    for (int k = 0; k < 3; ++k) rgb[k] = rgb[k] * texel[k];
+}

@@ -1,0 +1,211 @@
+/*
+ * Hard shadows: rays from what is seen to the lamps that cast shadows. Part of render.k.h.
+ *
+ * All geoms and sites that are drawn cast shadows, from both sides; what does not face a lamp is in its shadow. Geoms
+ * are culled for each patch and lamp: those outside the tube from what the patch shows to the lamp are left out. As
+ * culling is conservative, it changes no pixel.
+ */
+#define SHADOW_LIFT 3e-5f /* rays begin above the surface by this part of the depth: 500 roundings */
+#define SHADOW_FAR 1e9f   /* metres, where a lamp has no place */
+
+/* The smallest and largest depth of a patch's hits, to range (shared; 2 * PATCH numbers). */
+LFN void depth_range(const ureal *best, const int *best_geom, ureal *range)
+{
+    sync();
+    each (r, PATCH) {
+        ureal low = (ureal)SHADOW_FAR, high = -1;
+        for (int k = r * PATCH; k < (r + 1) * PATCH; ++k) {
+            if (best_geom[k] < 0) continue;
+            low = umin(low, best[k]);
+            high = umax(high, best[k]);
+        }
+        range[2 * r] = low;
+        range[2 * r + 1] = high;
+    }
+    sync();
+}
+
+/* The eight corners of what a patch may show between two depths, and their middle before them: 9 x 3 numbers. */
+LFN void patch_corners(const ureal *view, int flat, int px, int py, ureal low, ureal high, ureal *corner)
+{
+    const ureal *lens = view + VIEW_LENS;
+    ureal edge[4] = {edge_u(lens, px), edge_u(lens, px + PATCH), edge_v(lens, py), edge_v(lens, py + PATCH)};
+    for (int k = 0; k < 3; ++k) corner[k] = 0;
+    for (int i = 0; i < 8; ++i) {
+        ureal start[3], way[3];
+        patch_corner(view, flat, i & 3, edge, start, way);
+        for (int k = 0; k < 3; ++k) {
+            ureal x = ufma(way[k], i < 4 ? low : high, view[VIEW_EYE + k] + start[k]);
+            corner[3 + 3 * i + k] = x;
+            corner[k] = ufma(x, (ureal)0.125, corner[k]);
+        }
+    }
+}
+
+/* Unit: a vector; across where it has no length. */
+LFN void unit_or(ureal *a, ureal x, ureal y, ureal z)
+{
+    ureal len2 = udot(a, a), other[3] = {x, y, z};
+    for (int k = 0; k < 3; ++k) a[k] = len2 > 0 ? a[k] / usqrt(len2) : other[k];
+}
+
+/*
+ * The tube from a patch's corners in direction `to` (unit), as pyramid_of gives pyramids; it has no end. Its sides are
+ * along and across the view: what a patch shows is long along it.
+ */
+LFN void tube_of(const ureal *view, const ureal *corner, const ureal *to, ureal *tube)
+{
+    const ureal *back = view + VIEW_BACK, *right = view + VIEW_RIGHT;
+    ureal side[3], up[3], most = 0;
+    for (int k = 0; k < 3; ++k) {
+        int i = (k + 1) % 3, j = (k + 2) % 3;
+        side[k] = ufma(to[i], back[j], -(to[j] * back[i]));
+    }
+    unit_or(side, right[0], right[1], right[2]);
+    for (int k = 0; k < 3; ++k) {
+        int i = (k + 1) % 3, j = (k + 2) % 3;
+        up[k] = ufma(to[i], side[j], -(to[j] * side[i]));
+    }
+    for (int k = 0; k < 3; ++k) {
+        tube[k] = side[k];
+        tube[4 + k] = -side[k];
+        tube[8 + k] = up[k];
+        tube[12 + k] = -up[k];
+        tube[16 + k] = to[k];
+    }
+    for (int p = 0; p < PYRAMID_PLANES; ++p) tube[4 * p + 3] = 0;
+    for (int i = 1; i <= 8; ++i) {
+        ureal from[3];
+        for (int k = 0; k < 3; ++k) from[k] = corner[3 * i + k] - corner[k];
+        for (int p = 0; p < PYRAMID_PLANES; ++p) tube[4 * p + 3] = umin(tube[4 * p + 3], udot(tube + 4 * p, from));
+        most = umax(most, udot(from, from));
+    }
+    tube[20] = (ureal)4e-6;
+    tube[21] = usqrt(most) * 4;
+}
+
+/* Unit, from a place to a lamp. */
+LFN void lamp_way(const ureal *from, const ureal *place, int positional, ureal *to)
+{
+    for (int k = 0; k < 3; ++k) to[k] = positional ? place[k] - from[k] : -place[3 + k];
+    unit_or(to, 0, 0, 1);
+}
+
+/* Lanes whose ray may meet a ball of radius r around the origin, at or after its beginning. */
+LFN mask may_meet(const real *o, const real *d, ureal r)
+{
+    real along = dot3(o, d), room = dot3(o, o) - splat(r * r * (ureal)1.0001), dd = dot3(d, d);
+    mask ahead = m_or(lt(room, splat(0)), lt(along, splat(0)));
+    return m_andnot(ahead, lt(along * along * splat((ureal)1.0001), room * dd));
+}
+
+/* Lanes of `open` whose ray (o, d: in the frame that candidates were made for) meets none of the candidates. */
+LFN mask unblocked(const ureal *candidate, const int *list, int n, const int *shown, const ureal *size, const int *data,
+                   const ureal *node, const ureal *tri, const ureal *elevation, const real *from, const real *way,
+                   mask open, real far)
+{
+    ray_range range = {0, 0};
+    for (int c = 0; c < n && any(open); ++c) {
+        const ureal *axes = candidate + c * CANDIDATE_SIZE;
+        const int *row = shown + list[c] * SHOWN_SIZE;
+        int g = row[SHOWN_GEOM], part[STET_W];
+        real o[3], d[3], normal[3], t = far;
+        for (int k = 0; k < 3; ++k) {
+            const ureal *a = axes + 3 * k;
+            o[k] = fma(splat(a[2]), from[2], fma(splat(a[1]), from[1], fma(splat(a[0]), from[0], splat(axes[9 + k]))));
+            d[k] = fma(splat(a[2]), way[2], fma(splat(a[1]), way[1], splat(a[0]) * way[0]));
+            normal[k] = splat(0);
+        }
+        mask may = open;
+        if (row[SHOWN_TYPE] != RAY_PLANE) {
+            may = m_and(open, may_meet(o, d, size[4 * g + 3]));
+            if (!any(may)) continue;
+        } else { /* from below, too */
+            real side = copysign_(splat(1), -d[2]);
+            o[2] = o[2] * side;
+            d[2] = d[2] * side;
+        }
+        istore(part, isplat(0));
+        ray_geom(range, row[SHOWN_TYPE], size + 4 * g, data + 4 * g, node, tri, elevation, o, d, may, far, &t, normal,
+                 part);
+        open = m_andnot(open, lt(t, far));
+    }
+    return open;
+}
+
+/* Marks pixels of a patch that a lamp's light does not reach, because of n candidates, with `bit` in `mark`. */
+LFN void mark_shadow(const ureal *view, int flat, int px, int py, int width, int height, const ureal *place,
+                     int positional, ureal cutoff, const ureal *centre, const ureal *candidate, const int *list, int n,
+                     const int *shown, const ureal *size, const int *data, const ureal *node, const ureal *tri,
+                     const ureal *elevation, const ureal *best, const int *best_geom, int bit, int *mark)
+{
+    items(p, PIXELS)
+    {
+        int x = px + p % PATCH, y = py + p / PATCH;
+        if (x >= width || y >= height) continue;
+        lint word = iload(mark + p);
+        mask hit = m_and(ilt(isplat(-1), iload(best_geom + p)), ieq(word & isplat(bit), isplat(0)));
+        if (!any(hit)) continue;
+        real towards[3], up[3], way[3], point[3], to[3], t = load_best(best, p, towards),
+                                                         far = splat((ureal)SHADOW_FAR);
+        pixel_geometry(view, flat, view_u(view, x), view_v(view, y), hit, t, towards, 0, up, way, point);
+        for (int k = 0; k < 3; ++k) {
+            point[k] = fma(up[k], t * splat((ureal)SHADOW_LIFT), point[k]);
+            to[k] = positional ? splat(place[k]) - point[k] : splat(-place[3 + k]);
+            point[k] = point[k] - splat(centre[k]);
+        }
+        if (positional) {
+            far = sqrt(dot3(to, to));
+            unit3(to);
+        }
+        mask open = m_and(hit, lt(splat(0), dot3(up, to)));
+        if (positional && cutoff >= -1) { /* outside of the cone there is no light to keep off */
+            real along = -fma(to[2], splat(place[5]), fma(to[1], splat(place[4]), to[0] * splat(place[3])));
+            open = m_and(open, le(splat(cutoff), along));
+        }
+        open = unblocked(candidate, list, n, shown, size, data, node, tri, elevation, point, to, open, far);
+        istore(mark + p, word | (isplat(bit) & m_andnot(hit, open)));
+    }
+}
+
+/*
+ * Marks in a patch's words (LAMP_SHADOW_BIT) which lamps' light does not reach a pixel. Overwrites the lists of
+ * candidates.
+ */
+LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
+                      int height, const int *scene, const ureal *look, const ureal *bounds, const ureal *size,
+                      const int *data, const ureal *node, const ureal *tri, const ureal *elevation, int *flag,
+                      int *list, ureal *candidate, const ureal *best, const int *best_geom, int *mark)
+{
+    const int *shown = scene + scene[SCENE_SHOWN], *lamp = scene + scene[SCENE_LAMPS];
+    int ncast = scene[SCENE_NSHOWN] + scene[SCENE_NSITE];
+    ureal corner[27], frame[VIEW_SIZE], place[6], to[3], tube[PYRAMID_SIZE];
+    items(p, PIXELS)
+    {
+        if (!scene[SCENE_DETAIL]) istore(mark + p, isplat(0));
+    }
+    depth_range(best, best_geom, candidate);
+    ureal low = candidate[0], high = candidate[1];
+    for (int r = 1; r < PATCH; ++r) {
+        low = umin(low, candidate[2 * r]);
+        high = umax(high, candidate[2 * r + 1]);
+    }
+    if (high < 0) return;
+    patch_corners(view, flat, px, py, low, high, corner);
+    for (int k = 0; k < VIEW_SIZE; ++k) frame[k] = k < 3 ? corner[k] : (ureal)(k < 12 && k % 4 == 3);
+    for (int l = 0; l < scene[SCENE_NLAMP]; ++l) {
+        const int *row = lamp + l * LAMP_INTS;
+        if (!row[LAMP_SHADOW]) continue;
+        ureal cutoff = look[scene[SCENE_LOOK_LAMPS] + l * LAMP_REALS + LAMP_CUTOFF];
+        lamp_place(xform, nitem, world, view, row[LAMP_PRIM], place);
+        lamp_way(corner, place, row[LAMP_POSITIONAL], to);
+        tube_of(view, corner, to, tube);
+        for (int chunk = 0; chunk < ncast; chunk += CHUNK) {
+            const int *part = shown + chunk * SHOWN_SIZE;
+            int n = find_candidates(xform, nitem, world, part, nmin(ncast - chunk, CHUNK), bounds, frame, tube, flag,
+                                    list, candidate);
+            mark_shadow(view, flat, px, py, width, height, place, row[LAMP_POSITIONAL], cutoff, corner, candidate, list,
+                        n, part, size, data, node, tri, elevation, best, best_geom, row[LAMP_SHADOW], mark);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+/*
+ * Resets by the kernel of native physics: beside resets on the host of worlds without physics of their own (the
+ * oracle), for keyframes with everything in them, masks, noise, and resets that nobody looked at in between.
+ */
+#include "worlds/rig.h"
+
+#include "stet/kernel.h"
+#include "worlds/reset.h"
+
+#include <math.h>
+
+enum { N = 19 };
+
+/* Each kind of joint, a mocap body, activations, an equality that is off at first, sensors; times in keyframes. */
+static const char scene[] =
+    "<mujoco><option timestep='.004'/><worldbody>"
+    "<geom type='plane' size='5 5 1'/>"
+    "<body pos='0 0 .5'><freejoint/><geom size='.1'/></body>"
+    "<body pos='1 0 1'><joint name='b' type='ball' damping='.1'/><geom type='capsule' size='.04' fromto='0 0 0 .3 0 "
+    "0'/>"
+    "<body pos='.3 0 0'><joint name='h' axis='0 1 0' damping='.1'/><geom type='capsule' size='.03' "
+    "fromto='0 0 0 .3 0 0'/><body pos='.3 0 0'><joint name='s' type='slide' axis='1 0 0' damping='.1'/>"
+    "<geom size='.03'/></body></body></body>"
+    "<body name='held' pos='2 0 1'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
+    "<body name='hand' mocap='true' pos='2 0 1.2' quat='1 1 0 0'><geom size='.02' contype='0' conaffinity='0'/></body>"
+    "</worldbody><equality><weld name='w' body1='hand' body2='held' active='false'/></equality>"
+    "<actuator><position joint='h' kp='5'/><general joint='s' dyntype='filter' dynprm='.05' gainprm='2'/></actuator>"
+    "<sensor><jointpos joint='h'/><jointvel joint='s'/></sensor><keyframe>"
+    "<key time='1.5' qpos='0 0 .6 1 0 0 0 .5 .5 .5 .5 .1 .2 2 0 1 1 0 0 0' "
+    "qvel='1 2 3 4 5 6 7 8 9 .1 .2 -1 -2 -3 -4 -5 -6' ctrl='.2 .1' act='.3' mpos='3 1 2' mquat='0 1 0 0'/>"
+    "<key time='0.25' qpos='0 0 .4 0 1 0 0 1 0 0 0 -.1 .1 2 0 1 0 0 1 0'/></keyframe></mujoco>";
+
+static rig make_rig(stet_physics physics, const char *isa, int threads)
+{
+    rig r = rig_make(scene, N, isa, threads, false);
+    rig_step(&r, physics);
+    return r;
+}
+
+/* Writes something into each input of each world. */
+static void stir(rig *r, int when)
+{
+    static const char *const inputs[] = {"ctrl",      "qfrc_applied", "xfrc_applied", "mocap_pos",
+                                         "eq_active", "qvel",         "sensordata"};
+    for (size_t f = 0; f < sizeof inputs / sizeof *inputs; ++f)
+        for (int64_t w = 0; w < N; ++w) rig_set(r, inputs[f], w, 0, rig_wave(w, when, (int)f));
+}
+
+/* ---- beside the host --------------------------------------------------------------------------------------------- */
+
+static void check_fields(const rig *a, const rig *b, const uint8_t *mask, bool noise)
+{
+    for (const char *const *f = stet_worlds_get_fields(); *f; ++f)
+        for (int64_t w = 0; w < N; ++w)
+            for (int64_t i = 0; mask[w] && i < rig_array(a, *f)->nitem; ++i) {
+                double x = rig_get(a, *f, w, i), y = rig_get(b, *f, w, i);
+                bool poses = strcmp(*f, "xpos") == 0 || strcmp(*f, "xquat") == 0;
+                double room = poses ? 2e-6 : noise ? 2.4e-7 * (1 + fabs(y)) : 0;
+                if (!(fabs(x - y) <= room)) fail_msg("%s %d of world %d is %.9g, not %.9g", *f, (int)i, (int)w, x, y);
+            }
+}
+
+static void a_reset_is_the_hosts(void **state)
+{
+    rig native = make_rig(STET_PHYSICS_NATIVE, NULL, 2), host = make_rig(STET_PHYSICS_EXTERNAL, NULL, 1);
+    uint64_t dice = dice_seed("resets"), resets = 0;
+    int seen[3][2] = {{0}};
+    for (int call = 0; call < 60; ++call) {
+        uint8_t mask[N];
+        stet_reset_def def = stet_default_reset_def();
+        bool noise = dice_next(&dice) % 2;
+        def.keyframe = (int)(dice_next(&dice) % 3) - 1;
+        def.qpos_noise = noise ? 0.2 : 0;
+        def.qvel_noise = noise && dice_next(&dice) % 2 ? 0.5 : 0;
+        for (int w = 0; w < N; ++w) resets += mask[w] = dice_next(&dice) % 3 == 0;
+        def.mask = mask;
+        stir(&native, call);
+        OK(stet_step_run(native.step, 1 + call % 3));
+        OK(stet_worlds_reset(native.worlds, &def));
+        OK(stet_worlds_reset(host.worlds, &def));
+        check_fields(&native, &host, mask, noise);
+        seen[def.keyframe + 1][noise]++;
+    }
+    for (int k = 0; k < 3; ++k) assert_true(seen[k][0] > 0 && seen[k][1] > 0);
+    OK(sti_worlds_pull_physics(native.worlds));
+    for (int w = 0; w < N; ++w) {
+        assert_true(native.worlds->resets[w] == host.worlds->resets[w]);
+        resets -= native.worlds->resets[w];
+    }
+    assert_true(resets == 0);
+    rig_free(&native);
+    rig_free(&host);
+}
+
+/* ---- bits -------------------------------------------------------------------------------------------------------- */
+
+static uint64_t story(const char *isa, int threads, bool look)
+{
+    rig r = make_rig(STET_PHYSICS_NATIVE, isa, threads);
+    for (int i = 0; i < 12; ++i) {
+        uint8_t mask[N];
+        stet_reset_def def = stet_default_reset_def();
+        for (int w = 0; w < N; ++w) mask[w] = (w + i) % 4 == 0;
+        def.mask = i % 5 ? mask : NULL;
+        def.keyframe = i % 3 - 1;
+        def.qpos_noise = 0.1 * (i % 2);
+        def.qvel_noise = 0.3;
+        OK(stet_worlds_reset(r.worlds, &def));
+        OK(stet_step_run(r.step, 3));
+        if (look) assert_non_null(stet_worlds_get_faults(r.worlds));
+    }
+    uint64_t hash = rig_all_hash(&r);
+    rig_free(&r);
+    return hash;
+}
+
+static void all_widths_and_readers_see_the_same_bits(void **state)
+{
+    uint64_t want = story(NULL, 1, false);
+    FOR_FLOAT_ISAS(isa)
+    assert_true(story(sti_isa_name((sti_isa)isa), 1, false) == want);
+    assert_true(story(NULL, 3, false) == want);
+    assert_true(story(NULL, 1, true) == want);
+}
+
+/* ---- what waits on the device ------------------------------------------------------------------------------------ */
+
+/* Times begin with that of the keyframe, whoever was put back to another one before. */
+static void times_and_faults_follow_the_latest_reset(void **state)
+{
+    rig r = make_rig(STET_PHYSICS_NATIVE, NULL, 1);
+    double dt = r.model->mj->opt.timestep;
+    uint8_t one[N] = {0}, two[N] = {0};
+    stet_reset_def def = stet_default_reset_def();
+    one[3] = two[4] = 1;
+    rig_set(&r, "ctrl", 3, 0, NAN);
+    rig_set(&r, "ctrl", 4, 0, NAN);
+    rig_set(&r, "ctrl", 5, 0, NAN);
+    OK(stet_step_run(r.step, 2));
+    def.mask = one;
+    def.keyframe = 1;
+    OK(stet_worlds_reset(r.worlds, &def));
+    OK(stet_step_run(r.step, 1));
+    def.mask = two;
+    def.keyframe = 0;
+    OK(stet_worlds_reset(r.worlds, &def));
+    OK(stet_step_run(r.step, 1));
+    rig_set(&r, "qpos", 4, 0, NAN); /* MuJoCo's own reset comes after the caller's */
+    OK(stet_step_run(r.step, 1));
+    const uint32_t *faults = stet_worlds_get_faults(r.worlds);
+    for (int w = 0; w < N; ++w)
+        assert_int_equal(faults[w], w == 5 ? 1u << STET_FAULT_BAD_CTRL : w == 4 ? 1u << STET_FAULT_BAD_QPOS : 0);
+    assert_true(r.worlds->time[3] == 0.25 + dt + dt + dt);
+    assert_true(r.worlds->time[4] == dt);
+    assert_true(r.worlds->time[0] == 1.5 + dt + dt + dt + dt + dt);
+    rig_free(&r);
+}
+
+static void a_reset_copies_nothing_back(void **state)
+{
+    rig r = make_rig(STET_PHYSICS_NATIVE, NULL, 1);
+    uint8_t mask[N] = {1, 0, 1};
+    stet_reset_def def = stet_default_reset_def();
+    def.qpos_noise = def.qvel_noise = 0.1;
+    def.mask = mask;
+    OK(stet_worlds_reset(r.worlds, &def));
+    OK(stet_step_run(r.step, 1));
+    int64_t before = rig_counters(&r).bytes_copied, launches = rig_counters(&r).launches;
+    for (int i = 0; i < 5; ++i) {
+        OK(stet_worlds_reset(r.worlds, &def));
+        OK(stet_step_run(r.step, 1));
+    }
+    assert_int_equal(rig_counters(&r).bytes_copied, before);
+    assert_int_equal(rig_counters(&r).launches - launches, 10);
+    rig_free(&r);
+}
+
+/* A snapshot takes the numbers of resets with it, and noise goes on from them. */
+static void noise_goes_on_from_a_snapshot(void **state)
+{
+    rig r = make_rig(STET_PHYSICS_NATIVE, NULL, 1);
+    stet_snapshot *snapshot;
+    stet_reset_def def = stet_default_reset_def();
+    def.qvel_noise = 0.1;
+    OK(stet_worlds_reset(r.worlds, &def));
+    OK(stet_snapshot_create(r.worlds, &snapshot));
+    uint64_t after[2];
+    for (int k = 0; k < 2; ++k) {
+        OK(stet_worlds_reset(r.worlds, &def));
+        after[k] = rig_hash(&r);
+        OK(stet_worlds_reset(r.worlds, &def));
+        assert_true(rig_hash(&r) != after[k]);
+        OK(stet_worlds_restore(r.worlds, snapshot));
+    }
+    assert_true(after[0] == after[1]);
+    stet_snapshot_destroy(snapshot);
+    rig_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reset_is_the_hosts),
+        cmocka_unit_test(all_widths_and_readers_see_the_same_bits),
+        cmocka_unit_test(times_and_faults_follow_the_latest_reset),
+        cmocka_unit_test(a_reset_copies_nothing_back),
+        cmocka_unit_test(noise_goes_on_from_a_snapshot),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,77 @@
+"""Pictures beside MuJoCo's own renderer: structural similarity (SSIM) of the shipped scenes and of scenes of one
+feature each (looks/). The reference is mjr_render over OSMesa with the model's own quality.
+
+`similarity_test.py FOLDER [MODEL ...]` keeps the pictures, stet's left of MuJoCo's, of these models."""
+
+import glob
+import os
+import subprocess
+import sys
+import tempfile
+
+from PIL import Image
+import numpy as np
+from skimage.metrics import structural_similarity
+
+SOURCE, BINARY = os.environ["STET_TEST_SOURCE_DIR"], os.environ["STET_TEST_BINARY_DIR"]
+SKIPPED = 77
+
+# The least SSIM of a model's pictures.
+LEAST = {
+    "arm_table": 0.87,
+    "cartpole": 0.97,
+    "cartpole_classic": 0.99,
+    "hand": 0.82,
+    "humanoid": 0.85,
+    "quadruped": 0.90,
+    "checker": 0.98,
+    "clear": 0.98,
+    "cube": 0.97,
+    "shadow": 0.87,
+    "sites": 0.97,
+    "smooth": 0.97,
+}
+
+
+def draw(folder, models):
+    """The files of the pictures, or the reason why there are none."""
+    done = subprocess.run([os.path.join(BINARY, "test/render/similarity_pictures"), folder, *models],
+                          capture_output=True, text=True, check=False)
+    if done.returncode == SKIPPED:
+        print("skipped:", done.stderr.strip())
+        sys.exit(SKIPPED)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def similarity(path):
+    """SSIM of the picture's left and right half, the mean over channels."""
+    both = np.asarray(Image.open(path))
+    ours, theirs = np.split(both, 2, axis=1)
+    return structural_similarity(ours, theirs, channel_axis=2)
+
+
+def measure(folder, models):
+    """Model → SSIM of each camera's picture."""
+    measured = {}
+    for path in draw(folder, models):
+        value = similarity(path)
+        print(f"{os.path.basename(path):28} {value:.4f}")
+        measured.setdefault(os.path.basename(path).split(".")[0], []).append(value)
+    return measured
+
+
+def test_scenes_look_as_in_mujoco():
+    models = sorted(glob.glob(f"{SOURCE}/scenes/*.xml") + glob.glob(f"{SOURCE}/test/render/looks/*.xml"))
+    with tempfile.TemporaryDirectory() as folder:
+        measured = measure(folder, models)
+    assert set(measured) == set(LEAST), set(measured) ^ set(LEAST)
+    low = {model: min(values) for model, values in measured.items() if min(values) < LEAST[model]}
+    assert not low, low
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        measure(sys.argv[1], sys.argv[2:])
+    else:
+        test_scenes_look_as_in_mujoco()
