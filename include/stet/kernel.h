@@ -171,7 +171,9 @@ STET_API stet_result stet_record_begin(stet_device *device, const char *what);
 STET_API stet_result stet_record_end(stet_device *device, stet_result result);
 /*
  * Lists a loop. The calls until stet_record_while_end repeat while the first element of `condition` (INT, plain) is not
- * 0, at most `most` times. The condition is read before each iteration, so a kernel in the loop ends it by writing 0.
+ * 0, at most `most` times; with 1 it is an `if`. The condition is read before each iteration, so a kernel in the loop
+ * ends it by writing 0. While a caller's stream is being captured, the loop becomes a conditional node of that capture
+ * (CUDA from 12.3 on; else UNSUPPORTED); its code must have run before.
  * Loops may be nested. Inside a loop, calls that would split a list return UNSUPPORTED: make them before the loop.
  * STATE: no list is open. Generations of arrays that the loop writes move once per iteration; in a replay where the
  * device itself ends the loop (CUDA), once per replay.
@@ -193,8 +195,8 @@ typedef struct stet_use {
  * like a launch. The work may touch only the arrays in `uses`, in the way stated there, and must issue everything to
  * the stream that it gets. A recording captures the work into a graph once, when the recording is built, and does not
  * call it again: equal `work`, `context` and arrays must issue equal work. If capture fails, the list is issued one by
- * one, with the reason `capture` of mechanism `graph_replay`. UNSUPPORTED: inside a loop. `what` names the work in
- * messages and is borrowed as long as the device lives.
+ * one, with the reason `capture` of mechanism `graph_replay`. In a loop it is called in each iteration that the host
+ * counts. `what` names the work in messages and is borrowed as long as the device lives.
  */
 STET_API stet_result stet_record_foreign(stet_device *device, const char *what, stet_foreign_fn *work, void *context,
                                          const stet_use *uses, int nuse);

@@ -13,7 +13,7 @@
 
 #include <stdatomic.h>
 
-enum { STI_DEVICE_OPS_VERSION = 5 };
+enum { STI_DEVICE_OPS_VERSION = 6 };
 
 /*
  * The code of one kernel, as one device runs it.
@@ -122,7 +122,7 @@ typedef struct sti_device_ops {
     /* Bytes of device memory: free now (with what stet keeps for reuse), and in total. NULL: not known. */
     stet_result (*memory)(stet_device *device, size_t *free, size_t *total);
 
-    /* ---- graphs (device/graph.h); all four or none. NULL: lists of launches are played one by one ---- */
+    /* ---- graphs (device/graph.h); all five or none. NULL: lists of launches are played one by one ---- */
     /*
      * Builds a graph of a list and runs nothing. Edges are in the order in which sti_list_edges gives them.
      * STET_ERROR_UNSUPPORTED: the driver has no graphs, or lacks what one of the operations needs; the message says
@@ -138,6 +138,13 @@ typedef struct sti_device_ops {
     stet_result (*graph_set)(stet_device *device, void *graph, int op, const sti_slot *slots, int nslot,
                              int64_t number);
     stet_result (*graph_launch)(stet_device *device, void *graph);
+    /*
+     * Adds the nodes of such a list to the graph that the caller's capture of the stream in use becomes, behind all
+     * that is captured so far and before all that follows. The device keeps what they need until it is destroyed,
+     * because the caller's graph may live as long. UNSUPPORTED: as graph_make, or there is no capture.
+     */
+    stet_result (*graph_join)(stet_device *device, const sti_graph_op *ops, int nop, const sti_edge *edges, int nedge,
+                              const char *what);
     /* Frees the graph once it has run. Does not wait where the driver defers the destruction itself. */
     void (*graph_free)(stet_device *device, void *graph);
 

@@ -59,6 +59,8 @@ enum {
     STI_GPU_NOT_READY = 600,
     STI_GPU_NOT_SUPPORTED = 801,
     STI_GPU_CAPTURE_RELAXED = 2,
+    STI_GPU_CAPTURE_ACTIVE = 1,      /* a status */
+    STI_GPU_DEPEND_SET = 1,          /* a flag */
     STI_GPU_STREAM_NON_BLOCKING = 1, /* flags; also the same numbers */
     STI_GPU_EVENT_TIMING = 0,
     STI_GPU_EVENT_NO_TIMING = 2,

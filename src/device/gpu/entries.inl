@@ -120,9 +120,15 @@ BOTH(OPTIONAL, graph_launch, cuGraphLaunch, hipGraphLaunch, int, (void *executab
 BOTH(OPTIONAL, capture_begin, cuStreamBeginCapture_v2, hipStreamBeginCapture, int, (void *stream, int mode))
 BOTH(OPTIONAL, capture_end, cuStreamEndCapture, hipStreamEndCapture, int, (void *stream, void **graph))
 BOTH(OPTIONAL, capture_status, cuStreamIsCapturing, hipStreamIsCapturing, int, (void *stream, int *status))
-/* status as above; id: the capture's, never reused; the other parameters are NULL */
+/*
+ * status as above; id: the capture's, never reused; graph: the one that becomes of it; after: the nodes that its next
+ * node comes after, valid until the next call for the stream. All but status may be NULL
+ */
 BOTH(OPTIONAL, capture_info, cuStreamGetCaptureInfo_v2, hipStreamGetCaptureInfo_v2, int,
      (void *stream, int *status, uint64_t *id, void **graph, void *const **after, size_t *nafter))
+/* flags 1: these nodes are what the capture's next node comes after, and no others */
+BOTH(OPTIONAL, capture_depend, cuStreamUpdateCaptureDependencies, hipStreamUpdateCaptureDependencies, int,
+     (void *stream, void *const *after, size_t nafter, unsigned flags))
 BOTH(OPTIONAL, capture_mode, cuThreadExchangeStreamCaptureMode, hipThreadExchangeStreamCaptureMode, int, (int *mode))
 
 #undef BOTH

@@ -138,6 +138,7 @@ static void close_gpu(sti_gpu *gpu)
 
 static void gpu_destroy(stet_device *device)
 {
+    sti_gpu_graphs_end(device);
     close_gpu(device->state);
     sti_free(device->compiler_library);
     sti_free(device->cache_folder);
@@ -168,6 +169,7 @@ static const sti_device_ops gpu_ops = {
     .graph_make = sti_gpu_graph_make,
     .graph_set = sti_gpu_graph_set,
     .graph_launch = sti_gpu_graph_launch,
+    .graph_join = sti_gpu_graph_join,
     .graph_free = sti_gpu_graph_free,
     .use_stream = sti_gpu_use_stream,
     .order = gpu_order,

@@ -44,6 +44,7 @@ typedef struct sti_gpu {
     const char *launches[STI_GPU_LAUNCHES]; /* names of the last launches */
     char graphs[STI_GPU_LAUNCHES][64];      /* names of launched graphs */
     uint64_t nlaunch;
+    struct sti_gpu_graph *joined; /* lists that joined captures (graph.h) */
     /* functions that were launched and not unloaded since: their code is loaded */
     void *ran[STI_GPU_RAN];
     _Atomic bool losing; /* one thread writes `why` … */
@@ -124,6 +125,9 @@ static inline void sti_gpu_remember(sti_gpu *gpu, const char *name)
 
 stet_result sti_gpu_graph_make(stet_device *device, const sti_graph_op *ops, int nop, const sti_edge *edges, int nedge,
                                const char *what, void **out);
+stet_result sti_gpu_graph_join(stet_device *device, const sti_graph_op *ops, int nop, const sti_edge *edges, int nedge,
+                               const char *what);
+void sti_gpu_graphs_end(stet_device *device); /* those that joined captures */
 stet_result sti_gpu_graph_set(stet_device *device, void *graph, int op, const sti_slot *slots, int nslot,
                               int64_t number);
 stet_result sti_gpu_graph_launch(stet_device *device, void *graph);

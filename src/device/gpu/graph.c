@@ -56,12 +56,18 @@ typedef struct making {
     int nedge, nloop;
 } making;
 
-static stet_result make_graph(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
+static stet_result make_counters(sti_gpu *gpu, sti_gpu_graph *g, int nloop)
 {
     void *left = NULL;
-    STI_TRY(sti_gpu_require_no_capture(gpu, "the building of a graph"));
-    if (m->nloop) STI_TRY(sti_pool_alloc(gpu, (size_t)m->nloop * sizeof *g->left, "trips of a graph's loops", &left));
+    if (nloop > 0) STI_TRY(sti_pool_alloc(gpu, (size_t)nloop * sizeof *g->left, "trips of a graph's loops", &left));
     g->left = left;
+    return STET_OK;
+}
+
+static stet_result make_graph(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
+{
+    STI_TRY(sti_gpu_require_no_capture(gpu, "the building of a graph"));
+    STI_TRY(make_counters(gpu, g, m->nloop));
     STI_TRY(sti_gpu_graph_build(gpu, g, m->ops, m->edges, m->nedge));
     STI_TRY(STI_GPU_CALL(gpu, graph_instantiate, &g->executable, g->graph, 0));
     return gpu->driver.api.graph_upload ? STI_GPU_CALL(gpu, graph_upload, g->executable, gpu->stream) : STET_OK;
@@ -72,16 +78,26 @@ static stet_result make_graph_within(sti_gpu *gpu, sti_gpu_graph *g, const makin
     STI_GPU_WITHIN(gpu, make_graph(gpu, g, m));
 }
 
+/* A graph without nodes, for a list that the driver has what it needs for. */
+static stet_result new_graph(const sti_gpu *gpu, const sti_graph_op *ops, int nop, const char *what,
+                             sti_gpu_graph **out)
+{
+    sti_gpu_graph *g;
+    STI_TRY(check_driver(gpu, ops, nop));
+    STI_TRY(sti_alloc(&g, sizeof *g + (size_t)nop * sizeof *g->op, "a graph"));
+    (void)snprintf(g->name, sizeof g->name, "graph of %s", what);
+    g->nop = nop;
+    *out = g;
+    return STET_OK;
+}
+
 stet_result sti_gpu_graph_make(stet_device *device, const sti_graph_op *ops, int nop, const sti_edge *edges, int nedge,
                                const char *what, void **out)
 {
     sti_gpu *gpu = device->state;
     sti_gpu_graph *g;
     *out = NULL;
-    STI_TRY(check_driver(gpu, ops, nop));
-    STI_TRY(sti_alloc(&g, sizeof *g + (size_t)nop * sizeof *g->op, "a graph"));
-    (void)snprintf(g->name, sizeof g->name, "graph of %s", what);
-    g->nop = nop;
+    STI_TRY(new_graph(gpu, ops, nop, what, &g));
     stet_result result =
         make_graph_within(gpu, g, &(making){ops, edges, nedge, count_graph(ops, nop, STI_GRAPH_WHILE)});
     if (result != STET_OK) {
@@ -91,6 +107,34 @@ stet_result sti_gpu_graph_make(stet_device *device, const sti_graph_op *ops, int
     }
     *out = g;
     return STET_OK;
+}
+
+static stet_result join_capture(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
+{
+    STI_TRY(sti_gpu_before_issue(gpu));
+    STI_TRY(make_counters(gpu, g, m->nloop));
+    return sti_gpu_graph_build_captured(gpu, g, m->ops, m->edges, m->nedge);
+}
+
+static stet_result join_capture_within(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
+{
+    STI_GPU_WITHIN(gpu, join_capture(gpu, g, m));
+}
+
+/* What a failure leaves in the caller's graph runs with it, so the counters are kept then, too (GPUGRAPH-6). */
+stet_result sti_gpu_graph_join(stet_device *device, const sti_graph_op *ops, int nop, const sti_edge *edges, int nedge,
+                               const char *what)
+{
+    static const char *const names[] = {"capture_info", "capture_depend", NULL};
+    sti_gpu *gpu = device->state;
+    sti_gpu_graph *g;
+    STI_TRY(new_graph(gpu, ops, nop, what, &g));
+    g->next = gpu->joined;
+    gpu->joined = g;
+    STI_TRY(sti_gpu_driver_needs(&gpu->driver, names, "lists in captures"));
+    stet_result result =
+        join_capture_within(gpu, g, &(making){ops, edges, nedge, count_graph(ops, nop, STI_GRAPH_WHILE)});
+    return result == STET_OK ? STET_OK : sti_error_prefix(result, "%s", g->name);
 }
 
 /* Frees the driver's part of a graph. If one call fails, the rest is still freed. */
@@ -116,6 +160,16 @@ void sti_gpu_graph_free(stet_device *device, void *graph)
     free_graph(gpu, g);
     sti_pool_free(gpu, g->left);
     sti_free(g);
+}
+
+void sti_gpu_graphs_end(stet_device *device)
+{
+    sti_gpu *gpu = device->state;
+    while (gpu->joined) {
+        sti_gpu_graph *g = gpu->joined;
+        gpu->joined = g->next;
+        sti_gpu_graph_free(device, g);
+    }
 }
 
 /* ---- changing, launching ----------------------------------------------------------------------------------------- */

@@ -13,6 +13,9 @@
  *   GPUGRAPH-5  if the second of two kernels waits by itself (sti_code.waits), the edge lets it start while the last
  *       blocks of the first still run, where the driver and the device can do that. This hides its start-up cost. It
  *       accesses nothing before the first has ended
+ *   GPUGRAPH-6  a list can join the graph that a caller's capture becomes: its first nodes come after what the capture
+ *       has so far, and what is captured next comes after its last. A graph of the caller's lives as long as he
+ *       pleases, so the loops' counters stay until the device is closed
  */
 #ifndef STI_DEVICE_GPU_GRAPH_H
 #define STI_DEVICE_GPU_GRAPH_H
@@ -30,7 +33,8 @@ typedef struct sti_gpu_changeable {
 } sti_gpu_changeable;
 
 typedef struct sti_gpu_graph {
-    char name[64]; /* "graph of …" */
+    struct sti_gpu_graph *next; /* of those that joined captures */
+    char name[64];              /* "graph of …" */
     void *graph, *executable;
     int64_t *left; /* counters of all loops */
     int nop;
@@ -55,5 +59,11 @@ stet_result sti_gpu_with_poll(sti_gpu *gpu, const sti_gpu_changeable *c, int64_t
  */
 stet_result sti_gpu_graph_build(sti_gpu *gpu, sti_gpu_graph *g, const sti_graph_op *ops, const sti_edge *edges,
                                 int nedge);
+/*
+ * The same into the graph that a capture of the stream in use becomes (GPUGRAPH-6). After a failure that graph may have
+ * nodes of the list, on which nothing that is captured later depends.
+ */
+stet_result sti_gpu_graph_build_captured(sti_gpu *gpu, sti_gpu_graph *g, const sti_graph_op *ops, const sti_edge *edges,
+                                         int nedge);
 
 #endif

@@ -52,9 +52,10 @@ typedef struct builder {
     const sti_graph_op *ops;
     const sti_edge *edge, *edge_end; /* edges that are left */
     sti_gpu_graph *g;
-    placed *placed; /* [nop] */
-    void **after;   /* [nop], scratch for one node */
-    bool *early;    /* [nop], likewise: the node may start while this one of `after` is ending */
+    const sti_gpu_place *begin; /* where operations without edges are */
+    placed *placed;             /* [nop] */
+    void **after; /* [nop + begin->nafter], scratch for one node: it runs after these, and then this is the node */
+    bool *early;  /* [nop], likewise: the node may start while this one of `after` is ending */
     bool may_be_early;
     void *inside;        /* the graph that nodes are added to: the whole, or the body of … */
     int loop, nloop;     /* … this loop; nloop: loops so far */
@@ -91,10 +92,12 @@ static void place_behind(builder *b, int op)
         early |= b->early[n];
         b->after[n++] = b->placed[b->edge->from].node;
     }
+    for (size_t i = 0; n == 0 && b->loop < 0 && i < b->begin->nafter; ++i) b->after[i] = b->begin->after[i];
+    if (n == 0 && b->loop < 0) n = b->begin->nafter;
     b->place = (sti_gpu_place){b->inside, b->after, n, early ? b->early : NULL};
 }
 
-/* The next node runs after everything in a loop. */
+/* The next node runs after everything in a loop; -1: after everything. */
 static void place_last(builder *b, int loop, int end)
 {
     size_t n = 0;
@@ -180,8 +183,7 @@ static stet_result add_op(builder *b, int i)
 
 static stet_result add_ops(builder *b)
 {
-    STI_TRY(STI_GPU_CALL(b->gpu, graph_create, &b->g->graph, 0));
-    b->inside = b->g->graph;
+    b->inside = b->begin->graph;
     b->loop = -1;
     for (int i = 0; i < b->g->nop; ++i) STI_TRY(failed_at(add_op(b, i), &b->ops[i]));
     if (b->edge == b->edge_end) return STET_OK;
@@ -196,19 +198,70 @@ static bool may_be_early(const sti_gpu *gpu)
            gpu->facts.fact[STI_GPU_MAJOR] >= v->early_major;
 }
 
-stet_result sti_gpu_graph_build(sti_gpu *gpu, sti_gpu_graph *g, const sti_graph_op *ops, const sti_edge *edges,
-                                int nedge)
+/* Builds into the graph of `begin`, and then calls `end`, if there is one, with the place after everything. */
+static stet_result build(sti_gpu *gpu, sti_gpu_graph *g, const sti_graph_op *ops, const sti_edge *edges, int nedge,
+                         const sti_gpu_place *begin, stet_result (*end)(sti_gpu *gpu, const sti_gpu_place *place))
 {
-    builder b = {
-        .gpu = gpu, .ops = ops, .edge = edges, .edge_end = edges + nedge, .g = g, .may_be_early = may_be_early(gpu)};
+    builder b = {.gpu = gpu,
+                 .ops = ops,
+                 .edge = edges,
+                 .edge_end = edges + nedge,
+                 .g = g,
+                 .begin = begin,
+                 .may_be_early = may_be_early(gpu)};
     size_t n = (size_t)g->nop + 1;
     STI_TRY(sti_alloc(&b.placed, n * sizeof *b.placed, "a graph's nodes"));
-    stet_result result = sti_alloc(&b.after, n * sizeof *b.after, "a graph's edges");
+    stet_result result = sti_alloc(&b.after, (n + begin->nafter) * sizeof *b.after, "a graph's edges");
     if (result == STET_OK) result = sti_alloc(&b.early, n * sizeof *b.early, "a graph's edges");
     for (int i = 0; i < nedge; ++i) b.placed[edges[i].from].followed = true;
     if (result == STET_OK) result = add_ops(&b);
+    if (result == STET_OK && end) {
+        place_last(&b, -1, g->nop);
+        result = end(gpu, &b.place);
+    }
     sti_free(b.early);
     sti_free(b.after);
     sti_free(b.placed);
+    return result;
+}
+
+stet_result sti_gpu_graph_build(sti_gpu *gpu, sti_gpu_graph *g, const sti_graph_op *ops, const sti_edge *edges,
+                                int nedge)
+{
+    STI_TRY(STI_GPU_CALL(gpu, graph_create, &g->graph, 0));
+    return build(gpu, g, ops, edges, nedge, &(sti_gpu_place){.graph = g->graph}, NULL);
+}
+
+/* ---- in a caller's capture --------------------------------------------------------------------------------------- */
+
+static stet_result depend_on(sti_gpu *gpu, const sti_gpu_place *place)
+{
+    return STI_GPU_CALL(gpu, capture_depend, gpu->stream, place->after, place->nafter, STI_GPU_DEPEND_SET);
+}
+
+/* The driver's list of nodes is valid until the next call for the stream only, so it is copied. */
+static stet_result copy_nodes(sti_gpu_place *place, void *const *after)
+{
+    void **copy;
+    STI_TRY(sti_alloc(&copy, place->nafter * sizeof *copy + 1, "a graph's edges"));
+    for (size_t i = 0; i < place->nafter; ++i) copy[i] = after[i];
+    place->after = copy;
+    return STET_OK;
+}
+
+stet_result sti_gpu_graph_build_captured(sti_gpu *gpu, sti_gpu_graph *g, const sti_graph_op *ops, const sti_edge *edges,
+                                         int nedge)
+{
+    sti_gpu_place begin = {0};
+    void *const *after = NULL;
+    uint64_t id;
+    int status;
+    STI_TRY(STI_GPU_CALL(gpu, capture_info, gpu->stream, &status, &id, &begin.graph, &after, &begin.nafter));
+    if (status != STI_GPU_CAPTURE_ACTIVE)
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "%s: the stream in use is not being captured, or the capture is broken", gpu->where);
+    STI_TRY(copy_nodes(&begin, after));
+    stet_result result = build(gpu, g, ops, edges, nedge, &begin, depend_on);
+    sti_free((void *)begin.after);
     return result;
 }

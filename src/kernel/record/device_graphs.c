@@ -107,19 +107,45 @@ static int pick_edges(const sti_recording *x, int first, int end, sti_edge *out)
     return n;
 }
 
-static stet_result fill_graph_piece(stet_device *device, const sti_recording *x, const char *what, sti_graph_op *op,
-                                    sti_edge *edge, sti_device_graph *graph_piece)
+/* Passes operations first_op … end - 1 to the device, described in op and edge. graph NULL: they join a capture. */
+static stet_result pass_piece(stet_device *device, const sti_recording *x, const char *what, int first_op, int end,
+                              sti_graph_op *op, sti_edge *edge, void **graph)
 {
-    int first = sti_group_of(&x->groups, graph_piece->first), n = 0;
-    for (; first + n < x->groups.n && x->groups.group[first + n].first < graph_piece->end; ++n) {
+    int first = sti_group_of(&x->groups, first_op), n = 0;
+    for (; first + n < x->groups.n && x->groups.group[first + n].first < end; ++n) {
         const sti_group *group = &x->groups.group[first + n];
         if (group->fused)
             describe_fused(group, &op[n]);
         else
             STI_TRY(describe(device, x, group->first, first, &op[n]));
     }
-    int nedge = pick_edges(x, graph_piece->first, graph_piece->end, edge);
-    return device->ops->graph_make(device, op, n, edge, nedge, what, &graph_piece->graph);
+    int nedge = pick_edges(x, first_op, end, edge);
+    return graph ? device->ops->graph_make(device, op, n, edge, nedge, what, graph)
+                 : device->ops->graph_join(device, op, n, edge, nedge, what);
+}
+
+static stet_result make_piece(stet_device *device, const sti_recording *x, const char *what, int first, int end,
+                              void **graph)
+{
+    sti_graph_op *op = NULL;
+    sti_edge *edge = NULL;
+    stet_result result = sti_alloc(&op, (size_t)(end - first) * sizeof *op, "a graph's operations");
+    if (result == STET_OK) result = sti_alloc(&edge, (size_t)x->nedge * sizeof *edge + 1, "a graph's edges");
+    if (result == STET_OK) result = pass_piece(device, x, what, first, end, op, edge, graph);
+    sti_free(op);
+    sti_free(edge);
+    return result;
+}
+
+stet_result sti_device_graphs_join(const sti_player *p, int first, int end)
+{
+    sti_recording x = {.list = *p->list, .shadow = p->list->slot};
+    STI_TRY(sti_groups_apart(p->list, &x.groups));
+    stet_result result = sti_list_edges(p->list, &x.edge, &x.nedge);
+    if (result == STET_OK) result = make_piece(p->device, &x, p->what, first, end, NULL);
+    sti_free(x.edge);
+    sti_groups_free(&x.groups);
+    return result;
 }
 
 static void add_bump(sti_device_graph *graph_piece, stet_array *array)
@@ -159,16 +185,10 @@ static stet_result sum_up(const sti_recording *x, sti_device_graph *graph_piece)
 static stet_result add_graph_piece(stet_device *device, sti_recording *x, const char *what, int first, int end)
 {
     sti_device_graph graph_piece = {.first = first, .end = end};
-    sti_graph_op *op = NULL;
-    sti_edge *edge = NULL;
     STI_TRY(
         sti_realloc(&x->graph_piece, (size_t)(x->ngraph_piece + 1) * sizeof *x->graph_piece, "graphs of a recording"));
-    stet_result result = sti_alloc(&op, (size_t)(end - first) * sizeof *op, "a graph's operations");
-    if (result == STET_OK) result = sti_alloc(&edge, (size_t)x->nedge * sizeof *edge + 1, "a graph's edges");
-    if (result == STET_OK) result = sum_up(x, &graph_piece);
-    if (result == STET_OK) result = fill_graph_piece(device, x, what, op, edge, &graph_piece);
-    sti_free(op);
-    sti_free(edge);
+    stet_result result = sum_up(x, &graph_piece);
+    if (result == STET_OK) result = make_piece(device, x, what, first, end, &graph_piece.graph);
     if (result == STET_OK)
         x->graph_piece[x->ngraph_piece++] = graph_piece;
     else

@@ -147,15 +147,19 @@ static bool can_fuse(const stet_device *device)
     return device->type == STET_DEVICE_CPU ? device->host_memory : sti_device_is_gpu(device);
 }
 
+stet_result sti_groups_apart(const sti_list *list, sti_groups *out)
+{
+    STI_TRY(sti_alloc(&out->group, (size_t)list->nop * sizeof *out->group, "groups of a list"));
+    add_singly(&(planner){.list = list, .out = out}, 0, list->nop);
+    return STET_OK;
+}
+
 stet_result sti_groups_plan(stet_device *device, const sti_list *list, const char *what, sti_groups *out)
 {
     const planner p = {device, list, what, out};
-    STI_TRY(sti_alloc(&out->group, (size_t)list->nop * sizeof *out->group, "groups of a recording"));
     out->enabled = sti_enabled(&device->mechanisms, STET_MECHANISM_FUSION);
-    if (!can_fuse(device)) {
-        add_singly(&p, 0, list->nop);
-        return STET_OK;
-    }
+    if (!can_fuse(device)) return sti_groups_apart(list, out);
+    STI_TRY(sti_alloc(&out->group, (size_t)list->nop * sizeof *out->group, "groups of a recording"));
     stet_result result = add_all(&p);
     if (result != STET_OK) sti_groups_free(out);
     return result;

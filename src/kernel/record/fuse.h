@@ -47,6 +47,8 @@ typedef struct sti_groups {
  * and what could not be. On a GPU it compiles the code of the groups. Nothing runs. On failure there are no groups.
  */
 stet_result sti_groups_plan(stet_device *device, const sti_list *list, const char *what, sti_groups *out);
+/* Each operation is a group. */
+stet_result sti_groups_apart(const sti_list *list, sti_groups *out);
 void sti_groups_free(sti_groups *groups);
 /* The index of the group that contains this operation. There must be groups. */
 int sti_group_of(const sti_groups *groups, int op);

@@ -46,6 +46,9 @@ void sti_device_graphs_free(stet_device *device, sti_recording *x);
 /* Gives the graphs the arguments and numbers of this play (mechanism args): if it is on, only those that differ. */
 stet_result sti_device_graphs_update(const sti_player *p);
 
+/* Adds operations first … end - 1 to the graph that the caller's capture becomes (RECORD-8): a loop, whole. */
+stet_result sti_device_graphs_join(const sti_player *p, int first, int end);
+
 /* ---- compare_replay.c ---- */
 
 /*

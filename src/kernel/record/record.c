@@ -296,10 +296,7 @@ static stet_result check_foreign(const stet_device *device, const sti_foreign *f
             return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: array %s is written, and was imported for reading",
                              f->name, array->name);
     }
-    if (!device->listing || device->recorder->loop < 0) return STET_OK;
-    return sti_error(STET_ERROR_UNSUPPORTED,
-                     "%s: work that stet does not launch itself cannot be a part of a loop of %s", f->name,
-                     what_is_listed(device->recorder));
+    return STET_OK;
 }
 
 static stet_result foreign_now(stet_device *device, const sti_foreign *f)

@@ -6,6 +6,7 @@
 #include "kernel/record/play.h"
 
 #include "device/trace.h"
+#include "kernel/gpu/programs.h"
 #include "kernel/launch/run.h"
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
@@ -27,10 +28,15 @@ static stet_result run_copy(sti_player *p, const sti_op *op)
                               use[1].array->size);
 }
 
-/* *next: the body's first operation, or the one behind the loop. */
+/*
+ * *next: the body's first operation, or the one behind the loop. The code of conditional nodes is loaded here, too,
+ * because nothing can be loaded during a capture, which the loop may join later.
+ */
 static stet_result run_while(sti_player *p, sti_op *op, int *next)
 {
     int32_t condition = 0;
+    const sti_code *code;
+    if (op->trips == 0 && p->device->ops->graph_join) (void)sti_program_condition(p->device, &code);
     if (op->trips < op->most)
         STI_TRY(sti_device_download_of(p->device, p->list->use[op->use].array->name, &condition,
                                        p->list->use[op->use].array->data, sizeof condition));
@@ -51,7 +57,10 @@ stet_result sti_foreign_run(stet_device *device, const char *name, stet_foreign_
 static void note_operation(const sti_player *p, const sti_op *op)
 {
     stet_counters *c = &p->device->mechanisms.counters;
-    if (p->trial || op->kind == STI_OP_WHILE) return;
+    if (p->trial) return;
+    if (op->kind == STI_OP_WHILE && p->capture)
+        sti_external_capture_use(p->device, p->capture, p->list->use[op->use].array, false);
+    if (op->kind == STI_OP_WHILE) return;
     c->launches += op->kind == STI_OP_LAUNCH;
     for (int i = op->use; i < op->use + op->nuse; ++i) {
         const sti_use *use = &p->list->use[i];
@@ -62,10 +71,22 @@ static void note_operation(const sti_player *p, const sti_op *op)
     }
 }
 
+/* A loop that joins the caller's capture becomes a conditional node there. */
+static stet_result join_loop(sti_player *p, int end)
+{
+    STI_TRY(sti_device_graphs_join(p, p->at, end));
+    for (; p->at < end; p->at++) {
+        p->nlaunch += p->list->op[p->at].kind == STI_OP_LAUNCH;
+        note_operation(p, &p->list->op[p->at]);
+    }
+    return STET_OK;
+}
+
 static stet_result run_op(sti_player *p)
 {
     sti_op *op = &p->list->op[p->at];
     int next = p->at + 1;
+    if (op->kind == STI_OP_WHILE && p->capture) return join_loop(p, op->match + 1);
     switch (op->kind) {
     case STI_OP_LAUNCH: STI_TRY(run_launch(p, op)); break;
     case STI_OP_COPY: STI_TRY(run_copy(p, op)); break;

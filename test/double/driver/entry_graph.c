@@ -361,9 +361,21 @@ int entry_capture_info(void *handle, int *status, uint64_t *id, void **graph, vo
 {
     dd_stream *stream;
     ENTER(capture_info);
-    if (graph || after || nafter) return DD_NOT_SUPPORTED;
     TRY(entry_stream(handle, &stream));
+    if (graph) *graph = stream->capture ? stream->capture->graph : NULL;
+    if (after) *after = (void *const *)stream->tip.at;
+    if (nafter) *nafter = stream->capture ? (size_t)stream->tip.n : 0;
     return dd_capture_status(stream, status, id);
+}
+
+/* Flags 0 would add nodes; stet sets them. */
+int entry_capture_depend(void *handle, void *const *after, size_t nafter, unsigned flags)
+{
+    dd_stream *stream;
+    ENTER(capture_depend);
+    TRY(entry_stream(handle, &stream));
+    if (flags != 1) return DD_NOT_SUPPORTED;
+    return dd_capture_depend(stream, (dd_node *const *)after, nafter);
 }
 
 /* The mode of a thread that captures nothing; no more than remembered. */

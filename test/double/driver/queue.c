@@ -367,6 +367,18 @@ static bool all_joined(const dd_stream *origin)
     return true;
 }
 
+int dd_capture_depend(dd_stream *stream, dd_node *const *after, size_t nafter)
+{
+    if (!stream->capture) return DD_ILLEGAL_STATE;
+    if (stream->capture->broken) return DD_CAPTURE_INVALIDATED;
+    for (size_t i = 0; i < nafter; ++i)
+        if (after[i]->graph != stream->capture->graph) return DD_INVALID_VALUE;
+    stream->tip.n = 0;
+    int result = DD_OK;
+    for (size_t i = 0; i < nafter && !result; ++i) result = dd_nodes_add(&stream->tip, after[i]);
+    return result;
+}
+
 int dd_capture_end(dd_stream *stream, dd_graph **out)
 {
     *out = NULL;

@@ -74,6 +74,8 @@ int dd_capture_forbids(void);
 extern _Thread_local int dd_capture_mode; /* of this thread: 2, relaxed, has nothing forbidden */
 int dd_capture_begin(dd_stream *stream, int mode);
 int dd_capture_end(dd_stream *stream, dd_graph **out);
+/* These nodes of its graph are what its next node comes after. */
+int dd_capture_depend(dd_stream *stream, dd_node *const *after, size_t nafter);
 /* *status: 0: it is not captured, 1: it is, 2: and the capture is broken. *id: of one that is not. */
 int dd_capture_status(const dd_stream *stream, int *status, uint64_t *id);
 

@@ -161,25 +161,99 @@ static void switched_off_it_is_announced_all_the_same(void **state)
     close_joint(&j);
 }
 
-/* A loop looks at its condition on the host, which a capture does not allow: refused, and the capture lives. */
-static void a_loop_cannot_join(void **state)
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
+
+/*
+ * a0 += 1; c0 = trips; twice: { c1 = inner; at most 3 times while c1: { a2 += 1; a3 = a2 (theirs) } } while c0, at most
+ * 4 times; a1 = a0 / 2
+ */
+static stet_result nested(bench *b, caller_work *copy, int trips, int inner)
+{
+    STI_TRY(add(b, b->a[0], 1));
+    STI_TRY(set(b, b->c[0], trips));
+    STI_TRY(sti_record_while(b->device, b->c[0], 4));
+    STI_TRY(add(b, b->a[0], 10));
+    STI_TRY(set(b, b->c[1], inner));
+    STI_TRY(sti_record_while(b->device, b->c[1], 3));
+    STI_TRY(add(b, b->a[2], 1));
+    STI_TRY(record_work(b->device, copy));
+    STI_TRY(count(b, b->c[1]));
+    STI_TRY(sti_record_while_end(b->device));
+    STI_TRY(count(b, b->c[0]));
+    STI_TRY(sti_record_while_end(b->device));
+    return mix(b, b->a[0], b->a[1], 0);
+}
+
+static stet_result play_nested(bench *b, caller_work *copy, int trips, int inner)
+{
+    STI_TRY(sti_record_begin(b->device, "nested loops"));
+    return sti_record_end(b->device, nested(b, copy, trips, inner));
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+/* A loop whose end only the device knows becomes a conditional node of the caller's graph, in its place. */
+static void a_loop_joins(void **state)
+{
+    static const struct {
+        int trips, inner;
+    } cases[] = {{3, 2}, {0, 2}, {9, 9}, {1, 0}};
+    joint j;
+    if (!open_joint(&j)) skip();
+    bench *b = &j.b;
+    caller_work copy = {.to = b->a[3], .from = b->a[2]};
+    OK(play_nested(b, &copy, 1, 1)); /* its code is there */
+    for (int i = 0; i < 4 && device_loops(b); ++i) {
+        int outer = least(cases[i].trips, 4), inner = outer * least(cases[i].inner, 3);
+        float a0 = real_at(b->a[0], 0), a2 = real_at(b->a[2], 0);
+        caller_capture(b->device, j.stream);
+        OK(add(b, b->a[0], 100)); /* before it in the capture */
+        OK(play_nested(b, &copy, cases[i].trips, cases[i].inner));
+        OK(add(b, b->a[0], 1000)); /* after it */
+        OK(add(b, b->a[3], 0.5));
+        j.id = stet_recording_get_last(b->device);
+        j.executable = caller_captured(b->device, j.stream);
+        int calls = copy.calls;
+        uint64_t was = stet_array_get_generation(b->a[3]);
+        assert_true(real_at(b->a[0], 0) == a0 && real_at(b->a[2], 0) == a2);
+        for (int run = 1; run <= 2; ++run) {
+            caller_launch(b->device, j.executable, j.stream);
+            OK(stet_recording_mark_replayed(b->device, j.id));
+            float sum = a0 + (float)(run * (1101 + 10 * outer));
+            for (int k = 0; k < N; ++k) {
+                assert_true(real_at(b->a[0], k) == sum && real_at(b->a[1], k) == (sum - 1000) / 2);
+                assert_true(real_at(b->a[2], k) == a2 + (float)(run * inner));
+            }
+            if (inner > 0) assert_true(real_at(b->a[3], 0) == a2 + (float)(run * inner) + 0.5F);
+            assert_true(stet_array_get_generation(b->a[3]) > was);
+            was = stet_array_get_generation(b->a[3]);
+        }
+        assert_int_equal(copy.calls, calls);
+        caller_graph_end(b->device, j.executable, j.stream);
+        j.executable = NULL;
+    }
+    close_joint(&j);
+}
+
+/* Where the driver has no such nodes a loop is refused, and the capture lives. */
+static void a_loop_that_cannot_join_is_refused(void **state)
 {
     joint j;
     if (!open_joint(&j)) skip();
     bench *b = &j.b;
+    caller_work copy = {.to = b->a[3], .from = b->a[2]};
+    if (device_loops(b)) close_joint(&j);
+    if (device_loops(b)) skip();
+    OK(play_nested(b, &copy, 1, 1));
     warm_up(b);
+    float a0 = real_at(b->a[0], 0);
     caller_capture(b->device, j.stream);
     OK(add(b, b->a[0], 1));
-    OK(sti_record_begin(b->device, "loop"));
-    OK(add(b, b->a[0], 1));
-    OK(sti_record_while(b->device, b->c[0], 3));
-    OK(add(b, b->a[0], 10));
-    OK(sti_record_while_end(b->device));
-    assert_int_equal(sti_record_end(b->device, STET_OK), STET_ERROR_UNSUPPORTED);
+    FAILS(play_nested(b, &copy, 2, 1), STET_ERROR_UNSUPPORTED, "loops in graphs need conditional nodes");
     OK(add(b, b->a[0], 1));
     j.executable = caller_captured(b->device, j.stream);
     caller_launch(b->device, j.executable, j.stream);
-    assert_true(real_at(b->a[0], 0) == 6);
+    assert_true(real_at(b->a[0], 0) == a0 + 3); /* with what was listed before the loop */
     close_joint(&j);
 }
 
@@ -190,7 +264,8 @@ int main(void)
         cmocka_unit_test(kf11_a_joined_graph_that_runs_is_announced),
         cmocka_unit_test(kf11_what_was_captured_goes_with_its_arrays),
         cmocka_unit_test(switched_off_it_is_announced_all_the_same),
-        cmocka_unit_test(a_loop_cannot_join),
+        cmocka_unit_test(a_loop_joins),
+        cmocka_unit_test(a_loop_that_cannot_join_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
