@@ -100,6 +100,14 @@ STET_API stet_result stet_worlds_get_jacobian(stet_worlds *worlds, stet_jacobian
                                               stet_array **out);
 
 /*
+ * Inverse dynamics of the present state (mj_inverse: its qfrc_inverse): the forces that actuators and applied forces
+ * together must have for the given accelerations, N and N m, contacts and other constraints accounted for. qacc and
+ * out: [nworld][nv], nvalue numbers each; they may be the same. MuJoCo's library computes them on the host in double,
+ * for every physics. A world for which it reports an error has NaN. INVALID_ARGUMENT, OUT_OF_MEMORY.
+ */
+STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const double *qacc, double *out, int64_t nvalue);
+
+/*
  * Parameters of the physics (MuJoCo's and native alike) that may differ between worlds, in double. Returns their names,
  * NULL-terminated:
  *

@@ -245,6 +245,7 @@ stet_model_info stet_model_get_info(const stet_model *model)
         COUNT(nkey),
         COUNT(nmocap),
         COUNT(neq),
+        COUNT(ntendon),
 #undef COUNT
         .timestep = m->opt.timestep,
     };
@@ -274,7 +275,9 @@ stet_result stet_check_mujoco(void)
     X(STET_OBJECT_LIGHT, "light", nlight, name_lightadr)                                                               \
     X(STET_OBJECT_ACTUATOR, "actuator", nu, name_actuatoradr)                                                          \
     X(STET_OBJECT_SENSOR, "sensor", nsensor, name_sensoradr)                                                           \
-    X(STET_OBJECT_KEYFRAME, "keyframe", nkey, name_keyadr)
+    X(STET_OBJECT_KEYFRAME, "keyframe", nkey, name_keyadr)                                                             \
+    X(STET_OBJECT_TENDON, "tendon", ntendon, name_tendonadr)                                                           \
+    X(STET_OBJECT_EQUALITY, "equality", neq, name_eqadr)
 
 typedef struct names {
     const char *noun; /* NULL: there is no such kind */

@@ -255,6 +255,46 @@ static void test_names(void **state)
     stet_model_destroy(model);
 }
 
+/* Each table, in a scene that has something of each kind. */
+static void test_tables(void **state)
+{
+    stet_model *model = NULL;
+    assert_int_equal(stet_model_load(STET_TEST_SOURCE_DIR "/scenes/arm_table.xml", &model), STET_OK);
+    const mjModel *m = model->mj;
+    int32_t values[512], none;
+    int tables = 0;
+#define EXPECT(name, n)                                                                                                \
+    assert_int_equal(stet_model_get_table_items(model, #name), n);                                                     \
+    assert_int_equal(stet_model_get_table(model, #name, values, n), STET_OK);                                          \
+    for (int64_t i = 0; i < (n); ++i) assert_int_equal(values[i], m->name[i]);                                         \
+    tables += (n) > 0
+    EXPECT(jnt_type, m->njnt);
+    EXPECT(jnt_qposadr, m->njnt);
+    EXPECT(jnt_dofadr, m->njnt);
+    EXPECT(jnt_bodyid, m->njnt);
+    EXPECT(jnt_limited, m->njnt);
+    EXPECT(dof_jntid, m->nv);
+    EXPECT(body_parentid, m->nbody);
+    EXPECT(geom_type, m->ngeom);
+    EXPECT(geom_bodyid, m->ngeom);
+    EXPECT(site_bodyid, m->nsite);
+    EXPECT(actuator_trntype, m->nu);
+    EXPECT(actuator_trnid, 2 * m->nu);
+#undef EXPECT
+    int listed = 0;
+    for (const char *const *name = stet_model_get_tables(); *name; ++name) ++listed;
+    assert_int_equal(tables, listed);
+    assert_string_equal(stet_model_get_object_name(model, STET_OBJECT_TENDON, 0), "grip");
+    assert_string_equal(stet_model_get_object_name(model, STET_OBJECT_EQUALITY, 0), "fingers");
+    assert_int_equal(stet_model_get_table_items(model, "jnt_nose"), 0);
+    assert_int_equal(stet_model_get_table(model, "jnt_nose", &none, 1), STET_ERROR_NOT_FOUND);
+    assert_sentence("jnt_nose", "jnt_qposadr");
+    assert_int_equal(stet_model_get_table(model, "jnt_type", &none, 1), STET_ERROR_INVALID_ARGUMENT);
+    assert_sentence("jnt_type", "there are 15");
+    assert_int_equal(stet_model_get_table(model, NULL, &none, 1), STET_ERROR_INVALID_ARGUMENT);
+    stet_model_destroy(model);
+}
+
 static void *retain_and_destroy(void *context)
 {
     for (int i = 0; i < 10000; ++i) {
@@ -398,12 +438,11 @@ int main(void)
 {
     (void)mju_setLogHandler(count_unguarded);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shipped_scenes), cmocka_unit_test(test_string),
-        cmocka_unit_test(test_urdf),           cmocka_unit_test(test_compiled),
-        cmocka_unit_test(test_bad_files),      cmocka_unit_test(test_absurd_values),
-        cmocka_unit_test(test_names),          cmocka_unit_test(test_references),
-        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_guard),
-        cmocka_unit_test(test_guard_threads),  cmocka_unit_test(test_unguarded),
+        cmocka_unit_test(test_shipped_scenes), cmocka_unit_test(test_string),    cmocka_unit_test(test_urdf),
+        cmocka_unit_test(test_compiled),       cmocka_unit_test(test_bad_files), cmocka_unit_test(test_absurd_values),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_tables),    cmocka_unit_test(test_references),
+        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_guard),     cmocka_unit_test(test_guard_threads),
+        cmocka_unit_test(test_unguarded),
     };
     return cmocka_run_group_tests_name("model/model", tests, make_own_folder, remove_folder);
 }
