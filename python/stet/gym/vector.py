@@ -9,6 +9,7 @@ Invariants:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ import stet
 
 from ._base import Base, count, final_info
 from .draws import Draws
+from .randomize import Randomize, Randomizer
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -71,9 +73,12 @@ class VectorEnv(Base):
     max_episode_steps         after which an episode is truncated; 0: never
     autoreset_mode            gymnasium's NEXT_STEP, SAME_STEP or DISABLED
     arrays                    what functions see and return: "numpy" or "torch"
+    randomize                 rows of domain randomisation (Randomize); None: those of the class
     render_mode               "rgb_array": `render` gives pictures of width x height
     """
 
+    randomize: Sequence[Randomize] = ()
+    """The table of domain randomisation of a class; the keyword of this name replaces it."""
     dt: float
     """Seconds of a step."""
     steps: np.ndarray
@@ -81,7 +86,7 @@ class VectorEnv(Base):
 
     def __init__(self, scene, num_envs=1, device="auto", *, frame_skip=1, single_observation_space=None,
                  single_action_space=None, max_episode_steps=0, autoreset_mode=AutoresetMode.NEXT_STEP, arrays="numpy",
-                 render_mode=None, width=480, height=480, **sim: Unpack[SimOptions]):
+                 randomize=None, render_mode=None, width=480, height=480, **sim: Unpack[SimOptions]):
         self._torch = _find_torch(arrays)
         self.frame_skip = count("frame_skip", frame_skip, 1)
         pictures = {"outputs": ("rgb",), "width": width, "height": height} if render_mode is not None else {}
@@ -95,7 +100,9 @@ class VectorEnv(Base):
         self._key, self._episode = np.zeros((n, 2), np.uint32), np.zeros(n, np.int64)
         self._state = State(sim, self._torch)
         self.before = self.after = None
+        self._table = Randomizer(self, self.randomize if randomize is None else randomize)
         self._set_spaces(single_observation_space or self._guess_space(), single_action_space or self._control_space())
+        self._table.add_signals()
 
     def _guess_space(self):
         seen = self._to_numpy(self.observation(self._state))
@@ -104,6 +111,13 @@ class VectorEnv(Base):
     def _control_space(self):
         low, high = (self.sim.control_table(name).numpy()[: self.sim.model.nu] for name in ("low", "high"))
         return spaces.Box(low.astype(np.float32), high.astype(np.float32))
+
+    @property
+    def randomized(self):
+        """What the rows of `randomize` drew last, by their names, [num_envs, numbers], read-only. sim.parameter(name)
+        has the values that the physics has now.
+        """
+        return self._table.seen()
 
     # ---- the task ---------------------------------------------------------------------------------------------------
 
@@ -151,7 +165,7 @@ class VectorEnv(Base):
         self._begin(mask)
         whole = mask.all()
         self.after = self._keep(self.track(self._state), None if whole else mask, self.after)
-        self._seen = self._keep(self.observation(self._state), None if whole else mask, getattr(self, "_seen", None))
+        self._seen = self._keep(self._observe(), None if whole else mask, getattr(self, "_seen", None))
         self._ready = True
         return self._copy(self._seen), {}
 
@@ -161,23 +175,25 @@ class VectorEnv(Base):
         actions = self._check_actions(actions)
         mode, state = self.metadata["autoreset_mode"], self._state
         fresh = self._over if mode is AutoresetMode.NEXT_STEP else np.zeros_like(self._over)
-        self.sim.ctrl.write(self.control(actions))
+        self._table.before_step()
+        self.sim.ctrl.write(self.control(self._table.act(actions)))
         self._advance()
         self.steps += 1
+        self._table.after_step()
         self.before, self.after = self.after, self._copy(self.track(state))
         reward, terms = self._rate(state, actions, fresh)
         terminated = self._to_numpy(self.terminated(state)) & ~fresh
         truncated = (0 < self.max_episode_steps) & (self.steps >= self.max_episode_steps) & ~fresh
         self._over = terminated | truncated
         again = self._over if mode is AutoresetMode.SAME_STEP else fresh
-        self._seen = self._copy(self.observation(state))
+        self._seen = self._copy(self._observe())
         info = self._list_terms(terms, ~(fresh | again))
         if mode is AutoresetMode.SAME_STEP:
             info |= final_info(again, self._seen, self._list_terms(terms, again))
         if again.any():
             self._begin(again)
             self.after = self._keep(self.track(state), again, self.after)
-            self._seen = self._keep(self.observation(state), again, self._seen)
+            self._seen = self._keep(self._observe(), again, self._seen)
         return self._copy(self._seen), reward, self._to_arrays(terminated), self._to_arrays(truncated), info
 
     def _check_actions(self, actions):
@@ -186,6 +202,9 @@ class VectorEnv(Base):
             raise ValueError(f"{type(self).__name__}.step: the actions have shape {list(actions.shape)}; the action "
                              f"space is {self.action_space}")
         return actions
+
+    def _observe(self):
+        return self._table.observe(self.observation(self._state))
 
     def _advance(self):
         self.sim.step(self.frame_skip)
@@ -208,15 +227,21 @@ class VectorEnv(Base):
         """The initial states of the marked worlds' next episodes."""
         worlds = np.flatnonzero(mask)
         self.sim.reset(mask=mask)
+        self._table.begin(worlds)
         qpos, qvel = self.sim.qpos.numpy(), self.sim.qvel.numpy()
         first = [x[worlds].astype(np.float64) for x in (qpos, qvel)]
-        self.begin(*first, Draws(self._key[worlds], worlds, self._episode[worlds]))
+        self.begin(*first, self._draws(worlds))
+        self._table.begin_state(*first, worlds)
         qpos[worlds], qvel[worlds] = first
         self.sim.qpos.write(qpos)
         self.sim.qvel.write(qvel)
         self._episode[worlds] += 1
         self.steps[worlds] = 0
         self._over = self._over & ~mask
+
+    def _draws(self, worlds, before=0):
+        """Random numbers of these worlds in the episode that begins; before=1: in the one before, which is running."""
+        return Draws(self._key[worlds], worlds, self._episode[worlds] - before)
 
     # ---- NumPy or PyTorch -------------------------------------------------------------------------------------------
 
