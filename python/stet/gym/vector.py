@@ -17,6 +17,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 import stet
+from stet.state import State, find_torch
 
 from ._base import Base, count, final_info
 from .draws import Draws
@@ -26,40 +27,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from stet.sim import SimOptions
-
-
-class State:
-    """What an environment's functions see of all worlds. Each field and quantity of the sim is an attribute by MuJoCo's
-    name (qpos, qvel, ctrl, xpos, site_xpos, cfrc_ext, qacc, contact_dist …), [num_envs, items]: a read-only view of
-    what the sim keeps on the host (Array.host), or PyTorch's tensor of what is on the device. What nobody reads is not
-    computed.
-    """
-
-    def __init__(self, sim, torch=None):
-        self._sim, self._torch, self._arrays = sim, torch, {}
-
-    def _see(self, name, get):
-        array = self._arrays.get(name)
-        if array is None:
-            array = self._arrays[name] = get()
-        if self._torch is None:
-            return array.host()
-        if self._sim.device.type == "cpu":  # worlds lie in blocks, which no tensor shows
-            return self._torch.from_numpy(array.numpy())
-        return self._torch.from_dlpack(array.export())
-
-    def __getattr__(self, name):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return self._see(name, lambda: self._sim.array(name))
-
-    def of_step(self, name):
-        """A quantity as MuJoCo's data have it after a step (Sim.step_quantity); with other physics, and in worlds that
-        have just begun, that of the present state.
-        """
-        if self._sim.physics != "mujoco":
-            return self._see(name, lambda: self._sim.array(name))
-        return self._see("of_step " + name, lambda: self._sim.step_quantity(name))
 
 
 class VectorEnv(Base):
@@ -87,7 +54,7 @@ class VectorEnv(Base):
     def __init__(self, scene, num_envs=1, device="auto", *, frame_skip=1, single_observation_space=None,
                  single_action_space=None, max_episode_steps=0, autoreset_mode=AutoresetMode.NEXT_STEP, arrays="numpy",
                  randomize=None, render_mode=None, width=480, height=480, **sim: Unpack[SimOptions]):
-        self._torch = _find_torch(arrays)
+        self._torch = find_torch(arrays)
         self.frame_skip = count("frame_skip", frame_skip, 1)
         pictures = {"outputs": ("rgb",), "width": width, "height": height} if render_mode is not None else {}
         sim = stet.Sim(scene, count("num_envs", num_envs, 1), device, **{**pictures, **sim})
@@ -264,13 +231,3 @@ class VectorEnv(Base):
 
     def _keep(self, x, mask, other):
         return self._copy(x) if mask is None or x is None else self._where(mask, x, other)
-
-
-def _find_torch(arrays):
-    if arrays not in ("numpy", "torch"):
-        raise ValueError(f"arrays is {arrays!r}; use 'numpy' or 'torch'")
-    if arrays == "numpy":
-        return None
-    import torch
-
-    return torch
