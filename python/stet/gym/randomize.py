@@ -489,7 +489,7 @@ class Randomizer:
                 qpos[:, at] /= np.linalg.norm(qpos[:, at], axis=1, keepdims=True)
 
     def _disturb(self, field, x):
-        rows = self._rows_of(field)
+        rows = self._rows_of(field) if self.rows else None
         if not rows:
             return x
         values = np.array(self._env._to_numpy(x), np.float64).reshape(self._env.num_envs, -1)

@@ -132,9 +132,8 @@ class VectorEnv(Base):
         self._begin(mask)
         whole = mask.all()
         self.after = self._keep(self.track(self._state), None if whole else mask, self.after)
-        self._seen = self._keep(self._observe(), None if whole else mask, getattr(self, "_seen", None))
         self._ready = True
-        return self._copy(self._seen), {}
+        return self._copy(self._observe()), {}
 
     def step(self, actions):
         """A step of all worlds: observation, reward, terminated, truncated and info."""
@@ -153,15 +152,15 @@ class VectorEnv(Base):
         truncated = (0 < self.max_episode_steps) & (self.steps >= self.max_episode_steps) & ~fresh
         self._over = terminated | truncated
         again = self._over if mode is AutoresetMode.SAME_STEP else fresh
-        self._seen = self._copy(self._observe())
+        seen = self._copy(self._observe())
         info = self._list_terms(terms, ~(fresh | again))
         if mode is AutoresetMode.SAME_STEP:
-            info |= final_info(again, self._seen, self._list_terms(terms, again))
+            info |= final_info(again, seen, self._list_terms(terms, again))
         if again.any():
             self._begin(again)
             self.after = self._keep(self.track(state), again, self.after)
-            self._seen = self._keep(self._observe(), again, self._seen)
-        return self._copy(self._seen), reward, self._to_arrays(terminated), self._to_arrays(truncated), info
+            seen = self._keep(self._observe(), again, seen)
+        return seen, reward, self._to_arrays(terminated), self._to_arrays(truncated), info
 
     def _check_actions(self, actions):
         actions = np.asarray(actions) if self._torch is None else actions
@@ -179,15 +178,16 @@ class VectorEnv(Base):
     def _rate(self, state, actions, fresh):
         """The reward, and what info has by name; worlds that begin with this step have none."""
         terms = self.reward(state, actions)
-        reward = sum(terms.values()) if isinstance(terms, dict) else terms
-        terms = terms if isinstance(terms, dict) else {}
-        return self._where(fresh, 0.0, reward), terms | {k: self._copy(x) for k, x in self.info(state).items()}
+        reward = sum(terms.values()) if isinstance(terms, dict) else self._copy(terms)
+        terms = (terms if isinstance(terms, dict) else {}) | self.info(state)
+        reward = self._where(fresh, 0.0, reward) if fresh.any() else reward
+        return reward, {name: self._copy(term) for name, term in terms.items()}
 
     def _list_terms(self, terms, mask):
         """The info of the worlds in the mask, as gymnasium has it."""
-        info = {}
+        info, whole = {}, mask.all()
         for name, term in terms.items() if mask.any() else ():
-            info[name], info["_" + name] = self._where(~mask, 0.0, term), mask.copy()
+            info[name], info["_" + name] = term if whole else self._where(~mask, 0.0, term), mask.copy()
         return info
 
     def _begin(self, mask):
