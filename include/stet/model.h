@@ -18,6 +18,14 @@ typedef struct stet_model stet_model;
 STET_API stet_result stet_model_load(const char *path, stet_model **out);
 /* The same from a string of MJCF or URDF. */
 STET_API stet_result stet_model_load_string(const char *xml, stet_model **out);
+/*
+ * The compiled model as bytes, for another process with the same release of MuJoCo. save: `size` is what get_size says.
+ * load: `path` is what stet_model_get_path says of the copy ("" for none); the file is not looked at. UNSUPPORTED: the
+ * model has plugins, which have other numbers in each process. PARSE: the bytes are no model.
+ */
+STET_API int64_t stet_model_get_size(const stet_model *model);
+STET_API stet_result stet_model_save_bytes(const stet_model *model, void *bytes, int64_t size);
+STET_API stet_result stet_model_load_bytes(const void *bytes, int64_t size, const char *path, stet_model **out);
 /* Releases the caller's reference. A sim keeps its model alive. NULL is fine. */
 STET_API void stet_model_destroy(stet_model *model);
 

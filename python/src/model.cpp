@@ -101,6 +101,24 @@ static void bind_sizes(nb::class_<Model> &model)
         "Seconds of a step of physics.");
 }
 
+// A function and its arguments, from which another process makes the same model.
+static nb::tuple reduce(const Model &model)
+{
+    int64_t size = stet_model_get_size(model.model);
+    nb::bytes bytes = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, size));
+    check(stet_model_save_bytes(model.model, PyBytes_AS_STRING(bytes.ptr()), size));
+    return nb::make_tuple(nb::module_::import_("stet.sim").attr("_load_bytes"),
+                          nb::make_tuple(bytes, stet_model_get_path(model.model)));
+}
+
+static Model *load_bytes(const nb::bytes &bytes, const std::string &path)
+{
+    auto model = std::make_unique<Model>();
+    stet_result result = stet_model_load_bytes(bytes.data(), (int64_t)bytes.size(), path.c_str(), &model->model);
+    if (result != STET_OK) raise_of_file(result);
+    return model.release();
+}
+
 static nb::object table(const Model &model, const char *name)
 {
     int64_t items = stet_model_get_table_items(model.model, name);
@@ -134,7 +152,9 @@ void bind_model(nb::module_ &m)
             "path", [](const Model &it) { return stet_model_get_path(it.model); },
             "The file it came from; \"\" if from text.")
         .def("find", find, "kind"_a, "name"_a, "Index of the object of this name: find(\"actuators\", \"thumb\").")
+        .def("__reduce__", reduce, nb::sig("def __reduce__(self) -> tuple"))
         .def("__repr__", repr);
+    m.def("_load_bytes", load_bytes, nb::rv_policy::take_ownership);
     m.def("_load", load, nb::rv_policy::take_ownership);
 }
 

@@ -32,6 +32,11 @@ def load(scene: str | os.PathLike | _core.Model) -> _core.Model:
         ) from None
 
 
+def _load_bytes(data: bytes, path: str) -> _core.Model:
+    """A pickled model; a function of Python, because pickle finds no others by their names."""
+    return _core._load_bytes(data, path)
+
+
 def _parse_device(device):
     """'cuda:1' as (type, number). Anything that prints as one is fine, such as torch.device('cuda:1')."""
     match = re.fullmatch(r"(\w+)(?::(\d+))?", str(device))

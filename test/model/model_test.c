@@ -145,6 +145,31 @@ static void test_urdf(void **state)
     check_urdf(model, 1);
 }
 
+/* A model from its bytes, and from what is none. */
+static void check_bytes(const stet_model *model)
+{
+    int64_t size = stet_model_get_size(model);
+    char *bytes = malloc((size_t)size);
+    stet_model *again = NULL;
+    uint64_t a, b;
+    assert_non_null(bytes);
+    assert_int_equal(stet_model_save_bytes(model, bytes, size), STET_OK);
+    assert_int_equal(stet_model_load_bytes(bytes, size, "a/ball.xml", &again), STET_OK);
+    assert_string_equal(stet_model_get_path(again), "a/ball.xml");
+    assert_int_equal(sti_model_fingerprint(model, &a), STET_OK);
+    assert_int_equal(sti_model_fingerprint(again, &b), STET_OK);
+    assert_true(a == b);
+    stet_model_destroy(again);
+    assert_int_equal(stet_model_load_bytes(bytes, size / 2, "", &again), STET_ERROR_PARSE);
+    assert_null(again);
+    memset(bytes, 'x', (size_t)size);
+    assert_int_equal(stet_model_load_bytes(bytes, size, "", &again), STET_ERROR_PARSE);
+    assert_sentence("model", "MuJoCo cannot load it");
+    assert_int_equal(stet_model_load_bytes(bytes, 0, "", &again), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_model_save_bytes(model, bytes, size - 1), STET_ERROR_INVALID_ARGUMENT);
+    free(bytes);
+}
+
 static void test_compiled(void **state)
 {
     stet_model *model = NULL, *again = NULL;
@@ -155,8 +180,9 @@ static void test_compiled(void **state)
     assert_int_equal(stet_model_get_info(again).nv, 6);
     assert_string_equal(stet_model_get_object_name(again, STET_OBJECT_GEOM, 0), "skin");
     assert_true(again->version.id != model->version.id);
-    stet_model_destroy(model);
     stet_model_destroy(again);
+    check_bytes(model);
+    stet_model_destroy(model);
     assert_refused(write_text("text.mjb", "this is not a compiled model, though it is long enough to look like one"),
                    STET_ERROR_PARSE, "MuJoCo cannot load it: ");
 }
