@@ -217,6 +217,14 @@ STET_API stet_result stet_snapshot_create(stet_worlds *worlds, stet_snapshot **o
 STET_API stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapshot);
 STET_API void stet_snapshot_destroy(stet_snapshot *snapshot);
 /*
+ * A snapshot as bytes, with a version and a checksum, for another process or later. save: `size` is what get_size says.
+ * load: the caller owns *out; it fits worlds whose model has the same content. PARSE: the bytes are no snapshot of this
+ * version, or damaged.
+ */
+STET_API int64_t stet_snapshot_get_size(const stet_snapshot *snapshot);
+STET_API stet_result stet_snapshot_save_bytes(const stet_snapshot *snapshot, void *bytes, int64_t size);
+STET_API stet_result stet_snapshot_load_bytes(const void *bytes, int64_t size, stet_snapshot **out);
+/*
  * The same in a file with a version and a checksum. Saving writes a temporary file and renames it. It replaces only a
  * writable plain file; symbolic links are followed and stay; anything else is STET_ERROR_IO. Loading accepts plain
  * files, compares sizes and the model's fingerprint, and names what differs.

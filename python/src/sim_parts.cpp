@@ -366,6 +366,25 @@ static void restore(const Sim &sim, const Snapshot &snapshot)
     run(*sim.core, [&] { return stet_sim_restore(sim.core->sim, snapshot.own->get<stet_snapshot>()); });
 }
 
+// A function and its arguments, from which another process makes the same snapshot.
+static nb::tuple reduce_snapshot(const Snapshot &snapshot)
+{
+    const stet_snapshot *own = snapshot.own->get<stet_snapshot>();
+    int64_t size = stet_snapshot_get_size(own);
+    nb::bytes bytes = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, size));
+    check(stet_snapshot_save_bytes(own, PyBytes_AS_STRING(bytes.ptr()), size));
+    return nb::make_tuple(nb::module_::import_("stet.sim").attr("_load_snapshot"), nb::make_tuple(bytes));
+}
+
+static Snapshot load_snapshot(const nb::bytes &bytes)
+{
+    stet_snapshot *snapshot = nullptr;
+    check(stet_snapshot_load_bytes(bytes.data(), (int64_t)bytes.size(), &snapshot));
+    Snapshot out;
+    out.own = std::make_shared<Memory>(std::make_shared<Gate>(), Thing{snapshot, destroy_snapshot});
+    return out;
+}
+
 template <class Work> static void with_file(Core &core, Work &&work)
 {
     stet_result result;
@@ -402,8 +421,10 @@ static void bind_snapshots(nb::class_<Sim> &sim)
 
 void bind_sim_parts(nb::class_<Sim> &sim)
 {
-    nb::class_<Snapshot>(nb::module_::import_("stet._core"), "Snapshot",
-                         "The state of all worlds at a time: see Sim.snapshot.");
+    nb::module_ core = nb::module_::import_("stet._core");
+    nb::class_<Snapshot>(core, "Snapshot", "The state of all worlds at a time: see Sim.snapshot. It can be pickled.")
+        .def("__reduce__", reduce_snapshot, nb::sig("def __reduce__(self) -> tuple"));
+    core.def("_load_snapshot", load_snapshot);
     bind_arrays(sim);
     bind_kernels(sim);
     bind_streams(sim);

@@ -32,9 +32,15 @@ def load(scene: str | os.PathLike | _core.Model) -> _core.Model:
         ) from None
 
 
+# What was pickled; functions of Python, because pickle finds no others by their names.
+
+
 def _load_bytes(data: bytes, path: str) -> _core.Model:
-    """A pickled model; a function of Python, because pickle finds no others by their names."""
     return _core._load_bytes(data, path)
+
+
+def _load_snapshot(data: bytes) -> _core.Snapshot:
+    return _core._load_snapshot(data)
 
 
 def _parse_device(device):

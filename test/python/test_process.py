@@ -133,5 +133,21 @@ def test_models_are_pickled():
         with stet.Sim(model, **how) as sim:
             sim.step(4)
             assert out.rstrip("\n") == f"{model.path} {sim.hash()}"
+
+
+def test_snapshots_are_pickled():
+    """They bring a sim of a model loaded again to where another one was."""
+    with stet.Sim(SCENE, 3, "cpu", threads=1) as sim, stet.Sim(SCENE, 3, "cpu", threads=1) as other:
+        sim.ctrl[:] = 0.5
+        sim.step(7)
+        data = pickle.dumps(sim.snapshot())
+        other.restore(pickle.loads(data))
+        assert other.hash() == sim.hash()
+    assert len(data) < 5000, "the model is not in it"
+    with pytest.raises(stet.ParseError, match="damaged"):
+        pickle.loads(data.replace(b"stetwrld", b"stetwrle"))
+
+
+def test_bytes_that_are_no_model():
     with pytest.raises(stet.ParseError, match="MuJoCo cannot load it"):
         stet.sim._load_bytes(b"no model", "x.xml")
