@@ -1,15 +1,18 @@
-"""gymnasium's MuJoCo environments: steps of all worlds a second, stet's beside gymnasium's own vector environment.
+"""gymnasium's MuJoCo environments: steps of all worlds a second, stet's beside EnvPool's and gymnasium's own.
 
-    PYTHONPATH=build/python python3 bench/gym_envs.py [--tasks Ant,Humanoid,HalfCheetah] [--worlds 256] [--threads 2]
-    [--against sync,async] [--samples 5] [--out FILE]
+    PYTHONPATH=build/python:.venv/envpool .venv/bin/python bench/gym_envs.py [--tasks Ant,Humanoid,HalfCheetah]
+    [--worlds 256] [--threads 2] [--against envpool,async,sync] [--samples 5] [--out FILE]
 
-Both take the same random actions, from NumPy and into NumPy, and begin their episodes again as they end; samples are
-taken in turns. gymnasium's has 16 worlds (a world a process with async, as many as processors): its rate does not grow
-with their number. `pip install "gymnasium[mujoco]"`.
+All take the same random actions, from NumPy and into NumPy, and begin their episodes again as they end; samples are
+taken in turns, in one process, and ratios are medians of theirs: other work on the machine touches both. EnvPool has as
+many worlds and threads as stet; the models are those of the installed gymnasium and of EnvPool's wheel. gymnasium's has
+16 worlds (a world a process with async, as many as threads): its rate does not grow with their number.
+`tools/setup.sh bench-gym` installs EnvPool.
 """
 
 import argparse
 import json
+import os
 import statistics
 import sys
 import time
@@ -23,6 +26,29 @@ from origin import commit, machine
 import stet.gym
 
 SECONDS = 0.5  # of a sample
+GOALS = {"envpool": 8, "gymnasium_async": 30}  # of native physics; MuJoCo's is the same mj_step in all of them
+
+
+class EnvPool:
+    """EnvPool's environments as gymnasium's vector environments are."""
+
+    def __init__(self, task, worlds, threads):
+        import envpool
+
+        self._envs = envpool.make_gymnasium(task, num_envs=worlds, num_threads=threads, seed=1)
+        self.num_envs, self.single_action_space = worlds, self._envs.action_space
+        self.step, self.close = self._envs.step, self._envs.close
+
+    def reset(self, seed):  # it has one for life
+        self._envs.reset()
+
+
+def make_other(how, task, worlds, threads):
+    """The environments that stet's are held against."""
+    if how == "envpool":
+        return EnvPool(task, worlds, threads)
+    kind = how.removeprefix("gymnasium_")
+    return gymnasium.make_vec(task, {"sync": 16, "async": threads}[kind], vectorization_mode=kind)
 
 
 def rate(envs, actions):
@@ -39,7 +65,7 @@ def ready(envs):
     envs.reset(seed=1)
     space = envs.single_action_space
     actions = np.random.default_rng(1).uniform(space.low, space.high, (16, envs.num_envs, *space.shape))
-    actions = actions.astype(np.float32)
+    actions = actions.astype(space.dtype)
     for action in actions:
         envs.step(action)
     return envs, actions
@@ -49,16 +75,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tasks", default="Ant,Humanoid,HalfCheetah")
     parser.add_argument("--worlds", type=int, default=256)
-    parser.add_argument("--threads", type=int, default=2, help="of stet, and processes of gymnasium's async")
-    parser.add_argument("--against", default="sync,async")
+    parser.add_argument("--threads", type=int, default=2, help="of stet, EnvPool, and processes of gymnasium's async")
+    parser.add_argument("--against", default="envpool,async,sync")
     parser.add_argument("--samples", type=int, default=5)
     parser.add_argument("--out")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows, device = [], ""
+    rows, device, load = [], "", os.getloadavg()[0]
     for task in options.tasks.split(","):
-        theirs = {how: ready(gymnasium.make_vec(f"{task}-v5", {"sync": 16, "async": options.threads}[how],
-                                                vectorization_mode=how)) for how in options.against.split(",")}
+        others = [how if how == "envpool" else "gymnasium_" + how for how in options.against.split(",")]
+        theirs = {how: ready(make_other(how, f"{task}-v5", options.worlds, options.threads)) for how in others}
         for physics in ("mujoco", "native"):
             try:
                 ours = ready(gymnasium.make_vec(f"stet/{task}-v5", options.worlds, device="cpu", physics=physics,
@@ -72,11 +98,11 @@ def main():
             for how in theirs:
                 samples = [row["ours"] / row[how] for row in taken]
                 mine, other = (statistics.median(row[name] for row in taken) for name in ("ours", how))
-                rows.append({"name": f"gym/{task}/{physics}/ratio_to_gymnasium_{how}",
+                rows.append({"name": f"gym/{task}/{physics}/ratio_to_{how}",
                              "value": statistics.median(samples), "unit": "times as fast", "better": "higher",
-                             "goal": None, "samples": samples,
+                             "goal": GOALS.get(how) if physics == "native" else None, "samples": samples,
                              "note": f"{mine:,.0f} steps of {options.worlds} worlds a second, "
-                                     f"{options.threads} threads; gymnasium's {other:,.0f}"})
+                                     f"{options.threads} threads; the other's {other:,.0f}"})
                 print(f"{rows[-1]['name']:46} {rows[-1]['value']:8.3g}  {rows[-1]['note']}")
             ours[0].close()
         for envs, _ in theirs.values():
@@ -84,6 +110,8 @@ def main():
     if options.out:
         Path(options.out).write_text(json.dumps(
             {"machine": machine(device), "commit": commit(), "gymnasium": gymnasium.__version__,
+             "envpool": sys.modules["envpool"].__version__ if "envpool" in sys.modules else None,
+             "load": [round(x, 1) for x in (load, os.getloadavg()[0])],  # of a minute, before and after
              "command": " ".join(sys.argv), "results": rows}, indent=1))
     return 0
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, test or check stet, and says so in one line each.
 #
-#   tools/setup.sh [build|python|test|test-mujoco3|corpus|asan|tsan|lint|bench]
+#   tools/setup.sh [build|python|test|test-mujoco3|corpus|asan|tsan|lint|bench|bench-gym]
 #
 # Two kinds of things: packages of the system (apt-get, where this user has the right; else one sentence names them),
 # and wheels in .venv/ beside this script's parent (pinned with hashes). What is there already is only looked at: a
 # second run touches no network. MUJOCO_DIR, an unpacked MuJoCo release or wheel folder, replaces the wheel of MuJoCo;
 # test-mujoco3 puts the wheel of MuJoCo 3 into .venv/mujoco3/, beside the one that everything else is built with, and
-# corpus the models of other projects into .venv/corpus/ (the test physics/corpus).
+# corpus the models of other projects into .venv/corpus/ (the test physics/corpus), bench-gym EnvPool into
+# .venv/envpool/ (bench/gym_envs.py).
 #
 # Invariants: nothing outside .venv/ is written except by apt-get; every failure is one sentence and exit code 2.
 set -u
@@ -181,13 +182,17 @@ need_mujoco_wheel() { [ -z "${MUJOCO_DIR:-}" ]; }
 
 need_cmake_wheel() { have cmake && ! at_least "$(cmake_version cmake)" $cmake_least; }
 
-need_python_wheels() { case $tier in python | test) true ;; *) false ;; esac; }
+need_python_wheels() { case $tier in python | test | bench-gym) true ;; *) false ;; esac; }
 
 need_mujoco3_wheel() { [ "$tier" = test-mujoco3 ]; }
 
-need_test_wheels() { case $tier in python | test | test-mujoco3 | corpus | asan | tsan) true ;; *) false ;; esac; }
+need_test_wheels() {
+    case $tier in python | test | test-mujoco3 | corpus | asan | tsan | bench-gym) true ;; *) false ;; esac
+}
 
 need_corpus_wheels() { [ "$tier" = corpus ]; }
+
+need_envpool() { [ "$tier" = bench-gym ]; }
 
 need_venv() { need_mujoco_wheel || need_mujoco3_wheel || need_cmake_wheel || need_test_wheels; }
 
@@ -255,6 +260,10 @@ install_wheels() {
         wheels requirements-corpus.txt "models of other projects" \
             "they are needed by the test physics/corpus only" --target "$venv/corpus" --upgrade
     fi
+    if need_envpool; then
+        wheels requirements-bench-gym.txt "EnvPool, to measure stet's environments beside it" \
+            "it is needed by bench/gym_envs.py only (x86_64, CPython 3.11)" --target "$venv/envpool" --upgrade
+    fi
     if need_python_wheels; then
         wheels requirements-python.txt "what builds and tests the Python package" \
             "they are needed by 'make python' and 'make test' only"
@@ -266,12 +275,13 @@ install_wheels() {
 want_build
 case $tier in
     build | bench) ;;
-    python) want_python ;;
+    python | bench-gym) want_python ;;
     test) want_test; want_python ;;
     asan | corpus | test-mujoco3) want_test ;;
     tsan) want_test; want_tsan ;;
     lint) want_test; want_clang "compiles the public headers"; want_lint ;;
-    *) fail "no such set '$tier': use build, python, test, test-mujoco3, corpus, asan, tsan, lint or bench" ;;
+    *) fail "no such set '$tier': use build, python, test, test-mujoco3, corpus, asan, tsan, lint, bench" \
+        "or bench-gym" ;;
 esac
 install_packages
 if [ "$tier" = test ]; then

@@ -18,13 +18,21 @@ typedef struct stet_model stet_model;
 STET_API stet_result stet_model_load(const char *path, stet_model **out);
 /* The same from a string of MJCF or URDF. */
 STET_API stet_result stet_model_load_string(const char *xml, stet_model **out);
+/*
+ * The compiled model as bytes, for another process with the same release of MuJoCo. save: `size` is what get_size says.
+ * load: `path` is what stet_model_get_path says of the copy ("" for none); the file is not looked at. UNSUPPORTED: the
+ * model has plugins, which have other numbers in each process. PARSE: the bytes are no model.
+ */
+STET_API int64_t stet_model_get_size(const stet_model *model);
+STET_API stet_result stet_model_save_bytes(const stet_model *model, void *bytes, int64_t size);
+STET_API stet_result stet_model_load_bytes(const void *bytes, int64_t size, const char *path, stet_model **out);
 /* Releases the caller's reference. A sim keeps its model alive. NULL is fine. */
 STET_API void stet_model_destroy(stet_model *model);
 
 /* Sizes under MuJoCo's names; `timestep` in seconds. */
 typedef struct stet_model_info {
     int nq, nv, na, nu, nbody, njnt, ngeom, nsite, ncam, nlight, nmesh, nhfield, nmat, nsensor, nsensordata, nkey,
-        nmocap, neq;
+        nmocap, neq, ntendon;
     double timestep;
 } stet_model_info;
 STET_API stet_model_info stet_model_get_info(const stet_model *model);
@@ -40,12 +48,27 @@ typedef enum stet_object {
     STET_OBJECT_LIGHT,
     STET_OBJECT_ACTUATOR,
     STET_OBJECT_SENSOR,
-    STET_OBJECT_KEYFRAME
+    STET_OBJECT_KEYFRAME,
+    STET_OBJECT_TENDON,
+    STET_OBJECT_EQUALITY
 } stet_object;
 /* The name of an object, "" if it has none; NULL: no such index. Borrowed from the model. */
 STET_API const char *stet_model_get_object_name(const stet_model *model, stet_object kind, int index);
 /* The index of a named object. NOT_FOUND lists the first few names that exist. */
 STET_API stet_result stet_model_find(const stet_model *model, stet_object kind, const char *name, int *out);
+/*
+ * Integers of the model under MuJoCo's names, in MuJoCo's layout:
+ *
+ *     jnt_type (0 free, 1 ball, 2 slide, 3 hinge), jnt_qposadr, jnt_dofadr, jnt_bodyid, jnt_limited [njnt]
+ *     dof_jntid [nv], body_parentid [nbody], geom_type, geom_bodyid [ngeom], site_bodyid [nsite]
+ *     actuator_trntype [nactuator], actuator_trnid [nactuator][2]
+ *
+ * Returns the names, NULL-terminated.
+ */
+STET_API const char *const *stet_model_get_tables(void);
+STET_API int64_t stet_model_get_table_items(const stet_model *model, const char *name); /* 0 also: no such name */
+/* Copies a table. INVALID_ARGUMENT: nvalue is not the number of its items; NOT_FOUND. */
+STET_API stet_result stet_model_get_table(const stet_model *model, const char *name, int32_t *values, int64_t nvalue);
 /* The version of MuJoCo's library that this process has loaded, "4.0.1". */
 STET_API const char *stet_get_mujoco_version(void);
 /*

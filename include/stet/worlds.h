@@ -100,6 +100,14 @@ STET_API stet_result stet_worlds_get_jacobian(stet_worlds *worlds, stet_jacobian
                                               stet_array **out);
 
 /*
+ * Inverse dynamics of the present state (mj_inverse: its qfrc_inverse): the forces that actuators and applied forces
+ * together must have for the given accelerations, N and N m, contacts and other constraints accounted for. qacc and
+ * out: [nworld][nv], nvalue numbers each; they may be the same. MuJoCo's library computes them on the host in double,
+ * for every physics. A world for which it reports an error has NaN. INVALID_ARGUMENT, OUT_OF_MEMORY.
+ */
+STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const double *qacc, double *out, int64_t nvalue);
+
+/*
  * Parameters of the physics (MuJoCo's and native alike) that may differ between worlds, in double. Returns their names,
  * NULL-terminated:
  *
@@ -208,6 +216,14 @@ typedef struct stet_snapshot stet_snapshot;
 STET_API stet_result stet_snapshot_create(stet_worlds *worlds, stet_snapshot **out);
 STET_API stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapshot);
 STET_API void stet_snapshot_destroy(stet_snapshot *snapshot);
+/*
+ * A snapshot as bytes, with a version and a checksum, for another process or later. save: `size` is what get_size says.
+ * load: the caller owns *out; it fits worlds whose model has the same content. PARSE: the bytes are no snapshot of this
+ * version, or damaged.
+ */
+STET_API int64_t stet_snapshot_get_size(const stet_snapshot *snapshot);
+STET_API stet_result stet_snapshot_save_bytes(const stet_snapshot *snapshot, void *bytes, int64_t size);
+STET_API stet_result stet_snapshot_load_bytes(const void *bytes, int64_t size, stet_snapshot **out);
 /*
  * The same in a file with a version and a checksum. Saving writes a temporary file and renames it. It replaces only a
  * writable plain file; symbolic links are followed and stay; anything else is STET_ERROR_IO. Loading accepts plain

@@ -238,6 +238,7 @@ void bind_adjoint(nb::module_ &m);
 void bind_model(nb::module_ &m);
 void bind_array(nb::module_ &m);
 void bind_kernel(nb::module_ &m);
+void bind_random(nb::module_ &m);
 void bind_record(nb::module_ &m);
 void bind_report(nb::module_ &m);
 void bind_sim(nb::module_ &m);

@@ -1,5 +1,5 @@
 // Models: stet.Model, a scene loaded from MJCF or URDF.
-#include "core.h"
+#include "numpy.h"
 
 #include <nanobind/stl/string.h>
 
@@ -37,6 +37,8 @@ static const struct {
     {"actuators", &stet_model_info::nu, STET_OBJECT_ACTUATOR, "Names of the actuators, in the order of ctrl."},
     {"sensors", &stet_model_info::nsensor, STET_OBJECT_SENSOR, "Names of the sensors."},
     {"keyframes", &stet_model_info::nkey, STET_OBJECT_KEYFRAME, "Names of the keyframes."},
+    {"tendons", &stet_model_info::ntendon, STET_OBJECT_TENDON, "Names of the tendons."},
+    {"equalities", &stet_model_info::neq, STET_OBJECT_EQUALITY, "Names of the equality constraints."},
 };
 
 static nb::list names_of(const Model &model, stet_object kind, int count)
@@ -59,7 +61,7 @@ static int find(const Model &model, const std::string &kind, const std::string &
     }
     raise(STET_ERROR_NOT_FOUND, "model: there is no kind '" + kind +
                                     "'; it is one of bodies, joints, geoms, sites, cameras, lights, actuators, "
-                                    "sensors, keyframes");
+                                    "sensors, keyframes, tendons, equalities");
 }
 
 static std::string repr(const Model &model)
@@ -92,16 +94,54 @@ static void bind_sizes(nb::class_<Model> &model)
     SIZE(nkey);
     SIZE(nmocap);
     SIZE(neq);
+    SIZE(ntendon);
 #undef SIZE
     model.def_prop_ro(
         "timestep", [](const Model &m) { return stet_model_get_info(m.model).timestep; },
         "Seconds of a step of physics.");
 }
 
+// A function and its arguments, from which another process makes the same model.
+static nb::tuple reduce(const Model &model)
+{
+    int64_t size = stet_model_get_size(model.model);
+    nb::bytes bytes = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, size));
+    check(stet_model_save_bytes(model.model, PyBytes_AS_STRING(bytes.ptr()), size));
+    return nb::make_tuple(nb::module_::import_("stet.sim").attr("_load_bytes"),
+                          nb::make_tuple(bytes, stet_model_get_path(model.model)));
+}
+
+static Model *load_bytes(const nb::bytes &bytes, const std::string &path)
+{
+    auto model = std::make_unique<Model>();
+    stet_result result = stet_model_load_bytes(bytes.data(), (int64_t)bytes.size(), path.c_str(), &model->model);
+    if (result != STET_OK) raise_of_file(result);
+    return model.release();
+}
+
+static nb::object table(const Model &model, const char *name)
+{
+    int64_t items = stet_model_get_table_items(model.model, name);
+    nb::object out = numpy_empty(STET_DTYPE_INT, sizeof(int32_t), {items}, nb::none());
+    Buffer buffer;
+    buffer.open(out, true);
+    check(stet_model_get_table(model.model, name, static_cast<int32_t *>(buffer.data()), items));
+    return out;
+}
+
+static void bind_tables(nb::class_<Model> &model)
+{
+    for (const char *const *name = stet_model_get_tables(); *name; ++name)
+        model.def_prop_ro(
+            *name, [name](const Model &m) { return table(m, *name); },
+            nb::sig(("def " + std::string(*name) + "(self) -> NDArray").c_str()), "Integers by MuJoCo's name.");
+}
+
 void bind_model(nb::module_ &m)
 {
     nb::class_<Model> model(m, "Model", "A robot scene, immutable. Sizes (nq, nv, nu …) are named as in MuJoCo.");
     bind_sizes(model);
+    bind_tables(model);
     for (const auto &row : kinds)
         model.def_prop_ro(
             row.name,
@@ -112,7 +152,9 @@ void bind_model(nb::module_ &m)
             "path", [](const Model &it) { return stet_model_get_path(it.model); },
             "The file it came from; \"\" if from text.")
         .def("find", find, "kind"_a, "name"_a, "Index of the object of this name: find(\"actuators\", \"thumb\").")
+        .def("__reduce__", reduce, nb::sig("def __reduce__(self) -> tuple"))
         .def("__repr__", repr);
+    m.def("_load_bytes", load_bytes, nb::rv_policy::take_ownership);
     m.def("_load", load, nb::rv_policy::take_ownership);
 }
 

@@ -64,6 +64,22 @@ static Array step_quantity(const Sim &sim, std::string name)
     return out;
 }
 
+static nb::object inverse_dynamics(const Sim &sim, nb::handle qacc)
+{
+    Core &core = *sim.core;
+    int64_t nv = 0;
+    run_now(core, [&] { return nv = stet_model_get_info(core.model).nv, STET_OK; });
+    Values given(qacc, STET_DTYPE_REAL, sizeof(double), {core.nworld, nv}, "qacc");
+    nb::object out = numpy_empty(STET_DTYPE_REAL, sizeof(double), {core.nworld, nv}, nb::none());
+    Buffer buffer;
+    buffer.open(out, true);
+    run(core, [&] {
+        return stet_worlds_inverse_dynamics(core.worlds, static_cast<const double *>(given.data()),
+                                            static_cast<double *>(buffer.data()), core.nworld * nv);
+    });
+    return out;
+}
+
 static void set_contact_slots(const Sim &sim, int slots)
 {
     run_now(*sim.core, [&] { return stet_worlds_set_contact_slots(sim.core->worlds, slots); });
@@ -181,6 +197,10 @@ static void bind_arrays(nb::class_<Sim> &sim)
         .def("step_quantity", step_quantity, "name"_a,
              "A quantity as MuJoCo's data have it after a step, [world, item]: of the last evaluation of the dynamics "
              "in it, not of the present state. For MuJoCo's physics only.")
+        .def("inverse_dynamics", inverse_dynamics, "qacc"_a,
+             nb::sig("def inverse_dynamics(self, qacc: object) -> NDArray"),
+             "[world, nv] of float64: the forces that actuators and applied forces together must have for these "
+             "accelerations in the present state, contacts accounted for (mj_inverse). Computed on the host.")
         .def("set_contact_slots", set_contact_slots, "slots"_a,
              "Slots for contacts of a world in the arrays contact_...; before one of them is used. 64 at first.")
         .def("control_table", control_table, "name"_a,
@@ -193,6 +213,9 @@ static void bind_arrays(nb::class_<Sim> &sim)
         .def_prop_ro_static(
             "quantities", [](nb::handle) { return list_names(stet_worlds_get_quantities()); },
             "Names of quantities that follow from the state, each an attribute.")
+        .def_prop_ro_static(
+            "parameters", [](nb::handle) { return list_names(stet_worlds_get_parameters()); },
+            "Names of the parameters of the physics that may differ between worlds (set_parameter).")
         .def("zeros", zeros, "shape"_a.none(), "dtype"_a.none() = "real", "worlds"_a = false, "name"_a = "array",
              "A new array on the device, of zeros. worlds: its first dimension is the worlds, for kernels that take an "
              "array of worlds.")
@@ -343,6 +366,25 @@ static void restore(const Sim &sim, const Snapshot &snapshot)
     run(*sim.core, [&] { return stet_sim_restore(sim.core->sim, snapshot.own->get<stet_snapshot>()); });
 }
 
+// A function and its arguments, from which another process makes the same snapshot.
+static nb::tuple reduce_snapshot(const Snapshot &snapshot)
+{
+    const stet_snapshot *own = snapshot.own->get<stet_snapshot>();
+    int64_t size = stet_snapshot_get_size(own);
+    nb::bytes bytes = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, size));
+    check(stet_snapshot_save_bytes(own, PyBytes_AS_STRING(bytes.ptr()), size));
+    return nb::make_tuple(nb::module_::import_("stet.sim").attr("_load_snapshot"), nb::make_tuple(bytes));
+}
+
+static Snapshot load_snapshot(const nb::bytes &bytes)
+{
+    stet_snapshot *snapshot = nullptr;
+    check(stet_snapshot_load_bytes(bytes.data(), (int64_t)bytes.size(), &snapshot));
+    Snapshot out;
+    out.own = std::make_shared<Memory>(std::make_shared<Gate>(), Thing{snapshot, destroy_snapshot});
+    return out;
+}
+
 template <class Work> static void with_file(Core &core, Work &&work)
 {
     stet_result result;
@@ -379,8 +421,10 @@ static void bind_snapshots(nb::class_<Sim> &sim)
 
 void bind_sim_parts(nb::class_<Sim> &sim)
 {
-    nb::class_<Snapshot>(nb::module_::import_("stet._core"), "Snapshot",
-                         "The state of all worlds at a time: see Sim.snapshot.");
+    nb::module_ core = nb::module_::import_("stet._core");
+    nb::class_<Snapshot>(core, "Snapshot", "The state of all worlds at a time: see Sim.snapshot. It can be pickled.")
+        .def("__reduce__", reduce_snapshot, nb::sig("def __reduce__(self) -> tuple"));
+    core.def("_load_snapshot", load_snapshot);
     bind_arrays(sim);
     bind_kernels(sim);
     bind_streams(sim);

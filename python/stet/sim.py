@@ -32,6 +32,17 @@ def load(scene: str | os.PathLike | _core.Model) -> _core.Model:
         ) from None
 
 
+# What was pickled; functions of Python, because pickle finds no others by their names.
+
+
+def _load_bytes(data: bytes, path: str) -> _core.Model:
+    return _core._load_bytes(data, path)
+
+
+def _load_snapshot(data: bytes) -> _core.Snapshot:
+    return _core._load_snapshot(data)
+
+
 def _parse_device(device):
     """'cuda:1' as (type, number). Anything that prints as one is fine, such as torch.device('cuda:1')."""
     match = re.fullmatch(r"(\w+)(?::(\d+))?", str(device))

@@ -26,8 +26,10 @@ enum { TEXT_SIZE = 1024, NAMES_SHOWN = 8 };
 /* ---- loading ---------------------------------------------------------------------------------------------------- */
 
 typedef struct load {
-    const char *path; /* or NULL */
-    const char *xml;  /* or NULL */
+    const char *path;  /* or NULL */
+    const char *xml;   /* or NULL */
+    const void *bytes; /* of a compiled model, or NULL */
+    int64_t size;
     mjSpec *spec;
     mjModel *mj;
     char text[TEXT_SIZE]; /* why there is no model */
@@ -54,7 +56,7 @@ static void compile(void *context)
 static void read_compiled(void *context)
 {
     load *l = context;
-    l->mj = mj_loadModel(l->path, NULL);
+    l->mj = l->bytes ? mj_loadModelBuffer(l->bytes, l->size) : mj_loadModel(l->path, NULL);
 }
 
 static void delete_spec(void *context) { mj_deleteSpec(context); }
@@ -66,7 +68,7 @@ static bool has_suffix(const char *path, const char *suffix)
     return n >= k && strcmp(path + n - k, suffix) == 0;
 }
 
-static bool is_binary(const load *l) { return l->path && has_suffix(l->path, ".mjb"); }
+static bool is_binary(const load *l) { return l->bytes || (l->path && has_suffix(l->path, ".mjb")); }
 
 /*
  * Joins several lines into one: after a colon by a space, elsewhere by a comma; removes repeated and trailing blanks.
@@ -100,7 +102,7 @@ static stet_result check_plugins(load *l)
     l->mj = NULL;
     return sti_error(STET_ERROR_UNSUPPORTED,
                      "%s: a binary model with plugins holds only in the process that saved it; load its XML instead",
-                     l->path);
+                     l->path ? l->path : "model");
 }
 
 /* Loads the model into l->mj. */
@@ -207,6 +209,20 @@ stet_result stet_model_load_string(const char *xml, stet_model **out)
     return make_model(&l, out);
 }
 
+stet_result stet_model_load_bytes(const void *bytes, int64_t size, const char *path, stet_model **out)
+{
+    if (!out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_model_load_bytes: out is NULL; give the place for the model");
+    *out = NULL;
+    if (!bytes || size <= 0 || !path)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_model_load_bytes: give the bytes of a model, their number, and a path or \"\"");
+    load l = {.path = path[0] ? path : NULL, .bytes = bytes, .size = size};
+    STI_TRY(run_load(&l));
+    return make_model(&l, out);
+}
+
 /* ---- life time -------------------------------------------------------------------------------------------------- */
 
 void sti_model_retain(stet_model *model) { (void)__atomic_add_fetch(&model->references, 1, __ATOMIC_RELAXED); }
@@ -245,6 +261,7 @@ stet_model_info stet_model_get_info(const stet_model *model)
         COUNT(nkey),
         COUNT(nmocap),
         COUNT(neq),
+        COUNT(ntendon),
 #undef COUNT
         .timestep = m->opt.timestep,
     };
@@ -274,7 +291,9 @@ stet_result stet_check_mujoco(void)
     X(STET_OBJECT_LIGHT, "light", nlight, name_lightadr)                                                               \
     X(STET_OBJECT_ACTUATOR, "actuator", nu, name_actuatoradr)                                                          \
     X(STET_OBJECT_SENSOR, "sensor", nsensor, name_sensoradr)                                                           \
-    X(STET_OBJECT_KEYFRAME, "keyframe", nkey, name_keyadr)
+    X(STET_OBJECT_KEYFRAME, "keyframe", nkey, name_keyadr)                                                             \
+    X(STET_OBJECT_TENDON, "tendon", ntendon, name_tendonadr)                                                           \
+    X(STET_OBJECT_EQUALITY, "equality", neq, name_eqadr)
 
 typedef struct names {
     const char *noun; /* NULL: there is no such kind */
@@ -344,7 +363,7 @@ stet_result stet_model_find(const stet_model *model, stet_object kind, const cha
     return sti_error(STET_ERROR_NOT_FOUND, "%s %s: the model has none of this name; %s", n.noun, name, text);
 }
 
-/* ---- the model's fingerprint ------------------------------------------------------------------------------------- */
+/* ---- the model as bytes, and their fingerprint ------------------------------------------------------------------- */
 
 typedef struct packing {
     const mjModel *m;
@@ -358,14 +377,35 @@ static void pack_model(void *context)
     mj_saveModel(p->m, NULL, p->buffer, p->size);
 }
 
+static stet_result pack(packing *p)
+{
+    char text[256];
+    if (sti_mujoco_guard(pack_model, p, text, sizeof text)) return STET_OK;
+    return sti_error(STET_ERROR_DEVICE, "model: MuJoCo could not write the model into memory: %s", text);
+}
+
+int64_t stet_model_get_size(const stet_model *model) { return model ? mj_sizeModel(model->mj) : 0; }
+
+stet_result stet_model_save_bytes(const stet_model *model, void *bytes, int64_t size)
+{
+    if (!model || !bytes)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_save_bytes: model and bytes must not be NULL");
+    if (size != stet_model_get_size(model))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_save_bytes: room for %lld bytes; there are %lld",
+                         (long long)size, (long long)stet_model_get_size(model));
+    if (model->mj->nplugin > 0)
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "model: it has plugins, which have other numbers in another process; load its XML there");
+    packing p = {.m = model->mj, .buffer = bytes, .size = size};
+    return pack(&p);
+}
+
 stet_result sti_model_fingerprint(const stet_model *model, uint64_t *out)
 {
     packing p = {.m = model->mj, .size = mj_sizeModel(model->mj)};
-    char text[256];
     STI_TRY(sti_alloc(&p.buffer, (size_t)p.size, "the model's fingerprint"));
-    bool good = sti_mujoco_guard(pack_model, &p, text, sizeof text);
+    stet_result result = pack(&p);
     *out = sti_hash_bytes(p.buffer, (size_t)p.size);
     sti_free(p.buffer);
-    return good ? STET_OK
-                : sti_error(STET_ERROR_DEVICE, "model: MuJoCo could not write the model into memory: %s", text);
+    return result;
 }

@@ -1,5 +1,5 @@
 /*
- * Save and resume: a snapshot in a file.
+ * Save and resume: a snapshot in a file, or in memory of the caller's.
  *
  *   offset        bytes   what
  *   0             8       "stetwrld"
@@ -39,27 +39,34 @@ static const char magic[8] = {'s', 't', 'e', 't', 'w', 'r', 'l', 'd'};
 
 /* ---- saving ------------------------------------------------------------------------------------------------------ */
 
-static bool put_file(FILE *f, sti_hash *h, const void *data, size_t size)
+static uint64_t hash_all(const preamble *p, const stet_snapshot *s)
 {
-    sti_hash_add(h, data, size);
-    return size == 0 || fwrite(data, size, 1, f) == 1;
+    sti_hash h;
+    sti_hash_begin(&h);
+    sti_hash_add(&h, p, sizeof *p);
+    sti_hash_add(&h, s->payload, s->size);
+    return sti_hash_end(&h);
 }
 
 static bool put_all(FILE *f, const preamble *p, const stet_snapshot *s)
 {
-    sti_hash h;
-    sti_hash_begin(&h);
-    if (!put_file(f, &h, p, sizeof *p) || !put_file(f, &h, s->payload, s->size)) return false;
-    uint64_t sum = sti_hash_end(&h);
-    return fwrite(&sum, sizeof sum, 1, f) == 1 && fflush(f) == 0 && fsync(fileno(f)) == 0;
+    uint64_t sum = hash_all(p, s);
+    return fwrite(p, sizeof *p, 1, f) == 1 && fwrite(s->payload, s->size, 1, f) == 1 &&
+           fwrite(&sum, sizeof sum, 1, f) == 1 && fflush(f) == 0 && fsync(fileno(f)) == 0;
 }
 
-static stet_result save_snapshot(const stet_worlds *worlds, const stet_snapshot *s, const char *path)
+static stet_result make_preamble(const stet_snapshot *s, preamble *p)
 {
-    preamble p = {.version = FORMAT_VERSION, .head = s->head};
+    *p = (preamble){.version = FORMAT_VERSION, .head = s->head};
+    memcpy(p->magic, magic, sizeof magic);
+    return sti_snapshot_fingerprint(s, &p->fingerprint);
+}
+
+static stet_result save_snapshot(const stet_snapshot *s, const char *path)
+{
+    preamble p;
     sti_output o;
-    memcpy(p.magic, magic, sizeof magic);
-    STI_TRY(sti_model_fingerprint(worlds->model, &p.fingerprint));
+    STI_TRY(make_preamble(s, &p));
     const char *wrong = sti_output_open(&o, path);
     if (wrong) return sti_error(STET_ERROR_IO, "save %s: cannot write there: %s; choose another place", path, wrong);
     if (put_all(o.file, &p, s)) {
@@ -79,7 +86,7 @@ stet_result stet_worlds_save(stet_worlds *worlds, const char *path)
                          "stet_worlds_save: worlds must not be NULL, and path must name a file");
     stet_snapshot *s;
     STI_TRY(stet_snapshot_create(worlds, &s));
-    stet_result result = save_snapshot(worlds, s, path);
+    stet_result result = save_snapshot(s, path);
     stet_snapshot_destroy(s);
     return result;
 }
@@ -126,17 +133,13 @@ static stet_result read_payload(FILE *f, const preamble *p, stet_snapshot *s, co
 {
     struct stat info;
     uint64_t sum;
-    sti_hash h;
     if (fstat(fileno(f), &info) != 0 || (uint64_t)info.st_size != sizeof *p + s->size + sizeof sum)
         return sti_error(STET_ERROR_PARSE,
                          "resume %s: the file is cut short or too long (%lld bytes instead of %llu); use another copy",
                          path, (long long)info.st_size, (unsigned long long)(sizeof *p + s->size + sizeof sum));
     if (fread(s->payload, s->size, 1, f) != 1 || fread(&sum, sizeof sum, 1, f) != 1)
         return sti_error(STET_ERROR_IO, "resume %s: the file could not be read to its end: %s", path, strerror(errno));
-    sti_hash_begin(&h);
-    sti_hash_add(&h, p, sizeof *p);
-    sti_hash_add(&h, s->payload, s->size);
-    if (sti_hash_end(&h) == sum) return STET_OK;
+    if (hash_all(p, s) == sum) return STET_OK;
     return sti_error(STET_ERROR_PARSE, "resume %s: the file is damaged (its checksum is wrong); use another copy",
                      path);
 }
@@ -153,7 +156,7 @@ static stet_result resume_from(stet_worlds *worlds, FILE *f, const char *path)
                          path, got);
     STI_TRY(check_preamble(worlds, &p, path));
     stet_snapshot *s;
-    STI_TRY(sti_snapshot_new(worlds, &p.head, &s));
+    STI_TRY(sti_snapshot_new(worlds->model, &p.head, &s));
     stet_result result = read_payload(f, &p, s, path);
     if (result == STET_OK) result = stet_worlds_restore(worlds, s);
     stet_snapshot_destroy(s);
@@ -172,4 +175,68 @@ stet_result stet_worlds_resume(stet_worlds *worlds, const char *path)
     stet_result result = resume_from(worlds, f, path);
     (void)fclose(f);
     return result;
+}
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+
+int64_t stet_snapshot_get_size(const stet_snapshot *snapshot)
+{
+    return snapshot ? (int64_t)(sizeof(preamble) + snapshot->size + sizeof(uint64_t)) : 0;
+}
+
+stet_result stet_snapshot_save_bytes(const stet_snapshot *snapshot, void *bytes, int64_t size)
+{
+    preamble p;
+    char *to = bytes;
+    if (!snapshot || !bytes || size != stet_snapshot_get_size(snapshot))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_snapshot_save_bytes: give a snapshot and room for what stet_snapshot_get_size says");
+    STI_TRY(make_preamble(snapshot, &p));
+    uint64_t sum = hash_all(&p, snapshot);
+    memcpy(to, &p, sizeof p);
+    memcpy(to + sizeof p, snapshot->payload, snapshot->size);
+    memcpy(to + sizeof p + snapshot->size, &sum, sizeof sum);
+    return STET_OK;
+}
+
+/* Are the sizes in the head ones that so many bytes can hold? Only then is a snapshot made of them. */
+static bool is_plausible(const sti_snapshot_head *h, uint64_t bytes)
+{
+    return h->nworld > 0 && h->nworld <= bytes && h->nstate <= bytes && h->nsensor <= bytes && h->npose <= bytes &&
+           (h->nstate + h->nsensor + h->npose) <= bytes / sizeof(double) / h->nworld;
+}
+
+static stet_result refuse_bytes(int64_t size)
+{
+    return sti_error(STET_ERROR_PARSE,
+                     "snapshot: these %lld bytes are none, of another version, or damaged; use another copy",
+                     (long long)size);
+}
+
+stet_result stet_snapshot_load_bytes(const void *bytes, int64_t size, stet_snapshot **out)
+{
+    preamble p;
+    const char *from = bytes;
+    if (!bytes || !out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_snapshot_load_bytes: bytes and out must not be NULL");
+    *out = NULL;
+    if (size < (int64_t)(sizeof p + sizeof(uint64_t))) return refuse_bytes(size);
+    memcpy(&p, from, sizeof p);
+    if (memcmp(p.magic, magic, sizeof magic) != 0 || p.version != FORMAT_VERSION ||
+        !is_plausible(&p.head, (uint64_t)size))
+        return refuse_bytes(size);
+    stet_snapshot *s;
+    STI_TRY(sti_snapshot_new(NULL, &p.head, &s));
+    s->fingerprint = p.fingerprint;
+    if (size == stet_snapshot_get_size(s)) {
+        uint64_t sum;
+        memcpy(s->payload, from + sizeof p, s->size);
+        memcpy(&sum, from + sizeof p + s->size, sizeof sum);
+        if (sum == hash_all(&p, s)) {
+            *out = s;
+            return STET_OK;
+        }
+    }
+    stet_snapshot_destroy(s);
+    return refuse_bytes(size);
 }

@@ -8,6 +8,7 @@
 #include "worlds/worlds.h"
 
 #include "base/memory.h"
+#include "base/plural.h"
 
 #include <string.h>
 
@@ -41,13 +42,38 @@ static void copy_arrays(const stet_worlds *worlds, int64_t w, mjData *to)
     to->time = worlds->time[w];
 }
 
+/* The present state of a world into scratch data. */
+static void copy_state(const stet_worlds *worlds, int64_t w, const mjModel *m, mjData *to)
+{
+    if (worlds->data)
+        mj_copyState(m, worlds->data[w], to, mjSTATE_INTEGRATION);
+    else
+        copy_arrays(worlds, w, to);
+}
+
+/* The model of a world, for scratch data, which do not record which bodies sleep. */
+static mjModel awake_model(const stet_worlds *worlds, int64_t w, int thread)
+{
+    mjModel m = *sti_parameters_model(worlds, w, thread);
+    m.opt.enableflags &= ~mjENBL_SLEEP;
+    return m;
+}
+
+/* Before copy_state of worlds that have no data. */
+static stet_result take_inputs(stet_worlds *worlds)
+{
+    for (int f = 0; !worlds->data && f < STI_FIELD_COUNT; ++f)
+        if (is_input(f)) STI_TRY(sti_array_mirror(worlds->field[f], &worlds->mirror[f]));
+    return STET_OK;
+}
+
 typedef struct forward {
     const pass *p;
     int64_t w;
     int thread;
     mjData *d;
     sti_stage stage;
-    mjModel m; /* the world's, without sleeping: scratch data do not record which bodies sleep */
+    mjModel m;
 } forward;
 
 /* ---- quantities that MuJoCo's data do not hold ------------------------------------------------------------------- */
@@ -151,11 +177,7 @@ static void put_numbers(const sti_quantity *q, int64_t w, const mjtNum *exact)
 /* Forward dynamics of the present state of a world, in scratch data. */
 static void run_forward(const forward *k)
 {
-    const stet_worlds *worlds = k->p->worlds;
-    if (worlds->data)
-        mj_copyState(&k->m, worlds->data[k->w], k->d, mjSTATE_INTEGRATION);
-    else
-        copy_arrays(worlds, k->w, k->d);
+    copy_state(k->p->worlds, k->w, &k->m, k->d);
     if (k->stage >= STI_STAGE_ACCELERATION) {
         mj_forwardSkip(&k->m, k->d, mjSTAGE_NONE, 1);
     } else {
@@ -196,8 +218,7 @@ static void forward_world(void *context, int64_t w, int thread)
     stet_worlds *worlds = p->worlds;
     if (worlds->changed[w] <= p->from) return;
     forward k = {.p = p, .w = w, .thread = thread, .d = worlds->scratch[thread]};
-    k.m = *sti_parameters_model(worlds, w, thread);
-    k.m.opt.enableflags &= ~mjENBL_SLEEP;
+    k.m = awake_model(worlds, w, thread);
     bool done = sti_mujoco_guard(fill_world, &k, NULL, 0);
     memset(k.d->warning, 0, sizeof k.d->warning);
     if (done) return;
@@ -219,9 +240,7 @@ static stet_result take_mirrors(pass *p, bool all)
         STI_TRY(sti_before_host_access(q->array->device, STI_ACT_WRITE, q->array, q->array->name));
         STI_TRY(all ? sti_mirror_overwrite(q->array, &q->mirror) : sti_array_mirror(q->array, &q->mirror));
     }
-    for (int f = 0; !worlds->data && f < STI_FIELD_COUNT; ++f)
-        if (is_input(f)) STI_TRY(sti_array_mirror(worlds->field[f], &worlds->mirror[f]));
-    return STET_OK;
+    return take_inputs(worlds);
 }
 
 stet_result sti_quantities_forward(stet_worlds *worlds, uint64_t from)
@@ -230,6 +249,7 @@ stet_result sti_quantities_forward(stet_worlds *worlds, uint64_t from)
     int64_t due = 0;
     for (int64_t w = 0; w < worlds->nworld; ++w) due += worlds->changed[w] > from;
     if (due == 0) return STET_OK;
+    STI_TRY(sti_parameters_update(worlds));
     STI_TRY(take_mirrors(&p, due == worlds->nworld));
     STI_TRY(sti_alloc(&p.room, (size_t)(worlds->device->threads * p.each) * sizeof *p.room, "quantities of a world"));
     sti_worlds_parallel(worlds, forward_world, &p, worlds->step_seconds * (double)due);
@@ -237,5 +257,58 @@ stet_result sti_quantities_forward(stet_worlds *worlds, uint64_t from)
     worlds->forwards += due;
     for (sti_quantity *q = worlds->quantities; q; q = q->next)
         if (q->in_pass) sti_array_mirror_written(q->array);
+    return STET_OK;
+}
+
+/* ---- inverse dynamics -------------------------------------------------------------------------------------------- */
+
+typedef struct inverse {
+    stet_worlds *worlds;
+    const double *qacc;
+    double *out;
+} inverse;
+
+typedef struct inverse_world {
+    const inverse *p;
+    int64_t w;
+    mjModel m;
+    mjData *d;
+} inverse_world;
+
+static void run_inverse(void *context)
+{
+    const inverse_world *k = context;
+    copy_state(k->p->worlds, k->w, &k->m, k->d);
+    memcpy(k->d->qacc, k->p->qacc + k->w * k->m.nv, (size_t)k->m.nv * sizeof *k->d->qacc);
+    mj_inverse(&k->m, k->d);
+}
+
+static void inverse_of_world(void *context, int64_t w, int thread)
+{
+    const inverse *p = context;
+    inverse_world k = {p, w, awake_model(p->worlds, w, thread), p->worlds->scratch[thread]};
+    double *out = p->out + w * k.m.nv;
+    bool good = sti_mujoco_guard(run_inverse, &k, NULL, 0);
+    for (int64_t i = 0; i < k.m.nv; ++i) out[i] = good ? k.d->qfrc_inverse[i] : (double)__builtin_nan("");
+    memset(k.d->warning, 0, sizeof k.d->warning);
+}
+
+stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const double *qacc, double *out, int64_t nvalue)
+{
+    if (!worlds || !qacc || !out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_worlds_inverse_dynamics: worlds, qacc and out must not be NULL");
+    int64_t nv = worlds->model->mj->nv;
+    if (nvalue != nv * worlds->nworld)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "inverse dynamics: %lld accelerations; give %lld, %lld a world for %lld world%s",
+                         (long long)nvalue, (long long)(nv * worlds->nworld), (long long)nv, (long long)worlds->nworld,
+                         STI_S(worlds->nworld));
+    STI_TRY(sti_worlds_pull_physics(worlds));
+    STI_TRY(sti_worlds_sync(worlds));
+    STI_TRY(sti_parameters_update(worlds));
+    STI_TRY(take_inputs(worlds));
+    inverse p = {worlds, qacc, out};
+    sti_worlds_parallel(worlds, inverse_of_world, &p, worlds->step_seconds * (double)worlds->nworld);
     return STET_OK;
 }

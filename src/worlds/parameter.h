@@ -123,7 +123,7 @@ void sti_parameters_free(stet_worlds *worlds);
 
 /* Makes the models of threads; called before the first parameter is given. */
 stet_result sti_parameters_make_models(stet_worlds *worlds);
-/* Brings derived constants up to date. Called before worlds are stepped; costs nothing if nothing has changed. */
+/* Brings derived constants up to date. Called before dynamics are computed; costs nothing if nothing has changed. */
 stet_result sti_parameters_update(stet_worlds *worlds);
 /* The model with which a thread steps a world; valid until the thread's next call. */
 const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int thread);

@@ -126,7 +126,7 @@ static stet_result lay_out(stet_snapshot *s)
     return STET_OK;
 }
 
-stet_result sti_snapshot_new(const stet_worlds *worlds, const sti_snapshot_head *head, stet_snapshot **out)
+stet_result sti_snapshot_new(stet_model *model, const sti_snapshot_head *head, stet_snapshot **out)
 {
     stet_snapshot *s;
     *out = NULL;
@@ -137,8 +137,8 @@ stet_result sti_snapshot_new(const stet_worlds *worlds, const sti_snapshot_head 
         sti_free(s);
         return result;
     }
-    s->model = worlds->model;
-    sti_model_retain(s->model);
+    s->model = model;
+    if (model) sti_model_retain(model);
     *out = s;
     return STET_OK;
 }
@@ -213,7 +213,7 @@ stet_result stet_snapshot_create(stet_worlds *worlds, stet_snapshot **out)
     sti_snapshot_head head = sti_snapshot_head_of(worlds);
     if (any_caller_poses(worlds)) head.npose = sti_snapshot_pose_items(worlds);
     stet_snapshot *s;
-    STI_TRY(sti_snapshot_new(worlds, &head, &s));
+    STI_TRY(sti_snapshot_new(worlds->model, &head, &s));
     for (int64_t w = 0; w < worlds->nworld; ++w) take_world(s, worlds, w);
     *out = s;
     return STET_OK;
@@ -221,14 +221,20 @@ stet_result stet_snapshot_create(stet_worlds *worlds, stet_snapshot **out)
 
 /* ---- restoring --------------------------------------------------------------------------------------------------- */
 
-/* A model that is loaded twice is two objects of the same content. */
-static stet_result is_model(const stet_model *one, const stet_model *other, bool *out)
+stet_result sti_snapshot_fingerprint(const stet_snapshot *s, uint64_t *out)
 {
-    uint64_t a = one->version.id, b = other->version.id;
-    if (a != b) {
-        STI_TRY(sti_model_fingerprint(one, &a));
-        STI_TRY(sti_model_fingerprint(other, &b));
-    }
+    *out = s->fingerprint;
+    return s->model ? sti_model_fingerprint(s->model, out) : STET_OK;
+}
+
+/* A model that is loaded twice is two objects of the same content. */
+static stet_result is_of_model(const stet_snapshot *s, const stet_model *model, bool *out)
+{
+    uint64_t a, b;
+    *out = s->model && s->model->version.id == model->version.id;
+    if (*out) return STET_OK;
+    STI_TRY(sti_snapshot_fingerprint(s, &a));
+    STI_TRY(sti_model_fingerprint(model, &b));
     *out = a == b;
     return STET_OK;
 }
@@ -237,7 +243,7 @@ static stet_result check_fits(const stet_worlds *worlds, const stet_snapshot *s)
 {
     sti_snapshot_head own = sti_snapshot_head_of(worlds);
     bool same;
-    STI_TRY(is_model(s->model, worlds->model, &same));
+    STI_TRY(is_of_model(s, worlds->model, &same));
     if (!same)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "restore: the snapshot is of another model; restore it into worlds of the same model");
@@ -249,6 +255,10 @@ static stet_result check_fits(const stet_worlds *worlds, const stet_snapshot *s)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "restore: the snapshot was taken %s, these worlds are %s; make both alike",
                          sti_state_words(s->head.kind), sti_state_words(own.kind));
+    if (s->head.nstate != own.nstate || s->head.nsensor != own.nsensor ||
+        (s->head.npose != 0 && s->head.npose != sti_snapshot_pose_items(worlds)))
+        return sti_error(STET_ERROR_PARSE,
+                         "restore: the snapshot is damaged (its sizes are not those of its model); use another copy");
     return sti_snapshot_check(worlds->model->mj);
 }
 

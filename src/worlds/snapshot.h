@@ -24,7 +24,8 @@ typedef struct sti_snapshot_head {
 } sti_snapshot_head;
 
 struct stet_snapshot {
-    stet_model *model; /* retained */
+    stet_model *model;    /* retained; NULL: it came from bytes, and has the model's fingerprint */
+    uint64_t fingerprint; /* where model is NULL */
     sti_snapshot_head head;
     size_t size; /* bytes of the payload */
     char *payload;
@@ -43,7 +44,9 @@ stet_result sti_snapshot_check(const mjModel *m);
 sti_snapshot_head sti_snapshot_head_of(const stet_worlds *worlds);
 /* Numbers in a world's poses. */
 uint64_t sti_snapshot_pose_items(const stet_worlds *worlds);
-/* Creates an all-zero snapshot of the sizes in its head. The caller owns *out. */
-stet_result sti_snapshot_new(const stet_worlds *worlds, const sti_snapshot_head *head, stet_snapshot **out);
+/* Creates an all-zero snapshot of the sizes in its head; the model may be NULL. The caller owns *out. */
+stet_result sti_snapshot_new(stet_model *model, const sti_snapshot_head *head, stet_snapshot **out);
+/* The fingerprint of a snapshot's model. */
+stet_result sti_snapshot_fingerprint(const stet_snapshot *s, uint64_t *out);
 
 #endif

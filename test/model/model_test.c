@@ -145,6 +145,31 @@ static void test_urdf(void **state)
     check_urdf(model, 1);
 }
 
+/* A model from its bytes, and from what is none. */
+static void check_bytes(const stet_model *model)
+{
+    int64_t size = stet_model_get_size(model);
+    char *bytes = malloc((size_t)size);
+    stet_model *again = NULL;
+    uint64_t a, b;
+    assert_non_null(bytes);
+    assert_int_equal(stet_model_save_bytes(model, bytes, size), STET_OK);
+    assert_int_equal(stet_model_load_bytes(bytes, size, "a/ball.xml", &again), STET_OK);
+    assert_string_equal(stet_model_get_path(again), "a/ball.xml");
+    assert_int_equal(sti_model_fingerprint(model, &a), STET_OK);
+    assert_int_equal(sti_model_fingerprint(again, &b), STET_OK);
+    assert_true(a == b);
+    stet_model_destroy(again);
+    assert_int_equal(stet_model_load_bytes(bytes, size / 2, "", &again), STET_ERROR_PARSE);
+    assert_null(again);
+    memset(bytes, 'x', (size_t)size);
+    assert_int_equal(stet_model_load_bytes(bytes, size, "", &again), STET_ERROR_PARSE);
+    assert_sentence("model", "MuJoCo cannot load it");
+    assert_int_equal(stet_model_load_bytes(bytes, 0, "", &again), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_model_save_bytes(model, bytes, size - 1), STET_ERROR_INVALID_ARGUMENT);
+    free(bytes);
+}
+
 static void test_compiled(void **state)
 {
     stet_model *model = NULL, *again = NULL;
@@ -155,8 +180,9 @@ static void test_compiled(void **state)
     assert_int_equal(stet_model_get_info(again).nv, 6);
     assert_string_equal(stet_model_get_object_name(again, STET_OBJECT_GEOM, 0), "skin");
     assert_true(again->version.id != model->version.id);
-    stet_model_destroy(model);
     stet_model_destroy(again);
+    check_bytes(model);
+    stet_model_destroy(model);
     assert_refused(write_text("text.mjb", "this is not a compiled model, though it is long enough to look like one"),
                    STET_ERROR_PARSE, "MuJoCo cannot load it: ");
 }
@@ -252,6 +278,46 @@ static void test_names(void **state)
     assert_null(stet_model_get_object_name(model, STET_OBJECT_CAMERA, 12));
     assert_null(stet_model_get_object_name(model, STET_OBJECT_CAMERA, -1));
     assert_null(stet_model_get_object_name(model, (stet_object)99, 0));
+    stet_model_destroy(model);
+}
+
+/* Each table, in a scene that has something of each kind. */
+static void test_tables(void **state)
+{
+    stet_model *model = NULL;
+    assert_int_equal(stet_model_load(STET_TEST_SOURCE_DIR "/scenes/arm_table.xml", &model), STET_OK);
+    const mjModel *m = model->mj;
+    int32_t values[512], none;
+    int tables = 0;
+#define EXPECT(name, n)                                                                                                \
+    assert_int_equal(stet_model_get_table_items(model, #name), n);                                                     \
+    assert_int_equal(stet_model_get_table(model, #name, values, n), STET_OK);                                          \
+    for (int64_t i = 0; i < (n); ++i) assert_int_equal(values[i], m->name[i]);                                         \
+    tables += (n) > 0
+    EXPECT(jnt_type, m->njnt);
+    EXPECT(jnt_qposadr, m->njnt);
+    EXPECT(jnt_dofadr, m->njnt);
+    EXPECT(jnt_bodyid, m->njnt);
+    EXPECT(jnt_limited, m->njnt);
+    EXPECT(dof_jntid, m->nv);
+    EXPECT(body_parentid, m->nbody);
+    EXPECT(geom_type, m->ngeom);
+    EXPECT(geom_bodyid, m->ngeom);
+    EXPECT(site_bodyid, m->nsite);
+    EXPECT(actuator_trntype, m->nu);
+    EXPECT(actuator_trnid, 2 * m->nu);
+#undef EXPECT
+    int listed = 0;
+    for (const char *const *name = stet_model_get_tables(); *name; ++name) ++listed;
+    assert_int_equal(tables, listed);
+    assert_string_equal(stet_model_get_object_name(model, STET_OBJECT_TENDON, 0), "grip");
+    assert_string_equal(stet_model_get_object_name(model, STET_OBJECT_EQUALITY, 0), "fingers");
+    assert_int_equal(stet_model_get_table_items(model, "jnt_nose"), 0);
+    assert_int_equal(stet_model_get_table(model, "jnt_nose", &none, 1), STET_ERROR_NOT_FOUND);
+    assert_sentence("jnt_nose", "jnt_qposadr");
+    assert_int_equal(stet_model_get_table(model, "jnt_type", &none, 1), STET_ERROR_INVALID_ARGUMENT);
+    assert_sentence("jnt_type", "there are 15");
+    assert_int_equal(stet_model_get_table(model, NULL, &none, 1), STET_ERROR_INVALID_ARGUMENT);
     stet_model_destroy(model);
 }
 
@@ -398,12 +464,11 @@ int main(void)
 {
     (void)mju_setLogHandler(count_unguarded);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shipped_scenes), cmocka_unit_test(test_string),
-        cmocka_unit_test(test_urdf),           cmocka_unit_test(test_compiled),
-        cmocka_unit_test(test_bad_files),      cmocka_unit_test(test_absurd_values),
-        cmocka_unit_test(test_names),          cmocka_unit_test(test_references),
-        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_guard),
-        cmocka_unit_test(test_guard_threads),  cmocka_unit_test(test_unguarded),
+        cmocka_unit_test(test_shipped_scenes), cmocka_unit_test(test_string),    cmocka_unit_test(test_urdf),
+        cmocka_unit_test(test_compiled),       cmocka_unit_test(test_bad_files), cmocka_unit_test(test_absurd_values),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_tables),    cmocka_unit_test(test_references),
+        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_guard),     cmocka_unit_test(test_guard_threads),
+        cmocka_unit_test(test_unguarded),
     };
     return cmocka_run_group_tests_name("model/model", tests, make_own_folder, remove_folder);
 }

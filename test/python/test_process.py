@@ -2,7 +2,10 @@
 
 import multiprocessing
 import os
+import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -117,3 +120,34 @@ def test_a_forked_child_on_a_gpu(gpu):
     sim.step(3)
     answer = result_of_child(sim, allocate)
     assert isinstance(answer, stet.StateError) and "spawn" in str(answer), answer
+
+
+def test_models_are_pickled():
+    """Another process makes of a pickled model the same worlds."""
+    program = "import pickle, sys; s = pickle.load(sys.stdin.buffer); m = s.pop('model'); import stet\n" \
+              "sim = stet.Sim(m, **s); sim.step(4); print(m.path, sim.hash())"
+    for scene in (SCENE, stet.scenes / "hand.xml"):
+        model, how = stet.load(scene), {"worlds": 3, "device": "cpu", "threads": 1}
+        out = subprocess.run([sys.executable, "-c", program], input=pickle.dumps({"model": model, **how}),
+                             capture_output=True, check=True).stdout.decode()
+        with stet.Sim(model, **how) as sim:
+            sim.step(4)
+            assert out.rstrip("\n") == f"{model.path} {sim.hash()}"
+
+
+def test_snapshots_are_pickled():
+    """They bring a sim of a model loaded again to where another one was."""
+    with stet.Sim(SCENE, 3, "cpu", threads=1) as sim, stet.Sim(SCENE, 3, "cpu", threads=1) as other:
+        sim.ctrl[:] = 0.5
+        sim.step(7)
+        data = pickle.dumps(sim.snapshot())
+        other.restore(pickle.loads(data))
+        assert other.hash() == sim.hash()
+    assert len(data) < 5000, "the model is not in it"
+    with pytest.raises(stet.ParseError, match="damaged"):
+        pickle.loads(data.replace(b"stetwrld", b"stetwrle"))
+
+
+def test_bytes_that_are_no_model():
+    with pytest.raises(stet.ParseError, match="MuJoCo cannot load it"):
+        stet.sim._load_bytes(b"no model", "x.xml")

@@ -92,6 +92,61 @@ static void a_switch_and_an_audit_change_no_bit(void **state)
     assert_true(hash[0] == hash[1] && hash[0] == hash[2]);
 }
 
+/* Also before a step has brought derived constants up to date. */
+static void they_follow_parameters_at_once(void **state)
+{
+    for (int exact = 0; exact < 2; ++exact) {
+        rig r = rig_make(MIXED, N, NULL, 1, exact);
+        rig_step(&r, exact ? STET_PHYSICS_MUJOCO : STET_PHYSICS_EXTERNAL);
+        const mjModel *own = r.model->mj;
+        mjModel *m = mj_copyModel(NULL, own);
+        assert_non_null(m);
+        for (int64_t b = 0; b < m->nbody; ++b) m->body_mass[b] *= 1 + (mjtNum)b;
+        OK(stet_worlds_set_parameter(r.worlds, "body_mass", m->body_mass, m->nbody));
+        mjData *d = mj_makeData(m);
+        assert_non_null(d);
+        mj_setConst(m, d);
+        mj_resetData(m, d);
+        mj_forward(m, d);
+        expected_numbers(&r, rig_array(&r, "subtree_com"), N - 1, d->subtree_com, 3 * m->nbody, 2e-7, 0);
+        expected_numbers(&r, rig_array(&r, "qacc"), N - 1, d->qacc, m->nv, 2e-7, 0);
+        mj_deleteData(d);
+        mj_deleteModel(m);
+        rig_free(&r);
+    }
+}
+
+/* ---- inverse dynamics -------------------------------------------------------------------------------------------- */
+
+static void inverse_dynamics_are_mujocos(void **state)
+{
+    enum { MOST = 128 };
+    for (size_t k = 0; k < SCENES; ++k)
+        for (int exact = 0; exact < 2; ++exact) {
+            double qacc[N * MOST], out[N * MOST];
+            rig r = rig_make(scenes[k], N, NULL, 2, exact);
+            rig_step(&r, exact ? STET_PHYSICS_MUJOCO : STET_PHYSICS_EXTERNAL);
+            expected_spread(&r, N);
+            const mjModel *m = r.model->mj;
+            int64_t n = N * m->nv;
+            assert_true(m->nv <= MOST);
+            for (int64_t i = 0; i < n; ++i) qacc[i] = 3 * (double)rig_wave((int)(i % N), 1, i);
+            uint64_t hash = rig_all_hash(&r);
+            OK(stet_worlds_inverse_dynamics(r.worlds, qacc, out, n));
+            assert_true(hash == rig_all_hash(&r));
+            for (int64_t w = 0; w < N; ++w) {
+                mjData *d = expected_data(&r, w);
+                memcpy(d->qacc, qacc + w * m->nv, (size_t)m->nv * sizeof *qacc);
+                mj_inverse(m, d);
+                for (int64_t i = 0; i < m->nv; ++i) assert_true(out[w * m->nv + i] == d->qfrc_inverse[i]);
+                mj_deleteData(d);
+            }
+            REFUSED(STET_ERROR_INVALID_ARGUMENT, "give", stet_worlds_inverse_dynamics(r.worlds, qacc, out, n + 1));
+            REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_inverse_dynamics(r.worlds, NULL, out, n));
+            rig_free(&r);
+        }
+}
+
 /* ---- quantities of the step -------------------------------------------------------------------------------------- */
 
 static stet_array *of_step(const rig *r, const char *name)
@@ -238,6 +293,8 @@ int main(void)
         cmocka_unit_test(quantities_are_mujocos),
         cmocka_unit_test(a_read_fills_what_changed),
         cmocka_unit_test(a_switch_and_an_audit_change_no_bit),
+        cmocka_unit_test(they_follow_parameters_at_once),
+        cmocka_unit_test(inverse_dynamics_are_mujocos),
         cmocka_unit_test(quantities_of_the_step_are_those_of_mj_step),
         cmocka_unit_test(a_write_ends_what_the_step_left),
         cmocka_unit_test(reading_changes_no_step),

@@ -106,6 +106,49 @@ static void a_model_loaded_again_takes_its_snapshots(void **state)
     rig_free(&b);
 }
 
+/* Every byte counts: one that differs, one too many, one too few. */
+static void bytes_are_a_snapshot_or_refused(void **state)
+{
+    for (int exact = 0; exact < 2; ++exact) {
+        rig a = rig_make(RIG_PENDULUM, 3, NULL, 1, exact), b = rig_make(RIG_PENDULUM, 3, NULL, 1, exact);
+        rig other = rig_make(ACTIVATED, 3, NULL, 1, exact);
+        stet_snapshot *s, *again;
+        rig_step(&a, exact ? STET_PHYSICS_MUJOCO : STET_PHYSICS_EXTERNAL);
+        story(&a, 0);
+        OK(stet_snapshot_create(a.worlds, &s));
+        uint64_t there = rig_all_hash(&a);
+        int64_t size = stet_snapshot_get_size(s);
+        char *bytes = malloc((size_t)size + 1), *copy = malloc((size_t)size);
+        assert_true(bytes && copy);
+        OK(stet_snapshot_save_bytes(s, bytes, size));
+        stet_snapshot_destroy(s);
+        OK(stet_snapshot_load_bytes(bytes, size, &again));
+        OK(stet_snapshot_save_bytes(again, copy, size));
+        assert_memory_equal(bytes, copy, (size_t)size);
+        OK(stet_worlds_restore(b.worlds, again));
+        assert_true(rig_all_hash(&b) == there);
+        REFUSED(STET_ERROR_INVALID_ARGUMENT, "another model", stet_worlds_restore(other.worlds, again));
+        REFUSED(STET_ERROR_INVALID_ARGUMENT, "room", stet_snapshot_save_bytes(again, copy, size - 1));
+        stet_snapshot_destroy(again);
+        for (int64_t i = 0; i < size; i += i < 100 ? 1 : 7) {
+            bytes[i] ^= 0x40;
+            REFUSED(STET_ERROR_PARSE, "damaged", stet_snapshot_load_bytes(bytes, size, &again));
+            assert_null(again);
+            bytes[i] ^= 0x40;
+        }
+        bytes[size] = 0;
+        REFUSED(STET_ERROR_PARSE, "damaged", stet_snapshot_load_bytes(bytes, size + 1, &again));
+        for (int64_t n = 0; n < size; n += 13)
+            REFUSED(STET_ERROR_PARSE, "damaged", stet_snapshot_load_bytes(bytes, n, &again));
+        REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_snapshot_load_bytes(NULL, size, &again));
+        free(bytes);
+        free(copy);
+        rig_free(&a);
+        rig_free(&b);
+        rig_free(&other);
+    }
+}
+
 static void a_snapshot_of_others_is_refused(void **state)
 {
     rig a = rig_make(RIG_PENDULUM, 3, NULL, 1, true), b = rig_make(ACTIVATED, 3, NULL, 1, true);
@@ -308,6 +351,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_brings_back_past_and_future),
         cmocka_unit_test(a_snapshot_holds_what_the_caller_wrote),
         cmocka_unit_test(a_model_loaded_again_takes_its_snapshots),
+        cmocka_unit_test(bytes_are_a_snapshot_or_refused),
         cmocka_unit_test(a_snapshot_of_others_is_refused),
         cmocka_unit_test(a_model_whose_state_is_not_complete_is_refused),
         cmocka_unit_test(a_run_is_resumed_to_the_bit),

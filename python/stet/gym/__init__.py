@@ -16,11 +16,12 @@ from .draws import Draws
 from .env import Env
 from .hand import HandPixelsEnv, HandPixelsVectorEnv
 from .mujoco import TASKS as _TASKS
+from .randomize import Randomize
 from .suite import TASKS as _SUITE
 from .vector import State, VectorEnv
 
 __all__ = ["CartPoleEnv", "CartPoleVectorEnv", "Draws", "Env", "HandPixelsEnv", "HandPixelsVectorEnv",
-           "State", "VectorEnv"]
+           "Randomize", "State", "VectorEnv"]
 
 for _name, _steps in (("CartPole", 500), ("HandPixels", 250)):
     register(f"stet/{_name}-v0", entry_point=f"stet.gym:{_name}Env", vector_entry_point=f"stet.gym:{_name}VectorEnv",

@@ -9,6 +9,7 @@ Invariants:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,48 +17,16 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 import stet
+from stet.state import State, find_torch
 
 from ._base import Base, count, final_info
 from .draws import Draws
+from .randomize import Randomize, Randomizer
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from stet.sim import SimOptions
-
-
-class State:
-    """What an environment's functions see of all worlds. Each field and quantity of the sim is an attribute by MuJoCo's
-    name (qpos, qvel, ctrl, xpos, site_xpos, cfrc_ext, qacc, contact_dist …), [num_envs, items]: a read-only view of
-    what the sim keeps on the host (Array.host), or PyTorch's tensor of what is on the device. What nobody reads is not
-    computed.
-    """
-
-    def __init__(self, sim, torch=None):
-        self._sim, self._torch, self._arrays = sim, torch, {}
-
-    def _see(self, name, get):
-        array = self._arrays.get(name)
-        if array is None:
-            array = self._arrays[name] = get()
-        if self._torch is None:
-            return array.host()
-        if self._sim.device.type == "cpu":  # worlds lie in blocks, which no tensor shows
-            return self._torch.from_numpy(array.numpy())
-        return self._torch.from_dlpack(array.export())
-
-    def __getattr__(self, name):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return self._see(name, lambda: self._sim.array(name))
-
-    def of_step(self, name):
-        """A quantity as MuJoCo's data have it after a step (Sim.step_quantity); with other physics, and in worlds that
-        have just begun, that of the present state.
-        """
-        if self._sim.physics != "mujoco":
-            return self._see(name, lambda: self._sim.array(name))
-        return self._see("of_step " + name, lambda: self._sim.step_quantity(name))
 
 
 class VectorEnv(Base):
@@ -71,9 +40,12 @@ class VectorEnv(Base):
     max_episode_steps         after which an episode is truncated; 0: never
     autoreset_mode            gymnasium's NEXT_STEP, SAME_STEP or DISABLED
     arrays                    what functions see and return: "numpy" or "torch"
+    randomize                 rows of domain randomisation (Randomize); None: those of the class
     render_mode               "rgb_array": `render` gives pictures of width x height
     """
 
+    randomize: Sequence[Randomize] = ()
+    """The table of domain randomisation of a class; the keyword of this name replaces it."""
     dt: float
     """Seconds of a step."""
     steps: np.ndarray
@@ -81,8 +53,8 @@ class VectorEnv(Base):
 
     def __init__(self, scene, num_envs=1, device="auto", *, frame_skip=1, single_observation_space=None,
                  single_action_space=None, max_episode_steps=0, autoreset_mode=AutoresetMode.NEXT_STEP, arrays="numpy",
-                 render_mode=None, width=480, height=480, **sim: Unpack[SimOptions]):
-        self._torch = _find_torch(arrays)
+                 randomize=None, render_mode=None, width=480, height=480, **sim: Unpack[SimOptions]):
+        self._torch = find_torch(arrays)
         self.frame_skip = count("frame_skip", frame_skip, 1)
         pictures = {"outputs": ("rgb",), "width": width, "height": height} if render_mode is not None else {}
         sim = stet.Sim(scene, count("num_envs", num_envs, 1), device, **{**pictures, **sim})
@@ -95,7 +67,9 @@ class VectorEnv(Base):
         self._key, self._episode = np.zeros((n, 2), np.uint32), np.zeros(n, np.int64)
         self._state = State(sim, self._torch)
         self.before = self.after = None
+        self._table = Randomizer(self, self.randomize if randomize is None else randomize)
         self._set_spaces(single_observation_space or self._guess_space(), single_action_space or self._control_space())
+        self._table.add_signals()
 
     def _guess_space(self):
         seen = self._to_numpy(self.observation(self._state))
@@ -104,6 +78,13 @@ class VectorEnv(Base):
     def _control_space(self):
         low, high = (self.sim.control_table(name).numpy()[: self.sim.model.nu] for name in ("low", "high"))
         return spaces.Box(low.astype(np.float32), high.astype(np.float32))
+
+    @property
+    def randomized(self):
+        """What the rows of `randomize` drew last, by their names, [num_envs, numbers], read-only. sim.parameter(name)
+        has the values that the physics has now.
+        """
+        return self._table.seen()
 
     # ---- the task ---------------------------------------------------------------------------------------------------
 
@@ -151,9 +132,8 @@ class VectorEnv(Base):
         self._begin(mask)
         whole = mask.all()
         self.after = self._keep(self.track(self._state), None if whole else mask, self.after)
-        self._seen = self._keep(self.observation(self._state), None if whole else mask, getattr(self, "_seen", None))
         self._ready = True
-        return self._copy(self._seen), {}
+        return self._copy(self._observe()), {}
 
     def step(self, actions):
         """A step of all worlds: observation, reward, terminated, truncated and info."""
@@ -161,24 +141,26 @@ class VectorEnv(Base):
         actions = self._check_actions(actions)
         mode, state = self.metadata["autoreset_mode"], self._state
         fresh = self._over if mode is AutoresetMode.NEXT_STEP else np.zeros_like(self._over)
-        self.sim.ctrl.write(self.control(actions))
+        self._table.before_step()
+        self.sim.ctrl.write(self.control(self._table.act(actions)))
         self._advance()
         self.steps += 1
+        self._table.after_step()
         self.before, self.after = self.after, self._copy(self.track(state))
         reward, terms = self._rate(state, actions, fresh)
         terminated = self._to_numpy(self.terminated(state)) & ~fresh
         truncated = (0 < self.max_episode_steps) & (self.steps >= self.max_episode_steps) & ~fresh
         self._over = terminated | truncated
         again = self._over if mode is AutoresetMode.SAME_STEP else fresh
-        self._seen = self._copy(self.observation(state))
+        seen = self._copy(self._observe())
         info = self._list_terms(terms, ~(fresh | again))
         if mode is AutoresetMode.SAME_STEP:
-            info |= final_info(again, self._seen, self._list_terms(terms, again))
+            info |= final_info(again, seen, self._list_terms(terms, again))
         if again.any():
             self._begin(again)
             self.after = self._keep(self.track(state), again, self.after)
-            self._seen = self._keep(self.observation(state), again, self._seen)
-        return self._copy(self._seen), reward, self._to_arrays(terminated), self._to_arrays(truncated), info
+            seen = self._keep(self._observe(), again, seen)
+        return seen, reward, self._to_arrays(terminated), self._to_arrays(truncated), info
 
     def _check_actions(self, actions):
         actions = np.asarray(actions) if self._torch is None else actions
@@ -187,36 +169,46 @@ class VectorEnv(Base):
                              f"space is {self.action_space}")
         return actions
 
+    def _observe(self):
+        return self._table.observe(self.observation(self._state))
+
     def _advance(self):
         self.sim.step(self.frame_skip)
 
     def _rate(self, state, actions, fresh):
         """The reward, and what info has by name; worlds that begin with this step have none."""
         terms = self.reward(state, actions)
-        reward = sum(terms.values()) if isinstance(terms, dict) else terms
-        terms = terms if isinstance(terms, dict) else {}
-        return self._where(fresh, 0.0, reward), terms | {k: self._copy(x) for k, x in self.info(state).items()}
+        reward = sum(terms.values()) if isinstance(terms, dict) else self._copy(terms)
+        terms = (terms if isinstance(terms, dict) else {}) | self.info(state)
+        reward = self._where(fresh, 0.0, reward) if fresh.any() else reward
+        return reward, {name: self._copy(term) for name, term in terms.items()}
 
     def _list_terms(self, terms, mask):
         """The info of the worlds in the mask, as gymnasium has it."""
-        info = {}
+        info, whole = {}, mask.all()
         for name, term in terms.items() if mask.any() else ():
-            info[name], info["_" + name] = self._where(~mask, 0.0, term), mask.copy()
+            info[name], info["_" + name] = term if whole else self._where(~mask, 0.0, term), mask.copy()
         return info
 
     def _begin(self, mask):
         """The initial states of the marked worlds' next episodes."""
         worlds = np.flatnonzero(mask)
         self.sim.reset(mask=mask)
+        self._table.begin(worlds)
         qpos, qvel = self.sim.qpos.numpy(), self.sim.qvel.numpy()
         first = [x[worlds].astype(np.float64) for x in (qpos, qvel)]
-        self.begin(*first, Draws(self._key[worlds], worlds, self._episode[worlds]))
+        self.begin(*first, self._draws(worlds))
+        self._table.begin_state(*first, worlds)
         qpos[worlds], qvel[worlds] = first
         self.sim.qpos.write(qpos)
         self.sim.qvel.write(qvel)
         self._episode[worlds] += 1
         self.steps[worlds] = 0
         self._over = self._over & ~mask
+
+    def _draws(self, worlds, before=0):
+        """Random numbers of these worlds in the episode that begins; before=1: in the one before, which is running."""
+        return Draws(self._key[worlds], worlds, self._episode[worlds] - before)
 
     # ---- NumPy or PyTorch -------------------------------------------------------------------------------------------
 
@@ -239,13 +231,3 @@ class VectorEnv(Base):
 
     def _keep(self, x, mask, other):
         return self._copy(x) if mask is None or x is None else self._where(mask, x, other)
-
-
-def _find_torch(arrays):
-    if arrays not in ("numpy", "torch"):
-        raise ValueError(f"arrays is {arrays!r}; use 'numpy' or 'torch'")
-    if arrays == "numpy":
-        return None
-    import torch
-
-    return torch

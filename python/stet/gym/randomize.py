@@ -1,0 +1,531 @@
+"""Domain randomisation: a table of what differs between worlds, and of when it is drawn again; doc/environments.md has
+an example.
+
+Invariants:
+    R1  a number drawn is a function of (key of the world's episodes, world, episode, row of the table, which draw of
+        the row in the episode, place): num_envs and other worlds have no part in it
+    R2  a value is what its rows make of the model's number, in their order, and never of an earlier draw
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+
+import numpy as np
+
+import stet
+
+_DISTRIBUTIONS = ("uniform", "loguniform", "normal", "choice", "constant")
+_OPERATIONS = {"abs": lambda x, y: y, "add": lambda x, y: x + y, "scale": lambda x, y: x * y}
+_STATES = ("qpos", "qvel")
+_FORCES = ("xfrc_applied", "qfrc_applied")
+_SIGNALS = ("observation", "action")
+_OWN = (*_STATES, *_FORCES, *_SIGNALS, "action_delay")
+_KINDS = {"body": "bodies", "geom": "geoms", "jnt": "joints", "tendon": "tendons", "actuator": "actuators",
+          "eq": "equalities"}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Randomize:
+    """A row of an environment's table of domain randomisation (`VectorEnv.randomize`).
+
+    field        what is drawn, by MuJoCo's name, or several such names:
+                 a parameter of the physics (`stet.Sim.parameters`: body_mass, geom_friction, actuator_gainprm,
+                 gravity …; friction, damping and stiffness are factors on all of their kind)
+                 "qpos", "qvel": the state at the beginning of an episode; with every=K a kick, each K steps
+                 "xfrc_applied", "qfrc_applied": forces on bodies (force, torque; world frame) and on joints
+                 "observation", "action": noise on what the policy sees, and on what it does
+                 "action_delay": how many steps an action is late; an episode's first action holds until then
+    of           which elements: a name, a regular expression that a whole name matches, a number, or a list of them;
+                 None: all. Elements are bodies, geoms, joints … by the field's name; of an observation the columns
+    component    which of an element's numbers, such as 0 of geom_friction's three; a number or a list; None: all
+
+    One distribution: uniform=(low, high), loguniform=(low, high), normal=(mean, deviation), choice=(one, another, …) or
+    constant=value; each of its parts is a number, or one a chosen number. A choice may be of such lists.
+
+    operation    what is drawn replaces the value ("abs"), is added to it ("add") or is a factor on it ("scale"). The
+                 value is the model's; of states, observations and actions the present one. By default "add" for
+                 observations and actions, else "abs"
+    every        "episode", "world" (once, when the world gets a seed), or K: each K steps of an episode. By default 1
+                 for observations and actions, else "episode"
+    correlated   False: each number has a draw of its own. "element": numbers of one element share a draw, also those of
+                 several fields. True: all numbers of a world do
+    clip         (least, most) that the value may be
+    lasting      of forces with every=K: for how many steps they push; None: until they are drawn again
+    name         by which `VectorEnv.randomized` has what was drawn; None: the field's, and what it is of
+    """
+
+    field: str | tuple[str, ...]
+    of: object = None
+    component: object = None
+    _: dataclasses.KW_ONLY
+    uniform: object = None
+    loguniform: object = None
+    normal: object = None
+    choice: object = None
+    constant: object = None
+    operation: str | None = None
+    every: str | int | None = None
+    correlated: bool | str = False
+    clip: tuple[float, float] | None = None
+    lasting: int | None = None
+    name: str | None = None
+
+
+def _refuse(what):
+    raise stet.InvalidArgumentError(what)
+
+
+# ---- which numbers a row is of ---------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class _Places:
+    """Numbers of a field: the element that each belongs to, and which of the element's it is."""
+
+    element: np.ndarray
+    component: np.ndarray
+    names: list[str]
+    noun: str
+
+
+def _regular(count, names, noun):
+    per = count // len(names) if names else 0
+    at = np.arange(count)
+    return _Places(at // max(per, 1), at % max(per, 1), names, noun)
+
+
+def _of_joints(model, owner, first):
+    return _Places(owner, np.arange(len(owner)) - first[owner], model.joints, "joint")
+
+
+def _find_places(env, field):
+    """Of a field that there is."""
+    sim, model = env.sim, env.sim.model
+    owners = np.repeat(np.arange(model.njnt), np.array([7, 4, 1, 1])[model.jnt_type])
+    if field == "qpos":
+        return _of_joints(model, owners, model.jnt_qposadr)
+    if field in ("qvel", "qfrc_applied") or field.startswith("dof_"):
+        return _of_joints(model, model.dof_jntid, model.jnt_dofadr)
+    if field == "xfrc_applied":
+        return _regular(6 * model.nbody, model.bodies, "body")
+    if field == "action_delay":
+        return _regular(1, [""], "delay")
+    if field in _SIGNALS:
+        space = env.single_observation_space if field == "observation" else env.single_action_space
+        size = int(np.prod(space.shape))
+        named = field == "action" and size == model.nu
+        return _regular(size, model.actuators if named else [""] * size, "actuator" if named else "column")
+    items = sim.parameter(field).shape[1]
+    prefix = field.partition("_")[0]
+    if prefix not in _KINDS:
+        return _regular(items, [""], "element")
+    names = getattr(model, _KINDS[prefix])
+    return _regular(items, names, {"jnt": "joint", "eq": "equality"}.get(prefix, prefix))
+
+
+def _match(places, pattern, who):
+    """Numbers of the elements of this name, or whose names match."""
+    names = {i: name for i, name in enumerate(places.names) if name}
+    found = [i for i, name in names.items() if name == pattern]
+    try:
+        found = found or [i for i, name in names.items() if re.fullmatch(pattern, name)]
+    except re.error as error:
+        _refuse(f"{who}: {pattern!r} is no regular expression ({error}); write one, or a name")
+    if not found:
+        near = difflib.get_close_matches(pattern, names.values(), 3) or list(names.values())[:6]
+        _refuse(f"{who}: no {places.noun} is named {pattern!r} or matches it; "
+                + (f"there are {', '.join(near)} …" if near else f"give numbers, 0 to {len(places.names) - 1}"))
+    return found
+
+
+def _pick_elements(places, of, who):
+    """Numbers of the elements that are meant, in order."""
+    count = len(places.names)
+    if of is None:
+        return np.arange(count)
+    if not isinstance(of, (int, np.integer)) and not np.iterable(of):
+        _refuse(f"{who}: of is {of!r}; give names, numbers, or a list of them")
+    chosen = set()
+    for one in [of] if isinstance(of, (str, int, np.integer)) else of:
+        if isinstance(one, str):
+            chosen.update(_match(places, one, who))
+        elif not isinstance(one, (int, np.integer)) or not 0 <= one < count:
+            _refuse(f"{who}: there is no {places.noun} {one!r}; give names, or numbers from 0 to {count - 1}")
+        else:
+            chosen.add(int(one))
+    return np.array(sorted(chosen), int)
+
+
+def _pick_items(places, row, who):
+    """Where the numbers are that the row is of."""
+    picked = np.isin(places.element, _pick_elements(places, row.of, who))
+    if row.component is not None:
+        wanted = np.atleast_1d(row.component)
+        most = places.component[picked].max(initial=-1)
+        if wanted.dtype.kind not in "iu" or not ((0 <= wanted) & (wanted <= most)).all():
+            _refuse(f"{who}: component {row.component!r}; give numbers from 0 to {most}")
+        picked &= np.isin(places.component, wanted)
+    if not picked.any():
+        _refuse(f"{who}: the model has none; remove the row")
+    return np.flatnonzero(picked)
+
+
+# ---- distributions ---------------------------------------------------------------------------------------------------
+
+
+def _numbers(x, count, what, who):
+    """A number, or one each of the count."""
+    try:
+        x = np.asarray(x, np.float64)
+        if not np.isfinite(x).all():
+            raise ValueError
+        return np.broadcast_to(x, count)
+    except (TypeError, ValueError):
+        _refuse(f"{who}: {what} is {x!r}; give a finite number, or {count} of them")
+
+
+def _pair(row, kind, count, who):
+    given = getattr(row, kind)
+    if not np.iterable(given) or len(given) != 2:
+        parts = "mean, deviation" if kind == "normal" else "low, high"
+        _refuse(f"{who}: {kind} is {given!r}; give {kind}=({parts})")
+    return (_numbers(x, count, kind, who) for x in given)
+
+
+class _Distribution:
+    """From draws in [0, 1) (two a number for normal) to numbers."""
+
+    def __init__(self, row, count, who):
+        given = [kind for kind in _DISTRIBUTIONS if getattr(row, kind) is not None]
+        if len(given) != 1:
+            _refuse(f"{who}: it has {' and '.join(given) or 'no distribution'}; "
+                    f"give one of {', '.join(_DISTRIBUTIONS)}")
+        self.kind = given[0]
+        if self.kind == "choice":
+            if not np.iterable(row.choice) or len(row.choice) == 0:
+                _refuse(f"{who}: choice is {row.choice!r}; give a list of what to choose from")
+            self.options = np.array([_numbers(x, count, "a choice", who) for x in row.choice])
+        elif self.kind == "constant":
+            self.options = _numbers(row.constant, count, "constant", who)[None]
+        else:
+            self.low, self.high = _pair(row, self.kind, count, who)
+            self._check_bounds(who)
+
+    def _check_bounds(self, who):
+        if self.kind == "normal":
+            if (self.high < 0).any():
+                _refuse(f"{who}: the deviation of normal is {self.high.min():g}; give 0 or more")
+        elif (self.low > self.high).any():
+            at = np.flatnonzero(self.low > self.high)[0]
+            _refuse(f"{who}: {self.kind} between {self.low[at]:g} and {self.high[at]:g}; give the lower bound first")
+        elif self.kind == "loguniform" and (self.low <= 0).any():
+            _refuse(f"{who}: loguniform from {self.low.min():g}; give bounds above 0")
+
+    def draw(self, draws, groups):
+        """[worlds, count]; numbers of one group share a draw."""
+        size = groups.max() + 1
+        if self.kind == "normal":
+            return self.low + self.high * draws.normal(size).take(groups, axis=1)
+        if self.kind == "constant":
+            return np.repeat(self.options, len(draws), 0)
+        u = draws.uniform(0, 1, size).take(groups, axis=1)
+        if self.kind == "choice":
+            return self.options[(u * len(self.options)).astype(int), np.arange(len(groups))]
+        if self.kind == "uniform":
+            return self.low + (self.high - self.low) * u
+        return self.low * np.exp(np.log(self.high / self.low) * u)
+
+    def extremes(self):
+        """Numbers that bound all others, where there are such."""
+        if self.kind == "normal":
+            return [self.low] if (self.high == 0).all() else []
+        return list(self.options) if self.kind in ("choice", "constant") else [self.low, self.high]
+
+
+# ---- rows of the table ----------------------------------------------------------------------------------------------
+
+
+class _Part:
+    """What a row does to one field: items of it, and their places among the numbers drawn."""
+
+    def __init__(self, field, items, drawn):
+        self.field, self.items, self.drawn = field, items, drawn
+
+
+class _Row:
+    """A checked row."""
+
+    def __init__(self, env, number, row):
+        if not isinstance(row, Randomize):
+            raise stet.ArgumentTypeError(
+                f"randomize[{number}] is a {type(row).__name__!r}; give rows of stet.gym.Randomize(field, …)")
+        fields = (row.field,) if isinstance(row.field, str) else tuple(row.field)
+        of = "" if row.of is None else row.of if isinstance(row.of, str) else ", ".join(map(str, np.atleast_1d(row.of)))
+        self.name = row.name or " + ".join(map(str, fields)) + (f" of {of}" if of else "")
+        self.who = f"randomize[{number}], {self.name}"
+        self.number, self.fields = number, fields
+        self._check_fields()
+        self.operation = row.operation or ("add" if fields[0] in _SIGNALS else "abs")
+        if self.operation not in _OPERATIONS:
+            _refuse(f"{self.who}: operation is {row.operation!r}; use 'abs', 'add' or 'scale'")
+        self.clip = self._check_clip(row.clip)
+        self._set_times(row)
+        self._place(env, row)
+        self._check_space(env)
+        self.distribution = _Distribution(row, len(self.groups), self.who)
+        self._check_delay()
+        self.drawn = np.zeros((env.num_envs, len(self.groups)))
+        """What was drawn last, [num_envs, numbers]."""
+        self.active = np.zeros(env.num_envs, np.bool_)
+        """Worlds whose forces push."""
+
+    def _check_fields(self):
+        known = [*stet.Sim.parameters, *_OWN]
+        for field in self.fields:
+            if field not in known:
+                near = difflib.get_close_matches(str(field), known, 1)
+                _refuse(f"{self.who}: there is no field {field!r}; "
+                        + (f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"))
+        if len(self.fields) > 1 and any(field in _OWN for field in self.fields):
+            _refuse(f"{self.who}: only parameters of the physics share a row; give each of the others its own")
+
+    def _check_clip(self, clip):
+        if clip is None:
+            return None
+        if not np.iterable(clip) or len(clip) != 2 or not clip[0] <= clip[1]:
+            _refuse(f"{self.who}: clip is {clip!r}; give (least, most)")
+        return clip
+
+    def _set_times(self, row):
+        every = row.every if row.every is not None else 1 if self.fields[0] in _SIGNALS else "episode"
+        steps = isinstance(every, (int, np.integer)) and not isinstance(every, bool)
+        if every not in ("episode", "world") and not (steps and every > 0):
+            _refuse(f"{self.who}: every is {every!r}; use 'episode', 'world', or a number of steps")
+        self.every, self.interval = every, int(every) if steps else 0
+        self.lasting = row.lasting
+        if row.lasting is None:
+            return
+        if self.fields[0] not in _FORCES or not self.interval:
+            _refuse(f"{self.who}: lasting is of {' and '.join(_FORCES)} with every=K; leave it out")
+        if row.lasting not in range(1, self.interval):
+            _refuse(f"{self.who}: lasting is {row.lasting!r}; give a number of steps from 1 to {self.interval - 1}")
+
+    def _place(self, env, row):
+        self.parts, elements, count = [], [], 0
+        for field in self.fields:
+            places = _find_places(env, field)
+            items = _pick_items(places, row, self.who)
+            self.parts.append(_Part(field, items, slice(count, count + len(items))))
+            elements.append(places.element[items])
+            count += len(items)
+        elements = np.concatenate(elements)
+        if row.correlated not in (False, True, "element"):
+            _refuse(f"{self.who}: correlated is {row.correlated!r}; use False, 'element' or True")
+        if row.correlated == "element":
+            self.groups = np.unique(elements, return_inverse=True)[1]
+        else:
+            self.groups = np.zeros(count, int) if row.correlated else np.arange(count)
+
+    def _check_space(self, env):
+        if self.fields[0] not in _SIGNALS:
+            return
+        space = getattr(env, f"single_{self.fields[0]}_space")
+        if space.dtype is None or np.dtype(space.dtype).kind != "f":
+            _refuse(f"{self.who}: noise is for a Box of floats; the space is {space}")
+
+    def _check_delay(self):
+        if self.fields[0] != "action_delay":
+            return
+        extremes = self.distribution.extremes() if self.distribution.kind in ("choice", "constant") else []
+        if not extremes or self.operation != "abs" or any((x < 0).any() or (x % 1).any() for x in extremes):
+            _refuse(f"{self.who}: a delay is a whole number of steps, 0 or more; give choice= or constant= of such")
+        self.most = int(np.max(extremes))
+
+    def draw(self, draws, worlds, occasion):
+        """New numbers for some worlds."""
+        self.drawn[worlds] = self.distribution.draw(draws.branch(self.number, occasion), self.groups)
+        self.active[worlds] = True
+
+    def change(self, part, values, worlds):
+        """Applies what these worlds have drawn to the items of a field, [worlds, items], in place."""
+        made = _OPERATIONS[self.operation](values[:, part.items], self.drawn[worlds, part.drawn])
+        if self.clip:
+            made = np.clip(made, *self.clip)
+        values[:, part.items] = np.where(self.active[worlds, None], made, values[:, part.items])
+
+
+class Randomizer:
+    """The table of an environment at work."""
+
+    def __init__(self, env, rows):
+        self._env, self._sim = env, env.sim
+        self._table = list(enumerate([rows] if isinstance(rows, Randomize) else rows))
+        self.rows = []
+        self._make_rows(lambda row: getattr(row, "field", None) not in _SIGNALS)
+        fields = {part.field for row in self.rows for part in row.parts}
+        self._own = {field: self._sim.parameter(field)[0] for field in stet.Sim.parameters if field in fields}
+        self._own |= {field: np.zeros(self._sim.array(field).shape[1]) for field in _FORCES if field in fields}
+        self._values = {field: np.tile(own, (env.num_envs, 1)) for field, own in self._own.items()}
+        self._late = []  # actions, the latest first, as many as a delay needs
+        for row in self.rows:
+            self._try(row)
+
+    def _make_rows(self, wanted):
+        self.rows += [_Row(self._env, number, row) for number, row in self._table if wanted(row)]
+        names = [row.name for row in self.rows]
+        for row in self.rows:
+            if names.count(row.name) > 1:
+                _refuse(f"{row.who}: another row has this name, too; give one of them name=")
+
+    def add_signals(self):
+        """Makes the rows of observations and actions, whose spaces are known now: an observation may have shown what
+        the others drew.
+        """
+        self._make_rows(lambda row: row.field in _SIGNALS)
+
+    def _rows_of(self, *fields):
+        return [(row, part) for row in self.rows for part in row.parts if part.field in fields]
+
+    def _try(self, row):
+        """Whether the physics takes what the row may draw, as far as that is bounded."""
+        for numbers in row.distribution.extremes():
+            for part in (part for part in row.parts if part.field in stet.Sim.parameters):
+                values = self._own[part.field].copy()
+                made = _OPERATIONS[row.operation](values[part.items], numbers[part.drawn])
+                values[part.items] = np.clip(made, *row.clip) if row.clip else made
+                self._set(row.who, part.field, values)
+                self._sim.set_parameter(part.field, None)
+
+    def _set(self, who, field, values, mask=None):
+        try:
+            self._sim.set_parameter(field, values, mask)
+        except stet.Error as error:
+            raise type(error)(f"{who}: {error}") from None
+
+    # ---- when it is drawn --------------------------------------------------------------------------------------------
+
+    def begin(self, worlds):
+        """Worlds begin an episode: draws numbers, and sets parameters and forces."""
+        for row in self.rows:
+            new = worlds[self._env._episode[worlds] == 0] if row.every == "world" else worlds
+            if len(new):
+                row.draw(self._env._draws(new), new, 0)
+        self._write(self._own, worlds)
+
+    def begin_state(self, qpos, qvel, worlds):
+        """Changes the initial states of these worlds, in place."""
+        for row, part in self._rows_of(*_STATES):
+            row.change(part, {"qpos": qpos, "qvel": qvel}[part.field], worlds)
+        if self._rows_of("qpos"):
+            self._normalize(qpos)
+
+    def before_step(self):
+        """Draws what is due before the physics of a step."""
+        fields = set()
+        for row in self.rows:
+            if not row.interval or row.fields[0] == "observation":
+                continue
+            phase = self._env.steps % row.interval
+            due = np.flatnonzero((phase == 0) & (self._env.steps > 0))
+            over = phase == row.lasting if row.lasting else np.zeros_like(phase, np.bool_)
+            row.active &= ~over
+            self._draw_again(row, due)
+            if len(due) or over.any():
+                fields.update(row.fields)
+                self._kick(row, due)
+        if fields:
+            self._write(fields, np.arange(self._env.num_envs))
+
+    def after_step(self):
+        """Draws noise of the observation that follows."""
+        for row, _ in self._rows_of("observation"):
+            if row.interval:
+                self._draw_again(row, np.flatnonzero(self._env.steps % row.interval == 0))
+
+    def _draw_again(self, row, worlds):
+        if len(worlds):
+            occasion = self._env.steps[worlds] // row.interval
+            row.draw(self._env._draws(worlds, 1), worlds, occasion)
+
+    # ---- what it does ------------------------------------------------------------------------------------------------
+
+    def _write(self, fields, worlds):
+        """Parameters and forces of some worlds, made anew of what their rows have drawn."""
+        for field in self._own.keys() & set(fields):
+            values = np.tile(self._own[field], (len(worlds), 1))
+            who = ""
+            for row, part in self._rows_of(field):
+                row.change(part, values, worlds)
+                who = row.who
+            self._values[field][worlds] = values
+            if field in _FORCES:
+                self._sim.array(field).write(self._values[field])
+            else:
+                mask = np.zeros(self._env.num_envs, np.bool_)
+                mask[worlds] = True
+                self._set(who, field, self._values[field], mask)
+
+    def _kick(self, row, worlds):
+        if row.fields[0] not in _STATES or not len(worlds):
+            return
+        array = self._sim.array(row.fields[0])
+        now = array.numpy()
+        values = now[worlds].astype(np.float64)
+        row.change(row.parts[0], values, worlds)
+        if row.fields[0] == "qpos":
+            self._normalize(values)
+        now[worlds] = values
+        array.write(now)
+
+    def _normalize(self, qpos):
+        """The quaternions in qpos, in place."""
+        model = self._sim.model
+        for kind, first in zip(model.jnt_type, model.jnt_qposadr):
+            if kind < 2:  # free, ball
+                at = slice(first + 3 * (kind == 0), first + 3 * (kind == 0) + 4)
+                qpos[:, at] /= np.linalg.norm(qpos[:, at], axis=1, keepdims=True)
+
+    def _disturb(self, field, x):
+        rows = self._rows_of(field) if self.rows else None
+        if not rows:
+            return x
+        values = np.array(self._env._to_numpy(x), np.float64).reshape(self._env.num_envs, -1)
+        for row, part in rows:
+            row.change(part, values, slice(None))
+        values = values.reshape(x.shape)
+        if self._env._torch is None:
+            return values.astype(x.dtype)
+        return self._env._torch.from_numpy(values).to(x)
+
+    def observe(self, x):
+        """An observation with its noise."""
+        return self._disturb("observation", x)
+
+    def act(self, actions):
+        """What the actuators get of the policy's actions: late, and with noise."""
+        rows = self._rows_of("action_delay")
+        if rows:
+            delay = rows[-1][0]
+            actions = self._delay(actions, delay.drawn[:, 0], delay.most)
+        return self._disturb("action", actions)
+
+    def _delay(self, actions, delays, most):
+        env = self._env
+        fresh = env.steps == 0
+        kept = [env._where(fresh, actions, x) for x in self._late[:most]] or [actions] * most
+        self._late = [env._copy(actions), *kept]
+        out = self._late[0]
+        for steps in range(1, most + 1):
+            out = env._where(delays == steps, self._late[steps], out)
+        return out
+
+    def seen(self):
+        """What the rows drew last, by name."""
+        out = {}
+        for row in self.rows:
+            out[row.name] = row.drawn.view()
+            out[row.name].flags.writeable = False
+        return out

@@ -1,0 +1,79 @@
+/* Integers of a model by MuJoCo's names: which joint has which coordinates, which body a geom is on … */
+#include "model/model.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+/* Name, that of the array in mjModel, and how many numbers it has (`m` is the mjModel). */
+#define TABLES(X)                                                                                                      \
+    X(jnt_type, m->njnt)                                                                                               \
+    X(jnt_qposadr, m->njnt)                                                                                            \
+    X(jnt_dofadr, m->njnt)                                                                                             \
+    X(jnt_bodyid, m->njnt)                                                                                             \
+    X(jnt_limited, m->njnt)                                                                                            \
+    X(dof_jntid, m->nv)                                                                                                \
+    X(body_parentid, m->nbody)                                                                                         \
+    X(geom_type, m->ngeom)                                                                                             \
+    X(geom_bodyid, m->ngeom)                                                                                           \
+    X(site_bodyid, m->nsite)                                                                                           \
+    X(actuator_trntype, m->nactuator)                                                                                  \
+    X(actuator_trnid, 2 * m->nactuator)
+
+enum {
+#define TABLE_ENUM(name, items) TABLE_##name,
+    TABLES(TABLE_ENUM)
+#undef TABLE_ENUM
+        TABLE_COUNT
+};
+
+static const char *const names[TABLE_COUNT + 1] = {
+#define NAME(name, items) #name,
+    TABLES(NAME)
+#undef NAME
+        NULL};
+
+const char *const *stet_model_get_tables(void) { return names; }
+
+static int find_table(const char *name)
+{
+    int k = 0;
+    while (k < TABLE_COUNT && strcmp(name, names[k]) != 0) ++k;
+    return k;
+}
+
+int64_t stet_model_get_table_items(const stet_model *model, const char *name)
+{
+    if (!model || !name) return 0;
+    const mjModel *m = model->mj;
+    const int64_t counts[TABLE_COUNT + 1] = {
+#define ITEMS(name, items) items,
+        TABLES(ITEMS)
+#undef ITEMS
+            0};
+    return counts[find_table(name)];
+}
+
+stet_result stet_model_get_table(const stet_model *model, const char *name, int32_t *values, int64_t nvalue)
+{
+    if (!model || !name || !values)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_get_table: model, name and values must not be NULL");
+    const mjModel *m = model->mj;
+    int table = find_table(name);
+    int64_t items = stet_model_get_table_items(model, name);
+    if (table < TABLE_COUNT && nvalue != items)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "model: %s: room for %lld numbers; there are %lld", name,
+                         (long long)nvalue, (long long)items);
+    switch (table) {
+#define COPY(name, items)                                                                                              \
+    case TABLE_##name:                                                                                                 \
+        for (int64_t i = 0; i < nvalue; ++i) values[i] = (int32_t)m->name[i];                                          \
+        return STET_OK;
+        TABLES(COPY)
+#undef COPY
+    default:
+#define LISTED(name, items) " " #name
+        return sti_error(STET_ERROR_NOT_FOUND, "model: there is no table '%.64s'; there are:" TABLES(LISTED), name);
+#undef LISTED
+    }
+}
