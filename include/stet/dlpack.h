@@ -58,19 +58,6 @@ typedef struct DLManagedTensorVersioned {
 
 #endif
 
-/*
- * When the consumer of a tensor on a GPU may use it. On other devices a tensor can always be used at once.
- *
- * Streams are handles of the driver (a CUstream or cudaStream_t, a hipStream_t; NULL is the legacy default stream), not
- * the numbers of Python's __dlpack__.
- */
-typedef enum stet_ready {
-    STET_READY_NOW, /* at once, in any stream; an export waits on the host until all work on the tensor is done */
-    /* in `stream`: later work of that stream is ordered after the work on the tensor; the host does not wait */
-    STET_READY_IN_STREAM,
-    STET_READY_UNORDERED /* not yet: the consumer orders the work itself (stet_device_signal_stream) */
-} stet_ready;
-
 /* How to export an array; start from stet_default_export_def(). */
 typedef struct stet_export_def {
     uint32_t cookie;
