@@ -71,7 +71,10 @@ STET_API bool stet_tiles_is_stale(stet_tiles *tiles, int64_t world);
  * of the array, in C order. Distances may be negative: a picture whose last row comes first.
  */
 typedef struct stet_foreign_picture {
-    /* the caller's plain array, such as an imported tensor (stet/dlpack.h); must outlive the tiles */
+    /*
+     * the caller's plain array, such as an imported tensor (stet/dlpack.h; of any strides with stet_import_def.span);
+     * must outlive the tiles
+     */
     stet_array *array;
     int channels;                /* of a pixel, 1 … STET_MAX_CHANNELS */
     const int64_t *first;        /* the tile table [nworld * ncamera]; copied */
