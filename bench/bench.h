@@ -15,8 +15,9 @@ enum {
     BENCH_SAMPLES = 15,
     BENCH_NAME = 96,
     BENCH_NOTE = 320,
-    BENCH_ROWS = 384,
+    BENCH_ROWS = 512,
     BENCH_WORLDS = 6,
+    BENCH_SIZES = 4,
     BENCH_FRAME_EDGE = 64
 };
 
@@ -43,8 +44,11 @@ typedef struct bench_row {
 /* What `frame` measures. */
 typedef struct bench_frame_def {
     int64_t nworld[BENCH_WORLDS];
-    int n;             /* 0: the usual ones */
-    int width, height; /* of a picture, pixels; usually BENCH_FRAME_EDGE */
+    int nworlds; /* 0: the usual ones */
+    struct {
+        int width, height; /* of a picture, pixels */
+    } size[BENCH_SIZES];
+    int nsize; /* 0: BENCH_FRAME_EDGE alone */
     stet_physics physics;
 } bench_frame_def;
 

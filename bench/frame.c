@@ -99,6 +99,8 @@ static int list_variants(variant *list, int *full)
 /* ---- the workload ------------------------------------------------------------------------------------------------ */
 
 typedef struct workload {
+    int64_t nworld;
+    int width, height; /* of a picture */
     stet_model *model;
     stet_sim *sim;
     stet_snapshot *start;
@@ -112,14 +114,14 @@ typedef struct workload {
     bool rests; /* in every second frame */
 } workload;
 
-static stet_result open_tiles(workload *w, const bench *b, const stet_sim *sim)
+static stet_result open_tiles(workload *w)
 {
     static const stet_output outputs[REQUESTS] = {STET_OUTPUT_RGB, STET_OUTPUT_DEPTH};
-    w->camera = *stet_sim_get_camera(sim, 0);
+    w->camera = *stet_sim_get_camera(w->sim, 0);
     for (int k = 0; k < REQUESTS; ++k)
         w->request[k] = (stet_tile_request){.output = outputs[k], .dtype = stet_output_dtype(outputs[k])};
-    w->camera.width = b->frame.width;
-    w->camera.height = b->frame.height;
+    w->camera.width = w->width;
+    w->camera.height = w->height;
     w->tiles_def = stet_default_tiles_def();
     w->tiles_def.cameras = &w->camera;
     w->tiles_def.ncamera = 1;
@@ -129,12 +131,13 @@ static stet_result open_tiles(workload *w, const bench *b, const stet_sim *sim)
     return stet_tiles_create(stet_sim_get_stage(w->sim), &w->tiles_def, &w->tiles);
 }
 
-static stet_result open_workload(workload *w, bench *b, int64_t nworld)
+/* w has its first three members, and nothing else. */
+static stet_result open_workload(workload *w, bench *b)
 {
     char path[512];
     stet_sim_def def = stet_default_sim_def();
     (void)snprintf(path, sizeof path, "%s/hand.xml", b->scenes);
-    def.nworld = nworld;
+    def.nworld = w->nworld;
     def.device = bench_device_def(b);
     def.physics = b->frame.physics;
     STI_TRY(stet_model_load(path, &w->model));
@@ -145,7 +148,7 @@ static stet_result open_workload(workload *w, bench *b, int64_t nworld)
         STI_TRY(bench_recording_open(&w->recording[k], b, w->sim, "frame"));
         bench_recording_fill(&w->recording[k], k);
     }
-    STI_TRY(open_tiles(w, b, w->sim));
+    STI_TRY(open_tiles(w));
     return stet_snapshot_create(stet_sim_get_worlds(w->sim), &w->start);
 }
 
@@ -300,10 +303,10 @@ static stet_result take_turns(measured *m, bool rests)
 }
 
 /* The first frames of a new sim, with kernels that this process has compiled before. */
-static stet_result start_one(const variant *v, bench *b, int64_t nworld, double *cold, double *warm)
+static stet_result start_one(const workload *like, const variant *v, bench *b, double *cold, double *warm)
 {
-    workload w = {0};
-    stet_result result = open_workload(&w, b, nworld);
+    workload w = {.nworld = like->nworld, .width = like->width, .height = like->height};
+    stet_result result = open_workload(&w, b);
     if (result == STET_OK) result = begin_turn(&w, v, false);
     if (result == STET_OK) result = stet_device_synchronize(stet_sim_get_device(w.sim));
     if (result == STET_OK) result = play_frames(&w, 0, 1, cold);
@@ -314,14 +317,14 @@ static stet_result start_one(const variant *v, bench *b, int64_t nworld, double 
     return result;
 }
 
-static stet_result measure_starts(measured *m, bench *b, int64_t nworld, int nstart)
+static stet_result measure_starts(measured *m, bench *b, int nstart)
 {
     const int variants[] = {NAIVE, PLAIN, m->full};
     enum { N = sizeof variants / sizeof *variants };
     for (int s = 0; s < nstart; ++s)
         for (int i = 0; i < N; ++i) {
             int k = s % 2 ? N - 1 - i : i;
-            STI_TRY(start_one(&m->variant[variants[k]], b, nworld, &m->cold[k][s], &m->warm[k][s]));
+            STI_TRY(start_one(&m->work, &m->variant[variants[k]], b, &m->cold[k][s], &m->warm[k][s]));
         }
     return STET_OK;
 }
@@ -329,14 +332,14 @@ static stet_result measure_starts(measured *m, bench *b, int64_t nworld, int nst
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* "frame/hand/1225", with the physics where it is not native, and the size of a picture where it is unusual. */
-static void name_rows(const bench *b, int64_t nworld, const char *when, char out[BENCH_NAME])
+static void name_rows(const bench *b, const workload *w, const char *when, char out[BENCH_NAME])
 {
     char size[32] = "";
-    bool usual = b->frame.width == BENCH_FRAME_EDGE && b->frame.height == BENCH_FRAME_EDGE;
-    if (!usual) (void)snprintf(size, sizeof size, "x%dx%d", b->frame.width, b->frame.height);
-    (void)snprintf(out, BENCH_NAME, "frame/hand%s%s/%lld%s%s", b->frame.physics == STET_PHYSICS_NATIVE ? "" : "_",
-                   b->frame.physics == STET_PHYSICS_NATIVE ? "" : stet_physics_name(b->frame.physics),
-                   (long long)nworld, size, when);
+    bool native = b->frame.physics == STET_PHYSICS_NATIVE;
+    bool usual = w->width == BENCH_FRAME_EDGE && w->height == BENCH_FRAME_EDGE;
+    if (!usual) (void)snprintf(size, sizeof size, "x%dx%d", w->width, w->height);
+    (void)snprintf(out, BENCH_NAME, "frame/hand%s%s/%lld%s%s", native ? "" : "_",
+                   native ? "" : stet_physics_name(b->frame.physics), (long long)w->nworld, size, when);
 }
 
 static void ratios(const double *above, const double *below, int n, double *out)
@@ -370,7 +373,7 @@ static stet_result add_speedup(bench *b, const measured *m, bool rests, int over
     STI_TRY(bench_add(b, &row, ratio, m->nturn, "times", true, "%s/full_over_%s", name, m->variant[over].name));
     if (goal > 0) bench_goal(row, goal);
     bench_note(row, "pictures %d x %d, rgb and depth; %d substeps; %d threads; all variants' frames have hash %016llx",
-               b->frame.width, b->frame.height, SUBSTEPS, b->threads, (unsigned long long)m->hash[rests]);
+               m->work.width, m->work.height, SUBSTEPS, b->threads, (unsigned long long)m->hash[rests]);
     return STET_OK;
 }
 
@@ -387,45 +390,60 @@ static stet_result add_starts(bench *b, const measured *m, const char *name, int
     return STET_OK;
 }
 
-static stet_result add_rows(bench *b, const measured *m, int64_t nworld, int nstart)
+static stet_result add_rows(bench *b, const measured *m, int nstart)
 {
     /* goals are of the scene that moves, on a GPU that it fills */
-    bool goals = *b->gpu && nworld == 1225 && b->frame.physics == STET_PHYSICS_NATIVE;
+    bool goals = *b->gpu && m->work.nworld == 1225 && b->frame.physics == STET_PHYSICS_NATIVE;
     char name[BENCH_NAME];
     for (int rests = 0; rests < 2; ++rests) {
-        name_rows(b, nworld, rests ? "/resting" : "", name);
+        name_rows(b, &m->work, rests ? "/resting" : "", name);
         STI_TRY(add_variants(b, m, rests, name));
         STI_TRY(add_speedup(b, m, rests, NAIVE, name, goals && !rests ? 10 : 0));
         STI_TRY(add_speedup(b, m, rests, PLAIN, name, goals && !rests ? 1.5 : 0));
     }
-    name_rows(b, nworld, "", name);
+    name_rows(b, &m->work, "", name);
     return add_starts(b, m, name, nstart);
 }
 
-static stet_result measure_frame(bench *b, measured *m, int64_t nworld)
+static stet_result measure_frame(bench *b, measured *m, int64_t nworld, int width, int height)
 {
     int nstart = b->quick ? 2 : STARTS;
-    *m = (measured){.nturn = b->quick ? 2 : TURNS};
+    *m = (measured){.work = {.nworld = nworld, .width = width, .height = height}, .nturn = b->quick ? 2 : TURNS};
     m->nvariant = list_variants(m->variant, &m->full);
-    stet_result result = open_workload(&m->work, b, nworld);
+    stet_result result = open_workload(&m->work, b);
     for (int rests = 0; rests < 2 && result == STET_OK; ++rests) result = check_frames(m, rests);
     if (result == STET_OK) result = choose_length(m, b);
     for (int rests = 0; rests < 2 && result == STET_OK; ++rests) result = take_turns(m, rests);
     close_workload(&m->work);
-    if (result == STET_OK) result = measure_starts(m, b, nworld, nstart);
-    return result == STET_OK ? add_rows(b, m, nworld, nstart) : result;
+    if (result == STET_OK) result = measure_starts(m, b, nstart);
+    return result == STET_OK ? add_rows(b, m, nstart) : result;
+}
+
+/* What was asked for, or the usual. */
+static bench_frame_def frames_of(const bench *b)
+{
+    bench_frame_def def = b->frame;
+    if (!def.nworlds) {
+        def.nworlds = b->quick ? 1 : 2;
+        def.nworld[0] = b->quick ? 6 : 64;
+        def.nworld[1] = 1225;
+    }
+    if (!def.nsize) {
+        def.nsize = 1;
+        def.size[0].width = def.size[0].height = BENCH_FRAME_EDGE;
+    }
+    return def;
 }
 
 stet_result bench_frame(bench *b)
 {
-    static const int64_t usual[] = {64, 1225}, few[] = {6};
-    enum { USUAL = sizeof usual / sizeof *usual };
-    const int64_t *nworld = b->frame.n ? b->frame.nworld : b->quick ? few : usual;
-    int n = b->frame.n ? b->frame.n : b->quick ? 1 : USUAL;
+    const bench_frame_def def = frames_of(b);
     measured *m;
     STI_TRY(sti_alloc(&m, sizeof *m, "what was measured"));
     stet_result result = STET_OK;
-    for (int i = 0; i < n && result == STET_OK; ++i) result = measure_frame(b, m, nworld[i]);
+    for (int k = 0; k < def.nsize; ++k)
+        for (int i = 0; i < def.nworlds && result == STET_OK; ++i)
+            result = measure_frame(b, m, def.nworld[i], def.size[k].width, def.size[k].height);
     sti_free(m);
     return result;
 }

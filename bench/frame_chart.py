@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws a chart from the rows of `stet bench frame` in a result file.
+"""Draws a chart from the rows of `stet bench frame` in result files of one machine.
 
-    .venv/bin/python bench/frame_chart.py bench/results/NAME.json doc/frame.png      (make chart installs what it needs)
+    .venv/bin/python bench/frame_chart.py bench/results/NAME.json … doc/frame.png    (make chart installs what it needs)
 
-A row of the chart for each number of worlds. Left: ms a frame, naive, with one step more after the other, and plainly
+A row of the chart for each number of worlds and size of pictures. Left: ms a frame, naive, with one step more after the other, and plainly
 written. Right: what a frame costs with one thing left out, over all. Bars are medians, whiskers the quartiles of the
 samples.
 """
@@ -65,14 +65,22 @@ def draw(axes, rows, name):
     ]
     bars(right, without, ratios, "a frame without it, over a frame with all")
     right.axvline(1, color="#444444", linewidth=0.8)
-    _, scene, worlds = name.split("/")
-    left.set_title(f"{scene}, {worlds} worlds", loc="left", fontsize=10)
+    _, scene, size = name.split("/")
+    worlds, *edges = size.split("x")
+    left.set_title(f"{scene}, {worlds} worlds, {' × '.join(edges) or '64 × 64'}", loc="left", fontsize=10)
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 3:
         raise SystemExit(__doc__)
-    result, rows = read_rows(sys.argv[1])
+    rows, machines, commits = {}, set(), set()
+    for path in sys.argv[1:-1]:
+        result, more = read_rows(path)
+        rows.update(more)
+        machines.add(result["machine"])
+        commits.add(result["commit"][:12])
+    if len(machines) != 1:
+        raise SystemExit("frame_chart: the files are of different machines")
     names = [m[1] for m in (re.fullmatch(r"(frame/[^/]+/[^/]+)/full_ms", row) for row in rows) if m]
     size = (11, 0.6 + 3.6 * len(names))
     figure, axes = plt.subplots(len(names), 2, figsize=size, squeeze=False, layout="constrained")
@@ -80,8 +88,9 @@ def main():
         draw(line, rows, name)
     handles = axes[0][0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=2, frameon=False, fontsize=9)
-    figure.supxlabel(f"{result['machine']}; commit {result['commit'][:12]}", fontsize=7, color="#444444")
-    figure.savefig(sys.argv[2], dpi=110, metadata={"Software": None})
+    origin = f"{machines.pop()}; commit {', '.join(sorted(commits))}"
+    figure.supxlabel(origin, fontsize=7, color="#444444")
+    figure.savefig(sys.argv[-1], dpi=110, metadata={"Software": None})
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ static const char usage[] =
     "  --device D        of `adjoint`, `frame`, `fusion`, `mechanisms`, `device`, `teams`, `launches`, "
     "`start`: " DEVICE_NAMES "\n"
     "  --worlds N[,N …]  of `frame`: numbers of worlds, at most 6 (default: 64,1225)\n"
-    "  --size WxH        of `frame`: pixels of a picture (default: 64x64)\n"
+    "  --size WxH[,WxH …]   of `frame`: pixels of a picture, at most 4 sizes (default: 64x64)\n"
     "  --physics P       of `frame`: native (default), mujoco or external: recorded poses\n"
     "  --scenes FOLDER   where the shipped scenes are\n"
     "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
@@ -97,27 +97,37 @@ static int read_device(const char *text, stet_device_def *out)
     return report_error(EXIT_INPUT, "--device %s: there is no such device; give one of " DEVICE_NAMES, text);
 }
 
-/* Numbers of worlds, separated by commas. */
-static int read_worlds(const char *text, bench_frame_def *out)
+/* The next of several values separated by commas; *text: what follows it, NULL after the last. */
+static const char *next_value(const char **text, char value[32])
 {
-    char part[32];
-    out->n = 0;
-    for (const char *at = text;; at++) {
-        size_t size = strcspn(at, ",");
-        bool good = size < sizeof part && out->n < BENCH_WORLDS;
-        (void)snprintf(part, sizeof part, "%.*s", (int)size, at);
-        if (!good || !parse_whole(part, 1, INT32_MAX, &out->nworld[out->n++]))
-            return report_error(EXIT_INPUT, "--worlds %s: give 1 to %d whole numbers, such as 64,1225", text,
-                                BENCH_WORLDS);
-        at += size;
-        if (!*at) return -1;
-    }
+    size_t size = strcspn(*text, ",");
+    (void)snprintf(value, 32, "%.*s", (int)size, *text);
+    *text = (*text)[size] ? *text + size + 1 : NULL;
+    return value;
 }
 
-static int read_size(const char *text, bench_frame_def *out)
+static int read_worlds(const char *text, bench_frame_def *out)
 {
-    if (parse_size(text, &out->width, &out->height)) return -1;
-    return report_error(EXIT_INPUT, "--size %s: " NOT_A_SIZE, text);
+    char value[32];
+    out->nworlds = 0;
+    for (const char *rest = text; rest;)
+        if (out->nworlds == BENCH_WORLDS ||
+            !parse_whole(next_value(&rest, value), 1, INT32_MAX, &out->nworld[out->nworlds++]))
+            return report_error(EXIT_INPUT, "--worlds %s: give 1 to %d whole numbers, such as 64,1225", text,
+                                BENCH_WORLDS);
+    return -1;
+}
+
+static int read_sizes(const char *text, bench_frame_def *out)
+{
+    char value[32];
+    out->nsize = 0;
+    for (const char *rest = text; rest; ++out->nsize)
+        if (out->nsize == BENCH_SIZES ||
+            !parse_size(next_value(&rest, value), &out->size[out->nsize].width, &out->size[out->nsize].height))
+            return report_error(EXIT_INPUT, "--size %s: give 1 to %d sizes WIDTHxHEIGHT in pixels, such as 16x16,64x64",
+                                text, BENCH_SIZES);
+    return -1;
 }
 
 static int read_physics(const char *text, stet_physics *out)
@@ -185,7 +195,7 @@ static int read_options(int argc, char **argv, bench_options *o)
         case OPTION_THREADS: code = read_threads(optarg, &o->threads); break;
         case OPTION_DEVICE: code = read_device(optarg, &o->device); break;
         case OPTION_WORLDS: code = read_worlds(optarg, &o->frame); break;
-        case OPTION_SIZE: code = read_size(optarg, &o->frame); break;
+        case OPTION_SIZE: code = read_sizes(optarg, &o->frame); break;
         case OPTION_PHYSICS: code = read_physics(optarg, &o->frame.physics); break;
         case OPTION_FIRST: o->first_frame = optarg; break;
         case OPTION_SCENES: o->scenes = optarg; break;
@@ -298,9 +308,7 @@ static int usual_threads(void)
 
 static int run_bench(int argc, char **argv)
 {
-    bench_options o = {
-        .device = stet_default_device_def(),
-        .frame = {.width = BENCH_FRAME_EDGE, .height = BENCH_FRAME_EDGE, .physics = STET_PHYSICS_NATIVE}};
+    bench_options o = {.device = stet_default_device_def(), .frame = {.physics = STET_PHYSICS_NATIVE}};
     const char *why;
     char command[1024];
     report_begin("stet bench");

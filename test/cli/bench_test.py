@@ -262,6 +262,7 @@ def test_bad_input():
     refused("frame", "--worlds", "1,", mentions="1,")
     refused("frame", "--worlds", "1,2,3,4,5,6,7", mentions="6 whole numbers")
     refused("frame", "--size", "64", mentions="--size 64")
+    refused("frame", "--size", "8x8,8x8,8x8,8x8,8x8", mentions="4 sizes")
     refused("frame", "--physics", "auto", mentions="external")
     refused("--frobnicate", mentions="--frobnicate")
     refused("--out", "/nowhere/at/all.json", "mechanisms", mentions="/nowhere/at/all.json")

@@ -64,7 +64,6 @@ static inline bool options_rounds(const run_options *o) { return o->rounds || o-
 bool parse_whole(const char *text, int64_t lo, int64_t hi, int64_t *out);
 /* WIDTHxHEIGHT, pixels; false otherwise. */
 bool parse_size(const char *text, int *width, int *height);
-#define NOT_A_SIZE "this is not WIDTHxHEIGHT in pixels, each from 1 to 16384; give such as 128x96"
 /* A finite number that is all of the text. */
 bool parse_number(const char *text, double *out);
 

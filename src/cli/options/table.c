@@ -70,7 +70,10 @@ static bool read_camera(run_options *o, const char *text) { return option_names(
 static bool read_size(run_options *o, const char *text)
 {
     if (parse_size(text, &o->width, &o->height)) return true;
-    return report_error(EXIT_INPUT, "--size %s: " NOT_A_SIZE, text), false;
+    return report_error(EXIT_INPUT,
+                        "--size %s: this is not WIDTHxHEIGHT in pixels, each from 1 to 16384; give such as 128x96",
+                        text),
+           false;
 }
 
 static bool read_samples(run_options *o, const char *text)
