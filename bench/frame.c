@@ -41,7 +41,8 @@ enum {
     WARM = 3,        /* frames after the first, until every recording is trusted */
     PHASES = 4,      /* of the recording: poses of as many frames are made ahead */
     REQUESTS = 2,
-    VARIANTS = 24
+    STARTED = 3, /* variants whose first frames are timed: naive, plain, full */
+    VARIANTS = 9 + STET_MECHANISM_COUNT
 };
 static_assert((int)TURNS <= (int)BENCH_SAMPLES && (int)STARTS <= (int)BENCH_SAMPLES, "a row has room for all samples");
 
@@ -64,15 +65,14 @@ typedef struct variant {
     stet_counters counters[2];
 } variant;
 
-enum { NAIVE, PLAIN, PLUS };
+enum { NAIVE, PLAIN };
 
-static variant *add_variant(variant *list, int *n, const char *how, const char *which, uint32_t on, bool allocates)
+static void add_variant(variant *list, int *n, const char *how, const char *which, uint32_t on, bool allocates)
 {
     variant *v = &list[(*n)++];
     (void)snprintf(v->name, sizeof v->name, "%s%s", how, which);
     v->on = on | IDLE;
     v->allocates = allocates;
-    return v;
 }
 
 /* Returns their number; *full: the index of the one with all mechanisms. */
@@ -233,8 +233,8 @@ typedef struct measured {
     workload work;
     variant variant[VARIANTS];
     int nvariant, full, nturn, ntimed;
-    uint64_t hash[2];                                                    /* of the checked frames; moving, resting */
-    double cold[PLUS + 1][BENCH_SAMPLES], warm[PLUS + 1][BENCH_SAMPLES]; /* ms; of naive, plain, full */
+    uint64_t hash[2];                                                  /* of the checked frames; moving, resting */
+    double cold[STARTED][BENCH_SAMPLES], warm[STARTED][BENCH_SAMPLES]; /* ms */
 } measured;
 
 static stet_result compare(const variant *v, const variant *first, uint64_t hash, uint64_t expected)
@@ -319,11 +319,10 @@ static stet_result start_one(const workload *like, const variant *v, bench *b, d
 
 static stet_result measure_starts(measured *m, bench *b, int nstart)
 {
-    const int variants[] = {NAIVE, PLAIN, m->full};
-    enum { N = sizeof variants / sizeof *variants };
+    const int variants[STARTED] = {NAIVE, PLAIN, m->full};
     for (int s = 0; s < nstart; ++s)
-        for (int i = 0; i < N; ++i) {
-            int k = s % 2 ? N - 1 - i : i;
+        for (int i = 0; i < STARTED; ++i) {
+            int k = s % 2 ? STARTED - 1 - i : i;
             STI_TRY(start_one(&m->work, &m->variant[variants[k]], b, &m->cold[k][s], &m->warm[k][s]));
         }
     return STET_OK;
@@ -379,8 +378,8 @@ static stet_result add_speedup(bench *b, const measured *m, bool rests, int over
 
 static stet_result add_starts(bench *b, const measured *m, const char *name, int nstart)
 {
-    static const char *const names[] = {"naive", "plain", "full"};
-    for (int k = 0; k <= PLUS; ++k) {
+    static const char *const names[STARTED] = {"naive", "plain", "full"};
+    for (int k = 0; k < STARTED; ++k) {
         bench_row *row;
         STI_TRY(bench_add(b, &row, m->cold[k], nstart, "ms", false, "%s/cold/%s_ms", name, names[k]));
         bench_note(row, "the first frame of a new sim; kernels were compiled before");

@@ -3,9 +3,9 @@
 
     .venv/bin/python bench/frame_chart.py bench/results/NAME.json … doc/frame.png    (make chart installs what it needs)
 
-A row of the chart for each number of worlds and size of pictures. Left: ms a frame, naive, with one step more after the other, and plainly
-written. Right: what a frame costs with one thing left out, over all. Bars are medians, whiskers the quartiles of the
-samples.
+A row of the chart for each number of worlds and size of pictures. Left: ms a frame, naive, with one step more after the
+other, and plainly written. Right: what a frame costs with one thing left out, over all. Bars are medians, whiskers the
+quartiles of the samples.
 """
 
 import json
