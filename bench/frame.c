@@ -288,16 +288,17 @@ static stet_result take_turn(measured *m, variant *v, bool rests, int turn, uint
     return STET_OK;
 }
 
-/* FRAME-2. */
-static stet_result take_turns(measured *m, bool rests)
+/* FRAME-2: of the scene that moves and of the one that rests, one after the other. */
+static stet_result take_turns(measured *m)
 {
-    uint64_t expected = 0, hash;
+    uint64_t expected[2] = {0}, hash;
     for (int t = 0; t < m->nturn; ++t)
-        for (int i = 0; i < m->nvariant; ++i) {
-            variant *v = &m->variant[t % 2 ? m->nvariant - 1 - i : i];
+        for (int i = 0; i < 2 * m->nvariant; ++i) {
+            int rests = i % 2;
+            variant *v = &m->variant[t % 2 ? m->nvariant - 1 - i / 2 : i / 2];
             STI_TRY(take_turn(m, v, rests, t, &hash));
-            if (t == 0 && i == 0) expected = hash;
-            STI_TRY(compare(v, m->variant, hash, expected));
+            if (t == 0 && i < 2) expected[rests] = hash;
+            STI_TRY(compare(v, m->variant, hash, expected[rests]));
         }
     return STET_OK;
 }
@@ -412,7 +413,7 @@ static stet_result measure_frame(bench *b, measured *m, int64_t nworld, int widt
     stet_result result = open_workload(&m->work, b);
     for (int rests = 0; rests < 2 && result == STET_OK; ++rests) result = check_frames(m, rests);
     if (result == STET_OK) result = choose_length(m, b);
-    for (int rests = 0; rests < 2 && result == STET_OK; ++rests) result = take_turns(m, rests);
+    if (result == STET_OK) result = take_turns(m);
     close_workload(&m->work);
     if (result == STET_OK) result = measure_starts(m, b, nstart);
     return result == STET_OK ? add_rows(b, m, nstart) : result;
