@@ -9,6 +9,7 @@
 #   make test-mujoco3  the tests of models, worlds and steps, and a run, with MuJoCo 3
 #                   (make test MUJOCO_DIR=… runs all tests with any release)
 #   make corpus     compares native physics with MuJoCo on models of other projects; writes bench/results/corpus.md
+#   make chart      draws doc/frame.png from result files (CHART: their names in bench/results/, without .json)
 #   make test-gpu   the tests and the GPU's sanitizers on a machine with an NVIDIA GPU (tools/test_gpu.sh)
 #
 # Variables: BUILD (folder), JOBS, LABEL (only the tests with this label: short, long, race, or whole, which takes
@@ -20,6 +21,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 LABEL ?=
 RUN ?= scenes/hand.xml --worlds 64 --frames 60 --control noise --out out
 BENCH ?=
+CHART ?= epyc-avx512-frame-16 epyc-avx512-frame-64
 CMAKE_FLAGS ?=
 
 # The environment's own CMake is there only where the system's is too old (tools/setup.sh).
@@ -41,7 +43,7 @@ endef
 # The Python package is built where its tests run; C alone needs no C++ compiler and no headers of Python.
 with_python = -DSTET_PYTHON=ON -DPython_EXECUTABLE="$(CURDIR)/.venv/bin/python"
 
-.PHONY: build run test test-mujoco3 corpus python test-gpu bench asan tsan lint clean
+.PHONY: build run test test-mujoco3 corpus python test-gpu bench chart asan tsan lint clean
 .DEFAULT_GOAL := build
 
 build:
@@ -87,6 +89,10 @@ test-gpu:
 
 bench: build
 	@$(BUILD)/stet bench $(BENCH)
+
+chart:
+	@tools/setup.sh chart
+	@.venv/bin/python bench/frame_chart.py $(CHART:%=bench/results/%.json) doc/frame.png
 
 asan:
 	@tools/setup.sh asan

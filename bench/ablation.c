@@ -15,26 +15,13 @@
  *               steady
  *   ABLATION-2  the last frame of a turn has the same hash in all configurations, or nothing is reported
  */
-#include "bench/bench.h"
+#include "bench/recording.h"
 
 #include "base/error.h"
-#include "base/memory.h"
-#include "cli/files/npy.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { SUBSTEPS = 10, EDGE = 16, WARM_UP = 1, ALL = (1 << STET_MECHANISM_COUNT) - 1 };
-/*
- * The switches of these mechanisms change nothing here: a frame compiles nothing, launches no kernel of the caller and
- * no adjoint, begins no round and reads no quantity, and no tensor is exported.
- */
-enum {
-    IDLE = 1 << STET_MECHANISM_KERNEL_CACHE | 1 << STET_MECHANISM_ROUNDS | 1 << STET_MECHANISM_ADSTACK |
-           1 << STET_MECHANISM_ADSTACK_HANDLE | 1 << STET_MECHANISM_GATHER_PLAN | 1 << STET_MECHANISM_PLAIN_VIEW |
-           1 << STET_MECHANISM_QUANTITIES
-};
+enum { SUBSTEPS = 10, EDGE = 16, WARM_UP = 1, ALL = BENCH_ALL_MECHANISMS, IDLE = BENCH_IDLE_IN_FRAMES };
 
 typedef struct configuration {
     char name[48];
@@ -45,29 +32,14 @@ typedef struct configuration {
 typedef struct moving {
     stet_model *model;
     stet_sim *sim;
-    int64_t nworld, nrecorded;
-    npy_array recorded[2]; /* xpos, xquat: [nrecorded][1][items] */
-    stet_array *pose[2];
-    float *buffer[2]; /* of all worlds */
-    int frames;       /* a turn */
+    int64_t nworld;
+    bench_recording recording;
+    int frames; /* a turn */
     int nconfiguration;
     configuration configuration[2 * STET_MECHANISM_COUNT + 2];
 } moving;
 
 /* ---- the workload ------------------------------------------------------------------------------------------------ */
-
-/* Stands for the other physics: world w is 7 w frames ahead. */
-static void fill_poses(moving *m, int64_t frame)
-{
-    for (int k = 0; k < 2; ++k) {
-        size_t n = (size_t)(m->recorded[k].count / m->nrecorded);
-        for (int64_t w = 0; w < m->nworld; ++w) {
-            const double *from = m->recorded[k].data + (size_t)((frame + 7 * w) % m->nrecorded) * n;
-            float *to = m->buffer[k] + (size_t)w * n;
-            for (size_t i = 0; i < n; ++i) to[i] = (float)from[i];
-        }
-    }
-}
 
 static stet_result look_bench_ablation(stet_sim *sim, int times)
 {
@@ -81,7 +53,7 @@ static stet_result look_bench_ablation(stet_sim *sim, int times)
 
 static stet_result play_frame(moving *m)
 {
-    for (int k = 0; k < 2; ++k) STI_TRY(stet_array_write(m->pose[k], m->buffer[k], stet_array_get_bytes(m->pose[k])));
+    STI_TRY(bench_recording_write(&m->recording));
     STI_TRY(stet_sim_step(m->sim, SUBSTEPS));
     STI_TRY(look_bench_ablation(m->sim, 2));
     return look_bench_ablation(m->sim, 1);
@@ -91,7 +63,7 @@ static stet_result play_bench_ablation(moving *m, int64_t first, int n, double *
 {
     *seconds = 0;
     for (int i = 0; i < n; ++i) {
-        fill_poses(m, first + i);
+        bench_recording_fill(&m->recording, first + i);
         double start = bench_now();
         STI_TRY(play_frame(m));
         *seconds += bench_now() - start;
@@ -100,22 +72,6 @@ static stet_result play_bench_ablation(moving *m, int64_t first, int n, double *
 }
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------ */
-
-static stet_result read_recording(moving *m, const bench *b, int k)
-{
-    static const char *const fields[] = {"xpos", "xquat"};
-    char path[512];
-    (void)snprintf(path, sizeof path, "%s/recordings/hand_%s.npy", b->scenes, fields[k]);
-    const char *wrong = npy_read(path, &m->recorded[k]);
-    if (wrong) return sti_error(STET_ERROR_IO, "bench mechanisms: %s: %s", path, wrong);
-    STI_TRY(stet_worlds_get_array(stet_sim_get_worlds(m->sim), fields[k], &m->pose[k]));
-    const npy_array *a = &m->recorded[k];
-    if (a->ndim != 3 || a->shape[1] != 1 || a->shape[0] < 1 || a->shape[2] != stet_array_get_shape(m->pose[k])[1])
-        return sti_error(STET_ERROR_PARSE,
-                         "bench mechanisms: %s: not a recording of one world of the hand; record it anew", path);
-    m->nrecorded = a->shape[0];
-    return sti_alloc(&m->buffer[k], stet_array_get_bytes(m->pose[k]), "poses of all worlds");
-}
 
 static stet_result open_moving(moving *m, bench *b)
 {
@@ -130,18 +86,12 @@ static stet_result open_moving(moving *m, bench *b)
     STI_TRY(stet_model_load(path, &m->model));
     STI_TRY(stet_sim_create(m->model, &def, &m->sim));
     bench_name_gpu(b, stet_sim_get_device(m->sim));
-    for (int k = 0; k < 2; ++k) STI_TRY(read_recording(m, b, k));
-    if (m->recorded[0].shape[0] == m->recorded[1].shape[0]) return STET_OK;
-    return sti_error(STET_ERROR_PARSE,
-                     "bench mechanisms: the recordings of the hand differ in length; record them anew");
+    return bench_recording_open(&m->recording, b, m->sim, "mechanisms");
 }
 
 static void close_moving(moving *m)
 {
-    for (int k = 0; k < 2; ++k) {
-        sti_free(m->buffer[k]);
-        free(m->recorded[k].data);
-    }
+    bench_recording_close(&m->recording);
     stet_sim_destroy(m->sim);
     stet_model_destroy(m->model);
 }

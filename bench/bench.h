@@ -11,7 +11,26 @@
 
 #include "stet/stet.h"
 
-enum { BENCH_SAMPLES = 15, BENCH_NAME = 96, BENCH_NOTE = 320, BENCH_ROWS = 192 };
+enum {
+    BENCH_SAMPLES = 15,
+    BENCH_NAME = 96,
+    BENCH_NOTE = 320,
+    BENCH_ROWS = 512,
+    BENCH_WORLDS = 6,
+    BENCH_SIZES = 4,
+    BENCH_FRAME_EDGE = 64
+};
+
+/*
+ * In a frame of a sim the switches of the idle mechanisms change nothing: it compiles nothing, launches no kernel of
+ * the caller and no adjoint, begins no round and reads no quantity, and no tensor is exported.
+ */
+enum {
+    BENCH_ALL_MECHANISMS = (1 << STET_MECHANISM_COUNT) - 1,
+    BENCH_IDLE_IN_FRAMES = 1 << STET_MECHANISM_KERNEL_CACHE | 1 << STET_MECHANISM_ROUNDS | 1 << STET_MECHANISM_ADSTACK |
+                           1 << STET_MECHANISM_ADSTACK_HANDLE | 1 << STET_MECHANISM_GATHER_PLAN |
+                           1 << STET_MECHANISM_PLAIN_VIEW | 1 << STET_MECHANISM_QUANTITIES
+};
 
 typedef struct bench_row {
     char name[BENCH_NAME], unit[32], note[BENCH_NOTE];
@@ -22,12 +41,24 @@ typedef struct bench_row {
     int nsample;
 } bench_row;
 
+/* What `frame` measures. */
+typedef struct bench_frame_def {
+    int64_t nworld[BENCH_WORLDS];
+    int nworlds; /* 0: the usual ones */
+    struct {
+        int width, height; /* of a picture, pixels */
+    } size[BENCH_SIZES];
+    int nsize; /* 0: BENCH_FRAME_EDGE alone */
+    stet_physics physics;
+} bench_frame_def;
+
 typedef struct bench {
     int threads;            /* of "all threads" */
     stet_device_def device; /* that was asked for; AUTO where none was */
     char gpu[96];           /* name of the GPU that was measured; "": none was */
     const char *scenes;     /* folder of the shipped scenes */
     bool quick;             /* mechanisms: only checks that it runs, without measuring */
+    bench_frame_def frame;
     bench_row row[BENCH_ROWS];
     int nrow;
 } bench;
@@ -56,6 +87,7 @@ stet_result bench_start(bench *b);
 stet_result bench_physics(bench *b); /* of the CPU */
 stet_result bench_threads(bench *b); /* of the CPU */
 stet_result bench_rounds(bench *b);
+stet_result bench_frame(bench *b);   /* of the CPU, unless a GPU was asked for */
 stet_result bench_adjoint(bench *b); /* of the CPU, unless a GPU was asked for */
 stet_result bench_direct(bench *b);  /* a part of tiles: what the direct path copies */
 

@@ -21,6 +21,8 @@ static const benchmark table[] = {
     {"sim", "a step of all worlds, against a plain parallel loop of mj_step", bench_sim},
     {"depth", "depth pictures of the shipped scenes on one core, against mj_ray on the same rays", bench_depth},
     {"mechanisms", "what asking costs where everything stands, and what each mechanism is worth", bench_mechanisms},
+    {"frame", "the whole frame of the hand: naive, plainly written, with each mechanism more and with each left out",
+     bench_frame},
     {"device", "a GPU: extraction and the hierarchy against plain copies, the Newton pilot", bench_device},
     {"teams", "a GPU: kernels with teams of several sizes", bench_teams},
     {"launches", "a GPU: launches, replays and a step of 20 launches, beside plain driver calls", bench_calls},
@@ -44,12 +46,16 @@ static const char usage[] =
     "  --json            one JSON object instead of the table\n"
     "  --out FILE        writes the JSON object to FILE, too\n"
     "  --threads T       threads where all are meant (default: one a processor)\n"
-    "  --device D        of `adjoint`, `fusion`, `mechanisms`, `device`, `teams`, `launches`, `start`: " DEVICE_NAMES
-    "\n"
+    "  --device D        of `adjoint`, `frame`, `fusion`, `mechanisms`, `device`, `teams`, `launches`, "
+    "`start`: " DEVICE_NAMES "\n"
+    "  --worlds N[,N …]  of `frame`: numbers of worlds, at most 6 (default: 64,1225)\n"
+    "  --size WxH[,WxH …]   of `frame`: pixels of a picture, at most 4 sizes (default: 64x64)\n"
+    "  --physics P       of `frame`: native (default), mujoco or external: recorded poses\n"
     "  --scenes FOLDER   where the shipped scenes are\n"
     "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
     "  --burn            keep one core busy: the other process of `threads`\n"
-    "  --quick           of `adjoint`, `fusion`, `mechanisms`, `launches`, `physics`, `threads`: few worlds and "
+    "  --quick           of `adjoint`, `frame`, `fusion`, `mechanisms`, `launches`, `physics`, `threads`: few worlds "
+    "and "
     "samples as short "
     "as can be, "
     "to see "
@@ -61,6 +67,7 @@ typedef struct bench_options {
     const char *out, *scenes, *first_frame;
     stet_device_def device;
     int threads;
+    bench_frame_def frame;
 } bench_options;
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -90,6 +97,47 @@ static int read_device(const char *text, stet_device_def *out)
     return report_error(EXIT_INPUT, "--device %s: there is no such device; give one of " DEVICE_NAMES, text);
 }
 
+/* The next of several values separated by commas; *text: what follows it, NULL after the last. */
+static const char *next_value(const char **text, char value[32])
+{
+    size_t size = strcspn(*text, ",");
+    (void)snprintf(value, 32, "%.*s", (int)size, *text);
+    *text = (*text)[size] ? *text + size + 1 : NULL;
+    return value;
+}
+
+static int read_worlds(const char *text, bench_frame_def *out)
+{
+    char value[32];
+    out->nworlds = 0;
+    for (const char *rest = text; rest;)
+        if (out->nworlds == BENCH_WORLDS ||
+            !parse_whole(next_value(&rest, value), 1, INT32_MAX, &out->nworld[out->nworlds++]))
+            return report_error(EXIT_INPUT, "--worlds %s: give 1 to %d whole numbers, such as 64,1225", text,
+                                BENCH_WORLDS);
+    return -1;
+}
+
+static int read_sizes(const char *text, bench_frame_def *out)
+{
+    char value[32];
+    out->nsize = 0;
+    for (const char *rest = text; rest; ++out->nsize)
+        if (out->nsize == BENCH_SIZES ||
+            !parse_size(next_value(&rest, value), &out->size[out->nsize].width, &out->size[out->nsize].height))
+            return report_error(EXIT_INPUT, "--size %s: give 1 to %d sizes WIDTHxHEIGHT in pixels, such as 16x16,64x64",
+                                text, BENCH_SIZES);
+    return -1;
+}
+
+static int read_physics(const char *text, stet_physics *out)
+{
+    static const stet_physics known[] = {STET_PHYSICS_NATIVE, STET_PHYSICS_MUJOCO, STET_PHYSICS_EXTERNAL};
+    for (size_t k = 0; k < sizeof known / sizeof *known; ++k)
+        if (strcmp(text, stet_physics_name(known[k])) == 0) return *out = known[k], -1;
+    return report_error(EXIT_INPUT, "--physics %s: give native, mujoco or external", text);
+}
+
 enum {
     OPTION_LIST = 256,
     OPTION_JSON,
@@ -97,6 +145,9 @@ enum {
     OPTION_THREADS,
     OPTION_DEVICE,
     OPTION_SCENES,
+    OPTION_WORLDS,
+    OPTION_SIZE,
+    OPTION_PHYSICS,
     OPTION_FIRST,
     OPTION_QUICK,
     OPTION_BURN,
@@ -124,6 +175,9 @@ static int read_options(int argc, char **argv, bench_options *o)
         {"threads", required_argument, NULL, OPTION_THREADS},
         {"device", required_argument, NULL, OPTION_DEVICE},
         {"scenes", required_argument, NULL, OPTION_SCENES},
+        {"worlds", required_argument, NULL, OPTION_WORLDS},
+        {"size", required_argument, NULL, OPTION_SIZE},
+        {"physics", required_argument, NULL, OPTION_PHYSICS},
         {"help", no_argument, NULL, OPTION_HELP},
         {"first-frame", required_argument, NULL, OPTION_FIRST},
         {"quick", no_argument, NULL, OPTION_QUICK},
@@ -140,6 +194,9 @@ static int read_options(int argc, char **argv, bench_options *o)
         case OPTION_OUT: o->out = optarg; break;
         case OPTION_THREADS: code = read_threads(optarg, &o->threads); break;
         case OPTION_DEVICE: code = read_device(optarg, &o->device); break;
+        case OPTION_WORLDS: code = read_worlds(optarg, &o->frame); break;
+        case OPTION_SIZE: code = read_sizes(optarg, &o->frame); break;
+        case OPTION_PHYSICS: code = read_physics(optarg, &o->frame.physics); break;
         case OPTION_FIRST: o->first_frame = optarg; break;
         case OPTION_SCENES: o->scenes = optarg; break;
         case OPTION_QUICK: o->quick = true; break;
@@ -251,7 +308,7 @@ static int usual_threads(void)
 
 static int run_bench(int argc, char **argv)
 {
-    bench_options o = {.device = stet_default_device_def()};
+    bench_options o = {.device = stet_default_device_def(), .frame = {.physics = STET_PHYSICS_NATIVE}};
     const char *why;
     char command[1024];
     report_begin("stet bench");
@@ -271,6 +328,7 @@ static int run_bench(int argc, char **argv)
     b->scenes = o.scenes;
     b->quick = o.quick;
     b->device = o.device;
+    b->frame = o.frame;
     if (o.first_frame) {
         code = bench_first_frame(b, o.first_frame) == STET_OK ? 0 : report_last_error(EXIT_WORK);
         free(b);

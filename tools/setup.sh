@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, test or check stet, and says so in one line each.
 #
-#   tools/setup.sh [build|python|test|test-mujoco3|corpus|asan|tsan|lint|bench|bench-gym]
+#   tools/setup.sh [build|python|test|test-mujoco3|corpus|asan|tsan|lint|bench|bench-gym|chart]
 #
 # Two kinds of things: packages of the system (apt-get, where this user has the right; else one sentence names them),
 # and wheels in .venv/ beside this script's parent (pinned with hashes). What is there already is only looked at: a
@@ -194,7 +194,9 @@ need_corpus_wheels() { [ "$tier" = corpus ]; }
 
 need_envpool() { [ "$tier" = bench-gym ]; }
 
-need_venv() { need_mujoco_wheel || need_mujoco3_wheel || need_cmake_wheel || need_test_wheels; }
+need_chart_wheels() { [ "$tier" = chart ]; }
+
+need_venv() { need_mujoco_wheel || need_mujoco3_wheel || need_cmake_wheel || need_test_wheels || need_chart_wheels; }
 
 make_venv() {
     "$venv/bin/python" -c 'import pip' >/dev/null 2>&1 && return 0
@@ -264,6 +266,9 @@ install_wheels() {
         wheels requirements-bench-gym.txt "EnvPool, to measure stet's environments beside it" \
             "it is needed by bench/gym_envs.py only (x86_64, CPython 3.11)" --target "$venv/envpool" --upgrade
     fi
+    if need_chart_wheels; then
+        wheels requirements-chart.txt "what draws charts" "it is needed by 'make chart' only"
+    fi
     if need_python_wheels; then
         wheels requirements-python.txt "what builds and tests the Python package" \
             "they are needed by 'make python' and 'make test' only"
@@ -274,14 +279,14 @@ install_wheels() {
 
 want_build
 case $tier in
-    build | bench) ;;
+    build | bench | chart) ;;
     python | bench-gym) want_python ;;
     test) want_test; want_python ;;
     asan | corpus | test-mujoco3) want_test ;;
     tsan) want_test; want_tsan ;;
     lint) want_test; want_clang "compiles the public headers"; want_lint ;;
-    *) fail "no such set '$tier': use build, python, test, test-mujoco3, corpus, asan, tsan, lint, bench" \
-        "or bench-gym" ;;
+    *) fail "no such set '$tier': use build, python, test, test-mujoco3, corpus, asan, tsan, lint, bench, bench-gym" \
+        "or chart" ;;
 esac
 install_packages
 if [ "$tier" = test ]; then

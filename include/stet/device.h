@@ -125,6 +125,20 @@ STET_API stet_result stet_device_signal_stream(stet_device *device, void *stream
 STET_API stet_result stet_device_synchronize(stet_device *device);
 
 /*
+ * When the consumer of a tensor on a GPU may use it (stet/dlpack.h, stet_tiles_accept). On other devices a tensor can
+ * always be used at once.
+ *
+ * Streams are handles of the driver (a CUstream or cudaStream_t, a hipStream_t; NULL is the legacy default stream), not
+ * the numbers of Python's __dlpack__.
+ */
+typedef enum stet_ready {
+    STET_READY_NOW, /* at once, in any stream; an export waits on the host until all work on the tensor is done */
+    /* in `stream`: later work of that stream is ordered after the work on the tensor; the host does not wait */
+    STET_READY_IN_STREAM,
+    STET_READY_UNORDERED /* not yet: the consumer orders the work itself (stet_device_signal_stream) */
+} stet_ready;
+
+/*
  * Work that stet does not launch itself (see stet_record_foreign). The function issues the work to `stream` and returns
  * without waiting; on a device without streams `stream` is NULL, and the function does the work before it returns. A
  * result other than STET_OK becomes the result of the stet call that ran it.

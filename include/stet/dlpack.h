@@ -58,19 +58,6 @@ typedef struct DLManagedTensorVersioned {
 
 #endif
 
-/*
- * When the consumer of a tensor on a GPU may use it. On other devices a tensor can always be used at once.
- *
- * Streams are handles of the driver (a CUstream or cudaStream_t, a hipStream_t; NULL is the legacy default stream), not
- * the numbers of Python's __dlpack__.
- */
-typedef enum stet_ready {
-    STET_READY_NOW, /* at once, in any stream; an export waits on the host until all work on the tensor is done */
-    /* in `stream`: later work of that stream is ordered after the work on the tensor; the host does not wait */
-    STET_READY_IN_STREAM,
-    STET_READY_UNORDERED /* not yet: the consumer orders the work itself (stet_device_signal_stream) */
-} stet_ready;
-
 /* How to export an array; start from stet_default_export_def(). */
 typedef struct stet_export_def {
     uint32_t cookie;
@@ -140,6 +127,12 @@ typedef struct stet_import_def {
      */
     bool announced;
     /*
+     * The tensor may have any strides: the array is one-dimensional and has all elements from the tensor's lowest
+     * address to its highest, what lies between the tensor's own too (stet_foreign_picture). The tensor's first element
+     * is number 0 of it, unless strides are negative. Not for an array of worlds.
+     */
+    bool span;
+    /*
      * When stet may use a tensor on a GPU. Now (the default): the work on it is done, or ordered by the caller. In
      * stream: stet's later work is ordered after what `stream` has got so far.
      */
@@ -157,10 +150,10 @@ STET_API stet_import_def stet_default_import_def(void);
  * On a GPU destroying the array waits on the host until stet's work is done, because the memory may be freed then. It
  * does not wait if the tensor was ready in the stream that stet works in at that time: the stream orders the release.
  *
- * The tensor must be C-contiguous, of an element type above (bool is U8), with at most STET_MAX_DIMS dimensions (none
- * counts as shape 1), and aligned to its elements; one of worlds to B elements. A tensor that is flagged read-only
- * makes an array that no kernel and no stet_array_write may change. INVALID_ARGUMENT; UNSUPPORTED (another version,
- * device, layout or type); LIMIT; DEVICE; OUT_OF_MEMORY.
+ * The tensor must be C-contiguous (but for def->span), of an element type above (bool is U8), with at most
+ * STET_MAX_DIMS dimensions (none counts as shape 1), and aligned to its elements; one of worlds to B elements. A tensor
+ * that is flagged read-only makes an array that no kernel and no stet_array_write may change. INVALID_ARGUMENT;
+ * UNSUPPORTED (another version, device, layout or type); LIMIT; DEVICE; OUT_OF_MEMORY.
  */
 STET_API stet_result stet_array_import(stet_device *device, struct DLManagedTensorVersioned *tensor,
                                        const stet_import_def *def, stet_array **out);

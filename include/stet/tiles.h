@@ -60,6 +60,75 @@ STET_API stet_result stet_tiles_get_array(stet_tiles *tiles, int64_t frame, int 
 /* Whether a world has moved (a reset, a step, a write) since its pixels of the latest frame were drawn. */
 STET_API bool stet_tiles_is_stale(stet_tiles *tiles, int64_t world);
 
+/* ---- frames of another renderer ---------------------------------------------------------------------------------- */
+
+/*
+ * One kind of picture that another renderer makes: the tiles of all its worlds and cameras, in one array. Element c of
+ * the pixel in row y and column x of tile t = world * ncamera + camera is number
+ *
+ *     first[t] + y * row + x * pixel + c * channel
+ *
+ * of the array, in C order. Distances may be negative: a picture whose last row comes first.
+ */
+typedef struct stet_foreign_picture {
+    /*
+     * the caller's plain array, such as an imported tensor (stet/dlpack.h; of any strides with stet_import_def.span);
+     * must outlive the tiles
+     */
+    stet_array *array;
+    int channels;                /* of a pixel, 1 … STET_MAX_CHANNELS */
+    const int64_t *first;        /* the tile table [nworld * ncamera]; copied */
+    int64_t row, pixel, channel; /* distances, in elements */
+} stet_foreign_picture;
+enum { STET_MAX_CHANNELS = 64 };
+
+/* A wanted output of such pictures: one camera, one element type, and the first `channels` channels. */
+typedef struct stet_foreign_request {
+    int picture, camera;
+    /*
+     * the array's own, or a conversion: U8 → REAL (0…1) or F16; REAL → F16; INT or U32 → the other, U8 (its low byte)
+     * or I64
+     */
+    stet_dtype dtype;
+    int channels; /* 1 … the picture's channels; 0: all */
+    bool planar;  /* [nworld][channels][height][width] instead of [nworld][height][width][channels] */
+    /* NULL: stet keeps a ring of arrays. Else the caller's plain array of that shape, as in stet_tile_request. */
+    stet_array *bound;
+} stet_foreign_request;
+
+typedef struct stet_foreign_def {
+    uint32_t cookie;
+    int64_t nworld;
+    const stet_camera *cameras; /* their sizes and names; the rest is not looked at */
+    int ncamera;
+    const stet_foreign_picture *pictures;
+    int npicture;
+    const stet_foreign_request *requests;
+    int nrequest;
+    int frames_in_flight; /* how many frames' tensors stay readable, 1 … 16; default 2 */
+} stet_foreign_def;
+STET_API stet_foreign_def stet_default_foreign_def(void);
+/*
+ * Tiles that take frames of another renderer. INVALID_ARGUMENT: the message names the picture or request, for example a
+ * tile that is not within its array.
+ */
+STET_API stet_result stet_tiles_create_foreign(stet_device *device, const stet_foreign_def *def, stet_tiles **out);
+/*
+ * Starts a frame: the pictures hold the pixels that the other renderer made, of the worlds whose byte in `mask`
+ * [nworld] is not 0 (NULL: all); those of other worlds are as they were. *frame (may be NULL) is its number, as in
+ * stet_tiles_render. `ready`: when stet may read the pictures; with STET_READY_IN_STREAM after what `stream` has got so
+ * far. The call counts as an announced write of their arrays.
+ *
+ * Nothing is copied yet: the first read of the frame (stet_tiles_get_array) extracts all requests in one launch, of the
+ * worlds whose pixels the tensors lack. A request whose tiles have the layout and type of its tensor already costs
+ * nothing: its tensor is a view of the picture. So the pictures belong to the frame until it is read (in audit mode:
+ * until the next one is accepted). The other renderer may draw again once stet's work is done
+ * (stet_device_signal_stream). A frame that was not read when the next one is accepted is dropped (NOT_FOUND), and a
+ * view shows the latest frame alone.
+ */
+STET_API stet_result stet_tiles_accept(stet_tiles *tiles, const uint8_t *mask, stet_ready ready, void *stream,
+                                       int64_t *frame);
+
 #ifdef __cplusplus
 }
 #endif

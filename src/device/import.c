@@ -74,6 +74,24 @@ static stet_result check_strides(const char *name, const DLTensor *t, size_t siz
     return STET_OK;
 }
 
+/* What `span` asks for: the lowest element, counted from the first one, and the number of elements to the highest. */
+static stet_result find_span(const char *name, const DLTensor *t, int64_t *low, int64_t *count)
+{
+    int64_t high = 0, expected = 1;
+    *low = *count = 0;
+    for (int k = t->ndim - 1; k >= 0; --k) {
+        int64_t reach, stride = t->strides ? t->strides[k] : expected;
+        if (t->shape[k] == 0) return STET_OK;
+        if (__builtin_mul_overflow(stride, t->shape[k] - 1, &reach) || reach < INT64_MIN / 16 || reach > INT64_MAX / 16)
+            return sti_error(STET_ERROR_LIMIT, "tensor %s: dimension %d reaches further than can be addressed", name,
+                             k);
+        *(reach < 0 ? low : &high) += reach;
+        expected *= t->shape[k];
+    }
+    *count = high - *low + 1;
+    return STET_OK;
+}
+
 static stet_result find_data(const char *name, const DLTensor *t, size_t size, size_t align, void **out)
 {
     uintptr_t at = (uintptr_t)t->data;
@@ -154,14 +172,25 @@ static stet_result read_tensor(const stet_device *device, const DLManagedTensorV
     const DLTensor *t = &tensor->dl_tensor;
     const char *name = out->name;
     size_t size, element;
+    int64_t low = 0;
     STI_TRY(check_version(tensor, name));
     STI_TRY(check_place(device, name, t->device));
     STI_TRY(find_type(device, name, t->dtype, &out->dtype));
     element = stet_dtype_size(device, out->dtype);
     STI_TRY(measure_import(name, t, element, &size));
-    STI_TRY(check_strides(name, t, size));
-    STI_TRY(find_data(name, t, size, def->worlds ? element * (size_t)device->lanes : element, data));
-    return shape_of(device, t, def, out);
+    if (!def->span) {
+        STI_TRY(check_strides(name, t, size));
+        STI_TRY(find_data(name, t, size, def->worlds ? element * (size_t)device->lanes : element, data));
+        return shape_of(device, t, def, out);
+    }
+    out->ndim = 1;
+    STI_TRY(find_span(name, t, &low, &out->shape[0]));
+    STI_TRY(sti_mul_size((size_t)out->shape[0], element, &size, name));
+    if (size > (size_t)INT64_MAX / 2)
+        return sti_error(STET_ERROR_LIMIT, "tensor %s: %zu bytes are more than can be addressed", name, size);
+    STI_TRY(find_data(name, t, size, element, data));
+    *data = (char *)*data + low * (int64_t)element;
+    return STET_OK;
 }
 
 static stet_result make_array(stet_device *device, DLManagedTensorVersioned *tensor, const stet_import_def *def,
@@ -172,6 +201,8 @@ static stet_result make_array(stet_device *device, DLManagedTensorVersioned *ten
                          "tensor: the def of its import is not initialised; start from stet_default_import_def()");
     if ((unsigned)def->ready > STET_READY_UNORDERED)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "tensor: there is no way %d of being ready", (int)def->ready);
+    if (def->span && (def->worlds || def->nworld))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tensor: an array of worlds cannot be the span of a tensor");
     stet_array_def array = stet_default_array_def();
     stet_array *a;
     void *data = NULL;

@@ -31,7 +31,44 @@
 /* Columns of the table of places (i64): byte offset of the destination from `out`, bytes from one world to the next. */
 #define STI_PLACE_COLUMNS 2
 
-/* Pixels of a block. On a CPU the block's part of the destination fits into a core's cache; a GPU needs many blocks. */
+/*
+ * Conversions of an element of another renderer's picture (foreign.k.h); "id" is an int or a u32, of which u8 takes the
+ * low byte.
+ */
+#define STI_FOREIGN_COPY_1 0 /* copies elements of 1, 2, 4, 8 bytes */
+#define STI_FOREIGN_COPY_2 1
+#define STI_FOREIGN_COPY_4 2
+#define STI_FOREIGN_COPY_8 3
+#define STI_FOREIGN_BYTE_REAL 4 /* u8 → real, x / 255 */
+#define STI_FOREIGN_BYTE_HALF 5 /* the same, rounded to f16 */
+#define STI_FOREIGN_REAL_HALF 6 /* real → f16 */
+#define STI_FOREIGN_ID_BYTE 7   /* id → u8 */
+#define STI_FOREIGN_INT_LONG 8  /* int → i64 */
+#define STI_FOREIGN_U32_LONG 9  /* u32 → i64 */
+
+/* Columns of a row of the job table of such a launch (i64): */
+#define STI_FOREIGN_BLOCK 0 /* first block */
+#define STI_FOREIGN_BANDS 1 /* blocks a tile */
+#define STI_FOREIGN_FROM 2  /* byte offset of the source from `out` */
+#define STI_FOREIGN_TO 3    /* of the destination */
+#define STI_FOREIGN_PITCH 4 /* bytes from one world of the destination to the next */
+#define STI_FOREIGN_FIRST 5 /* where the source's row of the tile table begins */
+#define STI_FOREIGN_CAMERA 6
+#define STI_FOREIGN_WIDTH 7
+#define STI_FOREIGN_HEIGHT 8
+#define STI_FOREIGN_CHANNELS 9 /* of the destination */
+#define STI_FOREIGN_PLANAR 10  /* the destination has its channels one after the other */
+#define STI_FOREIGN_CONVERSION 11
+#define STI_FOREIGN_ROW 12 /* elements of the source from one row, pixel, channel to the next */
+#define STI_FOREIGN_PIXEL 13
+#define STI_FOREIGN_CHANNEL 14
+#define STI_FOREIGN_BAND 15 /* elements of a block */
+#define STI_FOREIGN_COLUMNS 16
+
+/*
+ * Pixels of a block (of foreign.k.h: elements). On a CPU the block's part of the destination fits into a core's cache;
+ * a GPU needs many blocks.
+ */
 #define STI_BAND 16384
 #define STI_BAND_GPU 4096
 

@@ -14,15 +14,6 @@
 #define TX_VALUES 256 /* numbers of those: at most 4 channels */
 #define TX_ROOM 272   /* and one vector more, because the last group may write past the end */
 
-/* Stores n values as halves; `half` is scratch memory of the block for TX_ROOM numbers. */
-LFN void tx_store_halves(const ureal *value, int *half, u16 *to, int n)
-{
-    items(p, n) istore(half + p, tx_half(load(value + p)));
-    sync();
-    each (i, n) to[i] = (u16)half[i];
-    sync();
-}
-
 LFN void tx_bytes(const int *from, u8 *to, int n, int channels)
 {
     if (channels == 3) {

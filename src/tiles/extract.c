@@ -7,6 +7,7 @@
 #include <string.h>
 
 extern const sti_kernel sti_k_extract;
+extern const sti_kernel sti_k_extract_foreign;
 extern const sti_kernel sti_k_carry_words;
 extern const sti_kernel sti_k_carry_reals;
 
@@ -77,29 +78,41 @@ stet_result sti_conversion(stet_output output, stet_dtype dtype, int channels, i
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-static stet_result create_tables(stet_device *device, int64_t nworld, int64_t ncopy, sti_extractor *x)
+static stet_result create_tables(sti_extractor *x, int64_t njob, int64_t nplace)
 {
-    size_t job = (size_t)ncopy * STI_JOB_COLUMNS * sizeof(int),
-           place = (size_t)ncopy * STI_PLACE_COLUMNS * sizeof(int64_t);
-    size_t list = (size_t)nworld * sizeof(int);
-    STI_TRY(STI_ARRAY(device, "tile jobs", STET_DTYPE_INT, false, &x->job, ncopy * STI_JOB_COLUMNS));
-    STI_TRY(STI_ARRAY(device, "places of tile jobs", STET_DTYPE_I64, false, &x->place, ncopy * STI_PLACE_COLUMNS));
-    STI_TRY(STI_ARRAY(device, "worlds of tile jobs", STET_DTYPE_INT, false, &x->list, nworld));
+    stet_device *device = x->device;
+    if (njob) {
+        STI_TRY(STI_ARRAY(device, "tile jobs", STET_DTYPE_INT, false, &x->job, njob));
+        STI_TRY(sti_alloc(&x->job_next, (size_t)njob * sizeof(int), "tile jobs"));
+    }
+    STI_TRY(STI_ARRAY(device, "places of tile jobs", STET_DTYPE_I64, false, &x->place, nplace));
+    STI_TRY(STI_ARRAY(device, "worlds of tile jobs", STET_DTYPE_INT, false, &x->list, x->nworld));
     STI_TRY(STI_ARRAY(device, "origin of places", STET_DTYPE_U8, false, &x->base, BASE_BYTES));
-    stet_array *const made[4] = {x->job, x->place, x->list, x->base};
-    for (int i = 0; i < 4; ++i) sti_array_held_by(made[i], STET_MECHANISM_TILES);
-    for (int i = 0; i < 3; ++i) STI_TRY(sti_array_prepare_put(made[i]));
-    STI_TRY(sti_alloc(&x->job_next, job, "tile jobs"));
-    STI_TRY(sti_alloc(&x->place_next, place, "places of tile jobs"));
-    return sti_alloc(&x->list_next, list, "worlds of tile jobs");
+    stet_array *const made[4] = {x->base, x->place, x->list, x->job};
+    for (int i = 0; i < 4 && made[i]; ++i) sti_array_held_by(made[i], STET_MECHANISM_TILES);
+    for (int i = 1; i < 4 && made[i]; ++i) STI_TRY(sti_array_prepare_put(made[i]));
+    STI_TRY(sti_alloc(&x->place_next, (size_t)nplace * sizeof(int64_t), "places of tile jobs"));
+    return sti_alloc(&x->list_next, (size_t)x->nworld * sizeof(int), "worlds of tile jobs");
+}
+
+static stet_result create_extractor(stet_device *device, int64_t nworld, int ncopy, int64_t njob, int64_t nplace,
+                                    sti_extractor *out)
+{
+    *out = (sti_extractor){.device = device, .nworld = nworld, .ncopy = ncopy};
+    stet_result result = create_tables(out, njob, nplace);
+    if (result != STET_OK) sti_extractor_destroy(out);
+    return result;
 }
 
 stet_result sti_extractor_create(stet_device *device, int64_t nworld, int ncopy, sti_extractor *out)
 {
-    *out = (sti_extractor){.device = device, .nworld = nworld, .ncopy = ncopy};
-    stet_result result = create_tables(device, nworld, ncopy, out);
-    if (result != STET_OK) sti_extractor_destroy(out);
-    return result;
+    return create_extractor(device, nworld, ncopy, (int64_t)ncopy * STI_JOB_COLUMNS, (int64_t)ncopy * STI_PLACE_COLUMNS,
+                            out);
+}
+
+stet_result sti_extractor_create_foreign(stet_device *device, int64_t nworld, int ncopy, sti_extractor *out)
+{
+    return create_extractor(device, nworld, ncopy, 0, (int64_t)ncopy * STI_FOREIGN_COLUMNS, out);
 }
 
 void sti_extractor_destroy(sti_extractor *x)
@@ -132,6 +145,24 @@ static int conversion_at(const sti_copy *c)
     return c->conversion == STI_TO_WORDS && odd ? STI_TO_BYTES : c->conversion;
 }
 
+/* Of n worlds, `bands` each: below 2^31 * 2^18 for each copy. */
+static stet_result add_blocks(int64_t n, int bands, int64_t *nblock)
+{
+    *nblock += n * bands;
+    if (*nblock <= INT32_MAX) return STET_OK;
+    return sti_error(STET_ERROR_LIMIT,
+                     "tiles: extraction of %lld worlds has more than %d blocks; use fewer worlds or smaller pictures",
+                     (long long)n, INT32_MAX);
+}
+
+static int band_of(const sti_extractor *x) { return sti_device_is_gpu(x->device) ? STI_BAND_GPU : STI_BAND; }
+
+/* Distance from the origin of places. It is computed from integers, because the allocations are different objects. */
+static int64_t place_of(const sti_extractor *x, const stet_array *array)
+{
+    return (int64_t)((uintptr_t)array->data - (uintptr_t)x->base->data);
+}
+
 /* Fills the rows of both tables for the copies; *nblock: number of blocks. */
 static stet_result describe(sti_extractor *x, const sti_tile_source *source, const sti_copy *copies, int ncopy,
                             int64_t n, int64_t *nblock, int64_t *bytes)
@@ -141,23 +172,17 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
     *nblock = *bytes = 0;
     for (int k = 0; k < ncopy; ++k) {
         const sti_copy *c = &copies[k];
-        int band = sti_device_is_gpu(x->device) ? STI_BAND_GPU : STI_BAND;
+        int band = band_of(x);
         int bands = (c->size.width * c->size.height + band - 1) / band;
         const int row[STI_JOB_COLUMNS] = {(int)*nblock, bands,         (int)c->buffer, source->table->row[c->buffer],
                                           c->camera,    c->size.width, c->size.height, conversion_at(c),
                                           c->channels,  band};
         int64_t pitch = (int64_t)(stet_array_get_bytes(c->to) / (size_t)x->nworld);
         memcpy(x->job_next + (ptrdiff_t)k * STI_JOB_COLUMNS, row, sizeof row);
-        /* The distance is computed from addresses as integers, because the allocations are different objects. */
-        x->place_next[(ptrdiff_t)k * STI_PLACE_COLUMNS] = (int64_t)((uintptr_t)c->to->data - (uintptr_t)x->base->data);
+        x->place_next[(ptrdiff_t)k * STI_PLACE_COLUMNS] = place_of(x, c->to);
         x->place_next[k * STI_PLACE_COLUMNS + 1] = pitch;
-        *nblock += n * bands; /* below 2^31 * 2^14 for each copy */
         *bytes += n * pitch;
-        if (*nblock > INT32_MAX)
-            return sti_error(
-                STET_ERROR_LIMIT,
-                "tiles: extraction of %lld worlds has more than %d blocks; use fewer worlds or smaller pictures",
-                (long long)n, INT32_MAX);
+        STI_TRY(add_blocks(n, bands, nblock));
     }
     return STET_OK;
 }
@@ -194,6 +219,64 @@ stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const s
                        sti_arg_array(source->table->pitch), sti_arg_array(x->job), sti_arg_array(x->place),
                        sti_arg_array(worlds ? x->list : NULL), sti_arg_int(ncopy), sti_arg_int(source->ncamera),
                        sti_arg_int(source->table->ntile), sti_arg_int(*bytes >= STREAM_BYTES), sti_arg_array(x->base)));
+    for (int k = 0; k < ncopy; ++k) sti_version_bump(&copies[k].to->version); /* EXTRACT-1 */
+    return STET_OK;
+}
+
+/* ---- frames of another renderer ---------------------------------------------------------------------------------- */
+
+/* Fills the rows of the table; *nblock: number of blocks. A tile has at most INT32_MAX elements (foreign.c). */
+static stet_result describe_foreign(sti_extractor *x, const sti_foreign_source *source, const sti_copy *copies,
+                                    int ncopy, int64_t n, int64_t *nblock, int64_t *bytes)
+{
+    memset(x->place_next, 0, stet_array_get_bytes(x->place));
+    *nblock = *bytes = 0;
+    for (int k = 0; k < ncopy; ++k) {
+        const sti_copy *c = &copies[k];
+        const sti_foreign_picture *p = &source->picture[c->picture];
+        int64_t band = band_of(x), all = (int64_t)c->size.width * c->size.height * c->channels;
+        int bands = (int)((all + band - 1) / band);
+        int64_t pitch = (int64_t)(stet_array_get_bytes(c->to) / (size_t)x->nworld);
+        const int64_t row[STI_FOREIGN_COLUMNS] = {[STI_FOREIGN_BLOCK] = *nblock,
+                                                  [STI_FOREIGN_BANDS] = bands,
+                                                  [STI_FOREIGN_FROM] = place_of(x, p->array),
+                                                  [STI_FOREIGN_TO] = place_of(x, c->to),
+                                                  [STI_FOREIGN_PITCH] = pitch,
+                                                  [STI_FOREIGN_FIRST] = c->picture * x->nworld * source->ncamera,
+                                                  [STI_FOREIGN_CAMERA] = c->camera,
+                                                  [STI_FOREIGN_WIDTH] = c->size.width,
+                                                  [STI_FOREIGN_HEIGHT] = c->size.height,
+                                                  [STI_FOREIGN_CHANNELS] = c->channels,
+                                                  [STI_FOREIGN_PLANAR] = c->planar,
+                                                  [STI_FOREIGN_CONVERSION] = c->conversion,
+                                                  [STI_FOREIGN_ROW] = p->row,
+                                                  [STI_FOREIGN_PIXEL] = p->pixel,
+                                                  [STI_FOREIGN_CHANNEL] = p->channel,
+                                                  [STI_FOREIGN_BAND] = band};
+        memcpy(x->place_next + (ptrdiff_t)k * STI_FOREIGN_COLUMNS, row, sizeof row);
+        *bytes += n * pitch;
+        STI_TRY(add_blocks(n, bands, nblock));
+    }
+    return STET_OK;
+}
+
+stet_result sti_extract_foreign(sti_extractor *x, const sti_foreign_source *source, const sti_copy *copies, int ncopy,
+                                const int *worlds, int64_t n, int64_t *bytes)
+{
+    int64_t nblock;
+    if (!worlds) n = x->nworld;
+    STI_TRY(describe_foreign(x, source, copies, ncopy, n, &nblock, bytes));
+    if (nblock == 0) return STET_OK;
+    /* The kernel reads and writes through raw addresses: see sti_extract. */
+    for (int k = 0; k < ncopy; ++k) {
+        STI_TRY(sti_array_produce(source->picture[copies[k].picture].array));
+        if (worlds) STI_TRY(sti_array_to_device(copies[k].to));
+    }
+    STI_TRY(upload(x->place, x->place_next));
+    if (worlds) STI_TRY(list_worlds(x, worlds, n));
+    STI_TRY(STI_LAUNCH(sti_k_extract_foreign, x->device, nblock, sti_arg_array(source->first), sti_arg_array(x->place),
+                       sti_arg_array(worlds ? x->list : NULL), sti_arg_int(ncopy), sti_arg_int(source->ncamera),
+                       sti_arg_array(x->base)));
     for (int k = 0; k < ncopy; ++k) sti_version_bump(&copies[k].to->version); /* EXTRACT-1 */
     return STET_OK;
 }

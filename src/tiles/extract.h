@@ -11,12 +11,24 @@
 #include "tiles/conversion.h"
 #include "tiles/table.h"
 
-/* One copy of the kernel: the tiles of one camera in one buffer, to `to` [nworld][height][width][channels]. */
+/* A picture of another renderer: see stet_foreign_picture. */
+typedef struct sti_foreign_picture {
+    stet_array *array; /* the caller's */
+    int channels;
+    int64_t row, pixel, channel;
+} sti_foreign_picture;
+
+/*
+ * One copy of a launch: the tiles of one camera in one buffer, to `to` [nworld][height][width][channels]; or in a
+ * picture of another renderer, to `to` of that shape or (planar) [nworld][channels][height][width].
+ */
 typedef struct sti_copy {
     sti_picture_buffer buffer;
     int camera, conversion, channels;
     sti_tile_size size;
     stet_array *to;
+    int picture; /* of another renderer; `buffer` is not looked at */
+    bool planar;
 } sti_copy;
 
 /* The pixels to copy from. */
@@ -26,12 +38,19 @@ typedef struct sti_tile_source {
     stet_array *const *pixels; /* [STI_BUFFER_COUNT], NULL where not used */
 } sti_tile_source;
 
+/* The same, from another renderer. */
+typedef struct sti_foreign_source {
+    const sti_foreign_picture *picture;
+    stet_array *first; /* I64 [pictures][nworld][ncamera]: first element of each tile */
+    int ncamera;
+} sti_foreign_source;
+
 typedef struct sti_extractor {
     stet_device *device;
     int64_t nworld;
-    int ncopy; /* most copies of a launch */
-    stet_array *job, *place, *list, *base;
-    int *job_next, *list_next; /* what the arrays are to hold */
+    int ncopy;                             /* most copies of a launch */
+    stet_array *job, *place, *list, *base; /* of foreign frames there is no `job`, and `place` has the whole table */
+    int *job_next, *list_next;             /* what the arrays are to hold */
     int64_t *place_next;
 } sti_extractor;
 
@@ -42,6 +61,8 @@ typedef struct sti_extractor {
 stet_result sti_conversion(stet_output output, stet_dtype dtype, int channels, int *conversion, bool *direct);
 
 stet_result sti_extractor_create(stet_device *device, int64_t nworld, int ncopy, sti_extractor *out);
+/* The same for sti_extract_foreign. */
+stet_result sti_extractor_create_foreign(stet_device *device, int64_t nworld, int ncopy, sti_extractor *out);
 void sti_extractor_destroy(sti_extractor *x);
 /*
  * Runs ncopy copies for the n listed worlds (NULL: all) in one launch. Destinations of other worlds keep their bytes.
@@ -49,6 +70,9 @@ void sti_extractor_destroy(sti_extractor *x);
  */
 stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const sti_copy *copies, int ncopy,
                         const int *worlds, int64_t n, int64_t *bytes);
+/* The same from pictures of another renderer. */
+stet_result sti_extract_foreign(sti_extractor *x, const sti_foreign_source *source, const sti_copy *copies, int ncopy,
+                                const int *worlds, int64_t n, int64_t *bytes);
 /*
  * Copies the tiles of the n listed worlds between two buffers of the same layout; dimensions of cameras in `size` (INT
  * [ncamera * 2]).

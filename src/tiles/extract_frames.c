@@ -45,7 +45,9 @@ static stet_result collect(stet_tiles *t, sti_tile_place *p, bool all, int *n)
                                        .conversion = r->conversion,
                                        .channels = r->ask.channels,
                                        .size = r->size,
-                                       .to = to};
+                                       .to = to,
+                                       .picture = r->picture,
+                                       .planar = r->planar};
     }
     return STET_OK;
 }
@@ -71,9 +73,13 @@ static int list_missing(stet_tiles *t, const sti_tile_place *p)
 
 /* ---- doing it ---------------------------------------------------------------------------------------------------- */
 
-static sti_tile_source source_of(stet_tiles *t, sti_tile_place *p)
+/* Runs copies for the n listed worlds (NULL: all) in one launch. */
+static stet_result run_copies(stet_tiles *t, sti_tile_place *p, const sti_copy *copies, int ncopy, const int *worlds,
+                              int64_t n, int64_t *bytes)
 {
-    return (sti_tile_source){&t->table, t->ncamera, p->pixels};
+    if (t->foreign) return sti_extract_foreign(&p->extractor, &t->foreign->source, copies, ncopy, worlds, n, bytes);
+    sti_tile_source source = {&t->table, t->ncamera, p->pixels};
+    return sti_extract(&p->extractor, &source, copies, ncopy, worlds, n, bytes);
 }
 
 /* Notes that the destinations hold the pixels of this place. */
@@ -102,9 +108,10 @@ static void count_extract_frames(stet_tiles *t, const sti_tile_place *p, int64_t
             sti_count_hit(m, STET_MECHANISM_TILES, t->nworld, t->nworld * r->world_bytes);
             continue;
         }
-        bool plain = (r->conversion == STI_TO_WORDS || r->conversion == STI_TO_REALS) && n == t->nworld;
-        sti_count_miss(m, STET_MECHANISM_TILES, plain ? STET_REASON_TILES_EXTRACTED : STET_REASON_TILES_NOT_DIRECT,
-                       launches, n * r->world_bytes);
+        bool same = !t->foreign && (r->conversion == STI_TO_WORDS || r->conversion == STI_TO_REALS);
+        sti_count_miss(m, STET_MECHANISM_TILES,
+                       same && n == t->nworld ? STET_REASON_TILES_EXTRACTED : STET_REASON_TILES_NOT_DIRECT, launches,
+                       n * r->world_bytes);
         launches = 0;
     }
 }
@@ -112,13 +119,12 @@ static void count_extract_frames(stet_tiles *t, const sti_tile_place *p, int64_t
 /* With `tiles` switched off: extracts world by world, request by request. */
 static stet_result extract_singly(stet_tiles *t, sti_tile_place *p)
 {
-    sti_tile_source source = source_of(t, p);
     int n;
     STI_TRY(collect(t, p, true, &n));
     for (int k = 0; k < n; ++k) {
         int64_t total = 0, bytes;
         for (int w = 0; w < (int)t->nworld; ++w, total += bytes)
-            STI_TRY(sti_extract(&p->extractor, &source, &t->copies[k], 1, &w, 1, &bytes));
+            STI_TRY(run_copies(t, p, &t->copies[k], 1, &w, 1, &bytes));
         sti_count_miss(&t->device->mechanisms, STET_MECHANISM_TILES, STET_REASON_TILES_DISABLED, t->nworld, total);
     }
     remember(t, p);
@@ -132,12 +138,10 @@ static stet_result extract_singly(stet_tiles *t, sti_tile_place *p)
 static stet_result extract_all(void *context)
 {
     taking *x = context;
-    sti_tile_source source = source_of(x->t, x->place);
     int64_t bytes;
     int n;
     STI_TRY(collect(x->t, x->place, true, &n));
-    for (int k = 0; k < n; ++k)
-        STI_TRY(sti_extract(&x->place->extractor, &source, x->t->copies + k, 1, NULL, 0, &bytes));
+    for (int k = 0; k < n; ++k) STI_TRY(run_copies(x->t, x->place, x->t->copies + k, 1, NULL, 0, &bytes));
     return STET_OK;
 }
 
@@ -168,13 +172,12 @@ static stet_result take_extract_frames(void *context)
     if (x->again) {
         STI_TRY(extract_all(x));
     } else {
-        sti_tile_source source = source_of(t, p);
         int64_t bytes;
         STI_TRY(collect(t, p, false, &n));
         missing = list_missing(t, p);
         if (n && missing) {
             bool whole = missing == t->nworld;
-            STI_TRY(sti_extract(&p->extractor, &source, t->copies, n, whole ? NULL : t->carry, missing, &bytes));
+            STI_TRY(run_copies(t, p, t->copies, n, whole ? NULL : t->carry, missing, &bytes));
         }
         STI_TRY(audit_taken(x));
         count_extract_frames(t, p, missing);

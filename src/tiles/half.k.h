@@ -28,4 +28,13 @@ LFN lint tx_half(real x)
 }
 #endif
 
+/* Stores n values as halves; `half` is scratch memory of the block for n numbers and a vector more. */
+LFN void tx_store_halves(const ureal *value, int *half, u16 *to, int n)
+{
+    items(p, n) istore(half + p, tx_half(load(value + p)));
+    sync();
+    each (i, n) to[i] = (u16)half[i];
+    sync();
+}
+
 #endif

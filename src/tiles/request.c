@@ -10,21 +10,24 @@ stet_tiles_def stet_default_tiles_def(void)
     return (stet_tiles_def){.cookie = TILES_COOKIE, .samples = 1, .frames_in_flight = 2, .groups = STET_GROUPS_DEFAULT};
 }
 
+stet_result sti_tiles_check_flight(int frames_in_flight)
+{
+    if (frames_in_flight >= 1 && frames_in_flight <= MOST_IN_FLIGHT) return STET_OK;
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: %d frames in flight; 1 to %d are possible", frames_in_flight,
+                     MOST_IN_FLIGHT);
+}
+
 static stet_result check_counts(const stet_tiles_def *def)
 {
     if (def->cookie != TILES_COOKIE)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "tiles: the def is not initialised; start from stet_default_tiles_def()");
-    if (def->ncamera < 1 || !def->cameras)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: there is no camera; give at least one");
     if (def->nrequest < 1 || !def->requests)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: nothing is requested; ask for at least one output");
     if (!sti_samples_known(def->samples))
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: %d samples a pixel; 1, 4 or 16 are possible",
                          def->samples);
-    if (def->frames_in_flight < 1 || def->frames_in_flight > MOST_IN_FLIGHT)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: %d frames in flight; 1 to %d are possible",
-                         def->frames_in_flight, MOST_IN_FLIGHT);
+    STI_TRY(sti_tiles_check_flight(def->frames_in_flight));
     if (def->groups & ~STET_GROUPS_ALL)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "tiles: groups 0x%x has bits beyond group 5; use 1u << group, from 0 to 5",
@@ -32,10 +35,12 @@ static stet_result check_counts(const stet_tiles_def *def)
     return STET_OK;
 }
 
-static stet_result check_cameras(const stet_tiles_def *def)
+stet_result sti_tiles_check_cameras(const stet_camera *cameras, int ncamera)
 {
-    for (int c = 0; c < def->ncamera; ++c) {
-        const stet_camera *camera = &def->cameras[c];
+    if (ncamera < 1 || !cameras)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: there is no camera; give at least one");
+    for (int c = 0; c < ncamera; ++c) {
+        const stet_camera *camera = &cameras[c];
         if (camera->width < 1 || camera->height < 1 || camera->width > STI_FRAME_WIDTH ||
             camera->height > STI_FRAME_WIDTH)
             return sti_error(STET_ERROR_INVALID_ARGUMENT,
@@ -45,10 +50,9 @@ static stet_result check_cameras(const stet_tiles_def *def)
     return STET_OK;
 }
 
-/* A bound array must have the device, element type and shape of the tensor. */
-static stet_result check_bound(const stet_tile_request *ask, int k, const int64_t shape[4], const stet_device *device)
+stet_result sti_tiles_check_bound(const stet_array *a, stet_dtype dtype, int k, const int64_t shape[4],
+                                  const stet_device *device)
 {
-    const stet_array *a = ask->bound;
     if (a->device != device)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: request %d: array %s lives on another device", k,
                          a->name);
@@ -58,9 +62,9 @@ static stet_result check_bound(const stet_tile_request *ask, int k, const int64_
     if (a->worlds)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "tiles: request %d: array %s is an array of worlds; bind a plain one", k, a->name);
-    if (a->dtype != ask->dtype)
+    if (a->dtype != dtype)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: request %d: array %s holds %s, but %s is requested", k,
-                         a->name, stet_dtype_name(a->dtype), stet_dtype_name(ask->dtype));
+                         a->name, stet_dtype_name(a->dtype), stet_dtype_name(dtype));
     if (a->ndim != 4 || memcmp(a->shape, shape, 4 * sizeof *shape) != 0)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "tiles: request %d: array %s must have the shape %lld x %lld x %lld x %lld", k, a->name,
@@ -83,13 +87,13 @@ static stet_result check_request(const stet_tiles_def *def, int k, const stet_de
         if (def->requests[i].bound == ask->bound)
             return sti_error(STET_ERROR_INVALID_ARGUMENT,
                              "tiles: requests %d and %d are bound to one array; bind one each", i, k);
-    return ask->bound ? check_bound(ask, k, r.shape, device) : STET_OK;
+    return ask->bound ? sti_tiles_check_bound(ask->bound, ask->dtype, k, r.shape, device) : STET_OK;
 }
 
 stet_result sti_tiles_check(const stet_tiles_def *def, const stet_device *device, int64_t nworld)
 {
     STI_TRY(check_counts(def));
-    STI_TRY(check_cameras(def));
+    STI_TRY(sti_tiles_check_cameras(def->cameras, def->ncamera));
     for (int k = 0; k < def->nrequest; ++k) STI_TRY(check_request(def, k, device, nworld));
     return STET_OK;
 }
@@ -100,7 +104,10 @@ stet_result sti_request_resolve(const stet_tiles_def *def, int k, int64_t nworld
     const stet_camera *camera = &def->cameras[def->requests[k].camera];
     bool native;
     size_t bytes;
-    *r = (sti_request){.ask = def->requests[k], .size = {camera->width, camera->height}, .frame = -1};
+    *r = (sti_request){.ask = def->requests[k],
+                       .name = stet_output_name(def->requests[k].output),
+                       .size = {camera->width, camera->height},
+                       .frame = -1};
     if (r->ask.channels == 0) r->ask.channels = stet_output_channels(r->ask.output);
     r->buffer = sti_output_buffer(r->ask.output);
     STI_TRY(sti_conversion(r->ask.output, r->ask.dtype, r->ask.channels, &r->conversion, &native));

@@ -60,7 +60,7 @@ static stet_result create_pixels(stet_tiles *t, sti_tile_place *p)
 /* Creates a tensor of the ring for a request. */
 static stet_result new_tensor(const stet_tiles *t, const sti_request *r, stet_array **out)
 {
-    STI_TRY(sti_array_new(t->device, stet_output_name(r->ask.output), r->ask.dtype, false, 4, r->shape, out));
+    STI_TRY(sti_array_new(t->device, r->name, r->ask.dtype, false, 4, r->shape, out));
     sti_array_held_by(*out, STET_MECHANISM_DEFERRED_TILES);
     return STET_OK;
 }
@@ -68,12 +68,17 @@ static stet_result new_tensor(const stet_tiles *t, const sti_request *r, stet_ar
 static stet_result create_tensor(stet_tiles *t, sti_tile_place *p, int k)
 {
     const sti_request *r = &t->request[k];
-    const char *name = stet_output_name(r->ask.output);
     if (r->ask.bound) return STET_OK;
     if (!r->direct) return new_tensor(t, r, &p->tensor[k]);
+    if (t->foreign) {
+        const stet_array *picture = t->foreign->picture[r->picture].array;
+        STI_TRY(sti_tile_view(picture, r->offset, r->name, r->ask.dtype, 4, r->shape, &p->tensor[k]));
+        p->tensor[k]->read_only = picture->read_only;
+        return STET_OK;
+    }
     const stet_array *pixels = p->pixels[r->buffer];
     int64_t pixel = (int64_t)stet_dtype_size(t->device, pixels->dtype) * sti_buffer_channels(r->buffer);
-    return sti_tile_view(pixels, t->layout[r->buffer].part[r->ask.camera].origin * pixel, name, r->ask.dtype, 4,
+    return sti_tile_view(pixels, t->layout[r->buffer].part[r->ask.camera].origin * pixel, r->name, r->ask.dtype, 4,
                          r->shape, &p->tensor[k]);
 }
 
@@ -81,7 +86,8 @@ static stet_result create_place(stet_tiles *t, sti_tile_place *p)
 {
     size_t serials = (size_t)t->nworld * sizeof(uint64_t), tensors = (size_t)t->nrequest * sizeof(stet_array *);
     p->frame = -1;
-    STI_TRY(sti_extractor_create(t->device, t->nworld, t->nrequest, &p->extractor));
+    STI_TRY(t->foreign ? sti_extractor_create_foreign(t->device, t->nworld, t->nrequest, &p->extractor)
+                       : sti_extractor_create(t->device, t->nworld, t->nrequest, &p->extractor));
     STI_TRY(sti_alloc(&p->serial, serials, "serials of pixels"));
     STI_TRY(sti_alloc(&p->taken, serials, "serials of tensors"));
     STI_TRY(sti_alloc(&p->tensor, tensors, "tensors"));
@@ -125,17 +131,26 @@ stet_result sti_place_prepare(stet_tiles *t, sti_tile_place *p)
 
 /* ---- creation ---------------------------------------------------------------------------------------------------- */
 
-static stet_result resolve(stet_tiles *t, const stet_tiles_def *def)
+stet_result sti_tiles_begin(stet_tiles *t, const stet_camera *cameras, int ncamera, int nrequest, int depth)
 {
-    STI_TRY(sti_alloc(&t->size, (size_t)t->ncamera * sizeof *t->size, "sizes of cameras"));
-    for (int c = 0; c < t->ncamera; ++c) t->size[c] = (sti_tile_size){def->cameras[c].width, def->cameras[c].height};
-    STI_TRY(sti_alloc(&t->request, (size_t)t->nrequest * sizeof *t->request, "requests"));
+    t->ncamera = ncamera;
+    t->nrequest = nrequest;
+    t->depth = depth;
+    t->nplace = depth + 1;
+    t->newest = -1;
+    STI_TRY(sti_alloc(&t->size, (size_t)ncamera * sizeof *t->size, "sizes of cameras"));
+    for (int c = 0; c < ncamera; ++c) t->size[c] = (sti_tile_size){cameras[c].width, cameras[c].height};
+    return sti_alloc(&t->request, (size_t)nrequest * sizeof *t->request, "requests");
+}
+
+/* What bound arrays hold is unknown. */
+static stet_result create_held(stet_tiles *t)
+{
+    size_t size = (size_t)t->nworld * sizeof(uint64_t);
     for (int k = 0; k < t->nrequest; ++k) {
-        STI_TRY(sti_request_resolve(def, k, t->nworld, t->device, &t->request[k]));
         if (!t->request[k].ask.bound) continue;
-        STI_TRY(sti_alloc(&t->request[k].held, (size_t)t->nworld * sizeof(uint64_t), "serials of a bound array"));
-        /* the content of the caller's array is unknown */
-        memset(t->request[k].held, 0xff, (size_t)t->nworld * sizeof(uint64_t));
+        STI_TRY(sti_alloc(&t->request[k].held, size, "serials of a bound array"));
+        memset(t->request[k].held, 0xff, size);
     }
     return STET_OK;
 }
@@ -151,8 +166,10 @@ static stet_result create_scratch(stet_tiles *t)
     return sti_alloc(&t->spans, ((size_t)t->nrequest + STI_BUFFER_COUNT) * sizeof *t->spans, "outputs of tiles");
 }
 
-static stet_result create_places(stet_tiles *t)
+stet_result sti_tiles_make_places(stet_tiles *t)
 {
+    STI_TRY(create_held(t));
+    STI_TRY(create_scratch(t));
     STI_TRY(STI_ARRAY(t->device, "sizes of cameras", STET_DTYPE_INT, false, &t->sizes, t->ncamera, 2));
     STI_TRY(stet_array_write(t->sizes, t->size, (size_t)t->ncamera * sizeof *t->size));
     STI_TRY(sti_alloc(&t->place, (size_t)t->nplace * sizeof *t->place, "places of frames"));
@@ -162,11 +179,11 @@ static stet_result create_places(stet_tiles *t)
 
 static stet_result build(stet_tiles *t, const stet_tiles_def *def)
 {
-    STI_TRY(resolve(t, def));
+    STI_TRY(sti_tiles_begin(t, def->cameras, def->ncamera, def->nrequest, def->frames_in_flight));
+    for (int k = 0; k < t->nrequest; ++k) STI_TRY(sti_request_resolve(def, k, t->nworld, t->device, &t->request[k]));
     STI_TRY(plan(t));
-    STI_TRY(create_scratch(t));
     STI_TRY(sti_tile_table_create(t->device, t->layout, t->used, &t->table));
-    return create_places(t);
+    return sti_tiles_make_places(t);
 }
 
 stet_result sti_tiles_create_with(const sti_painter *painter, const stet_tiles_def *def, stet_tiles **out)
@@ -177,11 +194,6 @@ stet_result sti_tiles_create_with(const sti_painter *painter, const stet_tiles_d
     STI_TRY(sti_alloc(&t, sizeof *t, "tiles"));
     t->device = painter->device;
     t->nworld = painter->nworld;
-    t->ncamera = def->ncamera;
-    t->nrequest = def->nrequest;
-    t->depth = def->frames_in_flight;
-    t->nplace = t->depth + 1;
-    t->newest = -1;
     stet_result result = build(t, def);
     if (result != STET_OK) {
         stet_tiles_destroy(t);
@@ -200,6 +212,7 @@ void stet_tiles_destroy(stet_tiles *t)
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) sti_free(t->layout[b].part);
     if (t->painter.destroy) t->painter.destroy(t->painter.context);
     sti_tile_table_destroy(&t->table);
+    sti_foreign_destroy(t->foreign);
     stet_array_destroy(t->sizes);
     sti_stamp_free(&t->frame_kept);
     sti_stamp_free(&t->frame_now);

@@ -72,8 +72,7 @@ static void stamp(stet_tiles *t, const sti_scene *scene)
 
 /* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
-/* Marks the tensors that are views of a place's pixels as written; they have identities of their own. */
-static void mark_direct(stet_tiles *t, sti_tile_place *p)
+void sti_place_mark_direct(stet_tiles *t, sti_tile_place *p)
 {
     for (int k = 0; k < t->nrequest; ++k)
         if (t->request[k].direct) stet_array_mark_written(p->tensor[k]);
@@ -89,7 +88,7 @@ static stet_result paint(stet_tiles *t, sti_tile_place *p)
         target.row[b] = t->table.row[b];
     }
     STI_TRY(t->painter.paint(t->painter.context, t->list, t->nlist, &target));
-    mark_direct(t, p);
+    sti_place_mark_direct(t, p);
     return STET_OK;
 }
 
@@ -108,7 +107,7 @@ static stet_result carry(stet_tiles *t, sti_tile_place *p)
         if (t->used[b])
             STI_TRY(sti_carry(&p->extractor, &source, (sti_picture_buffer)b, p->pixels[b], t->sizes, t->carry, n));
     for (int i = 0; i < n; ++i) p->serial[t->carry[i]] = from->serial[t->carry[i]];
-    if (n) mark_direct(t, p);
+    if (n) sti_place_mark_direct(t, p);
     return STET_OK;
 }
 
@@ -282,13 +281,21 @@ static stet_result draw_what_moved(stet_tiles *t, const uint8_t *mask)
     return STET_OK;
 }
 
+stet_result sti_tiles_extract_at_once(stet_tiles *t)
+{
+    if (sti_enabled(&t->device->mechanisms, STET_MECHANISM_DEFERRED_TILES)) return STET_OK;
+    return sti_tiles_extract_frame(t, sti_place_of(t, t->newest), STET_REASON_DEFERRED_TILES_FIRST_READ);
+}
+
 stet_result stet_tiles_render(stet_tiles *t, const uint8_t *mask, int64_t *frame)
 {
     if (!t) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_tiles_render: tiles must not be NULL");
+    if (t->foreign)
+        return sti_error(STET_ERROR_STATE,
+                         "stet_tiles_render: these tiles take frames of another renderer; use stet_tiles_accept");
     STI_TRY(sti_not_listing(t->device, "stet_tiles_render"));
     STI_TRY(draw_what_moved(t, mask));
-    if (!sti_enabled(&t->device->mechanisms, STET_MECHANISM_DEFERRED_TILES))
-        STI_TRY(sti_tiles_extract_frame(t, sti_place_of(t, t->newest), STET_REASON_DEFERRED_TILES_FIRST_READ));
+    STI_TRY(sti_tiles_extract_at_once(t));
     if (frame) *frame = t->newest;
     return STET_OK;
 }
@@ -328,7 +335,12 @@ stet_result stet_tiles_get_array(stet_tiles *t, int64_t frame, int request, stet
             "tiles: array %s, bound to request %d, holds frame %lld already and never goes back to frame %lld; "
             "read frames in order",
             r->ask.bound->name, request, (long long)r->frame, (long long)p->frame);
-    STI_TRY(sti_tiles_extract_frame(t, p, STET_REASON_DEFERRED_TILES_FIRST_READ));
+    bool gone = t->foreign && p->frame != t->newest; /* TILES-6 */
+    if (gone && r->direct)
+        return sti_error(STET_ERROR_NOT_FOUND,
+                         "tiles: request %d shows picture %s itself, which holds frame %lld, not %lld any more",
+                         request, r->name, (long long)t->newest, (long long)p->frame);
+    if (!gone) STI_TRY(sti_tiles_extract_frame(t, p, STET_REASON_DEFERRED_TILES_FIRST_READ));
     bool enabled = sti_enabled(&t->device->mechanisms, STET_MECHANISM_TILES);
     *out = r->ask.bound ? r->ask.bound : r->direct && !enabled ? p->copy[request] : p->tensor[request];
     return STET_OK;
@@ -338,6 +350,7 @@ bool stet_tiles_is_stale(stet_tiles *t, int64_t world)
 {
     sti_scene scene;
     if (!t || world < 0 || world >= t->nworld || t->newest < 0) return true;
+    if (t->foreign) return sti_place_of(t, t->newest)->serial[world] == 0;
     /* If the update fails, the frame counts as stale. */
     if (t->painter.update(t->painter.context, &scene) != STET_OK) return true;
     sti_drawn now = record_of(&scene, world);

@@ -14,6 +14,8 @@
  *            connectivity
  *   TILES-5  the records of all worlds are those of the scene `whole`; while `whole` equals the present scene, all
  *            pixels are valid and no world is checked
+ *   TILES-6  the newest of another renderer's frames (`foreign`) is in its pictures: no place has pixels, direct
+ *            requests are views of the pictures, and an older frame has what was extracted of it, or is dropped
  */
 #ifndef STI_TILES_TILES_H
 #define STI_TILES_TILES_H
@@ -49,8 +51,12 @@ typedef struct sti_drawn {
 
 /* A resolved request. */
 typedef struct sti_request {
-    stet_tile_request ask; /* channels is never 0 */
+    stet_tile_request ask; /* channels is never 0; of another renderer's frames `output` is not looked at */
+    const char *name;      /* of the output, or of the picture's array */
     sti_picture_buffer buffer;
+    int picture; /* of another renderer */
+    bool planar;
+    int64_t offset; /* of a direct request of its frames: bytes from the picture's begin */
     int conversion;
     bool direct; /* not bound, and the native pixel is the wanted element: the renderer writes the tensor itself */
     sti_tile_size size;
@@ -76,9 +82,17 @@ typedef struct sti_tile_place {
     sti_extractor extractor;
 } sti_tile_place;
 
+/* What tiles of another renderer's frames have. */
+typedef struct sti_foreign {
+    sti_foreign_picture *picture;
+    int npicture;
+    sti_foreign_source source;
+} sti_foreign;
+
 struct stet_tiles {
     stet_device *device;
-    sti_painter painter;
+    sti_painter painter;  /* all zero for another renderer's frames */
+    sti_foreign *foreign; /* NULL: the painter makes the frames */
     int64_t nworld;
     int ncamera, nrequest, nplace, depth; /* depth: K; nplace: K + 1 */
     sti_tile_size *size;                  /* [ncamera] */
@@ -100,8 +114,31 @@ struct stet_tiles {
     sti_span *spans;     /* [nrequest + buffers], scratch */
 };
 
+/* ---- tiles.c ----------------------------------------------------------------------------------------------------- */
+
+/* Marks the direct tensors of a place as written; they are views with identities of their own. */
+void sti_place_mark_direct(stet_tiles *tiles, sti_tile_place *place);
+/* Extracts a new frame now if extraction is not deferred. */
+stet_result sti_tiles_extract_at_once(stet_tiles *tiles);
+
+/* ---- foreign.c --------------------------------------------------------------------------------------------------- */
+
+/* Checks a def; the message is about the first error. */
+stet_result sti_foreign_check(const stet_device *device, const stet_foreign_def *def);
+/* Fills r from request k of a checked def. */
+stet_result sti_foreign_resolve(const stet_device *device, const stet_foreign_def *def, int k, sti_request *r);
+/* After a failure *out has what there is of it, to be destroyed. */
+stet_result sti_foreign_make(stet_device *device, const stet_foreign_def *def, sti_foreign **out);
+void sti_foreign_destroy(sti_foreign *foreign);
+
 /* ---- request.c --------------------------------------------------------------------------------------------------- */
 
+/* Checks the parts that all defs have. */
+stet_result sti_tiles_check_flight(int frames_in_flight);
+stet_result sti_tiles_check_cameras(const stet_camera *cameras, int ncamera);
+/* A bound array must have the device, element type and shape of the tensor of request k. */
+stet_result sti_tiles_check_bound(const stet_array *bound, stet_dtype dtype, int k, const int64_t shape[4],
+                                  const stet_device *device);
 /* Checks a def against a number of worlds; the message is about the first error. */
 stet_result sti_tiles_check(const stet_tiles_def *def, const stet_device *device, int64_t nworld);
 /* Fills r from a checked request. */
@@ -112,6 +149,9 @@ stet_result sti_request_resolve(const stet_tiles_def *def, int k, int64_t nworld
 
 /* Creates tiles over a painter. The tiles own the painter afterwards; after a failure the caller still does. */
 stet_result sti_tiles_create_with(const sti_painter *painter, const stet_tiles_def *def, stet_tiles **out);
+/* Parts of that: sizes of cameras and room for requests; once those are resolved, scratch and places. */
+stet_result sti_tiles_begin(stet_tiles *t, const stet_camera *cameras, int ncamera, int nrequest, int depth);
+stet_result sti_tiles_make_places(stet_tiles *t);
 static inline sti_tile_place *sti_place_of(stet_tiles *tiles, int64_t frame)
 {
     return &tiles->place[frame % tiles->nplace];

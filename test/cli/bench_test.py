@@ -93,6 +93,38 @@ def test_every_mechanism_has_its_rows():
     assert rows["idle/launches"]["value"] == 0 and rows["idle/bytes_copied"]["value"] == 0
 
 
+def frame_hashes(rows, name):
+    """Of the scene that moves, and of the one that rests in every second frame; from the notes of their ratios."""
+    return [rows[f"{name}{when}/full_over_naive"]["note"].split()[-1] for when in ("", "/resting")]
+
+
+def test_frames_are_equal_in_all_variants():
+    """The command itself compares the frames of all variants, and fails where one has other bits."""
+    switched = [name for name in MECHANISMS if name not in ("kernel_cache", "quantities")] + ["kept_memory"]
+    steps = "deferred_sync recording device_hierarchy one_extraction kept_memory".split()
+    variants = ["naive", "plain", "full", *(f"plus_{name}" for name in steps)]
+    variants += [f"without_{name}" for name in switched]
+    rows_of = [f"{when}/{name}_ms" for when in ("", "/resting") for name in variants]
+    rows_of += [f"{when}/full_over_{name}" for when in ("", "/resting") for name in ("naive", "plain")]
+    rows_of += [f"/{when}/{name}_ms" for when in ("cold", "warm") for name in ("naive", "plain", "full")]
+    seen = {}
+    with folder() as at:
+        for physics, device, env in (("native", "cpu", None), ("mujoco", "cpu", None), ("external", "cpu", None),
+                                     ("external", "cuda", double(at))):
+            name = "frame/hand/5x24x16" if physics == "native" else f"frame/hand_{physics}/5x24x16"
+            printed = measure("frame", "--quick", "--json", "--threads", 1, "--worlds", 5, "--size", "24x16",
+                              "--physics", physics, "--device", device, env=env)
+            if printed is None:
+                return
+            rows = {row["name"]: row for row in json.loads(printed)["results"]}
+            assert set(rows) == {name + row for row in rows_of}, set(rows) ^ {name + row for row in rows_of}
+            assert all(len(row["samples"]) == 2 and min(row["samples"]) > 0 for row in rows.values())
+            seen[physics, device] = frame_hashes(rows, name)
+    assert seen["external", "cpu"] == seen["external", "cuda"], seen
+    moving, resting = zip(*seen.values())
+    assert len(set(moving)) == 3 and len(set(resting)) == 3 and not set(moving) & set(resting), seen
+
+
 def test_rounds_run():
     """The command itself fails where a later round copies in what is there."""
     names = ("first_setup_s", "later_setup_us", "later_setup_fraction", "setup_over_copy", "round_s",
@@ -226,6 +258,12 @@ def test_bad_input():
     refused("--threads", "2x", mentions="2x")
     refused("--threads", mentions="needs a value")
     refused("--device", "gpu", mentions="gpu")
+    refused("frame", "--worlds", "64,0", mentions="64,0")
+    refused("frame", "--worlds", "1,", mentions="1,")
+    refused("frame", "--worlds", "1,2,3,4,5,6,7", mentions="6 whole numbers")
+    refused("frame", "--size", "64", mentions="--size 64")
+    refused("frame", "--size", "8x8,8x8,8x8,8x8,8x8", mentions="4 sizes")
+    refused("frame", "--physics", "auto", mentions="external")
     refused("--frobnicate", mentions="--frobnicate")
     refused("--out", "/nowhere/at/all.json", "mechanisms", mentions="/nowhere/at/all.json")
 

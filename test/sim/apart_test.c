@@ -435,7 +435,7 @@ static void extraction_leaves_what_the_host_wrote(void **state)
     for (int k = 0; k < WORLDS * PIXELS; ++k) ((int *)mirror)[k] = 7;
     sti_array_mirror_written(to);
     const sti_tile_source source = {&table, 1, pixels};
-    const sti_copy copy = {STI_BUFFER_GEOM, 0, conversion, 1, size, to};
+    const sti_copy copy = {.buffer = STI_BUFFER_GEOM, .conversion = conversion, .channels = 1, .size = size, .to = to};
     OK(sti_extract(&x, &source, &copy, 1, (const int[]){1, 4}, 2, &bytes));
     OK(stet_array_read(to, rows, sizeof rows));
     for (int w = 0; w < WORLDS; ++w)

@@ -62,6 +62,8 @@ static inline bool options_rounds(const run_options *o) { return o->rounds || o-
 
 /* A whole number that is all of the text and lies in [lo, hi]; false otherwise. */
 bool parse_whole(const char *text, int64_t lo, int64_t hi, int64_t *out);
+/* WIDTHxHEIGHT, pixels; false otherwise. */
+bool parse_size(const char *text, int *width, int *height);
 /* A finite number that is all of the text. */
 bool parse_number(const char *text, double *out);
 

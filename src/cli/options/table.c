@@ -69,23 +69,11 @@ static bool read_camera(run_options *o, const char *text) { return option_names(
 
 static bool read_size(run_options *o, const char *text)
 {
-    char width[32];
-    const char *x = strchr(text, 'x');
-    int64_t w, h;
-    bool good = x && (size_t)(x - text) < sizeof width;
-    if (good) {
-        memcpy(width, text, (size_t)(x - text));
-        width[x - text] = 0;
-        good = parse_whole(width, 1, 16384, &w) && parse_whole(x + 1, 1, 16384, &h);
-    }
-    if (!good)
-        return report_error(EXIT_INPUT,
-                            "--size %s: this is not WIDTHxHEIGHT in pixels, each from 1 to 16384; give such as 128x96",
-                            text),
-               false;
-    o->width = (int)w;
-    o->height = (int)h;
-    return true;
+    if (parse_size(text, &o->width, &o->height)) return true;
+    return report_error(EXIT_INPUT,
+                        "--size %s: this is not WIDTHxHEIGHT in pixels, each from 1 to 16384; give such as 128x96",
+                        text),
+           false;
 }
 
 static bool read_samples(run_options *o, const char *text)

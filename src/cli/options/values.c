@@ -20,6 +20,20 @@ bool parse_whole(const char *text, int64_t lo, int64_t hi, int64_t *out)
     return true;
 }
 
+bool parse_size(const char *text, int *width, int *height)
+{
+    char first[32];
+    const char *x = strchr(text, 'x');
+    int64_t w, h;
+    if (!x || (size_t)(x - text) >= sizeof first) return false;
+    memcpy(first, text, (size_t)(x - text));
+    first[x - text] = 0;
+    if (!parse_whole(first, 1, 16384, &w) || !parse_whole(x + 1, 1, 16384, &h)) return false;
+    *width = (int)w;
+    *height = (int)h;
+    return true;
+}
+
 bool parse_number(const char *text, double *out)
 {
     char *end;

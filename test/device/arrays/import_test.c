@@ -354,6 +354,69 @@ static void random_tensors(void **state)
     stet_device_destroy(device);
 }
 
+/* The number of an element in the span of a tensor, and that of the tensor's lowest element, counted from its first. */
+static int64_t number_of(const foreign *f, int64_t at, int64_t *low)
+{
+    int64_t number = 0;
+    *low = 0;
+    for (int k = f->tensor.dl_tensor.ndim - 1; k >= 0; at /= f->shape[k--]) {
+        number += at % f->shape[k] * f->strides[k];
+        if (f->strides[k] < 0) *low += (f->shape[k] - 1) * f->strides[k];
+    }
+    return number;
+}
+
+/* Any strides are fine for a span, which has every element of the tensor where its strides say, and no more memory. */
+static void a_span_has_the_elements_of_any_strides(void **state)
+{
+    uint64_t dice = dice_seed("span");
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    for (int round = 0; round < 5000; ++round) {
+        int64_t shape[5], count = 1, low = 0, most = -1;
+        int ndim = (int)dice_below(&dice, 5);
+        for (int k = 0; k < ndim; ++k) count *= shape[k] = (int64_t)dice_below(&dice, 4);
+        foreign *f = make_foreign(kDLUInt, 16, ndim, shape);
+        char *middle = f->data + sizeof f->data / 2;
+        f->tensor.dl_tensor.data = middle;
+        for (int k = 0; k < ndim; ++k)
+            if (dice_below(&dice, 2)) f->strides[k] = (int64_t)dice_below(&dice, 60) - 20;
+        stet_import_def def = stet_default_import_def();
+        stet_array *a;
+        def.span = true;
+        OK(stet_array_import(device, &f->tensor, &def, &a));
+        for (int64_t i = 0; i < count; ++i) {
+            int64_t number = number_of(f, i, &low);
+            assert_ptr_equal((char *)a->data + 2 * (number - low), middle + 2 * number);
+            if (number - low > most) most = number - low;
+        }
+        assert_int_equal(stet_array_get_ndim(a), 1);
+        assert_int_equal(stet_array_get_nelement(a), most + 1);
+        stet_array_destroy(a);
+        assert_int_equal(f->ended, 1);
+        free(f);
+    }
+    stet_device_destroy(device);
+}
+
+static void spans_that_are_refused(void **state)
+{
+    stet_device *device = open_device(STI_ISA_portable, 1);
+    stet_import_def def = stet_default_import_def();
+    stet_array *a;
+    def.span = true;
+    for (int round = 0; round < 3; ++round) {
+        foreign *f = FOREIGN(kDLInt, 32, 2, 3);
+        def.worlds = round == 0;
+        if (round == 1) f->strides[0] = INT64_MAX / 8;
+        if (round == 2) f->strides[0] = INT64_MIN;
+        stet_result result = round == 0 ? STET_ERROR_INVALID_ARGUMENT : STET_ERROR_LIMIT;
+        FAILS(stet_array_import(device, &f->tensor, &def, &a), result, round == 0 ? "span" : "dimension 0 reaches");
+        assert_int_equal(f->ended, 1);
+        free(f);
+    }
+    stet_device_destroy(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -368,6 +431,8 @@ int main(void)
         cmocka_unit_test(what_was_imported_for_reading_is_not_written),
         cmocka_unit_test(worlds_come_in_blocks),
         cmocka_unit_test(random_tensors),
+        cmocka_unit_test(a_span_has_the_elements_of_any_strides),
+        cmocka_unit_test(spans_that_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

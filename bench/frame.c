@@ -1,0 +1,449 @@
+/*
+ * The whole frame of the hand, and what it costs without stet's mechanisms: two substeps of all worlds, a picture
+ * (colour and depth) of each world's camera, and its tensors asked for on the device, as a policy does. Controls are
+ * noise; with external physics, recorded poses are written instead. A scene at rest does this in every second frame
+ * only; in the others nothing moves, and the picture is asked for all the same.
+ *
+ * Variants are code paths of the switches of the mechanisms, and of nothing else, but that `allocates` makes the memory
+ * of a frame (pixels, tensors, tables) in each frame:
+ *
+ *     naive     no mechanism; allocates
+ *     plain     what a careful engineer writes: memory is made once; poses and transforms of all worlds are computed
+ *               once a frame, everything is drawn, one launch extracts; launches pass arguments by value; nothing of
+ *               the last frame is used. `pose_sync`, `hierarchy` and `tiles` are on, and compute no more than that; in
+ *               a frame at rest they compute less, which is to plain's advantage.
+ *     plus_…    naive, and one mechanism more in each, in the order in which they were published elsewhere
+ *     full      all of them: what the rows plus_… lead to
+ *     without_… full but one
+ *
+ * Invariants:
+ *   FRAME-1  all variants play the same frames from the same state; each of the first frames (tensors, poses, state)
+ *            and the last one of a turn have equal hashes in all of them, or nothing is reported
+ *   FRAME-2  variants take turns on one sim, forwards and then backwards (A B B A)
+ */
+#include "bench/recording.h"
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "tiles/tiles.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum {
+    SUBSTEPS = 2,
+    WARM_UP = 2,     /* frames of a turn that are not timed */
+    CHECKED = 6,     /* frames whose hashes are compared */
+    MOST_TIMED = 32, /* frames of a turn */
+    TURNS = 8,       /* of each variant, an even number */
+    STARTS = 4,      /* sims that are made to see their first frames, of each variant */
+    WARM = 3,        /* frames after the first, until every recording is trusted */
+    PHASES = 4,      /* of the recording: poses of as many frames are made ahead */
+    REQUESTS = 2,
+    STARTED = 3, /* variants whose first frames are timed: naive, plain, full */
+    VARIANTS = 9 + STET_MECHANISM_COUNT
+};
+static_assert((int)TURNS <= (int)BENCH_SAMPLES && (int)STARTS <= (int)BENCH_SAMPLES, "a row has room for all samples");
+
+/* ---- variants ---------------------------------------------------------------------------------------------------- */
+
+enum {
+    POSE_SYNC = 1 << STET_MECHANISM_POSE_SYNC,
+    RECORDING = 1 << STET_MECHANISM_GRAPH_REPLAY | 1 << STET_MECHANISM_ARGS | 1 << STET_MECHANISM_FUSION,
+    HIERARCHY = 1 << STET_MECHANISM_HIERARCHY,
+    EXTRACTION = 1 << STET_MECHANISM_TILES,
+    IDLE = BENCH_IDLE_IN_FRAMES,
+    ALL = BENCH_ALL_MECHANISMS
+};
+
+typedef struct variant {
+    char name[48];
+    uint32_t on; /* mechanisms, a bit each */
+    bool allocates;
+    double ms[2][TURNS]; /* a frame that moves; of a scene that rests in every second */
+    stet_counters counters[2];
+} variant;
+
+enum { NAIVE, PLAIN };
+
+static void add_variant(variant *list, int *n, const char *how, const char *which, uint32_t on, bool allocates)
+{
+    variant *v = &list[(*n)++];
+    (void)snprintf(v->name, sizeof v->name, "%s%s", how, which);
+    v->on = on | IDLE;
+    v->allocates = allocates;
+}
+
+/* Returns their number; *full: the index of the one with all mechanisms. */
+static int list_variants(variant *list, int *full)
+{
+    uint32_t on = 0;
+    int n = 0;
+    add_variant(list, &n, "naive", "", 0, true);
+    add_variant(list, &n, "plain", "", POSE_SYNC | HIERARCHY | EXTRACTION, false);
+    add_variant(list, &n, "plus_", "deferred_sync", on |= POSE_SYNC, true);
+    add_variant(list, &n, "plus_", "recording", on |= RECORDING, true);
+    add_variant(list, &n, "plus_", "device_hierarchy", on |= HIERARCHY, true);
+    add_variant(list, &n, "plus_", "one_extraction", on |= EXTRACTION, true);
+    add_variant(list, &n, "plus_", "kept_memory", on, false);
+    *full = n;
+    add_variant(list, &n, "full", "", ALL, false);
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k)
+        if (!(1 << k & IDLE))
+            add_variant(list, &n, "without_", stet_mechanism_name((stet_mechanism)k), ALL & ~(1u << k), false);
+    add_variant(list, &n, "without_", "kept_memory", ALL, true);
+    return n;
+}
+
+/* ---- the workload ------------------------------------------------------------------------------------------------ */
+
+typedef struct workload {
+    int64_t nworld;
+    int width, height; /* of a picture */
+    stet_model *model;
+    stet_sim *sim;
+    stet_snapshot *start;
+    stet_tiles *tiles;
+    stet_camera camera;
+    stet_tile_request request[REQUESTS];
+    stet_tiles_def tiles_def;
+    bench_recording recording[PHASES]; /* with external physics */
+    bool external;
+    const variant *variant;
+    bool rests; /* in every second frame */
+} workload;
+
+static stet_result open_tiles(workload *w)
+{
+    static const stet_output outputs[REQUESTS] = {STET_OUTPUT_RGB, STET_OUTPUT_DEPTH};
+    w->camera = *stet_sim_get_camera(w->sim, 0);
+    for (int k = 0; k < REQUESTS; ++k)
+        w->request[k] = (stet_tile_request){.output = outputs[k], .dtype = stet_output_dtype(outputs[k])};
+    w->camera.width = w->width;
+    w->camera.height = w->height;
+    w->tiles_def = stet_default_tiles_def();
+    w->tiles_def.cameras = &w->camera;
+    w->tiles_def.ncamera = 1;
+    w->tiles_def.requests = w->request;
+    w->tiles_def.nrequest = REQUESTS;
+    w->tiles_def.frames_in_flight = 1;
+    return stet_tiles_create(stet_sim_get_stage(w->sim), &w->tiles_def, &w->tiles);
+}
+
+/* w has its first three members, and nothing else. */
+static stet_result open_workload(workload *w, bench *b)
+{
+    char path[512];
+    stet_sim_def def = stet_default_sim_def();
+    (void)snprintf(path, sizeof path, "%s/hand.xml", b->scenes);
+    def.nworld = w->nworld;
+    def.device = bench_device_def(b);
+    def.physics = b->frame.physics;
+    STI_TRY(stet_model_load(path, &w->model));
+    STI_TRY(stet_sim_create(w->model, &def, &w->sim));
+    bench_name_gpu(b, stet_sim_get_device(w->sim));
+    w->external = stet_sim_get_physics(w->sim) == STET_PHYSICS_EXTERNAL;
+    for (int k = 0; w->external && k < PHASES; ++k) {
+        STI_TRY(bench_recording_open(&w->recording[k], b, w->sim, "frame"));
+        bench_recording_fill(&w->recording[k], k);
+    }
+    STI_TRY(open_tiles(w));
+    return stet_snapshot_create(stet_sim_get_worlds(w->sim), &w->start);
+}
+
+static void close_workload(workload *w)
+{
+    for (int k = 0; k < PHASES; ++k) bench_recording_close(&w->recording[k]);
+    stet_snapshot_destroy(w->start);
+    stet_tiles_destroy(w->tiles);
+    stet_sim_destroy(w->sim);
+    stet_model_destroy(w->model);
+}
+
+static stet_result move_worlds(workload *w, int64_t frame)
+{
+    if (w->external)
+        STI_TRY(bench_recording_write(&w->recording[frame % PHASES]));
+    else
+        STI_TRY(stet_sim_control_noise(w->sim, 0.3, frame));
+    return stet_sim_step(w->sim, SUBSTEPS);
+}
+
+/* Adds what a frame is, and what it was drawn from. */
+static stet_result add_hashes(workload *w, stet_array *const *tensor, sti_hash *h)
+{
+    uint64_t content[REQUESTS + 2];
+    stet_array *xpos;
+    stet_worlds *worlds = stet_sim_get_worlds(w->sim);
+    for (int k = 0; k < REQUESTS; ++k) STI_TRY(stet_array_hash(tensor[k], &content[k]));
+    STI_TRY(stet_worlds_get_array(worlds, "xpos", &xpos));
+    STI_TRY(stet_array_hash(xpos, &content[REQUESTS]));
+    STI_TRY(stet_worlds_hash(worlds, &content[REQUESTS + 1]));
+    sti_hash_add(h, content, sizeof content);
+    return STET_OK;
+}
+
+/* h: adds the frame's hashes; or NULL. */
+static stet_result look_at(workload *w, stet_tiles *tiles, sti_hash *h)
+{
+    stet_array *tensor[REQUESTS];
+    STI_TRY(stet_tiles_render(tiles, NULL, NULL));
+    for (int k = 0; k < REQUESTS; ++k) STI_TRY(stet_tiles_get_array(tiles, -1, k, &tensor[k]));
+    return h ? add_hashes(w, tensor, h) : STET_OK;
+}
+
+static stet_result play_one(workload *w, int64_t frame, sti_hash *h)
+{
+    if (!w->rests || frame % 2 == 0) STI_TRY(move_worlds(w, frame));
+    if (!w->variant->allocates) return look_at(w, w->tiles, h);
+    stet_tiles *tiles;
+    sti_painter borrowed = w->tiles->painter; /* the renderer's tables of the scene are not memory of a frame */
+    borrowed.destroy = NULL;
+    STI_TRY(sti_tiles_create_with(&borrowed, &w->tiles_def, &tiles));
+    stet_result result = look_at(w, tiles, h);
+    stet_tiles_destroy(tiles);
+    return result;
+}
+
+/* Plays frames until the device has done them; *seconds: of one. */
+static stet_result play_frames(workload *w, int64_t first, int n, double *seconds)
+{
+    double start = bench_now();
+    for (int k = 0; k < n; ++k) STI_TRY(play_one(w, first + k, NULL));
+    STI_TRY(stet_device_synchronize(stet_sim_get_device(w->sim)));
+    *seconds = (bench_now() - start) / n;
+    return STET_OK;
+}
+
+static stet_result begin_turn(workload *w, const variant *v, bool rests)
+{
+    stet_device *device = stet_sim_get_device(w->sim);
+    stet_mechanism_options options = stet_device_get_mechanisms(device);
+    options.disabled = ALL & ~v->on;
+    w->variant = v;
+    w->rests = rests;
+    STI_TRY(stet_device_set_mechanisms(device, &options));
+    return stet_sim_restore(w->sim, w->start);
+}
+
+/* ---- measuring --------------------------------------------------------------------------------------------------- */
+
+typedef struct measured {
+    workload work;
+    variant variant[VARIANTS];
+    int nvariant, full, nturn, ntimed;
+    uint64_t hash[2];                                                  /* of the checked frames; moving, resting */
+    double cold[STARTED][BENCH_SAMPLES], warm[STARTED][BENCH_SAMPLES]; /* ms */
+} measured;
+
+static stet_result compare(const variant *v, const variant *first, uint64_t hash, uint64_t expected)
+{
+    if (hash == expected) return STET_OK;
+    return sti_error(STET_ERROR_STATE, "bench frame: %s made other frames (%016llx) than %s (%016llx)", v->name,
+                     (unsigned long long)hash, first->name, (unsigned long long)expected);
+}
+
+/* FRAME-1: the first frames. It also sets up what variants reuse. */
+static stet_result check_frames(measured *m, bool rests)
+{
+    for (int i = 0; i < m->nvariant; ++i) {
+        sti_hash h;
+        sti_hash_begin(&h);
+        STI_TRY(begin_turn(&m->work, &m->variant[i], rests));
+        for (int k = 0; k < CHECKED; ++k) STI_TRY(play_one(&m->work, k, &h));
+        uint64_t hash = sti_hash_end(&h);
+        if (i == 0) m->hash[rests] = hash;
+        STI_TRY(compare(&m->variant[i], m->variant, hash, m->hash[rests]));
+    }
+    return STET_OK;
+}
+
+/* How many frames a turn times: an even number that takes all mechanisms about a quarter of a second. */
+static stet_result choose_length(measured *m, const bench *b)
+{
+    double seconds;
+    STI_TRY(begin_turn(&m->work, &m->variant[m->full], false));
+    STI_TRY(play_frames(&m->work, 0, WARM_UP, &seconds));
+    STI_TRY(play_frames(&m->work, WARM_UP, 2, &seconds));
+    m->ntimed = 2;
+    while (!b->quick && m->ntimed < MOST_TIMED && m->ntimed * seconds < 0.25) m->ntimed += 2;
+    return STET_OK;
+}
+
+static stet_result take_turn(measured *m, variant *v, bool rests, int turn, uint64_t *hash)
+{
+    stet_device *device = stet_sim_get_device(m->work.sim);
+    double seconds;
+    sti_hash h;
+    STI_TRY(begin_turn(&m->work, v, rests));
+    STI_TRY(play_frames(&m->work, 0, WARM_UP, &seconds));
+    stet_device_clear_counters(device);
+    STI_TRY(play_frames(&m->work, WARM_UP, m->ntimed, &seconds));
+    v->ms[rests][turn] = 1e3 * seconds;
+    v->counters[rests] = stet_device_get_counters(device);
+    sti_hash_begin(&h);
+    STI_TRY(play_one(&m->work, WARM_UP + m->ntimed, &h));
+    *hash = sti_hash_end(&h);
+    return STET_OK;
+}
+
+/* FRAME-2: of the scene that moves and of the one that rests, one after the other. */
+static stet_result take_turns(measured *m)
+{
+    uint64_t expected[2] = {0}, hash;
+    for (int t = 0; t < m->nturn; ++t)
+        for (int i = 0; i < 2 * m->nvariant; ++i) {
+            int rests = i % 2;
+            variant *v = &m->variant[t % 2 ? m->nvariant - 1 - i / 2 : i / 2];
+            STI_TRY(take_turn(m, v, rests, t, &hash));
+            if (t == 0 && i < 2) expected[rests] = hash;
+            STI_TRY(compare(v, m->variant, hash, expected[rests]));
+        }
+    return STET_OK;
+}
+
+/* The first frames of a new sim, with kernels that this process has compiled before. */
+static stet_result start_one(const workload *like, const variant *v, bench *b, double *cold, double *warm)
+{
+    workload w = {.nworld = like->nworld, .width = like->width, .height = like->height};
+    stet_result result = open_workload(&w, b);
+    if (result == STET_OK) result = begin_turn(&w, v, false);
+    if (result == STET_OK) result = stet_device_synchronize(stet_sim_get_device(w.sim));
+    if (result == STET_OK) result = play_frames(&w, 0, 1, cold);
+    if (result == STET_OK) result = play_frames(&w, 1, WARM, warm);
+    close_workload(&w);
+    *cold *= 1e3;
+    *warm *= 1e3;
+    return result;
+}
+
+static stet_result measure_starts(measured *m, bench *b, int nstart)
+{
+    const int variants[STARTED] = {NAIVE, PLAIN, m->full};
+    for (int s = 0; s < nstart; ++s)
+        for (int i = 0; i < STARTED; ++i) {
+            int k = s % 2 ? STARTED - 1 - i : i;
+            STI_TRY(start_one(&m->work, &m->variant[variants[k]], b, &m->cold[k][s], &m->warm[k][s]));
+        }
+    return STET_OK;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* "frame/hand/1225", with the physics where it is not native, and the size of a picture where it is unusual. */
+static void name_rows(const bench *b, const workload *w, const char *when, char out[BENCH_NAME])
+{
+    char size[32] = "";
+    bool native = b->frame.physics == STET_PHYSICS_NATIVE;
+    bool usual = w->width == BENCH_FRAME_EDGE && w->height == BENCH_FRAME_EDGE;
+    if (!usual) (void)snprintf(size, sizeof size, "x%dx%d", w->width, w->height);
+    (void)snprintf(out, BENCH_NAME, "frame/hand%s%s/%lld%s%s", native ? "" : "_",
+                   native ? "" : stet_physics_name(b->frame.physics), (long long)w->nworld, size, when);
+}
+
+static void ratios(const double *above, const double *below, int n, double *out)
+{
+    for (int s = 0; s < n; ++s) out[s] = above[s] / below[s];
+}
+
+static stet_result add_variants(bench *b, const measured *m, bool rests, const char *name)
+{
+    double of_naive[TURNS], of_full[TURNS];
+    for (int i = 0; i < m->nvariant; ++i) {
+        const variant *v = &m->variant[i];
+        const stet_counters *c = &v->counters[rests];
+        bench_row *row;
+        STI_TRY(bench_add(b, &row, v->ms[rests], m->nturn, "ms a frame", false, "%s/%s_ms", name, v->name));
+        ratios(v->ms[rests], m->variant[NAIVE].ms[rests], m->nturn, of_naive);
+        ratios(v->ms[rests], m->variant[m->full].ms[rests], m->nturn, of_full);
+        bench_note(row, "%.3g of naive, %.3g of full; %.4g launches, %.4g MB copied, kinematics of %.4g worlds",
+                   bench_median(of_naive, m->nturn), bench_median(of_full, m->nturn), (double)c->launches / m->ntimed,
+                   1e-6 * (double)c->bytes_copied / m->ntimed, (double)c->kinematics / m->ntimed);
+    }
+    return STET_OK;
+}
+
+/* `goal` 0: none. */
+static stet_result add_speedup(bench *b, const measured *m, bool rests, int over, const char *name, double goal)
+{
+    double ratio[TURNS];
+    bench_row *row;
+    ratios(m->variant[over].ms[rests], m->variant[m->full].ms[rests], m->nturn, ratio);
+    STI_TRY(bench_add(b, &row, ratio, m->nturn, "times", true, "%s/full_over_%s", name, m->variant[over].name));
+    if (goal > 0) bench_goal(row, goal);
+    bench_note(row, "pictures %d x %d, rgb and depth; %d substeps; %d threads; all variants' frames have hash %016llx",
+               m->work.width, m->work.height, SUBSTEPS, b->threads, (unsigned long long)m->hash[rests]);
+    return STET_OK;
+}
+
+static stet_result add_starts(bench *b, const measured *m, const char *name, int nstart)
+{
+    static const char *const names[STARTED] = {"naive", "plain", "full"};
+    for (int k = 0; k < STARTED; ++k) {
+        bench_row *row;
+        STI_TRY(bench_add(b, &row, m->cold[k], nstart, "ms", false, "%s/cold/%s_ms", name, names[k]));
+        bench_note(row, "the first frame of a new sim; kernels were compiled before");
+        STI_TRY(bench_add(b, &row, m->warm[k], nstart, "ms a frame", false, "%s/warm/%s_ms", name, names[k]));
+        bench_note(row, "the %d frames after it, in which recordings are made and compared", WARM);
+    }
+    return STET_OK;
+}
+
+static stet_result add_rows(bench *b, const measured *m, int nstart)
+{
+    /* goals are of the scene that moves, on a GPU that it fills */
+    bool goals = *b->gpu && m->work.nworld == 1225 && b->frame.physics == STET_PHYSICS_NATIVE;
+    char name[BENCH_NAME];
+    for (int rests = 0; rests < 2; ++rests) {
+        name_rows(b, &m->work, rests ? "/resting" : "", name);
+        STI_TRY(add_variants(b, m, rests, name));
+        STI_TRY(add_speedup(b, m, rests, NAIVE, name, goals && !rests ? 10 : 0));
+        STI_TRY(add_speedup(b, m, rests, PLAIN, name, goals && !rests ? 1.5 : 0));
+    }
+    name_rows(b, &m->work, "", name);
+    return add_starts(b, m, name, nstart);
+}
+
+static stet_result measure_frame(bench *b, measured *m, int64_t nworld, int width, int height)
+{
+    int nstart = b->quick ? 2 : STARTS;
+    *m = (measured){.work = {.nworld = nworld, .width = width, .height = height}, .nturn = b->quick ? 2 : TURNS};
+    m->nvariant = list_variants(m->variant, &m->full);
+    stet_result result = open_workload(&m->work, b);
+    for (int rests = 0; rests < 2 && result == STET_OK; ++rests) result = check_frames(m, rests);
+    if (result == STET_OK) result = choose_length(m, b);
+    if (result == STET_OK) result = take_turns(m);
+    close_workload(&m->work);
+    if (result == STET_OK) result = measure_starts(m, b, nstart);
+    return result == STET_OK ? add_rows(b, m, nstart) : result;
+}
+
+/* What was asked for, or the usual. */
+static bench_frame_def frames_of(const bench *b)
+{
+    bench_frame_def def = b->frame;
+    if (!def.nworlds) {
+        def.nworlds = b->quick ? 1 : 2;
+        def.nworld[0] = b->quick ? 6 : 64;
+        def.nworld[1] = 1225;
+    }
+    if (!def.nsize) {
+        def.nsize = 1;
+        def.size[0].width = def.size[0].height = BENCH_FRAME_EDGE;
+    }
+    return def;
+}
+
+stet_result bench_frame(bench *b)
+{
+    const bench_frame_def def = frames_of(b);
+    measured *m;
+    STI_TRY(sti_alloc(&m, sizeof *m, "what was measured"));
+    stet_result result = STET_OK;
+    for (int k = 0; k < def.nsize; ++k)
+        for (int i = 0; i < def.nworlds && result == STET_OK; ++i)
+            result = measure_frame(b, m, def.nworld[i], def.size[k].width, def.size[k].height);
+    sti_free(m);
+    return result;
+}
