@@ -185,7 +185,7 @@ stet_result sti_foreign_check(const stet_device *device, const stet_foreign_def 
     return STET_OK;
 }
 
-static stet_result make_table(stet_device *device, const stet_foreign_def *def, sti_foreign *f)
+static stet_result make_table(stet_device *device, const stet_foreign_def *def, sti_foreign_tiles *f)
 {
     int64_t ntile = def->nworld * def->ncamera, *all;
     STI_TRY(
@@ -199,9 +199,9 @@ static stet_result make_table(stet_device *device, const stet_foreign_def *def, 
     return result;
 }
 
-stet_result sti_foreign_make(stet_device *device, const stet_foreign_def *def, sti_foreign **out)
+stet_result sti_foreign_make(stet_device *device, const stet_foreign_def *def, sti_foreign_tiles **out)
 {
-    sti_foreign *f;
+    sti_foreign_tiles *f;
     STI_TRY(sti_alloc(&f, sizeof *f, "pictures of another renderer"));
     *out = f;
     STI_TRY(sti_alloc(&f->picture, (size_t)def->npicture * sizeof *f->picture, "pictures of another renderer"));
@@ -215,7 +215,7 @@ stet_result sti_foreign_make(stet_device *device, const stet_foreign_def *def, s
     return make_table(device, def, f);
 }
 
-void sti_foreign_destroy(sti_foreign *f)
+void sti_foreign_destroy(sti_foreign_tiles *f)
 {
     if (!f) return;
     stet_array_destroy(f->source.first);

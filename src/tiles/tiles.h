@@ -83,16 +83,16 @@ typedef struct sti_tile_place {
 } sti_tile_place;
 
 /* What tiles of another renderer's frames have. */
-typedef struct sti_foreign {
+typedef struct sti_foreign_tiles {
     sti_foreign_picture *picture;
     int npicture;
     sti_foreign_source source;
-} sti_foreign;
+} sti_foreign_tiles;
 
 struct stet_tiles {
     stet_device *device;
-    sti_painter painter;  /* all zero for another renderer's frames */
-    sti_foreign *foreign; /* NULL: the painter makes the frames */
+    sti_painter painter;        /* all zero for another renderer's frames */
+    sti_foreign_tiles *foreign; /* NULL: the painter makes the frames */
     int64_t nworld;
     int ncamera, nrequest, nplace, depth; /* depth: K; nplace: K + 1 */
     sti_tile_size *size;                  /* [ncamera] */
@@ -128,8 +128,8 @@ stet_result sti_foreign_check(const stet_device *device, const stet_foreign_def 
 /* Fills r from request k of a checked def. */
 stet_result sti_foreign_resolve(const stet_device *device, const stet_foreign_def *def, int k, sti_request *r);
 /* After a failure *out has what there is of it, to be destroyed. */
-stet_result sti_foreign_make(stet_device *device, const stet_foreign_def *def, sti_foreign **out);
-void sti_foreign_destroy(sti_foreign *foreign);
+stet_result sti_foreign_make(stet_device *device, const stet_foreign_def *def, sti_foreign_tiles **out);
+void sti_foreign_destroy(sti_foreign_tiles *foreign);
 
 /* ---- request.c --------------------------------------------------------------------------------------------------- */
 
