@@ -54,6 +54,12 @@ STET_API stet_result stet_output_find(const char *name, stet_output *out); /* NO
 #define STET_GROUPS_ALL 0x3fu
 
 /*
+ * The i-th kind of things that the model has and that the renderer does not draw, as words, and how many there are;
+ * NULL after the last. count may be NULL.
+ */
+STET_API const char *stet_render_get_not_drawn(const stet_model *model, int i, int *count);
+
+/*
  * A camera of the renderer: a prim of the stage that looks along its -z axis, with x right and y up. For a camera of
  * the model that keeps the model's fovy, the model's sensor size, focal lengths and principal point apply if it has
  * them. A camera that is orthographic in the model stays orthographic; its fovy is then the height of the picture in

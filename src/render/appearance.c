@@ -3,6 +3,7 @@
 
 #include "render/detail.h"
 #include "render/scene.k.h"
+#include "stet/render.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,8 +46,7 @@ static bool own_colour(const float *rgba)
     return rgba[0] != 0.5f || rgba[1] != 0.5f || rgba[2] != 0.5f || rgba[3] != 1;
 }
 
-/* A row of `appearance`: r g b a, emission, specular, exponent. Without a material: MuJoCo's defaults. */
-static void fill_appearance(const mjModel *m, ptrdiff_t material, const float *rgba, double *row)
+void sti_appearance_of(const mjModel *m, ptrdiff_t material, const float *rgba, double *row)
 {
     double emission = 0, specular = 0.5, shininess = 0.5;
     if (material >= 0) {
@@ -61,27 +61,23 @@ static void fill_appearance(const mjModel *m, ptrdiff_t material, const float *r
     row[APPEARANCE_SHININESS] = 128 * shininess; /* MuJoCo's 0 … 1 to OpenGL's exponent */
 }
 
-bool sti_geom_in_groups(const mjModel *m, ptrdiff_t geom, uint32_t groups)
-{
-    int group = m->geom_group[geom] < 0 ? 0 : m->geom_group[geom];
-    return group < mjNGROUP && (groups >> group & 1);
-}
+bool sti_group_in(int group, uint32_t groups) { return group < mjNGROUP && (groups >> (group < 0 ? 0 : group) & 1); }
 
 static void geom_appearance(const mjModel *m, ptrdiff_t geom, double *row)
 {
-    fill_appearance(m, m->geom_matid[geom], &m->geom_rgba[4 * geom], row);
+    sti_appearance_of(m, m->geom_matid[geom], &m->geom_rgba[4 * geom], row);
 }
 
 static void site_appearance(const mjModel *m, ptrdiff_t site, double *row)
 {
-    fill_appearance(m, m->site_matid[site], &m->site_rgba[4 * site], row);
+    sti_appearance_of(m, m->site_matid[site], &m->site_rgba[4 * site], row);
 }
 
 static bool geom_drawn(const mjModel *m, ptrdiff_t geom, uint32_t groups)
 {
     double row[APPEARANCE_SIZE];
     geom_appearance(m, geom, row);
-    return sti_geom_in_groups(m, geom, groups) && row[APPEARANCE_ALPHA] > 0;
+    return sti_group_in(m->geom_group[geom], groups) && row[APPEARANCE_ALPHA] > 0;
 }
 
 static bool endless_plane(const mjModel *m, ptrdiff_t geom)
@@ -135,9 +131,8 @@ static stet_result fill_sites(scene_rows *rows, stet_stage *stage)
     for (int s = 0; s < (int)m->nsite; ++s) {
         int row[SHOWN_SIZE] = {[SHOWN_GEOM] = (int)m->ngeom + s, [SHOWN_TYPE] = m->site_type[s]};
         double *look = &rows->look[(ptrdiff_t)APPEARANCE_SIZE * row[SHOWN_GEOM]];
-        int group = m->site_group[s] < 0 ? 0 : m->site_group[s];
         site_appearance(m, s, look);
-        if (group > 2 || look[APPEARANCE_ALPHA] <= 0) continue;
+        if (!sti_group_in(m->site_group[s], STET_GROUPS_DEFAULT) || look[APPEARANCE_ALPHA] <= 0) continue;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_SITE, s, &row[SHOWN_PRIM]));
         list_by_alpha(rows, row);
         int at = head[SCENE_NSHOWN] + head[SCENE_NSITE]++;

@@ -18,8 +18,10 @@ typedef struct sti_patches {
     uint32_t groups;
 } sti_patches;
 
-/* Is a geom in one of the groups? As MuJoCo, a negative group counts as 0, and those above 5 are never drawn. */
-bool sti_geom_in_groups(const mjModel *m, ptrdiff_t geom, uint32_t groups);
+/* Is a group one of `groups`? As MuJoCo, a negative group counts as 0, and those above 5 are never drawn. */
+bool sti_group_in(int group, uint32_t groups);
+/* A row of appearance (scene.k.h) from a material (-1: none, MuJoCo's defaults) and an object's own colour. */
+void sti_appearance_of(const mjModel *m, ptrdiff_t material, const float *rgba, double *row);
 
 /* The two tables of scene.k.h, plain arrays. */
 typedef struct sti_appearance {
