@@ -7,6 +7,9 @@
  * transparent. Planes are invisible from below. Light comes from MuJoCo's lights and headlight. A geom whose pose is
  * NaN is not drawn.
  *
+ * Spatial tendons of groups 0 to 2 are visible in all outputs, as capsules along their paths, without textures. Limp
+ * ones hang, as MuJoCo draws them.
+ *
  * rgb and rgba have textures, shadows and transparency, where other outputs show the nearest surface; and they alone
  * show the sites of groups 0 to 2, without textures: rays of physics do not see sites either. They are of one ray a
  * pixel, or the mean of 4 or 16 (`samples` of a def); the alpha of rgba is then the part of them that hit something.
@@ -35,9 +38,9 @@ extern "C" {
     X(NORMAL, "normal", STET_DTYPE_REAL, 3,                                                                            \
       "unit surface normal, world frame, toward the camera; 0 0 0 where nothing was hit")                              \
     X(ALBEDO, "albedo", STET_DTYPE_U8, 4, "material colour without light")                                             \
-    X(SEG_GEOM, "seg_geom", STET_DTYPE_INT, 1, "geom index of the model, -1 for the sky")                              \
-    X(SEG_BODY, "seg_body", STET_DTYPE_INT, 1, "body index of the model, -1 for the sky")                              \
-    X(SEG_TYPE, "seg_type", STET_DTYPE_INT, 1, "geom type (mjtGeom), -1 for the sky")
+    X(SEG_GEOM, "seg_geom", STET_DTYPE_INT, 1, "geom index of the model, -1 for the sky, -2 - i for tendon i")       \
+    X(SEG_BODY, "seg_body", STET_DTYPE_INT, 1, "body index of the model, -1 for the sky, -2 for tendons")            \
+    X(SEG_TYPE, "seg_type", STET_DTYPE_INT, 1, "geom type (mjtGeom), -1 for the sky, -2 for tendons")
 typedef enum stet_output {
 #define STET_OUTPUT_ENUM(id, name, dtype, channels, doc) STET_OUTPUT_##id,
     STET_OUTPUTS(STET_OUTPUT_ENUM)

@@ -15,7 +15,10 @@
  */
 typedef struct sti_geoms {
     int ngeom, nsite;
-    /* The nshape = ngeom + nsite rows are those of all geoms, then of all sites, which only pictures show. */
+    /*
+     * The nshape rows are those of all geoms, then those that only pictures show: of all sites, and one for the pieces
+     * of each tendon.
+     */
     stet_array *type; /* INT [nshape], mjtGeom */
     /*
      * REAL [nshape * 4]: MuJoCo's size (3), then the bounding radius about the geom's origin (0: a plane, which has

@@ -1,8 +1,10 @@
 /* Tables of geoms, materials and lamps for the renderer. */
 #include "render/appearance.h"
 
+#include "geom/geom.h"
 #include "render/detail.h"
 #include "render/scene.k.h"
+#include "stage/tendon.h"
 #include "stet/render.h"
 
 #include <math.h>
@@ -73,6 +75,11 @@ static void site_appearance(const mjModel *m, ptrdiff_t site, double *row)
     sti_appearance_of(m, m->site_matid[site], &m->site_rgba[4 * site], row);
 }
 
+static void tendon_appearance(const mjModel *m, ptrdiff_t tendon, double *row)
+{
+    sti_appearance_of(m, m->tendon_matid[tendon], &m->tendon_rgba[4 * tendon], row);
+}
+
 static bool geom_drawn(const mjModel *m, ptrdiff_t geom, uint32_t groups)
 {
     double row[APPEARANCE_SIZE];
@@ -101,8 +108,39 @@ static stet_result fill_geoms(scene_rows *rows, stet_stage *stage)
         shown[SHOWN_GEOM] = g;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &shown[SHOWN_PRIM]));
         shown[SHOWN_TYPE] = m->geom_type[g];
-        shown[SHOWN_ENDLESS] = endless_plane(m, g);
+        shown[SHOWN_KIND] = endless_plane(m, g) ? SHOWN_ENDLESS : 0;
         head[SCENE_NSHOWN]++;
+    }
+    return STET_OK;
+}
+
+bool sti_tendon_drawn(const mjModel *m, ptrdiff_t tendon)
+{
+    double row[APPEARANCE_SIZE];
+    tendon_appearance(m, tendon, row);
+    return sti_group_in(m->tendon_group[tendon], STET_GROUPS_DEFAULT) && row[APPEARANCE_ALPHA] > 0;
+}
+
+/* Spatial tendons of MuJoCo's default groups, piece by piece. */
+static stet_result fill_tendons(scene_rows *rows, stet_stage *stage)
+{
+    const mjModel *m = sti_stage_worlds(stage)->model->mj;
+    int *head = rows->scene, first = (int)(m->ngeom + m->nsite), piece = 0;
+    for (int t = 0; t < (int)m->ntendon; ++t) {
+        int n = sti_tendon_pieces(m, t), *ids = &head[head[SCENE_IDS] + (ptrdiff_t)IDS_SIZE * (first + t)];
+        tendon_appearance(m, t, &rows->look[(ptrdiff_t)APPEARANCE_SIZE * (first + t)]);
+        ids[IDS_BODY] = IDS_TENDON;
+        ids[IDS_TYPE] = IDS_TENDON;
+        for (int i = 0; i < n; ++i, ++piece) {
+            int *shown = &head[head[SCENE_SHOWN] + (ptrdiff_t)SHOWN_SIZE * head[SCENE_NSHOWN]];
+            if (!sti_tendon_drawn(m, t)) continue;
+            shown[SHOWN_GEOM] = first + t;
+            STI_TRY(stet_stage_get_prim(stage, STET_PRIM_TENDON, piece, &shown[SHOWN_PRIM]));
+            shown[SHOWN_TYPE] = mjGEOM_CAPSULE;
+            shown[SHOWN_KIND] = SHOWN_CORD;
+            head[SCENE_NSHOWN]++;
+            head[SCENE_TENDON] = first;
+        }
     }
     return STET_OK;
 }
@@ -251,9 +289,10 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
 {
     const stet_worlds *worlds = sti_stage_worlds(stage);
     int64_t ngeom = worlds->model->mj->ngeom, nlamp = worlds->model->mj->nlight + 1;
-    int64_t nshape = ngeom + worlds->model->mj->nsite;
-    int64_t shown = SCENE_PATCHES + (int64_t)PATCH_SIZE * patches->n, solid = shown + SHOWN_SIZE * nshape;
-    int64_t clear = solid + SHOWN_SIZE * nshape, ids = clear + SHOWN_SIZE * nshape, lamps = ids + IDS_SIZE * ngeom;
+    int64_t nrow = ngeom + worlds->model->mj->nsite, nshape = nrow + worlds->model->mj->ntendon;
+    for (int t = 0; t < worlds->model->mj->ntendon; ++t) nrow += sti_tendon_pieces(worlds->model->mj, t);
+    int64_t shown = SCENE_PATCHES + (int64_t)PATCH_SIZE * patches->n, solid = shown + SHOWN_SIZE * nrow;
+    int64_t clear = solid + SHOWN_SIZE * nrow, ids = clear + SHOWN_SIZE * nrow, lamps = ids + IDS_SIZE * nshape;
     int64_t detail = lamps + LAMP_INTS * nlamp, textures = detail + DETAIL_SIZE * nshape;
     int64_t scale = APPEARANCE_SIZE * nshape + LAMP_REALS * nlamp, haze = scale + SCALE_SIZE * ngeom;
     int64_t corners = haze + HAZE_SIZE;
@@ -289,6 +328,7 @@ static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_pa
     STI_TRY(plan_rows(rows, sti_stage_worlds(stage)->model->mj, patches->groups));
     STI_TRY(lay_out(rows, stage, patches));
     STI_TRY(fill_geoms(rows, stage));
+    STI_TRY(fill_tendons(rows, stage));
     split_shown(rows);
     STI_TRY(fill_sites(rows, stage));
     STI_TRY(fill_details(rows, stage));

@@ -10,9 +10,9 @@
  * The nearest of the candidates behind (*t, *geom) and before `end`: sets these, the normal n (camera's frame) and
  * `part` in lanes that have one, and geoms (memory of the lanes; -1: none). Returns these lanes.
  */
-LFN mask next_layer(const ureal *candidate, const int *list, int count, const int *shown, const ureal *size,
-                    const int *data, const ureal *node, const ureal *tri, const ureal *elevation, ureal from, int flat,
-                    real u, ureal v, mask live, real end, real *t, lint *geom, real *n, int *geoms, int *part)
+LFN mask next_layer(const ureal *candidate, const int *list, int count, const int *shown, const int *data,
+                    const ureal *node, const ureal *tri, const ureal *elevation, ureal from, int flat, real u, ureal v,
+                    mask live, real end, real *t, lint *geom, real *n, int *geoms, int *part)
 {
     real best = end;
     lint found = isplat(-1);
@@ -23,8 +23,8 @@ LFN mask next_layer(const ureal *candidate, const int *list, int count, const in
         int triangle[STET_W];
         for (int k = 0; k < 3; ++k) normal[k] = splat(0);
         istore(triangle, isplat(0));
-        trace_candidate(candidate + c * CANDIDATE_SIZE, row, size, data, node, tri, elevation, from, flat, u, v, live,
-                        &own, &none, normal, triangle);
+        trace_candidate(candidate + c * CANDIDATE_SIZE, row, data, node, tri, elevation, from, flat, u, v, live, &own,
+                        &none, normal, triangle);
         mask behind = m_or(lt(*t, own), m_and(eq(*t, own), ilt(*geom, g))), here = m_and(behind, lt(own, best));
         best = select(here, own, best);
         found = iselect(here, g, found);
@@ -60,9 +60,9 @@ LFN void add_layer(mask hit, const real *rgb, real alpha, layer_sum *sum)
  */
 LFN void blend_patch(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
                      int height, const int *scene, const ureal *look, const ureal *candidate, const int *list, int n,
-                     const int *shown, const ureal *size, const int *data, const ureal *node, const ureal *tri,
-                     const ureal *elevation, const ureal *best, int *best_geom, int *best_part, int *colour,
-                     const i64 *first, const int *pitch, i64 entry)
+                     const int *shown, const int *data, const ureal *node, const ureal *tri, const ureal *elevation,
+                     const ureal *best, int *best_geom, int *best_part, int *colour, const i64 *first, const int *pitch,
+                     i64 entry)
 {
     items(p, PIXELS)
     {
@@ -79,7 +79,7 @@ LFN void blend_patch(const wreal *xform, int nitem, int world, const ureal *view
         sum.through = splat(1);
         istore(best_part + p, isplat(0));
         for (int layer = 0; layer < n; ++layer) {
-            mask hit = next_layer(candidate, list, n, shown, size, data, node, tri, elevation, view[VIEW_NEAR], flat,
+            mask hit = next_layer(candidate, list, n, shown, data, node, tri, elevation, view[VIEW_NEAR], flat,
                                   view_u(view, x), view_v(view, y), live, end, &t, &geom, normal, best_geom + p,
                                   best_part + p);
             if (!any(hit)) break;

@@ -5,6 +5,7 @@
 #include "render/appearance.h"
 #include "render/detail.h"
 #include "render/scene.k.h"
+#include "stage/tendon.h"
 #include "stet/render.h"
 
 static bool group_shown(int group) { return sti_group_in(group, STET_GROUPS_DEFAULT); }
@@ -29,16 +30,6 @@ static int count_flexes(const mjModel *m)
     int n = 0;
     for (int i = 0; i < m->nflex; ++i)
         n += group_shown(m->flex_group[i]) && shown_alpha(m, m->flex_matid[i], m->flex_rgba + 4 * (ptrdiff_t)i) > 0;
-    return n;
-}
-
-static int count_spatial_tendons(const mjModel *m)
-{
-    int n = 0;
-    for (int i = 0; i < m->ntendon; ++i)
-        n += m->tendon_num[i] > 0 && m->wrap_type[m->tendon_adr[i]] != mjWRAP_JOINT &&
-             group_shown(m->tendon_group[i]) &&
-             shown_alpha(m, m->tendon_matid[i], m->tendon_rgba + 4 * (ptrdiff_t)i) > 0;
     return n;
 }
 
@@ -106,6 +97,17 @@ static int count_site_textures(const mjModel *m)
     return n;
 }
 
+static int count_tendon_textures(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->ntendon; ++i) {
+        ptrdiff_t material = m->tendon_matid[i];
+        n += material >= 0 && m->mat_texid[material * mjNTEXROLE + mjTEXROLE_RGB] >= 0 && sti_tendon_pieces(m, i) > 0 &&
+             sti_tendon_drawn(m, i);
+    }
+    return n;
+}
+
 static int count_image_lights(const mjModel *m)
 {
     int n = 0;
@@ -128,13 +130,13 @@ const char *stet_render_get_not_drawn(const stet_model *model, int i, int *count
         int (*count)(const mjModel *m);
     } kinds[] = {{"skins", count_skins},
                  {"flexes", count_flexes},
-                 {"spatial tendons", count_spatial_tendons},
                  {"slider-cranks", count_slider_cranks},
                  {"rays of range finders", count_rangefinders},
                  {"drawings of plugins", count_plugins},
                  {"reflecting materials", count_mirrors},
                  {"textures of other roles than colour", count_other_textures},
                  {"textures of sites", count_site_textures},
+                 {"textures of tendons", count_tendon_textures},
                  {"lights by images", count_image_lights},
                  {"shadows of further lights", count_shadows}};
     for (size_t k = 0; model && i >= 0 && k < sizeof kinds / sizeof *kinds; ++k) {

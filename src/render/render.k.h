@@ -25,8 +25,8 @@
 
 /* Updates the nearest hits of all pixels of the patch at (px, py) with n candidates. */
 LFN void trace_patch(const ureal *view, int flat, int px, int py, int width, int height, const ureal *candidate,
-                     const int *list, int n, const int *shown, const ureal *size, const int *data, const ureal *node,
-                     const ureal *tri, const ureal *elevation, ureal *best, int *best_geom, int *best_part)
+                     const int *list, int n, const int *shown, const int *data, const ureal *node, const ureal *tri,
+                     const ureal *elevation, ureal *best, int *best_geom, int *best_part)
 {
     items(p, PIXELS)
     {
@@ -35,8 +35,8 @@ LFN void trace_patch(const ureal *view, int flat, int px, int py, int width, int
         real towards[3], t = load_best(best, p, towards), u = view_u(view, x);
         lint g = iload(best_geom + p);
         for (int c = 0; c < n; ++c)
-            trace_candidate(candidate + c * CANDIDATE_SIZE, shown + list[c] * SHOWN_SIZE, size, data, node, tri,
-                            elevation, view[VIEW_NEAR], flat, u, view_v(view, y), in_range(x, width), &t, &g, towards,
+            trace_candidate(candidate + c * CANDIDATE_SIZE, shown + list[c] * SHOWN_SIZE, data, node, tri, elevation,
+                            view[VIEW_NEAR], flat, u, view_v(view, y), in_range(x, width), &t, &g, towards,
                             best_part + p);
         store_best(best, p, t, towards);
         istore(best_geom + p, g);
@@ -52,9 +52,9 @@ LFN void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view
     clear_best(view[VIEW_FAR], best, best_geom, best_part);
     for (int chunk = 0; chunk < nshown; chunk += CHUNK) {
         const int *part = shown + chunk * SHOWN_SIZE;
-        int n = find_candidates(xform, nitem, world, part, nmin(nshown - chunk, CHUNK), bounds, view, pyramid, flag,
-                                list, candidate);
-        trace_patch(view, flat, px, py, width, height, candidate, list, n, part, size, data, node, tri, elevation, best,
+        int n = find_candidates(xform, nitem, world, part, nmin(nshown - chunk, CHUNK), bounds, size, view, pyramid,
+                                flag, list, candidate);
+        trace_patch(view, flat, px, py, width, height, candidate, list, n, part, data, node, tri, elevation, best,
                     best_geom, best_part);
     }
 }
@@ -81,22 +81,27 @@ LFN void detail_patch(const wreal *xform, int nitem, int world, const ureal *vie
 
 /* How many of the nshown geoms a patch may show. Overwrites the lists of candidates. */
 LFN int count_candidates(const wreal *xform, int nitem, int world, const int *shown, int nshown, const ureal *bounds,
-                         const ureal *view, const ureal *pyramid, int *flag, int *list, ureal *candidate)
+                         const ureal *size, const ureal *view, const ureal *pyramid, int *flag, int *list,
+                         ureal *candidate)
 {
     int found = 0;
     for (int chunk = 0; chunk < nshown; chunk += CHUNK) {
         int n = find_candidates(xform, nitem, world, shown + chunk * SHOWN_SIZE, nmin(nshown - chunk, CHUNK), bounds,
-                                view, pyramid, flag, list, candidate);
+                                size, view, pyramid, flag, list, candidate);
         found += n;
     }
     return found;
 }
 
+/* The ids of geoms; -2, -3 … of tendons. first: the number of the first tendon. */
+LFN lint tendon_id(int first, lint geom) { return iselect(ilt(geom, isplat(first)), geom, isplat(first - 2) - geom); }
+
 /* Depths, ids, distances and normals of a patch's hits. ntile, tile, rows: as k_render. */
-LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int height, const int *ids, const ureal *best,
-                  const int *best_geom, ureal *depth, ureal *distance, ureal *normal, int *geom, int *body, int *type,
-                  const i64 *first, const int *pitch, int rows, int ntile, int tile)
+LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int height, const int *scene,
+                  const ureal *best, const int *best_geom, ureal *depth, ureal *distance, ureal *normal, int *geom,
+                  int *body, int *type, const i64 *first, const int *pitch, int rows, int ntile, int tile)
 {
+    const int *ids = scene + scene[SCENE_IDS];
     items(p, PIXELS)
     {
         int x = px + p % PATCH, y = py + p / PATCH;
@@ -107,6 +112,7 @@ LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int he
         mask hit = ilt(none, g);
         t = select(hit, t, splat(1) / splat(0));
         put_real(depth, first, pitch, tile_entry(rows, BUFFER_DEPTH, ntile, tile), x, y, live, t);
+        if (scene[SCENE_TENDON]) g = tendon_id(scene[SCENE_TENDON], g);
         put_int(geom, first, pitch, tile_entry(rows, BUFFER_GEOM, ntile, tile), x, y, live, g);
         if (body)
             put_int(body, first, pitch, tile_entry(rows, BUFFER_BODY, ntile, tile), x, y, live,
@@ -210,8 +216,8 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                     scene + scene[s < 0 ? SCENE_SHOWN : SCENE_SOLID], scene[s < 0 ? SCENE_NSHOWN : SCENE_NSOLID],
                     bounds, size, data, node, tri, elevation, flag, list, candidate, best, best_geom, best_part);
         if (s < 0)
-            put_hits(view, flat, px, py, width, height, scene + scene[SCENE_IDS], best, best_geom, depth, distance,
-                     normal, geom, body, type, first, pitch, rows, ntile, tile);
+            put_hits(view, flat, px, py, width, height, scene, best, best_geom, depth, distance, normal, geom, body,
+                     type, first, pitch, rows, ntile, tile);
         if (scene[SCENE_DETAIL] && (colour || albedo))
             detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, data, tri, best,
                          best_geom, best_part);
@@ -220,10 +226,10 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                        tile_entry(rows, BUFFER_ALBEDO, ntile, tile));
         if (!colour) return;
         if (s < 0 && side > 1) continue;
-        int layers = count_candidates(xform, nitem, world, clear, scene[SCENE_NCLEAR], bounds, view, pyramid, flag,
-                                      list, candidate);
-        int sites = count_candidates(xform, nitem, world, site, scene[SCENE_NSITE], bounds, view, pyramid, flag, list,
-                                     candidate);
+        int layers = count_candidates(xform, nitem, world, clear, scene[SCENE_NCLEAR], bounds, size, view, pyramid,
+                                      flag, list, candidate);
+        int sites = count_candidates(xform, nitem, world, site, scene[SCENE_NSITE], bounds, size, view, pyramid, flag,
+                                     list, candidate);
         if (layers + sites > 0 && s < 0) {
             trace_geoms(xform, nitem, world, view, flat, px, py, width, height, pyramid, scene + scene[SCENE_SOLID],
                         scene[SCENE_NSOLID], bounds, size, data, node, tri, elevation, flag, list, candidate, best,
@@ -239,11 +245,10 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                     best_part, (int *)colour, first, pitch, entry);
         for (int chunk = 0; layers > 0 && chunk < scene[SCENE_NCLEAR]; chunk += CHUNK) {
             const int *part = clear + chunk * SHOWN_SIZE;
-            int n = find_candidates(xform, nitem, world, part, nmin(scene[SCENE_NCLEAR] - chunk, CHUNK), bounds, view,
-                                    pyramid, flag, list, candidate);
+            int n = find_candidates(xform, nitem, world, part, nmin(scene[SCENE_NCLEAR] - chunk, CHUNK), bounds, size,
+                                    view, pyramid, flag, list, candidate);
             blend_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, candidate, list, n, part,
-                        size, data, node, tri, elevation, best, best_geom, best_part, (int *)colour, first, pitch,
-                        entry);
+                        data, node, tri, elevation, best, best_geom, best_part, (int *)colour, first, pitch, entry);
         }
         if (s >= 0) add_sample(px, py, width, height, side, s, sum, (int *)colour, first, pitch, entry);
     }

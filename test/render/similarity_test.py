@@ -30,6 +30,7 @@ LEAST = {
     "shadow": 0.87,
     "sites": 0.97,
     "smooth": 0.97,
+    "tendons": 0.9,
 }
 
 
