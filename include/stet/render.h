@@ -4,16 +4,17 @@
  * Visible are the geoms of the chosen groups whose colour has an alpha above 0. As in MuJoCo's renderer, all outputs
  * show what lies between the near and the far plane (the model's visual/map znear and zfar times statistic/extent, as
  * depth along the viewing axis), and only front sides: a geom around the camera, or cut open by the near plane, is
- * transparent. Planes are invisible from below. Light comes from MuJoCo's lights and headlight. A geom whose pose is
- * NaN is not drawn.
+ * transparent. Planes are invisible from below, except that they are transparent in colours. Light comes from MuJoCo's
+ * lights and headlight. A geom whose pose is NaN is not drawn.
  *
  * Spatial tendons of groups 0 to 2 are visible in all outputs, as capsules along their paths, without textures. Limp
  * ones hang, as MuJoCo draws them.
  *
- * rgb and rgba have textures, shadows and transparency, where other outputs show the nearest surface; and they alone
- * show the sites of groups 0 to 2, without textures: rays of physics do not see sites either. They are of one ray a
- * pixel, or the mean of 4 or 16 (`samples` of a def); the alpha of rgba is then the part of them that hit something.
- * All other outputs show the pixel's centre.
+ * rgb and rgba have textures, shadows, transparency and reflections, where other outputs show the nearest surface; and
+ * they alone show the sites of groups 0 to 2, without textures: rays of physics do not see sites either. As in MuJoCo's
+ * renderer one plane or upper side of a box reflects: of the geoms whose material does, the first that the camera is
+ * above. They are of one ray a pixel, or the mean of 4 or 16 (`samples` of a def); the alpha of rgba is then the part
+ * of them that hit something. All other outputs show the pixel's centre.
  */
 #ifndef STET_RENDER_H
 #define STET_RENDER_H

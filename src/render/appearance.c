@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#define OPAQUE 0.995 /* alphas from here on, as in MuJoCo */
+
 /* Host copies of both tables while they are filled. */
 typedef struct scene_rows {
     int *scene;
@@ -145,11 +147,11 @@ static stet_result fill_tendons(scene_rows *rows, stet_stage *stage)
     return STET_OK;
 }
 
-/* Adds a row to the list of opaque or of transparent geoms, by MuJoCo's limit. */
+/* Adds a row to the list of opaque or of transparent geoms. */
 static void list_by_alpha(scene_rows *rows, const int row[SHOWN_SIZE])
 {
     int *head = rows->scene;
-    bool clear = rows->look[(ptrdiff_t)APPEARANCE_SIZE * row[SHOWN_GEOM] + APPEARANCE_ALPHA] < 0.995;
+    bool clear = rows->look[(ptrdiff_t)APPEARANCE_SIZE * row[SHOWN_GEOM] + APPEARANCE_ALPHA] < OPAQUE;
     int *count = &head[clear ? SCENE_NCLEAR : SCENE_NSOLID], first = head[clear ? SCENE_CLEAR : SCENE_SOLID];
     memcpy(&head[first + (ptrdiff_t)SHOWN_SIZE * (*count)++], row, SHOWN_SIZE * sizeof *row);
 }
@@ -175,6 +177,62 @@ static stet_result fill_sites(scene_rows *rows, stet_stage *stage)
         list_by_alpha(rows, row);
         int at = head[SCENE_NSHOWN] + head[SCENE_NSITE]++;
         memcpy(&head[head[SCENE_SHOWN] + (ptrdiff_t)SHOWN_SIZE * at], row, sizeof row);
+    }
+    return STET_OK;
+}
+
+/* Undersides of planes, with their textures: transparent, after the transparent geoms. */
+static stet_result fill_planes(scene_rows *rows, stet_stage *stage)
+{
+    const mjModel *m = sti_stage_worlds(stage)->model->mj;
+    int *head = rows->scene, under = (int)(m->ngeom + m->nsite + m->ntendon);
+    int *row = &head[head[SCENE_CLEAR] + (ptrdiff_t)SHOWN_SIZE * head[SCENE_NCLEAR]];
+    for (int g = 0; g < (int)m->ngeom; ++g) {
+        if (m->geom_type[g] != mjGEOM_PLANE) continue;
+        int own = under++;
+        if (!rows->drawn[g]) continue;
+        double *look = &rows->look[(ptrdiff_t)APPEARANCE_SIZE * own];
+        geom_appearance(m, g, look);
+        look[APPEARANCE_ALPHA] *= 0.3;
+        if (head[SCENE_DETAIL]) {
+            const int *detail = &head[head[SCENE_DETAIL]];
+            const double *scale = &rows->look[head[SCENE_LOOK_SCALE]];
+            memcpy(&head[head[SCENE_DETAIL] + (ptrdiff_t)DETAIL_SIZE * own], &detail[(ptrdiff_t)DETAIL_SIZE * g],
+                   DETAIL_SIZE * sizeof *detail);
+            memcpy(&rows->look[head[SCENE_LOOK_SCALE] + (ptrdiff_t)SCALE_SIZE * own], &scale[(ptrdiff_t)SCALE_SIZE * g],
+                   SCALE_SIZE * sizeof *scale);
+        }
+        row[SHOWN_GEOM] = own;
+        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &row[SHOWN_PRIM]));
+        row[SHOWN_TYPE] = mjGEOM_PLANE;
+        row[SHOWN_KIND] = SHOWN_UNDERSIDE | (endless_plane(m, g) ? SHOWN_ENDLESS : 0);
+        row += SHOWN_SIZE;
+        head[SCENE_NUNDER]++;
+    }
+    return STET_OK;
+}
+
+/* Geoms that reflect: opaque planes, and boxes, up to the first box. */
+static stet_result fill_mirrors(scene_rows *rows, stet_stage *stage)
+{
+    const mjModel *m = sti_stage_worlds(stage)->model->mj;
+    int *head = rows->scene, *row = &head[head[SCENE_MIRROR]];
+    double *look = &rows->look[head[SCENE_LOOK_MIRROR]];
+    bool box = false;
+    for (int g = 0; g < (int)m->ngeom && !box; ++g) {
+        ptrdiff_t material = m->geom_matid[g];
+        if (!rows->drawn[g] || material < 0 || !(m->mat_reflectance[material] > 0)) continue;
+        if (rows->look[(ptrdiff_t)APPEARANCE_SIZE * g + APPEARANCE_ALPHA] < OPAQUE) continue;
+        box = m->geom_type[g] == mjGEOM_BOX;
+        if (!box && m->geom_type[g] != mjGEOM_PLANE) continue;
+        row[MIRROR_GEOM] = g;
+        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &row[MIRROR_PRIM]));
+        row[MIRROR_BOX] = box;
+        look[MIRROR_HEIGHT] = box ? m->geom_size[3 * (ptrdiff_t)g + 2] : 0;
+        look[MIRROR_SHARE] = (double)m->mat_reflectance[material];
+        row += MIRROR_SIZE;
+        look += MIRROR_REALS;
+        head[SCENE_NMIRROR]++;
     }
     return STET_OK;
 }
@@ -290,12 +348,16 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     const stet_worlds *worlds = sti_stage_worlds(stage);
     int64_t ngeom = worlds->model->mj->ngeom, nlamp = worlds->model->mj->nlight + 1;
     int64_t nrow = ngeom + worlds->model->mj->nsite, nshape = nrow + worlds->model->mj->ntendon;
+    int64_t nplane = sti_model_planes(worlds->model->mj);
+    nshape += nplane;
     for (int t = 0; t < worlds->model->mj->ntendon; ++t) nrow += sti_tendon_pieces(worlds->model->mj, t);
     int64_t shown = SCENE_PATCHES + (int64_t)PATCH_SIZE * patches->n, solid = shown + SHOWN_SIZE * nrow;
-    int64_t clear = solid + SHOWN_SIZE * nrow, ids = clear + SHOWN_SIZE * nrow, lamps = ids + IDS_SIZE * nshape;
-    int64_t detail = lamps + LAMP_INTS * nlamp, textures = detail + DETAIL_SIZE * nshape;
-    int64_t scale = APPEARANCE_SIZE * nshape + LAMP_REALS * nlamp, haze = scale + SCALE_SIZE * ngeom;
-    int64_t corners = haze + HAZE_SIZE;
+    int64_t clear = solid + SHOWN_SIZE * nrow, ids = clear + SHOWN_SIZE * (nrow + nplane),
+            lamps = ids + IDS_SIZE * nshape;
+    int64_t detail = lamps + LAMP_INTS * nlamp, mirror = detail + DETAIL_SIZE * nshape;
+    int64_t textures = mirror + MIRROR_SIZE * ngeom;
+    int64_t scale = APPEARANCE_SIZE * nshape + LAMP_REALS * nlamp, haze = scale + SCALE_SIZE * nshape;
+    int64_t mirror_look = haze + HAZE_SIZE, corners = mirror_look + MIRROR_REALS * ngeom;
     rows->nscene = textures + rows->details.ntexel;
     rows->nlook = corners + rows->details.ncorner;
     if (rows->nscene > INT32_MAX || rows->nlook > INT32_MAX)
@@ -319,6 +381,8 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     head[SCENE_LOOK_LAMPS] = (int)(APPEARANCE_SIZE * nshape);
     head[SCENE_LOOK_SCALE] = (int)scale;
     head[SCENE_LOOK_HAZE] = (int)haze;
+    head[SCENE_MIRROR] = (int)mirror;
+    head[SCENE_LOOK_MIRROR] = (int)mirror_look;
     memcpy(head + SCENE_PATCHES, patches->row, sizeof(int) * PATCH_SIZE * (size_t)patches->n);
     return STET_OK;
 }
@@ -332,6 +396,8 @@ static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_pa
     split_shown(rows);
     STI_TRY(fill_sites(rows, stage));
     STI_TRY(fill_details(rows, stage));
+    STI_TRY(fill_planes(rows, stage));
+    STI_TRY(fill_mirrors(rows, stage));
     STI_TRY(fill_haze(rows, stage));
     return fill_lamps(rows, stage);
 }

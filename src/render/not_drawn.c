@@ -54,24 +54,13 @@ static int count_plugins(const mjModel *m)
     return n;
 }
 
-/* Is a material on a geom that is drawn, or, with `flat`, on a plane or a box that is? */
-static bool material_shown(const mjModel *m, int material, bool flat)
+static bool material_shown(const mjModel *m, int material)
 {
-    for (int g = 0; g < m->ngeom; ++g) {
-        bool even = m->geom_type[g] == mjGEOM_PLANE || m->geom_type[g] == mjGEOM_BOX;
-        if (m->geom_matid[g] == material && (even || !flat) && group_shown(m->geom_group[g]) &&
+    for (int g = 0; g < m->ngeom; ++g)
+        if (m->geom_matid[g] == material && group_shown(m->geom_group[g]) &&
             shown_alpha(m, material, m->geom_rgba + 4 * (ptrdiff_t)g) > 0)
             return true;
-    }
     return false;
-}
-
-/* MuJoCo mirrors in planes and boxes alone. */
-static int count_mirrors(const mjModel *m)
-{
-    int n = 0;
-    for (int i = 0; i < m->nmat; ++i) n += m->mat_reflectance[i] > 0 && material_shown(m, i, true);
-    return n;
 }
 
 static int count_other_textures(const mjModel *m)
@@ -80,7 +69,7 @@ static int count_other_textures(const mjModel *m)
     for (ptrdiff_t i = 0; i < m->nmat; ++i) {
         for (int role = 0; role < mjNTEXROLE; ++role)
             if (role != mjTEXROLE_RGB && role != mjTEXROLE_RGBA && m->mat_texid[i * mjNTEXROLE + role] >= 0 &&
-                material_shown(m, (int)i, false))
+                material_shown(m, (int)i))
                 ++n;
     }
     return n;
@@ -133,7 +122,6 @@ const char *stet_render_get_not_drawn(const stet_model *model, int i, int *count
                  {"slider-cranks", count_slider_cranks},
                  {"rays of range finders", count_rangefinders},
                  {"drawings of plugins", count_plugins},
-                 {"reflecting materials", count_mirrors},
                  {"textures of other roles than colour", count_other_textures},
                  {"textures of sites", count_site_textures},
                  {"textures of tendons", count_tendon_textures},

@@ -196,7 +196,7 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *vie
         const int *row = lamp + l * LAMP_INTS;
         if (!row[LAMP_SHADOW]) continue;
         ureal cutoff = look[scene[SCENE_LOOK_LAMPS] + l * LAMP_REALS + LAMP_CUTOFF];
-        lamp_place(xform, nitem, world, view, row[LAMP_PRIM], place);
+        lamp_place(xform, nitem, world, -1, row[LAMP_PRIM], place);
         lamp_way(corner, place, row[LAMP_POSITIONAL], to);
         tube_of(view, corner, to, tube);
         for (int chunk = 0; chunk < ncast; chunk += CHUNK) {

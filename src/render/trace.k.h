@@ -45,32 +45,34 @@ LFN void candidate_ray(const ureal *candidate, int flat, real u, ureal v, real *
 
 /*
  * What rays need of a geom beside its frame. The frame of a piece of a tendon has a z as long as half of the piece
- * (stage/tendon.k.h): it becomes metric, and its size that of the capsule.
+ * (stage/tendon.k.h): it becomes metric, and its size that of the capsule. That of a plane's underside is turned over.
  */
 LFN void candidate_shape(const int *shown, const ureal *size, ureal *candidate)
 {
     ureal *own = candidate + CANDIDATE_SHAPE;
     for (int k = 0; k < 4; ++k) own[k] = size[4 * shown[SHOWN_GEOM] + k];
-    if (shown[SHOWN_KIND] != SHOWN_CORD) return;
-    ureal half = 1 / usqrt(udot(candidate + 6, candidate + 6));
-    for (int k = 0; k < 3; ++k) candidate[6 + k] = candidate[6 + k] * half;
-    candidate[11] = candidate[11] * half;
-    own[1] = half - own[0];
-    own[3] = half;
+    if (!(shown[SHOWN_KIND] & (SHOWN_CORD | SHOWN_UNDERSIDE))) return;
+    ureal scale = shown[SHOWN_KIND] & SHOWN_CORD ? 1 / usqrt(udot(candidate + 6, candidate + 6)) : -1;
+    for (int k = 0; k < 3; ++k) candidate[6 + k] = candidate[6 + k] * scale;
+    candidate[11] = candidate[11] * scale;
+    if (scale < 0) return;
+    own[1] = scale - own[0];
+    own[3] = scale;
 }
 
 /*
- * Tests one more candidate, from the near plane on, front faces only. The nearest hit so far: t, geom, its normal n in
- * the camera's frame, of any length, and its triangle.
+ * Tests one more candidate, from the depth `from` on, front faces only. The nearest hit so far: t, geom, its normal n
+ * in the camera's frame, of any length, and its triangle. later: depths are counted from `start`.
  */
 LFN void trace_candidate(const ureal *candidate, const int *shown, const int *data, const ureal *node, const ureal *tri,
-                         const ureal *elevation, ureal from, int flat, real u, ureal v, mask live, real *t, lint *geom,
-                         real *n, int *part)
+                         const ureal *elevation, ureal from, int flat, real u, ureal v, int later, real start,
+                         mask live, real *t, lint *geom, real *n, int *part)
 {
     real o[3], d[3], near = *t, local[3] = {splat(0), splat(0), splat(0)};
     int g = shown[SHOWN_GEOM];
     ray_range range = {from, 1};
     candidate_ray(candidate, flat, u, v, o, d);
+    for (int k = 0; k < 3 && later; ++k) o[k] = fma(start, d[k], o[k]);
     ray_geom(range, shown[SHOWN_TYPE], candidate + CANDIDATE_SHAPE, data + 4 * g, node, tri, elevation, o, d, live,
              near, t, local, part);
     mask hit = lt(*t, near);
