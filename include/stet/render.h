@@ -39,8 +39,8 @@ extern "C" {
     X(NORMAL, "normal", STET_DTYPE_REAL, 3,                                                                            \
       "unit surface normal, world frame, toward the camera; 0 0 0 where nothing was hit")                              \
     X(ALBEDO, "albedo", STET_DTYPE_U8, 4, "material colour without light")                                             \
-    X(SEG_GEOM, "seg_geom", STET_DTYPE_INT, 1, "geom index of the model, -1 for the sky, -2 - i for tendon i")       \
-    X(SEG_BODY, "seg_body", STET_DTYPE_INT, 1, "body index of the model, -1 for the sky, -2 for tendons")            \
+    X(SEG_GEOM, "seg_geom", STET_DTYPE_INT, 1, "geom index of the model, -1 for the sky, -2 - i for tendon i")         \
+    X(SEG_BODY, "seg_body", STET_DTYPE_INT, 1, "body index of the model, -1 for the sky, -2 for tendons")              \
     X(SEG_TYPE, "seg_type", STET_DTYPE_INT, 1, "geom type (mjtGeom), -1 for the sky, -2 for tendons")
 typedef enum stet_output {
 #define STET_OUTPUT_ENUM(id, name, dtype, channels, doc) STET_OUTPUT_##id,
