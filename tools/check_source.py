@@ -24,7 +24,7 @@ ENVIRONMENT = r"(?:getenv|secure_getenv|setenv|unsetenv|putenv)\s*\(|\benviron\b
 HARMLESS = set(
     """mj_getState mj_id2name mj_name2id mj_normalizeQuat mj_setState mj_sizeModel mj_stateSize mj_version
     mj_versionString mju_cos mju_cross mju_normalize3 mju_normalize4 mju_quat2Mat mju_scl3 mju_setLogHandler mju_sin
-    mjv_defaultFreeCamera""".split()
+    mjp_getPluginAtSlot mjv_defaultFreeCamera""".split()
 )
 MUJOCO = r"\bmj[a-z]?_\w+(?=\s*\()"
 GUARDS = r"\bsti_mujoco_(?:guard|finish)\s*\(\s*(\w+)"

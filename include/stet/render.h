@@ -4,13 +4,17 @@
  * Visible are the geoms of the chosen groups whose colour has an alpha above 0. As in MuJoCo's renderer, all outputs
  * show what lies between the near and the far plane (the model's visual/map znear and zfar times statistic/extent, as
  * depth along the viewing axis), and only front sides: a geom around the camera, or cut open by the near plane, is
- * transparent. Planes are invisible from below. Light comes from MuJoCo's lights and headlight. A geom whose pose is
- * NaN is not drawn.
+ * transparent. Planes are invisible from below, except that they are transparent in colours. Light comes from MuJoCo's
+ * lights and headlight. A geom whose pose is NaN is not drawn.
  *
- * rgb and rgba have textures, shadows and transparency, where other outputs show the nearest surface; and they alone
- * show the sites of groups 0 to 2, without textures: rays of physics do not see sites either. They are of one ray a
- * pixel, or the mean of 4 or 16 (`samples` of a def); the alpha of rgba is then the part of them that hit something.
- * All other outputs show the pixel's centre.
+ * Spatial tendons of groups 0 to 2 are visible in all outputs, as capsules along their paths, without textures. Limp
+ * ones hang, as MuJoCo draws them.
+ *
+ * rgb and rgba have textures, shadows, transparency and reflections, where other outputs show the nearest surface; and
+ * they alone show the sites of groups 0 to 2, without textures: rays of physics do not see sites either. As in MuJoCo's
+ * renderer one plane or upper side of a box reflects: of the geoms whose material does, the first that the camera is
+ * above. They are of one ray a pixel, or the mean of 4 or 16 (`samples` of a def); the alpha of rgba is then the part
+ * of them that hit something. All other outputs show the pixel's centre.
  */
 #ifndef STET_RENDER_H
 #define STET_RENDER_H
@@ -35,9 +39,9 @@ extern "C" {
     X(NORMAL, "normal", STET_DTYPE_REAL, 3,                                                                            \
       "unit surface normal, world frame, toward the camera; 0 0 0 where nothing was hit")                              \
     X(ALBEDO, "albedo", STET_DTYPE_U8, 4, "material colour without light")                                             \
-    X(SEG_GEOM, "seg_geom", STET_DTYPE_INT, 1, "geom index of the model, -1 for the sky")                              \
-    X(SEG_BODY, "seg_body", STET_DTYPE_INT, 1, "body index of the model, -1 for the sky")                              \
-    X(SEG_TYPE, "seg_type", STET_DTYPE_INT, 1, "geom type (mjtGeom), -1 for the sky")
+    X(SEG_GEOM, "seg_geom", STET_DTYPE_INT, 1, "geom index of the model, -1 for the sky, -2 - i for tendon i")         \
+    X(SEG_BODY, "seg_body", STET_DTYPE_INT, 1, "body index of the model, -1 for the sky, -2 for tendons")              \
+    X(SEG_TYPE, "seg_type", STET_DTYPE_INT, 1, "geom type (mjtGeom), -1 for the sky, -2 for tendons")
 typedef enum stet_output {
 #define STET_OUTPUT_ENUM(id, name, dtype, channels, doc) STET_OUTPUT_##id,
     STET_OUTPUTS(STET_OUTPUT_ENUM)
@@ -52,6 +56,12 @@ STET_API stet_result stet_output_find(const char *name, stet_output *out); /* NO
 /* Groups of geoms, 0 to 5, that are drawn if no others are chosen, as in MuJoCo: a bit 1u << group each. */
 #define STET_GROUPS_DEFAULT (1u << 0 | 1u << 1 | 1u << 2)
 #define STET_GROUPS_ALL 0x3fu
+
+/*
+ * The i-th kind of things that the model has and that the renderer does not draw, as words, and how many there are;
+ * NULL after the last. count may be NULL.
+ */
+STET_API const char *stet_render_get_not_drawn(const stet_model *model, int i, int *count);
 
 /*
  * A camera of the renderer: a prim of the stage that looks along its -z axis, with x right and y up. For a camera of

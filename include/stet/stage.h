@@ -22,12 +22,15 @@ typedef enum stet_prim_kind {
     STET_PRIM_SITE,
     STET_PRIM_CAMERA,
     STET_PRIM_LIGHT,
+    STET_PRIM_TENDON,
     STET_PRIM_XFORM
 } stet_prim_kind;
 
 /*
- * Creates a stage over worlds. It has a prim for each body (rigid), geom, site, camera and light of the model, in this
- * order; prim 0 is the root (MuJoCo's world body). The caller owns *out and destroys it before the worlds.
+ * Creates a stage over worlds. It has a prim for each body (rigid), geom, site, camera and light of the model, and for
+ * each piece of its spatial tendons (rigid, without a name), in this order; prim 0 is the root (MuJoCo's world body). A
+ * tendon's pieces are the capsules along its path that pictures show: z along the piece, as long as half of it. The
+ * caller owns *out and destroys it before the worlds.
  */
 STET_API stet_result stet_stage_create(stet_worlds *worlds, stet_stage **out);
 STET_API void stet_stage_destroy(stet_stage *stage);

@@ -15,7 +15,10 @@
  */
 typedef struct sti_geoms {
     int ngeom, nsite;
-    /* The nshape = ngeom + nsite rows are those of all geoms, then of all sites, which only pictures show. */
+    /*
+     * The nshape rows are those of all geoms, then those that only pictures show: of all sites, one for the pieces of
+     * each tendon, and the undersides of all planes.
+     */
     stet_array *type; /* INT [nshape], mjtGeom */
     /*
      * REAL [nshape * 4]: MuJoCo's size (3), then the bounding radius about the geom's origin (0: a plane, which has
@@ -42,6 +45,7 @@ typedef struct sti_geoms {
     stet_array *elevation;
 } sti_geoms;
 
+int sti_model_planes(const mjModel *m); /* how many of the geoms are planes */
 /*
  * Builds the shapes. STET_ERROR_LIMIT: a tree needs numbers beyond 2^24. The caller owns *out and destroys it before
  * the device.

@@ -236,6 +236,13 @@ static void gather_hfield_geom(const gather *g, int hfield, int *data, double *b
     *radius = sqrt(head[0] * head[0] + head[1] * head[1] + tall * tall);
 }
 
+int sti_model_planes(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->ngeom; ++i) n += m->geom_type[i] == mjGEOM_PLANE;
+    return n;
+}
+
 /* Row i of the shapes. s: size; asset: of a mesh or a height field. */
 static void gather_shape(const gather *g, int i, int type, const double *s, int asset)
 {
@@ -266,6 +273,15 @@ static void gather_shape(const gather *g, int i, int type, const double *s, int 
     g->size[4 * i + 3] = radius > 0 ? rounded_up(radius) : 0;
 }
 
+/* Row i of the shapes: a piece of a tendon, whose frame's z is as long as half the piece. */
+static void gather_tendon(const gather *g, int i, double width)
+{
+    g->type[i] = mjGEOM_CAPSULE;
+    g->size[4 * i] = width;
+    g->size[4 * i + 3] = rounded_up(sqrt(2 * width * width + 1));
+    set_half_sizes(g->bounds + (ptrdiff_t)6 * i, width, width, 1);
+}
+
 static int site_mesh(const mjModel *m, int site)
 {
 #if mjVERSION_HEADER >= 4000000
@@ -280,7 +296,8 @@ static int site_mesh(const mjModel *m, int site)
 static stet_result gather_geoms(gather *g)
 {
     const mjModel *m = g->m;
-    int64_t n = m->ngeom + m->nsite;
+    int64_t n = m->ngeom + m->nsite + m->ntendon + sti_model_planes(m);
+    int plane = (int)(m->ngeom + m->nsite + m->ntendon);
     STI_TRY(alloc_list(&g->type, n, sizeof *g->type));
     STI_TRY(alloc_list(&g->size, n * 4, sizeof *g->size));
     STI_TRY(alloc_list(&g->data, n * 4, sizeof *g->data));
@@ -289,6 +306,10 @@ static stet_result gather_geoms(gather *g)
         gather_shape(g, i, m->geom_type[i], m->geom_size + (ptrdiff_t)3 * i, m->geom_dataid[i]);
     for (int i = 0; i < m->nsite; ++i)
         gather_shape(g, (int)m->ngeom + i, m->site_type[i], m->site_size + (ptrdiff_t)3 * i, site_mesh(m, i));
+    for (int i = 0; i < m->ngeom; ++i)
+        if (m->geom_type[i] == mjGEOM_PLANE)
+            gather_shape(g, plane++, mjGEOM_PLANE, m->geom_size + (ptrdiff_t)3 * i, -1);
+    for (int i = 0; i < m->ntendon; ++i) gather_tendon(g, (int)(m->ngeom + m->nsite) + i, m->tendon_width[i]);
     return STET_OK;
 }
 
@@ -326,7 +347,7 @@ static stet_result upload_int(stet_device *device, const char *name, const int *
 
 static stet_result upload(stet_device *device, const gather *g, sti_geoms *geoms)
 {
-    int64_t n = g->m->ngeom + g->m->nsite;
+    int64_t n = g->m->ngeom + g->m->nsite + g->m->ntendon + sti_model_planes(g->m);
     geoms->ngeom = (int)g->m->ngeom;
     geoms->nsite = (int)g->m->nsite;
     STI_TRY(upload_int(device, "geom.type", g->type, n, &geoms->type));

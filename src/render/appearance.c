@@ -1,11 +1,16 @@
 /* Tables of geoms, materials and lamps for the renderer. */
 #include "render/appearance.h"
 
+#include "geom/geom.h"
 #include "render/detail.h"
 #include "render/scene.k.h"
+#include "stage/tendon.h"
+#include "stet/render.h"
 
 #include <math.h>
 #include <string.h>
+
+#define OPAQUE 0.995 /* alphas from here on, as in MuJoCo */
 
 /* Host copies of both tables while they are filled. */
 typedef struct scene_rows {
@@ -45,8 +50,7 @@ static bool own_colour(const float *rgba)
     return rgba[0] != 0.5f || rgba[1] != 0.5f || rgba[2] != 0.5f || rgba[3] != 1;
 }
 
-/* A row of `appearance`: r g b a, emission, specular, exponent. Without a material: MuJoCo's defaults. */
-static void fill_appearance(const mjModel *m, ptrdiff_t material, const float *rgba, double *row)
+void sti_appearance_of(const mjModel *m, ptrdiff_t material, const float *rgba, double *row)
 {
     double emission = 0, specular = 0.5, shininess = 0.5;
     if (material >= 0) {
@@ -61,27 +65,28 @@ static void fill_appearance(const mjModel *m, ptrdiff_t material, const float *r
     row[APPEARANCE_SHININESS] = 128 * shininess; /* MuJoCo's 0 … 1 to OpenGL's exponent */
 }
 
-bool sti_geom_in_groups(const mjModel *m, ptrdiff_t geom, uint32_t groups)
-{
-    int group = m->geom_group[geom] < 0 ? 0 : m->geom_group[geom];
-    return group < mjNGROUP && (groups >> group & 1);
-}
+bool sti_group_in(int group, uint32_t groups) { return group < mjNGROUP && (groups >> (group < 0 ? 0 : group) & 1); }
 
 static void geom_appearance(const mjModel *m, ptrdiff_t geom, double *row)
 {
-    fill_appearance(m, m->geom_matid[geom], &m->geom_rgba[4 * geom], row);
+    sti_appearance_of(m, m->geom_matid[geom], &m->geom_rgba[4 * geom], row);
 }
 
 static void site_appearance(const mjModel *m, ptrdiff_t site, double *row)
 {
-    fill_appearance(m, m->site_matid[site], &m->site_rgba[4 * site], row);
+    sti_appearance_of(m, m->site_matid[site], &m->site_rgba[4 * site], row);
+}
+
+static void tendon_appearance(const mjModel *m, ptrdiff_t tendon, double *row)
+{
+    sti_appearance_of(m, m->tendon_matid[tendon], &m->tendon_rgba[4 * tendon], row);
 }
 
 static bool geom_drawn(const mjModel *m, ptrdiff_t geom, uint32_t groups)
 {
     double row[APPEARANCE_SIZE];
     geom_appearance(m, geom, row);
-    return sti_geom_in_groups(m, geom, groups) && row[APPEARANCE_ALPHA] > 0;
+    return sti_group_in(m->geom_group[geom], groups) && row[APPEARANCE_ALPHA] > 0;
 }
 
 static bool endless_plane(const mjModel *m, ptrdiff_t geom)
@@ -105,17 +110,48 @@ static stet_result fill_geoms(scene_rows *rows, stet_stage *stage)
         shown[SHOWN_GEOM] = g;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &shown[SHOWN_PRIM]));
         shown[SHOWN_TYPE] = m->geom_type[g];
-        shown[SHOWN_ENDLESS] = endless_plane(m, g);
+        shown[SHOWN_KIND] = endless_plane(m, g) ? SHOWN_ENDLESS : 0;
         head[SCENE_NSHOWN]++;
     }
     return STET_OK;
 }
 
-/* Adds a row to the list of opaque or of transparent geoms, by MuJoCo's limit. */
+bool sti_tendon_drawn(const mjModel *m, ptrdiff_t tendon)
+{
+    double row[APPEARANCE_SIZE];
+    tendon_appearance(m, tendon, row);
+    return sti_group_in(m->tendon_group[tendon], STET_GROUPS_DEFAULT) && row[APPEARANCE_ALPHA] > 0;
+}
+
+/* Spatial tendons of MuJoCo's default groups, piece by piece. */
+static stet_result fill_tendons(scene_rows *rows, stet_stage *stage)
+{
+    const mjModel *m = sti_stage_worlds(stage)->model->mj;
+    int *head = rows->scene, first = (int)(m->ngeom + m->nsite), piece = 0;
+    for (int t = 0; t < (int)m->ntendon; ++t) {
+        int n = sti_tendon_pieces(m, t), *ids = &head[head[SCENE_IDS] + (ptrdiff_t)IDS_SIZE * (first + t)];
+        tendon_appearance(m, t, &rows->look[(ptrdiff_t)APPEARANCE_SIZE * (first + t)]);
+        ids[IDS_BODY] = IDS_TENDON;
+        ids[IDS_TYPE] = IDS_TENDON;
+        for (int i = 0; i < n; ++i, ++piece) {
+            int *shown = &head[head[SCENE_SHOWN] + (ptrdiff_t)SHOWN_SIZE * head[SCENE_NSHOWN]];
+            if (!sti_tendon_drawn(m, t)) continue;
+            shown[SHOWN_GEOM] = first + t;
+            STI_TRY(stet_stage_get_prim(stage, STET_PRIM_TENDON, piece, &shown[SHOWN_PRIM]));
+            shown[SHOWN_TYPE] = mjGEOM_CAPSULE;
+            shown[SHOWN_KIND] = SHOWN_CORD;
+            head[SCENE_NSHOWN]++;
+            head[SCENE_TENDON] = first;
+        }
+    }
+    return STET_OK;
+}
+
+/* Adds a row to the list of opaque or of transparent geoms. */
 static void list_by_alpha(scene_rows *rows, const int row[SHOWN_SIZE])
 {
     int *head = rows->scene;
-    bool clear = rows->look[(ptrdiff_t)APPEARANCE_SIZE * row[SHOWN_GEOM] + APPEARANCE_ALPHA] < 0.995;
+    bool clear = rows->look[(ptrdiff_t)APPEARANCE_SIZE * row[SHOWN_GEOM] + APPEARANCE_ALPHA] < OPAQUE;
     int *count = &head[clear ? SCENE_NCLEAR : SCENE_NSOLID], first = head[clear ? SCENE_CLEAR : SCENE_SOLID];
     memcpy(&head[first + (ptrdiff_t)SHOWN_SIZE * (*count)++], row, SHOWN_SIZE * sizeof *row);
 }
@@ -135,13 +171,68 @@ static stet_result fill_sites(scene_rows *rows, stet_stage *stage)
     for (int s = 0; s < (int)m->nsite; ++s) {
         int row[SHOWN_SIZE] = {[SHOWN_GEOM] = (int)m->ngeom + s, [SHOWN_TYPE] = m->site_type[s]};
         double *look = &rows->look[(ptrdiff_t)APPEARANCE_SIZE * row[SHOWN_GEOM]];
-        int group = m->site_group[s] < 0 ? 0 : m->site_group[s];
         site_appearance(m, s, look);
-        if (group > 2 || look[APPEARANCE_ALPHA] <= 0) continue;
+        if (!sti_group_in(m->site_group[s], STET_GROUPS_DEFAULT) || look[APPEARANCE_ALPHA] <= 0) continue;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_SITE, s, &row[SHOWN_PRIM]));
         list_by_alpha(rows, row);
         int at = head[SCENE_NSHOWN] + head[SCENE_NSITE]++;
         memcpy(&head[head[SCENE_SHOWN] + (ptrdiff_t)SHOWN_SIZE * at], row, sizeof row);
+    }
+    return STET_OK;
+}
+
+/* Undersides of planes, with their textures: transparent, after the transparent geoms. */
+static stet_result fill_planes(scene_rows *rows, stet_stage *stage)
+{
+    const mjModel *m = sti_stage_worlds(stage)->model->mj;
+    int *head = rows->scene, under = (int)(m->ngeom + m->nsite + m->ntendon);
+    int *row = &head[head[SCENE_CLEAR] + (ptrdiff_t)SHOWN_SIZE * head[SCENE_NCLEAR]];
+    for (int g = 0; g < (int)m->ngeom; ++g) {
+        if (m->geom_type[g] != mjGEOM_PLANE) continue;
+        int own = under++;
+        if (!rows->drawn[g]) continue;
+        double *look = &rows->look[(ptrdiff_t)APPEARANCE_SIZE * own];
+        geom_appearance(m, g, look);
+        look[APPEARANCE_ALPHA] *= 0.3;
+        if (head[SCENE_DETAIL]) {
+            const int *detail = &head[head[SCENE_DETAIL]];
+            const double *scale = &rows->look[head[SCENE_LOOK_SCALE]];
+            memcpy(&head[head[SCENE_DETAIL] + (ptrdiff_t)DETAIL_SIZE * own], &detail[(ptrdiff_t)DETAIL_SIZE * g],
+                   DETAIL_SIZE * sizeof *detail);
+            memcpy(&rows->look[head[SCENE_LOOK_SCALE] + (ptrdiff_t)SCALE_SIZE * own], &scale[(ptrdiff_t)SCALE_SIZE * g],
+                   SCALE_SIZE * sizeof *scale);
+        }
+        row[SHOWN_GEOM] = own;
+        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &row[SHOWN_PRIM]));
+        row[SHOWN_TYPE] = mjGEOM_PLANE;
+        row[SHOWN_KIND] = SHOWN_UNDERSIDE | (endless_plane(m, g) ? SHOWN_ENDLESS : 0);
+        row += SHOWN_SIZE;
+        head[SCENE_NUNDER]++;
+    }
+    return STET_OK;
+}
+
+/* Geoms that reflect: opaque planes, and boxes, up to the first box. */
+static stet_result fill_mirrors(scene_rows *rows, stet_stage *stage)
+{
+    const mjModel *m = sti_stage_worlds(stage)->model->mj;
+    int *head = rows->scene, *row = &head[head[SCENE_MIRROR]];
+    double *look = &rows->look[head[SCENE_LOOK_MIRROR]];
+    bool box = false;
+    for (int g = 0; g < (int)m->ngeom && !box; ++g) {
+        ptrdiff_t material = m->geom_matid[g];
+        if (!rows->drawn[g] || material < 0 || !(m->mat_reflectance[material] > 0)) continue;
+        if (rows->look[(ptrdiff_t)APPEARANCE_SIZE * g + APPEARANCE_ALPHA] < OPAQUE) continue;
+        box = m->geom_type[g] == mjGEOM_BOX;
+        if (!box && m->geom_type[g] != mjGEOM_PLANE) continue;
+        row[MIRROR_GEOM] = g;
+        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &row[MIRROR_PRIM]));
+        row[MIRROR_BOX] = box;
+        look[MIRROR_HEIGHT] = box ? m->geom_size[3 * (ptrdiff_t)g + 2] : 0;
+        look[MIRROR_SHARE] = (double)m->mat_reflectance[material];
+        row += MIRROR_SIZE;
+        look += MIRROR_REALS;
+        head[SCENE_NMIRROR]++;
     }
     return STET_OK;
 }
@@ -256,12 +347,17 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
 {
     const stet_worlds *worlds = sti_stage_worlds(stage);
     int64_t ngeom = worlds->model->mj->ngeom, nlamp = worlds->model->mj->nlight + 1;
-    int64_t nshape = ngeom + worlds->model->mj->nsite;
-    int64_t shown = SCENE_PATCHES + (int64_t)PATCH_SIZE * patches->n, solid = shown + SHOWN_SIZE * nshape;
-    int64_t clear = solid + SHOWN_SIZE * nshape, ids = clear + SHOWN_SIZE * nshape, lamps = ids + IDS_SIZE * ngeom;
-    int64_t detail = lamps + LAMP_INTS * nlamp, textures = detail + DETAIL_SIZE * nshape;
-    int64_t scale = APPEARANCE_SIZE * nshape + LAMP_REALS * nlamp, haze = scale + SCALE_SIZE * ngeom;
-    int64_t corners = haze + HAZE_SIZE;
+    int64_t nrow = ngeom + worlds->model->mj->nsite, nshape = nrow + worlds->model->mj->ntendon;
+    int64_t nplane = sti_model_planes(worlds->model->mj);
+    nshape += nplane;
+    for (int t = 0; t < worlds->model->mj->ntendon; ++t) nrow += sti_tendon_pieces(worlds->model->mj, t);
+    int64_t shown = SCENE_PATCHES + (int64_t)PATCH_SIZE * patches->n, solid = shown + SHOWN_SIZE * nrow;
+    int64_t clear = solid + SHOWN_SIZE * nrow, ids = clear + SHOWN_SIZE * (nrow + nplane),
+            lamps = ids + IDS_SIZE * nshape;
+    int64_t detail = lamps + LAMP_INTS * nlamp, mirror = detail + DETAIL_SIZE * nshape;
+    int64_t textures = mirror + MIRROR_SIZE * ngeom;
+    int64_t scale = APPEARANCE_SIZE * nshape + LAMP_REALS * nlamp, haze = scale + SCALE_SIZE * nshape;
+    int64_t mirror_look = haze + HAZE_SIZE, corners = mirror_look + MIRROR_REALS * ngeom;
     rows->nscene = textures + rows->details.ntexel;
     rows->nlook = corners + rows->details.ncorner;
     if (rows->nscene > INT32_MAX || rows->nlook > INT32_MAX)
@@ -285,6 +381,8 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     head[SCENE_LOOK_LAMPS] = (int)(APPEARANCE_SIZE * nshape);
     head[SCENE_LOOK_SCALE] = (int)scale;
     head[SCENE_LOOK_HAZE] = (int)haze;
+    head[SCENE_MIRROR] = (int)mirror;
+    head[SCENE_LOOK_MIRROR] = (int)mirror_look;
     memcpy(head + SCENE_PATCHES, patches->row, sizeof(int) * PATCH_SIZE * (size_t)patches->n);
     return STET_OK;
 }
@@ -294,9 +392,12 @@ static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_pa
     STI_TRY(plan_rows(rows, sti_stage_worlds(stage)->model->mj, patches->groups));
     STI_TRY(lay_out(rows, stage, patches));
     STI_TRY(fill_geoms(rows, stage));
+    STI_TRY(fill_tendons(rows, stage));
     split_shown(rows);
     STI_TRY(fill_sites(rows, stage));
     STI_TRY(fill_details(rows, stage));
+    STI_TRY(fill_planes(rows, stage));
+    STI_TRY(fill_mirrors(rows, stage));
     STI_TRY(fill_haze(rows, stage));
     return fill_lamps(rows, stage);
 }

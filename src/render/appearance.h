@@ -4,7 +4,8 @@
  * Drawn are geoms of the chosen groups (by default 0, 1 and 2 as in MuJoCo; collision geoms are usually in group 3)
  * whose colour has an alpha above 0; those below 0.995 are transparent in colours (blend.k.h), and opaque in depth and
  * ids. The colour is MuJoCo's: the geom's own unless it is MuJoCo's default grey, else the material's. Textures and
- * smooth normals: detail.h. Sites of the groups 0, 1 and 2 are drawn in colours alone, without textures.
+ * smooth normals: detail.h. Sites of the groups 0, 1 and 2 are drawn in colours alone, and spatial tendons
+ * of these groups everywhere, both without textures.
  */
 #ifndef STI_RENDER_APPEARANCE_H
 #define STI_RENDER_APPEARANCE_H
@@ -18,8 +19,11 @@ typedef struct sti_patches {
     uint32_t groups;
 } sti_patches;
 
-/* Is a geom in one of the groups? As MuJoCo, a negative group counts as 0, and those above 5 are never drawn. */
-bool sti_geom_in_groups(const mjModel *m, ptrdiff_t geom, uint32_t groups);
+/* Is a group one of `groups`? As MuJoCo, a negative group counts as 0, and those above 5 are never drawn. */
+bool sti_group_in(int group, uint32_t groups);
+bool sti_tendon_drawn(const mjModel *m, ptrdiff_t tendon);
+/* A row of appearance (scene.k.h) from a material (-1: none, MuJoCo's defaults) and an object's own colour. */
+void sti_appearance_of(const mjModel *m, ptrdiff_t material, const float *rgba, double *row);
 
 /* The two tables of scene.k.h, plain arrays. */
 typedef struct sti_appearance {

@@ -10,9 +10,9 @@
  * The nearest of the candidates behind (*t, *geom) and before `end`: sets these, the normal n (camera's frame) and
  * `part` in lanes that have one, and geoms (memory of the lanes; -1: none). Returns these lanes.
  */
-LFN mask next_layer(const ureal *candidate, const int *list, int count, const int *shown, const ureal *size,
-                    const int *data, const ureal *node, const ureal *tri, const ureal *elevation, ureal from, int flat,
-                    real u, ureal v, mask live, real end, real *t, lint *geom, real *n, int *geoms, int *part)
+LFN mask next_layer(const ureal *candidate, const int *list, int count, const int *shown, const int *data,
+                    const ureal *node, const ureal *tri, const ureal *elevation, ureal from, int flat, real u, ureal v,
+                    int later, real start, mask live, real end, real *t, lint *geom, real *n, int *geoms, int *part)
 {
     real best = end;
     lint found = isplat(-1);
@@ -23,12 +23,13 @@ LFN mask next_layer(const ureal *candidate, const int *list, int count, const in
         int triangle[STET_W];
         for (int k = 0; k < 3; ++k) normal[k] = splat(0);
         istore(triangle, isplat(0));
-        trace_candidate(candidate + c * CANDIDATE_SIZE, row, size, data, node, tri, elevation, from, flat, u, v, live,
-                        &own, &none, normal, triangle);
+        trace_candidate(candidate + c * CANDIDATE_SIZE, row, data, node, tri, elevation, from, flat, u, v, later, start,
+                        live, &own, &none, normal, triangle);
         mask behind = m_or(lt(*t, own), m_and(eq(*t, own), ilt(*geom, g))), here = m_and(behind, lt(own, best));
         best = select(here, own, best);
         found = iselect(here, g, found);
-        for (int k = 0; k < 3; ++k) n[k] = select(here, normal[k], n[k]);
+        ureal side = row[SHOWN_KIND] & SHOWN_UNDERSIDE ? -1 : 1; /* light comes from above */
+        for (int k = 0; k < 3; ++k) n[k] = select(here, normal[k] * splat(side), n[k]);
         istore(part, iselect(here, iload(triangle), iload(part)));
     }
     mask hit = ilt(isplat(-1), found);
@@ -55,23 +56,29 @@ LFN void add_layer(mask hit, const real *rgb, real alpha, layer_sum *sum)
 }
 
 /*
- * Lays n candidates, transparent geoms, on the colours of a patch. best: what is opaque. The arrays of geoms and
+ * Lays n candidates, transparent geoms, on the colours of a patch. best: what is opaque. mirrored: the view is
+ * (mirror.k.h). The arrays of geoms and
  * triangles are overwritten.
  */
-LFN void blend_patch(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
-                     int height, const int *scene, const ureal *look, const ureal *candidate, const int *list, int n,
-                     const int *shown, const ureal *size, const int *data, const ureal *node, const ureal *tri,
-                     const ureal *elevation, const ureal *best, int *best_geom, int *best_part, int *colour,
-                     const i64 *first, const int *pitch, i64 entry)
+LFN void blend_patch(const wreal *xform, int nitem, int world, int camera, const ureal *view, const ureal *glass,
+                     int mirrored, int flat, int px, int py, int width, int height, const int *scene, const ureal *look,
+                     const ureal *candidate, const int *list, int n, const int *shown, const int *data,
+                     const ureal *node, const ureal *tri, const ureal *elevation, const ureal *best, int *best_geom,
+                     int *best_part, int *colour, const i64 *first, const int *pitch, i64 entry)
 {
     items(p, PIXELS)
     {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         mask live = in_range(x, width), any_layer = m_none();
-        real end = load(best + p), t = splat(-1), normal[3] = {splat(0), splat(0), splat(0)};
+        real u = view_u(view, x), start = splat(0), end = load(best + p), t = splat(-1),
+             normal[3] = {splat(0), splat(0), splat(0)};
         lint geom = isplat(-1);
         layer_sum sum;
+        if (mirrored) {
+            start = mirror_start(glass, view, flat, u, view_v(view, y));
+            end = end - start;
+        }
         for (int k = 0; k < 3; ++k) {
             sum.front[k] = splat(0);
             sum.back[k] = splat(0);
@@ -79,14 +86,14 @@ LFN void blend_patch(const wreal *xform, int nitem, int world, const ureal *view
         sum.through = splat(1);
         istore(best_part + p, isplat(0));
         for (int layer = 0; layer < n; ++layer) {
-            mask hit = next_layer(candidate, list, n, shown, size, data, node, tri, elevation, view[VIEW_NEAR], flat,
-                                  view_u(view, x), view_v(view, y), live, end, &t, &geom, normal, best_geom + p,
-                                  best_part + p);
+            mask hit = next_layer(candidate, list, n, shown, data, node, tri, elevation, mirrored ? 0 : view[VIEW_NEAR],
+                                  flat, u, view_v(view, y), mirrored, start, live, end, &t, &geom, normal,
+                                  best_geom + p, best_part + p);
             if (!any(hit)) break;
             any_layer = m_or(any_layer, hit);
             real surface[APPEARANCE_SIZE], rgb[3];
-            hit_colour(xform, nitem, world, view, flat, scene, look, data, tri, best_geom + p, best_part + p,
-                       view_u(view, x), view_v(view, y), hit, t, normal, surface, rgb);
+            hit_colour(xform, nitem, world, camera, view, flat, scene, look, data, tri, best_geom + p, best_part + p, u,
+                       view_v(view, y), hit, mirrored ? t + start : t, normal, surface, rgb);
             add_layer(hit, rgb, surface[APPEARANCE_ALPHA], &sum);
         }
         if (!any(any_layer)) continue;

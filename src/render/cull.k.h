@@ -55,7 +55,7 @@ LFN int geom_may_touch(const wreal *xform, int nitem, int world, const int *show
     ureal m[12];
     xform_of(xform, nitem, world, shown[SHOWN_PRIM], m);
     if (!xform_usable(m)) return 0;
-    return shown[SHOWN_ENDLESS] || box_may_touch(m, bounds + 6 * shown[SHOWN_GEOM], eye, pyramid);
+    return (shown[SHOWN_KIND] & SHOWN_ENDLESS) || box_may_touch(m, bounds + 6 * shown[SHOWN_GEOM], eye, pyramid);
 }
 
 /* Group g's part of the list, after the entries of the groups before it. flag, list [CHUNK], 0 past the last geom. */

@@ -100,7 +100,7 @@ LFN real pixel_geometry(const ureal *view, int flat, real u, ureal v, mask hit, 
  * `apart`, as in MuJoCo's classic renderer, each lamp that casts shadows adds a colour of its own of at most 1; the
  * sum may be more, which shows where a texture multiplies it.
  */
-LFN void shade(const wreal *xform, int nitem, int world, const ureal *view, const int *scene, const ureal *look,
+LFN void shade(const wreal *xform, int nitem, int world, int camera, const int *scene, const ureal *look,
                const real *surface, const real *normal, const real *way, const real *point, int apart, lint word,
                real *rgb)
 {
@@ -116,7 +116,7 @@ LFN void shade(const wreal *xform, int nitem, int world, const ureal *view, cons
         ureal place[6];
         int shadow = apart ? row[LAMP_SHADOW] : 0;
         real own[3] = {splat(0), splat(0), splat(0)};
-        lamp_place(xform, nitem, world, view, row[LAMP_PRIM], place);
+        lamp_place(xform, nitem, world, camera, row[LAMP_PRIM], place);
         add_lamp(lamp + l * LAMP_REALS, row[LAMP_POSITIONAL], place, surface, normal, back, point,
                  ieq(word & isplat(shadow), isplat(0)), shadow ? own : together);
         for (int k = 0; k < 3 && shadow; ++k) rgb[k] = rgb[k] + rmin(own[k], splat(1));
@@ -144,7 +144,7 @@ LFN void hit_surface(const int *scene, const ureal *look, lint geom, lint word, 
 }
 
 /* The colour of hits (t; n: normal in the camera's frame) with their details, without what else the patch shows. */
-LFN void hit_colour(const wreal *xform, int nitem, int world, const ureal *view, int flat, const int *scene,
+LFN void hit_colour(const wreal *xform, int nitem, int world, int camera, const ureal *view, int flat, const int *scene,
                     const ureal *look, const int *data, const ureal *tri, const int *geoms, const int *part, real u,
                     ureal v, mask hit, real t, const real *n, real *surface, real *rgb)
 {
@@ -154,6 +154,6 @@ LFN void hit_colour(const wreal *xform, int nitem, int world, const ureal *view,
                     texel);
     hit_appearance(look, iload(geoms), surface);
     pixel_geometry(view, flat, u, v, hit, t, smooth, 0, up, way, point);
-    shade(xform, nitem, world, view, scene, look, surface, up, way, point, 0, isplat(0), rgb);
+    shade(xform, nitem, world, camera, scene, look, surface, up, way, point, 0, isplat(0), rgb);
     for (int k = 0; k < 3; ++k) rgb[k] = rgb[k] * texel[k];
 }

@@ -4,8 +4,8 @@
  *
  * scene.k.h has the tables, view.k.h camera rays and pyramids of patches, cull.k.h culling, trace.k.h hits, shade.k.h
  * light, detail.k.h smooth normals and textures (texture.k.h), sky.k.h the sky, pixel.k.h what is written for a
- * pixel, shadow.k.h shadows, blend.k.h transparent geoms, sample.k.h several samples a pixel. The number of geoms is
- * not limited: they are processed CHUNK at a time, and the patch keeps the nearest hits between chunks.
+ * pixel, shadow.k.h shadows, blend.k.h transparent geoms, mirror.k.h reflections, sample.k.h several samples a pixel.
+ * Any number of geoms is processed CHUNK at a time, and the patch keeps the nearest hits between chunks.
  */
 #include "stet/lang.h"
 
@@ -21,41 +21,49 @@
 #include "render/pixel.k.h"
 #include "render/shadow.k.h"
 #include "render/sample.k.h"
+#include "render/mirror.k.h"
 #include "render/blend.k.h"
 
 /* Updates the nearest hits of all pixels of the patch at (px, py) with n candidates. */
-LFN void trace_patch(const ureal *view, int flat, int px, int py, int width, int height, const ureal *candidate,
-                     const int *list, int n, const int *shown, const ureal *size, const int *data, const ureal *node,
-                     const ureal *tri, const ureal *elevation, ureal *best, int *best_geom, int *best_part)
+LFN void trace_patch(const ureal *view, const ureal *glass, int mirrored, int flat, int px, int py, int width,
+                     int height, const ureal *candidate, const int *list, int n, const int *shown, const int *data,
+                     const ureal *node, const ureal *tri, const ureal *elevation, ureal *best, int *best_geom,
+                     int *best_part)
 {
     items(p, PIXELS)
     {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
-        real towards[3], t = load_best(best, p, towards), u = view_u(view, x);
+        real towards[3], t = load_best(best, p, towards), u = view_u(view, x), start = splat(0);
         lint g = iload(best_geom + p);
+        if (mirrored) {
+            start = mirror_start(glass, view, flat, u, view_v(view, y));
+            t = t - start;
+        }
         for (int c = 0; c < n; ++c)
-            trace_candidate(candidate + c * CANDIDATE_SIZE, shown + list[c] * SHOWN_SIZE, size, data, node, tri,
-                            elevation, view[VIEW_NEAR], flat, u, view_v(view, y), in_range(x, width), &t, &g, towards,
-                            best_part + p);
+            trace_candidate(candidate + c * CANDIDATE_SIZE, shown + list[c] * SHOWN_SIZE, data, node, tri, elevation,
+                            mirrored ? 0 : view[VIEW_NEAR], flat, u, view_v(view, y), mirrored, start,
+                            in_range(x, width), &t, &g, towards, best_part + p);
+        if (mirrored) t = t + start;
         store_best(best, p, t, towards);
         istore(best_geom + p, g);
     }
 }
 
 /* The nearest hits of a patch among nshown geoms. */
-LFN void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
-                     int height, const ureal *pyramid, const int *shown, int nshown, const ureal *bounds,
-                     const ureal *size, const int *data, const ureal *node, const ureal *tri, const ureal *elevation,
-                     int *flag, int *list, ureal *candidate, ureal *best, int *best_geom, int *best_part)
+LFN void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view, const ureal *glass, int mirrored,
+                     int flat, int px, int py, int width, int height, const ureal *pyramid, const int *shown,
+                     int nshown, const ureal *bounds, const ureal *size, const int *data, const ureal *node,
+                     const ureal *tri, const ureal *elevation, int *flag, int *list, ureal *candidate, ureal *best,
+                     int *best_geom, int *best_part)
 {
     clear_best(view[VIEW_FAR], best, best_geom, best_part);
     for (int chunk = 0; chunk < nshown; chunk += CHUNK) {
         const int *part = shown + chunk * SHOWN_SIZE;
-        int n = find_candidates(xform, nitem, world, part, nmin(nshown - chunk, CHUNK), bounds, view, pyramid, flag,
-                                list, candidate);
-        trace_patch(view, flat, px, py, width, height, candidate, list, n, part, size, data, node, tri, elevation, best,
-                    best_geom, best_part);
+        int n = find_candidates(xform, nitem, world, part, nmin(nshown - chunk, CHUNK), bounds, size, view, pyramid,
+                                flag, list, candidate);
+        trace_patch(view, glass, mirrored, flat, px, py, width, height, candidate, list, n, part, data, node, tri,
+                    elevation, best, best_geom, best_part);
     }
 }
 
@@ -81,22 +89,27 @@ LFN void detail_patch(const wreal *xform, int nitem, int world, const ureal *vie
 
 /* How many of the nshown geoms a patch may show. Overwrites the lists of candidates. */
 LFN int count_candidates(const wreal *xform, int nitem, int world, const int *shown, int nshown, const ureal *bounds,
-                         const ureal *view, const ureal *pyramid, int *flag, int *list, ureal *candidate)
+                         const ureal *size, const ureal *view, const ureal *pyramid, int *flag, int *list,
+                         ureal *candidate)
 {
     int found = 0;
     for (int chunk = 0; chunk < nshown; chunk += CHUNK) {
         int n = find_candidates(xform, nitem, world, shown + chunk * SHOWN_SIZE, nmin(nshown - chunk, CHUNK), bounds,
-                                view, pyramid, flag, list, candidate);
+                                size, view, pyramid, flag, list, candidate);
         found += n;
     }
     return found;
 }
 
+/* The ids of geoms; -2, -3 … of tendons. first: the number of the first tendon. */
+LFN lint tendon_id(int first, lint geom) { return iselect(ilt(geom, isplat(first)), geom, isplat(first - 2) - geom); }
+
 /* Depths, ids, distances and normals of a patch's hits. ntile, tile, rows: as k_render. */
-LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int height, const int *ids, const ureal *best,
-                  const int *best_geom, ureal *depth, ureal *distance, ureal *normal, int *geom, int *body, int *type,
-                  const i64 *first, const int *pitch, int rows, int ntile, int tile)
+LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int height, const int *scene,
+                  const ureal *best, const int *best_geom, ureal *depth, ureal *distance, ureal *normal, int *geom,
+                  int *body, int *type, const i64 *first, const int *pitch, int rows, int ntile, int tile)
 {
+    const int *ids = scene + scene[SCENE_IDS];
     items(p, PIXELS)
     {
         int x = px + p % PATCH, y = py + p / PATCH;
@@ -107,6 +120,7 @@ LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int he
         mask hit = ilt(none, g);
         t = select(hit, t, splat(1) / splat(0));
         put_real(depth, first, pitch, tile_entry(rows, BUFFER_DEPTH, ntile, tile), x, y, live, t);
+        if (scene[SCENE_TENDON]) g = tendon_id(scene[SCENE_TENDON], g);
         put_int(geom, first, pitch, tile_entry(rows, BUFFER_GEOM, ntile, tile), x, y, live, g);
         if (body)
             put_int(body, first, pitch, tile_entry(rows, BUFFER_BODY, ntile, tile), x, y, live,
@@ -139,11 +153,14 @@ LFN void put_albedo(int px, int py, int width, int height, const int *scene, con
     }
 }
 
-/* Colours of a patch's opaque hits, the sky and the haze. plane: the one with haze above it. */
-LFN void put_colours(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
-                     int height, const int *scene, const ureal *look, const ureal *plane, const ureal *best,
-                     const int *best_geom, const int *best_part, int *colour, const i64 *first, const int *pitch,
-                     i64 entry)
+/*
+ * Colours of a patch's opaque hits, the sky and the haze. plane: the one with haze above it. mirror, glass: as of
+ * find_mirror; mirrored: the view is, and there is neither sky nor haze.
+ */
+LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const ureal *view, int mirror,
+                     const ureal *glass, int mirrored, int flat, int px, int py, int width, int height,
+                     const int *scene, const ureal *look, const ureal *plane, const ureal *best, const int *best_geom,
+                     const int *best_part, int *colour, const i64 *first, const int *pitch, i64 entry)
 {
     items(p, PIXELS)
     {
@@ -155,13 +172,18 @@ LFN void put_colours(const wreal *xform, int nitem, int world, const ureal *view
         for (int k = 0; k < 3; ++k) rgb[k] = splat(0);
         real far = pixel_geometry(view, flat, view_u(view, x), view_v(view, y), hit, t, n, 0, up, way, point);
         if (any(hit)) {
-            lint word = scene[SCENE_DETAIL] + scene[SCENE_NSHADOW] ? iload(best_part + p) : isplat(0);
+            int worded = scene[SCENE_DETAIL] || (scene[SCENE_NSHADOW] && !mirrored);
+            lint word = worded ? iload(best_part + p) : isplat(0);
             hit_surface(scene, look, g, word, surface, texel);
-            shade(xform, nitem, world, view, scene, look, surface, up, way, point, 1, word, rgb);
-            for (int k = 0; k < 3; ++k) rgb[k] = rgb[k] * texel[k];
+            shade(xform, nitem, world, camera, scene, look, surface, up, way, point, 1, word, rgb);
+            for (int k = 0; k < 3; ++k) rgb[k] = select(hit, rgb[k] * texel[k], splat(0));
+            if (mirror && !mirrored)
+                add_mirrored(scene, look, mirror, glass, g, up, colour + pixel_at(first, pitch, entry, x, y), width - x,
+                             rgb);
         }
-        sky_behind(scene, view, hit, way, rgb);
-        if (scene[SCENE_HAZE] && !flat) haze_before(look + scene[SCENE_LOOK_HAZE], plane, view, hit, far, way, rgb);
+        if (!mirrored) sky_behind(scene, view, hit, way, rgb);
+        if (scene[SCENE_HAZE] && !flat && !mirrored)
+            haze_before(look + scene[SCENE_LOOK_HAZE], plane, view, hit, far, way, rgb);
         put_int(colour, first, pitch, entry, x, y, live, pack_colour(rgb, hit & isplat(255)));
     }
 }
@@ -195,56 +217,72 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
     int tile = world * scene[SCENE_NCAMERA] + here[PATCH_CAMERA];
     int px = here[PATCH_X], py = here[PATCH_Y], width = here[PATCH_WIDTH], height = here[PATCH_HEIGHT];
     i64 entry = tile_entry(rows, BUFFER_COLOUR, ntile, tile);
-    ureal eye[12], middle[VIEW_SIZE], view[VIEW_SIZE], pyramid[PYRAMID_SIZE];
+    ureal eye[12], middle[VIEW_SIZE], view[VIEW_SIZE], pyramid[PYRAMID_SIZE], glass[4] = {0, 0, 0, 0};
     ureal plane[12]; /* with haze above it */
     xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
     view_from(eye, lens + here[PATCH_CAMERA] * LENS_SIZE, middle);
     pyramid_of(middle, flat, px, py, PATCH, pyramid);
     for (int k = 0; k < 12; ++k) plane[k] = 0;
     if (scene[SCENE_HAZE]) xform_of(xform, nitem, world, scene[SCENE_HAZE] - 1, plane);
-    int centre = side == 1 || depth || distance || normal || albedo || geom || body || type;
+    int centre = side == 1 || depth || distance || normal || albedo || geom || body || type,
+        nclear = scene[SCENE_NCLEAR];
+    int mirror = 0;
+    if (colour) mirror = find_mirror(xform, nitem, world, scene, look, bounds, middle, flat, pyramid, glass);
+    if (sees_underside(xform, nitem, world, clear + nclear * SHOWN_SIZE, scene[SCENE_NUNDER], middle, flat))
+        nclear += scene[SCENE_NUNDER];
 
     for (int s = centre ? -1 : 0; s < (side == 1 ? 0 : side * side); ++s) {
-        sample_view(middle, s < 0 ? 1 : side, s < 0 ? 0 : s, view);
-        trace_geoms(xform, nitem, world, view, flat, px, py, width, height, pyramid,
-                    scene + scene[s < 0 ? SCENE_SHOWN : SCENE_SOLID], scene[s < 0 ? SCENE_NSHOWN : SCENE_NSOLID],
-                    bounds, size, data, node, tri, elevation, flag, list, candidate, best, best_geom, best_part);
-        if (s < 0)
-            put_hits(view, flat, px, py, width, height, scene + scene[SCENE_IDS], best, best_geom, depth, distance,
-                     normal, geom, body, type, first, pitch, rows, ntile, tile);
-        if (scene[SCENE_DETAIL] && (colour || albedo))
-            detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, data, tri, best,
-                         best_geom, best_part);
-        if (s < 0 && albedo)
-            put_albedo(px, py, width, height, scene, look, best_geom, best_part, (int *)albedo, first, pitch,
-                       tile_entry(rows, BUFFER_ALBEDO, ntile, tile));
-        if (!colour) return;
-        if (s < 0 && side > 1) continue;
-        int layers = count_candidates(xform, nitem, world, clear, scene[SCENE_NCLEAR], bounds, view, pyramid, flag,
-                                      list, candidate);
-        int sites = count_candidates(xform, nitem, world, site, scene[SCENE_NSITE], bounds, view, pyramid, flag, list,
-                                     candidate);
-        if (layers + sites > 0 && s < 0) {
-            trace_geoms(xform, nitem, world, view, flat, px, py, width, height, pyramid, scene + scene[SCENE_SOLID],
-                        scene[SCENE_NSOLID], bounds, size, data, node, tri, elevation, flag, list, candidate, best,
-                        best_geom, best_part);
-            if (scene[SCENE_DETAIL])
+        for (int mirrored = mirror && (s >= 0 || side == 1); mirrored >= 0; --mirrored) {
+            int ids = s < 0 && !mirrored;
+            if (mirror) {
+                view_from(eye, lens + here[PATCH_CAMERA] * LENS_SIZE, middle);
+                if (mirrored)
+                    mirror_view(glass, flat, px, py, middle, pyramid);
+                else
+                    pyramid_of(middle, flat, px, py, PATCH, pyramid);
+            }
+            sample_view(middle, s < 0 ? 1 : side, s < 0 ? 0 : s, view);
+            trace_geoms(xform, nitem, world, view, glass, mirrored, flat, px, py, width, height, pyramid,
+                        scene + scene[ids ? SCENE_SHOWN : SCENE_SOLID], scene[ids ? SCENE_NSHOWN : SCENE_NSOLID],
+                        bounds, size, data, node, tri, elevation, flag, list, candidate, best, best_geom, best_part);
+            if (ids)
+                put_hits(view, flat, px, py, width, height, scene, best, best_geom, depth, distance, normal, geom, body,
+                         type, first, pitch, rows, ntile, tile);
+            if (scene[SCENE_DETAIL] && (colour || albedo))
                 detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, data, tri, best,
                              best_geom, best_part);
+            if (ids && albedo)
+                put_albedo(px, py, width, height, scene, look, best_geom, best_part, (int *)albedo, first, pitch,
+                           tile_entry(rows, BUFFER_ALBEDO, ntile, tile));
+            if (!colour) return;
+            if (s < 0 && side > 1) continue;
+            int layers = count_candidates(xform, nitem, world, clear, nclear, bounds, size, view, pyramid, flag, list,
+                                          candidate);
+            int sites = count_candidates(xform, nitem, world, site, ids ? scene[SCENE_NSITE] : 0, bounds, size, view,
+                                         pyramid, flag, list, candidate);
+            if (layers + sites > 0 && ids) {
+                trace_geoms(xform, nitem, world, view, glass, 0, flat, px, py, width, height, pyramid,
+                            scene + scene[SCENE_SOLID], scene[SCENE_NSOLID], bounds, size, data, node, tri, elevation,
+                            flag, list, candidate, best, best_geom, best_part);
+                if (scene[SCENE_DETAIL])
+                    detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, data, tri, best,
+                                 best_geom, best_part);
+            }
+            if (scene[SCENE_NSHADOW] && !mirrored)
+                shadow_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, bounds, size, data,
+                             node, tri, elevation, flag, list, candidate, best, best_geom, best_part);
+            put_colours(xform, nitem, world, here[PATCH_PRIM], view, mirror, glass, mirrored, flat, px, py, width,
+                        height, scene, look, plane, best, best_geom, best_part, (int *)colour, first, pitch, entry);
+            for (int chunk = 0; layers > 0 && chunk < nclear; chunk += CHUNK) {
+                const int *part = clear + chunk * SHOWN_SIZE;
+                int n = find_candidates(xform, nitem, world, part, nmin(nclear - chunk, CHUNK), bounds, size, view,
+                                        pyramid, flag, list, candidate);
+                blend_patch(xform, nitem, world, here[PATCH_PRIM], view, glass, mirrored, flat, px, py, width, height,
+                            scene, look, candidate, list, n, part, data, node, tri, elevation, best, best_geom,
+                            best_part, (int *)colour, first, pitch, entry);
+            }
+            if (s >= 0 && !mirrored)
+                add_sample(px, py, width, height, side, s, sum, (int *)colour, first, pitch, entry);
         }
-        if (scene[SCENE_NSHADOW])
-            shadow_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, bounds, size, data, node,
-                         tri, elevation, flag, list, candidate, best, best_geom, best_part);
-        put_colours(xform, nitem, world, view, flat, px, py, width, height, scene, look, plane, best, best_geom,
-                    best_part, (int *)colour, first, pitch, entry);
-        for (int chunk = 0; layers > 0 && chunk < scene[SCENE_NCLEAR]; chunk += CHUNK) {
-            const int *part = clear + chunk * SHOWN_SIZE;
-            int n = find_candidates(xform, nitem, world, part, nmin(scene[SCENE_NCLEAR] - chunk, CHUNK), bounds, view,
-                                    pyramid, flag, list, candidate);
-            blend_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, candidate, list, n, part,
-                        size, data, node, tri, elevation, best, best_geom, best_part, (int *)colour, first, pitch,
-                        entry);
-        }
-        if (s >= 0) add_sample(px, py, width, height, side, s, sum, (int *)colour, first, pitch, entry);
     }
 }

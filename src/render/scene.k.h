@@ -4,7 +4,9 @@
  *
  * scene (INT): the header below, then rows of patches, of geoms to draw (three lists), of ids of all geoms, of lamps,
  * of details of all geoms, then the textures that are drawn (texture.k.h).
- * Sites are geoms after the model's: rows of appearance and of details are those of all geoms, then of all sites.
+ * Sites and tendons are geoms after the model's: rows of appearance, of ids and of details are those of all geoms, then
+ * of all sites, of all tendons, of the undersides of all planes. A tendon is drawn as its pieces, which are rows of
+ * geoms to draw with its number.
  * look (REAL): rows of all geoms' appearance, of lamps, of all geoms' scales, the haze, then corners of triangles.
  */
 #ifndef STI_RENDER_SCENE_K_H
@@ -31,8 +33,13 @@
 #define SCENE_NSHADOW 16 /* lamps that cast shadows */
 #define SCENE_HAZE 17    /* the prim of the endless plane that has haze above it, plus 1; 0: none */
 #define SCENE_LOOK_HAZE 18
-#define SCENE_NSITE 19   /* sites, which only colours show; their rows follow those of geoms to draw */
-#define SCENE_PATCHES 20 /* the first patch: the size of the header */
+#define SCENE_NSITE 19  /* sites, which only colours show; their rows follow those of geoms to draw */
+#define SCENE_TENDON 20 /* the number of the first tendon, among geoms; 0: no tendon is drawn */
+#define SCENE_NUNDER 21 /* undersides of planes, which only colours show; their rows follow the transparent ones */
+#define SCENE_MIRROR 22 /* geoms that reflect, rows of MIRROR_SIZE; the first one that the camera is above does */
+#define SCENE_NMIRROR 23
+#define SCENE_LOOK_MIRROR 24
+#define SCENE_PATCHES 25 /* the first patch: the size of the header */
 
 /* A patch: PATCH x PATCH pixels of a camera. */
 #define PATCH 16
@@ -49,13 +56,26 @@
 #define SHOWN_GEOM 0
 #define SHOWN_PRIM 1
 #define SHOWN_TYPE 2
-#define SHOWN_ENDLESS 3 /* an infinite plane: never left out */
+#define SHOWN_KIND 3      /* bits: */
+#define SHOWN_ENDLESS 1   /* an infinite plane: never left out */
+#define SHOWN_CORD 2      /* a capsule, a piece of a tendon */
+#define SHOWN_UNDERSIDE 4 /* a plane as seen from below */
 #define SHOWN_SIZE 4
 
-/* Ids of a geom. */
+/* A geom that reflects: a plane, or a box, whose upper side does. Its numbers: the height of that side; how much. */
+#define MIRROR_GEOM 0
+#define MIRROR_PRIM 1
+#define MIRROR_BOX 2 /* it reflects for all cameras */
+#define MIRROR_SIZE 3
+#define MIRROR_HEIGHT 0
+#define MIRROR_SHARE 1
+#define MIRROR_REALS 2
+
+/* Ids of a geom, of a site (unused), of a tendon. */
 #define IDS_BODY 0
 #define IDS_TYPE 1
 #define IDS_SIZE 2
+#define IDS_TENDON (-2) /* both of a tendon */
 
 /* Appearance of a geom. */
 #define APPEARANCE_RGB 0

@@ -11,18 +11,11 @@ LFN void unit3(real *a)
     for (int k = 0; k < 3; ++k) a[k] = a[k] * inv;
 }
 
-/* Position of a lamp (3) and its direction (3, unit), world frame. */
-LFN void lamp_place(const wreal *xform, int nitem, int world, const ureal *view, int prim, ureal *place)
+/* Position of a lamp (3) and its direction (3, unit), world frame. camera: the prim that the headlight is at. */
+LFN void lamp_place(const wreal *xform, int nitem, int world, int camera, int prim, ureal *place)
 {
     ureal m[12];
-    if (prim < 0) {
-        for (int k = 0; k < 3; ++k) {
-            place[k] = view[VIEW_EYE + k];
-            place[3 + k] = -view[VIEW_BACK + k];
-        }
-        return;
-    }
-    xform_of(xform, nitem, world, prim, m);
+    xform_of(xform, nitem, world, prim < 0 ? camera : prim, m);
     ureal axis[3] = {m[2], m[6], m[10]}, inv = 1 / usqrt(udot(axis, axis));
     for (int k = 0; k < 3; ++k) {
         place[k] = m[4 * k + 3];

@@ -100,9 +100,8 @@ LFN mask may_meet(const real *o, const real *d, ureal r)
 }
 
 /* Lanes of `open` whose ray (o, d: in the frame that candidates were made for) meets none of the candidates. */
-LFN mask unblocked(const ureal *candidate, const int *list, int n, const int *shown, const ureal *size, const int *data,
-                   const ureal *node, const ureal *tri, const ureal *elevation, const real *from, const real *way,
-                   mask open, real far)
+LFN mask unblocked(const ureal *candidate, const int *list, int n, const int *shown, const int *data, const ureal *node,
+                   const ureal *tri, const ureal *elevation, const real *from, const real *way, mask open, real far)
 {
     ray_range range = {0, 0};
     for (int c = 0; c < n && any(open); ++c) {
@@ -118,7 +117,7 @@ LFN mask unblocked(const ureal *candidate, const int *list, int n, const int *sh
         }
         mask may = open;
         if (row[SHOWN_TYPE] != RAY_PLANE) {
-            may = m_and(open, may_meet(o, d, size[4 * g + 3]));
+            may = m_and(open, may_meet(o, d, axes[CANDIDATE_SHAPE + 3]));
             if (!any(may)) continue;
         } else { /* from below, too */
             real side = copysign_(splat(1), -d[2]);
@@ -126,8 +125,8 @@ LFN mask unblocked(const ureal *candidate, const int *list, int n, const int *sh
             d[2] = d[2] * side;
         }
         istore(part, isplat(0));
-        ray_geom(range, row[SHOWN_TYPE], size + 4 * g, data + 4 * g, node, tri, elevation, o, d, may, far, &t, normal,
-                 part);
+        ray_geom(range, row[SHOWN_TYPE], axes + CANDIDATE_SHAPE, data + 4 * g, node, tri, elevation, o, d, may, far, &t,
+                 normal, part);
         open = m_andnot(open, lt(t, far));
     }
     return open;
@@ -136,8 +135,8 @@ LFN mask unblocked(const ureal *candidate, const int *list, int n, const int *sh
 /* Marks pixels of a patch that a lamp's light does not reach, because of n candidates, with `bit` in `mark`. */
 LFN void mark_shadow(const ureal *view, int flat, int px, int py, int width, int height, const ureal *place,
                      int positional, ureal cutoff, const ureal *centre, const ureal *candidate, const int *list, int n,
-                     const int *shown, const ureal *size, const int *data, const ureal *node, const ureal *tri,
-                     const ureal *elevation, const ureal *best, const int *best_geom, int bit, int *mark)
+                     const int *shown, const int *data, const ureal *node, const ureal *tri, const ureal *elevation,
+                     const ureal *best, const int *best_geom, int bit, int *mark)
 {
     items(p, PIXELS)
     {
@@ -163,7 +162,7 @@ LFN void mark_shadow(const ureal *view, int flat, int px, int py, int width, int
             real along = -fma(to[2], splat(place[5]), fma(to[1], splat(place[4]), to[0] * splat(place[3])));
             open = m_and(open, le(splat(cutoff), along));
         }
-        open = unblocked(candidate, list, n, shown, size, data, node, tri, elevation, point, to, open, far);
+        open = unblocked(candidate, list, n, shown, data, node, tri, elevation, point, to, open, far);
         istore(mark + p, word | (isplat(bit) & m_andnot(hit, open)));
     }
 }
@@ -197,15 +196,15 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *vie
         const int *row = lamp + l * LAMP_INTS;
         if (!row[LAMP_SHADOW]) continue;
         ureal cutoff = look[scene[SCENE_LOOK_LAMPS] + l * LAMP_REALS + LAMP_CUTOFF];
-        lamp_place(xform, nitem, world, view, row[LAMP_PRIM], place);
+        lamp_place(xform, nitem, world, -1, row[LAMP_PRIM], place);
         lamp_way(corner, place, row[LAMP_POSITIONAL], to);
         tube_of(view, corner, to, tube);
         for (int chunk = 0; chunk < ncast; chunk += CHUNK) {
             const int *part = shown + chunk * SHOWN_SIZE;
-            int n = find_candidates(xform, nitem, world, part, nmin(ncast - chunk, CHUNK), bounds, frame, tube, flag,
-                                    list, candidate);
+            int n = find_candidates(xform, nitem, world, part, nmin(ncast - chunk, CHUNK), bounds, size, frame, tube,
+                                    flag, list, candidate);
             mark_shadow(view, flat, px, py, width, height, place, row[LAMP_POSITIONAL], cutoff, corner, candidate, list,
-                        n, part, size, data, node, tri, elevation, best, best_geom, row[LAMP_SHADOW], mark);
+                        n, part, data, node, tri, elevation, best, best_geom, row[LAMP_SHADOW], mark);
         }
     }
 }

@@ -5,10 +5,11 @@
  * the order of geoms, and a hit must be strictly nearer, so ties go to the lower id.
  */
 /*
- * A candidate is 12 numbers: the camera's axes in the geom's frame (3 x 3, columns right, up, back), then the eye in
- * that frame.
+ * A candidate is 16 numbers: the camera's axes in the geom's frame (3 x 3, columns right, up, back), the eye in that
+ * frame, then the geom's size and radius (geom/geom.h).
  */
-#define CANDIDATE_SIZE 12
+#define CANDIDATE_SHAPE 12
+#define CANDIDATE_SIZE 16
 
 /* m: 3 x 4 by rows, any invertible transform, so scale works: t does not change. */
 LFN void candidate_of(const ureal *m, const ureal *view, ureal *candidate)
@@ -43,19 +44,37 @@ LFN void candidate_ray(const ureal *candidate, int flat, real u, ureal v, real *
 }
 
 /*
- * Tests one more candidate, from the near plane on, front faces only. The nearest hit so far: t, geom, its normal n in
- * the camera's frame, of any length, and its triangle.
+ * What rays need of a geom beside its frame. The frame of a piece of a tendon has a z as long as half of the piece
+ * (stage/tendon.k.h): it becomes metric, and its size that of the capsule. That of a plane's underside is turned over.
  */
-LFN void trace_candidate(const ureal *candidate, const int *shown, const ureal *size, const int *data,
-                         const ureal *node, const ureal *tri, const ureal *elevation, ureal from, int flat, real u,
-                         ureal v, mask live, real *t, lint *geom, real *n, int *part)
+LFN void candidate_shape(const int *shown, const ureal *size, ureal *candidate)
+{
+    ureal *own = candidate + CANDIDATE_SHAPE;
+    for (int k = 0; k < 4; ++k) own[k] = size[4 * shown[SHOWN_GEOM] + k];
+    if (!(shown[SHOWN_KIND] & (SHOWN_CORD | SHOWN_UNDERSIDE))) return;
+    ureal scale = shown[SHOWN_KIND] & SHOWN_CORD ? 1 / usqrt(udot(candidate + 6, candidate + 6)) : -1;
+    for (int k = 0; k < 3; ++k) candidate[6 + k] = candidate[6 + k] * scale;
+    candidate[11] = candidate[11] * scale;
+    if (scale < 0) return;
+    own[1] = scale - own[0];
+    own[3] = scale;
+}
+
+/*
+ * Tests one more candidate, from the depth `from` on, front faces only. The nearest hit so far: t, geom, its normal n
+ * in the camera's frame, of any length, and its triangle. later: depths are counted from `start`.
+ */
+LFN void trace_candidate(const ureal *candidate, const int *shown, const int *data, const ureal *node, const ureal *tri,
+                         const ureal *elevation, ureal from, int flat, real u, ureal v, int later, real start,
+                         mask live, real *t, lint *geom, real *n, int *part)
 {
     real o[3], d[3], near = *t, local[3] = {splat(0), splat(0), splat(0)};
     int g = shown[SHOWN_GEOM];
     ray_range range = {from, 1};
     candidate_ray(candidate, flat, u, v, o, d);
-    ray_geom(range, shown[SHOWN_TYPE], size + 4 * g, data + 4 * g, node, tri, elevation, o, d, live, near, t, local,
-             part);
+    for (int k = 0; k < 3 && later; ++k) o[k] = fma(start, d[k], o[k]);
+    ray_geom(range, shown[SHOWN_TYPE], candidate + CANDIDATE_SHAPE, data + 4 * g, node, tri, elevation, o, d, live,
+             near, t, local, part);
     mask hit = lt(*t, near);
     if (any(hit)) {
         *geom = iselect(hit, isplat(g), *geom);
@@ -69,7 +88,8 @@ LFN void trace_candidate(const ureal *candidate, const int *shown, const ureal *
 
 /* Makes candidates of those of the n geoms from `shown` on that the patch may show, in order; returns their number. */
 LFN int find_candidates(const wreal *xform, int nitem, int world, const int *shown, int n, const ureal *bounds,
-                        const ureal *view, const ureal *pyramid, int *flag, int *list, ureal *candidate)
+                        const ureal *size, const ureal *view, const ureal *pyramid, int *flag, int *list,
+                        ureal *candidate)
 {
     int found = 0;
     sync();
@@ -85,6 +105,7 @@ LFN int find_candidates(const wreal *xform, int nitem, int world, const int *sho
         ureal m[12];
         xform_of(xform, nitem, world, shown[list[c] * SHOWN_SIZE + SHOWN_PRIM], m);
         candidate_of(m, view, candidate + c * CANDIDATE_SIZE);
+        candidate_shape(shown + list[c] * SHOWN_SIZE, size, candidate + c * CANDIDATE_SIZE);
     }
     sync();
     return found;

@@ -98,7 +98,8 @@ static double geom_reach(const mjModel *m, ptrdiff_t geom, const float x[12], co
 /* Can geoms of this kind be shown as a whole? A plane is as large as one likes. */
 static bool counts(const mjModel *m, ptrdiff_t geom, uint32_t groups)
 {
-    return m->geom_type[geom] != mjGEOM_PLANE && sti_geom_in_groups(m, geom, groups) && m->geom_rgba[4 * geom + 3] > 0;
+    return m->geom_type[geom] != mjGEOM_PLANE && sti_group_in(m->geom_group[geom], groups) &&
+           m->geom_rgba[4 * geom + 3] > 0;
 }
 
 /* How far the geoms of the first world reach in each of five directions; false: there are none. */

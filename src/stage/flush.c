@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-extern const sti_kernel sti_k_body_world, sti_k_track, sti_k_forward, sti_k_inverse;
+extern const sti_kernel sti_k_body_world, sti_k_track, sti_k_forward, sti_k_inverse, sti_k_tendons;
 
 /* One flush, of world or of local transforms. */
 typedef struct flush {
@@ -122,6 +122,16 @@ static stet_result make_forward(flush *f, const sti_selection *x)
                       sti_arg_array(x->level), sti_arg_int(x->nlevel));
 }
 
+/* Pieces of tendons, between sites and around geoms, whose transforms are up to date. */
+static stet_result make_tendons(flush *f)
+{
+    stet_stage *s = f->stage;
+    if (s->tendons.nlink == 0) return STET_OK;
+    f->work.launches++;
+    return STI_LAUNCH(sti_k_tendons, s->device, s->worlds->nworld, sti_arg_array(s->stale), sti_arg_array(s->world),
+                      sti_arg_array(s->tendons.link), sti_arg_array(s->tendons.look), sti_arg_int(s->tendons.nlink));
+}
+
 static void count_cost(flush *f, int64_t nworld, int64_t nprim)
 {
     f->work.bytes = nworld * nprim * 12 * (int64_t)f->stage->device->real_size;
@@ -134,6 +144,7 @@ static stet_result launch_world(flush *f, bool poses, int nbody, const sti_selec
     STI_TRY(sti_record_begin(device, "world transforms"));
     stet_result result = poses ? make_poses(f, nbody) : STET_OK;
     if (result == STET_OK) result = make_forward(f, x);
+    if (result == STET_OK) result = make_tendons(f);
     return sti_record_end(device, result);
 }
 
@@ -153,7 +164,7 @@ static stet_result make_world(void *context)
         s->device->mechanisms.counters.schedules_built += built;
         STI_TRY(sti_array_put(s->stale, s->visit, stet_array_get_bytes(s->stale)));
         STI_TRY(launch_world(f, all || poses, nbody, x));
-        count_cost(f, nworld, x->nprim + nbody + (all || poses ? s->track.n : 0));
+        count_cost(f, nworld, x->nprim + nbody + (all || poses ? s->track.n : 0) + s->tendons.npiece);
         s->cost_launches = f->work.launches;
         s->cost_bytes = f->work.bytes;
     }

@@ -15,6 +15,7 @@
 
 #include "stage/schedule.h"
 #include "stage/stage.h"
+#include "stage/tendon.h"
 #include "stage/track.h"
 
 struct stet_stage {
@@ -23,6 +24,7 @@ struct stet_stage {
     sti_tree tree;
     sti_schedule schedule;
     sti_track track;
+    sti_tendons tendons;
     stet_array *local, *world; /* REAL [nworld][capacity][12] */
     stet_array *stale;         /* INT [nworld]: worlds that a launch visits */
     int *visit;                /* [nworld]: `stale` on the host */

@@ -49,6 +49,8 @@ void sti_frame_local(const mjModel *m, stet_prim_kind kind, int index, double ou
         put_quat(m->site_pos + 3 * i, m->site_quat + 4 * i, out);
     else if (kind == STET_PRIM_CAMERA)
         put_quat(m->cam_pos + 3 * i, m->cam_quat + 4 * i, out);
+    else if (kind == STET_PRIM_TENDON)
+        put_frame((double[3]){0}, (double[9]){0}, out);
     else
         put_direction(m->light_pos + 3 * i, m->light_dir + 3 * i, out);
 }

@@ -102,7 +102,8 @@ static void find_moving(sti_schedule *s, const sti_tree *tree, bool external)
     memset(s->moving, 0, (size_t)s->capacity);
     for (int p = 0; p < tree->nmodel; p++) {
         const sti_prim *x = &tree->prim[p];
-        s->moving[p] = x->source == STI_PRIM_TRACK || (x->source == STI_PRIM_POSE && (external || weld[x->index] != 0));
+        bool follows = x->source == STI_PRIM_TRACK || x->source == STI_PRIM_TENDON;
+        s->moving[p] = follows || (x->source == STI_PRIM_POSE && (external || weld[x->index] != 0));
     }
 }
 

@@ -98,6 +98,7 @@ static stet_result make_stage(stet_stage *stage)
     STI_TRY(sti_tree_init(&stage->tree, stage->worlds->model));
     STI_TRY(make_tables(stage));
     STI_TRY(sti_track_init(&stage->track, stage->device, &stage->tree));
+    STI_TRY(sti_tendons_init(&stage->tendons, stage->device, &stage->tree));
     STI_TRY(make_arrays(stage, stage->tree.capacity, &local, &world));
     attach_arrays(stage, local, world);
     STI_TRY(fill_model(stage));
@@ -135,6 +136,7 @@ void stet_stage_destroy(stet_stage *stage)
     stet_array_destroy(stage->stale);
     sti_schedule_free(&stage->schedule);
     sti_track_free(&stage->track);
+    sti_tendons_free(&stage->tendons);
     sti_tree_free(&stage->tree);
     sti_free(stage->visit);
     sti_free(stage->due_prim);
@@ -259,6 +261,14 @@ static stet_result place_prim(stet_stage *stage, int prim, const float local[12]
     return result;
 }
 
+/* Pieces of tendons are computed after everything else. */
+static stet_result check_parent(const stet_stage *stage, int parent, const char *call)
+{
+    if (stage->tree.prim[parent].source != STI_PRIM_TENDON) return STET_OK;
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: prim %d is a piece of a tendon; choose a site of its path", call,
+                     parent);
+}
+
 static stet_result check_add(const stet_stage *stage, int parent, const char *name, const float *local)
 {
     int other;
@@ -267,6 +277,7 @@ static stet_result check_add(const stet_stage *stage, int parent, const char *na
     if (!local)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_stage_add: local is NULL; give 12 numbers, a 3x4 matrix by rows");
+    STI_TRY(check_parent(stage, parent, "stet_stage_add"));
     if (name && *name && sti_tree_has_name(&stage->tree, STET_PRIM_XFORM, name, &other))
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_stage_add: prim %d is already called '%.64s'; choose another name", other, name);
@@ -321,6 +332,7 @@ stet_result stet_stage_reparent(stet_stage *stage, int prim, int parent)
     if (!stage) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_stage_reparent: stage is NULL; give one");
     STI_TRY(check_added(stage, prim, "stet_stage_reparent"));
     STI_TRY(sti_tree_check(&stage->tree, parent, "stet_stage_reparent: parent"));
+    STI_TRY(check_parent(stage, parent, "stet_stage_reparent"));
     if (sti_tree_below(&stage->tree, parent, prim))
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_stage_reparent: prim %d is prim %d or below it; choose a parent elsewhere", parent,

@@ -3,13 +3,14 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "stage/tendon.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { GROWTH_MIN = 16 };
 
-static const char *const kinds[] = {"root", "body", "geom", "site", "camera", "light", "prim"};
+static const char *const kinds[] = {"root", "body", "geom", "site", "camera", "light", "tendon", "prim"};
 
 /* ---- the model's prims ------------------------------------------------------------------------------------------- */
 
@@ -25,6 +26,7 @@ static sti_prim_source source_of(const mjModel *m, stet_prim_kind kind, int i)
 {
     if (kind == STET_PRIM_BODY) return STI_PRIM_POSE;
     if (kind == STET_PRIM_CAMERA) return camlight_source(m->cam_mode[i], m->cam_targetbodyid[i]);
+    if (kind == STET_PRIM_TENDON) return STI_PRIM_TENDON;
     if (kind == STET_PRIM_LIGHT) return camlight_source(m->light_mode[i], m->light_targetbodyid[i]);
     return STI_PRIM_FORWARD;
 }
@@ -34,15 +36,17 @@ static void add_kind(sti_tree *tree, stet_prim_kind kind, int n, const int *bodi
     tree->first[kind] = tree->count;
     tree->n[kind] = n;
     for (int i = 0; i < n; i++) {
-        tree->prim[tree->count++] =
-            (sti_prim){.source = source_of(tree->model->mj, kind, i), .kind = kind, .index = i, .parent = bodies[i]};
+        tree->prim[tree->count++] = (sti_prim){
+            .source = source_of(tree->model->mj, kind, i), .kind = kind, .index = i, .parent = bodies ? bodies[i] : 0};
     }
 }
 
 stet_result sti_tree_init(sti_tree *tree, stet_model *model)
 {
     const mjModel *m = model->mj;
-    int64_t n = (int64_t)m->nbody + m->ngeom + m->nsite + m->ncam + m->nlight;
+    int64_t npiece = 0, n;
+    for (int t = 0; t < m->ntendon; t++) npiece += sti_tendon_pieces(m, t);
+    n = (int64_t)m->nbody + m->ngeom + m->nsite + m->ncam + m->nlight + npiece;
     *tree = (sti_tree){.model = model, .nmodel = (int)n, .connectivity = sti_version_new()};
     if (n > INT32_MAX / 12)
         return sti_error(
@@ -55,6 +59,7 @@ stet_result sti_tree_init(sti_tree *tree, stet_model *model)
     add_kind(tree, STET_PRIM_SITE, (int)m->nsite, m->site_bodyid);
     add_kind(tree, STET_PRIM_CAMERA, (int)m->ncam, m->cam_bodyid);
     add_kind(tree, STET_PRIM_LIGHT, (int)m->nlight, m->light_bodyid);
+    add_kind(tree, STET_PRIM_TENDON, (int)npiece, NULL);
     tree->prim[0].kind = STET_PRIM_ROOT;
     tree->prim[0].parent = -1;
     tree->n[STET_PRIM_ROOT] = 1;
@@ -80,6 +85,7 @@ const char *sti_tree_name(const sti_tree *tree, int prim)
     static const int types[] = {mjOBJ_BODY, mjOBJ_BODY, mjOBJ_GEOM, mjOBJ_SITE, mjOBJ_CAMERA, mjOBJ_LIGHT};
     const sti_prim *p = &tree->prim[prim];
     if (p->index < 0) return p->name ? p->name : "";
+    if (p->kind == STET_PRIM_TENDON) return "";
     const char *name = mj_id2name(tree->model->mj, types[p->kind], p->index);
     return name ? name : "";
 }

@@ -13,7 +13,7 @@
 #include "stet/stage.h"
 
 /*
- * What writes a prim's world transform. The last three make it rigid: its local transform is computed from the world
+ * What writes a prim's world transform. The last four make it rigid: its local transform is computed from the world
  * transform.
  */
 typedef enum sti_prim_source {
@@ -21,6 +21,7 @@ typedef enum sti_prim_source {
     STI_PRIM_FORWARD,
     STI_PRIM_POSE,
     STI_PRIM_TRACK,
+    STI_PRIM_TENDON,
     STI_PRIM_WRITTEN
 } sti_prim_source;
 
@@ -36,7 +37,7 @@ typedef struct sti_tree {
     stet_model *model; /* borrowed */
     sti_prim *prim;    /* [capacity] */
     int capacity, count, nmodel;
-    int first[STET_PRIM_XFORM], n[STET_PRIM_XFORM]; /* prims of the model's kinds BODY … LIGHT; body 0 is the root */
+    int first[STET_PRIM_XFORM], n[STET_PRIM_XFORM]; /* prims of the model's kinds BODY … TENDON; body 0 is the root */
     sti_version connectivity;
 } sti_tree;
 

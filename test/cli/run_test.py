@@ -217,6 +217,22 @@ def test_summary_in_words():
             assert path in text and os.path.exists(os.path.join(cwd, path)), path
 
 
+def test_what_is_not_drawn():
+    with folder() as cwd:
+        with open(os.path.join(cwd, "rays.xml"), "w", encoding="utf-8") as f:
+            f.write('<mujoco><worldbody><geom size="1"/><site name="s"/></worldbody><sensor><rangefinder site="s"/>'
+                    '<rangefinder site="s"/></sensor></mujoco>')
+        small = ["--worlds", 1, "--frames", 1, "--size", "8x8"]
+        line = "not drawn: rays of range finders (2)\n"
+        assert line in stet("run", "rays.xml", *small, cwd=cwd).stdout
+        assert "not drawn" not in stet("run", "rays.xml", *small, "--output", "none", cwd=cwd).stdout
+        assert line in stet("info", "rays.xml", cwd=cwd).stdout
+        assert run("rays.xml", *small, cwd=cwd)["not_drawn"] == {"rays of range finders": 2}
+        for words in (["run", scene("hand.xml"), *small], ["info", scene("hand.xml")]):
+            assert "not drawn" not in stet(*words).stdout
+        assert json.loads(stet("info", scene("hand.xml"), "--json").stdout)["not_drawn"] == {}
+
+
 def on_terminal(*words):
     """What the command writes to a standard error that is a terminal."""
     ours, theirs = pty.openpty()

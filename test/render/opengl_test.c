@@ -1,6 +1,6 @@
 /*
- * Pictures against MuJoCo's own renderer, over OSMesa (OpenGL in software): the shipped scenes through their cameras,
- * geoms and depth of each pixel. Where no OSMesa is found the test is skipped.
+ * Pictures against MuJoCo's own renderer, over OSMesa (OpenGL in software): the shipped scenes and one with tendons,
+ * through their cameras, geoms and depth of each pixel. Where no OSMesa is found the test is skipped.
  *
  * Both sample the middle of a pixel, but OpenGL draws triangles, so the two may differ along edges. Two rules are held:
  *
@@ -19,11 +19,11 @@ enum { WIDTH = 160, HEIGHT = 120, SLICES = 200 };
 
 typedef struct theirs {
     mujoco_renderer renderer;
-    int geom[WIDTH * HEIGHT]; /* from the upper left corner; -1: none */
+    int geom[WIDTH * HEIGHT]; /* from the upper left corner; -1: none; below: tendons */
     float depth[WIDTH * HEIGHT];
 } theirs;
 
-/* Geoms alone, each in a colour that is its number. */
+/* Geoms and tendons, each in a colour that is its number. */
 static void draw(mujoco_renderer *t, int camera)
 {
     mjvCamera view;
@@ -37,7 +37,8 @@ static int geom_of_colour(const mujoco_renderer *t, const unsigned char rgb[3])
 {
     int id = (rgb[0] | rgb[1] << 8 | rgb[2] << 16) - 1;
     for (int k = 0; k < t->scene.ngeom; ++k)
-        if (t->scene.geoms[k].segid == id && t->scene.geoms[k].objtype == mjOBJ_GEOM) return t->scene.geoms[k].objid;
+        if (t->scene.geoms[k].segid == id)
+            return t->scene.geoms[k].objtype == mjOBJ_TENDON ? -2 - t->scene.geoms[k].objid : t->scene.geoms[k].objid;
     return -1;
 }
 
@@ -81,14 +82,14 @@ static void compare(const theirs *t, const int *geom, const float *depth, tally 
         int x = i % WIDTH, y = i / WIDTH, a = geom[i], b = t->geom[i];
         double error = fabs((double)depth[i] / (double)t->depth[i] - 1);
         sum->pixels++;
-        sum->hits += a >= 0;
+        sum->hits += a != -1;
         sum->differ += a != b;
         if (a != b) {
             bool edge = count_around(t->geom, x, y, a) && count_around(geom, x, y, b);
             if (!edge && error > FLUSH && sum->off++ < 5)
                 print_message("pixel %d %d: geom %d at %g, MuJoCo: geom %d at %g\n", x, y, a, (double)depth[i], b,
                               (double)t->depth[i]);
-        } else if (a >= 0 && count_around(geom, x, y, a) == 9 && count_around(t->geom, x, y, a) == 9) {
+        } else if (a != -1 && count_around(geom, x, y, a) == 9 && count_around(t->geom, x, y, a) == 9) {
             sum->inside++;
             sum->worst = fmax(sum->worst, error);
             if (error > DEPTH && sum->deep++ < 5)
@@ -98,12 +99,12 @@ static void compare(const theirs *t, const int *geom, const float *depth, tally 
     }
 }
 
-static void check_scene(const char *name)
+static void check_scene(const char *folder, const char *name)
 {
     char path[512];
     pictures p;
     tally sum = {0};
-    (void)snprintf(path, sizeof path, "%s/scenes/%s", STET_TEST_SOURCE_DIR, name);
+    (void)snprintf(path, sizeof path, "%s/%s/%s", STET_TEST_SOURCE_DIR, folder, name);
     pictures_open(&p, path, 1, NULL, 1);
     const mjModel *m = p.model->mj;
     for (int c = 0; c < (int)m->ncam; ++c) pictures_model_camera(&p, c, WIDTH, HEIGHT);
@@ -145,7 +146,8 @@ static void shipped_scenes_look_as_in_mujoco(void **state)
         close_osmesa(&o);
         skip();
     }
-    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; ++i) check_scene(scenes[i]);
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; ++i) check_scene("scenes", scenes[i]);
+    check_scene("test/render/looks", "tendons.xml");
     close_osmesa(&o);
 }
 

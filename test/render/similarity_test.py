@@ -24,12 +24,16 @@ LEAST = {
     "hand": 0.82,
     "humanoid": 0.85,
     "quadruped": 0.90,
+    "below": 0.98,
     "checker": 0.98,
     "clear": 0.98,
     "cube": 0.97,
+    "mirror": 0.97,
     "shadow": 0.87,
     "sites": 0.97,
     "smooth": 0.97,
+    "table": 0.97,
+    "tendons": 0.97,
 }
 
 

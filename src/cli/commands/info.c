@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/commands/device.h"
 #include "cli/files/json_file.h"
+#include "cli/pictures/not_drawn.h"
 #include "cli/report_error.h"
 #include "stet/stet.h"
 
@@ -239,6 +240,7 @@ static json_t *scene_json(const char *path, const stet_model *model, stet_sim *s
     set_info(o, "keyframe", json_integer(stet_sim_get_keyframe(sim)));
     set_info(o, "own_cameras", json_boolean(own));
     set_info(o, "cameras", cameras_json(sim));
+    set_info(o, "not_drawn", not_drawn_json(model));
     json_t *warnings = json_array();
     for (int i = 0; report_warning(i); ++i) json_array_append_new(warnings, json_string(report_warning(i)));
     set_info(o, "warnings", warnings);
@@ -286,6 +288,7 @@ static void print_scene(const json_t *scene)
         printf("%-10s %s, %.3g degrees from bottom to top%s\n", i ? "" : "cameras", text_of(one, "name"),
                json_real_value(json_object_get(one, "fovy")),
                json_is_true(json_object_get(scene, "own_cameras")) ? "" : " (the scene has no camera of its own)");
+    not_drawn_print(json_object_get(scene, "not_drawn"));
     json_array_foreach(json_object_get(scene, "warnings"), i, one)
         printf("%-10s %s\n", i ? "" : "warnings", json_string_value(one));
 }
@@ -315,8 +318,8 @@ static int print_help(void)
 {
     printf("stet info [SCENE] [--json]\n\nWithout a scene: versions, devices, mechanisms and their switches, what is "
            "missing and why.\n"
-           "With one: its sizes, fields, keyframes, cameras, the physics that runs it, and what native physics has of\n"
-           "what it needs.\n");
+           "With one: its sizes, fields, keyframes, cameras, the physics that runs it, what native physics has of\n"
+           "what it needs, and what pictures do not show of it.\n");
     return 0;
 }
 

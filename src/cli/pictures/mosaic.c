@@ -53,11 +53,11 @@ static void colour_depth(float depth, float lo, float hi, uint8_t rgb[3])
     for (int c = 0; c < 3; ++c) rgb[c] = byte(ramp[k][c] + (x - k) * (ramp[k + 1][c] - ramp[k][c]));
 }
 
-/* One colour an id, neighbours apart; 0 is grey, -1 (the sky) is black. */
+/* One colour an id, neighbours apart; 0 is grey, -1 (the sky) is black; -2, -3 … are of tendons. */
 static void colour_id(int32_t id, uint8_t rgb[3])
 {
     memset(rgb, 0, 3);
-    if (id < 0) return;
+    if (id == -1) return;
     if (id == 0) { /* the world body, mostly floors: an unobtrusive colour */
         rgb[0] = 74;
         rgb[1] = 78;

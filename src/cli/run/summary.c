@@ -3,6 +3,7 @@
 
 #include "base/plural.h"
 #include "cli/files/json_file.h"
+#include "cli/pictures/not_drawn.h"
 #include "cli/report_error.h"
 
 #include <inttypes.h>
@@ -123,6 +124,7 @@ static void add_view(const summary *s, json_t *o)
     json_object_set_new(o, "cameras", cameras);
     json_object_set_new(o, "outputs", outputs);
     json_object_set_new(o, "size", json_pack("[ii]", s->options->width, s->options->height));
+    json_object_set_new(o, "not_drawn", not_drawn_json(stet_sim_get_model(s->sim)));
 }
 
 static void add_lists(const summary *s, json_t *o)
@@ -274,6 +276,9 @@ static void print_head(const summary *s)
     for (int k = 0; k < STET_OUTPUT_COUNT; ++k)
         if (o->outputs & 1u << k) printf(" %s", stet_output_name((stet_output)k));
     printf("\n");
+    json_t *not_drawn = not_drawn_json(stet_sim_get_model(s->sim));
+    not_drawn_print(not_drawn);
+    json_decref(not_drawn);
 }
 
 static void print_rates(const summary *s)

@@ -1,0 +1,137 @@
+/*
+ * What a model has that MuJoCo's classic renderer shows with its default options, or that its format describes, and
+ * this renderer does not draw: one row a kind. A kind that becomes drawn loses its row.
+ */
+#include "render/appearance.h"
+#include "render/detail.h"
+#include "render/scene.k.h"
+#include "stage/tendon.h"
+#include "stet/render.h"
+
+static bool group_shown(int group) { return sti_group_in(group, STET_GROUPS_DEFAULT); }
+
+static double shown_alpha(const mjModel *m, int material, const float *rgba)
+{
+    double row[APPEARANCE_SIZE];
+    sti_appearance_of(m, material, rgba, row);
+    return row[APPEARANCE_ALPHA];
+}
+
+static int count_skins(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->nskin; ++i)
+        n += group_shown(m->skin_group[i]) && shown_alpha(m, m->skin_matid[i], m->skin_rgba + 4 * (ptrdiff_t)i) > 0;
+    return n;
+}
+
+static int count_flexes(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->nflex; ++i)
+        n += group_shown(m->flex_group[i]) && shown_alpha(m, m->flex_matid[i], m->flex_rgba + 4 * (ptrdiff_t)i) > 0;
+    return n;
+}
+
+static int count_slider_cranks(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->nu; ++i) n += m->actuator_trntype[i] == mjTRN_SLIDERCRANK;
+    return n;
+}
+
+static int count_rangefinders(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->nsensor; ++i) n += m->sensor_type[i] == mjSENS_RANGEFINDER;
+    return n;
+}
+
+static int count_plugins(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->nplugin; ++i) n += mjp_getPluginAtSlot(m->plugin[i])->visualize != NULL;
+    return n;
+}
+
+static bool material_shown(const mjModel *m, int material)
+{
+    for (int g = 0; g < m->ngeom; ++g)
+        if (m->geom_matid[g] == material && group_shown(m->geom_group[g]) &&
+            shown_alpha(m, material, m->geom_rgba + 4 * (ptrdiff_t)g) > 0)
+            return true;
+    return false;
+}
+
+static int count_other_textures(const mjModel *m)
+{
+    int n = 0;
+    for (ptrdiff_t i = 0; i < m->nmat; ++i) {
+        for (int role = 0; role < mjNTEXROLE; ++role)
+            if (role != mjTEXROLE_RGB && role != mjTEXROLE_RGBA && m->mat_texid[i * mjNTEXROLE + role] >= 0 &&
+                material_shown(m, (int)i))
+                ++n;
+    }
+    return n;
+}
+
+static int count_site_textures(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->nsite; ++i) {
+        ptrdiff_t material = m->site_matid[i];
+        n += material >= 0 && m->mat_texid[material * mjNTEXROLE + mjTEXROLE_RGB] >= 0 &&
+             group_shown(m->site_group[i]) && shown_alpha(m, (int)material, m->site_rgba + 4 * (ptrdiff_t)i) > 0;
+    }
+    return n;
+}
+
+static int count_tendon_textures(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->ntendon; ++i) {
+        ptrdiff_t material = m->tendon_matid[i];
+        n += material >= 0 && m->mat_texid[material * mjNTEXROLE + mjTEXROLE_RGB] >= 0 && sti_tendon_pieces(m, i) > 0 &&
+             sti_tendon_drawn(m, i);
+    }
+    return n;
+}
+
+static int count_image_lights(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->nlight; ++i) n += m->light_active[i] && m->light_type[i] == mjLIGHT_IMAGE;
+    return n;
+}
+
+static int count_shadows(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->nlight; ++i)
+        n += m->light_active[i] && m->light_castshadow[i] && m->light_type[i] != mjLIGHT_IMAGE;
+    return m->vis.quality.shadowsize > 0 && n > LAMP_SHADOW_MOST ? n - LAMP_SHADOW_MOST : 0;
+}
+
+const char *stet_render_get_not_drawn(const stet_model *model, int i, int *count)
+{
+    static const struct {
+        const char *name;
+        int (*count)(const mjModel *m);
+    } kinds[] = {{"skins", count_skins},
+                 {"flexes", count_flexes},
+                 {"slider-cranks", count_slider_cranks},
+                 {"rays of range finders", count_rangefinders},
+                 {"drawings of plugins", count_plugins},
+                 {"textures of other roles than colour", count_other_textures},
+                 {"textures of sites", count_site_textures},
+                 {"textures of tendons", count_tendon_textures},
+                 {"lights by images", count_image_lights},
+                 {"shadows of further lights", count_shadows}};
+    for (size_t k = 0; model && i >= 0 && k < sizeof kinds / sizeof *kinds; ++k) {
+        int n = kinds[k].count(model->mj);
+        if (n == 0 || i-- > 0) continue;
+        if (count) *count = n;
+        return kinds[k].name;
+    }
+    return NULL;
+}

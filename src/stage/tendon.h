@@ -1,0 +1,22 @@
+/*
+ * Spatial tendons as prims: each has pieces, capsules along its path, whose world transforms k_tendons writes
+ * (tendon.k.h says what they are).
+ */
+#ifndef STI_STAGE_TENDON_H
+#define STI_STAGE_TENDON_H
+
+#include "device/device.h"
+#include "stage/tree.h"
+
+/* Links as tables for k_tendons. Immutable after init. */
+typedef struct sti_tendons {
+    int nlink, npiece;
+    stet_array *link, *look;
+} sti_tendons;
+
+/* How many pieces a tendon has: 0 unless it is spatial. The prims of kind TENDON are those of tendon 0, 1, … */
+int sti_tendon_pieces(const mjModel *m, int tendon);
+stet_result sti_tendons_init(sti_tendons *tendons, stet_device *device, const sti_tree *tree);
+void sti_tendons_free(sti_tendons *tendons);
+
+#endif

@@ -1,0 +1,93 @@
+/* The list of what a model has and pictures do not show: each kind counts what MuJoCo would show, and nothing else. */
+#include "render/pictures.h"
+
+static void check(const char *xml, const char *want)
+{
+    stet_model *model;
+    char text[512] = "";
+    const char *name;
+    int count;
+    OK(stet_model_load_string(xml, &model));
+    for (int i = 0; (name = stet_render_get_not_drawn(model, i, &count)); ++i)
+        (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s %d", i ? ", " : "", name, count);
+    assert_string_equal(text, want);
+    assert_null(stet_render_get_not_drawn(model, -1, NULL));
+    stet_model_destroy(model);
+}
+
+#define ASSETS                                                                                                         \
+    "<asset><texture name='t' type='2d' builtin='flat' width='4' height='4' rgb1='1 0 0'/>"                            \
+    "<material name='mirror' reflectance='.3'/><material name='clear' reflectance='.3' rgba='1 1 1 0'/>"               \
+    "<material name='picture' texture='t'/>"                                                                           \
+    "<material name='rough'><layer texture='t' role='orm'/><layer texture='t' role='normal'/></material></asset>"
+
+static void everything_is_drawn(void **state)
+{
+    check("<mujoco>" ASSETS "<worldbody><light/><geom type='plane' size='1 1 1' material='picture'/>"
+          "<geom size='.1' material='mirror'/><geom type='box' size='1 1 1' material='mirror' group='3'/>"
+          "<geom type='box' size='1 1 1' material='clear'/><site material='mirror'/>"
+          "<body><joint name='j'/><geom size='.1'/></body></worldbody>"
+          "<tendon><fixed><joint joint='j' coef='1'/></fixed></tendon></mujoco>",
+          "");
+}
+
+static void materials(void **state)
+{
+    check("<mujoco>" ASSETS "<worldbody><geom type='plane' size='1 1 1' material='mirror'/>"
+          "<geom type='box' size='1 1 1' material='mirror'/><geom size='.1' material='rough'/>"
+          "<site material='picture' name='a'/><site name='b' pos='1 0 0'/></worldbody>"
+          "<tendon><spatial material='picture'><site site='a'/><site site='b'/></spatial></tendon></mujoco>",
+          "textures of other roles than colour 2, textures of sites 1, textures of tendons 1");
+}
+
+static void lights(void **state)
+{
+#define LIGHT "<light/>"
+    check("<mujoco><worldbody>" LIGHT LIGHT LIGHT LIGHT LIGHT LIGHT LIGHT LIGHT
+          "<light active='false'/><light castshadow='false'/><geom size='.1'/></worldbody></mujoco>",
+          "shadows of further lights 1");
+}
+
+static void soft_things(void **state)
+{
+#define SKIN(group, rgba)                                                                                              \
+    "<skin group='" group "' rgba='" rgba "' vertex='0 0 0 1 0 0 0 1 0' face='0 1 2'>"                                 \
+    "<bone body='b' bindpos='0 0 0' bindquat='1 0 0 0' vertid='0 1 2' vertweight='1 1 1'/></skin>"
+#define FLEX(group) "<flex dim='2' group='" group "' body='b b b' vertex='0 0 0 1 0 0 0 1 0' element='0 1 2'/>"
+    check("<mujoco><deformable>" SKIN("0", "1 1 1 1") SKIN("3", "1 1 1 1") SKIN("0", "1 1 1 0") FLEX("2")
+              FLEX("5") "</deformable><worldbody><body name='b'><geom size='.1'/></body></worldbody></mujoco>",
+          "skins 1, flexes 1");
+}
+
+static void mechanics(void **state)
+{
+    check("<mujoco><worldbody><site name='w'/><body><joint name='j' type='slide'/><geom size='.1'/><site name='s'/>"
+          "</body><body pos='1 0 0'><joint axis='0 1 0'/><geom size='.1'/><site name='c' pos='.1 0 0'/></body>"
+          "</worldbody>"
+          "<tendon><spatial><site site='w'/><site site='s'/></spatial>"
+          "<spatial group='4'><site site='w'/><site site='c'/></spatial>"
+          "<fixed><joint joint='j' coef='1'/></fixed></tendon>"
+          "<actuator><general cranksite='c' slidersite='s' cranklength='1.2'/></actuator>"
+          "<sensor><rangefinder site='w'/><rangefinder site='s'/></sensor></mujoco>",
+          "slider-cranks 1, rays of range finders 2");
+}
+
+static void plugins(void **state)
+{
+    check(
+        "<mujoco><extension><plugin plugin='mujoco.sensor.touch_grid'/></extension><worldbody>"
+        "<body><geom size='.1'/><site name='s'/></body></worldbody>"
+        "<sensor><plugin plugin='mujoco.sensor.touch_grid' objtype='site' objname='s'><config key='size' value='2 2'/>"
+        "<config key='fov' value='9 9'/><config key='gamma' value='0'/><config key='nchannel' value='1'/></plugin>"
+        "</sensor></mujoco>",
+        "drawings of plugins 1");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_is_drawn), cmocka_unit_test(materials), cmocka_unit_test(lights),
+        cmocka_unit_test(soft_things),         cmocka_unit_test(mechanics), cmocka_unit_test(plugins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
