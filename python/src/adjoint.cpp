@@ -135,11 +135,12 @@ static nb::tuple result_of(const stet_gradcheck_result &r)
     return nb::make_tuple(r.compared, r.wrong, r.moving, r.unfit, r.worst, std::string(r.where));
 }
 
-static nb::tuple gradcheck(std::string source, std::string path, std::string kernel, std::vector<std::string> constant,
-                           std::vector<std::string> includes, std::map<std::string, int64_t> numbers,
-                           std::map<std::string, int64_t> items, std::map<std::string, std::vector<int64_t>> values,
-                           std::map<std::string, std::pair<double, double>> ranges, int worlds, double tolerance,
-                           uint64_t seed, std::string cache_folder)
+static nb::typed<nb::tuple, nb::any, nb::ellipsis>
+gradcheck(std::string source, std::string path, std::string kernel, std::vector<std::string> constant,
+          std::vector<std::string> includes, std::map<std::string, int64_t> numbers,
+          std::map<std::string, int64_t> items, std::map<std::string, std::vector<int64_t>> values,
+          std::map<std::string, std::pair<double, double>> ranges, int worlds, double tolerance, uint64_t seed,
+          std::string cache_folder)
 {
     Checking c{std::move(source),   std::move(path),    std::move(kernel), std::move(cache_folder), std::move(constant),
                std::move(includes), std::move(numbers), std::move(items),  std::move(values),       std::move(ranges)};
@@ -176,6 +177,7 @@ void bind_adjoint(nb::module_ &m)
                         "What takes gradients of what a kernel wrote to gradients of what it read: Kernel.adjoint. "
                         "adjoint(count, *args, gradients=[...]) runs it.")
         .def("__call__", launch, "count"_a, "args"_a, nb::kw_only(), "gradients"_a,
+             nb::sig("def __call__(self, count: int, *args: object, gradients: object) -> None"),
              "Runs it with the kernel's own arguments, arrays holding what they held before the kernel ran. gradients: "
              "for each of them an array "
              "of worlds with as many items (of a number: one), None where there is none. Gradients of what is only "

@@ -39,7 +39,7 @@ static int32_t own_type(const Core &core)
     return core.type == STET_DEVICE_CUDA ? kDLCUDA : core.type == STET_DEVICE_HIP ? kDLROCM : kDLCPU;
 }
 
-nb::tuple dlpack_device(const Array &a)
+nb::typed<nb::tuple, int, int> dlpack_device(const Array &a)
 {
     return nb::make_tuple(own_type(*a.core), is_gpu(*a.core) ? a.core->index : 0);
 }

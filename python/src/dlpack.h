@@ -16,7 +16,7 @@ struct Request {
 // be met.
 nb::object to_capsule(const Array &array, const Request &request);
 // (device type, number) of where to_capsule's tensor lies when nothing else is asked for.
-nb::tuple dlpack_device(const Array &array);
+nb::typed<nb::tuple, int, int> dlpack_device(const Array &array);
 
 // Raises BufferError, as the protocol wants it.
 [[noreturn]] void raise_buffer(const std::string &sentence);

@@ -161,7 +161,7 @@ static Kernel kernel_of(const Sim &sim, std::string source, std::string name, st
                              team, teams});
 }
 
-static nb::list list_of_params(const Kernel &kernel)
+static nb::typed<nb::list, nb::typed<nb::dict, nb::str, nb::object>> list_of_params(const Kernel &kernel)
 {
     static const char *const kinds[] = {"array", "int", "real"};
     nb::list out;
@@ -194,7 +194,7 @@ void bind_kernel(nb::module_ &m)
     nb::class_<Kernel>(
         m, "Kernel",
         "A kernel in stet's language, compiled for the device of its sim. kernel(count, *args) launches it.")
-        .def("__call__", launch, "count"_a, "args"_a,
+        .def("__call__", launch, "count"_a, "args"_a, nb::sig("def __call__(self, count: int, *args: object) -> None"),
              "Runs it over `count` worlds (a world_kernel) or blocks of items (an item_kernel). Arguments in the order "
              "of its parameters: arrays "
              "of its sim, ints, floats, None for an array that is absent.")

@@ -41,9 +41,9 @@ static const struct {
     {"equalities", &stet_model_info::neq, STET_OBJECT_EQUALITY, "Names of the equality constraints."},
 };
 
-static nb::list names_of(const Model &model, stet_object kind, int count)
+static nb::typed<nb::list, nb::str> names_of(const Model &model, stet_object kind, int count)
 {
-    nb::list out;
+    nb::typed<nb::list, nb::str> out;
     for (int i = 0; i < count; ++i) {
         const char *name = stet_model_get_object_name(model.model, kind, i);
         out.append(nb::str(name ? name : ""));
@@ -152,7 +152,7 @@ void bind_model(nb::module_ &m)
             "path", [](const Model &it) { return stet_model_get_path(it.model); },
             "The file it came from; \"\" if from text.")
         .def("find", find, "kind"_a, "name"_a, "Index of the object of this name: find(\"actuators\", \"thumb\").")
-        .def("__reduce__", reduce, nb::sig("def __reduce__(self) -> tuple"))
+        .def("__reduce__", reduce, nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
         .def("__repr__", repr);
     m.def("_load_bytes", load_bytes, nb::rv_policy::take_ownership);
     m.def("_load", load, nb::rv_policy::take_ownership);

@@ -218,7 +218,7 @@ static double step_loop(const Sim &sim, int n)
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-static nb::dict alive()
+static nb::typed<nb::dict, nb::str, nb::int_> alive()
 {
     nb::dict out;
     out["sims"] = Counted<Core>::alive();
@@ -229,7 +229,7 @@ static nb::dict alive()
     return out;
 }
 
-static nb::dict memory()
+static nb::typed<nb::dict, nb::str, nb::int_> memory()
 {
     stet_memory_stats stats = stet_get_memory_stats();
     nb::dict out;
@@ -240,7 +240,7 @@ static nb::dict memory()
     return out;
 }
 
-static nb::dict tables()
+static nb::typed<nb::dict, nb::str, nb::object> tables()
 {
     nb::dict out, mechanisms, kinds, faults_, results;
     for (int k = 0; k < STET_MECHANISM_COUNT; ++k)
@@ -259,7 +259,7 @@ static nb::dict tables()
 
 static void bind_sim_report(nb::class_<Sim> &sim)
 {
-    sim.def("counters", counters, nb::sig("def counters(self) -> dict[str, dict]"),
+    sim.def("counters", counters, nb::sig("def counters(self) -> dict[str, dict[str, Any]]"),
             "What each mechanism did since the counters were last cleared: hits, misses, fallbacks, reasons, launches "
             "and bytes; under \"total\" what "
             "was done in all.")

@@ -93,7 +93,7 @@ static void add_named(const Sim &sim, RoundValues *v, nb::handle key, nb::handle
 }
 
 // `pairs`: a list of (name or array, content).
-static void take_inputs(const Sim &sim, nb::list pairs, RoundValues *v)
+static void take_inputs(const Sim &sim, nb::typed<nb::list, nb::object> pairs, RoundValues *v)
 {
     for (nb::handle pair : pairs) {
         nb::object key = pair[0], x = pair[1];
@@ -106,21 +106,21 @@ static void take_inputs(const Sim &sim, nb::list pairs, RoundValues *v)
 
 // ---- beginning -----------------------------------------------------------------------------------------------------
 
-static void round_begin(const Sim &sim, nb::list pairs)
+static void round_begin(const Sim &sim, nb::typed<nb::list, nb::object> pairs)
 {
     RoundValues v;
     take_inputs(sim, pairs, &v);
     run(*sim.core, [&] { return stet_sim_round_begin(sim.core->sim, v.data(), v.size()); });
 }
 
-static void round_check(const Sim &sim, nb::list pairs)
+static void round_check(const Sim &sim, nb::typed<nb::list, nb::object> pairs)
 {
     RoundValues v;
     take_inputs(sim, pairs, &v);
     run(*sim.core, [&] { return stet_sim_round_check(sim.core->sim, v.data(), v.size()); });
 }
 
-static void round_stage(const Sim &sim, nb::list pairs)
+static void round_stage(const Sim &sim, nb::typed<nb::list, nb::object> pairs)
 {
     RoundValues v;
     take_inputs(sim, pairs, &v);
@@ -176,7 +176,7 @@ static nb::list take_outputs(RoundValues *v)
 }
 
 // A list of arrays as the keys say. faulty: a round whose worlds all have a fault ends as any other.
-static nb::list round_end(const Sim &sim, nb::list keys, bool faulty)
+static nb::typed<nb::list, nb::object> round_end(const Sim &sim, nb::typed<nb::list, nb::object> keys, bool faulty)
 {
     RoundValues v;
     for (nb::handle key : keys) add_output(sim, &v, key);

@@ -173,9 +173,9 @@ static const char *quantity_doc(const std::string &name)
     return "A quantity of the present state by MuJoCo's name, [world, item]; worked out when it is read.";
 }
 
-static nb::list list_names(const char *const *name)
+static nb::typed<nb::list, nb::str> list_names(const char *const *name)
 {
-    nb::list out;
+    nb::typed<nb::list, nb::str> out;
     for (; *name; ++name) out.append(*name);
     return out;
 }
@@ -423,7 +423,7 @@ void bind_sim_parts(nb::class_<Sim> &sim)
 {
     nb::module_ core = nb::module_::import_("stet._core");
     nb::class_<Snapshot>(core, "Snapshot", "The state of all worlds at a time: see Sim.snapshot. It can be pickled.")
-        .def("__reduce__", reduce_snapshot, nb::sig("def __reduce__(self) -> tuple"));
+        .def("__reduce__", reduce_snapshot, nb::sig("def __reduce__(self) -> tuple[Any, ...]"));
     core.def("_load_snapshot", load_snapshot);
     bind_arrays(sim);
     bind_kernels(sim);

@@ -1,8 +1,10 @@
 """Control of robots in all worlds at once: what a limb is (poses, Jacobians, mass matrix), inverse kinematics, and PD
 and operational-space controllers. doc/control.md shows them at work.
 
-    limb = stet.control.Limb(sim, site="grasp")
-    ik = stet.control.InverseKinematics(limb)
+    from stet.control import InverseKinematics, Limb
+
+    limb = Limb(sim, site="grasp")
+    ik = InverseKinematics(limb)
     q, error = ik.solve(position=[0.5, 0, 0.6], quaternion=[0, 1, 0, 0])        # [worlds, joints]
 
 Units are SI: metres, radians, newtons, newton metres. Poses, velocities and Jacobians are in the world's frame: three
@@ -14,6 +16,8 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +33,7 @@ _KINDS = {"site": "sites", "body": "bodies", "geom": "geoms"}
 # ---- rotations -------------------------------------------------------------------------------------------------------
 
 
-def rotation_error(xp, quaternion, target):
+def rotation_error(xp: Any, quaternion: Any, target: Any) -> Any:
     """[…, 3] The rotation that turns one orientation into the other, at most a half turn: axis times angle, in the
     world's frame. xp: numpy or torch.
     """
@@ -60,7 +64,9 @@ class Limb:
     standing still.
     """
 
-    def __init__(self, sim, *, site=None, body=None, geom=None, joints=None, arrays="numpy"):
+    def __init__(self, sim: Sim, *, site: str | int | None = None, body: str | int | None = None,
+                 geom: str | int | None = None, joints: str | Iterable[str] | None = None,
+                 arrays: str = "numpy") -> None:
         self.sim = sim
         given = {kind: x for kind, x in (("site", site), ("body", body), ("geom", geom)) if x is not None}
         if len(given) != 1:
@@ -73,7 +79,7 @@ class Limb:
         self._state = State(sim, self._torch)
         chosen = self._find_joints(joints)
         model = sim.model
-        self.joints = [model.joints[j] for j in chosen]
+        self.joints: list[str] = [model.joints[j] for j in chosen]
         """Names of the joints."""
         self._joint_ids = chosen
         self.coordinates, self.dofs = model.jnt_qposadr[chosen].tolist(), model.jnt_dofadr[chosen].tolist()
@@ -140,62 +146,62 @@ class Limb:
     # ---- what it is now ----------------------------------------------------------------------------------------------
 
     @property
-    def q(self):
+    def q(self) -> Any:
         """[worlds, n] Positions of the joints."""
         return self._take(self._state.qpos, self.coordinates)
 
     @property
-    def v(self):
+    def v(self) -> Any:
         """[worlds, n] Velocities of the joints."""
         return self._take(self._state.qvel, self.dofs)
 
     @property
-    def position(self):
+    def position(self) -> Any:
         """[worlds, 3] Where the end is."""
         at = slice(3 * self.end, 3 * self.end + 3)
         name = "xpos" if self.kind == "body" else f"{self.kind}_xpos"
         return self._take(getattr(self._state, name), at)
 
     @property
-    def quaternion(self):
+    def quaternion(self) -> Any:
         """[worlds, 4] How the end is turned."""
         at = slice(4 * self.end, 4 * self.end + 4)
         name = "xquat" if self.kind == "body" else f"{self.kind}_xquat"
         return self._take(getattr(self._state, name), at)
 
     @property
-    def jacobian(self):
+    def jacobian(self) -> Any:
         """[worlds, 6, n] Velocity of the end by those of the joints."""
         rows = self._state.see(f"{self.kind} {self.end}", lambda: self._jacobian)
         return self._take(rows.reshape(len(rows), 6, -1)[:, :, self.dofs])
 
     @property
-    def velocity(self):
+    def velocity(self) -> Any:
         """[worlds, 6] Of the end, as far as it is due to the joints."""
         return _apply(self.jacobian, self.v)
 
     @property
-    def mass_matrix(self):
+    def mass_matrix(self) -> Any:
         """[worlds, n, n] The joints' part of the mass matrix."""
         rows = self._state.qM.reshape(self.sim.nworld, self.sim.model.nv, -1)
         return self._take(rows[:, self.dofs][:, :, self.dofs])
 
     @property
-    def resistance(self):
+    def resistance(self) -> Any:
         """[worlds, n] The forces that hold the joints against gravity, Coriolis forces, springs, dampers and all else
         that is passive: qfrc_bias - qfrc_passive.
         """
         return self._take(self._state.qfrc_bias - self._state.qfrc_passive, self.dofs)
 
     @property
-    def limits(self):
+    def limits(self) -> tuple[Any, Any]:
         """([worlds, n], [worlds, n]) The least and the greatest position of each joint; infinite without limits."""
         ranges = self._parameter("jnt_range").reshape(self.sim.nworld, -1, 2)[:, self._joint_ids]
         low, high = ranges[:, :, 0], ranges[:, :, 1]
         limited = self._own(self.sim.model.jnt_limited[self._joint_ids], len(self.joints)) != 0
         return self._xp.where(limited, low, -np.inf), self._xp.where(limited, high, np.inf)
 
-    def error(self, position=None, quaternion=None):
+    def error(self, position: Any = None, quaternion: Any = None) -> Any:
         """[worlds, 6] (3, if only one is given) From the end to a pose: the way, then the rotation."""
         if position is None and quaternion is None:
             raise InvalidArgumentError("a pose: give a position, a quaternion or both")
@@ -214,14 +220,14 @@ class Limb:
 
     # ---- forces and actuators ----------------------------------------------------------------------------------------
 
-    def applied(self, force):
+    def applied(self, force: Any) -> Any:
         """[worlds, nv] Forces of the joints as qfrc_applied has them, 0 elsewhere: `sim.qfrc_applied.write(…)`."""
         out = 0 * self._take(self._state.qvel)
         out[:, self.dofs] = self._own(force, len(self.joints))
         return out
 
     @functools.cached_property
-    def actuators(self):
+    def actuators(self) -> list[int]:
         """[n] Numbers of the joints' actuators in ctrl."""
         model = self.sim.model
         if len(model.actuator_trntype) != model.nu or model.na:
@@ -237,7 +243,7 @@ class Limb:
             out.append(int(found[0]))
         return out
 
-    def controls(self, force):
+    def controls(self, force: Any) -> Any:
         """[worlds, nu] Controls by which the joints' actuators (motors or servos, without dynamics of their own) have
         these forces; the others keep theirs. An actuator's own range still holds.
         """
@@ -290,13 +296,14 @@ class InverseKinematics:
     max_step  greatest change of a joint in a step, radians or metres; None: no bound
     """
 
-    def __init__(self, limb, *, damping=0.05, posture=None, posture_gain=0.0, max_step=None):
+    def __init__(self, limb: Limb, *, damping: float = 0.05, posture: Any = None, posture_gain: float = 0.0,
+                 max_step: float | None = None) -> None:
         if not damping > 0:
             raise InvalidArgumentError(f"InverseKinematics: damping is {damping!r}; give a number above 0")
         self.limb, self.damping, self.posture_gain, self.max_step = limb, damping, posture_gain, max_step
         self.posture = posture
 
-    def step(self, position=None, quaternion=None):
+    def step(self, position: Any = None, quaternion: Any = None) -> Any:
         """[worlds, n] How far the joints move from where they are towards a pose of the end: the dq with the least
         |J dq - error|^2 + damping^2 |dq|^2, and what of the way to the posture does not move the end. Joints that would
         leave their limits go up to them, and the others are computed again.
@@ -354,7 +361,8 @@ class InverseKinematics:
         sim = Sim(limb.sim.model, limb.sim.nworld, "cpu", physics="external", isa="f64")
         return Limb(sim, **{limb.kind: limb.end}, joints=[re.escape(name) for name in limb.joints])
 
-    def solve(self, position=None, quaternion=None, *, iterations=100, tolerance=1e-6):
+    def solve(self, position: Any = None, quaternion: Any = None, *, iterations: int = 100,
+              tolerance: float = 1e-6) -> tuple[Any, Any]:
         """([worlds, n], [worlds]) Positions of the joints at which the end has a pose, found from where they are, and
         what is left of the error: the norm of `Limb.error`. Ends after so many iterations, or once no world's error is
         above the tolerance. Joints stay within their limits. The sim is not moved. Runs on the host.
@@ -402,10 +410,10 @@ class JointPD:
                   (computed torque): force = mass matrix (acceleration + kp … + kd …) + resistance
     """
 
-    def __init__(self, limb, kp, kd, *, limit=None, feedforward=False):
+    def __init__(self, limb: Limb, kp: Any, kd: Any, *, limit: Any = None, feedforward: bool = False) -> None:
         self.limb, self.kp, self.kd, self.limit, self.feedforward = limb, kp, kd, limit, feedforward
 
-    def force(self, target, velocity=0.0, acceleration=0.0):
+    def force(self, target: Any, velocity: Any = 0.0, acceleration: Any = 0.0) -> Any:
         """[worlds, n] Forces of the joints now."""
         limb, n = self.limb, len(self.limb.joints)
         kp, kd, target, velocity, acceleration = (
@@ -425,11 +433,12 @@ class OperationalSpace:
     damping   keeps forces finite near singular poses
     """
 
-    def __init__(self, limb, kp, kd, *, posture=None, posture_kp=0.0, posture_kd=0.0, limit=None, damping=1e-4):
+    def __init__(self, limb: Limb, kp: Any, kd: Any, *, posture: Any = None, posture_kp: float = 0.0,
+                 posture_kd: float = 0.0, limit: Any = None, damping: float = 1e-4) -> None:
         self.limb, self.kp, self.kd, self.limit, self.damping = limb, kp, kd, limit, damping
         self.posture, self.posture_kp, self.posture_kd = posture, posture_kp, posture_kd
 
-    def force(self, position=None, quaternion=None, velocity=0.0):
+    def force(self, position: Any = None, quaternion: Any = None, velocity: Any = 0.0) -> Any:
         """[worlds, n] Forces of the joints now. velocity: [6] that the end shall have at the target, or one number."""
         limb, n, xp = self.limb, len(self.limb.joints), self.limb._xp
         rows = limb._rows(position, quaternion)

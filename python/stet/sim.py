@@ -260,18 +260,18 @@ class Sim(Rounds, _core.SimBase):
         """
         return _core._loop(self, condition, most)
 
-    def use_stream(self, stream) -> None:
+    def use_stream(self, stream: object) -> None:
         """Work goes to this stream of the GPU from now on (a handle, a torch.cuda.Stream; 0 is the legacy default
         stream); None: to stet's own. If it is being captured into a graph, stet joins.
         """
         self._use_stream(None if stream is None else _stream(stream))
         self._in_stream = stream  # which must live as long as it is used
 
-    def wait_stream(self, stream) -> None:
+    def wait_stream(self, stream: object) -> None:
         """What stet does from now on comes after all that the stream has got so far."""
         self._wait_stream(_stream(stream))
 
-    def signal_stream(self, stream) -> None:
+    def signal_stream(self, stream: object) -> None:
         """What the stream gets from now on comes after all that stet has issued so far."""
         self._signal_stream(_stream(stream))
 
@@ -286,5 +286,5 @@ class Sim(Rounds, _core.SimBase):
     def __enter__(self) -> Sim:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

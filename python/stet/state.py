@@ -1,5 +1,9 @@
 """The state of a sim's worlds by names, in NumPy's arrays or PyTorch's tensors over the sim's own memory."""
 
+from __future__ import annotations
+
+from typing import Any
+
 
 class State:
     """The state of all worlds. Each field and quantity of the sim is an attribute by MuJoCo's name (qpos, qvel, ctrl,
@@ -7,10 +11,10 @@ class State:
     host (Array.host), or PyTorch's tensor of what is on the device. What nobody reads is not computed.
     """
 
-    def __init__(self, sim, torch=None):
+    def __init__(self, sim: Any, torch: Any = None) -> None:
         self._sim, self._torch, self._arrays = sim, torch, {}
 
-    def see(self, name, get):
+    def see(self, name: str, get: Any) -> Any:
         """The same of the array that get() returns, under a name of its own."""
         array = self._arrays.get(name)
         if array is None:
@@ -21,12 +25,12 @@ class State:
             return self._torch.from_numpy(array.numpy())
         return self._torch.from_dlpack(array.export())
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         return self.see(name, lambda: self._sim.array(name))
 
-    def of_step(self, name):
+    def of_step(self, name: str) -> Any:
         """A quantity as MuJoCo's data have it after a step (Sim.step_quantity); with other physics, and in worlds that
         have just begun, that of the present state.
         """

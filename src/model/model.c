@@ -215,9 +215,11 @@ stet_result stet_model_load_bytes(const void *bytes, int64_t size, const char *p
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_model_load_bytes: out is NULL; give the place for the model");
     *out = NULL;
-    if (!bytes || size <= 0 || !path)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "stet_model_load_bytes: give the bytes of a model, their number, and a path or \"\"");
+    if (!bytes || !path)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_load_bytes: bytes and path must not be NULL");
+    if (size <= 0)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_load_bytes: %lld bytes; give those of a model",
+                         (long long)size);
     load l = {.path = path[0] ? path : NULL, .bytes = bytes, .size = size};
     STI_TRY(run_load(&l));
     return make_model(&l, out);

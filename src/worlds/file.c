@@ -188,9 +188,11 @@ stet_result stet_snapshot_save_bytes(const stet_snapshot *snapshot, void *bytes,
 {
     preamble p;
     char *to = bytes;
-    if (!snapshot || !bytes || size != stet_snapshot_get_size(snapshot))
-        return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "stet_snapshot_save_bytes: give a snapshot and room for what stet_snapshot_get_size says");
+    if (!snapshot || !bytes)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_snapshot_save_bytes: snapshot and bytes must not be NULL");
+    if (size != stet_snapshot_get_size(snapshot))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_snapshot_save_bytes: room for %lld bytes; there are %lld",
+                         (long long)size, (long long)stet_snapshot_get_size(snapshot));
     STI_TRY(make_preamble(snapshot, &p));
     uint64_t sum = hash_all(&p, snapshot);
     memcpy(to, &p, sizeof p);

@@ -485,6 +485,8 @@ BAD = [
     (dict(field="body_mass", constant=1, correlated="all"), "correlated is 'all'"),
     (dict(field="body_mass", constant=1, clip=(2, 1)), r"give \(least, most\)"),
     (dict(field=("body_mass", "qpos"), constant=1), "give each of the others its own"),
+    (dict(field=("body_mass", "geom_friction"), constant=1, correlated="element"), "a body and a geom are no one"),
+    (dict(field="qpos", of="slide", component=1, constant=1), "component 1.*0 to 0"),
     (dict(field="action_delay", uniform=(0, 2)), "whole number of steps"),
     (dict(field="action_delay", choice=(0, -1)), "whole number of steps"),
     (dict(field="action_delay", choice=(0, 0.5)), "whole number of steps"),
@@ -504,6 +506,8 @@ def test_bad_tables_are_said():
         Scene(randomize=["body_mass"])
     with pytest.raises(stet.InvalidArgumentError, match=r"randomize\[0\], friction: another.*name="):
         Scene(randomize=[Randomize("friction", constant=1)] * 2)
+    with pytest.raises(stet.InvalidArgumentError, match="tendon_stiffness of t: the model has none; remove the row"):
+        VectorEnv(stet.scenes / "cartpole.xml", randomize=[Randomize("tendon_stiffness", "t", constant=1)])
     env = Scene(randomize=[Randomize("body_mass", normal=(0, 1))])
     with pytest.raises(stet.InvalidArgumentError, match=r"randomize\[0\], body_mass: .*0 or more"):
         env.reset(seed=0)

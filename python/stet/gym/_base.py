@@ -1,5 +1,9 @@
 """What stet's vector environments have in common: spaces, modes, seeds of worlds, pictures, what they refuse."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -53,7 +57,7 @@ class Base(VectorEnv):
             seeded[world] = True
         return mask, seeded
 
-    def render(self):
+    def render(self) -> tuple[np.ndarray, ...] | None:
         """A picture of each world, a tuple of uint8 [height, width, 3]; None without render_mode "rgb_array"."""
         self._check_ready()
         if self.render_mode is None:
@@ -63,7 +67,7 @@ class Base(VectorEnv):
     def _picture(self):
         return self.sim.read("rgb", frame=self.sim.render())
 
-    def close_extras(self, **kwargs):
+    def close_extras(self, **kwargs: Any) -> None:
         """Closes the sim; tensors that were imported from it go on living."""
         self.sim.close()
 

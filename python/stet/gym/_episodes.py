@@ -113,7 +113,7 @@ class Episodes(Base):
 
     # ---- gymnasium's face -----------------------------------------------------------------------------------------
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begins an episode in all worlds, or in those of options["reset_mask"], bool [num_envs].
 
         A seed decides about all episodes of these worlds from now on; without one they go on with their next episode.
@@ -135,7 +135,7 @@ class Episodes(Base):
         episode[mask] = 0
         self._episode.write(episode)
 
-    def step(self, actions):
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """A step of all worlds: observation, reward, terminated, truncated and info, in NumPy."""
         self._check_ready()
         self._write_actions(actions)
@@ -161,14 +161,14 @@ class Episodes(Base):
             return {}
         return final_info(over, _float32(self._final.numpy()) if over.any() else ())
 
-    def close_extras(self, **kwargs):
+    def close_extras(self, **kwargs: Any) -> None:
         """Closes the sim; tensors that were imported from it go on living."""
         self._views = None
         super().close_extras()
 
     # ---- the tensors' face ----------------------------------------------------------------------------------------
 
-    def tensors(self, from_dlpack):
+    def tensors(self, from_dlpack: Any) -> Tensors:
         """The environment's arrays, imported once by a library's from_dlpack (torch.from_dlpack,
         jax.dlpack.from_dlpack).
 
@@ -187,7 +187,7 @@ class Episodes(Base):
     def _import_observation(self, from_dlpack):
         return from_dlpack(self.observation.export(writable=False))
 
-    def step_tensors(self, actions=None):
+    def step_tensors(self, actions: Any = None) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """A step whose arrays stay on the device: observation, reward, terminated, truncated, info.
 
         actions: a tensor on the device of the same type and shape as `tensors(…).action`, which is copied; or None:

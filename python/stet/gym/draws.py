@@ -2,7 +2,11 @@
 episodes depend neither on how many worlds there are nor on when theirs ended (episode.k.h, EPISODE-1).
 """
 
+from __future__ import annotations
+
 import copy
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +18,14 @@ _ROWS = 2**31  # streams from here on are the keys of branches
 class Draws:
     """Random numbers for the worlds that begin an episode, a row a world, in the order of worlds."""
 
-    def __init__(self, key, world, episode):
+    def __init__(self, key: Any, world: Any, episode: Any) -> None:
         self._key, self._episode = np.asarray(key, np.uint32), np.asarray(episode, np.uint32)
         self.worlds = np.asarray(world)
         """The worlds' numbers."""
         self._stream = self._streams = 0
         self._next = 0  # groups of four numbers that were drawn
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.worlds)
 
     def _unit(self, size):
@@ -31,11 +35,11 @@ class Draws:
         self._next += groups
         return words[:, :size] * 2.0**-32
 
-    def uniform(self, low, high, size):
+    def uniform(self, low: Any, high: Any, size: int) -> np.ndarray:
         """[worlds, size] between low and high: numbers, or one each of the size."""
         return low + (np.asarray(high) - low) * self._unit(size)
 
-    def branch(self, row, occasion):
+    def branch(self, row: int, occasion: Any) -> Draws:
         """Random numbers of their own for a row of a table, and the how-manieth time that it is drawn (in an episode;
         a number, or one a world).
         """
@@ -43,7 +47,7 @@ class Draws:
         key = _core._random_words(self._key, self.worlds, self._episode, stream, row, 1)[:, :2]
         return Draws(key, self.worlds, self._episode)
 
-    def until(self, good, draw):
+    def until(self, good: Callable[[np.ndarray], np.ndarray], draw: Callable[[Draws], np.ndarray]) -> np.ndarray:
         """The rows of draw(draws), each drawn again until it is good: good(rows) is bool [worlds]. What is drawn
         afterwards does not depend on how often that was.
         """
@@ -55,7 +59,7 @@ class Draws:
             rows = np.where(good(rows)[:, None], rows, draw(again))
         return rows
 
-    def normal(self, size):
+    def normal(self, size: int) -> np.ndarray:
         """[worlds, size] of the standard normal distribution."""
         u = self._unit(2 * size)
         return np.sqrt(-2 * np.log1p(-u[:, :size])) * np.cos(2 * np.pi * u[:, size:])

@@ -161,6 +161,8 @@ def _pick_elements(places, of, who):
 
 def _pick_items(places, row, who):
     """Where the numbers are that the row is of."""
+    if not len(places.element):
+        _refuse(f"{who}: the model has none; remove the row")
     picked = np.isin(places.element, _pick_elements(places, row.of, who))
     if row.component is not None:
         wanted = np.atleast_1d(row.component)
@@ -169,7 +171,7 @@ def _pick_items(places, row, who):
             _refuse(f"{who}: component {row.component!r}; give numbers from 0 to {most}")
         picked &= np.isin(places.component, wanted)
     if not picked.any():
-        _refuse(f"{who}: the model has none; remove the row")
+        _refuse(f"{who}: of and component leave no number; give others")
     return np.flatnonzero(picked)
 
 
@@ -205,9 +207,10 @@ class _Distribution:
                     f"give one of {', '.join(_DISTRIBUTIONS)}")
         self.kind = given[0]
         if self.kind == "choice":
-            if not np.iterable(row.choice) or len(row.choice) == 0:
+            options = list(row.choice) if np.iterable(row.choice) else []
+            if not options:
                 _refuse(f"{who}: choice is {row.choice!r}; give a list of what to choose from")
-            self.options = np.array([_numbers(x, count, "a choice", who) for x in row.choice])
+            self.options = np.array([_numbers(x, count, "a choice", who) for x in options])
         elif self.kind == "constant":
             self.options = _numbers(row.constant, count, "constant", who)[None]
         else:
@@ -314,9 +317,10 @@ class _Row:
             _refuse(f"{self.who}: lasting is {row.lasting!r}; give a number of steps from 1 to {self.interval - 1}")
 
     def _place(self, env, row):
-        self.parts, elements, count = [], [], 0
+        self.parts, elements, count, nouns = [], [], 0, set()
         for field in self.fields:
             places = _find_places(env, field)
+            nouns.add(places.noun)
             items = _pick_items(places, row, self.who)
             self.parts.append(_Part(field, items, slice(count, count + len(items))))
             elements.append(places.element[items])
@@ -324,6 +328,8 @@ class _Row:
         elements = np.concatenate(elements)
         if row.correlated not in (False, True, "element"):
             _refuse(f"{self.who}: correlated is {row.correlated!r}; use False, 'element' or True")
+        if row.correlated == "element" and len(nouns) > 1:
+            _refuse(f"{self.who}: a {' and a '.join(sorted(nouns))} are no one element; give each field a row")
         if row.correlated == "element":
             self.groups = np.unique(elements, return_inverse=True)[1]
         else:

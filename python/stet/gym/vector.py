@@ -9,8 +9,9 @@ Invariants:
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium import spaces
@@ -51,9 +52,12 @@ class VectorEnv(Base):
     steps: np.ndarray
     """[num_envs] Steps of each world's episode; 0: it has just begun."""
 
-    def __init__(self, scene, num_envs=1, device="auto", *, frame_skip=1, single_observation_space=None,
-                 single_action_space=None, max_episode_steps=0, autoreset_mode=AutoresetMode.NEXT_STEP, arrays="numpy",
-                 randomize=None, render_mode=None, width=480, height=480, **sim: Unpack[SimOptions]):
+    def __init__(self, scene: str | os.PathLike[str] | stet.Model, num_envs: int = 1, device: str = "auto", *,
+                 frame_skip: int = 1, single_observation_space: spaces.Space[Any] | None = None,
+                 single_action_space: spaces.Space[Any] | None = None, max_episode_steps: int = 0,
+                 autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, arrays: str = "numpy",
+                 randomize: Sequence[Randomize] | None = None, render_mode: str | None = None, width: int = 480,
+                 height: int = 480, **sim: Unpack[SimOptions]) -> None:
         self._torch = find_torch(arrays)
         self.frame_skip = count("frame_skip", frame_skip, 1)
         pictures = {"outputs": ("rgb",), "width": width, "height": height} if render_mode is not None else {}
@@ -80,7 +84,7 @@ class VectorEnv(Base):
         return spaces.Box(low.astype(np.float32), high.astype(np.float32))
 
     @property
-    def randomized(self):
+    def randomized(self) -> dict[str, np.ndarray]:
         """What the rows of `randomize` drew last, by their names, [num_envs, numbers], read-only. sim.parameter(name)
         has the values that the physics has now.
         """
@@ -88,41 +92,41 @@ class VectorEnv(Base):
 
     # ---- the task ---------------------------------------------------------------------------------------------------
 
-    def observation(self, state):
+    def observation(self, state: State) -> Any:
         """[num_envs, …] What the policy sees."""
         raise NotImplementedError(f"{type(self).__name__} has no function `observation`")
 
-    def reward(self, state, action):
+    def reward(self, state: State, action: Any) -> Any:
         """[num_envs] What the step was worth; or a dict of such terms, whose sum it is, and which `info` then has."""
         raise NotImplementedError(f"{type(self).__name__} has no function `reward`")
 
-    def terminated(self, state):
+    def terminated(self, state: State) -> Any:
         """[num_envs] bool: where the episode ends. By default nowhere."""
         return self._to_arrays(np.zeros(self.num_envs, np.bool_))
 
-    def begin(self, qpos, qvel, draws):
+    def begin(self, qpos: np.ndarray, qvel: np.ndarray, draws: Draws) -> None:
         """Changes the initial states of the worlds that begin an episode, in place: qpos [k, nq], qvel [k, nv], which
         are those of the keyframe, always in NumPy. Random numbers come from `draws`: draws.uniform(low, high, size),
         draws.normal(size), both [k, size]; draws.worlds are the worlds' numbers.
         """
 
-    def control(self, action):
+    def control(self, action: Any) -> Any:
         """[num_envs, nu] The controls of an action; by default the action."""
         return action
 
-    def track(self, state):
+    def track(self, state: State) -> Any:
         """[num_envs, …] What `reward` wants to know of the state before the step: then self.before has it, and
         self.after the same of the state after the step.
         """
         return None
 
-    def info(self, state):
+    def info(self, state: State) -> dict[str, Any]:
         """Further arrays for the info of a step, [num_envs, …] by name."""
         return {}
 
     # ---- gymnasium's interface --------------------------------------------------------------------------------------
 
-    def reset(self, *, seed=None, options=None):
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begins an episode in all worlds, or in those of options["reset_mask"], bool [num_envs].
 
         A seed decides about all episodes of these worlds from now on; without one they go on with their next episode.
@@ -135,7 +139,7 @@ class VectorEnv(Base):
         self._ready = True
         return self._copy(self._observe()), {}
 
-    def step(self, actions):
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """A step of all worlds: observation, reward, terminated, truncated and info."""
         self._check_ready()
         actions = self._check_actions(actions)

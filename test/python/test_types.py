@@ -1,0 +1,111 @@
+"""Types of the package as mypy sees them in strict mode: the stub of the extension, and a program over all of it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import stet
+
+pytest.importorskip("mypy")
+pytest.importorskip("gymnasium")
+
+PROGRAM = '''
+import gymnasium
+import numpy as np
+from typing_extensions import assert_type
+
+import stet
+import stet.control
+import stet.gym
+
+with stet.Sim(stet.scenes / "arm_table.xml", worlds=4, device="cpu", physics="native", threads=1) as sim:
+    sim.ctrl[:] = 0.1
+    sim.step(3)
+    x: np.ndarray = sim.qpos.numpy()
+    sim.restore(sim.snapshot())
+    sim.use_stream(None)
+    assert_type(sim.model, stet.Model)
+    assert_type(sim.model.joints, list[str])
+    assert_type(stet.Sim.parameters, list[str])
+    assert_type(sim.jacobian("site", 0), stet.Array)
+    assert_type(sim.qacc, stet.Array)
+    assert_type(sim.cameras, list[str])
+    assert_type(sim.outputs, tuple[str, ...])
+    assert_type(sim.nworld, int)
+    assert_type(sim.hash(), int)
+    torque: np.ndarray = sim.inverse_dynamics(np.zeros((4, sim.model.nv)))
+    dofs: np.ndarray = sim.model.jnt_dofadr
+    with sim.round(qpos=x) as r:
+        sim.step(2)
+        out = r.end("qpos")
+    grid = sim.sweep(1, ["qpos"], gravity=[-9.81, -5])
+    sim.set_parameter("gravity", (0, 0, -5))
+    limb = stet.control.Limb(sim, site="grasp")
+    assert_type(limb.joints, list[str])
+    q, error = stet.control.InverseKinematics(limb, damping=0.1).solve((0.5, 0, 0.6), iterations=2)
+    sim.ctrl.write(limb.controls(stet.control.JointPD(limb, 10, 1).force(q)))
+    limb.applied(stet.control.OperationalSpace(limb, 10, 1).force((0.5, 0, 0.6)))
+    state = stet.gym.State(sim)
+    state.qpos, state.of_step("xpos")
+
+
+class Mine(stet.gym.VectorEnv):
+    """An environment of one's own."""
+
+    randomize = [stet.gym.Randomize("friction", uniform=(0.5, 1.0), operation="scale")]
+
+    def observation(self, state: stet.gym.State) -> np.ndarray:
+        return np.asarray(state.qpos)
+
+    def reward(self, state: stet.gym.State, action: np.ndarray) -> dict[str, np.ndarray]:
+        return {"none": np.zeros(self.num_envs)}
+
+    def begin(self, qpos: np.ndarray, qvel: np.ndarray, draws: stet.gym.Draws) -> None:
+        qpos += draws.uniform(-0.1, 0.1, 2)
+
+
+class MineAlone(stet.gym.Env):
+    vector_type = Mine
+
+
+vectors: list[gymnasium.vector.VectorEnv] = [
+    Mine(stet.scenes / "cartpole.xml", 4, "cpu", max_episode_steps=10), stet.gym.CartPoleVectorEnv(4, "cpu")]
+for env in vectors:
+    observation, info = env.reset(seed=1)
+    observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+    env.close()
+one = stet.gym.CartPoleEnv("cpu")
+one.reset(seed=1)
+one.step(one.action_space.sample())
+one.close()
+'''
+
+
+def check(*arguments):
+    """What mypy finds wrong, from the package as a user has it: it is followed, its own code is not reported."""
+    folder = Path(stet.__file__).parent.parent
+    out = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--no-error-summary",
+                          "--cache-dir=/dev/null", *arguments], capture_output=True, text=True, check=False,
+                         cwd="/", env={**os.environ, "MYPYPATH": str(folder)})
+    return out.stdout + out.stderr
+
+
+def test_a_program_is_typed(tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    assert check(str(file)) == ""
+    exec(compile(PROGRAM, str(file), "exec"), {"__name__": "program"})
+
+
+def test_the_stub_is_typed():
+    assert check(str(Path(stet.__file__).with_name("_core.pyi"))) == ""
+
+
+def test_a_mistake_is_found(tmp_path):
+    file = tmp_path / "mistake.py"
+    file.write_text("import stet\nsim = stet.Sim('x.xml', wrlds=3)\nsim.step('three')\nsim.model.nose\n")
+    found = check(str(file))
+    assert [f"mistake.py:{line}:" in found for line in (2, 3, 4)] == [True] * 3
