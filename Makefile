@@ -87,7 +87,9 @@ corpus:
 test-gpu:
 	@JOBS=$(JOBS) tools/test_gpu.sh $(BUILD)/gpu
 
-bench: build
+bench:
+	@tools/setup.sh bench
+	$(call build_tree,$(BUILD),-DSTET_TESTS=OFF -DSTET_PYTHON=OFF)
 	@$(BUILD)/stet bench $(BENCH)
 
 chart:

@@ -72,7 +72,7 @@ typedef struct benchmark {
 stet_result bench_pilots(bench *b);
 stet_result bench_tiles(bench *b);
 stet_result bench_sim(bench *b);
-stet_result bench_depth(bench *b);
+stet_result bench_render(bench *b); /* of the CPU */
 stet_result bench_mechanisms(bench *b);
 stet_result bench_launches(bench *b); /* parts of mechanisms: the cost of checks around launches, */
 stet_result bench_idle(bench *b);     /* a render when nothing moved, */

@@ -19,7 +19,8 @@ static const benchmark table[] = {
     {"pilots", "three small kernels: a Newton iteration, camera rays, a level of a hierarchy", bench_pilots},
     {"tiles", "extraction of tiles out of a frame, against memcpy of the same bytes", bench_tiles},
     {"sim", "a step of all worlds, against a plain parallel loop of mj_step", bench_sim},
-    {"depth", "depth pictures of the shipped scenes on one core, against mj_ray on the same rays", bench_depth},
+    {"render", "pictures on one core, against mj_ray, Embree and MuJoCo's renderer; what a pixel costs in large scenes",
+     bench_render},
     {"mechanisms", "what asking costs where everything stands, and what each mechanism is worth", bench_mechanisms},
     {"frame", "the whole frame of the hand: naive, plainly written, with each mechanism more and with each left out",
      bench_frame},
@@ -54,12 +55,8 @@ static const char usage[] =
     "  --scenes FOLDER   where the shipped scenes are\n"
     "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
     "  --burn            keep one core busy: the other process of `threads`\n"
-    "  --quick           of `adjoint`, `frame`, `fusion`, `mechanisms`, `launches`, `physics`, `threads`: few worlds "
-    "and "
-    "samples as short "
-    "as can be, "
-    "to see "
-    "that it runs\n"
+    "  --quick           of `adjoint`, `frame`, `fusion`, `mechanisms`, `launches`, `physics`, `render`, `threads`: few "
+    "worlds and samples as short as can be, to see that it runs\n"
     "  --help            this text\n";
 
 typedef struct bench_options {

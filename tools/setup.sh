@@ -8,7 +8,7 @@
 # second run touches no network. MUJOCO_DIR, an unpacked MuJoCo release or wheel folder, replaces the wheel of MuJoCo;
 # test-mujoco3 puts the wheel of MuJoCo 3 into .venv/mujoco3/, beside the one that everything else is built with, and
 # corpus the models of other projects into .venv/corpus/ (the test physics/corpus), bench-gym EnvPool into
-# .venv/envpool/ (bench/gym_envs.py).
+# .venv/envpool/ (bench/gym_envs.py), and bench the ray tracer that meshes are compared with into .venv/bench/.
 #
 # Invariants: nothing outside .venv/ is written except by apt-get; every failure is one sentence and exit code 2.
 set -u
@@ -108,7 +108,7 @@ offer_hiprtc() {
 # MuJoCo's own renderer needs OpenGL (3 MB, and LLVM's library, 23 MB).
 offer_osmesa() {
     has_library -e 'libOSMesa\.so' ||
-        offer "pictures of MuJoCo's own renderer in the tests" "comparisons with MuJoCo's renderer" libosmesa6
+        offer "pictures of MuJoCo's own renderer" "comparisons with MuJoCo's renderer" libosmesa6
 }
 
 # Encoders of videos (160 MB with its libraries).
@@ -196,7 +196,12 @@ need_envpool() { [ "$tier" = bench-gym ]; }
 
 need_chart_wheels() { [ "$tier" = chart ]; }
 
-need_venv() { need_mujoco_wheel || need_mujoco3_wheel || need_cmake_wheel || need_test_wheels || need_chart_wheels; }
+need_bench_wheels() { [ "$tier" = bench ] && [ "$(uname -sm)" = "Linux x86_64" ]; }
+
+need_venv() {
+    need_mujoco_wheel || need_mujoco3_wheel || need_cmake_wheel || need_test_wheels || need_chart_wheels ||
+        need_bench_wheels
+}
 
 make_venv() {
     "$venv/bin/python" -c 'import pip' >/dev/null 2>&1 && return 0
@@ -269,6 +274,10 @@ install_wheels() {
     if need_chart_wheels; then
         wheels requirements-chart.txt "what draws charts" "it is needed by 'make chart' only"
     fi
+    if need_bench_wheels; then
+        wheels requirements-bench.txt "Embree (pictures of meshes are compared with it)" \
+            "it is needed by 'stet bench render' only" --target "$venv/bench" --upgrade
+    fi
     if need_python_wheels; then
         wheels requirements-python.txt "what builds and tests the Python package" \
             "they are needed by 'make python' and 'make test' only"
@@ -289,9 +298,11 @@ case $tier in
         "or chart" ;;
 esac
 install_packages
+if [ "$tier" = test ] || [ "$tier" = bench ]; then
+    offer_osmesa
+fi
 if [ "$tier" = test ]; then
     offer_hiprtc
-    offer_osmesa
     offer_ffmpeg
 fi
 if [ "$tier" = tsan ]; then

@@ -23,8 +23,8 @@ LFN mask next_layer(const ureal *candidate, const int *list, int count, const in
         int triangle[STET_W];
         for (int k = 0; k < 3; ++k) normal[k] = splat(0);
         istore(triangle, isplat(0));
-        trace_candidate(candidate + c * CANDIDATE_SIZE, row, data, node, tri, elevation, from, flat, u, v, later, start,
-                        live, &own, &none, normal, triangle);
+        trace_candidate(candidate + c * CANDIDATE_SIZE, row, data, node, tri, elevation, from, flat, u, splat(v), later,
+                        start, live, &own, &none, normal, triangle);
         mask behind = m_or(lt(*t, own), m_and(eq(*t, own), ilt(*geom, g))), here = m_and(behind, lt(own, best));
         best = select(here, own, best);
         found = iselect(here, g, found);

@@ -9,6 +9,22 @@
  * A glass is 4 numbers: the mirror's normal (unit), and how far the camera is above it.
  */
 
+LFN int xform_usable(const ureal *m)
+{
+    ureal zero = 0;
+    for (int k = 0; k < 12; ++k) zero += m[k] - m[k];
+    return zero == 0 && uabs(xform_det(m)) > 0;
+}
+
+/* One box, see boxes_may_touch. */
+LFN int box_may_touch(const ureal *m, const ureal *bounds, const ureal *eye, const ureal *pyramid)
+{
+    real frame[12], box[6];
+    for (int k = 0; k < 12; ++k) frame[k] = splat(m[k]);
+    for (int k = 0; k < 6; ++k) box[k] = splat(bounds[k]);
+    return any(boxes_may_touch(frame, box, eye, pyramid));
+}
+
 /* The number of the mirror that the patch may show, from 1 on, and its glass; 0: none. */
 LFN int find_mirror(const wreal *xform, int nitem, int world, const int *scene, const ureal *look, const ureal *bounds,
                     const ureal *view, int flat, const ureal *pyramid, ureal *glass)

@@ -11,7 +11,14 @@
 #define CANDIDATE_SHAPE 12
 #define CANDIDATE_SIZE 16
 
-/* m: 3 x 4 by rows, any invertible transform, so scale works: t does not change. */
+LFN ureal xform_det(const ureal *m)
+{
+    ureal a = ufma(m[5], m[10], -(m[6] * m[9])), b = ufma(m[4], m[10], -(m[6] * m[8])),
+          c = ufma(m[4], m[9], -(m[5] * m[8]));
+    return ufma(m[2], c, ufma(m[0], a, -(m[1] * b)));
+}
+
+/* m: 3 x 4 by rows, any invertible transform, so scale works: t does not change. No ray hits a singular one (RAY-2). */
 LFN void candidate_of(const ureal *m, const ureal *view, ureal *candidate)
 {
     ureal scale = 1 / xform_det(m);
@@ -29,16 +36,16 @@ LFN void candidate_of(const ureal *m, const ureal *view, ureal *candidate)
 }
 
 /* The rays of lanes in a geom's frame. */
-LFN void candidate_ray(const ureal *candidate, int flat, real u, ureal v, real *o, real *d)
+LFN void candidate_ray(const ureal *candidate, int flat, real u, real v, real *o, real *d)
 {
     for (int k = 0; k < 3; ++k) {
         const ureal *axes = candidate + 3 * k;
         if (flat) {
-            o[k] = fma(splat(axes[0]), u, splat(ufma(axes[1], v, candidate[9 + k])));
+            o[k] = fma(splat(axes[0]), u, fma(splat(axes[1]), v, splat(candidate[9 + k])));
             d[k] = splat(-axes[2]);
         } else {
             o[k] = splat(candidate[9 + k]);
-            d[k] = fma(splat(axes[0]), u, splat(ufma(axes[1], v, -axes[2])));
+            d[k] = fma(splat(axes[0]), u, fma(splat(axes[1]), v, splat(-axes[2])));
         }
     }
 }
@@ -65,8 +72,8 @@ LFN void candidate_shape(const int *shown, const ureal *size, ureal *candidate)
  * in the camera's frame, of any length, and its triangle. later: depths are counted from `start`.
  */
 LFN void trace_candidate(const ureal *candidate, const int *shown, const int *data, const ureal *node, const ureal *tri,
-                         const ureal *elevation, ureal from, int flat, real u, ureal v, int later, real start,
-                         mask live, real *t, lint *geom, real *n, int *part)
+                         const ureal *elevation, ureal from, int flat, real u, real v, int later, real start, mask live,
+                         real *t, lint *geom, real *n, int *part)
 {
     real o[3], d[3], near = *t, local[3] = {splat(0), splat(0), splat(0)};
     int g = shown[SHOWN_GEOM];
@@ -93,12 +100,13 @@ LFN int find_candidates(const wreal *xform, int nitem, int world, const int *sho
 {
     int found = 0;
     sync();
-    each (i, CHUNK) {
-        flag[i] =
-            i < n && geom_may_touch(xform, nitem, world, shown + i * SHOWN_SIZE, bounds, view + VIEW_EYE, pyramid);
+    items(i, n)
+    {
+        mask may = geoms_may_touch(xform, nitem, world, shown, i, n, bounds, view + VIEW_EYE, pyramid);
+        istore(flag + i, may & isplat(1));
     }
     sync();
-    each (g, CHUNK / GROUP) list_group(g, flag, list);
+    each (g, (n + GROUP - 1) / GROUP) list_group(g, n, flag, list);
     for (int i = 0; i < n; ++i) found += flag[i];
     sync();
     each (c, found) {

@@ -41,15 +41,22 @@ LFN void view_from(const ureal *m, const ureal *lens, ureal *view)
  */
 LFN ureal edge_u(const ureal *lens, int x) { return ufma((ureal)x - lens[2], lens[1], lens[0]); }
 LFN ureal edge_v(const ureal *lens, int y) { return ufma(lens[5] - (ureal)y, lens[4], lens[3]); }
-LFN real view_u(const ureal *view, int x)
+LFN real view_us(const ureal *view, lint x)
 {
     const ureal *lens = view + VIEW_LENS;
-    return fma(to_real(lane() + isplat(x)) + splat((ureal)0.5 - lens[2]), splat(lens[1]), splat(lens[0]));
+    return fma(to_real(x) + splat((ureal)0.5 - lens[2]), splat(lens[1]), splat(lens[0]));
 }
+LFN real view_u(const ureal *view, int x) { return view_us(view, lane() + isplat(x)); }
 LFN ureal view_v(const ureal *view, int y)
 {
     const ureal *lens = view + VIEW_LENS;
     return ufma(lens[5] - (ureal)y - (ureal)0.5, lens[4], lens[3]);
+}
+/* The same of rows (lanes). */
+LFN real view_vs(const ureal *view, lint y)
+{
+    const ureal *lens = view + VIEW_LENS;
+    return fma(splat(lens[5]) - to_real(y) - splat((ureal)0.5), splat(lens[4]), splat(lens[3]));
 }
 
 /* A corner of a patch: origin (from the eye) and direction of its ray; c = 0 … 3 around the patch. */

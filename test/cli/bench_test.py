@@ -35,7 +35,7 @@ def test_list_names_what_there_is():
     done = stet("bench", "--list")
     assert done.returncode == 0
     names = [line.split()[0] for line in done.stdout.splitlines()]
-    assert names[:5] == ["pilots", "tiles", "sim", "depth", "mechanisms"] and len(set(names)) == len(names), names
+    assert names[:5] == ["pilots", "tiles", "sim", "render", "mechanisms"] and len(set(names)) == len(names), names
     assert {"device", "launches", "start"} < set(names), names
 
 

@@ -11,7 +11,8 @@
  *       of SLICES flat faces, whose middle lies 1 - cos(pi / SLICES) = 1.2e-4 of a radius below the surface, and more
  *       along a ray that meets it at a flat angle; OpenGL's depth has 24 bits
  */
-#include "render/mujoco_renderer.h"
+#include "bench/pilot/mujoco_renderer.h"
+#include "render/pictures.h"
 
 enum { WIDTH = 160, HEIGHT = 120, SLICES = 200 };
 #define DEPTH 1e-3
@@ -114,7 +115,7 @@ static void check_scene(const char *folder, const char *name)
     float *depth = pictures_read(&p, STI_BUFFER_DEPTH);
     theirs *t = calloc(1, sizeof *t);
     assert_non_null(t);
-    open_mujoco_renderer(&t->renderer, m, WIDTH, HEIGHT, SLICES);
+    assert_true(open_mujoco_renderer(&t->renderer, m, WIDTH, HEIGHT, SLICES));
     for (int c = 0; c < (int)m->ncam; ++c) {
         int64_t first = pictures_first(&p, 0, c);
         draw(&t->renderer, c);

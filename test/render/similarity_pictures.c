@@ -6,7 +6,8 @@
  *
  * Prints one line a picture: its file. Ends with SKIPPED (77) and a reason where there is no OSMesa.
  */
-#include "render/mujoco_renderer.h"
+#include "bench/pilot/mujoco_renderer.h"
+#include "render/pictures.h"
 
 #include <png.h>
 
@@ -67,7 +68,7 @@ static void draw_model(const char *folder, const char *model)
     pictures_ready(&p);
     pictures_run(&p);
     uint32_t *colour = pictures_read(&p, STI_BUFFER_COLOUR);
-    open_mujoco_renderer(&t, m, WIDTH, HEIGHT, 0);
+    assert_true(open_mujoco_renderer(&t, m, WIDTH, HEIGHT, 0));
     for (int c = 0; c < p.ncamera; ++c) {
         draw_mujoco(&t, ncamera ? c : -1);
         copy_colours(colour + pictures_first(&p, 0, c));

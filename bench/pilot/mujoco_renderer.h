@@ -1,14 +1,16 @@
 /*
- * For tests that compare with MuJoCo's own (classic) renderer: OpenGL in software through OSMesa, and a copy of a model
- * with what mjr_render needs. MuJoCo loads OpenGL from OSMesa, which is loaded at run time: where there is none,
- * open_osmesa says why, and the test is skipped.
+ * MuJoCo's own (classic) renderer, which tests and benchmarks compare with: OpenGL in software through OSMesa, and a
+ * copy of a model with what mjr_render needs. MuJoCo loads OpenGL from OSMesa, which is loaded at run time: where there
+ * is none, open_osmesa says why.
  */
-#ifndef TEST_RENDER_MUJOCO_RENDERER_H
-#define TEST_RENDER_MUJOCO_RENDERER_H
+#ifndef STET_BENCH_MUJOCO_RENDERER_H
+#define STET_BENCH_MUJOCO_RENDERER_H
 
-#include "render/pictures.h"
+#include <mujoco/mujoco.h>
 
 #include <dlfcn.h>
+#include <stdbool.h>
+#include <string.h>
 
 enum { FORMAT_RGBA = 0x1908, UNSIGNED_BYTE = 0x1401 };
 
@@ -17,17 +19,20 @@ enum { FORMAT_RGBA = 0x1908, UNSIGNED_BYTE = 0x1401 };
 typedef struct osmesa {
     void *library, *context;
     unsigned char pixels[16 * 16 * 4]; /* of its window; pictures are drawn off screen */
+    unsigned char (*make_current)(void *context, void *pixels, unsigned type, int width, int height);
     void (*destroy)(void *context);
 } osmesa;
 
-static inline void *osmesa_symbol(const osmesa *o, const char *name)
+/* Takes what MuJoCo draws from now on. */
+static inline bool use_osmesa(osmesa *o)
 {
-    void *found = dlsym(o->library, name);
-    if (!found) fail_msg("OSMesa lacks %s", name);
-    return found;
+    return o->context && o->make_current(o->context, o->pixels, UNSIGNED_BYTE, 16, 16);
 }
 
-/* MuJoCo finds OpenGL's functions in a library that is loaded for all. Returns NULL, or why there is none. */
+/*
+ * MuJoCo finds OpenGL's functions in a library that is loaded for all. Returns NULL, or why there is none. The new
+ * context is in use.
+ */
 static inline const char *open_osmesa(osmesa *o)
 {
     static const char *const names[] = {"libOSMesa.so.8", "libOSMesa.so"};
@@ -36,13 +41,12 @@ static inline const char *open_osmesa(osmesa *o)
         o->library = dlopen(names[i], RTLD_NOW | RTLD_GLOBAL);
     if (!o->library) return "there is no libOSMesa (Debian: libosmesa6)";
     void *(*create)(unsigned format, int depth, int stencil, int accumulation, void *share);
-    unsigned char (*make_current)(void *context, void *pixels, unsigned type, int width, int height);
-    *(void **)&create = osmesa_symbol(o, "OSMesaCreateContextExt");
-    *(void **)&make_current = osmesa_symbol(o, "OSMesaMakeCurrent");
-    *(void **)&o->destroy = osmesa_symbol(o, "OSMesaDestroyContext");
+    *(void **)&create = dlsym(o->library, "OSMesaCreateContextExt");
+    *(void **)&o->make_current = dlsym(o->library, "OSMesaMakeCurrent");
+    *(void **)&o->destroy = dlsym(o->library, "OSMesaDestroyContext");
+    if (!create || !o->make_current || !o->destroy) return "OSMesa lacks functions";
     o->context = create(FORMAT_RGBA, 24, 8, 0, NULL);
-    if (!o->context || !make_current(o->context, o->pixels, UNSIGNED_BYTE, 16, 16)) return "OSMesa makes no context";
-    return NULL;
+    return use_osmesa(o) ? NULL : "OSMesa makes no context";
 }
 
 static inline void close_osmesa(osmesa *o)
@@ -60,8 +64,11 @@ typedef struct mujoco_renderer {
     int width, height;
 } mujoco_renderer;
 
-/* slices: faces around a rounded shape; 0: as the model says, and as many samples a pixel as it says. */
-static inline void open_mujoco_renderer(mujoco_renderer *t, const mjModel *m, int width, int height, int slices)
+/*
+ * slices: faces around a rounded shape, with one sample a pixel; 0: as many of both as the model says. False: it cannot
+ * draw off screen.
+ */
+static inline bool open_mujoco_renderer(mujoco_renderer *t, const mjModel *m, int width, int height, int slices)
 {
     t->m = mj_copyModel(NULL, m);
     if (slices) {
@@ -77,7 +84,7 @@ static inline void open_mujoco_renderer(mujoco_renderer *t, const mjModel *m, in
     mjr_defaultContext(&t->context);
     mjr_makeContext(t->m, &t->context, mjFONTSCALE_100);
     mjr_setBuffer(mjFB_OFFSCREEN, &t->context);
-    assert_int_equal(t->context.currentBuffer, mjFB_OFFSCREEN);
+    return t->context.currentBuffer == mjFB_OFFSCREEN;
 }
 
 static inline void close_mujoco_renderer(mujoco_renderer *t)
