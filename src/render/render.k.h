@@ -293,7 +293,8 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
     for (int s = centre ? -1 : 0; s < (side == 1 ? 0 : side * side); ++s) {
         for (int mirrored = mirror && (s >= 0 || side == 1); mirrored >= 0; --mirrored) {
             int ids = s < 0 && !mirrored;
-            if (mirror) {
+            if (mirror) { /* anew, so that scenes without one keep less in registers */
+                xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
                 view_from(eye, lens + here[PATCH_CAMERA] * LENS_SIZE, middle);
                 if (mirrored)
                     mirror_view(glass, flat, px, py, middle, pyramid);
