@@ -55,8 +55,8 @@ static const char usage[] =
     "  --scenes FOLDER   where the shipped scenes are\n"
     "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
     "  --burn            keep one core busy: the other process of `threads`\n"
-    "  --quick           of `adjoint`, `frame`, `fusion`, `mechanisms`, `launches`, `physics`, `render`, `threads`: few "
-    "worlds and samples as short as can be, to see that it runs\n"
+    "  --quick           of `adjoint`, `frame`, `fusion`, `mechanisms`, `launches`, `physics`, `render`, `threads`: "
+    "few worlds and samples as short as can be, to see that it runs\n"
     "  --help            this text\n";
 
 typedef struct bench_options {
