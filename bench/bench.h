@@ -66,6 +66,7 @@ typedef struct bench {
 typedef struct benchmark {
     const char *name, *doc;
     stet_result (*run)(bench *b);
+    bool any_device; /* it runs on the device that --device names, not always on the CPU */
 } benchmark;
 
 /* ---- the benchmarks ---------------------------------------------------------------------------------------------- */

@@ -16,25 +16,27 @@
 #include <unistd.h>
 
 static const benchmark table[] = {
-    {"pilots", "three small kernels: a Newton iteration, camera rays, a level of a hierarchy", bench_pilots},
-    {"tiles", "extraction of tiles out of a frame, against memcpy of the same bytes", bench_tiles},
-    {"sim", "a step of all worlds, against a plain parallel loop of mj_step", bench_sim},
+    {"pilots", "three small kernels: a Newton iteration, camera rays, a level of a hierarchy", bench_pilots, false},
+    {"tiles", "extraction of tiles out of a frame, against memcpy of the same bytes", bench_tiles, false},
+    {"sim", "a step of all worlds, against a plain parallel loop of mj_step", bench_sim, false},
     {"render", "pictures on one core, against mj_ray, Embree and MuJoCo's renderer; what a pixel costs in large scenes",
-     bench_render},
-    {"mechanisms", "what asking costs where everything stands, and what each mechanism is worth", bench_mechanisms},
+     bench_render, false},
+    {"mechanisms", "what asking costs where everything stands, and what each mechanism is worth", bench_mechanisms,
+     true},
     {"frame", "the whole frame of the hand: naive, plainly written, with each mechanism more and with each left out",
-     bench_frame},
-    {"device", "a GPU: extraction and the hierarchy against plain copies, the Newton pilot", bench_device},
-    {"teams", "a GPU: kernels with teams of several sizes", bench_teams},
-    {"launches", "a GPU: launches, replays and a step of 20 launches, beside plain driver calls", bench_calls},
-    {"fusion", "a step of 20 launches, replayed world by world and launch by launch", bench_fusion},
-    {"rounds", "rounds of one sim: setting up the first and later ones, against a sim made for each", bench_rounds},
+     bench_frame, true},
+    {"device", "a GPU: extraction and the hierarchy against plain copies, the Newton pilot", bench_device, true},
+    {"teams", "a GPU: kernels with teams of several sizes", bench_teams, true},
+    {"launches", "a GPU: launches, replays and a step of 20 launches, beside plain driver calls", bench_calls, true},
+    {"fusion", "a step of 20 launches, replayed world by world and launch by launch", bench_fusion, true},
+    {"rounds", "rounds of one sim: setting up the first and later ones, against a sim made for each", bench_rounds,
+     true},
     {"adjoint", "100 steps of masses on springs and a pass back through them, and what is of it finding sizes",
-     bench_adjoint},
+     bench_adjoint, true},
     {"physics", "native physics against MuJoCo's on one core; native physics with 1 to 16384 worlds, 1 and 2 threads",
-     bench_physics},
-    {"threads", "the same work by all threads and by one, with and without another busy process", bench_threads},
-    {"start", "from a new process to the first frame of the hand, kernels compiled before or not", bench_start},
+     bench_physics, false},
+    {"threads", "the same work by all threads and by one, with and without another busy process", bench_threads, false},
+    {"start", "from a new process to the first frame of the hand, kernels compiled before or not", bench_start, true},
 };
 enum { NBENCH = sizeof table / sizeof *table };
 
@@ -47,8 +49,8 @@ static const char usage[] =
     "  --json            one JSON object instead of the table\n"
     "  --out FILE        writes the JSON object to FILE, too\n"
     "  --threads T       threads where all are meant (default: one a processor)\n"
-    "  --device D        of `adjoint`, `frame`, `fusion`, `mechanisms`, `device`, `teams`, `launches`, "
-    "`start`: " DEVICE_NAMES "\n"
+    "  --device D        of `adjoint`, `device`, `frame`, `fusion`, `launches`, `mechanisms`, `rounds`, `start`, "
+    "`teams`: " DEVICE_NAMES "\n"
     "  --worlds N[,N …]  of `frame`: numbers of worlds, at most 6 (default: 64,1225)\n"
     "  --size WxH[,WxH …]   of `frame`: pixels of a picture, at most 4 sizes (default: 64x64)\n"
     "  --physics P       of `frame`: native (default), mujoco or external: recorded poses\n"
@@ -61,6 +63,7 @@ static const char usage[] =
 
 typedef struct bench_options {
     bool chosen[NBENCH], any, json, list, quick, burn;
+    const char *device_name, *of_frame; /* as given; an option that only `frame` takes. NULL: none */
     const char *out, *scenes, *first_frame;
     stet_device_def device;
     int threads;
@@ -190,10 +193,10 @@ static int read_options(int argc, char **argv, bench_options *o)
         case OPTION_JSON: o->json = true; break;
         case OPTION_OUT: o->out = optarg; break;
         case OPTION_THREADS: code = read_threads(optarg, &o->threads); break;
-        case OPTION_DEVICE: code = read_device(optarg, &o->device); break;
-        case OPTION_WORLDS: code = read_worlds(optarg, &o->frame); break;
-        case OPTION_SIZE: code = read_sizes(optarg, &o->frame); break;
-        case OPTION_PHYSICS: code = read_physics(optarg, &o->frame.physics); break;
+        case OPTION_DEVICE: code = read_device(o->device_name = optarg, &o->device); break;
+        case OPTION_WORLDS: code = read_worlds(optarg, &o->frame), o->of_frame = "--worlds"; break;
+        case OPTION_SIZE: code = read_sizes(optarg, &o->frame), o->of_frame = "--size"; break;
+        case OPTION_PHYSICS: code = read_physics(optarg, &o->frame.physics), o->of_frame = "--physics"; break;
         case OPTION_FIRST: o->first_frame = optarg; break;
         case OPTION_SCENES: o->scenes = optarg; break;
         case OPTION_QUICK: o->quick = true; break;
@@ -258,6 +261,21 @@ static int refuse_if_disabled(void)
     return report_error(EXIT_INPUT, "STET_DISABLE switches mechanisms off, and the figures would be others; unset it");
 }
 
+/* Options that a benchmark named does not take. */
+static int refuse_if_unused(const bench_options *o)
+{
+    bool elsewhere = o->device.type != STET_DEVICE_CPU && o->device.type != STET_DEVICE_AUTO;
+    for (int i = 0; i < NBENCH && elsewhere; ++i)
+        if (o->chosen[i] && !table[i].any_device)
+            return report_error(EXIT_INPUT, "--device %s: benchmark '%s' measures the CPU; leave the option out",
+                                o->device_name, table[i].name);
+    for (int i = 0; i < NBENCH && o->of_frame; ++i)
+        if (o->chosen[i] && table[i].run != bench_frame)
+            return report_error(EXIT_INPUT, "%s: benchmark '%s' does not take it, only 'frame' does", o->of_frame,
+                                table[i].name);
+    return -1;
+}
+
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
 static void join_command(int argc, char **argv, char *out, size_t size)
@@ -316,6 +334,7 @@ static int run_bench(int argc, char **argv)
     if (o.list) return list_benchmarks();
     if (o.out && (why = sti_output_refusal(o.out))) return report_error(EXIT_INPUT, "--out %s: %s", o.out, why);
     if ((code = refuse_if_watched()) >= 0 || (code = refuse_if_disabled()) >= 0) return code;
+    if ((code = refuse_if_unused(&o)) >= 0) return code;
     if (!o.scenes) o.scenes = access("scenes", R_OK) == 0 ? "scenes" : STET_SCENES;
     if (access(o.scenes, R_OK) != 0)
         return report_error(EXIT_INPUT, "%s: no such folder of scenes; give one with --scenes", o.scenes);

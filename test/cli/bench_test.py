@@ -264,6 +264,9 @@ def test_bad_input():
     refused("frame", "--size", "64", mentions="--size 64")
     refused("frame", "--size", "8x8,8x8,8x8,8x8,8x8", mentions="4 sizes")
     refused("frame", "--physics", "auto", mentions="external")
+    refused("physics", "--device", "cuda", mentions="'physics' measures the CPU")
+    refused("frame", "render", "--device", "cuda", mentions="'render' measures the CPU")
+    refused("tiles", "--worlds", "64", mentions="--worlds: benchmark 'tiles' does not take it")
     refused("--frobnicate", mentions="--frobnicate")
     refused("--out", "/nowhere/at/all.json", "mechanisms", mentions="/nowhere/at/all.json")
 
