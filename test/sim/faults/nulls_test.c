@@ -140,6 +140,9 @@ static const char *const allowed[] = {
     "stet_stage_get_arrays local",
     "stet_stage_get_arrays world",
     "stet_step_run_worlds mask",
+    "stet_tiles_accept mask",
+    "stet_tiles_accept stream",
+    "stet_tiles_accept frame",
     "stet_tiles_render mask",
     "stet_tiles_render frame",
     "stet_worlds_get_jacobian point", /* which a body has not */
