@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PACKET = 16 };
+#define PACKET ((ptrdiff_t)16)
 
 /* Names of the interface: enumerators, then structures. */
 enum {
@@ -128,7 +128,8 @@ static stet_result pack_rays(bench_embree *e)
 
 stet_result bench_embree_set(bench_embree *e, const float *triangles, int ntri, bench_rays *rays)
 {
-    if (rays->n % PACKET) return sti_error(STET_ERROR_INVALID_ARGUMENT, "bench render: rays are packets of %d", PACKET);
+    if (rays->n % PACKET)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "bench render: rays are packets of %d", (int)PACKET);
     if (e->scene) e->release_scene(e->scene);
     sti_free(e->packed);
     e->packed = NULL;

@@ -102,7 +102,8 @@ static stet_result make_camera_rays(const bench_picture *p, int c, bench_rays *r
     double size = 2 * tan((double)camera->fovy * mjPI / 360) / p->edge;
     for (int k = 0; k < p->edge * p->edge; ++k) {
         int64_t i = (int64_t)c * p->edge * p->edge + k;
-        double u = (k % p->edge + 0.5 - p->edge / 2.0) * size, v = (p->edge / 2.0 - k / p->edge - 0.5) * size;
+        int x = k % p->edge, y = k / p->edge;
+        double u = (x + 0.5 - p->edge / 2.0) * size, v = (p->edge / 2.0 - y - 0.5) * size;
         for (int j = 0; j < 3; ++j) {
             const float *row = &xform[(ptrdiff_t)4 * j]; /* right, up, back, place */
             rays->eye[3 * i + j] = (double)row[3];

@@ -121,11 +121,12 @@ static void append(scene_text *t, const char *format, ...)
     va_start(args, format);
     size_t n = (size_t)vsnprintf(piece, sizeof piece, format, args);
     va_end(args);
+    if (t->failed) return;
     if (t->n + n + 1 > t->size) {
         size_t size = 2 * t->size + 65536;
         char *grown = realloc(t->text, size);
-        if (!grown) t->failed = true;
-        if (t->failed) return;
+        t->failed = !grown;
+        if (!grown) return;
         t->text = grown;
         t->size = size;
     }
@@ -144,7 +145,8 @@ static void append_knot(scene_text *t, int n)
     int along = 8 * n;
     append(t, "<mesh name='knot' inertia='shell' vertex='");
     for (int i = 0; i < along * n; ++i) {
-        double a = 2 * mjPI * (i / n) / along, c = 2 * mjPI * (i % n) / n;
+        int ring = i / n;
+        double a = 2 * mjPI * ring / along, c = 2 * mjPI * (i % n) / n;
         double to[3] = {cos(a) + 4 * cos(2 * a), 4 * sin(2 * a) - sin(a), -3 * cos(3 * a)}, up[3] = {0, 0, 1};
         double at[3] = {sin(a) + 2 * sin(2 * a), cos(a) - 2 * cos(2 * a), -sin(3 * a)}, out[3], side[3];
         double radius = 0.6 + 0.08 * sin(24 * a) * sin(4 * c);
@@ -199,7 +201,7 @@ static void lamps_scene(scene_text *t, int n)
     for (int i = 0; i < n; ++i)
         append(t, "<light pos='%.3f %.3f 3' dir='0 0 -1' cutoff='80'/>", cos(2.4 * i), sin(2.4 * i));
     for (int i = 0; i < 10; ++i)
-        append(t, "<geom %s pos='%.2f %.2f 0'/>", shape[i % 5], 0.5 * (i % 5) - 1, 0.8 * (i / 5) - 0.4);
+        append(t, "<geom %s pos='%.2f %.2f 0'/>", shape[i % 5], 0.5 * (i % 5) - 1, i < 5 ? -0.4 : 0.4);
     append(t, "</worldbody></mujoco>");
 }
 

@@ -277,8 +277,9 @@ static void gather_shape(const gather *g, int i, int type, const double *s, int 
 static void gather_tendon(const gather *g, int i, double width)
 {
     g->type[i] = mjGEOM_CAPSULE;
-    g->size[4 * i] = width;
-    g->size[4 * i + 3] = rounded_up(sqrt(2 * width * width + 1));
+    double *size = g->size + (ptrdiff_t)4 * i;
+    size[0] = width;
+    size[3] = rounded_up(sqrt(2 * width * width + 1));
     set_half_sizes(g->bounds + (ptrdiff_t)6 * i, width, width, 1);
 }
 

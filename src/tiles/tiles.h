@@ -137,7 +137,7 @@ void sti_foreign_destroy(sti_foreign_tiles *foreign);
 stet_result sti_tiles_check_flight(int frames_in_flight);
 stet_result sti_tiles_check_cameras(const stet_camera *cameras, int ncamera);
 /* A bound array must have the device, element type and shape of the tensor of request k. */
-stet_result sti_tiles_check_bound(const stet_array *bound, stet_dtype dtype, int k, const int64_t shape[4],
+stet_result sti_tiles_check_bound(const stet_array *a, stet_dtype dtype, int k, const int64_t shape[4],
                                   const stet_device *device);
 /* Checks a def against a number of worlds; the message is about the first error. */
 stet_result sti_tiles_check(const stet_tiles_def *def, const stet_device *device, int64_t nworld);
