@@ -81,7 +81,10 @@ static stet_result find_span(const char *name, const DLTensor *t, int64_t *low, 
     *low = *count = 0;
     for (int k = t->ndim - 1; k >= 0; --k) {
         int64_t reach, stride = t->strides ? t->strides[k] : expected;
-        if (t->shape[k] == 0) return STET_OK;
+        if (t->shape[k] == 0) { /* no element is lower than the first */
+            *low = 0;
+            return STET_OK;
+        }
         if (__builtin_mul_overflow(stride, t->shape[k] - 1, &reach) || reach < INT64_MIN / 16 || reach > INT64_MAX / 16)
             return sti_error(STET_ERROR_LIMIT, "tensor %s: dimension %d reaches further than can be addressed", name,
                              k);
