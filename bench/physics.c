@@ -321,19 +321,24 @@ static stet_result measure_load(side *s, load *out)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-/* Seconds of CALLS calls of CALL steps from the states: the mean of as many repetitions as `least` takes. */
-static stet_result time_side(side *s, const states *from, double least, double *seconds)
+/* Seconds of calls of n steps from the states: the mean of as many repetitions as `least` takes. */
+static stet_result time_calls(side *s, const states *from, int calls, int steps, double least, double *seconds)
 {
     double spent = 0;
     int n = 0;
     for (; n == 0 || spent < least; ++n) {
         STI_TRY(put_states(s, from));
         double start = bench_now();
-        for (int i = 0; i < CALLS; ++i) STI_TRY(step_side(s, CALL));
+        for (int i = 0; i < calls; ++i) STI_TRY(step_side(s, steps));
         spent += bench_now() - start;
     }
     *seconds = spent / n;
     return STET_OK;
+}
+
+static stet_result time_side(side *s, const states *from, double least, double *seconds)
+{
+    return time_calls(s, from, CALLS, CALL, least, seconds);
 }
 
 static void note_load(bench_row *row, const side *native, double ns, double mujoco_ns, const load *l)
@@ -354,21 +359,6 @@ static stet_result add_lane_use(bench *b, const bench_scene *scene, const load *
     return bench_add(b, &row, &packed, 1, "of rows", true, "physics/%s/cpu/lane_use_packed", scene->name);
 }
 
-/* Seconds of one step from the states. */
-static stet_result time_step(side *s, const states *from, double least, double *seconds)
-{
-    double spent = 0;
-    int n = 0;
-    for (; n == 0 || spent < least; ++n) {
-        STI_TRY(put_states(s, from));
-        double start = bench_now();
-        STI_TRY(step_side(s, 1));
-        spent += bench_now() - start;
-    }
-    *seconds = spent / n;
-    return STET_OK;
-}
-
 /*
  * Shares of a step: smooth dynamics with the integration, rows with contacts, iterations of the solver. Each is the
  * difference of two sides from the same states, one of which leaves it out.
@@ -386,7 +376,7 @@ static stet_result measure_stages(bench *b, const bench_scene *scene, const stat
         result = open_side(b, scene, true, 1, from->nworld, NULL, cuts[i], &s[i]);
     for (int k = 0; k < BENCH_SAMPLES; ++k) {
         for (int i = 0; i < STAGES && result == STET_OK; ++i)
-            result = time_step(&s[i], from, bench_least(b, 0.02), &seconds[i]);
+            result = time_calls(&s[i], from, 1, 1, bench_least(b, 0.02), &seconds[i]);
         for (int i = 0; i < STAGES && result == STET_OK; ++i)
             share[i][k] = (seconds[i] - (i > 0 ? seconds[i - 1] : 0)) / seconds[STAGES - 1];
     }

@@ -57,8 +57,7 @@ LFN void add_layer(mask hit, const real *rgb, real alpha, layer_sum *sum)
 
 /*
  * Lays n candidates, transparent geoms, on the colours of a patch. best: what is opaque. glass: the view's mirror, if
- * it is mirrored (mirror.k.h).
- * The arrays of geoms and triangles are overwritten.
+ * it is mirrored (mirror.k.h). The arrays of geoms and triangles are overwritten.
  */
 LFN void blend_patch(const wreal *xform, int nitem, int world, int camera, const ureal *view, const ureal *glass,
                      int mirrored, int flat, int px, int py, int width, int height, const int *scene, const ureal *look,

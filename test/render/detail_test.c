@@ -29,14 +29,23 @@ static void assert_pixel(const uint8_t *rgba, double r, double g, double b)
             fail_msg("channel %d is %d, expected %g", k, rgba[k], 255 * expected[k]);
 }
 
+/* A floor of a checker, from two metres above. */
+static uint8_t *draw_floor(const char *texrepeat)
+{
+    const double above[3] = {0, 0, 2};
+    char xml[1024];
+    (void)snprintf(xml, sizeof xml,
+                   "<mujoco>" DARK "<asset>" CHECKER "<material name='m' texture='t' texrepeat='%s' "
+                   "texuniform='true' emission='1'/></asset><worldbody><geom type='plane' size='0 0 1' "
+                   "material='m'/></worldbody></mujoco>",
+                   texrepeat);
+    return draw(xml, above, STI_BUFFER_COLOUR, NULL);
+}
+
 /* A checker of half a metre on the floor: its pixels by their place, but for those near an edge. */
 static void test_checker_lies_on_a_plane(void **state)
 {
-    const double above[3] = {0, 0, 2};
-    uint8_t *rgba = draw("<mujoco>" DARK "<asset>" CHECKER "<material name='m' texture='t' texrepeat='2 2' "
-                         "texuniform='true' emission='1'/></asset><worldbody><geom type='plane' size='0 0 1' "
-                         "material='m'/></worldbody></mujoco>",
-                         above, STI_BUFFER_COLOUR, NULL);
+    uint8_t *rgba = draw_floor("2 2");
     int seen[2] = {0, 0};
     for (int i = 0; i < SIZE * SIZE; ++i) {
         double step = 2 * 2 * tan(mjPI / 6) / SIZE, x = (i % SIZE + 0.5 - SIZE / 2.0) * step,
@@ -54,11 +63,7 @@ static void test_checker_lies_on_a_plane(void **state)
 /* Squares much smaller than a pixel have one colour: the mean. */
 static void test_fine_checker_does_not_shimmer(void **state)
 {
-    const double above[3] = {0, 0, 2};
-    uint8_t *rgba = draw("<mujoco>" DARK "<asset>" CHECKER "<material name='m' texture='t' texrepeat='301 297' "
-                         "texuniform='true' emission='1'/></asset><worldbody><geom type='plane' size='0 0 1' "
-                         "material='m'/></worldbody></mujoco>",
-                         above, STI_BUFFER_COLOUR, NULL);
+    uint8_t *rgba = draw_floor("301 297");
     for (int i = 0; i < SIZE * SIZE; ++i) assert_pixel(rgba + 4 * (ptrdiff_t)i, 0.5, 0.2, 0.3);
     free(rgba);
 }

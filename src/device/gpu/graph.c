@@ -53,12 +53,13 @@ static stet_result check_driver(const sti_gpu *gpu, const sti_graph_op *ops, int
 typedef struct making {
     const sti_graph_op *ops;
     const sti_edge *edges;
-    int nedge, nloop;
+    int nedge;
 } making;
 
-static stet_result make_counters(sti_gpu *gpu, sti_gpu_graph *g, int nloop)
+static stet_result make_counters(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
 {
     void *left = NULL;
+    int nloop = count_graph(m->ops, g->nop, STI_GRAPH_WHILE);
     if (nloop > 0) STI_TRY(sti_pool_alloc(gpu, (size_t)nloop * sizeof *g->left, "trips of a graph's loops", &left));
     g->left = left;
     return STET_OK;
@@ -67,7 +68,7 @@ static stet_result make_counters(sti_gpu *gpu, sti_gpu_graph *g, int nloop)
 static stet_result make_graph(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
 {
     STI_TRY(sti_gpu_require_no_capture(gpu, "the building of a graph"));
-    STI_TRY(make_counters(gpu, g, m->nloop));
+    STI_TRY(make_counters(gpu, g, m));
     STI_TRY(sti_gpu_graph_build(gpu, g, m->ops, m->edges, m->nedge));
     STI_TRY(STI_GPU_CALL(gpu, graph_instantiate, &g->executable, g->graph, 0));
     return gpu->driver.api.graph_upload ? STI_GPU_CALL(gpu, graph_upload, g->executable, gpu->stream) : STET_OK;
@@ -98,8 +99,7 @@ stet_result sti_gpu_graph_make(stet_device *device, const sti_graph_op *ops, int
     sti_gpu_graph *g;
     *out = NULL;
     STI_TRY(new_graph(gpu, ops, nop, what, &g));
-    stet_result result =
-        make_graph_within(gpu, g, &(making){ops, edges, nedge, count_graph(ops, nop, STI_GRAPH_WHILE)});
+    stet_result result = make_graph_within(gpu, g, &(making){ops, edges, nedge});
     if (result != STET_OK) {
         (void)sti_error_prefix(result, "%s", g->name);
         sti_gpu_graph_free(device, g);
@@ -111,8 +111,10 @@ stet_result sti_gpu_graph_make(stet_device *device, const sti_graph_op *ops, int
 
 static stet_result join_capture(sti_gpu *gpu, sti_gpu_graph *g, const making *m)
 {
+    static const char *const names[] = {"capture_info", "capture_depend", NULL};
+    STI_TRY(sti_gpu_driver_needs(&gpu->driver, names, "lists in captures"));
     STI_TRY(sti_gpu_before_issue(gpu));
-    STI_TRY(make_counters(gpu, g, m->nloop));
+    STI_TRY(make_counters(gpu, g, m));
     return sti_gpu_graph_build_captured(gpu, g, m->ops, m->edges, m->nedge);
 }
 
@@ -125,15 +127,12 @@ static stet_result join_capture_within(sti_gpu *gpu, sti_gpu_graph *g, const mak
 stet_result sti_gpu_graph_join(stet_device *device, const sti_graph_op *ops, int nop, const sti_edge *edges, int nedge,
                                const char *what)
 {
-    static const char *const names[] = {"capture_info", "capture_depend", NULL};
     sti_gpu *gpu = device->state;
     sti_gpu_graph *g;
     STI_TRY(new_graph(gpu, ops, nop, what, &g));
     g->next = gpu->joined;
     gpu->joined = g;
-    STI_TRY(sti_gpu_driver_needs(&gpu->driver, names, "lists in captures"));
-    stet_result result =
-        join_capture_within(gpu, g, &(making){ops, edges, nedge, count_graph(ops, nop, STI_GRAPH_WHILE)});
+    stet_result result = join_capture_within(gpu, g, &(making){ops, edges, nedge});
     return result == STET_OK ? STET_OK : sti_error_prefix(result, "%s", g->name);
 }
 

@@ -92,8 +92,8 @@ static void place_behind(builder *b, int op)
         early |= b->early[n];
         b->after[n++] = b->placed[b->edge->from].node;
     }
-    for (size_t i = 0; n == 0 && b->loop < 0 && i < b->begin->nafter; ++i) b->after[i] = b->begin->after[i];
-    if (n == 0 && b->loop < 0) n = b->begin->nafter;
+    if (n == 0 && b->loop < 0)
+        for (; n < b->begin->nafter; ++n) b->after[n] = b->begin->after[n];
     b->place = (sti_gpu_place){b->inside, b->after, n, early ? b->early : NULL};
 }
 
