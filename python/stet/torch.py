@@ -7,7 +7,8 @@
     loss.backward()                   # is tape.backward()
 
 Tensors may lie anywhere. On the GPU of the sim nothing comes to the host: tensors are copied on the device, behind
-PyTorch's work in its current stream, and PyTorch's later work waits for stet's.
+PyTorch's work in its current stream, and PyTorch's later work waits for stet's. torch.func's grad, vjp, jacrev and
+vmap take such functions; vmap makes one run after the other. There are no second derivatives.
 """
 
 from __future__ import annotations
@@ -17,88 +18,114 @@ from collections.abc import Callable, Sequence
 import torch
 
 from ._core import Array, Tape
-from ._errors import ArgumentTypeError, InvalidArgumentError, StateError
-
+from ._errors import UnsupportedError
+from ._function import Launches
 
 _CPU = 1  # as DLPack numbers devices
 
 
-def _tensor(array: Array, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+def _tensor(array: Array, device: torch.device) -> torch.Tensor:
     """What is in an array now: a tensor of its own."""
     if array.__dlpack_device__()[0] == _CPU:
-        return torch.from_numpy(array.numpy()).to(device, dtype)
-    return torch.from_dlpack(array.export()).clone().to(device, dtype)
+        return torch.from_numpy(array.numpy()).to(device)
+    return torch.from_dlpack(array.export()).clone().to(device)
 
 
 def _write(array: Array, tensor: torch.Tensor) -> None:
     tensor = tensor.detach().to(torch.float64 if array.dtype == "float64" else torch.float32)
-    if tuple(tensor.shape) != array.shape:
-        raise InvalidArgumentError(
-            f"array {array.name} is {list(array.shape)}, and its tensor {list(tensor.shape)}; reshape it"
-        )
     on_host = array.__dlpack_device__()[0] == _CPU or not tensor.is_cuda
     array.write(tensor.cpu().numpy() if on_host else tensor.contiguous())
 
 
+def _one_by_one(function, info, in_dims, *arguments):
+    """The rule of vmap: a run for each element of the batch."""
+    rows = [
+        function.apply(*(x if dim is None else x.select(dim, k) for x, dim in zip(arguments, in_dims)))
+        for k in range(info.batch_size)
+    ]
+    outputs = tuple(None if parts[0] is None else torch.stack(parts) for parts in zip(*rows))
+    return outputs, tuple(None if x is None else 0 for x in outputs)
+
+
 class _Run(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, rollout, *tensors):
-        ctx.rollout, ctx.tensors = rollout, [(tensor.dtype, tensor.device) for tensor in tensors]
-        ctx.set_materialize_grads(True)
-        outputs = rollout._forward(tensors)
-        ctx.serial = rollout._serial
-        return outputs
+    """(launches, inputs …) → (outputs …, number of the run)."""
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
+    def forward(launches, *tensors):
+        number = launches.forward(tensors, _write)
+        return *(_tensor(array, tensors[0].device) for array in launches.outputs), torch.tensor(number)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.launches, *tensors = inputs
+        ctx.mark_non_differentiable(output[-1])
+        ctx.save_for_backward(*tensors, *output)
+
+    @staticmethod
     def backward(ctx, *gradients):
-        return None, *ctx.rollout._backward(ctx.serial, gradients, ctx.tensors, ctx.needs_input_grad[1:])
+        found = _Back.apply(ctx.launches, *ctx.saved_tensors, *gradients[:-1])
+        return None, *(x if need else None for x, need in zip(found, ctx.needs_input_grad[1:]))
+
+    @staticmethod
+    def vmap(info, in_dims, *arguments):
+        return _one_by_one(_Run, info, in_dims, *arguments)
+
+
+class _Back(torch.autograd.Function):
+    """(launches, inputs …, outputs …, number of the run, gradients of the outputs …) → gradients of the inputs."""
+
+    @staticmethod
+    def forward(launches, *tensors):
+        n, m = len(launches.inputs), len(launches.outputs)
+        values, outputs, number, gradients = tensors[:n], tensors[n : n + m], tensors[n + m], tensors[n + m + 1 :]
+
+        def same():
+            return all(torch.equal(_bits(_tensor(array, x.device)), _bits(x))
+                       for array, x in zip(launches.outputs, outputs))
+
+        launches.backward(int(number), values, _write, same, gradients)
+        return tuple(_tensor(launches.tape.total(array), x.device).to(x.dtype)
+                     for array, x in zip(launches.inputs, values))
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        raise UnsupportedError("stet.torch.function has no second derivatives")
+
+    @staticmethod
+    def vmap(info, in_dims, *arguments):
+        return _one_by_one(_Back, info, in_dims, *arguments)
+
+
+def _bits(x):
+    """NaN is equal to itself there."""
+    return x.contiguous().view(torch.int32 if x.dtype == torch.float32 else torch.int64)
 
 
 class Function:
     """See function()."""
 
     def __init__(self, tape, run, inputs, outputs):
-        for array in (*inputs, *outputs):
-            if not isinstance(array, Array):
-                raise ArgumentTypeError(f"inputs and outputs are arrays of the sim, not {type(array).__name__!r}")
-        self._tape, self._run, self._inputs, self._outputs = tape, run, list(inputs), list(outputs)
-        self._serial = 0
+        self._launches = Launches(tape, run, inputs, outputs)
 
     def __call__(self, *tensors: torch.Tensor):
         """Tensors of the inputs' shapes; returns a tensor an output, or, if there is one output, that."""
-        if len(tensors) != len(self._inputs):
-            raise InvalidArgumentError(f"{len(tensors)} tensors for {len(self._inputs)} inputs")
-        outputs = _Run.apply(self, *tensors)
+        self._launches.check([x.shape for x in tensors], [str(x.dtype).removeprefix("torch.") for x in tensors])
+        outputs = _Run.apply(self._launches, *tensors)[:-1]
         return outputs[0] if len(outputs) == 1 else outputs
-
-    def _forward(self, tensors):
-        for array, tensor in zip(self._inputs, tensors):
-            _write(array, tensor)
-        with self._tape:
-            self._run()
-        self._serial += 1
-        return tuple(_tensor(array, tensors[0].dtype, tensors[0].device) for array in self._outputs)
-
-    def _backward(self, serial, gradients, tensors, needed):
-        if serial != self._serial:
-            raise StateError(
-                "the function was called again since: its tape holds the later run; "
-                "go backwards before the next call, or give each call a tape"
-            )
-        self._tape.zero()
-        for array, gradient in zip(self._outputs, gradients):
-            _write(self._tape.gradient(array), gradient)
-        self._tape.backward()
-        for array, (dtype, device), need in zip(self._inputs, tensors, needed):
-            yield _tensor(self._tape.total(array), dtype, device) if need else None
 
 
 def function(tape: Tape, run: Callable[[], object], inputs: Sequence[Array], outputs: Sequence[Array]) -> Function:
     """A function of tensors: it writes them into `inputs`, calls run() on the tape, and returns what is in `outputs`
-    then, as tensors of their own.
+    then, as tensors of their own, of the arrays' element type (float64 for a sim with isa="f64", which float64 tensors
+    need).
 
     run launches kernels and copies arrays, and may begin steps (tape.step()). Inputs and outputs are arrays of reals;
-    an array may be both. Gradients go back through the last call only, once or several times (retain_graph).
+    an array may be both. Gradients go back through any call, as often as PyTorch asks for them. The tape has the last
+    call; for an earlier one run() is called again, with the inputs of then. So what it reads besides them has to stay
+    as it is; where outputs show that it did not, that is an error.
     """
     return Function(tape, run, inputs, outputs)

@@ -2,14 +2,14 @@
 # libraries are skipped where the library is not installed (pytest's status 5: nothing to run).
 if(STET_PYTHON AND NOT STET_SANITIZE)
     set(stet_python_tests adjoint array bench control control_page dlpack environments_page errors examples gym_api
-        gym_cartpole gym_episodes gym_hand gym_mujoco gym_randomize gym_suite gym_vector jax kernel
+        gym_cartpole gym_episodes gym_hand gym_mujoco gym_randomize gym_suite gym_vector jax jax_function kernel
         kernels_page lifetime package process quantities rounds sim tape threads torch torch_function types)
     foreach(name IN LISTS stet_python_tests)
         add_test(NAME "python/${name}" COMMAND "${Python_EXECUTABLE}" -B -m pytest -q -p no:cacheprovider
             "${CMAKE_CURRENT_LIST_DIR}/test_${name}.py")
         stet_test_properties("python/${name}" python)
     endforeach()
-    stet_test_sees_gpu(python/jax python/torch python/torch_function)
+    stet_test_sees_gpu(python/jax python/jax_function python/torch python/torch_function)
     foreach(name IN LISTS stet_python_tests)
         set_property(TEST "python/${name}" APPEND PROPERTY ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python")
         set_property(TEST "python/${name}" PROPERTY SKIP_RETURN_CODE 5)

@@ -72,12 +72,91 @@ def test_outputs_are_their_own(growth):
     before = first.detach().clone()
     second = rollout(start * 2)
     assert torch.equal(first.detach(), before) and not torch.equal(first, second)
-    with pytest.raises(stet.StateError, match="was called again since"):
-        first.sum().backward()
     second.sum().backward(retain_graph=True)
     once = start.grad.clone()
     second.sum().backward()
     close(start.grad, 2 * once)
+
+
+def test_several_live_runs(growth):
+    """Gradients through two calls, in both orders, and through an earlier one alone; and a run in between that fails.
+    """
+    rollout = stet.torch.function(growth.tape, growth.run, [growth.start, growth.rate], [growth.y])
+    values = growth.start.numpy(), growth.rate.numpy()
+    results = []
+    for function in rollout, grown:
+        start, rate = (tensor(growth, value) for value in values)
+        first = function(start, rate)
+        second = function(2 * start, rate) * first
+        with torch.no_grad():
+            assert not function(start / 2, rate).requires_grad
+        second.sum().backward(retain_graph=True)
+        (first * first).sum().backward()
+        results.append((start.grad, rate.grad))
+    for ours, theirs in zip(*results):
+        close(ours, theirs)
+
+
+def test_functions_share_a_tape(growth):
+    rollout = stet.torch.function(growth.tape, growth.run, [growth.start], [growth.y])
+    start = tensor(growth, growth.start.numpy())
+    y = rollout(start)
+    stet.torch.function(growth.tape, lambda: growth.run(2), [growth.start], [growth.y])(start)
+    y.sum().backward()
+    close(start.grad, by_hand(start.detach().cpu().numpy(), growth.rate.numpy())[0])
+
+
+def test_a_run_that_fails_leaves_the_others(growth):
+    runs = iter([growth.run, lambda: 1 / 0, growth.run])
+    rollout = stet.torch.function(growth.tape, lambda: next(runs)(), [growth.start], [growth.y])
+    start = tensor(growth, growth.start.numpy())
+    y = rollout(start)
+    with pytest.raises(ZeroDivisionError):
+        rollout(start * 2)
+    y.sum().backward()
+    close(start.grad, by_hand(start.detach().cpu().numpy(), growth.rate.numpy())[0])
+
+
+def test_what_changed_meanwhile_is_an_error(growth):
+    rollout = stet.torch.function(growth.tape, growth.run, [growth.start], [growth.y])
+    start = tensor(growth, growth.start.numpy())
+    first, _ = rollout(start), rollout(start * 2)
+    growth.rate[:] = 3.0
+    with pytest.raises(stet.StateError, match="not among its inputs"):
+        first.sum().backward()
+
+
+def test_func(growth):
+    """torch.func: grad, jacrev (which is vmap over the pass back), vmap; and no second derivative."""
+    rollout = stet.torch.function(growth.tape, growth.run, [growth.start, growth.rate], [growth.y])
+    start, rate = (tensor(growth, value).detach() for value in (growth.start.numpy(), growth.rate.numpy()))
+    for ours, theirs in zip(*(torch.func.grad(lambda a, b, f=f: (f(a, b) ** 2).sum(), (0, 1))(start, rate)
+                              for f in (rollout, grown))):
+        close(ours, theirs)
+    close(*(torch.func.jacrev(lambda b, f=f: f(start, b).sum(0))(rate) for f in (rollout, grown)))
+    starts = torch.stack([start, start / 2, start / 3])
+    close(*(torch.func.vmap(f, in_dims=(0, None))(starts, rate) for f in (rollout, grown)))
+    with pytest.raises(stet.UnsupportedError, match="second derivatives"):
+        torch.func.grad(lambda a: torch.func.grad(lambda b: rollout(b, rate).sum())(a).sum())(start)
+
+
+def test_double():
+    """PyTorch's own check of gradients, in double; and double is never rounded to float unasked."""
+    with stet.Sim(POINT, worlds=WORLDS, device="cpu", isa="f64", physics="external") as sim:
+        growth = Growth(sim)
+        rollout = stet.torch.function(growth.tape, lambda: growth.run(4), [growth.start, growth.rate], [growth.y])
+        start, rate = (torch.tensor(x.numpy(), requires_grad=True) for x in (growth.start, growth.rate))
+        assert start.dtype == rollout(start, rate).dtype == torch.float64
+        assert torch.autograd.gradcheck(rollout, (start, rate))
+        half = start.detach().float().requires_grad_()
+        y = rollout(half, rate)
+        y.sum().backward()
+        assert y.dtype == torch.float64 and half.grad.dtype == torch.float32
+    with stet.Sim(POINT, worlds=WORLDS, device="cpu", physics="external") as sim:
+        growth = Growth(sim)
+        rollout = stet.torch.function(growth.tape, growth.run, [growth.start], [growth.y])
+        with pytest.raises(stet.InvalidArgumentError, match="isa='f64'"):
+            rollout(start)
 
 
 def test_what_needs_no_gradient(growth):
