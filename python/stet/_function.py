@@ -25,7 +25,9 @@ class Launches:
             if not isinstance(array, Array):
                 raise ArgumentTypeError(f"inputs and outputs are arrays of the sim, not {type(array).__name__!r}")
             if array.dtype not in ("float32", "float64"):
-                raise InvalidArgumentError(f"array {array.name} is {array.dtype}; inputs and outputs are arrays of reals")
+                raise InvalidArgumentError(
+                    f"array {array.name} is {array.dtype}; inputs and outputs are arrays of reals"
+                )
 
     def check(self, shapes, dtypes, wanted=None):
         """What the caller gives for the inputs: shapes (wanted: those of the arrays), and names of element types."""

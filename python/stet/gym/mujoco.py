@@ -67,7 +67,6 @@ class MujocoVectorEnv(VectorEnv):
                          frame_skip=self._frame_skip if frame_skip is None else frame_skip,
                          max_episode_steps=self._most_steps if max_episode_steps is None else max_episode_steps,
                          autoreset_mode=autoreset_mode, render_mode=render_mode, **more)
-        self._first = self.sim.qpos.numpy()[0]
 
     def begin(self, qpos, qvel, draws):
         scale = self.options.reset_noise_scale
@@ -144,7 +143,7 @@ class _Risen:
     _height = 1  # the position that it is
 
     def info(self, state):
-        return super().info(state) | {"z_distance_from_origin": state.qpos[:, self._height] - self._first[self._height]}
+        return super().info(state) | {"z_distance_from_origin": state.qpos[:, self._height] - self.home[self._height]}
 
 
 class HalfCheetahVectorEnv(_Runner):

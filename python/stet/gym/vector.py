@@ -42,13 +42,18 @@ class VectorEnv(Base):
     autoreset_mode            gymnasium's NEXT_STEP, SAME_STEP or DISABLED
     arrays                    what functions see and return: "numpy" or "torch"
     randomize                 rows of domain randomisation (Randomize); None: those of the class
+    pixels                    True: an observation is not what `observation` returns but the picture of the sim's first
+                              camera (`cameras`), uint8 [height, width, 3]
     render_mode               "rgb_array": `render` gives pictures of width x height
+    width, height             of pictures; None: 64 with pixels, else 480
     """
 
     randomize: Sequence[Randomize] = ()
     """The table of domain randomisation of a class; the keyword of this name replaces it."""
     dt: float
     """Seconds of a step."""
+    home: np.ndarray
+    """[nq] The state that episodes begin at, before `begin` changes it."""
     steps: np.ndarray
     """[num_envs] Steps of each world's episode; 0: it has just begun."""
 
@@ -56,11 +61,13 @@ class VectorEnv(Base):
                  frame_skip: int = 1, single_observation_space: spaces.Space[Any] | None = None,
                  single_action_space: spaces.Space[Any] | None = None, max_episode_steps: int = 0,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, arrays: str = "numpy",
-                 randomize: Sequence[Randomize] | None = None, render_mode: str | None = None, width: int = 480,
-                 height: int = 480, **sim: Unpack[SimOptions]) -> None:
+                 randomize: Sequence[Randomize] | None = None, pixels: bool = False, render_mode: str | None = None,
+                 width: int | None = None, height: int | None = None, **sim: Unpack[SimOptions]) -> None:
         self._torch = find_torch(arrays)
         self.frame_skip = count("frame_skip", frame_skip, 1)
-        pictures = {"outputs": ("rgb",), "width": width, "height": height} if render_mode is not None else {}
+        self._pixels, size = pixels, 64 if pixels else 480
+        pictures = {"outputs": ("rgb",), "width": width or size, "height": height or size}
+        pictures = pictures if pixels or render_mode is not None else {}
         sim = stet.Sim(scene, count("num_envs", num_envs, 1), device, **{**pictures, **sim})
         super().__init__(sim, autoreset_mode=autoreset_mode, max_episode_steps=max_episode_steps,
                          render_mode=render_mode)
@@ -69,9 +76,11 @@ class VectorEnv(Base):
         n = self.num_envs
         self.steps, self._over = np.zeros(n, np.int64), np.zeros(n, np.bool_)
         self._key, self._episode = np.zeros((n, 2), np.uint32), np.zeros(n, np.int64)
-        self._state = State(sim, self._torch)
+        self._state, self.home = State(sim, self._torch), sim.qpos.numpy()[0]
         self.before = self.after = None
         self._table = Randomizer(self, self.randomize if randomize is None else randomize)
+        if pixels:
+            single_observation_space = spaces.Box(0, 255, (pictures["height"], pictures["width"], 3), np.uint8)
         self._set_spaces(single_observation_space or self._guess_space(), single_action_space or self._control_space())
         self._table.add_signals()
 
@@ -174,7 +183,12 @@ class VectorEnv(Base):
         return actions
 
     def _observe(self):
-        return self._table.observe(self.observation(self._state))
+        if not self._pixels:
+            return self._table.observe(self.observation(self._state))
+        frame = self.sim.render()
+        if self._torch is None or self.sim.device.type == "cpu":
+            return self._to_arrays(self.sim.read("rgb", frame=frame))
+        return self._torch.from_dlpack(self.sim.tensor("rgb", frame=frame))
 
     def _advance(self):
         self.sim.step(self.frame_skip)
