@@ -60,7 +60,7 @@ class RobotVectorEnv(VectorEnv):
 
     @staticmethod
     def _turn(state, place=0):
-        """[num_envs, 3, 3] The rotation of the body with the free joint at this place of qpos: its axes are the columns.
+        """[num_envs, 3, 3] The rotation of the body whose free joint is at this place of qpos; its axes are columns.
         """
         w, x, y, z = state.qpos[:, place + 3 : place + 7].T.astype(np.float64)
         rows = [[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
