@@ -35,7 +35,7 @@ from .pool import Pool
 from .rounds import Round
 from .sim import Sim, load
 
-scenes = _Path(__file__).parent / "scenes"
+scenes: _Path = _Path(__file__).parent / "scenes"
 """The folder of the shipped scenes: stet.scenes / "hand.xml"."""
 
 __all__ = [

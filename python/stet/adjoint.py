@@ -30,11 +30,11 @@ def _list(names):
 
 def gradcheck(
     source: str | None = None,
-    path: str | os.PathLike | None = None,
+    path: str | os.PathLike[str] | None = None,
     *,
     kernel: str | None = None,
     constant: str | Iterable[str] = (),
-    includes: str | os.PathLike | Iterable[str | os.PathLike] = (),
+    includes: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     numbers: Mapping[str, int] = {},
     items: Mapping[str, int] = {},
     values: Mapping[str, Iterable[int]] = {},
@@ -42,7 +42,7 @@ def gradcheck(
     worlds: int = 2,
     tolerance: float = 1e-5,
     seed: int = 1,
-    cache_folder: str | os.PathLike | None = None,
+    cache_folder: str | os.PathLike[str] | None = None,
 ) -> GradcheckResult:
     """Compares the gradients of a source's kernels (`kernel`: of one) with differences, in double, for random inputs.
 

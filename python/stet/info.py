@@ -1,5 +1,7 @@
 """What this build and this machine have."""
 
+from typing import Any
+
 from . import _core
 from ._errors import Error
 
@@ -13,7 +15,7 @@ def _device(kind):
         return str(error)
 
 
-def info() -> dict:
+def info() -> dict[str, Any]:
     """Versions; devices, or why there is none; the tables of mechanisms, outputs (element type, channels) and faults
     (bits); memory that the library holds; objects that are alive.
     """

@@ -53,7 +53,9 @@ def _same(arrays, others):
 class Function:
     """See function()."""
 
-    def __init__(self, tape, run, inputs, outputs):
+    def __init__(
+        self, tape: Tape, run: Callable[[], object], inputs: Sequence[Array], outputs: Sequence[Array]
+    ) -> None:
         self._launches = Launches(tape, run, inputs, outputs)
         self._ran = None, []  # the number of the last run, and its inputs
         for array in (*inputs, *outputs):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._core import Model
 from ._errors import InvalidArgumentError
@@ -30,10 +31,16 @@ class Pool:
         if not hasattr(bytes, "__index__") or bytes.__index__() < 0:
             raise InvalidArgumentError(f"a pool holds a number of bytes of 0 or more, not {bytes!r}")
         self._bytes = bytes.__index__()
-        self._sims = OrderedDict()
+        self._sims: OrderedDict[Any, Sim] = OrderedDict()
         self._found = self._made = self._evicted = 0
 
-    def get(self, scene, worlds: int = 1, device: str = "auto", **arguments: Unpack[SimOptions]) -> Sim:
+    def get(
+        self,
+        scene: str | os.PathLike[str] | Model,
+        worlds: int = 1,
+        device: str = "auto",
+        **arguments: Unpack[SimOptions],
+    ) -> Sim:
         """The Sim of a scene and these arguments (as of stet.Sim): the one that is there, if it was asked for in the
         same words before, or a new one. The pool closes it; a Model is the same if it is the same object, any other
         scene if it is the same text.
@@ -64,7 +71,7 @@ class Pool:
                 del held[old]
                 self._evicted += 1
 
-    def stats(self) -> dict:
+    def stats(self) -> dict[str, int]:
         """Now: sims, bytes. Ever: found, made, evicted."""
         open_sims = [sim for sim in self._sims.values() if not sim.closed]
         return {
@@ -84,7 +91,7 @@ class Pool:
     def __enter__(self) -> Pool:
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

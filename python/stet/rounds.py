@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from ._core import Array
 from ._errors import ArgumentTypeError, InvalidArgumentError, StateError
 
 
@@ -25,7 +28,7 @@ def _pairs(inputs, named):
 class Round:
     """One round of a sim, begun; see Sim.round. At the end of its `with` it ends, if end() was not called."""
 
-    def __init__(self, sim, number):
+    def __init__(self, sim: Any, number: int) -> None:
         self._sim, self._number = sim, number
 
     @property
@@ -41,7 +44,9 @@ class Round:
         info = self._sim.round_info()
         return info["open"] and info["round"] == self._number
 
-    def end(self, *outputs, allow_faulty: bool = False) -> dict:
+    def end(
+        self, *outputs: str | Array | tuple[Array, Array], allow_faulty: bool = False
+    ) -> dict[str | Array, NDArray[Any]]:
         """Ends the round: its outputs as NumPy's arrays, by what they were asked for. An output is a field's name; an
         array of the caller's; or (array, header) where only the device knows which rows are meant: header is a plain
         int64 array [2], first row and number of rows. StateError: there is no such round any more; or the state of all
@@ -58,7 +63,7 @@ class Round:
     def __enter__(self) -> Round:
         return self
 
-    def __exit__(self, kind, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.open:  # nothing is taken from it, so it matters to nobody how it went
             self._sim._round_end([], True)
 
@@ -69,7 +74,7 @@ class Round:
 class Rounds:
     """What a Sim can do with rounds."""
 
-    def round(self, inputs: Mapping | None = None, /, **named) -> Round:
+    def round(self, inputs: Mapping[Any, ArrayLike] | None = None, /, **named: ArrayLike) -> Round:
         """Begins a round: the sim is put back to how it was made, and gets these inputs. It has the bits then that a
         new sim would have, whatever rounds came before; the first sets up, later ones copy in what differs.
 
@@ -84,19 +89,19 @@ class Rounds:
         self._round_begin(_pairs(inputs, named))
         return Round(self, self.round_info()["round"])
 
-    def stage(self, inputs: Mapping | None = None, /, **named) -> None:
+    def stage(self, inputs: Mapping[Any, ArrayLike] | None = None, /, **named: ArrayLike) -> None:
         """Looks at the inputs of the next round while the present one runs; on a GPU those that differ cross meanwhile,
         in a stream of their own.
         """
         self._round_stage(_pairs(inputs, named))
 
-    def contract(self, array, contract: str) -> None:
+    def contract(self, array: Array, contract: str) -> None:
         """What becomes of an array of the caller's when a round begins: "keep" (as it is), "zero", or "epoch" (scratch:
         invalid).
         """
         self._round_contract(array, contract)
 
-    def round_info(self) -> dict:
+    def round_info(self) -> dict[str, Any]:
         """The latest round: round (its number), open, why (of setting all up; None: nothing but inputs), inputs,
         copied_in, staged (of those that were copied in, what `stage` had brought), outputs, copied_out, bytes_in,
         bytes_out, setup and seconds, faulty (worlds whose state became NaN or huge).
@@ -106,11 +111,11 @@ class Rounds:
     def sweep(
         self,
         run: int | Callable[[Rounds], object],
-        outputs: Iterable = ("qpos",),
+        outputs: Iterable[str | Array | tuple[Array, Array]] = ("qpos",),
         *,
-        inputs: Mapping | None = None,
-        **axes,
-    ) -> dict:
+        inputs: Mapping[Any, ArrayLike] | None = None,
+        **axes: Iterable[ArrayLike],
+    ) -> dict[Any, NDArray[Any]]:
         """A round for each combination of the axes' values, the last axis fastest, as `stet run --sweep`.
 
         run       how many steps of one time step each, or what is called with the sim for each round

@@ -18,7 +18,7 @@ _DEVICES = {"auto": 0, "cpu": 1, "null": 2, "cuda": 3, "hip": 4}
 _Function = TypeVar("_Function", bound=Callable)
 
 
-def load(scene: str | os.PathLike | _core.Model) -> _core.Model:
+def load(scene: str | os.PathLike[str] | _core.Model) -> _core.Model:
     """A Model from a file (MJCF, URDF, .mjb), from a text that begins with '<', or from itself."""
     if isinstance(scene, _core.Model):
         return scene
@@ -119,7 +119,7 @@ class SimOptions(TypedDict, total=False):
     strict: bool
     audit: bool
     checked: bool
-    cache_folder: str | os.PathLike | None
+    cache_folder: str | os.PathLike[str] | None
 
 
 class Sim(Rounds, _core.SimBase):
@@ -156,7 +156,7 @@ class Sim(Rounds, _core.SimBase):
     @_names_keywords("Sim")
     def __init__(
         self,
-        scene: str | os.PathLike | _core.Model,
+        scene: str | os.PathLike[str] | _core.Model,
         worlds: int = 1,
         device: str = "auto",
         *,
@@ -176,7 +176,7 @@ class Sim(Rounds, _core.SimBase):
         strict: bool = False,
         audit: bool = False,
         checked: bool = False,
-        cache_folder: str | os.PathLike | None = None,
+        cache_folder: str | os.PathLike[str] | None = None,
     ) -> None:
         self._model = load(scene)
         kind, index = _parse_device(device)
@@ -216,12 +216,12 @@ class Sim(Rounds, _core.SimBase):
         self,
         source: str | None = None,
         name: str | None = None,
-        path: str | os.PathLike | None = None,
-        includes: str | os.PathLike | Iterable[str | os.PathLike] = (),
+        path: str | os.PathLike[str] | None = None,
+        includes: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
         *,
         compiler: str | None = None,
-        cache_folder: str | os.PathLike | None = None,
-        shipped_folder: str | os.PathLike | None = None,
+        cache_folder: str | os.PathLike[str] | None = None,
+        shipped_folder: str | os.PathLike[str] | None = None,
         team: int = 0,
         teams: int = 0,
         constant: str | Iterable[str] = (),
@@ -275,11 +275,11 @@ class Sim(Rounds, _core.SimBase):
         """What the stream gets from now on comes after all that stet has issued so far."""
         self._signal_stream(_stream(stream))
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """The whole state in a file."""
         self._save(os.fspath(path))
 
-    def resume(self, path: str | os.PathLike) -> None:
+    def resume(self, path: str | os.PathLike[str]) -> None:
         """Puts all worlds back to what save() wrote."""
         self._resume(os.fspath(path))
 

@@ -14,6 +14,7 @@ vmap take such functions; vmap makes one run after the other. There are no secon
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -108,10 +109,12 @@ def _bits(x):
 class Function:
     """See function()."""
 
-    def __init__(self, tape, run, inputs, outputs):
+    def __init__(
+        self, tape: Tape, run: Callable[[], object], inputs: Sequence[Array], outputs: Sequence[Array]
+    ) -> None:
         self._launches = Launches(tape, run, inputs, outputs)
 
-    def __call__(self, *tensors: torch.Tensor):
+    def __call__(self, *tensors: torch.Tensor) -> Any:
         """Tensors of the inputs' shapes; returns a tensor an output, or, if there is one output, that."""
         self._launches.check([x.shape for x in tensors], [str(x.dtype).removeprefix("torch.") for x in tensors])
         outputs = _Run.apply(self._launches, *tensors)[:-1]

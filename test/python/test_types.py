@@ -1,10 +1,14 @@
-"""Types of the package as mypy sees them in strict mode: the stub of the extension, and a program over all of it."""
+"""Types of the package as mypy and pyright see them in strict mode: the stub of the extension, and a program over all
+of it.
+"""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import stet
@@ -13,8 +17,11 @@ pytest.importorskip("mypy")
 pytest.importorskip("gymnasium")
 
 PROGRAM = '''
+from typing import Any
+
 import gymnasium
 import numpy as np
+from numpy.typing import NDArray
 from typing_extensions import assert_type
 
 import stet
@@ -41,7 +48,9 @@ with stet.Sim(stet.scenes / "arm_table.xml", worlds=4, device="cpu", physics="na
     with sim.round(qpos=x) as r:
         sim.step(2)
         out = r.end("qpos")
+        assert_type(out["qpos"], NDArray[Any])
     grid = sim.sweep(1, ["qpos"], gravity=[-9.81, -5])
+    rows: int = grid["qpos"].shape[0]
     sim.set_parameter("gravity", (0, 0, -5))
     limb = stet.control.Limb(sim, site="grasp")
     assert_type(limb.joints, list[str])
@@ -49,7 +58,12 @@ with stet.Sim(stet.scenes / "arm_table.xml", worlds=4, device="cpu", physics="na
     sim.ctrl.write(limb.controls(stet.control.JointPD(limb, 10, 1).force(q)))
     limb.applied(stet.control.OperationalSpace(limb, 10, 1).force((0.5, 0, 0.6)))
     state = stet.gym.State(sim)
-    state.qpos, state.of_step("xpos")
+    positions = [state.qpos, state.of_step("xpos")]
+
+with stet.Pool() as pool:
+    assert_type(pool.get(stet.scenes / "cartpole.xml", worlds=2, device="cpu"), stet.Sim)
+    assert_type(pool.stats(), dict[str, int])
+assert_type(stet.load(stet.scenes / "hand.xml").nq, int)
 
 
 class Mine(stet.gym.VectorEnv):
@@ -71,11 +85,12 @@ class MineAlone(stet.gym.Env):
     vector_type = Mine
 
 
-vectors: list[gymnasium.vector.VectorEnv] = [
-    Mine(stet.scenes / "cartpole.xml", 4, "cpu", max_episode_steps=10), stet.gym.CartPoleVectorEnv(4, "cpu")]
-for env in vectors:
+vectors: list[tuple[gymnasium.vector.VectorEnv[Any, Any, Any], np.ndarray]] = [
+    (Mine(stet.scenes / "cartpole.xml", 4, "cpu", max_episode_steps=10), np.zeros((4, 1), np.float32)),
+    (stet.gym.CartPoleVectorEnv(4, "cpu"), np.zeros(4, np.int64))]
+for env, action in vectors:
     observation, info = env.reset(seed=1)
-    observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+    observation, reward, terminated, truncated, info = env.step(action)
     env.close()
 one = stet.gym.CartPoleEnv("cpu")
 one.reset(seed=1)
@@ -93,6 +108,17 @@ def check(*arguments):
     return out.stdout + out.stderr
 
 
+def check_by_pyright(folder, *files):
+    """What pyright (basedpyright, which a wheel brings) finds wrong in strict mode."""
+    pytest.importorskip("basedpyright")
+    packages = [str(Path(stet.__file__).parent.parent), str(Path(pytest.__file__).parent.parent)]
+    packages.append(str(Path(np.__file__).parent.parent))
+    (folder / "pyrightconfig.json").write_text(json.dumps({"typeCheckingMode": "strict", "extraPaths": packages}))
+    out = subprocess.run([sys.executable, "-m", "basedpyright", "--project", str(folder / "pyrightconfig.json"),
+                          *map(str, files)], capture_output=True, text=True, check=False, cwd=folder)
+    return out.stdout
+
+
 def test_a_program_is_typed(tmp_path):
     file = tmp_path / "program.py"
     file.write_text(PROGRAM)
@@ -102,6 +128,14 @@ def test_a_program_is_typed(tmp_path):
 
 def test_the_stub_is_typed():
     assert check(str(Path(stet.__file__).with_name("_core.pyi"))) == ""
+
+
+def test_pyright_agrees(tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "mistake.py").write_text("import stet\nsim = stet.Sim('x.xml', wrlds=3)\n")
+    stub = Path(stet.__file__).with_name("_core.pyi")
+    assert "0 errors" in (said := check_by_pyright(tmp_path, tmp_path / "program.py", stub)), said
+    assert "mistake.py:2:" in check_by_pyright(tmp_path, tmp_path / "mistake.py")
 
 
 def test_a_mistake_is_found(tmp_path):
