@@ -10,6 +10,7 @@
 #                   (make test MUJOCO_DIR=… runs all tests with any release)
 #   make corpus     compares native physics with MuJoCo on models of other projects; writes bench/results/corpus.md
 #   make chart      draws doc/frame.png from result files (CHART: their names in bench/results/, without .json)
+#   make docs       pages of the Python package's docstrings, in build/api/
 #   make test-gpu   the tests and the GPU's sanitizers on a machine with an NVIDIA GPU (tools/test_gpu.sh)
 #
 # Variables: BUILD (folder), JOBS, LABEL (only the tests with this label: short, long, race, or whole, which takes
@@ -43,7 +44,7 @@ endef
 # The Python package is built where its tests run; C alone needs no C++ compiler and no headers of Python.
 with_python = -DSTET_PYTHON=ON -DPython_EXECUTABLE="$(CURDIR)/.venv/bin/python"
 
-.PHONY: build run test test-mujoco3 corpus python test-gpu bench chart asan tsan lint clean
+.PHONY: build run test test-mujoco3 corpus python test-gpu bench chart docs asan tsan lint clean
 .DEFAULT_GOAL := build
 
 build:
@@ -95,6 +96,16 @@ bench:
 chart:
 	@tools/setup.sh chart
 	@.venv/bin/python bench/frame_chart.py $(CHART:%=bench/results/%.json) doc/frame.png
+
+# stet.torch and stet.jax have pages where their libraries are installed.
+docs:
+	@tools/setup.sh docs
+	$(call build_tree,$(BUILD),-DSTET_TESTS=OFF $(with_python),stet_python)
+	@modules="stet stet.control stet.gym stet.gym.vector stet.gym.robots stet.gym.mujoco stet.gym.suite"; \
+	for library in torch jax; do \
+	    .venv/bin/python -c "import $$library" 2>/dev/null && modules="$$modules stet.$$library"; \
+	done; \
+	PYTHONPATH=$(BUILD)/python .venv/bin/python -m pdoc --no-show-source -o $(BUILD)/api $$modules
 
 asan:
 	@tools/setup.sh asan

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, test or check stet, and says so in one line each.
 #
-#   tools/setup.sh [build|python|test|test-mujoco3|corpus|asan|tsan|lint|bench|bench-gym|chart]
+#   tools/setup.sh [build|python|test|test-mujoco3|corpus|asan|tsan|lint|bench|bench-gym|chart|docs]
 #
 # Two kinds of things: packages of the system (apt-get, where this user has the right; else one sentence names them),
 # and wheels in .venv/ beside this script's parent (pinned with hashes). What is there already is only looked at: a
@@ -182,12 +182,12 @@ need_mujoco_wheel() { [ -z "${MUJOCO_DIR:-}" ]; }
 
 need_cmake_wheel() { have cmake && ! at_least "$(cmake_version cmake)" $cmake_least; }
 
-need_python_wheels() { case $tier in python | test | bench-gym) true ;; *) false ;; esac; }
+need_python_wheels() { case $tier in python | test | bench-gym | docs) true ;; *) false ;; esac; }
 
 need_mujoco3_wheel() { [ "$tier" = test-mujoco3 ]; }
 
 need_test_wheels() {
-    case $tier in python | test | test-mujoco3 | corpus | asan | tsan | bench-gym) true ;; *) false ;; esac
+    case $tier in python | test | test-mujoco3 | corpus | asan | tsan | bench-gym | docs) true ;; *) false ;; esac
 }
 
 need_corpus_wheels() { [ "$tier" = corpus ]; }
@@ -195,6 +195,8 @@ need_corpus_wheels() { [ "$tier" = corpus ]; }
 need_envpool() { [ "$tier" = bench-gym ]; }
 
 need_chart_wheels() { [ "$tier" = chart ]; }
+
+need_docs_wheels() { [ "$tier" = docs ]; }
 
 need_bench_wheels() { [ "$tier" = bench ] && [ "$(uname -sm)" = "Linux x86_64" ]; }
 
@@ -271,6 +273,9 @@ install_wheels() {
         wheels requirements-bench-gym.txt "EnvPool, to measure stet's environments beside it" \
             "it is needed by bench/gym_envs.py only (x86_64, CPython 3.11)" --target "$venv/envpool" --upgrade
     fi
+    if need_docs_wheels; then
+        wheels requirements-docs.txt "what makes pages of docstrings" "it is needed by 'make docs' only"
+    fi
     if need_chart_wheels; then
         wheels requirements-chart.txt "what draws charts" "it is needed by 'make chart' only"
     fi
@@ -289,13 +294,13 @@ install_wheels() {
 want_build
 case $tier in
     build | bench | chart) ;;
-    python | bench-gym) want_python ;;
+    python | bench-gym | docs) want_python ;;
     test) want_test; want_python ;;
     asan | corpus | test-mujoco3) want_test ;;
     tsan) want_test; want_tsan ;;
     lint) want_test; want_clang "compiles the public headers"; want_lint ;;
-    *) fail "no such set '$tier': use build, python, test, test-mujoco3, corpus, asan, tsan, lint, bench, bench-gym" \
-        "or chart" ;;
+    *) fail "no such set '$tier': use build, python, test, test-mujoco3, corpus, asan, tsan, lint, bench, bench-gym," \
+        "chart or docs" ;;
 esac
 install_packages
 if [ "$tier" = test ] || [ "$tier" = bench ]; then
