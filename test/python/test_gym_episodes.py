@@ -196,6 +196,16 @@ def test_bad_actions_are_refused_and_change_nothing():
     env.close()
 
 
+@pytest.mark.parametrize("x", [1.5, -1.01, np.nan, np.inf, 1])
+def test_bad_forces_are_refused(x):
+    env = make(2, continuous=True)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="not in the action space"):
+        env.step(np.array([[0], [x]]))
+    env.step(np.array([[-1.0], [1.0]]))
+    env.close()
+
+
 def test_calls_out_of_order():
     env = make(3)
     for call in (lambda: env.step(np.zeros(3, int)), env.step_tensors, env.render,
