@@ -4,8 +4,8 @@
     python bench/gym_learning.py draw bench/results/NAME.json doc/learning.png
 
 Training needs stable-baselines3 (and PyTorch), drawing matplotlib. A run is one seed of one task over one kind of
-environments: stet's with native physics, stet's with MuJoCo's, gymnasium's. A curve has, for each part of a run, the
-mean return of the episodes that ended in it (null: none did); returns are of rewards before normalisation.
+environments: stet's with native physics, stet's with MuJoCo's, gymnasium's. Its samples are its curve: for each part of
+the run the mean return of the episodes that ended in it (null: none did), of rewards before normalisation.
 """
 
 import argparse
@@ -101,7 +101,7 @@ def learn(task, physics, seed):
     steps, returns = np.array(envs.episodes).T
     part = np.minimum((steps - 1) * PARTS // STEPS[task], PARTS - 1)
     curve = [float(returns[part == k].mean()) if (part == k).any() else None for k in range(PARTS)]
-    return {"curve": curve, "seconds": round(seconds, 1), "episodes": len(returns)}
+    return {"samples": curve, "seconds": round(seconds, 1), "episodes": len(returns)}
 
 
 def train(options):
@@ -115,15 +115,16 @@ def train(options):
         "versions": {m.__name__: m.__version__ for m in (gymnasium, stable_baselines3, torch)},
         "settings": {**SETTINGS, "worlds": WORLDS, "normalised": "observations and rewards"},
         "load": [],  # of a minute, before each run
-        "command": " ".join(["bench/gym_learning.py", *sys.argv[1:]]), "runs": []}
+        "command": " ".join(["bench/gym_learning.py", *sys.argv[1:]]), "results": []}
     for seed in range(1, options.seeds + 1):
         for task in options.tasks.split(","):
             for kind, physics in KINDS.items():
                 out["load"].append(round(os.getloadavg()[0], 1))
                 run = {"task": task, "kind": kind, "seed": seed, "steps": STEPS[task], **learn(task, physics, seed)}
-                out["runs"].append(run)
+                last = next(x for x in reversed(run["samples"]) if x is not None)
+                out["results"].append({"name": f"learning/{task}/{physics or 'gymnasium'}/seed_{seed}", "value": last,
+                                       "unit": "return", "goal": None, **run})
                 Path(options.out).write_text(json.dumps(out, indent=1) + "\n")
-                last = next(x for x in reversed(run["curve"]) if x is not None)
                 print(f"{task:18} {kind:24} seed {seed}: at the end {last:9.1f}, {run['seconds']:6.1f} s", flush=True)
 
 
@@ -133,13 +134,13 @@ def draw(options):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    runs = json.loads(Path(options.result).read_text())["runs"]
+    runs = json.loads(Path(options.result).read_text())["results"]
     tasks = list(dict.fromkeys(run["task"] for run in runs))
     figure, axes = plt.subplots(1, len(tasks), figsize=(4.2 * len(tasks), 3.4), layout="constrained", squeeze=False)
     for axis, task in zip(axes[0], tasks):
         for kind, colour in zip(KINDS, ("#35608d", "#44a066", "#e0a030")):
             mine = [run for run in runs if run["task"] == task and run["kind"] == kind]
-            curves = np.array([run["curve"] for run in mine], float)
+            curves = np.array([run["samples"] for run in mine], float)
             x = (np.arange(PARTS) + 1) / PARTS * mine[0]["steps"] / 1000
             known = ~np.isnan(curves).all(axis=0)
             x, curves = x[known], curves[:, known]
