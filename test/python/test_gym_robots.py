@@ -94,6 +94,20 @@ def test_pixels(name):
     envs.close()
 
 
+def test_pictures_get_no_noise():
+    with pytest.raises(ValueError, match="noise is for a Box of floats"):
+        make("ArmReach", pixels=True, width=8, height=8, randomize=stet.gym.Randomize("observation", normal=(0, 0.1)))
+
+
+def test_pictures_as_tensors():
+    torch = pytest.importorskip("torch")
+    envs, same = (make("HandRotate", pixels=True, width=8, height=8, **more) for more in ({"arrays": "torch"}, {}))
+    picture, _ = envs.reset(seed=1)
+    assert picture.dtype == torch.uint8
+    np.testing.assert_array_equal(picture.numpy(), same.reset(seed=1)[0])
+    envs.close(), same.close()
+
+
 def set_state(envs, **arrays):
     """Puts numbers into fields of the state, by (field, places)."""
     for field, (places, values) in arrays.items():
