@@ -8,11 +8,14 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Iterable
-from typing import TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from . import _convert, _core
 from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError
 from .rounds import Rounds
+
+if TYPE_CHECKING:
+    from .view import Viewer
 
 _DEVICES = {"auto": 0, "cpu": 1, "null": 2, "cuda": 3, "hip": 4}
 _Function = TypeVar("_Function", bound=Callable)
@@ -282,6 +285,16 @@ class Sim(Rounds, _core.SimBase):
     def resume(self, path: str | os.PathLike) -> None:
         """Puts all worlds back to what save() wrote."""
         self._resume(os.fspath(path))
+
+    def view(self, *, port: int = 0, control: bool = False, speed: float = 0.0, browser: bool = False) -> Viewer:
+        """A page in the browser that shows the run (stet.view): `url` of what comes back is its address on this
+        machine. step() is then watched, and no bit of the run changes; pausing the page holds it. control: the page may
+        reset worlds and write controls, too; speed: seconds of the simulation in one of the clock, 0: as fast as it
+        goes; port 0: any; browser: opens the page.
+        """
+        from .view import view
+
+        return view(self, port=port, control=control, speed=speed, browser=browser)
 
     def __enter__(self) -> Sim:
         return self

@@ -3,11 +3,16 @@
 if(STET_PYTHON AND NOT STET_SANITIZE)
     set(stet_python_tests adjoint array bench control control_page dlpack environments_page errors examples gym_api
         gym_cartpole gym_episodes gym_hand gym_mujoco gym_randomize gym_suite gym_vector jax kernel
-        kernels_page lifetime package process quantities rounds sim tape threads torch torch_function types)
+        kernels_page lifetime package process quantities rounds sim tape threads torch torch_function types
+        view view_browser)
     foreach(name IN LISTS stet_python_tests)
         add_test(NAME "python/${name}" COMMAND "${Python_EXECUTABLE}" -B -m pytest -q -p no:cacheprovider
             "${CMAKE_CURRENT_LIST_DIR}/test_${name}.py")
-        stet_test_properties("python/${name}" python)
+        set(labels python)
+        if(name STREQUAL "view_browser")
+            list(APPEND labels long)
+        endif()
+        stet_test_properties("python/${name}" ${labels})
     endforeach()
     stet_test_sees_gpu(python/jax python/torch python/torch_function)
     foreach(name IN LISTS stet_python_tests)
