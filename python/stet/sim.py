@@ -286,15 +286,16 @@ class Sim(Rounds, _core.SimBase):
         """Puts all worlds back to what save() wrote."""
         self._resume(os.fspath(path))
 
-    def view(self, *, port: int = 0, control: bool = False, speed: float = 0.0, browser: bool = False) -> Viewer:
+    def view(self, *, port: int = 0, control: bool = False, speed: float = 0.0, rate: float = 60.0,
+             browser: bool = False) -> Viewer:
         """A page in the browser that shows the run (stet.view): `url` of what comes back is its address on this
         machine. step() is then watched, and no bit of the run changes; pausing the page holds it. control: the page may
         reset worlds and write controls, too; speed: seconds of the simulation in one of the clock, 0: as fast as it
-        goes; port 0: any; browser: opens the page.
+        goes; rate: pictures a second at most, which is what a busy run pays for; port 0: any; browser: opens the page.
         """
         from .view import view
 
-        return view(self, port=port, control=control, speed=speed, browser=browser)
+        return view(self, port=port, control=control, speed=speed, rate=rate, browser=browser)
 
     def __enter__(self) -> Sim:
         return self

@@ -29,6 +29,7 @@ static const struct command {
     {"bench", "[NAME...]", "measure how fast it is, and compare", bench_main},
     {"view", "SCENE", "a page in the browser that shows a run (the Python package's)", package_main},
     {"replay", "FOLDER", "the same of what a run recorded (the Python package's)", package_main},
+    {"data", "info|verify|export", "data sets of trajectories (the Python package's)", package_main},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -1,7 +1,7 @@
 # Tests of the Python package: test_<name>.py, each a run of pytest over the package of the build tree. Those of other
 # libraries are skipped where the library is not installed (pytest's status 5: nothing to run).
 if(STET_PYTHON AND NOT STET_SANITIZE)
-    set(stet_python_tests adjoint array bench control control_page dlpack environments_page errors examples gym_api
+    set(stet_python_tests adjoint array bench control control_page data dlpack environments_page errors examples gym_api
         gym_cartpole gym_episodes gym_hand gym_mujoco gym_randomize gym_suite gym_vector jax kernel
         kernels_page lifetime package process quantities rounds sim tape threads torch torch_function types
         view view_browser)

@@ -567,6 +567,20 @@ def test_stet_replay(tmp_path):
     interrupt(process, page)
 
 
+def test_replay_of_a_data_set(make, tmp_path):
+    data = pytest.importorskip("stet.data")
+    pytest.importorskip("h5py")
+    sim = make(stet.scenes / "cartpole.xml", 3)
+    with data.Writer(tmp_path, sim, frames_in_shard=5) as writer:
+        for _ in range(12):
+            sim.step(4)
+            writer.add()
+    replay = open_folder(tmp_path)
+    assert replay.frames == 12 and replay.nworld == 3 and replay.seconds == pytest.approx(0.02)
+    assert replay.facts()["fields"] == ["time", "qpos", "ctrl"]
+    replay.close()
+
+
 @pytest.mark.parametrize("words, sentence", [(("view", "none.xml"), "none.xml: no such file"),
                                              (("replay", "."), "no recording of stet run")])
 def test_a_command_s_wrong_input(tmp_path, words, sentence):

@@ -12,24 +12,19 @@ threads of the viewer's own, with sims of their own on the processor. doc/design
 from __future__ import annotations
 
 import atexit
-import importlib.util
 from typing import Any
 
-from .._errors import StateError, UnsupportedError
+from .._errors import StateError
+from .._libraries import check_libraries
 from .source import Source
 
 
-def check_libraries(what: str, **packages: str) -> None:
-    """UnsupportedError, unless all modules (name: its package) can be imported."""
-    lacking = [package for module, package in packages.items() if importlib.util.find_spec(module) is None]
-    if lacking:
-        raise UnsupportedError(f"{what} needs {' and '.join(lacking)}: pip install {' '.join(lacking)}")
-
-
 class Viewer:
-    """What shows a source to readers, until close(). `url`: where they find it."""
+    """What shows a source to readers, until close(). `url`: where they find it. rate: pictures a second
+    for each of them, at most.
+    """
 
-    def __init__(self, source: Source, port: int = 0) -> None:
+    def __init__(self, source: Source, port: int = 0, rate: float = 60.0) -> None:
         check_libraries("stet.view", websockets="websockets", PIL="pillow")
         from .pictures import Painter
         from .reader import Reader
@@ -37,7 +32,7 @@ class Viewer:
 
         self._source, self._closed = source, False
         self._painter = Painter(source.model, source.fields)
-        self._server = Server(lambda connection: Reader(connection, source, self._painter).serve(), port)
+        self._server = Server(lambda connection: Reader(connection, source, self._painter, rate).serve(), port)
         self.url: str = self._server.url
         atexit.register(self.close)
 
@@ -65,7 +60,8 @@ class Viewer:
         return f"<stet.view.Viewer {'closed' if self._closed else self.url}>"
 
 
-def view(sim: Any, *, port: int = 0, control: bool = False, speed: float = 0.0, browser: bool = False) -> Viewer:
+def view(sim: Any, *, port: int = 0, control: bool = False, speed: float = 0.0, rate: float = 60.0,
+         browser: bool = False) -> Viewer:
     """See Sim.view."""
     from .run import Run
 
@@ -76,7 +72,7 @@ def view(sim: Any, *, port: int = 0, control: bool = False, speed: float = 0.0, 
     check_libraries("stet.view", websockets="websockets", PIL="pillow")
     run = Run(sim, control, speed)
     try:
-        viewer = Viewer(run, port)
+        viewer = Viewer(run, port, rate)
     except BaseException:
         run.close()
         raise

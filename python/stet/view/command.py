@@ -23,7 +23,8 @@ def _arguments(words):
     run.add_argument("--seed", type=int, default=0)
     run.add_argument("--noise", type=float, default=0.0, help="of controls, a part of half their range")
     run.add_argument("--speed", type=float, default=1.0, help="seconds in one of the clock; 0: as fast as it goes")
-    replay = commands.add_parser("replay", help="play what `stet run --record qpos --out FOLDER` recorded")
+    replay = commands.add_parser(
+        "replay", help="play what `stet run --record qpos --out FOLDER` recorded, or a data set")
     replay.add_argument("folder")
     replay.add_argument("--scene", help="where it is now, if it was moved")
     for each in (run, replay):

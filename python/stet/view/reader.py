@@ -17,14 +17,13 @@ from . import messages
 from .pictures import OUTPUTS, Look, encode
 from .source import Sample, Wants
 
-_LEAST_SECONDS = 1 / 60  # between two pictures
-
 
 class Reader:
     """Serves one open connection: serve() returns when it is closed. Its state is guarded by _changed."""
 
-    def __init__(self, connection: Any, source: Any, painter: Any) -> None:
+    def __init__(self, connection: Any, source: Any, painter: Any, rate: float) -> None:
         self._connection, self._source, self._painter = connection, source, painter
+        self._least_seconds = 1 / rate  # between two pictures
         self._changed = threading.Condition()
         self._look: Look | None = None
         self._sample: Sample | None = None
@@ -107,7 +106,7 @@ class Reader:
             while self._wait():
                 began = time.monotonic()
                 self._paint()
-                time.sleep(max(0.0, _LEAST_SECONDS - (time.monotonic() - began)))
+                time.sleep(max(0.0, self._least_seconds - (time.monotonic() - began)))
         except Exception as error:
             if not self._closed:
                 try:

@@ -1,4 +1,4 @@
-"""A recording as a source of pictures: a folder that `stet run --record qpos --out FOLDER` wrote, or arrays.
+"""A recording as a source of pictures: a folder of `stet run --record qpos --out FOLDER`, a data set, or arrays.
 
 Positions are enough: poses are computed from them for what is drawn, as in a run.
 """
@@ -112,8 +112,10 @@ class Replay(Source):
 
 
 def open_folder(folder: str | os.PathLike, scene: Any = None) -> Replay:
-    """A recording of `stet run`: the summary there says which scene and how long a frame is."""
+    """A recording of `stet run`, whose summary says which scene and how long a frame is; or a data set."""
     folder = Path(folder)
+    if (folder / "manifest.json").exists():
+        return _open_data(folder, scene)
     try:
         summary = json.loads((folder / "summary.json").read_text())
         arrays = {file.stem: np.load(file, mmap_mode="r") for file in sorted(folder.glob("*.npy"))}
@@ -125,3 +127,13 @@ def open_folder(folder: str | os.PathLike, scene: Any = None) -> Replay:
         raise FileError(f"{folder}: no recording of stet run: {error}") from None
     fields = {name: array for name, array in arrays.items() if array.ndim >= 3 and array.shape[:2] == (frames, worlds)}
     return Replay(scene, fields, substeps * scene.timestep)
+
+
+def _open_data(folder, scene):
+    """Of a data set (stet.data) the fields; a frame is as long as most are."""
+    from ..data import Reader
+
+    data = Reader(folder)
+    fields = {name: data.read(name) for name in data.manifest["fields"]}
+    seconds = np.diff(fields["time"][:, 0, 0])
+    return Replay(scene or data.manifest["scene"], fields, float(np.median(seconds)) if len(seconds) else 0.02)
