@@ -463,6 +463,19 @@ def test_every_output_can_be_seen(make, output):
     painter.close()
 
 
+def test_image(make):
+    sim = make(worlds=5, outputs=("rgb", "rgba", "depth", "seg_body"), width=32, height=20, cameras="all")
+    sim.step(20)
+    sim.render()
+    assert sim.image().size == (96, 40) and sim.image(worlds=1).size == (32, 20)
+    mine = sim.read("rgb", "top")
+    assert np.array_equal(np.asarray(sim.image("rgb", "top"))[20:, 32:64], mine[4])
+    for output in sim.outputs:
+        assert sim.image(output, 1, worlds=4).size == (64, 40)
+    with pytest.raises(stet.StateError, match="no outputs"):
+        make().image()
+
+
 def test_the_sky_is_black():
     assert colours(np.array([[[np.inf]], [[2.0]]]), "depth")[..., 0].tolist() == [[0], [255]]
     assert not colours(np.full((1, 1, 1), -1), "seg_geom").any()

@@ -52,7 +52,7 @@ def _grey(x, least, most):
 
 def colours(pixels: Any, output: str) -> Any:
     """[…, 3] Bytes that show an output: depth near is bright, ids have a colour each, the sky is black."""
-    if output in ("rgb", "albedo"):
+    if output in ("rgb", "rgba", "albedo"):
         return pixels[..., :3]
     if output == "normal":
         return _grey(pixels, -1, 1)

@@ -126,7 +126,7 @@ class Run(Source):
             self.number += 1
         try:
             self.answer()
-        except Error:  # in the middle of a list of launches states cannot be read: after another step
+        except Error:  # while a stream is captured into a graph states cannot be read: after another step
             pass
 
     def _do(self, sim, kind, entries):

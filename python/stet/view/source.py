@@ -90,16 +90,17 @@ class Source:
         return any(has != (self.number, wants) for wants, has, _ in self._asked.values())
 
     def answer(self) -> None:
-        """Answers each question that has a new answer; in the thread that owns the states."""
+        """Answers each question that has a new answer; in the thread that owns the states. A question stays if taking
+        a sample raises.
+        """
         if not self._asked:
             return
         with self.changed:
-            ready = [(reader, wants, deliver) for reader, (wants, has, deliver) in self._asked.items()
-                     if has != (self.number, wants)]
-            for reader, _, _ in ready:
-                del self._asked[reader]
-        samples: dict[Wants, Sample] = {}
-        for _, wants, deliver in ready:
-            if wants not in samples:
-                samples[wants] = self.take(wants)
+            ready = [(reader, asked) for reader, asked in self._asked.items() if asked[1] != (self.number, asked[0])]
+        samples = {wants: self.take(wants) for wants in {asked[0] for _, asked in ready}}
+        with self.changed:
+            for reader, asked in ready:
+                if self._asked.get(reader) is asked:
+                    del self._asked[reader]
+        for _, (wants, _, deliver) in ready:
             deliver(samples[wants])
