@@ -54,6 +54,17 @@ def changed(browser, before):
     return browser.wait(lambda: np.abs(pixels(browser) - before).mean() > 1, "a picture that changes")
 
 
+def still(browser):
+    """Waits until a run that is paused has no further picture to come."""
+
+    def same():
+        before = browser.run(CLOCK)
+        time.sleep(0.3)
+        return browser.run(CLOCK) == before
+
+    browser.wait(same, "the last picture")
+
+
 def choose(browser, element, value):
     browser.run(f"(e => {{ e.value = {value!r}; e.onchange(); }})(document.querySelector('#{element}'))")
 
@@ -74,6 +85,7 @@ def test_the_page(browser, run, tmp_path):
                 lambda: browser.mouse("mouseWheel", 400, 300, deltaX=0, deltaY=400),
                 lambda: choose(browser, "output", "seg_body"), lambda: choose(browser, "output", "rgb"),
                 lambda: choose(browser, "camera", sim.model.cameras[0]), lambda: browser.click("#fit")):
+        still(browser)
         before = pixels(browser)
         act()
         changed(browser, before)

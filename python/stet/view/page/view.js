@@ -52,9 +52,11 @@ function hear(message) {
 }
 
 async function receive(data) {
-  const size = new DataView(data).getUint32(0, true);
+  const from = socket, size = new DataView(data).getUint32(0, true);
+  const bitmap = await createImageBitmap(new Blob([new Uint8Array(data, 4 + size)], { type: "image/jpeg" }));
+  if (from !== socket || !facts) return; // the connection was closed in between
   head = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, size)));
-  image = await createImageBitmap(new Blob([new Uint8Array(data, 4 + size)], { type: "image/jpeg" }));
+  image = bitmap;
   draw();
   show();
   send("shown");
