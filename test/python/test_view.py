@@ -420,6 +420,9 @@ def test_the_end(make):
     plain = sim.step
     viewer = sim.view()
     page = Page(viewer.url)
+    for wrong in ({"rate": 0}, {"speed": -1}, {"rate": float("nan")}):
+        with pytest.raises(stet.InvalidArgumentError, match="a rate is above 0"):
+            sim.view(**wrong)
     with pytest.raises(stet.StateError, match="has a viewer"):
         sim.view()
     viewer.close()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import atexit
 from typing import Any
 
-from .._errors import StateError
+from .._errors import InvalidArgumentError, StateError
 from .._libraries import check_libraries
 from .source import Source
 
@@ -67,6 +67,8 @@ def view(sim: Any, *, port: int = 0, control: bool = False, speed: float = 0.0, 
 
     if sim.closed:
         raise StateError("view: the sim is closed")
+    if not (rate > 0 and speed >= 0):
+        raise InvalidArgumentError(f"view: rate is {rate} and speed {speed}; a rate is above 0, a speed not below")
     if "step" in vars(sim):
         raise StateError("view: the sim has a viewer; close that one first")
     check_libraries("stet.view", websockets="websockets", PIL="pillow")
