@@ -55,6 +55,8 @@ NAMED = {
     ("stet_worlds_set_parameter", "name"): '"gravity"',
     ("stet_worlds_set_parameter", "nvalue"): "3",
     ("stet_sim_get_control_table", "name"): '"hold"',
+    ("stet_sim_place_camera", "camera"): "1",
+    ("stet_sim_place_camera", "name"): '"free"',
     ("stet_stage_find", "name"): '"ball"',
     ("stet_stage_find", "kind"): "STET_PRIM_BODY",
     ("stet_model_find", "kind"): "STET_OBJECT_BODY",

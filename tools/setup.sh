@@ -116,6 +116,12 @@ offer_ffmpeg() {
     have ffmpeg || offer "videos of stet run in the tests" "the tests of what ffmpeg makes" ffmpeg
 }
 
+# A browser for the page of stet.view (300 MB with its libraries).
+offer_chromium() {
+    have chromium || have chromium-browser || have google-chrome ||
+        offer "the page of stet view in the tests" "the tests in a browser" chromium
+}
+
 want_clang() {
     have clang || want clang "$1"
 }
@@ -309,6 +315,7 @@ fi
 if [ "$tier" = test ]; then
     offer_hiprtc
     offer_ffmpeg
+    offer_chromium
 fi
 if [ "$tier" = tsan ]; then
     want_clang_runtime

@@ -32,7 +32,7 @@ typedef struct stet_sim_def {
      * "free:AZIMUTH,ELEVATION,DISTANCE[,X,Y,Z]": a camera that looks at a point (default: the model's centre) from
      * there, as MuJoCo's mjvCamera, degrees and metres; elevation -90 looks straight down. "free:AZIMUTH,ELEVATION" is
      * as near as all geoms but planes are visible from in the initial state; "free:fit" the same with MuJoCo's angles.
-     * Free cameras stand still. Camera i without a name is called "camera<i>".
+     * Free cameras stand still, until stet_sim_place_camera. Camera i without a name is called "camera<i>".
      */
     const char *const *cameras;
     int ncamera;
@@ -66,6 +66,14 @@ STET_API int stet_sim_get_keyframe(const stet_sim *sim);     /* keyframe of the 
 STET_API uint32_t stet_sim_get_outputs(const stet_sim *sim); /* bits 1u << STET_OUTPUT_x */
 STET_API int stet_sim_get_ncamera(const stet_sim *sim);
 STET_API const stet_camera *stet_sim_get_camera(const stet_sim *sim, int camera); /* NULL: no such camera */
+/*
+ * Puts a free camera elsewhere, in all worlds; the next frame shows it. `name` is that of a free camera of a def, such
+ * as "free:90,-30,2.5,0,0,1", and "free:fit" and "free:90,-30" show the first world as it is now. The camera keeps its
+ * own name, and the height of what an orthographic one shows. placed (may be NULL) gets its azimuth and elevation in
+ * degrees, its distance in metres from the point that it looks at, and that point. NOT_FOUND: no such camera.
+ * INVALID_ARGUMENT: a camera of the model, or another kind of name.
+ */
+STET_API stet_result stet_sim_place_camera(stet_sim *sim, int camera, const char *name, double placed[6]);
 
 /*
  * Advances all worlds by nstep time steps; 0 does nothing. With STET_PHYSICS_EXTERNAL only time advances. Poses and

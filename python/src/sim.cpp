@@ -104,6 +104,15 @@ static std::vector<int64_t> shape_of(Core &core, const Picture &p)
     return {core.nworld, camera->height, camera->width, stet_output_channels(p.output)};
 }
 
+static nb::tuple place_camera(const Sim &sim, std::string name, nb::handle camera)
+{
+    Core &core = *sim.core;
+    int which = to_camera(core, camera);
+    double at[6];
+    run(core, [&] { return stet_sim_place_camera(core.sim, which, name.c_str(), at); });
+    return nb::make_tuple(at[0], at[1], at[2], at[3], at[4], at[5]);
+}
+
 static nb::object read(const Sim &sim, std::string output, nb::handle camera, std::optional<int64_t> frame,
                        nb::handle out)
 {
@@ -197,6 +206,12 @@ static void bind_pictures(nb::class_<Sim> &sim)
              nb::sig("def tensor(self, output: str, camera: int | str = 0, frame: int | None = None) -> Array"),
              "The same on the device, an Array. It is gone, and raises NotFoundError, when frames_in_flight further "
              "frames were started.")
+        .def("place_camera", place_camera, "name"_a, "camera"_a = 0,
+             nb::sig("def place_camera(self, name: str, camera: int | str = 0) -> tuple[float, float, float, float, "
+                     "float, float]"),
+             "Puts a free camera elsewhere, in all worlds: \"free:90,-30,2.5,0,0,1\", \"free:fit\" …, as in Sim's "
+             "cameras. Returns azimuth and elevation (degrees), distance, and the point x, y, z that it looks at "
+             "(metres).")
         .def("hash_frame", hash_frame, "frame"_a = nb::none(),
              "Hash of all outputs of a frame, the same on every device.");
 }

@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import os
 import re
 from collections.abc import Callable, Iterable
-from typing import TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from . import _convert, _core
-from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError
+from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError, StateError
 from .rounds import Rounds
+
+if TYPE_CHECKING:
+    from .view import Viewer
 
 _DEVICES = {"auto": 0, "cpu": 1, "null": 2, "cuda": 3, "hip": 4}
 _Function = TypeVar("_Function", bound=Callable)
@@ -282,6 +286,35 @@ class Sim(Rounds, _core.SimBase):
     def resume(self, path: str | os.PathLike[str]) -> None:
         """Puts all worlds back to what save() wrote."""
         self._resume(os.fspath(path))
+
+    @_names_keywords("image")
+    def image(self, output: str | None = None, camera: int | str = 0, worlds: int = 16) -> Any:
+        """The first worlds as one picture, a PIL.Image, which notebooks show: an output of the sim (None: its first) in
+        its latest frame; depth and ids become colours. It needs Pillow.
+        """
+        from ._libraries import check_libraries
+        from .view.pictures import colours, mosaic
+
+        check_libraries("Sim.image", PIL="pillow")
+        from PIL import Image
+
+        if not self.outputs:
+            raise StateError("image: the sim has no outputs; give it some: stet.Sim(…, outputs=('rgb',))")
+        output = output or self.outputs[0]
+        n = min(_integer("worlds", worlds, 1, 2**31 - 1), self.nworld)
+        pixels = self.tensor(output, camera).read_worlds(0, n)
+        return Image.fromarray(mosaic(colours(pixels, output), math.ceil(math.sqrt(n))))
+
+    def view(self, *, port: int = 0, control: bool = False, speed: float = 0.0, rate: float = 60.0,
+             browser: bool = False) -> Viewer:
+        """A page in the browser that shows the run (stet.view): `url` of what comes back is its address on this
+        machine. step() is then watched, and no bit of the run changes; pausing the page holds it. control: the page may
+        reset worlds and write controls, too; speed: seconds of the simulation in one of the clock, 0: as fast as it
+        goes; rate: pictures a second at most, which is what a busy run pays for; port 0: any; browser: opens the page.
+        """
+        from .view import view
+
+        return view(self, port=port, control=control, speed=speed, rate=rate, browser=browser)
 
     def __enter__(self) -> Sim:
         return self

@@ -7,6 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The package's `stet` runs these itself and calls this program for the others. */
+static int package_main(int argc, char **argv)
+{
+    (void)argc;
+    return report_error(EXIT_INPUT,
+                        "%s: it is a command of the Python package; install that (pip install '.[view]'), "
+                        "then run `python -m stet %s`",
+                        argv[0], argv[0]);
+}
+
 static const struct command {
     const char *name, *words, *help;
     int (*main)(int argc, char **argv);
@@ -17,6 +27,9 @@ static const struct command {
     {"adjoint", "FILE.k.h", "a kernel source with the adjoints of its kernels", adjoint_main},
     {"gradcheck", "FILE.k.h", "gradients of kernels against differences", gradcheck_main},
     {"bench", "[NAME...]", "measure how fast it is, and compare", bench_main},
+    {"view", "SCENE", "a page in the browser that shows a run (the Python package's)", package_main},
+    {"replay", "FOLDER", "the same of what a run recorded (the Python package's)", package_main},
+    {"data", "info|verify|export", "data sets of trajectories (the Python package's)", package_main},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

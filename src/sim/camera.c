@@ -6,6 +6,7 @@
  */
 #include "sim/sim.h"
 
+#include "base/memory.h"
 #include "base/plural.h"
 #include "model/model.h"
 
@@ -124,6 +125,52 @@ static stet_result make_free_camera(stet_sim *sim, const char *name, uint32_t gr
     return stet_stage_add(sim->stage, 0, prim, frame, false, &out->prim);
 }
 
+/* Is this camera of the sim one of the model's? */
+static bool is_of_model(const stet_sim *sim, const stet_camera *camera)
+{
+    for (int c = 0, prim; c < (int)sim->model->mj->ncam; ++c)
+        if (stet_stage_get_prim(sim->stage, STET_PRIM_CAMERA, c, &prim) == STET_OK && prim == camera->prim) return true;
+    return false;
+}
+
+/* Writes one local transform of a prim in all worlds. */
+static stet_result write_everywhere(stet_sim *sim, int prim, const float frame[12])
+{
+    int64_t nworld = sim->worlds->nworld;
+    float *all;
+    STI_TRY(sti_alloc(&all, (size_t)nworld * 12 * sizeof *all, "transforms of a camera"));
+    for (int64_t w = 0; w < nworld; ++w) memcpy(all + 12 * w, frame, 12 * sizeof *all);
+    stet_result result = stet_stage_write_local(sim->stage, prim, 0, nworld, all);
+    sti_free(all);
+    return result;
+}
+
+stet_result stet_sim_place_camera(stet_sim *sim, int camera, const char *name, double placed[6])
+{
+    if (!sim || !name)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_place_camera: sim and name must not be NULL");
+    if (camera < 0 || camera >= sim->ncamera)
+        return sti_error(STET_ERROR_NOT_FOUND, "sim: there is no camera %d; it has %d", camera, sim->ncamera);
+    stet_camera lens = sim->cameras[camera];
+    if (is_of_model(sim, &lens))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "camera %.64s: it is the model's; only free cameras can be placed", lens.name);
+    if (!sti_free_camera_meant(name))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "camera %.64s: \"%.64s\" is no place for a free camera; give such as free:90,-30,2.5,0,0,1",
+                         lens.name, name);
+    sti_free_camera view;
+    float frame[12];
+    STI_TRY(sti_free_camera_read(sim->model->mj, name, &view));
+    view.groups = sim->groups;
+    STI_TRY(sti_free_camera_place(sim, &view, &lens, frame));
+    if (placed)
+        memcpy(placed,
+               (double[]){view.azimuth, view.elevation, view.distance, view.lookat[0], view.lookat[1], view.lookat[2]},
+               6 * sizeof *placed);
+    return write_everywhere(sim, sim->cameras[camera].prim, frame);
+}
+
 static stet_result make_camera(stet_sim *sim, int camera, stet_camera *out)
 {
     const mjModel *m = sim->model->mj;
@@ -135,6 +182,7 @@ static stet_result make_camera(stet_sim *sim, int camera, stet_camera *out)
 
 stet_result sti_sim_make_cameras(stet_sim *sim, const stet_sim_def *resolved)
 {
+    sim->groups = resolved->groups;
     STI_TRY(sti_alloc(&sim->cameras, (size_t)sim->ncamera * sizeof *sim->cameras, "cameras"));
     for (int k = 0; k < sim->ncamera; ++k) {
         stet_camera *c = &sim->cameras[k];

@@ -153,12 +153,24 @@ static stet_result fit(stet_sim *sim, uint32_t groups, const axes *a, stet_camer
     return STET_OK;
 }
 
-stet_result sti_free_camera_place(stet_sim *sim, const sti_free_camera *view, stet_camera *camera, float frame[12])
+/* What a camera at `eye` looks at: the point in its axis that is nearest to the old one, if that lies before it. */
+static void look_from(sti_free_camera *view, const axes *a, const double eye[3])
+{
+    double ahead = 0;
+    for (int k = 0; k < 3; ++k) ahead += (view->lookat[k] - eye[k]) * a->forward[k];
+    if (ahead > 0) view->distance = ahead;
+    for (int k = 0; k < 3; ++k) view->lookat[k] = eye[k] + view->distance * a->forward[k];
+}
+
+stet_result sti_free_camera_place(stet_sim *sim, sti_free_camera *view, stet_camera *camera, float frame[12])
 {
     axes a = axes_of(view);
     double eye[3];
     for (int k = 0; k < 3; ++k) eye[k] = view->lookat[k] - view->distance * a.forward[k];
-    if (view->fit) STI_TRY(fit(sim, view->groups, &a, camera, eye));
+    if (view->fit) {
+        STI_TRY(fit(sim, view->groups, &a, camera, eye));
+        look_from(view, &a, eye);
+    }
     for (ptrdiff_t r = 0; r < 3; ++r) {
         frame[4 * r] = (float)a.right[r];
         frame[4 * r + 1] = (float)a.up[r];

@@ -29,7 +29,7 @@ struct stet_sim {
     int keyframe;
     int noutput;
     int64_t newest; /* number of the latest frame; -1: none */
-    uint32_t outputs;
+    uint32_t outputs, groups;
     stet_array *hold, *half, *low, *high; /* REAL [max(nu, 1)], one value per actuator; see control.k.h */
     uint64_t *seen;                       /* [nworld]: the worlds' reset_clock when a world was rendered, SIM-3 */
     uint64_t all_seen;                    /* the reset_clock at which no world had to be rendered again */
@@ -84,9 +84,9 @@ bool sti_free_camera_meant(const char *name);
 stet_result sti_free_camera_read(const mjModel *m, const char *name, sti_free_camera *out);
 /*
  * The frame of a camera whose lens is known. To fit the scene, it reads the poses of the first world, and sets the
- * height of what an orthographic camera shows.
+ * distance and the point that is looked at, and the height of what an orthographic camera shows.
  */
-stet_result sti_free_camera_place(stet_sim *sim, const sti_free_camera *view, stet_camera *camera, float frame[12]);
+stet_result sti_free_camera_place(stet_sim *sim, sti_free_camera *view, stet_camera *camera, float frame[12]);
 
 /* ---- control.c --------------------------------------------------------------------------------------------------- */
 

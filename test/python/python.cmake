@@ -1,13 +1,18 @@
 # Tests of the Python package: test_<name>.py, each a run of pytest over the package of the build tree. Those of other
 # libraries are skipped where the library is not installed (pytest's status 5: nothing to run).
 if(STET_PYTHON AND NOT STET_SANITIZE)
-    set(stet_python_tests adjoint array bench control control_page dlpack environments_page errors examples gym_api
+    set(stet_python_tests adjoint array bench control control_page data dlpack environments_page errors examples gym_api
         gym_cartpole gym_episodes gym_hand gym_mujoco gym_randomize gym_robots gym_suite gym_vector jax jax_function
-        kernel kernels_page lifetime package process quantities rounds sim tape threads torch torch_function types)
+        kernel kernels_page lifetime package process quantities rounds sim tape threads torch torch_function types
+        view view_browser)
     foreach(name IN LISTS stet_python_tests)
         add_test(NAME "python/${name}" COMMAND "${Python_EXECUTABLE}" -B -m pytest -q -p no:cacheprovider
             "${CMAKE_CURRENT_LIST_DIR}/test_${name}.py")
-        stet_test_properties("python/${name}" python)
+        set(labels python)
+        if(name STREQUAL "view_browser")
+            list(APPEND labels long)
+        endif()
+        stet_test_properties("python/${name}" ${labels})
     endforeach()
     stet_test_sees_gpu(python/jax python/jax_function python/torch python/torch_function)
     foreach(name IN LISTS stet_python_tests)

@@ -26,6 +26,7 @@ from typing_extensions import assert_type
 
 import stet
 import stet.control
+import stet.data
 import stet.gym
 
 with stet.Sim(stet.scenes / "arm_table.xml", worlds=4, device="cpu", physics="native", threads=1) as sim:
@@ -79,6 +80,12 @@ class Mine(stet.gym.VectorEnv):
 
     def begin(self, qpos: np.ndarray, qvel: np.ndarray, draws: stet.gym.Draws) -> None:
         qpos += draws.uniform(-0.1, 0.1, 2)
+
+
+def look(sim: stet.Sim, folder: str) -> str:
+    with sim.view(speed=1.0, rate=5) as viewer, stet.data.Writer(folder, sim, notes={"seed": 1}) as data:
+        data.add(done=None, reward=np.zeros(sim.nworld))
+        return viewer.url
 
 
 class MineAlone(stet.gym.Env):

@@ -191,6 +191,51 @@ static void a_camera_of_the_model_has_the_name(void **state)
     stet_sim_destroy(sim);
 }
 
+/* A camera that is placed shows what one that was made there shows, and says where it is. */
+static void placed_like_made(void **state)
+{
+    static const char *const names[] = {"free", "free:30,-20,2.5", "free:-120,65,0.4,1,-2,.5", "free:fit",
+                                        "free:200,50"};
+    for (int k = 0; k < 5; ++k) {
+        stet_sim *made = room_open(ROOM_BALL, &(room_def){.camera = names[k], .nworld = 3});
+        stet_sim *sim = room_open(ROOM_BALL, &(room_def){.camera = "free:10,-10,3", .nworld = 3});
+        int64_t before = room_render(sim);
+        uint64_t hash, other;
+        double placed[6];
+        float x[12], again[12];
+        OK(stet_sim_place_camera(sim, 0, names[k], placed));
+        memcpy(x, camera_frame(sim, 0), sizeof x);
+        assert_memory_equal(x, camera_frame(made, 0), sizeof x);
+        assert_true(room_render(sim) == before + 1);
+        (void)room_render(made);
+        OK(stet_sim_hash_frame(sim, STET_FRAME_LATEST, &hash));
+        OK(stet_sim_hash_frame(made, STET_FRAME_LATEST, &other));
+        assert_true(hash == other);
+        char name[200];
+        (void)snprintf(name, sizeof name, "free:%.17g,%.17g,%.17g,%.17g,%.17g,%.17g", placed[0], placed[1], placed[2],
+                       placed[3], placed[4], placed[5]);
+        OK(stet_sim_place_camera(sim, 0, name, NULL));
+        memcpy(again, camera_frame(sim, 0), sizeof again);
+        for (int i = 0; i < 12; ++i) assert_true(fabsf(x[i] - again[i]) < 1e-5f);
+        stet_sim_destroy(made);
+        stet_sim_destroy(sim);
+    }
+}
+
+static void bad_places_are_refused(void **state)
+{
+    stet_sim *sim = room_open("<mujoco><worldbody><camera name='free:1,2'/></worldbody></mujoco>",
+                              &(room_def){.camera = "free:1,2"});
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "it is the model's", stet_sim_place_camera(sim, 0, "free:fit", NULL));
+    stet_sim_destroy(sim);
+    sim = room_open(ROOM_BALL, &(room_def){.camera = "free"});
+    REFUSED(STET_ERROR_NOT_FOUND, "no camera 1; it has 1", stet_sim_place_camera(sim, 1, "free:fit", NULL));
+    REFUSED(STET_ERROR_NOT_FOUND, "no camera -1", stet_sim_place_camera(sim, -1, "free:fit", NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "no place for a free camera", stet_sim_place_camera(sim, 0, "front", NULL));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "azimuth, elevation", stet_sim_place_camera(sim, 0, "free:1,91", NULL));
+    stet_sim_destroy(sim);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -200,6 +245,8 @@ int main(void)
         cmocka_unit_test(groups_are_chosen),
         cmocka_unit_test(nothing_to_frame),
         cmocka_unit_test(bad_names_are_refused),
+        cmocka_unit_test(placed_like_made),
+        cmocka_unit_test(bad_places_are_refused),
         cmocka_unit_test(a_camera_of_the_model_has_the_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,6 +133,7 @@ static const char *const allowed[] = {
     "stet_sim_add_kernel id",
     "stet_sim_set_reset mask",
     "stet_sim_set_reset def",
+    "stet_sim_place_camera placed",
     "stet_sim_render frame",
     "stet_sim_render_worlds mask",
     "stet_sim_render_worlds frame",
@@ -248,6 +249,9 @@ static void fill_defs(void)
     f.sim_def.device.threads = 1;
     f.sim_def.outputs = BIT(RGB);
     f.sim_def.width = f.sim_def.height = 8;
+    static const char *const cameras[] = {"eye", "free"};
+    f.sim_def.cameras = cameras;
+    f.sim_def.ncamera = 2;
     f.tape_def = stet_default_tape_def();
     f.tiles_def = stet_default_tiles_def();
     f.trace_def = stet_default_trace_def();

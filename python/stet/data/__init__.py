@@ -1,0 +1,244 @@
+"""Data sets of trajectories, with pictures, for code that learns: HDF5 files in a folder.
+
+    with stet.data.Writer("reach", sim, fields=("qpos", "ctrl"), outputs=("rgb",), notes={"seed": 7}) as data:
+        for step in range(1000):
+            sim.step(5)
+            sim.render()
+            done = …
+            data.add(done=done, reward=reward)        # a frame of all worlds
+    qpos = stet.data.Reader("reach").read("qpos")     # [frame, world, nq]
+
+A data set is a folder: manifest.json says what it is of, and each shard-<first frame>.h5 has the frames from there on
+as arrays [frame, world, …], in compressed chunks of one world each, with checksums.
+
+Invariants:
+  DATA-1  a shard is there with all its frames, or not at all: it is written under another name, and renamed when it is
+          on the disk. Who is killed loses the frames since the last shard, which are those in memory
+  DATA-2  the first frame of a shard is the number of frames in all shards before it
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._errors import FileError, InvalidArgumentError, MissingFileError
+from .._libraries import check_libraries
+
+_FORMAT = 1
+_SHARD_BYTES = 64 << 20
+_MOST_FRAMES = 1024
+_MANIFEST, _OPEN = "manifest.json", "open.tmp"
+
+
+def _shard_name(first):
+    return f"shard-{first:09d}.h5"
+
+
+def _write_safely(path, text):
+    temporary = path.with_suffix(".tmp")
+    with open(temporary, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def scene_hash(model: _core.Model) -> str:
+    """SHA-256 of the compiled model: equal scenes have equal ones, whatever their files are called."""
+    return hashlib.sha256(model.__reduce__()[1][0]).hexdigest()
+
+
+class Reader:
+    """A data set, also while it is being written: what it has now. `manifest`: a dict; `frames`: how many."""
+
+    def __init__(self, folder: str | os.PathLike) -> None:
+        check_libraries("stet.data", h5py="h5py")
+        self.folder = Path(folder)
+        try:
+            self.manifest: dict[str, Any] = json.loads((self.folder / _MANIFEST).read_text())
+            if self.manifest["format"] != _FORMAT:
+                raise FileError(f"{folder}: a data set of format {self.manifest['format']}; this stet reads {_FORMAT}")
+        except FileNotFoundError:
+            raise MissingFileError(f"{folder}: no data set: it has no {_MANIFEST}") from None
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            raise FileError(f"{folder}: no data set: {error}") from None
+        self.shards: list[tuple[int, int, Path]] = []
+        """First frame, number of frames and file of each."""
+        self.frames = 0
+        for path in sorted(self.folder.glob("shard-*.h5")):
+            if path.name != _shard_name(self.frames):
+                raise FileError(f"{self.folder}: {_shard_name(self.frames)} is missing")  # DATA-2
+            with self._open(path) as shard:
+                frames = int(shard.attrs["frames"])
+            self.shards.append((self.frames, frames, path))
+            self.frames += frames
+
+    @staticmethod
+    def _open(path):
+        import h5py
+
+        try:
+            return h5py.File(path, "r")
+        except OSError as error:
+            raise FileError(f"{path}: {error}") from None
+
+    @property
+    def names(self) -> list[str]:
+        """Of its arrays."""
+        if not self.shards:
+            return []
+        with self._open(self.shards[0][2]) as shard:
+            return sorted(shard)
+
+    def _rows(self, path, name, rows):
+        with self._open(path) as shard:
+            if name not in shard:
+                raise InvalidArgumentError(f"{path}: no array {name}; it has {', '.join(sorted(shard))}")
+            try:
+                return shard[name][rows]
+            except OSError as error:
+                raise FileError(f"{path}: {name}: {error}") from None
+
+    def read(self, name: str, first: int = 0, n: int | None = None, world: int | None = None) -> Any:
+        """[frame, world, …] of an array: n frames (None: all that follow) from `first` on; of one world [frame, …]."""
+        end = self.frames if n is None else first + n
+        if not 0 <= first < end <= self.frames:
+            raise InvalidArgumentError(f"{self.folder}: frames {first} to {end} were asked for; it has {self.frames}")
+        of = slice(None) if world is None else world
+        return np.concatenate([
+            self._rows(path, name, (slice(max(first - at, 0), min(end - at, frames)), of))
+            for at, frames, path in self.shards if first < at + frames and at < end])
+
+    def verify(self) -> int:
+        """Reads everything, which compares the checksums; returns how many bytes that were. FileError: the first
+        damage.
+        """
+        total = 0
+        for _, frames, path in self.shards:
+            for name in self.names:
+                array = self._rows(path, name, slice(None))
+                if len(array) != frames:
+                    raise FileError(f"{path}: {name} has {len(array)} frames, not {frames}")
+                total += array.nbytes
+        return total
+
+
+class Writer:
+    """Writes frames of a sim: add() takes one, close() what is left. A folder that has frames of the same scene, fields
+    and outputs is continued.
+
+    fields      of the state, or quantities; `time` is always there
+    outputs     of the sim's, of all its cameras: arrays <output>:<camera>
+    notes       for the manifest: seeds, the policy, whatever JSON can hold
+    frames_in_shard   0: as many as have 64 MB together
+    """
+
+    def __init__(self, folder: str | os.PathLike, sim: Any, *, fields: Iterable[str] = ("qpos", "ctrl"),
+                 outputs: Iterable[str] = (), notes: Mapping[str, Any] | None = None, frames_in_shard: int = 0,
+                 compression: int = 1) -> None:
+        check_libraries("stet.data", h5py="h5py")
+        self.folder, self._sim, self._shard_frames, self._compression = Path(folder), sim, frames_in_shard, compression
+        self._fields = list(dict.fromkeys(["time", *fields]))
+        self._outputs = list(outputs)
+        for name in self._fields:
+            sim.array(name)
+        for name in self._outputs:
+            if name not in sim.outputs:
+                raise InvalidArgumentError(f"outputs: the sim renders no {name!r}; it has {', '.join(sim.outputs)}")
+        self._rows: list[dict[str, Any]] = []
+        self._form: dict[str, tuple] | None = None
+        self._episode = np.zeros(sim.nworld, np.int64)
+        self.frames = 0
+        self._begin(dict(notes or {}))
+
+    def _begin(self, notes):
+        sim = self._sim
+        manifest = {
+            "format": _FORMAT, "scene": sim.model.path, "scene_sha256": scene_hash(sim.model), "worlds": sim.nworld,
+            "timestep": sim.model.timestep, "physics": sim.physics, "fields": self._fields, "outputs": self._outputs,
+            "cameras": sim.cameras if self._outputs else [], "stet": _core.__version__, "mujoco": _core.mujoco_version,
+            "device": str(sim.device.name), "notes": notes}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / _OPEN).unlink(missing_ok=True)
+        if not (self.folder / _MANIFEST).exists():
+            _write_safely(self.folder / _MANIFEST, json.dumps(manifest, indent=2) + "\n")
+            return
+        old = Reader(self.folder)
+        for key in ("scene_sha256", "worlds", "fields", "outputs", "cameras"):
+            if old.manifest[key] != manifest[key]:
+                raise InvalidArgumentError(f"{self.folder}: it is of another {key}: {old.manifest[key]}; this run has "
+                                           f"{manifest[key]}; choose another folder")
+        self.frames = old.frames
+        if self.frames:
+            last = {name: old.read(name, self.frames - 1, 1) for name in old.names}
+            self._form = {name: (row.dtype, row.shape[1:]) for name, row in last.items()}
+            self._episode = last["episode"][0] + 1
+
+    def add(self, done: Any = None, **more: Any) -> None:
+        """A frame: the fields and pictures as they are now, and arrays of the caller's by name, [world, …]. done: a
+        mask of the worlds whose episode this frame ends; `episode` of their next frame is one more.
+        """
+        sim = self._sim
+        row = {name: sim.array(name).numpy() for name in self._fields}
+        for output in self._outputs:
+            for camera in sim.cameras:
+                row[f"{output}:{camera.replace('/', '_')}"] = sim.read(output, camera)
+        for name, values in more.items():
+            if name in row or name == "episode":
+                raise InvalidArgumentError(f"add: {name} is an array of the data set's own")
+            row[name] = np.array(values)
+            if row[name].shape[:1] != (sim.nworld,):
+                raise InvalidArgumentError(f"add: {name} is {row[name].shape}; its first dimension is the worlds")
+        row["episode"] = self._episode.copy()
+        form = {name: (values.dtype, values.shape) for name, values in row.items()}
+        if self._form is None:
+            self._form = form
+        elif form != self._form:
+            names = sorted(name for name in form.keys() | self._form.keys() if form.get(name) != self._form.get(name))
+            raise InvalidArgumentError(f"add: {', '.join(names)}: another type or shape than in the frames before")
+        if done is not None:
+            self._episode += np.asarray(done).reshape(sim.nworld) != 0
+        self._rows.append(row)
+        size = sum(values.nbytes for values in row.values())
+        if len(self._rows) >= (self._shard_frames or max(1, min(_MOST_FRAMES, _SHARD_BYTES // max(size, 1)))):
+            self.flush()
+
+    def flush(self) -> None:
+        """What was added is in a shard afterwards."""
+        if not self._rows:
+            return
+        import h5py
+
+        temporary = self.folder / _OPEN
+        with h5py.File(temporary, "w") as file:
+            file.attrs["frames"] = len(self._rows)
+            for name in self._rows[0]:
+                block = np.stack([row[name] for row in self._rows])
+                chunks = (len(block) if block[0, 0].nbytes * len(block) < 1 << 20 else 1, 1, *block.shape[2:])
+                whole = 0 not in block.shape
+                file.create_dataset(name, data=block, **(dict(
+                    chunks=chunks, compression="gzip", compression_opts=self._compression, shuffle=True,
+                    fletcher32=True) if whole else {}))
+        with open(temporary, "rb") as done:
+            os.fsync(done.fileno())
+        temporary.replace(self.folder / _shard_name(self.frames))
+        self.frames += len(self._rows)
+        self._rows.clear()
+
+    def close(self) -> None:
+        """Writes what is left."""
+        self.flush()
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

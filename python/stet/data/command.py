@@ -1,0 +1,58 @@
+"""The command `stet data`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from .. import Error
+from . import Reader
+
+
+def _info(data, arguments):
+    print(json.dumps(data.manifest, indent=2))
+    print(f"{data.frames} frames in {len(data.shards)} shards")
+    for name in data.names:
+        one = data.read(name, 0, 1)
+        print(f"  {name:24} {one.dtype} [frame, {', '.join(map(str, one.shape[1:]))}]")
+
+
+def _verify(data, arguments):
+    print(f"{data.folder}: {data.frames} frames, {data.verify()} bytes: all checksums are right")
+
+
+def _export(data, arguments):
+    out = Path(arguments.out)
+    out.mkdir(parents=True, exist_ok=True)
+    for name in data.names:
+        first = data.read(name, 0, 1)
+        array = np.lib.format.open_memmap(out / f"{name.replace(':', '-')}.npy", "w+", first.dtype,
+                                          (data.frames, *first.shape[1:]))
+        for at in range(0, data.frames, 256):
+            array[at:at + 256] = data.read(name, at, min(256, data.frames - at))
+        array.flush()
+    print(f"{out}: {len(data.names)} arrays [frame, world, ...]")
+
+
+def main(words: list[str]) -> None:
+    """What is wrong is one sentence and exit code 2."""
+    parser = argparse.ArgumentParser(prog="stet data", description="Data sets that stet.data.Writer wrote.")
+    commands = parser.add_subparsers(required=True)
+    for name, work, text in (("info", _info, "what it is of, and its arrays"),
+                             ("verify", _verify, "read everything, compare checksums"),
+                             ("export", _export, "write a .npy file of each array")):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("folder")
+        command.set_defaults(work=work)
+        if name == "export":
+            command.add_argument("out")
+    arguments = parser.parse_args(words)
+    try:
+        arguments.work(Reader(arguments.folder), arguments)
+    except (Error, OSError) as error:
+        print(f"stet: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,86 @@
+"""A page in the browser that shows a run in progress or a recording.
+
+    with stet.Sim("scenes/humanoid.xml", worlds=64) as sim:
+        print(sim.view().url)             # open it; then step as always
+        while training:
+            sim.step(5)
+
+The run is sampled behind sim.step, in the thread that calls it and only when a picture is wanted; pictures are drawn by
+threads of the viewer's own, with sims of their own on the processor. doc/design/view.md says how and why.
+"""
+
+from __future__ import annotations
+
+import atexit
+from typing import Any
+
+from .._errors import InvalidArgumentError, StateError
+from .._libraries import check_libraries
+from .source import Source
+
+
+class Viewer:
+    """What shows a source to readers, until close(). `url`: where they find it. rate: pictures a second
+    for each of them, at most.
+    """
+
+    def __init__(self, source: Source, port: int = 0, rate: float = 60.0) -> None:
+        check_libraries("stet.view", websockets="websockets", PIL="pillow")
+        from .pictures import Painter
+        from .reader import Reader
+        from .server import Server
+
+        self._source, self._closed = source, False
+        self._painter = Painter(source.model, source.fields)
+        self._server = Server(lambda connection: Reader(connection, source, self._painter, rate).serve(), port)
+        self.url: str = self._server.url
+        atexit.register(self.close)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the sim or the viewer was closed."""
+        return self._closed
+
+    def close(self) -> None:
+        """Readers are told that it is over; the run goes on as if nobody had looked."""
+        if not self._closed:
+            self._closed = True
+            atexit.unregister(self.close)
+            self._source.close()
+            self._server.close()
+            self._painter.close()
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<stet.view.Viewer {'closed' if self._closed else self.url}>"
+
+
+def view(sim: Any, *, port: int = 0, control: bool = False, speed: float = 0.0, rate: float = 60.0,
+         browser: bool = False) -> Viewer:
+    """See Sim.view."""
+    from .run import Run
+
+    if sim.closed:
+        raise StateError("view: the sim is closed")
+    if not (rate > 0 and speed >= 0):
+        raise InvalidArgumentError(f"view: rate is {rate} and speed {speed}; a rate is above 0, a speed not below")
+    if "step" in vars(sim):
+        raise StateError("view: the sim has a viewer; close that one first")
+    check_libraries("stet.view", websockets="websockets", PIL="pillow")
+    run = Run(sim, control, speed)
+    try:
+        viewer = Viewer(run, port, rate)
+    except BaseException:
+        run.close()
+        raise
+    run.on_close = viewer.close
+    if browser:
+        import webbrowser
+
+        webbrowser.open(viewer.url)
+    return viewer

@@ -1,0 +1,75 @@
+"""The commands `stet view` and `stet replay`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from .. import Error, Sim
+from . import Viewer, view
+from .replay import open_folder
+
+
+def _arguments(words):
+    parser = argparse.ArgumentParser(prog="stet", description="A page in the browser, on this machine alone.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("view", help="run a scene and look at it, change it")
+    run.add_argument("scene", help="MJCF, URDF or .mjb")
+    run.add_argument("--worlds", type=int, default=1)
+    run.add_argument("--device", default="auto")
+    run.add_argument("--physics", default="auto")
+    run.add_argument("--keyframe", default=None)
+    run.add_argument("--seed", type=int, default=0)
+    run.add_argument("--noise", type=float, default=0.0, help="of controls, a part of half their range")
+    run.add_argument("--speed", type=float, default=1.0, help="seconds in one of the clock; 0: as fast as it goes")
+    replay = commands.add_parser(
+        "replay", help="play what `stet run --record qpos --out FOLDER` recorded, or a data set")
+    replay.add_argument("folder")
+    replay.add_argument("--scene", help="where it is now, if it was moved")
+    for each in (run, replay):
+        each.add_argument("--port", type=int, default=0, help="of 127.0.0.1; 0: any")
+        each.add_argument("--no-browser", action="store_true", help="only print the address")
+    return parser.parse_args(words)
+
+
+def _announce(viewer, arguments):
+    print(f"{viewer.url}   (Ctrl-C ends it)", flush=True)
+    if not arguments.no_browser:
+        import webbrowser
+
+        webbrowser.open(viewer.url)
+
+
+def _view(a: Any) -> None:
+    keyframe = int(a.keyframe) if a.keyframe and a.keyframe.isdecimal() else a.keyframe
+    with Sim(a.scene, a.worlds, a.device, physics=a.physics, keyframe=keyframe, seed=a.seed) as sim:
+        with view(sim, port=a.port, control=True, speed=a.speed) as viewer:
+            _announce(viewer, a)
+            steps = max(1, round(1 / 60 / sim.model.timestep))
+            frame = 0
+            while True:
+                if a.noise:
+                    sim.control_noise(a.noise, frame)
+                frame += 1
+                sim.step(steps)
+
+
+def _replay(a: Any) -> None:
+    import threading
+
+    with Viewer(open_folder(a.folder, a.scene), a.port) as viewer:
+        _announce(viewer, a)
+        threading.Event().wait()
+
+
+def main(words: list[str]) -> None:
+    """Runs until Ctrl-C; what is wrong is one sentence and exit code 2."""
+    arguments = _arguments(words)
+    try:
+        (_view if arguments.command == "view" else _replay)(arguments)
+    except KeyboardInterrupt:
+        print()
+    except (Error, OSError) as error:
+        print(f"stet: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,314 @@
+// The page: what it looks at is `look`, sent as a whole whenever it changes; pictures come when the last one was drawn.
+import { Plot } from "./plot.js";
+
+const $ = (id) => document.getElementById(id);
+const canvas = $("picture");
+const look = { camera: "", view: null, output: "rgb", first: 0, count: 1, width: 640, height: 360, follow: -1,
+  groups: [0, 1, 2], plots: [] };
+let facts = null, head = null, image = null, socket = null, plots = [], counted = null, wait = 250;
+
+function send(kind, entries = {}) {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ do: kind, ...entries }));
+}
+
+let lookIsDue = false;
+function sendLook() { // at most once a frame of the browser's
+  if (lookIsDue) return;
+  lookIsDue = true;
+  requestAnimationFrame(() => {
+    lookIsDue = false;
+    if (facts) send("look", look);
+  });
+}
+
+function say(sentence, seconds = 0) {
+  $("message").textContent = sentence;
+  if (seconds) setTimeout(() => $("message").textContent === sentence && say(""), 1000 * seconds);
+}
+
+// ---- the connection -------------------------------------------------------------------------------------------------
+
+function connect() {
+  const token = encodeURIComponent(location.hash.slice(1));
+  socket = new WebSocket(`ws://${location.host}/socket?token=${token}`);
+  socket.binaryType = "arraybuffer";
+  socket.onopen = () => {
+    say("");
+    wait = 250;
+  };
+  socket.onmessage = ({ data }) => (typeof data === "string" ? hear(JSON.parse(data)) : receive(data));
+  socket.onclose = ({ reason }) => {
+    facts = null;
+    say(`${reason || "The connection is lost"} — trying again`);
+    setTimeout(connect, wait);
+    wait = Math.min(2 * wait, 5000);
+  };
+}
+
+function hear(message) {
+  if (message.facts) begin(message.facts);
+  if (message.sentence) say(message.sentence, 4);
+  if (message.picked) picked(message.picked);
+}
+
+async function receive(data) {
+  const from = socket, size = new DataView(data).getUint32(0, true);
+  const bitmap = await createImageBitmap(new Blob([new Uint8Array(data, 4 + size)], { type: "image/jpeg" }));
+  if (from !== socket || !facts) return; // the connection was closed in between
+  head = JSON.parse(new TextDecoder().decode(new Uint8Array(data, 4, size)));
+  image = bitmap;
+  draw();
+  show();
+  send("shown");
+}
+
+// ---- the picture ----------------------------------------------------------------------------------------------------
+
+function draw() {
+  canvas.width = image.width;
+  canvas.height = image.height;
+  const pen = canvas.getContext("2d");
+  pen.drawImage(image, 0, 0);
+  if (head.count === 1) return;
+  const faulty = new Set((head.faults?.first ?? []).map((row) => row[0]));
+  const rows = Math.ceil(head.count / head.columns);
+  const width = image.width / head.columns, height = image.height / rows;
+  pen.font = "12px system-ui";
+  for (let k = 0; k < head.count; ++k) {
+    const x = (k % head.columns) * width, y = Math.floor(k / head.columns) * height, bad = faulty.has(head.first + k);
+    pen.strokeStyle = bad ? "#f44" : "#000a";
+    pen.lineWidth = bad ? 4 : 1;
+    pen.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
+    pen.fillStyle = "#0008";
+    pen.fillRect(x + 2, y + 2, pen.measureText(head.first + k).width + 6, 16);
+    pen.fillStyle = "#fff";
+    pen.fillText(head.first + k, x + 5, y + 14);
+  }
+}
+
+function resize() {
+  const stage = $("stage");
+  look.width = Math.min(1280, Math.max(64, stage.clientWidth & ~1));
+  look.height = Math.min(960, Math.max(64, stage.clientHeight & ~1));
+  sendLook();
+}
+new ResizeObserver(resize).observe($("stage"));
+
+// Where in the picture a mouse is, 0 to 1; the picture is centred in its element.
+function place(event) {
+  const box = canvas.getBoundingClientRect(), scale = Math.min(box.width / canvas.width, box.height / canvas.height);
+  const x = (event.clientX - box.left - box.width / 2) / (canvas.width * scale) + 0.5;
+  const y = (event.clientY - box.top - box.height / 2) / (canvas.height * scale) + 0.5;
+  return x >= 0 && x <= 1 && y >= 0 && y <= 1 ? { x, y } : null;
+}
+
+function freeView() { // the numbers of the free camera, which is then looked through
+  if (look.camera) {
+    $("camera").value = look.camera = "";
+    look.view = null;
+  }
+  return look.view ?? head?.view?.slice();
+}
+
+const radians = Math.PI / 180;
+function orbit(dx, dy) {
+  const v = freeView();
+  if (!v) return sendLook();
+  v[0] = (v[0] - dx * 0.4) % 360;
+  v[1] = Math.max(-90, Math.min(90, v[1] - dy * 0.4));
+  look.view = v;
+  sendLook();
+}
+
+function pan(dx, dy) {
+  const v = freeView();
+  if (!v) return sendLook();
+  const metres = v[2] / canvas.clientHeight, a = v[0] * radians, e = v[1] * radians;
+  const right = [Math.sin(a), -Math.cos(a), 0];
+  const up = [-Math.sin(e) * Math.cos(a), -Math.sin(e) * Math.sin(a), Math.cos(e)];
+  for (let k = 0; k < 3; ++k) v[3 + k] += metres * (up[k] * dy - right[k] * dx);
+  look.view = v;
+  follow(-1);
+}
+
+function zoom(factor) {
+  const v = freeView();
+  if (!v) return sendLook();
+  v[2] = Math.max(1e-3, Math.min(1e5, v[2] * factor));
+  look.view = v;
+  sendLook();
+}
+
+function follow(body) {
+  look.follow = body;
+  $("follow").value = body;
+  if (body >= 0) look.view = freeView() ?? null;
+  sendLook();
+}
+
+canvas.onpointerdown = (event) => canvas.setPointerCapture(event.pointerId);
+canvas.onpointermove = (event) => {
+  if (!canvas.hasPointerCapture(event.pointerId) || !event.buttons) return;
+  if (event.buttons & 1 && !event.shiftKey) orbit(event.movementX, event.movementY);
+  else pan(event.movementX, event.movementY);
+};
+canvas.oncontextmenu = (event) => event.preventDefault();
+canvas.onwheel = (event) => {
+  event.preventDefault();
+  zoom(Math.exp(event.deltaY * 0.001));
+};
+canvas.ondblclick = (event) => {
+  const at = place(event);
+  if (at) send("pick", at);
+};
+
+function picked({ world, body }) {
+  if (world < 0) return;
+  if (look.count > 1) {
+    setWorlds(world, 1);
+  } else {
+    follow(body > 0 ? body : -1);
+    say(body > 0 ? `following ${facts.bodies[body] || "body " + body}` : "following nothing", 2);
+  }
+}
+
+function setWorlds(first, count) {
+  look.count = Math.max(1, Math.min(count || 1, facts.most));
+  look.first = Math.max(0, Math.min(first || 0, facts.worlds - look.count));
+  $("first").value = look.first;
+  $("count").value = look.count;
+  for (const plot of plots) plot.clear();
+  sendLook();
+}
+
+// ---- what stands beside it ------------------------------------------------------------------------------------------
+
+function fill(select, names, first = 0) {
+  select.replaceChildren(...names.map((name, k) => new Option(name, k + first)));
+}
+
+function begin(news) {
+  facts = news;
+  if (!facts.cameras.includes(look.camera)) look.camera = "";
+  if (look.follow >= facts.bodies.length) look.follow = -1;
+  fill($("camera"), ["free", ...facts.cameras]);
+  [...$("camera").options].forEach((option, k) => (option.value = k ? facts.cameras[k - 1] : ""));
+  fill($("output"), facts.outputs);
+  [...$("output").options].forEach((option) => (option.value = option.text));
+  fill($("follow"), ["nothing", ...facts.bodies.map((name, k) => name || `body ${k}`)], -1);
+  fill($("keyframe"), ["first", ...facts.keyframes.map((name, k) => name || `${k}`)], -1);
+  if (facts.fields) {
+    fill($("field"), facts.fields);
+    [...$("field").options].forEach((option) => (option.value = option.text));
+  }
+  $("first").max = facts.worlds - 1;
+  $("count").max = facts.most;
+  for (const section of document.querySelectorAll(".control")) section.hidden = !facts.control;
+  $("frame").hidden = !facts.frames;
+  $("frame").max = Math.max(0, facts.frames - 1);
+  for (const [id, value] of [["camera", look.camera], ["output", look.output], ["follow", look.follow]]) $(id).value = value;
+  setWorlds(look.first, look.count);
+  makeSliders();
+}
+
+function makeSliders() {
+  $("sliders").replaceChildren(...(facts.control ? facts.actuators : []).map(([name, low, high, hold], actuator) => {
+    const row = document.createElement("label");
+    const said = row.appendChild(document.createElement("span"));
+    const slider = row.appendChild(document.createElement("input"));
+    const number = row.appendChild(document.createElement("output"));
+    said.textContent = said.title = name;
+    Object.assign(slider, { type: "range", min: low, max: high, step: (high - low) / 200 || 1, value: hold });
+    number.value = (+slider.value).toPrecision(3);
+    slider.oninput = () => {
+      number.value = (+slider.value).toPrecision(3);
+      send("control", { world: $("everywhere").checked ? -1 : look.first, actuator, value: +slider.value });
+    };
+    return row;
+  }));
+}
+
+function show() {
+  $("pause").textContent = head.paused ? "Go on" : "Pause";
+  if (document.activeElement !== $("speed")) $("speed").value = head.speed;
+  const at = facts.frames ? `frame ${head.steps} of ${facts.frames}` : `step ${head.steps}`;
+  $("clock").textContent = `${head.time[0].toFixed(3)} s · ${at} · ${head.sent} pictures, ${head.skipped} steps skipped`;
+  if (facts.frames && document.activeElement !== $("frame")) $("frame").value = head.steps;
+  (head.plots ?? []).forEach((row, k) => plots[k]?.add(head.time[0], row));
+  showFaults(head.faults);
+  showCounters(head.counters);
+}
+
+function showFaults(faults) {
+  if (!faults?.count) {
+    $("faults").textContent = "none";
+    return;
+  }
+  const rows = faults.first.map(([world, names]) => {
+    const link = document.createElement("a");
+    link.textContent = `world ${world}: ${names.join(", ")}`;
+    link.onclick = () => setWorlds(world, 1);
+    return link;
+  });
+  $("faults").replaceChildren(`${faults.count} of ${facts.worlds} worlds`, ...rows);
+}
+
+// Hits, misses, and megabytes that were spared, since the last time that they came.
+function showCounters(counters) {
+  if (!counters || JSON.stringify(counters) === JSON.stringify(counted)) return;
+  const rows = [["mechanism", "hits", "misses", "MB spared"]];
+  for (const [name, row] of Object.entries(counters)) {
+    const before = counted?.[name] ?? row;
+    const [hits, misses, bytes] = row.map((n, k) => n - (before[k] <= n ? before[k] : 0));
+    rows.push([name, hits, misses, (bytes / 1e6).toFixed(1)]);
+  }
+  counted = counters;
+  $("counters").replaceChildren(...rows.map((cells, k) => {
+    const line = document.createElement("tr");
+    line.append(...cells.map((text) => Object.assign(document.createElement(k ? "td" : "th"), { textContent: text })));
+    return line;
+  }));
+}
+
+function setPlots(list) {
+  plots = list;
+  look.plots = plots.map((plot) => [plot.name, plot.item]);
+  $("plots").replaceChildren(...plots.map((plot) => plot.element));
+  sendLook();
+}
+
+$("add").onsubmit = (event) => {
+  event.preventDefault();
+  const plot = new Plot($("field").value, Math.max(0, Math.floor($("item").value)), (gone) =>
+    setPlots(plots.filter((other) => other !== gone)));
+  if (plots.length < 8) setPlots([...plots, plot]);
+};
+
+for (let group = 0; group < 6; ++group) {
+  const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: group < 3, title: group });
+  box.onchange = () => {
+    look.groups = look.groups.filter((one) => one !== group).concat(box.checked ? [group] : []).sort();
+    sendLook();
+  };
+  $("groups").append(box);
+}
+$("camera").onchange = () => { look.camera = $("camera").value; sendLook(); };
+$("output").onchange = () => { look.output = $("output").value; sendLook(); };
+$("follow").onchange = () => follow(+$("follow").value);
+$("first").onchange = $("count").onchange = () => setWorlds(Math.floor($("first").value), Math.floor($("count").value));
+$("fit").onclick = () => { $("camera").value = look.camera = ""; look.view = null; follow(-1); };
+$("pause").onclick = () => send("pause", { on: !head?.paused });
+$("step").onclick = () => send("step");
+$("speed").onchange = () => { send("speed", { factor: +$("speed").value }); $("speed").blur(); };
+$("frame").oninput = () => send("seek", { frame: +$("frame").value });
+$("frame").onchange = () => $("frame").blur();
+$("reset").onclick = () => send("reset", { world: look.first, keyframe: +$("keyframe").value });
+$("resetall").onclick = () => send("reset", { world: -1, keyframe: +$("keyframe").value });
+canvas.onkeydown = (event) => {
+  if (event.key === " ") $("pause").click();
+  else if (event.key === ".") $("step").click();
+  else return;
+  event.preventDefault();
+};
+
+connect();

@@ -1,0 +1,147 @@
+"""Pictures of a sample of a run's states: rendered by sims of the viewer's own, which are never stepped, and encoded.
+
+The run itself renders nothing for its viewers, and nothing of it is written.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import math
+import threading
+from typing import Any
+
+import numpy as np
+
+from .. import sim as _sim
+
+OUTPUTS = ("rgb", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type")
+FREE = "free"
+
+
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """What is looked at, and how: the entries of the message "look"."""
+
+    camera: str = ""
+    view: tuple[float, ...] | None = None
+    output: str = "rgb"
+    first: int = 0
+    count: int = 1
+    width: int = 640
+    height: int = 360
+    follow: int = -1
+    groups: tuple[int, ...] = (0, 1, 2)
+    plots: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def columns(self) -> int:
+        """Worlds in a row of the mosaic."""
+        return math.ceil(math.sqrt(self.count))
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """Width and height of one world's picture."""
+        rows = -(-self.count // self.columns)
+        return max(8, self.width // self.columns), max(8, self.height // rows)
+
+
+def _grey(x, least, most):
+    return np.clip((x - least) * (255 / max(most - least, 1e-9)), 0, 255).astype(np.uint8)
+
+
+def colours(pixels: Any, output: str) -> Any:
+    """[…, 3] Bytes that show an output: depth near is bright, ids have a colour each, the sky is black."""
+    if output in ("rgb", "rgba", "albedo"):
+        return pixels[..., :3]
+    if output == "normal":
+        return _grey(pixels, -1, 1)
+    if output in ("depth", "distance"):
+        near = 1 / np.maximum(pixels, 1e-6)  # of the sky 0
+        return np.repeat(_grey(near, 0, near.max()), 3, axis=-1)
+    ids = pixels.astype(np.int64) + 1
+    spread = np.concatenate([(ids * k + b) % 200 + 56 for k, b in ((89, 31), (131, 97), (47, 151))], axis=-1)
+    return np.where(pixels == -1, 0, spread).astype(np.uint8)
+
+
+def mosaic(pixels: Any, columns: int) -> Any:
+    """[world, height, width, 3] as one picture, worlds in rows."""
+    n, height, width, _ = pixels.shape
+    rows = -(-n // columns)
+    out = np.zeros((rows, columns, height, width, 3), np.uint8)
+    out.reshape(rows * columns, height, width, 3)[:n] = pixels
+    return out.swapaxes(1, 2).reshape(rows * height, columns * width, 3)
+
+
+def encode(pixels: Any, format: str = "JPEG", quality: int = 85) -> bytes:
+    """[height, width, 3] Bytes as a file of this format."""
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(pixels)).save(out, format, quality=quality)
+    return out.getvalue()
+
+
+class Painter:
+    """Draws looks at samples of a model's states. Any thread may call it; one is drawn at a time."""
+
+    MOST_SIMS = 6
+
+    def __init__(self, model: Any, fields: tuple[str, ...]) -> None:
+        self._model, self._fields = model, fields
+        self._lock = threading.Lock()
+        self._sims: dict[tuple, Any] = {}  # the one that was used last comes last
+
+    def close(self) -> None:
+        with self._lock:
+            for sim in self._sims.values():
+                sim.close()
+            self._sims.clear()
+
+    def paint(self, look: Look, state: dict[str, Any]) -> tuple[Any, tuple[float, ...] | None]:
+        """A picture as bytes [height, width, 3], and where the free camera was for it."""
+        with self._lock:
+            sim, view = self._placed(look, look.output, state)
+            sim.render()
+            return mosaic(colours(sim.read(look.output), look.output), look.columns), view
+
+    def pick(self, look: Look, state: dict[str, Any], x: float, y: float) -> tuple[int, int]:
+        """The world and the body at a place of the picture, 0 to 1 from the left and the top; body -1: none."""
+        width, height = look.tile
+        rows = -(-look.count // look.columns)
+        px, py = min(int(x * look.columns * width), look.columns * width - 1), min(int(y * rows * height),
+                                                                                  rows * height - 1)
+        world = py // height * look.columns + px // width
+        if world >= look.count:
+            return -1, -1
+        with self._lock:
+            sim, _ = self._placed(look, "seg_body", state)
+            sim.render()
+            body = int(sim.read("seg_body")[world, py % height, px % width, 0])
+        return look.first + world, max(body, -1)
+
+    def _placed(self, look, output, state):
+        sim = self._sim(look, output)
+        for name in self._fields:
+            sim.array(name).write(state[name])
+        if look.camera:
+            return sim, None
+        view = look.view or sim.place_camera("free:fit")
+        if look.follow >= 0:
+            at = 3 * look.follow
+            view = (*view[:3], *(float(x) for x in sim.xpos.read_worlds(0, 1)[0, at:at + 3]))
+        return sim, sim.place_camera("free:" + ",".join(map(repr, view)))
+
+    def _sim(self, look, output):
+        key = (look.camera, look.count, look.tile, look.groups, output)
+        sim = self._sims.pop(key, None)
+        if sim is None:
+            while len(self._sims) >= self.MOST_SIMS:
+                self._sims.pop(next(iter(self._sims))).close()
+            width, height = look.tile
+            sim = _sim.Sim(
+                self._model, look.count, "cpu", physics="external" if "xpos" in self._fields else "mujoco",
+                cameras=look.camera or FREE, width=width, height=height, outputs=output, groups=look.groups,
+                frames_in_flight=1)
+        self._sims[key] = sim
+        return sim

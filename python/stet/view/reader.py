@@ -1,0 +1,154 @@
+"""One reader: the look that it has chosen, and a thread that draws for it as fast as it draws itself.
+
+A picture is sent when the page has said that it drew the one before ("shown"), so a slow or stalled reader gets fewer
+pictures and slows neither the run nor other readers; steps that it did not see are counted as skipped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import struct
+import threading
+import time
+from typing import Any
+
+from . import messages
+from .pictures import OUTPUTS, Look, encode
+from .source import Sample, Wants
+
+
+class Reader:
+    """Serves one open connection: serve() returns when it is closed. Its state is guarded by _changed."""
+
+    def __init__(self, connection: Any, source: Any, painter: Any, rate: float) -> None:
+        self._connection, self._source, self._painter = connection, source, painter
+        self._least_seconds = 1 / rate  # between two pictures
+        self._changed = threading.Condition()
+        self._look: Look | None = None
+        self._sample: Sample | None = None
+        self._stale = False  # the picture that was sent last does not show look and sample
+        self._shown = True
+        self._closed = False
+        self._steps = 0
+        self.sent = self.skipped = 0
+
+    def serve(self) -> None:
+        self._send_json({"facts": self._source.facts() | {"outputs": OUTPUTS}})
+        painting = threading.Thread(target=self._paint_all, name="stet.view pictures", daemon=True)
+        painting.start()
+        try:
+            for text in self._connection:
+                try:
+                    self._obey(*messages.parse(text))
+                except ValueError as error:
+                    # A page of ours sends no such thing: whoever it is does not get another chance.
+                    self._connection.close(1008, str(error)[:100])
+        finally:
+            with self._changed:
+                self._closed = True
+                self._changed.notify_all()
+            self._source.forget(self)
+            painting.join()
+
+    # ---- messages ----------------------------------------------------------------------------------------------------
+
+    def _obey(self, kind, entries):
+        if kind == "look":
+            self._set_look(Look(**entries))
+        elif kind == "shown":
+            with self._changed:
+                self._shown = True
+                self._changed.notify_all()
+            self._ask()
+        elif kind == "pick":
+            self._pick(entries)
+        else:
+            try:
+                self._source.tell(kind, entries)
+            except ValueError as error:
+                self._send_json({"sentence": str(error)})
+
+    def _set_look(self, look):
+        model = self._source.model
+        if look.output not in OUTPUTS or look.camera and look.camera not in model.cameras:
+            raise ValueError("look: no such output or camera")
+        if look.first + look.count > self._source.nworld or look.follow >= model.nbody:
+            raise ValueError("look: no such world or body")
+        with self._changed:
+            self._look, self._stale = look, True
+            self._changed.notify_all()
+        self._ask()
+
+    def _ask(self):
+        with self._changed:
+            look, sample = self._look, self._sample
+        if look is not None:
+            wants = Wants(look.first, look.count, look.plots)
+            self._source.ask(self, wants, sample and (sample.number, sample.wants), self._deliver)
+
+    def _deliver(self, sample):
+        with self._changed:
+            self._sample, self._stale = sample, True
+            self._changed.notify_all()
+
+    def _pick(self, entries):
+        with self._changed:
+            look, sample = self._look, self._sample
+        if look and sample and sample.wants.count == look.count:
+            world, body = self._painter.pick(look, sample.state, entries["x"], entries["y"])
+            self._send_json({"picked": {"world": world, "body": body}})
+
+    # ---- pictures ----------------------------------------------------------------------------------------------------
+
+    def _paint_all(self):
+        try:
+            while self._wait():
+                began = time.monotonic()
+                self._paint()
+                time.sleep(max(0.0, self._least_seconds - (time.monotonic() - began)))
+        except Exception as error:
+            if not self._closed:
+                try:
+                    self._connection.close(1011, f"the picture could not be drawn: {error}"[:100])
+                except Exception:
+                    pass
+                if not _is_closing(error):
+                    raise
+
+    def _wait(self):
+        """Until there is something to draw: False once the connection is closed."""
+        def ready():
+            look, sample = self._look, self._sample
+            fits = look and sample and (sample.wants.first, sample.wants.count) == (look.first, look.count)
+            return self._closed or self._shown and self._stale and fits
+
+        with self._changed:
+            self._changed.wait_for(ready)
+            return not self._closed
+
+    def _paint(self):
+        with self._changed:
+            look, sample = self._look, self._sample
+            self._stale = self._shown = False
+        pixels, view = self._painter.paint(look, sample.state)
+        if look.view is None and view:  # a camera that shows the whole scene stays where that was
+            with self._changed:
+                if self._look is look:
+                    self._look = dataclasses.replace(look, view=view)
+        self.skipped += max(0, sample.facts["steps"] - self._steps - 1)
+        self._steps = sample.facts["steps"]
+        self.sent += 1
+        head = sample.facts | {"first": look.first, "count": look.count, "columns": look.columns, "view": view,
+                               "sent": self.sent, "skipped": self.skipped}
+        text = json.dumps(head).encode()
+        self._connection.send(struct.pack("<I", len(text)) + text + encode(pixels))
+
+    def _send_json(self, message):
+        self._connection.send(json.dumps(message))
+
+
+def _is_closing(error):
+    from websockets.exceptions import ConnectionClosed
+
+    return isinstance(error, ConnectionClosed)

@@ -1,0 +1,139 @@
+"""A recording as a source of pictures: a folder of `stet run --record qpos --out FOLDER`, a data set, or arrays.
+
+Positions are enough: poses are computed from them for what is drawn, as in a run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._errors import FileError, InvalidArgumentError, MissingFileError
+from ..sim import load
+from .source import Sample, Source, Wants, plot_row
+
+_POSITIONS = ("qpos", "mocap_pos", "mocap_quat")
+_POSES = ("xpos", "xquat")
+
+
+class Replay(Source):
+    """Plays arrays [frame, world, item] by the names of fields; what is drawn needs qpos, or xpos and xquat. Its own
+    thread moves the frame on and answers readers.
+    """
+
+    def __init__(self, scene: Any, recording: Mapping[str, Any], seconds: float = 0.02, speed: float = 1.0) -> None:
+        model = load(scene)
+        names = _POSITIONS if "qpos" in recording else _POSES
+        if not set(names[:1] if "qpos" in recording else names) <= recording.keys():
+            raise InvalidArgumentError("a recording has qpos, or xpos and xquat")
+        shapes = {name: np.shape(array) for name, array in recording.items()}
+        frames, worlds = shapes[names[0]][:2]
+        items = {"qpos": model.nq, "mocap_pos": 3 * model.nmocap, "mocap_quat": 4 * model.nmocap,
+                 "xpos": 3 * model.nbody, "xquat": 4 * model.nbody}
+        for name, shape in shapes.items():
+            if len(shape) < 3 or shape[:2] != (frames, worlds) or 0 in shape[:2]:
+                raise InvalidArgumentError(f"{name}: an array [frame, world, item] is needed, this one is {shape}")
+            if name in names and int(np.prod(shape[2:])) != items[name]:
+                raise InvalidArgumentError(f"{name}: the scene has {items[name]} of it, the recording {shape[2:]}")
+        drawn = tuple(name for name in names if name in shapes and items[name] > 0)
+        super().__init__(model, worlds, drawn)
+        self.frames, self.seconds, self.speed, self.paused = frames, seconds, speed, False
+        self._recording = recording
+        self._at = 0.0  # frames
+        self._seen = 0
+        self._closed = False
+        self._thread = threading.Thread(target=self._play, name="stet.view replay", daemon=True)
+        self._thread.start()
+
+    def facts(self) -> dict[str, Any]:
+        return super().facts() | {"control": False, "actuators": [], "fields": list(self._recording),
+                                  "frames": self.frames}
+
+    def close(self) -> None:
+        with self.changed:
+            self._closed = True
+            self.changed.notify_all()
+        self._thread.join()
+
+    def tell(self, kind: str, entries: dict[str, Any]) -> None:
+        with self.changed:
+            if kind == "pause":
+                self.paused = entries["on"]
+                if not self.paused and int(self._at) == self.frames - 1:
+                    self._at = 0.0
+            elif kind == "step":
+                self.paused, self._at = True, float(min(int(self._at) + 1, self.frames - 1))
+            elif kind == "speed":
+                self.speed = entries["factor"] or 1.0
+            elif kind == "seek":
+                self.paused, self._at = True, float(min(entries["frame"], self.frames - 1))
+            else:
+                raise ValueError("a recording is what it is: it cannot be changed")
+            self.number += 1
+            self.changed.notify_all()
+
+    def _play(self):
+        last = time.monotonic()
+        while True:
+            with self.changed:
+                now = time.monotonic()
+                if not self.paused:
+                    self._at = min(self._at + (now - last) * self.speed / self.seconds, self.frames - 1.0)
+                    self.paused = self._at == self.frames - 1.0
+                last = now
+                if int(self._at) != self._seen or self.paused:
+                    self.number += int(self._at) != self._seen
+                    self._seen = int(self._at)
+                if self._closed:
+                    return
+                if not self._new_asked():
+                    self.changed.wait(0.1 if self.paused else 1 / 120)
+            self.answer()
+
+    def take(self, wants: Wants) -> Sample:
+        frame, worlds = int(self._at), slice(wants.first, wants.first + wants.count)
+
+        def of(name):
+            return np.asarray(self._recording[name][frame]).reshape(self.nworld, -1)
+
+        state = {name: of(name)[worlds] for name in self.fields}
+        plots = [plot_row(of(name), wants.first, item) if name in self._recording else None
+                 for name, item in wants.plots]
+        facts = {"steps": frame, "time": [frame * self.seconds] * wants.count, "paused": self.paused,
+                 "speed": self.speed, "plots": plots}
+        return Sample(self.number, wants, state, facts)
+
+
+def open_folder(folder: str | os.PathLike, scene: Any = None) -> Replay:
+    """A recording of `stet run`, whose summary says which scene and how long a frame is; or a data set."""
+    folder = Path(folder)
+    if (folder / "manifest.json").exists():
+        return _open_data(folder, scene)
+    try:
+        summary = json.loads((folder / "summary.json").read_text())
+        arrays = {file.stem: np.load(file, mmap_mode="r") for file in sorted(folder.glob("*.npy"))}
+        frames, worlds = summary["frames_done"], summary["worlds"]
+        scene, substeps = load(scene or summary["scene"]), summary["substeps"]
+    except FileNotFoundError as error:
+        raise MissingFileError(f"{folder}: no recording of stet run --record qpos --out FOLDER: {error}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise FileError(f"{folder}: no recording of stet run: {error}") from None
+    fields = {name: array for name, array in arrays.items() if array.ndim >= 3 and array.shape[:2] == (frames, worlds)}
+    return Replay(scene, fields, substeps * scene.timestep)
+
+
+def _open_data(folder, scene):
+    """Of a data set (stet.data) the fields; a frame is as long as most are."""
+    from ..data import Reader
+
+    data = Reader(folder)
+    fields = {name: data.read(name) for name in data.manifest["fields"]}
+    seconds = np.diff(fields["time"][:, 0, 0])
+    return Replay(scene or data.manifest["scene"], fields, float(np.median(seconds)) if len(seconds) else 0.02)

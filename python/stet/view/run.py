@@ -1,0 +1,202 @@
+"""A run in progress as a source of pictures: sim.step is followed by a look at who asks, in the caller's own thread.
+
+Invariants:
+  RUN-1  the sim is touched in the thread that steps it, behind a step, and never by a reader's thread
+  RUN-2  without control=True nothing of the sim is written: with and without viewers a run has the same bits
+  RUN-3  while nobody looks, a step costs a few tests more
+"""
+
+from __future__ import annotations
+
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..info import info
+from .._errors import Error
+from .source import Sample, Source, Wants, plot_row
+
+_FAULT_SECONDS, _COUNTER_SECONDS = 0.25, 0.5
+_MOST_FAULTS = 64  # worlds of which the page gets the faults
+
+
+class Run(Source):
+    """Attached to a sim until close(). control: may readers reset worlds and write controls? speed: seconds of the
+    simulation in one of the clock, 0: as fast as it goes.
+    """
+
+    def __init__(self, sim: Any, control: bool = False, speed: float = 0.0) -> None:
+        external = sim.physics == "external"
+        super().__init__(sim.model, sim.nworld, ("xpos", "xquat") if external else ("qpos", "mocap_pos", "mocap_quat"))
+        self.control, self.speed, self.paused, self.steps = control, speed, False, 0
+        self._sim = weakref.ref(sim)
+        self.on_close: Callable[[], None] = self.close  # when the sim is closed
+        self._closed, self._single = False, 0
+        self._todo: list[tuple[str, dict]] = []
+        self._due = time.monotonic()
+        self._old: dict[str, tuple[float, Any]] = {}  # facts that are not taken for each sample, and when they were
+        self._names = [*sim.fields, *sim.quantities]
+        self._ranges = self._control_ranges(sim)
+        self._fault_bits = info()["faults"]
+        # Attributes of the object stand before methods of its class; a sim without a viewer has none of them.
+        step, close = type(sim).step, type(sim).close
+
+        def viewed_step(n: int = 1, mask: Any = None) -> None:
+            own = self._sim()
+            step(own, n, mask)
+            self._after_step(own, n)
+
+        def viewed_close() -> None:
+            own = self._sim()
+            self.on_close()
+            close(own)
+
+        sim.step, sim.close = viewed_step, viewed_close
+
+    @staticmethod
+    def _control_ranges(sim):
+        """[name, least, most, hold] of each actuator; without a range -1 to 1 around where it holds."""
+        low, high, hold = (sim.control_table(name).numpy() for name in ("low", "high", "hold"))
+        rows = []
+        for i, name in enumerate(sim.model.actuators):
+            limited = np.isfinite(low[i]) and np.isfinite(high[i])
+            ends = (low[i], high[i]) if limited else (hold[i] - 1, hold[i] + 1)
+            rows.append([name or f"actuator {i}", *(float(x) for x in ends), float(hold[i])])
+        return rows
+
+    def facts(self) -> dict[str, Any]:
+        out = super().facts()
+        out |= {"control": self.control, "actuators": self._ranges, "fields": self._names, "frames": 0}
+        return out
+
+    def close(self) -> None:
+        """The sim is as it was before; a step that waits goes on."""
+        sim = self._sim()
+        with self.changed:
+            if self._closed:
+                return
+            self._closed = True
+            self.changed.notify_all()
+        if sim is not None:
+            del sim.step, sim.close
+
+    def tell(self, kind: str, entries: dict[str, Any]) -> None:
+        with self.changed:
+            if kind == "pause":
+                self.paused, self._single = entries["on"], 0
+            elif kind == "step":
+                self.paused, self._single = True, self._single + 1
+            elif kind == "speed":
+                self.speed = entries["factor"]
+            elif kind == "seek":
+                raise ValueError("a run cannot go back; a recording can (stet replay)")
+            elif not self.control:
+                raise ValueError("this run is only looked at: sim.view(control=True) lets you change it")
+            else:
+                self._check(kind, entries)
+                self._todo.append((kind, entries))
+            self.changed.notify_all()
+
+    def _check(self, kind, entries):
+        if entries["world"] >= self.nworld:
+            raise ValueError(f"there is no world {entries['world']}")
+        if kind == "control" and entries["actuator"] >= self.model.nu:
+            raise ValueError(f"there is no actuator {entries['actuator']}")
+        if kind == "reset" and entries["keyframe"] >= self.model.nkey:
+            raise ValueError(f"there is no keyframe {entries['keyframe']}")
+
+    # ---- in the thread that steps ------------------------------------------------------------------------------------
+
+    def _after_step(self, sim, n):
+        self.steps += 1
+        self.number += 1
+        if self._todo or self._asked:
+            self._serve(sim)
+        if self.paused or self.speed > 0:
+            self._wait(sim, n * self.model.timestep)
+
+    def _serve(self, sim):
+        with self.changed:
+            todo, self._todo = self._todo, []
+        for kind, entries in todo:
+            self._do(sim, kind, entries)
+            self.number += 1
+        try:
+            self.answer()
+        except Error:  # while a stream is captured into a graph states cannot be read: after another step
+            pass
+
+    def _do(self, sim, kind, entries):
+        world = entries["world"]
+        if kind == "reset":
+            key = entries["keyframe"]
+            sim.reset(worlds=None if world < 0 else [world], keyframe=None if key < 0 else key)
+        elif kind == "control":
+            worlds = slice(None) if world < 0 else slice(world, world + 1)
+            ctrl = sim.ctrl.numpy()
+            ctrl[worlds, entries["actuator"]] = entries["value"]
+            sim.ctrl.write(ctrl)
+
+    def _wait(self, sim, seconds):
+        """Until the clock is where the simulation is, and nobody has paused it."""
+        now = time.monotonic()
+        speed = self.speed
+        # What was late is not made up for by running faster.
+        self._due = max(self._due + (seconds / speed if speed > 0 else 0), now - 0.1)
+        while not self._closed:
+            with self.changed:
+                if self.paused and self._single:
+                    self._single -= 1
+                    self._due = time.monotonic()
+                    return
+                now = time.monotonic()
+                if not self.paused and (now >= self._due or self.speed != speed):
+                    return
+                if not self._todo and not self._new_asked():
+                    self.changed.wait(0.1 if self.paused else min(self._due - now, 0.1))
+            self._serve(sim)
+
+    def take(self, wants: Wants) -> Sample:
+        sim = self._sim()
+        state = {name: sim.array(name).read_worlds(wants.first, wants.count) for name in self.fields}
+        seconds = sim.time.read_worlds(wants.first, wants.count)[:, 0]
+        facts = {
+            "steps": self.steps,
+            "time": [float(t) for t in seconds],
+            "paused": self.paused,
+            "speed": self.speed,
+            "plots": [self._plot(sim, wants.first, *plot) for plot in wants.plots],
+            "faults": self._aged("faults", _FAULT_SECONDS, lambda: self._faults(sim)),
+            "counters": self._aged("counters", _COUNTER_SECONDS, lambda: self._counters(sim)),
+        }
+        return Sample(self.number, wants, state, facts)
+
+    def _aged(self, name, seconds, make):
+        now = time.monotonic()
+        at, value = self._old.get(name, (None, None))
+        if at is None or now - at > seconds:
+            value = make()
+            self._old[name] = now, value
+        return value
+
+    def _plot(self, sim, world, name, item):
+        if name not in self._names:
+            return None
+        return plot_row(sim.array(name).host().reshape(self.nworld, -1), world, item)
+
+    def _faults(self, sim):
+        """How many worlds have faults, and those of the first of them: [[world, [names]]]."""
+        bits = sim.faults()
+        worlds = np.flatnonzero(bits)
+        names = self._fault_bits.items()
+        return {"count": len(worlds),
+                "first": [[int(w), [name for name, bit in names if bits[w] & bit]] for w in worlds[:_MOST_FAULTS]]}
+
+    @staticmethod
+    def _counters(sim):
+        """[hits, misses, bytes spared] of each mechanism that did something, since the counters were cleared."""
+        return {name: [row["hits"], row["misses"], row["saved_bytes"]] for name, row in sim.counters().items()
+                if name != "total" and row.get("hits", 0) + row.get("misses", 0)}

@@ -1,0 +1,106 @@
+"""Where pictures come from: a run in progress (run.py) or a recording (replay.py). Readers ask for a sample of the
+states of some worlds; the source answers when it has one that they have not got yet.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .messages import MOST_WORLDS
+
+
+def plot_row(values: Any, world: int, item: int) -> list[float | None] | None:
+    """[of the world, least, mean, greatest] of an item of values [world, item]; None: there is no such item."""
+    if item >= values.shape[1]:
+        return None
+    column = values[:, item].astype(float)
+    row = [column[world], column.min(), column.mean(), column.max()]
+    return [float(x) if np.isfinite(x) else None for x in row]
+
+
+@dataclasses.dataclass(frozen=True)
+class Wants:
+    """What a sample shall hold: worlds from `first` on, and fields whose items are plotted."""
+
+    first: int
+    count: int
+    plots: tuple[tuple[str, int], ...] = ()
+
+
+@dataclasses.dataclass
+class Sample:
+    """States at one time. `number` grows with each change, so equal numbers mean equal states."""
+
+    number: int
+    wants: Wants
+    state: dict[str, Any]  # [count, items] by the fields' names
+    facts: dict[str, Any]  # what the page gets with the picture, as JSON
+
+
+class Source:
+    """The part that runs and recordings share. _asked: by reader, what it wants, the number that it has, and whom to
+    hand the sample. All of it is guarded by `changed`.
+    """
+
+    def __init__(self, model: Any, nworld: int, fields: tuple[str, ...]) -> None:
+        self.model, self.nworld, self.fields = model, nworld, fields
+        self.changed = threading.Condition()
+        self.number = 0
+        self._asked: dict[object, tuple[Wants, tuple, Callable[[Sample], None]]] = {}
+
+    def facts(self) -> dict[str, Any]:
+        """What the page has to know before the first picture."""
+        model = self.model
+        return {
+            "worlds": self.nworld,
+            "most": min(self.nworld, MOST_WORLDS),
+            "cameras": list(model.cameras),
+            "bodies": list(model.bodies),
+            "keyframes": list(model.keyframes),
+            "timestep": model.timestep,
+        }
+
+    def ask(self, reader: object, wants: Wants, has: tuple[int, Wants] | None, deliver: Callable) -> None:
+        """Puts a reader's question, in place of the one that it put before."""
+        with self.changed:
+            self._asked[reader] = (wants, has, deliver)
+            self.changed.notify_all()
+
+    def forget(self, reader: object) -> None:
+        with self.changed:
+            self._asked.pop(reader, None)
+
+    def tell(self, kind: str, entries: dict[str, Any]) -> None:
+        """Does what a message asks for; ValueError: a sentence why it does not."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Nobody is answered any more."""
+
+    def take(self, wants: Wants) -> Sample:
+        """A sample of the present state."""
+        raise NotImplementedError
+
+    def _new_asked(self):
+        return any(has != (self.number, wants) for wants, has, _ in self._asked.values())
+
+    def answer(self) -> None:
+        """Answers each question that has a new answer; in the thread that owns the states. A question stays if taking
+        a sample raises.
+        """
+        if not self._asked:
+            return
+        with self.changed:
+            ready = [(reader, asked) for reader, asked in self._asked.items() if asked[1] != (self.number, asked[0])]
+        samples = {wants: self.take(wants) for wants in {asked[0] for _, asked in ready}}
+        with self.changed:
+            for reader, asked in ready:
+                if self._asked.get(reader) is asked:
+                    del self._asked[reader]
+        for _, (wants, _, deliver) in ready:
+            deliver(samples[wants])

@@ -1,0 +1,170 @@
+"""stet.data: what was written is read back, and what can go wrong does."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import stet
+
+h5py = pytest.importorskip("h5py")
+from stet.data import Reader, Writer, scene_hash  # noqa: E402
+
+RUN = dict(worlds=3, outputs=("rgb", "depth"), cameras="all", width=16, height=12, seed=4)
+
+
+def record(sim, data, frames=10):
+    """Frames, and what was in them."""
+    kept = []
+    for frame in range(frames):
+        sim.control_noise(0.5, frame)
+        sim.step(2)
+        sim.render()
+        data.add(done=[frame == 3, 0, frame % 2], reward=np.arange(3.0) + frame)
+        kept.append({"qpos": sim.qpos.numpy(), "rgb:top": sim.read("rgb", "top"), "time": sim.time.numpy()})
+    return {name: np.stack([row[name] for row in kept]) for name in kept[0]}
+
+
+def test_written_and_read(make, tmp_path):
+    sim = make(**RUN)
+    with Writer(tmp_path / "a", sim, fields=("qpos", "qacc"), outputs=("rgb",), notes={"seed": 4},
+                frames_in_shard=4) as data:
+        kept = record(sim, data)
+    with h5py.File(tmp_path / "a" / "shard-000000004.h5") as shard:  # by the library itself
+        assert shard["qpos"].shape == (4, 3, 2) and shard["rgb:top"].chunks == (4, 1, 12, 16, 3)
+        assert shard["qpos"].compression == "gzip" and shard["qpos"].fletcher32
+    data = Reader(tmp_path / "a")
+    assert data.frames == 10 and len(data.shards) == 3
+    assert data.names == ["episode", "qacc", "qpos", "reward", "rgb:front", "rgb:top", "time"]
+    for name, values in kept.items():
+        assert np.array_equal(data.read(name), values), name
+        assert np.array_equal(data.read(name, 3, 4, world=2), values[3:7, 2])
+    assert data.read("episode")[:, 0].tolist() == [0] * 4 + [1] * 6
+    assert data.read("episode")[:, 2].tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert data.read("reward")[9].tolist() == [9, 10, 11]
+    assert data.verify() == sum(data.read(name).nbytes for name in data.names)
+    said = data.manifest
+    assert said["notes"] == {"seed": 4} and said["stet"] == stet.__version__ and said["cameras"] == ["front", "top"]
+    assert said["scene_sha256"] == scene_hash(sim.model) and said["timestep"] == 0.005
+
+
+def test_continued(make, tmp_path):
+    sim = make(**RUN)
+    kept = []
+    for _ in range(2):
+        with Writer(tmp_path, sim, fields=["qpos"], frames_in_shard=4) as data:
+            kept.append(record(sim, data, 6)["qpos"])
+    data = Reader(tmp_path)
+    assert np.array_equal(data.read("qpos"), np.concatenate(kept))
+    episodes = data.read("episode")[:, 1]
+    assert episodes.tolist() == [0] * 6 + [1] * 6  # a run that was continued begins episodes anew
+    with pytest.raises(stet.InvalidArgumentError, match="another fields"):
+        Writer(tmp_path, sim, fields=["qvel"])
+    with pytest.raises(stet.InvalidArgumentError, match="another worlds"):
+        Writer(tmp_path, make(worlds=2), fields=["qpos"])
+
+
+def test_what_is_refused(make, tmp_path):
+    sim = make(**RUN)
+    with pytest.raises(stet.NotFoundError):
+        Writer(tmp_path / "a", sim, fields=["nose"])
+    with pytest.raises(stet.InvalidArgumentError, match="renders no 'normal'; it has rgb, depth"):
+        Writer(tmp_path / "a", sim, outputs=["normal"])
+    assert not (tmp_path / "a").exists()
+    data = Writer(tmp_path / "a", sim)
+    with pytest.raises(stet.InvalidArgumentError, match="the data set's own"):
+        data.add(qpos=np.zeros((3, 2)))
+    with pytest.raises(stet.InvalidArgumentError, match="first dimension is the worlds"):
+        data.add(reward=np.zeros(2))
+    data.add(reward=np.zeros(3))
+    with pytest.raises(stet.InvalidArgumentError, match="reward: another type or shape"):
+        data.add()
+    data.close()
+    read = Reader(tmp_path / "a")
+    with pytest.raises(stet.InvalidArgumentError, match="no array nose"):
+        read.read("nose")
+    with pytest.raises(stet.InvalidArgumentError, match="frames 0 to 2 were asked for; it has 1"):
+        read.read("qpos", 0, 2)
+    with pytest.raises(stet.MissingFileError, match="no data set"):
+        Reader(tmp_path)
+
+
+def damaged(path):
+    content = bytearray(path.read_bytes())
+    with h5py.File(path) as file:
+        place = file["qpos"].id.get_chunk_info(0).byte_offset
+    content[place + 4] ^= 0x10
+    path.write_bytes(content)
+
+
+def test_damage_is_found(make, tmp_path):
+    sim = make(**RUN)
+    with Writer(tmp_path, sim, frames_in_shard=2) as data:
+        record(sim, data, 6)
+    damaged(tmp_path / "shard-000000002.h5")
+    with pytest.raises(stet.FileError, match="shard-000000002.h5: qpos"):
+        Reader(tmp_path).verify()
+    (tmp_path / "shard-000000002.h5").unlink()
+    with pytest.raises(stet.FileError, match="shard-000000002.h5 is missing"):
+        Reader(tmp_path)
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(stet.FileError, match="no data set"):
+        Reader(tmp_path)
+
+
+KILLED = """
+import sys, stet
+sim = stet.Sim(stet.scenes / "cartpole.xml", 4, "cpu")
+data = stet.data.Writer(sys.argv[1], sim, frames_in_shard=10)
+while True:
+    sim.step()
+    data.add()
+"""
+
+
+def test_a_writer_that_is_killed(make, tmp_path):
+    """At any moment: what is there is whole, and lacks at most the open shard; writing goes on behind it."""
+    for kill in range(3):
+        process = subprocess.Popen([sys.executable, "-c", "import stet.data\n" + KILLED, tmp_path])
+        before = len(list(tmp_path.glob("shard-*")))
+        while len(list(tmp_path.glob("shard-*"))) < before + 3 + kill:
+            assert process.poll() is None
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        process.wait(20)
+        data = Reader(tmp_path)
+        assert data.frames == 10 * len(data.shards) and len(data.shards) >= before + 3 and data.verify() > 0
+    times = data.read("time")[:, 0, 0]
+    steps = np.diff(times)
+    assert (steps < 0).sum() == 2 and np.allclose(steps[steps > 0], 0.005)
+
+
+def test_the_command(make, tmp_path, capsys):
+    from stet.data.command import main
+
+    sim = make(**RUN)
+    with Writer(tmp_path / "a", sim, outputs=["rgb"], frames_in_shard=4) as data:
+        kept = record(sim, data, 6)
+    main(["info", str(tmp_path / "a")])
+    out = capsys.readouterr().out
+    assert "6 frames in 2 shards" in out and "rgb:top" in out and json.loads(out[:out.rindex("}") + 1])["worlds"] == 3
+    main(["verify", str(tmp_path / "a")])
+    assert "all checksums are right" in capsys.readouterr().out
+    main(["export", str(tmp_path / "a"), str(tmp_path / "out")])
+    assert np.array_equal(np.load(tmp_path / "out" / "rgb-top.npy"), kept["rgb:top"])
+    with pytest.raises(SystemExit) as ended:
+        main(["info", str(tmp_path)])
+    assert ended.value.code == 2 and capsys.readouterr().err.count("\n") == 1
+    done = subprocess.run([sys.executable, "-m", "stet", "data", "verify", tmp_path / "a"], capture_output=True)
+    assert done.returncode == 0
+
+
+def test_a_library_is_missing(make, monkeypatch, tmp_path):
+    sim = make()
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(stet.UnsupportedError, match="stet.data needs h5py: pip install h5py"):
+        Writer(tmp_path, sim)

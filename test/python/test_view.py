@@ -1,0 +1,619 @@
+"""stet.view: what readers get, what they may not do, and that a run does not notice them."""
+
+import io
+import json
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stet
+from stet.view import messages
+from stet.view.pictures import Look, Painter, colours, mosaic
+from stet.view.replay import Replay, open_folder
+
+pytest.importorskip("websockets")
+Image = pytest.importorskip("PIL.Image")
+from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
+from websockets.sync import client  # noqa: E402
+
+LOOK = {"do": "look", "camera": "", "view": [90, -20, 4, 0, 0, 1], "output": "rgb", "first": 0, "count": 1, "width": 64,
+        "height": 48, "follow": -1, "groups": [0, 1, 2], "plots": []}
+
+
+def address(url, token=None):
+    """Where the page's connection is, and what the page says of itself."""
+    page, own = url.split("/#")
+    return page.replace("http", "ws") + f"/socket?token={own if token is None else token}", page
+
+
+def connect(url, **keywords):
+    return client.connect(url, compression=None, **keywords).__enter__()
+
+
+class Page:
+    """A page without a browser."""
+
+    def __init__(self, url):
+        place, origin = address(url)
+        self.socket = connect(place, origin=origin)
+        self.facts = json.loads(self.socket.recv(timeout=10))["facts"]
+
+    def send(self, do, **entries):
+        self.socket.send(json.dumps({"do": do, **entries}))
+
+    def look(self, **other):
+        self.socket.send(json.dumps({**LOOK, **other}))
+
+    def picture(self, shown=True):
+        """What stands with the next picture, and the picture."""
+        while True:
+            data = self.socket.recv(timeout=20)
+            if isinstance(data, bytes):
+                break
+        size, = struct.unpack_from("<I", data)
+        if shown:
+            self.send("shown")
+        return json.loads(data[4:4 + size]), np.asarray(Image.open(io.BytesIO(data[4 + size:])))
+
+    def text(self):
+        while True:
+            data = self.socket.recv(timeout=20)
+            if isinstance(data, str):
+                return json.loads(data)
+
+    def close(self):
+        self.socket.close()
+
+
+class Stepper:
+    """Steps a sim in a thread of its own, as a training loop does, until it is told to stop."""
+
+    def __init__(self, sim):
+        self.sim, self.stop, self.steps = sim, False, 0
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        while not self.stop:
+            self.sim.step()
+            self.steps += 1
+            time.sleep(0.001)
+
+    def end(self):
+        self.stop = True
+        self.thread.join(20)
+        assert not self.thread.is_alive()
+
+
+@pytest.fixture
+def watched(make):
+    """A sim that steps, with a viewer that may control it, and pages."""
+    sim = make(worlds=5, physics="mujoco")
+    viewer = sim.view(control=True)
+    stepper, pages = Stepper(sim), []
+
+    def page():
+        pages.append(Page(viewer.url))
+        return pages[-1]
+
+    yield sim, viewer, stepper, page
+    for one in pages:
+        one.close()
+    stepper.stop = True
+    viewer.close()
+    stepper.end()
+
+
+# ---- messages ------------------------------------------------------------------------------------------------------
+
+
+def test_messages():
+    assert messages.parse(json.dumps(LOOK))[1]["view"] == (90, -20, 4, 0, 0, 1)
+    assert messages.parse('{"do": "control", "world": -1, "actuator": 3, "value": 0.5}') == ("control", {
+        "world": -1, "actuator": 3, "value": 0.5})
+
+
+@pytest.mark.parametrize("text", [
+    "", "[]", "{", "null", '"step"', '{"do": 3}', '{"do": "fly"}', '{"do": "step", "more": 1}', '{"do": "pause"}',
+    '{"do": "pause", "on": 1}', '{"do": "speed", "factor": NaN}', '{"do": "speed", "factor": true}', b'{"do": "step"}',
+    '{"do": "speed", "factor": 1e999}', '{"do": "seek", "frame": 1.0}', '{"do": "seek", "frame": -1}', "[" * 4000,
+    '{"do": "step"}' + " " * 5000, '{"do": "seek", "frame": ' + "9" * 4000 + "}"
+])
+def test_malformed_messages(text):
+    with pytest.raises(ValueError):
+        messages.parse(text)
+
+
+def test_any_message_is_taken_or_refused():
+    """Messages with bytes changed, left out and repeated: entries of the row, within their bounds, or a ValueError."""
+    rng = random.Random(1)
+    seeds = [json.dumps(LOOK), '{"do": "control", "world": -1, "actuator": 3, "value": 0.5}', '{"do": "step"}',
+             '{"do": "pick", "x": 0.5, "y": 1}', '{"do": "reset", "world": 0, "keyframe": -1}']
+    taken = 0
+    for _ in range(20000):
+        text = list(rng.choice(seeds))
+        for _ in range(rng.randrange(1, 4)):
+            at = rng.randrange(len(text))
+            text[at:at + rng.randrange(3)] = rng.choice(
+                ["", '"', "{", "[", "]", "-", "9" * rng.randrange(1, 400), "e9", "null", "true", "NaN", ",", "\x00"])
+        try:
+            kind, entries = messages.parse("".join(text))
+        except ValueError:
+            continue
+        taken += 1
+        assert entries.keys() == messages.KINDS[kind].keys()
+        if kind == "look":
+            assert 1 <= entries["count"] <= messages.MOST_WORLDS and entries["width"] <= messages.MOST_PIXELS
+    assert taken > 100
+
+
+# ---- who may look --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def viewer(make):
+    viewer = make().view()
+    yield viewer
+    viewer.close()
+
+
+def refused(url, status=403, **keywords):
+    with pytest.raises(InvalidStatus) as error:
+        connect(url, **keywords)
+    assert error.value.response.status_code == status
+
+
+def test_token_origin_and_host(viewer):
+    good, origin = address(viewer.url)
+    connect(good, origin=origin).close()
+    local = good.replace("127.0.0.1", "localhost")
+    connect(local, origin=origin.replace("127.0.0.1", "localhost")).close()
+    for token in ("", "x", viewer.url.split("#")[1][:-1], viewer.url.split("#")[1] + "x", "%ff%00"):
+        refused(address(viewer.url, token)[0], origin=origin)
+    refused(good.split("?")[0], origin=origin)
+    refused(good)  # no origin
+    for other in ("http://evil.example", "null", origin.replace("http", "https"), origin + "0", "http://127.0.0.1"):
+        refused(good, origin=other)
+    # A name of somebody else's that was made to point here: the browser sends it as Host and Origin.
+    port = int(origin.rsplit(":", 1)[1])
+    refused(f"ws://evil.example:{port}/socket?" + good.split("?")[1], origin=f"http://evil.example:{port}",
+            sock=socket.create_connection(("127.0.0.1", port)))
+    refused(good.replace("/socket", "/other"), status=404, origin=origin)
+
+
+def get(viewer, path, host=None):
+    import http.client
+
+    port = int(viewer.url.split(":")[2].split("/")[0])
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("GET", path, headers={"Host": host} if host else {})
+    answer = connection.getresponse()
+    return answer.status, answer.read(), dict(answer.getheaders())
+
+
+def test_the_page_s_files(viewer):
+    status, body, headers = get(viewer, "/")
+    assert status == 200 and b"view.js" in body and headers["Content-Type"].startswith("text/html")
+    assert "default-src 'self'" in headers["Content-Security-Policy"] and viewer.url.split("#")[1].encode() not in body
+    assert b"http" not in body, "nothing is fetched from elsewhere"
+    assert get(viewer, "/view.js")[2]["Content-Type"].startswith("text/javascript")
+    for path in ("/../__init__.py", "/page/view.js", "/server.py", "//etc/passwd", "/%2e%2e/server.py"):
+        assert get(viewer, path)[0] == 404
+    assert get(viewer, "/", host="evil.example")[0] == 403
+
+
+@pytest.mark.parametrize("message", ["{", '{"do": "fly"}', b"\x00" * 10, json.dumps({**LOOK, "first": 5}),
+                                     json.dumps({**LOOK, "camera": "none"}), json.dumps({**LOOK, "follow": 99})])
+def test_nonsense_ends_the_connection(viewer, message):
+    page = Page(viewer.url)
+    page.socket.send(message)
+    with pytest.raises(ConnectionClosed) as error:
+        page.socket.recv(timeout=10)
+    assert error.value.rcvd.code == 1008
+
+
+def test_a_huge_message_ends_the_connection(viewer):
+    page = Page(viewer.url)
+    page.socket.send("x" * 1_000_000)
+    with pytest.raises(ConnectionClosed) as error:
+        page.socket.recv(timeout=10)
+    assert error.value.rcvd.code == 1009
+
+
+# ---- a run ---------------------------------------------------------------------------------------------------------
+
+
+def run_hashes(make, physics, viewed):
+    """Hashes of a run, in which pages look at all that there is."""
+    sim = make(worlds=7, physics=physics, seed=3)
+    viewer = sim.view() if viewed else None
+    hashes, pages, pictures = [], [], []
+    if viewed:
+        pages = [Page(viewer.url), Page(viewer.url)]
+        pages[0].look(count=4, plots=[["qpos", 0], ["qacc", 1], ["xpos", 3]])
+        pages[1].look(output="depth", first=6, camera="top")
+        look = [threading.Thread(target=lambda p=p: pictures.extend(p.picture()[0]["steps"] for _ in range(5)))
+                for p in pages]
+        for thread in look:
+            thread.start()
+    for frame in range(300):
+        sim.control_noise(0.8, frame)
+        sim.step(2)
+        if frame % 100 == 50:
+            sim.reset(worlds=[1, 3], qpos_noise=0.1)
+        hashes.append(sim.hash())
+        if viewed and len(pictures) < 10:
+            time.sleep(0.01)
+    if viewed:
+        for thread in look:
+            thread.join(20)
+        assert len(pictures) == 10 and max(pictures) > 1
+        for page in pages:
+            page.close()
+        viewer.close()
+    return hashes
+
+
+@pytest.mark.parametrize("physics", ["mujoco", "native"])
+def test_no_bit_of_a_run_changes(make, physics):
+    assert run_hashes(make, physics, True) == run_hashes(make, physics, False)
+
+
+def test_pictures_are_those_of_the_run(make):
+    sim = make(worlds=3, outputs=("rgb",), cameras="free:90,-20,4,0,0,1", width=64, height=48)
+    sim.ctrl[:] = [[1, 0], [-1, 0], [0, 2]]
+    sim.step(50)
+    with sim.view() as viewer:
+        page = Page(viewer.url)
+        for world in (1, 0):
+            page.look(first=world)
+            while not viewer._source._asked:
+                time.sleep(0.001)
+            sim.step()
+            sim.render()
+            head, picture = page.picture(shown=False)
+            assert head["first"] == world and head["time"] == [sim.time[world, 0]]
+            apart = [np.abs(picture.astype(int) - mine).mean() for mine in sim.read("rgb").astype(int)]
+            assert apart[world] < 3 and apart[world] == min(apart)  # JPEG
+            page.send("shown")
+        page.close()
+    painter = Painter(sim.model, ("qpos",))
+    look = Look(view=tuple(LOOK["view"]), first=1, count=2, width=128, height=48)
+    pixels, view = painter.paint(look, {"qpos": sim.qpos[1:]})
+    assert np.array_equal(pixels, mosaic(sim.read("rgb")[1:], 2)) and np.allclose(view, LOOK["view"])
+    painter.close()
+
+
+def test_facts_and_plots(watched):
+    sim, viewer, stepper, page = watched
+    one = page()
+    assert one.facts["worlds"] == 5 and one.facts["cameras"] == ["front", "top"] and one.facts["control"]
+    assert one.facts["actuators"][0] == ["lift", -1, 1, 0] and "qacc" in one.facts["fields"]
+    one.look(plots=[["qpos", 1], ["qpos", 9], ["nothing", 0]])
+    head, picture = one.picture()
+    assert picture.shape == (48, 64, 3) and picture.std() > 5
+    value, least, mean, most = head["plots"][0]
+    assert least <= value <= most and least <= mean <= most and head["plots"][1:] == [None, None]
+    assert head["faults"] == {"count": 0, "first": []} and head["counters"]
+
+
+def test_a_reader_that_stalls(watched):
+    """It gets no further picture, the run goes on, and what it missed is counted."""
+    sim, viewer, stepper, page = watched
+    one, other = page(), page()
+    one.look()
+    head, _ = one.picture(shown=False)
+    first = head["steps"]
+    other.look()
+    for _ in range(5):
+        other.picture()
+    before = stepper.steps
+    time.sleep(0.3)
+    assert stepper.steps > before + 20
+    with pytest.raises(TimeoutError):
+        one.socket.recv(timeout=0.2)
+    one.send("shown")
+    last = 0
+    for _ in range(3):
+        last, _ = one.picture()
+    assert last["sent"] == 4 and last["skipped"] == last["steps"] - 4 and last["steps"] > first + 20
+
+
+def test_pause_step_and_speed(watched):
+    sim, viewer, stepper, page = watched
+    one = page()
+    one.look()
+    one.picture()
+    one.send("pause", on=True)
+    while not one.picture()[0]["paused"]:
+        pass
+    time.sleep(0.1)
+    held = stepper.steps
+    time.sleep(0.2)
+    assert stepper.steps == held
+    one.look(view=[0, -80, 3, 0, 0, 1])  # looking around while it holds
+    head, _ = one.picture()
+    one.send("step")
+    head2, _ = one.picture()
+    assert head2["steps"] == head["steps"] + 1 and head2["paused"]
+    one.send("speed", factor=0.05)  # a time step of 5 ms takes 100 ms
+    one.send("pause", on=False)
+    time.sleep(0.1)
+    before, begin = stepper.steps, time.monotonic()
+    time.sleep(0.6)
+    assert stepper.steps - before <= (time.monotonic() - begin) / 0.1 + 2
+    one.send("speed", factor=0)
+    end = time.monotonic() + 10
+    before = stepper.steps
+    while stepper.steps < before + 50:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_controls_and_resets(watched):
+    sim, viewer, stepper, page = watched
+    one = page()
+    one.look(first=2, plots=[["ctrl", 1], ["time", 0]])
+    one.send("control", world=2, actuator=1, value=1.5)
+    while True:
+        head, _ = one.picture()
+        value, least, _, most = head["plots"][0]
+        if value == 1.5:
+            break
+    assert least == 0 and most == 1.5
+    one.send("control", world=-1, actuator=1, value=-0.5)
+    while one.picture()[0]["plots"][0] != [-0.5] * 4:
+        pass
+    while one.picture()[0]["time"][0] < 0.2:
+        pass
+    one.send("reset", world=2, keyframe=1)
+    while True:
+        head, _ = one.picture()
+        value, least, _, most = head["plots"][1]
+        if value < most:
+            break
+    assert value == least
+    for wrong in ({"do": "reset", "world": 5, "keyframe": 0}, {"do": "reset", "world": 0, "keyframe": 2},
+                  {"do": "control", "world": 0, "actuator": 2, "value": 0}, {"do": "seek", "frame": 0}):
+        one.socket.send(json.dumps(wrong))
+        assert one.text()["sentence"]
+
+
+def test_a_run_that_is_only_looked_at(make):
+    sim = make()
+    with sim.view() as viewer:
+        page = Page(viewer.url)
+        assert not page.facts["control"]
+        page.send("control", world=0, actuator=0, value=1)
+        assert "control=True" in page.text()["sentence"]
+        sim.step()
+        assert not sim.ctrl.numpy().any()
+        page.close()
+
+
+def test_follow_and_pick(watched):
+    sim, viewer, stepper, page = watched
+    one = page()
+    tip = sim.model.find("bodies", "tip")
+    one.look(follow=tip, count=1, view=[90, -20, 3, 5, 5, 5])
+    head, picture = one.picture()
+    assert head["view"][:3] == [90, -20, 3] and 0 < np.hypot(*head["view"][3:5]) < 1
+    one.send("pick", x=0.5, y=0.5)
+    assert one.text()["picked"] == {"world": 0, "body": tip}
+    one.look(count=3, follow=tip)
+    one.picture()
+    one.send("pick", x=0.99, y=0.99)  # no fourth world
+    assert one.text()["picked"] == {"world": -1, "body": -1}
+
+
+def test_the_end(make):
+    sim = make()
+    plain = sim.step
+    viewer = sim.view()
+    page = Page(viewer.url)
+    for wrong in ({"rate": 0}, {"speed": -1}, {"rate": float("nan")}):
+        with pytest.raises(stet.InvalidArgumentError, match="a rate is above 0"):
+            sim.view(**wrong)
+    with pytest.raises(stet.StateError, match="has a viewer"):
+        sim.view()
+    viewer.close()
+    viewer.close()
+    with pytest.raises(ConnectionClosed) as error:
+        page.socket.recv(timeout=10)
+    assert error.value.rcvd.reason == "the run has ended"
+    assert viewer.closed and "step" not in vars(sim) and "closed" in repr(viewer)
+    plain(2)
+    sim.step()
+    again = sim.view()
+    sim.close()
+    assert again.closed and sim.closed
+    with pytest.raises(stet.StateError):
+        sim.view()
+
+
+def test_many_readers(watched):
+    sim, viewer, stepper, page = watched
+    pages = [page() for _ in range(30)]
+    for one in pages:
+        one.look(width=16, height=16)
+    for one in pages:
+        assert one.picture()[1].shape == (16, 16, 3)
+
+
+# ---- pictures ------------------------------------------------------------------------------------------------------
+
+
+def test_mosaic():
+    three = np.arange(3, dtype=np.uint8).reshape(3, 1, 1, 1).repeat(3, -1)
+    assert mosaic(three, 2)[..., 0].tolist() == [[0, 1], [2, 0]]
+
+
+@pytest.mark.parametrize("output", ["depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type"])
+def test_every_output_can_be_seen(make, output):
+    sim = make(worlds=2)
+    painter = Painter(sim.model, ("qpos",))
+    pixels, view = painter.paint(Look(output=output, count=2, width=80, height=40), {"qpos": sim.qpos.numpy()})
+    assert pixels.shape == (40, 80, 3) and pixels.dtype == np.uint8 and pixels.std() > 5 and len(view) == 6
+    painter.close()
+
+
+def test_image(make):
+    sim = make(worlds=5, outputs=("rgb", "rgba", "depth", "seg_body"), width=32, height=20, cameras="all")
+    sim.step(20)
+    sim.render()
+    assert sim.image().size == (96, 40) and sim.image(worlds=1).size == (32, 20)
+    mine = sim.read("rgb", "top")
+    assert np.array_equal(np.asarray(sim.image("rgb", "top"))[20:, 32:64], mine[4])
+    for output in sim.outputs:
+        assert sim.image(output, 1, worlds=4).size == (64, 40)
+    with pytest.raises(stet.StateError, match="no outputs"):
+        make().image()
+
+
+def test_the_sky_is_black():
+    assert colours(np.array([[[np.inf]], [[2.0]]]), "depth")[..., 0].tolist() == [[0], [255]]
+    assert not colours(np.full((1, 1, 1), -1), "seg_geom").any()
+
+
+# ---- recordings ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def recording(make):
+    sim = make(worlds=2)
+    rows = []
+    for frame in range(40):
+        sim.control_noise(1, frame)
+        sim.step(4)
+        rows.append(sim.qpos.numpy())
+    return np.stack(rows)
+
+
+def test_replay(recording):
+    from conftest import SCENE
+    from stet.view import Viewer
+
+    with Viewer(Replay(SCENE, {"qpos": recording}, 0.02)) as viewer:
+        page = Page(viewer.url)
+        assert page.facts["frames"] == 40 and not page.facts["control"]
+        page.look(plots=[["qpos", 0]])
+        page.send("pause", on=True)
+        for frame in (30, 7, 8, 39):  # forward and back
+            page.send("seek", frame=frame)
+            while True:
+                head, picture = page.picture()
+                if head["steps"] == frame:
+                    break
+            assert head["plots"][0][0] == pytest.approx(recording[frame, 0, 0]) and picture.std() > 5
+        page.send("seek", frame=3)
+        page.send("step")
+        while page.picture()[0]["steps"] != 4:
+            pass
+        page.send("pause", on=False)
+        while page.picture()[0]["steps"] < 10:
+            pass
+        page.send("reset", world=0, keyframe=-1)
+        assert "cannot be changed" in page.text()["sentence"]
+        page.close()
+
+
+def test_what_is_no_recording(tmp_path, recording):
+    from conftest import SCENE
+
+    with pytest.raises(stet.InvalidArgumentError, match="qpos, or xpos and xquat"):
+        Replay(SCENE, {"ctrl": recording})
+    with pytest.raises(stet.InvalidArgumentError, match="the scene has 2 of it"):
+        Replay(SCENE, {"qpos": recording[..., :1]})
+    with pytest.raises(stet.InvalidArgumentError, match="array \\[frame, world, item\\]"):
+        Replay(SCENE, {"qpos": recording, "ctrl": recording[:3]})
+    with pytest.raises(stet.MissingFileError, match="no recording"):
+        open_folder(tmp_path)
+    (tmp_path / "summary.json").write_text("[]")
+    with pytest.raises(stet.FileError, match="no recording"):
+        open_folder(tmp_path)
+
+
+# ---- the commands --------------------------------------------------------------------------------------------------
+
+
+def start(*words):
+    """The command, and a page of it."""
+    process = subprocess.Popen([sys.executable, "-m", "stet", *words, "--no-browser"], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    return process, Page(process.stdout.readline().split()[0])
+
+
+def interrupt(process, page):
+    process.send_signal(signal.SIGINT)
+    with pytest.raises(ConnectionClosed) as error:
+        while True:
+            page.socket.recv(timeout=20)
+    assert error.value.rcvd.reason == "the run has ended"
+    assert process.wait(20) == 0 and process.stderr.read() == ""
+
+
+def test_stet_view():
+    process, page = start("view", str(stet.scenes / "cartpole.xml"), "--worlds", "3", "--noise", "1", "--speed", "0")
+    assert page.facts["worlds"] == 3 and page.facts["control"]
+    page.look(camera="side", plots=[["ctrl", 0]])
+    while page.picture()[0]["steps"] < 30:
+        pass
+    interrupt(process, page)
+
+
+def test_stet_replay(tmp_path):
+    program = Path(stet.__file__).parent / "bin" / "stet"
+    subprocess.run([program, "run", stet.scenes / "cartpole.xml", "--worlds", "2", "--frames", "20", "--output", "none",
+                    "--record", "qpos,ctrl", "--out", tmp_path], check=True, capture_output=True)
+    process, page = start("replay", str(tmp_path))
+    assert page.facts["worlds"] == 2 and page.facts["frames"] == 20 and page.facts["fields"] == ["ctrl", "qpos"]
+    page.look()
+    page.send("seek", frame=11)
+    while page.picture()[0]["steps"] != 11:
+        pass
+    interrupt(process, page)
+
+
+def test_replay_of_a_data_set(make, tmp_path):
+    data = pytest.importorskip("stet.data")
+    pytest.importorskip("h5py")
+    sim = make(stet.scenes / "cartpole.xml", 3)
+    with data.Writer(tmp_path, sim, frames_in_shard=5) as writer:
+        for _ in range(12):
+            sim.step(4)
+            writer.add()
+    replay = open_folder(tmp_path)
+    assert replay.frames == 12 and replay.nworld == 3 and replay.seconds == pytest.approx(0.02)
+    assert replay.facts()["fields"] == ["time", "qpos", "ctrl"]
+    replay.close()
+
+
+@pytest.mark.parametrize("words, sentence", [(("view", "none.xml"), "none.xml: no such file"),
+                                             (("replay", "."), "no recording of stet run")])
+def test_a_command_s_wrong_input(tmp_path, words, sentence):
+    done = subprocess.run([sys.executable, "-m", "stet", *words], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("stet: ") and sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_c_program_says_where_they_are():
+    program = Path(stet.__file__).parent / "bin" / "stet"
+    done = subprocess.run([program, "view", "x.xml"], capture_output=True, text=True)
+    assert done.returncode == 2 and "command of the Python package" in done.stderr
+
+
+def test_a_library_is_missing(make, monkeypatch):
+    sim = make()
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(stet.UnsupportedError, match="stet.view needs websockets and pillow: pip install"):
+        sim.view()
+    assert "step" not in vars(sim)
