@@ -6,7 +6,7 @@ stet_test_on_devices(
     kernel/user_names kernel/launch_observer
     stage/hierarchy stage/prim stage/stage stage/tendon stage/tree
     render/clip render/detail render/looks render/renderer render/same render/sample render/shade render/shadow
-    render/site
+    render/site render/soft
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles
     worlds/poses worlds/reset worlds/snapshot worlds/worlds
     physics/life physics/native physics/read physics/reset worlds/quantities step/faults
