@@ -25,6 +25,15 @@ LFN void soft_unit(real *a)
     for (int k = 0; k < 3; ++k) a[k] = select(some, a[k] / len, splat(0));
 }
 
+/* Puts `size` numbers of each of the lanes that exist among n from item i on to rows of that size. */
+LFN void soft_put_rows(const real *v, int size, int i, int n, int stride, ureal *to)
+{
+    ureal own[9 * STET_W];
+    for (int k = 0; k < size; ++k) store(own + k * STET_W, v[k]);
+    for (int l = 0; l < nmin(STET_W, n - i); ++l)
+        for (int k = 0; k < size; ++k) to[(i64)(i + l) * stride + k] = own[k * STET_W + l];
+}
+
 /* Of a triangle, by its winding; its length is twice the area. v: three corners. */
 LFN void soft_face_normal(const real *v, real *n)
 {
@@ -134,8 +143,7 @@ LFN void soft_triangles(const int *table, const ureal *numbers, const int *head,
     ureal *up = tri + (i64)n * SOFT_ROW;
     items(i, n)
     {
-        mask live = in_range(i, n);
-        lint at = imin(lane() + isplat(i), isplat(n - 1)), row = at * isplat(SOFT_ROW);
+        lint at = imin(lane() + isplat(i), isplat(n - 1));
         lint kind = igather(table + head[SOFT_TRI] + 3, at * isplat(SOFT_CORNERS));
         mask turned = ieq(kind, isplat(SOFT_TURNED)), level = ieq(kind, isplat(SOFT_FLAT));
         real v[9], n3[9], flat[3];
@@ -150,20 +158,26 @@ LFN void soft_triangles(const int *table, const ureal *numbers, const int *head,
         }
         soft_face_normal(v, flat);
         soft_unit(flat);
-        for (int k = 0; k < 9; ++k) {
-            scatter_if(live, tri + k, row, v[k]);
-            scatter_if(live, up + k, row, select(level, flat[k % 3], n3[k]));
-        }
-        scatter_if(live, tri + SOFT_ROW_FACE, row, to_real(at));
+        real face = to_real(at);
+        for (int k = 0; k < 9; ++k) n3[k] = select(level, flat[k % 3], n3[k]);
+        soft_put_rows(v, 9, i, n, SOFT_ROW, tri);
+        soft_put_rows(n3, 9, i, n, SOFT_ROW, up);
+        soft_put_rows(&face, 1, i, n, SOFT_ROW, tri + SOFT_ROW_FACE);
     }
 }
 
-LFN void soft_node(mask live, lint node, const real *box, lint first, lint count, ureal *nodes)
+/* The boxes of rows i … of n rows of nodes. */
+LFN void soft_put_nodes(const int *rows, int i, int n, const real *box, ureal *nodes)
 {
-    lint at = node * isplat(SOFT_NODE);
-    for (int k = 0; k < 6; ++k) scatter_if(live, nodes + k, at, box[k]);
-    scatter_if(live, nodes + 6, at, to_real(first));
-    scatter_if(live, nodes + 7, at, to_real(count));
+    ureal own[6 * STET_W];
+    for (int k = 0; k < 6; ++k) store(own + k * STET_W, box[k]);
+    for (int l = 0; l < nmin(STET_W, n - i); ++l) {
+        const int *row = rows + 3 * (i + l);
+        ureal *to = nodes + (i64)row[0] * SOFT_NODE;
+        for (int k = 0; k < 6; ++k) to[k] = own[k * STET_W + l];
+        to[6] = (ureal)row[1];
+        to[7] = (ureal)row[2];
+    }
 }
 
 /* Leaves contain their triangles. */
@@ -172,8 +186,8 @@ LFN void soft_leaves(const int *table, const int *head, const ureal *tri, ureal 
     int n = head[SOFT_NLEAF];
     items(l, n)
     {
-        lint row = imin(lane() + isplat(l), isplat(n - 1)) * isplat(3), node = igather(table + head[SOFT_LEAF], row);
-        lint first = igather(table + head[SOFT_LEAF] + 1, row), count = igather(table + head[SOFT_LEAF] + 2, row);
+        lint row = imin(lane() + isplat(l), isplat(n - 1)) * isplat(3),
+             first = igather(table + head[SOFT_LEAF] + 1, row), count = igather(table + head[SOFT_LEAF] + 2, row);
         real box[6], most = splat((ureal)1e30);
         for (int k = 0; k < 6; ++k) box[k] = k < 3 ? most : -most;
         for (int i = 0; i < 4; ++i) { /* STI_BVH_LEAF; the last one again where there are fewer */
@@ -184,7 +198,7 @@ LFN void soft_leaves(const int *table, const int *head, const ureal *tri, ureal 
                 box[3 + k % 3] = rmax(box[3 + k % 3], x);
             }
         }
-        soft_node(in_range(l, n), node, box, first, count, nodes);
+        soft_put_nodes(table + head[SOFT_LEAF], l, n, box, nodes);
     }
 }
 
@@ -196,14 +210,13 @@ LFN void soft_inner(const int *table, const int *head, int begin, int end, ureal
     {
         lint row = imin(lane() + isplat(i), isplat(n - 1)) * isplat(3);
         const int *inner = table + head[SOFT_INNER] + 3 * begin;
-        lint node = igather(inner, row), child = igather(inner + 1, row), count = igather(inner + 2, row);
-        lint at = child * isplat(SOFT_NODE);
+        lint at = igather(inner + 1, row) * isplat(SOFT_NODE);
         real box[6];
         for (int k = 0; k < 3; ++k) {
             box[k] = rmin(gather(nodes + k, at), gather(nodes + SOFT_NODE + k, at));
             box[3 + k] = rmax(gather(nodes + 3 + k, at), gather(nodes + SOFT_NODE + 3 + k, at));
         }
-        soft_node(in_range(i, n), node, box, child, count, nodes);
+        soft_put_nodes(inner, i, n, box, nodes);
     }
 }
 
