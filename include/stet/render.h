@@ -81,6 +81,15 @@ typedef struct stet_camera {
     bool orthographic; /* also without a camera of the model that is; fovy is then a length, as there */
 } stet_camera;
 
+/*
+ * Writes where in the world (metres) the pixels of a depth picture are: the point cloud of a camera in each world.
+ * depth [nworld][height][width] is a picture of `camera`, as it stands now, of reals (stet_sim_get_array); points
+ * [nworld][height][width][3] are reals, too. Both are plain arrays on the stage's device. Where nothing was hit all
+ * three are infinity.
+ */
+STET_API stet_result stet_render_points(stet_stage *stage, const stet_camera *camera, const stet_array *depth,
+                                        stet_array *points);
+
 #ifdef __cplusplus
 }
 #endif
