@@ -95,7 +95,10 @@ static inline void close_mujoco_renderer(mujoco_renderer *t)
     mj_deleteModel(t->m);
 }
 
-/* The scene as a camera sees it: geoms and tendons, maybe sites, nothing else. camera < 0: MuJoCo's free camera. */
+/*
+ * The scene as a camera sees it: geoms, tendons, skins and flexes, maybe sites, nothing else. camera < 0: MuJoCo's free
+ * camera.
+ */
 static inline void update_mujoco_scene(mujoco_renderer *t, int camera, bool sites, mjvCamera *view)
 {
     mjvOption option;
@@ -103,6 +106,7 @@ static inline void update_mujoco_scene(mujoco_renderer *t, int camera, bool site
     if (!sites) memset(option.sitegroup, 0, sizeof option.sitegroup);
     memset(option.flags, 0, sizeof option.flags);
     option.flags[mjVIS_STATIC] = option.flags[mjVIS_TEXTURE] = option.flags[mjVIS_TENDON] = 1;
+    option.flags[mjVIS_SKIN] = option.flags[mjVIS_FLEXSKIN] = option.flags[mjVIS_FLEXEDGE] = 1;
     mjv_defaultFreeCamera(t->m, view);
     if (camera >= 0) {
         view->type = mjCAMERA_FIXED;

@@ -8,7 +8,8 @@
  * lights and headlight. A geom whose pose is NaN is not drawn.
  *
  * Spatial tendons of groups 0 to 2 are visible in all outputs, as capsules along their paths, without textures. Limp
- * ones hang, as MuJoCo draws them.
+ * ones hang, as MuJoCo draws them. So are skins and flexes of these groups: lines as cylinders, cloths with both sides
+ * and their edge, solids with their surface.
  *
  * rgb and rgba have textures, shadows, transparency and reflections, where other outputs show the nearest surface; and
  * they alone show the sites of groups 0 to 2, without textures: rays of physics do not see sites either. As in MuJoCo's
@@ -39,9 +40,12 @@ extern "C" {
     X(NORMAL, "normal", STET_DTYPE_REAL, 3,                                                                            \
       "unit surface normal, world frame, toward the camera; 0 0 0 where nothing was hit")                              \
     X(ALBEDO, "albedo", STET_DTYPE_U8, 4, "material colour without light")                                             \
-    X(SEG_GEOM, "seg_geom", STET_DTYPE_INT, 1, "geom index of the model, -1 for the sky, -2 - i for tendon i")         \
-    X(SEG_BODY, "seg_body", STET_DTYPE_INT, 1, "body index of the model, -1 for the sky, -2 for tendons")              \
-    X(SEG_TYPE, "seg_type", STET_DTYPE_INT, 1, "geom type (mjtGeom), -1 for the sky, -2 for tendons")
+    X(SEG_GEOM, "seg_geom", STET_DTYPE_INT, 1,                                                                         \
+      "geom index of the model, -1 for the sky, -2 - i for tendon i, after these flexes, after these skins")           \
+    X(SEG_BODY, "seg_body", STET_DTYPE_INT, 1,                                                                         \
+      "body index of the model, -1 for the sky, -2 for tendons, -3 for flexes, -4 for skins")                          \
+    X(SEG_TYPE, "seg_type", STET_DTYPE_INT, 1,                                                                         \
+      "geom type (mjtGeom), -1 for the sky, -2 for tendons, -3 for flexes, -4 for skins")
 typedef enum stet_output {
 #define STET_OUTPUT_ENUM(id, name, dtype, channels, doc) STET_OUTPUT_##id,
     STET_OUTPUTS(STET_OUTPUT_ENUM)
@@ -76,6 +80,15 @@ typedef struct stet_camera {
     char name[64];
     bool orthographic; /* also without a camera of the model that is; fovy is then a length, as there */
 } stet_camera;
+
+/*
+ * Writes where in the world (metres) the pixels of a depth picture are: the point cloud of a camera in each world.
+ * depth [nworld][height][width] is a picture of `camera`, as it stands now, of reals (stet_sim_get_array); points
+ * [nworld][height][width][3] are reals, too. Both are plain arrays on the stage's device. Where nothing was hit all
+ * three are infinity.
+ */
+STET_API stet_result stet_render_points(stet_stage *stage, const stet_camera *camera, const stet_array *depth,
+                                        stet_array *points);
 
 #ifdef __cplusplus
 }

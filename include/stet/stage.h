@@ -28,9 +28,10 @@ typedef enum stet_prim_kind {
 
 /*
  * Creates a stage over worlds. It has a prim for each body (rigid), geom, site, camera and light of the model, and for
- * each piece of its spatial tendons (rigid, without a name), in this order; prim 0 is the root (MuJoCo's world body). A
- * tendon's pieces are the capsules along its path that pictures show: z along the piece, as long as half of it. The
- * caller owns *out and destroys it before the worlds.
+ * each piece of its spatial tendons and of its flexes of one dimension (rigid, without a name), in this order; prim 0
+ * is the root (MuJoCo's world body). Pieces are what pictures show, capsules along a tendon's path, cylinders along a
+ * flex: z along the piece, as long as half of it (half of a cylinder, with its radius added). The caller owns *out and
+ * destroys it before the worlds.
  */
 STET_API stet_result stet_stage_create(stet_worlds *worlds, stet_stage **out);
 STET_API void stet_stage_destroy(stet_stage *stage);

@@ -128,6 +128,23 @@ static nb::object read(const Sim &sim, std::string output, nb::handle camera, st
     return values;
 }
 
+static void points(const Sim &sim, const Array &out, nb::handle camera)
+{
+    Core &core = *sim.core;
+    if (out.core != sim.core || !out.array)
+        raise(STET_ERROR_INVALID_ARGUMENT,
+              "points: array " + out.name + " is not one of this sim's that lasts; make it with zeros()");
+    Picture p = to_picture(sim, "depth", camera, std::nullopt);
+    run(core, [&] {
+        stet_array *depth = nullptr;
+        stet_result result = stet_sim_render(core.sim, &p.frame);
+        if (!result) result = stet_sim_get_array(core.sim, p.frame, p.camera, p.output, &depth);
+        return result ? result
+                      : stet_render_points(stet_sim_get_stage(core.sim), stet_sim_get_camera(core.sim, p.camera), depth,
+                                           out.array);
+    });
+}
+
 static uint64_t hash_frame(const Sim &sim, std::optional<int64_t> frame)
 {
     uint64_t out = 0;
@@ -212,6 +229,9 @@ static void bind_pictures(nb::class_<Sim> &sim)
              "Puts a free camera elsewhere, in all worlds: \"free:90,-30,2.5,0,0,1\", \"free:fit\" …, as in Sim's "
              "cameras. Returns azimuth and elevation (degrees), distance, and the point x, y, z that it looks at "
              "(metres).")
+        .def("points", points, "out"_a, "camera"_a = 0,
+             "Renders, and writes the point cloud of a camera to an array zeros((nworld, height, width, 3)): where in "
+             "the world the pixels of its output \"depth\" are, metres; infinity where nothing was hit.")
         .def("hash_frame", hash_frame, "frame"_a = nb::none(),
              "Hash of all outputs of a frame, the same on every device.");
 }

@@ -5,8 +5,7 @@
 #ifndef STI_GEOM_GEOM_H
 #define STI_GEOM_GEOM_H
 
-#include "device/device.h"
-#include "model/model.h"
+#include "geom/soft.h"
 
 /*
  * Arrays of the model (plain, the same for all worlds). Distances are in metres. ngeom may be 0; arrays then hold
@@ -17,7 +16,7 @@ typedef struct sti_geoms {
     int ngeom, nsite;
     /*
      * The nshape rows are those of all geoms, then those that only pictures show: of all sites, one for the pieces of
-     * each tendon, and the undersides of all planes.
+     * each tendon, one for each flex (its surface, or its pieces), of all skins, and the undersides of all planes.
      */
     stet_array *type; /* INT [nshape], mjtGeom */
     /*
@@ -26,8 +25,9 @@ typedef struct sti_geoms {
      */
     stet_array *size;
     /*
-     * INT [nshape * 4]. A mesh: first node of its tree, its first triangle, 0, 0. A height field: first elevation,
-     * nrow, ncol, first node of its tree. Others: zeros.
+     * INT [nshape * 4]. A mesh: first node of its tree, its first triangle, 0, 0. A surface that deforms: the same in
+     * world 0, then how many nodes and triangles a world has (soft.h). A height field: first elevation, nrow, ncol,
+     * first node of its tree. Others: zeros.
      */
     stet_array *data;
     /*
@@ -35,9 +35,14 @@ typedef struct sti_geoms {
      * 1e10).
      */
     stet_array *bounds;
-    stet_array *node; /* REAL [nnode * 8]: trees of all meshes and height fields (bvh.h) */
-    /* REAL [ntri * 12]: triangles in the order of their tree, each three vertices, the number of its face, padding */
+    /* REAL [nnode * 8]: trees of all meshes and height fields (bvh.h), then those of each world */
+    stet_array *node;
+    /*
+     * REAL [ntri * 12]: triangles in the order of their tree, each three vertices, the number of its face, padding. A
+     * surface that deforms has as many rows more: the normals at their corners.
+     */
     stet_array *tri;
+    int own_node, own_tri; /* where those of world 0 begin */
     /*
      * REAL: heights of all height fields above z = 0, row by row (row 0 at -y). Four numbers precede the first
      * elevation of each field: half sizes x, y, height of its highest point, depth of its base.
@@ -46,11 +51,20 @@ typedef struct sti_geoms {
 } sti_geoms;
 
 int sti_model_planes(const mjModel *m); /* how many of the geoms are planes */
+/* Numbers of shapes: of the first flex, which skins follow, of the first underside of a plane, and of all. */
+static inline int sti_shape_flex(const mjModel *m) { return (int)(m->ngeom + m->nsite + m->ntendon); }
+static inline int sti_shape_under(const mjModel *m) { return sti_shape_flex(m) + (int)(m->nflex + m->nskin); }
+static inline int sti_shape_count(const mjModel *m) { return sti_shape_under(m) + sti_model_planes(m); }
 /*
- * Builds the shapes. STET_ERROR_LIMIT: a tree needs numbers beyond 2^24. The caller owns *out and destroys it before
- * the device.
+ * Builds the shapes. soft: surfaces that have room in the arrays of nodes and triangles (NULL: none). STET_ERROR_LIMIT:
+ * a tree needs numbers beyond 2^24. The caller owns *out and destroys it before the device.
  */
-stet_result sti_geoms_create(stet_device *device, const stet_model *model, sti_geoms **out);
+stet_result sti_geoms_create(stet_device *device, const stet_model *model, const sti_soft *soft, sti_geoms **out);
+/*
+ * Computes the surfaces of `soft`, which they were created with, in the n worlds listed in the array `worlds`. xform:
+ * an array of worlds with 3 x 4 matrices, of which the first are those of all bodies.
+ */
+stet_result sti_geoms_deform(sti_geoms *geoms, const sti_soft *soft, stet_array *xform, stet_array *worlds, int n);
 /* Does nothing for NULL. */
 void sti_geoms_destroy(sti_geoms *geoms);
 

@@ -8,9 +8,13 @@
 #include "geom/geom.h"
 
 #include "geom/bvh.h"
+#include "kernel/record/launch.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+extern const sti_kernel sti_k_soft;
 
 enum { NODE = 8, TRI = 12, TRI_FACE = 9, HEADER = 4 };
 #define NO_END 1e10 /* half size of an infinite plane, metres */
@@ -18,8 +22,9 @@ enum { NODE = 8, TRI = 12, TRI_FACE = 9, HEADER = 4 };
 /* The arrays while they are gathered, as doubles, because the device's real may be double. */
 typedef struct gather {
     const mjModel *m;
-    sti_bvh *mesh;   /* [nmesh] */
-    sti_bvh *hfield; /* [nhfield] */
+    const sti_soft *soft; /* NULL: none */
+    sti_bvh *mesh;        /* [nmesh] */
+    sti_bvh *hfield;      /* [nhfield] */
     int *mesh_node, *mesh_tri;
     int *hfield_node, *hfield_elevation;
     int64_t nnode, ntri, nelevation;
@@ -273,14 +278,31 @@ static void gather_shape(const gather *g, int i, int type, const double *s, int 
     g->size[4 * i + 3] = radius > 0 ? rounded_up(radius) : 0;
 }
 
-/* Row i of the shapes: a piece of a tendon, whose frame's z is as long as half the piece. */
-static void gather_tendon(const gather *g, int i, double width)
+/* Row i of the shapes: a piece of a tendon or of a flex, whose frame's z is as long as half the piece. */
+static void gather_cord(const gather *g, int i, double width)
 {
     g->type[i] = mjGEOM_CAPSULE;
     double *size = g->size + (ptrdiff_t)4 * i;
     size[0] = width;
     size[3] = rounded_up(sqrt(2 * width * width + 1));
     set_half_sizes(g->bounds + (ptrdiff_t)6 * i, width, width, 1);
+}
+
+/* Rows of flexes and skins. No box contains a surface that deforms, and no ball. */
+static void gather_soft(const gather *g)
+{
+    const mjModel *m = g->m;
+    int first = sti_shape_flex(m);
+    for (int i = 0; i < (int)m->nflex; ++i) gather_cord(g, first + i, m->flex_radius[i]);
+    for (int i = 0; g->soft && i < g->soft->n; ++i) {
+        const sti_soft_surface *s = &g->soft->surface[i];
+        ptrdiff_t row = first + s->object;
+        const int data[4] = {(int)g->nnode + s->first_node, (int)g->ntri + s->first_tri, g->soft->nnode, g->soft->ntri};
+        g->type[row] = mjGEOM_MESH;
+        memcpy(g->data + 4 * row, data, sizeof data);
+        set_half_sizes(g->bounds + 6 * row, NO_END, NO_END, NO_END);
+        g->size[4 * row + 3] = NO_END;
+    }
 }
 
 static int site_mesh(const mjModel *m, int site)
@@ -297,8 +319,8 @@ static int site_mesh(const mjModel *m, int site)
 static stet_result gather_geoms(gather *g)
 {
     const mjModel *m = g->m;
-    int64_t n = m->ngeom + m->nsite + m->ntendon + sti_model_planes(m);
-    int plane = (int)(m->ngeom + m->nsite + m->ntendon);
+    int64_t n = sti_shape_count(m);
+    int plane = sti_shape_under(m);
     STI_TRY(alloc_list(&g->type, n, sizeof *g->type));
     STI_TRY(alloc_list(&g->size, n * 4, sizeof *g->size));
     STI_TRY(alloc_list(&g->data, n * 4, sizeof *g->data));
@@ -310,7 +332,8 @@ static stet_result gather_geoms(gather *g)
     for (int i = 0; i < m->ngeom; ++i)
         if (m->geom_type[i] == mjGEOM_PLANE)
             gather_shape(g, plane++, mjGEOM_PLANE, m->geom_size + (ptrdiff_t)3 * i, -1);
-    for (int i = 0; i < m->ntendon; ++i) gather_tendon(g, (int)(m->ngeom + m->nsite) + i, m->tendon_width[i]);
+    for (int i = 0; i < m->ntendon; ++i) gather_cord(g, (int)(m->ngeom + m->nsite) + i, m->tendon_width[i]);
+    gather_soft(g);
     return STET_OK;
 }
 
@@ -326,15 +349,18 @@ static void free_gather(gather *g)
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-static stet_result upload_real(stet_device *device, const char *name, const double *from, int64_t n, stet_array **out)
+/* An array of n numbers, and of `more` that kernels write. */
+static stet_result upload_real(stet_device *device, const char *name, const double *from, int64_t n, int64_t more,
+                               stet_array **out)
 {
     n = at_least_one(n);
-    STI_TRY(STI_ARRAY(device, name, STET_DTYPE_REAL, false, out, n));
-    if (device->real_size == sizeof(double)) return stet_array_write(*out, from, (size_t)n * sizeof(double));
+    STI_TRY(STI_ARRAY(device, name, STET_DTYPE_REAL, false, out, n + more));
+    if (device->real_size == sizeof(double))
+        return stet_array_write_worlds(*out, 0, n, from, (size_t)n * sizeof(double));
     float *rounded = NULL;
     STI_TRY(alloc_list(&rounded, n, sizeof *rounded));
     for (int64_t i = 0; i < n; ++i) rounded[i] = (float)from[i];
-    stet_result result = stet_array_write(*out, rounded, (size_t)n * sizeof *rounded);
+    stet_result result = stet_array_write_worlds(*out, 0, n, rounded, (size_t)n * sizeof *rounded);
     sti_free(rounded);
     return result;
 }
@@ -348,22 +374,25 @@ static stet_result upload_int(stet_device *device, const char *name, const int *
 
 static stet_result upload(stet_device *device, const gather *g, sti_geoms *geoms)
 {
-    int64_t n = g->m->ngeom + g->m->nsite + g->m->ntendon + sti_model_planes(g->m);
+    int64_t n = sti_shape_count(g->m), nworld = g->soft ? g->soft->nworld : 0;
+    int64_t own_nodes = g->soft ? nworld * g->soft->nnode : 0, own_tris = g->soft ? nworld * g->soft->ntri : 0;
     geoms->ngeom = (int)g->m->ngeom;
     geoms->nsite = (int)g->m->nsite;
+    geoms->own_node = (int)g->nnode;
+    geoms->own_tri = (int)g->ntri;
     STI_TRY(upload_int(device, "geom.type", g->type, n, &geoms->type));
-    STI_TRY(upload_real(device, "geom.size", g->size, n * 4, &geoms->size));
+    STI_TRY(upload_real(device, "geom.size", g->size, n * 4, 0, &geoms->size));
     STI_TRY(upload_int(device, "geom.data", g->data, n * 4, &geoms->data));
-    STI_TRY(upload_real(device, "geom.bounds", g->bounds, n * 6, &geoms->bounds));
-    STI_TRY(upload_real(device, "geom.node", g->node, g->nnode * NODE, &geoms->node));
-    STI_TRY(upload_real(device, "geom.tri", g->tri, g->ntri * TRI, &geoms->tri));
-    return upload_real(device, "geom.elevation", g->elevation, g->nelevation, &geoms->elevation);
+    STI_TRY(upload_real(device, "geom.bounds", g->bounds, n * 6, 0, &geoms->bounds));
+    STI_TRY(upload_real(device, "geom.node", g->node, g->nnode * NODE, own_nodes * NODE, &geoms->node));
+    STI_TRY(upload_real(device, "geom.tri", g->tri, g->ntri * TRI, own_tris * TRI, &geoms->tri));
+    return upload_real(device, "geom.elevation", g->elevation, g->nelevation, 0, &geoms->elevation);
 }
 
-stet_result sti_geoms_create(stet_device *device, const stet_model *model, sti_geoms **out)
+stet_result sti_geoms_create(stet_device *device, const stet_model *model, const sti_soft *soft, sti_geoms **out)
 {
     *out = NULL;
-    gather g = {.m = model->mj};
+    gather g = {.m = model->mj, .soft = soft};
     sti_geoms *geoms = NULL;
     stet_result result = sti_alloc(&geoms, sizeof *geoms, "the shapes of the model");
     if (result == STET_OK) result = gather_trees(&g);
@@ -376,6 +405,16 @@ stet_result sti_geoms_create(stet_device *device, const stet_model *model, sti_g
     }
     *out = geoms;
     return STET_OK;
+}
+
+stet_result sti_geoms_deform(sti_geoms *geoms, const sti_soft *soft, stet_array *xform, stet_array *worlds, int n)
+{
+    if (soft->n == 0) return STET_OK;
+    return STI_LAUNCH(sti_k_soft, xform->device, (int64_t)n * soft->n, sti_arg_array(xform), sti_arg_int(xform->nitem),
+                      sti_arg_array(worlds), sti_arg_array(soft->table), sti_arg_array(soft->numbers),
+                      sti_arg_array(soft->scratch), sti_arg_array(geoms->node), sti_arg_array(geoms->tri),
+                      sti_arg_int(soft->n), sti_arg_int(soft->nscratch), sti_arg_int(geoms->own_node),
+                      sti_arg_int(soft->nnode), sti_arg_int(geoms->own_tri), sti_arg_int(soft->ntri));
 }
 
 void sti_geoms_destroy(sti_geoms *geoms)

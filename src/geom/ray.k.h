@@ -421,12 +421,12 @@ LFN void ray_trees(ray_range range, const ureal *node, const ureal *tri, const u
     }
 }
 
-LFN void ray_mesh(ray_range range, const int *data, const ureal *node, const ureal *tri, const real *o, const real *d,
-                  mask live, real *t, real *n, int *part)
+LFN void ray_mesh(ray_range range, int world, const int *data, const ureal *node, const ureal *tri, const real *o,
+                  const real *d, mask live, real *t, real *n, int *part)
 {
-    const ureal *triangles = tri + (i64)data[1] * RAY_TRI;
+    const ureal *triangles = tri + (data[1] + (i64)world * data[3]) * RAY_TRI;
     ray_best best = {*t, isplat(-1)};
-    ray_trees(range, node + (i64)data[0] * RAY_NODE, triangles, triangles, 0, 0, o, d, live, &best);
+    ray_trees(range, node + (data[0] + (i64)world * data[2]) * RAY_NODE, triangles, triangles, 0, 0, o, d, live, &best);
     mask hit = m_and(live, ilt(isplat(-1), best.at));
     if (!any(hit)) return;
     lint at = imax(best.at, isplat(0));
@@ -516,9 +516,10 @@ LFN void ray_hfield(ray_range range, const int *data, const ureal *node, const u
 
 /*
  * Rays o + t d against one geom, all in its frame: o in metres; d of a length of 1e-3 … 1e3, t in units of it. `size`
- * (4 numbers) and `data` (4) are this geom's, `node`, `tri` and `elevation` those of all (geom.h). On lanes of `live`
- * that hit in range with t < tmax, *t is set, n is the unit normal that points out of the solid, and `part` (memory of
- * the lanes) is the triangle of a mesh, in the order of the tree; other lanes keep all three.
+ * (4 numbers) and `data` (4) are this geom's, `node`, `tri` and `elevation` those of all (geom.h); the first size of a
+ * surface that deforms is the number of the world. On lanes of `live` that hit in range with t < tmax, *t is set, n is
+ * the unit normal that points out of the solid, and `part` (memory of the lanes) is the triangle of a mesh, in the
+ * order of the tree; other lanes keep all three.
  */
 LFN void ray_geom(ray_range range, int type, const ureal *size, const int *data, const ureal *node, const ureal *tri,
                   const ureal *elevation, const real o[3], const real d[3], mask live, real tmax, real *t, real n[3],
@@ -541,7 +542,7 @@ LFN void ray_geom(ray_range range, int type, const ureal *size, const int *data,
     else if (type == RAY_BOX)
         ray_box(range, size, 0, o, d, live, &best, n);
     else if (type == RAY_MESH || type == RAY_SDF)
-        ray_mesh(range, data, node, tri, o, d, live, &best, n, part);
+        ray_mesh(range, data[2] ? (int)size[0] : 0, data, node, tri, o, d, live, &best, n, part);
     else if (type == RAY_HFIELD)
         ray_hfield(range, data, node, elevation, o, d, live, &best, n);
     *t = select(m_and(live, lt(best, tmax)), best, *t);

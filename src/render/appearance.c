@@ -18,6 +18,7 @@ typedef struct scene_rows {
     double *look;
     int64_t nscene, nlook;
     bool *drawn; /* [ngeom] */
+    const sti_soft *soft;
     sti_details details;
     int textures, corners; /* where they begin, in `scene` and in `look` */
 } scene_rows;
@@ -82,6 +83,13 @@ static void tendon_appearance(const mjModel *m, ptrdiff_t tendon, double *row)
     sti_appearance_of(m, m->tendon_matid[tendon], &m->tendon_rgba[4 * tendon], row);
 }
 
+static void soft_appearance(const mjModel *m, int object, double *row)
+{
+    ptrdiff_t skin = object - m->nflex;
+    const float *rgba = skin >= 0 ? &m->skin_rgba[4 * skin] : &m->flex_rgba[4 * (ptrdiff_t)object];
+    sti_appearance_of(m, sti_soft_material(m, object), rgba, row);
+}
+
 static bool geom_drawn(const mjModel *m, ptrdiff_t geom, uint32_t groups)
 {
     double row[APPEARANCE_SIZE];
@@ -123,28 +131,68 @@ bool sti_tendon_drawn(const mjModel *m, ptrdiff_t tendon)
     return sti_group_in(m->tendon_group[tendon], STET_GROUPS_DEFAULT) && row[APPEARANCE_ALPHA] > 0;
 }
 
-/* Spatial tendons of MuJoCo's default groups, piece by piece. */
-static stet_result fill_tendons(scene_rows *rows, stet_stage *stage)
+bool sti_soft_drawn(const mjModel *m, int object)
+{
+    double row[APPEARANCE_SIZE];
+    int group = object < (int)m->nflex ? m->flex_group[object] : m->skin_group[object - m->nflex];
+    soft_appearance(m, object, row);
+    return sti_group_in(group, STET_GROUPS_DEFAULT) && row[APPEARANCE_ALPHA] > 0;
+}
+
+/* Adds a row of geoms to draw, that of a tendon, a flex or a skin. */
+static void show(scene_rows *rows, const mjModel *m, const int row[SHOWN_SIZE])
+{
+    int *head = rows->scene;
+    memcpy(&head[head[SCENE_SHOWN] + (ptrdiff_t)SHOWN_SIZE * head[SCENE_NSHOWN]++], row, SHOWN_SIZE * sizeof *row);
+    head[SCENE_TENDON] = (int)(m->ngeom + m->nsite);
+}
+
+/* Adds n pieces, from number *piece on, which have moved on afterwards. */
+static stet_result show_pieces(scene_rows *rows, stet_stage *stage, int shape, int type, int n, bool drawn, int *piece)
+{
+    const mjModel *m = sti_stage_worlds(stage)->model->mj;
+    for (int i = 0; i < n; ++i, ++*piece) {
+        int row[SHOWN_SIZE] = {[SHOWN_GEOM] = shape, [SHOWN_TYPE] = type, [SHOWN_KIND] = SHOWN_CORD};
+        if (!drawn) continue;
+        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_TENDON, *piece, &row[SHOWN_PRIM]));
+        show(rows, m, row);
+    }
+    return STET_OK;
+}
+
+/* Spatial tendons and flexes of one dimension of MuJoCo's default groups, piece by piece. */
+static stet_result fill_pieces(scene_rows *rows, stet_stage *stage)
 {
     const mjModel *m = sti_stage_worlds(stage)->model->mj;
     int *head = rows->scene, first = (int)(m->ngeom + m->nsite), piece = 0;
     for (int t = 0; t < (int)m->ntendon; ++t) {
-        int n = sti_tendon_pieces(m, t), *ids = &head[head[SCENE_IDS] + (ptrdiff_t)IDS_SIZE * (first + t)];
+        int *ids = &head[head[SCENE_IDS] + (ptrdiff_t)IDS_SIZE * (first + t)];
         tendon_appearance(m, t, &rows->look[(ptrdiff_t)APPEARANCE_SIZE * (first + t)]);
-        ids[IDS_BODY] = IDS_TENDON;
-        ids[IDS_TYPE] = IDS_TENDON;
-        for (int i = 0; i < n; ++i, ++piece) {
-            int *shown = &head[head[SCENE_SHOWN] + (ptrdiff_t)SHOWN_SIZE * head[SCENE_NSHOWN]];
-            if (!sti_tendon_drawn(m, t)) continue;
-            shown[SHOWN_GEOM] = first + t;
-            STI_TRY(stet_stage_get_prim(stage, STET_PRIM_TENDON, piece, &shown[SHOWN_PRIM]));
-            shown[SHOWN_TYPE] = mjGEOM_CAPSULE;
-            shown[SHOWN_KIND] = SHOWN_CORD;
-            head[SCENE_NSHOWN]++;
-            head[SCENE_TENDON] = first;
-        }
+        ids[IDS_BODY] = ids[IDS_TYPE] = IDS_TENDON;
+        STI_TRY(show_pieces(rows, stage, first + t, mjGEOM_CAPSULE, sti_tendon_pieces(m, t), sti_tendon_drawn(m, t),
+                            &piece));
     }
+    for (int f = 0; f < (int)m->nflex; ++f)
+        STI_TRY(show_pieces(rows, stage, sti_shape_flex(m) + f, mjGEOM_CYLINDER, sti_flex_pieces(m, f),
+                            sti_soft_drawn(m, f), &piece));
     return STET_OK;
+}
+
+/* Flexes and skins; those that deform as a whole are in the frame of the world. */
+static void fill_soft(scene_rows *rows, stet_stage *stage)
+{
+    const mjModel *m = sti_stage_worlds(stage)->model->mj;
+    int *head = rows->scene, first = sti_shape_flex(m);
+    for (int i = 0; i < (int)(m->nflex + m->nskin); ++i) {
+        int *ids = &head[head[SCENE_IDS] + (ptrdiff_t)IDS_SIZE * (first + i)];
+        soft_appearance(m, i, &rows->look[(ptrdiff_t)APPEARANCE_SIZE * (first + i)]);
+        ids[IDS_BODY] = ids[IDS_TYPE] = i < (int)m->nflex ? IDS_FLEX : IDS_SKIN;
+    }
+    for (int i = 0; i < rows->soft->n; ++i)
+        show(rows, m,
+             (int[SHOWN_SIZE]){[SHOWN_GEOM] = first + rows->soft->surface[i].object,
+                               [SHOWN_TYPE] = mjGEOM_MESH,
+                               [SHOWN_KIND] = SHOWN_SOFT | SHOWN_ENDLESS});
 }
 
 /* Adds a row to the list of opaque or of transparent geoms. */
@@ -185,7 +233,7 @@ static stet_result fill_sites(scene_rows *rows, stet_stage *stage)
 static stet_result fill_planes(scene_rows *rows, stet_stage *stage)
 {
     const mjModel *m = sti_stage_worlds(stage)->model->mj;
-    int *head = rows->scene, under = (int)(m->ngeom + m->nsite + m->ntendon);
+    int *head = rows->scene, under = sti_shape_under(m);
     int *row = &head[head[SCENE_CLEAR] + (ptrdiff_t)SHOWN_SIZE * head[SCENE_NCLEAR]];
     for (int g = 0; g < (int)m->ngeom; ++g) {
         if (m->geom_type[g] != mjGEOM_PLANE) continue;
@@ -273,6 +321,13 @@ static stet_result fill_details(scene_rows *rows, stet_stage *stage)
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &detail[DETAIL_PRIM]));
         any |= detail[DETAIL_TEXTURE] || detail[DETAIL_CORNER];
     }
+    for (int i = 0; i < rows->soft->n; ++i) {
+        ptrdiff_t shape = sti_shape_flex(m) + rows->soft->surface[i].object;
+        sti_details_soft(&rows->details, m, &rows->soft->surface[i], rows->textures, rows->corners,
+                         &head[head[SCENE_DETAIL] + DETAIL_SIZE * shape],
+                         &rows->look[head[SCENE_LOOK_SCALE] + SCALE_SIZE * shape], rows->look);
+        any = true;
+    }
     if (!any) head[SCENE_DETAIL] = 0;
     return STET_OK;
 }
@@ -339,18 +394,18 @@ static stet_result plan_rows(scene_rows *rows, const mjModel *m, uint32_t groups
 {
     STI_TRY(sti_alloc(&rows->drawn, (size_t)(m->ngeom + 1) * sizeof *rows->drawn, "geoms to draw"));
     for (int g = 0; g < (int)m->ngeom; ++g) rows->drawn[g] = geom_drawn(m, g, groups);
-    return sti_details_plan(m, rows->drawn, &rows->details);
+    return sti_details_plan(m, rows->drawn, rows->soft, &rows->details);
 }
 
 /* Sizes, and where the rows begin; there is room for every geom and every lamp, shown or not. */
 static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patches *patches)
 {
     const stet_worlds *worlds = sti_stage_worlds(stage);
-    int64_t ngeom = worlds->model->mj->ngeom, nlamp = worlds->model->mj->nlight + 1;
-    int64_t nrow = ngeom + worlds->model->mj->nsite, nshape = nrow + worlds->model->mj->ntendon;
-    int64_t nplane = sti_model_planes(worlds->model->mj);
-    nshape += nplane;
-    for (int t = 0; t < worlds->model->mj->ntendon; ++t) nrow += sti_tendon_pieces(worlds->model->mj, t);
+    const mjModel *m = worlds->model->mj;
+    int64_t ngeom = m->ngeom, nlamp = m->nlight + 1, nrow = ngeom + m->nsite + rows->soft->n;
+    int64_t nshape = sti_shape_count(m), nplane = sti_model_planes(m);
+    for (int t = 0; t < m->ntendon; ++t) nrow += sti_tendon_pieces(m, t);
+    for (int f = 0; f < m->nflex; ++f) nrow += sti_flex_pieces(m, f);
     int64_t shown = SCENE_PATCHES + (int64_t)PATCH_SIZE * patches->n, solid = shown + SHOWN_SIZE * nrow;
     int64_t clear = solid + SHOWN_SIZE * nrow, ids = clear + SHOWN_SIZE * (nrow + nplane),
             lamps = ids + IDS_SIZE * nshape;
@@ -392,7 +447,8 @@ static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_pa
     STI_TRY(plan_rows(rows, sti_stage_worlds(stage)->model->mj, patches->groups));
     STI_TRY(lay_out(rows, stage, patches));
     STI_TRY(fill_geoms(rows, stage));
-    STI_TRY(fill_tendons(rows, stage));
+    STI_TRY(fill_pieces(rows, stage));
+    fill_soft(rows, stage);
     split_shown(rows);
     STI_TRY(fill_sites(rows, stage));
     STI_TRY(fill_details(rows, stage));
@@ -402,10 +458,11 @@ static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_pa
     return fill_lamps(rows, stage);
 }
 
-stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, const sti_patches *patches)
+stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, const sti_soft *soft,
+                                const sti_patches *patches)
 {
     stet_device *device = sti_stage_worlds(stage)->device;
-    scene_rows rows = {0};
+    scene_rows rows = {.soft = soft};
     memset(appearance, 0, sizeof *appearance);
     stet_result result = fill_tables(&rows, stage, patches);
     if (!result) result = STI_ARRAY(device, "scene", STET_DTYPE_INT, false, &appearance->scene, rows.nscene);

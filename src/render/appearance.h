@@ -4,12 +4,13 @@
  * Drawn are geoms of the chosen groups (by default 0, 1 and 2 as in MuJoCo; collision geoms are usually in group 3)
  * whose colour has an alpha above 0; those below 0.995 are transparent in colours (blend.k.h), and opaque in depth and
  * ids. The colour is MuJoCo's: the geom's own unless it is MuJoCo's default grey, else the material's. Textures and
- * smooth normals: detail.h. Sites of the groups 0, 1 and 2 are drawn in colours alone, and spatial tendons
- * of these groups everywhere, both without textures.
+ * smooth normals: detail.h. Sites of the groups 0, 1 and 2 are drawn in colours alone, and spatial tendons, flexes and
+ * skins of these groups everywhere; sites, tendons and flexes of one dimension without textures.
  */
 #ifndef STI_RENDER_APPEARANCE_H
 #define STI_RENDER_APPEARANCE_H
 
+#include "geom/soft.h"
 #include "stage/stage.h"
 
 /* What cameras show: patches of all cameras, rows as in scene.k.h; groups of geoms, a bit each. */
@@ -22,6 +23,8 @@ typedef struct sti_patches {
 /* Is a group one of `groups`? As MuJoCo, a negative group counts as 0, and those above 5 are never drawn. */
 bool sti_group_in(int group, uint32_t groups);
 bool sti_tendon_drawn(const mjModel *m, ptrdiff_t tendon);
+/* The same for an object of sti_soft_object: a flex, or nflex + a skin. */
+bool sti_soft_drawn(const mjModel *m, int object);
 /* A row of appearance (scene.k.h) from a material (-1: none, MuJoCo's defaults) and an object's own colour. */
 void sti_appearance_of(const mjModel *m, ptrdiff_t material, const float *rgba, double *row);
 
@@ -31,8 +34,12 @@ typedef struct sti_appearance {
     stet_array *look;  /* REAL */
 } sti_appearance;
 
-/* A failure frees everything and leaves *appearance empty. STET_ERROR_LIMIT: the patches are too many for one table. */
-stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, const sti_patches *patches);
+/*
+ * soft: the surfaces that deform. A failure frees everything and leaves *appearance empty. STET_ERROR_LIMIT: the
+ * patches are too many for one table.
+ */
+stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, const sti_soft *soft,
+                                const sti_patches *patches);
 void sti_appearance_free(sti_appearance *appearance);
 
 /* Creates a plain array of n numbers, rounded to the device's real. */

@@ -8,13 +8,21 @@
 
 #define FLAT_FROM 0.8 /* MuJoCo: a vertex' normal counts if its product with the triangle's is at least this */
 
-static int geom_texture(const mjModel *m, ptrdiff_t geom)
+static int material_texture(const mjModel *m, ptrdiff_t material)
 {
-    ptrdiff_t material = m->geom_matid[geom];
     if (material < 0) return -1;
     const int *roles = &m->mat_texid[material * mjNTEXROLE];
     int texture = roles[mjTEXROLE_RGB] >= 0 ? roles[mjTEXROLE_RGB] : roles[mjTEXROLE_RGBA];
     return sti_texture_drawn(m, texture) ? texture : -1;
+}
+
+static int geom_texture(const mjModel *m, ptrdiff_t geom) { return material_texture(m, m->geom_matid[geom]); }
+
+/* The texture of a surface that deforms, which needs coordinates. */
+int sti_soft_texture(const mjModel *m, int object, bool coordinates)
+{
+    int texture = material_texture(m, sti_soft_material(m, object));
+    return texture >= 0 && coordinates && !sti_texture_is_cube(m, texture) ? texture : -1;
 }
 
 /* The mesh of a geom; -1: it has another shape. */
@@ -99,7 +107,7 @@ static void plan_corners(const mjModel *m, ptrdiff_t geom, sti_details *out)
     out->ncorner += (int64_t)CORNER_SIZE * m->mesh_facenum[mesh];
 }
 
-stet_result sti_details_plan(const mjModel *m, const bool *drawn, sti_details *out)
+stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, sti_details *out)
 {
     memset(out, 0, sizeof *out);
     STI_TRY(sti_alloc(&out->texture, (size_t)(m->ntex + 1) * sizeof *out->texture, "textures"));
@@ -110,6 +118,11 @@ stet_result sti_details_plan(const mjModel *m, const bool *drawn, sti_details *o
         if (!drawn[g]) continue;
         plan_texture(m, geom_texture(m, g), out);
         plan_corners(m, g, out);
+    }
+    out->soft = out->ncorner;
+    for (int i = 0; i < soft->n; ++i) {
+        plan_texture(m, sti_soft_texture(m, soft->surface[i].object, soft->surface[i].coord), out);
+        out->ncorner += (int64_t)CORNER_SIZE * soft->surface[i].ntri;
     }
     out->sky = 0;
     while (out->sky < (int)m->ntex && m->tex_type[out->sky] != mjTEXTURE_SKYBOX) ++out->sky;
@@ -202,6 +215,22 @@ void sti_details_geom(const sti_details *details, const mjModel *m, int geom, in
     else
         scale_2d(m, geom, scale);
     if (row[DETAIL_MAP] == MAP_CORNERS) scale[SCALE_SHIFT] = scale[SCALE_SHIFT + 1] = 0;
+}
+
+void sti_details_soft(const sti_details *details, const mjModel *m, const sti_soft_surface *surface, int textures,
+                      int corners, int *row, double *scale, double *look)
+{
+    int texture = sti_soft_texture(m, surface->object, surface->coord);
+    int first = corners + (int)details->soft + CORNER_SIZE * (surface->first_tri / 2);
+    row[DETAIL_CORNER] = first;
+    row[DETAIL_NORMALS] = surface->ntri;
+    for (ptrdiff_t i = 0; surface->coord && i < surface->ntri; ++i)
+        memcpy(look + first + CORNER_SIZE * i + CORNER_COORD, surface->coord + 6 * i, 6 * sizeof *look);
+    if (texture < 0) return;
+    row[DETAIL_TEXTURE] = textures + (int)details->texture[texture];
+    row[DETAIL_MAP] = MAP_CORNERS;
+    for (int k = 0; k < 2; ++k)
+        scale[SCALE_REPEAT + k] = (double)m->mat_texrepeat[2 * (ptrdiff_t)sti_soft_material(m, surface->object) + k];
 }
 
 void sti_details_fill(const sti_details *details, const mjModel *m, int textures, int *scene, double *corners)

@@ -5,24 +5,32 @@
 #ifndef STI_RENDER_DETAIL_H
 #define STI_RENDER_DETAIL_H
 
+#include "geom/soft.h"
 #include "stage/stage.h"
 
 /* What of a model's textures and meshes is drawn, and where it goes, from the first number of all of it on. */
 typedef struct sti_details {
     int64_t *texture; /* [ntex]; -1: not drawn */
     int64_t *corner;  /* [nmesh]; -1: no corners are needed */
+    int64_t soft;     /* the first corner of surfaces that deform, one after the other */
     int64_t ntexel, ncorner;
     int sky; /* the texture of the sky; -1: none */
 } sti_details;
 
-/* drawn: a flag for each geom. */
-stet_result sti_details_plan(const mjModel *m, const bool *drawn, sti_details *out);
+/* drawn: a flag for each geom. soft: the surfaces that deform, all drawn. */
+stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, sti_details *out);
 void sti_details_free(sti_details *details);
 /* Fills rows of a geom (DETAIL_SIZE, SCALE_SIZE), where textures begin at `textures` and corners at `corners`. */
 void sti_details_geom(const sti_details *details, const mjModel *m, int geom, int textures, int corners, int *row,
                       double *scale);
+/* The same of a surface that deforms, and its corners. */
+void sti_details_soft(const sti_details *details, const mjModel *m, const sti_soft_surface *surface, int textures,
+                      int corners, int *row, double *scale, double *look);
 /* Fills all textures and corners of the tables. */
 void sti_details_fill(const sti_details *details, const mjModel *m, int textures, int *scene, double *corners);
+
+/* The texture that is drawn of an object of sti_soft_object, with coordinates or without; -1: none. */
+int sti_soft_texture(const mjModel *m, int object, bool coordinates);
 
 /* ---- one texture */
 

@@ -47,13 +47,14 @@ LFN real mix_corners(const ureal *look, lint corner, int k, int step, const real
 
 /*
  * The smooth normal (geom's frame, not unit) and texture coordinates of a mesh: out: normal (3), then s, t and their
- * changes across and down. part: triangles in the order of the tree; hit: local_hit.
+ * changes across and down. tri: the mesh' triangles, in the order of the tree; hit: local_hit.
  */
-LFN void mesh_corners(const ureal *look, int corners, const ureal *tri, int first, lint part, const real *hit,
-                      real *out)
+LFN void mesh_corners(const ureal *look, const int *detail, const ureal *tri, lint part, const real *hit, real *out)
 {
-    lint at = (part + isplat(first)) * isplat(RAY_TRI);
-    lint corner = to_int(gather(tri + RAY_TRI_FACE, at)) * isplat(CORNER_SIZE) + isplat(corners);
+    lint at = part * isplat(RAY_TRI);
+    lint corner = to_int(gather(tri + RAY_TRI_FACE, at)) * isplat(CORNER_SIZE) + isplat(detail[DETAIL_CORNER]);
+    const ureal *normals = detail[DETAIL_NORMALS] ? tri + (i64)detail[DETAIL_NORMALS] * RAY_TRI : look + CORNER_NORMAL;
+    lint normal = detail[DETAIL_NORMALS] ? at : corner;
     real e[6], from[3], weight[2];
     for (int k = 0; k < 3; ++k) {
         real a = gather(tri + k, at);
@@ -63,7 +64,7 @@ LFN void mesh_corners(const ureal *look, int corners, const ureal *tri, int firs
     }
     for (int i = 0; i < 3; ++i) {
         corner_weights(e, i == 0 ? from : hit + 3 * i, weight);
-        for (int k = 0; k < 3 && i == 0; ++k) out[k] = mix_corners(look, corner, CORNER_NORMAL + k, 3, weight, 0);
+        for (int k = 0; k < 3 && i == 0; ++k) out[k] = mix_corners(normals, normal, k, 3, weight, 0);
         for (int k = 0; k < 2; ++k) out[3 + 2 * i + k] = mix_corners(look, corner, CORNER_COORD + k, 2, weight, i > 0);
     }
 }
@@ -177,8 +178,9 @@ LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view
         local_hit(candidate, view, flat, u, v, t, n, hit);
         if (detail[DETAIL_CORNER]) {
             real smooth[3];
-            mesh_corners(look, detail[DETAIL_CORNER], tri, data[4 * geoms[l] + 1], iselect(here, part, isplat(0)), hit,
-                         corners);
+            const int *shape = data + 4 * geoms[l];
+            const ureal *own = tri + (shape[1] + (i64)world * shape[3]) * RAY_TRI;
+            mesh_corners(look, detail, own, iselect(here, part, isplat(0)), hit, corners);
             camera_normal(candidate, corners, smooth);
             for (int k = 0; k < 3; ++k) n[k] = select(here, smooth[k], n[k]);
         }

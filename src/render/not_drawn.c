@@ -17,19 +17,47 @@ static double shown_alpha(const mjModel *m, int material, const float *rgba)
     return row[APPEARANCE_ALPHA];
 }
 
-static int count_skins(const mjModel *m)
+static int count_node_flexes(const mjModel *m)
 {
     int n = 0;
-    for (int i = 0; i < m->nskin; ++i)
-        n += group_shown(m->skin_group[i]) && shown_alpha(m, m->skin_matid[i], m->skin_rgba + 4 * (ptrdiff_t)i) > 0;
+    for (int i = 0; i < m->nflex; ++i) n += m->flex_interp[i] != 0 && sti_soft_drawn(m, i);
     return n;
 }
 
-static int count_flexes(const mjModel *m)
+static bool object_has_texture(const mjModel *m, int object)
+{
+    int material = sti_soft_material(m, object);
+    return material >= 0 && m->mat_texid[(ptrdiff_t)material * mjNTEXROLE + mjTEXROLE_RGB] >= 0;
+}
+
+/* Of objects that are drawn, those whose texture is not. */
+static int count_soft_textures(const mjModel *m)
 {
     int n = 0;
-    for (int i = 0; i < m->nflex; ++i)
-        n += group_shown(m->flex_group[i]) && shown_alpha(m, m->flex_matid[i], m->flex_rgba + 4 * (ptrdiff_t)i) > 0;
+    for (int i = 0; i < (int)(m->nflex + m->nskin); ++i) {
+        int skin = i - (int)m->nflex;
+        bool coordinates = skin >= 0 ? m->skin_texcoordadr[skin] >= 0 : m->flex_texcoordadr[i] >= 0;
+        bool drawn = sti_soft_object(m, i) || (skin < 0 && sti_flex_pieces(m, i) > 0);
+        n += drawn && sti_soft_drawn(m, i) && object_has_texture(m, i) &&
+             !(sti_soft_object(m, i) && sti_soft_texture(m, i, coordinates) >= 0);
+    }
+    return n;
+}
+
+/* A flex is drawn with the material of its first element. */
+static int count_flex_materials(const mjModel *m)
+{
+    int n = 0;
+#if mjVERSION_HEADER >= 4000000
+    for (int i = 0; i < m->nflex; ++i) {
+        bool differ = false;
+        for (int e = 0; e < m->flex_elemnum[i]; ++e)
+            differ |= m->flex_matid[m->flex_elemadr[i] + e] != m->flex_matid[m->flex_elemadr[i]];
+        n += differ && group_shown(m->flex_group[i]);
+    }
+#else
+    (void)m;
+#endif
     return n;
 }
 
@@ -117,8 +145,9 @@ const char *stet_render_get_not_drawn(const stet_model *model, int i, int *count
     static const struct {
         const char *name;
         int (*count)(const mjModel *m);
-    } kinds[] = {{"skins", count_skins},
-                 {"flexes", count_flexes},
+    } kinds[] = {{"flexes with nodes", count_node_flexes},
+                 {"textures of skins and flexes without coordinates", count_soft_textures},
+                 {"further materials of flexes", count_flex_materials},
                  {"slider-cranks", count_slider_cranks},
                  {"rays of range finders", count_rangefinders},
                  {"drawings of plugins", count_plugins},

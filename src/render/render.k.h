@@ -160,7 +160,7 @@ LFN int count_candidates(const wreal *xform, int nitem, int world, const int *sh
     return found;
 }
 
-/* The ids of geoms; -2, -3 … of tendons. first: the number of the first tendon. */
+/* The ids of geoms; -2, -3 … of tendons, flexes and skins. first: the number of the first tendon. */
 LFN lint tendon_id(int first, lint geom) { return iselect(ilt(geom, isplat(first)), geom, isplat(first - 2) - geom); }
 
 /* Depths, ids, distances and normals of a patch's hits. ntile, tile, rows: as k_render. */

@@ -31,6 +31,7 @@ struct sti_renderer {
     int *chosen;       /* [nworld], staging for worlds */
     bool *asked;       /* [nworld], marks listed worlds; all false between runs */
     double *lens_rows; /* [ncamera][STI_LENS_ROW], copy of `lens` */
+    sti_soft *soft;
     sti_geoms *geoms;
     sti_appearance appearance;
     stet_array *lens, *worlds;
@@ -95,9 +96,22 @@ static stet_result make_appearance(sti_renderer *r)
     stet_result result = STET_OK;
     for (int c = 0; c < r->ncamera && !result; ++c) result = fill_patches(r, c, &patches);
     r->npatch = patches.n;
-    if (!result) result = sti_appearance_init(&r->appearance, r->stage, &patches);
+    if (!result) result = sti_appearance_init(&r->appearance, r->stage, r->soft, &patches);
     sti_free(patches.row);
     return result;
+}
+
+static stet_result make_shapes(sti_renderer *r)
+{
+    const stet_worlds *worlds = sti_stage_worlds(r->stage);
+    const mjModel *m = worlds->model->mj;
+    bool *drawn;
+    STI_TRY(sti_alloc(&drawn, (size_t)(m->nflex + m->nskin + 1) * sizeof *drawn, "flexes and skins to draw"));
+    for (int i = 0; i < (int)(m->nflex + m->nskin); ++i) drawn[i] = sti_soft_drawn(m, i);
+    stet_result result = sti_soft_create(r->device, worlds->model, drawn, worlds->nworld, &r->soft);
+    sti_free(drawn);
+    STI_TRY(result);
+    return sti_geoms_create(r->device, worlds->model, r->soft, &r->geoms);
 }
 
 static stet_result make_tables(sti_renderer *r)
@@ -108,7 +122,7 @@ static stet_result make_tables(sti_renderer *r)
     STI_TRY(STI_ARRAY(r->device, "worlds to render", STET_DTYPE_INT, false, &r->worlds, worlds->nworld));
     STI_TRY(sti_array_prepare_put(r->worlds));
     STI_TRY(make_lenses(r));
-    STI_TRY(sti_geoms_create(r->device, worlds->model, &r->geoms));
+    STI_TRY(make_shapes(r));
     return make_appearance(r);
 }
 
@@ -150,6 +164,7 @@ void sti_renderer_destroy(sti_renderer *r)
     if (!r) return;
     sti_appearance_free(&r->appearance);
     sti_geoms_destroy(r->geoms);
+    sti_soft_destroy(r->soft);
     stet_array_destroy(r->lens);
     stet_array_destroy(r->worlds);
     sti_free(r->cameras);
@@ -257,7 +272,7 @@ stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const st
     if (n < 0 || (n > 0 && !worlds) || n > sti_stage_worlds(r->stage)->nworld)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "render: a list of 0 to %lld worlds is needed (%d given)",
                          (long long)sti_stage_worlds(r->stage)->nworld, n);
-    if ((int64_t)n * r->npatch > INT32_MAX)
+    if ((int64_t)n * r->npatch > INT32_MAX || (int64_t)n * r->soft->n > INT32_MAX)
         return sti_error(STET_ERROR_LIMIT,
                          "render: %d worlds of %d patches are more than 2^31; render fewer worlds at once", n,
                          r->npatch);
@@ -265,5 +280,6 @@ stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const st
     STI_TRY(choose_worlds(r, worlds, n));
     if (n == 0) return STET_OK;
     STI_TRY(sti_array_put(r->worlds, r->chosen, stet_array_get_bytes(r->worlds)));
+    STI_TRY(sti_geoms_deform(r->geoms, r->soft, sti_stage_world(r->stage), r->worlds, n));
     return launch(r, target, n);
 }

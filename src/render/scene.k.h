@@ -4,9 +4,9 @@
  *
  * scene (INT): the header below, then rows of patches, of geoms to draw (three lists), of ids of all geoms, of lamps,
  * of details of all geoms, then the textures that are drawn (texture.k.h).
- * Sites and tendons are geoms after the model's: rows of appearance, of ids and of details are those of all geoms, then
- * of all sites, of all tendons, of the undersides of all planes. A tendon is drawn as its pieces, which are rows of
- * geoms to draw with its number.
+ * Sites, tendons, flexes and skins are geoms after the model's: rows of appearance, of ids and of details are those of
+ * all geoms, then of all sites, tendons, flexes, skins, and of the undersides of all planes. A tendon, and a flex of
+ * one dimension, is drawn as its pieces, which are rows of geoms to draw with its number.
  * look (REAL): rows of all geoms' appearance, of lamps, of all geoms' scales, the haze, then corners of triangles.
  */
 #ifndef STI_RENDER_SCENE_K_H
@@ -34,7 +34,7 @@
 #define SCENE_HAZE 17    /* the prim of the endless plane that has haze above it, plus 1; 0: none */
 #define SCENE_LOOK_HAZE 18
 #define SCENE_NSITE 19  /* sites, which only colours show; their rows follow those of geoms to draw */
-#define SCENE_TENDON 20 /* the number of the first tendon, among geoms; 0: no tendon is drawn */
+#define SCENE_TENDON 20 /* the number of the first tendon, among geoms; 0: neither these, flexes nor skins are drawn */
 #define SCENE_NUNDER 21 /* undersides of planes, which only colours show; their rows follow the transparent ones */
 #define SCENE_MIRROR 22 /* geoms that reflect, rows of MIRROR_SIZE; the first one that the camera is above does */
 #define SCENE_NMIRROR 23
@@ -57,9 +57,10 @@
 #define SHOWN_PRIM 1
 #define SHOWN_TYPE 2
 #define SHOWN_KIND 3      /* bits: */
-#define SHOWN_ENDLESS 1   /* an infinite plane: never left out */
-#define SHOWN_CORD 2      /* a capsule, a piece of a tendon */
+#define SHOWN_ENDLESS 1   /* an infinite plane, a surface that deforms: never left out */
+#define SHOWN_CORD 2      /* a capsule or cylinder, a piece of a tendon or of a flex */
 #define SHOWN_UNDERSIDE 4 /* a plane as seen from below */
+#define SHOWN_SOFT 8      /* a surface that deforms: each world has its own */
 #define SHOWN_SIZE 4
 
 /* A geom that reflects: a plane, or a box, whose upper side does. Its numbers: the height of that side; how much. */
@@ -71,11 +72,13 @@
 #define MIRROR_SHARE 1
 #define MIRROR_REALS 2
 
-/* Ids of a geom, of a site (unused), of a tendon. */
+/* Ids of a geom, of a site (unused), of others: both of a tendon, of a flex, of a skin. */
 #define IDS_BODY 0
 #define IDS_TYPE 1
 #define IDS_SIZE 2
-#define IDS_TENDON (-2) /* both of a tendon */
+#define IDS_TENDON (-2)
+#define IDS_FLEX (-3)
+#define IDS_SKIN (-4)
 
 /* Appearance of a geom. */
 #define APPEARANCE_RGB 0
@@ -87,7 +90,8 @@
 
 /*
  * Details of a geom, beyond its appearance: its texture (index in `scene`; 0: none), how its surface is mapped to it,
- * and the first corner of its mesh (index in `look`; 0: none). Its scale: from its frame to that of a unit shape; of a
+ * and the first corner of its mesh (index in `look`; 0: none). Of a surface that deforms: how many rows after a
+ * triangle's own its normals are (soft.k.h); else 0. Its scale: from its frame to that of a unit shape; of a
  * capsule half its length, and the scale along z beyond it; what texture coordinates are multiplied by, and what is
  * added (2 each).
  */
@@ -95,7 +99,8 @@
 #define DETAIL_TEXTURE 1
 #define DETAIL_MAP 2
 #define DETAIL_CORNER 3
-#define DETAIL_SIZE 4
+#define DETAIL_NORMALS 4
+#define DETAIL_SIZE 5
 #define SCALE_LENGTH 3
 #define SCALE_END 4
 #define SCALE_REPEAT 5
@@ -110,7 +115,7 @@
 #define MAP_CYLINDER 6
 
 /* What a mesh has at the corners of a triangle, in the order of its faces: normals (3 x 3), coordinates (3 x 2). */
-#define CORNER_NORMAL 0
+#define CORNER_NORMAL 0 /* unused where a surface deforms */
 #define CORNER_COORD 9
 #define CORNER_SIZE 16
 

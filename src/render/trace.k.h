@@ -52,12 +52,14 @@ LFN void candidate_ray(const ureal *candidate, int flat, real u, real v, real *o
 
 /*
  * What rays need of a geom beside its frame. The frame of a piece of a tendon has a z as long as half of the piece
- * (stage/tendon.k.h): it becomes metric, and its size that of the capsule. That of a plane's underside is turned over.
+ * (stage/tendon.k.h): it becomes metric, and its size that of the capsule or cylinder. That of a plane's underside is
+ * turned over. A surface that deforms is this world's own.
  */
-LFN void candidate_shape(const int *shown, const ureal *size, ureal *candidate)
+LFN void candidate_shape(const int *shown, const ureal *size, int world, ureal *candidate)
 {
     ureal *own = candidate + CANDIDATE_SHAPE;
     for (int k = 0; k < 4; ++k) own[k] = size[4 * shown[SHOWN_GEOM] + k];
+    if (shown[SHOWN_KIND] & SHOWN_SOFT) own[0] = (ureal)world;
     if (!(shown[SHOWN_KIND] & (SHOWN_CORD | SHOWN_UNDERSIDE))) return;
     ureal scale = shown[SHOWN_KIND] & SHOWN_CORD ? 1 / usqrt(udot(candidate + 6, candidate + 6)) : -1;
     for (int k = 0; k < 3; ++k) candidate[6 + k] = candidate[6 + k] * scale;
@@ -113,7 +115,7 @@ LFN int find_candidates(const wreal *xform, int nitem, int world, const int *sho
         ureal m[12];
         xform_of(xform, nitem, world, shown[list[c] * SHOWN_SIZE + SHOWN_PRIM], m);
         candidate_of(m, view, candidate + c * CANDIDATE_SIZE);
-        candidate_shape(shown + list[c] * SHOWN_SIZE, size, candidate + c * CANDIDATE_SIZE);
+        candidate_shape(shown + list[c] * SHOWN_SIZE, size, world, candidate + c * CANDIDATE_SIZE);
     }
     sync();
     return found;

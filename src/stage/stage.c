@@ -265,8 +265,8 @@ static stet_result place_prim(stet_stage *stage, int prim, const float local[12]
 static stet_result check_parent(const stet_stage *stage, int parent, const char *call)
 {
     if (stage->tree.prim[parent].source != STI_PRIM_TENDON) return STET_OK;
-    return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: prim %d is a piece of a tendon; choose a site of its path", call,
-                     parent);
+    return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: prim %d is a piece of a tendon or flex; choose a site or body",
+                     call, parent);
 }
 
 static stet_result check_add(const stet_stage *stage, int parent, const char *name, const float *local)

@@ -84,11 +84,39 @@ static void add_tendon(rows *r, int tendon)
     }
 }
 
+int sti_flex_pieces(const mjModel *m, int flex)
+{
+    return m->flex_dim[flex] == 1 && m->flex_interp[flex] == 0 ? m->flex_elemnum[flex] : 0;
+}
+
+/* The lines of a flex, a link each. */
+static void add_lines(rows *r, ptrdiff_t flex)
+{
+    const mjModel *m = r->m;
+    const int *ends = m->flex_elem + m->flex_elemdataadr[flex];
+    for (int e = 0; e < sti_flex_pieces(m, (int)flex); ++e, ends += 2, ++r->nlink, ++r->npiece) {
+        if (!r->link) continue;
+        int *link = r->link + (ptrdiff_t)TENDON_LINK * r->nlink;
+        double *look = r->look + (ptrdiff_t)TENDON_LOOK * r->nlink;
+        ptrdiff_t from = m->flex_vertadr[flex] + ends[0], to = m->flex_vertadr[flex] + ends[1];
+        link[TENDON_KIND] = TENDON_LINE;
+        link[TENDON_FROM] = r->tree->first[STET_PRIM_BODY] + m->flex_vertbodyid[from];
+        link[TENDON_TO] = r->tree->first[STET_PRIM_BODY] + m->flex_vertbodyid[to];
+        link[TENDON_GEOM] = link[TENDON_SIDE] = -1;
+        link[TENDON_FIRST] = r->tree->first[STET_PRIM_TENDON] + r->npiece;
+        link[TENDON_PIECES] = 1;
+        look[TENDON_WIDTH] = m->flex_radius[flex];
+        memcpy(look + TENDON_LINE_FROM, m->flex_vert + 3 * from, 3 * sizeof *look);
+        memcpy(look + TENDON_LINE_TO, m->flex_vert + 3 * to, 3 * sizeof *look);
+    }
+}
+
 static void add_tendons(rows *r)
 {
     r->nlink = r->npiece = 0;
     for (int t = 0; t < r->m->ntendon; ++t)
         if (is_spatial(r->m, t)) add_tendon(r, t);
+    for (int f = 0; f < r->m->nflex; ++f) add_lines(r, f);
 }
 
 int sti_tendon_pieces(const mjModel *m, int tendon)

@@ -1,6 +1,6 @@
 /*
  * Spatial tendons as prims: each has pieces, capsules along its path, whose world transforms k_tendons writes
- * (tendon.k.h says what they are).
+ * (tendon.k.h says what they are). Flexes of one dimension have such pieces, too, cylinders.
  */
 #ifndef STI_STAGE_TENDON_H
 #define STI_STAGE_TENDON_H
@@ -14,8 +14,10 @@ typedef struct sti_tendons {
     stet_array *link, *look;
 } sti_tendons;
 
-/* How many pieces a tendon has: 0 unless it is spatial. The prims of kind TENDON are those of tendon 0, 1, … */
+/* How many pieces a tendon has: 0 unless it is spatial; a flex: 0 unless it has one dimension. */
 int sti_tendon_pieces(const mjModel *m, int tendon);
+int sti_flex_pieces(const mjModel *m, int flex);
+/* The prims of kind TENDON are those of tendon 0, 1, …, then of flex 0, 1, … */
 stet_result sti_tendons_init(sti_tendons *tendons, stet_device *device, const sti_tree *tree);
 void sti_tendons_free(sti_tendons *tendons);
 

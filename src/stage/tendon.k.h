@@ -60,6 +60,15 @@ LFN void tn_place(const real *xform, int prim, real *out)
     for (int i = 0; i < 3; ++i) out[i] = xform[(i64)prim * 12 + 4 * i + 3];
 }
 
+/* The point `at` of a prim's frame. */
+LFN void tn_point(const real *xform, int prim, const ureal *at, real *out)
+{
+    for (int i = 0; i < 3; ++i) {
+        const real *row = xform + (i64)prim * 12 + 4 * i;
+        out[i] = fma(row[2], splat(at[2]), fma(row[1], splat(at[1]), fma(row[0], splat(at[0]), row[3])));
+    }
+}
+
 /* ---- around a circle --------------------------------------------------------------------------------------------- */
 
 /* The point of the segment from p to p + 2 that is nearest to the circle's centre; *at: how far along, 0 … 1. */
@@ -294,7 +303,7 @@ LFN void tn_hang(int count, const ureal *look, const real *a, const real *b, rea
     }
 }
 
-/* The pieces of all links. link [TENDON_LINK each], look [TENDON_LOOK each]: tendon_rows.k.h. */
+/* The pieces of all links, lines of flexes included. link, look [TENDON_LINK, TENDON_LOOK each]: tendon_rows.k.h. */
 world_kernel void k_tendons(const lint *stale, real *xform, const int *link, const ureal *look, int nlink)
 {
     if (!any(ilt(isplat(0), stale[0]))) return;
@@ -304,7 +313,11 @@ world_kernel void k_tendons(const lint *stale, real *xform, const int *link, con
         real a[3], b[3], *pieces = xform + (i64)row[TENDON_FIRST] * 12;
         tn_place(xform, row[TENDON_FROM], a);
         tn_place(xform, row[TENDON_TO], b);
-        if (row[TENDON_KIND] == TENDON_STRAIGHT)
+        if (row[TENDON_KIND] == TENDON_LINE) {
+            tn_point(xform, row[TENDON_FROM], numbers + TENDON_LINE_FROM, a);
+            tn_point(xform, row[TENDON_TO], numbers + TENDON_LINE_TO, b);
+        }
+        if (row[TENDON_KIND] == TENDON_STRAIGHT || row[TENDON_KIND] == TENDON_LINE)
             tn_piece(pieces, a, b, numbers[TENDON_WIDTH], m_all());
         else if (row[TENDON_KIND] == TENDON_CATENARY)
             tn_hang(row[TENDON_PIECES], numbers, a, b, pieces);

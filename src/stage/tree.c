@@ -46,6 +46,7 @@ stet_result sti_tree_init(sti_tree *tree, stet_model *model)
     const mjModel *m = model->mj;
     int64_t npiece = 0, n;
     for (int t = 0; t < m->ntendon; t++) npiece += sti_tendon_pieces(m, t);
+    for (int f = 0; f < m->nflex; f++) npiece += sti_flex_pieces(m, f);
     n = (int64_t)m->nbody + m->ngeom + m->nsite + m->ncam + m->nlight + npiece;
     *tree = (sti_tree){.model = model, .nmodel = (int)n, .connectivity = sti_version_new()};
     if (n > INT32_MAX / 12)

@@ -60,8 +60,10 @@ static stet_result check_bytes(stet_stage *stage, const stet_tiles_def *def)
     const mjModel *m = sti_stage_worlds(stage)->model->mj;
     for (int k = 0; k < def->nrequest; ++k) {
         const stet_tile_request *ask = &def->requests[k];
-        int most = ask->output == STET_OUTPUT_SEG_GEOM   ? (int)(m->ngeom + m->ntendon)
-                   : ask->output == STET_OUTPUT_SEG_BODY ? (int)m->nbody + (m->ntendon > 0)
+        int most = ask->output == STET_OUTPUT_SEG_GEOM   ? (int)(m->ngeom + m->ntendon + m->nflex + m->nskin)
+                   : ask->output == STET_OUTPUT_SEG_BODY ? (int)m->nbody + (m->nskin > 0   ? 3
+                                                                            : m->nflex > 0 ? 2
+                                                                                           : m->ntendon > 0)
                                                          : 0;
         if (ask->dtype == STET_DTYPE_U8 && most > 255)
             return sti_error(STET_ERROR_LIMIT,

@@ -87,7 +87,7 @@ static void test_out_of_memory(void **state)
         sti_geoms *geoms = NULL;
         nallocation = 0;
         failing = n;
-        result = sti_geoms_create(device, model, &geoms);
+        result = sti_geoms_create(device, model, NULL, &geoms);
         failing = 0;
         if (result == STET_OK)
             sti_geoms_destroy(geoms);

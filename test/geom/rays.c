@@ -164,7 +164,7 @@ scene scene_of_model(stet_device *device, stet_model *model)
     scene s = {.model = model};
     s.data = mj_makeData(s.model->mj);
     mj_kinematics(s.model->mj, s.data);
-    GOOD(sti_geoms_create(device, s.model, &s.geoms));
+    GOOD(sti_geoms_create(device, s.model, NULL, &s.geoms));
     s.reach = 0;
     for (int k = 0; s.geoms->ngeom > 0 && k < 6; ++k) {
         s.bounds[k] = reals_get(s.geoms->bounds, 0, k);

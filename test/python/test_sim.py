@@ -140,6 +140,20 @@ def test_picture_arrays(make):
     assert picture.shape == (5, 16, 16, 3)
 
 
+def test_points(place):
+    scene = ("<mujoco><worldbody><geom type='plane' size='0 0 1'/>"
+             "<camera pos='0 -1 1' xyaxes='1 0 0 0 .7 .7' fovy='100'/></worldbody></mujoco>")
+    with stet.Sim(scene, worlds=2, width=24, height=16, outputs="depth", **keywords(place)) as sim:
+        out = sim.zeros((2, 16, 24, 3))
+        sim.points(out)
+        points, hit = out.numpy(), np.isfinite(sim.read("depth")[..., 0])
+        assert 0.5 < hit.mean() < 1 and np.isinf(points[~hit]).all()
+        assert np.abs(points[hit][:, 2]).max() < 1e-4
+        np.testing.assert_allclose(points[:, 7:9, 11:13].mean(axis=(1, 2)), 0, atol=0.05)
+        with pytest.raises(ValueError, match="must be a plain one of 2304 reals"):
+            sim.points(sim.zeros((2, 16, 24)))
+
+
 def test_a_picture_follows_a_reset(make):
     sim = make(outputs="rgb", width=16, height=16)
     before = sim.read("rgb", frame=sim.render())

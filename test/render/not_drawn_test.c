@@ -50,13 +50,19 @@ static void lights(void **state)
 
 static void soft_things(void **state)
 {
-#define SKIN(group, rgba)                                                                                              \
-    "<skin group='" group "' rgba='" rgba "' vertex='0 0 0 1 0 0 0 1 0' face='0 1 2'>"                                 \
+#define SKIN(group, rgba, material)                                                                                    \
+    "<skin group='" group "' rgba='" rgba "' material='" material "' vertex='0 0 0 1 0 0 0 1 0' face='0 1 2'>"         \
     "<bone body='b' bindpos='0 0 0' bindquat='1 0 0 0' vertid='0 1 2' vertweight='1 1 1'/></skin>"
-#define FLEX(group) "<flex dim='2' group='" group "' body='b b b' vertex='0 0 0 1 0 0 0 1 0' element='0 1 2'/>"
-    check("<mujoco><deformable>" SKIN("0", "1 1 1 1") SKIN("3", "1 1 1 1") SKIN("0", "1 1 1 0") FLEX("2")
-              FLEX("5") "</deformable><worldbody><body name='b'><geom size='.1'/></body></worldbody></mujoco>",
-          "skins 1, flexes 1");
+#define FLEX(group, material)                                                                                          \
+    "<flex dim='2' group='" group "' material='" material "' body='b b b' vertex='0 0 0 1 0 0 0 1 0' element='0 1 "    \
+    "2'/>"
+    check("<mujoco>" ASSETS "<deformable>" SKIN("0", "1 1 1 1", "picture") SKIN("3", "1 1 1 1", "picture")
+              SKIN("0", "1 1 1 0", "picture") FLEX("2", "mirror") FLEX("2", "picture")
+                  FLEX("5", "picture") "</deformable><worldbody><body name='b'><geom size='.1'/></body>"
+                                       "<flexcomp name='n' dim='3' type='grid' count='3 3 3' spacing='.1 .1 .1' "
+                                       "dof='trilinear' mass='1'/>"
+                                       "</worldbody></mujoco>",
+          "flexes with nodes 1, textures of skins and flexes without coordinates 2");
 }
 
 static void mechanics(void **state)

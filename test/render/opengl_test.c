@@ -1,6 +1,7 @@
 /*
- * Pictures against MuJoCo's own renderer, over OSMesa (OpenGL in software): the shipped scenes and one with tendons,
- * through their cameras, geoms and depth of each pixel. Where no OSMesa is found the test is skipped.
+ * Pictures against MuJoCo's own renderer, over OSMesa (OpenGL in software): the shipped scenes, one with tendons and
+ * one with flexes and a skin, through their cameras, geoms and depth of each pixel. Where no OSMesa is found the test
+ * is skipped.
  *
  * Both sample the middle of a pixel, but OpenGL draws triangles, so the two may differ along edges. Two rules are held:
  *
@@ -20,26 +21,32 @@ enum { WIDTH = 160, HEIGHT = 120, SLICES = 200 };
 
 typedef struct theirs {
     mujoco_renderer renderer;
-    int geom[WIDTH * HEIGHT]; /* from the upper left corner; -1: none; below: tendons */
+    int geom[WIDTH * HEIGHT]; /* from the upper left corner; -1: none; below: tendons, flexes, skins */
     float depth[WIDTH * HEIGHT];
 } theirs;
 
-/* Geoms and tendons, each in a colour that is its number. */
+/* All that is drawn, each in a colour that is its number. */
 static void draw(mujoco_renderer *t, int camera)
 {
     mjvCamera view;
     update_mujoco_scene(t, camera, false, &view);
     memset(t->scene.flags, 0, sizeof t->scene.flags);
-    t->scene.flags[mjRND_SEGMENT] = t->scene.flags[mjRND_IDCOLOR] = 1;
+    t->scene.flags[mjRND_SEGMENT] = t->scene.flags[mjRND_IDCOLOR] = t->scene.flags[mjRND_CULL_FACE] = 1;
     mjr_render((mjrRect){0, 0, WIDTH, HEIGHT}, &t->scene, &t->context);
 }
 
 static int geom_of_colour(const mujoco_renderer *t, const unsigned char rgb[3])
 {
+    const mjModel *m = t->m;
     int id = (rgb[0] | rgb[1] << 8 | rgb[2] << 16) - 1;
-    for (int k = 0; k < t->scene.ngeom; ++k)
-        if (t->scene.geoms[k].segid == id)
-            return t->scene.geoms[k].objtype == mjOBJ_TENDON ? -2 - t->scene.geoms[k].objid : t->scene.geoms[k].objid;
+    for (int k = 0; k < t->scene.ngeom; ++k) {
+        const mjvGeom *g = &t->scene.geoms[k];
+        if (g->segid != id) continue;
+        if (g->objtype == mjOBJ_TENDON) return -2 - g->objid;
+        if (g->objtype == mjOBJ_FLEX) return -2 - (int)m->ntendon - g->objid;
+        if (g->objtype == mjOBJ_SKIN) return -2 - (int)(m->ntendon + m->nflex) - g->objid;
+        return g->objid;
+    }
     return -1;
 }
 
@@ -149,6 +156,7 @@ static void shipped_scenes_look_as_in_mujoco(void **state)
     }
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; ++i) check_scene("scenes", scenes[i]);
     check_scene("test/render/looks", "tendons.xml");
+    check_scene("test/render/looks", "soft.xml");
     close_osmesa(&o);
 }
 

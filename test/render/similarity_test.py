@@ -32,6 +32,7 @@ LEAST = {
     "shadow": 0.87,
     "sites": 0.97,
     "smooth": 0.97,
+    "soft": 0.97,
     "table": 0.97,
     "tendons": 0.97,
 }
