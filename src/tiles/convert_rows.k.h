@@ -14,9 +14,12 @@
 #define TX_VALUES 256 /* numbers of those: at most 4 channels */
 #define TX_ROOM 272   /* and one vector more, because the last group may write past the end */
 
-LFN void tx_bytes(const int *from, u8 *to, int n, int channels)
+/* The bytes of colours from bit `shift` on. */
+LFN void tx_bytes(const int *from, u8 *to, int n, int channels, int shift)
 {
-    if (channels == 3) {
+    if (channels == 1) {
+        each (i, n) to[i] = (u8)((u32)from[i] >> shift);
+    } else if (channels == 3) {
         each (i, n) {
             u32 v = (u32)from[i];
             to[3 * i] = (u8)v;
@@ -30,11 +33,11 @@ LFN void tx_bytes(const int *from, u8 *to, int n, int channels)
     }
 }
 
-/* The first `channels` channels of colours as reals, 0 to 1. */
-LFN void tx_units(const int *from, ureal *to, int n, int channels)
+/* The same as reals, 0 to 1. */
+LFN void tx_units(const int *from, ureal *to, int n, int channels, int shift)
 {
     for (int c = 0; c < channels; ++c) {
-        each (i, n) to[channels * i + c] = (ureal)(int)((u32)from[i] >> (8 * c) & 255u) / (ureal)255;
+        each (i, n) to[channels * i + c] = (ureal)(int)((u32)from[i] >> (shift + 8 * c) & 255u) / (ureal)255;
     }
 }
 
@@ -47,20 +50,20 @@ LFN void tx_pick(const ureal *from, ureal *to, int n, int channels, int stride)
 }
 
 LFN void tx_convert_pixels(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int n,
-                           int channels, ureal *value, int *half)
+                           int channels, int shift, ureal *value, int *half)
 {
     if (conversion == STI_TO_BYTES) {
-        tx_bytes(words, to, n, channels);
+        tx_bytes(words, to, n, channels, shift);
     } else if (conversion == STI_INT_BYTE) {
         each (i, n) to[i] = (u8)(u32)words[i];
     } else if (conversion == STI_INT_LONG) {
         i64 *wide = (i64 *)to;
         each (i, n) wide[i] = words[i];
     } else if (conversion == STI_BYTES_REAL) {
-        tx_units(words, (ureal *)to, n, channels);
+        tx_units(words, (ureal *)to, n, channels, shift);
     } else if (conversion == STI_BYTES_HALF || conversion == STI_REALS_HALF) {
         if (conversion == STI_BYTES_HALF)
-            tx_units(words, value, n, channels);
+            tx_units(words, value, n, channels, shift);
         else
             tx_pick(reals, value, n, channels, stride);
         sync();
@@ -84,7 +87,7 @@ LFN int tx_size(int conversion, int channels)
 
 /* Converts a band of npixel pixels to `to`, which is dense. Arguments as tx_convert of convert_words.k.h. */
 LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int npixel, int channels,
-                    int skip, int width, int gap, ureal *value, int *half)
+                    int shift, int skip, int width, int gap, ureal *value, int *half)
 {
     int size = tx_size(conversion, channels), pitch = width + gap, last = (skip + npixel - 1) / width;
     for (int q = 0; q < npixel;) {
@@ -93,7 +96,7 @@ LFN void tx_convert(int conversion, const int *words, const ureal *reals, int st
         if (x < TX_CHUNK && y + ROWS_AHEAD <= last)
             tx_prefetch_row(words, reals, (i64)(y + ROWS_AHEAD) * pitch * stride, width * stride);
         tx_convert_pixels(conversion, words ? words + at : 0, reals ? reals + at : 0, stride, to + (i64)q * size, n,
-                          channels, value, half);
+                          channels, shift, value, half);
         q += n;
     }
 }
