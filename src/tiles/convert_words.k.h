@@ -277,8 +277,8 @@ LFN void tx_convert_fours(int conversion, const int *words, u8 *to, int npixel, 
  * Converts a band of npixel pixels to `to`, which is dense and may be unaligned. The band starts `skip` pixels into its
  * first row; rows have `width` pixels and `gap` further pixels between them. `words` or `reals` (`stride` per pixel)
  * point to the first pixel of that row. fours: rows, their ends and the start of the source are multiples of four
- * pixels. Colours count from bit `shift` on. `word` is scratch memory of the block for TX_ROOM words, `halves` for 256: the values that a byte converts
- * to.
+ * pixels. Colours count from bit `shift` on. `word` is scratch memory of the block for TX_ROOM words, `halves` for 256:
+ * the values that a byte converts to.
  */
 LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int aligned, int fours,
                     int npixel, int channels, int shift, int skip, int width, int gap, int *halves, int *word)
