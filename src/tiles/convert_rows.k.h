@@ -10,22 +10,38 @@
 #include "tiles/conversion.h"
 #include "tiles/half.k.h"
 
-#define TX_CHUNK 64   /* pixels converted at a time */
-#define TX_VALUES 256 /* numbers of those: at most 4 channels */
-#define TX_ROOM 272   /* and one vector more, because the last group may write past the end */
+#define TX_CHUNK 128  /* pixels converted at a time */
+#define TX_VALUES 512 /* numbers of those: at most 4 channels */
+#define TX_ROOM 528   /* and one vector more, because the last group may write past the end */
+
+/* Three bytes of each colour: four colours as three words first. `word` is scratch memory of the block. */
+LFN void tx_three_bytes(const int *from, u8 *to, int n, int *word)
+{
+    int fours = n / 4, done = 4 * fours;
+    const u8 *packed = (const u8 *)word;
+    each (i, fours) {
+        u32 a = (u32)from[4 * i], b = (u32)from[4 * i + 1], c = (u32)from[4 * i + 2], d = (u32)from[4 * i + 3];
+        word[3 * i] = (int)((a & 0xffffffu) | b << 24);
+        word[3 * i + 1] = (int)((b >> 8 & 0xffffu) | c << 16);
+        word[3 * i + 2] = (int)((c >> 16 & 0xffu) | d << 8);
+    }
+    sync();
+    each (i, 12 * fours) to[i] = packed[i];
+    each (i, n - done) {
+        u32 v = (u32)from[done + i];
+        to[3 * (done + i)] = (u8)v;
+        to[3 * (done + i) + 1] = (u8)(v >> 8);
+        to[3 * (done + i) + 2] = (u8)(v >> 16);
+    }
+}
 
 /* The bytes of colours from bit `shift` on. */
-LFN void tx_bytes(const int *from, u8 *to, int n, int channels, int shift)
+LFN void tx_bytes(const int *from, u8 *to, int n, int channels, int shift, int *word)
 {
     if (channels == 1) {
         each (i, n) to[i] = (u8)((u32)from[i] >> shift);
     } else if (channels == 3) {
-        each (i, n) {
-            u32 v = (u32)from[i];
-            to[3 * i] = (u8)v;
-            to[3 * i + 1] = (u8)(v >> 8);
-            to[3 * i + 2] = (u8)(v >> 16);
-        }
+        tx_three_bytes(from, to, n, word);
     } else {
         for (int c = 0; c < channels; ++c) {
             each (i, n) to[channels * i + c] = (u8)((u32)from[i] >> (8 * c));
@@ -33,17 +49,41 @@ LFN void tx_bytes(const int *from, u8 *to, int n, int channels, int shift)
     }
 }
 
-/* The same as reals, 0 to 1. */
+/* The byte of a colour from bit `shift` on as a real, 0 to 1. */
+LFN ureal tx_unit(int colour, int shift) { return (ureal)(int)((u32)colour >> shift & 255u) / (ureal)255; }
+
+/* The same as reals. Three and four channels are written together, so that a compiler stores whole vectors. */
 LFN void tx_units(const int *from, ureal *to, int n, int channels, int shift)
 {
-    for (int c = 0; c < channels; ++c) {
-        each (i, n) to[channels * i + c] = (ureal)(int)((u32)from[i] >> (shift + 8 * c) & 255u) / (ureal)255;
+    if (channels == 3) {
+        each (i, n) {
+            to[3 * i] = tx_unit(from[i], 0);
+            to[3 * i + 1] = tx_unit(from[i], 8);
+            to[3 * i + 2] = tx_unit(from[i], 16);
+        }
+    } else if (channels == 4) {
+        each (i, n) {
+            to[4 * i] = tx_unit(from[i], 0);
+            to[4 * i + 1] = tx_unit(from[i], 8);
+            to[4 * i + 2] = tx_unit(from[i], 16);
+            to[4 * i + 3] = tx_unit(from[i], 24);
+        }
+    } else if (channels == 1) {
+        each (i, n) to[i] = tx_unit(from[i], shift);
+    } else {
+        for (int c = 0; c < channels; ++c) {
+            each (i, n) to[channels * i + c] = tx_unit(from[i], shift + 8 * c);
+        }
     }
 }
 
 /* The first `channels` of each `stride` reals. */
 LFN void tx_pick(const ureal *from, ureal *to, int n, int channels, int stride)
 {
+    if (stride == 1) {
+        each (i, n) to[i] = from[i];
+        return;
+    }
     for (int c = 0; c < channels; ++c) {
         each (i, n) to[channels * i + c] = from[stride * i + c];
     }
@@ -53,7 +93,7 @@ LFN void tx_convert_pixels(int conversion, const int *words, const ureal *reals,
                            int channels, int shift, ureal *value, int *half)
 {
     if (conversion == STI_TO_BYTES) {
-        tx_bytes(words, to, n, channels, shift);
+        tx_bytes(words, to, n, channels, shift, half);
     } else if (conversion == STI_INT_BYTE) {
         each (i, n) to[i] = (u8)(u32)words[i];
     } else if (conversion == STI_INT_LONG) {
