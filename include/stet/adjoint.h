@@ -56,7 +56,9 @@ STET_API stet_result stet_adjoint_has_gradient(const stet_adjoint *adjoint, int 
  * places, and the kernel writes it.
  *
  * Stack sizes are computed from the data (mechanism `adstack`). LIMIT: a stack overflowed twice, or would not fit into
- * the device's memory; the message names kernel, loop, line, and the sizes that it needed and had.
+ * the device's memory; the message names kernel, loop, line, and the sizes that it needed and had. In a list, in a
+ * capture and where nothing outside of stet is known to write, it is the next read of the host that fails so; on the
+ * device the gradients are NaN until then.
  */
 STET_API stet_result stet_adjoint_launch(stet_adjoint *adjoint, int64_t count, const stet_arg *args,
                                          stet_array *const *gradients, int narg);

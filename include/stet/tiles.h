@@ -21,11 +21,9 @@ typedef struct stet_tile_request {
          */
         dtype;
     int channels; /* 1 … the output's channels; 0: all */
-    /*
-     * NULL: stet keeps a ring of arrays. Else the caller's plain array [nworld][height][width][channels], which must
-     * outlive the tiles.
-     */
+    /* NULL: stet keeps a ring of arrays. Else the caller's plain array of that shape, which must outlive the tiles. */
     stet_array *bound;
+    bool planar; /* [nworld][channels][height][width] instead of [nworld][height][width][channels] */
 } stet_tile_request;
 
 typedef struct stet_tiles_def {
@@ -51,7 +49,7 @@ STET_API void stet_tiles_destroy(stet_tiles *tiles); /* drops pending frames and
  */
 STET_API stet_result stet_tiles_render(stet_tiles *tiles, const uint8_t *mask, int64_t *frame);
 /*
- * The tensor of a request in a frame (-1: the latest): [nworld][height][width][channels], on the device. The first read
+ * The tensor of a request in a frame (-1: the latest), on the device, of the request's type and shape. The first read
  * of a frame extracts all requests, once. Borrowed until K further frames were started. Worlds that were never rendered
  * are all zero. NOT_FOUND: no such frame, or no longer kept. A bound array holds the frame that was extracted last and
  * never goes back. STATE: it holds a newer frame than the requested one; unbound requests can still be read.

@@ -56,6 +56,9 @@ void Core::destroy()
 {
     std::shared_ptr<Gate> through = gate;
     through->enter();
+    for (const std::weak_ptr<Memory> &one : before_sim)
+        if (Held held = one.lock()) held->end();
+    before_sim.clear();
     stet_sim_destroy(sim);
     sim = nullptr;
     model = nullptr;
@@ -107,6 +110,7 @@ void Array::check_writable() const
 stet_result Array::find(stet_array **out) const
 {
     *out = array;
+    if (shown) return shown->find(frame, request, out);
     return array ? STET_OK : stet_sim_get_array(core->sim, frame, camera, output, out);
 }
 

@@ -68,7 +68,13 @@ class Memory : Counted<Memory>
     Memory(std::shared_ptr<Gate> gate, Thing thing) : gate_(std::move(gate)), thing_(thing) {}
     Memory(const Memory &) = delete;
     Memory &operator=(const Memory &) = delete;
-    ~Memory() { gate_->bury(thing_); }
+    ~Memory() { end(); }
+    // Before its time; with its sim's gate entered.
+    void end()
+    {
+        if (thing_.it) gate_->bury(thing_);
+        thing_.it = nullptr;
+    }
     template <class Of> Of *get() const { return static_cast<Of *>(thing_.it); }
     using Counted<Memory>::alive;
 
@@ -99,6 +105,7 @@ struct Core : Counted<Core> {
     int views = 0;               // of its memory, given to NumPy (C4); guarded by the GIL
     std::map<int, Part> parts;   // kernels in the step, by number
     std::vector<Held> reset_mask;
+    std::vector<std::weak_ptr<Memory>> before_sim; // what must end before the sim does
 
     Core() = default;
     Core(const Core &) = delete;
@@ -159,6 +166,13 @@ template <class Work> void run_now(Core &core, Work &&work)
     check(result);
 }
 
+// Tiles of a caller's own, and the pictures that they show.
+struct Shown {
+    std::vector<Held> pictures;
+    Held own;
+    stet_result find(int64_t frame, int request, stet_array **out) const;
+};
+
 // An array as Python has it.
 struct Array : Counted<Array> {
     Shared core;       // first, so that it goes last
@@ -173,6 +187,8 @@ struct Array : Counted<Array> {
     int64_t frame = -1; // of a picture, whose array is asked for at each use
     int camera = 0;
     stet_output output = STET_OUTPUT_RGB;
+    std::shared_ptr<Shown> shown; // of a picture of the caller's own tiles: these, and its request
+    int request = 0;
 
     Array(Shared core, Held own, stet_array *array, bool worlds);
     // With the sim held: the array as it is now. NOT_FOUND: a picture whose frame is gone.
@@ -243,6 +259,7 @@ void bind_record(nb::module_ &m);
 void bind_report(nb::module_ &m);
 void bind_sim(nb::module_ &m);
 void bind_tape(nb::module_ &m);
+void bind_tiles(nb::module_ &m);
 void bind_making(nb::class_<Sim> &sim);
 void bind_sim_parts(nb::class_<Sim> &sim);
 void bind_round(nb::class_<Sim> &sim);

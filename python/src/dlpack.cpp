@@ -232,6 +232,18 @@ static Tensor *take(nb::handle capsule)
     return tensor;
 }
 
+static Layout layout_of(const DLTensor &t)
+{
+    Layout out;
+    int64_t dense = 1;
+    out.shape.assign(t.shape, t.shape + t.ndim);
+    out.strides.resize(out.shape.size());
+    for (size_t i = out.shape.size(); i-- > 0; dense *= out.shape[i]) out.strides[i] = t.strides ? t.strides[i] : dense;
+    for (size_t i = 0; i < out.shape.size(); ++i)
+        if (out.strides[i] < 0 && out.shape[i] > 0) out.first -= out.strides[i] * (out.shape[i] - 1);
+    return out;
+}
+
 static void destroy_array(void *array) { stet_array_destroy(static_cast<stet_array *>(array)); }
 
 Array import_tensor(const Shared &core, nb::handle x, const Import &how)
@@ -245,7 +257,9 @@ Array import_tensor(const Shared &core, nb::handle x, const Import &how)
     def.worlds = how.worlds;
     def.nworld = how.nworld;
     def.announced = how.announced;
+    def.span = how.span != nullptr;
     Tensor *tensor = take(capsule);
+    if (how.span) *how.span = layout_of(tensor->dl_tensor);
     run(*core, [&] {
         // The producer made stet's stream wait. In a stream of the caller's, the tensor may also go in that stream's
         // order.

@@ -21,12 +21,19 @@ nb::typed<nb::tuple, int, int> dlpack_device(const Array &array);
 // Raises BufferError, as the protocol wants it.
 [[noreturn]] void raise_buffer(const std::string &sentence);
 
+// How a tensor lies in the array of an import, in elements.
+struct Layout {
+    std::vector<int64_t> shape, strides;
+    int64_t first = 0;
+};
+
 // An array over the memory of anything with __dlpack__.
 struct Import {
     bool worlds = false;
     int64_t nworld = 0;
     bool announced = false;
     std::string name = "tensor";
+    Layout *span = nullptr; // all memory from the tensor's lowest to its highest element, whatever its strides
 };
 Array import_tensor(const Shared &core, nb::handle x, const Import &how);
 // Whether x says that it lies on some GPU.

@@ -34,6 +34,7 @@ from .info import info
 from .pool import Pool
 from .rounds import Round
 from .sim import Sim, load
+from .tiles import Output, Picture, Tiles
 
 scenes: _Path = _Path(__file__).parent / "scenes"
 """The folder of the shipped scenes: stet.scenes / "hand.xml"."""
@@ -58,7 +59,9 @@ __all__ = [
     "Model",
     "NotFoundError",
     "OutOfMemoryError",
+    "Output",
     "ParseError",
+    "Picture",
     "Pool",
     "Record",
     "Round",
@@ -67,6 +70,7 @@ __all__ = [
     "StateError",
     "StrictError",
     "Tape",
+    "Tiles",
     "UnsupportedError",
     "__version__",
     "gradcheck",

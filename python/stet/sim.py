@@ -8,12 +8,13 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from . import _convert, _core
 from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError, StateError
 from .rounds import Rounds
+from .tiles import Output, Tiles, foreign_tiles, own_tiles
 
 if TYPE_CHECKING:
     from .view import Viewer
@@ -73,6 +74,10 @@ def _integer(what, value, least, most):
     if not least <= number <= most:
         raise InvalidArgumentError(f"{what} is {number}; it may be {least} to {most}")
     return number
+
+
+def _groups(groups):
+    return sum({1 << _integer("a group of geoms", group, 0, 5) for group in groups})
 
 
 def _names_keywords(what: str) -> Callable[[_Function], _Function]:
@@ -200,7 +205,7 @@ class Sim(Rounds, _core.SimBase):
             _integer("seed", seed, 0, 2**64 - 1),
             keyframe,
             _integer("frames_in_flight", frames_in_flight, 1, 16),
-            sum({1 << _integer("a group of geoms", group, 0, 5) for group in groups}),
+            _groups(groups),
             _integer("threads", threads, 0, 4096),
             isa or "",
             _texts("mechanisms", disable),
@@ -251,6 +256,40 @@ class Sim(Rounds, _core.SimBase):
             teams,
             _texts("parameters", constant),
         )
+
+    @_names_keywords("tiles")
+    def tiles(
+        self,
+        outputs: str | Output | Iterable[str | Output],
+        *,
+        samples: int = 1,
+        groups: Iterable[int] = (0, 1, 2),
+        frames_in_flight: int = 2,
+    ) -> Tiles:
+        """Pictures of this sim's cameras in other forms than its `outputs`: element types, first channels, channels
+        apart; each an Output, or a name. They have frames of their own (Tiles.render).
+        """
+        return own_tiles(
+            self,
+            outputs,
+            _integer("samples", samples, 1, 16),
+            _groups(groups),
+            _integer("frames_in_flight", frames_in_flight, 1, 16),
+        )
+
+    @_names_keywords("foreign_tiles")
+    def foreign_tiles(
+        self,
+        pictures: Mapping[str, object],
+        outputs: Iterable[str | Output] | None = None,
+        *,
+        frames_in_flight: int = 2,
+    ) -> Tiles:
+        """The same for pictures that another renderer makes: tensors by name, of any layout and strides (Picture says
+        which), read where they are. outputs None: each as it is, [world, height, width, channel]. The renderer draws,
+        and Tiles.accept() starts a frame.
+        """
+        return foreign_tiles(self, pictures, outputs, _integer("frames_in_flight", frames_in_flight, 1, 16))
 
     def record(self, name: str = "recording") -> _core.Record:
         """`with sim.record("a sweep"):` lists launches and copies instead of running them, and runs the list at the end

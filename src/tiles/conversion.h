@@ -27,7 +27,8 @@
 #define STI_JOB_CONVERSION 7
 #define STI_JOB_CHANNELS 8 /* of the destination */
 #define STI_JOB_BAND 9     /* pixels of a block */
-#define STI_JOB_COLUMNS 10
+#define STI_JOB_CHANNEL 10 /* the first one, of the source */
+#define STI_JOB_COLUMNS 11
 /* Columns of the table of places (i64): byte offset of the destination from `out`, bytes from one world to the next. */
 #define STI_PLACE_COLUMNS 2
 

@@ -10,19 +10,38 @@
 #include "tiles/conversion.h"
 #include "tiles/half.k.h"
 
-#define TX_CHUNK 64   /* pixels converted at a time */
-#define TX_VALUES 256 /* numbers of those: at most 4 channels */
-#define TX_ROOM 272   /* and one vector more, because the last group may write past the end */
+#define TX_CHUNK 128  /* pixels converted at a time */
+#define TX_VALUES 512 /* numbers of those: at most 4 channels */
+#define TX_ROOM 528   /* and one vector more, because the last group may write past the end */
 
-LFN void tx_bytes(const int *from, u8 *to, int n, int channels)
+/* Three bytes of each colour: four colours as three words first. `word` is scratch memory of the block. */
+LFN void tx_three_bytes(const int *from, u8 *to, int n, int *word)
 {
-    if (channels == 3) {
-        each (i, n) {
-            u32 v = (u32)from[i];
-            to[3 * i] = (u8)v;
-            to[3 * i + 1] = (u8)(v >> 8);
-            to[3 * i + 2] = (u8)(v >> 16);
-        }
+    int fours = n / 4, done = 4 * fours;
+    const u8 *packed = (const u8 *)word;
+    each (i, fours) {
+        u32 a = (u32)from[4 * i], b = (u32)from[4 * i + 1], c = (u32)from[4 * i + 2], d = (u32)from[4 * i + 3];
+        word[3 * i] = (int)((a & 0xffffffu) | b << 24);
+        word[3 * i + 1] = (int)((b >> 8 & 0xffffu) | c << 16);
+        word[3 * i + 2] = (int)((c >> 16 & 0xffu) | d << 8);
+    }
+    sync();
+    each (i, 12 * fours) to[i] = packed[i];
+    each (i, n - done) {
+        u32 v = (u32)from[done + i];
+        to[3 * (done + i)] = (u8)v;
+        to[3 * (done + i) + 1] = (u8)(v >> 8);
+        to[3 * (done + i) + 2] = (u8)(v >> 16);
+    }
+}
+
+/* The bytes of colours from bit `shift` on. */
+LFN void tx_bytes(const int *from, u8 *to, int n, int channels, int shift, int *word)
+{
+    if (channels == 1) {
+        each (i, n) to[i] = (u8)((u32)from[i] >> shift);
+    } else if (channels == 3) {
+        tx_three_bytes(from, to, n, word);
     } else {
         for (int c = 0; c < channels; ++c) {
             each (i, n) to[channels * i + c] = (u8)((u32)from[i] >> (8 * c));
@@ -30,37 +49,61 @@ LFN void tx_bytes(const int *from, u8 *to, int n, int channels)
     }
 }
 
-/* The first `channels` channels of colours as reals, 0 to 1. */
-LFN void tx_units(const int *from, ureal *to, int n, int channels)
+/* The byte of a colour from bit `shift` on as a real, 0 to 1. */
+LFN ureal tx_unit(int colour, int shift) { return (ureal)(int)((u32)colour >> shift & 255u) / (ureal)255; }
+
+/* The same as reals. Three and four channels are written together, so that a compiler stores whole vectors. */
+LFN void tx_units(const int *from, ureal *to, int n, int channels, int shift)
 {
-    for (int c = 0; c < channels; ++c) {
-        each (i, n) to[channels * i + c] = (ureal)(int)((u32)from[i] >> (8 * c) & 255u) / (ureal)255;
+    if (channels == 3) {
+        each (i, n) {
+            to[3 * i] = tx_unit(from[i], 0);
+            to[3 * i + 1] = tx_unit(from[i], 8);
+            to[3 * i + 2] = tx_unit(from[i], 16);
+        }
+    } else if (channels == 4) {
+        each (i, n) {
+            to[4 * i] = tx_unit(from[i], 0);
+            to[4 * i + 1] = tx_unit(from[i], 8);
+            to[4 * i + 2] = tx_unit(from[i], 16);
+            to[4 * i + 3] = tx_unit(from[i], 24);
+        }
+    } else if (channels == 1) {
+        each (i, n) to[i] = tx_unit(from[i], shift);
+    } else {
+        for (int c = 0; c < channels; ++c) {
+            each (i, n) to[channels * i + c] = tx_unit(from[i], shift + 8 * c);
+        }
     }
 }
 
 /* The first `channels` of each `stride` reals. */
 LFN void tx_pick(const ureal *from, ureal *to, int n, int channels, int stride)
 {
+    if (stride == 1) {
+        each (i, n) to[i] = from[i];
+        return;
+    }
     for (int c = 0; c < channels; ++c) {
         each (i, n) to[channels * i + c] = from[stride * i + c];
     }
 }
 
 LFN void tx_convert_pixels(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int n,
-                           int channels, ureal *value, int *half)
+                           int channels, int shift, ureal *value, int *half)
 {
     if (conversion == STI_TO_BYTES) {
-        tx_bytes(words, to, n, channels);
+        tx_bytes(words, to, n, channels, shift, half);
     } else if (conversion == STI_INT_BYTE) {
         each (i, n) to[i] = (u8)(u32)words[i];
     } else if (conversion == STI_INT_LONG) {
         i64 *wide = (i64 *)to;
         each (i, n) wide[i] = words[i];
     } else if (conversion == STI_BYTES_REAL) {
-        tx_units(words, (ureal *)to, n, channels);
+        tx_units(words, (ureal *)to, n, channels, shift);
     } else if (conversion == STI_BYTES_HALF || conversion == STI_REALS_HALF) {
         if (conversion == STI_BYTES_HALF)
-            tx_units(words, value, n, channels);
+            tx_units(words, value, n, channels, shift);
         else
             tx_pick(reals, value, n, channels, stride);
         sync();
@@ -84,7 +127,7 @@ LFN int tx_size(int conversion, int channels)
 
 /* Converts a band of npixel pixels to `to`, which is dense. Arguments as tx_convert of convert_words.k.h. */
 LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int npixel, int channels,
-                    int skip, int width, int gap, ureal *value, int *half)
+                    int shift, int skip, int width, int gap, ureal *value, int *half)
 {
     int size = tx_size(conversion, channels), pitch = width + gap, last = (skip + npixel - 1) / width;
     for (int q = 0; q < npixel;) {
@@ -93,7 +136,7 @@ LFN void tx_convert(int conversion, const int *words, const ureal *reals, int st
         if (x < TX_CHUNK && y + ROWS_AHEAD <= last)
             tx_prefetch_row(words, reals, (i64)(y + ROWS_AHEAD) * pitch * stride, width * stride);
         tx_convert_pixels(conversion, words ? words + at : 0, reals ? reals + at : 0, stride, to + (i64)q * size, n,
-                          channels, value, half);
+                          channels, shift, value, half);
         q += n;
     }
 }

@@ -149,7 +149,7 @@ LFN void tx_store(const int *word, u8 *to, int n, int bytes, int aligned)
 LFN int tx_row(int x, ureal inverse) { return (int)(((ureal)x + (ureal)0.5) * inverse); }
 
 /* Stages n pixels of one number each, with TX_AHEAD loads in flight. */
-LFN void tx_stage_words(int conversion, const int *words, int n, int channels, int skip, int width, int gap,
+LFN void tx_stage_words(int conversion, const int *words, int n, int channels, int shift, int skip, int width, int gap,
                         const int *halves, int *word)
 {
     int part = (n + TX_AHEAD - 1) / TX_AHEAD, elements = tx_elements(conversion, channels);
@@ -158,7 +158,7 @@ LFN void tx_stage_words(int conversion, const int *words, int n, int channels, i
         lint v[TX_AHEAD];
         for (int k = 0; k < TX_AHEAD; ++k) {
             int p = skip + nmin(i + k * part, n - 1);
-            v[k] = iload(words + p + tx_row(p, inverse) * gap);
+            v[k] = ishr(iload(words + p + tx_row(p, inverse) * gap), shift);
         }
         for (int k = 0; k < TX_AHEAD; ++k)
             if (i + k * part < n) tx_stage_word(conversion, v[k], channels, halves, word + (i + k * part) * elements);
@@ -166,12 +166,13 @@ LFN void tx_stage_words(int conversion, const int *words, int n, int channels, i
 }
 
 /* Packs the elements of four pixels: as many words as a pixel has bytes. */
-LFN void tx_pack_pixels(int conversion, const lint *pixel, int channels, const int *halves, int *word)
+LFN void tx_pack_pixels(int conversion, const lint *pixel, int channels, int shift, const int *halves, int *word)
 {
     lint w[16];
     int bytes = tx_bytes_of(conversion);
     for (int k = 0; k < 4; ++k)
-        for (int c = 0; c < channels; ++c) w[k * channels + c] = tx_element(conversion, pixel[k], c, halves);
+        for (int c = 0; c < channels; ++c)
+            w[k * channels + c] = tx_element(conversion, ishr(pixel[k], shift), c, halves);
     for (int k = 0; k < channels; ++k) {
         if (bytes == 4) {
             wide_store(word + 4 * k, w + 4 * k);
@@ -188,7 +189,7 @@ LFN void tx_pack_pixels(int conversion, const lint *pixel, int channels, const i
  * Stages all groups of four of a chunk, with TX_FOURS in flight. Rows, the chunk's start within them and its length are
  * multiples of four pixels.
  */
-LFN void tx_stage_fours(int conversion, const int *words, int n, int channels, int skip, int width, int gap,
+LFN void tx_stage_fours(int conversion, const int *words, int n, int channels, int shift, int skip, int width, int gap,
                         const int *halves, int *word)
 {
     int part = (n / 4 + TX_FOURS - 1) / TX_FOURS, size = channels * tx_bytes_of(conversion);
@@ -201,40 +202,40 @@ LFN void tx_stage_fours(int conversion, const int *words, int n, int channels, i
         }
         for (int k = 0; k < TX_FOURS; ++k)
             if (i + k * part < n / 4)
-                tx_pack_pixels(conversion, v + 4 * k, channels, halves, word + (i + k * part) * size);
+                tx_pack_pixels(conversion, v + 4 * k, channels, shift, halves, word + (i + k * part) * size);
     }
 }
 
 /* The same with a constant number of channels, so that the compiler keeps a pixel's elements in registers. */
-LFN void tx_stage_channels(int conversion, const int *words, int n, int channels, int skip, int width, int gap,
-                           const int *halves, int *word)
+LFN void tx_stage_channels(int conversion, const int *words, int n, int channels, int shift, int skip, int width,
+                           int gap, const int *halves, int *word)
 {
     if (channels == 1)
-        tx_stage_fours(conversion, words, n, 1, skip, width, gap, halves, word);
+        tx_stage_fours(conversion, words, n, 1, shift, skip, width, gap, halves, word);
     else if (channels == 2)
-        tx_stage_fours(conversion, words, n, 2, skip, width, gap, halves, word);
+        tx_stage_fours(conversion, words, n, 2, shift, skip, width, gap, halves, word);
     else if (channels == 3)
-        tx_stage_fours(conversion, words, n, 3, skip, width, gap, halves, word);
+        tx_stage_fours(conversion, words, n, 3, shift, skip, width, gap, halves, word);
     else
-        tx_stage_fours(conversion, words, n, 4, skip, width, gap, halves, word);
+        tx_stage_fours(conversion, words, n, 4, shift, skip, width, gap, halves, word);
 }
 
 /* Stages n pixels of one number each, four at a time. */
-LFN void tx_stage_wide(int conversion, const int *words, int n, int channels, int skip, int width, int gap,
+LFN void tx_stage_wide(int conversion, const int *words, int n, int channels, int shift, int skip, int width, int gap,
                        const int *halves, int *word)
 {
     if (conversion == STI_TO_BYTES)
-        tx_stage_channels(STI_TO_BYTES, words, n, channels, skip, width, gap, halves, word);
+        tx_stage_channels(STI_TO_BYTES, words, n, channels, shift, skip, width, gap, halves, word);
     else if (conversion == STI_BYTES_HALF)
-        tx_stage_channels(STI_BYTES_HALF, words, n, channels, skip, width, gap, halves, word);
+        tx_stage_channels(STI_BYTES_HALF, words, n, channels, shift, skip, width, gap, halves, word);
     else if (conversion == STI_BYTES_REAL)
-        tx_stage_channels(STI_BYTES_REAL, words, n, channels, skip, width, gap, halves, word);
+        tx_stage_channels(STI_BYTES_REAL, words, n, channels, shift, skip, width, gap, halves, word);
     else if (conversion == STI_REALS_HALF)
-        tx_stage_fours(STI_REALS_HALF, words, n, 1, skip, width, gap, halves, word);
+        tx_stage_fours(STI_REALS_HALF, words, n, 1, 0, skip, width, gap, halves, word);
     else if (conversion == STI_INT_BYTE)
-        tx_stage_fours(STI_INT_BYTE, words, n, 1, skip, width, gap, halves, word);
+        tx_stage_fours(STI_INT_BYTE, words, n, 1, 0, skip, width, gap, halves, word);
     else
-        tx_stage_fours(STI_TO_WORDS, words, n, 1, skip, width, gap, halves, word);
+        tx_stage_fours(STI_TO_WORDS, words, n, 1, 0, skip, width, gap, halves, word);
 }
 
 LFN void tx_stage_reals(int conversion, const ureal *reals, int stride, int n, int channels, int skip, int width,
@@ -252,14 +253,14 @@ LFN void tx_stage_reals(int conversion, const ureal *reals, int stride, int n, i
  * Converts a band as tx_convert does, for pixels of one number each, if `to` is aligned and rows, their ends and the
  * start of the source are multiples of four pixels. It packs in registers, so the chunk is as large as fits.
  */
-LFN void tx_convert_fours(int conversion, const int *words, u8 *to, int npixel, int channels, int skip, int width,
-                          int gap, const int *halves, int *word)
+LFN void tx_convert_fours(int conversion, const int *words, u8 *to, int npixel, int channels, int shift, int skip,
+                          int width, int gap, const int *halves, int *word)
 {
     int size = tx_size(conversion, channels), chunk = 4 * TX_ROOM / size / 64 * 64;
     for (int first = 0; first < npixel; first += chunk) {
         int n = nmin(chunk, npixel - first), nword = n / 4 * size, wide = nword / 4;
         int *dense = (int *)(to + (i64)first * size);
-        tx_stage_wide(conversion, words, n, channels, skip + first, width, gap, halves, word);
+        tx_stage_wide(conversion, words, n, channels, shift, skip + first, width, gap, halves, word);
         sync();
         items(p, wide)
         {
@@ -276,11 +277,11 @@ LFN void tx_convert_fours(int conversion, const int *words, u8 *to, int npixel, 
  * Converts a band of npixel pixels to `to`, which is dense and may be unaligned. The band starts `skip` pixels into its
  * first row; rows have `width` pixels and `gap` further pixels between them. `words` or `reals` (`stride` per pixel)
  * point to the first pixel of that row. fours: rows, their ends and the start of the source are multiples of four
- * pixels. `word` is scratch memory of the block for TX_ROOM words, `halves` for 256: the values that a byte converts
- * to.
+ * pixels. Colours count from bit `shift` on. `word` is scratch memory of the block for TX_ROOM words, `halves` for 256:
+ * the values that a byte converts to.
  */
 LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int aligned, int fours,
-                    int npixel, int channels, int skip, int width, int gap, int *halves, int *word)
+                    int npixel, int channels, int shift, int skip, int width, int gap, int *halves, int *word)
 {
     int elements = tx_elements(conversion, channels), bytes = tx_bytes_of(conversion);
     if (conversion == STI_BYTES_HALF) {
@@ -288,8 +289,8 @@ LFN void tx_convert(int conversion, const int *words, const ureal *reals, int st
         sync();
     }
     if (fours && aligned) {
-        tx_convert_fours(conversion, reals ? (const int *)reals : words, to, npixel, channels, skip, width, gap, halves,
-                         word);
+        tx_convert_fours(conversion, reals ? (const int *)reals : words, to, npixel, channels, shift, skip, width, gap,
+                         halves, word);
         return;
     }
     for (int first = 0; first < npixel; first += TX_CHUNK) {
@@ -297,7 +298,7 @@ LFN void tx_convert(int conversion, const int *words, const ureal *reals, int st
         if (reals && (stride > 1 || STET_DOUBLE))
             tx_stage_reals(conversion, reals, stride, n, channels, skip + first, width, gap, word);
         else
-            tx_stage_words(conversion, reals ? (const int *)reals : words, n, channels, skip + first, width, gap,
+            tx_stage_words(conversion, reals ? (const int *)reals : words, n, channels, shift, skip + first, width, gap,
                            halves, word);
         sync();
         tx_store(word, to + (i64)first * elements * bytes, n * elements, bytes, aligned);

@@ -17,6 +17,7 @@ static_assert(STI_BUFFER_COLOUR == 0 && STI_BUFFER_DEPTH == 1 && STI_BUFFER_DIST
 
 enum {
     BASE_BYTES = 64,       /* size of the array that places are relative to */
+    MOST_PLANES = 4,       /* of a planar copy: a row of the tables each */
     STREAM_BYTES = 8 << 20 /* bytes; larger outputs bypass the caches, because no core's own cache would hold them */
 };
 
@@ -106,8 +107,8 @@ static stet_result create_extractor(stet_device *device, int64_t nworld, int nco
 
 stet_result sti_extractor_create(stet_device *device, int64_t nworld, int ncopy, sti_extractor *out)
 {
-    return create_extractor(device, nworld, ncopy, (int64_t)ncopy * STI_JOB_COLUMNS, (int64_t)ncopy * STI_PLACE_COLUMNS,
-                            out);
+    int64_t most = (int64_t)ncopy * MOST_PLANES;
+    return create_extractor(device, nworld, ncopy, most * STI_JOB_COLUMNS, most * STI_PLACE_COLUMNS, out);
 }
 
 stet_result sti_extractor_create_foreign(stet_device *device, int64_t nworld, int ncopy, sti_extractor *out)
@@ -163,26 +164,41 @@ static int64_t place_of(const sti_extractor *x, const stet_array *array)
     return (int64_t)((uintptr_t)array->data - (uintptr_t)x->base->data);
 }
 
-/* Fills the rows of both tables for the copies; *nblock: number of blocks. */
+/*
+ * Fills the rows of both tables for the copies: one each, of a planar copy one per channel. *njob: number of rows;
+ * *nblock: number of blocks.
+ */
 static stet_result describe(sti_extractor *x, const sti_tile_source *source, const sti_copy *copies, int ncopy,
-                            int64_t n, int64_t *nblock, int64_t *bytes)
+                            int64_t n, int *njob, int64_t *nblock, int64_t *bytes)
 {
+    int band = band_of(x);
     memset(x->job_next, 0, stet_array_get_bytes(x->job));
     memset(x->place_next, 0, stet_array_get_bytes(x->place));
+    *njob = 0;
     *nblock = *bytes = 0;
     for (int k = 0; k < ncopy; ++k) {
         const sti_copy *c = &copies[k];
-        int band = band_of(x);
-        int bands = (c->size.width * c->size.height + band - 1) / band;
-        const int row[STI_JOB_COLUMNS] = {(int)*nblock, bands,         (int)c->buffer, source->table->row[c->buffer],
-                                          c->camera,    c->size.width, c->size.height, conversion_at(c),
-                                          c->channels,  band};
+        int planes = c->planar ? c->channels : 1, pixels = c->size.width * c->size.height;
+        int bands = (pixels + band - 1) / band;
         int64_t pitch = (int64_t)(stet_array_get_bytes(c->to) / (size_t)x->nworld);
-        memcpy(x->job_next + (ptrdiff_t)k * STI_JOB_COLUMNS, row, sizeof row);
-        x->place_next[(ptrdiff_t)k * STI_PLACE_COLUMNS] = place_of(x, c->to);
-        x->place_next[k * STI_PLACE_COLUMNS + 1] = pitch;
+        for (int plane = 0; plane < planes; ++plane, ++*njob) {
+            const int row[STI_JOB_COLUMNS] = {[STI_JOB_BLOCK] = (int)*nblock,
+                                              [STI_JOB_BANDS] = bands,
+                                              [STI_JOB_BUFFER] = (int)c->buffer,
+                                              [STI_JOB_ROW] = source->table->row[c->buffer],
+                                              [STI_JOB_CAMERA] = c->camera,
+                                              [STI_JOB_WIDTH] = c->size.width,
+                                              [STI_JOB_HEIGHT] = c->size.height,
+                                              [STI_JOB_CONVERSION] = conversion_at(c),
+                                              [STI_JOB_CHANNELS] = c->channels / planes,
+                                              [STI_JOB_BAND] = band,
+                                              [STI_JOB_CHANNEL] = plane};
+            memcpy(x->job_next + (ptrdiff_t)*njob * STI_JOB_COLUMNS, row, sizeof row);
+            x->place_next[(ptrdiff_t)*njob * STI_PLACE_COLUMNS] = place_of(x, c->to) + pitch / planes * plane;
+            x->place_next[*njob * STI_PLACE_COLUMNS + 1] = pitch;
+            STI_TRY(add_blocks(n, bands, nblock));
+        }
         *bytes += n * pitch;
-        STI_TRY(add_blocks(n, bands, nblock));
     }
     return STET_OK;
 }
@@ -200,8 +216,9 @@ stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const s
 {
     stet_array *const *p = source->pixels;
     int64_t nblock;
+    int njob;
     if (!worlds) n = x->nworld;
-    STI_TRY(describe(x, source, copies, ncopy, n, &nblock, bytes));
+    STI_TRY(describe(x, source, copies, ncopy, n, &njob, &nblock, bytes));
     if (nblock == 0) return STET_OK;
     /*
      * The kernel writes through raw addresses, and worlds that are not listed keep their bytes, so host writes go up
@@ -217,7 +234,7 @@ stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const s
                        sti_arg_array(p[STI_BUFFER_GEOM]), sti_arg_array(p[STI_BUFFER_BODY]),
                        sti_arg_array(p[STI_BUFFER_TYPE]), sti_arg_array(source->table->first),
                        sti_arg_array(source->table->pitch), sti_arg_array(x->job), sti_arg_array(x->place),
-                       sti_arg_array(worlds ? x->list : NULL), sti_arg_int(ncopy), sti_arg_int(source->ncamera),
+                       sti_arg_array(worlds ? x->list : NULL), sti_arg_int(njob), sti_arg_int(source->ncamera),
                        sti_arg_int(source->table->ntile), sti_arg_int(*bytes >= STREAM_BYTES), sti_arg_array(x->base)));
     for (int k = 0; k < ncopy; ++k) sti_version_bump(&copies[k].to->version); /* EXTRACT-1 */
     return STET_OK;

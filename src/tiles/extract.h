@@ -19,8 +19,8 @@ typedef struct sti_foreign_picture {
 } sti_foreign_picture;
 
 /*
- * One copy of a launch: the tiles of one camera in one buffer, to `to` [nworld][height][width][channels]; or in a
- * picture of another renderer, to `to` of that shape or (planar) [nworld][channels][height][width].
+ * One copy of a launch: the tiles of one camera in one buffer, or in a picture of another renderer, to `to`
+ * [nworld][height][width][channels] or (planar) [nworld][channels][height][width].
  */
 typedef struct sti_copy {
     sti_picture_buffer buffer;

@@ -135,6 +135,7 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
     int index = (block - j[STI_JOB_BLOCK]) / j[STI_JOB_BANDS], band = (block - j[STI_JOB_BLOCK]) % j[STI_JOB_BANDS];
     int world = list ? list[index] : index, buffer = j[STI_JOB_BUFFER], conversion = j[STI_JOB_CONVERSION];
     int width = j[STI_JOB_WIDTH], channels = j[STI_JOB_CHANNELS], stride = buffer == 3 ? 3 : 1;
+    int channel = j[STI_JOB_CHANNEL];
     int begin = band * j[STI_JOB_BAND], end = nmin(begin + j[STI_JOB_BAND], width * j[STI_JOB_HEIGHT]);
     i64 tile = j[STI_JOB_ROW] * ntile + (i64)world * ncamera + j[STI_JOB_CAMERA];
     i64 source = first[tile] * stride, to = place[k * STI_PLACE_COLUMNS] + place[k * STI_PLACE_COLUMNS + 1] * world;
@@ -164,19 +165,19 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
     i64 row = (i64)y * pitch[tile];
     u8 *dense = out + to + (i64)begin * size;
     const int *from = from_reals ? 0 : words + row;
-    const ureal *real_from = from_reals ? reals + row * stride : 0;
+    const ureal *real_from = from_reals ? reals + row * stride + channel : 0;
 #if STET_WIDE > 1
     shared(int, word, TX_ROOM);
     shared(int, halves, 256);
     int aligned = ((to + (i64)begin * size) & (4 * STET_WIDE - 1)) == 0;
     int fours = !STET_DOUBLE && conversion != STI_INT_LONG && stride == 1 &&
                 ((width | pitch[tile] | begin | (int)first[tile]) & (STET_WIDE - 1)) == 0;
-    tx_convert(conversion, from, real_from, stride, dense, aligned, fours, end - begin, channels, begin - y * width,
-               width, pitch[tile] - width, halves, word);
+    tx_convert(conversion, from, real_from, stride, dense, aligned, fours, end - begin, channels, 8 * channel,
+               begin - y * width, width, pitch[tile] - width, halves, word);
 #else
     shared(ureal, value, TX_ROOM);
     shared(int, half, TX_ROOM);
-    tx_convert(conversion, from, real_from, stride, dense, end - begin, channels, begin - y * width, width,
+    tx_convert(conversion, from, real_from, stride, dense, end - begin, channels, 8 * channel, begin - y * width, width,
                pitch[tile] - width, value, half);
 #endif
 }

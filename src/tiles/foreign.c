@@ -130,10 +130,7 @@ stet_result sti_foreign_resolve(const stet_device *device, const stet_foreign_de
             "tiles: request %d: %s as %s: there is no such conversion; possible are its own type, u8 → real "
             "or f16, real → f16, int or u32 → the other, u8 or i64",
             k, stet_dtype_name(p->array->dtype), stet_dtype_name(ask->dtype));
-    if (ask->planar)
-        memcpy(r->shape, (const int64_t[]){def->nworld, channels, camera->height, camera->width}, sizeof r->shape);
-    else
-        memcpy(r->shape, (const int64_t[]){def->nworld, camera->height, camera->width, channels}, sizeof r->shape);
+    sti_request_set_shape(r, def->nworld, channels, ask->planar);
     r->direct = !ask->bound && r->conversion <= STI_FOREIGN_COPY_8 && channels == p->channels && is_dense(def, ask);
     r->offset = p->first[ask->camera] * (int64_t)stet_dtype_size(device, p->array->dtype);
     r->world_bytes = n * (int64_t)stet_dtype_size(device, ask->dtype);

@@ -98,6 +98,13 @@ stet_result sti_tiles_check(const stet_tiles_def *def, const stet_device *device
     return STET_OK;
 }
 
+void sti_request_set_shape(sti_request *r, int64_t nworld, int64_t channels, bool planar)
+{
+    int64_t width = r->size.width, height = r->size.height;
+    const int64_t together[4] = {nworld, height, width, channels}, apart[4] = {nworld, channels, height, width};
+    memcpy(r->shape, planar ? apart : together, sizeof r->shape);
+}
+
 stet_result sti_request_resolve(const stet_tiles_def *def, int k, int64_t nworld, const stet_device *device,
                                 sti_request *r)
 {
@@ -111,8 +118,13 @@ stet_result sti_request_resolve(const stet_tiles_def *def, int k, int64_t nworld
     if (r->ask.channels == 0) r->ask.channels = stet_output_channels(r->ask.output);
     r->buffer = sti_output_buffer(r->ask.output);
     STI_TRY(sti_conversion(r->ask.output, r->ask.dtype, r->ask.channels, &r->conversion, &native));
+    r->planar = r->ask.planar && r->ask.channels > 1;
+    if (r->planar && native) {
+        r->conversion = r->conversion == STI_TO_REALS ? STI_PICK_REALS : STI_TO_BYTES;
+        native = false;
+    }
     r->direct = native && !r->ask.bound;
-    memcpy(r->shape, (const int64_t[]){nworld, camera->height, camera->width, r->ask.channels}, sizeof r->shape);
+    sti_request_set_shape(r, nworld, r->ask.channels, r->ask.planar);
     bytes = (size_t)camera->height * (size_t)camera->width * (size_t)r->ask.channels *
             stet_dtype_size(device, r->ask.dtype);
     r->world_bytes = (int64_t)bytes;

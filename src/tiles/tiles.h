@@ -54,8 +54,8 @@ typedef struct sti_request {
     stet_tile_request ask; /* channels is never 0; of another renderer's frames `output` is not looked at */
     const char *name;      /* of the output, or of the picture's array */
     sti_picture_buffer buffer;
-    int picture; /* of another renderer */
-    bool planar;
+    int picture;    /* of another renderer */
+    bool planar;    /* its channels lie apart */
     int64_t offset; /* of a direct request of its frames: bytes from the picture's begin */
     int conversion;
     bool direct; /* not bound, and the native pixel is the wanted element: the renderer writes the tensor itself */
@@ -141,6 +141,8 @@ stet_result sti_tiles_check_bound(const stet_array *a, stet_dtype dtype, int k, 
                                   const stet_device *device);
 /* Checks a def against a number of worlds; the message is about the first error. */
 stet_result sti_tiles_check(const stet_tiles_def *def, const stet_device *device, int64_t nworld);
+/* The shape of the tensor of a request whose size is known. */
+void sti_request_set_shape(sti_request *r, int64_t nworld, int64_t channels, bool planar);
 /* Fills r from a checked request. */
 stet_result sti_request_resolve(const stet_tiles_def *def, int k, int64_t nworld, const stet_device *device,
                                 sti_request *r);

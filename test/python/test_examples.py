@@ -55,6 +55,15 @@ def test_hand_pixels_saves_a_picture(tmp_path):
     assert len({hand.tobytes() for hand in hands}) == 4 and hands.std(axis=(1, 2)).min() > 15, "four hands that differ"
 
 
+def test_frames_of_another_renderer_become_tensors(tmp_path):
+    code, said, wrong = run("other_renderer.py", cwd=tmp_path)
+    assert code == 0, wrong
+    assert said.splitlines() == [
+        "float16 (6, 3, 24, 32): 13 % are red; 6 of 6 squares are where their balls are",
+        "after a reset of world 2 there are other pixels in worlds [2]",
+    ]
+
+
 def test_the_policy_learns(tmp_path):
     pytest.importorskip("gymnasium")
     pytest.importorskip("torch")

@@ -41,10 +41,10 @@ static void make_tiles(life *l)
     stet_camera cameras[] = {{0, WIDTH, HEIGHT, 50, "eye", false}, {0, WIDTH, HEIGHT, 60, "watch", false}};
     for (int c = 0; c < 2; ++c) OK(stet_stage_get_prim(l->stage, STET_PRIM_CAMERA, c, &cameras[c].prim));
     OK(STI_ARRAY(l->device, "bound", STET_DTYPE_F16, false, &l->bound, WORLDS, HEIGHT, WIDTH, 1));
-    const stet_tile_request requests[REQUESTS] = {{0, STET_OUTPUT_RGB, STET_DTYPE_U8, 3, NULL},
-                                                  {1, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, NULL},
-                                                  {1, STET_OUTPUT_DEPTH, STET_DTYPE_F16, 1, l->bound},
-                                                  {0, STET_OUTPUT_SEG_GEOM, STET_DTYPE_INT, 1, NULL}};
+    const stet_tile_request requests[REQUESTS] = {{0, STET_OUTPUT_RGB, STET_DTYPE_U8, 3, NULL, false},
+                                                  {1, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, NULL, false},
+                                                  {1, STET_OUTPUT_DEPTH, STET_DTYPE_F16, 1, l->bound, false},
+                                                  {0, STET_OUTPUT_SEG_GEOM, STET_DTYPE_INT, 1, NULL, false}};
     stet_tiles_def def = stet_default_tiles_def();
     def.cameras = cameras;
     def.ncamera = 2;

@@ -222,7 +222,7 @@ static void drop_canvas(canvas *c, stet_array *bound)
 static stet_result open_tiles(stet_sim *sim, stet_array *bound, stet_tiles **out)
 {
     stet_camera camera = *stet_sim_get_camera(sim, 0);
-    stet_tile_request request = {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, CHANNELS, bound};
+    stet_tile_request request = {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, CHANNELS, bound, false};
     stet_tiles_def def = stet_default_tiles_def();
     camera.width = WIDE;
     camera.height = HIGH;

@@ -81,20 +81,25 @@ static void bench_close(bench *b)
 static sti_copy copy_for(bench *b, const stet_tile_request *r, stet_array **whole)
 {
     stet_device *device = b->painter.base.device;
-    sti_tile_size s = b->painter.size[r->camera];
-    sti_copy c = {.buffer = sti_output_buffer(r->output),
+    int64_t nworld = b->painter.base.nworld;
+    stet_camera cameras[2];
+    for (int i = 0; i < 2; ++i)
+        cameras[i] = (stet_camera){.width = b->painter.size[i].width, .height = b->painter.size[i].height};
+    const stet_tiles_def def = {.cameras = cameras, .ncamera = 2, .requests = r, .nrequest = 1};
+    sti_request resolved;
+    assert_int_equal(sti_request_resolve(&def, 0, nworld, device, &resolved), STET_OK);
+    sti_copy c = {.buffer = resolved.buffer,
                   .camera = r->camera,
-                  .channels = r->channels ? r->channels : stet_output_channels(r->output),
-                  .size = s};
-    bool direct;
-    assert_int_equal(sti_conversion(r->output, r->dtype, c.channels, &c.conversion, &direct), STET_OK);
-    const int64_t shape[] = {b->painter.base.nworld, s.height, s.width, c.channels};
-    int64_t bytes = shape[0] * shape[1] * shape[2] * shape[3] * (int64_t)stet_dtype_size(device, r->dtype);
+                  .conversion = resolved.conversion,
+                  .channels = resolved.ask.channels,
+                  .size = resolved.size,
+                  .planar = resolved.planar};
+    int64_t bytes = nworld * resolved.world_bytes;
     assert_int_equal(STI_ARRAY(device, "whole", STET_DTYPE_U8, false, whole, bytes + 2 * GUARD), STET_OK);
     void *bytes_of_whole = bytes_take(*whole);
     memset(bytes_of_whole, 0x5a, (*whole)->size);
     bytes_give(*whole, bytes_of_whole, true);
-    assert_int_equal(sti_tile_view(*whole, GUARD, "tensor", r->dtype, 4, shape, &c.to), STET_OK);
+    assert_int_equal(sti_tile_view(*whole, GUARD, "tensor", r->dtype, 4, resolved.shape, &c.to), STET_OK);
     return c;
 }
 
@@ -118,16 +123,25 @@ static void assert_tensor(const bench *b, const stet_tile_request *r, const stet
 }
 
 static const stet_tile_request conversions[] = {
-    {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, NULL},      {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 3, NULL},
-    {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 2, NULL},      {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 1, NULL},
-    {0, STET_OUTPUT_RGBA, STET_DTYPE_REAL, 4, NULL},    {0, STET_OUTPUT_RGB, STET_DTYPE_REAL, 3, NULL},
-    {0, STET_OUTPUT_RGB, STET_DTYPE_F16, 3, NULL},      {0, STET_OUTPUT_ALBEDO, STET_DTYPE_U8, 4, NULL},
-    {0, STET_OUTPUT_ALBEDO, STET_DTYPE_F16, 1, NULL},   {0, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 1, NULL},
-    {0, STET_OUTPUT_DISTANCE, STET_DTYPE_F16, 1, NULL}, {0, STET_OUTPUT_NORMAL, STET_DTYPE_REAL, 3, NULL},
-    {0, STET_OUTPUT_NORMAL, STET_DTYPE_REAL, 2, NULL},  {0, STET_OUTPUT_NORMAL, STET_DTYPE_F16, 3, NULL},
-    {0, STET_OUTPUT_NORMAL, STET_DTYPE_F16, 1, NULL},   {0, STET_OUTPUT_SEG_GEOM, STET_DTYPE_INT, 1, NULL},
-    {0, STET_OUTPUT_SEG_GEOM, STET_DTYPE_U32, 1, NULL}, {0, STET_OUTPUT_SEG_BODY, STET_DTYPE_U8, 1, NULL},
-    {0, STET_OUTPUT_SEG_TYPE, STET_DTYPE_I64, 1, NULL},
+    {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, NULL, false},
+    {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 3, NULL, false},
+    {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 2, NULL, false},
+    {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 1, NULL, false},
+    {0, STET_OUTPUT_RGBA, STET_DTYPE_REAL, 4, NULL, false},
+    {0, STET_OUTPUT_RGB, STET_DTYPE_REAL, 3, NULL, false},
+    {0, STET_OUTPUT_RGB, STET_DTYPE_F16, 3, NULL, false},
+    {0, STET_OUTPUT_ALBEDO, STET_DTYPE_U8, 4, NULL, false},
+    {0, STET_OUTPUT_ALBEDO, STET_DTYPE_F16, 1, NULL, false},
+    {0, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 1, NULL, false},
+    {0, STET_OUTPUT_DISTANCE, STET_DTYPE_F16, 1, NULL, false},
+    {0, STET_OUTPUT_NORMAL, STET_DTYPE_REAL, 3, NULL, false},
+    {0, STET_OUTPUT_NORMAL, STET_DTYPE_REAL, 2, NULL, false},
+    {0, STET_OUTPUT_NORMAL, STET_DTYPE_F16, 3, NULL, false},
+    {0, STET_OUTPUT_NORMAL, STET_DTYPE_F16, 1, NULL, false},
+    {0, STET_OUTPUT_SEG_GEOM, STET_DTYPE_INT, 1, NULL, false},
+    {0, STET_OUTPUT_SEG_GEOM, STET_DTYPE_U32, 1, NULL, false},
+    {0, STET_OUTPUT_SEG_BODY, STET_DTYPE_U8, 1, NULL, false},
+    {0, STET_OUTPUT_SEG_TYPE, STET_DTYPE_I64, 1, NULL, false},
 };
 enum { NCONVERSION = sizeof conversions / sizeof *conversions };
 
@@ -137,18 +151,20 @@ static void check_conversions(stet_device *device, sti_tile_size size, int64_t n
     const sti_tile_size sizes[] = {size, {3, 2}};
     bench b;
     bench_open(&b, device, nworld, 2, sizes, buffers);
-    for (int k = 0; k < NCONVERSION; ++k) {
+    for (int k = 0; k < 2 * NCONVERSION; ++k) {
         stet_array *whole;
-        stet_dtype dtype = conversions[k].dtype;
-        if (!(buffers >> sti_output_buffer(conversions[k].output) & 1u)) continue;
+        stet_tile_request r = conversions[k / 2];
+        stet_dtype dtype = r.dtype;
+        r.planar = k % 2;
+        if (!(buffers >> sti_output_buffer(r.output) & 1u)) continue;
         if (stet_dtype_size(device, STET_DTYPE_REAL) == 8 && (dtype == STET_DTYPE_REAL || dtype == STET_DTYPE_F16))
             continue;
-        sti_copy c = copy_for(&b, &conversions[k], &whole);
+        sti_copy c = copy_for(&b, &r, &whole);
         sti_tile_source source = {&b.table, 2, b.pixels};
         int64_t bytes;
         assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, NULL, 0, &bytes), STET_OK);
         assert_int_equal(bytes, stet_array_get_bytes(c.to));
-        assert_tensor(&b, &conversions[k], c.to);
+        assert_tensor(&b, &r, c.to);
         check_guards(whole);
         stet_array_destroy(c.to);
         stet_array_destroy(whole);
@@ -196,7 +212,7 @@ static void a_large_extraction_is_streamed_to_the_same_bits(void **state)
 static void halves_of(stet_device *device, const double *x, int n, uint16_t *out)
 {
     const sti_tile_size size = {n, 1};
-    const stet_tile_request r = {0, STET_OUTPUT_DEPTH, STET_DTYPE_F16, 1, NULL};
+    const stet_tile_request r = {0, STET_OUTPUT_DEPTH, STET_DTYPE_F16, 1, NULL, false};
     bench b;
     stet_array *whole;
     int64_t bytes;
@@ -288,8 +304,8 @@ static void a_double_is_rounded_once(void **state)
 static void kf25_five_thousand_tiles(void **state)
 {
     const sti_tile_size size[] = {{9, 6}, {4, 5}};
-    const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL},
-                                   {1, STET_OUTPUT_SEG_BODY, STET_DTYPE_INT, 0, NULL}};
+    const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL, false},
+                                   {1, STET_OUTPUT_SEG_BODY, STET_DTYPE_INT, 0, NULL, false}};
     stet_device *device = device_of(NULL, 2);
     bench b;
     bench_open(&b, device, 5000, 2, size, 1u << STI_BUFFER_COLOUR | 1u << STI_BUFFER_BODY);
@@ -314,8 +330,8 @@ static void kf25_five_thousand_tiles(void **state)
 static void kf27_a_shuffled_table(void **state)
 {
     const sti_tile_size size = {11, 7};
-    const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, NULL},
-                                   {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 3, NULL}};
+    const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, NULL, false},
+                                   {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 3, NULL, false}};
     uint64_t dice = dice_seed("kf27_a_shuffled_table");
     stet_device *device = device_of(NULL, 2);
     bench b;
@@ -347,7 +363,7 @@ static void kf27_a_shuffled_table(void **state)
 static void worlds_that_are_not_listed_keep_their_tensor(void **state)
 {
     const sti_tile_size size = {10, 10};
-    const stet_tile_request r = {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 0, NULL};
+    const stet_tile_request r = {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 0, NULL, false};
     const int list[] = {17, 3, 8};
     stet_device *device = device_of(NULL, 2);
     bench b;
@@ -379,7 +395,7 @@ static void worlds_that_are_not_listed_keep_their_tensor(void **state)
 static void the_same_tables_are_uploaded_once(void **state)
 {
     const sti_tile_size size = {8, 8};
-    const stet_tile_request r = {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL};
+    const stet_tile_request r = {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL, false};
     const int list[] = {1, 2};
     stet_device *device = device_of(NULL, 1);
     bench b;

@@ -176,14 +176,14 @@ static void bad_input_is_refused_in_one_sentence(void **state)
     cameras[1].width = 20000;
     expect_refusal(&s, &good, STET_ERROR_INVALID_ARGUMENT, "20000 x 4");
     cameras[1].width = 16;
-    stet_tile_request r = {2, STET_OUTPUT_RGB, STET_DTYPE_U8, 0, NULL};
+    stet_tile_request r = {2, STET_OUTPUT_RGB, STET_DTYPE_U8, 0, NULL, false};
     bad = good;
     bad.requests = &r;
     bad.nrequest = 1;
     expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "camera 2");
-    r = (stet_tile_request){0, (stet_output)99, STET_DTYPE_U8, 0, NULL};
+    r = (stet_tile_request){0, (stet_output)99, STET_DTYPE_U8, 0, NULL, false};
     expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "no output 99");
-    r = (stet_tile_request){0, STET_OUTPUT_DEPTH, STET_DTYPE_I64, 0, NULL};
+    r = (stet_tile_request){0, STET_OUTPUT_DEPTH, STET_DTYPE_I64, 0, NULL, false};
     expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "request 0: depth as i64");
     close_scene(&s);
 }
@@ -192,11 +192,11 @@ static void kf28_more_channels_is_an_error(void **state)
 {
     scene s;
     stet_camera cameras[NCAMERA];
-    stet_tile_request r[] = {mixed[0], {1, STET_OUTPUT_RGB, STET_DTYPE_U8, 4, NULL}};
+    stet_tile_request r[] = {mixed[0], {1, STET_OUTPUT_RGB, STET_DTYPE_U8, 4, NULL, false}};
     open_device(&s, NULL, 0, false);
     stet_tiles_def def = def_of(r, 2, 2, cameras);
     expect_refusal(&s, &def, STET_ERROR_INVALID_ARGUMENT, "request 1: rgb with 4 channels: it has 3");
-    r[1] = (stet_tile_request){1, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 2, NULL};
+    r[1] = (stet_tile_request){1, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 2, NULL, false};
     expect_refusal(&s, &def, STET_ERROR_INVALID_ARGUMENT, "depth with 2 channels: it has 1");
     close_scene(&s);
 }
@@ -219,7 +219,7 @@ static void a_bound_array_must_be_the_tensor(void **state)
     expect_refusal(&s, &def, STET_ERROR_INVALID_ARGUMENT, "bind one each");
     stet_array *worlds;
     assert_int_equal(STI_ARRAY(s.device, "blocked", STET_DTYPE_REAL, true, &worlds, NWORLD, 9, 13, 1), STET_OK);
-    r[0] = (stet_tile_request){0, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 1, worlds};
+    r[0] = (stet_tile_request){0, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 1, worlds, false};
     def.nrequest = 1;
     expect_refusal(&s, &def, STET_ERROR_INVALID_ARGUMENT, "array of worlds");
     stet_array_destroy(worlds);

@@ -188,11 +188,15 @@ static inline unsigned char *expect_tensor(const painter *p, const stet_tile_req
     size_t e = stet_dtype_size(p->base.device, r->dtype);
     sti_tile_size s = p->size[r->camera];
     *size = (size_t)nworld * (size_t)s.width * (size_t)s.height * (size_t)channels * e;
-    unsigned char *all = malloc(*size), *at = all;
+    int64_t pixels = (int64_t)s.width * s.height, q = 0;
+    unsigned char *all = malloc(*size);
     for (int64_t w = 0; w < nworld; ++w)
         for (int y = 0; y < s.height; ++y)
-            for (int x = 0; x < s.width; ++x)
-                for (int k = 0; k < channels; ++k, at += e) expect_element(p, r, w, x, y, k, at);
+            for (int x = 0; x < s.width; ++x, ++q)
+                for (int k = 0; k < channels; ++k) {
+                    int64_t at = r->planar ? (w * channels + k) * pixels + q % pixels : q * channels + k;
+                    expect_element(p, r, w, x, y, k, all + at * (int64_t)e);
+                }
     return all;
 }
 

@@ -11,12 +11,15 @@ enum { NWORLD = 21, NCAMERA = 2 };
 
 static const sti_tile_size sizes[NCAMERA] = {{13, 9}, {16, 4}};
 
-/* Direct: 0, 3, 4, 6; converted: 1, 2, 5. */
+/* Direct: 0, 3, 4, 6; converted: 1, 2 (planar), 5. */
 static const stet_tile_request mixed[] = {
-    {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL},      {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 0, NULL},
-    {1, STET_OUTPUT_RGB, STET_DTYPE_F16, 0, NULL},      {1, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 0, NULL},
-    {0, STET_OUTPUT_NORMAL, STET_DTYPE_REAL, 0, NULL},  {1, STET_OUTPUT_SEG_GEOM, STET_DTYPE_I64, 0, NULL},
-    {0, STET_OUTPUT_SEG_BODY, STET_DTYPE_U32, 0, NULL},
+    {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL, false},
+    {0, STET_OUTPUT_RGB, STET_DTYPE_U8, 0, NULL, false},
+    {1, STET_OUTPUT_RGB, STET_DTYPE_F16, 0, NULL, true},
+    {1, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 0, NULL, false},
+    {0, STET_OUTPUT_NORMAL, STET_DTYPE_REAL, 0, NULL, false},
+    {1, STET_OUTPUT_SEG_GEOM, STET_DTYPE_I64, 0, NULL, false},
+    {0, STET_OUTPUT_SEG_BODY, STET_DTYPE_U32, 0, NULL, false},
 };
 enum { NMIXED = sizeof mixed / sizeof *mixed, NDIRECT = 4 };
 
@@ -142,9 +145,9 @@ static inline bound bind(const scene *s)
     bound b;
     assert_int_equal(STI_ARRAY(s->device, "mine", STET_DTYPE_U8, false, &b.rgba, NWORLD, 9, 13, 4), STET_OK);
     assert_int_equal(STI_ARRAY(s->device, "halves", STET_DTYPE_F16, false, &b.half, NWORLD, 4, 16, 1), STET_OK);
-    b.request[0] = (stet_tile_request){0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, b.rgba};
-    b.request[1] = (stet_tile_request){1, STET_OUTPUT_DEPTH, STET_DTYPE_F16, 1, b.half};
-    b.request[2] = (stet_tile_request){0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 3, NULL};
+    b.request[0] = (stet_tile_request){0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, b.rgba, false};
+    b.request[1] = (stet_tile_request){1, STET_OUTPUT_DEPTH, STET_DTYPE_F16, 1, b.half, false};
+    b.request[2] = (stet_tile_request){0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 3, NULL, false};
     return b;
 }
 

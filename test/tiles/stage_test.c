@@ -79,9 +79,9 @@ static uint64_t hash_of(room *r, int request)
 }
 
 static const stet_tile_request requests[] = {
-    {1, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL},    {1, STET_OUTPUT_RGB, STET_DTYPE_U8, 0, NULL},
-    {1, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 0, NULL}, {1, STET_OUTPUT_SEG_GEOM, STET_DTYPE_U8, 0, NULL},
-    {1, STET_OUTPUT_NORMAL, STET_DTYPE_F16, 0, NULL},
+    {1, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL, false},    {1, STET_OUTPUT_RGB, STET_DTYPE_U8, 0, NULL, false},
+    {1, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 0, NULL, false}, {1, STET_OUTPUT_SEG_GEOM, STET_DTYPE_U8, 0, NULL, false},
+    {1, STET_OUTPUT_NORMAL, STET_DTYPE_F16, 0, NULL, false},
 };
 enum { NREQUEST = sizeof requests / sizeof *requests };
 
@@ -155,8 +155,8 @@ static void kf18_a_reset_without_a_step_is_seen(void **state)
 static void bad_defs_are_refused(void **state)
 {
     room r;
-    const stet_tile_request wrong[] = {{2, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL},
-                                       {1, STET_OUTPUT_RGB, STET_DTYPE_U8, 4, NULL}};
+    const stet_tile_request wrong[] = {{2, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL, false},
+                                       {1, STET_OUTPUT_RGB, STET_DTYPE_U8, 4, NULL, false}};
     for (int k = 0; k < 2; ++k) {
         assert_int_equal(open_room(&r, 0, false, &wrong[k], 1), STET_ERROR_INVALID_ARGUMENT);
         assert_null(r.tiles);

@@ -121,8 +121,8 @@ static void one_launch_extracts_all_and_direct_ones_are_free(void **state)
 
 static void a_direct_request_costs_no_launch_and_no_byte(void **state)
 {
-    const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, NULL},
-                                   {1, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL}};
+    const stet_tile_request r[] = {{0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 4, NULL, false},
+                                   {1, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL, false}};
     scene s;
     stet_array *a;
     open_device(&s, NULL, 0, false);
@@ -294,7 +294,7 @@ static void a_bound_array_that_was_not_empty_is_filled(void **state)
     for (int audit = 0; audit < 2; ++audit) {
         scene s;
         uint8_t mask[NWORLD] = {[4] = 1};
-        stet_tile_request request = {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL};
+        stet_tile_request request = {0, STET_OUTPUT_RGBA, STET_DTYPE_U8, 0, NULL, false};
         enum { WORLD = 13 * 9 * 4 };
         static unsigned char got[NWORLD * WORLD];
         stet_array *a;

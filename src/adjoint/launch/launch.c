@@ -179,7 +179,8 @@ static stet_result add_up_listed(const sti_adjoint_call *c)
  * graph of the caller's holds its address. Then a launch saves what the adjoint writes and reads the overflow flags. If
  * a stack was too short it restores the arrays, marks the inputs as written, and runs again with larger stacks. In a
  * list of launches or in the caller's capture the flags cannot be read in between. There, and if no outside code can
- * write, the flags are read before the next host read (stacks.h), which then fails.
+ * write, the flags are read before the next host read (stacks.h), which then fails; and the device itself makes the
+ * gradients NaN, for those that read them there.
  */
 static bool can_be_written_outside(const stet_array *a)
 {
@@ -281,7 +282,8 @@ static stet_result launch(sti_adjoint_call *c)
     STI_TRY(sti_gather_plan_find(c, &c->plan));
     if (overflow_possible(c)) return run_again_if_short(c);
     STI_TRY(run(c));
-    return add_up_listed(c);
+    STI_TRY(add_up_listed(c));
+    return a->flags ? sti_flags_poison(a, c->count, c->size[STI_WIDTH], c->gradients) : STET_OK;
 }
 
 stet_result stet_adjoint_launch(stet_adjoint *adjoint, int64_t count, const stet_arg *args,

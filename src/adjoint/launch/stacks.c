@@ -15,7 +15,7 @@
 
 enum { CHECK_BLOCKS = 64, CHECK_TEAM = 256 /* as in stacks.k.h */ };
 
-extern const sti_kernel sti_k_stack_flags;
+extern const sti_kernel sti_k_stack_flags, sti_k_poison_worlds, sti_k_poison_shares, sti_k_poison_items;
 
 /* ---- ids --------------------------------------------------------------------------------------------------------- */
 
@@ -103,16 +103,38 @@ static stet_result clear(stet_array *flags)
     return result;
 }
 
+static int64_t blocks_for(int64_t n)
+{
+    int64_t blocks = (n + CHECK_TEAM - 1) / CHECK_TEAM;
+    return blocks < CHECK_BLOCKS ? blocks : CHECK_BLOCKS;
+}
+
+static stet_result make_found(sti_stacks *s)
+{
+    bool listing = s->device->listing;
+    if (s->found) return STET_OK;
+    s->device->listing = false;
+    stet_result result =
+        STI_ARRAY(s->device, "looks at stacks", STET_DTYPE_I64, false, &s->found, (int64_t)2 * CHECK_BLOCKS);
+    s->device->listing = listing;
+    return result;
+}
+
+/* The device looks at the first n flags: s->found [blocks_for(n)]. */
+static stet_result look_at_flags(stet_adjoint *a, int64_t n)
+{
+    sti_stacks *s = a->stacks;
+    STI_TRY(make_found(s));
+    return STI_LAUNCH(sti_k_stack_flags, s->device, blocks_for(n), sti_arg_array(a->flags), sti_arg_int(n),
+                      sti_arg_int(blocks_for(n)), sti_arg_array(s->found));
+}
+
 static stet_result read_flags(stet_adjoint *a, int64_t *mark)
 {
     sti_stacks *s = a->stacks;
     stet_device *device = s->device;
-    int64_t found[2 * CHECK_BLOCKS], n = a->flags->nitem, blocks = (n + CHECK_TEAM - 1) / CHECK_TEAM;
-    if (blocks > CHECK_BLOCKS) blocks = CHECK_BLOCKS;
-    if (!s->found)
-        STI_TRY(STI_ARRAY(device, "looks at stacks", STET_DTYPE_I64, false, &s->found, (int64_t)2 * CHECK_BLOCKS));
-    STI_TRY(STI_LAUNCH(sti_k_stack_flags, device, blocks, sti_arg_array(a->flags), sti_arg_int(n), sti_arg_int(blocks),
-                       sti_arg_array(s->found)));
+    int64_t found[2 * CHECK_BLOCKS], n = a->flags->nitem, blocks = blocks_for(n);
+    STI_TRY(look_at_flags(a, n));
     size_t size = (size_t)blocks * 2 * sizeof *found;
     STI_TRY(sti_device_download_of(device, s->found->name, found, s->found->data, size));
     device->mechanisms.counters.bytes_copied += (int64_t)size;
@@ -136,6 +158,30 @@ stet_result sti_flags_check(stet_adjoint *a, int64_t *mark)
     device->listing = listing;
     if (result == STET_OK) sti_stamp_keep_version(&a->checked, &a->flags->version);
     return result;
+}
+
+static stet_result poison_one(stet_adjoint *a, int64_t count, int64_t width, stet_array *gradient)
+{
+    stet_device *device = a->stacks->device;
+    const stet_array *found = a->stacks->found;
+    int64_t n = gradient->nitem, blocks = blocks_for(n), flags = count * width;
+    if (!a->k->items)
+        return STI_LAUNCH(sti_k_poison_worlds, device, count, sti_arg_array(a->flags),
+                          sti_arg_int(a->flags->nitem / count), sti_arg_int(width), sti_arg_array(gradient),
+                          sti_arg_int(n));
+    if (gradient->worlds)
+        return STI_LAUNCH(sti_k_poison_shares, device, gradient->shape[0], sti_arg_array(found),
+                          sti_arg_int(blocks_for(flags)), sti_arg_int(flags), sti_arg_array(gradient), sti_arg_int(n));
+    return STI_LAUNCH(sti_k_poison_items, device, blocks, sti_arg_array(found), sti_arg_int(blocks_for(flags)),
+                      sti_arg_int(flags), sti_arg_array(gradient), sti_arg_int(n), sti_arg_int(blocks));
+}
+
+stet_result sti_flags_poison(stet_adjoint *a, int64_t count, int64_t width, stet_array *const *gradients)
+{
+    if (a->k->items) STI_TRY(look_at_flags(a, count * width));
+    for (int i = 0; i < a->nparam; ++i)
+        if (gradients[i] && gradients[i]->nitem > 0) STI_TRY(poison_one(a, count, width, gradients[i]));
+    return STET_OK;
 }
 
 /* ---- STACKS-1 ---------------------------------------------------------------------------------------------------- */

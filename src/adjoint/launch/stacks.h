@@ -10,6 +10,8 @@
  *   STACKS-1  between a launch whose stack was too short and the error that reports it, no host read of any array
  *       succeeds
  *   STACKS-2  flags are read only if a launch or replay that can set them has run since the last read. Versions tell
+ *   STACKS-3  on the device, gradients of such a launch are NaN: what reads them there, and never asks the host, cannot
+ *       take them for gradients
  */
 #ifndef STI_ADJOINT_LAUNCH_STACKS_H
 #define STI_ADJOINT_LAUNCH_STACKS_H
@@ -61,6 +63,12 @@ stet_result sti_flags_room(stet_adjoint *adjoint, int64_t n);
  * check; 0: none.
  */
 stet_result sti_flags_check(stet_adjoint *adjoint, int64_t *mark);
+
+/*
+ * Launches what makes the gradients of a launch over `count` NaN if a stack was too short: those of the worlds that it
+ * was of, or all of an item kernel's. (STACKS-3)
+ */
+stet_result sti_flags_poison(stet_adjoint *adjoint, int64_t count, int64_t width, stet_array *const *gradients);
 
 /* Makes the error about a stack that was too short. */
 stet_result sti_overflow_error(const stet_adjoint *adjoint, int64_t mark, int64_t had, const char *needed);

@@ -6,6 +6,8 @@
 
 #include "device/tensor.h"
 
+#include <math.h>
+
 static const int32_t deeper[] = {0, 9, 9, 10, 14, 16};
 
 /* As others write: past stet. */
@@ -161,6 +163,105 @@ static void replays_are_looked_at_too(void **state)
     }
 }
 
+/* ---- nobody asks the host ---- */
+
+/* x -= rate * g in every item, and whether an x is not a number: an optimiser that lives on the device. */
+static const char descent_source[] = "#include <stet/lang.h>\n"
+                                     "world_kernel void k_descend(real *x, const real *g, ureal rate, int n) {\n"
+                                     "    each (i, n) put(x, i, x[i] - splat(rate) * g[i]); }\n";
+static const char items_source[] =
+    "#include <stet/lang.h>\n"
+    "item_kernel void k_items(const ureal *x, const int *first, ureal *y, int block) {\n"
+    "    items (p, 5) { real s = load(x + p); for (int e = first[block]; e < first[block + 1]; ++e) s = s * s;\n"
+    "        store(y + block * 5 + p, s); } }\n";
+
+/* What the device has, past the host's checks. */
+static bool all_are_nan(const stet_array *a)
+{
+    void *bytes = bytes_take(a);
+    bool all = true;
+    for (size_t k = 0; k < a->size / sizeof(float); ++k) all = all && isnan(((const float *)bytes)[k]);
+    bytes_give(a, bytes, false);
+    return all;
+}
+
+static stet_result descend(const chain *c, stet_kernel *descent, bool listed)
+{
+    const stet_arg args[] = {stet_arg_array(c->x), stet_arg_array(c->x_grad), stet_arg_real(1e-6), stet_arg_int(N)};
+    if (listed) STI_TRY(stet_record_begin(c->x->device, "a step of descent"));
+    stet_result result = launch_chain(c);
+    if (result == STET_OK) result = stet_kernel_launch(descent, WORLDS, args, 4);
+    return listed ? stet_record_end(c->x->device, result) : result;
+}
+
+/* Launch, or list, adjoint and descent, with no read in between: what was descended by is NaN, and stays. */
+static void a_descent_on_the_device_cannot_take_a_wrong_gradient(void **state)
+{
+    FOR_RUNNING_DEVICES(rig)
+    {
+        if (stet_dtype_size(rig.device, STET_DTYPE_REAL) != sizeof(float)) continue;
+        for (int listed = 0; listed < 2; ++listed) {
+            stet_result result;
+            chain c = open_chain(rig.device);
+            stet_kernel *descent = kernel_from(rig.device, descent_source);
+            for (int k = 0; k < 2; ++k) {
+                set_gradients(&c);
+                OK(descend(&c, descent, listed));
+            }
+            for (int w = 0; w < WORLDS; ++w)
+                for (int i = 0; i < N; ++i) assert_true(reals_get(c.x, w, i) < 1 && reals_get(c.x, w, i) > 0.9);
+            set_gradients(&c);
+            write_behind(c.first, deeper);
+            for (int k = 0; k < 2; ++k) OK(descend(&c, descent, listed));
+            assert_true(all_are_nan(c.x_grad) && all_are_nan(c.y_grad) && all_are_nan(c.x));
+            (void)read_one(&c, &result);
+            assert_int_equal(result, STET_ERROR_LIMIT);
+            set_all(c.x, 1);
+            set_gradients(&c);
+            OK(launch_chain(&c));
+            check_chain(&c, deeper);
+            stet_kernel_destroy(descent);
+            close_chain(&c);
+        }
+    }
+}
+
+static void gradients_of_item_kernels_are_poisoned_as_a_whole(void **state)
+{
+    FOR_RUNNING_DEVICES(rig)
+    {
+        if (stet_dtype_size(rig.device, STET_DTYPE_REAL) != sizeof(float)) continue;
+        enum { BLOCKS = 3, COLUMNS = 5 };
+        const float ones[BLOCKS * COLUMNS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+        float gradient[COLUMNS];
+        const int32_t begin[] = {0, 1, 3, 4}, longer[] = {0, 1, 3, 40, 0, 0};
+        stet_array *x, *first, *y, *x_grad, *y_grad;
+        stet_adjoint *adjoint;
+        stet_kernel *kernel = kernel_from(rig.device, items_source);
+        OK(STI_ARRAY(rig.device, "x", STET_DTYPE_REAL, false, &x, COLUMNS));
+        OK(STI_ARRAY(rig.device, "x_grad", STET_DTYPE_REAL, false, &x_grad, COLUMNS));
+        OK(STI_ARRAY(rig.device, "y", STET_DTYPE_REAL, false, &y, BLOCKS * COLUMNS));
+        OK(STI_ARRAY(rig.device, "y_grad", STET_DTYPE_REAL, false, &y_grad, BLOCKS * COLUMNS));
+        OK(STI_ARRAY(rig.device, "first", STET_DTYPE_INT, false, &first, N + 1));
+        OK(stet_kernel_get_adjoint(kernel, &adjoint));
+        const stet_arg args[] = {stet_arg_array(x), stet_arg_array(first), stet_arg_array(y)};
+        stet_array *const gradients[] = {x_grad, NULL, y_grad};
+        OK(stet_array_write(x, ones, COLUMNS * sizeof *ones));
+        OK(stet_array_write(y_grad, ones, sizeof ones));
+        OK(stet_array_write(first, (const int32_t[]){begin[0], begin[1], begin[2], begin[3], 0, 0}, 6 * sizeof *begin));
+        OK(stet_adjoint_launch(adjoint, BLOCKS, args, gradients, 3));
+        OK(stet_array_read(x_grad, gradient, sizeof gradient));
+        for (int k = 0; k < COLUMNS; ++k) assert_true(gradient[k] == 2 + 4 + 2);
+        write_behind(first, longer);
+        OK(stet_adjoint_launch(adjoint, BLOCKS, args, gradients, 3));
+        assert_true(all_are_nan(x_grad) && all_are_nan(y_grad));
+        assert_int_equal(stet_array_read(x_grad, gradient, sizeof gradient), STET_ERROR_LIMIT);
+        stet_array *const all[] = {x, first, y, x_grad, y_grad};
+        for (int k = 0; k < 5; ++k) stet_array_destroy(all[k]);
+        stet_kernel_destroy(kernel);
+    }
+}
+
 /* What listed launches write and sizes need: the list runs first, and the size is right. */
 static void a_list_that_writes_what_sizes_come_from_is_split(void **state)
 {
@@ -217,6 +318,8 @@ int main(void)
         cmocka_unit_test(kf31_a_wrong_gradient_is_never_read),
         cmocka_unit_test(what_a_kernel_had_to_tell_is_told_without_it),
         TEST(the_file_is_the_one_that_has_the_loop),
+        cmocka_unit_test(a_descent_on_the_device_cannot_take_a_wrong_gradient),
+        cmocka_unit_test(gradients_of_item_kernels_are_poisoned_as_a_whole),
         cmocka_unit_test(replays_are_looked_at_too),
         cmocka_unit_test(a_list_that_writes_what_sizes_come_from_is_split),
     };

@@ -217,8 +217,8 @@ static stet_result bind(everything *e)
 static stet_result open_tiles(everything *e)
 {
     const stet_camera cameras[] = {{.prim = e->prim[2], .width = 7, .height = 5, .fovy = 60, .name = "own"}};
-    const stet_tile_request requests[] = {{0, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 0, e->bound},
-                                          {0, STET_OUTPUT_RGB, STET_DTYPE_F16, 2, NULL}};
+    const stet_tile_request requests[] = {{0, STET_OUTPUT_DEPTH, STET_DTYPE_REAL, 0, e->bound, false},
+                                          {0, STET_OUTPUT_RGB, STET_DTYPE_F16, 2, NULL, false}};
     stet_tiles_def def = stet_default_tiles_def();
     def.cameras = cameras;
     def.ncamera = 1;

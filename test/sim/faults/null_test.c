@@ -194,9 +194,9 @@ static stet_result bind_array(life *l)
 static stet_result create_tiles(life *l)
 {
     const stet_camera cameras[] = {*stet_sim_get_camera(l->sim, 0), *stet_sim_get_camera(l->sim, 1)};
-    const stet_tile_request requests[] = {{0, STET_OUTPUT_RGB, STET_DTYPE_U8, 3, NULL},
-                                          {1, STET_OUTPUT_DEPTH, STET_DTYPE_F16, 1, l->bound},
-                                          {1, STET_OUTPUT_SEG_GEOM, STET_DTYPE_INT, 1, NULL}};
+    const stet_tile_request requests[] = {{0, STET_OUTPUT_RGB, STET_DTYPE_U8, 3, NULL, false},
+                                          {1, STET_OUTPUT_DEPTH, STET_DTYPE_F16, 1, l->bound, false},
+                                          {1, STET_OUTPUT_SEG_GEOM, STET_DTYPE_INT, 1, NULL, false}};
     stet_tiles_def def = stet_default_tiles_def();
     def.cameras = cameras;
     def.ncamera = 2;

@@ -39,7 +39,8 @@ static void pick_requests(program *p, stet_tile_request *requests, int n)
         requests[k] = (stet_tile_request){.camera = roll(p, 2),
                                           .output = output,
                                           .dtype = pick_dtype(p, output),
-                                          .channels = roll(p, stet_output_channels(output) + 1)};
+                                          .channels = roll(p, stet_output_channels(output) + 1),
+                                          .planar = once_in(p, 3)};
     }
 }
 
@@ -49,11 +50,12 @@ static stet_array *make_bound(program *p, int who, const stet_tile_request *r, c
     stet_array_def def = stet_default_array_def();
     stet_array *array;
     int channels = r->channels ? r->channels : stet_output_channels(r->output);
-    const int64_t shape[] = {p->nworld, camera->height, camera->width, channels};
+    const int64_t shape[] = {p->nworld, camera->height, camera->width, channels},
+                  planes[] = {p->nworld, channels, camera->height, camera->width};
     def.name = "bound";
     def.dtype = r->dtype;
     def.ndim = 4;
-    memcpy(def.shape, shape, sizeof shape);
+    memcpy(def.shape, r->planar ? planes : shape, sizeof shape);
     must(p, who, stet_array_create(device_of(p, who), &def, &array), "stet_array_create");
     return array;
 }
