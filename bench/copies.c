@@ -39,7 +39,7 @@ static stet_result open_frame(bench_copies *c, sti_picture_buffer buffer)
         STI_ARRAY(c->device, "frame", sti_buffer_dtype(buffer), false, &c->pixels[buffer], c->layout[buffer].npixel));
     STI_TRY(fill_frame(c->pixels[buffer]));
     STI_TRY(sti_tile_table_create(c->device, c->layout, used, &c->table));
-    return sti_extractor_create(c->device, c->nworld, 1, &c->extractor);
+    return sti_extractor_create(c->device, c->nworld, 1, 1, &c->extractor);
 }
 
 stet_result bench_copies_open(bench_copies *c, stet_device *device, const bench_variant *v)

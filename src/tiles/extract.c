@@ -17,7 +17,6 @@ static_assert(STI_BUFFER_COLOUR == 0 && STI_BUFFER_DEPTH == 1 && STI_BUFFER_DIST
 
 enum {
     BASE_BYTES = 64,       /* size of the array that places are relative to */
-    MOST_PLANES = 4,       /* of a planar copy: a row of the tables each */
     STREAM_BYTES = 8 << 20 /* bytes; larger outputs bypass the caches, because no core's own cache would hold them */
 };
 
@@ -105,10 +104,9 @@ static stet_result create_extractor(stet_device *device, int64_t nworld, int nco
     return result;
 }
 
-stet_result sti_extractor_create(stet_device *device, int64_t nworld, int ncopy, sti_extractor *out)
+stet_result sti_extractor_create(stet_device *device, int64_t nworld, int ncopy, int64_t nrow, sti_extractor *out)
 {
-    int64_t most = (int64_t)ncopy * MOST_PLANES;
-    return create_extractor(device, nworld, ncopy, most * STI_JOB_COLUMNS, most * STI_PLACE_COLUMNS, out);
+    return create_extractor(device, nworld, ncopy, nrow * STI_JOB_COLUMNS, nrow * STI_PLACE_COLUMNS, out);
 }
 
 stet_result sti_extractor_create_foreign(stet_device *device, int64_t nworld, int ncopy, sti_extractor *out)

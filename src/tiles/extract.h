@@ -60,7 +60,8 @@ typedef struct sti_extractor {
  */
 stet_result sti_conversion(stet_output output, stet_dtype dtype, int channels, int *conversion, bool *direct);
 
-stet_result sti_extractor_create(stet_device *device, int64_t nworld, int ncopy, sti_extractor *out);
+/* nrow: most rows of the tables; a copy takes one, a planar one as many as it has channels. */
+stet_result sti_extractor_create(stet_device *device, int64_t nworld, int ncopy, int64_t nrow, sti_extractor *out);
 /* The same for sti_extract_foreign. */
 stet_result sti_extractor_create_foreign(stet_device *device, int64_t nworld, int ncopy, sti_extractor *out);
 void sti_extractor_destroy(sti_extractor *x);

@@ -85,9 +85,11 @@ static stet_result create_tensor(stet_tiles *t, sti_tile_place *p, int k)
 static stet_result create_place(stet_tiles *t, sti_tile_place *p)
 {
     size_t serials = (size_t)t->nworld * sizeof(uint64_t), tensors = (size_t)t->nrequest * sizeof(stet_array *);
+    int64_t nrow = 0;
+    for (int k = 0; k < t->nrequest; ++k) nrow += t->request[k].planar ? t->request[k].ask.channels : 1;
     p->frame = -1;
     STI_TRY(t->foreign ? sti_extractor_create_foreign(t->device, t->nworld, t->nrequest, &p->extractor)
-                       : sti_extractor_create(t->device, t->nworld, t->nrequest, &p->extractor));
+                       : sti_extractor_create(t->device, t->nworld, t->nrequest, nrow, &p->extractor));
     STI_TRY(sti_alloc(&p->serial, serials, "serials of pixels"));
     STI_TRY(sti_alloc(&p->taken, serials, "serials of tensors"));
     STI_TRY(sti_alloc(&p->tensor, tensors, "tensors"));

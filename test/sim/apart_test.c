@@ -427,7 +427,7 @@ static void extraction_leaves_what_the_host_wrote(void **state)
     used[STI_BUFFER_GEOM] = true;
     OK(sti_tile_plan(&size, &direct, 1, WORLDS, &part, &layout[STI_BUFFER_GEOM]));
     OK(sti_tile_table_create(device, layout, used, &table));
-    OK(sti_extractor_create(device, WORLDS, 1, &x));
+    OK(sti_extractor_create(device, WORLDS, 1, 4, &x));
     OK(STI_ARRAY(device, "pixels", STET_DTYPE_INT, false, &pixels[STI_BUFFER_GEOM], layout[STI_BUFFER_GEOM].npixel));
     OK(STI_ARRAY(device, "rows", STET_DTYPE_INT, false, &to, WORLDS, HIGH, WIDE, 1));
     OK(sti_conversion(STET_OUTPUT_SEG_GEOM, STET_DTYPE_INT, 1, &conversion, &plain));

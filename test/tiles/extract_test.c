@@ -65,7 +65,7 @@ static void bench_open(bench *b, stet_device *device, int64_t nworld, int ncamer
                          STET_OK);
     }
     assert_int_equal(sti_tile_table_create(device, b->layout, used, &b->table), STET_OK);
-    assert_int_equal(sti_extractor_create(device, nworld, 16, &b->extractor), STET_OK);
+    assert_int_equal(sti_extractor_create(device, nworld, 16, 64, &b->extractor), STET_OK);
     bench_paint(b);
 }
 
