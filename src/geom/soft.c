@@ -251,7 +251,7 @@ static void body_point(const mjModel *m, ptrdiff_t body, double point[3])
         const double from[3] = {point[0], point[1], point[2]}, *place = m->body_pos + 3 * body;
         double turn[9];
         mju_quat2Mat(turn, m->body_quat + 4 * body);
-        for (int r = 0; r < 3; ++r)
+        for (ptrdiff_t r = 0; r < 3; ++r)
             point[r] = turn[3 * r] * from[0] + turn[3 * r + 1] * from[1] + turn[3 * r + 2] * from[2] + place[r];
     }
 }
@@ -264,7 +264,7 @@ static void first_places(const mjModel *m, const surface *s, float *out)
         for (int i = s->share[v]; i < s->share[v + 1]; ++i) {
             const double *bind = s->bind + (ptrdiff_t)12 * s->share_bone[i], *p = s->place + (ptrdiff_t)3 * v;
             double point[3];
-            for (int r = 0; r < 3; ++r)
+            for (ptrdiff_t r = 0; r < 3; ++r)
                 point[r] = bind[4 * r] * p[0] + bind[4 * r + 1] * p[1] + bind[4 * r + 2] * p[2] + bind[4 * r + 3];
             body_point(m, s->body[s->share_bone[i]], point);
             for (int k = 0; k < 3; ++k) sum[k] += s->weight[i] * point[k];
