@@ -6,9 +6,9 @@
 
 extern const sti_kernel sti_k_points;
 
-static stet_result check_picture(const stet_stage *stage, const stet_array *a, const char *what, int64_t n)
+static stet_result check_picture(const stet_device *device, const stet_array *a, const char *what, int64_t n)
 {
-    if (a->device != sti_stage_worlds((stet_stage *)stage)->device)
+    if (a->device != device)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_render_points: array %s is on another device than the stage", a->name);
     if (a->dtype != STET_DTYPE_REAL || a->worlds || stet_array_get_nelement(a) != n)
@@ -33,8 +33,8 @@ stet_result stet_render_points(stet_stage *stage, const stet_camera *camera, con
     sti_lens lens;
     double row[STI_LENS_ROW];
     stet_array *xform = sti_stage_world(stage);
-    STI_TRY(check_picture(stage, depth, "depth", npixel));
-    STI_TRY(check_picture(stage, points, "points", 3 * npixel));
+    STI_TRY(check_picture(worlds->device, depth, "depth", npixel));
+    STI_TRY(check_picture(worlds->device, points, "points", 3 * npixel));
     if (nblock > INT32_MAX)
         return sti_error(STET_ERROR_LIMIT, "stet_render_points: %lld worlds with %d rows are too many",
                          (long long)worlds->nworld, camera->height);

@@ -128,6 +128,18 @@ static inline void pictures_ready(pictures *p)
     free(pitch);
 }
 
+/* Gives all bodies these poses, xpos [nworld][nbody][3] and xquat [nworld][nbody][4], and frees both. */
+static inline void pictures_take_poses(pictures *p, float *pos, float *quat)
+{
+    stet_array *xpos, *xquat;
+    OK(stet_worlds_get_array(p->worlds, "xpos", &xpos));
+    OK(stet_worlds_get_array(p->worlds, "xquat", &xquat));
+    OK(stet_array_write(xpos, pos, stet_array_get_bytes(xpos)));
+    OK(stet_array_write(xquat, quat, stet_array_get_bytes(xquat)));
+    free(pos);
+    free(quat);
+}
+
 static inline void pictures_run(pictures *p)
 {
     int *all = calloc((size_t)p->nworld, sizeof *all);

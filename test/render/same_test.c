@@ -53,13 +53,7 @@ static void write_poses(pictures *p, int first, int broken)
         for (int b = 1; b < NBODY; ++b) pose(first + w, b, pos + 3 * (w * NBODY + b), quat + 4 * (w * NBODY + b));
     }
     if (broken >= 0) pos[3 * (broken * NBODY + 2)] = NAN;
-    stet_array *xpos, *xquat;
-    OK(stet_worlds_get_array(p->worlds, "xpos", &xpos));
-    OK(stet_worlds_get_array(p->worlds, "xquat", &xquat));
-    OK(stet_array_write(xpos, pos, stet_array_get_bytes(xpos)));
-    OK(stet_array_write(xquat, quat, stet_array_get_bytes(xquat)));
-    free(pos);
-    free(quat);
+    pictures_take_poses(p, pos, quat);
 }
 
 static void named_camera(pictures *p, const char *name, int width, int height)

@@ -170,13 +170,7 @@ static void write_poses(pictures *p, int first, int broken)
         }
     }
     if (broken >= 0) pos[3 * ((size_t)broken * nbody + 8)] = NAN;
-    stet_array *xpos, *xquat;
-    OK(stet_worlds_get_array(p->worlds, "xpos", &xpos));
-    OK(stet_worlds_get_array(p->worlds, "xquat", &xquat));
-    OK(stet_array_write(xpos, pos, stet_array_get_bytes(xpos)));
-    OK(stet_array_write(xquat, quat, stet_array_get_bytes(xquat)));
-    free(pos);
-    free(quat);
+    pictures_take_poses(p, pos, quat);
 }
 
 static void open_scene(pictures *p, int first, int64_t nworld, const char *isa, int threads, int broken)
