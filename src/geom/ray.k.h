@@ -39,6 +39,11 @@
 #define RAY_MESH 7
 #define RAY_SDF 8
 
+/* Types that occur, a bit each. Code that is made for one scene has only these. */
+#ifndef RAY_TYPES
+#define RAY_TYPES 0x1ff
+#endif
+
 #define RAY_NODE 8      /* numbers per node, bvh.h */
 #define RAY_TRI 12      /* numbers per triangle */
 #define RAY_TRI_FACE 9  /* of these, the number of its face in the mesh */
@@ -60,6 +65,9 @@ typedef struct ray_range {
     ureal from;
     int front;
 } ray_range;
+
+/* Is a type this one? */
+LFN int ray_is(int type, int one) { return (RAY_TYPES >> one & 1) && type == one; }
 
 LFN real ray_dot(const real *a, const real *b) { return fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0])); }
 
@@ -529,21 +537,21 @@ LFN void ray_geom(ray_range range, int type, const ureal *size, const int *data,
     live = m_and(live, m_and(lt(splat(0), dd), m_and(lt(dd, limit), lt(rabs(ray_dot(o, d)), limit))));
     if (!any(live)) return;
     real inv = splat(1) / select(live, dd, splat(1));
-    if (type == RAY_PLANE)
+    if (ray_is(type, RAY_PLANE))
         ray_plane(range, size, o, d, live, &best, n);
-    else if (type == RAY_SPHERE)
+    else if (ray_is(type, RAY_SPHERE))
         ray_sphere(range, size, o, d, inv, live, &best, n);
-    else if (type == RAY_CAPSULE)
+    else if (ray_is(type, RAY_CAPSULE))
         ray_capsule(range, size, o, d, inv, live, &best, n);
-    else if (type == RAY_ELLIPSOID)
+    else if (ray_is(type, RAY_ELLIPSOID))
         ray_ellipsoid(range, size, o, d, live, &best, n);
-    else if (type == RAY_CYLINDER)
+    else if (ray_is(type, RAY_CYLINDER))
         ray_cylinder(range, size, o, d, live, &best, n);
-    else if (type == RAY_BOX)
+    else if (ray_is(type, RAY_BOX))
         ray_box(range, size, 0, o, d, live, &best, n);
-    else if (type == RAY_MESH || type == RAY_SDF)
+    else if (ray_is(type, RAY_MESH) || ray_is(type, RAY_SDF))
         ray_mesh(range, data[2] ? (int)size[0] : 0, data, node, tri, o, d, live, &best, n, part);
-    else if (type == RAY_HFIELD)
+    else if (ray_is(type, RAY_HFIELD))
         ray_hfield(range, data, node, elevation, o, d, live, &best, n);
     *t = select(m_and(live, lt(best, tmax)), best, *t);
 }

@@ -458,6 +458,17 @@ static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_pa
     return fill_lamps(rows, stage);
 }
 
+/* What the kernel's code must have for this scene. */
+static void note_needs(const int *head, sti_appearance *out)
+{
+    const int list[][2] = {{head[SCENE_SHOWN], head[SCENE_NSHOWN] + head[SCENE_NSITE]},
+                           {head[SCENE_SOLID], head[SCENE_NSOLID]},
+                           {head[SCENE_CLEAR], head[SCENE_NCLEAR] + head[SCENE_NUNDER]}};
+    for (int e = 0; e < SCENE_PATCHES; ++e) out->has |= (unsigned)(head[e] != 0) << e;
+    for (size_t l = 0; l < sizeof list / sizeof *list; ++l)
+        for (int i = 0; i < list[l][1]; ++i) out->types |= 1u << head[list[l][0] + i * SHOWN_SIZE + SHOWN_TYPE];
+}
+
 stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, const sti_soft *soft,
                                 const sti_patches *patches)
 {
@@ -465,6 +476,7 @@ stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, c
     scene_rows rows = {.soft = soft};
     memset(appearance, 0, sizeof *appearance);
     stet_result result = fill_tables(&rows, stage, patches);
+    if (!result) note_needs(rows.scene, appearance);
     if (!result) result = STI_ARRAY(device, "scene", STET_DTYPE_INT, false, &appearance->scene, rows.nscene);
     if (!result) result = stet_array_write(appearance->scene, rows.scene, (size_t)rows.nscene * sizeof *rows.scene);
     if (!result) result = sti_reals_new(device, "look of the scene", rows.nlook, rows.look, &appearance->look);

@@ -32,6 +32,8 @@ void sti_appearance_of(const mjModel *m, ptrdiff_t material, const float *rgba, 
 typedef struct sti_appearance {
     stet_array *scene; /* INT */
     stet_array *look;  /* REAL */
+    unsigned has;      /* numbers of the scene's header that are not 0, a bit each */
+    unsigned types;    /* of what is drawn, bits 1 << mjtGeom */
 } sti_appearance;
 
 /*

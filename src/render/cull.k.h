@@ -55,8 +55,8 @@ LFN mask geoms_may_touch(const wreal *xform, int nitem, int world, const int *sh
     return m_and(in_range(i, n), m_or(may, ilt(isplat(0), iload(endless))));
 }
 
-/* Group g's part of the list of n geoms, after the entries of the groups before it. */
-LFN void list_group(int g, int n, const int *flag, int *list)
+/* Group g's part of the list of n geoms, after the entries of the groups before it; flag[n] becomes their number. */
+LFN void list_group(int g, int n, int *flag, int *list)
 {
     int at = 0;
     for (int k = 0; k < g * GROUP; ++k) at += flag[k];
@@ -64,4 +64,5 @@ LFN void list_group(int g, int n, const int *flag, int *list)
         if (flag[k]) list[at] = k;
         at += flag[k];
     }
+    if (n <= (g + 1) * GROUP) flag[n] = at;
 }

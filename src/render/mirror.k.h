@@ -29,7 +29,7 @@ LFN int box_may_touch(const ureal *m, const ureal *bounds, const ureal *eye, con
 LFN int find_mirror(const wreal *xform, int nitem, int world, const int *scene, const ureal *look, const ureal *bounds,
                     const ureal *view, int flat, const ureal *pyramid, ureal *glass)
 {
-    for (int i = 0; i < scene[SCENE_NMIRROR]; ++i) {
+    for (int i = 0; i < scene_number(scene, SCENE_NMIRROR); ++i) {
         const int *row = scene + scene[SCENE_MIRROR] + i * MIRROR_SIZE;
         ureal m[12], height = look[scene[SCENE_LOOK_MIRROR] + i * MIRROR_REALS + MIRROR_HEIGHT];
         xform_of(xform, nitem, world, row[MIRROR_PRIM], m);

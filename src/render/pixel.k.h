@@ -112,7 +112,7 @@ LFN void shade(const wreal *xform, int nitem, int world, int camera, const int *
         back[k] = -way[k];
         rgb[k] = splat(0);
     }
-    for (int l = 0; l < scene[SCENE_NLAMP]; ++l) {
+    for (int l = 0; l < scene_number(scene, SCENE_NLAMP); ++l) {
         ureal place[6];
         int shadow = apart ? row[LAMP_SHADOW] : 0;
         real own[3] = {splat(0), splat(0), splat(0)};
@@ -140,7 +140,7 @@ LFN void hit_surface(const int *scene, const ureal *look, lint geom, lint word, 
 {
     hit_appearance(look, geom, surface);
     for (int k = 0; k < 3; ++k) texel[k] = splat(1);
-    if (scene[SCENE_DETAIL]) unpack_colour(word, texel);
+    if (scene_number(scene, SCENE_DETAIL)) unpack_colour(word, texel);
 }
 
 /* The colour of hits (t; n: normal in the camera's frame) with their details, without what else the patch shows. */
@@ -149,7 +149,7 @@ LFN void hit_colour(const wreal *xform, int nitem, int world, int camera, const 
                     ureal v, mask hit, real t, const real *n, real *surface, real *rgb)
 {
     real smooth[3] = {n[0], n[1], n[2]}, texel[3] = {splat(1), splat(1), splat(1)}, up[3], way[3], point[3];
-    if (scene[SCENE_DETAIL])
+    if (scene_number(scene, SCENE_DETAIL))
         hit_details(xform, nitem, world, view, flat, scene, look, data, tri, geoms, iload(part), u, v, t, smooth,
                     texel);
     hit_appearance(look, iload(geoms), surface);

@@ -2,15 +2,17 @@
  * The ray caster. A block is a patch of PATCH x PATCH pixels of one camera of one world; lanes are pixels of a row.
  * Kind item.
  *
- * scene.k.h has the tables, view.k.h camera rays and pyramids of patches, cull.k.h culling, trace.k.h hits, shade.k.h
- * light, detail.k.h smooth normals and textures (texture.k.h), sky.k.h the sky, pixel.k.h what is written for a
- * pixel, shadow.k.h shadows, blend.k.h transparent geoms, mirror.k.h reflections, sample.k.h several samples a pixel.
+ * scene.k.h has the tables, known.k.h what is known of them when code is made, view.k.h camera rays and pyramids of
+ * patches, cull.k.h culling, trace.k.h hits, shade.k.h light, detail.k.h smooth normals and textures (texture.k.h),
+ * sky.k.h the sky, pixel.k.h what is written for a pixel, shadow.k.h shadows, blend.k.h transparent geoms,
+ * mirror.k.h reflections, sample.k.h several samples a pixel.
  * Any number of geoms is processed CHUNK at a time, and the patch keeps the nearest hits between chunks.
  */
 #include "stet/lang.h"
 
 #include "geom/ray.k.h"
 #include "render/scene.k.h"
+#include "render/known.k.h"
 #include "render/view.k.h"
 #include "render/cull.k.h"
 #include "render/trace.k.h"
@@ -179,7 +181,7 @@ LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int he
         mask hit = ilt(none, g);
         t = select(hit, t, splat(1) / splat(0));
         put_real(depth, first, pitch, tile_entry(rows, BUFFER_DEPTH, ntile, tile), x, y, live, t);
-        if (scene[SCENE_TENDON]) g = tendon_id(scene[SCENE_TENDON], g);
+        if (scene_number(scene, SCENE_TENDON)) g = tendon_id(scene_number(scene, SCENE_TENDON), g);
         put_int(geom, first, pitch, tile_entry(rows, BUFFER_GEOM, ntile, tile), x, y, live, g);
         if (body)
             put_int(body, first, pitch, tile_entry(rows, BUFFER_BODY, ntile, tile), x, y, live,
@@ -231,7 +233,7 @@ LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const
         for (int k = 0; k < 3; ++k) rgb[k] = splat(0);
         real far = pixel_geometry(view, flat, view_u(view, x), view_v(view, y), hit, t, n, 0, up, way, point);
         if (any(hit)) {
-            int worded = scene[SCENE_DETAIL] || (scene[SCENE_NSHADOW] && !mirrored);
+            int worded = scene_number(scene, SCENE_DETAIL) || (scene_number(scene, SCENE_NSHADOW) && !mirrored);
             lint word = worded ? iload(best_part + p) : isplat(0);
             hit_surface(scene, look, g, word, surface, texel);
             shade(xform, nitem, world, camera, scene, look, surface, up, way, point, 1, word, rgb);
@@ -241,7 +243,7 @@ LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const
                              rgb);
         }
         if (!mirrored) sky_behind(scene, view, hit, way, rgb);
-        if (scene[SCENE_HAZE] && !flat && !mirrored)
+        if (scene_number(scene, SCENE_HAZE) && !flat && !mirrored)
             haze_before(look + scene[SCENE_LOOK_HAZE], plane, view, hit, far, way, rgb);
         put_int(colour, first, pitch, entry, x, y, live, pack_colour(rgb, hit & isplat(255)));
     }
@@ -251,7 +253,7 @@ LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const
  * xform [nworld][nitem]: world transforms of prims. Block = index in `worlds` * npatch + patch. scene, look: see
  * scene.k.h. lens [ncamera * LENS_SIZE]: see view.k.h. size … elevation: see geom/geom.h. Then the buffers, absent
  * where they are not wanted, and the tile table: first pixel and pitch of tile world * ncamera + camera in each row; a
- * buffer's row is in `rows`. side: of the grid of a pixel's samples, 1, 2 or 4.
+ * buffer's row is in `rows`. grid: side of that of a pixel's samples, 1, 2 or 4.
  *
  * The first round is that of the pixels' centres, which all buffers but colours show; then there is one for each of
  * several samples.
@@ -260,9 +262,9 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                           const ureal *lens, const ureal *size, const int *data, const ureal *bounds, const ureal *node,
                           const ureal *tri, const ureal *elevation, u32 *colour, ureal *depth, ureal *distance,
                           ureal *normal, u32 *albedo, int *geom, int *body, int *type, const i64 *first,
-                          const int *pitch, int rows, int side, int block)
+                          const int *pitch, int rows, int grid, int block)
 {
-    shared(int, flag, CHUNK);
+    shared(int, flag, CHUNK + 1);
     shared(int, list, CHUNK);
     shared(ureal, candidate, CHUNK * CANDIDATE_SIZE);
     shared(ureal, best, PIXELS * BEST_SIZE);
@@ -282,13 +284,15 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
     view_from(eye, lens + here[PATCH_CAMERA] * LENS_SIZE, middle);
     pyramid_of(middle, flat, px, py, PATCH, pyramid);
     for (int k = 0; k < 12; ++k) plane[k] = 0;
-    if (scene[SCENE_HAZE]) xform_of(xform, nitem, world, scene[SCENE_HAZE] - 1, plane);
+    if (scene_number(scene, SCENE_HAZE)) xform_of(xform, nitem, world, scene_number(scene, SCENE_HAZE) - 1, plane);
+    int side = RENDER_SIDE ? RENDER_SIDE : grid;
     int centre = side == 1 || depth || distance || normal || albedo || geom || body || type,
-        nclear = scene[SCENE_NCLEAR];
+        nclear = scene_number(scene, SCENE_NCLEAR);
     int mirror = 0;
     if (colour) mirror = find_mirror(xform, nitem, world, scene, look, bounds, middle, flat, pyramid, glass);
-    if (sees_underside(xform, nitem, world, clear + nclear * SHOWN_SIZE, scene[SCENE_NUNDER], middle, flat))
-        nclear += scene[SCENE_NUNDER];
+    if (sees_underside(xform, nitem, world, clear + nclear * SHOWN_SIZE, scene_number(scene, SCENE_NUNDER), middle,
+                       flat))
+        nclear += scene_number(scene, SCENE_NUNDER);
 
     for (int s = centre ? -1 : 0; s < (side == 1 ? 0 : side * side); ++s) {
         for (int mirrored = mirror && (s >= 0 || side == 1); mirrored >= 0; --mirrored) {
@@ -308,7 +312,7 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
             if (ids)
                 put_hits(view, flat, px, py, width, height, scene, best, best_geom, depth, distance, normal, geom, body,
                          type, first, pitch, rows, ntile, tile);
-            if (scene[SCENE_DETAIL] && (colour || albedo))
+            if (scene_number(scene, SCENE_DETAIL) && (colour || albedo))
                 detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, data, tri, best,
                              best_geom, best_part);
             if (ids && albedo)
@@ -318,17 +322,17 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
             if (s < 0 && side > 1) continue;
             int layers = count_candidates(xform, nitem, world, clear, nclear, bounds, size, view, pyramid, flag, list,
                                           candidate);
-            int sites = count_candidates(xform, nitem, world, site, ids ? scene[SCENE_NSITE] : 0, bounds, size, view,
-                                         pyramid, flag, list, candidate);
+            int sites = count_candidates(xform, nitem, world, site, ids ? scene_number(scene, SCENE_NSITE) : 0, bounds,
+                                         size, view, pyramid, flag, list, candidate);
             if (layers + sites > 0 && ids) {
                 trace_geoms(xform, nitem, world, view, glass, 0, flat, px, py, width, height, pyramid,
                             scene + scene[SCENE_SOLID], scene[SCENE_NSOLID], bounds, size, data, node, tri, elevation,
                             flag, list, candidate, best, best_geom, best_part);
-                if (scene[SCENE_DETAIL])
+                if (scene_number(scene, SCENE_DETAIL))
                     detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, data, tri, best,
                                  best_geom, best_part);
             }
-            if (scene[SCENE_NSHADOW] && !mirrored)
+            if (scene_number(scene, SCENE_NSHADOW) && !mirrored)
                 shadow_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, bounds, size, data,
                              node, tri, elevation, flag, list, candidate, best, best_geom, best_part);
             put_colours(xform, nitem, world, here[PATCH_PRIM], view, mirror, glass, mirrored, flat, px, py, width,

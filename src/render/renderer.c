@@ -6,12 +6,14 @@
  *   RENDERER-2  the kernel's tables change only with the version of the appearance
  */
 #include "base/plural.h"
+#include "kernel/gpu/programs.h"
 #include "kernel/record/launch.h"
 #include "render/lens.h"
 #include "render/appearance.h"
 #include "render/render.h"
 #include "render/scene.k.h"
 
+#include <stdio.h>
 #include <string.h>
 
 extern const sti_kernel sti_k_render;
@@ -34,6 +36,8 @@ struct sti_renderer {
     sti_soft *soft;
     sti_geoms *geoms;
     sti_appearance appearance;
+    sti_kernel kernel; /* on a GPU its code is made for the scene and the number of samples */
+    char constants[STI_CONSTANTS];
     stet_array *lens, *worlds;
     sti_version version;
 };
@@ -101,6 +105,18 @@ static stet_result make_appearance(sti_renderer *r)
     return result;
 }
 
+/* The kernel's code for what is known now (known.k.h). */
+static void make_kernel(sti_renderer *r)
+{
+    sti_program_drop(r->device, &r->kernel);
+    r->kernel = sti_k_render;
+    if (!sti_device_is_gpu(r->device)) return;
+    (void)snprintf(r->constants, sizeof r->constants,
+                   "#define RAY_TYPES 0x%x\n#define SCENE_HAS 0x%x\n#define RENDER_SIDE %d\n", r->appearance.types,
+                   r->appearance.has, r->side);
+    r->kernel.constants = r->constants;
+}
+
 static stet_result make_shapes(sti_renderer *r)
 {
     const stet_worlds *worlds = sti_stage_worlds(r->stage);
@@ -150,6 +166,7 @@ stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, i
     if (!result) {
         memcpy(r->cameras, cameras, (size_t)ncamera * sizeof *cameras);
         result = make_tables(r);
+        if (!result) make_kernel(r);
     }
     if (result) {
         sti_renderer_destroy(r);
@@ -162,6 +179,7 @@ stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, i
 void sti_renderer_destroy(sti_renderer *r)
 {
     if (!r) return;
+    sti_program_drop(r->device, &r->kernel);
     sti_appearance_free(&r->appearance);
     sti_geoms_destroy(r->geoms);
     sti_soft_destroy(r->soft);
@@ -199,6 +217,7 @@ stet_result sti_renderer_set_samples(sti_renderer *r, int samples)
     if (!sti_samples_known(samples))
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "render: %d samples a pixel; 1, 4 or 16 are possible", samples);
     r->side = samples == 16 ? 4 : samples == 4 ? 2 : 1;
+    make_kernel(r);
     sti_version_bump(&r->version);
     return STET_OK;
 }
@@ -255,7 +274,7 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
     const sti_geoms *g = r->geoms;
     stet_array *xform = sti_stage_world(r->stage), *const *pixels =
                                                        t->pixels; /* a stage that grows has another array */
-    return STI_LAUNCH(sti_k_render, r->device, (int64_t)n * r->npatch, sti_arg_array(xform), sti_arg_int(xform->nitem),
+    return STI_LAUNCH(r->kernel, r->device, (int64_t)n * r->npatch, sti_arg_array(xform), sti_arg_int(xform->nitem),
                       sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene), sti_arg_array(r->appearance.look),
                       sti_arg_array(r->lens), sti_arg_array(g->size), sti_arg_array(g->data), sti_arg_array(g->bounds),
                       sti_arg_array(g->node), sti_arg_array(g->tri), sti_arg_array(g->elevation),

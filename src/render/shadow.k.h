@@ -177,11 +177,11 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *vie
                       int *list, ureal *candidate, const ureal *best, const int *best_geom, int *mark)
 {
     const int *shown = scene + scene[SCENE_SHOWN], *lamp = scene + scene[SCENE_LAMPS];
-    int ncast = scene[SCENE_NSHOWN] + scene[SCENE_NSITE];
+    int ncast = scene[SCENE_NSHOWN] + scene_number(scene, SCENE_NSITE);
     ureal corner[27], frame[VIEW_SIZE], place[6], to[3], tube[PYRAMID_SIZE];
     items(p, PIXELS)
     {
-        if (!scene[SCENE_DETAIL]) istore(mark + p, isplat(0));
+        if (!scene_number(scene, SCENE_DETAIL)) istore(mark + p, isplat(0));
     }
     depth_range(best, best_geom, candidate);
     ureal low = candidate[0], high = candidate[1];
@@ -192,7 +192,7 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *vie
     if (high < 0) return;
     patch_corners(view, flat, px, py, low, high, corner);
     for (int k = 0; k < VIEW_SIZE; ++k) frame[k] = k < 3 ? corner[k] : (ureal)(k < 12 && k % 4 == 3);
-    for (int l = 0; l < scene[SCENE_NLAMP]; ++l) {
+    for (int l = 0; l < scene_number(scene, SCENE_NLAMP); ++l) {
         const int *row = lamp + l * LAMP_INTS;
         if (!row[LAMP_SHADOW]) continue;
         ureal cutoff = look[scene[SCENE_LOOK_LAMPS] + l * LAMP_REALS + LAMP_CUTOFF];

@@ -21,8 +21,8 @@ LFN void sky_behind(const int *scene, const ureal *view, mask hit, const real *w
 {
     real above[3] = {splat(0), splat(0), splat(0)};
     if (all(hit)) return;
-    if (scene[SCENE_SKY]) {
-        const int *sky = scene + scene[SCENE_SKY];
+    if (scene_number(scene, SCENE_SKY)) {
+        const int *sky = scene + scene_number(scene, SCENE_SKY);
         const int *level = sky + TEXTURE_HEAD + LEVEL_SIZE * sky_level(sky, view);
         int size = level[LEVEL_WIDTH];
         real r[3] = {way[0], way[2], -way[1]}, on[3], sign;

@@ -109,8 +109,8 @@ LFN int find_candidates(const wreal *xform, int nitem, int world, const int *sho
     }
     sync();
     each (g, (n + GROUP - 1) / GROUP) list_group(g, n, flag, list);
-    for (int i = 0; i < n; ++i) found += flag[i];
     sync();
+    if (n > 0) found = flag[n];
     each (c, found) {
         ureal m[12];
         xform_of(xform, nitem, world, shown[list[c] * SHOWN_SIZE + SHOWN_PRIM], m);

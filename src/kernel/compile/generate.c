@@ -150,7 +150,7 @@ static void write_description(const sti_sink *out, const sti_signature *sig, con
                     sig->nparam, sig->name, sig->line);
     sti_sink_format(out,
                     "#define X(isa, width, test_only) sti_%s__##isa,\n        STI_ISAS(X)\n#undef X\n    },\n    "
-                    "NULL,\n    %s,\n    %lluull,\n    NULL,\n    NULL,\n};\n\n",
+                    "NULL,\n    %s,\n    %lluull,\n    NULL,\n    NULL,\n    NULL,\n};\n\n",
                     sig->name, table ? table : "NULL", (unsigned long long)sti_team_slots(sig->param, sig->nparam));
 }
 

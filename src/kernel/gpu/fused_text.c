@@ -59,7 +59,7 @@ stet_result sti_fused_source(const sti_kernel *k, sti_user_source *room, const s
     const sti_embedded *unit = k->user ? NULL : sti_gpu_unit(k);
     memset(room, 0, sizeof *room);
     *out = k->user ? k->source : room;
-    if (unit) STI_TRY(sti_gpu_unit_read(unit, room));
+    if (unit) STI_TRY(sti_gpu_unit_read(unit, "", room));
     if ((*out)->own.size > 0) return STET_OK;
     sti_user_source_free(room);
     return sti_error(STET_ERROR_UNSUPPORTED, "kernel %s: the source of %s is not there any more", k->name, k->file);

@@ -139,7 +139,7 @@ static sti_module *find_module(const sti_modules *p, const sti_module *wanted)
     for (int i = 0; i < p->nmodule; ++i) {
         sti_module *m = p->module[i];
         if (m->unit == wanted->unit && m->forms == wanted->forms && same_team(m->team, wanted->team) &&
-            strcmp(m->only, wanted->only) == 0)
+            strcmp(m->only, wanted->only) == 0 && strcmp(m->constants, wanted->constants) == 0)
             return m;
     }
     return NULL;
@@ -189,7 +189,7 @@ static stet_result add_unit_job(sti_modules *p, jobs *all, const unit_kernels *u
         if (wanted->only[0] ? strcmp(u->kernel[i].name, wanted->only) == 0 : same_team(u->team[i], wanted->team))
             kernel[n++] = &u->kernel[i];
     stet_result result = add_job(p, all, wanted, &j);
-    if (result == STET_OK) result = sti_gpu_unit_read(wanted->unit, &j->source);
+    if (result == STET_OK) result = sti_gpu_unit_read(wanted->unit, wanted->constants, &j->source);
     if (result == STET_OK) result = finish_job(j, kernel, n);
     sti_free(kernel);
     return result;
@@ -247,7 +247,7 @@ static stet_result make_units(sti_modules *p, const sti_embedded *unit, unsigned
     return result;
 }
 
-/* A module with one kernel alone, of a team that was set. */
+/* A module with one kernel alone, of a team that was set, or with constants. */
 static stet_result make_alone(sti_modules *p, const sti_module *wanted)
 {
     jobs all = {0};

@@ -4,7 +4,8 @@
  *
  * Invariants:
  *   MODULES-1  a call makes all that it is asked for, or nothing
- *   MODULES-2  the first module of a simulation brings the others with it, compiled at the same time (obtain.h)
+ *   MODULES-2  the first module of a simulation brings the others with it, compiled at the same time (obtain.h), but
+ *       for those with constants
  */
 #ifndef STI_KERNEL_GPU_MODULES_H
 #define STI_KERNEL_GPU_MODULES_H
@@ -15,8 +16,9 @@
 #include "kernel/compile/cached_compile.h"
 
 typedef struct sti_module {
-    const sti_embedded *unit; /* NULL: of a user's kernel */
-    char only[STI_MAX_NAME];  /* the one kernel that it has; "": all of the unit with this team */
+    const sti_embedded *unit;      /* NULL: of a user's kernel */
+    char only[STI_MAX_NAME];       /* the one kernel that it has; "": all of the unit with this team */
+    char constants[STI_CONSTANTS]; /* of that kernel; "": none */
     sti_team team;
     unsigned forms; /* bits of sti_form */
     void *handle;   /* of the device */

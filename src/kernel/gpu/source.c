@@ -36,7 +36,7 @@ const char *sti_gpu_unit_folder(const sti_embedded *unit) { return unit->table =
 
 bool sti_gpu_unit_in_sim(const sti_embedded *unit)
 {
-    static const char *const layers[] = {"worlds/", "step/", "stage/", "render/", "tiles/", "sim/"};
+    static const char *const layers[] = {"worlds/", "step/", "stage/", "tiles/", "sim/"};
     for (size_t i = 0; i < sizeof layers / sizeof *layers; ++i)
         if (strncmp(unit->name, layers[i], strlen(layers[i])) == 0) return true;
     return false;
@@ -59,7 +59,17 @@ stet_result sti_gpu_unit_kernels(const sti_embedded *unit, sti_signature **out, 
     }
 }
 
-stet_result sti_gpu_unit_read(const sti_embedded *unit, sti_user_source *out)
+static stet_result put_before(const char *constants, sti_user_source *source)
+{
+    sti_text_buffer all = {0};
+    sti_text_buffer_put(&all, constants);
+    sti_text_buffer_add(&all, source->text.data, source->text.size);
+    sti_text_buffer_free(&source->text);
+    source->text = all;
+    return all.result;
+}
+
+stet_result sti_gpu_unit_read(const sti_embedded *unit, const char *constants, sti_user_source *out)
 {
     sti_text_buffer path = {0};
     sti_text_buffer_put(&path, sti_gpu_unit_folder(unit));
@@ -68,6 +78,8 @@ stet_result sti_gpu_unit_read(const sti_embedded *unit, sti_user_source *out)
     if (result == STET_OK) {
         const sti_user_source_def def = {.text = unit->text, .path = path.data, .files = unit->table, .gpu = true};
         result = sti_user_source_read(&def, out);
+        if (result == STET_OK && constants[0]) result = put_before(constants, out);
+        if (result != STET_OK) sti_user_source_free(out);
     }
     sti_text_buffer_free(&path);
     return result;

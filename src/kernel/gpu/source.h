@@ -16,14 +16,17 @@ const char *sti_gpu_unit_folder(const sti_embedded *unit);
 /* Iterate over the units of a table of sources (compile/language.h). NULL: there are no more. */
 const sti_embedded *sti_gpu_unit_first(const sti_embedded *table);
 const sti_embedded *sti_gpu_unit_next(const sti_embedded *unit);
-/* True if every simulation needs it. */
+/* True if every simulation needs it, as it is: the renderer's code is made for a scene. */
 bool sti_gpu_unit_in_sim(const sti_embedded *unit);
 /* True if its kernels have memory that a team shares, which limits the teams of a block. */
 bool sti_gpu_unit_shares(const sti_embedded *unit);
 /* Lists its kernels in their order. The caller frees *out. */
 stet_result sti_gpu_unit_kernels(const sti_embedded *unit, sti_signature **out, int *n);
-/* Reads its text with everything that it includes, without entries. On failure out is empty. */
-stet_result sti_gpu_unit_read(const sti_embedded *unit, sti_user_source *out);
+/*
+ * Reads its text with everything that it includes, without entries, behind lines of constants (sti_kernel). On failure
+ * out is empty.
+ */
+stet_result sti_gpu_unit_read(const sti_embedded *unit, const char *constants, sti_user_source *out);
 
 /* Adds the entries of these kernels of file[0], in the forms (bits of sti_form). */
 stet_result sti_gpu_finish(sti_user_source *source, const sti_signature *const *kernel, int nkernel, unsigned forms);

@@ -59,7 +59,7 @@ static void add_piece(pieces *all, const sti_embedded *unit, const sti_signature
     memset(p, 0, sizeof *p);
     p->team = team;
     p->name = unit->name;
-    OK(sti_gpu_unit_read(unit, &p->source));
+    OK(sti_gpu_unit_read(unit, "", &p->source));
     OK(sti_gpu_finish(&p->source, chosen, nchosen, forms));
 }
 

@@ -1,0 +1,13 @@
+/*
+ * What code that is made for one scene knows of it. On a GPU the renderer defines these three (renderer.c), so code has
+ * only what the scene needs, often less than half of all. Elsewhere code is for all scenes. Part of render.k.h.
+ */
+#ifndef SCENE_HAS
+#define SCENE_HAS 0x7fffffff /* numbers of the scene's header that are not 0, a bit each */
+#endif
+#ifndef RENDER_SIDE
+#define RENDER_SIDE 0 /* of the grid of a pixel's samples; 0: any */
+#endif
+
+/* A number of the scene's header. */
+LFN int scene_number(const int *scene, int entry) { return SCENE_HAS >> entry & 1 ? scene[entry] : 0; }
