@@ -46,6 +46,7 @@ static uint8_t colour_byte(double x) { return (uint8_t)(x <= 0 ? 0 : x >= 1 ? 25
 void stet_id_colour(int id, uint8_t colour[3])
 {
     static const uint8_t black[3] = {0, 0, 0}, unobtrusive[3] = {74, 78, 86}; /* 0: the world body, mostly floors */
+    if (!colour) return;
     if (id == SKY || id == 0) {
         memcpy(colour, id == 0 ? unobtrusive : black, 3);
         return;
@@ -196,10 +197,11 @@ void stet_id_table_destroy(stet_id_table *t)
     sti_free(t);
 }
 
-int stet_id_table_get_nrow(const stet_id_table *t) { return t->nrow; }
+int stet_id_table_get_nrow(const stet_id_table *t) { return t ? t->nrow : 0; }
 
 stet_id_row stet_id_table_get_row(const stet_id_table *t, int row)
 {
+    if (!t) return (stet_id_row){.id = SKY, .class_id = SKY, .name = "", .label = ""};
     assert(row >= 0 && row < t->nrow);
     const id_entry *e = &t->row[row];
     const char *label = e->class_id > 0 ? t->class_label[e->class_id - 1] : "";
