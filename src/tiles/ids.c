@@ -227,7 +227,7 @@ static stet_result find_class(stet_id_table *t, const char *label, int *out)
     return STET_OK;
 }
 
-static bool has_id(const stet_id_table *t, int id) { return id >= t->first && id - t->first < t->nrow; }
+static bool has_id(const stet_id_table *t, int id) { return id >= t->first && (int64_t)id - t->first < t->nrow; }
 
 static void set_class(stet_id_table *t, int id, int class_id)
 {
@@ -291,10 +291,7 @@ static stet_result upload_lookups(stet_id_table *t)
     STI_TRY(sti_alloc(&values, bytes, "numbers of ids"));
     stet_result result = STET_OK;
     for (int number = 0; number < ID_NUMBERS && result == STET_OK; ++number) {
-        for (int k = 0; k <= t->nrow; ++k)
-            values[k] = k < t->nrow          ? number_of(t, (id_number)number, t->first + k)
-                        : number == ID_CLASS ? SKY
-                                             : packed_colour(SKY);
+        for (int k = 0; k <= t->nrow; ++k) values[k] = number_of(t, (id_number)number, t->first + k);
         result = stet_array_write(t->lookup[number], values, bytes);
     }
     sti_free(values);

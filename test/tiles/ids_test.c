@@ -251,6 +251,7 @@ static void what_makes_no_sense_is_refused(void **state)
         OK(stet_id_table_create_plain(r.device, -3, 3, &plain));
         REFUSED(stet_id_table_label(t, 4, "x"), "ids are -2 to 3");
         REFUSED(stet_id_table_label(t, INT32_MIN, "x"), "ids are -2 to 3");
+        REFUSED(stet_id_table_label(t, INT32_MAX, "x"), "ids are -2 to 3");
         REFUSED(stet_id_table_label_prim(t, 1000, "x"), "prim 1000");
         REFUSED(stet_id_table_label_prim(types, 0, "x"), "label an id");
         REFUSED(stet_id_table_label_prim(plain, 0, "x"), "label an id");
