@@ -45,7 +45,7 @@ VALUES = {
     "stet_foreign_fn *": "f.foreign",
 }
 # Things that the fixture has one of, by the end of their type's name.
-THINGS = "adjoint array device kernel model sim snapshot stage step tape tiles worlds".split()
+THINGS = "adjoint array device id_table kernel model sim snapshot stage step tape tiles worlds".split()
 # Arguments that mean something else than their type's value.
 NAMED = {
     ("stet_model_load", "path"): "f.path",

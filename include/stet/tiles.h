@@ -127,6 +127,52 @@ STET_API stet_result stet_tiles_create_foreign(stet_device *device, const stet_f
 STET_API stet_result stet_tiles_accept(stet_tiles *tiles, const uint8_t *mask, stet_ready ready, void *stream,
                                        int64_t *frame);
 
+/* ---- ids: their names, labels and colours ------------------------------------------------------------------------ */
+
+/*
+ * The ids that pixels of one output have, each with a name, a colour, and a label that the user gives it. Things of one
+ * label are a class: classes are numbered 1, 2 … in the order in which their labels first came; 0 is what has no label,
+ * and -1 the sky and any id that is not in the table.
+ */
+typedef struct stet_id_table stet_id_table;
+typedef struct stet_id_row {
+    int id, class_id;
+    const char *name;        /* the model's; what has none there: its kind and number, and its body */
+    const char *label;       /* "": none; borrowed until the row's label changes */
+    uint8_t colour[3];       /* of the id, R G B */
+    uint8_t class_colour[3]; /* of its class */
+} stet_id_row;
+
+/*
+ * The table of SEG_GEOM, SEG_BODY or SEG_TYPE, of the stage's model: tendons, flexes, skins and the sky have rows, too.
+ * The caller owns *out and destroys it before the stage.
+ */
+STET_API stet_result stet_id_table_create(stet_stage *stage, stet_output output, stet_id_table **out);
+/* A table of the ids first … first + nid - 1, for pictures of another renderer; their names are the numbers. */
+STET_API stet_result stet_id_table_create_plain(stet_device *device, int first, int nid, stet_id_table **out);
+STET_API void stet_id_table_destroy(stet_id_table *table);
+STET_API int stet_id_table_get_nrow(const stet_id_table *table);
+STET_API stet_id_row stet_id_table_get_row(const stet_id_table *table, int row); /* in order of ids; 0 <= row < nrow */
+
+/* Labels one id; NULL or "": no label. */
+STET_API stet_result stet_id_table_label(stet_id_table *table, int id, const char *label);
+/*
+ * Labels what is at a prim of the stage and now below it: its geoms in a table of SEG_GEOM, its bodies in one of
+ * SEG_BODY. A later label replaces an earlier one. INVALID_ARGUMENT: the table has neither geoms nor bodies.
+ */
+STET_API stet_result stet_id_table_label_prim(stet_id_table *table, int prim, const char *label);
+
+/*
+ * Writes the colours of n ids: `ids` is a plain array of n INT, such as a tensor of tiles or of another renderer's
+ * frames; `colours` one of n * 3 (R G B) or n * 4 (R G B, and 255 but for -1) U8. by_class: of their classes.
+ */
+STET_API stet_result stet_id_table_colour(stet_id_table *table, const stet_array *ids, bool by_class,
+                                          stet_array *colours);
+/* Writes the classes of n ids to a plain array of n INT: a semantic segmentation. */
+STET_API stet_result stet_id_table_classify(stet_id_table *table, const stet_array *ids, stet_array *classes);
+/* The colour of an id in every table and picture: neighbours are apart, 0 is grey, -1 black. */
+STET_API void stet_id_colour(int id, uint8_t colour[3]);
+
 #ifdef __cplusplus
 }
 #endif

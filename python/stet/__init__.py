@@ -30,6 +30,7 @@ from ._errors import (
     UnsupportedError,
 )
 from .adjoint import GradcheckResult, gradcheck
+from .ids import IdRow, Ids
 from .info import info
 from .pool import Pool
 from .rounds import Round
@@ -51,6 +52,8 @@ __all__ = [
     "FaultError",
     "FileError",
     "GradcheckResult",
+    "IdRow",
+    "Ids",
     "InvalidArgumentError",
     "Kernel",
     "LimitError",

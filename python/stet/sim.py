@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from . import _convert, _core
 from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError, StateError
+from .ids import Ids, make_ids
 from .rounds import Rounds
 from .tiles import Output, Tiles, foreign_tiles, own_tiles
 
@@ -290,6 +291,13 @@ class Sim(Rounds, _core.SimBase):
         and Tiles.accept() starts a frame.
         """
         return foreign_tiles(self, pictures, outputs, _integer("frames_in_flight", frames_in_flight, 1, 16))
+
+    @_names_keywords("ids")
+    def ids(self, of: str | range) -> Ids:
+        """What the ids of pictures mean: of "seg_geom", "seg_body" or "seg_type", the model's names; of a range of
+        numbers, for pictures of another renderer. Labels, colours and classes: Ids.
+        """
+        return make_ids(self, of)
 
     def record(self, name: str = "recording") -> _core.Record:
         """`with sim.record("a sweep"):` lists launches and copies instead of running them, and runs the list at the end

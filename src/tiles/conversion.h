@@ -73,4 +73,7 @@
 #define STI_BAND 16384
 #define STI_BAND_GPU 4096
 
+/* Ids of a block of ids.k.h. */
+#define STI_IDS_BLOCK 4096
+
 #endif

@@ -2,6 +2,7 @@
 summary.
 """
 
+import csv
 import json
 import os
 
@@ -39,6 +40,7 @@ def test_every_output():
         done = run(scene("hand.xml"), "--worlds", 5, "--frames", 2, "--size", "40x30", "--output", ",".join(OUTPUTS),
                    "--out", "out", cwd=cwd)
         want = ["summary.json"] + [f"mosaic-{name}.png" for name in OUTPUTS] + [f"{name}.npy" for name in OUTPUTS]
+        want += [f"ids-{name}.csv" for name in OUTPUTS if name.startswith("seg_")]
         assert files_below(os.path.join(cwd, "out")) == sorted(want)
         assert sorted(done["files"]) == sorted("out/" + name for name in want)
         tensor = {}
@@ -64,6 +66,10 @@ def check_colours(cwd, tensor):
         assert all(len(found) == 1 for found in seen.values()), name
         assert len(set.union(*seen.values())) == len(seen), name
         assert seen.get(0, {0}) == {0}, name
+        with open(os.path.join(cwd, "out", f"ids-{name}.csv"), encoding="utf-8", newline="") as f:
+            table = {int(row["id"]): row for row in csv.DictReader(f)}
+        assert table[-1]["name"] == "sky" and all(row["name"] for row in table.values()), name
+        assert all(found == {int(table[i - 1]["colour"][1:], 16)} for i, found in seen.items()), name
     for name in ("depth", "distance"):
         depth = in_grid(np.where(np.isfinite(tensor[name]), tensor[name], 0), 2, 3)[..., 0]
         light = png(cwd, f"mosaic-{name}.png").astype(int).sum(axis=2)

@@ -12,8 +12,8 @@ stet_test_on_devices(
     worlds/poses worlds/reset worlds/snapshot worlds/worlds
     physics/life physics/native physics/read physics/reset worlds/quantities step/faults
     step/step
-    sim/control sim/frame sim/idle sim/native sim/phase sim/program sim/recorded sim/round sim/round_known sim/same
-    sim/sim sim/subset sim/tape sim/tensor)
+    sim/control sim/frame sim/idle sim/long_run sim/native sim/phase sim/program sim/recorded sim/round sim/round_known
+    sim/same sim/sim sim/subset sim/tape sim/tensor)
 foreach(run IN ITEMS "program double-cuda 10000" "program cuda 100000" "recorded cuda 2000")
     separate_arguments(run)
     list(GET run 0 noun)
@@ -27,5 +27,5 @@ foreach(run IN ITEMS "program double-cuda 10000" "program cuda 100000" "recorded
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endforeach()
 # A list of devices of its own.
-stet_test_doubles(tiles/foreign)
+stet_test_doubles(tiles/foreign tiles/ids)
 stet_test_sees_gpu(tiles/foreign)

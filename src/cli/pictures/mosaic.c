@@ -53,26 +53,6 @@ static void colour_depth(float depth, float lo, float hi, uint8_t rgb[3])
     for (int c = 0; c < 3; ++c) rgb[c] = byte(ramp[k][c] + (x - k) * (ramp[k + 1][c] - ramp[k][c]));
 }
 
-/* One colour an id, neighbours apart; 0 is grey, -1 (the sky) is black; -2, -3 … are of tendons. */
-static void colour_id(int32_t id, uint8_t rgb[3])
-{
-    memset(rgb, 0, 3);
-    if (id == -1) return;
-    if (id == 0) { /* the world body, mostly floors: an unobtrusive colour */
-        rgb[0] = 74;
-        rgb[1] = 78;
-        rgb[2] = 86;
-        return;
-    }
-    /* Multiples of the golden angle give distinct hues; three steps of lightness separate later turns. */
-    double hue = fmod(id * 0.6180339887498949, 1.0) * 6, light = 0.55 + 0.15 * (id / 7 % 3);
-    for (int c = 0; c < 3; ++c) {
-        double d = fabs(fmod(hue + 4.0 - 2.0 * c + 6.0, 6.0) - 3.0) - 1.0;
-        d = d < 0 ? 0 : d > 1 ? 1 : d;
-        rgb[c] = byte(light * (0.25 + 0.75 * d));
-    }
-}
-
 /* Components of a unit vector from -1 … 1 to 0 … 255; the zero vector (nothing hit) is black. */
 static void colour_normal(const float n[3], uint8_t rgb[3])
 {
@@ -127,7 +107,7 @@ static void fill_row(stet_output output, const void *tensor, int64_t first, int6
         for (int64_t x = 0; x < n; ++x)
             colour_depth(((const float *)tensor)[first + x], range[0], range[1], to + x * 3);
     } else {
-        for (int64_t x = 0; x < n; ++x) colour_id(((const int32_t *)tensor)[first + x], to + x * 3);
+        for (int64_t x = 0; x < n; ++x) stet_id_colour(((const int32_t *)tensor)[first + x], to + x * 3);
     }
 }
 

@@ -161,12 +161,58 @@ static const char *write_tensor(stet_sim *sim, int64_t frame, int camera, stet_o
     return file_list_add(files, path) ? NULL : no_memory;
 }
 
+static bool has_ids(stet_output output)
+{
+    return output == STET_OUTPUT_SEG_GEOM || output == STET_OUTPUT_SEG_BODY || output == STET_OUTPUT_SEG_TYPE;
+}
+
+static bool ids_path(stet_output output, const char *folder, char path[PATH_MAX])
+{
+    return snprintf(path, PATH_MAX, "%s/ids-%s.csv", folder, stet_output_name(output)) < PATH_MAX;
+}
+
+/* A field of a CSV file, in quotes. */
+static void print_quoted(FILE *file, const char *text)
+{
+    putc('"', file);
+    for (; *text; ++text) fputs(*text == '"' ? "\"\"" : (char[]){*text, 0}, file);
+    putc('"', file);
+}
+
+/* What the ids of an output are, and their colours in mosaics. */
+static const char *write_ids(stet_sim *sim, stet_output output, const char *folder, file_list *files)
+{
+    char path[PATH_MAX];
+    stet_id_table *table;
+    sti_output out;
+    if (!ids_path(output, folder, path)) return long_name;
+    if (stet_id_table_create(stet_sim_get_stage(sim), output, &table) != STET_OK) return stet_get_last_error();
+    const char *wrong = sti_output_open(&out, path);
+    if (!wrong) {
+        fputs("id,name,colour\n", out.file);
+        for (int k = 0; k < stet_id_table_get_nrow(table); ++k) {
+            stet_id_row row = stet_id_table_get_row(table, k);
+            fprintf(out.file, "%d,", row.id);
+            print_quoted(out.file, row.name);
+            fprintf(out.file, ",#%02x%02x%02x\n", row.colour[0], row.colour[1], row.colour[2]);
+        }
+        wrong = sti_output_commit(&out);
+    }
+    stet_id_table_destroy(table);
+    if (wrong) return error_text("%s: the table of ids could not be written: %s", path, wrong);
+    return file_list_add(files, path) ? NULL : no_memory;
+}
+
 const char *output_tensors(stet_sim *sim, int64_t frame, const char *folder, file_list *files)
 {
     const char *wrong = NULL;
-    for (int k = 0; k < STET_OUTPUT_COUNT && !wrong; ++k)
+    for (int k = 0; k < STET_OUTPUT_COUNT && !wrong; ++k) {
+        stet_output output = (stet_output)k;
+        if (!(stet_sim_get_outputs(sim) & 1u << k)) continue;
         for (int c = 0; c < stet_sim_get_ncamera(sim) && !wrong; ++c)
-            if (stet_sim_get_outputs(sim) & 1u << k) wrong = write_tensor(sim, frame, c, (stet_output)k, folder, files);
+            wrong = write_tensor(sim, frame, c, output, folder, files);
+        if (!wrong && has_ids(output)) wrong = write_ids(sim, output, folder, files);
+    }
     return wrong;
 }
 
@@ -177,6 +223,7 @@ static int visit_output(stet_sim *sim, stet_output output, const char *folder, i
     int code = mosaic_path(output, folder, number, path) ? visit(context, path) : -1;
     for (int c = 0; c < stet_sim_get_ncamera(sim) && number == 0 && code < 0; ++c)
         if (output_tensor_path(sim, c, output, folder, "", path)) code = visit(context, path);
+    if (number == 0 && code < 0 && has_ids(output) && ids_path(output, folder, path)) code = visit(context, path);
     return code;
 }
 

@@ -17,7 +17,10 @@ const char *output_pixels(stet_sim *sim, int64_t frame, stet_output output, cons
 /* mosaic-<output>.png of each output, or mosaic-<output>-<number>.png if number > 0. *shown: worlds in them. */
 const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int64_t number, file_list *files,
                            int64_t *shown);
-/* <output>.npy, or <output>-<camera>.npy where there are several: [nworld][height][width][channels]. */
+/*
+ * <output>.npy, or <output>-<camera>.npy where there are several: [nworld][height][width][channels]; with those of ids
+ * ids-<output>.csv, the names of ids and their colours in mosaics.
+ */
 const char *output_tensors(stet_sim *sim, int64_t frame, const char *folder, file_list *files);
 
 /*

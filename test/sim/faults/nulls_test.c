@@ -26,6 +26,7 @@ static struct fixture {
     stet_snapshot *snapshot;
     stet_step *step;
     stet_tiles *tiles;
+    stet_id_table *id_table;
     stet_array_def array_def;
     stet_device_def device_def;
     stet_kernel_def kernel_def;
@@ -127,6 +128,8 @@ static const char *const allowed[] = {
     "stet_device_wait_stream stream",
     "stet_device_signal_stream stream",
     "stet_array_update_in_stream stream",
+    "stet_id_table_label label",
+    "stet_id_table_label_prim label",
     "stet_record_begin what",
     "stet_record_foreign what",
     "stet_sim_step_worlds mask",
@@ -293,11 +296,13 @@ static int open_fixture(void **state)
     f.tiles_def.requests = &f.request;
     f.tiles_def.nrequest = 1;
     OK(stet_tiles_create(f.stage, &f.tiles_def, &f.tiles));
+    OK(stet_id_table_create(f.stage, STET_OUTPUT_SEG_GEOM, &f.id_table));
     return 0;
 }
 
 static int close_fixture(void **state)
 {
+    stet_id_table_destroy(f.id_table);
     stet_tiles_destroy(f.tiles);
     stet_step_destroy(f.step);
     stet_snapshot_destroy(f.snapshot);
