@@ -9,6 +9,7 @@
 #   make test-mujoco3  the tests of models, worlds and steps, and a run, with MuJoCo 3
 #                   (make test MUJOCO_DIR=… runs all tests with any release)
 #   make corpus     compares native physics with MuJoCo on models of other projects; writes bench/results/corpus.md
+#   make similarity  compares pictures with MuJoCo's on the same models; writes bench/results/similarity.md
 #   make chart      draws doc/frame.png from result files (CHART: their names in bench/results/, without .json)
 #   make docs       pages of the Python package's docstrings, in build/api/
 #   make test-gpu   the tests and the GPU's sanitizers on a machine with an NVIDIA GPU (tools/test_gpu.sh)
@@ -44,7 +45,7 @@ endef
 # The Python package is built where its tests run; C alone needs no C++ compiler and no headers of Python.
 with_python = -DSTET_PYTHON=ON -DPython_EXECUTABLE="$(CURDIR)/.venv/bin/python"
 
-.PHONY: build run test test-mujoco3 corpus python test-gpu bench chart docs asan tsan lint clean
+.PHONY: build run test test-mujoco3 corpus similarity python test-gpu bench chart docs asan tsan lint clean
 .DEFAULT_GOAL := build
 
 build:
@@ -84,6 +85,11 @@ corpus:
 	$(call build_tree,$(BUILD),-DSTET_TESTS=ON,test_physics_corpus)
 	@$(BUILD)/test/physics/test_physics_corpus
 	@cp $(BUILD)/corpus.md bench/results/corpus.md
+
+similarity:
+	@tools/setup.sh corpus
+	$(call build_tree,$(BUILD),-DSTET_TESTS=ON,similarity_pictures)
+	@.venv/bin/python test/render/similarity_corpus.py $(BUILD) bench/results/similarity.md doc/similarity.webp
 
 test-gpu:
 	@JOBS=$(JOBS) tools/test_gpu.sh $(BUILD)/gpu

@@ -7,7 +7,7 @@
 # and wheels in .venv/ beside this script's parent (pinned with hashes). What is there already is only looked at: a
 # second run touches no network. MUJOCO_DIR, an unpacked MuJoCo release or wheel folder, replaces the wheel of MuJoCo;
 # test-mujoco3 puts the wheel of MuJoCo 3 into .venv/mujoco3/, beside the one that everything else is built with, and
-# corpus the models of other projects into .venv/corpus/ (the test physics/corpus), bench-gym EnvPool into
+# corpus the models of other projects into .venv/corpus/ (make corpus, make similarity), bench-gym EnvPool into
 # .venv/envpool/ (bench/gym_envs.py), and bench the ray tracer that meshes are compared with into .venv/bench/.
 #
 # Invariants: nothing outside .venv/ is written except by apt-get; every failure is one sentence and exit code 2.

@@ -1,6 +1,7 @@
 // Making a sim: what stet/sim.py has made of its arguments becomes a def of the library.
 #include "names.h"
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -16,7 +17,9 @@ struct Options {
     int index;
     std::string physics;
     std::vector<std::string> cameras;
-    int width, height, samples;
+    int width, height;
+    std::vector<std::array<int, 2>> sizes;
+    int samples;
     std::vector<std::string> outputs;
     uint64_t seed;
     nb::object keyframe; // None, a number or a name
@@ -58,6 +61,8 @@ static stet_sim_def to_def(const Model &model, const Options &o, std::vector<con
     def.ncamera = (int)cameras->size();
     def.width = o.width;
     def.height = o.height;
+    def.sizes = o.sizes.empty() ? nullptr : reinterpret_cast<const int(*)[2]>(o.sizes.data());
+    def.nsize = (int)o.sizes.size();
     def.samples = o.samples;
     def.frames_in_flight = o.frames_in_flight;
     def.groups = o.groups;
@@ -92,10 +97,10 @@ static Shared make_core(const Model &model, const Options &o)
 }
 
 static void init_sim(Sim *self, const Model &model, int64_t worlds, int type, int index, std::string physics,
-                     std::vector<std::string> cameras, int width, int height, int samples,
-                     std::vector<std::string> outputs, uint64_t seed, nb::object keyframe, int frames_in_flight,
-                     uint32_t groups, int threads, std::string isa, std::vector<std::string> disable, bool strict,
-                     bool audit, bool checked, std::string cache_folder)
+                     std::vector<std::string> cameras, int width, int height, std::vector<std::array<int, 2>> sizes,
+                     int samples, std::vector<std::string> outputs, uint64_t seed, nb::object keyframe,
+                     int frames_in_flight, uint32_t groups, int threads, std::string isa,
+                     std::vector<std::string> disable, bool strict, bool audit, bool checked, std::string cache_folder)
 {
     Options o{worlds,
               (stet_device_type)type,
@@ -104,6 +109,7 @@ static void init_sim(Sim *self, const Model &model, int64_t worlds, int type, in
               std::move(cameras),
               width,
               height,
+              std::move(sizes),
               samples,
               std::move(outputs),
               seed,
@@ -123,8 +129,8 @@ static void init_sim(Sim *self, const Model &model, int64_t worlds, int type, in
 void bind_making(nb::class_<Sim> &sim)
 {
     sim.def("__init__", init_sim, "model"_a, "worlds"_a, "type"_a, "index"_a, "physics"_a, "cameras"_a, "width"_a,
-            "height"_a, "samples"_a, "outputs"_a, "seed"_a, "keyframe"_a.none(), "frames_in_flight"_a, "groups"_a,
-            "threads"_a, "isa"_a, "disable"_a, "strict"_a, "audit"_a, "checked"_a, "cache_folder"_a);
+            "height"_a, "sizes"_a, "samples"_a, "outputs"_a, "seed"_a, "keyframe"_a.none(), "frames_in_flight"_a,
+            "groups"_a, "threads"_a, "isa"_a, "disable"_a, "strict"_a, "audit"_a, "checked"_a, "cache_folder"_a);
 }
 
 } // namespace binding

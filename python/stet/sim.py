@@ -117,6 +117,7 @@ class SimOptions(TypedDict, total=False):
     cameras: str | Iterable[str] | None
     width: int
     height: int
+    sizes: Iterable[tuple[int, int]]
     samples: int
     outputs: str | Iterable[str]
     seed: int
@@ -144,6 +145,7 @@ class Sim(Rounds, _core.SimBase):
                  "free:AZIMUTH,ELEVATION,DISTANCE[,X,Y,Z]" looks at a point from there; "free:AZIMUTH,ELEVATION", or
                  "free:fit", so that the scene fills the picture
     width, height   pixels of each camera (128)
+    sizes           (width, height) of one camera after the other, in place of these
     samples      rays a pixel for colours: 1, 4 or 16; other outputs show the pixel's centre
     outputs      of "rgb", "rgba", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type"; none: no
                  pictures
@@ -174,6 +176,7 @@ class Sim(Rounds, _core.SimBase):
         cameras: str | Iterable[str] | None = None,
         width: int = 0,
         height: int = 0,
+        sizes: Iterable[tuple[int, int]] = (),
         samples: int = 1,
         outputs: str | Iterable[str] = (),
         seed: int = 0,
@@ -201,6 +204,7 @@ class Sim(Rounds, _core.SimBase):
             [] if cameras is None else _texts("cameras", cameras),
             _integer("width", width or 0, 0, 2**31 - 1),
             _integer("height", height or 0, 0, 2**31 - 1),
+            [[_integer("sizes", side, 0, 2**31 - 1) for side in (width, height)] for width, height in sizes],
             _integer("samples", samples, 1, 16),
             _texts("outputs", outputs),
             _integer("seed", seed, 0, 2**64 - 1),

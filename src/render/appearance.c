@@ -372,7 +372,7 @@ static stet_result fill_lamps(scene_rows *rows, stet_stage *stage)
     double *row = &rows->look[head[SCENE_LOOK_LAMPS]];
     if (m->vis.headlight.active) head_lamp(m, row, info);
     int n = m->vis.headlight.active ? 1 : 0;
-    for (int i = 0; i < (int)m->nlight; ++i) {
+    for (int i = 0; i < (int)m->nlight && n < LAMP_MOST; ++i) {
         int *entry = &info[(ptrdiff_t)LAMP_INTS * n];
         if (!model_lamp(m, i, &row[(ptrdiff_t)LAMP_REALS * n], entry)) continue;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_LIGHT, i, &entry[LAMP_PRIM]));

@@ -132,11 +132,26 @@ static int count_image_lights(const mjModel *m)
     return n;
 }
 
+static bool is_lamp(const mjModel *m, int light)
+{
+    return m->light_active[light] && m->light_type[light] != mjLIGHT_IMAGE;
+}
+
+static int count_further_lights(const mjModel *m)
+{
+    int n = m->vis.headlight.active != 0;
+    for (int i = 0; i < m->nlight; ++i) n += is_lamp(m, i);
+    return n > LAMP_MOST ? n - LAMP_MOST : 0;
+}
+
+/* Of lights that are drawn. */
 static int count_shadows(const mjModel *m)
 {
-    int n = 0;
-    for (int i = 0; i < m->nlight; ++i)
-        n += m->light_active[i] && m->light_castshadow[i] && m->light_type[i] != mjLIGHT_IMAGE;
+    int n = 0, lamps = m->vis.headlight.active != 0;
+    for (int i = 0; i < m->nlight && lamps < LAMP_MOST; ++i) {
+        n += is_lamp(m, i) && m->light_castshadow[i];
+        lamps += is_lamp(m, i);
+    }
     return m->vis.quality.shadowsize > 0 && n > LAMP_SHADOW_MOST ? n - LAMP_SHADOW_MOST : 0;
 }
 
@@ -155,6 +170,7 @@ const char *stet_render_get_not_drawn(const stet_model *model, int i, int *count
                  {"textures of sites", count_site_textures},
                  {"textures of tendons", count_tendon_textures},
                  {"lights by images", count_image_lights},
+                 {"lights after the eighth", count_further_lights},
                  {"shadows of further lights", count_shadows}};
     for (size_t k = 0; model && i >= 0 && k < sizeof kinds / sizeof *kinds; ++k) {
         int n = kinds[k].count(model->mj);

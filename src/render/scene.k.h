@@ -142,6 +142,7 @@
 #define LAMP_SHADOW 2      /* 0: casts none; else a bit of a pixel's word that says that it is in this lamp's */
 #define LAMP_SHADOW_BIT 24 /* the first lamp's; below it, a word has a texel's colour */
 #define LAMP_SHADOW_MOST 7 /* lamps; others cast none */
+#define LAMP_MOST 8        /* with the headlight, which is the first; MuJoCo, too, leaves out what comes after */
 #define LAMP_INTS 3
 
 /* A lamp in `look`. */

@@ -86,6 +86,9 @@ stet_result sti_sim_count_cameras(const stet_model *model, const stet_sim_def *d
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: %d camera%s, and %s list of names; give both, or neither",
                          def->ncamera, STI_S(def->ncamera), def->cameras ? "a" : "no");
     *n = means_all(def) && m->ncam > 0 ? (int)m->ncam : def->ncamera > 0 ? def->ncamera : 1;
+    if (def->nsize > 0 && def->nsize != *n)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: %d size%s for %d camera%s; give as many, or one for all",
+                         def->nsize, STI_S(def->nsize), *n, STI_S(*n));
     if (means_all(def)) return STET_OK;
     for (int k = 0; k < def->ncamera; ++k) {
         int camera, other;
@@ -188,8 +191,10 @@ stet_result sti_sim_make_cameras(stet_sim *sim, const stet_sim_def *resolved)
         stet_camera *c = &sim->cameras[k];
         int camera;
         STI_TRY(pick_camera(sim->model->mj, resolved, k, &camera));
-        c->width = resolved->width;
-        c->height = resolved->height;
+        int size[2];
+        sti_sim_camera_size(resolved, k, size);
+        c->width = size[0];
+        c->height = size[1];
         STI_TRY(camera == FREE_CAMERA ? make_free_camera(sim, free_camera_name(resolved, k), resolved->groups, c)
                                       : make_camera(sim, camera, c));
     }

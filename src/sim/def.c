@@ -36,6 +36,13 @@ static stet_result check_frames(const stet_sim_def *def)
 {
     STI_TRY(check_size(def->width, "width"));
     STI_TRY(check_size(def->height, "height"));
+    if (def->nsize < 0 || (def->nsize > 0) != (def->sizes != NULL))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: %d size%s, and %s list of them; give both, or neither",
+                         def->nsize, STI_S(def->nsize), def->sizes ? "a" : "no");
+    for (int c = 0; c < def->nsize; ++c) {
+        STI_TRY(check_size(def->sizes[c][0], "width"));
+        STI_TRY(check_size(def->sizes[c][1], "height"));
+    }
     if (def->outputs >> STET_OUTPUT_COUNT)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "sim: outputs 0x%x has bits beyond the %d outputs; use 1u << STET_OUTPUT_x",
@@ -87,7 +94,7 @@ stet_result sti_sim_check(const stet_model *model, const stet_sim_def *def)
  */
 stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size_t real_size)
 {
-    double pixel = 0;
+    double pixel = 0, pixels = 0;
     bool painted[STI_BUFFER_COUNT] = {false};
     for (int i = 0; i < STET_OUTPUT_COUNT; ++i) {
         if (!(resolved->outputs >> i & 1u)) continue;
@@ -97,16 +104,27 @@ stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size
         if (i == STET_OUTPUT_RGB) pixel += stet_output_channels(STET_OUTPUT_RGB);
         painted[b] = true;
     }
-    double world = pixel * resolved->width * resolved->height * ncamera * (resolved->frames_in_flight + 1);
+    for (int c = 0; c < ncamera; ++c) {
+        int size[2];
+        sti_sim_camera_size(resolved, c, size);
+        pixels += (double)size[0] * size[1];
+    }
+    double world = pixel * pixels * (resolved->frames_in_flight + 1);
     double have = sti_machine_memory(), need = world * (double)resolved->nworld;
     if (need <= have || have <= 0) return STET_OK;
     return sti_error(
         STET_ERROR_LIMIT,
-        "sim: pictures of %lld world%s, %d camera%s, %d x %d pixels and %d frame%s in flight need %.1f GB, "
+        "sim: pictures of %lld world%s, %d camera%s, together %.0f pixels, and %d frame%s in flight need %.1f GB, "
         "this machine has "
         "%.1f GB; ask for fewer or smaller ones",
-        (long long)resolved->nworld, STI_S(resolved->nworld), ncamera, STI_S(ncamera), resolved->width,
-        resolved->height, resolved->frames_in_flight, STI_S(resolved->frames_in_flight), need / 1e9, have / 1e9);
+        (long long)resolved->nworld, STI_S(resolved->nworld), ncamera, STI_S(ncamera), pixels,
+        resolved->frames_in_flight, STI_S(resolved->frames_in_flight), need / 1e9, have / 1e9);
+}
+
+void sti_sim_camera_size(const stet_sim_def *resolved, int camera, int size[2])
+{
+    size[0] = resolved->nsize && resolved->sizes[camera][0] ? resolved->sizes[camera][0] : resolved->width;
+    size[1] = resolved->nsize && resolved->sizes[camera][1] ? resolved->sizes[camera][1] : resolved->height;
 }
 
 /* ---- what is meant ----------------------------------------------------------------------------------------------- */

@@ -59,6 +59,8 @@ bool sti_sim_steps_at_once(const stet_sim *sim, int n);
 stet_result sti_sim_check(const stet_model *model, const stet_sim_def *def);
 /* The def with its zeros and the keyframe replaced by their meaning. */
 stet_sim_def sti_sim_resolve(const stet_model *model, const stet_sim_def *def);
+/* Width and height of a camera. */
+void sti_sim_camera_size(const stet_sim_def *resolved, int camera, int size[2]);
 /* LIMIT: the pixels of a frame do not fit into this machine's memory. */
 stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size_t real_size);
 

@@ -28,6 +28,17 @@ def test_free_cameras_and_groups(make):
     assert (none.read("seg_geom", "free") < 0).all()
 
 
+def test_cameras_of_several_sizes(make):
+    names = ["free", "free:20,-30,50"]
+    sim = make(worlds=2, outputs="rgb", cameras=names, width=24, height=10, sizes=[(40, 16), (0, 12)])
+    sim.render()
+    assert [sim.read("rgb", name).shape for name in names] == [(2, 16, 40, 3), (2, 12, 24, 3)]
+    with pytest.raises(ValueError, match="1 size for 2 cameras"):
+        make(worlds=2, outputs="rgb", cameras=names, sizes=[(40, 16)])
+    with pytest.raises(ValueError):
+        make(worlds=2, outputs="rgb", cameras=names[:1], sizes=[(40, 16, 3)])
+
+
 def test_model(make, tmp_path):
     path = tmp_path / "pair.xml"
     path.write_text(SCENE)

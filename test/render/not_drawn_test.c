@@ -43,9 +43,12 @@ static void materials(void **state)
 static void lights(void **state)
 {
 #define LIGHT "<light/>"
-    check("<mujoco><worldbody>" LIGHT LIGHT LIGHT LIGHT LIGHT LIGHT LIGHT LIGHT
-          "<light active='false'/><light castshadow='false'/><geom size='.1'/></worldbody></mujoco>",
-          "shadows of further lights 1");
+#define LIGHTS                                                                                                         \
+    "<worldbody>" LIGHT LIGHT LIGHT LIGHT LIGHT LIGHT LIGHT LIGHT                                                      \
+    "<light active='false'/><light castshadow='false'/><geom size='.1'/></worldbody>"
+    check("<mujoco>" LIGHTS "</mujoco>", "lights after the eighth 2");
+    check("<mujoco><visual><headlight active='0'/></visual>" LIGHTS "</mujoco>",
+          "lights after the eighth 1, shadows of further lights 1");
 }
 
 static void soft_things(void **state)

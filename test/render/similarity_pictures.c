@@ -1,8 +1,9 @@
 /*
  * Draws models with stet and with MuJoCo's own renderer, for similarity_test.py: one PNG a camera, stet's picture left
- * of MuJoCo's. A model without a camera is seen through MuJoCo's free camera.
+ * of MuJoCo's. A model without a camera is seen through MuJoCo's free camera. stet takes SAMPLES rays a pixel, MuJoCo
+ * what the model asks for.
  *
- *     similarity_pictures FOLDER MODEL…
+ *     similarity_pictures FOLDER SAMPLES MODEL…
  *
  * Prints one line a picture: its file. Ends with SKIPPED (77) and a reason where there is no OSMesa.
  */
@@ -56,7 +57,7 @@ static void add_free_camera(pictures *p)
     pictures_camera(p, eye, view.lookat, m->vis.global.fovy, WIDTH, HEIGHT);
 }
 
-static void draw_model(const char *folder, const char *model)
+static void draw_model(const char *folder, int samples, const char *model)
 {
     pictures p;
     mujoco_renderer t;
@@ -66,6 +67,7 @@ static void draw_model(const char *folder, const char *model)
     for (int c = 0; c < ncamera; ++c) pictures_model_camera(&p, c, WIDTH, HEIGHT);
     if (ncamera == 0) add_free_camera(&p);
     pictures_ready(&p);
+    OK(sti_renderer_set_samples(p.renderer, samples));
     pictures_run(&p);
     uint32_t *colour = pictures_read(&p, STI_BUFFER_COLOUR);
     assert_true(open_mujoco_renderer(&t, m, WIDTH, HEIGHT, 0));
@@ -87,7 +89,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", missing);
         return SKIPPED;
     }
-    for (int i = 2; i < argc; ++i) draw_model(argv[1], argv[i]);
+    for (int i = 3; i < argc; ++i) draw_model(argv[1], atoi(argv[2]), argv[i]);
     close_osmesa(&o);
     return 0;
 }

@@ -29,6 +29,7 @@ static void bad_definitions_are_refused(void **state)
     stet_memory_stats before = stet_get_memory_stats();
     const char *const unknown[] = {"main", "sideways"}, *const twice[] = {"top", "main", "top"},
                       *const null_name[] = {NULL};
+    static const int fine[][2] = {{8, 8}, {9, 9}}, sizes[][2] = {{8, 8}, {8, 20000}};
     BAD(STET_ERROR_INVALID_ARGUMENT, "stet_default_sim_def", memset(&def, 0, sizeof def));
     BAD(STET_ERROR_INVALID_ARGUMENT, "0 worlds", def.nworld = 0);
     BAD(STET_ERROR_INVALID_ARGUMENT, "-3 worlds", def.nworld = -3);
@@ -43,6 +44,9 @@ static void bad_definitions_are_refused(void **state)
     BAD(STET_ERROR_INVALID_ARGUMENT, "height is -7", def.height = -7);
     BAD(STET_ERROR_LIMIT, "width is 16385", def.width = 16385);
     BAD(STET_ERROR_LIMIT, "height is 2147483647", def.height = INT32_MAX);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "2 sizes, and no list", def.nsize = 2);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "2 sizes for 1 camera;", def.nsize = 2; def.sizes = fine);
+    BAD(STET_ERROR_LIMIT, "height is 20000", def.nsize = 1; def.sizes = sizes + 1);
     BAD(STET_ERROR_INVALID_ARGUMENT, "outputs 0x200", def.outputs = 1u << STET_OUTPUT_COUNT);
     BAD(STET_ERROR_INVALID_ARGUMENT, "2 samples a pixel; 1, 4 or 16", def.samples = 2);
     BAD(STET_ERROR_INVALID_ARGUMENT, "0 frames in flight", def.frames_in_flight = 0);
@@ -181,6 +185,42 @@ static void all_means_all_of_the_model(void **state)
         assert_string_equal(stet_sim_get_camera(sim, c)->name,
                             stet_model_get_object_name(stet_sim_get_model(sim), STET_OBJECT_CAMERA, c));
     stet_sim_destroy(sim);
+}
+
+/* Cameras of a sim with sizes of their own show what each shows alone, and one that is 0 has the sim's. */
+static void cameras_have_sizes_of_their_own(void **state)
+{
+    static const char *const names[] = {"top", "main"};
+    static const int sizes[][2] = {{40, 8}, {0, 20}}, want[][2] = {{40, 8}, {24, 20}};
+    stet_sim_def def = room_sim_def(&(room_def){.outputs = BIT(RGB)});
+    stet_sim *sim;
+    int64_t frame;
+    def.cameras = names;
+    def.ncamera = def.nsize = 2;
+    def.sizes = sizes;
+    model = rig_model("hand.xml");
+    OK(stet_sim_create(model, &def, &sim));
+    OK(stet_sim_render(sim, &frame));
+    for (int c = 0; c < 2; ++c) {
+        stet_sim *alone =
+            room_open("hand.xml",
+                      &(room_def){.outputs = BIT(RGB), .camera = names[c], .width = want[c][0], .height = want[c][1]});
+        size_t bytes = (size_t)3 * 3 * (size_t)want[c][0] * (size_t)want[c][1];
+        unsigned char *one = malloc(bytes), *other = malloc(bytes);
+        int64_t single;
+        assert_non_null(one);
+        assert_non_null(other);
+        assert_int_equal(stet_sim_get_output_bytes(sim, c, STET_OUTPUT_RGB), bytes);
+        OK(stet_sim_render(alone, &single));
+        OK(stet_sim_read(sim, frame, c, STET_OUTPUT_RGB, one, bytes));
+        OK(stet_sim_read(alone, single, 0, STET_OUTPUT_RGB, other, bytes));
+        assert_memory_equal(one, other, bytes);
+        free(one);
+        free(other);
+        stet_sim_destroy(alone);
+    }
+    stet_sim_destroy(sim);
+    stet_model_destroy(model);
 }
 
 static void a_camera_without_a_name_has_one(void **state)
@@ -397,6 +437,7 @@ int main(void)
         cmocka_unit_test(the_initial_state_is_the_keyframe_meant),
         cmocka_unit_test(cameras_are_found_by_name),
         cmocka_unit_test(all_means_all_of_the_model),
+        cmocka_unit_test(cameras_have_sizes_of_their_own),
         cmocka_unit_test(a_camera_without_a_name_has_one),
         cmocka_unit_test(a_long_list_of_cameras_is_cut),
         cmocka_unit_test(a_scene_without_cameras_gets_a_free_one),

@@ -60,8 +60,8 @@ int options_read(int argc, char **argv, run_options *o)
 {
     *o = (run_options){.worlds = 64,
                        .frames = 60,
-                       .width = 128,
-                       .height = 128,
+                       .size = {{128, 128}},
+                       .nsize = 1,
                        .samples = 1,
                        .outputs = 1u << STET_OUTPUT_RGB,
                        .groups = STET_GROUPS_DEFAULT,

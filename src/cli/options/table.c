@@ -69,10 +69,20 @@ static bool read_camera(run_options *o, const char *text) { return option_names(
 
 static bool read_size(run_options *o, const char *text)
 {
-    if (parse_size(text, &o->width, &o->height)) return true;
+    const char *one = text;
+    for (o->nsize = 0; o->nsize < OPTIONS_MAX_NAMES; ++one) {
+        char size[32];
+        size_t n = strcspn(one, ",");
+        (void)snprintf(size, sizeof size, "%.*s", n < sizeof size ? (int)n : 0, one);
+        if (!parse_size(size, &o->size[o->nsize][0], &o->size[o->nsize][1])) break;
+        ++o->nsize;
+        one += n;
+        if (!*one) return true;
+    }
     return report_error(EXIT_INPUT,
-                        "--size %s: this is not WIDTHxHEIGHT in pixels, each from 1 to 16384; give such as 128x96",
-                        text),
+                        "--size %s: this is not WIDTHxHEIGHT in pixels, each from 1 to 16384, for all cameras or, with "
+                        "commas, up to %d; give such as 128x96",
+                        text, OPTIONS_MAX_NAMES),
            false;
 }
 
@@ -266,7 +276,7 @@ static const option_row rows[] = {
      "free, where MuJoCo's viewer begins; free:AZIMUTH,ELEVATION,DISTANCE[,X,Y,Z], in degrees and metres,\n"
      "that looks at X,Y,Z or the scene's centre; free:AZIMUTH,ELEVATION or free:fit, so that the scene\n"
      "fills the picture"},
-    {"size", "WxH", read_size, "pixels of each camera's picture (128x128)"},
+    {"size", "WxH,...", read_size, "pixels of every camera's picture, or of each camera's in turn (128x128)"},
     {"samples", "N", read_samples, "rays a pixel for colours: 1, 4 or 16 (1); more make smooth edges"},
     {"output", "NAME,...|none", read_output, "what to render (rgb)"},
     {"groups", "N,...", read_groups,

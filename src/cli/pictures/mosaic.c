@@ -114,7 +114,7 @@ static void fill_row(stet_output output, const void *tensor, int64_t first, int6
 void mosaic_fill(const mosaic_layout *m, const stet_sim *sim, stet_output output, const void *const *tensors,
                  uint8_t *pixels)
 {
-    int ncamera = stet_sim_get_ncamera(sim), shown = mosaic_channels(output);
+    int ncamera = stet_sim_get_ncamera(sim), shown = mosaic_channels(output), left = 0;
     memset(pixels, 0, (size_t)m->width * (size_t)m->height * (size_t)shown);
     for (int c = 0; c < ncamera; ++c) {
         int width = stet_sim_get_camera(sim, c)->width, height = stet_sim_get_camera(sim, c)->height;
@@ -122,9 +122,11 @@ void mosaic_fill(const mosaic_layout *m, const stet_sim *sim, stet_output output
         if (is_depth(output)) depth_range(tensors[c], m->worlds * height * width, range);
         for (int64_t w = 0; w < m->worlds; ++w)
             for (int y = 0; y < height; ++y) {
-                int64_t row = w / m->columns * height + y, column = (w % m->columns * ncamera + c) * width;
+                int64_t row = w / m->columns * (m->height / m->rows) + y;
+                int64_t column = w % m->columns * (m->width / m->columns) + left;
                 fill_row(output, tensors[c], (w * height + y) * width, width, range,
                          pixels + (row * m->width + column) * shown);
             }
+        left += width;
     }
 }

@@ -13,7 +13,7 @@ typedef struct mosaic_layout {
     int width, height; /* pixels of the whole */
 } mosaic_layout;
 
-/* cell_width: pixels of all cameras of a world together. */
+/* cell_width: pixels of all cameras of a world together; height: of the highest. */
 mosaic_layout mosaic_plan(int64_t nworld, int64_t cell_width, int height);
 
 /* Channels of the picture of an output: 4 if it has transparency, else 3. */

@@ -50,9 +50,14 @@ static const char *write_png(const char *path, int width, int height, int channe
 
 mosaic_layout output_layout(stet_sim *sim)
 {
-    const stet_camera *camera = stet_sim_get_camera(sim, 0);
-    return mosaic_plan(stet_worlds_get_nworld(stet_sim_get_worlds(sim)),
-                       (int64_t)camera->width * stet_sim_get_ncamera(sim), camera->height);
+    int64_t width = 0;
+    int height = 0;
+    for (int c = 0; c < stet_sim_get_ncamera(sim); ++c) {
+        const stet_camera *camera = stet_sim_get_camera(sim, c);
+        width += camera->width;
+        if (camera->height > height) height = camera->height;
+    }
+    return mosaic_plan(stet_worlds_get_nworld(stet_sim_get_worlds(sim)), width, height);
 }
 
 const char *output_pixels(stet_sim *sim, int64_t frame, stet_output output, const mosaic_layout *m, uint8_t **pixels)

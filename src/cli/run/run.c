@@ -93,8 +93,12 @@ static int make_sim(run *r)
     def.seed = o->seed;
     def.cameras = o->camera.count ? o->camera.name : NULL;
     def.ncamera = o->camera.count;
-    def.width = o->width;
-    def.height = o->height;
+    def.width = o->size[0][0];
+    def.height = o->size[0][1];
+    if (o->nsize > 1) {
+        def.sizes = o->size;
+        def.nsize = o->nsize;
+    }
     def.samples = o->samples;
     def.outputs = o->outputs;
     def.groups = o->groups;

@@ -113,6 +113,16 @@ static json_t *faults_json(const summary *s)
     return o;
 }
 
+/* [width, height] of all cameras, or a list of these. */
+static json_t *size_json(const stet_sim *sim, const run_options *o)
+{
+    if (o->nsize == 1) return json_pack("[ii]", o->size[0][0], o->size[0][1]);
+    json_t *sizes = json_array();
+    for (int c = 0; c < stet_sim_get_ncamera(sim); ++c)
+        json_array_append_new(sizes, json_pack("[ii]", o->size[c][0], o->size[c][1]));
+    return sizes;
+}
+
 static void add_view(const summary *s, json_t *o)
 {
     json_t *cameras = json_array(), *outputs = json_array();
@@ -123,7 +133,7 @@ static void add_view(const summary *s, json_t *o)
             json_array_append_new(outputs, json_string(stet_output_name((stet_output)k)));
     json_object_set_new(o, "cameras", cameras);
     json_object_set_new(o, "outputs", outputs);
-    json_object_set_new(o, "size", json_pack("[ii]", s->options->width, s->options->height));
+    json_object_set_new(o, "size", size_json(s->sim, s->options));
     json_object_set_new(o, "not_drawn", not_drawn_json(stet_sim_get_model(s->sim)));
 }
 
@@ -272,7 +282,8 @@ static void print_head(const summary *s)
     if (!o->outputs) return;
     printf("camera%s", ncamera == 1 ? "" : "s");
     for (int c = 0; c < ncamera; ++c) printf("%s %s", c ? "," : "", stet_sim_get_camera(s->sim, c)->name);
-    printf(" of %dx%d pixels:", o->width, o->height);
+    for (int i = 0; i < o->nsize; ++i) printf("%s %dx%d", i ? "," : " of", o->size[i][0], o->size[i][1]);
+    printf(" pixels:");
     for (int k = 0; k < STET_OUTPUT_COUNT; ++k)
         if (o->outputs & 1u << k) printf(" %s", stet_output_name((stet_output)k));
     printf("\n");
