@@ -71,20 +71,19 @@ static void the_first_kernel_of_a_simulation_brings_the_others(void **state)
     int loads = rig.loads;
     assert_true(loads >= 6);
     counted(d, 0, loads, STET_REASON_KERNEL_CACHE_ABSENT);
-    (void)code_of(d, &sti_k_render, false);
     (void)code_of(d, &sti_k_extract, false);
     assert_int_equal(rig.loads, loads);
     close_gpu(d);
     /* Another device, as another process: one read a module, nothing compiled. */
     e = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
-    (void)code_of(e, &sti_k_render, false);
+    (void)code_of(e, &sti_k_extract, false);
     assert_int_equal(rig.loads, loads - 1);
     counted(e, loads - 1, 0, STET_REASON_NONE);
     close_gpu(e);
     /* The other form only when it is asked for, whatever threads are to spare: recordings pass by value, too. */
     e = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
     e->threads = 2 * (loads - 1);
-    (void)code_of(e, &sti_k_render, false);
+    (void)code_of(e, &sti_k_forward, false);
     assert_int_equal(rig.loads, loads - 1);
     (void)code_of(e, &sti_k_extract, true);
     assert_int_equal(rig.loads, 2 * (loads - 1));
@@ -348,6 +347,30 @@ static void mistakes_in_a_users_kernel(void **state)
     close_gpu(d);
 }
 
+/* Copies of a kernel with constants have code of their own, one for all that have the same; it is kept like any other. */
+static void constants_are_a_part_of_the_code(void **state)
+{
+    static const char *const constants[] = {"#define WIDTH 3\n", "#define WIDTH 4\n", "#define WIDTH 3\n"};
+    static const int loads[] = {1, 2, 2};
+    need_compiler(STET_DEVICE_CUDA);
+    for (int again = 0; again < 2; ++again) {
+        stet_device *d = open_gpu(STET_DEVICE_CUDA, "sm_90", NULL);
+        sti_kernel copy[3];
+        for (int i = 0; i < 3; ++i) {
+            copy[i] = sti_k_pilot_level;
+            copy[i].constants = constants[i];
+            assert_non_null(code_of(d, &copy[i], false)->value);
+            assert_int_equal(rig.loads, loads[i]);
+        }
+        counted(d, again ? 2 : 0, again ? 0 : 2, again ? STET_REASON_NONE : STET_REASON_KERNEL_CACHE_ABSENT);
+        (void)code_of(d, &sti_k_pilot_level, false);
+        assert_int_equal(rig.loads, 3);
+        for (int i = 0; i < 3; ++i) sti_program_drop(d, &copy[i]);
+        close_gpu(d);
+        if (!again) use(STET_DEVICE_CUDA, "sm_90", 1, 0, STET_REASON_NONE, NULL);
+    }
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static char cache_path[512], *kept_text[2];
@@ -398,6 +421,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_first_launch_compiles_and_the_second_does_not),
         TEST(the_first_kernel_of_a_simulation_brings_the_others),
+        TEST(constants_are_a_part_of_the_code),
         TEST(entries_of_the_cache_cuda),
         TEST(entries_of_the_cache_hip),
         TEST(the_audit_finds_other_code),
