@@ -1,5 +1,5 @@
 /*
- * What code that is made for one scene knows of it. On a GPU the renderer defines these three (renderer.c), so code has
+ * What code that is made for one scene knows of it. On a GPU the renderer defines these (renderer.c), so code has
  * only what the scene needs, often less than half of all. Elsewhere code is for all scenes. Part of render.k.h.
  */
 #ifndef SCENE_HAS
@@ -7,6 +7,9 @@
 #endif
 #ifndef RENDER_SIDE
 #define RENDER_SIDE 0 /* of the grid of a pixel's samples; 0: any */
+#endif
+#ifndef RENDER_COLOURS
+#define RENDER_COLOURS 1 /* 0: neither colours nor albedo are asked for */
 #endif
 
 /* A number of the scene's header. */

@@ -289,7 +289,8 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
     int centre = side == 1 || depth || distance || normal || albedo || geom || body || type,
         nclear = scene_number(scene, SCENE_NCLEAR);
     int mirror = 0;
-    if (colour) mirror = find_mirror(xform, nitem, world, scene, look, bounds, middle, flat, pyramid, glass);
+    if (RENDER_COLOURS && colour)
+        mirror = find_mirror(xform, nitem, world, scene, look, bounds, middle, flat, pyramid, glass);
     if (sees_underside(xform, nitem, world, clear + nclear * SHOWN_SIZE, scene_number(scene, SCENE_NUNDER), middle,
                        flat))
         nclear += scene_number(scene, SCENE_NUNDER);
@@ -312,7 +313,8 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
             if (ids)
                 put_hits(view, flat, px, py, width, height, scene, best, best_geom, depth, distance, normal, geom, body,
                          type, first, pitch, rows, ntile, tile);
-            if (scene_number(scene, SCENE_DETAIL) && (colour || albedo))
+            if (!RENDER_COLOURS || !(colour || albedo)) return;
+            if (scene_number(scene, SCENE_DETAIL))
                 detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, data, tri, best,
                              best_geom, best_part);
             if (ids && albedo)

@@ -7,6 +7,7 @@
  */
 #include "base/plural.h"
 #include "kernel/gpu/programs.h"
+#include "kernel/gpu/teams.h"
 #include "kernel/record/launch.h"
 #include "render/lens.h"
 #include "render/appearance.h"
@@ -18,7 +19,7 @@
 
 extern const sti_kernel sti_k_render;
 
-enum { MAX_EDGE = 16384 };
+enum { MAX_EDGE = 16384, TEAM = 128 };
 _Static_assert((int)BUFFER_DEPTH == (int)STI_BUFFER_DEPTH && (int)BUFFER_TYPE == (int)STI_BUFFER_TYPE &&
                    STI_BUFFER_COUNT == 1 << ROW_BITS && STI_BUFFER_COUNT * ROW_BITS < 32,
                "scene.k.h numbers the buffers as sti_picture_buffer, and packs their rows in one int");
@@ -36,8 +37,8 @@ struct sti_renderer {
     sti_soft *soft;
     sti_geoms *geoms;
     sti_appearance appearance;
-    sti_kernel kernel; /* on a GPU its code is made for the scene and the number of samples */
-    char constants[STI_CONSTANTS];
+    sti_kernel kernel[2]; /* without and with colours; on a GPU code is made for the scene and the samples */
+    char constants[2][STI_CONSTANTS];
     stet_array *lens, *worlds;
     sti_version version;
 };
@@ -105,16 +106,29 @@ static stet_result make_appearance(sti_renderer *r)
     return result;
 }
 
-/* The kernel's code for what is known now (known.k.h). */
-static void make_kernel(sti_renderer *r)
+static void drop_kernels(sti_renderer *r)
 {
-    sti_program_drop(r->device, &r->kernel);
-    r->kernel = sti_k_render;
-    if (!sti_device_is_gpu(r->device)) return;
-    (void)snprintf(r->constants, sizeof r->constants,
-                   "#define RAY_TYPES 0x%x\n#define SCENE_HAS 0x%x\n#define RENDER_SIDE %d\n", r->appearance.types,
-                   r->appearance.has, r->side);
-    r->kernel.constants = r->constants;
+    for (int k = 0; k < 2; ++k) sti_program_drop(r->device, &r->kernel[k]);
+}
+
+/*
+ * The kernel's code for what is known now (known.k.h). With light, a patch's threads have more to do between the steps
+ * in which few of them work: twice the threads are faster, and without light slower (doc/design/rays.md).
+ */
+static stet_result make_kernels(sti_renderer *r)
+{
+    drop_kernels(r);
+    for (int k = 0; k < 2; ++k) {
+        r->kernel[k] = sti_k_render;
+        if (!sti_device_is_gpu(r->device)) continue;
+        (void)snprintf(r->constants[k], STI_CONSTANTS,
+                       "#define RAY_TYPES 0x%x\n#define SCENE_HAS 0x%x\n#define RENDER_SIDE %d\n"
+                       "#define RENDER_COLOURS %d\n",
+                       r->appearance.types, r->appearance.has, r->side, k);
+        r->kernel[k].constants = r->constants[k];
+        STI_TRY(sti_program_set_team(r->device, &r->kernel[k], (sti_team){k ? 2 * TEAM : TEAM, 1}));
+    }
+    return STET_OK;
 }
 
 static stet_result make_shapes(sti_renderer *r)
@@ -166,7 +180,7 @@ stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, i
     if (!result) {
         memcpy(r->cameras, cameras, (size_t)ncamera * sizeof *cameras);
         result = make_tables(r);
-        if (!result) make_kernel(r);
+        if (!result) result = make_kernels(r);
     }
     if (result) {
         sti_renderer_destroy(r);
@@ -179,7 +193,7 @@ stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, i
 void sti_renderer_destroy(sti_renderer *r)
 {
     if (!r) return;
-    sti_program_drop(r->device, &r->kernel);
+    drop_kernels(r);
     sti_appearance_free(&r->appearance);
     sti_geoms_destroy(r->geoms);
     sti_soft_destroy(r->soft);
@@ -217,9 +231,8 @@ stet_result sti_renderer_set_samples(sti_renderer *r, int samples)
     if (!sti_samples_known(samples))
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "render: %d samples a pixel; 1, 4 or 16 are possible", samples);
     r->side = samples == 16 ? 4 : samples == 4 ? 2 : 1;
-    make_kernel(r);
     sti_version_bump(&r->version);
-    return STET_OK;
+    return make_kernels(r);
 }
 
 /* Checks that each listed world exists and is listed once; otherwise two threads would write its pixels. */
@@ -274,16 +287,17 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
     const sti_geoms *g = r->geoms;
     stet_array *xform = sti_stage_world(r->stage), *const *pixels =
                                                        t->pixels; /* a stage that grows has another array */
-    return STI_LAUNCH(r->kernel, r->device, (int64_t)n * r->npatch, sti_arg_array(xform), sti_arg_int(xform->nitem),
-                      sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene), sti_arg_array(r->appearance.look),
-                      sti_arg_array(r->lens), sti_arg_array(g->size), sti_arg_array(g->data), sti_arg_array(g->bounds),
-                      sti_arg_array(g->node), sti_arg_array(g->tri), sti_arg_array(g->elevation),
-                      sti_arg_array(pixels[STI_BUFFER_COLOUR]), sti_arg_array(pixels[STI_BUFFER_DEPTH]),
-                      sti_arg_array(pixels[STI_BUFFER_DISTANCE]), sti_arg_array(pixels[STI_BUFFER_NORMAL]),
-                      sti_arg_array(pixels[STI_BUFFER_ALBEDO]), sti_arg_array(pixels[STI_BUFFER_GEOM]),
-                      sti_arg_array(pixels[STI_BUFFER_BODY]), sti_arg_array(pixels[STI_BUFFER_TYPE]),
-                      sti_arg_array(t->first), sti_arg_array(t->pitch), sti_arg_int(pack_rows(t)),
-                      sti_arg_int(r->side));
+    const bool lit = pixels[STI_BUFFER_COLOUR] || pixels[STI_BUFFER_ALBEDO];
+    return STI_LAUNCH(r->kernel[lit], r->device, (int64_t)n * r->npatch, sti_arg_array(xform),
+                      sti_arg_int(xform->nitem), sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene),
+                      sti_arg_array(r->appearance.look), sti_arg_array(r->lens), sti_arg_array(g->size),
+                      sti_arg_array(g->data), sti_arg_array(g->bounds), sti_arg_array(g->node), sti_arg_array(g->tri),
+                      sti_arg_array(g->elevation), sti_arg_array(pixels[STI_BUFFER_COLOUR]),
+                      sti_arg_array(pixels[STI_BUFFER_DEPTH]), sti_arg_array(pixels[STI_BUFFER_DISTANCE]),
+                      sti_arg_array(pixels[STI_BUFFER_NORMAL]), sti_arg_array(pixels[STI_BUFFER_ALBEDO]),
+                      sti_arg_array(pixels[STI_BUFFER_GEOM]), sti_arg_array(pixels[STI_BUFFER_BODY]),
+                      sti_arg_array(pixels[STI_BUFFER_TYPE]), sti_arg_array(t->first), sti_arg_array(t->pitch),
+                      sti_arg_int(pack_rows(t)), sti_arg_int(r->side));
 }
 
 stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const sti_render_target *target)
