@@ -347,7 +347,7 @@ static void mistakes_in_a_users_kernel(void **state)
     close_gpu(d);
 }
 
-/* Copies of a kernel with constants have code of their own, one for all that have the same; it is kept like any other. */
+/* Copies of a kernel with constants have code of their own, one for all with the same; it is kept like any other. */
 static void constants_are_a_part_of_the_code(void **state)
 {
     static const char *const constants[] = {"#define WIDTH 3\n", "#define WIDTH 4\n", "#define WIDTH 3\n"};
