@@ -212,9 +212,10 @@ enum { ROW_MEMORY = 8000, LEAST_CONTACTS = 64 };
 /* Room for the rows of n blocks, and for contacts of the largest kind: as many as there can be, or as fit. */
 static void put_room(sti_tables_builder *b, const sti_block *blocks, int n, int npair)
 {
-    int rows = 0, entries = 0, dim = 1, size = 1, most = 0;
+    int rows = 0, entries = 0, dim = 1, size = 1, most = 0, most_rows = 1;
     for (int i = 0; i < n + npair; ++i) {
         int ndof = count_dofs(b->model, blocks + i), d = blocks[i].dim;
+        if (d > most_rows) most_rows = d;
         if (i < n) {
             rows += d;
             entries += d * ndof;
@@ -230,6 +231,7 @@ static void put_room(sti_tables_builder *b, const sti_block *blocks, int n, int 
     room = room < most ? room : most;
     int nslot = n + room;
     sti_physics_fill(b, M_NROW, rows + room * dim);
+    sti_physics_fill(b, M_BLOCKDIM, most_rows);
     sti_physics_fill(b, M_NEFCJ, entries + room * size);
     sti_physics_fill(b, M_NSLOT, nslot);
     sti_physics_fill(b, M_NINTS, S_SLOTS + 5 * nslot + n + NEAR_SIZE * npair + b->model->nv);

@@ -11,7 +11,9 @@ LFN int ph_tiles(const int *m) { return (m[M_NV] + 4) >> 2; }
 LFN int ph_row(int i) { return 8 * (i >> 2) * ((i >> 2) + 1) + 4 * (i & 3) * ((i >> 2) + 1); }
 
 /* Rows of H that are worked on at a time: they share what is loaded for them. It divides 4. */
-#if STET_GPU
+#if STET_GPU && STET_TEAM >= 16
+#define PH_STRIPE 1
+#elif STET_GPU
 #define PH_STRIPE 2
 #else
 #define PH_STRIPE 4
@@ -65,15 +67,104 @@ LFN void ph_fill_hessian(const int *m, real *w, const int *s, const real *x)
     sync();
 }
 
+/* Keeps the curve of slot k, whose block has `dim` rows. */
+LFN void ph_put_curve(const int *m, const ureal *f, const real *v, real *w, const int *s, int k, int dim)
+{
+    int row = ph_slot_row(s, k);
+    real C[PH_MOST_ROWS * PH_MOST_ROWS];
+    ph_block_curve(m, f, v, m + ph_slot_block(s, k), dim, w + m[W_EFC_D] + row, w + m[W_EFC_JAR] + row, C);
+    ph_copy(w + m[W_EFC_C] + m[M_BLOCKDIM] * row, C, dim * dim);
+}
+
+LFN void ph_curves(const int *m, const ureal *f, const real *v, real *w, const int *s)
+{
+    const int *list = s + ph_active(m);
+    each (i, s[S_NACTIVE]) {
+        int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
+        if (dim == 1)
+            ph_put_curve(m, f, v, w, s, k, 1);
+        else if (dim == 3)
+            ph_put_curve(m, f, v, w, s, k, 3);
+        else if (PH_IS_4(dim))
+            ph_put_curve(m, f, v, w, s, k, 4);
+        else if (PH_IS_6(dim))
+            ph_put_curve(m, f, v, w, s, k, 6);
+        else
+            ph_put_curve(m, f, v, w, s, k, dim);
+    }
+    sync();
+}
+
+/* Row `own` of C J. */
+LFN void ph_curve_row(const real *C, const real *J, int n, int dim, int own, real *a)
+{
+    for (int r = 0; r < dim; ++r) {
+        real sum = splat(0);
+        for (int q = 0; q < dim; ++q) sum = fma(C[r * dim + q], J[q * n + own], sum);
+        a[r] = sum;
+    }
+}
+
+/* Entry x of H, plus the product of a row of C J and column e of J. */
+LFN real ph_curve_entry(const real *a, const real *J, int n, int dim, int e, real x)
+{
+    for (int r = 0; r < dim; ++r) x = fma(a[r], J[r * n + e], x);
+    return x;
+}
+
+#if STET_GPU
+/* Up to PH_CHUNK entries of a row of H at a time. */
+LFN void ph_add_block(const int *m, real *H, const int *dof, const real *C, const real *J, int n, int dim)
+{
+    int last = m[M_NV] - 1;
+    each (q, ph_items(n)) {
+        int row, first, count, to[PH_CHUNK];
+        real a[PH_MOST_ROWS], x[PH_CHUNK];
+        ph_item(m, q, &row, &first, &count);
+        ph_curve_row(C, J, n, dim, n - 1 - row, a);
+        for (int j = 0; j < PH_CHUNK; ++j) {
+            int e = n - 1 - first - nmin(j, count - 1);
+            to[j] = ph_row(last - dof[2 * (n - 1 - row)]) + last - dof[2 * e];
+            x[j] = ph_curve_entry(a, J, n, dim, e, H[to[j]]);
+        }
+        for (int j = 0; j < PH_CHUNK; ++j)
+            if (j < count) H[to[j]] = x[j];
+    }
+}
+#else
+/* A stripe of rows of H at a time. */
+LFN void ph_add_block(const int *m, real *H, const int *dof, const real *C, const real *J, int n, int dim)
+{
+    int last = m[M_NV] - 1;
+    each (t, (n + PH_STRIPE - 1) / PH_STRIPE) {
+        real a[PH_STRIPE * PH_MOST_ROWS];
+        int c = PH_STRIPE * t, to[PH_STRIPE], count = nmin(PH_STRIPE, n - c);
+        for (int i = 0; i < PH_STRIPE; ++i) {
+            int own = c + nmin(i, count - 1);
+            to[i] = ph_row(last - dof[2 * own]);
+            ph_curve_row(C, J, n, dim, own, a + i * dim);
+        }
+        for (int e = c; e < c + count; ++e) {
+            int j = last - dof[2 * e];
+            for (int i = 0; i <= e - c; ++i) H[to[i] + j] = ph_curve_entry(a + i * dim, J, n, dim, e, H[to[i] + j]);
+        }
+        for (int e = c + PH_STRIPE; e < n; ++e) {
+            int j = last - dof[2 * e];
+            for (int i = 0; i < PH_STRIPE; ++i)
+                H[to[i] + j] = ph_curve_entry(a + i * dim, J, n, dim, e, H[to[i] + j]);
+        }
+    }
+}
+#endif
+
 /* H += J' C J of slot k, whose block has `dim` rows, if that is not 0 in all lanes `on`. */
-LFN void ph_add_slot(const int *m, const ureal *f, const real *v, real *w, const int *s, int k, int dim, mask on)
+LFN void ph_add_slot(const int *m, real *w, const int *s, int k, int dim, mask on)
 {
     const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
-    int n = block[B_NDOF], row = ph_slot_row(s, k), last = m[M_NV] - 1;
-    const real *J = w + m[W_EFC_J] + ph_slot_J(s, k);
-    real *H = w + m[W_H], C[PH_MOST_ROWS * PH_MOST_ROWS];
+    int n = block[B_NDOF], last = m[M_NV] - 1;
+    const real *J = w + m[W_EFC_J] + ph_slot_J(s, k), *C = w + m[W_EFC_C] + m[M_BLOCKDIM] * ph_slot_row(s, k);
+    real *H = w + m[W_H];
     mask some = m_none();
-    ph_block_curve(m, f, v, block, dim, w + m[W_EFC_D] + row, w + m[W_EFC_JAR] + row, C);
     for (int r = 0; r < dim; ++r) some = m_or(some, m_not(eq(C[r * dim + r], splat(0))));
     if (!any(m_and(some, on))) return;
     if (n == 1 && dim == 1) {
@@ -81,37 +172,8 @@ LFN void ph_add_slot(const int *m, const ureal *f, const real *v, real *w, const
             real *own = H + ph_row(last - dof[one]) + (last - dof[one]);
             *own = fma(fma(C[0], J[0], splat(0)), J[0], *own);
         }
-        sync();
-        return;
-    }
-    each (t, (n + PH_STRIPE - 1) / PH_STRIPE) {
-        real a[PH_STRIPE * PH_MOST_ROWS];
-        int c = PH_STRIPE * t, to[PH_STRIPE], count = nmin(PH_STRIPE, n - c);
-        for (int i = 0; i < PH_STRIPE; ++i) {
-            int own = c + nmin(i, count - 1);
-            to[i] = ph_row(last - dof[2 * own]);
-            for (int r = 0; r < dim; ++r) {
-                real sum = splat(0);
-                for (int q = 0; q < dim; ++q) sum = fma(C[r * dim + q], J[q * n + own], sum);
-                a[i * dim + r] = sum;
-            }
-        }
-        for (int e = c; e < c + count; ++e) {
-            int j = last - dof[2 * e];
-            for (int i = 0; i <= e - c; ++i) {
-                real x = H[to[i] + j];
-                for (int r = 0; r < dim; ++r) x = fma(a[i * dim + r], J[r * n + e], x);
-                H[to[i] + j] = x;
-            }
-        }
-        for (int e = c + PH_STRIPE; e < n; ++e) {
-            int j = last - dof[2 * e];
-            for (int i = 0; i < PH_STRIPE; ++i) {
-                real x = H[to[i] + j];
-                for (int r = 0; r < dim; ++r) x = fma(a[i * dim + r], J[r * n + e], x);
-                H[to[i] + j] = x;
-            }
-        }
+    } else {
+        ph_add_block(m, H, dof, C, J, n, dim);
     }
     sync();
 }
@@ -121,72 +183,99 @@ LFN void ph_tile_rest(const real *H, const int *first, int p, int h, real *sum)
 {
     int g = (PH_STRIPE * p) >> 2, width = 4 * (h + 1), wide = 4 * (g + 1);
     const real *a = H + ph_row(PH_STRIPE * p), *c = H + ph_row(4 * h);
-    for (int i = 0; i < PH_STRIPE; ++i)
-        for (int q = 0; q < 4; ++q) sum[4 * i + q] = a[i * wide + 4 * h + q];
+    for (int i = 0; i < PH_STRIPE; ++i) load4(a, i * wide + 4 * h, sum + 4 * i);
+#if STET_GPU /* four numbers of a row are one load */
+    for (int k = 4 * nmax(first[g], first[h]); k < 4 * h; k += 4) {
+        real row[4], x[16];
+        for (int q = 0; q < 4; ++q) load4(c, q * width + k, x + 4 * q);
+        for (int i = 0; i < PH_STRIPE; ++i) {
+            load4(a, i * wide + k, row);
+            for (int j = 0; j < 4; ++j)
+                for (int q = 0; q < 4; ++q) sum[4 * i + q] = fma(-row[j], x[4 * q + j], sum[4 * i + q]);
+        }
+    }
+#else
     for (int k = 4 * nmax(first[g], first[h]); k < 4 * h; ++k)
         for (int i = 0; i < PH_STRIPE; ++i)
             for (int q = 0; q < 4; ++q) sum[4 * i + q] = fma(-a[i * wide + k], c[q * width + k], sum[4 * i + q]);
+#endif
 }
 
-/* The tile on the diagonal becomes its factor, with the inverses of the diagonal. */
-LFN void ph_factor_tile(real *H, int h)
+/* L [4][4], the factor of the tile on the diagonal, with the inverses of its diagonal. */
+LFN void ph_factor_tile(const real *H, int h, real *L)
 {
-    int width = 4 * (h + 1);
-    real *tile = H + ph_row(4 * h) + 4 * h, L[16];
-    for (int i = 0; i < 4; ++i)
-        for (int j = 0; j <= i; ++j) L[4 * i + j] = tile[i * width + j];
+    const real *tile = H + ph_row(4 * h) + 4 * h;
+    for (int i = 0; i < 4; ++i) load4(tile, 4 * (h + 1) * i, L + 4 * i);
     for (int i = 0; i < 4; ++i)
         for (int j = 0; j <= i; ++j) {
             real x = L[4 * i + j];
             for (int k = 0; k < j; ++k) x = fma(-L[4 * i + k], L[4 * j + k], x);
             L[4 * i + j] = i == j ? splat(1) / sqrt(x) : x * L[4 * j + j];
         }
-    for (int i = 0; i < 4; ++i)
-        for (int j = 0; j <= i; ++j) tile[i * width + j] = L[4 * i + j];
 }
 
-/* H = L L', in place, and the row x below it becomes L^-1 x; H's diagonal gets the inverses of L's. */
+/*
+ * H = L L', in place, and the row x below it becomes L^-1 x; H's diagonal gets the inverses of L's. Each thread makes
+ * the factor of the tile on the diagonal for itself: nobody waits for it.
+ */
 LFN void ph_factor_hessian(const int *m, real *w, const int *s)
 {
     const int *first = s + ph_first(m);
     real *H = w + m[W_H];
     int nstripe = m[M_NV] / PH_STRIPE + 1, side = 4 / PH_STRIPE;
     for (int h = 0; 4 * h < m[M_NV]; ++h) {
-        const real *c = H + ph_row(4 * h) + 4 * h;
-        int width = 4 * (h + 1);
+        real L[16];
         each (t, side) {
             real sum[4 * PH_STRIPE], *to = H + ph_row(4 * h + PH_STRIPE * t) + 4 * h;
             ph_tile_rest(H, first, side * h + t, h, sum);
-            for (int i = 0; i < PH_STRIPE; ++i)
-                for (int q = 0; q < 4; ++q) to[i * width + q] = sum[4 * i + q];
+            for (int i = 0; i < PH_STRIPE; ++i) put4(to, 4 * (h + 1) * i, sum + 4 * i);
         }
         sync();
-        each (one, 1) ph_factor_tile(H, h + one);
-        sync();
+        ph_factor_tile(H, h, L);
         each (t, nstripe - side * (h + 1)) {
             int p = side * (h + 1) + t, g = (PH_STRIPE * p) >> 2;
             if (first[g] <= h) {
                 real sum[4 * PH_STRIPE], *to = H + ph_row(PH_STRIPE * p) + 4 * h;
                 ph_tile_rest(H, first, p, h, sum);
-                for (int q = 0; q < 4; ++q)
-                    for (int i = 0; i < PH_STRIPE; ++i) {
+                for (int i = 0; i < PH_STRIPE; ++i) {
+                    for (int q = 0; q < 4; ++q) {
                         real x = sum[4 * i + q];
-                        for (int k = 0; k < q; ++k) x = fma(-c[q * width + k], sum[4 * i + k], x);
-                        sum[4 * i + q] = x * c[q * width + q];
-                        to[4 * i * (g + 1) + q] = sum[4 * i + q];
+                        for (int k = 0; k < q; ++k) x = fma(-L[4 * q + k], sum[4 * i + k], x);
+                        sum[4 * i + q] = x * L[4 * q + q];
                     }
+                    put4(to, 4 * (g + 1) * i, sum + 4 * i);
+                }
             }
         }
         sync();
+        each (i, 4) put4(H + ph_row(4 * h) + 4 * h, 4 * (h + 1) * i, L + 4 * i);
     }
+    sync();
 }
 
-/* Entry c of the solution, less what the n rows of tile h take from it; end: entry 0, the others lie before it. */
-LFN void ph_take_rows(const real *L, int width, real *end, int h, int n, int c)
+/*
+ * Entries 4 h … 4 h + n - 1 of the solution, and what they take from those before; end: entry 0, the others lie before
+ * it. Each thread makes them for itself.
+ */
+LFN void ph_take_rows(const real *H, real *end, int h, int n, int low)
 {
-    real sum = end[-c];
-    for (int j = n - 1; j >= 0; --j) sum = fma(-L[j * width + c], end[-4 * h - j], sum);
-    end[-c] = sum;
+    const real *L = H + ph_row(4 * h);
+    real y[4];
+    int width = 4 * (h + 1);
+    for (int j = 0; j < n; ++j) y[j] = end[-4 * h - j];
+    for (int j = n - 1; j >= 0; --j) {
+        y[j] = y[j] * L[j * width + 4 * h + j];
+        for (int c = 0; c < j; ++c) y[c] = fma(-L[j * width + 4 * h + c], y[j], y[c]);
+    }
+    sync();
+    each (i, 4 * h - low) {
+        real sum = end[-low - i];
+        for (int j = n - 1; j >= 0; --j) sum = fma(-L[j * width + low + i], y[j], sum);
+        end[-low - i] = sum;
+    }
+    each (one, 1)
+        for (int j = one; j < n; ++j) end[-4 * h - j] = y[j];
+    sync();
 }
 
 /*
@@ -200,41 +289,28 @@ STET_CALLED LFN void ph_solve_hessian(const int *m, const ureal *f, const real *
     const real *H = w + m[W_H];
     int nv = m[M_NV];
     real *end = x + nv - 1; /* of row 0 */
+    ph_curves(m, f, v, w, s);
     ph_fill_hessian(m, w, s, x);
     for (int i = 0; i < s[S_NACTIVE]; ++i) {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
         if (dim == 1)
-            ph_add_slot(m, f, v, w, s, k, 1, on);
+            ph_add_slot(m, w, s, k, 1, on);
         else if (dim == 3)
-            ph_add_slot(m, f, v, w, s, k, 3, on);
+            ph_add_slot(m, w, s, k, 3, on);
         else if (PH_IS_4(dim))
-            ph_add_slot(m, f, v, w, s, k, 4, on);
+            ph_add_slot(m, w, s, k, 4, on);
         else if (PH_IS_6(dim))
-            ph_add_slot(m, f, v, w, s, k, 6, on);
+            ph_add_slot(m, w, s, k, 6, on);
         else
-            ph_add_slot(m, f, v, w, s, k, dim, on);
+            ph_add_slot(m, w, s, k, dim, on);
     }
     ph_factor_hessian(m, w, s);
     each (i, nv) end[-i] = (H + ph_row(nv))[i];
     sync();
     for (int h = (nv - 1) >> 2; h >= 0; --h) {
-        const real *L = H + ph_row(4 * h);
-        int n = nmin(4, nv - 4 * h), width = 4 * (h + 1), low = 4 * first[h];
-        each (one, 1) {
-            for (int j = 4 * h + n - 1; j >= 4 * h + one; --j) {
-                const real *own = L + (j - 4 * h) * width;
-                real y = end[-j] * own[j];
-                end[-j] = y;
-                for (int c = 4 * h; c < j; ++c) end[-c] = fma(-own[c], y, end[-c]);
-            }
-        }
-        sync();
-        each (i, 4 * h - low) {
-            if (n == 4)
-                ph_take_rows(L, width, end, h, 4, low + i);
-            else
-                ph_take_rows(L, width, end, h, n, low + i);
-        }
-        sync();
+        if (nv >= 4 * h + 4)
+            ph_take_rows(H, end, h, 4, 4 * first[h]);
+        else
+            ph_take_rows(H, end, h, nv - 4 * h, 4 * first[h]);
     }
 }

@@ -128,48 +128,67 @@ LFN void ph_inertia(const int *m, const ureal *f, const real *v, real *w)
     sync();
 }
 
-/* Entries first … first + n - 1 of row i of a matrix that ph_factor makes, from the rows below it. */
-LFN void ph_factor_entries(const int *m, real *H, const real *inv, int i, int first, int n)
+/*
+ * Items of a triangle of n rows, of which row a has entries 0 … a: whole rows or, where a world has many threads, up to
+ * PH_CHUNK entries of a row, rows in ascending order.
+ */
+#if STET_GPU
+LFN int ph_items(int n) { return ((n >> 2) + 1) * (2 * (n >> 2) + (n & 3)); }
+LFN void ph_item(const int *m, int q, int *row, int *first, int *count)
 {
-    const int *adr = m + m[M_M_ROWADR];
-    const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *entry = m + m[M_BELOW_ENTRY];
-    real *to = H + adr[i] + first, x[PH_FACTOR];
-    for (int j = 0; j < n; ++j) x[j] = to[j];
-    for (int s = below[i]; s < below[i + 1]; ++s) {
-        const real *from = H + adr[row[s]] + first;
-        real c = -(H[entry[s]] * inv[row[s]]);
-        for (int j = 0; j < n; ++j) x[j] = fma(c, from[j], x[j]);
-    }
-    for (int j = 0; j < n; ++j) to[j] = x[j];
+    const int *item = m + m[M_TRIANGLE] + 2 * q;
+    *row = item[0];
+    *first = item[1];
+    *count = nmin(PH_CHUNK, *row + 1 - *first);
+}
+#else
+LFN int ph_items(int n) { return n; }
+LFN void ph_item(const int *m, int q, int *row, int *first, int *count)
+{
+    (void)m;
+    *row = q;
+    *first = 0;
+    *count = q + 1;
+}
+#endif
+
+/* The n entries of an item: to += c from. All are loaded before the first is stored. */
+LFN void ph_add_item(real *to, const real *from, real c, int n)
+{
+#if STET_GPU
+    real x[PH_CHUNK];
+    for (int j = 0; j < PH_CHUNK; ++j) x[j] = fma(c, from[nmin(j, n - 1)], to[nmin(j, n - 1)]);
+    for (int j = 0; j < PH_CHUNK; ++j)
+        if (j < n) to[j] = x[j];
+#else
+    ph_add_scaled(to, from, c, n);
+#endif
 }
 
 /*
- * In place: a matrix in qM's pattern becomes L and D of L' D L; inv [nv] gets 1 / D. A row gathers from the rows below
- * it, which are finished: levels of dofs, the deepest first, PH_FACTOR entries at a time. A matrix that is not positive
- * definite, as actuators can make it, gets pivots of 1e-15, as in MuJoCo.
+ * In place: a matrix in qM's pattern becomes L and D of L' D L; inv [nv] gets 1 / D. From the last row on: a finished
+ * row is taken from those of the dofs above it. A matrix that is not positive definite, as actuators can make it, gets
+ * pivots of 1e-15, as in MuJoCo.
  */
 LFN void ph_factor(const int *m, real *H, real *inv)
 {
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR];
-    const int *level = m + m[M_FACTOR_ADR];
-    for (int l = m[M_NDOFLEVEL] - 1; l >= 0; --l) {
-        each (k, level[l + 1] - level[l]) {
-            const int *item = m + m[M_FACTOR] + 2 * (level[l] + k);
-            int i = item[0], first = item[1], n = nnz[i] - first;
-            if (n >= PH_FACTOR)
-                ph_factor_entries(m, H, inv, i, first, PH_FACTOR);
-            else if (n == 3)
-                ph_factor_entries(m, H, inv, i, first, 3);
-            else if (n == 2)
-                ph_factor_entries(m, H, inv, i, first, 2);
-            else
-                ph_factor_entries(m, H, inv, i, first, 1);
-            if (n <= PH_FACTOR) inv[i] = splat(1) / rmax(splat(PHYSICS_MINVAL), H[adr[i] + nnz[i] - 1]);
+    for (int i = m[M_NV] - 1; i >= 0; --i) {
+        const int *above = m + m[M_M_COLIND] + adr[i];
+        int n = nnz[i] - 1;
+        real *row = H + adr[i], inverse = splat(1) / rmax(splat(PHYSICS_MINVAL), row[n]);
+        each (q, ph_items(n)) {
+            int a, first, count;
+            ph_item(m, q, &a, &first, &count);
+            ph_add_item(H + adr[above[a]] + first, row + first, -(row[a] * inverse), count);
         }
         sync();
-    }
-    each (i, m[M_NV]) {
-        for (int j = 0; j < nnz[i] - 1; ++j) H[adr[i] + j] = H[adr[i] + j] * inv[i];
+        each (e, n + 1) {
+            if (e < n)
+                row[e] = row[e] * inverse;
+            else
+                inv[i] = inverse;
+        }
     }
     sync();
 }
@@ -179,23 +198,18 @@ LFN void ph_solve(const int *m, const real *H, const real *inv, real *x)
 {
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
     const int *level = m + m[M_DOFLEVEL_ADR], *dof = m + m[M_DOFLEVEL];
-    const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *entry = m + m[M_BELOW_ENTRY];
-    for (int l = m[M_NDOFLEVEL] - 2; l >= 0; --l) {
-        each (k, level[l + 1] - level[l]) {
-            int i = dof[level[l] + k];
-            real s = x[i];
-            for (int e = below[i]; e < below[i + 1]; ++e) s = fma(-H[entry[e]], x[row[e]], s);
-            x[i] = s;
-        }
+    for (int i = m[M_NV] - 1; i >= 0; --i) {
+        real own = x[i];
+        each (e, nnz[i] - 1) x[col[adr[i] + e]] = fma(-H[adr[i] + e], own, x[col[adr[i] + e]]);
         sync();
     }
-    for (int l = 0; l < m[M_NDOFLEVEL]; ++l) {
-        each (k, level[l + 1] - level[l]) {
-            int i = dof[level[l] + k];
-            real s = x[i] * inv[i];
-            for (int e = adr[i]; e < adr[i] + nnz[i] - 1; ++e) s = fma(-H[e], x[col[e]], s);
-            x[i] = s;
-        }
+    each (i, m[M_NV]) x[i] = x[i] * inv[i];
+    for (int l = 0; l < m[M_NDOFLEVEL] - 1; ++l) { /* what the dofs of a level take from all those below */
         sync();
+        each (k, m[M_NV] - level[l + 1]) {
+            int i = dof[level[l + 1] + k], e = adr[i] + l;
+            x[i] = fma(-H[e], x[col[e]], x[i]);
+        }
     }
+    sync();
 }

@@ -54,7 +54,8 @@
 #define M_NMEMORY_ALL 35    /* reals of team memory with what stage after makes */
 #define M_STEP_EXTRA 36     /* what the last time step of a call does beside: bits PH_EXTRA_… */
 #define M_CCD_ITERATIONS 37 /* of convex pairs */
-#define M_SIZES_END 38
+#define M_BLOCKDIM 38       /* rows of a block, at most */
+#define M_SIZES_END 39
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -121,9 +122,8 @@
 #define M_SITE_TYPE 161
 #define M_GEOM_SHAPE 162 /* where in M_SHAPES the record of a geom's mesh or height field is */
 #define M_SHAPES 163     /* records of hulls (collide/hull.k.h) and height fields (rows, columns, place of sizes) */
-#define M_FACTOR_ADR 164 /* ndoflevel + 1 places in FACTOR, which are pairs */
-#define M_FACTOR 165     /* pairs: a dof and the first of up to PH_FACTOR entries of its row, by levels of dofs */
-#define M_TABLES_END 166
+#define M_TRIANGLE 164 /* pairs: a row of a triangle and the first of up to PH_CHUNK entries of it, see ph_item */
+#define M_TABLES_END 165
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -250,17 +250,18 @@
 #define W_EFC_JV 559    /* J times the search direction */
 #define W_EFC_J 560     /* of slots: rows times dofs of the block */
 #define W_EFC_BLOCK 561 /* of slots: the number of the block, -1: none */
-#define W_H 562         /* lower triangle by rows: the Hessian, then its factor */
-#define W_GRAD 563
-#define W_SEARCH 564
-#define W_MA 565 /* M qacc */
-#define W_MV 566 /* M times the search direction */
-#define W_SOLVER_NITER 567
-#define W_KEPT 568 /* qacc, qfrc_constraint, solver_niter of lanes that are done */
-#define W_SENSORDATA 569
-#define W_RK 570 /* Runge-Kutta: state before the step, sums of velocities, accelerations, act_dot, turns */
-#define W_QFRC_FLUID 571
-#define W_END 572
+#define W_EFC_C 562     /* of slots: the negative derivative of their forces, for the Hessian */
+#define W_H 563         /* lower triangle by rows: the Hessian, then its factor */
+#define W_GRAD 564
+#define W_SEARCH 565
+#define W_MA 566 /* M qacc */
+#define W_MV 567 /* M times the search direction */
+#define W_SOLVER_NITER 568
+#define W_KEPT 569 /* qacc, qfrc_constraint, solver_niter of lanes that are done */
+#define W_SENSORDATA 570
+#define W_RK 571 /* Runge-Kutta: state before the step, sums of velocities, accelerations, act_dot, turns */
+#define W_QFRC_FLUID 572
+#define W_END 573
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
 #define W_SEEN 600 /* PH_SEEN reals a slot: a contact; over efc_jar, efc_Jv and efc_J, if it fits there */
@@ -272,7 +273,7 @@
 #define W_AFTER_END 606
 #define M_HEADER 640 /* ints before the first table */
 
-#define PH_FACTOR 4 /* entries that a thread makes at a time */
+#define PH_CHUNK 4 /* entries that a thread makes at a time */
 
 /* bits of m[M_FLAGS] */
 #define PH_NO_PASSIVE 1 /* springs and dampers are both disabled */

@@ -170,6 +170,7 @@
     X(W_EFC_JV, NULL, t->m[M_NROW])                                                                                    \
     X(W_EFC_J, "efc_J", t->m[M_NEFCJ])                                                                                 \
     X(W_EFC_BLOCK, "efc_block", t->m[M_NSLOT])                                                                         \
+    X(W_EFC_C, NULL, t->m[M_NROW] * t->m[M_BLOCKDIM])                                                                  \
     X(W_H, NULL, 8 * ((m->nv + 4) / 4) * ((m->nv + 8) / 4))                                                                \
     X(W_GRAD, NULL, m->nv)                                                                                             \
     X(W_SEARCH, NULL, m->nv)                                                                                           \

@@ -112,26 +112,25 @@ static void put_below(sti_tables_builder *b)
     }
 }
 
-/* What stage inertia's factorisation does at a time: after put_levels. */
-static void put_factor(sti_tables_builder *b)
+/* Items of the largest triangle that stages work on: the dofs above a dof, those of a block. After the blocks. */
+static void put_triangle(sti_tables_builder *b)
 {
-    const mjModel *m = b->model;
-    int all = 0, k = 0;
+    const sti_physics_tables *t = b->t;
+    int rows = 0, all = 0, k = 0;
     if (b->result != STET_OK) return;
-    for (int i = 0; i < m->nv; ++i) all += (m->M_rownnz[i] + PH_FACTOR - 1) / PH_FACTOR;
-    int *item = sti_physics_new_table(b, M_FACTOR, 2 * (int64_t)all), nlevel = b->t->m[M_NDOFLEVEL];
-    for (int l = 0; item && l < nlevel; ++l)
-        for (int i = 0; i < m->nv; ++i)
-            for (int e = 0; dof_depth(m, i) == l && e < m->M_rownnz[i]; e += PH_FACTOR, ++k) {
-                item[2 * k] = i;
-                item[2 * k + 1] = e;
-            }
-    int *adr = sti_physics_new_table(b, M_FACTOR_ADR, nlevel + 1);
-    for (int l = 0; adr && l < nlevel; ++l) {
-        adr[l + 1] = adr[l];
-        for (int i = 0; i < m->nv; ++i)
-            adr[l + 1] += dof_depth(m, i) == l ? (m->M_rownnz[i] + PH_FACTOR - 1) / PH_FACTOR : 0;
+    for (int i = 0; i < b->model->nv; ++i)
+        if (b->model->M_rownnz[i] > rows) rows = b->model->M_rownnz[i];
+    for (int i = 0; i < t->m[M_NBLOCK] + t->m[M_NPAIR]; ++i) {
+        int ndof = t->m[t->m[M_BLOCK] + B_SIZE * i + B_NDOF];
+        if (ndof > rows) rows = ndof;
     }
+    for (int a = 0; a < rows; ++a) all += a / PH_CHUNK + 1;
+    int *item = sti_physics_new_table(b, M_TRIANGLE, 2 * (int64_t)all);
+    for (int a = 0; item && a < rows; ++a)
+        for (int first = 0; first <= a; first += PH_CHUNK) {
+            item[k++] = a;
+            item[k++] = first;
+        }
 }
 
 bool sti_physics_is_standalone(const mjModel *m, int body)
@@ -444,6 +443,7 @@ static void put_memory(sti_tables_builder *b)
     int64_t at = 0;
     if (b->result != STET_OK) return;
 #define QUANTITY(number, name, n)                                                                                      \
+    if ((number) == W_H) at = (at + 3) & ~(int64_t)3; /* load4 wants it */                                             \
     sti_physics_fill(b, (number), at);                                                                                 \
     at += (n);
     MEMORY(QUANTITY)
@@ -465,7 +465,6 @@ stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *ou
     put_options(&b);
     put_levels(&b, M_LEVEL_BODY, M_LEVEL_ADR, M_NLEVEL, 1, model->nbody, body_depth, 1);
     put_levels(&b, M_DOFLEVEL, M_DOFLEVEL_ADR, M_NDOFLEVEL, 0, model->nv, dof_depth, 0);
-    put_factor(&b);
     put_children(&b);
     put_below(&b);
     put_free(&b);
@@ -481,6 +480,7 @@ stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *ou
     put_tendon_actuators(&b);
     put_entry_pairs(&b);
     sti_physics_put_blocks(&b);
+    put_triangle(&b);
     sti_physics_put_sensors(&b);
     sti_physics_put_hulls(&b);
     put_mocap(&b);
