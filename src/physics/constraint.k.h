@@ -307,19 +307,20 @@ LFN void ph_append_slot(const int *m, int *s, int at, int number)
     s[S_NJ] = s[S_NJ] + block[B_DIM] * block[B_NDOF];
 }
 
-/* Rows of the slots that are no contacts, in the lanes of a group. */
-LFN void ph_static_rows(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
+/* Rows of the slots that are no contacts, in the lanes of a group, and D and aref of all slots. */
+LFN void ph_references(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
 {
     each (k, s[S_NSLOT]) {
         const int *block = m + ph_slot_block(s, k);
         int row = ph_slot_row(s, k);
         real *J = w + m[W_EFC_J] + ph_slot_J(s, k), *pos = w + m[W_EFC_POS] + row;
+        mask on = m_not(eq((w + m[W_EFC_D])[row], splat(0)));
         if (block[B_TYPE] != PH_GEOMS) {
-            mask on = m_and(group, ph_block_holds(m, f, v, w, block));
+            on = m_and(group, ph_block_holds(m, f, v, w, block));
             ph_block_rows(m, f, v, w, block, pos, J);
             for (int i = 0; i < block[B_DIM] * block[B_NDOF]; ++i) J[i] = select(on, J[i], splat(0));
-            ph_block_reference(m, f, v, w, block, row, J, on);
         }
+        ph_block_reference(m, f, v, w, block, row, J, on);
     }
     each (k, m[M_NSLOT]) {
         int used = k < s[S_NSLOT];

@@ -10,6 +10,18 @@
 
 #define KEPT_SIZE 8 /* dist, pos [3], normal [3], hit (1 or 0) */
 
+/* How many threads list pairs, and how many make the rows of a contact: more where a world has many. */
+#if STET_GPU
+#define PH_SHARES 16
+#else
+#define PH_SHARES 1
+#endif
+#if STET_GPU && STET_TEAM >= 16
+#define PH_PARTS 4
+#else
+#define PH_PARTS 1
+#endif
+
 #if HFIELD_CONTACTS > PH_MOST_CONTACTS
 #error "a height field has more contacts than an int has bits"
 #endif
@@ -120,21 +132,25 @@ STET_CALLED LFN int ph_collide(const int *m, const ureal *f, const real *v, cons
     return n;
 }
 
-/* The rows of one contact: the relative velocity of the second body along the frame's axes, then about them. */
+/*
+ * One part of the dofs of the rows of one contact: the relative velocity of the second body along the frame's axes, then
+ * about them; 0 where it is not `on`.
+ */
 STET_CALLED LFN void ph_contact_rows(const int *m, const real *w, const int *block, const contact *c, const real *hint,
-                                     int dim, real *pos, real *J)
+                                     int dim, int part, mask on, real *J)
 {
     int n = block[B_NDOF];
     const int *dof = m + block[B_DOFS];
     real frame[9], lin[3];
     contact_frame(c->normal, hint, frame);
-    ph_zero(pos, dim);
-    pos[0] = c->dist;
-    for (int k = 0; k < n; ++k) {
+    for (int k = part; k < n; k += PH_PARTS) {
         const real *ang = w + m[W_CDOF] + 6 * dof[2 * k];
         real sign = splat((ureal)(dof[2 * k + 1] == 2 ? 1 : -1));
         ph_point_velocity(m, w, dof[2 * k], c->pos, lin);
-        for (int r = 0; r < dim; ++r) J[r * n + k] = sign * v3_dot(frame + 3 * (r % 3), r < 3 ? lin : ang);
+        for (int r = 0; r < dim; ++r) {
+            real rate = sign * v3_dot(frame + 3 * (r % 3), r < 3 ? lin : ang);
+            J[r * n + k] = select(on, rate, splat(0));
+        }
     }
 }
 
@@ -164,9 +180,12 @@ LFN void ph_kept_contacts(const int *pair, int bits, const real *kept, contact *
     }
 }
 
-/* Writes the rows of those contacts of pair p that have slots; a contact holds in the lanes of the group that hit. */
-LFN void ph_place_contacts(const int *m, const ureal *f, const real *v, real *w, const int *s, const int *pair,
-                           int bits, int slot, const contact *con, const real *hint, mask group)
+/*
+ * Writes a part of the rows of those contacts of a pair that have slots. A contact holds in the lanes of the group that
+ * hit: there D is 1 until ph_references.
+ */
+LFN void ph_place_contacts(const int *m, real *w, const int *s, const int *pair, int bits, int slot, int part,
+                           const contact *con, const real *hint, mask group)
 {
     for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k) {
         if (bits >> k & 1) {
@@ -174,15 +193,16 @@ LFN void ph_place_contacts(const int *m, const ureal *f, const real *v, real *w,
             real *J = w + m[W_EFC_J] + ph_slot_J(s, slot);
             mask on = m_and(con[k].hit, group);
             if (pair[B_DIM] == 3)
-                ph_contact_rows(m, w, pair, con + k, hint, 3, w + m[W_EFC_POS] + row, J);
+                ph_contact_rows(m, w, pair, con + k, hint, 3, part, on, J);
             else if (PH_IS_4(pair[B_DIM]))
-                ph_contact_rows(m, w, pair, con + k, hint, 4, w + m[W_EFC_POS] + row, J);
+                ph_contact_rows(m, w, pair, con + k, hint, 4, part, on, J);
             else if (PH_IS_6(pair[B_DIM]))
-                ph_contact_rows(m, w, pair, con + k, hint, 6, w + m[W_EFC_POS] + row, J);
+                ph_contact_rows(m, w, pair, con + k, hint, 6, part, on, J);
             else
-                ph_contact_rows(m, w, pair, con + k, hint, pair[B_DIM], w + m[W_EFC_POS] + row, J);
-            for (int i = 0; i < pair[B_DIM] * pair[B_NDOF]; ++i) J[i] = select(on, J[i], splat(0));
-            ph_block_reference(m, f, v, w, pair, row, J, on);
+                ph_contact_rows(m, w, pair, con + k, hint, pair[B_DIM], part, on, J);
+            for (int r = 0; part == 0 && r < pair[B_DIM]; ++r)
+                (w + m[W_EFC_POS])[row + r] = r == 0 ? con[k].dist : splat(0);
+            if (part == 0) (w + m[W_EFC_D])[row] = select(on, splat(1), splat(0));
             slot = slot + 1;
         }
     }
@@ -279,24 +299,37 @@ LFN void ph_assign_slots(const int *m, const ureal *f, const real *v, real *w, i
     s[S_FULL] = 1;
 }
 
-/* The pairs that are near in some lane of the group, in their order, and where they keep contacts (-1: nowhere). */
+/*
+ * The pairs that are near in some lane of the group, in their order, and where they keep contacts (-1: nowhere). All
+ * pairs are shared out: first each share is counted, where there are no slots yet, then listed behind those before it.
+ */
 LFN void ph_list_near(const int *m, const ureal *f, const real *v, const real *w, int *s, mask group)
 {
-    int *pairs = s + ph_near_pairs(m);
+    int *pairs = s + ph_near_pairs(m), *counted = s + S_SLOTS, shares = nmax(1, nmin(PH_SHARES, m[M_NSLOT]));
     each (p, m[M_NPAIR])
         pairs[NEAR_SIZE * p + NEAR_BITS] = any(m_and(group, ph_near(m, f, v, w, m + m[M_PAIR] + B_SIZE * p)));
     sync();
-    each (one, 1) {
-        int n = one, at = 0, room = m[W_EFC_J] - m[W_EFC_FORCE];
-        for (int p = 0; p < m[M_NPAIR]; ++p)
-            if (pairs[NEAR_SIZE * p + NEAR_BITS]) {
-                int size = 3 + KEPT_SIZE * (m + m[M_PAIR] + B_SIZE * p)[B_SIDE];
-                pairs[NEAR_SIZE * n + NEAR_PAIR] = p;
-                pairs[NEAR_SIZE * n + NEAR_KEPT] = at + size <= room ? at : -1;
-                at = at + (at + size <= room ? size : 0);
-                n = n + 1;
+    for (int pass = shares > 1 ? 0 : 1; pass < 2; ++pass) {
+        each (t, shares) {
+            int n = 0, at = 0, room = m[W_EFC_J] - m[W_EFC_FORCE];
+            int begin = t * m[M_NPAIR] / shares, end = (t + 1) * m[M_NPAIR] / shares;
+            for (int u = 0; pass && u < t; ++u) {
+                n = n + counted[2 * u];
+                at = at + counted[2 * u + 1];
             }
-        s[S_NNEAR] = n;
+            for (int p = begin; p < end; ++p)
+                if (pairs[NEAR_SIZE * p + NEAR_BITS]) {
+                    int size = 3 + KEPT_SIZE * (m + m[M_PAIR] + B_SIZE * p)[B_SIDE];
+                    if (pass) pairs[NEAR_SIZE * n + NEAR_PAIR] = p;
+                    if (pass) pairs[NEAR_SIZE * n + NEAR_KEPT] = at + size <= room ? at : -1;
+                    at = at + size;
+                    n = n + 1;
+                }
+            if (!pass) counted[2 * t] = n;
+            if (!pass) counted[2 * t + 1] = at;
+            if (pass && t == shares - 1) s[S_NNEAR] = n;
+        }
+        sync();
     }
     sync();
 }
@@ -308,7 +341,8 @@ STET_CALLED LFN void ph_constraint(const int *m, const ureal *f, const real *v, 
     each (b, m[M_NBLOCK]) held[b] = any(m_and(group, ph_block_holds(m, f, v, w, m + m[M_BLOCK] + B_SIZE * b)));
     ph_list_near(m, f, v, w, s, group);
     for (int pass = 0; pass < 2; ++pass) {
-        each (p, s[S_NNEAR]) {
+        each (i, pass ? PH_PARTS * s[S_NNEAR] : s[S_NNEAR]) {
+            int p = pass ? i / PH_PARTS : i, part = i - PH_PARTS * p;
             int *near = pairs + NEAR_SIZE * p, bits = pass ? near[NEAR_BITS] : 0, at = near[NEAR_KEPT];
             const int *pair = m + m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
             real *kept = w + m[W_EFC_FORCE] + (at < 0 ? 0 : at);
@@ -321,7 +355,7 @@ STET_CALLED LFN void ph_constraint(const int *m, const ureal *f, const real *v, 
                 else
                     n = ph_collide(m, f, v, w, pair, group, con, hint);
                 if (pass) {
-                    ph_place_contacts(m, f, v, w, s, pair, bits, near[NEAR_SLOT], con, hint, group);
+                    ph_place_contacts(m, w, s, pair, bits, near[NEAR_SLOT], part, con, hint, group);
                 } else {
                     for (int k = 0; k < n; ++k) bits = bits | ph_contact_bit(any(m_and(group, con[k].hit)), k);
                     near[NEAR_BITS] = bits;
@@ -336,5 +370,5 @@ STET_CALLED LFN void ph_constraint(const int *m, const ureal *f, const real *v, 
             if (s[S_FULL] && !alone) return;
         }
     }
-    ph_static_rows(m, f, v, w, s, group);
+    ph_references(m, f, v, w, s, group);
 }
