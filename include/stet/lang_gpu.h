@@ -151,11 +151,13 @@ LFN void sti_sync(void)
 }
 /*
  * Teams of a block wait for each other, those that have ended apart; a team that comes here more often than others only
- * waits in vain. (PTX ISA, barrier.sync: threads of a warp need not come together.)
+ * waits in vain. The teams of a warp come to the barrier together: parts of a warp would each count as all of it, and
+ * the warps of the block would be at different places from then on.
  */
 LFN void align_teams(void)
 {
 #if STET_TEAMS > 1 && defined(__CUDA_ARCH__)
+    __syncwarp(0xffffffffu);
     asm volatile("barrier.sync 0;" ::: "memory");
 #endif
 }

@@ -121,10 +121,11 @@ LFN void ph_add_block(const int *m, real *H, const int *dof, const real *C, cons
         int row, first, count, to[PH_CHUNK];
         real a[PH_MOST_ROWS], x[PH_CHUNK];
         ph_item(m, q, &row, &first, &count);
-        ph_curve_row(C, J, n, dim, n - 1 - row, a);
+        int own = n - 1 - row;
+        ph_curve_row(C, J, n, dim, own, a);
         for (int j = 0; j < PH_CHUNK; ++j) {
-            int e = n - 1 - first - nmin(j, count - 1);
-            to[j] = ph_row(last - dof[2 * (n - 1 - row)]) + last - dof[2 * e];
+            int e = own + first + j;
+            to[j] = ph_row(last - dof[2 * own]) + last - dof[2 * nmin(e, n - 1)];
             x[j] = ph_curve_entry(a, J, n, dim, e, H[to[j]]);
         }
         for (int j = 0; j < PH_CHUNK; ++j)
@@ -150,8 +151,7 @@ LFN void ph_add_block(const int *m, real *H, const int *dof, const real *C, cons
         }
         for (int e = c + PH_STRIPE; e < n; ++e) {
             int j = last - dof[2 * e];
-            for (int i = 0; i < PH_STRIPE; ++i)
-                H[to[i] + j] = ph_curve_entry(a + i * dim, J, n, dim, e, H[to[i] + j]);
+            for (int i = 0; i < PH_STRIPE; ++i) H[to[i] + j] = ph_curve_entry(a + i * dim, J, n, dim, e, H[to[i] + j]);
         }
     }
 }

@@ -152,12 +152,15 @@ LFN void ph_item(const int *m, int q, int *row, int *first, int *count)
 }
 #endif
 
-/* The n entries of an item: to += c from. All are loaded before the first is stored. */
+/*
+ * The n entries of an item: to += c from. On a GPU all are loaded before the first is stored, and PH_CHUNK of them
+ * without asking: what lies behind is team memory, too.
+ */
 LFN void ph_add_item(real *to, const real *from, real c, int n)
 {
 #if STET_GPU
     real x[PH_CHUNK];
-    for (int j = 0; j < PH_CHUNK; ++j) x[j] = fma(c, from[nmin(j, n - 1)], to[nmin(j, n - 1)]);
+    for (int j = 0; j < PH_CHUNK; ++j) x[j] = fma(c, from[j], to[j]);
     for (int j = 0; j < PH_CHUNK; ++j)
         if (j < n) to[j] = x[j];
 #else

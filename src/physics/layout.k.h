@@ -122,7 +122,7 @@
 #define M_SITE_TYPE 161
 #define M_GEOM_SHAPE 162 /* where in M_SHAPES the record of a geom's mesh or height field is */
 #define M_SHAPES 163     /* records of hulls (collide/hull.k.h) and height fields (rows, columns, place of sizes) */
-#define M_TRIANGLE 164 /* pairs: a row of a triangle and the first of up to PH_CHUNK entries of it, see ph_item */
+#define M_TRIANGLE 164   /* pairs: a row of a triangle and the first of up to PH_CHUNK entries of it, see ph_item */
 #define M_TABLES_END 165
 
 /* parameters */

@@ -40,35 +40,36 @@
 /*
  * Forward dynamics of the state in w; the lanes `bad` have no controls, and only those `on` are constrained: the others
  * would have contacts that nobody asks for. `extra`: bits PH_EXTRA_… of what is done beside; stage after needs the
- * memory M_NMEMORY_ALL, and a list of n contacts 1 + PH_LISTED * n reals behind it. Gives the bits of faults.
+ * memory M_NMEMORY_ALL, and a list of n contacts 1 + PH_LISTED * n reals behind it. `align`: all worlds
+ * come here, so teams do the stages together. Gives the bits of faults.
  */
 LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, mask bad, int ngeom,
-                    int nsite, int extra)
+                    int nsite, int extra, int align)
 {
-    align_teams();
+    if (align) align_teams();
     ph_kinematics(m, f, v, w, ngeom, nsite);
-    align_teams();
+    if (align) align_teams();
     ph_com(m, f, v, w);
     ph_tendon(m, f, v, w);
-    align_teams();
+    if (align) align_teams();
     ph_inertia(m, f, v, w);
     ph_tendon_armature(m, f, v, w);
     each (e, m[M_NC]) (w + m[W_QLD])[e] = (w + m[W_QM])[e];
     sync();
-    align_teams();
+    if (align) align_teams();
     ph_factor(m, w + m[W_QLD], w + m[W_QLDIAGINV]);
-    align_teams();
+    if (align) align_teams();
     ph_transmission(m, f, v, w);
     ph_velocity(m, w);
-    align_teams();
+    if (align) align_teams();
     ph_passive(m, f, v, w);
     ph_bias(m, f, v, w);
-    align_teams();
+    if (align) align_teams();
     ph_actuation(m, f, v, w, bad);
     ph_acceleration(m, w);
-    align_teams();
+    if (align) align_teams();
     lint faults = ph_constrain(m, f, v, w, s, on, extra);
-    align_teams();
+    if (align) align_teams();
     ph_after(m, f, v, w, extra);
     if (extra & PH_EXTRA_SENSORS) ph_sensors(m, f, v, w);
     return faults;
@@ -132,13 +133,13 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
         if (autoreset && any(fast)) ph_reset(m, f, v, w, fast);
         mask bad = ph_bad_controls(m, f, v, w), wild = m_none();
         found = found | ph_fault(bad, PH_BAD_CTRL);
-        for (int stage = 0, again = 0; stage < nstage; ++stage, again = 1) {
+        for (int stage = 0; stage < nstage; ++stage) {
             if (stage > 0) ph_stage_state(m, f, v, w, stage);
             int extra = stage == 0 && step == nstep - 1 ? m[M_STEP_EXTRA] : 0;
-            for (;; again = 1) {
-                lint full = ph_forward(m, f, v, w, s, on, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra);
+            for (int pass = 0;; ++pass) {
+                lint full = ph_forward(m, f, v, w, s, on, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra, pass == 0);
                 found = found | full;
-                if (again) break;
+                if (stage > 0 || pass > 0) break;
                 wild = m_and(on, ph_any_bad(w + m[W_QACC], m[M_NV]));
                 if (!autoreset || !any(wild)) break;
                 ph_reset(m, f, v, w, wild);
@@ -182,7 +183,7 @@ world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, 
                                    const real *eq_active, real *out, int nlist, int extra)
 {
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
-    lint full = ph_forward(m, f, v, w, s, m_all(), ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE], extra);
+    lint full = ph_forward(m, f, v, w, s, m_all(), ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE], extra, 1);
     if (any(ilt(full, isplat(0)))) return;
     for (int k = 0; k < nlist; ++k) ph_show(m, w, list + Q_SIZE * k, points, out);
 }
