@@ -147,8 +147,8 @@ class Sim(Rounds, _core.SimBase):
     width, height   pixels of each camera (128)
     sizes           (width, height) of one camera after the other, in place of these
     samples      rays a pixel for colours: 1, 4 or 16; other outputs show the pixel's centre
-    outputs      of "rgb", "rgba", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type"; none: no
-                 pictures
+    outputs      of "rgb", "rgba", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type",
+                 "motion", "body_point"; none: no pictures
     seed         of noise at resets and of control noise
     keyframe     that worlds begin with: a number, a name, "none" (or "qpos0": the model's qpos0, with which
                  MuJoCo's own data begin); None: "home" if there is one, else the first, else qpos0

@@ -98,11 +98,15 @@ stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size
     bool painted[STI_BUFFER_COUNT] = {false};
     for (int i = 0; i < STET_OUTPUT_COUNT; ++i) {
         if (!(resolved->outputs >> i & 1u)) continue;
-        sti_picture_buffer b = sti_output_buffer((stet_output)i);
-        size_t element = sti_buffer_dtype(b) == STET_DTYPE_REAL ? real_size : 4;
-        if (!painted[b]) pixel += (double)element * sti_buffer_channels(b);
+        unsigned buffers = 1u << sti_output_buffer((stet_output)i);
+        buffers |= sti_buffer_needs(sti_output_buffer((stet_output)i));
+        for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
+            size_t element = sti_buffer_dtype((sti_picture_buffer)b) == STET_DTYPE_REAL ? real_size : 4;
+            if (!(buffers >> b & 1u) || painted[b]) continue;
+            pixel += (double)element * sti_buffer_channels((sti_picture_buffer)b);
+            painted[b] = true;
+        }
         if (i == STET_OUTPUT_RGB) pixel += stet_output_channels(STET_OUTPUT_RGB);
-        painted[b] = true;
     }
     for (int c = 0; c < ncamera; ++c) {
         int size[2];

@@ -13,7 +13,7 @@ from command import files_below, folder, read_png, run, scene
 OUTPUTS = {
     "rgb": (np.uint8, 3), "rgba": (np.uint8, 4), "depth": (np.float32, 1), "distance": (np.float32, 1),
     "normal": (np.float32, 3), "albedo": (np.uint8, 4), "seg_geom": (np.int32, 1), "seg_body": (np.int32, 1),
-    "seg_type": (np.int32, 1),
+    "seg_type": (np.int32, 1), "motion": (np.float32, 2), "body_point": (np.float32, 3),
 }
 
 
