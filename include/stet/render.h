@@ -89,9 +89,15 @@ STET_API const char *stet_render_get_not_drawn(const stet_model *model, int i, i
 typedef struct stet_camera {
     int prim;
     int width, height; /* pixels, at least 1, at most 16384 */
-    float fovy;        /* vertical angle of view, degrees; 0 < fovy < 180 */
+    float fovy;        /* vertical angle of view, degrees; 0 < fovy < 180, of a fisheye at most 360 */
     char name[64];
     bool orthographic; /* also without a camera of the model that is; fovy is then a length, as there */
+    /*
+     * Equidistant: a pixel that is r pixels from the middle of the picture shows what is r / f off the viewing axis, in
+     * radians, with f = height / fovy; corners beyond the angle of view, too. Its depth is the distance, and so are the
+     * near and the far plane. The model's sensor does not apply.
+     */
+    bool fisheye;
 } stet_camera;
 
 /*

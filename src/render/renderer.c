@@ -76,6 +76,7 @@ static stet_result fill_patches(const sti_renderer *r, int camera, sti_patches *
     const stet_camera *c = &r->cameras[camera];
     sti_lens lens;
     STI_TRY(sti_lens_of(r->stage, c, &lens));
+    patches->fisheye = patches->fisheye || lens.fisheye;
     for (int y = 0; y < c->height; y += PATCH) {
         for (int x = 0; x < c->width; x += PATCH) {
             const int row[PATCH_SIZE] = {[PATCH_CAMERA] = camera,

@@ -6,6 +6,7 @@
 #include "stet/lang.h"
 
 #include "render/scene.k.h"
+#include "render/known.k.h"
 #include "render/view.k.h"
 
 LFN void pose_of(const wreal *xform, int nitem, int world, int prim, ureal *m)
@@ -49,12 +50,12 @@ LFN void from_frame(const ureal *m, const real *local, real *out)
 }
 
 /* The points (world frame) of pixels at depth t; t is finite. */
-LFN void seen_points(const ureal *view, int flat, real u, ureal v, real t, real *point)
+LFN void seen_points(const ureal *view, int flat, const sight *ray, real t, real *point)
 {
-    real reach = flat ? splat(1) : t;
+    real reach = flat ? splat(1) : t, ahead = t * ray->w;
     for (int k = 0; k < 3; ++k) {
-        real place = fma(splat(view[VIEW_UP + k]), splat(v), splat(view[VIEW_RIGHT + k]) * u);
-        point[k] = fma(place, reach, fma(splat(-view[VIEW_BACK + k]), t, splat(view[VIEW_EYE + k])));
+        real place = fma(splat(view[VIEW_UP + k]), ray->v, splat(view[VIEW_RIGHT + k]) * ray->u);
+        point[k] = fma(place, reach, fma(splat(-view[VIEW_BACK + k]), ahead, splat(view[VIEW_EYE + k])));
     }
 }
 
@@ -69,6 +70,10 @@ LFN void place_in_picture(const ureal *view, int flat, const real *point, real *
         for (int k = 0; k < 3; ++k) along[a] = fma(splat(axis[k]), point[k] - splat(view[VIEW_EYE + k]), along[a]);
     }
     real ahead = flat ? splat(1) : -along[2];
+    if (view[VIEW_FISHEYE] != 0) { /* so that the quotients below are angles */
+        real across = sqrt(fma(along[0], along[0], along[1] * along[1]));
+        ahead = select(lt(splat(0), across), across / atan2(across, ahead), splat(1));
+    }
     mask before = lt(splat(0), ahead);
     at[0] = (along[0] / ahead - splat(lens[0])) / splat(lens[1]) + splat(lens[2]);
     at[1] = splat(lens[5]) - (along[1] / ahead - splat(lens[3])) / splat(lens[4]);
@@ -113,10 +118,11 @@ item_kernel void k_surface(const wreal *xform, int nitem, const ureal *before, c
         lint seen = igather(geom + first[own] + (i64)y * pitch[own], column);
         real t = gather(depth + first[e] + (i64)y * pitch[e], column), point[3], old[3], in_body[3], step[2];
         mask live = in_range(x, width), hit = ilt(seen, isplat(-1)), left = ilt(isplat(-1), seen);
-        real u = view_u(view, x), nowhere = splat(1) / splat(0);
-        ureal v = view_v(view, y);
+        real nowhere = splat(1) / splat(0);
+        sight ray;
+        row_sight(view, x, y, &ray);
         hit = m_or(hit, left);
-        seen_points(view, flat, u, v, select(hit, t, splat(0)), point);
+        seen_points(view, flat, &ray, select(hit, t, splat(0)), point);
         mask moves = still ? m_none() : hit;
         for (int k = 0; k < 3; ++k) {
             in_body[k] = point[k];

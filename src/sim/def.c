@@ -43,6 +43,15 @@ static stet_result check_frames(const stet_sim_def *def)
         STI_TRY(check_size(def->sizes[c][0], "width"));
         STI_TRY(check_size(def->sizes[c][1], "height"));
     }
+    if (def->nfisheye < 0 || (def->nfisheye > 0) != (def->fisheyes != NULL))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "sim: %d angle%s of fisheyes, and %s list of them; give both, or neither", def->nfisheye,
+                         STI_S(def->nfisheye), def->fisheyes ? "a" : "no");
+    for (int c = 0; c < def->nfisheye; ++c)
+        if (!(def->fisheyes[c] >= 0 && def->fisheyes[c] <= 360))
+            return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                             "sim: a fisheye of %g degrees; give more than 0 and at most 360, or 0 for none",
+                             (double)def->fisheyes[c]);
     if (def->outputs >> STET_OUTPUT_COUNT)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "sim: outputs 0x%x has bits beyond the %d outputs; use 1u << STET_OUTPUT_x",

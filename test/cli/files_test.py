@@ -57,6 +57,17 @@ def test_every_output():
         check_agreement(tensor)
 
 
+def test_fisheye():
+    with folder() as cwd:
+        run(scene("hand.xml"), "--worlds", 1, "--frames", 1, "--size", "40x30", "--output", "depth,distance",
+            "--fisheye", "0,200", "--camera", "free,free:fit", "--out", "out", cwd=cwd)
+        depth, distance = (
+            [load(cwd, f"{name}-{camera}.npy") for camera in ("free", "free_fit")] for name in ("depth", "distance")
+        )
+        assert (depth[0] < distance[0]).any(), "an ordinary camera"
+        assert np.allclose(depth[1], distance[1], rtol=1e-6) and np.isfinite(depth[1]).any()
+
+
 def check_colours(cwd, tensor):
     """Equal ids have equal colours and different ids different ones; nothing is black; near is lighter than far."""
     for name in ("seg_geom", "seg_body", "seg_type"):

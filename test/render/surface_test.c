@@ -58,6 +58,9 @@ static void to_world(const double *pos, const double *mat, const double *local, 
         out[r] = pos[r] + mat[3 * r] * local[0] + mat[3 * r + 1] * local[1] + mat[3 * r + 2] * local[2];
 }
 
+/* The angle of view of a fisheye, radians; 0: the cameras are not. */
+static double fisheye;
+
 /* Middle and half size of a camera's picture at one metre: across, then down. */
 static void picture_of(const mjModel *m, int camera, double *middle, double *half)
 {
@@ -74,6 +77,13 @@ static void pixel_point(const mjModel *m, const mjData *d, int camera, int pixel
 {
     double middle[2], half[2], at[3];
     picture_of(m, camera, middle, half);
+    if (fisheye > 0) {
+        double x = pixel % WIDTH + .5 - WIDTH / 2., y = HEIGHT / 2. - pixel / WIDTH - .5, r = hypot(x, y);
+        double angle = r * fisheye / HEIGHT, across = r > 0 ? t * sin(angle) / r : 0;
+        to_world(d->cam_xpos + 3 * camera, d->cam_xmat + 9 * camera,
+                 (const double[]){across * x, across * y, -t * cos(angle)}, out);
+        return;
+    }
     double reach = m->cam_projection[camera] == mjPROJ_ORTHOGRAPHIC ? 1 : t;
     at[0] = reach * (middle[0] + half[0] * ((pixel % WIDTH + .5) / (WIDTH / 2.) - 1));
     at[1] = reach * (middle[1] - half[1] * ((pixel / WIDTH + .5) / (HEIGHT / 2.) - 1));
@@ -87,6 +97,12 @@ static bool picture_place(const mjModel *m, const mjData *d, int camera, const d
     double middle[2], half[2], local[3];
     picture_of(m, camera, middle, half);
     to_frame(d->cam_xpos + 3 * camera, d->cam_xmat + 9 * camera, point, local);
+    if (fisheye > 0) {
+        double across = hypot(local[0], local[1]), r = atan2(across, -local[2]) * HEIGHT / fisheye;
+        at[0] = WIDTH / 2. + (across > 0 ? r * local[0] / across : 0);
+        at[1] = HEIGHT / 2. - (across > 0 ? r * local[1] / across : 0);
+        return true;
+    }
     double ahead = m->cam_projection[camera] == mjPROJ_ORTHOGRAPHIC ? 1 : -local[2];
     at[0] = ((local[0] / ahead - middle[0]) / half[0] + 1) * WIDTH / 2;
     at[1] = (1 - (local[1] / ahead - middle[1]) / half[1]) * HEIGHT / 2;
@@ -152,14 +168,18 @@ static void motion_is_that_of_the_poses(void **state)
     pictures p;
     pictures_open(&p, scene, WORLDS, NULL, 2);
     const mjModel *m = p.model->mj;
-    for (int c = 0; c < (int)m->ncam; ++c) {
+    for (int i = 0; i < (int)m->ncam + 1; ++i) { /* the last one as a fisheye */
+        int c = i < (int)m->ncam ? i : 1;
         pictures one = p; /* the same scene with one camera, whose pictures of all worlds lie one after the other */
         moment first, second;
         pictures_model_camera(&one, c, WIDTH, HEIGHT);
+        one.camera[0].fisheye = i == (int)m->ncam;
+        if (one.camera[0].fisheye) one.camera[0].fovy = 60;
+        fisheye = one.camera[0].fisheye ? mjPI / 3 : 0;
         pictures_ready(&one);
         set_worlds(&one, &first, 1);
         buffers b = take(&one);
-        for (ptrdiff_t i = 0; i < (ptrdiff_t)2 * WORLDS * PIXELS; ++i) assert_true(b.motion[i] == 0);
+        for (ptrdiff_t k = 0; k < (ptrdiff_t)2 * WORLDS * PIXELS; ++k) assert_true(b.motion[k] == 0);
         give(&b);
         set_worlds(&one, &second, 1.4f);
         b = take(&one);
@@ -169,7 +189,7 @@ static void motion_is_that_of_the_poses(void **state)
         assert_true(moved > 0);
         give(&b);
         b = take(&one); /* nothing has moved since */
-        for (ptrdiff_t i = 0; i < (ptrdiff_t)2 * WORLDS * PIXELS; ++i) assert_true(b.motion[i] == 0);
+        for (ptrdiff_t k = 0; k < (ptrdiff_t)2 * WORLDS * PIXELS; ++k) assert_true(b.motion[k] == 0);
         give(&b);
         for (int k = 0; k < STI_BUFFER_COUNT; ++k) stet_array_destroy(one.target.pixels[k]);
         stet_array_destroy(one.target.first);
@@ -178,6 +198,7 @@ static void motion_is_that_of_the_poses(void **state)
         free_moment(&first);
         free_moment(&second);
     }
+    fisheye = 0;
     pictures_close(&p);
 }
 
