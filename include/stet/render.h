@@ -45,7 +45,11 @@ extern "C" {
     X(SEG_BODY, "seg_body", STET_DTYPE_INT, 1,                                                                         \
       "body index of the model, -1 for the sky, -2 for tendons, -3 for flexes, -4 for skins")                          \
     X(SEG_TYPE, "seg_type", STET_DTYPE_INT, 1,                                                                         \
-      "geom type (mjtGeom), -1 for the sky, -2 for tendons, -3 for flexes, -4 for skins")
+      "geom type (mjtGeom), -1 for the sky, -2 for tendons, -3 for flexes, -4 for skins")                              \
+    X(MOTION, "motion", STET_DTYPE_REAL, 2,                                                                            \
+      "pixels that the surface point moved since the world's last picture, right and down; 0 0 where nothing was hit") \
+    X(BODY_POINT, "body_point", STET_DTYPE_REAL, 3,                                                                    \
+      "the surface point in the frame of its body, metres; infinity where nothing was hit")
 typedef enum stet_output {
 #define STET_OUTPUT_ENUM(id, name, dtype, channels, doc) STET_OUTPUT_##id,
     STET_OUTPUTS(STET_OUTPUT_ENUM)
@@ -56,6 +60,15 @@ STET_API const char *stet_output_name(stet_output output);
 STET_API int stet_output_channels(stet_output output);
 STET_API stet_dtype stet_output_dtype(stet_output output);
 STET_API stet_result stet_output_find(const char *name, stet_output *out); /* NOT_FOUND lists the known names */
+
+/*
+ * Motion goes from where the point of the surface was when its world was last rendered, to where it is: a pixel's place
+ * less its motion is the point's place in the last picture. Bodies and cameras count both, with the camera's present
+ * lens. In the first picture of a world it is 0; a reset is a move like any other, so whoever compares pictures leaves
+ * out worlds that were reset in between. It is infinity where the point was behind the camera. After a picture in which
+ * a world moved, the next one is drawn also if the world stood, since its motion is then 0. Tendons, flexes and skins
+ * count as standing in the world, which is their body, too.
+ */
 
 /* Groups of geoms, 0 to 5, that are drawn if no others are chosen, as in MuJoCo: a bit 1u << group each. */
 #define STET_GROUPS_DEFAULT (1u << 0 | 1u << 1 | 1u << 2)
@@ -76,9 +89,15 @@ STET_API const char *stet_render_get_not_drawn(const stet_model *model, int i, i
 typedef struct stet_camera {
     int prim;
     int width, height; /* pixels, at least 1, at most 16384 */
-    float fovy;        /* vertical angle of view, degrees; 0 < fovy < 180 */
+    float fovy;        /* vertical angle of view, degrees; 0 < fovy < 180, of a fisheye at most 360 */
     char name[64];
     bool orthographic; /* also without a camera of the model that is; fovy is then a length, as there */
+    /*
+     * Equidistant: a pixel that is r pixels from the middle of the picture shows what is r / f off the viewing axis, in
+     * radians, with f = height / fovy; corners beyond the angle of view, too. Its depth is the distance, and so are the
+     * near and the far plane. The model's sensor does not apply.
+     */
+    bool fisheye;
 } stet_camera;
 
 /*

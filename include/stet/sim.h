@@ -39,10 +39,13 @@ typedef struct stet_sim_def {
     int width, height;     /* of each camera, pixels, at most 16384; 0 (default): 128 */
     const int (*sizes)[2]; /* widths and heights of single cameras; NULL (default): all have those above */
     int nsize;             /* as many as the sim has cameras, or 0 */
-    int samples;           /* rays a pixel for colours, 1, 4 or 16; default 1 */
-    uint32_t outputs;      /* bits 1u << STET_OUTPUT_x; 0 (default): no rendering */
-    int frames_in_flight;  /* how many frames stay readable after they were started, 1 to 16; default 2 */
-    uint32_t groups;       /* of geoms that are drawn, bits 1u << group; default STET_GROUPS_DEFAULT */
+    /* vertical angles of view of single cameras that are fisheyes (render.h), degrees; 0: it is none; default NULL */
+    const float *fisheyes;
+    int nfisheye;         /* one for all cameras, as many as the sim has, or 0 */
+    int samples;          /* rays a pixel for colours, 1, 4 or 16; default 1 */
+    uint32_t outputs;     /* bits 1u << STET_OUTPUT_x; 0 (default): no rendering */
+    int frames_in_flight; /* how many frames stay readable after they were started, 1 to 16; default 2 */
+    uint32_t groups;      /* of geoms that are drawn, bits 1u << group; default STET_GROUPS_DEFAULT */
 } stet_sim_def;
 STET_API stet_sim_def stet_default_sim_def(void);
 /*

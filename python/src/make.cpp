@@ -19,6 +19,7 @@ struct Options {
     std::vector<std::string> cameras;
     int width, height;
     std::vector<std::array<int, 2>> sizes;
+    std::vector<float> fisheyes;
     int samples;
     std::vector<std::string> outputs;
     uint64_t seed;
@@ -63,6 +64,8 @@ static stet_sim_def to_def(const Model &model, const Options &o, std::vector<con
     def.height = o.height;
     def.sizes = o.sizes.empty() ? nullptr : reinterpret_cast<const int(*)[2]>(o.sizes.data());
     def.nsize = (int)o.sizes.size();
+    def.fisheyes = o.fisheyes.empty() ? nullptr : o.fisheyes.data();
+    def.nfisheye = (int)o.fisheyes.size();
     def.samples = o.samples;
     def.frames_in_flight = o.frames_in_flight;
     def.groups = o.groups;
@@ -98,8 +101,8 @@ static Shared make_core(const Model &model, const Options &o)
 
 static void init_sim(Sim *self, const Model &model, int64_t worlds, int type, int index, std::string physics,
                      std::vector<std::string> cameras, int width, int height, std::vector<std::array<int, 2>> sizes,
-                     int samples, std::vector<std::string> outputs, uint64_t seed, nb::object keyframe,
-                     int frames_in_flight, uint32_t groups, int threads, std::string isa,
+                     std::vector<float> fisheyes, int samples, std::vector<std::string> outputs, uint64_t seed,
+                     nb::object keyframe, int frames_in_flight, uint32_t groups, int threads, std::string isa,
                      std::vector<std::string> disable, bool strict, bool audit, bool checked, std::string cache_folder)
 {
     Options o{worlds,
@@ -110,6 +113,7 @@ static void init_sim(Sim *self, const Model &model, int64_t worlds, int type, in
               width,
               height,
               std::move(sizes),
+              std::move(fisheyes),
               samples,
               std::move(outputs),
               seed,
@@ -129,8 +133,9 @@ static void init_sim(Sim *self, const Model &model, int64_t worlds, int type, in
 void bind_making(nb::class_<Sim> &sim)
 {
     sim.def("__init__", init_sim, "model"_a, "worlds"_a, "type"_a, "index"_a, "physics"_a, "cameras"_a, "width"_a,
-            "height"_a, "sizes"_a, "samples"_a, "outputs"_a, "seed"_a, "keyframe"_a.none(), "frames_in_flight"_a,
-            "groups"_a, "threads"_a, "isa"_a, "disable"_a, "strict"_a, "audit"_a, "checked"_a, "cache_folder"_a);
+            "height"_a, "sizes"_a, "fisheyes"_a, "samples"_a, "outputs"_a, "seed"_a, "keyframe"_a.none(),
+            "frames_in_flight"_a, "groups"_a, "threads"_a, "isa"_a, "disable"_a, "strict"_a, "audit"_a, "checked"_a,
+            "cache_folder"_a);
 }
 
 } // namespace binding

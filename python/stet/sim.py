@@ -118,6 +118,7 @@ class SimOptions(TypedDict, total=False):
     width: int
     height: int
     sizes: Iterable[tuple[int, int]]
+    fisheye: float | Iterable[float]
     samples: int
     outputs: str | Iterable[str]
     seed: int
@@ -146,9 +147,11 @@ class Sim(Rounds, _core.SimBase):
                  "free:fit", so that the scene fills the picture
     width, height   pixels of each camera (128)
     sizes           (width, height) of one camera after the other, in place of these
+    fisheye      vertical angle of view in degrees of cameras that are fisheyes (equidistant): one for all, or one for
+                 each, 0 for none; depth is then the distance
     samples      rays a pixel for colours: 1, 4 or 16; other outputs show the pixel's centre
-    outputs      of "rgb", "rgba", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type"; none: no
-                 pictures
+    outputs      of "rgb", "rgba", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type",
+                 "motion", "body_point"; none: no pictures
     seed         of noise at resets and of control noise
     keyframe     that worlds begin with: a number, a name, "none" (or "qpos0": the model's qpos0, with which
                  MuJoCo's own data begin); None: "home" if there is one, else the first, else qpos0
@@ -177,6 +180,7 @@ class Sim(Rounds, _core.SimBase):
         width: int = 0,
         height: int = 0,
         sizes: Iterable[tuple[int, int]] = (),
+        fisheye: float | Iterable[float] = (),
         samples: int = 1,
         outputs: str | Iterable[str] = (),
         seed: int = 0,
@@ -205,6 +209,7 @@ class Sim(Rounds, _core.SimBase):
             _integer("width", width or 0, 0, 2**31 - 1),
             _integer("height", height or 0, 0, 2**31 - 1),
             [[_integer("sizes", side, 0, 2**31 - 1) for side in (width, height)] for width, height in sizes],
+            [float(fisheye)] if isinstance(fisheye, (int, float)) else [float(angle) for angle in fisheye],
             _integer("samples", samples, 1, 16),
             _texts("outputs", outputs),
             _integer("seed", seed, 0, 2**64 - 1),

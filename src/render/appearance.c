@@ -427,6 +427,7 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     head[SCENE_NCAMERA] = patches->ncamera;
     head[SCENE_NTILE] = (int)worlds->nworld * patches->ncamera;
     head[SCENE_NPATCH] = patches->n;
+    head[SCENE_FISHEYE] = patches->fisheye;
     head[SCENE_SHOWN] = (int)shown;
     head[SCENE_SOLID] = (int)solid;
     head[SCENE_CLEAR] = (int)clear;

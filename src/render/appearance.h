@@ -17,6 +17,7 @@
 typedef struct sti_patches {
     int *row;
     int n, ncamera;
+    bool fisheye; /* at least one camera */
     uint32_t groups;
 } sti_patches;
 

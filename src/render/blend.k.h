@@ -11,7 +11,7 @@
  * `part` in lanes that have one, and geoms (memory of the lanes; -1: none). Returns these lanes.
  */
 LFN mask next_layer(const ureal *candidate, const int *list, int count, const int *shown, const int *data,
-                    const ureal *node, const ureal *tri, const ureal *elevation, ureal from, int flat, real u, ureal v,
+                    const ureal *node, const ureal *tri, const ureal *elevation, ureal from, int flat, const sight *ray,
                     int later, real start, mask live, real end, real *t, lint *geom, real *n, int *geoms, int *part)
 {
     real best = end;
@@ -23,8 +23,8 @@ LFN mask next_layer(const ureal *candidate, const int *list, int count, const in
         int triangle[STET_W];
         for (int k = 0; k < 3; ++k) normal[k] = splat(0);
         istore(triangle, isplat(0));
-        trace_candidate(candidate + c * CANDIDATE_SIZE, row, data, node, tri, elevation, from, flat, u, splat(v), later,
-                        start, live, &own, &none, normal, triangle);
+        trace_candidate(candidate + c * CANDIDATE_SIZE, row, data, node, tri, elevation, from, flat, ray, later, start,
+                        live, &own, &none, normal, triangle);
         mask behind = m_or(lt(*t, own), m_and(eq(*t, own), ilt(*geom, g))), here = m_and(behind, lt(own, best));
         best = select(here, own, best);
         found = iselect(here, g, found);
@@ -70,12 +70,13 @@ LFN void blend_patch(const wreal *xform, int nitem, int world, int camera, const
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         mask live = in_range(x, width), any_layer = m_none();
-        real u = view_u(view, x), start = splat(0), end = load(best + p), t = splat(-1),
-             normal[3] = {splat(0), splat(0), splat(0)};
+        sight ray;
+        real start = splat(0), end = load(best + p), t = splat(-1), normal[3] = {splat(0), splat(0), splat(0)};
         lint geom = isplat(-1);
         layer_sum sum;
+        row_sight(view, x, y, &ray);
         if (mirrored) {
-            start = mirror_start(glass, view, flat, u, view_v(view, y));
+            start = mirror_start(glass, view, flat, &ray);
             end = end - start;
         }
         for (int k = 0; k < 3; ++k) {
@@ -85,14 +86,14 @@ LFN void blend_patch(const wreal *xform, int nitem, int world, int camera, const
         sum.through = splat(1);
         istore(best_part + p, isplat(0));
         for (int layer = 0; layer < n; ++layer) {
-            mask hit = next_layer(candidate, list, n, shown, data, node, tri, elevation, mirrored ? 0 : view[VIEW_NEAR],
-                                  flat, u, view_v(view, y), mirrored, start, live, end, &t, &geom, normal,
-                                  best_geom + p, best_part + p);
+            mask hit =
+                next_layer(candidate, list, n, shown, data, node, tri, elevation, mirrored ? 0 : view[VIEW_NEAR], flat,
+                           &ray, mirrored, start, live, end, &t, &geom, normal, best_geom + p, best_part + p);
             if (!any(hit)) break;
             any_layer = m_or(any_layer, hit);
             real surface[APPEARANCE_SIZE], rgb[3];
-            hit_colour(xform, nitem, world, camera, view, flat, scene, look, data, tri, best_geom + p, best_part + p, u,
-                       view_v(view, y), hit, mirrored ? t + start : t, normal, surface, rgb);
+            hit_colour(xform, nitem, world, camera, view, flat, scene, look, data, tri, best_geom + p, best_part + p,
+                       &ray, hit, mirrored ? t + start : t, normal, surface, rgb);
             add_layer(hit, rgb, surface[APPEARANCE_ALPHA], &sum);
         }
         if (!any(any_layer)) continue;

@@ -4,22 +4,43 @@
  * The pixels of a row show few geoms; each of them is worked on once, for its lanes.
  */
 
+/* How rays of a fisheye (right, up, back) turn with the angle across, then down the picture: 2 x 3 numbers. */
+LFN void fisheye_bend(const sight *ray, real *bend)
+{
+    real flat = sqrt(fma(ray->u, ray->u, ray->v * ray->v)), angle = atan2(flat, ray->w);
+    mask middle = lt(flat, splat((ureal)1e-3));
+    real stretch = select(middle, splat(1), flat / angle), to[2] = {ray->u / stretch, ray->v / stretch};
+    real fall = select(middle, splat(0), (ray->w - stretch) / (angle * angle));
+    for (int i = 0; i < 2; ++i) {
+        for (int k = 0; k < 2; ++k) bend[3 * i + k] = fma(to[i] * to[k], fall, k == i ? stretch : splat(0));
+        bend[3 * i + 2] = to[i] * stretch;
+    }
+}
+
 /*
  * A hit in the geom's frame, 9 numbers: its place, then the place's change from this pixel to the next, across and down
  * (along the surface). n: normal in the camera's frame, of any length; t: depth.
  */
-LFN void local_hit(const ureal *candidate, const ureal *view, int flat, real u, ureal v, real t, const real *n,
+LFN void local_hit(const ureal *candidate, const ureal *view, int flat, const sight *seen, real t, const real *n,
                    real *hit)
 {
-    real ray[3] = {flat ? splat(0) : u, splat(flat ? 0 : v), splat(-1)}, step[3];
+    int round = SCENE_HAS >> SCENE_FISHEYE & 1 && view[VIEW_FISHEYE] != 0;
+    real u = seen->u, v = seen->v, w = seen->w, bend[6], step[3];
+    for (int k = 0; k < 6; ++k) bend[k] = splat(0);
+    real ray[3] = {flat ? splat(0) : u, flat ? splat(0) : v, -w};
+    if (round) fisheye_bend(seen, bend);
     real reach = flat ? splat(1) : t, facing = dot3(n, ray);
     real inv = reach / select(eq(facing, splat(0)), splat((ureal)RAY_TINY), facing);
-    real place[3] = {flat ? u : t * u, flat ? splat(v) : t * splat(v), -t};
+    real place[3] = {flat ? u : t * u, flat ? v : t * v, -(t * w)};
     for (int i = 0; i < 3; ++i) {
         const real *from = i == 0 ? place : step;
         if (i > 0) {
             real pixel = splat(view[VIEW_LENS + (i == 1 ? 1 : 4)]), slide = -(n[i - 1] * inv);
-            for (int k = 0; k < 3; ++k) step[k] = pixel * fma(slide, ray[k], k == i - 1 ? reach : splat(0));
+            if (round) slide = -(dot3(n, bend + 3 * (i - 1)) * inv);
+            for (int k = 0; k < 3; ++k) {
+                real across = round ? reach * bend[3 * (i - 1) + k] : k == i - 1 ? reach : splat(0);
+                step[k] = pixel * fma(slide, ray[k], across);
+            }
         }
         for (int k = 0; k < 3; ++k) {
             const ureal *axes = candidate + 3 * k;
@@ -155,12 +176,12 @@ LFN void camera_normal(const ureal *candidate, const real *local, real *out)
 }
 
 /*
- * Details of a row's hits. geoms: those of the lanes, in memory; u … n: as local_hit; part: triangles. Sets n where it
- * is smooth, and texel, the texture's colour, where there is one.
+ * Details of a row's hits. geoms: those of the lanes, in memory; ray … n: as local_hit; part: triangles. Sets n where
+ * it is smooth, and texel, the texture's colour, where there is one.
  */
 LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view, int flat, const int *scene,
-                     const ureal *look, const int *data, const ureal *tri, const int *geoms, lint part, real u, ureal v,
-                     real t, real *n, real *texel)
+                     const ureal *look, const int *data, const ureal *tri, const int *geoms, lint part,
+                     const sight *ray, real t, real *n, real *texel)
 {
     lint geom = iload(geoms);
     mask left = m_all(), textured = m_none();
@@ -175,7 +196,7 @@ LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view
         real hit[9], corners[9];
         xform_of(xform, nitem, world, detail[DETAIL_PRIM], m);
         candidate_of(m, view, candidate);
-        local_hit(candidate, view, flat, u, v, t, n, hit);
+        local_hit(candidate, view, flat, ray, t, n, hit);
         if (detail[DETAIL_CORNER]) {
             real smooth[3];
             const int *shape = data + 4 * geoms[l];

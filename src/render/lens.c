@@ -42,6 +42,20 @@ stet_result sti_lens_of(const stet_stage *stage, const stet_camera *camera, sti_
     double fovy = camera->fovy;
     clip_planes(m, out);
     out->flat = camera->orthographic || (c >= 0 && m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC);
+    out->fisheye = camera->fisheye;
+    if (out->fisheye) {
+        if (out->flat || !(fovy > 0) || fovy > 360)
+            return sti_error(
+                STET_ERROR_INVALID_ARGUMENT,
+                "camera %s: a fisheye of %g degrees%s; give more than 0 and at most 360, and a camera with "
+                "an angle of view",
+                camera->name, fovy, out->flat ? " that is orthographic" : "");
+        out->top = fovy * mjPI / 360;
+        out->bottom = -out->top;
+        out->right = out->top * camera->width / camera->height;
+        out->left = -out->right;
+        return STET_OK;
+    }
     if (!(fovy > 0) || !isfinite(fovy) || (!out->flat && fovy >= 180))
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "camera %s: the angle of view is %g degrees; give more than 0 and less than 180", camera->name,
@@ -68,4 +82,5 @@ void sti_lens_row(const sti_lens *lens, const stet_camera *camera, double row[ST
     row[5] = camera->height / 2.0;
     row[6] = lens->near;
     row[7] = lens->far;
+    row[8] = lens->fisheye;
 }

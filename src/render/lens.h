@@ -10,6 +10,7 @@
 
 typedef struct sti_lens {
     bool flat;                       /* orthographic */
+    bool fisheye;                    /* the rectangle is in radians: angles between rays and the viewing axis */
     double left, right, bottom, top; /* in the camera's frame, x right, y up */
     double near, far; /* depths in metres of the planes between which geoms are visible; 0 <= near, far > 0 */
 } sti_lens;
@@ -25,9 +26,9 @@ int sti_lens_camera(const stet_stage *stage, int prim);
 stet_result sti_lens_of(const stet_stage *stage, const stet_camera *camera, sti_lens *out);
 /*
  * The lens in the kernel's form: for across, then down: middle of the picture, size of a pixel, pixels from the edge to
- * the middle; then near and far.
+ * the middle; then near and far, and 1 for a fisheye.
  */
-enum { STI_LENS_ROW = 8 };
+enum { STI_LENS_ROW = 9 };
 void sti_lens_row(const sti_lens *lens, const stet_camera *camera, double row[STI_LENS_ROW]);
 
 #endif

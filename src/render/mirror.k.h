@@ -62,10 +62,10 @@ LFN void mirror_view(const ureal *glass, int flat, int px, int py, ureal *view, 
 }
 
 /* Where rays of a mirrored view leave the mirror; far away where they do not meet it. */
-LFN real mirror_start(const ureal *glass, const ureal *view, int flat, real u, ureal v)
+LFN real mirror_start(const ureal *glass, const ureal *view, int flat, const sight *ray)
 {
-    real across = fma(u, splat(udot(view + VIEW_RIGHT, glass)), splat(udot(view + VIEW_UP, glass) * v));
-    real ahead = splat(-udot(view + VIEW_BACK, glass)), height = splat(glass[3]);
+    real across = fma(ray->u, splat(udot(view + VIEW_RIGHT, glass)), splat(udot(view + VIEW_UP, glass)) * ray->v);
+    real ahead = splat(-udot(view + VIEW_BACK, glass)) * ray->w, height = splat(glass[3]);
     real t = flat ? (height - across) / ahead : height / (across + ahead);
     return select(m_and(lt(splat(0), t), lt(t, splat((ureal)RAY_HUGE))), t, splat((ureal)RAY_HUGE));
 }

@@ -47,6 +47,8 @@ sti_picture_buffer sti_output_buffer(stet_output output)
     case STET_OUTPUT_SEG_GEOM: return STI_BUFFER_GEOM;
     case STET_OUTPUT_SEG_BODY: return STI_BUFFER_BODY;
     case STET_OUTPUT_SEG_TYPE: return STI_BUFFER_TYPE;
+    case STET_OUTPUT_MOTION: return STI_BUFFER_MOTION;
+    case STET_OUTPUT_BODY_POINT: return STI_BUFFER_BODY_POINT;
     case STET_OUTPUT_COUNT: break;
     }
     return STI_BUFFER_COUNT;
@@ -59,7 +61,9 @@ stet_dtype sti_buffer_dtype(sti_picture_buffer buffer)
     case STI_BUFFER_ALBEDO: return STET_DTYPE_U32;
     case STI_BUFFER_DEPTH:
     case STI_BUFFER_DISTANCE:
-    case STI_BUFFER_NORMAL: return STET_DTYPE_REAL;
+    case STI_BUFFER_NORMAL:
+    case STI_BUFFER_MOTION:
+    case STI_BUFFER_BODY_POINT: return STET_DTYPE_REAL;
     case STI_BUFFER_GEOM:
     case STI_BUFFER_BODY:
     case STI_BUFFER_TYPE: return STET_DTYPE_INT;
@@ -68,4 +72,14 @@ stet_dtype sti_buffer_dtype(sti_picture_buffer buffer)
     return STET_DTYPE_COUNT;
 }
 
-int sti_buffer_channels(sti_picture_buffer buffer) { return buffer == STI_BUFFER_NORMAL ? 3 : 1; }
+int sti_buffer_channels(sti_picture_buffer buffer)
+{
+    return buffer == STI_BUFFER_NORMAL || buffer == STI_BUFFER_BODY_POINT ? 3 : buffer == STI_BUFFER_MOTION ? 2 : 1;
+}
+
+unsigned sti_buffer_needs(sti_picture_buffer buffer)
+{
+    return buffer == STI_BUFFER_MOTION || buffer == STI_BUFFER_BODY_POINT
+               ? 1u << STI_BUFFER_DEPTH | 1u << STI_BUFFER_GEOM
+               : 0;
+}

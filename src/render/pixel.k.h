@@ -65,25 +65,25 @@ LFN void put_normal(ureal *pixels, const i64 *first, const int *pitch, i64 entry
 }
 
 /*
- * From hits (t; n: normal in the camera's frame) of pixels at u, v: the normal (world frame, unit, with `turn` toward
+ * From hits (t; n: normal in the camera's frame) of pixels' rays: the normal (world frame, unit, with `turn` toward
  * the viewer; 0 in the sky), the direction from the eye (world frame, unit), and the point on the surface. Returns the
  * distance.
  */
-LFN real pixel_geometry(const ureal *view, int flat, real u, ureal v, mask hit, real t, const real *n, int turn,
+LFN real pixel_geometry(const ureal *view, int flat, const sight *ray, mask hit, real t, const real *n, int turn,
                         real *normal, real *way, real *point)
 {
-    real along = select(hit, t, splat(1)), turned[3], len = splat(1), against = -n[2],
-         far = sqrt(fma(t, t, fma(u, u, splat(v * v))));
+    real u = ray->u, v = ray->v, w = ray->w, along = select(hit, t, splat(1)), turned[3], len = splat(1),
+         against = -n[2], far = sqrt(fma(t, t, fma(u, u, v * v)));
     if (!flat) {
-        len = sqrt(fma(u, u, splat(ufma(v, v, 1))));
-        against = fma(n[0], u, fma(n[1], splat(v), -n[2]));
+        len = sqrt(fma(u, u, fma(v, v, w * w)));
+        against = fma(n[0], u, fma(n[1], v, -(n[2] * w)));
         far = t * len;
     }
     for (int k = 0; k < 3; ++k) turned[k] = turn ? select(lt(splat(0), against), -n[k], n[k]) : n[k];
     unit3(turned);
     for (int k = 0; k < 3; ++k) {
         real right = splat(view[VIEW_RIGHT + k]), up = splat(view[VIEW_UP + k]), back = splat(view[VIEW_BACK + k]);
-        real place = fma(up, splat(v), right * u), step = place - back, start = splat(view[VIEW_EYE + k]);
+        real place = fma(up, v, right * u), step = place - back * w, start = splat(view[VIEW_EYE + k]);
         if (flat) {
             start = start + place;
             step = -back;
@@ -145,15 +145,14 @@ LFN void hit_surface(const int *scene, const ureal *look, lint geom, lint word, 
 
 /* The colour of hits (t; n: normal in the camera's frame) with their details, without what else the patch shows. */
 LFN void hit_colour(const wreal *xform, int nitem, int world, int camera, const ureal *view, int flat, const int *scene,
-                    const ureal *look, const int *data, const ureal *tri, const int *geoms, const int *part, real u,
-                    ureal v, mask hit, real t, const real *n, real *surface, real *rgb)
+                    const ureal *look, const int *data, const ureal *tri, const int *geoms, const int *part,
+                    const sight *ray, mask hit, real t, const real *n, real *surface, real *rgb)
 {
     real smooth[3] = {n[0], n[1], n[2]}, texel[3] = {splat(1), splat(1), splat(1)}, up[3], way[3], point[3];
     if (scene_number(scene, SCENE_DETAIL))
-        hit_details(xform, nitem, world, view, flat, scene, look, data, tri, geoms, iload(part), u, v, t, smooth,
-                    texel);
+        hit_details(xform, nitem, world, view, flat, scene, look, data, tri, geoms, iload(part), ray, t, smooth, texel);
     hit_appearance(look, iload(geoms), surface);
-    pixel_geometry(view, flat, u, v, hit, t, smooth, 0, up, way, point);
+    pixel_geometry(view, flat, ray, hit, t, smooth, 0, up, way, point);
     shade(xform, nitem, world, camera, scene, look, surface, up, way, point, 0, isplat(0), rgb);
     for (int k = 0; k < 3; ++k) rgb[k] = rgb[k] * texel[k];
 }

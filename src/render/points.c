@@ -41,8 +41,8 @@ stet_result stet_render_points(stet_stage *stage, const stet_camera *camera, con
     STI_TRY(sti_lens_of(stage, camera, &lens));
     sti_lens_row(&lens, camera, row);
     return STI_LAUNCH(sti_k_points, worlds->device, nblock, sti_arg_array(xform), sti_arg_int(xform->nitem),
-                      sti_arg_int(camera->prim), sti_arg_int(lens.flat), sti_arg_real(row[0]), sti_arg_real(row[1]),
-                      sti_arg_real(row[2]), sti_arg_real(row[3]), sti_arg_real(row[4]), sti_arg_real(row[5]),
-                      sti_arg_int(camera->width), sti_arg_int(camera->height), sti_arg_array(depth),
-                      sti_arg_array(points));
+                      sti_arg_int(camera->prim), sti_arg_int(lens.flat), sti_arg_int(lens.fisheye),
+                      sti_arg_real(row[0]), sti_arg_real(row[1]), sti_arg_real(row[2]), sti_arg_real(row[3]),
+                      sti_arg_real(row[4]), sti_arg_real(row[5]), sti_arg_int(camera->width),
+                      sti_arg_int(camera->height), sti_arg_array(depth), sti_arg_array(points));
 }

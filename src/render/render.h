@@ -15,7 +15,7 @@
 typedef struct sti_renderer sti_renderer;
 
 /*
- * Native pixels of a buffer: colours one U32 (R | G << 8 | B << 16 | A << 24), reals 1 or 3 REAL, segmentation one INT.
+ * Native pixels of a buffer: colours one U32 (R | G << 8 | B << 16 | A << 24), reals 1 to 3 REAL, segmentation one INT.
  */
 typedef enum sti_picture_buffer {
     STI_BUFFER_COLOUR,
@@ -26,11 +26,15 @@ typedef enum sti_picture_buffer {
     STI_BUFFER_GEOM,
     STI_BUFFER_BODY,
     STI_BUFFER_TYPE,
+    STI_BUFFER_MOTION, /* from here on made of others (surface.h) */
+    STI_BUFFER_BODY_POINT,
     STI_BUFFER_COUNT
 } sti_picture_buffer;
+enum { STI_BUFFER_CAST = STI_BUFFER_MOTION };             /* how many the rays fill */
 sti_picture_buffer sti_output_buffer(stet_output output); /* RGB and RGBA share COLOUR */
 stet_dtype sti_buffer_dtype(sti_picture_buffer buffer);   /* U32, REAL, INT */
-int sti_buffer_channels(sti_picture_buffer buffer);       /* elements a pixel: 3 for NORMAL, else 1 */
+int sti_buffer_channels(sti_picture_buffer buffer);       /* elements a pixel */
+unsigned sti_buffer_needs(sti_picture_buffer buffer);     /* buffers that it is made of, bits 1u << buffer */
 
 /* Tile t = world * ncamera + camera. */
 typedef struct sti_render_target {

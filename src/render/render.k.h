@@ -36,16 +36,18 @@ LFN void trace_patch(const ureal *view, const ureal *glass, int mirrored, int fl
     {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
-        real towards[3], t = load_best(best, p, towards), u = view_u(view, x), v = splat(view_v(view, y));
+        sight ray;
+        row_sight(view, x, y, &ray);
+        real towards[3], t = load_best(best, p, towards);
         real start = splat(0);
         lint g = iload(best_geom + p);
         if (mirrored) {
-            start = mirror_start(glass, view, flat, u, view_v(view, y));
+            start = mirror_start(glass, view, flat, &ray);
             t = t - start;
         }
         for (int c = 0; c < n; ++c)
             trace_candidate(candidate + c * CANDIDATE_SIZE, shown + list[c] * SHOWN_SIZE, data, node, tri, elevation,
-                            mirrored ? 0 : view[VIEW_NEAR], flat, u, v, mirrored, start, in_range(x, width), &t, &g,
+                            mirrored ? 0 : view[VIEW_NEAR], flat, &ray, mirrored, start, in_range(x, width), &t, &g,
                             towards, best_part + p);
         if (mirrored) t = t + start;
         store_best(best, p, t, towards);
@@ -86,13 +88,15 @@ LFN void trace_squares(const ureal *view, int flat, int px, int py, int width, i
         lint pixel = row * isplat(PATCH) + column, x = column + isplat(px), y = row + isplat(py);
         mask live = m_and(ilt(x, isplat(width)), ilt(y, isplat(height)));
         if (!any(live)) continue;
-        real t = gather(best, pixel), before = t, u = view_us(view, x), v = view_vs(view, y);
+        sight ray;
+        sight_of(view, x, y, &ray);
+        real t = gather(best, pixel), before = t;
         lint g = igather(best_geom, pixel);
         for (int k = 0; k < 3; ++k) towards[k] = gather(best + (k + 1) * PIXELS, pixel);
         istore(part, igather(best_part, pixel));
         for (int c = 0; c < n; ++c)
             trace_candidate(candidate + c * CANDIDATE_SIZE, shown + list[c] * SHOWN_SIZE, data, node, tri, elevation,
-                            view[VIEW_NEAR], flat, u, v, 0, splat(0), live, &t, &g, towards, part);
+                            view[VIEW_NEAR], flat, &ray, 0, splat(0), live, &t, &g, towards, part);
         mask hit = lt(t, before);
         if (!any(hit)) continue;
         int at[STET_W], geom[STET_W];
@@ -141,8 +145,10 @@ LFN void detail_patch(const wreal *xform, int nitem, int world, const ureal *vie
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         real n[3], texel[3] = {splat(1), splat(1), splat(1)}, t = load_best(best, p, n);
-        hit_details(xform, nitem, world, view, flat, scene, look, data, tri, best_geom + p, iload(best_part + p),
-                    view_u(view, x), view_v(view, y), t, n, texel);
+        sight ray;
+        row_sight(view, x, y, &ray);
+        hit_details(xform, nitem, world, view, flat, scene, look, data, tri, best_geom + p, iload(best_part + p), &ray,
+                    t, n, texel);
         store_best(best, p, t, n);
         istore(best_part + p, pack_colour(texel, isplat(0)));
     }
@@ -191,7 +197,9 @@ LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int he
                     iselect(hit, igather(ids + IDS_TYPE, known + known), none));
         if (!distance && !normal) continue;
         real up[3], way[3], point[3];
-        real far = pixel_geometry(view, flat, view_u(view, x), view_v(view, y), hit, t, n, 1, up, way, point);
+        sight ray;
+        row_sight(view, x, y, &ray);
+        real far = pixel_geometry(view, flat, &ray, hit, t, n, 1, up, way, point);
         put_real(distance, first, pitch, tile_entry(rows, BUFFER_DISTANCE, ntile, tile), x, y, live, far);
         put_normal(normal, first, pitch, tile_entry(rows, BUFFER_NORMAL, ntile, tile), x, y, live, up);
     }
@@ -231,7 +239,9 @@ LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const
         lint g = iload(best_geom + p);
         mask live = in_range(x, width), hit = ilt(isplat(-1), g);
         for (int k = 0; k < 3; ++k) rgb[k] = splat(0);
-        real far = pixel_geometry(view, flat, view_u(view, x), view_v(view, y), hit, t, n, 0, up, way, point);
+        sight ray;
+        row_sight(view, x, y, &ray);
+        real far = pixel_geometry(view, flat, &ray, hit, t, n, 0, up, way, point);
         if (any(hit)) {
             int worded = scene_number(scene, SCENE_DETAIL) || (scene_number(scene, SCENE_NSHADOW) && !mirrored);
             lint word = worded ? iload(best_part + p) : isplat(0);

@@ -2,7 +2,8 @@
  * The renderer: owns the kernel's tables and launches the kernel.
  *
  * Invariants:
- *   RENDERER-1  all memory is allocated at creation; a run allocates nothing
+ *   RENDERER-1  all memory is allocated at creation; a run allocates nothing, but the first one with motion or places
+ *               in bodies, and that after the stage grew
  *   RENDERER-2  the kernel's tables change only with the version of the appearance
  */
 #include "base/plural.h"
@@ -13,6 +14,7 @@
 #include "render/appearance.h"
 #include "render/render.h"
 #include "render/scene.k.h"
+#include "render/surface.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +23,7 @@ extern const sti_kernel sti_k_render;
 
 enum { MAX_EDGE = 16384, TEAM = 128 };
 _Static_assert((int)BUFFER_DEPTH == (int)STI_BUFFER_DEPTH && (int)BUFFER_TYPE == (int)STI_BUFFER_TYPE &&
-                   STI_BUFFER_COUNT == 1 << ROW_BITS && STI_BUFFER_COUNT * ROW_BITS < 32,
+                   STI_BUFFER_CAST == 1 << ROW_BITS && STI_BUFFER_CAST * ROW_BITS < 32,
                "scene.k.h numbers the buffers as sti_picture_buffer, and packs their rows in one int");
 
 struct sti_renderer {
@@ -40,6 +42,7 @@ struct sti_renderer {
     sti_kernel kernel[2]; /* without and with colours; on a GPU code is made for the scene and the samples */
     char constants[2][STI_CONSTANTS];
     stet_array *lens, *worlds;
+    sti_surface surface;
     sti_version version;
 };
 
@@ -73,6 +76,7 @@ static stet_result fill_patches(const sti_renderer *r, int camera, sti_patches *
     const stet_camera *c = &r->cameras[camera];
     sti_lens lens;
     STI_TRY(sti_lens_of(r->stage, c, &lens));
+    patches->fisheye = patches->fisheye || lens.fisheye;
     for (int y = 0; y < c->height; y += PATCH) {
         for (int x = 0; x < c->width; x += PATCH) {
             const int row[PATCH_SIZE] = {[PATCH_CAMERA] = camera,
@@ -171,6 +175,7 @@ stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, i
     sti_renderer *r;
     STI_TRY(sti_alloc(&r, sizeof *r, "renderer"));
     r->stage = stage;
+    r->surface.stage = stage;
     r->device = sti_stage_worlds(stage)->device;
     r->ncamera = ncamera;
     r->groups = groups;
@@ -197,6 +202,7 @@ void sti_renderer_destroy(sti_renderer *r)
     sti_appearance_free(&r->appearance);
     sti_geoms_destroy(r->geoms);
     sti_soft_destroy(r->soft);
+    sti_surface_free(&r->surface);
     stet_array_destroy(r->lens);
     stet_array_destroy(r->worlds);
     sti_free(r->cameras);
@@ -272,11 +278,11 @@ static stet_result check_target(const sti_renderer *r, const sti_render_target *
     return STET_OK;
 }
 
-/* Rows of the wanted buffers in the tile table, as the kernel takes them. */
+/* Rows of the wanted buffers in the tile table, as the kernel takes them; the table has rays' buffers first. */
 static int pack_rows(const sti_render_target *target)
 {
     int rows = 0;
-    for (int b = 0; b < STI_BUFFER_COUNT; ++b)
+    for (int b = 0; b < STI_BUFFER_CAST; ++b)
         if (target->pixels[b]) rows |= target->row[b] << b * ROW_BITS;
     return rows;
 }
@@ -311,8 +317,11 @@ stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const st
                          r->npatch);
     STI_TRY(check_target(r, target));
     STI_TRY(choose_worlds(r, worlds, n));
+    STI_TRY(sti_surface_prepare(&r->surface, target));
     if (n == 0) return STET_OK;
     STI_TRY(sti_array_put(r->worlds, r->chosen, stet_array_get_bytes(r->worlds)));
     STI_TRY(sti_geoms_deform(r->geoms, r->soft, sti_stage_world(r->stage), r->worlds, n));
-    return launch(r, target, n);
+    STI_TRY(launch(r, target, n));
+    const sti_surface_rows rows = {r->worlds, r->appearance.scene, r->lens, n, r->npatch};
+    return sti_surface_run(&r->surface, &rows, target);
 }

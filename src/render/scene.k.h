@@ -39,7 +39,8 @@
 #define SCENE_MIRROR 22 /* geoms that reflect, rows of MIRROR_SIZE; the first one that the camera is above does */
 #define SCENE_NMIRROR 23
 #define SCENE_LOOK_MIRROR 24
-#define SCENE_PATCHES 25 /* the first patch: the size of the header */
+#define SCENE_FISHEYE 25 /* 1: a camera is a fisheye */
+#define SCENE_PATCHES 26 /* the first patch: the size of the header */
 
 /* A patch: PATCH x PATCH pixels of a camera. */
 #define PATCH 16

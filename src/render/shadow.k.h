@@ -25,10 +25,31 @@ LFN void depth_range(const ureal *best, const int *best_geom, ureal *range)
     sync();
 }
 
+/* The same as patch_corners, of a fisheye: of a frustum around the cone, or of a cube where that is wide. */
+LFN void fisheye_corners(const ureal *view, int px, int py, ureal low, ureal high, ureal *corner)
+{
+    ureal axes[9], half = fisheye_cone(view, px, py, PATCH, axes), turn[2];
+    int wide = half > (ureal)1.2;
+    usincos(half, turn);
+    ureal near = wide ? -high : low * turn[1];
+    for (int k = 0; k < 3; ++k) corner[k] = ufma(axes[k], (near + high) / 2, view[VIEW_EYE + k]);
+    for (int i = 0; i < 8; ++i) {
+        ureal ahead = i < 4 ? near : high, reach = wide ? high : ahead * (turn[0] / turn[1]);
+        for (int k = 0; k < 3; ++k) {
+            ureal across = ufma(axes[3 + k], i & 1 ? reach : -reach, axes[6 + k] * (i & 2 ? reach : -reach));
+            corner[3 + 3 * i + k] = view[VIEW_EYE + k] + ufma(axes[k], ahead, across);
+        }
+    }
+}
+
 /* The eight corners of what a patch may show between two depths, and their middle before them: 9 x 3 numbers. */
 LFN void patch_corners(const ureal *view, int flat, int px, int py, ureal low, ureal high, ureal *corner)
 {
     const ureal *lens = view + VIEW_LENS;
+    if (SCENE_HAS >> SCENE_FISHEYE & 1 && view[VIEW_FISHEYE] != 0) {
+        fisheye_corners(view, px, py, low, high, corner);
+        return;
+    }
     ureal edge[4] = {edge_u(lens, px), edge_u(lens, px + PATCH), edge_v(lens, py), edge_v(lens, py + PATCH)};
     for (int k = 0; k < 3; ++k) corner[k] = 0;
     for (int i = 0; i < 8; ++i) {
@@ -40,13 +61,6 @@ LFN void patch_corners(const ureal *view, int flat, int px, int py, ureal low, u
             corner[k] = ufma(x, (ureal)0.125, corner[k]);
         }
     }
-}
-
-/* Unit: a vector; across where it has no length. */
-LFN void unit_or(ureal *a, ureal x, ureal y, ureal z)
-{
-    ureal len2 = udot(a, a), other[3] = {x, y, z};
-    for (int k = 0; k < 3; ++k) a[k] = len2 > 0 ? a[k] / usqrt(len2) : other[k];
 }
 
 /*
@@ -147,7 +161,9 @@ LFN void mark_shadow(const ureal *view, int flat, int px, int py, int width, int
         if (!any(hit)) continue;
         real towards[3], up[3], way[3], point[3], to[3], t = load_best(best, p, towards),
                                                          far = splat((ureal)SHADOW_FAR);
-        pixel_geometry(view, flat, view_u(view, x), view_v(view, y), hit, t, towards, 0, up, way, point);
+        sight ray;
+        row_sight(view, x, y, &ray);
+        pixel_geometry(view, flat, &ray, hit, t, towards, 0, up, way, point);
         for (int k = 0; k < 3; ++k) {
             point[k] = fma(up[k], t * splat((ureal)SHADOW_LIFT), point[k]);
             to[k] = positional ? splat(place[k]) - point[k] : splat(-place[3 + k]);

@@ -36,16 +36,16 @@ LFN void candidate_of(const ureal *m, const ureal *view, ureal *candidate)
 }
 
 /* The rays of lanes in a geom's frame. */
-LFN void candidate_ray(const ureal *candidate, int flat, real u, real v, real *o, real *d)
+LFN void candidate_ray(const ureal *candidate, int flat, const sight *ray, real *o, real *d)
 {
     for (int k = 0; k < 3; ++k) {
         const ureal *axes = candidate + 3 * k;
         if (flat) {
-            o[k] = fma(splat(axes[0]), u, fma(splat(axes[1]), v, splat(candidate[9 + k])));
+            o[k] = fma(splat(axes[0]), ray->u, fma(splat(axes[1]), ray->v, splat(candidate[9 + k])));
             d[k] = splat(-axes[2]);
         } else {
             o[k] = splat(candidate[9 + k]);
-            d[k] = fma(splat(axes[0]), u, fma(splat(axes[1]), v, splat(-axes[2])));
+            d[k] = fma(splat(axes[0]), ray->u, fma(splat(axes[1]), ray->v, splat(-axes[2]) * ray->w));
         }
     }
 }
@@ -74,13 +74,13 @@ LFN void candidate_shape(const int *shown, const ureal *size, int world, ureal *
  * in the camera's frame, of any length, and its triangle. later: depths are counted from `start`.
  */
 LFN void trace_candidate(const ureal *candidate, const int *shown, const int *data, const ureal *node, const ureal *tri,
-                         const ureal *elevation, ureal from, int flat, real u, real v, int later, real start, mask live,
-                         real *t, lint *geom, real *n, int *part)
+                         const ureal *elevation, ureal from, int flat, const sight *ray, int later, real start,
+                         mask live, real *t, lint *geom, real *n, int *part)
 {
     real o[3], d[3], near = *t, local[3] = {splat(0), splat(0), splat(0)};
     int g = shown[SHOWN_GEOM];
     ray_range range = {from, 1};
-    candidate_ray(candidate, flat, u, v, o, d);
+    candidate_ray(candidate, flat, ray, o, d);
     for (int k = 0; k < 3 && later; ++k) o[k] = fma(start, d[k], o[k]);
     ray_geom(range, shown[SHOWN_TYPE], candidate + CANDIDATE_SHAPE, data + 4 * g, node, tri, elevation, o, d, live,
              near, t, local, part);

@@ -89,6 +89,11 @@ stet_result sti_sim_count_cameras(const stet_model *model, const stet_sim_def *d
     if (def->nsize > 0 && def->nsize != *n)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: %d size%s for %d camera%s; give as many, or one for all",
                          def->nsize, STI_S(def->nsize), *n, STI_S(*n));
+    if (def->nfisheye > 1 && def->nfisheye != *n)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "sim: %d angles of fisheyes for %d camera%s; give as many, or one "
+                         "for all",
+                         def->nfisheye, *n, STI_S(*n));
     if (means_all(def)) return STET_OK;
     for (int k = 0; k < def->ncamera; ++k) {
         int camera, other;
@@ -112,17 +117,29 @@ static float free_fovy(const mjModel *m)
     return fovy > 0 && (fovy < 180 || m->vis.global.orthographic) ? (float)fovy : 45.0f;
 }
 
-static stet_result make_free_camera(stet_sim *sim, const char *name, uint32_t groups, stet_camera *out)
+/* Makes camera k of a def a fisheye if that is asked for. */
+static void set_fisheye(const stet_sim_def *def, int k, stet_camera *out)
+{
+    float fovy = def->nfisheye ? def->fisheyes[def->nfisheye > 1 ? k : 0] : 0;
+    if (!(fovy > 0)) return;
+    out->fisheye = true;
+    out->orthographic = false;
+    out->fovy = fovy;
+}
+
+static stet_result make_free_camera(stet_sim *sim, const stet_sim_def *def, int k, stet_camera *out)
 {
     const mjModel *m = sim->model->mj;
+    const char *name = free_camera_name(def, k);
     sti_free_camera view;
     float frame[12];
     char prim[NAME_SIZE];
     out->fovy = free_fovy(m);
     out->orthographic = m->vis.global.orthographic != 0;
+    set_fisheye(def, k, out);
     (void)snprintf(out->name, sizeof out->name, "%.63s", name);
     STI_TRY(sti_free_camera_read(m, name, &view));
-    view.groups = groups;
+    view.groups = def->groups;
     STI_TRY(sti_free_camera_place(sim, &view, out, frame));
     (void)snprintf(prim, sizeof prim, "free camera%.200s", name + strlen(free_name)); /* "free camera:90,-30" */
     return stet_stage_add(sim->stage, 0, prim, frame, false, &out->prim);
@@ -195,8 +212,8 @@ stet_result sti_sim_make_cameras(stet_sim *sim, const stet_sim_def *resolved)
         sti_sim_camera_size(resolved, k, size);
         c->width = size[0];
         c->height = size[1];
-        STI_TRY(camera == FREE_CAMERA ? make_free_camera(sim, free_camera_name(resolved, k), resolved->groups, c)
-                                      : make_camera(sim, camera, c));
+        STI_TRY(camera == FREE_CAMERA ? make_free_camera(sim, resolved, k, c) : make_camera(sim, camera, c));
+        set_fisheye(resolved, k, c);
     }
     return STET_OK;
 }

@@ -43,6 +43,15 @@ static stet_result check_frames(const stet_sim_def *def)
         STI_TRY(check_size(def->sizes[c][0], "width"));
         STI_TRY(check_size(def->sizes[c][1], "height"));
     }
+    if (def->nfisheye < 0 || (def->nfisheye > 0) != (def->fisheyes != NULL))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "sim: %d angle%s of fisheyes, and %s list of them; give both, or neither", def->nfisheye,
+                         STI_S(def->nfisheye), def->fisheyes ? "a" : "no");
+    for (int c = 0; c < def->nfisheye; ++c)
+        if (!(def->fisheyes[c] >= 0 && def->fisheyes[c] <= 360))
+            return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                             "sim: a fisheye of %g degrees; give more than 0 and at most 360, or 0 for none",
+                             (double)def->fisheyes[c]);
     if (def->outputs >> STET_OUTPUT_COUNT)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "sim: outputs 0x%x has bits beyond the %d outputs; use 1u << STET_OUTPUT_x",
@@ -98,11 +107,15 @@ stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size
     bool painted[STI_BUFFER_COUNT] = {false};
     for (int i = 0; i < STET_OUTPUT_COUNT; ++i) {
         if (!(resolved->outputs >> i & 1u)) continue;
-        sti_picture_buffer b = sti_output_buffer((stet_output)i);
-        size_t element = sti_buffer_dtype(b) == STET_DTYPE_REAL ? real_size : 4;
-        if (!painted[b]) pixel += (double)element * sti_buffer_channels(b);
+        unsigned buffers = 1u << sti_output_buffer((stet_output)i);
+        buffers |= sti_buffer_needs(sti_output_buffer((stet_output)i));
+        for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
+            size_t element = sti_buffer_dtype((sti_picture_buffer)b) == STET_DTYPE_REAL ? real_size : 4;
+            if (!(buffers >> b & 1u) || painted[b]) continue;
+            pixel += (double)element * sti_buffer_channels((sti_picture_buffer)b);
+            painted[b] = true;
+        }
         if (i == STET_OUTPUT_RGB) pixel += stet_output_channels(STET_OUTPUT_RGB);
-        painted[b] = true;
     }
     for (int c = 0; c < ncamera; ++c) {
         int size[2];

@@ -131,7 +131,9 @@ static stet_result fit(stet_sim *sim, uint32_t groups, const axes *a, stet_camer
 {
     const double MARGIN = 0.94; /* of half the picture */
     double aspect = (double)camera->width / camera->height, side[SIDES][3], reach[SIDES];
-    double high = camera->orthographic ? 0 : MARGIN * tan((double)camera->fovy * mjPI / 360), wide = high * aspect;
+    double fovy =
+        camera->fisheye ? fmin((double)camera->fovy, 120) : (double)camera->fovy; /* sides have no slope at 180 */
+    double high = camera->orthographic ? 0 : MARGIN * tan(fovy * mjPI / 360), wide = high * aspect;
     bool any;
     for (int k = 0; k < 3; ++k) {
         side[0][k] = a->right[k] - wide * a->forward[k];

@@ -5,17 +5,36 @@
 
 #include <string.h>
 
+/*
+ * With motion, pixels are also made from where their world was when it was last rendered. So the number of a world is
+ * another one while it has moved since, and changes again when it was rendered.
+ */
 typedef struct stage_painter {
     stet_stage *stage;
     sti_renderer *renderer;
+    uint64_t *shown, *number; /* [nworld]: the stage's number at the last rendering (0: none), and ours; with motion */
+    sti_version numbers;
 } stage_painter;
+
+static void number_worlds(stage_painter *p)
+{
+    const uint64_t *changed = sti_stage_changed(p->stage);
+    bool same = true;
+    for (int64_t w = 0; w < sti_stage_worlds(p->stage)->nworld; ++w) {
+        uint64_t now = 2 * changed[w] + (p->shown[w] != 0 && p->shown[w] != changed[w]);
+        same = same && now == p->number[w];
+        p->number[w] = now;
+    }
+    if (!same) sti_version_bump(&p->numbers);
+}
 
 static stet_result update(void *context, sti_scene *out)
 {
     stage_painter *p = context;
     STI_TRY(sti_array_ensure(sti_stage_world(p->stage))); /* flushes the stage */
-    *out = (sti_scene){.changed = sti_stage_changed(p->stage),
-                       .changes = *sti_stage_changes(p->stage),
+    if (p->number) number_worlds(p);
+    *out = (sti_scene){.changed = p->number ? p->number : sti_stage_changed(p->stage),
+                       .changes = p->number ? p->numbers : *sti_stage_changes(p->stage),
                        .appearance = *sti_renderer_appearance(p->renderer),
                        .connectivity = *sti_stage_connectivity(p->stage)};
     return STET_OK;
@@ -24,13 +43,17 @@ static stet_result update(void *context, sti_scene *out)
 static stet_result paint(void *context, const int *worlds, int n, const sti_render_target *target)
 {
     stage_painter *p = context;
-    return sti_renderer_run(p->renderer, worlds, n, target);
+    STI_TRY(sti_renderer_run(p->renderer, worlds, n, target));
+    for (int i = 0; i < n && p->shown; ++i) p->shown[worlds[i]] = sti_stage_changed(p->stage)[worlds[i]];
+    return STET_OK;
 }
 
 static void destroy(void *context)
 {
     stage_painter *p = context;
     sti_renderer_destroy(p->renderer);
+    sti_free(p->shown);
+    sti_free(p->number);
     sti_free(p);
 }
 
@@ -73,6 +96,21 @@ static stet_result check_bytes(stet_stage *stage, const stet_tiles_def *def)
     return STET_OK;
 }
 
+static bool asks_for_motion(const stet_tiles_def *def)
+{
+    bool asks = false;
+    for (int k = 0; k < def->nrequest; ++k) asks = asks || def->requests[k].output == STET_OUTPUT_MOTION;
+    return asks;
+}
+
+static stet_result make_numbers(stage_painter *p)
+{
+    size_t n = (size_t)sti_stage_worlds(p->stage)->nworld;
+    p->numbers = sti_version_new();
+    STI_TRY(sti_alloc(&p->shown, n * sizeof *p->shown, "numbers of worlds"));
+    return sti_alloc(&p->number, n * sizeof *p->number, "numbers of worlds");
+}
+
 static stet_result create(stet_stage *stage, const stet_tiles_def *def, stet_tiles **out)
 {
     stet_worlds *worlds = sti_stage_worlds(stage);
@@ -82,6 +120,7 @@ static stet_result create(stet_stage *stage, const stet_tiles_def *def, stet_til
     sti_painter painter = {p, worlds->device, worlds->nworld, update, paint, destroy};
     stet_result result = sti_renderer_create(stage, def->cameras, def->ncamera, def->groups, &p->renderer);
     if (result == STET_OK) result = sti_renderer_set_samples(p->renderer, def->samples);
+    if (result == STET_OK && asks_for_motion(def)) result = make_numbers(p);
     if (result == STET_OK) result = sti_tiles_create_with(&painter, def, out);
     if (result != STET_OK) destroy(p);
     return result;

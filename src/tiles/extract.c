@@ -12,7 +12,8 @@ extern const sti_kernel sti_k_carry_words;
 extern const sti_kernel sti_k_carry_reals;
 
 static_assert(STI_BUFFER_COLOUR == 0 && STI_BUFFER_DEPTH == 1 && STI_BUFFER_DISTANCE == 2 && STI_BUFFER_NORMAL == 3 &&
-                  STI_BUFFER_ALBEDO == 4 && STI_BUFFER_GEOM == 5 && STI_BUFFER_BODY == 6 && STI_BUFFER_TYPE == 7,
+                  STI_BUFFER_ALBEDO == 4 && STI_BUFFER_GEOM == 5 && STI_BUFFER_BODY == 6 && STI_BUFFER_TYPE == 7 &&
+                  STI_BUFFER_MOTION == 8 && STI_BUFFER_BODY_POINT == 9,
               "extract.k.h picks its sources by these numbers");
 
 enum {
@@ -230,7 +231,8 @@ stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const s
                        sti_arg_array(p[STI_BUFFER_DEPTH]), sti_arg_array(p[STI_BUFFER_DISTANCE]),
                        sti_arg_array(p[STI_BUFFER_NORMAL]), sti_arg_array(p[STI_BUFFER_ALBEDO]),
                        sti_arg_array(p[STI_BUFFER_GEOM]), sti_arg_array(p[STI_BUFFER_BODY]),
-                       sti_arg_array(p[STI_BUFFER_TYPE]), sti_arg_array(source->table->first),
+                       sti_arg_array(p[STI_BUFFER_TYPE]), sti_arg_array(p[STI_BUFFER_MOTION]),
+                       sti_arg_array(p[STI_BUFFER_BODY_POINT]), sti_arg_array(source->table->first),
                        sti_arg_array(source->table->pitch), sti_arg_array(x->job), sti_arg_array(x->place),
                        sti_arg_array(worlds ? x->list : NULL), sti_arg_int(njob), sti_arg_int(source->ncamera),
                        sti_arg_int(source->table->ntile), sti_arg_int(*bytes >= STREAM_BYTES), sti_arg_array(x->base)));

@@ -124,9 +124,10 @@ LFN void tx_copy(const int *words, const ureal *reals, int *to, int begin, int e
  * to it.
  */
 item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *distance, const ureal *normal,
-                           const int *albedo, const int *geom, const int *body, const int *type, const i64 *first,
-                           const int *pitch, const int *job, const i64 *place, const int *list, int njob, int ncamera,
-                           i64 ntile, int stream, u8 *out, int block)
+                           const int *albedo, const int *geom, const int *body, const int *type, const ureal *motion,
+                           const ureal *body_point, const i64 *first, const int *pitch, const int *job,
+                           const i64 *place, const int *list, int njob, int ncamera, i64 ntile, int stream, u8 *out,
+                           int block)
 {
     int k = 0;
     for (int i = 1; i < njob; ++i)
@@ -134,14 +135,21 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
     const int *j = job + k * STI_JOB_COLUMNS;
     int index = (block - j[STI_JOB_BLOCK]) / j[STI_JOB_BANDS], band = (block - j[STI_JOB_BLOCK]) % j[STI_JOB_BANDS];
     int world = list ? list[index] : index, buffer = j[STI_JOB_BUFFER], conversion = j[STI_JOB_CONVERSION];
-    int width = j[STI_JOB_WIDTH], channels = j[STI_JOB_CHANNELS], stride = buffer == 3 ? 3 : 1;
+    int width = j[STI_JOB_WIDTH], channels = j[STI_JOB_CHANNELS],
+        stride = buffer == 3 || buffer == 9 ? 3
+                 : buffer == 8              ? 2
+                                            : 1;
     int channel = j[STI_JOB_CHANNEL];
     int begin = band * j[STI_JOB_BAND], end = nmin(begin + j[STI_JOB_BAND], width * j[STI_JOB_HEIGHT]);
     i64 tile = j[STI_JOB_ROW] * ntile + (i64)world * ncamera + j[STI_JOB_CAMERA];
     i64 source = first[tile] * stride, to = place[k * STI_PLACE_COLUMNS] + place[k * STI_PLACE_COLUMNS + 1] * world;
     const int *words = buffer == 0 ? colour : buffer == 4 ? albedo : buffer == 5 ? geom : buffer == 6 ? body : type;
-    const ureal *reals = buffer == 1 ? depth : buffer == 2 ? distance : normal;
-    int from_reals = buffer >= 1 && buffer <= 3;
+    const ureal *reals = buffer == 1   ? depth
+                         : buffer == 2 ? distance
+                         : buffer == 3 ? normal
+                         : buffer == 8 ? motion
+                                       : body_point;
+    int from_reals = (buffer >= 1 && buffer <= 3) || buffer >= 8;
     words = from_reals ? 0 : words + source;
     reals = from_reals ? reals + source : 0;
 #if !STET_DOUBLE

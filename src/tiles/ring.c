@@ -32,7 +32,9 @@ static int64_t bytes_of_world(const stet_tiles *t)
 
 static stet_result plan(stet_tiles *t)
 {
-    for (int k = 0; k < t->nrequest; ++k) t->used[t->request[k].buffer] = true;
+    for (int k = 0; k < t->nrequest; ++k)
+        for (int b = 0; b < STI_BUFFER_COUNT; ++b)
+            if (b == (int)t->request[k].buffer || sti_buffer_needs(t->request[k].buffer) >> b & 1u) t->used[b] = true;
     t->world_bytes = bytes_of_world(t);
     for (int b = 0; b < STI_BUFFER_COUNT; ++b)
         if (t->used[b]) STI_TRY(plan_buffer(t, (sti_picture_buffer)b));

@@ -13,7 +13,7 @@ from command import files_below, folder, read_png, run, scene
 OUTPUTS = {
     "rgb": (np.uint8, 3), "rgba": (np.uint8, 4), "depth": (np.float32, 1), "distance": (np.float32, 1),
     "normal": (np.float32, 3), "albedo": (np.uint8, 4), "seg_geom": (np.int32, 1), "seg_body": (np.int32, 1),
-    "seg_type": (np.int32, 1),
+    "seg_type": (np.int32, 1), "motion": (np.float32, 2), "body_point": (np.float32, 3),
 }
 
 
@@ -55,6 +55,17 @@ def test_every_output():
         assert tensor["rgb"].std() > 10, "a picture of something"
         check_colours(cwd, tensor)
         check_agreement(tensor)
+
+
+def test_fisheye():
+    with folder() as cwd:
+        run(scene("hand.xml"), "--worlds", 1, "--frames", 1, "--size", "40x30", "--output", "depth,distance",
+            "--fisheye", "0,200", "--camera", "free,free:fit", "--out", "out", cwd=cwd)
+        depth, distance = (
+            [load(cwd, f"{name}-{camera}.npy") for camera in ("free", "free_fit")] for name in ("depth", "distance")
+        )
+        assert (depth[0] < distance[0]).any(), "an ordinary camera"
+        assert np.allclose(depth[1], distance[1], rtol=1e-6) and np.isfinite(depth[1]).any()
 
 
 def check_colours(cwd, tensor):

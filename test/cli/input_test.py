@@ -73,6 +73,7 @@ def test_absurd_sizes():
                 (["--size", text], [f"--size {text}", "pixels"])
                 for text in ("0x0", "128", "128x", "x128", "-1x5", "20000x20000", "12.5x9", "4x4x4", "")
             ],
+            *[(["--fisheye", text], ["--fisheye", "0 (none) to 360"]) for text in ("-1", "361", "wide", "10,x")],
             *[(["--samples", text], [f"--samples {text}", "1, 4 or 16"]) for text in ("0", "2", "-4", "64", "x", "")],
         ]
     )

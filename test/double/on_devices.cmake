@@ -5,9 +5,10 @@ stet_test_on_devices(
     kernel/external_capture kernel/list kernel/random_list kernel/record kernel/team_memory kernel/recording
     kernel/user_names kernel/launch_observer
     stage/hierarchy stage/prim stage/stage stage/tendon stage/tree
-    render/clip render/detail render/looks render/points render/renderer render/same render/sample render/shade
+    render/clip render/detail render/fisheye
+    render/looks render/points render/renderer render/same render/sample render/shade
     render/shadow
-    render/site render/soft
+    render/site render/soft render/surface
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles
     worlds/poses worlds/reset worlds/snapshot worlds/worlds
     physics/life physics/native physics/read physics/reset worlds/quantities step/faults

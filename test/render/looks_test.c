@@ -30,7 +30,7 @@ static look hashes_of(const char *name, const char *isa, int threads)
         pictures_run(&p);
         OK(stet_array_hash(p.target.pixels[STI_BUFFER_COLOUR], &found.colour[s]));
     }
-    for (int b = STI_BUFFER_COLOUR + 1; b < STI_BUFFER_COUNT; ++b) {
+    for (int b = STI_BUFFER_COLOUR + 1; b < STI_BUFFER_CAST; ++b) {
         uint64_t hash;
         OK(stet_array_hash(p.target.pixels[b], &hash));
         found.others = found.others * 31 + hash;

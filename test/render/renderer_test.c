@@ -284,7 +284,7 @@ static void test_bad_runs(void **state)
     pictures_close(&p);
 }
 
-/* A frame is one launch, and takes no memory; what was taken is given back. */
+/* A frame is one launch, with motion two more, and takes no memory; what was taken is given back. */
 static void test_memory_and_launches(void **state)
 {
     pictures p;
@@ -299,8 +299,12 @@ static void test_memory_and_launches(void **state)
     before = stet_device_get_counters(p.device);
     pictures_run(&p);
     after = stet_device_get_counters(p.device);
-    assert_int_equal(after.launches - before.launches, 1);
+    assert_int_equal(after.launches - before.launches, 3);
     assert_int_equal(stet_get_memory_stats().allocations, allocations);
+    sti_render_target target = p.target;
+    target.pixels[STI_BUFFER_MOTION] = target.pixels[STI_BUFFER_BODY_POINT] = NULL;
+    OK(sti_renderer_run(p.renderer, (const int[]){0, 1, 2, 3}, 4, &target));
+    assert_int_equal(stet_device_get_counters(p.device).launches - after.launches, 1);
     pictures_close(&p);
     assert_int_equal(stet_get_memory_stats().blocks, blocks);
 }

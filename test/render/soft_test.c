@@ -186,7 +186,7 @@ static void open_scene(pictures *p, int first, int64_t nworld, const char *isa, 
 static uint64_t hash_world(const pictures *p, int64_t world)
 {
     uint64_t sum = 0;
-    for (int b = 0; b < STI_BUFFER_COUNT; ++b) sum = sum * 31 + pictures_hash(p, (sti_picture_buffer)b, world);
+    for (int b = 0; b < STI_BUFFER_CAST; ++b) sum = sum * 31 + pictures_hash(p, (sti_picture_buffer)b, world);
     return sum;
 }
 

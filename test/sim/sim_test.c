@@ -47,7 +47,9 @@ static void bad_definitions_are_refused(void **state)
     BAD(STET_ERROR_INVALID_ARGUMENT, "2 sizes, and no list", def.nsize = 2);
     BAD(STET_ERROR_INVALID_ARGUMENT, "2 sizes for 1 camera;", def.nsize = 2; def.sizes = fine);
     BAD(STET_ERROR_LIMIT, "height is 20000", def.nsize = 1; def.sizes = sizes + 1);
-    BAD(STET_ERROR_INVALID_ARGUMENT, "outputs 0x200", def.outputs = 1u << STET_OUTPUT_COUNT);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "outputs 0x800", def.outputs = 1u << STET_OUTPUT_COUNT);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "400 degrees", def.fisheyes = (const float[]){400}, def.nfisheye = 1);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "list of them", def.nfisheye = 1);
     BAD(STET_ERROR_INVALID_ARGUMENT, "2 samples a pixel; 1, 4 or 16", def.samples = 2);
     BAD(STET_ERROR_INVALID_ARGUMENT, "0 frames in flight", def.frames_in_flight = 0);
     BAD(STET_ERROR_INVALID_ARGUMENT, "17 frames in flight", def.frames_in_flight = 17);

@@ -142,6 +142,9 @@ static const stet_tile_request conversions[] = {
     {0, STET_OUTPUT_SEG_GEOM, STET_DTYPE_U32, 1, NULL, false},
     {0, STET_OUTPUT_SEG_BODY, STET_DTYPE_U8, 1, NULL, false},
     {0, STET_OUTPUT_SEG_TYPE, STET_DTYPE_I64, 1, NULL, false},
+    {0, STET_OUTPUT_MOTION, STET_DTYPE_REAL, 2, NULL, false},
+    {0, STET_OUTPUT_MOTION, STET_DTYPE_F16, 1, NULL, false},
+    {0, STET_OUTPUT_BODY_POINT, STET_DTYPE_REAL, 3, NULL, false},
 };
 enum { NCONVERSION = sizeof conversions / sizeof *conversions };
 

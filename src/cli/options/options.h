@@ -36,8 +36,10 @@ typedef struct run_options {
     const char *keyframe; /* a name, a number or "none"; NULL: the sim's choice */
     name_list camera, record;
     int size[OPTIONS_MAX_NAMES][2], nsize, samples; /* one size for all cameras, or one each */
-    uint32_t outputs;                               /* bits 1u << STET_OUTPUT_x */
-    uint32_t groups;                                /* bits 1u << group */
+    float fisheye[OPTIONS_MAX_NAMES];               /* degrees, one for all cameras or one each; 0: none */
+    int nfisheye;
+    uint32_t outputs; /* bits 1u << STET_OUTPUT_x */
+    uint32_t groups;  /* bits 1u << group */
     control_kind control;
     double noise_scale;
     const char *control_path;

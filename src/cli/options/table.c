@@ -86,6 +86,25 @@ static bool read_size(run_options *o, const char *text)
            false;
 }
 
+static bool read_fisheye(run_options *o, const char *text)
+{
+    name_list list = {0};
+    bool good = option_names("fisheye", text, &list);
+    for (o->nfisheye = 0; good && o->nfisheye < list.count; ++o->nfisheye) {
+        double degrees;
+        const char *one = list.name[o->nfisheye];
+        good = parse_number(one, &degrees) && degrees >= 0 && degrees <= 360 && o->nfisheye < OPTIONS_MAX_NAMES;
+        if (good)
+            o->fisheye[o->nfisheye] = (float)degrees;
+        else
+            report_error(EXIT_INPUT,
+                         "--fisheye %s: this is not an angle of view from 0 (none) to 360 degrees; give such as 180",
+                         one);
+    }
+    free(list.text);
+    return good;
+}
+
 static bool read_samples(run_options *o, const char *text)
 {
     int64_t n;
@@ -277,6 +296,9 @@ static const option_row rows[] = {
      "that looks at X,Y,Z or the scene's centre; free:AZIMUTH,ELEVATION or free:fit, so that the scene\n"
      "fills the picture"},
     {"size", "WxH,...", read_size, "pixels of every camera's picture, or of each camera's in turn (128x128)"},
+    {"fisheye", "DEGREES,...", read_fisheye,
+     "every camera is a fisheye (equidistant) with this vertical angle of view, up to 360; or each in\n"
+     "turn, 0 for none"},
     {"samples", "N", read_samples, "rays a pixel for colours: 1, 4 or 16 (1); more make smooth edges"},
     {"output", "NAME,...|none", read_output, "what to render (rgb)"},
     {"groups", "N,...", read_groups,

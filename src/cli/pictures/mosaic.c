@@ -61,9 +61,31 @@ static void colour_normal(const float n[3], uint8_t rgb[3])
     for (int c = 0; c < 3; ++c) rgb[c] = byte(0.5 + 0.5 * (double)n[c]);
 }
 
+/* Motion from -most … most to red (right) and green (down); what stands is grey. most > 0. */
+static void colour_motion(const float step[2], float most, uint8_t rgb[3])
+{
+    for (int c = 0; c < 2; ++c) rgb[c] = byte(0.5 + 0.5 * (double)step[c] / (double)most);
+    rgb[2] = 128;
+}
+
+/* Coordinates from -most … most to 0 … 255; black where nothing was hit. */
+static void colour_point(const float point[3], float most, uint8_t rgb[3])
+{
+    for (int c = 0; c < 3; ++c) rgb[c] = isfinite(point[c]) ? byte(0.5 + 0.5 * (double)point[c] / (double)most) : 0;
+}
+
 /* ---- pixels ------------------------------------------------------------------------------------------------------ */
 
 static bool is_depth(stet_output output) { return output == STET_OUTPUT_DEPTH || output == STET_OUTPUT_DISTANCE; }
+
+/* The largest finite absolute value; 1 if there is none but 0. */
+static float largest(const float *tensor, int64_t count)
+{
+    float most = 0;
+    for (int64_t i = 0; i < count; ++i)
+        if (isfinite(tensor[i]) && fabsf(tensor[i]) > most) most = fabsf(tensor[i]);
+    return most > 0 ? most : 1;
+}
 
 static int by_value(const void *a, const void *b)
 {
@@ -103,6 +125,10 @@ static void fill_row(stet_output output, const void *tensor, int64_t first, int6
         for (int64_t x = 0; x < n; ++x) memcpy(to + x * shown, from + x * channels, (size_t)shown);
     } else if (output == STET_OUTPUT_NORMAL) {
         for (int64_t x = 0; x < n; ++x) colour_normal((const float *)tensor + (first + x) * 3, to + x * 3);
+    } else if (output == STET_OUTPUT_MOTION) {
+        for (int64_t x = 0; x < n; ++x) colour_motion((const float *)tensor + (first + x) * 2, range[1], to + x * 3);
+    } else if (output == STET_OUTPUT_BODY_POINT) {
+        for (int64_t x = 0; x < n; ++x) colour_point((const float *)tensor + (first + x) * 3, range[1], to + x * 3);
     } else if (is_depth(output)) {
         for (int64_t x = 0; x < n; ++x)
             colour_depth(((const float *)tensor)[first + x], range[0], range[1], to + x * 3);
@@ -119,7 +145,10 @@ void mosaic_fill(const mosaic_layout *m, const stet_sim *sim, stet_output output
     for (int c = 0; c < ncamera; ++c) {
         int width = stet_sim_get_camera(sim, c)->width, height = stet_sim_get_camera(sim, c)->height;
         float range[2] = {0, 1};
-        if (is_depth(output)) depth_range(tensors[c], m->worlds * height * width, range);
+        int64_t npixel = m->worlds * height * width;
+        if (is_depth(output)) depth_range(tensors[c], npixel, range);
+        if (output == STET_OUTPUT_MOTION || output == STET_OUTPUT_BODY_POINT)
+            range[1] = largest(tensors[c], npixel * stet_output_channels(output));
         for (int64_t w = 0; w < m->worlds; ++w)
             for (int y = 0; y < height; ++y) {
                 int64_t row = w / m->columns * (m->height / m->rows) + y;

@@ -99,6 +99,8 @@ static int make_sim(run *r)
         def.sizes = o->size;
         def.nsize = o->nsize;
     }
+    def.fisheyes = o->nfisheye ? o->fisheye : NULL;
+    def.nfisheye = o->nfisheye;
     def.samples = o->samples;
     def.outputs = o->outputs;
     def.groups = o->groups;

@@ -235,6 +235,35 @@ static void the_steady_state_allocates_nothing(void **state)
     }
 }
 
+static bool any_motion(stet_sim *sim)
+{
+    size_t n = stet_sim_get_output_bytes(sim, 0, STET_OUTPUT_MOTION) / sizeof(float);
+    float *motion = room_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_MOTION);
+    bool any = false;
+    for (size_t i = 0; i < n; ++i) any = any || motion[i] != 0;
+    free(motion);
+    return any;
+}
+
+/* A world that stands is drawn once more after it moved, since its motion is 0 then; and not again. */
+static void motion_ends_with_the_move(void **state)
+{
+    stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = 3, .outputs = BIT(MOTION)});
+    int64_t frame = room_render(sim);
+    assert_false(any_motion(sim));
+    assert_int_equal(room_render(sim), frame);
+    OK(stet_sim_step(sim, 20));
+    assert_int_equal(room_render(sim), frame + 1);
+    assert_true(any_motion(sim));
+    assert_int_equal(room_render(sim), frame + 2);
+    assert_false(any_motion(sim));
+    assert_int_equal(room_render(sim), frame + 2);
+    room_reset(sim, 1);
+    assert_true(any_motion(sim));
+    assert_int_equal(stet_sim_get_latest_frame(sim), frame + 3);
+    stet_sim_destroy(sim);
+}
+
 static void time_goes_to_its_row(void **state)
 {
     stet_sim *sim = room_open("hand.xml", &(room_def){.outputs = BIT(RGB)});
@@ -307,7 +336,7 @@ static void bad_reads_are_refused(void **state)
     assert_null(tensor);
     REFUSED(STET_ERROR_NOT_FOUND, "output rgb was not asked for",
             stet_sim_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGB, pixels, size));
-    REFUSED(STET_ERROR_NOT_FOUND, "no output 9",
+    REFUSED(STET_ERROR_NOT_FOUND, "no output 11",
             stet_sim_get_array(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_COUNT, &tensor));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "which has 4608",
             stet_sim_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH, pixels, size - 1));
@@ -354,6 +383,7 @@ int main(void)
         cmocka_unit_test(nothing_moved_is_nothing_done),
         cmocka_unit_test(pose_sync_off_follows_each_substep),
         cmocka_unit_test(the_steady_state_allocates_nothing),
+        cmocka_unit_test(motion_ends_with_the_move),
         cmocka_unit_test(time_goes_to_its_row),
         cmocka_unit_test(tensors_have_their_shapes),
         cmocka_unit_test(bad_reads_are_refused),

@@ -1,0 +1,62 @@
+/* See surface.h. */
+#include "render/surface.h"
+
+#include "kernel/record/launch.h"
+
+extern const sti_kernel sti_k_surface;
+extern const sti_kernel sti_k_surface_keep;
+
+static stet_result make_owners(sti_surface *s)
+{
+    const stet_worlds *worlds = sti_stage_worlds(s->stage);
+    const mjModel *m = worlds->model->mj;
+    int *prims;
+    STI_TRY(sti_alloc(&prims, (size_t)(2 * m->ngeom + 1) * sizeof *prims, "prims of geoms"));
+    stet_result result = STET_OK;
+    for (int g = 0; g < (int)m->ngeom && !result; ++g) {
+        result = stet_stage_get_prim(s->stage, STET_PRIM_GEOM, g, &prims[2 * g]);
+        if (!result) result = stet_stage_get_prim(s->stage, STET_PRIM_BODY, m->geom_bodyid[g], &prims[2 * g + 1]);
+    }
+    if (!result)
+        result = STI_ARRAY(worlds->device, "prims of geoms", STET_DTYPE_INT, false, &s->owner, 2 * m->ngeom + 1);
+    if (!result) result = stet_array_write(s->owner, prims, stet_array_get_bytes(s->owner));
+    sti_free(prims);
+    return result;
+}
+
+stet_result sti_surface_prepare(sti_surface *s, const sti_render_target *target)
+{
+    const stet_worlds *worlds = sti_stage_worlds(s->stage);
+    int64_t n = worlds->nworld * sti_stage_world(s->stage)->nitem;
+    if (!target->pixels[STI_BUFFER_MOTION] && !target->pixels[STI_BUFFER_BODY_POINT]) return STET_OK;
+    if (!target->pixels[STI_BUFFER_DEPTH] || !target->pixels[STI_BUFFER_GEOM])
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "render: %s and %s need depth and seg_geom, too",
+                         stet_output_name(STET_OUTPUT_MOTION), stet_output_name(STET_OUTPUT_BODY_POINT));
+    if (!s->owner) STI_TRY(make_owners(s));
+    if (s->before && stet_array_get_nelement(s->before) == n) return STET_OK;
+    stet_array_destroy(s->before);
+    s->before = NULL;
+    return STI_ARRAY(worlds->device, "transforms of the last pictures", STET_DTYPE_REAL, false, &s->before, n);
+}
+
+stet_result sti_surface_run(sti_surface *s, const sti_surface_rows *rows, const sti_render_target *t)
+{
+    stet_array *xform = sti_stage_world(s->stage), *const *pixels = t->pixels;
+    stet_device *device = sti_stage_worlds(s->stage)->device;
+    if (!pixels[STI_BUFFER_MOTION] && !pixels[STI_BUFFER_BODY_POINT]) return STET_OK;
+    STI_TRY(STI_LAUNCH(
+        sti_k_surface, device, (int64_t)rows->n * rows->npatch, sti_arg_array(xform), sti_arg_int(xform->nitem),
+        sti_arg_array(s->before), sti_arg_array(s->owner), sti_arg_array(rows->worlds), sti_arg_array(rows->scene),
+        sti_arg_array(rows->lens), sti_arg_array(pixels[STI_BUFFER_DEPTH]), sti_arg_array(pixels[STI_BUFFER_GEOM]),
+        sti_arg_array(pixels[STI_BUFFER_MOTION]), sti_arg_array(pixels[STI_BUFFER_BODY_POINT]), sti_arg_array(t->first),
+        sti_arg_array(t->pitch), sti_arg_int(t->row[STI_BUFFER_DEPTH]), sti_arg_int(t->row[STI_BUFFER_GEOM]),
+        sti_arg_int(t->row[STI_BUFFER_MOTION]), sti_arg_int(t->row[STI_BUFFER_BODY_POINT])));
+    return STI_LAUNCH(sti_k_surface_keep, device, rows->n, sti_arg_array(xform), sti_arg_int(xform->nitem),
+                      sti_arg_array(rows->worlds), sti_arg_array(s->before));
+}
+
+void sti_surface_free(sti_surface *s)
+{
+    stet_array_destroy(s->owner);
+    stet_array_destroy(s->before);
+}
