@@ -22,6 +22,7 @@ typedef struct stet_sim_def {
     uint32_t cookie;        /* set by stet_default_sim_def */
     stet_device_def device; /* the sim makes and owns its device */
     int64_t nworld;         /* at least 1; default 1 */
+    int64_t first_world;    /* as in stet_worlds_def; default 0 */
     stet_physics physics;   /* default AUTO: on a CPU NATIVE, if it covers the model; else MUJOCO */
     uint64_t seed;          /* seed of the noise of resets and controls */
     /* initial state; -1: qpos0; -2 (default): the keyframe "home" if there is one, else the first, else qpos0 */
@@ -188,8 +189,9 @@ STET_API stet_result stet_sim_resume(stet_sim *sim, const char *path);
 STET_API stet_result stet_sim_control_zero(stet_sim *sim);
 /*
  * Sets the controls of all worlds to hold position + scale * half of the actuator's range * u, clamped to the range. An
- * actuator without a range has half 1 and is not clamped. u is in [-1, 1) and a function of (seed, world, actuator,
- * frame): a new random value every 25 frames, 0 at frame 0, and linear in between. scale and frame must be at least 0.
+ * actuator without a range has half 1 and is not clamped. u is in [-1, 1) and a function of (seed, global number of the
+ * world, actuator, frame): a new random value every 25 frames, 0 at frame 0, and linear in between. scale and frame
+ * must be at least 0.
  */
 STET_API stet_result stet_sim_control_noise(stet_sim *sim, double scale, int64_t frame);
 /*

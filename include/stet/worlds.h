@@ -21,9 +21,15 @@ typedef struct stet_worlds stet_worlds;
 typedef struct stet_worlds_def {
     uint32_t cookie;
     int64_t nworld; /* at least 1 */
-    uint64_t seed;  /* seed of the noise at reset */
-    int keyframe;   /* initial state; -1: the model's qpos0 */
-    bool exact;     /* keep MuJoCo's own data (mjData) for each world; physics `mujoco` needs it; default true */
+    /*
+     * Number of world 0 among all worlds of a run that several sims share; default 0. Random numbers go by it: worlds
+     * 8 to 11 of a run have the same bits in worlds of their own with first_world 8. first_world + nworld: at most
+     * 2^31 - 1.
+     */
+    int64_t first_world;
+    uint64_t seed; /* seed of the noise at reset */
+    int keyframe;  /* initial state; -1: the model's qpos0 */
+    bool exact;    /* keep MuJoCo's own data (mjData) for each world; physics `mujoco` needs it; default true */
 } stet_worlds_def;
 STET_API stet_worlds_def stet_default_worlds_def(void);
 /* The caller owns *out; the worlds keep the model alive. INVALID_ARGUMENT, LIMIT, OUT_OF_MEMORY. */
@@ -158,7 +164,8 @@ STET_API stet_result stet_worlds_get_parameter(const stet_worlds *worlds, const 
 /*
  * From now on each reset (stet_worlds_reset and what calls it) draws this parameter for the worlds that it resets:
  * uniform numbers between `low` and `high`, which have nvalue numbers each: one for all items, or one an item. A number
- * drawn is a function of the worlds' seed, the parameter, the world, the number of its resets, and the item.
+ * drawn is a function of the worlds' seed, the parameter, the world's global number (first_world), the number of its
+ * resets, and the item.
  * Quaternions are normalised after drawing. Values do not change before the first reset. NULL for both ends the
  * drawing; values stay. Rounds keep bounds, and begin with the model's own values. Errors as of
  * stet_worlds_set_parameter.
@@ -169,8 +176,8 @@ STET_API stet_result stet_worlds_randomize(stet_worlds *worlds, const char *name
 /*
  * Resets the worlds whose byte in `mask` [nworld] is not 0 (NULL: all). They go to `keyframe` (-1: qpos0; -2: that of
  * the worlds' def), and so do their controls. qpos and qvel get uniform noise of the given half-width, a function of
- * (seed, world, number of resets of that world); quaternions are normalised. Faults of these worlds are cleared. A mask
- * of zeros changes nothing. INVALID_ARGUMENT: nothing is reset.
+ * (seed, global number of the world, number of its resets); quaternions are normalised. Faults of these worlds are
+ * cleared. A mask of zeros changes nothing. INVALID_ARGUMENT: nothing is reset.
  */
 typedef struct stet_reset_def {
     uint32_t cookie;

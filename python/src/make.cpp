@@ -12,7 +12,7 @@ using namespace nb::literals;
 
 // What stet/sim.py has made of its arguments; empty texts are absent ones.
 struct Options {
-    int64_t worlds;
+    int64_t worlds, first_world;
     stet_device_type type;
     int index;
     std::string physics;
@@ -55,6 +55,7 @@ static stet_sim_def to_def(const Model &model, const Options &o, std::vector<con
     for (const std::string &name : o.cameras) cameras->push_back(name.c_str());
     for (const std::string &name : o.outputs) def.outputs |= 1u << to_output(name);
     def.nworld = o.worlds;
+    def.first_world = o.first_world;
     def.physics = to_physics(o.physics);
     def.seed = o.seed;
     def.keyframe = to_keyframe(model.model, o.keyframe, def.keyframe);
@@ -99,13 +100,15 @@ static Shared make_core(const Model &model, const Options &o)
     return core;
 }
 
-static void init_sim(Sim *self, const Model &model, int64_t worlds, int type, int index, std::string physics,
-                     std::vector<std::string> cameras, int width, int height, std::vector<std::array<int, 2>> sizes,
-                     std::vector<float> fisheyes, int samples, std::vector<std::string> outputs, uint64_t seed,
-                     nb::object keyframe, int frames_in_flight, uint32_t groups, int threads, std::string isa,
-                     std::vector<std::string> disable, bool strict, bool audit, bool checked, std::string cache_folder)
+static void init_sim(Sim *self, const Model &model, int64_t worlds, int64_t first_world, int type, int index,
+                     std::string physics, std::vector<std::string> cameras, int width, int height,
+                     std::vector<std::array<int, 2>> sizes, std::vector<float> fisheyes, int samples,
+                     std::vector<std::string> outputs, uint64_t seed, nb::object keyframe, int frames_in_flight,
+                     uint32_t groups, int threads, std::string isa, std::vector<std::string> disable, bool strict,
+                     bool audit, bool checked, std::string cache_folder)
 {
     Options o{worlds,
+              first_world,
               (stet_device_type)type,
               index,
               std::move(physics),
@@ -132,8 +135,8 @@ static void init_sim(Sim *self, const Model &model, int64_t worlds, int type, in
 
 void bind_making(nb::class_<Sim> &sim)
 {
-    sim.def("__init__", init_sim, "model"_a, "worlds"_a, "type"_a, "index"_a, "physics"_a, "cameras"_a, "width"_a,
-            "height"_a, "sizes"_a, "fisheyes"_a, "samples"_a, "outputs"_a, "seed"_a, "keyframe"_a.none(),
+    sim.def("__init__", init_sim, "model"_a, "worlds"_a, "first_world"_a, "type"_a, "index"_a, "physics"_a, "cameras"_a,
+            "width"_a, "height"_a, "sizes"_a, "fisheyes"_a, "samples"_a, "outputs"_a, "seed"_a, "keyframe"_a.none(),
             "frames_in_flight"_a, "groups"_a, "threads"_a, "isa"_a, "disable"_a, "strict"_a, "audit"_a, "checked"_a,
             "cache_folder"_a);
 }

@@ -122,6 +122,7 @@ class SimOptions(TypedDict, total=False):
     samples: int
     outputs: str | Iterable[str]
     seed: int
+    first_world: int
     keyframe: int | str | None
     frames_in_flight: int
     groups: Iterable[int]
@@ -153,6 +154,7 @@ class Sim(Rounds, _core.SimBase):
     outputs      of "rgb", "rgba", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type",
                  "motion", "body_point"; none: no pictures
     seed         of noise at resets and of control noise
+    first_world  number of world 0 among all worlds of a run that several sims share: random numbers go by it
     keyframe     that worlds begin with: a number, a name, "none" (or "qpos0": the model's qpos0, with which
                  MuJoCo's own data begin); None: "home" if there is one, else the first, else qpos0
     frames_in_flight   how many frames can still be read, 1 to 16
@@ -184,6 +186,7 @@ class Sim(Rounds, _core.SimBase):
         samples: int = 1,
         outputs: str | Iterable[str] = (),
         seed: int = 0,
+        first_world: int = 0,
         keyframe: int | str | None = None,
         frames_in_flight: int = 2,
         groups: Iterable[int] = (0, 1, 2),
@@ -202,6 +205,7 @@ class Sim(Rounds, _core.SimBase):
         super().__init__(
             self._model,
             _integer("worlds", worlds, 1, 2**63 - 1),
+            _integer("first_world", first_world, 0, 2**31 - 2),
             kind,
             index,
             str(physics),

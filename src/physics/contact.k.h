@@ -133,8 +133,8 @@ STET_CALLED LFN int ph_collide(const int *m, const ureal *f, const real *v, cons
 }
 
 /*
- * One part of the dofs of the rows of one contact: the relative velocity of the second body along the frame's axes, then
- * about them; 0 where it is not `on`.
+ * One part of the dofs of the rows of one contact: the relative velocity of the second body along the frame's axes,
+ * then about them; 0 where it is not `on`.
  */
 STET_CALLED LFN void ph_contact_rows(const int *m, const real *w, const int *block, const contact *c, const real *hint,
                                      int dim, int part, mask on, real *J)

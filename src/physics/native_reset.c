@@ -92,5 +92,5 @@ stet_result sti_native_reset(void *native, stet_array *mask, const stet_reset_de
                       STATE_ARG(sensordata), sti_arg_array(n->fault), sti_arg_array(n->ticks), sti_arg_array(n->resets),
                       sti_arg_int(keyframe >= 0), sti_arg_real(def->qpos_noise), sti_arg_real(def->qvel_noise),
                       sti_arg_int(STI_STREAM_RESET), sti_arg_int((int32_t)(uint32_t)seed),
-                      sti_arg_int((int32_t)(uint32_t)(seed >> 32)));
+                      sti_arg_int((int32_t)(uint32_t)(seed >> 32)), sti_arg_int(worlds->def.first_world));
 }

@@ -51,7 +51,7 @@ world_kernel void k_native_reset(const int *m, const ureal *f, const real *v, co
                                  real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied, real *xfrc_applied,
                                  real *mocap_pos, real *mocap_quat, real *warm, real *eq_active, real *sensordata,
                                  lint *fault, lint *ticks, lint *resets, int mocap, ureal qpos_noise, ureal qvel_noise,
-                                 int stream, int seed_low, int seed_high, int world)
+                                 int stream, int seed_low, int seed_high, int first, int world)
 {
     mask on = m_not(ieq(chosen[0], isplat(0)));
     lint number = resets[0] + iselect(on, isplat(1), isplat(0)), launch = resets[2] + isplat(1);
@@ -82,5 +82,5 @@ world_kernel void k_native_reset(const int *m, const ureal *f, const real *v, co
     if (!(qpos_noise > 0) && !(qvel_noise > 0)) return;
     sync();
     ph_reset_noise(m, on, number, stream, qpos, qvel, qpos_noise, qvel_noise, seed_low, seed_high,
-                   lane() + isplat(world));
+                   rk_world(first, world));
 }

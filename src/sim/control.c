@@ -84,7 +84,7 @@ static stet_result noise(stet_sim *sim, double scale, int64_t frame)
                       sti_arg_array(sim->hold), sti_arg_array(sim->half), sti_arg_array(sim->low),
                       sti_arg_array(sim->high), sti_arg_int(ctrl->nitem), sti_arg_real(scale), low_word(knot),
                       low_word(knot + 1), sti_arg_real(way), sti_arg_int(STI_STREAM_CONTROL), low_word(seed),
-                      low_word(seed >> 32));
+                      low_word(seed >> 32), sti_arg_int(sim->worlds->def.first_world));
 }
 
 stet_result stet_sim_control_noise(stet_sim *sim, double scale, int64_t frame)

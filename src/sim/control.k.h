@@ -27,12 +27,12 @@ LFN void ck_knot(real u[4], int group, lint world, int stream, int knot, int see
  */
 world_kernel void k_control_noise(real *ctrl, const ureal *hold, const ureal *half, const ureal *low, const ureal *high,
                                   int nu, ureal scale, int knot, int next, ureal t, int stream, int seed_low,
-                                  int seed_high, int world)
+                                  int seed_high, int first, int world)
 {
     each (g, (nu + 3) / 4) {
         real from[4], to[4];
-        ck_knot(from, g, lane() + isplat(world), stream, knot, seed_low, seed_high);
-        ck_knot(to, g, lane() + isplat(world), stream, next, seed_low, seed_high);
+        ck_knot(from, g, rk_world(first, world), stream, knot, seed_low, seed_high);
+        ck_knot(to, g, rk_world(first, world), stream, next, seed_low, seed_high);
         for (int k = 0; k < 4; ++k) {
             int i = 4 * g + k;
             if (i >= nu) continue;

@@ -22,6 +22,7 @@ static stet_result make_worlds(stet_sim *sim, const stet_sim_def *resolved)
 {
     stet_worlds_def def = stet_default_worlds_def();
     def.nworld = resolved->nworld;
+    def.first_world = resolved->first_world;
     def.seed = resolved->seed;
     def.keyframe = resolved->keyframe;
     def.exact = needs_exact(sim, resolved->physics);

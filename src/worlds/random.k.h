@@ -24,6 +24,9 @@ LFN void rk_philox(lint c[4], lint k0, lint k1)
 /* The upper 24 bits of a word as a number in [-1, 1): exact in float and double alike. */
 LFN real rk_uniform(lint word) { return fma(to_real(ishr(word, 8)), splat((ureal)1.1920928955078125e-7), splat(-1)); }
 
+/* The global number of a lane's world; `first` is that of the launch's world 0 (stet_worlds_def.first_world). */
+LFN lint rk_world(int first, int world) { return lane() + isplat(first + world); }
+
 /* out [n]: uniform numbers of this world, four from each block; draw differs between worlds. */
 LFN void rk_fill(real *out, int n, lint draw, lint world, int stream, int seed_low, int seed_high)
 {
@@ -36,15 +39,16 @@ LFN void rk_fill(real *out, int n, lint draw, lint world, int stream, int seed_l
 }
 
 /* The same draw for all worlds. */
-world_kernel void k_noise(real *out, int n, int stream, int draw, int seed_low, int seed_high, int world)
+world_kernel void k_noise(real *out, int n, int stream, int draw, int seed_low, int seed_high, int first, int world)
 {
-    rk_fill(out, n, isplat(draw), lane() + isplat(world), stream, seed_low, seed_high);
+    rk_fill(out, n, isplat(draw), rk_world(first, world), stream, seed_low, seed_high);
 }
 
 /* A draw of its own for each world: draws [1]. */
-world_kernel void k_noise_draws(real *out, int n, int stream, const lint *draws, int seed_low, int seed_high, int world)
+world_kernel void k_noise_draws(real *out, int n, int stream, const lint *draws, int seed_low, int seed_high, int first,
+                                int world)
 {
-    rk_fill(out, n, draws[0], lane() + isplat(world), stream, seed_low, seed_high);
+    rk_fill(out, n, draws[0], rk_world(first, world), stream, seed_low, seed_high);
 }
 
 /* The generator itself, for comparison with the published vectors: counter [4], key [2], out [4]. */

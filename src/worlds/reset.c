@@ -1,8 +1,8 @@
 /*
  * Resets: of all worlds, of a list, or by mask; to a keyframe, with noise.
  *
- *   RESET-1  a world's state after a reset depends on (seed, world, number of its earlier resets) and the call, on no
- *       other world
+ *   RESET-1  a world's state after a reset depends on (seed, its global number, number of its earlier resets) and the
+ *       call, on no other world
  *   RESET-2  a reset of no world changes nothing, and no version
  */
 #include "worlds/reset.h"
@@ -288,7 +288,7 @@ static stet_result draw_noise(stet_worlds *worlds, void **out)
     if (!worlds->noise)
         STI_TRY(STI_ARRAY(worlds->device, "reset noise", STET_DTYPE_REAL, true, &worlds->noise, worlds->nworld,
                           (int64_t)m->nq + m->nv));
-    STI_TRY(sti_noise_draws(worlds->noise, worlds->def.seed, STI_STREAM_RESET, worlds->draws));
+    STI_TRY(sti_noise_draws(worlds->noise, worlds->def.seed, worlds->def.first_world, STI_STREAM_RESET, worlds->draws));
     return sti_array_mirror_read(worlds->noise, out);
 }
 

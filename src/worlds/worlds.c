@@ -32,6 +32,10 @@ static stet_result check_def(const stet_model *model, const stet_worlds_def *def
     if (def->nworld > INT32_MAX)
         return sti_error(STET_ERROR_LIMIT, "worlds: nworld is %lld; at most %d are possible", (long long)def->nworld,
                          INT32_MAX);
+    if (def->first_world < 0 || def->first_world > INT32_MAX - def->nworld)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "worlds: first_world is %lld; give 0 or more, so that no number is above %d",
+                         (long long)def->first_world, INT32_MAX - 1);
     if (def->keyframe == -2)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "worlds: keyframe -2 means that of the def, and this is the def");
     return sti_check_keyframe(model->mj, def->keyframe, "worlds");

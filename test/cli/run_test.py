@@ -108,6 +108,26 @@ def test_save_and_resume():
                 assert rest[key] == whole[key], f"{name}: {key} after resuming is {rest[key]}, not {whole[key]}"
 
 
+def test_a_run_in_parts():
+    """Worlds 0 to 2 and 3 to 4 in processes of their own have the bits of a run of all five."""
+    with folder() as cwd:
+
+        def recorded(first, worlds, name):
+            run(
+                scene("quadruped.xml"), "--worlds", worlds, "--first-world", first, "--frames", 4, "--control", "noise",
+                "--output", "depth", "--size", "24x16", "--record", "qpos", "--out", name, cwd=cwd,
+            )
+            frame = np.load(os.path.join(cwd, name, "depth.npy"))
+            return np.load(os.path.join(cwd, name, "qpos.npy")), frame
+
+        (whole, picture), a, b = recorded(0, 5, "whole"), recorded(0, 3, "a"), recorded(3, 2, "b")
+        np.testing.assert_array_equal(np.concatenate([a[0], b[0]], axis=1), whole)
+        np.testing.assert_array_equal(np.concatenate([a[1], b[1]]), picture)
+        assert (whole[:, 3:] != whole[:, :2]).any()
+    done = stet("run", scene("cartpole.xml"), "--worlds", 3, "--first-world", 2**31 - 2)
+    assert done.returncode == 2 and "first_world is 2147483646" in done.stderr and not done.stdout
+
+
 def test_control_zero_is_noise_of_nothing():
     zero = run(scene("hand.xml"), *SMALL, "--control", "zero")
     nothing = run(scene("hand.xml"), *SMALL, "--control", "noise:0")

@@ -88,6 +88,17 @@ def test_same_bits_everywhere(make):
     assert len(hashes) == 1
 
 
+def test_worlds_are_numbered_globally(make):
+    whole, part = make(worlds=5, seed=3), make(worlds=2, seed=3, first_world=3)
+    for sim in (whole, part):
+        sim.reset(qpos_noise=0.1)
+        sim.control_noise(0.5, 30)
+        sim.step(4)
+    assert (whole.qpos.numpy()[3:] == part.qpos.numpy()).all()
+    with pytest.raises(ValueError, match="first_world is -1"):
+        make(first_world=-1)
+
+
 def test_reset(sim):
     home = sim.qpos.numpy()
     np.testing.assert_allclose(home, [[0.1, 0.2]] * 5, rtol=1e-6)

@@ -64,7 +64,7 @@ static void noise(const char *isa, int threads, uint64_t seed, int stream, uint6
     stet_device *device = rig_open_device(isa, threads);
     stet_array *a;
     OK(STI_ARRAY(device, "noise", STET_DTYPE_REAL, true, &a, NWORLD, NITEM));
-    OK(sti_noise(a, seed, stream, draw));
+    OK(sti_noise(a, seed, 0, stream, draw));
     for (int w = 0; w < NWORLD; ++w)
         for (int i = 0; i < NITEM; ++i) out[w * NITEM + i] = reals_get(a, w, i);
     stet_array_destroy(a);

@@ -25,7 +25,7 @@ typedef struct sweep_option {
 
 typedef struct run_options {
     const char *scene;
-    int64_t worlds, frames, save_every;
+    int64_t worlds, first_world, frames, save_every;
     int64_t rounds;                     /* 0: as many as inputs and sweeps have, or not a run in rounds */
     name_list inputs;                   /* .npz files with values of rounds */
     sweep_option sweep[OPTIONS_SWEEPS]; /* their grid; the last parameter varies fastest */

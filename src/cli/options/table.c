@@ -24,6 +24,11 @@ static bool read_worlds(run_options *o, const char *text)
     return option_whole("worlds", text, 1, INT32_MAX, &o->worlds);
 }
 
+static bool read_first_world(run_options *o, const char *text)
+{
+    return option_whole("first-world", text, 0, INT32_MAX - 1, &o->first_world);
+}
+
 static bool read_frames(run_options *o, const char *text)
 {
     return option_whole("frames", text, 1, INT32_MAX, &o->frames);
@@ -282,6 +287,8 @@ bool option_read_scene(run_options *o, const char *text)
 
 static const option_row rows[] = {
     {"worlds", "N", read_worlds, "copies of the scene (64)"},
+    {"first-world", "F", read_first_world,
+     "number of the first one among all worlds of a run that is done in parts; noise goes by it (0)"},
     {"frames", "F", read_frames, "pictures of each camera (60)"},
     {"substeps", "S", read_substeps, "time steps of physics a frame (as many as come nearest to 1/50 s)"},
     {"device", "DEVICE", read_device, "where it runs (auto: a GPU if one can be used, else cpu):\n" DEVICE_NAMES},

@@ -89,6 +89,7 @@ static int make_sim(run *r)
     def.device.threads = o->threads;
     def.device.mechanisms = o->mechanisms;
     def.nworld = o->worlds;
+    def.first_world = o->first_world;
     def.physics = o->physics;
     def.seed = o->seed;
     def.cameras = o->camera.count ? o->camera.name : NULL;
