@@ -38,7 +38,8 @@ typedef struct life {
 
 static void make_tiles(life *l)
 {
-    stet_camera cameras[] = {{0, WIDTH, HEIGHT, 50, "eye", false}, {0, WIDTH, HEIGHT, 60, "watch", false}};
+    stet_camera cameras[] = {{0, WIDTH, HEIGHT, 50, "eye", false, false},
+                             {0, WIDTH, HEIGHT, 60, "watch", false, false}};
     for (int c = 0; c < 2; ++c) OK(stet_stage_get_prim(l->stage, STET_PRIM_CAMERA, c, &cameras[c].prim));
     OK(STI_ARRAY(l->device, "bound", STET_DTYPE_F16, false, &l->bound, WORLDS, HEIGHT, WIDTH, 1));
     const stet_tile_request requests[REQUESTS] = {{0, STET_OUTPUT_RGB, STET_DTYPE_U8, 3, NULL, false},

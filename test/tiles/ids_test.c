@@ -41,7 +41,7 @@ static void open_room(room *r, stet_device *device)
 {
     stet_worlds_def worlds_def = stet_default_worlds_def();
     stet_tiles_def def = stet_default_tiles_def();
-    stet_camera camera = {0, WIDTH, HEIGHT, 50, "side", false};
+    stet_camera camera = {0, WIDTH, HEIGHT, 50, "side", false, false};
     stet_tile_request requests[3] = {{0}};
     int64_t frame;
     memset(r, 0, sizeof *r);
@@ -192,7 +192,7 @@ static void frames_of_another_renderer_get_colours(void **state)
         static int32_t pixels[HEIGHT][WORLDS * WIDTH];
         int64_t first[WORLDS], frame;
         stet_foreign_def def = stet_default_foreign_def();
-        stet_camera camera = {0, WIDTH, HEIGHT, 45, "theirs", false};
+        stet_camera camera = {0, WIDTH, HEIGHT, 45, "theirs", false, false};
         stet_foreign_request request = {.dtype = STET_DTYPE_INT};
         stet_tiles *tiles;
         stet_array *theirs, *ids, *colours, *classes;

@@ -37,7 +37,7 @@ static inline stet_tiles_def def_of(const stet_tile_request *requests, int nrequ
 {
     stet_tiles_def def = stet_default_tiles_def();
     for (int c = 0; c < NCAMERA; ++c)
-        cameras[c] = (stet_camera){c, sizes[c].width, sizes[c].height, 45, "camera", false};
+        cameras[c] = (stet_camera){c, sizes[c].width, sizes[c].height, 45, "camera", false, false};
     def.cameras = cameras;
     def.ncamera = NCAMERA;
     def.requests = requests;

@@ -41,7 +41,7 @@ static stet_result open_room(room *r, uint32_t disabled, bool audit, const stet_
     assert_int_equal(stet_worlds_create(r->device, r->model, &worlds_def, &r->worlds), STET_OK);
     assert_int_equal(stet_stage_create(r->worlds, &r->stage), STET_OK);
     /* Camera 0 is wanted by nobody: it costs nothing. */
-    stet_camera cameras[] = {{0, 4000, 4000, 45, "unused", false}, {0, WIDTH, HEIGHT, 45, "side", false}};
+    stet_camera cameras[] = {{0, 4000, 4000, 45, "unused", false, false}, {0, WIDTH, HEIGHT, 45, "side", false, false}};
     for (int c = 0; c < 2; ++c)
         assert_int_equal(stet_stage_get_prim(r->stage, STET_PRIM_CAMERA, 0, &cameras[c].prim), STET_OK);
     def.cameras = cameras;
