@@ -327,7 +327,7 @@ LFN void ph_list_near(const int *m, const ureal *f, const real *v, const real *w
                 }
             if (!pass) counted[2 * t] = n;
             if (!pass) counted[2 * t + 1] = at;
-            if (pass && t == shares - 1) s[S_NNEAR] = n;
+            if (pass && t == shares - 1) s[S_NNEAR + t - (shares - 1)] = n;
         }
         sync();
     }

@@ -186,12 +186,8 @@ LFN void ph_factor(const int *m, real *H, real *inv)
             ph_add_item(H + adr[above[a]] + first, row + first, -(row[a] * inverse), count);
         }
         sync();
-        each (e, n + 1) {
-            if (e < n)
-                row[e] = row[e] * inverse;
-            else
-                inv[i] = inverse;
-        }
+        each (e, n) row[e] = row[e] * inverse;
+        each (one, 1) inv[i + one] = inverse;
     }
     sync();
 }

@@ -87,11 +87,15 @@ void op_render(program *p)
     show_sim(p);
 }
 
-/* Nothing moved since: the number stays, unless `frame` is switched off, or somebody may write without a word. */
+/*
+ * Nothing moved since: the number stays, unless `frame` is switched off, or somebody may write without a word. Pictures
+ * of motion are 0 only in the frame after one in which nothing moved.
+ */
 void op_render_again(program *p)
 {
     int64_t frame;
     op_render(p);
+    if (p->sim[SUBJECT]->outputs >> STET_OUTPUT_MOTION & 1u) op_render(p);
     say(p, ", again");
     must(p, SUBJECT, stet_sim_render(p->sim[SUBJECT], &frame), "stet_sim_render");
     bool on = sti_enabled(&device_of(p, SUBJECT)->mechanisms, STET_MECHANISM_FRAME);
