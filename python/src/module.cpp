@@ -20,6 +20,7 @@ NB_MODULE(_core, m)
     binding::bind_record(m);
     binding::bind_report(m);
     binding::speak_of_wrong_arguments(m);
+    binding::give_signatures(m);
     m.attr("__version__") = STET_VERSION_TEXT;
     m.attr("mujoco_version") = stet_get_mujoco_version();
 }
