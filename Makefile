@@ -107,7 +107,8 @@ chart:
 docs:
 	@tools/setup.sh docs
 	$(call build_tree,$(BUILD),-DSTET_TESTS=OFF $(with_python),stet_python)
-	@modules="stet stet.control stet.gym stet.gym.vector stet.gym.robots stet.gym.mujoco stet.gym.suite"; \
+	@modules="stet stet.control stet.gym stet.gym.vector stet.gym.kernels stet.gym.robots stet.gym.mujoco \
+	    stet.gym.suite"; \
 	for library in torch jax; do \
 	    .venv/bin/python -c "import $$library" 2>/dev/null && modules="$$modules stet.$$library"; \
 	done; \

@@ -7,7 +7,10 @@ All take the same random actions, from NumPy and into NumPy, and begin their epi
 taken in turns, in one process, and ratios are medians of theirs: other work on the machine touches both. EnvPool has as
 many worlds and threads as stet; the models are those of the installed gymnasium and of EnvPool's wheel. gymnasium's has
 16 worlds (a world a process with async, as many as threads): its rate does not grow with their number.
-`tools/setup.sh bench-gym` installs EnvPool.
+`tools/setup.sh bench-gym` installs EnvPool; --against none measures stet alone.
+
+Python's share of a step is the time of step() of one world whose call into the extension is replaced by a function that
+returns at once (its own call counts, too).
 """
 
 import argparse
@@ -71,6 +74,24 @@ def ready(envs):
     return envs, actions
 
 
+def python_share(task, physics, samples):
+    """Microseconds, one a sample."""
+    env = gymnasium.make_vec(f"stet/{task}-v5", 1, device="cpu", physics=physics, threads=1).unwrapped
+    env.reset(seed=1)
+    actions = env.action_space.sample()
+    out = env.step(actions)
+    if env._call is not None:
+        env._call = lambda actions: out
+    taken = []
+    for _ in range(samples):
+        begin = time.perf_counter()
+        for _ in range(20000):
+            env.step(actions)
+        taken.append((time.perf_counter() - begin) / 20000 * 1e6)
+    env.close()
+    return taken
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tasks", default="Ant,Humanoid,HalfCheetah")
@@ -83,7 +104,8 @@ def main():
     warnings.simplefilter("ignore")
     rows, device, load = [], "", os.getloadavg()[0]
     for task in options.tasks.split(","):
-        others = [how if how == "envpool" else "gymnasium_" + how for how in options.against.split(",")]
+        others = [how if how == "envpool" else "gymnasium_" + how
+                  for how in options.against.split(",") if how != "none"]
         theirs = {how: ready(make_other(how, f"{task}-v5", options.worlds, options.threads)) for how in others}
         for physics in ("mujoco", "native"):
             try:
@@ -105,6 +127,10 @@ def main():
                                      f"{options.threads} threads; the other's {other:,.0f}"})
                 print(f"{rows[-1]['name']:46} {rows[-1]['value']:8.3g}  {rows[-1]['note']}")
             ours[0].close()
+            share = python_share(task, physics, options.samples)
+            rows.append({"name": f"gym/{task}/{physics}/python_us", "value": statistics.median(share), "unit": "us",
+                         "better": "lower", "goal": 1, "samples": share, "note": "of a step of one world"})
+            print(f"{rows[-1]['name']:46} {rows[-1]['value']:8.3g}  {rows[-1]['note']}")
         for envs, _ in theirs.values():
             envs.close()
     if options.out:

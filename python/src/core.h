@@ -219,6 +219,10 @@ struct Sim {
     Shared core;
 };
 
+// A stet_interrupt_fn, between two time steps of a long step: in the main thread Ctrl-C and other signals have their
+// handlers called; one that raises ends it.
+bool signal_raised(void *);
+
 struct Model : Counted<Model> {
     stet_model *model = nullptr;
     Model() = default;
@@ -253,6 +257,7 @@ stet_result find_pictures(Arguments *arguments);
 void bind_adjoint(nb::module_ &m);
 void bind_model(nb::module_ &m);
 void bind_array(nb::module_ &m);
+void bind_env(nb::module_ &m);
 void bind_kernel(nb::module_ &m);
 void bind_random(nb::module_ &m);
 void bind_record(nb::module_ &m);

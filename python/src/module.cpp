@@ -12,6 +12,7 @@ NB_MODULE(_core, m)
     binding::bind_array(m);
     binding::bind_adjoint(m);
     binding::bind_kernel(m);
+    binding::bind_env(m);
     binding::bind_sim(m);
     binding::bind_tape(m);
     binding::bind_tiles(m);

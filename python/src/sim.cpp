@@ -14,9 +14,7 @@ using namespace nb::literals;
 
 // ---- steps and controls --------------------------------------------------------------------------------------------
 
-// Between two time steps of a long step, in the main thread: Ctrl-C and other signals have their handlers called; one
-// that raises ends it.
-static bool signal_raised(void *)
+bool signal_raised(void *)
 {
     nb::gil_scoped_acquire python;
     return PyErr_CheckSignals() != 0;

@@ -1,4 +1,4 @@
-"""stet's environments for gymnasium, and `VectorEnv`, the base of one's own.
+"""stet's environments for gymnasium, and `VectorEnv` and `KernelVectorEnv`, the bases of one's own.
 
 Importing this module registers them, so that `gymnasium.make_vec("stet/CartPole-v0", num_envs=…)` and
 `gymnasium.make("stet/CartPole-v0")` find them; `gymnasium.make("stet.gym:stet/CartPole-v0")` imports it by itself.
@@ -15,6 +15,7 @@ from .cartpole import CartPoleEnv, CartPoleVectorEnv
 from .draws import Draws
 from .env import Env
 from .hand import HandPixelsEnv, HandPixelsVectorEnv
+from .kernels import KernelVectorEnv
 from .mujoco import TASKS as _TASKS
 from .randomize import Randomize
 from .robots import TASKS as _ROBOTS
@@ -22,7 +23,7 @@ from .suite import TASKS as _SUITE
 from .vector import State, VectorEnv
 
 __all__ = ["CartPoleEnv", "CartPoleVectorEnv", "Draws", "Env", "HandPixelsEnv", "HandPixelsVectorEnv",
-           "Randomize", "State", "VectorEnv"]
+           "KernelVectorEnv", "Randomize", "State", "VectorEnv"]
 
 for _name, _steps in (("CartPole", 500), ("HandPixels", 250)):
     register(f"stet/{_name}-v0", entry_point=f"stet.gym:{_name}Env", vector_entry_point=f"stet.gym:{_name}VectorEnv",

@@ -1,13 +1,12 @@
 """gymnasium's MuJoCo environments, version 5, with the models of the installed gymnasium: from the same state and
-action the same observation, reward and end. gymnasium's documentation says what they are.
+action the same observation, reward and end. gymnasium's documentation says what they are; kernels: mujoco.k.h.
 
 Observations of gymnasium's are what mj_step leaves, some of it of the state before the last time step or of a stage in
-it; State.of_step is the same. After a reset it is that of the state, and there are no contact forces.
+it; Sim.step_quantity is the same. After a reset it is that of the state, and there are no contact forces.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,8 +14,13 @@ from types import SimpleNamespace
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+import stet
+
+from . import _files
 from .env import Env
-from .vector import VectorEnv
+from .kernels import KernelVectorEnv
+
+_ANY = -np.inf, np.inf
 
 
 def _find_model(name):
@@ -30,19 +34,11 @@ def _find_model(name):
     return str(path)
 
 
-def _square(x):
-    return np.sum(np.square(x.astype(np.float64)), axis=1)
-
-
 def _norm(x):
-    return np.sqrt(_square(x))
+    return np.sqrt(np.sum(np.square(x), axis=1))
 
 
-def _within(x, limits):
-    return (limits[0] < x) & (x < limits[1])
-
-
-class MujocoVectorEnv(VectorEnv):
+class MujocoVectorEnv(KernelVectorEnv):
     """Base of gymnasium's MuJoCo environments over num_envs worlds of stet.
 
     Keywords are those of gymnasium's environment of the same name, with its defaults (`options` has them; xml_file,
@@ -57,16 +53,28 @@ class MujocoVectorEnv(VectorEnv):
     _most_steps = 1000
     _noise = "uniform"  # of initial velocities
     _defaults: dict
-    _skip = 1  # positions that are not observed
-    _clip = np.inf  # of observed velocities
+    _rewards_of: tuple
+    _parts = ()  # of what is observed: (quantity, first, how many, (least, most)); what a kernel does alone: none
 
     def __init__(self, num_envs=1, device="cpu", *, xml_file=None, frame_skip=None, max_episode_steps=None,
                  autoreset_mode=AutoresetMode.NEXT_STEP, physics="mujoco", render_mode=None, **more):
         self.options = SimpleNamespace(**{name: more.pop(name, value) for name, value in self._defaults.items()})
-        super().__init__(_find_model(xml_file or self._model), num_envs, device, physics=physics, keyframe="qpos0",
+        model = stet.load(_find_model(xml_file or self._model))
+        self._parts = self._list_parts(model)
+        super().__init__(model, num_envs, device, physics=physics, keyframe="qpos0", observed=self._count_observed(),
+                         rewards=self._rewards_of, shown=self._list_shown(model),
                          frame_skip=self._frame_skip if frame_skip is None else frame_skip,
                          max_episode_steps=self._most_steps if max_episode_steps is None else max_episode_steps,
                          autoreset_mode=autoreset_mode, render_mode=render_mode, **more)
+
+    def _list_parts(self, model):
+        return []
+
+    def _count_observed(self):
+        return sum(part[2] for part in self._parts)
+
+    def _list_shown(self, model):
+        return ()
 
     def begin(self, qpos, qvel, draws):
         scale = self.options.reset_noise_scale
@@ -76,74 +84,110 @@ class MujocoVectorEnv(VectorEnv):
     def _velocities(self, draws, scale, nv):
         return draws.uniform(-scale, scale, nv) if self._noise == "uniform" else scale * draws.normal(nv)
 
-    # ---- what observations and rewards are made of ------------------------------------------------------------------
+    # ---- kernels ----------------------------------------------------------------------------------------------------
 
-    def _join(self, *parts):
-        return np.concatenate(parts, axis=1, dtype=np.float64)
+    def _kernel(self, name):
+        return self.sim.kernel(path=_files.kernel("mujoco.k.h"), name=name, includes=_files.includes(),
+                               shipped_folder=_files.SHIPPED)
 
-    def _numbers(self, state, name, width=1):
-        """[num_envs, …, width] of a quantity, as the step left it."""
-        return state.of_step(name).astype(np.float64).reshape(self.num_envs, -1, width)
+    def _make_kernels(self):
+        self._offsets = self._plain("offsets of bodies", self.sim.parameter("body_ipos")[0])
+        self._prepare()
+        super()._make_kernels()
 
-    def _contact_forces(self, state):
-        """[num_envs, nbody, 6], 0 before the first step."""
-        return np.where(self.steps[:, None, None] > 0, self._numbers(state, "cfrc_ext", 6), 0)
+    def _prepare(self):
+        """Makes arrays for kernels."""
 
-    @functools.cached_property
-    def _offsets(self):
-        return self.sim.parameter("body_ipos")[0].reshape(-1, 3)
+    def _plain(self, name, values):
+        array = self.sim.zeros(values.shape, "real", name=name)
+        array.write(values)
+        return array
 
-    def _body(self, state, body):
-        """[num_envs, 3] Where the frame of a body is, given by name or number."""
-        b = self.sim.model.find("bodies", body) if isinstance(body, str) else body
-        turn = self._numbers(state, "xmat", 9)[:, b].reshape(-1, 3, 3)
-        return self._numbers(state, "xipos", 3)[:, b] - turn @ self._offsets[b]
+    def _zeros(self, name, items):
+        return self.sim.zeros((self.num_envs, items), "real", worlds=True, name=name)
+
+    def _source(self, name):
+        """A field, or a quantity as the step left it."""
+        if self.sim.physics == "mujoco" and name in stet.Sim.quantities:
+            return self.sim.step_quantity(name)
+        return self.sim.array(name)
+
+    def kernels(self, begins):
+        return [*self._observe_parts(begins), *self._judge(begins)]
+
+    def _observe_parts(self, begins):
+        part, at, out = self._kernel("k_part"), 0, []
+        for name, first, count, (least, most) in self._parts:
+            out.append((part, (self._source(name), self.begun, self.observed, first, count, at, least, most,
+                               int(begins and name == "cfrc_ext"))))
+            at += count
+        return out
+
+    def _judge(self, begins):
+        """What gives the terms of the reward, and the ends."""
+        raise NotImplementedError
 
 
 class _Runner(MujocoVectorEnv):
     """Those that are worth how fast they go along x."""
 
-    def observation(self, state):
+    _skip = 1  # positions that are not observed
+    _clip = np.inf  # of observed velocities
+    _risen = 0  # the position of which info says how far it is from where it begins
+    _rewards_of = "reward_forward", "reward_ctrl"
+
+    def _list_parts(self, model):
         skip = self._skip if self.options.exclude_current_positions_from_observation else 0
-        return self._join(state.qpos[:, skip:], np.clip(state.qvel, -self._clip, self._clip), *self._more(state))
+        return [("qpos", skip, model.nq - skip, _ANY), ("qvel", 0, model.nv, (-self._clip, self._clip)),
+                *self._list_more(model)]
 
-    def _more(self, state):
-        return ()
+    def _list_more(self, model):
+        return []
 
-    def track(self, state):
-        return state.qpos[:, : self._skip].astype(np.float64)
+    def _list_shown(self, model):
+        plane = ["y_position", "y_velocity", "distance_from_origin"] if self._skip == 2 else []
+        return ["x_position", "x_velocity", *plane, *(["z_distance_from_origin"] if self._risen else [])]
 
-    def _velocity(self):
-        return (self.after - self.before) / self.dt
+    def _prepare(self):
+        self._moved = self._zeros("progress", 2)
+        self._make_mover()
 
-    def info(self, state):
-        seen = {"x_position": state.qpos[:, 0], "x_velocity": self._velocity()[:, 0]}
-        if self._skip == 2:
-            seen |= {"y_position": state.qpos[:, 1], "y_velocity": self._velocity()[:, 1],
-                     "distance_from_origin": _norm(state.qpos[:, :2])}
-        return seen
+    def _make_mover(self):
+        last = self._zeros("last positions", self._skip)
+        self._mover = self._kernel("k_move_state"), (self.sim.qpos, last, self._moved, self._skip)
 
-    def reward(self, state, action):
+    def _judge(self, begins):
+        return [self._mover, *self._rate_speed(), *self._rate_health(), *self._rate_impact(), self._tell()]
+
+    def _rate_speed(self):
         o = self.options
-        terms = {"reward_forward": o.forward_reward_weight * self._velocity()[:, 0],
-                 "reward_ctrl": -o.ctrl_cost_weight * _square(action)}
-        if hasattr(o, "healthy_reward"):
-            terms["reward_survive"] = o.healthy_reward * self._healthy(state)
-        return terms
+        return [(self._kernel("k_run"), (self._moved, self.action, self.worth, o.forward_reward_weight,
+                                         o.ctrl_cost_weight, self.dt, self.sim.model.nu))]
 
-    def terminated(self, state):
-        if getattr(self.options, "terminate_when_unhealthy", False):
-            return ~self._healthy(state)
-        return super().terminated(state)
+    def _tell(self):
+        return self._kernel("k_tell"), (self.sim.qpos, self._moved, self.worth, len(self._rewards_of), self._skip,
+                                        self._risen, self.home[self._risen], self.dt)
 
+    def _rate_health(self):
+        return []
 
-class _Risen:
-    """Those whose info says how far they are above where they begin."""
+    def _survive(self, z, *, closed=False, angle=None, states=None):
+        """z: the height's place in qpos. angle: the range of position 2; states: from which position on numbers are in
+        their range, and the range.
+        """
+        o, model = self.options, self.sim.model
+        first, limits = states or (-1, _ANY)
+        return [(self._kernel("k_survive"), (
+            self.sim.qpos, self.sim.qvel, self.worth, self.failed, o.healthy_reward, z, *o.healthy_z_range, int(closed),
+            int(angle is not None), *(angle or _ANY), first, *limits, model.nq, model.nv,
+            int(o.terminate_when_unhealthy)))]
 
-    _height = 1  # the position that it is
+    def _rate_impact(self):
+        return []
 
-    def info(self, state):
-        return super().info(state) | {"z_distance_from_origin": state.qpos[:, self._height] - self.home[self._height]}
+    def _impact(self, weight, forces=_ANY, cost=_ANY):
+        force = self._source("cfrc_ext")
+        return [(self._kernel("k_impact"), (force, self.worth, weight, *forces, *cost, force.shape[1]))]
 
 
 class HalfCheetahVectorEnv(_Runner):
@@ -158,57 +202,53 @@ class SwimmerVectorEnv(_Runner):
                      exclude_current_positions_from_observation=True)
 
 
-class HopperVectorEnv(_Risen, _Runner):
-    _model, _frame_skip, _clip = "hopper.xml", 4, 10
+class HopperVectorEnv(_Runner):
+    _model, _frame_skip, _clip, _risen = "hopper.xml", 4, 10, 1
+    _rewards_of = *_Runner._rewards_of, "reward_survive"
     _defaults = dict(forward_reward_weight=1.0, ctrl_cost_weight=1e-3, healthy_reward=1.0,
                      terminate_when_unhealthy=True, healthy_state_range=(-100.0, 100.0),
                      healthy_z_range=(0.7, float("inf")), healthy_angle_range=(-0.2, 0.2), reset_noise_scale=5e-3,
                      exclude_current_positions_from_observation=True)
 
-    def _healthy(self, state):
-        o = self.options
-        numbers = np.concatenate([state.qpos[:, 2:], state.qvel], axis=1)
-        return (_within(state.qpos[:, 1], o.healthy_z_range) & _within(state.qpos[:, 2], o.healthy_angle_range)
-                & _within(numbers, o.healthy_state_range).all(axis=1))
+    def _rate_health(self):
+        return self._survive(1, angle=self.options.healthy_angle_range, states=(2, self.options.healthy_state_range))
 
 
-class Walker2dVectorEnv(_Risen, _Runner):
-    _model, _frame_skip, _clip = "walker2d_v5.xml", 4, 10
+class Walker2dVectorEnv(_Runner):
+    _model, _frame_skip, _clip, _risen = "walker2d_v5.xml", 4, 10, 1
+    _rewards_of = HopperVectorEnv._rewards_of
     _defaults = dict(forward_reward_weight=1.0, ctrl_cost_weight=1e-3, healthy_reward=1.0,
                      terminate_when_unhealthy=True, healthy_z_range=(0.8, 2.0), healthy_angle_range=(-1.0, 1.0),
                      reset_noise_scale=5e-3, exclude_current_positions_from_observation=True)
 
-    def _healthy(self, state):
-        o = self.options
-        return _within(state.qpos[:, 1], o.healthy_z_range) & _within(state.qpos[:, 2], o.healthy_angle_range)
+    def _rate_health(self):
+        return self._survive(1, angle=self.options.healthy_angle_range)
 
 
 class AntVectorEnv(_Runner):
     _model, _noise, _skip = "ant.xml", "normal", 2
+    _rewards_of = *HopperVectorEnv._rewards_of, "reward_contact"
     _defaults = dict(forward_reward_weight=1, ctrl_cost_weight=0.5, contact_cost_weight=5e-4, healthy_reward=1.0,
                      main_body=1, terminate_when_unhealthy=True, healthy_z_range=(0.2, 1.0),
                      contact_force_range=(-1.0, 1.0), reset_noise_scale=0.1,
                      exclude_current_positions_from_observation=True, include_cfrc_ext_in_observation=True)
 
-    def track(self, state):
-        return self._body(state, self.options.main_body)[:, :2]
-
-    def _contact_forces(self, state):
-        return np.clip(super()._contact_forces(state), *self.options.contact_force_range)
-
-    def _more(self, state):
+    def _list_more(self, model):
         if not self.options.include_cfrc_ext_in_observation:
-            return ()
-        return (self._contact_forces(state)[:, 1:].reshape(self.num_envs, -1),)
+            return []
+        return [("cfrc_ext", 6, 6 * (model.nbody - 1), self.options.contact_force_range)]
 
-    def _healthy(self, state):
-        low, high = self.options.healthy_z_range
-        finite = np.isfinite(state.qpos).all(axis=1) & np.isfinite(state.qvel).all(axis=1)
-        return finite & (low <= state.qpos[:, 2]) & (state.qpos[:, 2] <= high)
+    def _make_mover(self):
+        body, model = self.options.main_body, self.sim.model
+        number = model.find("bodies", body) if isinstance(body, str) else body
+        self._mover = self._kernel("k_move_body"), (self._source("xipos"), self._source("xmat"), self._offsets,
+                                                    self._zeros("last frames", 8), self._moved, number)
 
-    def reward(self, state, action):
-        cost = self.options.contact_cost_weight * np.sum(np.square(self._contact_forces(state)), axis=(1, 2))
-        return super().reward(state, action) | {"reward_contact": -cost}
+    def _rate_health(self):
+        return self._survive(2, closed=True, states=(0, _ANY))
+
+    def _rate_impact(self):
+        return self._impact(self.options.contact_cost_weight, self.options.contact_force_range)
 
 
 class _Human(_Runner):
@@ -217,102 +257,108 @@ class _Human(_Runner):
                     include_cvel_in_observation=True, include_qfrc_actuator_in_observation=True,
                     include_cfrc_ext_in_observation=True)
 
-    def _more(self, state):
-        o, parts = self.options, []
-        if o.include_cinert_in_observation:
-            parts.append(self._numbers(state, "cinert", 10)[:, 1:])
-        if o.include_cvel_in_observation:
-            parts.append(self._numbers(state, "cvel", 6)[:, 1:])
-        if o.include_qfrc_actuator_in_observation:
-            parts.append(self._numbers(state, "qfrc_actuator")[:, 6:])
-        if o.include_cfrc_ext_in_observation:
-            parts.append(self._contact_forces(state)[:, 1:])
-        return [part.reshape(self.num_envs, -1) for part in parts]
+    def _list_more(self, model):
+        bodies = model.nbody - 1
+        parts = [("cinert", 10, 10 * bodies), ("cvel", 6, 6 * bodies), ("qfrc_actuator", 6, model.nv - 6),
+                 ("cfrc_ext", 6, 6 * bodies)]
+        return [(*part, _ANY) for part in parts if getattr(self.options, f"include_{part[0]}_in_observation")]
 
-    def info(self, state):
-        tendons = {name: self._numbers(state, of)[:, :, 0]
-                   for name, of in (("tendon_length", "ten_length"), ("tendon_velocity", "ten_velocity"))}
-        return super().info(state) | tendons
+    def _list_shown(self, model):
+        n = len(model.tendons)
+        return [*super()._list_shown(model), ("tendon_length", n), ("tendon_velocity", n)]
 
-    def _impact(self, state, weight, limits):
-        return np.clip(weight * np.sum(np.square(self._contact_forces(state)), axis=(1, 2)), *limits)
+    def _judge(self, begins):
+        part, n = self._kernel("k_part"), len(self.sim.model.tendons)
+        tendons = [(part, (self._source(of), self.begun, self.worth, 0, n, self._columns[name][0], *_ANY, 0))
+                   for name, of in (("tendon_length", "ten_length"), ("tendon_velocity", "ten_velocity"))]
+        return super()._judge(begins) + tendons
 
 
 class HumanoidVectorEnv(_Human):
     _model = "humanoid.xml"
+    _rewards_of = AntVectorEnv._rewards_of
     _defaults = dict(forward_reward_weight=1.25, ctrl_cost_weight=0.1, contact_cost_weight=5e-7,
                      contact_cost_range=(-np.inf, 10.0), healthy_reward=5.0, terminate_when_unhealthy=True,
                      healthy_z_range=(1.0, 2.0), reset_noise_scale=1e-2, **_Human._include)
 
-    @functools.cached_property
-    def _shares(self):
+    def _make_mover(self):
         mass = self.sim.parameter("body_mass")[0]
-        return mass / mass.sum()
+        self._mover = self._kernel("k_move_mass"), (
+            self._source("xipos"), self._plain("shares of mass", mass / mass.sum()),
+            self._zeros("last centres", 2 * len(mass)), self._moved, len(mass))
 
-    def track(self, state):
-        return np.einsum("nbx,b->nx", self._numbers(state, "xipos", 3)[:, :, :2], self._shares)
+    def _rate_health(self):
+        return self._survive(2)
 
-    def _healthy(self, state):
-        return _within(state.qpos[:, 2], self.options.healthy_z_range)
-
-    def reward(self, state, action):
-        o = self.options
-        cost = self._impact(state, o.contact_cost_weight, o.contact_cost_range)
-        return super().reward(state, action) | {"reward_contact": -cost}
+    def _rate_impact(self):
+        return self._impact(self.options.contact_cost_weight, cost=self.options.contact_cost_range)
 
 
-class HumanoidStandupVectorEnv(_Risen, _Human):
-    _model, _height = "humanoidstandup.xml", 2
+class HumanoidStandupVectorEnv(_Human):
+    _model, _risen = "humanoidstandup.xml", 2
+    _rewards_of = "reward_linup", "reward_quadctrl", "reward_survive", "reward_impact"
     _defaults = dict(uph_cost_weight=1, ctrl_cost_weight=0.1, impact_cost_weight=0.5e-6,
                      impact_cost_range=(-np.inf, 10.0), reset_noise_scale=1e-2, **_Human._include)
 
-    def reward(self, state, action):
-        o = self.options
-        return {"reward_linup": state.qpos[:, 2].astype(np.float64) / self.sim.model.timestep,
-                "reward_quadctrl": -o.ctrl_cost_weight * _square(action),
-                "reward_impact": -self._impact(state, o.impact_cost_weight, o.impact_cost_range),
-                "reward_survive": np.ones(self.num_envs)}
+    def _rate_speed(self):
+        model = self.sim.model
+        return [(self._kernel("k_stand_up"), (self.sim.qpos, self.action, self.worth, model.timestep,
+                                              self.options.ctrl_cost_weight, model.nu))]
+
+    def _rate_impact(self):
+        return self._impact(self.options.impact_cost_weight, cost=self.options.impact_cost_range)
 
 
 class InvertedPendulumVectorEnv(MujocoVectorEnv):
     _model, _frame_skip = "inverted_pendulum.xml", 2
+    _rewards_of = ("reward_survive",)
     _defaults = dict(reset_noise_scale=0.01)
 
-    def observation(self, state):
-        return self._join(state.qpos, state.qvel)
+    def _list_parts(self, model):
+        return [("qpos", 0, model.nq, _ANY), ("qvel", 0, model.nv, _ANY)]
 
-    def terminated(self, state):
-        seen = self.observation(state)
-        return ~np.isfinite(seen).all(axis=1) | (np.abs(seen[:, 1]) > 0.2)
-
-    def reward(self, state, action):
-        return {"reward_survive": (~self.terminated(state)).astype(np.float64)}
+    def _judge(self, begins):
+        return [(self._kernel("k_pendulum"), (self.sim.qpos, self.sim.qvel, self.worth, self.failed, 0.2))]
 
 
 class InvertedDoublePendulumVectorEnv(MujocoVectorEnv):
     _model, _noise = "inverted_double_pendulum.xml", "normal"
+    _rewards_of = "reward_survive", "distance_penalty", "velocity_penalty"
     _defaults = dict(healthy_reward=10.0, reset_noise_scale=0.1)
 
-    def observation(self, state):
-        force = self._numbers(state, "qfrc_constraint")[:, 0]
-        return self._join(state.qpos[:, :1], np.sin(state.qpos[:, 1:]), np.cos(state.qpos[:, 1:]),
-                          np.clip(state.qvel, -10, 10), np.clip(force, -10, 10))
+    def _count_observed(self):
+        return 9
 
-    def _tip(self, state):
-        return self._numbers(state, "site_xpos", 3)[:, 0]
-
-    def terminated(self, state):
-        return self._tip(state)[:, 2] <= 1
-
-    def reward(self, state, action):
-        tip, v = self._tip(state), state.qvel.astype(np.float64)
-        return {"reward_survive": self.options.healthy_reward * ~self.terminated(state),
-                "distance_penalty": -(0.01 * tip[:, 0] ** 2 + (tip[:, 2] - 2) ** 2),
-                "velocity_penalty": -(1e-3 * v[:, 1] ** 2 + 5e-3 * v[:, 2] ** 2)}
+    def _judge(self, begins):
+        return [(self._kernel("k_double_pendulum"), (
+            self.sim.qpos, self.sim.qvel, self._source("site_xpos"), self._source("qfrc_constraint"), self.observed,
+            self.worth, self.failed, self.options.healthy_reward))]
 
 
-class ReacherVectorEnv(MujocoVectorEnv):
+class _Arm(MujocoVectorEnv):
+    """Those that look at where bodies are."""
+
+    _bodies: tuple
+
+    def _prepare(self):
+        self._places = self._zeros("places", 3 * len(self._bodies))
+
+    def _find_places(self, begins):
+        kernel, model, frames = self._kernel("k_place"), self.sim.model, (self._source("xipos"), self._source("xmat"))
+        return [(kernel, (*frames, self._offsets, self.begun, self._places, model.find("bodies", name), 3 * i,
+                          int(begins)))
+                for i, name in enumerate(self._bodies)]
+
+    def _judge(self, begins):
+        sim = self.sim
+        return [*self._find_places(begins),
+                (self._kernel(self._judge_name), (sim.qpos, sim.qvel, self.action, self._places, self.observed,
+                                                  self.worth, *self._weights(), sim.model.nu))]
+
+
+class ReacherVectorEnv(_Arm):
     _model, _frame_skip, _most_steps = "reacher.xml", 2, 50
+    _bodies, _judge_name, _rewards_of = ("fingertip", "target"), "k_reach", ("reward_dist", "reward_ctrl")
     _defaults = dict(reward_dist_weight=1, reward_control_weight=1)
 
     def begin(self, qpos, qvel, draws):
@@ -321,23 +367,18 @@ class ReacherVectorEnv(MujocoVectorEnv):
         qpos[:, -2:] = draws.until(lambda x: _norm(x) < 0.2, lambda d: d.uniform(-0.2, 0.2, 2))
         qvel[:, -2:] = 0
 
-    def _gap(self, state):
-        return self._body(state, "fingertip") - self._body(state, "target")
+    def _count_observed(self):
+        return 10
 
-    def observation(self, state):
-        angles = state.qpos[:, :2]
-        return self._join(np.cos(angles), np.sin(angles), state.qpos[:, 2:], state.qvel[:, :2],
-                          self._gap(state)[:, :2])
-
-    def reward(self, state, action):
-        return {"reward_dist": -self.options.reward_dist_weight * _norm(self._gap(state)),
-                "reward_ctrl": -self.options.reward_control_weight * _square(action)}
+    def _weights(self):
+        return self.options.reward_dist_weight, self.options.reward_control_weight
 
 
-class PusherVectorEnv(MujocoVectorEnv):
+class PusherVectorEnv(_Arm):
     _model, _most_steps = "pusher_v5.xml", 100
+    _bodies, _judge_name = ("tips_arm", "object", "goal"), "k_push"
+    _rewards_of = "reward_dist", "reward_ctrl", "reward_near"
     _defaults = dict(reward_near_weight=0.5, reward_dist_weight=1, reward_control_weight=0.1)
-    _late = None
 
     def begin(self, qpos, qvel, draws):
         qpos[:, -4:-2] = draws.until(lambda x: _norm(x) > 0.17,
@@ -346,29 +387,28 @@ class PusherVectorEnv(MujocoVectorEnv):
         qvel += draws.uniform(-0.005, 0.005, qvel.shape[1])
         qvel[:, -4:] = 0
 
+    def _count_observed(self):
+        return 23
+
+    def _weights(self):
+        o = self.options
+        return o.reward_dist_weight, o.reward_control_weight, o.reward_near_weight
+
+    # With Euler's method a step leaves poses of the state before its last time step. Native physics does not keep them:
+    # they are taken between two calls.
+
+    def _add_to_step(self):
+        if self.sim.physics == "mujoco":
+            super()._add_to_step()
+
     def _advance(self):
-        """With Euler's method a step leaves poses of the state before its last time step."""
         if self.sim.physics == "mujoco":
             return super()._advance()
+        places = len(self._bodies)  # launches
         self.sim.step(self.frame_skip - 1)
-        self._late = self._find_places(self._state)
+        self._launch(self._after_step[:places])
         self.sim.step(1)
-
-    def _find_places(self, state):
-        return np.stack([self._body(state, name) for name in ("tips_arm", "object", "goal")])
-
-    def _places(self, state):
-        now = self._find_places(state)
-        return now if self._late is None else np.where(self.steps[:, None] > 0, self._late, now)
-
-    def observation(self, state):
-        return self._join(state.qpos[:, :7], state.qvel[:, :7], *self._places(state))
-
-    def reward(self, state, action):
-        tips, thing, goal = self._places(state)
-        return {"reward_dist": -self.options.reward_dist_weight * _norm(thing - goal),
-                "reward_ctrl": -self.options.reward_control_weight * _square(action),
-                "reward_near": -self.options.reward_near_weight * _norm(thing - tips)}
+        self._launch(self._after_step[places:])
 
 
 TASKS = {cls.__name__.removesuffix("VectorEnv"): cls

@@ -392,6 +392,10 @@ class Randomizer:
         """
         self._make_rows(lambda row: row.field in _SIGNALS)
 
+    def changes_actions(self):
+        """Whether actuators get something else than the policy's actions."""
+        return any(getattr(row, "field", None) in ("action", "action_delay") for _, row in self._table)
+
     def _rows_of(self, *fields):
         return [(row, part) for row in self.rows for part in row.parts if part.field in fields]
 

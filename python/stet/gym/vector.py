@@ -79,10 +79,14 @@ class VectorEnv(Base):
         self._state, self.home = State(sim, self._torch), sim.qpos.numpy()[0]
         self.before = self.after = None
         self._table = Randomizer(self, self.randomize if randomize is None else randomize)
+        self._make_kernels()
         if pixels:
             single_observation_space = spaces.Box(0, 255, (pictures["height"], pictures["width"], 3), np.uint8)
         self._set_spaces(single_observation_space or self._guess_space(), single_action_space or self._control_space())
         self._table.add_signals()
+
+    def _make_kernels(self):
+        """What a base with another kind of functions needs; nothing has been observed yet."""
 
     def _guess_space(self):
         seen = self._to_numpy(self.observation(self._state))
@@ -153,7 +157,7 @@ class VectorEnv(Base):
         self._check_ready()
         actions = self._check_actions(actions)
         mode, state = self.metadata["autoreset_mode"], self._state
-        fresh = self._over if mode is AutoresetMode.NEXT_STEP else np.zeros_like(self._over)
+        fresh = self._over.copy() if mode is AutoresetMode.NEXT_STEP else np.zeros_like(self._over)
         self._table.before_step()
         self.sim.ctrl.write(self.control(self._table.act(actions)))
         self._advance()
@@ -163,8 +167,8 @@ class VectorEnv(Base):
         reward, terms = self._rate(state, actions, fresh)
         terminated = self._to_numpy(self.terminated(state)) & ~fresh
         truncated = (0 < self.max_episode_steps) & (self.steps >= self.max_episode_steps) & ~fresh
-        self._over = terminated | truncated
-        again = self._over if mode is AutoresetMode.SAME_STEP else fresh
+        self._over[:] = terminated | truncated
+        again = self._over.copy() if mode is AutoresetMode.SAME_STEP else fresh
         seen = self._copy(self._observe())
         info = self._list_terms(terms, ~(fresh | again))
         if mode is AutoresetMode.SAME_STEP:
@@ -222,7 +226,7 @@ class VectorEnv(Base):
         self.sim.qvel.write(qvel)
         self._episode[worlds] += 1
         self.steps[worlds] = 0
-        self._over = self._over & ~mask
+        self._over[worlds] = False
 
     def _draws(self, worlds, before=0):
         """Random numbers of these worlds in the episode that begins; before=1: in the one before, which is running."""

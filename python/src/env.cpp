@@ -1,0 +1,211 @@
+// A step of an environment whose task is kernels, as one call: stet/gym/kernels.py. Actions in, then the sim's step,
+// whose last part these kernels are, then what gymnasium's step returns.
+#include "numpy.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+namespace binding
+{
+
+using namespace nb::literals;
+
+enum Autoreset { DISABLED, NEXT_STEP, SAME_STEP };
+
+// Columns of worth under one name: in info [world], or with a width [world, width].
+struct Term {
+    nb::object name, mask_name;
+    int64_t first, width;
+    Term(const std::string &text, int64_t first_, int64_t width_)
+        : name(nb::str(text.c_str())), mask_name(nb::str(("_" + text).c_str())), first(first_), width(width_)
+    {
+    }
+};
+
+// Memory of a new array of NumPy's, for as long as this lives.
+template <class T> struct Filled {
+    nb::object array;
+    Buffer buffer;
+    T *data;
+    explicit Filled(nb::object made) : array(std::move(made))
+    {
+        buffer.open(array, true);
+        data = static_cast<T *>(buffer.data());
+    }
+};
+
+class EnvStep
+{
+  public:
+    // steps, over: NumPy's [world], of the environment, which are written.
+    EnvStep(const Array &action, const Array &observed, const Array &worth, const Array &failed, nb::object steps,
+            nb::object over)
+        : core_(action.core), action_(action), observed_(observed), worth_(worth), failed_(failed)
+    {
+        nb::module_ numpy = nb::module_::import_("numpy");
+        empty_ = numpy.attr("empty");
+        float64_ = numpy.attr("dtype")("float64");
+        bool_ = numpy.attr("dtype")("bool");
+        n_ = core_->nworld;
+        one_ = nb::make_tuple(n_);
+        seen_shape_ = nb::make_tuple(n_, observed.shape[1]);
+        terms_shape_ = nb::make_tuple(worth.shape[1], n_);
+        steps_.open(steps, true);
+        over_.open(over, true);
+        check_size(steps_, sizeof(int64_t), "steps");
+        check_size(over_, 1, "over");
+    }
+
+    void set_episodes(int substeps, int rewards, int64_t limit, int mode)
+    {
+        substeps_ = substeps;
+        rewards_ = rewards;
+        limit_ = limit;
+        mode_ = (Autoreset)mode;
+    }
+
+    void add_term(std::string name, int64_t first, int64_t width)
+    {
+        if (first < 0 || width < 0 || first + (width ? width : 1) > worth_.shape[1])
+            raise(STET_ERROR_INVALID_ARGUMENT, "term " + name + " is beyond the columns of worth");
+        terms_.emplace_back(name, first, width);
+    }
+
+    nb::object step(nb::handle actions);
+
+  private:
+    // Reals of the device: the caller's memory, or scratch_.
+    const void *take_actions(const Buffer &in);
+    bool fits(const Py_buffer &view) const;
+    void check_size(const Buffer &buffer, size_t item, const char *what) const
+    {
+        if (buffer.size() != item * (size_t)n_)
+            raise(STET_ERROR_INVALID_ARGUMENT, std::string(what) + " has not a number for each world");
+    }
+    template <class Real>
+    void fill(const Real *seen, const Real *worth, const int32_t *failed, double *out, double *terms, double *reward,
+              uint8_t *terminated, uint8_t *truncated);
+    nb::object row(const nb::object &terms, const double *data, const Term &term) const;
+
+    Shared core_;
+    Array action_, observed_, worth_, failed_;
+    nb::object empty_, float64_, bool_, one_, seen_shape_, terms_shape_;
+    Buffer steps_, over_;
+    std::vector<Term> terms_;
+    std::vector<char> scratch_;
+    int64_t n_ = 0, limit_ = 0;
+    int substeps_ = 1, rewards_ = 0;
+    Autoreset mode_ = NEXT_STEP;
+    bool fresh_ = false, again_ = false; // in some world
+};
+
+bool EnvStep::fits(const Py_buffer &view) const
+{
+    const char *format = view.format ? view.format : "B";
+    bool real = (format[0] == 'f' || format[0] == 'd') && !format[1];
+    return real && view.ndim == 2 && view.shape[0] == n_ && view.shape[1] == action_.shape[1];
+}
+
+template <class To, class From> static void convert_all(const void *from, std::vector<char> *to, size_t n)
+{
+    to->resize(n * sizeof(To));
+    for (size_t i = 0; i < n; ++i) reinterpret_cast<To *>(to->data())[i] = (To) static_cast<const From *>(from)[i];
+}
+
+const void *EnvStep::take_actions(const Buffer &in)
+{
+    size_t item = (size_t)in.view().itemsize, n = in.size() / item;
+    if (item == core_->real_size) return in.data();
+    if (item == sizeof(double))
+        convert_all<float, double>(in.data(), &scratch_, n);
+    else
+        convert_all<double, float>(in.data(), &scratch_, n);
+    return scratch_.data();
+}
+
+// With NEXT_STEP worlds that were over begin now: they have no reward and do not end. The last loops are over columns,
+// as info has them.
+template <class Real>
+void EnvStep::fill(const Real *seen, const Real *worth, const int32_t *failed, double *out, double *terms,
+                   double *reward, uint8_t *terminated, uint8_t *truncated)
+{
+    int64_t *steps = static_cast<int64_t *>(steps_.data()), nterm = worth_.shape[1];
+    uint8_t *over = static_cast<uint8_t *>(over_.data());
+    fresh_ = again_ = false;
+    for (int64_t w = 0; w < n_; ++w) {
+        bool fresh = mode_ == NEXT_STEP && over[w], late = limit_ > 0 && ++steps[w] >= limit_;
+        if (limit_ <= 0) ++steps[w];
+        terminated[w] = failed[w] && !fresh;
+        truncated[w] = late && !fresh;
+        over[w] = terminated[w] | truncated[w];
+        again_ |= mode_ == SAME_STEP ? over[w] : fresh;
+        reward[w] = 0;
+        for (int t = 0; t < rewards_ && !fresh; ++t) reward[w] += (double)worth[w * nterm + t];
+        for (int64_t t = 0; t < nterm; ++t) terms[t * n_ + w] = (double)worth[w * nterm + t];
+    }
+    for (int64_t i = 0; i < n_ * observed_.shape[1]; ++i) out[i] = (double)seen[i];
+}
+
+nb::object EnvStep::row(const nb::object &terms, const double *data, const Term &term) const
+{
+    if (!term.width) return nb::steal(PySequence_GetItem(terms.ptr(), term.first));
+    Filled<double> wide(empty_(nb::make_tuple(n_, term.width), float64_));
+    for (int64_t w = 0; w < n_; ++w)
+        for (int64_t k = 0; k < term.width; ++k) wide.data[w * term.width + k] = data[(term.first + k) * n_ + w];
+    return wide.array;
+}
+
+nb::object EnvStep::step(nb::handle actions)
+{
+    Buffer in;
+    if (!in.try_open(actions) || !fits(in.view())) return nb::none();
+    Filled<double> seen(empty_(seen_shape_, float64_)), terms(empty_(terms_shape_, float64_)),
+        reward(empty_(one_, float64_));
+    Filled<uint8_t> terminated(empty_(one_, bool_)), truncated(empty_(one_, bool_));
+    std::vector<uint8_t> before(static_cast<uint8_t *>(over_.data()), static_cast<uint8_t *>(over_.data()) + n_);
+    run(*core_, [&] {
+        const void *values = take_actions(in), *observed = nullptr, *worth = nullptr, *failed = nullptr;
+        stet_result r = stet_array_write(action_.array, values, (size_t)(n_ * action_.shape[1]) * core_->real_size);
+        stet_sim_set_interrupt(core_->sim, substeps_ > 1 ? signal_raised : nullptr, nullptr);
+        if (!r) r = stet_sim_step(core_->sim, substeps_);
+        if (!r) r = stet_array_get_host(observed_.array, &observed);
+        if (!r) r = stet_array_get_host(worth_.array, &worth);
+        if (!r) r = stet_array_get_host(failed_.array, &failed);
+        if (r) return r;
+        const int32_t *ends = static_cast<const int32_t *>(failed);
+        if (core_->real_size == sizeof(double))
+            fill(static_cast<const double *>(observed), static_cast<const double *>(worth), ends, seen.data, terms.data,
+                 reward.data, terminated.data, truncated.data);
+        else
+            fill(static_cast<const float *>(observed), static_cast<const float *>(worth), ends, seen.data, terms.data,
+                 reward.data, terminated.data, truncated.data);
+        return STET_OK;
+    });
+    nb::dict info;
+    for (const Term &term : terms_) info[term.name] = row(terms.array, terms.data, term);
+    if (again_) {
+        Filled<uint8_t> again(empty_(one_, bool_));
+        memcpy(again.data, mode_ == SAME_STEP ? over_.data() : before.data(), (size_t)n_);
+        return nb::make_tuple(seen.array, reward.array, terminated.array, truncated.array, info, again.array);
+    }
+    Filled<uint8_t> all(empty_(one_, bool_));
+    memset(all.data, 1, (size_t)n_);
+    for (const Term &term : terms_) info[term.mask_name] = all.array;
+    return nb::make_tuple(seen.array, reward.array, terminated.array, truncated.array, info);
+}
+
+void bind_env(nb::module_ &m)
+{
+    nb::class_<EnvStep>(m, "_EnvStep")
+        .def(nb::init<const Array &, const Array &, const Array &, const Array &, nb::object, nb::object>(), "action"_a,
+             "observed"_a, "worth"_a, "failed"_a, "steps"_a, "over"_a)
+        .def("set_episodes", &EnvStep::set_episodes, "substeps"_a, "rewards"_a, "limit"_a, "mode"_a)
+        .def("add_term", &EnvStep::add_term, "name"_a, "first"_a, "width"_a)
+        .def("__call__", &EnvStep::step, "actions"_a,
+             "(observation, reward, terminated, truncated, info); where worlds begin again now (observation, …, terms, "
+             "which worlds); None for actions that are no floats of the right shape, contiguous in memory.");
+}
+
+} // namespace binding

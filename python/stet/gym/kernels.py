@@ -1,0 +1,174 @@
+"""The public base of vector environments whose task is kernels; doc/environments.md shows one.
+
+A step is one call into the extension: actions → physics → the task's kernels → NumPy. On a device whose physics are
+kernels, too, all of it is listed and replayed as one thing.
+
+Invariants:
+    K1  the functions of VectorEnv (observation, reward …) show what the kernels wrote, so that a subclass may use and
+        replace them, and pixels, tensors and domain randomisation work as in any other environment
+    K2  where nothing of that is in use, step() is the call into the extension alone (_EnvStep), with the same results
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
+
+import stet
+from stet import _core
+
+from ._base import final_info
+from .vector import State, VectorEnv
+
+_FUNCTIONS = ("observation", "reward", "terminated", "control", "info", "track")
+_MODES = [AutoresetMode.DISABLED, AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]  # by their numbers in env.cpp
+
+
+class KernelVectorEnv(VectorEnv):
+    """Base of vector environments whose task is kernels. A subclass has `kernels`, and may have `begin`.
+
+    observed   how many numbers the policy sees; the observation space is a Box without bounds of that many, float64
+    rewards    names of the terms whose sum is the reward
+    shown      what else info has: names, or (name, how many numbers)
+
+    All others as of VectorEnv. An action is written to the actuators as it is.
+    """
+
+    action: stet.Array
+    """[num_envs, actions] for kernels: what the policy did."""
+    observed: stet.Array
+    """[num_envs, observed], which kernels write."""
+    worth: stet.Array
+    """[num_envs, terms], which kernels write: those of the reward, then those shown, side by side."""
+    failed: stet.Array
+    """[num_envs, 1], int32, which kernels write if episodes may end by it: not 0 where it ends."""
+    begun: stet.Array
+    """[num_envs, 1], int32: 1 where an episode has just begun. Valid in kernels that run for such worlds."""
+
+    def __init__(self, scene: str | os.PathLike[str] | stet.Model, num_envs: int = 1, device: str = "auto", *,
+                 observed: int, rewards: Sequence[str], shown: Sequence[str | tuple[str, int]] = (),
+                 **more: Any) -> None:
+        self._observed = observed
+        self._rewards = list(rewards)
+        self._columns, first = {}, 0  # (first, width) by name; width 0: a number
+        for one in (*rewards, *shown):
+            name, width = (one, 0) if isinstance(one, str) else one
+            self._columns[name] = first, width
+            first += max(width, 1)
+        self._nterm = max(first, 1)
+        self._call = None  # the step in the extension, where it is all (K2)
+        more.setdefault("single_observation_space", spaces.Box(-np.inf, np.inf, (observed,), np.float64))
+        super().__init__(scene, num_envs, device, **more)
+
+    def kernels(self, begins: bool) -> Sequence[tuple[stet.Kernel, Sequence[object]]]:
+        """Launches, (kernel, arguments) each, that write `observed`, `worth` and `failed` of all worlds: after the
+        physics of each step, and, with `begins`, after some worlds have begun an episode, which `begun` marks; then
+        what they write for other worlds is not looked at.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no function `kernels`")
+
+    # ---- made once ---------------------------------------------------------------------------------------------------
+
+    def _make_kernels(self):
+        sim, n = self.sim, self.num_envs
+        self.observed = sim.zeros((n, self._observed), "real", worlds=True, name="observed")
+        self.worth = sim.zeros((n, self._nterm), "real", worlds=True, name="worth")
+        self.failed = sim.zeros((n, 1), "int32", worlds=True, name="failed")
+        self.begun = sim.zeros((n, 1), "int32", worlds=True, name="begun")
+        self._apart = self._table.changes_actions()  # what the actuators get is not what the policy did
+        self.action = sim.zeros(sim.ctrl.shape, "real", worlds=True, name="action") if self._apart else sim.ctrl
+        self._after_step, self._after_begin = self.kernels(False), self.kernels(True)
+        self._in_step = False
+        self._add_to_step()
+
+    def _add_to_step(self):
+        for kernel, arguments in self._after_step:
+            self.sim.add_kernel("after_physics", kernel, arguments)
+        self._in_step = True
+
+    def _launch(self, launches):
+        with self.sim.record("the task"):
+            for kernel, arguments in launches:
+                kernel(self.num_envs, *arguments)
+
+    def _make_call(self):
+        """The step in the extension, if it is all that a step does."""
+        own = all(getattr(type(self), name) is getattr(KernelVectorEnv, name) for name in _FUNCTIONS)
+        if not own or not self._in_step or self._table.rows or self._pixels or self._torch is not None:
+            return None
+        call = _core._EnvStep(self.action, self.observed, self.worth, self.failed, self.steps, self._over)
+        call.set_episodes(self.frame_skip, len(self._rewards), self.max_episode_steps,
+                          _MODES.index(self.metadata["autoreset_mode"]))
+        for name, (first, width) in self._columns.items():
+            call.add_term(name, first, width)
+        return call
+
+    # ---- what kernels wrote, as the functions of VectorEnv (K1) -----------------------------------------------------
+
+    def _see(self, array):
+        return self._state.see(array.name, lambda: array)
+
+    def observation(self, state: State) -> Any:
+        seen = self._see(self.observed)
+        return seen.astype(np.float64) if self._torch is None else seen
+
+    def _terms(self, names):
+        worth, terms = self._see(self.worth), {}
+        worth = worth.astype(np.float64) if self._torch is None else worth
+        for name in names:
+            first, width = self._columns[name]
+            terms[name] = worth[:, first : first + width] if width else worth[:, first]
+        return terms
+
+    def reward(self, state: State, action: Any) -> Any:
+        return self._terms(self._rewards)
+
+    def info(self, state: State) -> dict[str, Any]:
+        return self._terms([name for name in self._columns if name not in self._rewards])
+
+    def terminated(self, state: State) -> Any:
+        return self._see(self.failed)[:, 0] != 0
+
+    def _check_actions(self, actions):
+        actions = super()._check_actions(actions)
+        if self._apart:
+            self.action.write(actions)
+        return actions
+
+    # ---- gymnasium's interface --------------------------------------------------------------------------------------
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        seen = super().reset(seed=seed, options=options)
+        self._call = self._call or self._make_call()
+        return seen
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        call = self._call
+        if call is None or "step" in self.sim.__dict__:  # somebody watches the sim (Sim.view)
+            return super().step(actions)
+        out = call(actions)
+        if out is None:
+            out = call(np.ascontiguousarray(self._check_actions(actions), np.float64))
+        return out if len(out) == 5 else self._go_on(*out)
+
+    def _go_on(self, seen, reward, terminated, truncated, terms, again):
+        """The worlds that begin again now do."""
+        info = self._list_terms(terms, ~again)
+        if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
+            info |= final_info(again, seen, self._list_terms(terms, again))
+        self._begin(again)
+        return self._keep(self.observation(self._state), again, seen), reward, terminated, truncated, info
+
+    def _begin(self, mask):
+        super()._begin(mask)
+        self.begun.write((self.steps == 0)[:, None])
+        self._launch(self._after_begin)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        self._call = None
+        super().close_extras(**kwargs)
