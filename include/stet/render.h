@@ -101,6 +101,18 @@ typedef struct stet_camera {
 } stet_camera;
 
 /*
+ * What a camera's picture shows: a rectangle on the plane one metre in front of the camera (orthographic: on the
+ * camera's own plane, in metres; fisheye: in radians, angles between rays and the viewing axis). Left is its place at
+ * the left edge of the picture, x right and y up in the camera's frame.
+ */
+typedef struct stet_lens {
+    bool orthographic, fisheye;
+    double left, right, bottom, top;
+    double near, far; /* depths in metres of the planes between which geoms are visible; 0 <= near, far > 0 */
+} stet_lens;
+STET_API stet_result stet_render_get_lens(const stet_stage *stage, const stet_camera *camera, stet_lens *out);
+
+/*
  * Writes where in the world (metres) the pixels of a depth picture are: the point cloud of a camera in each world.
  * depth [nworld][height][width] is a picture of `camera`, as it stands now, of reals (stet_sim_get_array); points
  * [nworld][height][width][3] are reals, too. Both are plain arrays on the stage's device. Where nothing was hit all

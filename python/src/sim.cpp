@@ -143,6 +143,46 @@ static void points(const Sim &sim, const Array &out, nb::handle camera)
     });
 }
 
+static const stet_camera *find_camera(Core &core, nb::handle camera)
+{
+    int which = to_camera(core, camera);
+    Hold hold(core);
+    const stet_camera *found = stet_sim_get_camera(core.sim, which);
+    if (!found)
+        raise(STET_ERROR_NOT_FOUND, "sim: there is no camera " + std::to_string(which) + "; there are " +
+                                        std::to_string(stet_sim_get_ncamera(core.sim)));
+    return found;
+}
+
+static nb::dict lens(const Sim &sim, nb::handle camera)
+{
+    Core &core = *sim.core;
+    const stet_camera *which = find_camera(core, camera);
+    stet_lens it = {};
+    run(core, [&] { return stet_render_get_lens(stet_sim_get_stage(core.sim), which, &it); });
+    nb::dict out;
+    out["kind"] = it.fisheye ? "fisheye" : it.orthographic ? "orthographic" : "perspective";
+    out["left"] = it.left;
+    out["right"] = it.right;
+    out["bottom"] = it.bottom;
+    out["top"] = it.top;
+    out["near"] = it.near;
+    out["far"] = it.far;
+    return out;
+}
+
+static nb::object camera_poses(const Sim &sim, nb::handle camera)
+{
+    Core &core = *sim.core;
+    int prim = find_camera(core, camera)->prim;
+    nb::object values = numpy_empty(STET_DTYPE_REAL, sizeof(float), {core.nworld, 3, 4}, nb::none());
+    Buffer buffer;
+    buffer.open(values, true);
+    float *rows = static_cast<float *>(buffer.data());
+    run(core, [&] { return stet_stage_read_world(stet_sim_get_stage(core.sim), prim, 0, core.nworld, rows); });
+    return values;
+}
+
 static uint64_t hash_frame(const Sim &sim, std::optional<int64_t> frame)
 {
     uint64_t out = 0;
@@ -230,6 +270,15 @@ static void bind_pictures(nb::class_<Sim> &sim)
         .def("points", points, "out"_a, "camera"_a = 0,
              "Renders, and writes the point cloud of a camera to an array zeros((nworld, height, width, 3)): where in "
              "the world the pixels of its output \"depth\" are, metres; infinity where nothing was hit.")
+        .def("lens", lens, "camera"_a = 0, nb::sig("def lens(self, camera: int | str = 0) -> dict[str, Any]"),
+             "What a camera's picture shows: kind (\"perspective\", \"orthographic\", \"fisheye\"); left, right, "
+             "bottom, "
+             "top of the picture on the plane one metre in front of the camera (orthographic: metres, fisheye: "
+             "radians); near and far plane, metres.")
+        .def("camera_poses", camera_poses, "camera"_a = 0,
+             nb::sig("def camera_poses(self, camera: int | str = 0) -> NDArray"),
+             "[world, 3, 4] of float32: where a camera is in each world, as it stands now. Columns are its axes right, "
+             "up and back in the world, and its position.")
         .def("hash_frame", hash_frame, "frame"_a = nb::none(),
              "Hash of all outputs of a frame, the same on every device.");
 }

@@ -14,7 +14,7 @@ int sti_lens_camera(const stet_stage *stage, int prim)
 }
 
 /* The picture is the sensor, seen through the principal point, as in mjv_cameraFrustum, at one metre. */
-static void sensor_lens(const mjModel *m, ptrdiff_t c, sti_lens *out)
+static void sensor_lens(const mjModel *m, ptrdiff_t c, stet_lens *out)
 {
     const float *focal = &m->cam_intrinsic[4 * c], *middle = focal + 2, *size = &m->cam_sensorsize[2 * c];
     out->left = -(size[0] / 2.0 - middle[0]) / focal[0];
@@ -27,7 +27,7 @@ static void sensor_lens(const mjModel *m, ptrdiff_t c, sti_lens *out)
  * MuJoCo's near and far planes, limited: a model file may have any value. A ray along an infinite plane meets it beyond
  * FARTHEST only by rounding.
  */
-static void clip_planes(const mjModel *m, sti_lens *out)
+static void clip_planes(const mjModel *m, stet_lens *out)
 {
     const double FARTHEST = 1e12;
     double near = (double)m->vis.map.znear * m->stat.extent, far = (double)m->vis.map.zfar * m->stat.extent;
@@ -35,44 +35,51 @@ static void clip_planes(const mjModel *m, sti_lens *out)
     out->far = far > 0 && far < FARTHEST ? far : FARTHEST;
 }
 
-stet_result sti_lens_of(const stet_stage *stage, const stet_camera *camera, sti_lens *out)
+stet_result sti_lens_of(const stet_stage *stage, const stet_camera *camera, stet_lens *out)
 {
     const mjModel *m = sti_stage_worlds((stet_stage *)stage)->model->mj;
     ptrdiff_t c = sti_lens_camera(stage, camera->prim);
     double fovy = camera->fovy;
     clip_planes(m, out);
-    out->flat = camera->orthographic || (c >= 0 && m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC);
+    out->orthographic = camera->orthographic || (c >= 0 && m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC);
     out->fisheye = camera->fisheye;
     if (out->fisheye) {
-        if (out->flat || !(fovy > 0) || fovy > 360)
+        if (out->orthographic || !(fovy > 0) || fovy > 360)
             return sti_error(
                 STET_ERROR_INVALID_ARGUMENT,
                 "camera %s: a fisheye of %g degrees%s; give more than 0 and at most 360, and a camera with "
                 "an angle of view",
-                camera->name, fovy, out->flat ? " that is orthographic" : "");
+                camera->name, fovy, out->orthographic ? " that is orthographic" : "");
         out->top = fovy * mjPI / 360;
         out->bottom = -out->top;
         out->right = out->top * camera->width / camera->height;
         out->left = -out->right;
         return STET_OK;
     }
-    if (!(fovy > 0) || !isfinite(fovy) || (!out->flat && fovy >= 180))
+    if (!(fovy > 0) || !isfinite(fovy) || (!out->orthographic && fovy >= 180))
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "camera %s: the angle of view is %g degrees; give more than 0 and less than 180", camera->name,
                          fovy);
-    if (!out->flat && c >= 0 && m->cam_sensorsize[2 * c] > 0 && m->cam_sensorsize[2 * c + 1] > 0 &&
+    if (!out->orthographic && c >= 0 && m->cam_sensorsize[2 * c] > 0 && m->cam_sensorsize[2 * c + 1] > 0 &&
         camera->fovy == (float)m->cam_fovy[c]) {
         sensor_lens(m, c, out);
         return STET_OK;
     }
-    out->top = out->flat ? fovy / 2 : tan(fovy * mjPI / 360);
+    out->top = out->orthographic ? fovy / 2 : tan(fovy * mjPI / 360);
     out->bottom = -out->top;
     out->right = out->top * camera->width / camera->height;
     out->left = -out->right;
     return STET_OK;
 }
 
-void sti_lens_row(const sti_lens *lens, const stet_camera *camera, double row[STI_LENS_ROW])
+stet_result stet_render_get_lens(const stet_stage *stage, const stet_camera *camera, stet_lens *out)
+{
+    if (!stage || !camera || !out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_render_get_lens: stage, camera and out must not be NULL");
+    return sti_lens_of(stage, camera, out);
+}
+
+void sti_lens_row(const stet_lens *lens, const stet_camera *camera, double row[STI_LENS_ROW])
 {
     row[0] = (lens->left + lens->right) / 2;
     row[1] = (lens->right - lens->left) / camera->width;

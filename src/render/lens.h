@@ -1,19 +1,9 @@
-/*
- * Lenses: the rectangle that a camera's picture shows on the plane one metre in front of the camera (orthographic: on
- * the camera's own plane, in metres).
- */
+/* Lenses of cameras (stet_lens). */
 #ifndef STI_RENDER_LENS_H
 #define STI_RENDER_LENS_H
 
 #include "stage/stage.h"
 #include "stet/render.h"
-
-typedef struct sti_lens {
-    bool flat;                       /* orthographic */
-    bool fisheye;                    /* the rectangle is in radians: angles between rays and the viewing axis */
-    double left, right, bottom, top; /* in the camera's frame, x right, y up */
-    double near, far; /* depths in metres of the planes between which geoms are visible; 0 <= near, far > 0 */
-} sti_lens;
 
 /* The index of the model's camera of a prim; -1: the prim is not a camera. */
 int sti_lens_camera(const stet_stage *stage, int prim);
@@ -23,12 +13,12 @@ int sti_lens_camera(const stet_stage *stage, int prim);
  * and pixels are square. An orthographic camera of the model stays orthographic; its fovy is the height of the picture
  * in metres.
  */
-stet_result sti_lens_of(const stet_stage *stage, const stet_camera *camera, sti_lens *out);
+stet_result sti_lens_of(const stet_stage *stage, const stet_camera *camera, stet_lens *out);
 /*
  * The lens in the kernel's form: for across, then down: middle of the picture, size of a pixel, pixels from the edge to
  * the middle; then near and far, and 1 for a fisheye.
  */
 enum { STI_LENS_ROW = 9 };
-void sti_lens_row(const sti_lens *lens, const stet_camera *camera, double row[STI_LENS_ROW]);
+void sti_lens_row(const stet_lens *lens, const stet_camera *camera, double row[STI_LENS_ROW]);
 
 #endif

@@ -30,7 +30,7 @@ stet_result stet_render_points(stet_stage *stage, const stet_camera *camera, con
     const stet_worlds *worlds = sti_stage_worlds(stage);
     int64_t npixel = worlds->nworld * camera->width * camera->height;
     int64_t nblock = worlds->nworld * ((camera->height + PATCH - 1) / PATCH);
-    sti_lens lens;
+    stet_lens lens;
     double row[STI_LENS_ROW];
     stet_array *xform = sti_stage_world(stage);
     STI_TRY(check_picture(worlds->device, depth, "depth", npixel));
@@ -41,7 +41,7 @@ stet_result stet_render_points(stet_stage *stage, const stet_camera *camera, con
     STI_TRY(sti_lens_of(stage, camera, &lens));
     sti_lens_row(&lens, camera, row);
     return STI_LAUNCH(sti_k_points, worlds->device, nblock, sti_arg_array(xform), sti_arg_int(xform->nitem),
-                      sti_arg_int(camera->prim), sti_arg_int(lens.flat), sti_arg_int(lens.fisheye),
+                      sti_arg_int(camera->prim), sti_arg_int(lens.orthographic), sti_arg_int(lens.fisheye),
                       sti_arg_real(row[0]), sti_arg_real(row[1]), sti_arg_real(row[2]), sti_arg_real(row[3]),
                       sti_arg_real(row[4]), sti_arg_real(row[5]), sti_arg_int(camera->width),
                       sti_arg_int(camera->height), sti_arg_array(depth), sti_arg_array(points));

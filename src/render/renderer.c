@@ -63,7 +63,7 @@ static stet_result make_lenses(sti_renderer *r)
 {
     STI_TRY(sti_alloc(&r->lens_rows, (size_t)r->ncamera * STI_LENS_ROW * sizeof *r->lens_rows, "lenses"));
     for (int c = 0; c < r->ncamera; ++c) {
-        sti_lens lens;
+        stet_lens lens;
         STI_TRY(sti_lens_of(r->stage, &r->cameras[c], &lens));
         sti_lens_row(&lens, &r->cameras[c], &r->lens_rows[(ptrdiff_t)STI_LENS_ROW * c]);
     }
@@ -74,7 +74,7 @@ static stet_result make_lenses(sti_renderer *r)
 static stet_result fill_patches(const sti_renderer *r, int camera, sti_patches *patches)
 {
     const stet_camera *c = &r->cameras[camera];
-    sti_lens lens;
+    stet_lens lens;
     STI_TRY(sti_lens_of(r->stage, c, &lens));
     patches->fisheye = patches->fisheye || lens.fisheye;
     for (int y = 0; y < c->height; y += PATCH) {
@@ -85,7 +85,7 @@ static stet_result fill_patches(const sti_renderer *r, int camera, sti_patches *
                                          [PATCH_PRIM] = c->prim,
                                          [PATCH_WIDTH] = c->width,
                                          [PATCH_HEIGHT] = c->height,
-                                         [PATCH_FLAT] = lens.flat};
+                                         [PATCH_FLAT] = lens.orthographic};
             memcpy(patches->row + (size_t)PATCH_SIZE * (size_t)patches->n++, row, sizeof row);
         }
     }
@@ -220,7 +220,7 @@ stet_result sti_renderer_set_fovy(sti_renderer *r, int camera, float fovy)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "camera %d: the renderer has cameras 0 to %d", camera,
                          r->ncamera - 1);
     stet_camera changed = r->cameras[camera];
-    sti_lens lens;
+    stet_lens lens;
     changed.fovy = fovy;
     STI_TRY(sti_lens_of(r->stage, &changed, &lens));
     sti_lens_row(&lens, &changed, &r->lens_rows[(ptrdiff_t)STI_LENS_ROW * camera]);

@@ -84,12 +84,15 @@ class Browser:
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
 
-    def drag(self, x, y, dx, dy, button="left"):
+    def drag(self, x, y, dx, dy, button="left", control=False, held=lambda: None):
+        """`held` is called before the button is let go."""
+        more = {"button": button, "modifiers": 2 * control}
         mask = {"left": 1, "right": 2}[button]
-        self.mouse("mousePressed", x, y, button=button, buttons=mask, clickCount=1)
+        self.mouse("mousePressed", x, y, buttons=mask, clickCount=1, **more)
         for k in range(1, 6):
-            self.mouse("mouseMoved", x + dx * k / 5, y + dy * k / 5, button=button, buttons=mask)
-        self.mouse("mouseReleased", x + dx, y + dy, button=button, buttons=0, clickCount=1)
+            self.mouse("mouseMoved", x + dx * k / 5, y + dy * k / 5, buttons=mask, **more)
+        held()
+        self.mouse("mouseReleased", x + dx, y + dy, buttons=0, clickCount=1, **more)
 
     def screenshot(self, path):
         Path(path).write_bytes(base64.b64decode(self.call("Page.captureScreenshot")["data"]))

@@ -15,9 +15,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conftest import SCENE
+
 import stet
 from stet.view import messages
-from stet.view.pictures import Look, Painter, colours, mosaic
+from stet.view.camera import Camera
+from stet.view.pictures import Look, Painter, Picture, body_point, colours, mosaic
+from stet.view.pull import Pull
 from stet.view.replay import Replay, open_folder
 
 pytest.importorskip("websockets")
@@ -288,8 +292,8 @@ def test_pictures_are_those_of_the_run(make):
         page.close()
     painter = Painter(sim.model, ("qpos",))
     look = Look(view=tuple(LOOK["view"]), first=1, count=2, width=128, height=48)
-    pixels, view = painter.paint(look, {"qpos": sim.qpos[1:]})
-    assert np.array_equal(pixels, mosaic(sim.read("rgb")[1:], 2)) and np.allclose(view, LOOK["view"])
+    picture = painter.paint(look, {"qpos": sim.qpos[1:]})
+    assert np.array_equal(picture.pixels, mosaic(sim.read("rgb")[1:], 2)) and np.allclose(picture.view, LOOK["view"])
     painter.close()
 
 
@@ -415,6 +419,83 @@ def test_follow_and_pick(watched):
     assert one.text()["picked"] == {"world": -1, "body": -1}
 
 
+@pytest.mark.parametrize("lens", [{}, {"fisheye": 200}, {"cameras": "flat"}, {"cameras": "sensor"}])
+def test_places_in_pictures(make, lens):
+    """What a pixel's outputs say of its point is what the camera says of it."""
+    camera = '<camera name="{}" pos="-.3 -2 1" xyaxes="1 .2 0 0 .2 1" {}/><geom'
+    scene = SCENE.replace("<geom", camera.format("flat", 'projection="orthographic" fovy="2"'), 1).replace(
+        "<geom", camera.format("sensor", 'sensorsize=".004 .003" resolution="40 30" focal=".003 .004" '
+                                         'principal=".0005 .0002"'), 1)
+    sim = make(scene, 1, width=40, height=30, outputs=("distance", "depth", "body_point", "seg_body"),
+               **{"cameras": "front", **lens})
+    sim.qpos.write([[0.3, 0.4]])
+    sim.render()
+    seen = {name: sim.read(name)[0].reshape(1200, -1) for name in sim.outputs}
+    camera = Camera(sim.camera_poses()[0].astype(float), sim.lens())
+    poses = Picture(None, None, [camera], sim.xpos.numpy().reshape(1, -1, 3), sim.xquat.numpy().reshape(1, -1, 4))
+    hit = np.flatnonzero(seen["seg_body"] >= 0)
+    assert 100 < len(hit) and {0, 2} <= set(seen["seg_body"][hit, 0])
+    y, x = (np.stack(np.divmod(hit, 40)) + 0.5) / [[30], [40]]
+    points = [body_point(poses, 0, seen["seg_body"][i, 0], seen["body_point"][i]) for i in hit]
+    np.testing.assert_allclose(camera.places(points), np.stack([x, y], axis=1), atol=2e-4)
+    for i, point in zip(range(0, len(hit), 50), points[::50]):
+        depth = camera.depth(point)
+        assert depth == pytest.approx(seen["depth"][hit[i], 0], rel=1e-4)
+        np.testing.assert_allclose(camera.point(x[i], y[i], depth), point, atol=1e-3)
+    with pytest.raises(stet.NotFoundError, match="no camera 7; there are 1"):
+        sim.camera_poses(7)
+
+
+def test_the_pull_is_mujoco_s(make):
+    mujoco = pytest.importorskip("mujoco")
+    sim = make(stet.scenes / "humanoid.xml", 2, physics="mujoco", keyframe="none")
+    model = mujoco.MjModel.from_xml_path(str(stet.scenes / "humanoid.xml"))
+    data, pert = mujoco.MjData(model), mujoco.MjvPerturb()
+    data.qvel[:] = np.random.default_rng(3).normal(size=model.nv)
+    mujoco.mj_forward(model, data)
+    sim.qvel.write_worlds(1, data.qvel[None])
+    for body in (1, 5, model.nbody - 1):
+        pert.select, pert.active = body, mujoco.mjtPertBit.mjPERT_TRANSLATE
+        pert.localpos = [0.1, -0.05, 0.02]
+        pull = Pull(1, body, pert.localpos, data.xpos[body] + [0.3, 0.5, 0.7])
+        pert.refselpos = pull.target
+        jacobian, half = np.zeros((3, model.nv)), np.zeros((3, model.nv))
+        at = data.xpos[body] + data.xmat[body].reshape(3, 3) @ pert.localpos
+        mujoco.mj_jac(model, data, jacobian, None, at, body)
+        mujoco.mj_solveM(model, data, half, jacobian)
+        pert.localmass = 3 / np.trace(jacobian @ half.T)
+        mujoco.mjv_applyPerturbForce(model, data, pert)
+        np.testing.assert_allclose(pull.force(sim, 1e-6), data.xfrc_applied[body], rtol=2e-4, atol=2e-3)
+
+
+def test_pulling(watched):
+    """Of one world, until it is let go or the page is closed."""
+    sim, viewer, stepper, page = watched
+    one = page()
+    tip = sim.model.find("bodies", "tip")
+    for end in ("release", "close"):
+        one.look(first=3, follow=tip, view=[90, -20, 3, 5, 5, 5])
+        one.picture()
+        one.send("grab", x=0.5, y=0.5)
+        one.send("pull", x=0.5, y=-0.5)
+        while one.picture()[0]["pull"] is None or sim.qpos.numpy()[3, 0] > -0.3:  # up
+            pass
+        forces = sim.xfrc_applied.numpy().reshape(5, -1, 6)
+        assert forces[3, tip].any() and np.count_nonzero(forces.any(axis=2)) == 1
+        if end == "release":
+            one.send("release")
+        else:
+            one.close()
+        until = time.monotonic() + 10
+        while sim.xfrc_applied.numpy().any():
+            assert time.monotonic() < until
+        if end == "release":
+            one.look(first=3, view=[90, 80, 3, 0, 0, 5])  # of the sky
+            one.picture()
+            one.send("grab", x=0.5, y=0.5)
+            assert "no body" in one.text()["sentence"]
+
+
 def test_the_end(make):
     sim = make()
     plain = sim.step
@@ -442,7 +523,7 @@ def test_the_end(make):
 
 def test_many_readers(watched):
     sim, viewer, stepper, page = watched
-    pages = [page() for _ in range(30)]
+    pages = [page() for _ in range(100)]
     for one in pages:
         one.look(width=16, height=16)
     for one in pages:
@@ -461,8 +542,9 @@ def test_mosaic():
 def test_every_output_can_be_seen(make, output):
     sim = make(worlds=2)
     painter = Painter(sim.model, ("qpos",))
-    pixels, view = painter.paint(Look(output=output, count=2, width=80, height=40), {"qpos": sim.qpos.numpy()})
-    assert pixels.shape == (40, 80, 3) and pixels.dtype == np.uint8 and pixels.std() > 5 and len(view) == 6
+    picture = painter.paint(Look(output=output, count=2, width=80, height=40), {"qpos": sim.qpos.numpy()})
+    pixels = picture.pixels
+    assert pixels.shape == (40, 80, 3) and pixels.dtype == np.uint8 and pixels.std() > 5 and len(picture.view) == 6
     painter.close()
 
 
@@ -499,7 +581,6 @@ def recording(make):
 
 
 def test_replay(recording):
-    from conftest import SCENE
     from stet.view import Viewer
 
     with Viewer(Replay(SCENE, {"qpos": recording}, 0.02)) as viewer:
@@ -527,8 +608,6 @@ def test_replay(recording):
 
 
 def test_what_is_no_recording(tmp_path, recording):
-    from conftest import SCENE
-
     with pytest.raises(stet.InvalidArgumentError, match="qpos, or xpos and xquat"):
         Replay(SCENE, {"ctrl": recording})
     with pytest.raises(stet.InvalidArgumentError, match="the scene has 2 of it"):

@@ -92,6 +92,26 @@ def test_the_page(browser, run, tmp_path):
     browser.click("#step")
     browser.until(f"{STEPS} === {held + 1}")
 
+    # Ctrl and drag pull the body under the pointer.
+    choose(browser, "follow", 1)
+    browser.click("#pause")
+    still_there = browser.run(STEPS)
+    browser.until(f"{STEPS} > {still_there + 3}")
+    pulled = []
+
+    def held():
+        browser.wait(lambda: sim.xfrc_applied.numpy().any(), "a force")
+        pulled.append(sim.xfrc_applied.numpy())
+        browser.screenshot(tmp_path / "pull.png")
+
+    x, y = browser.run("(b => [b.left + b.width / 2, b.top + b.height / 2])"
+                       "(document.querySelector('#picture').getBoundingClientRect())")
+    browser.drag(x, y, 150, -100, control=True, held=held)
+    assert pulled[0][0].any() and not pulled[0][1:].any()
+    browser.wait(lambda: not sim.xfrc_applied.numpy().any(), "no force")
+    choose(browser, "follow", -1)
+    browser.click("#pause")
+
     # A slider writes the control of its world, with the next step.
     browser.run("(s => { s.value = s.max; s.oninput(); })(document.querySelectorAll('#sliders input')[2])")
     most = sim.control_table("high").numpy()[2]

@@ -43,14 +43,14 @@ static void test_lenses(void **state)
     for (int c = 0; c < (int)m->ncam; ++c) {
         float vertical[2], horizontal[2], clip[2];
         mjvCamera camera;
-        sti_lens lens;
+        stet_lens lens;
         mjv_defaultCamera(&camera);
         camera.type = mjCAMERA_FIXED;
         camera.fixedcamid = c;
         mjv_cameraFrustum(vertical, horizontal, clip, m, &camera);
         double scale = m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC ? 1 : 1 / (double)clip[0];
         OK(sti_lens_of(p.stage, &p.camera[c], &lens));
-        assert_int_equal(lens.flat, m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC);
+        assert_int_equal(lens.orthographic, m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC);
         assert_true(fabs(lens.bottom + (double)vertical[0] * scale) < 1e-5);
         assert_true(fabs(lens.top - (double)vertical[1] * scale) < 1e-5);
         if (m->cam_sensorsize[2 * c] > 0) {

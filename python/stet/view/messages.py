@@ -79,6 +79,9 @@ KINDS: dict[str, dict[str, Any]] = {
     },
     "shown": {},  # the picture that came last was drawn: the next one may come
     "pick": {"x": _number(0, 1), "y": _number(0, 1)},  # which body is there, from the left and the top?
+    "grab": {"x": _number(0, 1), "y": _number(0, 1)},  # the body there is pulled from now on
+    "pull": {"x": _number(-9, 9), "y": _number(-9, 9)},  # to there
+    "release": {},
     "pause": {"on": _flag},
     "step": {},
     "speed": {"factor": _number(0, 1000)},  # seconds of the simulation in one of the clock; 0: as fast as it goes

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from .. import sim as _sim
+from .camera import Camera
 
 OUTPUTS = ("rgb", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type")
+_PICKED = ("seg_body", "body_point")
 FREE = "free"
 
 
@@ -38,6 +40,14 @@ class Look:
     def columns(self) -> int:
         """Worlds in a row of the mosaic."""
         return math.ceil(math.sqrt(self.count))
+
+    def tile_at(self, x: float, y: float) -> tuple[int, float, float]:
+        """The number of the world at a place of the picture, 0 to 1 from the left and the top, and where in its own
+        picture that is; the number may be beyond the last.
+        """
+        rows = -(-self.count // self.columns)
+        column, row = (min(max(int(at * n), 0), n - 1) for at, n in ((x, self.columns), (y, rows)))
+        return row * self.columns + column, x * self.columns - column, y * rows - row
 
     @property
     def tile(self) -> tuple[int, int]:
@@ -82,6 +92,36 @@ def encode(pixels: Any, format: str = "JPEG", quality: int = 85) -> bytes:
     return out.getvalue()
 
 
+@dataclasses.dataclass
+class Picture:
+    """What was drawn. Poses of bodies and cameras are those of each world that is in it."""
+
+    pixels: Any  # [height, width, 3] bytes
+    view: tuple[float, ...] | None  # of the free camera
+    cameras: list[Camera]
+    xpos: Any  # [count, nbody, 3]
+    xquat: Any
+
+
+@dataclasses.dataclass
+class Hit:
+    """What is at a place of a picture: a world, -1: none; a body of it, -1: none; and a point of it, in its frame."""
+
+    world: int
+    body: int
+    point: Any
+    depth: float  # of that point
+    camera: Camera | None
+
+
+def body_point(picture: Picture, k: int, body: int, point: Any) -> Any:
+    """[3] Where in the k-th world of a picture a point of a body is."""
+    w, *v = picture.xquat[k, body].astype(float)
+    v, point = np.array(v), np.asarray(point, float)
+    t = 2 * np.cross(v, point)
+    return picture.xpos[k, body] + point + w * t + np.cross(v, t)
+
+
 class Painter:
     """Draws looks at samples of a model's states. Any thread may call it; one is drawn at a time."""
 
@@ -98,30 +138,38 @@ class Painter:
                 sim.close()
             self._sims.clear()
 
-    def paint(self, look: Look, state: dict[str, Any]) -> tuple[Any, tuple[float, ...] | None]:
-        """A picture as bytes [height, width, 3], and where the free camera was for it."""
+    def paint(self, look: Look, state: dict[str, Any]) -> Picture:
+        """Draws what is looked at."""
         with self._lock:
-            sim, view = self._placed(look, look.output, state)
+            sim, view = self._placed(look, (look.output,), state)
             sim.render()
-            return mosaic(colours(sim.read(look.output), look.output), look.columns), view
+            return self._picture(sim, view, mosaic(colours(sim.read(look.output), look.output), look.columns))
 
-    def pick(self, look: Look, state: dict[str, Any], x: float, y: float) -> tuple[int, int]:
-        """The world and the body at a place of the picture, 0 to 1 from the left and the top; body -1: none."""
+    def pick(self, look: Look, state: dict[str, Any], x: float, y: float) -> Hit:
+        """What is at a place of the picture, 0 to 1 from the left and the top."""
+        k, x, y = look.tile_at(x, y)
+        if k >= look.count:
+            return Hit(-1, -1, None, 0.0, None)
         width, height = look.tile
-        rows = -(-look.count // look.columns)
-        px, py = min(int(x * look.columns * width), look.columns * width - 1), min(int(y * rows * height),
-                                                                                  rows * height - 1)
-        world = py // height * look.columns + px // width
-        if world >= look.count:
-            return -1, -1
         with self._lock:
-            sim, _ = self._placed(look, "seg_body", state)
+            sim, view = self._placed(look, _PICKED, state)
             sim.render()
-            body = int(sim.read("seg_body")[world, py % height, px % width, 0])
-        return look.first + world, max(body, -1)
+            body, point = (sim.read(output)[k, min(int(y * height), height - 1), min(int(x * width), width - 1)]
+                           for output in _PICKED)
+            picture = self._picture(sim, view, None)
+        if body[0] < 0:
+            return Hit(look.first + k, -1, None, 0.0, None)
+        depth = picture.cameras[k].depth(body_point(picture, k, body[0], point))
+        return Hit(look.first + k, int(body[0]), point, depth, picture.cameras[k])
 
-    def _placed(self, look, output, state):
-        sim = self._sim(look, output)
+    @staticmethod
+    def _picture(sim, view, pixels):
+        lens = sim.lens()
+        return Picture(pixels, view, [Camera(pose.astype(float), lens) for pose in sim.camera_poses()],
+                       sim.xpos.numpy().reshape(sim.nworld, -1, 3), sim.xquat.numpy().reshape(sim.nworld, -1, 4))
+
+    def _placed(self, look, outputs, state):
+        sim = self._sim(look, outputs)
         for name in self._fields:
             sim.array(name).write(state[name])
         if look.camera:
@@ -132,8 +180,8 @@ class Painter:
             view = (*view[:3], *(float(x) for x in sim.xpos.read_worlds(0, 1)[0, at:at + 3]))
         return sim, sim.place_camera("free:" + ",".join(map(repr, view)))
 
-    def _sim(self, look, output):
-        key = (look.camera, look.count, look.tile, look.groups, output)
+    def _sim(self, look, outputs):
+        key = (look.camera, look.count, look.tile, look.groups, outputs)
         sim = self._sims.pop(key, None)
         if sim is None:
             while len(self._sims) >= self.MOST_SIMS:
@@ -141,7 +189,7 @@ class Painter:
             width, height = look.tile
             sim = _sim.Sim(
                 self._model, look.count, "cpu", physics="external" if "xpos" in self._fields else "mujoco",
-                cameras=look.camera or FREE, width=width, height=height, outputs=output, groups=look.groups,
+                cameras=look.camera or FREE, width=width, height=height, outputs=outputs, groups=look.groups,
                 frames_in_flight=1)
         self._sims[key] = sim
         return sim

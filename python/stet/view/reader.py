@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 from . import messages
-from .pictures import OUTPUTS, Look, encode
+from .pictures import OUTPUTS, Hit, Look, Picture, body_point, encode
 from .source import Sample, Wants
 
 
@@ -30,6 +30,9 @@ class Reader:
         self._stale = False  # the picture that was sent last does not show look and sample
         self._shown = True
         self._closed = False
+        self._picture: Picture | None = None  # the one that was drawn last, of _look
+        self._held: Hit | None = None  # what the reader pulls
+        self._target: Any = None  # and where to
         self._steps = 0
         self.sent = self.skipped = 0
 
@@ -49,6 +52,7 @@ class Reader:
                 self._closed = True
                 self._changed.notify_all()
             self._source.forget(self)
+            self._source.release(self)
             painting.join()
 
     # ---- messages ----------------------------------------------------------------------------------------------------
@@ -65,7 +69,14 @@ class Reader:
             self._pick(entries)
         else:
             try:
-                self._source.tell(kind, entries)
+                if kind == "grab":
+                    self._grab(entries)
+                elif kind == "pull":
+                    self._pull(entries)
+                elif kind == "release":
+                    self._release()
+                else:
+                    self._source.tell(kind, entries)
             except ValueError as error:
                 self._send_json({"sentence": str(error)})
 
@@ -92,12 +103,58 @@ class Reader:
             self._sample, self._stale = sample, True
             self._changed.notify_all()
 
-    def _pick(self, entries):
+    def _find(self, entries):
         with self._changed:
             look, sample = self._look, self._sample
-        if look and sample and sample.wants.count == look.count:
-            world, body = self._painter.pick(look, sample.state, entries["x"], entries["y"])
-            self._send_json({"picked": {"world": world, "body": body}})
+        if look and sample and (sample.wants.first, sample.wants.count) == (look.first, look.count):
+            return self._painter.pick(look, sample.state, entries["x"], entries["y"])
+        return Hit(-1, -1, None, 0.0, None)
+
+    def _pick(self, entries):
+        hit = self._find(entries)
+        self._send_json({"picked": {"world": hit.world, "body": hit.body}})
+
+    # ---- pulling -----------------------------------------------------------------------------------------------------
+
+    def _grab(self, entries):
+        self._release()
+        hit = self._find(entries)
+        if hit.body <= 0:
+            raise ValueError("there is no body that could be pulled")
+        self._held = hit
+        self._pull(entries)
+
+    def _pull(self, entries):
+        with self._changed:
+            look, picture, held = self._look, self._picture, self._held
+        if held is None or not look.first <= held.world < look.first + look.count:
+            return
+        k = held.world - look.first
+        camera = picture.cameras[k] if picture else held.camera
+        # Also beyond the edge of the world's own picture.
+        column, row = k % look.columns, k // look.columns
+        rows = -(-look.count // look.columns)
+        target = camera.point(entries["x"] * look.columns - column, entries["y"] * rows - row, held.depth)
+        self._source.pull(self, held.world, held.body, held.point, target)
+        with self._changed:
+            self._target, self._stale = target, True
+            self._changed.notify_all()
+
+    def _release(self):
+        with self._changed:
+            self._stale = self._stale or self._held is not None
+            self._held = self._target = None
+            self._changed.notify_all()
+        self._source.release(self)
+
+    def _pull_line(self, look, picture):
+        """The spring as two places of the picture, if one is to be seen."""
+        with self._changed:
+            held, target = self._held, self._target
+        if held is None or target is None or look.count != 1 or held.world != look.first:
+            return None
+        ends = picture.cameras[0].places([body_point(picture, 0, held.body, held.point), target])
+        return ends.round(4).tolist() if abs(ends).max() < 1e3 else None
 
     # ---- pictures ----------------------------------------------------------------------------------------------------
 
@@ -131,18 +188,19 @@ class Reader:
         with self._changed:
             look, sample = self._look, self._sample
             self._stale = self._shown = False
-        pixels, view = self._painter.paint(look, sample.state)
-        if look.view is None and view:  # a camera that shows the whole scene stays where that was
-            with self._changed:
-                if self._look is look:
-                    self._look = dataclasses.replace(look, view=view)
+        picture = self._painter.paint(look, sample.state)
+        view = picture.view
+        with self._changed:
+            self._picture = picture if self._look is look else None
+            if look.view is None and view and self._look is look:  # a camera that shows the whole scene stays there
+                self._look = dataclasses.replace(look, view=view)
         self.skipped += max(0, sample.facts["steps"] - self._steps - 1)
         self._steps = sample.facts["steps"]
         self.sent += 1
         head = sample.facts | {"first": look.first, "count": look.count, "columns": look.columns, "view": view,
-                               "sent": self.sent, "skipped": self.skipped}
+                               "pull": self._pull_line(look, picture), "sent": self.sent, "skipped": self.skipped}
         text = json.dumps(head).encode()
-        self._connection.send(struct.pack("<I", len(text)) + text + encode(pixels))
+        self._connection.send(struct.pack("<I", len(text)) + text + encode(picture.pixels))
 
     def _send_json(self, message):
         self._connection.send(json.dumps(message))

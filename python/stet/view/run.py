@@ -17,6 +17,7 @@ import numpy as np
 
 from ..info import info
 from .._errors import Error
+from .pull import Pull
 from .source import Sample, Source, Wants, plot_row
 
 _FAULT_SECONDS, _COUNTER_SECONDS = 0.25, 0.5
@@ -35,7 +36,10 @@ class Run(Source):
         self._sim = weakref.ref(sim)
         self.on_close: Callable[[], None] = self.close  # when the sim is closed
         self._closed, self._single = False, 0
+        self._pace = (False, speed)  # paused and speed, as samples have them
         self._todo: list[tuple[str, dict]] = []
+        self._pulls: dict[object, Pull] = {}  # by reader
+        self._released: list[Pull] = []  # whose force has to go
         self._due = time.monotonic()
         self._old: dict[str, tuple[float, Any]] = {}  # facts that are not taken for each sample, and when they were
         self._names = [*sim.fields, *sim.quantities]
@@ -79,9 +83,13 @@ class Run(Source):
             if self._closed:
                 return
             self._closed = True
+            self._released += self._pulls.values()
+            self._pulls.clear()
             self.changed.notify_all()
         if sim is not None:
             del sim.step, sim.close
+            if not sim.closed:
+                self._push(sim, 0)
 
     def tell(self, kind: str, entries: dict[str, Any]) -> None:
         with self.changed:
@@ -93,12 +101,31 @@ class Run(Source):
                 self.speed = entries["factor"]
             elif kind == "seek":
                 raise ValueError("a run cannot go back; a recording can (stet replay)")
-            elif not self.control:
-                raise ValueError("this run is only looked at: sim.view(control=True) lets you change it")
             else:
+                self._check_control()
                 self._check(kind, entries)
                 self._todo.append((kind, entries))
             self.changed.notify_all()
+
+    def pull(self, reader: object, world: int, body: int, point: Any, target: Any) -> None:
+        with self.changed:
+            self._check_control()
+            held = self._pulls.get(reader)
+            if held is None or (held.world, held.body) != (world, body):
+                self.release(reader)
+                self._pulls[reader] = Pull(world, body, point, target)
+            else:
+                held.target = target
+
+    def release(self, reader: object) -> None:
+        with self.changed:
+            held = self._pulls.pop(reader, None)
+            if held is not None:
+                self._released.append(held)
+
+    def _check_control(self):
+        if not self.control:
+            raise ValueError("this run is only looked at: sim.view(control=True) lets you change it")
 
     def _check(self, kind, entries):
         if entries["world"] >= self.nworld:
@@ -113,10 +140,27 @@ class Run(Source):
     def _after_step(self, sim, n):
         self.steps += 1
         self.number += 1
+        self._pace = self.paused, self.speed
         if self._todo or self._asked:
             self._serve(sim)
         if self.paused or self.speed > 0:
             self._wait(sim, n * self.model.timestep)
+        if self._pulls or self._released:
+            self._push(sim, n * self.model.timestep)
+
+    def _push(self, sim, seconds):
+        """Forces of those who pull, for the next step, which is taken to be as long as the last."""
+        with self.changed:
+            released, self._released = self._released, []
+            pulls = list(self._pulls.values())
+        try:
+            for pull in released + pulls:
+                force = pull.force(sim, seconds) if pull in pulls else 0
+                forces = sim.xfrc_applied.read_worlds(pull.world, 1)
+                forces.reshape(-1, 6)[pull.body] = force
+                sim.xfrc_applied.write_worlds(pull.world, forces)
+        except Error:  # as in _serve
+            self._released += released
 
     def _serve(self, sim):
         with self.changed:
@@ -155,6 +199,9 @@ class Run(Source):
                 now = time.monotonic()
                 if not self.paused and (now >= self._due or self.speed != speed):
                     return
+                if self._pace != (self.paused, self.speed):
+                    self._pace = self.paused, self.speed
+                    self.number += 1
                 if not self._todo and not self._new_asked():
                     self.changed.wait(0.1 if self.paused else min(self._due - now, 0.1))
             self._serve(sim)
@@ -166,8 +213,8 @@ class Run(Source):
         facts = {
             "steps": self.steps,
             "time": [float(t) for t in seconds],
-            "paused": self.paused,
-            "speed": self.speed,
+            "paused": self._pace[0],
+            "speed": self._pace[1],
             "plots": [self._plot(sim, wants.first, *plot) for plot in wants.plots],
             "faults": self._aged("faults", _FAULT_SECONDS, lambda: self._faults(sim)),
             "counters": self._aged("counters", _COUNTER_SECONDS, lambda: self._counters(sim)),

@@ -79,6 +79,13 @@ class Source:
         """Does what a message asks for; ValueError: a sentence why it does not."""
         raise NotImplementedError
 
+    def pull(self, reader: object, world: int, body: int, point: Any, target: Any) -> None:
+        """A point [3] of a body, in its frame, is pulled to a target [3] until release(); ValueError: why not."""
+        raise ValueError("a recording is what it is: nothing of it can be pulled")
+
+    def release(self, reader: object) -> None:
+        """What this reader pulls, if anything, is free again."""
+
     def close(self) -> None:
         """Nobody is answered any more."""
 

@@ -69,6 +69,7 @@ function draw() {
   canvas.height = image.height;
   const pen = canvas.getContext("2d");
   pen.drawImage(image, 0, 0);
+  if (head.pull) drawPull(pen, head.pull);
   if (head.count === 1) return;
   const faulty = new Set((head.faults?.first ?? []).map((row) => row[0]));
   const rows = Math.ceil(head.count / head.columns);
@@ -86,6 +87,19 @@ function draw() {
   }
 }
 
+function drawPull(pen, ends) {
+  const [from, to] = ends.map(([x, y]) => [x * image.width, y * image.height]);
+  pen.strokeStyle = pen.fillStyle = "#f6c";
+  pen.lineWidth = 2;
+  pen.beginPath();
+  pen.moveTo(...from);
+  pen.lineTo(...to);
+  pen.stroke();
+  pen.beginPath();
+  pen.arc(...from, 4, 0, 7);
+  pen.fill();
+}
+
 function resize() {
   const stage = $("stage");
   look.width = Math.min(1280, Math.max(64, stage.clientWidth & ~1));
@@ -94,11 +108,16 @@ function resize() {
 }
 new ResizeObserver(resize).observe($("stage"));
 
-// Where in the picture a mouse is, 0 to 1; the picture is centred in its element.
+// Where in the picture a mouse is, 0 to 1, or beside it; the picture is centred in its element.
 function place(event) {
   const box = canvas.getBoundingClientRect(), scale = Math.min(box.width / canvas.width, box.height / canvas.height);
   const x = (event.clientX - box.left - box.width / 2) / (canvas.width * scale) + 0.5;
   const y = (event.clientY - box.top - box.height / 2) / (canvas.height * scale) + 0.5;
+  return { x, y };
+}
+
+function placeInside(event) {
+  const { x, y } = place(event);
   return x >= 0 && x <= 1 && y >= 0 && y <= 1 ? { x, y } : null;
 }
 
@@ -146,10 +165,30 @@ function follow(body) {
   sendLook();
 }
 
-canvas.onpointerdown = (event) => canvas.setPointerCapture(event.pointerId);
+let pulling = false;
+canvas.onpointerdown = (event) => {
+  canvas.setPointerCapture(event.pointerId);
+  const at = placeInside(event);
+  pulling = Boolean(at && event.button === 0 && (event.ctrlKey || event.metaKey));
+  if (pulling) send("grab", at);
+};
+canvas.onlostpointercapture = () => {
+  if (pulling) send("release");
+  pulling = false;
+};
+let pullIsDue = null;
+function pull(at) { // at most once a frame of the browser's
+  if (!pullIsDue) requestAnimationFrame(() => {
+    if (pulling) send("pull", pullIsDue);
+    pullIsDue = null;
+  });
+  const within = (x) => Math.max(-9, Math.min(9, x));
+  pullIsDue = { x: within(at.x), y: within(at.y) };
+}
 canvas.onpointermove = (event) => {
   if (!canvas.hasPointerCapture(event.pointerId) || !event.buttons) return;
-  if (event.buttons & 1 && !event.shiftKey) orbit(event.movementX, event.movementY);
+  if (pulling) pull(place(event));
+  else if (event.buttons & 1 && !event.shiftKey) orbit(event.movementX, event.movementY);
   else pan(event.movementX, event.movementY);
 };
 canvas.oncontextmenu = (event) => event.preventDefault();
@@ -158,7 +197,7 @@ canvas.onwheel = (event) => {
   zoom(Math.exp(event.deltaY * 0.001));
 };
 canvas.ondblclick = (event) => {
-  const at = place(event);
+  const at = placeInside(event);
   if (at) send("pick", at);
 };
 
