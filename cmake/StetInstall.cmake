@@ -26,6 +26,9 @@ set_target_properties(stet stet_cli stet_bench PROPERTIES INSTALL_RPATH "${stet_
 install(TARGETS stet EXPORT stetTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET stet_mpi)
+    install(TARGETS stet_mpi LIBRARY DESTINATION "${stet_private_dir}")
+endif()
 install(TARGETS stet_cli stet_bench RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/stet" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/scenes" DESTINATION "${CMAKE_INSTALL_DATADIR}/stet")

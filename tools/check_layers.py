@@ -14,13 +14,14 @@ import sys
 
 import source
 
-LAYERS = "base device kernel model geom worlds physics step stage render tiles sim cli bench".split()
+LAYERS = "base device kernel model geom worlds physics step stage render tiles sim group cli bench".split()
 
 # May be used by; everything else follows from the order. `adjoint` hangs below kernel, beside the row.
 BESIDE = {"adjoint": {"sees": {"base", "device", "kernel"}, "seen_by": {"step", "cli", "bench"}}}
 
 # Inside a layer: its folders from left to right, "." for its own files; folders of one group do not see each other.
 FOLDERS = {
+    "group": ["mpi", "."],
     "device": [".", {"cpu", "gpu", "null"}],
     "adjoint": ["tree", "analysis", "normalize", "sizing", "transform", "launch", "tape", "gradcheck", "."],
     "kernel": [".", "check", "compile", "checked", "gpu", "launch", "record", "user"],

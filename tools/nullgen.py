@@ -38,6 +38,7 @@ VALUES = {
     "const stet_export_def *": "&f.export_def",
     "const stet_import_def *": "&f.import_def",
     "const stet_gradcheck_def *": "&f.gradcheck_def",
+    "const stet_group_def *": "&f.group_def",
     "stet_alloc_fn *": "f.alloc",
     "stet_free_fn *": "f.release",
     "stet_log_fn *": "f.log",
@@ -45,7 +46,7 @@ VALUES = {
     "stet_foreign_fn *": "f.foreign",
 }
 # Things that the fixture has one of, by the end of their type's name.
-THINGS = "adjoint array device id_table kernel model sim snapshot stage step tape tiles worlds".split()
+THINGS = "adjoint array device group id_table kernel model sim snapshot stage step tape tiles worlds".split()
 # Arguments that mean something else than their type's value.
 NAMED = {
     ("stet_model_load", "path"): "f.path",

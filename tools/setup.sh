@@ -116,6 +116,13 @@ offer_ffmpeg() {
     have ffmpeg || offer "videos of stet run in the tests" "the tests of what ffmpeg makes" ffmpeg
 }
 
+# Runs over several processes (Open MPI: 40 MB with its libraries).
+offer_mpi() {
+    have mpicc && have mpirun ||
+        offer "runs over several processes in the tests" "the tests of runs over several processes" libopenmpi-dev \
+            openmpi-bin
+}
+
 # A browser for the page of stet.view (300 MB with its libraries).
 offer_chromium() {
     have chromium || have chromium-browser || have google-chrome ||
@@ -315,6 +322,7 @@ fi
 if [ "$tier" = test ]; then
     offer_hiprtc
     offer_ffmpeg
+    offer_mpi
     offer_chromium
 fi
 if [ "$tier" = tsan ]; then

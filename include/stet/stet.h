@@ -21,6 +21,7 @@
 #include "base.h"
 #include "device.h"
 #include "dlpack.h"
+#include "group.h"
 #include "mechanisms.h"
 #include "model.h"
 #include "render.h"

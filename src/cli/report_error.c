@@ -13,6 +13,8 @@
 enum { WARNINGS = 8, WARNING_SIZE = 400, TEXT_SIZE = 8192 };
 
 static const char *speaker = "stet";
+static bool holding;
+static char held[TEXT_SIZE]; /* the first message since report_hold */
 static pthread_mutex_t warning_lock = PTHREAD_MUTEX_INITIALIZER;
 static char warnings[WARNINGS][WARNING_SIZE];
 static int nwarning;
@@ -52,8 +54,22 @@ int report_error(int code, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     one_line(text);
-    fprintf(stderr, "%s: %s\n", speaker, text);
+    if (!holding)
+        fprintf(stderr, "%s: %s\n", speaker, text);
+    else if (!held[0])
+        memcpy(held, text, sizeof held);
     return code;
+}
+
+void report_hold(void) { holding = true; }
+
+const char *report_held(void) { return held; }
+
+void report_release(bool print)
+{
+    holding = false;
+    if (print && held[0]) fprintf(stderr, "%s: %s\n", speaker, held);
+    held[0] = 0;
 }
 
 const char *error_text(const char *format, ...)

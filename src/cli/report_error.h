@@ -10,6 +10,8 @@
 #ifndef STI_CLI_REPORT_ERROR_H
 #define STI_CLI_REPORT_ERROR_H
 
+#include <stdbool.h>
+
 enum {
     EXIT_WORK = 1, /* the request is valid, but the work failed */
     EXIT_INPUT = 2 /* the request is not possible */
@@ -21,6 +23,14 @@ void report_begin(const char *who);
 int report_error(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same with the message of this thread's last failed call of the library. */
 int report_last_error(int code);
+
+/*
+ * From report_hold to report_release messages are not printed; the first one is kept, and printed then, or dropped.
+ * report_held: that message, or "".
+ */
+void report_hold(void);
+const char *report_held(void);
+void report_release(bool print);
 
 /* Formats an error text; it is valid until this thread's next call. An argument may be the present text. */
 const char *error_text(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -62,7 +62,7 @@ static stet_result make_preamble(const stet_snapshot *s, preamble *p)
     return sti_snapshot_fingerprint(s, &p->fingerprint);
 }
 
-static stet_result save_snapshot(const stet_snapshot *s, const char *path)
+stet_result sti_snapshot_save(const stet_snapshot *s, const char *path)
 {
     preamble p;
     sti_output o;
@@ -86,15 +86,15 @@ stet_result stet_worlds_save(stet_worlds *worlds, const char *path)
                          "stet_worlds_save: worlds must not be NULL, and path must name a file");
     stet_snapshot *s;
     STI_TRY(stet_snapshot_create(worlds, &s));
-    stet_result result = save_snapshot(s, path);
+    stet_result result = sti_snapshot_save(s, path);
     stet_snapshot_destroy(s);
     return result;
 }
 
 /* ---- resuming ---------------------------------------------------------------------------------------------------- */
 
-/* Does the file's own description fit these worlds? Its sizes are used only after this check. */
-static stet_result check_preamble(const stet_worlds *worlds, const preamble *p, const char *path)
+/* Does the file's own description fit a run of `all` worlds? Its sizes are used only after this check. */
+static stet_result check_preamble(const stet_worlds *worlds, int64_t all, const preamble *p, const char *path)
 {
     sti_snapshot_head own = sti_snapshot_head_of(worlds);
     const sti_snapshot_head *h = &p->head;
@@ -113,9 +113,9 @@ static stet_result check_preamble(const stet_worlds *worlds, const preamble *p, 
                          "resume %s: it was saved from another model than %s, or with another release of MuJoCo; load "
                          "what it was saved from",
                          path, worlds->model->path[0] ? worlds->model->path : "this one");
-    if (h->nworld != own.nworld)
+    if (h->nworld != (uint64_t)all)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "resume %s: it has %llu world%s, this run has %llu; ask for %llu",
-                         path, (unsigned long long)h->nworld, STI_S(h->nworld), (unsigned long long)own.nworld,
+                         path, (unsigned long long)h->nworld, STI_S(h->nworld), (unsigned long long)all,
                          (unsigned long long)h->nworld);
     if (h->kind != own.kind)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
@@ -144,7 +144,32 @@ static stet_result read_payload(FILE *f, const preamble *p, stet_snapshot *s, co
                      path);
 }
 
-static stet_result resume_from(stet_worlds *worlds, FILE *f, const char *path)
+static void take_table(void *to, const void *from, uint64_t item, uint64_t first, uint64_t nworld)
+{
+    if (item > 0) memcpy(to, (const char *)from + first * item, nworld * item);
+}
+
+/* *s becomes a snapshot of some of its worlds alone. */
+static stet_result cut_block(stet_snapshot **s, uint64_t first, uint64_t nworld)
+{
+    const stet_snapshot *all = *s;
+    sti_snapshot_head head = all->head;
+    stet_snapshot *some;
+    head.nworld = nworld;
+    if (first == 0 && nworld == all->head.nworld) return STET_OK;
+    STI_TRY(sti_snapshot_new(all->model, &head, &some));
+    take_table(some->state, all->state, head.nstate * sizeof *some->state, first, nworld);
+    take_table(some->sensor, all->sensor, head.nsensor * sizeof *some->sensor, first, nworld);
+    take_table(some->pose, all->pose, head.npose * sizeof *some->pose, first, nworld);
+    take_table(some->resets, all->resets, sizeof *some->resets, first, nworld);
+    take_table(some->faults, all->faults, sizeof *some->faults, first, nworld);
+    take_table(some->caller, all->caller, sizeof *some->caller, first, nworld);
+    stet_snapshot_destroy(*s);
+    *s = some;
+    return STET_OK;
+}
+
+static stet_result resume_from(stet_worlds *worlds, FILE *f, const char *path, int64_t all, int64_t first)
 {
     preamble p = {.version = 0};
     size_t got = fread(&p, 1, sizeof p, f);
@@ -154,12 +179,25 @@ static stet_result resume_from(stet_worlds *worlds, FILE *f, const char *path)
         return sti_error(STET_ERROR_PARSE,
                          "resume %s: the file has only %zu bytes, so it is no file of saved worlds; use another copy",
                          path, got);
-    STI_TRY(check_preamble(worlds, &p, path));
+    STI_TRY(check_preamble(worlds, all, &p, path));
     stet_snapshot *s;
     STI_TRY(sti_snapshot_new(worlds->model, &p.head, &s));
     stet_result result = read_payload(f, &p, s, path);
+    if (result == STET_OK) result = cut_block(&s, (uint64_t)first, (uint64_t)worlds->nworld);
     if (result == STET_OK) result = stet_worlds_restore(worlds, s);
     stet_snapshot_destroy(s);
+    return result;
+}
+
+stet_result sti_worlds_resume_block(stet_worlds *worlds, const char *path, int64_t all, int64_t first)
+{
+    const char *why;
+    FILE *f = sti_input_open(path, &why);
+    if (!f)
+        return sti_error(errno == ENOENT ? STET_ERROR_NOT_FOUND : STET_ERROR_IO, "resume %s: %s; check the path", path,
+                         why);
+    stet_result result = resume_from(worlds, f, path, all, first);
+    (void)fclose(f);
     return result;
 }
 
@@ -167,14 +205,7 @@ stet_result stet_worlds_resume(stet_worlds *worlds, const char *path)
 {
     if (!worlds || !path)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_resume: worlds and path must not be NULL");
-    const char *why;
-    FILE *f = sti_input_open(path, &why);
-    if (!f)
-        return sti_error(errno == ENOENT ? STET_ERROR_NOT_FOUND : STET_ERROR_IO, "resume %s: %s; check the path", path,
-                         why);
-    stet_result result = resume_from(worlds, f, path);
-    (void)fclose(f);
-    return result;
+    return sti_worlds_resume_block(worlds, path, worlds->nworld, 0);
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */

@@ -202,21 +202,27 @@ static stet_result sync_mirrors(stet_worlds *worlds)
     return sti_array_mirror(field[STI_FIELD_xquat], &mirror[STI_FIELD_xquat]);
 }
 
+stet_result sti_snapshot_take(stet_worlds *worlds, bool poses, stet_snapshot **out)
+{
+    *out = NULL;
+    STI_TRY(sti_not_listing(worlds->device, "a snapshot"));
+    STI_TRY(sync_mirrors(worlds));
+    sti_snapshot_head head = sti_snapshot_head_of(worlds);
+    if (poses || any_caller_poses(worlds)) head.npose = sti_snapshot_pose_items(worlds);
+    stet_snapshot *s;
+    STI_TRY(sti_snapshot_new(worlds->model, &head, &s));
+    for (int64_t w = 0; w < worlds->nworld; ++w) take_world(s, worlds, w);
+    *out = s;
+    return STET_OK;
+}
+
 stet_result stet_snapshot_create(stet_worlds *worlds, stet_snapshot **out)
 {
     if (!worlds || !out)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_snapshot_create: worlds and out must not be NULL");
     *out = NULL;
     STI_TRY(sti_snapshot_check(worlds->model->mj));
-    STI_TRY(sti_not_listing(worlds->device, "stet_snapshot_create"));
-    STI_TRY(sync_mirrors(worlds));
-    sti_snapshot_head head = sti_snapshot_head_of(worlds);
-    if (any_caller_poses(worlds)) head.npose = sti_snapshot_pose_items(worlds);
-    stet_snapshot *s;
-    STI_TRY(sti_snapshot_new(worlds->model, &head, &s));
-    for (int64_t w = 0; w < worlds->nworld; ++w) take_world(s, worlds, w);
-    *out = s;
-    return STET_OK;
+    return sti_snapshot_take(worlds, false, out);
 }
 
 /* ---- restoring --------------------------------------------------------------------------------------------------- */
@@ -349,4 +355,15 @@ stet_result stet_worlds_hash(stet_worlds *worlds, uint64_t *out)
     sti_free(numbers);
     *out = sti_hash_end(&h);
     return STET_OK;
+}
+
+uint64_t sti_snapshot_hash(stet_snapshot *s)
+{
+    sti_hash h;
+    sti_hash_begin(&h);
+    for (uint64_t w = 0; w < s->head.nworld; ++w) {
+        add_numbers(&h, s->state + w * s->head.nstate, s->head.nstate);
+        if (s->caller[w]) add_numbers(&h, s->pose + w * s->head.npose, s->head.npose);
+    }
+    return sti_hash_end(&h);
 }

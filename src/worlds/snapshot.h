@@ -46,6 +46,16 @@ sti_snapshot_head sti_snapshot_head_of(const stet_worlds *worlds);
 uint64_t sti_snapshot_pose_items(const stet_worlds *worlds);
 /* Creates an all-zero snapshot of the sizes in its head; the model may be NULL. The caller owns *out. */
 stet_result sti_snapshot_new(stet_model *model, const sti_snapshot_head *head, stet_snapshot **out);
+/*
+ * Takes a snapshot of any model, also of one whose state it cannot hold (sti_snapshot_check); poses: with room for
+ * them, also if the caller wrote none.
+ */
+stet_result sti_snapshot_take(stet_worlds *worlds, bool poses, stet_snapshot **out);
+/* The hash that stet_worlds_hash has for worlds in this state; replaces NaN by one of its bit patterns. */
+uint64_t sti_snapshot_hash(stet_snapshot *s);
+/* file.c: stet_worlds_save of a snapshot; stet_worlds_resume of those worlds of a file of `all` that begin with `first`. */
+stet_result sti_snapshot_save(const stet_snapshot *s, const char *path);
+stet_result sti_worlds_resume_block(stet_worlds *worlds, const char *path, int64_t all, int64_t first);
 /* The fingerprint of a snapshot's model. */
 stet_result sti_snapshot_fingerprint(const stet_snapshot *s, uint64_t *out);
 

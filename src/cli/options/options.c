@@ -65,7 +65,8 @@ int options_read(int argc, char **argv, run_options *o)
                        .samples = 1,
                        .outputs = 1u << STET_OUTPUT_RGB,
                        .groups = STET_GROUPS_DEFAULT,
-                       .noise_scale = 0.3};
+                       .noise_scale = 0.3,
+                       .ranks_per_gpu = 1};
     o->device = stet_default_device_def();
     if (stet_default_mechanism_options(&o->mechanisms) != STET_OK) return report_last_error(EXIT_INPUT);
     int nrow;

@@ -32,6 +32,8 @@ typedef struct run_options {
     int nsweep;
     int substeps;           /* 0: as many as come nearest to 1/50 s per frame */
     stet_device_def device; /* only type and gpu.index are set */
+    bool device_numbered;   /* gpu.index was given */
+    int64_t ranks_per_gpu;
     stet_physics physics;
     const char *keyframe; /* a name, a number or "none"; NULL: the sim's choice */
     name_list camera, record;

@@ -44,8 +44,14 @@ static bool read_substeps(run_options *o, const char *text)
 
 static bool read_device(run_options *o, const char *text)
 {
+    o->device_numbered = strchr(text, ':') != NULL;
     if (device_parse(text, &o->device)) return true;
     return report_error(EXIT_INPUT, "--device %s: there is no such device; there are " DEVICE_NAMES, text), false;
+}
+
+static bool read_ranks_per_gpu(run_options *o, const char *text)
+{
+    return option_whole("ranks-per-gpu", text, 1, 4096, &o->ranks_per_gpu);
 }
 
 static bool read_physics(run_options *o, const char *text)
@@ -292,6 +298,8 @@ static const option_row rows[] = {
     {"frames", "F", read_frames, "pictures of each camera (60)"},
     {"substeps", "S", read_substeps, "time steps of physics a frame (as many as come nearest to 1/50 s)"},
     {"device", "DEVICE", read_device, "where it runs (auto: a GPU if one can be used, else cpu):\n" DEVICE_NAMES},
+    {"ranks-per-gpu", "K", read_ranks_per_gpu,
+     "processes of mpirun that share a GPU (1); the others take the next one"},
     {"physics", "auto|mujoco|native", read_physics,
      "what moves the worlds (auto: on a CPU native, if it covers the scene)"},
     {"keyframe", "NAME|N|none", read_keyframe,
@@ -388,6 +396,8 @@ void option_help(void)
     printf("\nFiles are written beside their places and renamed when they are complete; only plain files are\n"
            "replaced, and no inputs. The first SIGINT or SIGTERM ends the run between two time steps, and files\n"
            "hold what was done; a second one ends it at once.\n"
+           "\n`mpirun -n R stet run SCENE --worlds N ...` divides the worlds over R processes. Results and files have\n"
+           "the same bits for each R.\n"
            "\nExit code: 0, 1 if the run failed or standard output takes nothing, 2 if what was asked for is not\n"
            "possible (then nothing was written), 130 or 143 if SIGINT or SIGTERM ended it.\n");
 }

@@ -18,14 +18,15 @@ static const char *const no_memory =
     "out of memory for the pictures to write; ask for fewer worlds or smaller pictures";
 static const char *const long_name = "the folder's name is too long; use a shorter one";
 
-/* Host copies of an output of all cameras; borrowed from the arrays. */
-static const char *read_tensors(stet_sim *sim, int64_t frame, stet_output output, const void **tensors)
+/* Copies of an output of all cameras in all worlds; buffers: what the caller frees of them. */
+static const char *read_tensors(stet_sim *sim, stet_group *group, int64_t frame, stet_output output,
+                                const void **tensors, void **buffers)
 {
     for (int c = 0; c < stet_sim_get_ncamera(sim); ++c) {
         stet_array *tensor;
-        if (stet_sim_get_array(sim, frame, c, output, &tensor) != STET_OK ||
-            stet_array_get_host(tensor, &tensors[c]) != STET_OK)
-            return stet_get_last_error();
+        if (stet_sim_get_array(sim, frame, c, output, &tensor) != STET_OK) return stet_get_last_error();
+        const char *wrong = whole_read(group, tensor, &tensors[c], &buffers[c]);
+        if (wrong) return wrong;
     }
     return NULL;
 }
@@ -48,7 +49,7 @@ static const char *write_png(const char *path, int width, int height, int channe
     return wrong ? error_text("%s: the picture could not be written: %s", path, wrong) : NULL;
 }
 
-mosaic_layout output_layout(stet_sim *sim)
+mosaic_layout output_layout(stet_sim *sim, const stet_group *group)
 {
     int64_t width = 0;
     int height = 0;
@@ -57,15 +58,23 @@ mosaic_layout output_layout(stet_sim *sim)
         width += camera->width;
         if (camera->height > height) height = camera->height;
     }
-    return mosaic_plan(stet_worlds_get_nworld(stet_sim_get_worlds(sim)), width, height);
+    return mosaic_plan(whole_nworld(group, stet_worlds_get_nworld(stet_sim_get_worlds(sim))), width, height);
 }
 
-const char *output_pixels(stet_sim *sim, int64_t frame, stet_output output, const mosaic_layout *m, uint8_t **pixels)
+const char *output_pixels(stet_sim *sim, stet_group *group, int64_t frame, stet_output output, const mosaic_layout *m,
+                          uint8_t **pixels)
 {
-    const void **tensors = calloc((size_t)stet_sim_get_ncamera(sim), sizeof *tensors);
-    *pixels = malloc((size_t)m->width * (size_t)m->height * (size_t)mosaic_channels(output));
-    const char *wrong = tensors && *pixels ? read_tensors(sim, frame, output, tensors) : no_memory;
-    if (!wrong) mosaic_fill(m, sim, output, tensors, *pixels);
+    size_t ncamera = (size_t)stet_sim_get_ncamera(sim);
+    const void **tensors = calloc(ncamera, sizeof *tensors);
+    void **buffers = calloc(ncamera, sizeof *buffers);
+    bool writes = whole_writes(group);
+    *pixels = writes ? malloc((size_t)m->width * (size_t)m->height * (size_t)mosaic_channels(output)) : NULL;
+    const char *wrong = tensors && buffers && (*pixels || !writes)
+                            ? read_tensors(sim, group, frame, output, tensors, buffers)
+                            : no_memory;
+    if (!wrong && writes) mosaic_fill(m, sim, output, tensors, *pixels);
+    for (size_t c = 0; buffers && c < ncamera; ++c) free(buffers[c]);
+    free(buffers);
     free(tensors);
     if (!wrong) return NULL;
     free(*pixels);
@@ -73,12 +82,12 @@ const char *output_pixels(stet_sim *sim, int64_t frame, stet_output output, cons
     return wrong;
 }
 
-static const char *write_mosaic(stet_sim *sim, int64_t frame, const mosaic_layout *m, stet_output output,
-                                const char *path, file_list *files)
+static const char *write_mosaic(stet_sim *sim, stet_group *group, int64_t frame, const mosaic_layout *m,
+                                stet_output output, const char *path, file_list *files)
 {
     uint8_t *pixels;
-    const char *wrong = output_pixels(sim, frame, output, m, &pixels);
-    if (wrong) return wrong;
+    const char *wrong = output_pixels(sim, group, frame, output, m, &pixels);
+    if (wrong || !pixels) return wrong;
     wrong = write_png(path, m->width, m->height, mosaic_channels(output), pixels);
     free(pixels);
     if (wrong) return wrong;
@@ -93,18 +102,18 @@ static bool mosaic_path(stet_output output, const char *folder, int64_t number, 
     return snprintf(path, PATH_MAX, "%s/mosaic-%s%s.png", folder, stet_output_name(output), suffix) < PATH_MAX;
 }
 
-const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int64_t number, file_list *files,
-                           int64_t *shown)
+const char *output_mosaics(stet_sim *sim, stet_group *group, int64_t frame, const char *folder, int64_t number,
+                           file_list *files, int64_t *shown)
 {
     const char *wrong = NULL;
-    mosaic_layout m = output_layout(sim);
+    mosaic_layout m = output_layout(sim, group);
     *shown = m.worlds;
     for (int k = 0; k < STET_OUTPUT_COUNT && !wrong; ++k) {
         stet_output output = (stet_output)k;
         char path[PATH_MAX];
         if (!(stet_sim_get_outputs(sim) & 1u << k)) continue;
         if (!mosaic_path(output, folder, number, path)) wrong = long_name;
-        if (!wrong) wrong = write_mosaic(sim, frame, &m, output, path, files);
+        if (!wrong) wrong = write_mosaic(sim, group, frame, &m, output, path, files);
     }
     return wrong;
 }
@@ -150,18 +159,26 @@ const char *output_descr(stet_output output)
     return dtype == STET_DTYPE_U8 ? "|u1" : dtype == STET_DTYPE_INT ? "<i4" : "<f4";
 }
 
-static const char *write_tensor(stet_sim *sim, int64_t frame, int camera, stet_output output, const char *folder,
-                                file_list *files)
+static const char *write_tensor(stet_sim *sim, stet_group *group, int64_t frame, int camera, stet_output output,
+                                const char *folder, file_list *files)
 {
     char path[PATH_MAX];
     stet_array *tensor;
-    const void *data;
+    npy_writer w;
     if (!output_tensor_path(sim, camera, output, folder, "", path)) return long_name;
-    if (stet_sim_get_array(sim, frame, camera, output, &tensor) != STET_OK ||
-        stet_array_get_host(tensor, &data) != STET_OK)
-        return stet_get_last_error();
-    const char *wrong = npy_write(path, output_descr(output), stet_array_get_ndim(tensor), stet_array_get_shape(tensor),
-                                  data, stet_array_get_bytes(tensor));
+    if (stet_sim_get_array(sim, frame, camera, output, &tensor) != STET_OK) return stet_get_last_error();
+    if (!whole_writes(group)) return whole_append(group, tensor, NULL);
+    int ndim = stet_array_get_ndim(tensor);
+    int64_t shape[NPY_MAX_DIMS];
+    memcpy(shape, stet_array_get_shape(tensor), (size_t)ndim * sizeof *shape);
+    shape[0] = whole_nworld(group, shape[0]);
+    const char *wrong = npy_open(&w, path, output_descr(output), ndim, shape);
+    if (wrong) return wrong;
+    wrong = whole_append(group, tensor, &w);
+    if (!wrong)
+        wrong = npy_close(&w, shape[0]);
+    else
+        npy_drop(&w);
     if (wrong) return wrong;
     return file_list_add(files, path) ? NULL : no_memory;
 }
@@ -208,15 +225,15 @@ static const char *write_ids(stet_sim *sim, stet_output output, const char *fold
     return file_list_add(files, path) ? NULL : no_memory;
 }
 
-const char *output_tensors(stet_sim *sim, int64_t frame, const char *folder, file_list *files)
+const char *output_tensors(stet_sim *sim, stet_group *group, int64_t frame, const char *folder, file_list *files)
 {
     const char *wrong = NULL;
     for (int k = 0; k < STET_OUTPUT_COUNT && !wrong; ++k) {
         stet_output output = (stet_output)k;
         if (!(stet_sim_get_outputs(sim) & 1u << k)) continue;
         for (int c = 0; c < stet_sim_get_ncamera(sim) && !wrong; ++c)
-            wrong = write_tensor(sim, frame, c, output, folder, files);
-        if (!wrong && has_ids(output)) wrong = write_ids(sim, output, folder, files);
+            wrong = write_tensor(sim, group, frame, c, output, folder, files);
+        if (!wrong && has_ids(output) && whole_writes(group)) wrong = write_ids(sim, output, folder, files);
     }
     return wrong;
 }

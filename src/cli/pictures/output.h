@@ -3,25 +3,33 @@
 #define STI_CLI_PICTURES_OUTPUT_H
 
 #include "cli/files/folder.h"
+#include "cli/files/whole.h"
 #include "cli/pictures/mosaic.h"
 #include "stet/stet.h"
 
 #include <limits.h>
 
-/* Each returns NULL, or an error text (report_error.h). */
+/*
+ * Each returns NULL, or an error text (report_error.h). With a group all its processes call them, what is written has
+ * the worlds of all, and one process writes (whole.h).
+ */
 
-/* How the worlds of a sim lie in a mosaic. */
-mosaic_layout output_layout(stet_sim *sim);
-/* A frame's mosaic of an output, with mosaic_channels(output) bytes a pixel; the caller frees *pixels with free(). */
-const char *output_pixels(stet_sim *sim, int64_t frame, stet_output output, const mosaic_layout *m, uint8_t **pixels);
+/* How the worlds lie in a mosaic. */
+mosaic_layout output_layout(stet_sim *sim, const stet_group *group);
+/*
+ * A frame's mosaic of an output, with mosaic_channels(output) bytes a pixel; the caller frees *pixels with free(). NULL:
+ * another process has it.
+ */
+const char *output_pixels(stet_sim *sim, stet_group *group, int64_t frame, stet_output output, const mosaic_layout *m,
+                          uint8_t **pixels);
 /* mosaic-<output>.png of each output, or mosaic-<output>-<number>.png if number > 0. *shown: worlds in them. */
-const char *output_mosaics(stet_sim *sim, int64_t frame, const char *folder, int64_t number, file_list *files,
-                           int64_t *shown);
+const char *output_mosaics(stet_sim *sim, stet_group *group, int64_t frame, const char *folder, int64_t number,
+                           file_list *files, int64_t *shown);
 /*
  * <output>.npy, or <output>-<camera>.npy where there are several: [nworld][height][width][channels]; with those of ids
  * ids-<output>.csv, the names of ids and their colours in mosaics.
  */
-const char *output_tensors(stet_sim *sim, int64_t frame, const char *folder, file_list *files);
+const char *output_tensors(stet_sim *sim, stet_group *group, int64_t frame, const char *folder, file_list *files);
 
 /*
  * The name of a file with tensors of an output; false: it is too long. `prefix` is put before the output's name.

@@ -22,22 +22,24 @@ static const char *open_file(tensor_frames *t, stet_sim *sim, int camera, stet_o
 {
     char path[PATH_MAX];
     const stet_camera *c = stet_sim_get_camera(sim, camera);
-    const int64_t shape[] = {frames, stet_worlds_get_nworld(stet_sim_get_worlds(sim)), c->height, c->width,
-                             stet_output_channels(output)};
+    const int64_t shape[] = {frames, whole_nworld(t->group, stet_worlds_get_nworld(stet_sim_get_worlds(sim))),
+                             c->height, c->width, stet_output_channels(output)};
     if (!output_tensor_path(sim, camera, output, folder, "frames-", path))
         return "the folder's name is too long; use a shorter one";
+    if (!whole_writes(t->group)) return ++t->count, NULL;
     const char *wrong = npy_open(&t->file[t->count], path, output_descr(output), 5, shape);
     if (wrong) return wrong;
     ++t->count;
     return file_list_add(files, path) ? NULL : "out of memory for the names of files";
 }
 
-const char *tensor_frames_open(tensor_frames *t, stet_sim *sim, const char *folder, int64_t frames, file_list *files)
+const char *tensor_frames_open(tensor_frames *t, stet_sim *sim, stet_group *group, const char *folder, int64_t frames,
+                               file_list *files)
 {
     int camera, k = 0, ncamera = stet_sim_get_ncamera(sim);
     stet_output output;
     const char *wrong = NULL;
-    *t = (tensor_frames){.file = calloc((size_t)STET_OUTPUT_COUNT * (size_t)ncamera, sizeof *t->file)};
+    *t = (tensor_frames){.file = calloc((size_t)STET_OUTPUT_COUNT * (size_t)ncamera, sizeof *t->file), .group = group};
     if (!t->file) return "out of memory for the tensors of frames; ask for fewer outputs";
     while (!wrong && next_tensor(sim, &k, &camera, &output))
         wrong = open_file(t, sim, camera, output, folder, frames, files);
@@ -50,11 +52,8 @@ const char *tensor_frames_add(tensor_frames *t, stet_sim *sim, int64_t frame)
     stet_output output;
     for (int i = 0; i < t->count && next_tensor(sim, &k, &camera, &output); ++i) {
         stet_array *tensor;
-        const void *data;
-        if (stet_sim_get_array(sim, frame, camera, output, &tensor) != STET_OK ||
-            stet_array_get_host(tensor, &data) != STET_OK)
-            return stet_get_last_error();
-        const char *wrong = npy_append(&t->file[i], data, stet_array_get_bytes(tensor));
+        if (stet_sim_get_array(sim, frame, camera, output, &tensor) != STET_OK) return stet_get_last_error();
+        const char *wrong = whole_append(t->group, tensor, &t->file[i]);
         if (wrong) return wrong;
     }
     ++t->frames;
@@ -64,7 +63,7 @@ const char *tensor_frames_add(tensor_frames *t, stet_sim *sim, int64_t frame)
 const char *tensor_frames_close(tensor_frames *t)
 {
     const char *wrong = NULL;
-    for (int i = 0; i < t->count; ++i) {
+    for (int i = 0; i < t->count && whole_writes(t->group); ++i) {
         const char *here = npy_close(&t->file[i], t->frames);
         if (!wrong) wrong = here;
     }
@@ -75,7 +74,7 @@ const char *tensor_frames_close(tensor_frames *t)
 
 void tensor_frames_drop(tensor_frames *t)
 {
-    for (int i = 0; i < t->count; ++i) npy_drop(&t->file[i]);
+    for (int i = 0; i < t->count && whole_writes(t->group); ++i) npy_drop(&t->file[i]);
     free(t->file);
     *t = (tensor_frames){0};
 }

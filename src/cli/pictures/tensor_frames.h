@@ -7,18 +7,21 @@
 
 #include "cli/files/folder.h"
 #include "cli/files/npy.h"
+#include "cli/files/whole.h"
 #include "stet/stet.h"
 
 typedef struct tensor_frames {
     npy_writer *file; /* camera by camera of each output */
     int count;
-    int64_t frames; /* written */
+    int64_t frames;    /* written */
+    stet_group *group; /* borrowed; NULL: one process */
 } tensor_frames;
 
 /* Each returns NULL, or an error text (report_error.h). After a failure and tensor_frames_drop there are no files. */
 
 /* frames: how many are expected. */
-const char *tensor_frames_open(tensor_frames *t, stet_sim *sim, const char *folder, int64_t frames, file_list *files);
+const char *tensor_frames_open(tensor_frames *t, stet_sim *sim, stet_group *group, const char *folder, int64_t frames,
+                               file_list *files);
 const char *tensor_frames_add(tensor_frames *t, stet_sim *sim, int64_t frame);
 /* The files hold the frames that were added, also if more were expected. */
 const char *tensor_frames_close(tensor_frames *t);

@@ -21,9 +21,11 @@ static bool right_shape(const npy_array *a, const run_options *o, int nu)
     return (all || each) && a->shape[0] >= o->frames;
 }
 
-int control_open(control *c, const run_options *o, int nu)
+int control_open(control *c, const run_options *o, const stet_group *group, int nu)
 {
     *c = (control){.kind = o->control, .scale = o->noise_scale, .nworld = o->worlds, .nu = nu};
+    c->first = stet_group_get_first(group);
+    c->own = group ? stet_group_get_own(group) : c->nworld;
     if (c->kind != CONTROL_FILE) return -1;
     const char *wrong = npy_read(o->control_path, &c->numbers);
     if (wrong) return report_error(EXIT_INPUT, "--control %s", wrong);
@@ -36,7 +38,7 @@ int control_open(control *c, const run_options *o, int nu)
             "(frames x worlds x nu), with that many frames or more",
             o->control_path, shape, (long long)o->frames, (long long)o->frames, nu, (long long)o->frames,
             (long long)o->worlds, nu);
-    c->row = calloc((size_t)(o->worlds * nu) + 1, sizeof *c->row);
+    c->row = calloc((size_t)(c->own * nu) + 1, sizeof *c->row);
     if (!c->row)
         return report_error(EXIT_INPUT, "--control %s: out of memory for %lld worlds; ask for fewer", o->control_path,
                             (long long)o->worlds);
@@ -55,7 +57,8 @@ static stet_result apply_file(control *c, stet_sim *sim, int64_t frame)
 {
     bool each = c->numbers.ndim == 3;
     const double *from = c->numbers.data + frame * c->nu * (each ? c->nworld : 1);
-    for (int64_t w = 0; w < c->nworld; ++w)
+    if (each) from += c->first * c->nu;
+    for (int64_t w = 0; w < c->own; ++w)
         for (int64_t u = 0; u < c->nu; ++u) c->row[w * c->nu + u] = (float)from[(each ? w * c->nu : 0) + u];
     stet_array *ctrl;
     stet_result result = stet_worlds_get_array(stet_sim_get_worlds(sim), "ctrl", &ctrl);

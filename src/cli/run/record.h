@@ -7,6 +7,7 @@
 
 #include "cli/files/folder.h"
 #include "cli/files/npy.h"
+#include "cli/files/whole.h"
 #include "cli/options/options.h"
 
 typedef struct recorder {
@@ -14,14 +15,15 @@ typedef struct recorder {
     int64_t frames; /* appended by now */
     int64_t each;   /* frames per row of the files: 1, or those of a round */
     stet_array *field[OPTIONS_MAX_NAMES];
-    npy_writer *file[OPTIONS_MAX_NAMES];
+    npy_writer *file[OPTIONS_MAX_NAMES]; /* NULL: another process writes it */
+    stet_group *group;                   /* borrowed; NULL: one process */
 } recorder;
 
 /*
  * Each returns NULL, or an error text. Always call record_close or record_drop. After record_close the files are
  * complete for the frames (rounds) that were appended to all of them.
  */
-const char *record_open(recorder *r, const run_options *options, stet_sim *sim, file_list *files);
+const char *record_open(recorder *r, const run_options *options, stet_sim *sim, stet_group *group, file_list *files);
 const char *record_frame(recorder *r);
 const char *record_close(recorder *r);
 /* Leaves no files. */

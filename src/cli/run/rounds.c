@@ -2,6 +2,7 @@
 #include "cli/run/rounds.h"
 
 #include "cli/report_error.h"
+#include "cli/run/ranks.h"
 
 #include "base/error.h"
 
@@ -76,12 +77,38 @@ static int to_seeds(rounds_value *v, const npy_array *a)
     return -1;
 }
 
-static int take_array(rounds *r, const char *path, const npz_array *from)
+/* Which dimension of a value counts worlds; 0: none. */
+static int world_dimension(const npz_array *from, int64_t nworld)
+{
+    const npy_array *a = &from->array;
+    if (is_seed(from->name)) return 0;
+    int k = strcmp(from->name, "controls") == 0 ? 2 : 1, least = is_parameter(from->name) || k == 2 ? k + 2 : k + 1;
+    return a->ndim >= least && a->shape[k] == nworld ? k : 0;
+}
+
+/* Keeps the worlds of this process of a value's numbers. */
+static void cut_worlds(const rounds *r, npz_array *from)
+{
+    npy_array *a = &from->array;
+    int k = world_dimension(from, r->options->worlds);
+    int64_t rows = 1, items = 1, first = stet_group_get_first(r->group), own = stet_group_get_own(r->group);
+    if (!r->group || k == 0) return;
+    for (int i = 0; i < k; ++i) rows *= a->shape[i];
+    for (int i = k + 1; i < a->ndim; ++i) items *= a->shape[i];
+    for (int64_t i = 0; i < rows; ++i)
+        memmove(a->data + i * own * items, a->data + (i * a->shape[k] + first) * items,
+                (size_t)(own * items) * sizeof *a->data);
+    a->shape[k] = own;
+    a->count = rows * own * items;
+}
+
+static int take_array(rounds *r, const char *path, npz_array *from)
 {
     const npy_array *a = &from->array;
     if (a->ndim < 2 || a->shape[0] < 1)
         return report_error(EXIT_INPUT, "--inputs %s: array %s has no round axis; its first dimension is the round",
                             path, from->name);
+    cut_worlds(r, from);
     rounds_value *v = add_value(r, from->name);
     if (!v) return EXIT_INPUT;
     bool doubles = is_parameter(from->name), seeds = is_seed(from->name);
@@ -166,10 +193,10 @@ static void set_data(rounds *r, int64_t k, stet_round_value out[ROUNDS_VALUES])
     }
 }
 
-int rounds_open(rounds *r, const run_options *options, stet_sim *sim)
+int rounds_open(rounds *r, const run_options *options, stet_sim *sim, stet_group *group)
 {
     int code = -1;
-    *r = (rounds){.options = options, .sim = sim};
+    *r = (rounds){.options = options, .sim = sim, .group = group};
     if (!options_rounds(options)) return -1;
     for (int i = 0; i < options->inputs.count && code < 0; ++i) code = take_file(r, options->inputs.name[i]);
     if (code < 0) code = take_sweeps(r);
@@ -215,11 +242,13 @@ int rounds_end(rounds *r, int64_t frame)
     rounds_row *row = &r->row[r->done];
     stet_result result = stet_sim_round_end(r->sim, NULL, 0);
     stet_round_info info = stet_sim_get_round(r->sim);
-    if (result != STET_OK && info.faulty < r->options->worlds) return report_last_error(EXIT_WORK);
+    if (result != STET_OK && info.faulty < stet_worlds_get_nworld(stet_sim_get_worlds(r->sim)))
+        return report_last_error(EXIT_WORK);
     if (result != STET_OK) sti_log(STET_LOG_WARNING, "%s", stet_get_last_error());
     *row = (rounds_row){.setup = info.setup, .seconds = info.seconds, .faulty = info.faulty, .staged = info.staged};
-    if (stet_worlds_hash(stet_sim_get_worlds(r->sim), &row->state) != STET_OK ||
-        (r->options->outputs && stet_sim_hash_frame(r->sim, frame, &row->frame) != STET_OK))
+    if (ranks_hash(r->group, r->sim, &row->state) != STET_OK ||
+        (r->options->outputs && ranks_hash_frame(r->group, r->sim, frame, &row->frame) != STET_OK) ||
+        (r->group && ranks_add(r->group, &row->faulty, 1) != STET_OK))
         return report_last_error(EXIT_WORK);
     r->done++;
     return -1;

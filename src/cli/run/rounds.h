@@ -9,6 +9,7 @@
 #include "cli/files/npz.h"
 #include "cli/options/options.h"
 #include "cli/run/record.h"
+#include "stet/group.h"
 
 enum { ROUNDS_VALUES = 32 };
 
@@ -32,6 +33,7 @@ typedef struct rounds_row {
 typedef struct rounds {
     const run_options *options;
     stet_sim *sim;
+    stet_group *group; /* borrowed; NULL: one process */
     int64_t count;
     rounds_value value[ROUNDS_VALUES];
     int nvalue;
@@ -41,7 +43,7 @@ typedef struct rounds {
 } rounds;
 
 /* Returns -1, or an exit code after printing the error. Always call rounds_close. */
-int rounds_open(rounds *r, const run_options *options, stet_sim *sim);
+int rounds_open(rounds *r, const run_options *options, stet_sim *sim, stet_group *group);
 void rounds_close(rounds *r);
 /* Begins round k, and stages the values of the next one, which are uploaded while this one runs. */
 int rounds_begin(rounds *r, int64_t k);

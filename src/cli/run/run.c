@@ -14,6 +14,7 @@
 #include "cli/pictures/video.h"
 #include "cli/files/places.h"
 #include "cli/run/progress.h"
+#include "cli/run/ranks.h"
 #include "cli/run/record.h"
 #include "cli/run/rounds.h"
 #include "cli/run/summary.h"
@@ -26,12 +27,14 @@
 
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct run {
     run_options options;
+    ranks ranks;
     stet_model *model;
     stet_sim *sim;
     control control;
@@ -86,10 +89,11 @@ static int make_sim(run *r)
     if (code >= 0) return code;
     def.device.type = o->device.type;
     def.device.gpu.index = o->device.gpu.index;
-    def.device.threads = o->threads;
+    def.device.threads = o->threads > 0 ? o->threads : r->ranks.threads;
+    if (r->ranks.group && !o->device_numbered) def.device.gpu.index = r->ranks.local / (int)o->ranks_per_gpu;
     def.device.mechanisms = o->mechanisms;
-    def.nworld = o->worlds;
-    def.first_world = o->first_world;
+    def.nworld = r->ranks.group ? stet_group_get_own(r->ranks.group) : o->worlds;
+    def.first_world = o->first_world + stet_group_get_first(r->ranks.group);
     def.physics = o->physics;
     def.seed = o->seed;
     def.cameras = o->camera.count ? o->camera.name : NULL;
@@ -118,16 +122,21 @@ static stet_result latest_time(run *r, double *out)
     if (result == STET_OK) result = stet_array_get_host(array, &data);
     if (result != STET_OK) return result;
     *out = -HUGE_VAL;
-    for (int64_t w = 0; w < r->options.worlds; ++w) *out = fmax(*out, (double)((const float *)data)[w]);
-    return STET_OK;
+    for (int64_t w = 0; w < stet_array_get_shape(array)[0]; ++w) *out = fmax(*out, (double)((const float *)data)[w]);
+    return ranks_most(&r->ranks, out);
+}
+
+static stet_result resume_worlds(run *r)
+{
+    stet_group *group = r->ranks.group;
+    return group ? stet_group_resume(group, r->sim, r->options.resume) : stet_sim_resume(r->sim, r->options.resume);
 }
 
 static int resume(run *r)
 {
     double begin, now;
     if (!r->options.resume) return -1;
-    if (latest_time(r, &begin) != STET_OK || stet_sim_resume(r->sim, r->options.resume) != STET_OK ||
-        latest_time(r, &now) != STET_OK)
+    if (latest_time(r, &begin) != STET_OK || resume_worlds(r) != STET_OK || latest_time(r, &now) != STET_OK)
         return report_last_error(EXIT_INPUT);
     double frames = round((now - begin) / r->summary.frame_time);
     r->since = frames > 0 ? (int64_t)fmin(frames, 1e15) : 0;
@@ -138,6 +147,7 @@ static int resume(run *r)
 static int check_files(run *r)
 {
     const run_options *o = &r->options;
+    if (!whole_writes(r->ranks.group)) return -1;
     if (o->save && sti_snapshot_check(stet_sim_get_worlds(r->sim)->model->mj) != STET_OK)
         return report_error(EXIT_INPUT, "--save %s: %s", o->save, stet_get_last_error());
     int code = places_check(o, r->sim);
@@ -157,7 +167,8 @@ static const char *open_video(run *r)
     const run_options *o = &r->options;
     double every = o->video_every ? (double)o->video_every : 1, fps = 1 / (r->summary.frame_time * every);
     if (!o->video) return NULL;
-    r->layout = output_layout(r->sim);
+    r->layout = output_layout(r->sim, r->ranks.group);
+    if (!whole_writes(r->ranks.group)) return NULL;
     fps = o->video_fps > 0 ? o->video_fps : fmin(fmax(fps, 0.1), 1000);
     return video_open(&r->video, o->video, r->layout.width, r->layout.height, mosaic_channels(video_output(r)), fps);
 }
@@ -166,13 +177,13 @@ static const char *open_video(run *r)
 static int open_files(run *r)
 {
     const char *wrong;
-    if (r->options.out && !folder_make(r->options.out, &r->made, &wrong))
+    if (r->options.out && whole_writes(r->ranks.group) && !folder_make(r->options.out, &r->made, &wrong))
         return report_error(EXIT_INPUT, "--out %s: the folder cannot be made: %s; choose another", r->options.out,
                             wrong);
-    wrong = record_open(&r->recorder, &r->options, r->sim, &r->summary.files);
+    wrong = record_open(&r->recorder, &r->options, r->sim, r->ranks.group, &r->summary.files);
     if (!wrong && r->options.tensors_every)
-        wrong = tensor_frames_open(&r->tensors, r->sim, r->options.out, r->options.frames / r->options.tensors_every,
-                                   &r->summary.files);
+        wrong = tensor_frames_open(&r->tensors, r->sim, r->ranks.group, r->options.out,
+                                   r->options.frames / r->options.tensors_every, &r->summary.files);
     if (!wrong) wrong = open_video(r);
     return report_text(EXIT_WORK, wrong);
 }
@@ -181,12 +192,14 @@ static int prepare(run *r)
 {
     double begun = progress_now();
     int code = load_model(r);
-    if (code < 0) code = control_open(&r->control, &r->options, stet_model_get_info(r->model).nu);
+    if (code < 0) code = ranks_check_scene(&r->ranks, r->model);
+    if (code < 0) code = control_open(&r->control, &r->options, r->ranks.group, stet_model_get_info(r->model).nu);
     if (code < 0) code = make_sim(r);
     if (code < 0) code = check_files(r);
     if (code < 0) code = resume(r);
-    if (code < 0) code = rounds_open(&r->rounds, &r->options, r->sim);
-    if (code < 0) code = open_files(r);
+    if (code < 0) code = rounds_open(&r->rounds, &r->options, r->sim, r->ranks.group);
+    code = ranks_agree(&r->ranks, code, EXIT_INPUT);
+    if (code < 0) code = ranks_agree(&r->ranks, open_files(r), EXIT_WORK);
     r->summary.load = progress_now() - begun;
     return code;
 }
@@ -203,7 +216,8 @@ static double sim_reading(const run *r)
 static int write_mosaics(run *r, int64_t number)
 {
     double begun = progress_now(), reading = sim_reading(r);
-    const char *wrong = output_mosaics(r->sim, r->frame, r->options.out, number, &r->summary.files, &r->summary.shown);
+    const char *wrong =
+        output_mosaics(r->sim, r->ranks.group, r->frame, r->options.out, number, &r->summary.files, &r->summary.shown);
     r->summary.write += progress_now() - begun - (sim_reading(r) - reading);
     return report_text(EXIT_WORK, wrong);
 }
@@ -220,8 +234,8 @@ static int add_to_video(run *r)
 {
     double begun = progress_now(), reading = sim_reading(r);
     uint8_t *pixels;
-    const char *wrong = output_pixels(r->sim, r->frame, video_output(r), &r->layout, &pixels);
-    if (!wrong) wrong = video_add(&r->video, pixels);
+    const char *wrong = output_pixels(r->sim, r->ranks.group, r->frame, video_output(r), &r->layout, &pixels);
+    if (!wrong && pixels) wrong = video_add(&r->video, pixels);
     free(pixels);
     r->summary.shown = r->layout.worlds;
     r->summary.write += progress_now() - begun - (sim_reading(r) - reading);
@@ -310,7 +324,9 @@ static int frames_of(run *r, int64_t round, progress *bar)
 {
     const run_options *o = &r->options;
     int code = r->rounds.row ? rounds_begin(&r->rounds, round) : -1;
-    for (int64_t f = 0; f < o->frames && code < 0 && !is_interrupted(r); ++f) {
+    for (int64_t f = 0; f < o->frames && code < 0; ++f) {
+        code = ranks_stop(&r->ranks, r->summary.done, is_interrupted(r), &r->summary.interrupted);
+        if (code >= 0 || r->summary.interrupted) break;
         code = one_frame(r, f);
         if (code < 0) progress_update(bar, r->summary.done);
     }
@@ -323,7 +339,7 @@ static int all_frames(run *r)
 {
     progress bar;
     interrupt_await();
-    stet_sim_set_interrupt(r->sim, is_interrupted, r);
+    if (!r->ranks.group) stet_sim_set_interrupt(r->sim, is_interrupted, r); /* RANKS-2 */
     int64_t count = r->rounds.row ? r->rounds.count : 1;
     stet_device_clear_counters(stet_sim_get_device(r->sim));
     int code = begin_ranges(r);
@@ -345,15 +361,35 @@ static int all_frames(run *r)
     return code < 0 ? end_trace(r) : code;
 }
 
+/* Seconds of work, without waiting for other ranks. */
+static double busy(const run *r)
+{
+    const stet_sim_timing *t = &r->summary.timing;
+    return t->control + t->step + t->pose + t->hierarchy + t->render + t->extract + t->read + t->round;
+}
+
+/* What rank 0 says of the ranks. */
+static int gather_ranks(run *r)
+{
+    rank_row row = {.busy = busy(r), .threads = stet_device_get_threads(stet_sim_get_device(r->sim))};
+    if (!r->ranks.group) return -1;
+    (void)snprintf(row.device, sizeof row.device, "%s", stet_device_get_name(stet_sim_get_device(r->sim)));
+    (void)snprintf(row.warning, sizeof row.warning, "%s", report_warning(0) ? report_warning(0) : "");
+    if (ranks_gather_rows(&r->ranks, &row) != STET_OK || ranks_most(&r->ranks, &r->summary.seconds) != STET_OK ||
+        ranks_add(r->ranks.group, r->summary.faults, STET_FAULT_COUNT) != STET_OK)
+        return report_last_error(EXIT_WORK);
+    return -1;
+}
+
 /* ---- after the last one ------------------------------------------------------------------------------------------ */
 
 static int take_hashes(run *r)
 {
     summary_count_faults(&r->summary);
-    if (stet_worlds_hash(stet_sim_get_worlds(r->sim), &r->summary.state_hash) != STET_OK ||
-        (r->options.outputs && stet_sim_hash_frame(r->sim, r->frame, &r->summary.frame_hash) != STET_OK))
+    if (ranks_hash(r->ranks.group, r->sim, &r->summary.state_hash) != STET_OK ||
+        (r->options.outputs && ranks_hash_frame(r->ranks.group, r->sim, r->frame, &r->summary.frame_hash) != STET_OK))
         return report_last_error(EXIT_WORK);
-    return -1;
+    return gather_ranks(r);
 }
 
 static const char *write_rounds(run *r)
@@ -383,24 +419,33 @@ static const char *end_video(run *r)
     return file_list_add(&r->summary.files, r->options.video) ? NULL : "out of memory for the names of files";
 }
 
+static stet_result save(run *r)
+{
+    stet_worlds *worlds = stet_sim_get_worlds(r->sim);
+    return r->ranks.group ? stet_group_save(r->ranks.group, worlds, r->options.save)
+                          : stet_worlds_save(worlds, r->options.save);
+}
+
 static int write_files(run *r)
 {
     const run_options *o = &r->options;
     double begun = progress_now();
+    bool writes = whole_writes(r->ranks.group);
     const char *wrong = r->rounds.row ? NULL : record_close(&r->recorder);
     if (!wrong) wrong = tensor_frames_close(&r->tensors);
-    if (!wrong && o->out && r->rounds.row) wrong = write_rounds(r);
+    if (!wrong && o->out && r->rounds.row && writes) wrong = write_rounds(r);
     if (!wrong && o->out && o->outputs)
-        wrong = output_mosaics(r->sim, r->frame, o->out, 0, &r->summary.files, &r->summary.shown);
-    if (!wrong && o->out && o->outputs) wrong = output_tensors(r->sim, r->frame, o->out, &r->summary.files);
+        wrong = output_mosaics(r->sim, r->ranks.group, r->frame, o->out, 0, &r->summary.files, &r->summary.shown);
+    if (!wrong && o->out && o->outputs)
+        wrong = output_tensors(r->sim, r->ranks.group, r->frame, o->out, &r->summary.files);
     if (!wrong && o->save) {
-        if (stet_worlds_save(stet_sim_get_worlds(r->sim), o->save) != STET_OK)
+        if (save(r) != STET_OK)
             wrong = stet_get_last_error();
         else if (!file_list_add(&r->summary.files, o->save))
             wrong = "out of memory for the names of files";
     }
-    if (!wrong && o->trace) wrong = write_trace(r);
-    if (!wrong && o->video) wrong = end_video(r);
+    if (!wrong && o->trace && writes) wrong = write_trace(r);
+    if (!wrong && o->video && writes) wrong = end_video(r);
     r->summary.write += progress_now() - begun;
     return report_text(EXIT_WORK, wrong);
 }
@@ -408,14 +453,16 @@ static int write_files(run *r)
 static int say_interrupted(const run *r)
 {
     int64_t all = r->options.frames * (r->rounds.row ? r->rounds.count : 1);
-    return report_error(interrupt_code(interrupt_signal()), "interrupted after frame %lld of %lld; %s",
-                        (long long)r->summary.done, (long long)all,
+    int number = interrupt_signal() ? interrupt_signal() : SIGTERM; /* 0: another process got it */
+    return report_error(interrupt_code(number), "interrupted after frame %lld of %lld; %s", (long long)r->summary.done,
+                        (long long)all,
                         r->summary.done ? "files hold what was done until then" : "nothing was written");
 }
 
 static int report(run *r)
 {
     char path[PATH_MAX];
+    if (!whole_writes(r->ranks.group)) return r->summary.interrupted ? say_interrupted(r) : 0;
     if (r->options.out) {
         if (snprintf(path, sizeof path, "%s/summary.json", r->options.out) >= (int)sizeof path ||
             !file_list_add(&r->summary.files, path))
@@ -443,6 +490,7 @@ static void clean_up(run *r)
     profile_free(&r->summary.profile);
     stet_sim_destroy(r->sim);
     stet_model_destroy(r->model);
+    ranks_close(&r->ranks);
     control_close(&r->control);
     file_list_free(&r->summary.files);
     options_free(&r->options);
@@ -452,15 +500,18 @@ int run_main(int argc, char **argv)
 {
     run r = {.frame = STET_FRAME_LATEST};
     report_begin("stet run");
-    int code = options_read(argc, argv, &r.options);
+    int code = ranks_open(&r.ranks);
+    if (code < 0) code = ranks_divide(&r.ranks, &r.options, argc, argv, options_read(argc, argv, &r.options));
     r.summary.options = &r.options;
     r.summary.rounds = &r.rounds;
+    r.summary.ranks = &r.ranks;
     if (code < 0) code = prepare(&r);
     r.summary.sim = r.sim;
     if (code < 0) code = all_frames(&r);
     if (code < 0 && r.summary.interrupted && r.summary.done == 0) code = say_interrupted(&r);
     if (code < 0) code = take_hashes(&r);
     if (code < 0) code = write_files(&r);
+    code = ranks_agree(&r.ranks, code, EXIT_WORK);
     if (code < 0) code = report(&r);
     clean_up(&r);
     return code;

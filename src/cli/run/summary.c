@@ -26,7 +26,7 @@ void summary_count_faults(summary *s)
 {
     const uint32_t *faults = stet_worlds_get_faults(stet_sim_get_worlds(s->sim));
     memset(s->faults, 0, sizeof s->faults);
-    for (int64_t w = 0; faults && w < s->options->worlds; ++w)
+    for (int64_t w = 0; faults && w < stet_worlds_get_nworld(stet_sim_get_worlds(s->sim)); ++w)
         for (int k = 0; k < STET_FAULT_COUNT; ++k) s->faults[k] += faults[w] >> k & 1;
 }
 
@@ -178,6 +178,20 @@ static json_t *trace_json(const summary *s)
     return o;
 }
 
+/* Who had which worlds, and worked how long. */
+static json_t *ranks_json(const ranks *r)
+{
+    json_t *list = json_array();
+    for (int k = 0; k < stet_group_get_nrank(r->group); ++k) {
+        const rank_row *row = &r->row[k];
+        json_array_append_new(list,
+                              json_pack("{s:i, s:s, s:s, s:i, s:I, s:I, s:f}", "rank", k, "host", row->host, "device",
+                                        row->device, "threads", row->threads, "first_world", (json_int_t)row->first,
+                                        "worlds", (json_int_t)row->nworld, "busy_seconds", row->busy));
+    }
+    return list;
+}
+
 static json_t *to_json(const summary *s)
 {
     json_t *o = json_object();
@@ -204,6 +218,13 @@ static json_t *to_json(const summary *s)
     json_object_set_new(o, "faults", faults_json(s));
     json_object_set_new(o, "state_hash", hex(s->state_hash));
     json_object_set_new(o, "frame_hash", s->options->outputs ? hex(s->frame_hash) : json_null());
+    if (s->ranks->row) {
+        int slow = ranks_straggler(s->ranks);
+        json_object_set_new(o, "ranks", ranks_json(s->ranks));
+        json_object_set_new(o, "ranks_without_worlds",
+                            json_integer(s->ranks->count - stet_group_get_nrank(s->ranks->group)));
+        json_object_set_new(o, "straggler", slow < 0 ? json_null() : json_integer(slow));
+    }
     if (s->rounds->row) json_object_set_new(o, "rounds", rounds_json(s));
     if (s->options->profile) json_object_set_new(o, "profile", profile_json(&s->profile));
     if (s->options->trace) json_object_set_new(o, "trace", trace_json(s));
@@ -290,6 +311,27 @@ static void print_head(const summary *s)
     json_t *not_drawn = not_drawn_json(stet_sim_get_model(s->sim));
     not_drawn_print(not_drawn);
     json_decref(not_drawn);
+}
+
+static void print_ranks(const ranks *r)
+{
+    enum { MOST = 16 };
+    int n = stet_group_get_nrank(r->group), slow = ranks_straggler(r);
+    printf("\nworlds of %d processes\n", n);
+    for (int k = 0; k < n && k < MOST; ++k) {
+        const rank_row *row = &r->row[k];
+        printf("  rank %-3d %9s worlds from %-9s %9.3f s of work   %s, %s, %d thread%s\n", k, grouped(row->nworld),
+               grouped(row->first), row->busy, row->host, row->device, row->threads, STI_S(row->threads));
+    }
+    if (n > MOST) printf("  … %d more\n", n - MOST);
+    if (r->count > n)
+        printf("  rank%s %d to %d have none: there are fewer worlds than processes\n", STI_S(r->count - n), n,
+               r->count - 1);
+    if (slow >= 0)
+        printf("  rank %d on %s is slow: it worked %.3f s, and the others waited for it\n", slow, r->row[slow].host,
+               r->row[slow].busy);
+    for (int k = 1; k < n; ++k)
+        if (r->row[k].warning[0]) printf("  rank %d warns: %s\n", k, r->row[k].warning);
 }
 
 static void print_rates(const summary *s)
@@ -399,6 +441,7 @@ void summary_print(const summary *s)
     print_head(s);
     if (s->interrupted) printf("interrupted: the run ended after %s frames\n", grouped(s->done));
     print_rates(s);
+    if (s->ranks->row) print_ranks(s->ranks);
     if (s->rounds->row) print_rounds(s);
     print_phases(s);
     printf("\nwhat was let stand\n");

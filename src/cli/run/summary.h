@@ -5,12 +5,14 @@
 #include "cli/files/folder.h"
 #include "cli/options/options.h"
 #include "cli/run/profile.h"
+#include "cli/run/ranks.h"
 #include "cli/run/rounds.h"
 
 typedef struct summary {
     const run_options *options;
     stet_sim *sim;        /* borrowed */
     const rounds *rounds; /* borrowed; without rows the run has no rounds */
+    const ranks *ranks;   /* borrowed; of a run over several processes */
     int substeps;
     int64_t done;      /* frames, in all rounds together */
     bool interrupted;  /* before all frames were done */

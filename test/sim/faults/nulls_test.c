@@ -27,6 +27,7 @@ static struct fixture {
     stet_step *step;
     stet_tiles *tiles;
     stet_id_table *id_table;
+    stet_group *group; /* of one rank */
     stet_array_def array_def;
     stet_device_def device_def;
     stet_kernel_def kernel_def;
@@ -42,6 +43,7 @@ static struct fixture {
     stet_export_def export_def;
     stet_import_def import_def;
     stet_gradcheck_def gradcheck_def;
+    stet_group_def group_def;
     stet_alloc_fn *alloc;
     stet_free_fn *release;
     stet_log_fn *log;
@@ -125,6 +127,7 @@ static stet_result call(int i, int null)
 /* Where NULL means something, as the headers say: function and pointer. */
 static const char *const allowed[] = {
     "stet_device_use_stream stream",
+    "stet_transport_open_mpi communicator",
     "stet_device_wait_stream stream",
     "stet_device_signal_stream stream",
     "stet_array_update_in_stream stream",
@@ -263,6 +266,9 @@ static void fill_defs(void)
     f.worlds_def.nworld = 1;
     f.export_def = stet_default_export_def();
     f.import_def = stet_default_import_def();
+    f.group_def = stet_default_group_def();
+    f.group_def.transport = (stet_transport){.rank = 0, .nrank = 1};
+    f.group_def.nworld = 1;
     f.gradcheck_def = stet_default_gradcheck_def();
     f.gradcheck_def.source = source;
     f.alloc = take;
@@ -297,11 +303,13 @@ static int open_fixture(void **state)
     f.tiles_def.nrequest = 1;
     OK(stet_tiles_create(f.stage, &f.tiles_def, &f.tiles));
     OK(stet_id_table_create(f.stage, STET_OUTPUT_SEG_GEOM, &f.id_table));
+    OK(stet_group_create(&f.group_def, &f.group));
     return 0;
 }
 
 static int close_fixture(void **state)
 {
+    stet_group_destroy(f.group);
     stet_id_table_destroy(f.id_table);
     stet_tiles_destroy(f.tiles);
     stet_step_destroy(f.step);

@@ -1,0 +1,225 @@
+/* See ranks.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getaffinity, gethostname */
+#endif
+#include "cli/run/ranks.h"
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "cli/report_error.h"
+#include "cli/run/progress.h"
+#include "device/processors.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- who is there ------------------------------------------------------------------------------------------------ */
+
+/* Where a rank runs, and what it was asked to do. */
+typedef struct place {
+    char host[64];
+    uint64_t processors, words; /* hashes of those that it may run on, and of its command line */
+    int64_t code;
+} place;
+
+static place this_place(int argc, char **argv, int code)
+{
+    place p = {.code = code};
+    cpu_set_t set;
+    sti_hash words;
+    sti_hash_begin(&words);
+    for (int k = 1; k < argc; ++k) sti_hash_add(&words, argv[k], strlen(argv[k]) + 1);
+    p.words = sti_hash_end(&words);
+    CPU_ZERO(&set);
+    if (gethostname(p.host, sizeof p.host - 1) != 0) p.host[0] = 0;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) p.processors = sti_hash_bytes(&set, sizeof set);
+    return p;
+}
+
+static int open_group(const stet_transport *transport, int64_t nworld, stet_group **out)
+{
+    stet_group_def def = stet_default_group_def();
+    def.transport = *transport;
+    def.nworld = nworld;
+    return stet_group_create(&def, out) == STET_OK ? -1 : report_last_error(EXIT_INPUT);
+}
+
+int ranks_open(ranks *r)
+{
+    stet_transport transport;
+    *r = (ranks){.count = 1, .every = 1};
+    if (!stet_mpi_is_launched()) return -1;
+    if (stet_transport_open_mpi(NULL, true, &transport) != STET_OK) return report_last_error(EXIT_INPUT);
+    r->rank = transport.rank;
+    r->count = transport.nrank;
+    r->local = transport.local;
+    if (r->count == 1) return transport.close(transport.context), -1;
+    report_hold();
+    if (r->rank != 0 && !freopen("/dev/null", "w", stdout)) return report_error(EXIT_WORK, "/dev/null is not there");
+    return open_group(&transport, 0, &r->all);
+}
+
+/* Ranks of one machine that may run on the same processors share them. */
+static void share_processors(ranks *r, const place *all)
+{
+    int same = 0;
+    for (int k = 0; k < r->count; ++k)
+        same += strcmp(all[k].host, all[r->rank].host) == 0 && all[k].processors == all[r->rank].processors;
+    r->threads = sti_processors() / same;
+    if (r->threads < 1) r->threads = 1;
+}
+
+int ranks_divide(ranks *r, const run_options *o, int argc, char **argv, int code)
+{
+    stet_transport transport;
+    if (!r->all) return code;
+    if (code > 0) return ranks_agree(r, code, code);
+    place own = this_place(argc, argv, code), *all = calloc((size_t)r->count, sizeof *all);
+    if (!all) return report_error(EXIT_INPUT, "out of memory for %d ranks", r->count);
+    code = stet_group_share(r->all, &own, sizeof own, all) == STET_OK ? -1 : report_last_error(EXIT_INPUT);
+    for (int k = 0; k < r->count && code < 0; ++k)
+        if (all[k].code != own.code || all[k].words != own.words)
+            code = report_error(EXIT_INPUT, "rank %d of %d: its options are not those of rank 0; give all the same",
+                                k > 0 ? k : r->rank, r->count);
+    if (code < 0) share_processors(r, all);
+    free(all);
+    if (code >= 0 || own.code >= 0) return code >= 0 ? code : (int)own.code;
+    r->idle = r->rank >= o->worlds;
+    if (stet_transport_open_mpi(NULL, !r->idle, &transport) != STET_OK) return report_last_error(EXIT_INPUT);
+    return r->idle ? 0 : open_group(&transport, o->worlds, &r->group);
+}
+
+/* ---- going on, or ending ----------------------------------------------------------------------------------------- */
+
+int ranks_agree(ranks *r, int code, int other)
+{
+    stet_group *group = r->group ? r->group : r->all;
+    if (!group || r->idle) return code;
+    if (code >= 0) return stet_group_fail(group, report_held()), code;
+    int none = 0, *all = calloc((size_t)stet_group_get_nrank(group), sizeof *all);
+    if (!all) return report_error(EXIT_WORK, "out of memory for %d ranks", r->count);
+    if (stet_group_share(group, &none, sizeof none, all) != STET_OK) code = report_last_error(other);
+    free(all);
+    return code;
+}
+
+void ranks_close(ranks *r)
+{
+    report_release(r->rank == 0);
+    stet_group_destroy(r->group);
+    stet_group_destroy(r->all);
+    free(r->row);
+    *r = (ranks){0};
+}
+
+/* About every tenth of a second, or after each frame if that takes longer: rank 0 counts. */
+int ranks_stop(ranks *r, int64_t frame, bool interrupted, bool *stop)
+{
+    typedef struct vote {
+        int64_t every;
+        bool stop;
+    } vote;
+    *stop = interrupted;
+    if (!r->group) return -1;
+    *stop = false;
+    if (frame % r->every != 0) return -1;
+    double now = progress_now(), each = (now - r->since) / (double)r->every;
+    vote own = {0}, *all = calloc((size_t)stet_group_get_nrank(r->group), sizeof *all);
+    if (!all) return report_error(EXIT_WORK, "out of memory for %d ranks", r->count);
+    own.every = r->since > 0 ? (int64_t)fmin(fmax(0.1 / each, 1), 1000) : 1;
+    own.stop = interrupted;
+    r->since = now;
+    int code = stet_group_share(r->group, &own, sizeof own, all) == STET_OK ? -1 : report_last_error(EXIT_WORK);
+    if (code < 0) r->every = all[0].every;
+    for (int k = 0; k < stet_group_get_nrank(r->group) && code < 0; ++k) *stop = *stop || all[k].stop;
+    free(all);
+    return code;
+}
+
+int ranks_check_scene(ranks *r, const stet_model *model)
+{
+    uint64_t own, first;
+    if (!r->group) return -1;
+    if (sti_model_fingerprint(model, &own) != STET_OK) return report_last_error(EXIT_INPUT);
+    first = own;
+    if (stet_group_broadcast(r->group, &first, sizeof first) != STET_OK) return report_last_error(EXIT_INPUT);
+    if (first == own) return -1;
+    return report_error(EXIT_INPUT, "its scene is not that of rank 0; give all processes the same files");
+}
+
+/* ---- figures ----------------------------------------------------------------------------------------------------- */
+
+stet_result ranks_hash(stet_group *group, stet_sim *sim, uint64_t *out)
+{
+    stet_worlds *worlds = stet_sim_get_worlds(sim);
+    return group ? stet_group_hash(group, worlds, out) : stet_worlds_hash(worlds, out);
+}
+
+stet_result ranks_hash_frame(stet_group *group, stet_sim *sim, int64_t frame, uint64_t *out)
+{
+    return group ? stet_group_hash_frame(group, sim, frame, out) : stet_sim_hash_frame(sim, frame, out);
+}
+
+stet_result ranks_add(stet_group *group, int64_t *x, int n)
+{
+    int nrank = stet_group_get_nrank(group);
+    size_t size = (size_t)n * sizeof *x;
+    int64_t *all = calloc((size_t)nrank, size);
+    if (!all) return sti_error(STET_ERROR_OUT_OF_MEMORY, "out of memory for %d ranks", nrank);
+    stet_result result = stet_group_share(group, x, size, all);
+    if (result == STET_OK) memset(x, 0, size);
+    for (int k = 0; k < nrank * n && result == STET_OK; ++k) x[k % n] += all[k];
+    free(all);
+    return result;
+}
+
+stet_result ranks_most(ranks *r, double *x)
+{
+    double *all;
+    if (!r->group) return STET_OK;
+    int nrank = stet_group_get_nrank(r->group);
+    all = calloc((size_t)nrank, sizeof *all);
+    if (!all) return sti_error(STET_ERROR_OUT_OF_MEMORY, "out of memory for %d ranks", nrank);
+    stet_result result = stet_group_share(r->group, x, sizeof *x, all);
+    for (int k = 0; k < nrank && result == STET_OK; ++k) *x = fmax(*x, all[k]);
+    free(all);
+    return result;
+}
+
+stet_result ranks_gather_rows(ranks *r, const rank_row *own)
+{
+    if (!r->group) return STET_OK;
+    rank_row row = *own;
+    row.first = stet_group_get_first(r->group);
+    row.nworld = stet_group_get_own(r->group);
+    if (gethostname(row.host, sizeof row.host - 1) != 0) row.host[0] = 0;
+    r->row = calloc((size_t)stet_group_get_nrank(r->group), sizeof *r->row);
+    if (!r->row) return sti_error(STET_ERROR_OUT_OF_MEMORY, "out of memory for %d ranks", r->count);
+    return stet_group_share(r->group, &row, sizeof row, r->row);
+}
+
+static int compare_seconds(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int ranks_straggler(const ranks *r)
+{
+    int n = stet_group_get_nrank(r->group), slowest = 0;
+    double *busy = r->row && n > 1 ? malloc((size_t)n * sizeof *busy) : NULL;
+    if (!busy) return -1;
+    for (int k = 0; k < n; ++k) {
+        busy[k] = r->row[k].busy;
+        if (busy[k] > r->row[slowest].busy) slowest = k;
+    }
+    qsort(busy, (size_t)n, sizeof *busy, compare_seconds);
+    double median = busy[(n - 1) / 2];
+    free(busy);
+    return r->row[slowest].busy > 1.25 * median && r->row[slowest].busy > median + 0.1 ? slowest : -1;
+}
