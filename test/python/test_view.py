@@ -20,6 +20,7 @@ from conftest import SCENE
 import stet
 from stet.view import messages
 from stet.view.camera import Camera
+from stet.view.overlay import Trail
 from stet.view.pictures import Look, Painter, Picture, body_point, colours, mosaic
 from stet.view.pull import Pull
 from stet.view.replay import Replay, open_folder
@@ -30,7 +31,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
 from websockets.sync import client  # noqa: E402
 
 LOOK = {"do": "look", "camera": "", "view": [90, -20, 4, 0, 0, 1], "output": "rgb", "first": 0, "count": 1, "width": 64,
-        "height": 48, "follow": -1, "groups": [0, 1, 2], "plots": []}
+        "height": 48, "follow": -1, "groups": [0, 1, 2], "fisheye": 0, "trail": -1, "contacts": False,
+        "forces": False, "plots": []}
 
 
 def address(url, token=None):
@@ -432,7 +434,7 @@ def test_places_in_pictures(make, lens):
     sim.render()
     seen = {name: sim.read(name)[0].reshape(1200, -1) for name in sim.outputs}
     camera = Camera(sim.camera_poses()[0].astype(float), sim.lens())
-    poses = Picture(None, None, [camera], sim.xpos.numpy().reshape(1, -1, 3), sim.xquat.numpy().reshape(1, -1, 4))
+    poses = Picture(None, None, [camera], sim.xpos.numpy().reshape(1, -1, 3), sim.xquat.numpy().reshape(1, -1, 4), [])
     hit = np.flatnonzero(seen["seg_body"] >= 0)
     assert 100 < len(hit) and {0, 2} <= set(seen["seg_body"][hit, 0])
     y, x = (np.stack(np.divmod(hit, 40)) + 0.5) / [[30], [40]]
@@ -444,6 +446,48 @@ def test_places_in_pictures(make, lens):
         np.testing.assert_allclose(camera.point(x[i], y[i], depth), point, atol=1e-3)
     with pytest.raises(stet.NotFoundError, match="no camera 7; there are 1"):
         sim.camera_poses(7)
+
+
+def test_marks(make):
+    """Contacts and their forces are those of the run; a trail is where the body was, and ends where it is."""
+    sim = make(stet.scenes / "humanoid.xml", 2, physics="mujoco")
+    sim.step(100)
+    with sim.view() as viewer:
+        page = Page(viewer.url)
+        page.look(first=1, contacts=True, forces=True, trail=1, view=[90, -20, 4, 0, 0, 1])
+        for _ in range(3):
+            while not viewer._source._asked:
+                time.sleep(0.001)
+            sim.step(5)
+            marks = page.picture()[0]["marks"]
+        page.close()
+    painter = Painter(sim.model, ("qpos",))
+    camera = painter.paint(Look(view=(90, -20, 4, 0, 0, 1), width=64, height=48), {"qpos": sim.qpos[1:]}).cameras[0]
+    painter.close()
+    n, by = sim.ncon[1, 0], {colour: [mark[1] for mark in marks if mark[0] == colour] for colour in dict(marks)}
+    assert len(by["#f90"]) == len(by["#6e6"]) == n > 3 and len(by["#fc5"]) == 1
+    at, frame = sim.contact_pos[1].reshape(-1, 3)[:n], sim.contact_frame[1].reshape(-1, 3, 3)[:n]
+    force = np.stack([f.T @ g[:3] for f, g in zip(frame, sim.contact_force[1].reshape(-1, 6))])
+    assert force[:, 2].sum() > 100  # the ground holds it
+    mass = sim.cinert[1].reshape(-1, 10)[1:, 9].mean()
+    np.testing.assert_allclose(np.array(by["#f90"])[:, 0], camera.places(at), atol=1e-3)
+    np.testing.assert_allclose(np.array(by["#6e6"])[:, 1], camera.places(at + force * 0.005 / mass), atol=1e-3)
+    trail = by["#fc5"][0]
+    assert len(trail) == 3
+    np.testing.assert_allclose(trail[-1], camera.places(sim.xpos[1, 3:6])[0], atol=1e-3)
+
+
+def test_trails():
+    camera = Camera(np.eye(3, 4), {"kind": "perspective", "near": 0, "left": -1, "right": 1, "bottom": -1, "top": 1})
+    trail = Trail(1.0)
+    for k in range(8):
+        trail.add("a", k / 4, [k, 0, -2 if k != 5 else 2])
+    # Of the last second; the camera looks along -z, so the sixth point is behind it.
+    assert [places for _, places in trail.marks(camera)] == [[[1.25, 0.5], [1.5, 0.5]], [[2, 0.5], [2.25, 0.5]]]
+    trail.add("a", 1.0, [0, 0, -1])
+    assert len(trail.marks(camera)[0][1]) == 1
+    trail.add("b", 2.0, [0, 0, -1])
+    assert len(trail.marks(camera)[0][1]) == 1
 
 
 def test_the_pull_is_mujoco_s(make):
@@ -478,7 +522,7 @@ def test_pulling(watched):
         one.picture()
         one.send("grab", x=0.5, y=0.5)
         one.send("pull", x=0.5, y=-0.5)
-        while one.picture()[0]["pull"] is None or sim.qpos.numpy()[3, 0] > -0.3:  # up
+        while not one.picture()[0]["marks"] or sim.qpos.numpy()[3, 0] > -0.3:  # up
             pass
         forces = sim.xfrc_applied.numpy().reshape(5, -1, 6)
         assert forces[3, tip].any() and np.count_nonzero(forces.any(axis=2)) == 1
@@ -538,11 +582,14 @@ def test_mosaic():
     assert mosaic(three, 2)[..., 0].tolist() == [[0, 1], [2, 0]]
 
 
-@pytest.mark.parametrize("output", ["depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type"])
+@pytest.mark.parametrize("output", ["depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type",
+                                    "motion", "body_point"])
 def test_every_output_can_be_seen(make, output):
     sim = make(worlds=2)
     painter = Painter(sim.model, ("qpos",))
-    picture = painter.paint(Look(output=output, count=2, width=80, height=40), {"qpos": sim.qpos.numpy()})
+    look = Look(output=output, count=2, width=80, height=40)
+    painter.paint(look, {"qpos": sim.qpos.numpy()})
+    picture = painter.paint(look, {"qpos": sim.qpos.numpy() + 0.1})
     pixels = picture.pixels
     assert pixels.shape == (40, 80, 3) and pixels.dtype == np.uint8 and pixels.std() > 5 and len(picture.view) == 6
     painter.close()

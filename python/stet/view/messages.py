@@ -75,6 +75,10 @@ KINDS: dict[str, dict[str, Any]] = {
         "height": _integer(16, MOST_PIXELS),
         "follow": _integer(-1, _INT),  # body
         "groups": _items(0, 6, _integer(0, 5)),
+        "fisheye": _number(0, 360),  # vertical angle of view; 0: none
+        "trail": _integer(-1, _INT),  # of a body
+        "contacts": _flag,
+        "forces": _flag,  # of contacts
         "plots": _items(0, MOST_PLOTS, _items(2, 2, _text, _integer(0, _INT))),  # field, item
     },
     "shown": {},  # the picture that came last was drawn: the next one may come

@@ -15,8 +15,10 @@ import numpy as np
 
 from .. import sim as _sim
 from .camera import Camera
+from .overlay import contact_marks
 
-OUTPUTS = ("rgb", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type")
+OUTPUTS = ("rgb", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type", "motion",
+           "body_point")
 _PICKED = ("seg_body", "body_point")
 FREE = "free"
 
@@ -34,7 +36,16 @@ class Look:
     height: int = 360
     follow: int = -1
     groups: tuple[int, ...] = (0, 1, 2)
+    fisheye: float = 0.0
+    trail: int = -1
+    contacts: bool = False
+    forces: bool = False
     plots: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def dynamics(self) -> bool:
+        """Whether it shows more of a state than positions."""
+        return self.count == 1 and self.forces
 
     @property
     def columns(self) -> int:
@@ -69,6 +80,11 @@ def colours(pixels: Any, output: str) -> Any:
     if output in ("depth", "distance"):
         near = 1 / np.maximum(pixels, 1e-6)  # of the sky 0
         return np.repeat(_grey(near, 0, near.max()), 3, axis=-1)
+    if output in ("motion", "body_point"):  # as `stet run` has them in its mosaics
+        hit = np.isfinite(pixels)
+        most = np.max(abs(pixels), where=hit, initial=0) or 1
+        shown = np.where(hit, _grey(np.where(hit, pixels, 0), -most, most), 0)
+        return shown if output == "body_point" else np.concatenate([shown, np.full_like(shown[..., :1], 128)], axis=-1)
     ids = pixels.astype(np.int64) + 1
     spread = np.concatenate([(ids * k + b) % 200 + 56 for k, b in ((89, 31), (131, 97), (47, 151))], axis=-1)
     return np.where(pixels == -1, 0, spread).astype(np.uint8)
@@ -101,6 +117,7 @@ class Picture:
     cameras: list[Camera]
     xpos: Any  # [count, nbody, 3]
     xquat: Any
+    marks: list[Any]  # over it: overlay.py
 
 
 @dataclasses.dataclass
@@ -143,7 +160,10 @@ class Painter:
         with self._lock:
             sim, view = self._placed(look, (look.output,), state)
             sim.render()
-            return self._picture(sim, view, mosaic(colours(sim.read(look.output), look.output), look.columns))
+            picture = self._picture(sim, view, mosaic(colours(sim.read(look.output), look.output), look.columns))
+            if look.count == 1 and (look.contacts or look.forces) and sim.physics != "external":
+                picture.marks += contact_marks(picture.cameras[0], sim, look.forces)
+            return picture
 
     def pick(self, look: Look, state: dict[str, Any], x: float, y: float) -> Hit:
         """What is at a place of the picture, 0 to 1 from the left and the top."""
@@ -166,12 +186,14 @@ class Painter:
     def _picture(sim, view, pixels):
         lens = sim.lens()
         return Picture(pixels, view, [Camera(pose.astype(float), lens) for pose in sim.camera_poses()],
-                       sim.xpos.numpy().reshape(sim.nworld, -1, 3), sim.xquat.numpy().reshape(sim.nworld, -1, 4))
+                       sim.xpos.numpy().reshape(sim.nworld, -1, 3), sim.xquat.numpy().reshape(sim.nworld, -1, 4), [])
 
     def _placed(self, look, outputs, state):
         sim = self._sim(look, outputs)
-        for name in self._fields:
-            sim.array(name).write(state[name])
+        for name, values in state.items():
+            array = sim.array(name)
+            if array.shape == values.shape:  # qacc_warmstart of native physics is empty
+                array.write(values)
         if look.camera:
             return sim, None
         view = look.view or sim.place_camera("free:fit")
@@ -181,7 +203,7 @@ class Painter:
         return sim, sim.place_camera("free:" + ",".join(map(repr, view)))
 
     def _sim(self, look, outputs):
-        key = (look.camera, look.count, look.tile, look.groups, outputs)
+        key = (look.camera, look.count, look.tile, look.groups, look.fisheye, outputs)
         sim = self._sims.pop(key, None)
         if sim is None:
             while len(self._sims) >= self.MOST_SIMS:
@@ -190,6 +212,6 @@ class Painter:
             sim = _sim.Sim(
                 self._model, look.count, "cpu", physics="external" if "xpos" in self._fields else "mujoco",
                 cameras=look.camera or FREE, width=width, height=height, outputs=outputs, groups=look.groups,
-                frames_in_flight=1)
+                fisheye=look.fisheye, frames_in_flight=1)
         self._sims[key] = sim
         return sim

@@ -13,7 +13,7 @@ import threading
 import time
 from typing import Any
 
-from . import messages
+from . import messages, overlay
 from .pictures import OUTPUTS, Hit, Look, Picture, body_point, encode
 from .source import Sample, Wants
 
@@ -33,6 +33,7 @@ class Reader:
         self._picture: Picture | None = None  # the one that was drawn last, of _look
         self._held: Hit | None = None  # what the reader pulls
         self._target: Any = None  # and where to
+        self._trail = overlay.Trail()
         self._steps = 0
         self.sent = self.skipped = 0
 
@@ -84,7 +85,7 @@ class Reader:
         model = self._source.model
         if look.output not in OUTPUTS or look.camera and look.camera not in model.cameras:
             raise ValueError("look: no such output or camera")
-        if look.first + look.count > self._source.nworld or look.follow >= model.nbody:
+        if look.first + look.count > self._source.nworld or max(look.follow, look.trail) >= model.nbody:
             raise ValueError("look: no such world or body")
         with self._changed:
             self._look, self._stale = look, True
@@ -95,7 +96,7 @@ class Reader:
         with self._changed:
             look, sample = self._look, self._sample
         if look is not None:
-            wants = Wants(look.first, look.count, look.plots)
+            wants = Wants(look.first, look.count, look.plots, look.dynamics)
             self._source.ask(self, wants, sample and (sample.number, sample.wants), self._deliver)
 
     def _deliver(self, sample):
@@ -147,15 +148,6 @@ class Reader:
             self._changed.notify_all()
         self._source.release(self)
 
-    def _pull_line(self, look, picture):
-        """The spring as two places of the picture, if one is to be seen."""
-        with self._changed:
-            held, target = self._held, self._target
-        if held is None or target is None or look.count != 1 or held.world != look.first:
-            return None
-        ends = picture.cameras[0].places([body_point(picture, 0, held.body, held.point), target])
-        return ends.round(4).tolist() if abs(ends).max() < 1e3 else None
-
     # ---- pictures ----------------------------------------------------------------------------------------------------
 
     def _paint_all(self):
@@ -189,7 +181,7 @@ class Reader:
             look, sample = self._look, self._sample
             self._stale = self._shown = False
         picture = self._painter.paint(look, sample.state)
-        view = picture.view
+        view, marks = picture.view, picture.marks + self._marks(look, sample, picture)
         with self._changed:
             self._picture = picture if self._look is look else None
             if look.view is None and view and self._look is look:  # a camera that shows the whole scene stays there
@@ -198,9 +190,23 @@ class Reader:
         self._steps = sample.facts["steps"]
         self.sent += 1
         head = sample.facts | {"first": look.first, "count": look.count, "columns": look.columns, "view": view,
-                               "pull": self._pull_line(look, picture), "sent": self.sent, "skipped": self.skipped}
+                               "marks": marks, "sent": self.sent, "skipped": self.skipped}
         text = json.dumps(head).encode()
         self._connection.send(struct.pack("<I", len(text)) + text + encode(picture.pixels))
+
+    def _marks(self, look, sample, picture):
+        """What the reader's own history draws over a picture of one world."""
+        if look.count != 1:
+            return []
+        out, camera = [], picture.cameras[0]
+        if look.trail >= 0:
+            self._trail.add((look.first, look.trail), sample.facts["time"][0], picture.xpos[0, look.trail].astype(float))
+            out += self._trail.marks(camera)
+        with self._changed:
+            held, target = self._held, self._target
+        if held is not None and target is not None and held.world == look.first:
+            out += overlay.pull_marks(camera, body_point(picture, 0, held.body, held.point), target)
+        return out
 
     def _send_json(self, message):
         self._connection.send(json.dumps(message))

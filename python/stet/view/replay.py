@@ -17,7 +17,7 @@ import numpy as np
 
 from .._errors import FileError, InvalidArgumentError, MissingFileError
 from ..sim import load
-from .source import Sample, Source, Wants, plot_row
+from .source import DYNAMICS, Sample, Source, Wants, plot_row
 
 _POSITIONS = ("qpos", "mocap_pos", "mocap_quat")
 _POSES = ("xpos", "xquat")
@@ -46,6 +46,7 @@ class Replay(Source):
         super().__init__(model, worlds, drawn)
         self.frames, self.seconds, self.speed, self.paused = frames, seconds, speed, False
         self._recording = recording
+        self._dynamics = [name for name in DYNAMICS if name in shapes]
         self._at = 0.0  # frames
         self._seen = 0
         self._closed = False
@@ -103,7 +104,7 @@ class Replay(Source):
         def of(name):
             return np.asarray(self._recording[name][frame]).reshape(self.nworld, -1)
 
-        state = {name: of(name)[worlds] for name in self.fields}
+        state = {name: of(name)[worlds] for name in (*self.fields, *(self._dynamics if wants.dynamics else ()))}
         plots = [plot_row(of(name), wants.first, item) if name in self._recording else None
                  for name, item in wants.plots]
         facts = {"steps": frame, "time": [frame * self.seconds] * wants.count, "paused": self.paused,

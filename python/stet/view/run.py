@@ -18,7 +18,7 @@ import numpy as np
 from ..info import info
 from .._errors import Error
 from .pull import Pull
-from .source import Sample, Source, Wants, plot_row
+from .source import DYNAMICS, Sample, Source, Wants, plot_row
 
 _FAULT_SECONDS, _COUNTER_SECONDS = 0.25, 0.5
 _MOST_FAULTS = 64  # worlds of which the page gets the faults
@@ -208,7 +208,8 @@ class Run(Source):
 
     def take(self, wants: Wants) -> Sample:
         sim = self._sim()
-        state = {name: sim.array(name).read_worlds(wants.first, wants.count) for name in self.fields}
+        state = {name: sim.array(name).read_worlds(wants.first, wants.count)
+                 for name in (*self.fields, *(DYNAMICS if wants.dynamics else ()))}
         seconds = sim.time.read_worlds(wants.first, wants.count)[:, 0]
         facts = {
             "steps": self.steps,

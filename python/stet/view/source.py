@@ -13,6 +13,9 @@ import numpy as np
 
 from .messages import MOST_WORLDS
 
+# What the forces of contacts depend on besides positions.
+DYNAMICS = ("qvel", "act", "ctrl", "qfrc_applied", "xfrc_applied", "eq_active", "qacc_warmstart")
+
 
 def plot_row(values: Any, world: int, item: int) -> list[float | None] | None:
     """[of the world, least, mean, greatest] of an item of values [world, item]; None: there is no such item."""
@@ -25,11 +28,12 @@ def plot_row(values: Any, world: int, item: int) -> list[float | None] | None:
 
 @dataclasses.dataclass(frozen=True)
 class Wants:
-    """What a sample shall hold: worlds from `first` on, and fields whose items are plotted."""
+    """What a sample shall hold: worlds from `first` on, fields whose items are plotted; dynamics: also DYNAMICS."""
 
     first: int
     count: int
     plots: tuple[tuple[str, int], ...] = ()
+    dynamics: bool = False
 
 
 @dataclasses.dataclass

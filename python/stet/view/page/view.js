@@ -4,7 +4,7 @@ import { Plot } from "./plot.js";
 const $ = (id) => document.getElementById(id);
 const canvas = $("picture");
 const look = { camera: "", view: null, output: "rgb", first: 0, count: 1, width: 640, height: 360, follow: -1,
-  groups: [0, 1, 2], plots: [] };
+  groups: [0, 1, 2], fisheye: 0, trail: -1, contacts: false, forces: false, plots: [] };
 let facts = null, head = null, image = null, socket = null, plots = [], counted = null, wait = 250;
 
 function send(kind, entries = {}) {
@@ -69,7 +69,7 @@ function draw() {
   canvas.height = image.height;
   const pen = canvas.getContext("2d");
   pen.drawImage(image, 0, 0);
-  if (head.pull) drawPull(pen, head.pull);
+  for (const [colour, places] of head.marks) drawMark(pen, colour, places.map(([x, y]) => [x * image.width, y * image.height]));
   if (head.count === 1) return;
   const faulty = new Set((head.faults?.first ?? []).map((row) => row[0]));
   const rows = Math.ceil(head.count / head.columns);
@@ -87,17 +87,13 @@ function draw() {
   }
 }
 
-function drawPull(pen, ends) {
-  const [from, to] = ends.map(([x, y]) => [x * image.width, y * image.height]);
-  pen.strokeStyle = pen.fillStyle = "#f6c";
+function drawMark(pen, colour, points) { // a line; one point is a dot
+  pen.strokeStyle = pen.fillStyle = colour;
   pen.lineWidth = 2;
   pen.beginPath();
-  pen.moveTo(...from);
-  pen.lineTo(...to);
-  pen.stroke();
-  pen.beginPath();
-  pen.arc(...from, 4, 0, 7);
-  pen.fill();
+  if (points.length === 1) pen.arc(...points[0], 4, 0, 7);
+  for (const point of points) pen.lineTo(...point);
+  points.length === 1 ? pen.fill() : pen.stroke();
 }
 
 function resize() {
@@ -230,11 +226,13 @@ function begin(news) {
   facts = news;
   if (!facts.cameras.includes(look.camera)) look.camera = "";
   if (look.follow >= facts.bodies.length) look.follow = -1;
+  if (look.trail >= facts.bodies.length) look.trail = -1;
   fill($("camera"), ["free", ...facts.cameras]);
   [...$("camera").options].forEach((option, k) => (option.value = k ? facts.cameras[k - 1] : ""));
   fill($("output"), facts.outputs);
   [...$("output").options].forEach((option) => (option.value = option.text));
-  fill($("follow"), ["nothing", ...facts.bodies.map((name, k) => name || `body ${k}`)], -1);
+  for (const id of ["follow", "trail"])
+    fill($(id), ["nothing", ...facts.bodies.map((name, k) => name || `body ${k}`)], -1);
   fill($("keyframe"), ["first", ...facts.keyframes.map((name, k) => name || `${k}`)], -1);
   if (facts.fields) {
     fill($("field"), facts.fields);
@@ -245,7 +243,8 @@ function begin(news) {
   for (const section of document.querySelectorAll(".control")) section.hidden = !facts.control;
   $("frame").hidden = !facts.frames;
   $("frame").max = Math.max(0, facts.frames - 1);
-  for (const [id, value] of [["camera", look.camera], ["output", look.output], ["follow", look.follow]]) $(id).value = value;
+  for (const [id, value] of [["camera", look.camera], ["output", look.output], ["follow", look.follow], ["trail", look.trail]])
+    $(id).value = value;
   setWorlds(look.first, look.count);
   makeSliders();
 }
@@ -334,6 +333,9 @@ for (let group = 0; group < 6; ++group) {
 $("camera").onchange = () => { look.camera = $("camera").value; sendLook(); };
 $("output").onchange = () => { look.output = $("output").value; sendLook(); };
 $("follow").onchange = () => follow(+$("follow").value);
+$("trail").onchange = () => { look.trail = +$("trail").value; sendLook(); };
+$("fisheye").onchange = () => { look.fisheye = Math.max(0, Math.min(360, +$("fisheye").value)); sendLook(); };
+for (const id of ["contacts", "forces"]) $(id).onchange = () => { look[id] = $(id).checked; sendLook(); };
 $("first").onchange = $("count").onchange = () => setWorlds(Math.floor($("first").value), Math.floor($("count").value));
 $("fit").onclick = () => { $("camera").value = look.camera = ""; look.view = null; follow(-1); };
 $("pause").onclick = () => send("pause", { on: !head?.paused });
