@@ -260,6 +260,7 @@ void bind_array(nb::module_ &m);
 void bind_env(nb::module_ &m);
 void bind_kernel(nb::module_ &m);
 void bind_random(nb::module_ &m);
+void bind_log(nb::module_ &m);
 void bind_record(nb::module_ &m);
 void bind_report(nb::module_ &m);
 void bind_sim(nb::module_ &m);

@@ -28,6 +28,7 @@ void find_errors()
 {
     nb::object error = nb::borrow(type)(nb::str(sentence.c_str(), sentence.size()));
     if (where && *where) error.attr("where") = where;
+    if (log_waits()) deliver_log();
     PyErr_SetObject(type, error.ptr());
     throw nb::python_error();
 }

@@ -24,10 +24,15 @@ void find_errors();
 // Raises stet.ArgumentTypeError.
 [[noreturn]] void raise_type(const std::string &sentence);
 
+// Hands on what the library has reported meanwhile (log.cpp).
+bool log_waits();
+void deliver_log();
+
 inline void check(stet_result result)
 {
     if (result == STET_ERROR_INTERRUPTED && PyErr_Occurred()) throw nb::python_error(); // a signal's
     if (result != STET_OK) raise(result);
+    if (log_waits()) deliver_log();
 }
 
 // Turns an error that Python has set into a C++ exception.

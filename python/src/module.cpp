@@ -8,6 +8,7 @@ NB_MODULE(_core, m)
     nb::set_leak_warnings(false); // a program may end with objects alive; the tests count them themselves
     binding::find_errors();
     binding::find_numpy();
+    binding::bind_log(m);
     binding::bind_model(m);
     binding::bind_array(m);
     binding::bind_adjoint(m);

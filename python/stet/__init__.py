@@ -9,6 +9,7 @@
         pixels = sim.read("rgb")      # [64, 128, 128, 3], uint8
 """
 
+import logging as _logging
 from pathlib import Path as _Path
 
 from ._core import Adjoint, Array, Device, Export, Kernel, Loop, Model, Record, Snapshot, Tape, __version__, sum_worlds
@@ -36,6 +37,8 @@ from .pool import Pool
 from .rounds import Round
 from .sim import Sim, load
 from .tiles import Output, Picture, Tiles
+
+_logging.getLogger("stet").addHandler(_logging.NullHandler())  # silent unless the program sets up logging
 
 scenes: _Path = _Path(__file__).parent / "scenes"
 """The folder of the shipped scenes: stet.scenes / "hand.xml"."""
