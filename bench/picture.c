@@ -69,7 +69,7 @@ stet_result bench_picture_open(bench_picture *p, const bench_picture_def *def)
     mj_kinematics(p->model->mj, p->data);
     mj_camlight(p->model->mj, p->data);
     STI_TRY(make_target(p, def->buffer));
-    return sti_renderer_create(stet_sim_get_stage(p->sim), p->camera, p->ncamera, STET_GROUPS_DEFAULT, &p->renderer);
+    return sti_renderer_create(stet_sim_get_stage(p->sim), p->camera, p->ncamera, STI_DRAWING_DEFAULT, &p->renderer);
 }
 
 void bench_picture_close(bench_picture *p)

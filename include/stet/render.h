@@ -70,6 +70,17 @@ STET_API stet_result stet_output_find(const char *name, stet_output *out); /* NO
  * count as standing in the world, which is their body, too.
  */
 
+/*
+ * How colours are made. MUJOCO, the default, imitates MuJoCo's classic renderer: what a policy sees here, it sees
+ * elsewhere. PHYSICAL adds up linear light: colours of surfaces, of textures and of the haze are sRGB, those of lights
+ * are amounts of light; a highlight has the lamp's colour, also on a texture; only the sum is limited, and becomes sRGB.
+ * Lights that have a place and a bulb (`bulbradius`) have soft shadows. What is transparent covers its alpha once.
+ * Outputs without light are the same in both.
+ */
+typedef enum stet_render_mode { STET_RENDER_MUJOCO, STET_RENDER_PHYSICAL, STET_RENDER_MODE_COUNT } stet_render_mode;
+STET_API const char *stet_render_mode_name(stet_render_mode mode);                   /* "mujoco", "physical" */
+STET_API stet_result stet_render_mode_find(const char *name, stet_render_mode *out); /* NOT_FOUND lists the names */
+
 /* Groups of geoms, 0 to 5, that are drawn if no others are chosen, as in MuJoCo: a bit 1u << group each. */
 #define STET_GROUPS_DEFAULT (1u << 0 | 1u << 1 | 1u << 2)
 #define STET_GROUPS_ALL 0x3fu

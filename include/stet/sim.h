@@ -42,11 +42,12 @@ typedef struct stet_sim_def {
     int nsize;             /* as many as the sim has cameras, or 0 */
     /* vertical angles of view of single cameras that are fisheyes (render.h), degrees; 0: it is none; default NULL */
     const float *fisheyes;
-    int nfisheye;         /* one for all cameras, as many as the sim has, or 0 */
-    int samples;          /* rays a pixel for colours, 1, 4 or 16; default 1 */
-    uint32_t outputs;     /* bits 1u << STET_OUTPUT_x; 0 (default): no rendering */
-    int frames_in_flight; /* how many frames stay readable after they were started, 1 to 16; default 2 */
-    uint32_t groups;      /* of geoms that are drawn, bits 1u << group; default STET_GROUPS_DEFAULT */
+    int nfisheye;          /* one for all cameras, as many as the sim has, or 0 */
+    int samples;           /* rays a pixel for colours, 1, 4 or 16; default 1 */
+    uint32_t outputs;      /* bits 1u << STET_OUTPUT_x; 0 (default): no rendering */
+    int frames_in_flight;  /* how many frames stay readable after they were started, 1 to 16; default 2 */
+    uint32_t groups;       /* of geoms that are drawn, bits 1u << group; default STET_GROUPS_DEFAULT */
+    stet_render_mode mode; /* of colours; default STET_RENDER_MUJOCO */
 } stet_sim_def;
 STET_API stet_sim_def stet_default_sim_def(void);
 /*

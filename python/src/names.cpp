@@ -32,6 +32,13 @@ stet_output to_output(const std::string &name)
     return output;
 }
 
+stet_render_mode to_render_mode(const std::string &name)
+{
+    stet_render_mode mode;
+    check(stet_render_mode_find(name.c_str(), &mode));
+    return mode;
+}
+
 stet_phase to_phase(const std::string &name)
 {
     static const char *const names[STET_PHASE_COUNT] = {"before_physics", "after_physics", "after_reset"};

@@ -52,7 +52,8 @@ template <class Make> static Tiles make_tiles(const Sim &sim, std::vector<Held> 
 // Of an output or the number of a picture: camera, element type, channels, planar.
 using Wanted = std::tuple<nb::object, nb::object, nb::object, int, bool>;
 
-static Tiles own_tiles(const Sim &sim, const std::vector<Wanted> &requests, int samples, uint32_t groups, int frames)
+static Tiles own_tiles(const Sim &sim, const std::vector<Wanted> &requests, int samples, const std::string &mode,
+                       uint32_t groups, int frames)
 {
     Core &core = *sim.core;
     std::vector<stet_tile_request> list;
@@ -67,6 +68,7 @@ static Tiles own_tiles(const Sim &sim, const std::vector<Wanted> &requests, int 
     def.requests = list.data();
     def.nrequest = (int)list.size();
     def.samples = samples;
+    def.mode = to_render_mode(mode);
     def.groups = groups;
     def.frames_in_flight = frames;
     return make_tiles(sim, {}, [&](stet_tiles **out) {

@@ -120,6 +120,7 @@ class SimOptions(TypedDict, total=False):
     sizes: Iterable[tuple[int, int]]
     fisheye: float | Iterable[float]
     samples: int
+    mode: str
     outputs: str | Iterable[str]
     seed: int
     first_world: int
@@ -151,6 +152,8 @@ class Sim(Rounds, _core.SimBase):
     fisheye      vertical angle of view in degrees of cameras that are fisheyes (equidistant): one for all, or one for
                  each, 0 for none; depth is then the distance
     samples      rays a pixel for colours: 1, 4 or 16; other outputs show the pixel's centre
+    mode         of colours: "mujoco", as its classic renderer makes them, or "physical": linear light, sRGB at the end,
+                 soft shadows of lights with a bulb
     outputs      of "rgb", "rgba", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type",
                  "motion", "body_point"; none: no pictures
     seed         of noise at resets and of control noise
@@ -184,6 +187,7 @@ class Sim(Rounds, _core.SimBase):
         sizes: Iterable[tuple[int, int]] = (),
         fisheye: float | Iterable[float] = (),
         samples: int = 1,
+        mode: str = "mujoco",
         outputs: str | Iterable[str] = (),
         seed: int = 0,
         first_world: int = 0,
@@ -215,6 +219,7 @@ class Sim(Rounds, _core.SimBase):
             [[_integer("sizes", side, 0, 2**31 - 1) for side in (width, height)] for width, height in sizes],
             [float(fisheye)] if isinstance(fisheye, (int, float)) else [float(angle) for angle in fisheye],
             _integer("samples", samples, 1, 16),
+            str(mode),
             _texts("outputs", outputs),
             _integer("seed", seed, 0, 2**64 - 1),
             keyframe,
@@ -277,6 +282,7 @@ class Sim(Rounds, _core.SimBase):
         outputs: str | Output | Iterable[str | Output],
         *,
         samples: int = 1,
+        mode: str = "mujoco",
         groups: Iterable[int] = (0, 1, 2),
         frames_in_flight: int = 2,
     ) -> Tiles:
@@ -287,6 +293,7 @@ class Sim(Rounds, _core.SimBase):
             self,
             outputs,
             _integer("samples", samples, 1, 16),
+            str(mode),
             _groups(groups),
             _integer("frames_in_flight", frames_in_flight, 1, 16),
         )

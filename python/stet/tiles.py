@@ -158,10 +158,12 @@ class Tiles:
         return self.tensor(output, frame).numpy()
 
 
-def own_tiles(sim: _core.SimBase, outputs: Iterable[str | Output], samples: int, groups: int, frames: int) -> Tiles:
+def own_tiles(
+    sim: _core.SimBase, outputs: Iterable[str | Output], samples: int, mode: str, groups: int, frames: int
+) -> Tiles:
     every = [_output(one) for one in ([outputs] if isinstance(outputs, (str, Output)) else outputs)]
     requests = [(one.name, one.camera, one.dtype, one.channels, one.planar) for one in every]
-    return Tiles(_core._own_tiles(sim, requests, samples, groups, frames), every)
+    return Tiles(_core._own_tiles(sim, requests, samples, mode, groups, frames), every)
 
 
 def foreign_tiles(

@@ -311,7 +311,8 @@ static stet_result fill_details(scene_rows *rows, stet_stage *stage)
     const mjModel *m = sti_stage_worlds(stage)->model->mj;
     int *head = rows->scene;
     bool any = false;
-    sti_details_fill(&rows->details, m, rows->textures, head, rows->look + rows->corners);
+    sti_details_fill(&rows->details, m, rows->textures, rows->scene[SCENE_PHYSICAL] != 0, head,
+                     rows->look + rows->corners);
     if (rows->details.sky >= 0) head[SCENE_SKY] = rows->textures + (int)rows->details.texture[rows->details.sky];
     for (int g = 0; g < (int)m->ngeom; ++g) {
         int *detail = &head[head[SCENE_DETAIL] + (ptrdiff_t)DETAIL_SIZE * g];
@@ -349,6 +350,7 @@ static bool model_lamp(const mjModel *m, int light, double *row, int *info)
     bool cone = m->light_type[light] == mjLIGHT_SPOT && m->light_cutoff[light] <= 90;
     row[LAMP_CUTOFF] = cone ? cos(m->light_cutoff[light] * mjPI / 180) : -2;
     row[LAMP_EXPONENT] = cone ? m->light_exponent[light] : 0;
+    row[LAMP_RADIUS] = m->light_type[light] != mjLIGHT_DIRECTIONAL ? m->light_bulbradius[light] : 0;
     info[LAMP_POSITIONAL] = m->light_type[light] != mjLIGHT_DIRECTIONAL;
     return true;
 }
@@ -376,8 +378,10 @@ static stet_result fill_lamps(scene_rows *rows, stet_stage *stage)
         int *entry = &info[(ptrdiff_t)LAMP_INTS * n];
         if (!model_lamp(m, i, &row[(ptrdiff_t)LAMP_REALS * n], entry)) continue;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_LIGHT, i, &entry[LAMP_PRIM]));
-        if (m->light_castshadow[i] && m->vis.quality.shadowsize > 0 && head[SCENE_NSHADOW] < LAMP_SHADOW_MOST)
-            entry[LAMP_SHADOW] = 1 << (LAMP_SHADOW_BIT + head[SCENE_NSHADOW]++);
+        if (m->light_castshadow[i] && m->vis.quality.shadowsize > 0 && head[SCENE_NSHADOW] < LAMP_SHADOW_MOST) {
+            int nth = head[SCENE_NSHADOW]++;
+            entry[LAMP_SHADOW] = head[SCENE_PHYSICAL] ? 1 + SHADOW_BITS * nth : 1 << (LAMP_SHADOW_BIT + nth);
+        }
         ++n;
     }
     head[SCENE_NLAMP] = n;
@@ -428,6 +432,7 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     head[SCENE_NTILE] = (int)worlds->nworld * patches->ncamera;
     head[SCENE_NPATCH] = patches->n;
     head[SCENE_FISHEYE] = patches->fisheye;
+    head[SCENE_PHYSICAL] = patches->drawing.mode == STET_RENDER_PHYSICAL;
     head[SCENE_SHOWN] = (int)shown;
     head[SCENE_SOLID] = (int)solid;
     head[SCENE_CLEAR] = (int)clear;
@@ -443,9 +448,26 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     return STET_OK;
 }
 
+static void make_colours_linear(double *colours, int n)
+{
+    for (int k = 0; k < n; ++k) colours[k] = sti_linear_of_srgb(colours[k]);
+}
+
+/*
+ * Mode physical: colours of surfaces and of the haze are meant for bytes that are shown as they are, so they become
+ * linear. Lights, emission, specular and reflectance are amounts of light already.
+ */
+static void make_linear(scene_rows *rows, const mjModel *m)
+{
+    const int *head = rows->scene;
+    for (ptrdiff_t g = 0; g < sti_shape_count(m); ++g)
+        make_colours_linear(&rows->look[APPEARANCE_SIZE * g + APPEARANCE_RGB], 3);
+    make_colours_linear(&rows->look[head[SCENE_LOOK_HAZE] + HAZE_RGB], 3);
+}
+
 static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_patches *patches)
 {
-    STI_TRY(plan_rows(rows, sti_stage_worlds(stage)->model->mj, patches->groups));
+    STI_TRY(plan_rows(rows, sti_stage_worlds(stage)->model->mj, patches->drawing.groups));
     STI_TRY(lay_out(rows, stage, patches));
     STI_TRY(fill_geoms(rows, stage));
     STI_TRY(fill_pieces(rows, stage));
@@ -456,7 +478,9 @@ static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_pa
     STI_TRY(fill_planes(rows, stage));
     STI_TRY(fill_mirrors(rows, stage));
     STI_TRY(fill_haze(rows, stage));
-    return fill_lamps(rows, stage);
+    STI_TRY(fill_lamps(rows, stage));
+    if (rows->scene[SCENE_PHYSICAL]) make_linear(rows, sti_stage_worlds(stage)->model->mj);
+    return STET_OK;
 }
 
 /* What the kernel's code must have for this scene. */

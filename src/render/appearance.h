@@ -11,14 +11,15 @@
 #define STI_RENDER_APPEARANCE_H
 
 #include "geom/soft.h"
+#include "render/render.h"
 #include "stage/stage.h"
 
-/* What cameras show: patches of all cameras, rows as in scene.k.h; groups of geoms, a bit each. */
+/* What cameras show: patches of all cameras, rows as in scene.k.h; and how. */
 typedef struct sti_patches {
     int *row;
     int n, ncamera;
     bool fisheye; /* at least one camera */
-    uint32_t groups;
+    sti_drawing drawing;
 } sti_patches;
 
 /* Is a group one of `groups`? As MuJoCo, a negative group counts as 0, and those above 5 are never drawn. */

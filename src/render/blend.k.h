@@ -3,7 +3,8 @@
  *
  * A pixel's layers are found one after the other, from the nearest on; each geom is one layer, its front. Of equally
  * far layers the one with the lower id is nearer. As MuJoCo's classic renderer does, each layer is laid on twice, all
- * from the front to the back and then all from the back to the front: one layer alone covers 1 - (1 - alpha)^2.
+ * from the front to the back and then all from the back to the front: one layer alone covers 1 - (1 - alpha)^2. In mode
+ * physical layers are laid on once, and one covers alpha.
  */
 
 /*
@@ -39,7 +40,7 @@ LFN mask next_layer(const ureal *candidate, const int *list, int count, const in
     return hit;
 }
 
-/* Layers laid on a colour c: front + through * (back + through * c). */
+/* Layers laid on a colour c: front + through * (back + through * c), or, once, front + through * c. */
 typedef struct layer_sum {
     real front[3], back[3], through;
 } layer_sum;
@@ -53,6 +54,11 @@ LFN void add_layer(mask hit, const real *rgb, real alpha, layer_sum *sum)
         sum->back[k] = fma(rest, sum->back[k], share);
     }
     sum->through = sum->through * rest;
+}
+
+LFN real layered(const layer_sum *sum, int k, real below, int once)
+{
+    return fma(sum->through, once ? below : fma(sum->through, below, sum->back[k]), sum->front[k]);
 }
 
 /*
@@ -99,8 +105,8 @@ LFN void blend_patch(const wreal *xform, int nitem, int world, int camera, const
         if (!any(any_layer)) continue;
         int *at = colour + pixel_at(first, pitch, entry, x, y);
         real below[3];
-        unpack_colour(load_colours(at, width - x), below);
-        for (int k = 0; k < 3; ++k) below[k] = fma(sum.through, fma(sum.through, below[k], sum.back[k]), sum.front[k]);
-        istore_if(m_and(live, any_layer), at, pack_colour(below, isplat(255)));
+        unpack_colour(scene, load_colours(at, width - x), below);
+        for (int k = 0; k < 3; ++k) below[k] = layered(&sum, k, below[k], scene_number(scene, SCENE_PHYSICAL));
+        istore_if(m_and(live, any_layer), at, pack_colour(scene, below, isplat(255)));
     }
 }

@@ -233,10 +233,11 @@ void sti_details_soft(const sti_details *details, const mjModel *m, const sti_so
         scale[SCALE_REPEAT + k] = (double)m->mat_texrepeat[2 * (ptrdiff_t)sti_soft_material(m, surface->object) + k];
 }
 
-void sti_details_fill(const sti_details *details, const mjModel *m, int textures, int *scene, double *corners)
+void sti_details_fill(const sti_details *details, const mjModel *m, int textures, bool linear, int *scene,
+                      double *corners)
 {
     for (int i = 0; i < m->ntex; ++i)
-        if (details->texture[i] >= 0) sti_texture_fill(m, i, scene, textures + (int)details->texture[i]);
+        if (details->texture[i] >= 0) sti_texture_fill(m, i, linear, scene, textures + (int)details->texture[i]);
     for (int i = 0; i < m->nmesh; ++i)
         if (details->corner[i] >= 0) fill_corners(m, i, corners + details->corner[i]);
 }

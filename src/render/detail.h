@@ -26,8 +26,9 @@ void sti_details_geom(const sti_details *details, const mjModel *m, int geom, in
 /* The same of a surface that deforms, and its corners. */
 void sti_details_soft(const sti_details *details, const mjModel *m, const sti_soft_surface *surface, int textures,
                       int corners, int *row, double *scale, double *look);
-/* Fills all textures and corners of the tables. */
-void sti_details_fill(const sti_details *details, const mjModel *m, int textures, int *scene, double *corners);
+/* Fills all textures and corners of the tables. linear: texels are those of mode physical (tone.k.h). */
+void sti_details_fill(const sti_details *details, const mjModel *m, int textures, bool linear, int *scene,
+                      double *corners);
 
 /* The texture that is drawn of an object of sti_soft_object, with coordinates or without; -1: none. */
 int sti_soft_texture(const mjModel *m, int object, bool coordinates);
@@ -37,6 +38,7 @@ int sti_soft_texture(const mjModel *m, int object, bool coordinates);
 bool sti_texture_drawn(const mjModel *m, int texture);
 bool sti_texture_is_cube(const mjModel *m, int texture);
 int64_t sti_texture_size(const mjModel *m, int texture); /* numbers of its block */
-void sti_texture_fill(const mjModel *m, int texture, int *scene, int at);
+void sti_texture_fill(const mjModel *m, int texture, bool linear, int *scene, int at);
+double sti_linear_of_srgb(double c); /* 0 … 1, and beyond it on the same curve */
 
 #endif

@@ -14,3 +14,4 @@
 
 /* A number of the scene's header. */
 LFN int scene_number(const int *scene, int entry) { return SCENE_HAS >> entry & 1 ? scene[entry] : 0; }
+#define MAY_BE_PHYSICAL (SCENE_HAS >> SCENE_PHYSICAL & 1)

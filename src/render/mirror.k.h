@@ -80,7 +80,7 @@ LFN void add_mirrored(const int *scene, const ureal *look, int mirror, const ure
     for (int k = 0; k < 3; ++k) facing = fma(up[k], splat(glass[k]), facing);
     mask here = m_and(ieq(geom, isplat(row[MIRROR_GEOM])), lt(splat((ureal)0.9), facing));
     if (!any(here)) return;
-    unpack_colour(load_colours(at, n), seen);
+    unpack_colour(scene, load_colours(at, n), seen);
     for (int k = 0; k < 3; ++k) rgb[k] = select(here, fma(seen[k], splat(share), rgb[k]), rgb[k]);
 }
 

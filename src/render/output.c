@@ -1,4 +1,4 @@
-/* The table of outputs: names, element types, and the buffer of the renderer that holds their pixels. */
+/* Tables of outputs (names, element types, the buffer of the renderer that holds their pixels) and of modes. */
 #include "render/render.h"
 
 #include <stdio.h>
@@ -33,6 +33,25 @@ stet_result stet_output_find(const char *name, stet_output *out)
         if (n > 0 && (size_t)n < sizeof list - used) used += (size_t)n;
     }
     return sti_error(STET_ERROR_NOT_FOUND, "output %s: there is none of this name; there are: %s", name, list);
+}
+
+static const char *const modes[STET_RENDER_MODE_COUNT] = {"mujoco", "physical"};
+
+const char *stet_render_mode_name(stet_render_mode mode)
+{
+    return (unsigned)mode < STET_RENDER_MODE_COUNT ? modes[mode] : "unknown";
+}
+
+stet_result stet_render_mode_find(const char *name, stet_render_mode *out)
+{
+    if (!name || !out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_render_mode_find: name and out must not be NULL");
+    for (int i = 0; i < STET_RENDER_MODE_COUNT; ++i) {
+        if (strcmp(name, modes[i]) != 0) continue;
+        *out = (stet_render_mode)i;
+        return STET_OK;
+    }
+    return sti_error(STET_ERROR_NOT_FOUND, "mode %s: pictures have no such mode; use mujoco or physical", name);
 }
 
 sti_picture_buffer sti_output_buffer(stet_output output)

@@ -95,19 +95,28 @@ LFN real pixel_geometry(const ureal *view, int flat, const sight *ray, mask hit,
     return far;
 }
 
+/* The share of a lamp's light that reaches pixels, in mode physical. word: shadow_patch's; shadow: LAMP_SHADOW. */
+LFN real shadow_share(lint word, int shadow)
+{
+    return to_real(ishr(word, shadow - 1) & isplat(SHADOW_RAYS)) * splat((ureal)(1.0 / SHADOW_RAYS));
+}
+
 /*
- * Colour of surfaces lit by all lamps of a world. surface: APPEARANCE_SIZE numbers; word: shadows (shadow.k.h). With
- * `apart`, as in MuJoCo's classic renderer, each lamp that casts shadows adds a colour of its own of at most 1; the
- * sum may be more, which shows where a texture multiplies it.
+ * Colour of surfaces lit by all lamps of a world. surface: APPEARANCE_SIZE numbers; texel: the texture's colour; word:
+ * shadows (shadow.k.h), which only fall with `apart`. As in MuJoCo's classic renderer, each lamp that casts shadows then
+ * adds a colour of its own of at most 1; the sum may be more, which shows where a texture multiplies it. In mode physical
+ * light is added, and a texture has the colour of the surface, so highlights have the lamp's.
  */
-LFN void shade(const wreal *xform, int nitem, int world, int camera, const int *scene, const ureal *look,
-               const real *surface, const real *normal, const real *way, const real *point, int apart, lint word,
+LFN void shade(const wreal *xform, int nitem, int world, int camera, const int *scene, const ureal *look, real *surface,
+               const real *texel, const real *normal, const real *way, const real *point, int apart, lint word,
                real *rgb)
 {
     const int *row = scene + scene[SCENE_LAMPS];
     const ureal *lamp = look + scene[SCENE_LOOK_LAMPS];
+    int physical = scene_number(scene, SCENE_PHYSICAL);
     real back[3], together[3];
     for (int k = 0; k < 3; ++k) {
+        if (physical) surface[APPEARANCE_RGB + k] = surface[APPEARANCE_RGB + k] * texel[k];
         together[k] = surface[APPEARANCE_RGB + k] * surface[APPEARANCE_EMISSION];
         back[k] = -way[k];
         rgb[k] = splat(0);
@@ -118,16 +127,14 @@ LFN void shade(const wreal *xform, int nitem, int world, int camera, const int *
         real own[3] = {splat(0), splat(0), splat(0)};
         lamp_place(xform, nitem, world, camera, row[LAMP_PRIM], place);
         add_lamp(lamp + l * LAMP_REALS, row[LAMP_POSITIONAL], place, surface, normal, back, point,
-                 ieq(word & isplat(shadow), isplat(0)), shadow ? own : together);
-        for (int k = 0; k < 3 && shadow; ++k) rgb[k] = rgb[k] + rmin(own[k], splat(1));
+                 physical ? m_all() : ieq(word & isplat(shadow), isplat(0)), shadow ? own : together);
+        real share = physical && shadow ? shadow_share(word, shadow) : splat(1);
+        for (int k = 0; k < 3 && shadow; ++k)
+            rgb[k] = physical ? fma(own[k], share, rgb[k]) : rgb[k] + rmin(own[k], splat(1));
         row += LAMP_INTS;
     }
-    for (int k = 0; k < 3; ++k) rgb[k] = rgb[k] + rmin(together[k], splat(1));
-}
-
-LFN void unpack_colour(lint word, real *rgb)
-{
-    for (int k = 0; k < 3; ++k) rgb[k] = to_real(ishr(word, 8 * k) & isplat(255)) * splat((ureal)TEXEL_UNIT);
+    for (int k = 0; k < 3; ++k)
+        rgb[k] = physical ? rgb[k] + together[k] : (rgb[k] + rmin(together[k], splat(1))) * texel[k];
 }
 
 LFN void hit_appearance(const ureal *look, lint geom, real *surface)
@@ -140,7 +147,7 @@ LFN void hit_surface(const int *scene, const ureal *look, lint geom, lint word, 
 {
     hit_appearance(look, geom, surface);
     for (int k = 0; k < 3; ++k) texel[k] = splat(1);
-    if (scene_number(scene, SCENE_DETAIL)) unpack_colour(word, texel);
+    if (scene_number(scene, SCENE_DETAIL)) unpack_texel(scene, word, texel);
 }
 
 /* The colour of hits (t; n: normal in the camera's frame) with their details, without what else the patch shows. */
@@ -153,6 +160,5 @@ LFN void hit_colour(const wreal *xform, int nitem, int world, int camera, const 
         hit_details(xform, nitem, world, view, flat, scene, look, data, tri, geoms, iload(part), ray, t, smooth, texel);
     hit_appearance(look, iload(geoms), surface);
     pixel_geometry(view, flat, ray, hit, t, smooth, 0, up, way, point);
-    shade(xform, nitem, world, camera, scene, look, surface, up, way, point, 0, isplat(0), rgb);
-    for (int k = 0; k < 3; ++k) rgb[k] = rgb[k] * texel[k];
+    shade(xform, nitem, world, camera, scene, look, surface, texel, up, way, point, 0, isplat(0), rgb);
 }

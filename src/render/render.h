@@ -44,8 +44,14 @@ typedef struct sti_render_target {
     stet_array *pitch;                    /* INT [nrow * ntile] */
 } sti_render_target;
 
-/* groups: of geoms that are drawn, bits 1u << group. */
-stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, uint32_t groups,
+/* What is drawn and how, for the renderer's whole life. */
+typedef struct sti_drawing {
+    uint32_t groups; /* of geoms, bits 1u << group */
+    stet_render_mode mode;
+} sti_drawing;
+#define STI_DRAWING_DEFAULT ((sti_drawing){STET_GROUPS_DEFAULT, STET_RENDER_MUJOCO})
+
+stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_drawing drawing,
                                 sti_renderer **out);
 void sti_renderer_destroy(sti_renderer *renderer);
 /*

@@ -3,7 +3,7 @@
  * Kind item.
  *
  * scene.k.h has the tables, known.k.h what is known of them when code is made, view.k.h camera rays and pyramids of
- * patches, cull.k.h culling, trace.k.h hits, shade.k.h light, detail.k.h smooth normals and textures (texture.k.h),
+ * patches, cull.k.h culling, trace.k.h hits, tone.k.h colours as bytes, shade.k.h light, detail.k.h smooth normals and textures (texture.k.h),
  * sky.k.h the sky, pixel.k.h what is written for a pixel, shadow.k.h shadows, blend.k.h transparent geoms,
  * mirror.k.h reflections, sample.k.h several samples a pixel.
  * Any number of geoms is processed CHUNK at a time, and the patch keeps the nearest hits between chunks.
@@ -16,6 +16,7 @@
 #include "render/view.k.h"
 #include "render/cull.k.h"
 #include "render/trace.k.h"
+#include "render/tone.k.h"
 #include "render/shade.k.h"
 #include "render/texture.k.h"
 #include "render/detail.k.h"
@@ -150,7 +151,7 @@ LFN void detail_patch(const wreal *xform, int nitem, int world, const ureal *vie
         hit_details(xform, nitem, world, view, flat, scene, look, data, tri, best_geom + p, iload(best_part + p), &ray,
                     t, n, texel);
         store_best(best, p, t, n);
-        istore(best_part + p, pack_colour(texel, isplat(0)));
+        istore(best_part + p, pack_texel(scene, texel));
     }
 }
 
@@ -218,18 +219,18 @@ LFN void put_albedo(int px, int py, int width, int height, const int *scene, con
         hit_surface(scene, look, g, iload(best_part + p), surface, texel);
         for (int k = 0; k < 3; ++k) texel[k] = texel[k] * surface[APPEARANCE_RGB + k];
         put_int(albedo, first, pitch, entry, x, y, in_range(x, width),
-                pack_colour(texel, isplat(255)) & ilt(isplat(-1), g));
+                pack_colour(scene, texel, isplat(255)) & ilt(isplat(-1), g));
     }
 }
 
 /*
  * Colours of a patch's opaque hits, the sky and the haze. plane: the one with haze above it. mirror, glass: as of
- * find_mirror; mirrored: the view is, and there is neither sky nor haze.
+ * find_mirror; mirrored: the view is, and there is neither sky nor haze. share: shadow_patch's.
  */
 LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const ureal *view, int mirror,
                      const ureal *glass, int mirrored, int flat, int px, int py, int width, int height,
                      const int *scene, const ureal *look, const ureal *plane, const ureal *best, const int *best_geom,
-                     const int *best_part, int *colour, const i64 *first, const int *pitch, i64 entry)
+                     const int *best_part, const int *share, int *colour, const i64 *first, const int *pitch, i64 entry)
 {
     items(p, PIXELS)
     {
@@ -246,8 +247,10 @@ LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const
             int worded = scene_number(scene, SCENE_DETAIL) || (scene_number(scene, SCENE_NSHADOW) && !mirrored);
             lint word = worded ? iload(best_part + p) : isplat(0);
             hit_surface(scene, look, g, word, surface, texel);
-            shade(xform, nitem, world, camera, scene, look, surface, up, way, point, 1, word, rgb);
-            for (int k = 0; k < 3; ++k) rgb[k] = select(hit, rgb[k] * texel[k], splat(0));
+            if (scene_number(scene, SCENE_PHYSICAL))
+                word = scene_number(scene, SCENE_NSHADOW) && !mirrored ? iload(share + p) : isplat(-1);
+            shade(xform, nitem, world, camera, scene, look, surface, texel, up, way, point, 1, word, rgb);
+            for (int k = 0; k < 3; ++k) rgb[k] = select(hit, rgb[k], splat(0));
             if (mirror && !mirrored)
                 add_mirrored(scene, look, mirror, glass, g, up, colour + pixel_at(first, pitch, entry, x, y), width - x,
                              rgb);
@@ -255,7 +258,7 @@ LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const
         if (!mirrored) sky_behind(scene, view, hit, way, rgb);
         if (scene_number(scene, SCENE_HAZE) && !flat && !mirrored)
             haze_before(look + scene[SCENE_LOOK_HAZE], plane, view, hit, far, way, rgb);
-        put_int(colour, first, pitch, entry, x, y, live, pack_colour(rgb, hit & isplat(255)));
+        put_int(colour, first, pitch, entry, x, y, live, pack_colour(scene, rgb, hit & isplat(255)));
     }
 }
 
@@ -281,6 +284,8 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
     shared(int, best_geom, PIXELS);
     shared(int, best_part, PIXELS);
     shared(int, sum, PIXELS * 2);
+    shared(int, blocked, MAY_BE_PHYSICAL ? PIXELS : 1);
+    shared(int, share, MAY_BE_PHYSICAL ? PIXELS : 1);
     int npatch = scene[SCENE_NPATCH], ntile = scene[SCENE_NTILE];
     const int *here = scene + SCENE_PATCHES + block % npatch * PATCH_SIZE, *clear = scene + scene[SCENE_CLEAR];
     const int *site = scene + scene[SCENE_SHOWN] + scene[SCENE_NSHOWN] * SHOWN_SIZE;
@@ -345,10 +350,12 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                                  best_geom, best_part);
             }
             if (scene_number(scene, SCENE_NSHADOW) && !mirrored)
-                shadow_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, bounds, size, data,
-                             node, tri, elevation, flag, list, candidate, best, best_geom, best_part);
+                shadow_patch(xform, nitem, world, view, flat, px, py, width, height, nmax(s, 0), scene, look, bounds,
+                             size, data, node, tri, elevation, flag, list, candidate, best, best_geom, best_part,
+                             blocked, share);
             put_colours(xform, nitem, world, here[PATCH_PRIM], view, mirror, glass, mirrored, flat, px, py, width,
-                        height, scene, look, plane, best, best_geom, best_part, (int *)colour, first, pitch, entry);
+                        height, scene, look, plane, best, best_geom, best_part, share, (int *)colour, first, pitch,
+                        entry);
             for (int chunk = 0; layers > 0 && chunk < nclear; chunk += CHUNK) {
                 const int *part = clear + chunk * SHOWN_SIZE;
                 int n = find_candidates(xform, nitem, world, part, nmin(nclear - chunk, CHUNK), bounds, size, view,
@@ -358,7 +365,7 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                             best_part, (int *)colour, first, pitch, entry);
             }
             if (s >= 0 && !mirrored)
-                add_sample(px, py, width, height, side, s, sum, (int *)colour, first, pitch, entry);
+                add_sample(scene, px, py, width, height, side, s, sum, (int *)colour, first, pitch, entry);
         }
     }
 }

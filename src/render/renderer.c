@@ -31,7 +31,7 @@ struct sti_renderer {
     stet_device *device;
     stet_camera *cameras;
     int ncamera, npatch;
-    uint32_t groups;
+    sti_drawing drawing;
     int side;          /* of the grid of a pixel's samples */
     int *chosen;       /* [nworld], staging for worlds */
     bool *asked;       /* [nworld], marks listed worlds; all false between runs */
@@ -94,7 +94,7 @@ static stet_result fill_patches(const sti_renderer *r, int camera, sti_patches *
 
 static stet_result make_appearance(sti_renderer *r)
 {
-    sti_patches patches = {.ncamera = r->ncamera, .groups = r->groups};
+    sti_patches patches = {.ncamera = r->ncamera, .drawing = r->drawing};
     int64_t n = 0;
     for (int c = 0; c < r->ncamera; ++c)
         n += (int64_t)patches_along(r->cameras[c].width) * patches_along(r->cameras[c].height);
@@ -160,7 +160,7 @@ static stet_result make_tables(sti_renderer *r)
     return make_appearance(r);
 }
 
-stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, uint32_t groups,
+stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_drawing drawing,
                                 sti_renderer **out)
 {
     if (!stage || !out || !cameras || ncamera < 1)
@@ -178,7 +178,7 @@ stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, i
     r->surface.stage = stage;
     r->device = sti_stage_worlds(stage)->device;
     r->ncamera = ncamera;
-    r->groups = groups;
+    r->drawing = drawing;
     r->side = 1;
     r->version = sti_version_new();
     stet_result result = sti_alloc(&r->cameras, (size_t)ncamera * sizeof *cameras, "cameras");

@@ -25,13 +25,38 @@ LFN lint load_colours(const int *at, int n)
     return word;
 }
 
+#define LIGHT_MOST 4095 /* of a channel: 16 samples of it fit into 16 bits */
+
+/* Red and blue, green and alpha of bytes as light. */
+LFN void light_of_colours(lint word, lint *even, lint *odd)
+{
+    real rgb[3];
+    lint light[3];
+    unpack_bytes(word, rgb);
+    for (int k = 0; k < 3; ++k) light[k] = to_int(rint(linear_of_srgb(rgb[k]) * splat(LIGHT_MOST)));
+    *even = light[0] | ishl(light[2], 16);
+    *odd = light[1] | ishl(ishr(word, 24), 16);
+}
+
+/* The bytes of such sums of a pixel's samples. */
+LFN lint colours_of_light(lint even, lint odd, int side)
+{
+    lint sum[3] = {even & isplat(0xffff), odd & isplat(0xffff), ishr(even, 16)}, half = isplat(side * side / 2);
+    real rgb[3];
+    for (int k = 0; k < 3; ++k)
+        rgb[k] = srgb_of_linear(to_real(sum[k]) * splat((ureal)(1.0 / LIGHT_MOST) / (ureal)(side * side)));
+    return pack_bytes(rgb, ishr(ishr(odd, 16) + half, side == 4 ? 4 : 2));
+}
+
 /*
  * Adds a patch's colours to the sums of its samples, or begins them. A sum is two words of 16 bits a channel: red and
- * blue, green and alpha. After the last sample the colours are the means, halves up.
+ * blue, green and alpha. After the last sample the colours are the means, halves up. In mode physical channels are linear
+ * light of 12 bits, rounded.
  */
-LFN void add_sample(int px, int py, int width, int height, int side, int s, int *sum, int *colour, const i64 *first,
-                    const int *pitch, i64 entry)
+LFN void add_sample(const int *scene, int px, int py, int width, int height, int side, int s, int *sum, int *colour,
+                    const i64 *first, const int *pitch, i64 entry)
 {
+    int physical = scene_number(scene, SCENE_PHYSICAL);
     lint bytes = isplat(0xff00ff), half = isplat(side * side / 2 * 0x10001);
     items(p, PIXELS)
     {
@@ -39,6 +64,7 @@ LFN void add_sample(int px, int py, int width, int height, int side, int s, int 
         if (x >= width || y >= height) continue;
         int *at = colour + pixel_at(first, pitch, entry, x, y);
         lint word = load_colours(at, width - x), even = word & bytes, odd = ishr(word, 8) & bytes;
+        if (physical) light_of_colours(word, &even, &odd);
         if (s > 0) {
             even = even + iload(sum + p);
             odd = odd + iload(sum + PIXELS + p);
@@ -46,6 +72,10 @@ LFN void add_sample(int px, int py, int width, int height, int side, int s, int 
         istore(sum + p, even);
         istore(sum + PIXELS + p, odd);
         if (s < side * side - 1) continue;
+        if (physical) {
+            istore_if(in_range(x, width), at, colours_of_light(even, odd, side));
+            continue;
+        }
         int shift = side == 4 ? 4 : 2;
         even = ishr(even + half, shift) & bytes;
         odd = ishr(odd + half, shift) & bytes;

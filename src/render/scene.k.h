@@ -39,8 +39,9 @@
 #define SCENE_MIRROR 22 /* geoms that reflect, rows of MIRROR_SIZE; the first one that the camera is above does */
 #define SCENE_NMIRROR 23
 #define SCENE_LOOK_MIRROR 24
-#define SCENE_FISHEYE 25 /* 1: a camera is a fisheye */
-#define SCENE_PATCHES 26 /* the first patch: the size of the header */
+#define SCENE_FISHEYE 25  /* 1: a camera is a fisheye */
+#define SCENE_PHYSICAL 26 /* 1: mode physical: numbers of `look` and texels are linear light (tone.k.h) */
+#define SCENE_PATCHES 27  /* the first patch: the size of the header */
 
 /* A patch: PATCH x PATCH pixels of a camera. */
 #define PATCH 16
@@ -129,6 +130,9 @@
 #define LEVEL_WIDTH 1
 #define LEVEL_HEIGHT 2
 #define LEVEL_SIZE 3
+#define TEXEL_UNIT (1.0 / 255)
+#define TEXEL_BITS 10 /* a channel in mode physical */
+#define TEXEL_MOST 1023
 
 /* Haze: its colour; where it begins, as a part of its radius from the end; its radius; the height of its thickest. */
 #define HAZE_RGB 0
@@ -140,10 +144,16 @@
 /* A lamp in `scene`. */
 #define LAMP_PRIM 0 /* -1: the camera */
 #define LAMP_POSITIONAL 1
-#define LAMP_SHADOW 2      /* 0: casts none; else a bit of a pixel's word that says that it is in this lamp's */
+/*
+ * 0: casts none; else a bit of a pixel's word that says that it is in this lamp's. Mode physical: 1 + the first bit of
+ * the share of its light, of SHADOW_RAYS, in a word of its own.
+ */
+#define LAMP_SHADOW 2
 #define LAMP_SHADOW_BIT 24 /* the first lamp's; below it, a word has a texel's colour */
 #define LAMP_SHADOW_MOST 7 /* lamps; others cast none */
-#define LAMP_MOST 8        /* with the headlight, which is the first; MuJoCo, too, leaves out what comes after */
+#define SHADOW_RAYS 15     /* to a bulb, at most; a share takes SHADOW_BITS bits */
+#define SHADOW_BITS 4
+#define LAMP_MOST 8 /* with the headlight, which is the first; MuJoCo, too, leaves out what comes after */
 #define LAMP_INTS 3
 
 /* A lamp in `look`. */
@@ -153,6 +163,7 @@
 #define LAMP_ATTENUATION 9 /* constant, a metre, a square metre */
 #define LAMP_CUTOFF 12     /* cosine of the cone's half angle; below -1: no cone */
 #define LAMP_EXPONENT 13
+#define LAMP_RADIUS 14 /* of its bulb, metres; 0: shadows are hard */
 #define LAMP_REALS 16
 
 /* Buffers of pixels, numbered as sti_picture_buffer; a target's row of the tile table takes ROW_BITS bits a buffer. */

@@ -69,12 +69,3 @@ LFN void add_lamp(const ureal *lamp, int positional, const ureal *place, const r
         rgb[k] = fma(reach, sum, rgb[k]);
     }
 }
-
-/* Packs channels of 0 … 1 as bytes R G B A. Clamped, rounded to nearest, halves to even; no gamma, as in MuJoCo. */
-LFN lint pack_colour(const real *rgb, lint alpha)
-{
-    lint packed = ishl(alpha, 24);
-    for (int k = 0; k < 3; ++k)
-        packed = packed | ishl(to_int(rint(clamp(rgb[k], splat(0), splat(1)) * splat(255))), 8 * k);
-    return packed;
-}

@@ -1,5 +1,9 @@
 /*
- * Hard shadows: rays from what is seen to the lamps that cast shadows. Part of render.k.h.
+ * Shadows: rays from what is seen to the lamps that cast shadows. Part of render.k.h.
+ *
+ * Shadows are hard, one ray to a lamp. In mode physical, where a lamp has a bulb, SHADOW_RAYS rays go to points of the
+ * disc that the bulb shows. These lie on a spiral that covers it evenly, and that is turned from pixel to pixel and from
+ * sample to sample, by fixed numbers: what several samples show together is smoother than one.
  *
  * All geoms and sites that are drawn cast shadows, from both sides; what does not face a lamp is in its shadow. Geoms
  * are culled for each patch and lamp: those outside the tube from what the patch shows to the lamp are left out. As
@@ -65,12 +69,12 @@ LFN void patch_corners(const ureal *view, int flat, int px, int py, ureal low, u
 
 /*
  * The tube from a patch's corners in direction `to` (unit), as pyramid_of gives pyramids; it has no end. Its sides are
- * along and across the view: what a patch shows is long along it.
+ * along and across the view: what a patch shows is long along it. radius: of the bulb that it leads to.
  */
-LFN void tube_of(const ureal *view, const ureal *corner, const ureal *to, ureal *tube)
+LFN void tube_of(const ureal *view, const ureal *corner, const ureal *to, ureal radius, ureal *tube)
 {
     const ureal *back = view + VIEW_BACK, *right = view + VIEW_RIGHT;
-    ureal side[3], up[3], most = 0;
+    ureal side[3], up[3], most = radius * radius;
     for (int k = 0; k < 3; ++k) {
         int i = (k + 1) % 3, j = (k + 2) % 3;
         side[k] = ufma(to[i], back[j], -(to[j] * back[i]));
@@ -87,7 +91,7 @@ LFN void tube_of(const ureal *view, const ureal *corner, const ureal *to, ureal 
         tube[12 + k] = -up[k];
         tube[16 + k] = to[k];
     }
-    for (int p = 0; p < PYRAMID_PLANES; ++p) tube[4 * p + 3] = 0;
+    for (int p = 0; p < PYRAMID_PLANES; ++p) tube[4 * p + 3] = 0 - radius;
     for (int i = 1; i <= 8; ++i) {
         ureal from[3];
         for (int k = 0; k < 3; ++k) from[k] = corner[3 * i + k] - corner[k];
@@ -146,11 +150,43 @@ LFN mask unblocked(const ureal *candidate, const int *list, int n, const int *sh
     return open;
 }
 
-/* Marks pixels of a patch that a lamp's light does not reach, because of n candidates, with `bit` in `mark`. */
-LFN void mark_shadow(const ureal *view, int flat, int px, int py, int width, int height, const ureal *place,
-                     int positional, ureal cutoff, const ureal *centre, const ureal *candidate, const int *list, int n,
-                     const int *shown, const int *data, const ureal *node, const ureal *tri, const ureal *elevation,
-                     const ureal *best, const int *best_geom, int bit, int *mark)
+/* Two unit vectors across a unit vector, 3 numbers each. */
+LFN void axes_across(const real *a, real *across)
+{
+    real sign = copysign_(splat(1), a[2]), inv = splat(-1) / (sign + a[2]), xy = a[0] * a[1] * inv;
+    across[0] = fma(sign * a[0] * a[0], inv, splat(1));
+    across[1] = sign * xy;
+    across[2] = -(sign * a[0]);
+    across[3] = xy;
+    across[4] = fma(a[1] * a[1], inv, sign);
+    across[5] = -a[1];
+}
+
+/*
+ * Turns rays of pixels (x, y) to a lamp, `to` (unit) and `far`, to the i-th point of the disc that its bulb shows there.
+ * sample: which one of a pixel's.
+ */
+LFN void to_bulb(lint x, int y, int sample, ureal radius, int i, real *to, real *far)
+{
+    real across[6], reach = splat(radius * usqrt(((ureal)i + (ureal)0.5) / SHADOW_RAYS)), part = to_real(x);
+    ureal turned = ufma((ureal)y, (ureal)0.5698403, ufma((ureal)sample, (ureal)0.618034, (ureal)i * (ureal)0.381966));
+    part = fma(part, splat((ureal)0.7548777), splat(turned));
+    part = (part - floor(part)) * splat((ureal)6.2831853);
+    axes_across(to, across);
+    real right = cos(part) * reach, up = sin(part) * reach;
+    for (int k = 0; k < 3; ++k) to[k] = fma(across[3 + k], up, fma(across[k], right, to[k] * *far));
+    *far = sqrt(dot3(to, to));
+    unit3(to);
+}
+
+/*
+ * Marks pixels of a patch that a lamp's light does not reach, because of n candidates, with `bit` in `mark`. Of a bulb:
+ * that of its i-th point.
+ */
+LFN void mark_shadow(const ureal *view, int flat, int px, int py, int width, int height, int sample, const ureal *place,
+                     int positional, ureal cutoff, ureal radius, int i, const ureal *centre, const ureal *candidate,
+                     const int *list, int n, const int *shown, const int *data, const ureal *node, const ureal *tri,
+                     const ureal *elevation, const ureal *best, const int *best_geom, int bit, int *mark)
 {
     items(p, PIXELS)
     {
@@ -173,32 +209,48 @@ LFN void mark_shadow(const ureal *view, int flat, int px, int py, int width, int
             far = sqrt(dot3(to, to));
             unit3(to);
         }
-        mask open = m_and(hit, lt(splat(0), dot3(up, to)));
+        mask lit = hit;
         if (positional && cutoff >= -1) { /* outside of the cone there is no light to keep off */
             real along = -fma(to[2], splat(place[5]), fma(to[1], splat(place[4]), to[0] * splat(place[3])));
-            open = m_and(open, le(splat(cutoff), along));
+            lit = m_and(lit, le(splat(cutoff), along));
         }
+        if (radius > 0) to_bulb(lane() + isplat(x), y, sample, radius, i, to, &far);
+        mask open = m_and(lit, lt(splat(0), dot3(up, to)));
         open = unblocked(candidate, list, n, shown, data, node, tri, elevation, point, to, open, far);
         istore(mark + p, word | (isplat(bit) & m_andnot(hit, open)));
     }
 }
 
+/* Puts the share of a lamp's light that is not blocked, of rays in `mark`, at bit `shift` of a patch's words. */
+LFN void put_shares(const int *mark, int nray, int shift, int *share)
+{
+    items(p, PIXELS)
+    {
+        lint blocked = iload(mark + p), n = isplat(0);
+        for (int i = 0; i < nray; ++i) n = n + (ishr(blocked, i) & isplat(1));
+        if (nray == 1) n = n * isplat(SHADOW_RAYS);
+        istore(share + p, iload(share + p) | ishl(isplat(SHADOW_RAYS) - n, shift));
+    }
+}
+
+LFN void clear_words(int *words) { items(p, PIXELS) istore(words + p, isplat(0)); }
+
 /*
- * Marks in a patch's words (LAMP_SHADOW_BIT) which lamps' light does not reach a pixel. Overwrites the lists of
- * candidates.
+ * Marks in a patch's words (LAMP_SHADOW) which lamps' light does not reach a pixel; in mode physical puts which share of
+ * it does into `share`, by way of `blocked`. Overwrites the lists of candidates.
  */
 LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
-                      int height, const int *scene, const ureal *look, const ureal *bounds, const ureal *size,
-                      const int *data, const ureal *node, const ureal *tri, const ureal *elevation, int *flag,
-                      int *list, ureal *candidate, const ureal *best, const int *best_geom, int *mark)
+                      int height, int sample, const int *scene, const ureal *look, const ureal *bounds,
+                      const ureal *size, const int *data, const ureal *node, const ureal *tri, const ureal *elevation,
+                      int *flag, int *list, ureal *candidate, const ureal *best, const int *best_geom, int *mark,
+                      int *blocked, int *share)
 {
     const int *shown = scene + scene[SCENE_SHOWN], *lamp = scene + scene[SCENE_LAMPS];
     int ncast = scene[SCENE_NSHOWN] + scene_number(scene, SCENE_NSITE);
+    int physical = scene_number(scene, SCENE_PHYSICAL);
     ureal corner[27], frame[VIEW_SIZE], place[6], to[3], tube[PYRAMID_SIZE];
-    items(p, PIXELS)
-    {
-        if (!scene_number(scene, SCENE_DETAIL)) istore(mark + p, isplat(0));
-    }
+    if (!physical && !scene_number(scene, SCENE_DETAIL)) clear_words(mark);
+    if (physical) clear_words(share);
     depth_range(best, best_geom, candidate);
     ureal low = candidate[0], high = candidate[1];
     for (int r = 1; r < PATCH; ++r) {
@@ -210,17 +262,23 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *vie
     for (int k = 0; k < VIEW_SIZE; ++k) frame[k] = k < 3 ? corner[k] : (ureal)(k < 12 && k % 4 == 3);
     for (int l = 0; l < scene_number(scene, SCENE_NLAMP); ++l) {
         const int *row = lamp + l * LAMP_INTS;
+        const ureal *numbers = look + scene[SCENE_LOOK_LAMPS] + l * LAMP_REALS;
         if (!row[LAMP_SHADOW]) continue;
-        ureal cutoff = look[scene[SCENE_LOOK_LAMPS] + l * LAMP_REALS + LAMP_CUTOFF];
+        ureal cutoff = numbers[LAMP_CUTOFF], radius = physical ? numbers[LAMP_RADIUS] : 0;
+        int nray = radius > 0 ? SHADOW_RAYS : 1;
         lamp_place(xform, nitem, world, -1, row[LAMP_PRIM], place);
         lamp_way(corner, place, row[LAMP_POSITIONAL], to);
-        tube_of(view, corner, to, tube);
+        tube_of(view, corner, to, radius, tube);
+        if (physical) clear_words(blocked);
         for (int chunk = 0; chunk < ncast; chunk += CHUNK) {
             const int *part = shown + chunk * SHOWN_SIZE;
             int n = find_candidates(xform, nitem, world, part, nmin(ncast - chunk, CHUNK), bounds, size, frame, tube,
                                     flag, list, candidate);
-            mark_shadow(view, flat, px, py, width, height, place, row[LAMP_POSITIONAL], cutoff, corner, candidate, list,
-                        n, part, data, node, tri, elevation, best, best_geom, row[LAMP_SHADOW], mark);
+            for (int i = 0; i < nray; ++i)
+                mark_shadow(view, flat, px, py, width, height, sample, place, row[LAMP_POSITIONAL], cutoff, radius, i,
+                            corner, candidate, list, n, part, data, node, tri, elevation, best, best_geom,
+                            physical ? 1 << i : row[LAMP_SHADOW], physical ? blocked : mark);
         }
+        if (physical) put_shares(blocked, nray, row[LAMP_SHADOW] - 1, share);
     }
 }

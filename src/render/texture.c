@@ -43,28 +43,43 @@ int64_t sti_texture_size(const mjModel *m, int texture)
     return n;
 }
 
-/* OpenGL filters colours of an sRGB texture after this, and MuJoCo does not turn them back. */
-static int linear_of_srgb(int byte)
+double sti_linear_of_srgb(double c) { return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4); }
+
+/* Channel k of a texel, on a linear scale, and its bits for such a number. */
+static double channel_of(int texel, int k, bool linear)
 {
-    double c = byte / 255.0;
-    return (int)lrint(255 * (c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4)));
+    double root = texel >> TEXEL_BITS * k & TEXEL_MOST;
+    return linear ? root * root : texel >> 8 * k & 255;
 }
 
-static void fill_first_level(const mjModel *m, int texture, int faces, int *texel)
+static int bits_of(double channel, int k, bool linear)
+{
+    return linear ? (int)lrint(sqrt(channel)) << TEXEL_BITS * k : (int)lrint(channel) << 8 * k;
+}
+
+/*
+ * OpenGL filters colours of an sRGB texture after they became linear, and MuJoCo does not turn them back. In mode
+ * physical all bytes are sRGB: a texture that does not say so looks right where bytes are shown as they are.
+ */
+static void fill_first_level(const mjModel *m, int texture, int faces, bool linear, int *texel)
 {
     int channels = m->tex_nchannel[texture];
-    bool srgb = m->tex_colorspace[texture] == mjCOLORSPACE_SRGB && !sti_texture_is_cube(m, texture);
+    bool srgb = linear || (m->tex_colorspace[texture] == mjCOLORSPACE_SRGB && !sti_texture_is_cube(m, texture));
+    const double most = linear ? TEXEL_MOST * TEXEL_MOST : 255;
+    int coded[3][256];
+    for (int k = 0; k < 3; ++k)
+        for (int c = 0; c < 256; ++c)
+            coded[k][c] = bits_of(most * (srgb ? sti_linear_of_srgb(c / 255.0) : c / 255.0), k, linear);
     const mjtByte *from = m->tex_data + m->tex_adr[texture];
     int64_t n = (int64_t)faces * m->tex_width[texture] * face_height(m, texture);
     for (int64_t i = 0; i < n; ++i) {
         texel[i] = 0;
-        for (int k = 0; k < 3; ++k)
-            texel[i] |= (srgb ? linear_of_srgb(from[channels * i + k]) : from[channels * i + k]) << 8 * k;
+        for (int k = 0; k < 3; ++k) texel[i] |= coded[k][from[channels * i + k]];
     }
 }
 
 /* Texel (x, y) of a picture of half the size: the mean of the texels below it, of two or three (odd sizes) each way. */
-static int mean_texel(const int *from, int width, int height, int x, int y, int to_width, int to_height)
+static int mean_texel(const int *from, int width, int height, int x, int y, int to_width, int to_height, bool linear)
 {
     double sum[3] = {0, 0, 0}, left = (double)x * width / to_width, right = (double)(x + 1) * width / to_width;
     double low = (double)y * height / to_height, high = (double)(y + 1) * height / to_height;
@@ -72,14 +87,14 @@ static int mean_texel(const int *from, int width, int height, int x, int y, int 
     for (int j = (int)low; j < (int)ceil(high); ++j) {
         for (int i = (int)left; i < (int)ceil(right); ++i) {
             double area = (fmin(i + 1, right) - fmax(i, left)) * (fmin(j + 1, high) - fmax(j, low));
-            for (int k = 0; k < 3; ++k) sum[k] += area * (from[(int64_t)j * width + i] >> 8 * k & 255);
+            for (int k = 0; k < 3; ++k) sum[k] += area * channel_of(from[(int64_t)j * width + i], k, linear);
         }
     }
-    for (int k = 0; k < 3; ++k) texel |= (int)lrint(sum[k] / ((right - left) * (high - low))) << 8 * k;
+    for (int k = 0; k < 3; ++k) texel |= bits_of(sum[k] / ((right - left) * (high - low)), k, linear);
     return texel;
 }
 
-static void fill_next_level(const int *from, const int *level, int faces, int *to)
+static void fill_next_level(const int *from, const int *level, int faces, bool linear, int *to)
 {
     const int *next = level + LEVEL_SIZE;
     int width = level[LEVEL_WIDTH], height = level[LEVEL_HEIGHT];
@@ -87,10 +102,10 @@ static void fill_next_level(const int *from, const int *level, int faces, int *t
         for (int y = 0; y < next[LEVEL_HEIGHT]; ++y)
             for (int x = 0; x < next[LEVEL_WIDTH]; ++x)
                 *to++ = mean_texel(from + (int64_t)f * width * height, width, height, x, y, next[LEVEL_WIDTH],
-                                   next[LEVEL_HEIGHT]);
+                                   next[LEVEL_HEIGHT], linear);
 }
 
-void sti_texture_fill(const mjModel *m, int texture, int *scene, int at)
+void sti_texture_fill(const mjModel *m, int texture, bool linear, int *scene, int at)
 {
     int width = m->tex_width[texture], height = face_height(m, texture), faces = count_faces(m, texture);
     int *head = scene + at, nlevel = count_levels(width, height), first = at + TEXTURE_HEAD + LEVEL_SIZE * nlevel;
@@ -103,9 +118,9 @@ void sti_texture_fill(const mjModel *m, int texture, int *scene, int at)
         level[LEVEL_WIDTH] = level_size(width, l);
         level[LEVEL_HEIGHT] = level_size(height, l);
         if (l == 0)
-            fill_first_level(m, texture, faces, scene + first);
+            fill_first_level(m, texture, faces, linear, scene + first);
         else
-            fill_next_level(scene + level[LEVEL_FIRST - LEVEL_SIZE], level - LEVEL_SIZE, faces, scene + first);
+            fill_next_level(scene + level[LEVEL_FIRST - LEVEL_SIZE], level - LEVEL_SIZE, faces, linear, scene + first);
         first += faces * level[LEVEL_WIDTH] * level[LEVEL_HEIGHT];
     }
 }

@@ -3,10 +3,9 @@
  * pixel. Part of render.k.h.
  *
  * A texture is a block of `scene`: TEXTURE_HEAD numbers, then for each level where its texels begin, width and height.
- * A texel is a word, red in the lowest byte. Texels of a row lie side by side, row 0 at t = 0.
+ * A texel is a word, red in the lowest byte; in mode physical (tone.k.h) a square root of 10 bits a channel.
+ * Texels of a row lie side by side, row 0 at t = 0.
  */
-#define TEXEL_UNIT (1.0 / 255)
-
 typedef struct texel_place {
     lint texture, face;   /* index in `scene`; 0 … 5, of a cube */
     real s, t, footprint; /* 0 … 1 across the picture; texels of level 0 from this pixel to the next, squared */
@@ -15,6 +14,13 @@ typedef struct texel_place {
 LFN void add_texel(const int *scene, lint at, real weight, real *rgb)
 {
     lint word = igather(scene, at);
+    if (scene_number(scene, SCENE_PHYSICAL)) {
+        for (int k = 0; k < 3; ++k) {
+            real root = to_real(ishr(word, TEXEL_BITS * k) & isplat(TEXEL_MOST)) * splat((ureal)(1.0 / TEXEL_MOST));
+            rgb[k] = fma(weight * splat(255), root * root, rgb[k]);
+        }
+        return;
+    }
     for (int k = 0; k < 3; ++k) rgb[k] = fma(weight, to_real(ishr(word, 8 * k) & isplat(255)), rgb[k]);
 }
 

@@ -62,6 +62,9 @@ static stet_result check_frames(const stet_sim_def *def)
                          (unsigned)def->groups);
     if (def->samples != 1 && def->samples != 4 && def->samples != 16)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: %d samples a pixel; 1, 4 or 16 are possible", def->samples);
+    if ((unsigned)def->mode >= STET_RENDER_MODE_COUNT)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: there is no mode %d of pictures; use STET_RENDER_x",
+                         (int)def->mode);
     if (def->frames_in_flight < 1 || def->frames_in_flight > MAX_IN_FLIGHT)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "sim: %d frames in flight; 1 to %d are possible",
                          def->frames_in_flight, MAX_IN_FLIGHT);

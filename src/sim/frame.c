@@ -51,6 +51,7 @@ static stet_result make_tiles(stet_sim *sim, const stet_sim_def *resolved)
     def.samples = resolved->samples;
     def.frames_in_flight = resolved->frames_in_flight;
     def.groups = resolved->groups;
+    def.mode = resolved->mode;
     STI_TRY(sti_alloc(&requests, (size_t)def.nrequest * sizeof *requests, "requests"));
     list_requests(sim, requests);
     def.requests = requests;

@@ -118,7 +118,8 @@ static stet_result create(stet_stage *stage, const stet_tiles_def *def, stet_til
     STI_TRY(sti_alloc(&p, sizeof *p, "painter"));
     p->stage = stage;
     sti_painter painter = {p, worlds->device, worlds->nworld, update, paint, destroy};
-    stet_result result = sti_renderer_create(stage, def->cameras, def->ncamera, def->groups, &p->renderer);
+    const sti_drawing drawing = {def->groups, def->mode};
+    stet_result result = sti_renderer_create(stage, def->cameras, def->ncamera, drawing, &p->renderer);
     if (result == STET_OK) result = sti_renderer_set_samples(p->renderer, def->samples);
     if (result == STET_OK && asks_for_motion(def)) result = make_numbers(p);
     if (result == STET_OK) result = sti_tiles_create_with(&painter, def, out);

@@ -27,6 +27,9 @@ static stet_result check_counts(const stet_tiles_def *def)
     if (!sti_samples_known(def->samples))
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: %d samples a pixel; 1, 4 or 16 are possible",
                          def->samples);
+    if ((unsigned)def->mode >= STET_RENDER_MODE_COUNT)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tiles: there is no mode %d of pictures; use STET_RENDER_x",
+                         (int)def->mode);
     STI_TRY(sti_tiles_check_flight(def->frames_in_flight));
     if (def->groups & ~STET_GROUPS_ALL)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,

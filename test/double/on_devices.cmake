@@ -6,7 +6,7 @@ stet_test_on_devices(
     kernel/user_names kernel/launch_observer
     stage/hierarchy stage/prim stage/stage stage/tendon stage/tree
     render/clip render/detail render/fisheye
-    render/looks render/points render/renderer render/same render/sample render/shade
+    render/looks render/mode render/points render/renderer render/same render/sample render/shade
     render/shadow
     render/site render/soft render/surface
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles

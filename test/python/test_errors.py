@@ -69,6 +69,7 @@ def test_what_an_error_says():
         ({"outputs": "rgb", "width": 20000}, stet.Error, "16384"),
         ({"width": -1}, stet.InvalidArgumentError, "width is -1"),
         ({"samples": 2}, stet.InvalidArgumentError, "2 samples a pixel; 1, 4 or 16"),
+        ({"mode": "fancy"}, stet.NotFoundError, "use mujoco or physical"),
         ({"seed": -1}, stet.InvalidArgumentError, "seed is -1"),
         ({"seed": 2**64}, stet.InvalidArgumentError, "seed"),
         ({"keyframe": "fly"}, stet.NotFoundError, "home"),

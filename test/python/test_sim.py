@@ -145,6 +145,18 @@ def test_samples(make):
     assert rgb[0] < rgb[1]  # edges are mixed
 
 
+def test_mode(make):
+    modes = ("mujoco", "physical")
+    pictures = [make(cameras=["top"], outputs=("rgb", "depth"), width=32, height=24, mode=mode) for mode in modes]
+    for sim in pictures:
+        sim.render()
+    assert (pictures[0].read("depth") == pictures[1].read("depth")).all()
+    assert (pictures[0].read("rgb") != pictures[1].read("rgb")).any()
+    tiles = pictures[0].tiles("rgb", mode="physical")
+    tiles.render()
+    assert (tiles.read("rgb") == pictures[1].read("rgb")).all()
+
+
 def test_picture_arrays(make):
     sim = make(outputs="rgb", width=16, height=16, frames_in_flight=2)
     frame = sim.render()

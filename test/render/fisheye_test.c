@@ -166,13 +166,13 @@ static void bad_angles_are_refused(void **state)
     p.camera[0].fisheye = true;
     for (int i = 0; i < 3; ++i) {
         p.camera[0].fovy = (const float[]){0, 361, NAN}[i];
-        assert_int_equal(sti_renderer_create(p.stage, p.camera, 1, STET_GROUPS_DEFAULT, &p.renderer),
+        assert_int_equal(sti_renderer_create(p.stage, p.camera, 1, STI_DRAWING_DEFAULT, &p.renderer),
                          STET_ERROR_INVALID_ARGUMENT);
         assert_non_null(strstr(stet_get_last_error(), "fisheye"));
     }
     p.camera[0].fovy = 1;
     p.camera[0].orthographic = true;
-    assert_int_equal(sti_renderer_create(p.stage, p.camera, 1, STET_GROUPS_DEFAULT, &p.renderer),
+    assert_int_equal(sti_renderer_create(p.stage, p.camera, 1, STI_DRAWING_DEFAULT, &p.renderer),
                      STET_ERROR_INVALID_ARGUMENT);
     pictures_close(&p);
 }

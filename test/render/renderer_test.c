@@ -231,23 +231,23 @@ static void test_bad_cameras(void **state)
     pictures_open(&p, BALL, 1, NULL, 1);
     pictures_model_camera(&p, 0, 40, 30);
     const stet_camera good = p.camera[0];
-    refuse(sti_renderer_create(p.stage, &good, 0, STET_GROUPS_DEFAULT, &r), "at least one camera");
+    refuse(sti_renderer_create(p.stage, &good, 0, STI_DRAWING_DEFAULT, &r), "at least one camera");
     const int edges[] = {0, -1, 16385};
     for (int i = 0; i < 3; ++i) {
         stet_camera wide = good, high = good;
         wide.width = high.height = edges[i];
-        refuse(sti_renderer_create(p.stage, &wide, 1, STET_GROUPS_DEFAULT, &r), "16384");
-        refuse(sti_renderer_create(p.stage, &high, 1, STET_GROUPS_DEFAULT, &r), "16384");
+        refuse(sti_renderer_create(p.stage, &wide, 1, STI_DRAWING_DEFAULT, &r), "16384");
+        refuse(sti_renderer_create(p.stage, &high, 1, STI_DRAWING_DEFAULT, &r), "16384");
     }
     const float angles[] = {0, -1, 180, NAN, INFINITY};
     for (int i = 0; i < 5; ++i) {
         stet_camera camera = good;
         camera.fovy = angles[i];
-        refuse(sti_renderer_create(p.stage, &camera, 1, STET_GROUPS_DEFAULT, &r), "angle of view");
+        refuse(sti_renderer_create(p.stage, &camera, 1, STI_DRAWING_DEFAULT, &r), "angle of view");
     }
     stet_camera lost = good;
     lost.prim = 12345;
-    refuse(sti_renderer_create(p.stage, &lost, 1, STET_GROUPS_DEFAULT, &r), "prim 12345");
+    refuse(sti_renderer_create(p.stage, &lost, 1, STI_DRAWING_DEFAULT, &r), "prim 12345");
     assert_null(r);
     pictures_close(&p);
 }

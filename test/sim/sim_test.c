@@ -51,6 +51,7 @@ static void bad_definitions_are_refused(void **state)
     BAD(STET_ERROR_INVALID_ARGUMENT, "400 degrees", def.fisheyes = (const float[]){400}, def.nfisheye = 1);
     BAD(STET_ERROR_INVALID_ARGUMENT, "list of them", def.nfisheye = 1);
     BAD(STET_ERROR_INVALID_ARGUMENT, "2 samples a pixel; 1, 4 or 16", def.samples = 2);
+    BAD(STET_ERROR_INVALID_ARGUMENT, "no mode 2 of pictures", def.mode = STET_RENDER_MODE_COUNT);
     BAD(STET_ERROR_INVALID_ARGUMENT, "0 frames in flight", def.frames_in_flight = 0);
     BAD(STET_ERROR_INVALID_ARGUMENT, "17 frames in flight", def.frames_in_flight = 17);
     BAD(STET_ERROR_INVALID_ARGUMENT, "groups 0x41", def.groups = 0x41);

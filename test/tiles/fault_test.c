@@ -168,6 +168,9 @@ static void bad_input_is_refused_in_one_sentence(void **state)
     bad.samples = 3;
     expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "3 samples a pixel; 1, 4 or 16");
     bad = good;
+    bad.mode = STET_RENDER_MODE_COUNT;
+    expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "no mode 2 of pictures");
+    bad = good;
     bad.ncamera = 0;
     expect_refusal(&s, &bad, STET_ERROR_INVALID_ARGUMENT, "no camera");
     bad = good;

@@ -42,6 +42,7 @@ typedef struct run_options {
     int nfisheye;
     uint32_t outputs; /* bits 1u << STET_OUTPUT_x */
     uint32_t groups;  /* bits 1u << group */
+    stet_render_mode mode;
     control_kind control;
     double noise_scale;
     const char *control_path;

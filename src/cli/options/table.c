@@ -125,6 +125,12 @@ static bool read_samples(run_options *o, const char *text)
     return true;
 }
 
+static bool read_mode(run_options *o, const char *text)
+{
+    if (stet_render_mode_find(text, &o->mode) == STET_OK) return true;
+    return report_error(EXIT_INPUT, "--mode %s: pictures have no such mode; use mujoco or physical", text), false;
+}
+
 static bool read_output(run_options *o, const char *text)
 {
     o->outputs = 0;
@@ -315,6 +321,9 @@ static const option_row rows[] = {
      "every camera is a fisheye (equidistant) with this vertical angle of view, up to 360; or each in\n"
      "turn, 0 for none"},
     {"samples", "N", read_samples, "rays a pixel for colours: 1, 4 or 16 (1); more make smooth edges"},
+    {"mode", "mujoco|physical", read_mode,
+     "how colours are made: as MuJoCo's classic renderer makes them, or of linear light, with sRGB at the\n"
+     "end and soft shadows of lights that have a bulb (mujoco)"},
     {"output", "NAME,...|none", read_output, "what to render (rgb)"},
     {"groups", "N,...", read_groups,
      "groups of geoms that are shown, from 0 to 5 (0,1,2); collision geoms are often in 3"},

@@ -109,6 +109,7 @@ static int make_sim(run *r)
     def.samples = o->samples;
     def.outputs = o->outputs;
     def.groups = o->groups;
+    def.mode = o->mode;
     if (stet_sim_create(r->model, &def, &r->sim) != STET_OK) return report_last_error(EXIT_INPUT);
     return -1;
 }

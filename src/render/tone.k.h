@@ -1,0 +1,59 @@
+/*
+ * Colours as bytes. In mode mujoco they are what is computed with. In mode physical light is linear: bytes are sRGB (IEC
+ * 61966-2-1), and texels are square roots of light, whose steps are finer than those of sRGB. Part of render.k.h.
+ */
+LFN real linear_of_srgb(real c)
+{
+    real curve = pow((c + splat((ureal)0.055)) * splat((ureal)(1 / 1.055)), splat((ureal)2.4));
+    return select(le(c, splat((ureal)0.04045)), c * splat((ureal)(1 / 12.92)), curve);
+}
+
+LFN real srgb_of_linear(real c)
+{
+    real curve = fma(pow(c, splat((ureal)(1 / 2.4))), splat((ureal)1.055), splat((ureal)-0.055));
+    return select(le(c, splat((ureal)0.0031308)), c * splat((ureal)12.92), curve);
+}
+
+/* Packs channels of 0 … 1 as bytes R G B A. Clamped, rounded to nearest, halves to even. */
+LFN lint pack_bytes(const real *rgb, lint alpha)
+{
+    lint packed = ishl(alpha, 24);
+    for (int k = 0; k < 3; ++k)
+        packed = packed | ishl(to_int(rint(clamp(rgb[k], splat(0), splat(1)) * splat(255))), 8 * k);
+    return packed;
+}
+
+LFN void unpack_bytes(lint word, real *rgb)
+{
+    for (int k = 0; k < 3; ++k) rgb[k] = to_real(ishr(word, 8 * k) & isplat(255)) * splat((ureal)TEXEL_UNIT);
+}
+
+/* Colours of pixels. No gamma in mode mujoco, as in MuJoCo. */
+LFN lint pack_colour(const int *scene, const real *rgb, lint alpha)
+{
+    if (!scene_number(scene, SCENE_PHYSICAL)) return pack_bytes(rgb, alpha);
+    real coded[3];
+    for (int k = 0; k < 3; ++k) coded[k] = srgb_of_linear(clamp(rgb[k], splat(0), splat(1)));
+    return pack_bytes(coded, alpha);
+}
+
+LFN void unpack_colour(const int *scene, lint word, real *rgb)
+{
+    unpack_bytes(word, rgb);
+    for (int k = 0; k < 3 && scene_number(scene, SCENE_PHYSICAL); ++k) rgb[k] = linear_of_srgb(rgb[k]);
+}
+
+/* Colours of textures between two steps (detail_patch). */
+LFN lint pack_texel(const int *scene, const real *rgb)
+{
+    if (!scene_number(scene, SCENE_PHYSICAL)) return pack_bytes(rgb, isplat(0));
+    real root[3];
+    for (int k = 0; k < 3; ++k) root[k] = sqrt(rgb[k]);
+    return pack_bytes(root, isplat(0));
+}
+
+LFN void unpack_texel(const int *scene, lint word, real *rgb)
+{
+    unpack_bytes(word, rgb);
+    for (int k = 0; k < 3 && scene_number(scene, SCENE_PHYSICAL); ++k) rgb[k] = rgb[k] * rgb[k];
+}
