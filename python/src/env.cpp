@@ -1,5 +1,6 @@
-// A step of an environment whose task is kernels, as one call: stet/gym/kernels.py. Actions in, then the sim's step,
-// whose last part these kernels are, then what gymnasium's step returns.
+// A step of an environment in one call: actions in, what gymnasium's step returns out. EnvStep is of environments whose
+// task is kernels at the end of the sim's step (stet/gym/kernels.py), EpisodeStep of those whose episodes are, too
+// (stet/gym/_episodes.py).
 #include "numpy.h"
 
 #include <nanobind/stl/string.h>
@@ -196,6 +197,130 @@ nb::object EnvStep::step(nb::handle actions)
     return nb::make_tuple(seen.array, reward.array, terminated.array, truncated.array, info);
 }
 
+// ---- environments whose episodes are kernels -------------------------------------------------------------------------
+
+class EpisodeStep
+{
+  public:
+    // low, high: of the action space, [world …], as float64.
+    EpisodeStep(const Array &action, std::vector<Array> seen, nb::object low, nb::object high, int substeps)
+        : core_(action.core), action_(action), seen_(std::move(seen)), substeps_(substeps)
+    {
+        nb::module_ numpy = nb::module_::import_("numpy");
+        empty_ = numpy.attr("empty");
+        for (const Array &a : seen_) {
+            shapes_.push_back(to_tuple(a.shape));
+            types_.push_back(numpy.attr("dtype")(a.dtype == STET_DTYPE_REAL ? "float32" : "bool"));
+        }
+        low_.open(low, false);
+        high_.open(high, false);
+    }
+
+    // The step is a list of launches; without any, it is the sim's.
+    void add_launch(const Kernel &kernel, nb::handle arguments)
+    {
+        launches_.push_back({kernel, to_arguments(kernel, arguments)});
+    }
+
+    nb::object step(nb::handle actions);
+
+  private:
+    struct Launch {
+        Kernel kernel;
+        Arguments arguments;
+    };
+    template <class To, class From> bool take(const Buffer &in);
+    bool take_actions(const Buffer &in);
+    stet_result advance();
+    stet_result read(size_t i, void *out);
+
+    Shared core_;
+    Array action_;
+    std::vector<Array> seen_;
+    nb::object empty_;
+    std::vector<nb::object> shapes_, types_;
+    Buffer low_, high_;
+    std::vector<Launch> launches_;
+    std::vector<char> scratch_;
+    int substeps_;
+};
+
+// Whether all are in the action space; then scratch_ has them as the device wants them.
+template <class To, class From> bool EpisodeStep::take(const Buffer &in)
+{
+    size_t n = in.size() / sizeof(From);
+    const double *low = static_cast<const double *>(low_.data()), *high = static_cast<const double *>(high_.data());
+    scratch_.resize(n * sizeof(To));
+    for (size_t i = 0; i < n; ++i) {
+        From x = static_cast<const From *>(in.data())[i];
+        if (!((double)x >= low[i] && (double)x <= high[i])) return false;
+        reinterpret_cast<To *>(scratch_.data())[i] = (To)x;
+    }
+    return true;
+}
+
+bool EpisodeStep::take_actions(const Buffer &in)
+{
+    const Py_buffer &view = in.view(), &like = low_.view();
+    if (view.ndim != like.ndim) return false;
+    for (int i = 0; i < view.ndim; ++i)
+        if (view.shape[i] != like.shape[i]) return false;
+    char letter = view.format && !view.format[1] ? view.format[0] : 0;
+    if (action_.dtype == STET_DTYPE_INT) return letter == 'l' && sizeof(long) == 8 && take<int32_t, int64_t>(in);
+    bool wide = core_->real_size == sizeof(double);
+    return letter == 'f' && (wide ? take<double, float>(in) : take<float, float>(in));
+}
+
+stet_result EpisodeStep::advance()
+{
+    if (launches_.empty()) return stet_sim_step(core_->sim, substeps_);
+    stet_result result = stet_record_begin(core_->device, "a step of the environment");
+    if (result) return result;
+    for (Launch &l : launches_) {
+        if (!result)
+            result = stet_kernel_launch(l.kernel.get(), core_->nworld, l.arguments.args.data(),
+                                        (int)l.arguments.args.size());
+    }
+    return stet_record_end(core_->device, result);
+}
+
+// Reals as float, others as they are.
+stet_result EpisodeStep::read(size_t i, void *out)
+{
+    const void *data = nullptr;
+    size_t n = 1;
+    for (int64_t size : seen_[i].shape) n *= (size_t)size;
+    stet_result result = stet_array_get_host(seen_[i].array, &data);
+    if (result) return result;
+    if (seen_[i].dtype != STET_DTYPE_REAL)
+        memcpy(out, data, n);
+    else if (core_->real_size == sizeof(float))
+        memcpy(out, data, n * sizeof(float));
+    else
+        for (size_t k = 0; k < n; ++k) static_cast<float *>(out)[k] = (float)static_cast<const double *>(data)[k];
+    return STET_OK;
+}
+
+nb::object EpisodeStep::step(nb::handle actions)
+{
+    Buffer in;
+    if (!in.try_open(actions) || !take_actions(in)) return nb::none();
+    nb::tuple out = nb::steal<nb::tuple>(PyTuple_New((Py_ssize_t)seen_.size()));
+    std::vector<void *> to;
+    for (size_t i = 0; i < seen_.size(); ++i) {
+        Filled<void> made(empty_(shapes_[i], types_[i]));
+        to.push_back(made.data);
+        PyTuple_SET_ITEM(out.ptr(), (Py_ssize_t)i, made.array.release().ptr());
+    }
+    run(*core_, [&] {
+        stet_result r = stet_array_write(action_.array, scratch_.data(), scratch_.size());
+        if (!r) r = advance();
+        for (size_t i = 0; i < seen_.size() && !r; ++i) r = read(i, to[i]);
+        return r;
+    });
+    return out;
+}
+
 void bind_env(nb::module_ &m)
 {
     nb::class_<EnvStep>(m, "_EnvStep")
@@ -203,9 +328,16 @@ void bind_env(nb::module_ &m)
              "observed"_a, "worth"_a, "failed"_a, "steps"_a, "over"_a)
         .def("set_episodes", &EnvStep::set_episodes, "substeps"_a, "rewards"_a, "limit"_a, "mode"_a)
         .def("add_term", &EnvStep::add_term, "name"_a, "first"_a, "width"_a)
-        .def("__call__", &EnvStep::step, "actions"_a,
+        .def("__call__", &EnvStep::step, "actions"_a.none(),
              "(observation, reward, terminated, truncated, info); where worlds begin again now (observation, …, terms, "
              "which worlds); None for actions that are no floats of the right shape, contiguous in memory.");
+    nb::class_<EpisodeStep>(m, "_EpisodeStep")
+        .def(nb::init<const Array &, std::vector<Array>, nb::object, nb::object, int>(), "action"_a, "seen"_a, "low"_a,
+             "high"_a, "substeps"_a)
+        .def("add_launch", &EpisodeStep::add_launch, "kernel"_a, "arguments"_a)
+        .def("__call__", &EpisodeStep::step, "actions"_a.none(),
+             "What the arrays `seen` have after the step, in NumPy; None for actions that are not in the action space, "
+             "in its type.");
 }
 
 } // namespace binding

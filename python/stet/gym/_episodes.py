@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from stet import _core
+
 from . import _files
 from ._base import Base, final_info
 
@@ -37,6 +39,7 @@ class Episodes(Base):
     """Base of environments that are kernels. A subclass makes the sim and says what its kernels are."""
 
     _source: str  # the file of the task's kernels
+    _observes_array = False  # `observation` is an array that lasts
     _team = {}  # threads of a world on a GPU, as of Sim.kernel
 
     def __init__(
@@ -48,7 +51,7 @@ class Episodes(Base):
         space = self.action_space
         self._bounds = (space.low, space.high) if hasattr(space, "low") else (space.start, space.start + space.nvec - 1)
         self._external = sim.physics == "external"  # it is one of the kernels
-        self._views = None
+        self._views = self._call = None
         self._make_arrays()
 
     def _make_arrays(self):
@@ -129,6 +132,7 @@ class Episodes(Base):
         self._launch(self._begin)
         self._ready = True
         self._observe()
+        self._call = self._call or self._make_call()
         return self._observation(), {}
 
     def _seed_worlds(self, mask):
@@ -137,8 +141,24 @@ class Episodes(Base):
         episode[mask] = 0
         self._episode.write(episode)
 
+    def _make_call(self):
+        """The step in the extension, where what it returns is what kernels wrote."""
+        if self._final is not None or not self._observes_array:
+            return None
+        low, high = (np.broadcast_to(x, self.action_space.shape).astype(np.float64) for x in self._bounds)
+        seen = [self.observation, self.reward, self.terminated, self.truncated]
+        call = _core._EpisodeStep(self._action, seen, low, high, getattr(self, "_substeps", 1))
+        for kernel, args in self._list or ():
+            call.add_launch(kernel, args)
+        return call
+
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """A step of all worlds: observation, reward, terminated, truncated and info, in NumPy."""
+        call = self._call
+        if call is not None and "step" not in self.sim.__dict__:
+            out = call(actions)
+            if out is not None:
+                return *out, {}
         self._check_ready()
         self._write_actions(actions)
         self._advance()
@@ -167,7 +187,7 @@ class Episodes(Base):
 
     def close_extras(self, **kwargs: Any) -> None:
         """Closes the sim; tensors that were imported from it go on living."""
-        self._views = None
+        self._views = self._call = None
         super().close_extras()
 
     # ---- the tensors' face ----------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ class CartPoleVectorEnv(Episodes):
     """
 
     _source = "cartpole.k.h"
+    _observes_array = True
     _substeps = 1
     _team = {"team": 1, "teams": 32}  # a thread a world
 
