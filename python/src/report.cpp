@@ -257,6 +257,37 @@ static nb::typed<nb::dict, nb::str, nb::object> tables()
     return out;
 }
 
+// ---- traces --------------------------------------------------------------------------------------------------------
+
+static void trace_begin(const Sim &sim)
+{
+    stet_trace_def def = stet_default_trace_def();
+    run(*sim.core, [&] { return stet_trace_begin(sim.core->device, &def); });
+}
+
+static nb::list trace_end(const Sim &sim)
+{
+    nb::list out;
+    stet_trace_event e;
+    run(*sim.core, [&] { return stet_trace_end(sim.core->device); });
+    Hold hold(*sim.core);
+    for (int64_t i = 0; stet_trace_get_event(sim.core->device, i, &e); ++i) {
+        nb::dict row;
+        row["kind"] = stet_trace_kind_name(e.kind);
+        row["name"] = e.name;
+        row["begin"] = (double)e.begin * 1e-9;
+        row["seconds"] = (double)e.duration * 1e-9;
+        if (e.device_begin >= 0) {
+            row["device_begin"] = (double)e.device_begin * 1e-9;
+            row["device_seconds"] = (double)e.device_duration * 1e-9;
+        }
+        row["amount"] = e.amount;
+        if (e.kind == STET_TRACE_MISS || e.kind == STET_TRACE_FALLBACK) row["reason"] = stet_reason_name(e.reason);
+        out.append(row);
+    }
+    return out;
+}
+
 static void bind_sim_report(nb::class_<Sim> &sim)
 {
     sim.def("counters", counters, nb::sig("def counters(self) -> dict[str, dict[str, Any]]"),
@@ -273,6 +304,12 @@ static void bind_sim_report(nb::class_<Sim> &sim)
             "clear_timing",
             [](const Sim &s) { run_now(*s.core, [&] { return stet_sim_clear_timing(s.core->sim), STET_OK; }); },
             "Times from 0 again.")
+        .def("trace_begin", trace_begin,
+             "From now on a list is kept of what the sim's device does and when: phases, launches, copies, replays. No "
+             "result changes.")
+        .def("trace_end", trace_end, nb::sig("def trace_end(self) -> list[dict[str, Any]]"),
+             "Ends the trace. Its events in the order of their begin: kind, name, begin and seconds on the host, on a "
+             "GPU device_begin and device_seconds, amount (bytes of copies, blocks of launches), reason of a miss.")
         .def("configure", configure, nb::kw_only(), "disable"_a = nb::make_tuple(), "strict"_a = false,
              "audit"_a = false, "Sets which mechanisms are switched off, strict and audit mode, anew.")
         .def("faults", faults, nb::sig("def faults(self) -> NDArray"),

@@ -32,7 +32,7 @@ from websockets.sync import client  # noqa: E402
 
 LOOK = {"do": "look", "camera": "", "view": [90, -20, 4, 0, 0, 1], "output": "rgb", "first": 0, "count": 1, "width": 64,
         "height": 48, "follow": -1, "groups": [0, 1, 2], "fisheye": 0, "trail": -1, "contacts": False,
-        "forces": False, "plots": []}
+        "forces": False, "timeline": False, "plots": []}
 
 
 def address(url, token=None):
@@ -310,6 +310,47 @@ def test_facts_and_plots(watched):
     value, least, mean, most = head["plots"][0]
     assert least <= value <= most and least <= mean <= most and head["plots"][1:] == [None, None]
     assert head["faults"] == {"count": 0, "first": []} and head["counters"]
+
+
+def test_the_last_frame(watched):
+    """Its timeline comes for those who want it, and no trace stays on."""
+    sim, viewer, stepper, page = watched
+    one = page()
+    one.look()
+    assert "timeline" not in one.picture()[0]
+    one.look(timeline=True)
+    while True:
+        events = one.picture()[0].get("timeline")
+        if events:
+            break
+    begins = [begin for _, _, begin, _ in events]
+    assert begins == sorted(begins) and ["phase", "step"] in [event[:2] for event in events]
+    assert all(time > 0 for *_, time in events)
+    viewer.close()
+    with pytest.raises(stet.StateError, match="not being traced"):
+        sim.trace_end()
+
+
+def test_counters_and_faults(watched):
+    sim, viewer, stepper, page = watched
+    one = page()
+    one.look(plots=[["xpos", 3]])  # for which the run computes poses
+    began = time.monotonic()
+    while True:
+        head, _ = one.picture()
+        rows = head["counters"]
+        if any(hits + misses > 1 for hits, misses, *_ in rows.values()):
+            break
+        assert time.monotonic() < began + 20
+    assert all(len(row) == 4 and min(row) >= 0 for row in rows.values())
+    sim.qvel[2] = [float("nan"), 0]
+    while not head["faults"]["count"]:
+        head, _ = one.picture()
+    (world, names, at), = head["faults"]["first"]
+    assert world == 2 and "bad_qvel" in names and 0 < at <= head["steps"]
+    for _ in range(20):
+        head, _ = one.picture()
+    assert head["faults"]["first"][0][2] == at
 
 
 def test_a_reader_that_stalls(watched):
@@ -630,6 +671,7 @@ def recording(make):
 def test_replay(recording):
     from stet.view import Viewer
 
+    recording[20:, 1] = np.nan
     with Viewer(Replay(SCENE, {"qpos": recording}, 0.02)) as viewer:
         page = Page(viewer.url)
         assert page.facts["frames"] == 40 and not page.facts["control"]
@@ -642,6 +684,7 @@ def test_replay(recording):
                 if head["steps"] == frame:
                     break
             assert head["plots"][0][0] == pytest.approx(recording[frame, 0, 0]) and picture.std() > 5
+        assert head["faults"] == {"count": 1, "first": [[1, ["not finite"], 20]]}
         page.send("seek", frame=3)
         page.send("step")
         while page.picture()[0]["steps"] != 4:

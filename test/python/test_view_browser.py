@@ -109,13 +109,16 @@ def test_the_page(browser, run, tmp_path):
     browser.drag(x, y, 150, -100, control=True, held=held)
     assert pulled[0][0].any() and not pulled[0][1:].any()
     browser.wait(lambda: not sim.xfrc_applied.numpy().any(), "no force")
-    for element in ("contacts", "forces"):
+    for element in ("contacts", "forces", "timeline"):
         browser.click("#" + element)
     choose(browser, "trail", 1)
     choose(browser, "fisheye", 150)
+    browser.until("document.querySelector('#frametime').textContent.endsWith(' ms')")
     time.sleep(1)
     browser.screenshot(tmp_path / "marks.png")
-    for element in ("contacts", "forces"):
+    browser.run("document.querySelector('#bars').scrollIntoView()")
+    browser.screenshot(tmp_path / "timeline.png")
+    for element in ("contacts", "forces", "timeline"):
         browser.click("#" + element)
     choose(browser, "trail", -1)
     choose(browser, "fisheye", 0)

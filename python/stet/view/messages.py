@@ -79,6 +79,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "trail": _integer(-1, _INT),  # of a body
         "contacts": _flag,
         "forces": _flag,  # of contacts
+        "timeline": _flag,  # of what the device did in a frame
         "plots": _items(0, MOST_PLOTS, _items(2, 2, _text, _integer(0, _INT))),  # field, item
     },
     "shown": {},  # the picture that came last was drawn: the next one may come

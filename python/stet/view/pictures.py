@@ -40,6 +40,7 @@ class Look:
     trail: int = -1
     contacts: bool = False
     forces: bool = False
+    timeline: bool = False
     plots: tuple[tuple[str, int], ...] = ()
 
     @property

@@ -96,7 +96,7 @@ class Reader:
         with self._changed:
             look, sample = self._look, self._sample
         if look is not None:
-            wants = Wants(look.first, look.count, look.plots, look.dynamics)
+            wants = Wants(look.first, look.count, look.plots, look.dynamics, look.timeline)
             self._source.ask(self, wants, sample and (sample.number, sample.wants), self._deliver)
 
     def _deliver(self, sample):

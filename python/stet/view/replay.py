@@ -21,6 +21,8 @@ from .source import DYNAMICS, Sample, Source, Wants, plot_row
 
 _POSITIONS = ("qpos", "mocap_pos", "mocap_quat")
 _POSES = ("xpos", "xquat")
+_MOST_SEARCHED = 1 << 28  # numbers in which faults are looked for
+_MOST_FAULTS = 64  # worlds of which the page gets them
 
 
 class Replay(Source):
@@ -47,11 +49,28 @@ class Replay(Source):
         self.frames, self.seconds, self.speed, self.paused = frames, seconds, speed, False
         self._recording = recording
         self._dynamics = [name for name in DYNAMICS if name in shapes]
+        self._faults = self._find_faults()
         self._at = 0.0  # frames
         self._seen = 0
         self._closed = False
         self._thread = threading.Thread(target=self._play, name="stet.view replay", daemon=True)
         self._thread.start()
+
+    def _find_faults(self):
+        """As a run's: of each world that has one, the first frame with a bit in `faults`, if that was recorded, or
+        with positions that are not finite.
+        """
+        first: dict[int, tuple[int, str]] = {}
+        for name, of, said in (("faults", lambda x: x != 0, "faults"),
+                               (self.fields[0], lambda x: ~np.isfinite(x), "not finite")):
+            array = self._recording.get(name)
+            if array is None or array.size > _MOST_SEARCHED:
+                continue
+            bad = np.stack([of(np.asarray(frame).reshape(self.nworld, -1)).any(axis=1) for frame in array])
+            for world in np.flatnonzero(bad.any(axis=0)):
+                first.setdefault(int(world), (int(bad[:, world].argmax()), said))
+        return {"count": len(first),
+                "first": [[world, [said], frame] for world, (frame, said) in sorted(first.items())[:_MOST_FAULTS]]}
 
     def facts(self) -> dict[str, Any]:
         return super().facts() | {"control": False, "actuators": [], "fields": list(self._recording),
@@ -108,7 +127,7 @@ class Replay(Source):
         plots = [plot_row(of(name), wants.first, item) if name in self._recording else None
                  for name, item in wants.plots]
         facts = {"steps": frame, "time": [frame * self.seconds] * wants.count, "paused": self.paused,
-                 "speed": self.speed, "plots": plots}
+                 "speed": self.speed, "plots": plots, "faults": self._faults}
         return Sample(self.number, wants, state, facts)
 
 

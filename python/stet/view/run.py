@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -20,8 +21,9 @@ from .._errors import Error
 from .pull import Pull
 from .source import DYNAMICS, Sample, Source, Wants, plot_row
 
-_FAULT_SECONDS, _COUNTER_SECONDS = 0.25, 0.5
+_FAULT_SECONDS, _COUNTER_SECONDS, _TIMELINE_SECONDS = 0.25, 0.25, 0.25
 _MOST_FAULTS = 64  # worlds of which the page gets the faults
+_MOST_EVENTS = 300  # of a frame
 
 
 class Run(Source):
@@ -41,6 +43,11 @@ class Run(Source):
         self._pulls: dict[object, Pull] = {}  # by reader
         self._released: list[Pull] = []  # whose force has to go
         self._due = time.monotonic()
+        self._tracing, self._timeline_due = False, 0.0
+        self._timeline: list[Any] = []
+        self._timeline_until = 0.0  # on the clock
+        self._counted: deque[tuple[float, dict[str, Any]]] = deque()
+        self._faulty: dict[int, int] = {}  # by world, the step at which its faults were first seen
         self._old: dict[str, tuple[float, Any]] = {}  # facts that are not taken for each sample, and when they were
         self._names = [*sim.fields, *sim.quantities]
         self._ranges = self._control_ranges(sim)
@@ -90,6 +97,7 @@ class Run(Source):
             del sim.step, sim.close
             if not sim.closed:
                 self._push(sim, 0)
+                self._end_frame(sim)
 
     def tell(self, kind: str, entries: dict[str, Any]) -> None:
         with self.changed:
@@ -141,12 +149,35 @@ class Run(Source):
         self.steps += 1
         self.number += 1
         self._pace = self.paused, self.speed
+        self._end_frame(sim)
         if self._todo or self._asked:
             self._serve(sim)
         if self.paused or self.speed > 0:
             self._wait(sim, n * self.model.timestep)
         if self._pulls or self._released:
             self._push(sim, n * self.model.timestep)
+        if self._timeline_until > time.monotonic() > self._timeline_due:
+            self._begin_frame(sim)
+
+    def _begin_frame(self, sim):
+        """A frame goes from behind a step to behind the next, if nobody else traces the device."""
+        self._timeline_due = time.monotonic() + _TIMELINE_SECONDS
+        try:
+            sim.trace_begin()
+            self._tracing = True
+        except Error:
+            self._timeline = []
+
+    def _end_frame(self, sim):
+        if not self._tracing:
+            return
+        self._tracing = False
+        try:
+            events = [(e["kind"], e["name"], 1e3 * e["begin"], 1e3 * e["seconds"]) for e in sim.trace_end()]
+        except Error:
+            return
+        longest = sorted(events, key=lambda event: -event[3])[:_MOST_EVENTS]
+        self._timeline = sorted((event for event in longest if event[3] > 0), key=lambda event: event[2])
 
     def _push(self, sim, seconds):
         """Forces of those who pull, for the next step, which is taken to be as long as the last."""
@@ -220,6 +251,9 @@ class Run(Source):
             "faults": self._aged("faults", _FAULT_SECONDS, lambda: self._faults(sim)),
             "counters": self._aged("counters", _COUNTER_SECONDS, lambda: self._counters(sim)),
         }
+        if wants.timeline:
+            self._timeline_until = time.monotonic() + 1
+            facts["timeline"] = self._timeline
         return Sample(self.number, wants, state, facts)
 
     def _aged(self, name, seconds, make):
@@ -236,15 +270,25 @@ class Run(Source):
         return plot_row(sim.array(name).host().reshape(self.nworld, -1), world, item)
 
     def _faults(self, sim):
-        """How many worlds have faults, and those of the first of them: [[world, [names]]]."""
+        """How many worlds have faults, and those of the first of them: [[world, [names], step]]."""
         bits = sim.faults()
-        worlds = np.flatnonzero(bits)
+        worlds = [int(w) for w in np.flatnonzero(bits)]
+        self._faulty = {w: self._faulty.get(w, self.steps) for w in worlds}
         names = self._fault_bits.items()
-        return {"count": len(worlds),
-                "first": [[int(w), [name for name, bit in names if bits[w] & bit]] for w in worlds[:_MOST_FAULTS]]}
+        return {"count": len(worlds), "first": [
+            [w, [name for name, bit in names if bits[w] & bit], self._faulty[w]] for w in worlds[:_MOST_FAULTS]]}
 
-    @staticmethod
-    def _counters(sim):
-        """[hits, misses, bytes spared] of each mechanism that did something, since the counters were cleared."""
-        return {name: [row["hits"], row["misses"], row["saved_bytes"]] for name, row in sim.counters().items()
-                if name != "total" and row.get("hits", 0) + row.get("misses", 0)}
+    def _counters(self, sim):
+        """[hits, misses, launches and bytes spared] a second of each mechanism that ever did something, over the last
+        second.
+        """
+        now, all = time.monotonic(), sim.counters()
+        rows = {name: (row["hits"], row["misses"], row["saved_launches"], row["saved_bytes"])
+                for name, row in all.items() if name != "total" and row["hits"] + row["misses"]}
+        self._counted.append((now, rows))
+        while len(self._counted) > 2 and self._counted[1][0] < now - 1:
+            self._counted.popleft()
+        at, before = self._counted[0]
+        none = (0, 0, 0, 0)
+        return {name: [max(n - b, 0) / max(now - at, 1e-3) for n, b in zip(row, before.get(name, none))]
+                for name, row in rows.items()}

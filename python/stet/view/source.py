@@ -28,12 +28,14 @@ def plot_row(values: Any, world: int, item: int) -> list[float | None] | None:
 
 @dataclasses.dataclass(frozen=True)
 class Wants:
-    """What a sample shall hold: worlds from `first` on, fields whose items are plotted; dynamics: also DYNAMICS."""
+    """What a sample shall hold: worlds from `first` on, fields whose items are plotted; dynamics: also DYNAMICS;
+    timeline: what the device did in a frame."""
 
     first: int
     count: int
     plots: tuple[tuple[str, int], ...] = ()
     dynamics: bool = False
+    timeline: bool = False
 
 
 @dataclasses.dataclass

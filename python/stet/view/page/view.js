@@ -1,11 +1,14 @@
 // The page: what it looks at is `look`, sent as a whole whenever it changes; pictures come when the last one was drawn.
 import { Plot } from "./plot.js";
+import { Timeline } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
 const canvas = $("picture");
 const look = { camera: "", view: null, output: "rgb", first: 0, count: 1, width: 640, height: 360, follow: -1,
-  groups: [0, 1, 2], fisheye: 0, trail: -1, contacts: false, forces: false, plots: [] };
-let facts = null, head = null, image = null, socket = null, plots = [], counted = null, wait = 250;
+  groups: [0, 1, 2], fisheye: 0, trail: -1, contacts: false, forces: false,
+  timeline: false, plots: [] };
+let facts = null, head = null, image = null, socket = null, plots = [], wait = 250;
+const timeline = new Timeline($("bars"));
 
 function send(kind, entries = {}) {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ do: kind, ...entries }));
@@ -275,6 +278,14 @@ function show() {
   (head.plots ?? []).forEach((row, k) => plots[k]?.add(head.time[0], row));
   showFaults(head.faults);
   showCounters(head.counters);
+  showTimeline(head.timeline);
+}
+
+function showTimeline(events) {
+  $("bars").hidden = !events?.length;
+  $("frametime").textContent = !look.timeline ? "" : events?.length ?
+    `${(events.at(-1)[2] + events.at(-1)[3] - events[0][2]).toPrecision(3)} ms` : "nothing was traced";
+  if (events?.length) timeline.show(events);
 }
 
 function showFaults(faults) {
@@ -282,25 +293,23 @@ function showFaults(faults) {
     $("faults").textContent = "none";
     return;
   }
-  const rows = faults.first.map(([world, names]) => {
+  const rows = faults.first.map(([world, names, at]) => {
     const link = document.createElement("a");
-    link.textContent = `world ${world}: ${names.join(", ")}`;
-    link.onclick = () => setWorlds(world, 1);
+    link.textContent = `world ${world}: ${names.join(", ")}, ` + (facts.frames ? `frame ${at}` : `since step ${at}`);
+    link.onclick = () => {
+      setWorlds(world, 1);
+      if (facts.frames) send("seek", { frame: at });
+    };
     return link;
   });
   $("faults").replaceChildren(`${faults.count} of ${facts.worlds} worlds`, ...rows);
 }
 
-// Hits, misses, and megabytes that were spared, since the last time that they came.
-function showCounters(counters) {
-  if (!counters || JSON.stringify(counters) === JSON.stringify(counted)) return;
-  const rows = [["mechanism", "hits", "misses", "MB spared"]];
-  for (const [name, row] of Object.entries(counters)) {
-    const before = counted?.[name] ?? row;
-    const [hits, misses, bytes] = row.map((n, k) => n - (before[k] <= n ? before[k] : 0));
-    rows.push([name, hits, misses, (bytes / 1e6).toFixed(1)]);
-  }
-  counted = counters;
+function showCounters(counters) { // of the last second
+  if (!counters) return;
+  const rows = [["mechanism", "hits", "misses", "launches", "MB spared"]];
+  for (const [name, [hits, misses, launches, bytes]] of Object.entries(counters))
+    rows.push([name, Math.round(hits), Math.round(misses), Math.round(launches), (bytes / 1e6).toFixed(1)]);
   $("counters").replaceChildren(...rows.map((cells, k) => {
     const line = document.createElement("tr");
     line.append(...cells.map((text) => Object.assign(document.createElement(k ? "td" : "th"), { textContent: text })));
@@ -335,7 +344,7 @@ $("output").onchange = () => { look.output = $("output").value; sendLook(); };
 $("follow").onchange = () => follow(+$("follow").value);
 $("trail").onchange = () => { look.trail = +$("trail").value; sendLook(); };
 $("fisheye").onchange = () => { look.fisheye = Math.max(0, Math.min(360, +$("fisheye").value)); sendLook(); };
-for (const id of ["contacts", "forces"]) $(id).onchange = () => { look[id] = $(id).checked; sendLook(); };
+for (const id of ["contacts", "forces", "timeline"]) $(id).onchange = () => { look[id] = $(id).checked; sendLook(); };
 $("first").onchange = $("count").onchange = () => setWorlds(Math.floor($("first").value), Math.floor($("count").value));
 $("fit").onclick = () => { $("camera").value = look.camera = ""; look.view = null; follow(-1); };
 $("pause").onclick = () => send("pause", { on: !head?.paused });
