@@ -61,7 +61,9 @@ static void list_inputs(places *p)
 {
     const run_options *o = p->options;
     (void)sti_model_files(o->scene, add_scene_file, p);
-    add_path(p, "the file of --resume", o->resume);
+    /* The state of a run that goes on may replace the one that it began with. */
+    bool goes_on = o->state_every && o->resume && strcmp(o->resume, o->save) == 0;
+    if (!goes_on) add_path(p, "the file of --resume", o->resume);
     add_path(p, "the file of --control", o->control_path);
     for (int i = 0; i < o->inputs.count; ++i) add_path(p, "a file of --inputs", o->inputs.name[i]);
 }

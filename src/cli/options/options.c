@@ -40,6 +40,12 @@ static int check_together(const run_options *o)
     if (options_rounds(o) && o->save_every)
         return report_error(EXIT_INPUT,
                             "--save-every: with rounds there is no such thing as the K-th frame; leave it out");
+    if (o->state_every && !o->save)
+        return report_error(EXIT_INPUT, "--save-every-state: there is no file to write to; add --save FILE");
+    if (options_rounds(o) && (o->state_every || o->until))
+        return report_error(EXIT_INPUT,
+                            "--%s: each round begins where the scene begins; leave it out, or leave the rounds out",
+                            o->state_every ? "save-every-state" : "until");
     if (o->nsweep && o->rounds)
         return report_error(EXIT_INPUT, "--rounds: the sweep says how many rounds there are; leave one of the two out");
     if (o->save_every && !o->outputs)
@@ -86,6 +92,7 @@ int options_read(int argc, char **argv, run_options *o)
     }
     for (; optind < argc; ++optind) /* the words after "--" */
         if (!option_read_scene(o, argv[optind])) return EXIT_INPUT;
+    if (o->until) o->frames = o->until; /* less what --resume has (run.c) */
     return check_together(o);
 }
 

@@ -26,6 +26,8 @@ typedef struct sweep_option {
 typedef struct run_options {
     const char *scene;
     int64_t worlds, first_world, frames, save_every;
+    int64_t until;                      /* frames since the scene's initial state; 0: not given */
+    int64_t state_every;                /* of --save-every-state; 0: not given */
     int64_t rounds;                     /* 0: as many as inputs and sweeps have, or not a run in rounds */
     name_list inputs;                   /* .npz files with values of rounds */
     sweep_option sweep[OPTIONS_SWEEPS]; /* their grid; the last parameter varies fastest */

@@ -213,6 +213,16 @@ static bool read_resume(run_options *o, const char *text) { return option_path("
 static bool read_out(run_options *o, const char *text) { return option_path("out", text, &o->out); }
 static bool read_trace(run_options *o, const char *text) { return option_path("trace", text, &o->trace); }
 
+static bool read_until(run_options *o, const char *text)
+{
+    return option_whole("until", text, 1, INT32_MAX, &o->until);
+}
+
+static bool read_save_every_state(run_options *o, const char *text)
+{
+    return option_whole("save-every-state", text, 1, INT32_MAX, &o->state_every);
+}
+
 static bool read_save_every(run_options *o, const char *text)
 {
     return option_whole("save-every", text, 1, INT32_MAX, &o->save_every);
@@ -302,6 +312,8 @@ static const option_row rows[] = {
     {"first-world", "F", read_first_world,
      "number of the first one among all worlds of a run that is done in parts; noise goes by it (0)"},
     {"frames", "F", read_frames, "pictures of each camera (60)"},
+    {"until", "F", read_until,
+     "as many frames as make F since the scene's beginning: with --resume, those that are left"},
     {"substeps", "S", read_substeps, "time steps of physics a frame (as many as come nearest to 1/50 s)"},
     {"device", "DEVICE", read_device, "where it runs (auto: a GPU if one can be used, else cpu):\n" DEVICE_NAMES},
     {"ranks-per-gpu", "K", read_ranks_per_gpu,
@@ -342,6 +354,9 @@ static const option_row rows[] = {
      "rounds with each value of a parameter (gravity along z; factors of friction, damping, stiffness),\n"
      "or with each seed of the noise; given several times, with each combination"},
     {"save", "FILE", read_save, "write the state after the last frame"},
+    {"save-every-state", "K", read_save_every_state,
+     "write it after every K-th frame, too; after an end that nobody asked for, --resume FILE --save FILE\n"
+     "--until F does the rest, with the same bits"},
     {"resume", "FILE", read_resume, "begin with a state that was saved"},
     {"out", "DIR", read_out, "folder for pictures, tensors, recordings and summary.json (nothing is written)"},
     {"save-every", "K", read_save_every, "write a picture of every K-th frame too"},

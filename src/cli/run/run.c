@@ -141,6 +141,12 @@ static int resume(run *r)
         return report_last_error(EXIT_INPUT);
     double frames = round((now - begin) / r->summary.frame_time);
     r->since = frames > 0 ? (int64_t)fmin(frames, 1e15) : 0;
+    r->summary.since = r->since;
+    if (r->options.until == 0) return -1;
+    if (r->since >= r->options.until)
+        return report_error(EXIT_INPUT, "--until %lld: %s has %lld frames already; nothing is left to do",
+                            (long long)r->options.until, r->options.resume, (long long)r->since);
+    r->options.frames = r->options.until - r->since;
     return -1;
 }
 
@@ -251,6 +257,21 @@ static int record(run *r)
     return report_text(EXIT_WORK, wrong);
 }
 
+static stet_result save(run *r)
+{
+    stet_worlds *worlds = stet_sim_get_worlds(r->sim);
+    return r->ranks.group ? stet_group_save(r->ranks.group, worlds, r->options.save)
+                          : stet_worlds_save(worlds, r->options.save);
+}
+
+static int save_on_the_way(run *r)
+{
+    double begun = progress_now();
+    stet_result result = save(r);
+    r->summary.write += progress_now() - begun;
+    return result == STET_OK ? -1 : report_last_error(EXIT_WORK);
+}
+
 /* Called between two frames, and between time steps of a long one. */
 static bool is_interrupted(void *context)
 {
@@ -262,13 +283,15 @@ static bool is_interrupted(void *context)
 static int one_frame(run *r, int64_t f)
 {
     const run_options *o = &r->options;
-    stet_result result = r->rounds.controls ? STET_OK : control_apply(&r->control, r->sim, f, r->since + f);
+    int64_t row = o->until ? r->since + f : f; /* of a file with controls */
+    stet_result result = r->rounds.controls ? STET_OK : control_apply(&r->control, r->sim, row, r->since + f);
     if (result == STET_OK) result = stet_sim_step(r->sim, r->summary.substeps);
     if (result == STET_ERROR_INTERRUPTED) return -1;
     if (result == STET_OK && o->outputs) result = stet_sim_render(r->sim, &r->frame);
     if (result != STET_OK) return report_last_error(EXIT_WORK);
     ++r->summary.done;
     int code = record(r);
+    if (code < 0 && o->state_every && (r->since + f + 1) % o->state_every == 0) code = save_on_the_way(r);
     if (code < 0 && o->save_every && (f + 1) % o->save_every == 0) code = write_mosaics(r, f + 1);
     if (code < 0 && o->tensors_every && (f + 1) % o->tensors_every == 0) code = add_tensors(r);
     if (code < 0 && o->video && (f + 1) % (o->video_every ? o->video_every : 1) == 0) code = add_to_video(r);
@@ -418,13 +441,6 @@ static const char *end_video(run *r)
     const char *wrong = video_close(&r->video);
     if (wrong || !some) return wrong;
     return file_list_add(&r->summary.files, r->options.video) ? NULL : "out of memory for the names of files";
-}
-
-static stet_result save(run *r)
-{
-    stet_worlds *worlds = stet_sim_get_worlds(r->sim);
-    return r->ranks.group ? stet_group_save(r->ranks.group, worlds, r->options.save)
-                          : stet_worlds_save(worlds, r->options.save);
 }
 
 static int write_files(run *r)

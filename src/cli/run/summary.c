@@ -198,6 +198,7 @@ static json_t *to_json(const summary *s)
     json_object_set_new(o, "scene", json_string(s->options->scene));
     json_object_set_new(o, "worlds", json_integer(s->options->worlds));
     json_object_set_new(o, "frames", json_integer(s->options->frames));
+    json_object_set_new(o, "frames_before", json_integer(s->since));
     json_object_set_new(o, "frames_done", json_integer(s->done));
     json_object_set_new(o, "interrupted", json_boolean(s->interrupted));
     json_object_set_new(o, "substeps", json_integer(s->substeps));
@@ -281,7 +282,7 @@ static void print_keyframe(const summary *s)
     int keyframe = stet_sim_get_keyframe(s->sim);
     const char *name = stet_model_get_object_name(stet_sim_get_model(s->sim), STET_OBJECT_KEYFRAME, keyframe);
     if (s->options->resume)
-        printf("worlds begin with the state of %s", s->options->resume);
+        printf("worlds begin with the state of %s, after frame %s", s->options->resume, grouped(s->since));
     else if (keyframe < 0)
         printf("worlds begin with the model's qpos0");
     else

@@ -14,6 +14,7 @@ typedef struct summary {
     const rounds *rounds; /* borrowed; without rows the run has no rounds */
     const ranks *ranks;   /* borrowed; of a run over several processes */
     int substeps;
+    int64_t since;     /* frames from the scene's initial state to this run's first */
     int64_t done;      /* frames, in all rounds together */
     bool interrupted;  /* before all frames were done */
     double frame_time; /* seconds of simulated time per frame */
