@@ -1,5 +1,6 @@
 """stet.data: what was written is read back, and what can go wrong does."""
 
+import io
 import json
 import signal
 import subprocess
@@ -161,6 +162,22 @@ def test_the_command(make, tmp_path, capsys):
     assert ended.value.code == 2 and capsys.readouterr().err.count("\n") == 1
     done = subprocess.run([sys.executable, "-m", "stet", "data", "verify", tmp_path / "a"], capture_output=True)
     assert done.returncode == 0
+
+
+def test_a_bar_shows_who_watches_how_far_an_export_is(make, tmp_path, monkeypatch):
+    pytest.importorskip("tqdm")
+    from stet.data.command import main
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    with Writer(tmp_path / "a", make(**RUN), fields=("qpos",)) as data:
+        data.add()
+    for shown, seen in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr("sys.stderr", shown)
+        main(["export", str(tmp_path / "a"), str(tmp_path / "out")])
+        assert ("qpos: 100%" in shown.getvalue()) == seen
 
 
 def test_a_library_is_missing(make, monkeypatch, tmp_path):

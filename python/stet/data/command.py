@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import Error
+from .._libraries import progress
 from . import Reader
 
 
@@ -32,7 +33,7 @@ def _export(data, arguments):
         first = data.read(name, 0, 1)
         array = np.lib.format.open_memmap(out / f"{name.replace(':', '-')}.npy", "w+", first.dtype,
                                           (data.frames, *first.shape[1:]))
-        for at in range(0, data.frames, 256):
+        for at in progress(range(0, data.frames, 256), name):
             array[at:at + 256] = data.read(name, at, min(256, data.frames - at))
         array.flush()
     print(f"{out}: {len(data.names)} arrays [frame, world, ...]")
