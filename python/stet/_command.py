@@ -1,5 +1,5 @@
 """The command `stet` as the package brings it: becomes the C program beside this file, but for commands that
-are written in Python (view, replay, data).
+are written in Python (view, replay, data, run --view).
 """
 
 import os
@@ -16,6 +16,11 @@ def main() -> None:
         from .view.command import main as view_main
 
         view_main(arguments)
+        return
+    if arguments[:1] == ["run"] and "--view" in arguments:
+        from .view.command import run_main
+
+        run_main(program, arguments[1:])
         return
     if arguments[:1] == ["data"]:
         from .data.command import main as data_main

@@ -752,6 +752,59 @@ def test_stet_replay(tmp_path):
     interrupt(process, page)
 
 
+def test_a_run_of_the_command(tmp_path):
+    """Its page shows it; with and without one the results are the same; what is wrong, the run says."""
+    words = ["run", str(stet.scenes / "quadruped.xml"), "--worlds", "6", "--output", "none", "--control", "noise",
+             "--json", "--frames"]
+    stet_here = [sys.executable, "-m", "stet"]
+    process = subprocess.Popen([*stet_here, *words, "1000000", "--view", "--no-browser"], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    page = Page(process.stderr.readline().split()[0])
+    assert page.facts["worlds"] == 6 and not page.facts["control"]
+    page.look(count=2, first=3, plots=[["qpos", 2], ["xpos", 3]])
+    head, picture = page.picture()
+    assert len(head["time"]) == 2 and head["time"][0] > 0 and picture.std() > 5
+    assert head["plots"][0][1] <= head["plots"][0][0] <= head["plots"][0][3] and head["faults"]["count"] == 0
+    page.look(contacts=True, forces=True)
+    page.picture()
+    page.send("pause", on=True)
+    assert "goes on by itself" in page.text()["sentence"]
+    process.terminate()  # in order
+    shown = json.loads(process.stdout.read())
+    frames = shown["frames_done"]
+    assert process.wait(20) == 143 and 0 < frames < 1000000 and "interrupted after frame" in process.stderr.read()
+    plain = json.loads(subprocess.run([*stet_here, *words, str(frames)], check=True, capture_output=True).stdout)
+    assert shown["state_hash"] == plain["state_hash"]
+    with pytest.raises(ConnectionClosed) as error:
+        page.socket.recv(timeout=20), page.socket.recv(timeout=20)
+    assert error.value.rcvd.reason == "the run has ended"
+    wrong = subprocess.run([*stet_here, "run", "none.xml", "--view"], capture_output=True, text=True)
+    assert wrong.returncode == 2 and wrong.stderr.count("\n") == 1 and "none.xml" in wrong.stderr
+    program = Path(stet.__file__).parent / "bin" / "stet"
+    alone = subprocess.run([program, *words, "1", "--view"], capture_output=True, text=True)
+    assert alone.returncode == 2 and "python -m stet run --view" in alone.stderr
+    closed = subprocess.run([program, *words, "1", "--view-socket", "99"], capture_output=True, text=True)
+    assert closed.returncode == 2 and "no open socket" in closed.stderr
+
+
+@pytest.mark.parametrize("request_", [b"{}\n", b"x" * 9000, b"[\n", b'{"first": 0, "count": 3, "fields": [], "whole": []}\n',
+                                      b'{"first": 0, "count": 1, "fields": ["nose"], "whole": []}\n'])
+def test_nonsense_does_not_disturb_a_run(request_):
+    program = Path(stet.__file__).parent / "bin" / "stet"
+    here, there = socket.socketpair()
+    with here, there:
+        here.sendall(request_)
+        run = subprocess.Popen([program, "run", stet.scenes / "cartpole.xml", "--worlds", "2", "--frames", "20", "--output",
+                                "none", "--view-socket", str(there.fileno())], pass_fds=[there.fileno()],
+                               stdout=subprocess.DEVNULL)
+        there.close()
+        assert run.wait(20) == 0
+        try:
+            assert here.recv(9) == b""
+        except ConnectionError:
+            pass
+
+
 def test_replay_of_a_data_set(make, tmp_path):
     data = pytest.importorskip("stet.data")
     pytest.importorskip("h5py")

@@ -1,12 +1,17 @@
-"""The commands `stet view` and `stet replay`."""
+"""The commands `stet view` and `stet replay`, and `stet run --view`."""
 
 from __future__ import annotations
 
 import argparse
+import signal
+import socket
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from .. import Error, Sim
+from .._libraries import check_libraries
 from . import Viewer, view
 from .replay import open_folder
 
@@ -33,8 +38,8 @@ def _arguments(words):
     return parser.parse_args(words)
 
 
-def _announce(viewer, arguments):
-    print(f"{viewer.url}   (Ctrl-C ends it)", flush=True)
+def _announce(viewer, arguments, file=None):
+    print(f"{viewer.url}   (Ctrl-C ends it)", flush=True, file=file)
     if not arguments.no_browser:
         import webbrowser
 
@@ -61,6 +66,46 @@ def _replay(a: Any) -> None:
     with Viewer(open_folder(a.folder, a.scene), a.port) as viewer:
         _announce(viewer, a)
         threading.Event().wait()
+
+
+def _show_run(program: Path, words: list[str]) -> int:
+    """`stet run` as a process of its own, which is asked for its states; returns its exit code."""
+    from .attached import Attached
+
+    parser = argparse.ArgumentParser(prog="stet run", add_help=False, allow_abbrev=False)
+    parser.add_argument("--view", action="store_true")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--no-browser", action="store_true")
+    a, rest = parser.parse_known_args(words)
+    check_libraries("stet.view", websockets="websockets", PIL="pillow")
+    here, there = socket.socketpair()
+    with here:
+        with there:
+            run = subprocess.Popen(["stet", "run", *rest, "--view-socket", str(there.fileno())], executable=program,
+                                   pass_fds=[there.fileno()])
+        # Ctrl-C is the run's: it ends in order.
+        signal.signal(signal.SIGINT, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: run.terminate())
+        try:
+            with Viewer(Attached(here), a.port) as viewer:
+                _announce(viewer, a, sys.stderr)
+                run.wait()
+        except (EOFError, ConnectionError):  # it has ended before its first frame, and has said why
+            pass
+        except BaseException:
+            run.terminate()
+            raise
+        code = run.wait()
+    return code if code >= 0 else 128 - code
+
+
+def run_main(program: Path, words: list[str]) -> None:
+    """`stet run --view`: the run as always, and a page of it."""
+    try:
+        sys.exit(_show_run(program, words))
+    except (Error, OSError) as error:
+        print(f"stet: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 def main(words: list[str]) -> None:

@@ -72,7 +72,8 @@ int options_read(int argc, char **argv, run_options *o)
                        .outputs = 1u << STET_OUTPUT_RGB,
                        .groups = STET_GROUPS_DEFAULT,
                        .noise_scale = 0.3,
-                       .ranks_per_gpu = 1};
+                       .ranks_per_gpu = 1,
+                       .view_socket = -1};
     o->device = stet_default_device_def();
     if (stet_default_mechanism_options(&o->mechanisms) != STET_OK) return report_last_error(EXIT_INPUT);
     int nrow;

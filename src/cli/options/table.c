@@ -297,6 +297,19 @@ static bool read_profile(run_options *o, const char *text) { return (void)text, 
 static bool read_ranges(run_options *o, const char *text) { return (void)text, o->ranges = true; }
 static bool read_json(run_options *o, const char *text) { return (void)text, o->json = true; }
 
+static bool read_view(run_options *o, const char *text)
+{
+    (void)o, (void)text;
+    return report_error(EXIT_INPUT, "--view: the page is the Python package's; install that (pip install '.[view]'), "
+                                    "then run `python -m stet run --view ...`"),
+           false;
+}
+
+static bool read_view_socket(run_options *o, const char *text)
+{
+    return option_whole("view-socket", text, 0, INT32_MAX, &o->view_socket);
+}
+
 bool option_read_scene(run_options *o, const char *text)
 {
     if (o->scene)
@@ -366,6 +379,8 @@ static const option_row rows[] = {
      "write a video of the first output in all worlds, through ffmpeg, which has to be installed"},
     {"video-every", "K", read_video_every, "only every K-th frame of it (1)"},
     {"video-fps", "FPS", read_video_fps, "its frames a second (as many as make it as fast as the scene's time)"},
+    {"view", NULL, read_view, "a page in the browser shows the run while it goes on (with the Python package's stet)"},
+    {"view-socket", "N", read_view_socket, "the open socket of a process that shows the run, which --view makes"},
     {"seed", "S", read_seed, "of the noise (0)"},
     {"threads", "T", read_threads, "threads of the processor (all that it has)"},
     {"disable", "MECHANISM,...", read_disable, "switch mechanisms off; the results stay the same, bit for bit"},

@@ -19,6 +19,7 @@
 #include "cli/run/rounds.h"
 #include "cli/run/summary.h"
 #include "cli/run/timeline.h"
+#include "cli/run/watch.h"
 #include "cli/report_error.h"
 
 #include "base/error.h"
@@ -42,6 +43,7 @@ typedef struct run {
     rounds rounds;
     tensor_frames tensors;
     video video;
+    watch watch;
     mosaic_layout layout; /* of the video */
     summary summary;
     int64_t since; /* frames from the scene's initial state to this run's first */
@@ -205,6 +207,8 @@ static int prepare(run *r)
     if (code < 0) code = check_files(r);
     if (code < 0) code = resume(r);
     if (code < 0) code = rounds_open(&r->rounds, &r->options, r->sim, r->ranks.group);
+    if (code < 0 && r->options.view_socket >= 0)
+        code = report_text(EXIT_INPUT, watch_open(&r->watch, r->options.view_socket, r->options.scene));
     code = ranks_agree(&r->ranks, code, EXIT_INPUT);
     if (code < 0) code = ranks_agree(&r->ranks, open_files(r), EXIT_WORK);
     r->summary.load = progress_now() - begun;
@@ -352,6 +356,7 @@ static int frames_of(run *r, int64_t round, progress *bar)
         code = ranks_stop(&r->ranks, r->summary.done, is_interrupted(r), &r->summary.interrupted);
         if (code >= 0 || r->summary.interrupted) break;
         code = one_frame(r, f);
+        watch_frame(&r->watch, r->sim, r->summary.done);
         if (code < 0) progress_update(bar, r->summary.done);
     }
     if (code < 0 && r->rounds.row && !r->summary.interrupted) return rounds_end(&r->rounds, r->frame);
@@ -502,6 +507,7 @@ static void clean_up(run *r)
         (void)record_close(&r->recorder);
     tensor_frames_drop(&r->tensors);
     video_drop(&r->video);
+    watch_close(&r->watch);
     if (r->options.out && r->made) folder_unmake(r->options.out, r->made);
     rounds_close(&r->rounds);
     profile_free(&r->summary.profile);
