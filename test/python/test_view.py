@@ -697,6 +697,34 @@ def test_replay(recording):
         page.close()
 
 
+def test_two_recordings(recording):
+    from stet.view import Viewer
+
+    other = recording[:35].copy()
+    other[12:, 1, 0] += 0.25
+    with Viewer(Replay(SCENE, {"qpos": recording}, 0.02, other={"qpos": other})) as viewer:
+        page = Page(viewer.url)
+        assert page.facts["frames"] == 35
+        for frame, count in ((11, 1), (20, 1), (20, 2)):
+            page.look(first=2 - count, count=count, width=256, height=96, view=[90, -10, 3, 0, 0, 1])
+            page.send("seek", frame=frame)
+            while True:
+                head, picture = page.picture()
+                if (head["steps"], head["count"]) == (frame, count):
+                    break
+            left, right = picture[:, :128].astype(int), picture[:, 128:].astype(int)
+            red = (right[..., 0] > 180) & (right[..., 1:].max(axis=-1) < 110) & (abs(left - right).max(axis=-1) > 80)
+            assert head["sides"] == 2 and head["apart"]["first"] == 12
+            if frame == 11:
+                assert head["apart"]["most"] == 0 and abs(left - right).mean() < 2
+                continue
+            assert 20 < red.sum() < 3000
+            assert head["apart"] == {"most": pytest.approx(0.25), "field": "qpos", "world": 1, "item": 0, "first": 12}
+        page.close()
+    with pytest.raises(stet.InvalidArgumentError, match="one has 2 worlds.* one has 1"):
+        Replay(SCENE, {"qpos": recording}, other={"qpos": recording[:, :1]})
+
+
 def test_what_is_no_recording(tmp_path, recording):
     with pytest.raises(stet.InvalidArgumentError, match="qpos, or xpos and xquat"):
         Replay(SCENE, {"ctrl": recording})
@@ -749,6 +777,10 @@ def test_stet_replay(tmp_path):
     page.send("seek", frame=11)
     while page.picture()[0]["steps"] != 11:
         pass
+    interrupt(process, page)
+    process, page = start("replay", str(tmp_path), str(tmp_path))
+    page.look()
+    assert page.picture()[0]["apart"] == {"most": 0, "first": None}
     interrupt(process, page)
 
 

@@ -100,6 +100,13 @@ def mosaic(pixels: Any, columns: int) -> Any:
     return out.swapaxes(1, 2).reshape(rows * height, columns * width, 3)
 
 
+def difference(pixels: Any, other: Any) -> Any:
+    """Bytes [..., 3] of `other`, red where they differ from `pixels`."""
+    apart = abs(pixels.astype(np.int16) - other).max(axis=-1, keepdims=True)
+    red = np.minimum(apart * (4 / 255), 0.8)
+    return (other * (1 - red) + red * np.array([255, 30, 30])).astype(np.uint8)
+
+
 def encode(pixels: Any, format: str = "JPEG", quality: int = 85) -> bytes:
     """[height, width, 3] Bytes as a file of this format."""
     from PIL import Image

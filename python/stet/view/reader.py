@@ -13,8 +13,10 @@ import threading
 import time
 from typing import Any
 
+import numpy as np
+
 from . import messages, overlay
-from .pictures import OUTPUTS, Hit, Look, Picture, body_point, encode
+from .pictures import OUTPUTS, Hit, Look, Picture, body_point, difference, encode
 from .source import Sample, Wants
 
 
@@ -108,7 +110,11 @@ class Reader:
         with self._changed:
             look, sample = self._look, self._sample
         if look and sample and (sample.wants.first, sample.wants.count) == (look.first, look.count):
-            return self._painter.pick(look, sample.state, entries["x"], entries["y"])
+            x, state = entries["x"], sample.state
+            if sample.other is not None:
+                state = sample.other if x >= 0.5 else sample.state
+                x = 2 * x % 1
+            return self._painter.pick(_half(look) if sample.other else look, state, x, entries["y"])
         return Hit(-1, -1, None, 0.0, None)
 
     def _pick(self, entries):
@@ -180,8 +186,13 @@ class Reader:
         with self._changed:
             look, sample = self._look, self._sample
             self._stale = self._shown = False
-        picture = self._painter.paint(look, sample.state)
-        view, marks = picture.view, picture.marks + self._marks(look, sample, picture)
+        half = _half(look) if sample.other else look
+        picture = self._painter.paint(half, sample.state)
+        pixels, view, marks = picture.pixels, picture.view, picture.marks + self._marks(look, sample, picture)
+        if sample.other:
+            other = self._painter.paint(dataclasses.replace(half, view=view), sample.other).pixels
+            pixels = np.concatenate([pixels, difference(pixels, other)], axis=1)
+            marks = [[colour, [[x / 2, y] for x, y in places]] for colour, places in marks]
         with self._changed:
             self._picture = picture if self._look is look else None
             if look.view is None and view and self._look is look:  # a camera that shows the whole scene stays there
@@ -189,10 +200,10 @@ class Reader:
         self.skipped += max(0, sample.facts["steps"] - self._steps - 1)
         self._steps = sample.facts["steps"]
         self.sent += 1
-        head = sample.facts | {"first": look.first, "count": look.count, "columns": look.columns, "view": view,
-                               "marks": marks, "sent": self.sent, "skipped": self.skipped}
+        head = sample.facts | {"first": look.first, "count": look.count, "columns": half.columns, "view": view,
+                               "sides": 2 if sample.other else 1, "marks": marks, "sent": self.sent, "skipped": self.skipped}
         text = json.dumps(head).encode()
-        self._connection.send(struct.pack("<I", len(text)) + text + encode(picture.pixels))
+        self._connection.send(struct.pack("<I", len(text)) + text + encode(pixels))
 
     def _marks(self, look, sample, picture):
         """What the reader's own history draws over a picture of one world."""
@@ -210,6 +221,10 @@ class Reader:
 
     def _send_json(self, message):
         self._connection.send(json.dumps(message))
+
+
+def _half(look):
+    return dataclasses.replace(look, width=max(16, look.width // 2))
 
 
 def _is_closing(error):

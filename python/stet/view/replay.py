@@ -25,36 +25,61 @@ _MOST_SEARCHED = 1 << 28  # numbers in which faults are looked for
 _MOST_FAULTS = 64  # worlds of which the page gets them
 
 
+def _check(model, recording):
+    """Number of frames and of worlds, and the fields from which it is drawn."""
+    names = _POSITIONS if "qpos" in recording else _POSES
+    if not set(names[:1] if "qpos" in recording else names) <= recording.keys():
+        raise InvalidArgumentError("a recording has qpos, or xpos and xquat")
+    shapes = {name: np.shape(array) for name, array in recording.items()}
+    frames, worlds = shapes[names[0]][:2]
+    items = {"qpos": model.nq, "mocap_pos": 3 * model.nmocap, "mocap_quat": 4 * model.nmocap,
+             "xpos": 3 * model.nbody, "xquat": 4 * model.nbody}
+    for name, shape in shapes.items():
+        if len(shape) < 3 or shape[:2] != (frames, worlds) or 0 in shape[:2]:
+            raise InvalidArgumentError(f"{name}: an array [frame, world, item] is needed, this one is {shape}")
+        if name in names and int(np.prod(shape[2:])) != items[name]:
+            raise InvalidArgumentError(f"{name}: the scene has {items[name]} of it, the recording {shape[2:]}")
+    return frames, worlds, tuple(name for name in names if name in shapes and items[name] > 0)
+
+
 class Replay(Source):
     """Plays arrays [frame, world, item] by the names of fields; what is drawn needs qpos, or xpos and xquat. Its own
-    thread moves the frame on and answers readers.
+    thread moves the frame on and answers readers. other: a recording of the same worlds that is shown beside it.
     """
 
-    def __init__(self, scene: Any, recording: Mapping[str, Any], seconds: float = 0.02, speed: float = 1.0) -> None:
+    def __init__(self, scene: Any, recording: Mapping[str, Any], seconds: float = 0.02, speed: float = 1.0,
+                 other: Mapping[str, Any] | None = None) -> None:
         model = load(scene)
-        names = _POSITIONS if "qpos" in recording else _POSES
-        if not set(names[:1] if "qpos" in recording else names) <= recording.keys():
-            raise InvalidArgumentError("a recording has qpos, or xpos and xquat")
-        shapes = {name: np.shape(array) for name, array in recording.items()}
-        frames, worlds = shapes[names[0]][:2]
-        items = {"qpos": model.nq, "mocap_pos": 3 * model.nmocap, "mocap_quat": 4 * model.nmocap,
-                 "xpos": 3 * model.nbody, "xquat": 4 * model.nbody}
-        for name, shape in shapes.items():
-            if len(shape) < 3 or shape[:2] != (frames, worlds) or 0 in shape[:2]:
-                raise InvalidArgumentError(f"{name}: an array [frame, world, item] is needed, this one is {shape}")
-            if name in names and int(np.prod(shape[2:])) != items[name]:
-                raise InvalidArgumentError(f"{name}: the scene has {items[name]} of it, the recording {shape[2:]}")
-        drawn = tuple(name for name in names if name in shapes and items[name] > 0)
+        frames, worlds, drawn = _check(model, recording)
+        if other is not None:
+            more_frames, *form = _check(model, other)
+            if form != [worlds, drawn]:
+                raise InvalidArgumentError(f"recordings of other things: one has {worlds} worlds, drawn from "
+                                           f"{', '.join(drawn)}; one has {form[0]}, from {', '.join(form[1])}")
+            frames = min(frames, more_frames)
         super().__init__(model, worlds, drawn)
         self.frames, self.seconds, self.speed, self.paused = frames, seconds, speed, False
-        self._recording = recording
-        self._dynamics = [name for name in DYNAMICS if name in shapes]
+        self._recording, self._other = recording, other
+        self._dynamics = [name for name in DYNAMICS if name in recording]
         self._faults = self._find_faults()
+        self._parted = next((k for k in range(frames) if self._apart(k)["most"] > 0), None) if other else None
         self._at = 0.0  # frames
         self._seen = 0
         self._closed = False
         self._thread = threading.Thread(target=self._play, name="stet.view replay", daemon=True)
         self._thread.start()
+
+    def _apart(self, frame):
+        """The largest difference between the two recordings in a frame, and where it is."""
+        assert self._other is not None
+        out = {"most": 0.0}
+        for name in self.fields:
+            a, b = (np.asarray(of[name][frame]).reshape(self.nworld, -1) for of in (self._recording, self._other))
+            apart = np.nan_to_num(abs(a - b), nan=0.0) + (np.isnan(a) != np.isnan(b))
+            if apart.max() > out["most"]:
+                world, item = np.unravel_index(apart.argmax(), apart.shape)
+                out = {"most": float(apart.max()), "field": name, "world": int(world), "item": int(item)}
+        return out
 
     def _find_faults(self):
         """As a run's: of each world that has one, the first frame with a bit in `faults`, if that was recorded, or
@@ -128,14 +153,26 @@ class Replay(Source):
                  for name, item in wants.plots]
         facts = {"steps": frame, "time": [frame * self.seconds] * wants.count, "paused": self.paused,
                  "speed": self.speed, "plots": plots, "faults": self._faults}
-        return Sample(self.number, wants, state, facts)
+        other = None
+        if self._other:
+            other = {name: np.asarray(self._other[name][frame]).reshape(self.nworld, -1)[worlds]
+                     for name in self.fields}
+            facts["apart"] = self._apart(frame) | {"first": self._parted}
+        return Sample(self.number, wants, state, facts, other)
 
 
-def open_folder(folder: str | os.PathLike, scene: Any = None) -> Replay:
-    """A recording of `stet run`, whose summary says which scene and how long a frame is; or a data set."""
-    folder = Path(folder)
+def open_folder(folder: str | os.PathLike, scene: Any = None, other: str | os.PathLike | None = None) -> Replay:
+    """A recording of `stet run`, whose summary says which scene and how long a frame is; or a data set. other: one that
+    is shown beside it.
+    """
+    its_scene, fields, seconds = _read(Path(folder), scene)
+    return Replay(its_scene, fields, seconds, other=None if other is None else _read(Path(other), its_scene)[1])
+
+
+def _read(folder, scene):
+    """Scene, fields, and seconds of a frame."""
     if (folder / "manifest.json").exists():
-        return _open_data(folder, scene)
+        return _read_data(folder, scene)
     try:
         summary = json.loads((folder / "summary.json").read_text())
         arrays = {file.stem: np.load(file, mmap_mode="r") for file in sorted(folder.glob("*.npy"))}
@@ -146,14 +183,14 @@ def open_folder(folder: str | os.PathLike, scene: Any = None) -> Replay:
     except (ValueError, KeyError, TypeError) as error:
         raise FileError(f"{folder}: no recording of stet run: {error}") from None
     fields = {name: array for name, array in arrays.items() if array.ndim >= 3 and array.shape[:2] == (frames, worlds)}
-    return Replay(scene, fields, substeps * scene.timestep)
+    return scene, fields, substeps * scene.timestep
 
 
-def _open_data(folder, scene):
+def _read_data(folder, scene):
     """Of a data set (stet.data) the fields; a frame is as long as most are."""
     from ..data import Reader
 
     data = Reader(folder)
     fields = {name: data.read(name) for name in data.manifest["fields"]}
     seconds = np.diff(fields["time"][:, 0, 0])
-    return Replay(scene or data.manifest["scene"], fields, float(np.median(seconds)) if len(seconds) else 0.02)
+    return scene or data.manifest["scene"], fields, float(np.median(seconds)) if len(seconds) else 0.02

@@ -80,7 +80,8 @@ class Run(Source):
 
     def facts(self) -> dict[str, Any]:
         out = super().facts()
-        out |= {"control": self.control, "actuators": self._ranges, "fields": self._names, "frames": 0}
+        out |= {"control": self.control, "actuators": self._ranges, "fields": self._names, "frames": 0,
+                "device": True}
         return out
 
     def close(self) -> None:

@@ -46,6 +46,7 @@ class Sample:
     wants: Wants
     state: dict[str, Any]  # [count, items] by the fields' names
     facts: dict[str, Any]  # what the page gets with the picture, as JSON
+    other: dict[str, Any] | None = None  # states of another recording, to be shown beside these
 
 
 class Source:

@@ -76,17 +76,19 @@ function draw() {
   if (head.count === 1) return;
   const faulty = new Set((head.faults?.first ?? []).map((row) => row[0]));
   const rows = Math.ceil(head.count / head.columns);
-  const width = image.width / head.columns, height = image.height / rows;
+  const width = image.width / head.columns / head.sides, height = image.height / rows;
   pen.font = "12px system-ui";
-  for (let k = 0; k < head.count; ++k) {
-    const x = (k % head.columns) * width, y = Math.floor(k / head.columns) * height, bad = faulty.has(head.first + k);
+  for (let k = 0; k < head.count * head.sides; ++k) {
+    const world = head.first + (k % head.count), at = k % head.count, bad = faulty.has(world);
+    const x = ((at % head.columns) + (k < head.count ? 0 : head.columns)) * width;
+    const y = Math.floor(at / head.columns) * height;
     pen.strokeStyle = bad ? "#f44" : "#000a";
     pen.lineWidth = bad ? 4 : 1;
     pen.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
     pen.fillStyle = "#0008";
-    pen.fillRect(x + 2, y + 2, pen.measureText(head.first + k).width + 6, 16);
+    pen.fillRect(x + 2, y + 2, pen.measureText(world).width + 6, 16);
     pen.fillStyle = "#fff";
-    pen.fillText(head.first + k, x + 5, y + 14);
+    pen.fillText(world, x + 5, y + 14);
   }
 }
 
@@ -243,7 +245,8 @@ function begin(news) {
   }
   $("first").max = facts.worlds - 1;
   $("count").max = facts.most;
-  for (const section of document.querySelectorAll(".control")) section.hidden = !facts.control;
+  for (const name of ["control", "device"])
+    for (const part of document.querySelectorAll("." + name)) part.hidden = !facts[name];
   $("frame").hidden = !facts.frames;
   $("frame").max = Math.max(0, facts.frames - 1);
   for (const [id, value] of [["camera", look.camera], ["output", look.output], ["follow", look.follow], ["trail", look.trail]])
@@ -277,6 +280,7 @@ function show() {
   if (facts.frames && document.activeElement !== $("frame")) $("frame").value = head.steps;
   (head.plots ?? []).forEach((row, k) => plots[k]?.add(head.time[0], row));
   showFaults(head.faults);
+  if (head.apart) showApart(head.apart);
   showCounters(head.counters);
   showTimeline(head.timeline);
 }
@@ -286,6 +290,15 @@ function showTimeline(events) {
   $("frametime").textContent = !look.timeline ? "" : events?.length ?
     `${(events.at(-1)[2] + events.at(-1)[3] - events[0][2]).toPrecision(3)} ms` : "nothing was traced";
   if (events?.length) timeline.show(events);
+}
+
+function showApart({ most, field, world, item, first }) {
+  $("apart").hidden = false;
+  const link = Object.assign(document.createElement("a"), { textContent: `differ from frame ${first} on` });
+  link.onclick = () => send("seek", { frame: first });
+  $("apart").replaceChildren("right: the other recording, red where it differs. ",
+    ...(first === null ? ["Their positions are equal."] : ["They ", link, "; here " + (most ?
+      `by at most ${most.toPrecision(3)}: ${field}[${item}] of world ${world}` : "they are equal")]));
 }
 
 function showFaults(faults) {
