@@ -59,7 +59,7 @@ typedef struct stet_group_def {
 } stet_group_def;
 STET_API stet_group_def stet_default_group_def(void);
 /*
- * Of all ranks. The caller owns *out. STATE on all ranks: versions of stet or MuJoCo differ, or numbers of worlds, or
+ * Of all ranks. The caller owns *out; the transport is closed also if this fails. STATE on all ranks: versions of stet or MuJoCo differ, or numbers of worlds, or
  * the own ones do not add up; the message names a rank. Errors as of stet_transport_open_mpi.
  */
 STET_API stet_result stet_group_create(const stet_group_def *def, stet_group **out);

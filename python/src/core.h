@@ -258,6 +258,7 @@ void bind_adjoint(nb::module_ &m);
 void bind_model(nb::module_ &m);
 void bind_array(nb::module_ &m);
 void bind_env(nb::module_ &m);
+void bind_group(nb::module_ &m);
 void bind_kernel(nb::module_ &m);
 void bind_random(nb::module_ &m);
 void bind_log(nb::module_ &m);

@@ -31,6 +31,7 @@ from ._errors import (
     UnsupportedError,
 )
 from .adjoint import GradcheckResult, gradcheck
+from .group import Group
 from .ids import IdRow, Ids
 from .info import info
 from .pool import Pool
@@ -55,6 +56,7 @@ __all__ = [
     "FaultError",
     "FileError",
     "GradcheckResult",
+    "Group",
     "IdRow",
     "Ids",
     "InvalidArgumentError",

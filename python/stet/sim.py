@@ -18,6 +18,7 @@ from .rounds import Rounds
 from .tiles import Output, Tiles, foreign_tiles, own_tiles
 
 if TYPE_CHECKING:
+    from .group import Group
     from .view import Viewer
 
 _DEVICES = {"auto": 0, "cpu": 1, "null": 2, "cuda": 3, "hip": 4}
@@ -134,6 +135,7 @@ class SimOptions(TypedDict, total=False):
     audit: bool
     checked: bool
     cache_folder: str | os.PathLike[str] | None
+    group: Group | None
 
 
 class Sim(Rounds, _core.SimBase):
@@ -141,6 +143,7 @@ class Sim(Rounds, _core.SimBase):
 
     scene        a path (MJCF, URDF, .mjb), a text that begins with '<', or a stet.Model
     worlds       how many
+    group        a stet.Group: this process's worlds of a run over several; worlds and first_world are then the group's
     device       "auto", "cpu", "cuda", "cuda:1", "hip", "null" (runs nothing, for tests)
     physics      "mujoco"; "native": kernels, for models that they cover; "auto": native where it covers the model, else
                  mujoco; or "external": the caller writes poses, a step only counts time
@@ -201,7 +204,12 @@ class Sim(Rounds, _core.SimBase):
         audit: bool = False,
         checked: bool = False,
         cache_folder: str | os.PathLike[str] | None = None,
+        group: Group | None = None,
     ) -> None:
+        if group is not None:
+            if worlds != 1 or first_world:
+                raise InvalidArgumentError("Sim: the group says how many worlds there are; leave worlds, first_world out")
+            worlds, first_world = group.own, group.first
         self._model = load(scene)
         kind, index = _parse_device(device)
         if keyframe is not None and not isinstance(keyframe, str):

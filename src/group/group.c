@@ -181,8 +181,12 @@ stet_result sti_group_create_as(const stet_group_def *def, const char *stet, con
     stet_group *g;
     if (!def || !out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_group_create: def and out must not be NULL");
     *out = NULL;
-    STI_TRY(check_def(def));
-    STI_TRY(sti_alloc(&g, sizeof *g, "a group"));
+    stet_result checked = check_def(def);
+    if (checked == STET_OK) checked = sti_alloc(&g, sizeof *g, "a group");
+    if (checked != STET_OK) {
+        if (def->cookie == GROUP_COOKIE && def->transport.close) def->transport.close(def->transport.context);
+        return checked;
+    }
     g->nworld = def->nworld;
     g->transport = def->transport;
     stet_result result = STET_OK;

@@ -65,6 +65,15 @@ def double(at):
     }
 
 
+def is_running(pid):
+    """False: the process has ended, also if nobody has waited for it yet."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            return f.read().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def files_below(path):
     return sorted(os.path.relpath(os.path.join(at, name), path) for at, _, names in os.walk(path) for name in names)
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from command import BUILD, COMMAND, folder, run, scene
+from command import BUILD, COMMAND, folder, is_running, run, scene
 
 WORLDS, FRAMES, EVERY = 5, 40, 3
 WORDS = ["run", scene("quadruped.xml"), "--worlds", WORLDS, "--control", "noise", "--output", "none", "--substeps", 20,
@@ -54,9 +54,9 @@ def kill_one(process, listed, dice, length):
         os.kill(dice.choice(pids), signal.SIGKILL)
     except ProcessLookupError:
         return False
-    # The other ranks end within seconds. Open MPI's launcher itself rarely stays, if all of them have.
+    # The other ranks end within seconds. Open MPI 4.1's launcher itself may hang then, rarely, in a lock of its own.
     begun = time.monotonic()
-    while any(os.path.exists(f"/proc/{pid}") for pid in pids) and process.poll() is None:
+    while any(is_running(pid) for pid in pids) and process.poll() is None:
         assert time.monotonic() - begun < 60, "a rank was killed, and others are still there"
         time.sleep(0.01)
     try:
