@@ -76,3 +76,54 @@ def test_no_encoder(sim, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RuntimeError, match="no ffmpeg on the PATH"):
         stet.video.record(sim, tmp_path / "run.gif")
+
+
+@encodes
+def test_titles(sim, tmp_path):
+    """They are written over the picture, each in its world's corner, and nothing else changes."""
+    frames = []
+    for titles in (False, True):
+        sim.reset()
+        path = tmp_path / f"{titles}.png"
+        with stet.video.record(sim, path, titles=titles, worlds=2) as video:
+            for k in range(3):
+                sim.step(10)
+                sim.render()
+                video.add([1.5, -2], [k == 1, False])
+        assert [text.split("return ")[1] for text in video._texts(2)] == ["1.5", "-6.0"]
+        assert video._texts(2)[0].startswith(f"world 0  {sim.time[0, 0]:.2f} s")
+        frames.append([f.convert("RGB") for f in ImageSequence.Iterator(Image.open(path))])
+    for plain, said in zip(*frames, strict=True):
+        for x in (0, 32):
+            off = ImageChops.difference(plain.crop((x, 0, x + 32, 24)), said.crop((x, 0, x + 32, 24)))
+            left, top, _, bottom = off.getbbox()
+            assert said.size == (64, 24) and 1 <= left <= 4 and 1 <= top and 8 <= bottom <= 16
+
+
+@encodes
+@pytest.mark.parametrize("vector", [True, False])
+def test_an_environment(tmp_path, vector):
+    gym = pytest.importorskip("gymnasium")
+    import stet.gym  # noqa: F401
+
+    def make(**more):
+        return gym.make_vec("stet/CartPole-v0", num_envs=2, **more) if vector else gym.make("stet/CartPole-v0", **more)
+
+    env = make(render_mode="rgb_array", width=64, height=48)
+    path = tmp_path / "run.png"
+    env.reset(seed=3)
+    with stet.video.record(env, path, fps=10, titles=True) as video:
+        for _ in range(3):
+            _, reward, terminated, truncated, _ = env.step(env.action_space.sample())
+            video.add(reward, terminated | truncated)
+            shown = env.render()
+        assert video._texts(1)[0].endswith("return 3.0")
+    env.close()
+    last = [f.convert("RGB") for f in ImageSequence.Iterator(Image.open(path))][-1]
+    first = Image.fromarray(shown[0] if vector else shown)
+    assert last.size == ((128, 48) if vector else (64, 48))
+    assert ImageChops.difference(last.crop((0, 16, 64, 48)), first.crop((0, 16, 64, 48))).getbbox() is None
+    with pytest.raises(ValueError, match='render_mode="rgb_array"'):
+        stet.video.record(make(), path)
+    with pytest.raises(TypeError, match="a 'list' is neither"):
+        stet.video.record([], path)
