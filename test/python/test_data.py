@@ -177,7 +177,7 @@ def test_a_bar_shows_who_watches_how_far_an_export_is(make, tmp_path, monkeypatc
     for shown, seen in ((Terminal(), True), (io.StringIO(), False)):
         monkeypatch.setattr("sys.stderr", shown)
         main(["export", str(tmp_path / "a"), str(tmp_path / "out")])
-        assert ("qpos: 100%" in shown.getvalue()) == seen
+        assert ("qpos:   0%" in shown.getvalue()) == seen
 
 
 def test_a_library_is_missing(make, monkeypatch, tmp_path):
