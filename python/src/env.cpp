@@ -310,7 +310,7 @@ nb::object EpisodeStep::step(nb::handle actions)
     for (size_t i = 0; i < seen_.size(); ++i) {
         Filled<void> made(empty_(shapes_[i], types_[i]));
         to.push_back(made.data);
-        PyTuple_SET_ITEM(out.ptr(), (Py_ssize_t)i, made.array.release().ptr());
+        check_python(PyTuple_SetItem(out.ptr(), (Py_ssize_t)i, made.array.release().ptr()) == 0);
     }
     run(*core_, [&] {
         stet_result r = stet_array_write(action_.array, scratch_.data(), scratch_.size());

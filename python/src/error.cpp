@@ -1,6 +1,8 @@
 // See error.h.
 #include "error.h"
 
+#include <nanobind/stl/string.h>
+
 namespace binding
 {
 
@@ -56,6 +58,6 @@ void raise(stet_result result, const std::string &sentence) { raise_as(classes[r
 
 void raise_type(const std::string &sentence) { raise_as(argument_type, sentence, nullptr); }
 
-std::string type_of(nb::handle object) { return std::string("'") + Py_TYPE(object.ptr())->tp_name + "'"; }
+std::string type_of(nb::handle object) { return "'" + nb::cast<std::string>(object.type().attr("__name__")) + "'"; }
 
 } // namespace binding

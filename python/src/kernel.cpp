@@ -41,7 +41,7 @@ static bool takes_real(const Kernel &kernel, size_t i)
 static stet_arg number_arg(const Kernel &kernel, size_t i, nb::handle x)
 {
     PyObject *it = x.ptr();
-    if (PyFloat_CheckExact(it)) return stet_arg_real(PyFloat_AS_DOUBLE(it));
+    if (PyFloat_CheckExact(it)) return stet_arg_real(PyFloat_AsDouble(it));
     if (takes_real(kernel, i)) {
         double f = PyFloat_AsDouble(it);
         check_python(f != -1.0 || !PyErr_Occurred());

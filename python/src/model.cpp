@@ -106,7 +106,7 @@ static nb::tuple reduce(const Model &model)
 {
     int64_t size = stet_model_get_size(model.model);
     nb::bytes bytes = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, size));
-    check(stet_model_save_bytes(model.model, PyBytes_AS_STRING(bytes.ptr()), size));
+    check(stet_model_save_bytes(model.model, PyBytes_AsString(bytes.ptr()), size));
     return nb::make_tuple(nb::module_::import_("stet.sim").attr("_load_bytes"),
                           nb::make_tuple(bytes, stet_model_get_path(model.model)));
 }

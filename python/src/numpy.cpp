@@ -54,7 +54,8 @@ nb::tuple to_tuple(const std::vector<int64_t> &shape)
 {
     nb::tuple out = nb::steal<nb::tuple>(PyTuple_New((Py_ssize_t)shape.size()));
     check_python(out.is_valid());
-    for (size_t i = 0; i < shape.size(); ++i) PyTuple_SET_ITEM(out.ptr(), (Py_ssize_t)i, PyLong_FromLongLong(shape[i]));
+    for (size_t i = 0; i < shape.size(); ++i)
+        check_python(PyTuple_SetItem(out.ptr(), (Py_ssize_t)i, PyLong_FromLongLong(shape[i])) == 0);
     return out;
 }
 

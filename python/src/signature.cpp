@@ -21,7 +21,9 @@ static PyGetSetDef signature = {"__signature__", get_signature, nullptr, nullptr
 static void give_to_type(PyTypeObject *type)
 {
     nb::object attribute = nb::steal(PyDescr_NewGetSet(type, &signature));
-    if (!attribute.is_valid() || PyDict_SetItemString(type->tp_dict, signature.name, attribute.ptr()))
+    nb::object shown = nb::handle(reinterpret_cast<PyObject *>(type)).attr("__dict__"); // shows the dictionary itself
+    nb::object names = nb::module_::import_("gc").attr("get_referents")(shown)[0];
+    if (!attribute.is_valid() || PyDict_SetItemString(names.ptr(), signature.name, attribute.ptr()))
         throw nb::python_error();
     PyType_Modified(type);
 }

@@ -372,7 +372,7 @@ static nb::tuple reduce_snapshot(const Snapshot &snapshot)
     const stet_snapshot *own = snapshot.own->get<stet_snapshot>();
     int64_t size = stet_snapshot_get_size(own);
     nb::bytes bytes = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, size));
-    check(stet_snapshot_save_bytes(own, PyBytes_AS_STRING(bytes.ptr()), size));
+    check(stet_snapshot_save_bytes(own, PyBytes_AsString(bytes.ptr()), size));
     return nb::make_tuple(nb::module_::import_("stet.sim").attr("_load_snapshot"), nb::make_tuple(bytes));
 }
 

@@ -1,8 +1,11 @@
 // See speak.h.
 //
 // nanobind's functions carry the address of what runs them, one of a few. Each is replaced by a function that calls it
-// and looks at the error, so a call that goes well costs one jump more.
+// and looks at the error, so a call that goes well costs one jump more. The address follows the object's head; the
+// tests would not survive another place.
 #include "speak.h"
+
+#include <nanobind/stl/string.h>
 
 #include <cstring>
 
@@ -33,7 +36,7 @@ static void say_better(PyObject *function, PyObject *const *args, size_t n, PyOb
     }
     try {
         nb::list values;
-        size_t all = n + (keywords ? (size_t)PyTuple_GET_SIZE(keywords) : 0);
+        size_t all = n + (keywords ? (size_t)PyTuple_Size(keywords) : 0);
         for (size_t i = 0; i < all; ++i) values.append(nb::handle(args[i]));
         nb::object names = keywords ? nb::borrow(keywords) : nb::object(nb::make_tuple());
         nb::object sentence =
@@ -57,10 +60,9 @@ static const vectorcallfunc calls[MOST_RUNNERS] = {call<0>, call<1>, call<2>, ca
 
 static void replace(nb::handle function)
 {
-    const char *type = Py_TYPE(function.ptr())->tp_name;
-    if (!strstr(type, "nb_func") && !strstr(type, "nb_method")) return;
-    auto *place = reinterpret_cast<vectorcallfunc *>(reinterpret_cast<char *>(function.ptr()) +
-                                                     Py_TYPE(function.ptr())->tp_vectorcall_offset);
+    std::string type = nb::cast<std::string>(function.type().attr("__name__"));
+    if (type != "nb_func" && type != "nb_method") return;
+    auto *place = reinterpret_cast<vectorcallfunc *>(reinterpret_cast<PyVarObject *>(function.ptr()) + 1);
     for (int k = 0; k < MOST_RUNNERS; ++k) {
         if (*place == calls[k]) return;
         if (runners[k] && runners[k] != *place) continue;
@@ -75,7 +77,7 @@ static void replace_in(nb::handle names, int depth)
     for (auto [name, value] : nb::cast<nb::dict>(nb::module_::import_("builtins").attr("dict")(names))) {
         if (PyType_Check(value.ptr()) && depth > 0)
             replace_in(value.attr("__dict__"), depth - 1);
-        else if (Py_TYPE(value.ptr()) == &PyProperty_Type)
+        else if (value.type().is(nb::handle(reinterpret_cast<PyObject *>(&PyProperty_Type))))
             replace(value.attr("fset"));
         else
             replace(value);

@@ -31,6 +31,7 @@ from ._errors import (
     UnsupportedError,
 )
 from .adjoint import GradcheckResult, gradcheck
+from .contacts import Contacts
 from .group import Group
 from .ids import IdRow, Ids
 from .info import info
@@ -49,6 +50,7 @@ __all__ = [
     "ArgumentTypeError",
     "Array",
     "AuditError",
+    "Contacts",
     "Device",
     "DeviceError",
     "Error",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from . import _convert, _core
 from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError, StateError
+from .contacts import Contacts, find_contacts
 from .ids import Ids, make_ids
 from .rounds import Rounds
 from .tiles import Output, Tiles, foreign_tiles, own_tiles
@@ -326,6 +327,21 @@ class Sim(Rounds, _core.SimBase):
         numbers, for pictures of another renderer. Labels, colours and classes: Ids.
         """
         return make_ids(self, of)
+
+    @_names_keywords("contacts")
+    def contacts(
+        self,
+        geom1: str | int | Iterable[str | int] | None = None,
+        geom2: str | int | Iterable[str | int] | None = None,
+        *,
+        body1: str | int | Iterable[str | int] | None = None,
+        body2: str | int | Iterable[str | int] | None = None,
+    ) -> Contacts:
+        """Contacts of the present state between geoms of a first and a second set, in all worlds: how many, the force
+        on the first by the second, the least distance, and which slots they are in. Geoms are given by names or
+        numbers, or by their bodies; a set that is not given is all geoms.
+        """
+        return find_contacts(self, geom1, geom2, body1, body2)
 
     def record(self, name: str = "recording") -> _core.Record:
         """`with sim.record("a sweep"):` lists launches and copies instead of running them, and runs the list at the end
