@@ -127,7 +127,7 @@ STET_API stet_result stet_render_get_lens(const stet_stage *stage, const stet_ca
  * Writes where in the world (metres) the pixels of a depth picture are: the point cloud of a camera in each world.
  * depth [nworld][height][width] is a picture of `camera`, as it stands now, of reals (stet_sim_get_array); points
  * [nworld][height][width][3] are reals, too. Both are plain arrays on the stage's device. Where nothing was hit all
- * three are infinity.
+ * three are infinity. UNSUPPORTED: the angle of view differs between worlds (cam_fovy of stet_worlds_set_parameter).
  */
 STET_API stet_result stet_render_points(stet_stage *stage, const stet_camera *camera, const stet_array *depth,
                                         stet_array *points);

@@ -322,7 +322,10 @@ static void bind_sim_report(nb::class_<Sim> &sim)
              "body_inertia, body_ipos, body_iquat, body_pos, body_quat, geom_friction, geom_size, geom_pos, geom_quat, "
              "geom_solref, geom_solimp, jnt_range, jnt_stiffness, dof_damping, dof_armature, dof_frictionloss, "
              "tendon_stiffness, tendon_damping, actuator_gainprm, actuator_biasprm, actuator_gear, "
-             "actuator_forcerange, actuator_ctrlrange, eq_solref. Constants that MuJoCo derives follow.")
+             "actuator_forcerange, actuator_ctrlrange, eq_solref. Constants that MuJoCo derives follow. And looks, "
+             "which "
+             "pictures alone show: geom_matid (materials with their textures), geom_rgb, light_ambient, light_diffuse, "
+             "light_specular, cam_fovy.")
         .def("parameter", parameter, "name"_a, nb::sig("def parameter(self, name: str) -> NDArray"),
              "The present values of a parameter of the physics (set_parameter), [world, item] of float64.")
         .def("randomize", randomize, "name"_a, "low"_a.none(), "high"_a.none(),

@@ -21,6 +21,7 @@ typedef struct scene_rows {
     const sti_soft *soft;
     sti_details details;
     int textures, corners; /* where they begin, in `scene` and in `look` */
+    int light[LAMP_MOST];  /* of the model, for each lamp; -1: the headlight */
 } scene_rows;
 
 stet_result sti_reals_write(stet_array *array, int64_t n, const double *values)
@@ -305,6 +306,17 @@ static stet_result fill_haze(scene_rows *rows, stet_stage *stage)
     return STET_OK;
 }
 
+/* Row number `row` of details: a geom's, with a material. */
+static stet_result fill_detail(const scene_rows *rows, stet_stage *stage, int geom, int material, int row, bool *any)
+{
+    const int *head = rows->scene;
+    int *detail = &rows->scene[head[SCENE_DETAIL] + (ptrdiff_t)DETAIL_SIZE * row];
+    sti_details_geom(&rows->details, sti_stage_worlds(stage)->model->mj, geom, material, rows->textures, rows->corners,
+                     detail, &rows->look[head[SCENE_LOOK_SCALE] + (ptrdiff_t)SCALE_SIZE * row]);
+    *any = *any || detail[DETAIL_TEXTURE] || detail[DETAIL_CORNER];
+    return stet_stage_get_prim(stage, STET_PRIM_GEOM, geom, &detail[DETAIL_PRIM]);
+}
+
 /* Textures and corners, and the geoms' details; a scene without any has no rows of details. */
 static stet_result fill_details(scene_rows *rows, stet_stage *stage)
 {
@@ -315,12 +327,11 @@ static stet_result fill_details(scene_rows *rows, stet_stage *stage)
                      rows->look + rows->corners);
     if (rows->details.sky >= 0) head[SCENE_SKY] = rows->textures + (int)rows->details.texture[rows->details.sky];
     for (int g = 0; g < (int)m->ngeom; ++g) {
-        int *detail = &head[head[SCENE_DETAIL] + (ptrdiff_t)DETAIL_SIZE * g];
+        int further = sti_shape_count(m) + g * ((int)m->nmat + 1);
         if (!rows->drawn[g]) continue;
-        sti_details_geom(&rows->details, m, g, rows->textures, rows->corners, detail,
-                         &rows->look[head[SCENE_LOOK_SCALE] + (ptrdiff_t)SCALE_SIZE * g]);
-        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &detail[DETAIL_PRIM]));
-        any |= detail[DETAIL_TEXTURE] || detail[DETAIL_CORNER];
+        STI_TRY(fill_detail(rows, stage, g, m->geom_matid[g], g, &any));
+        for (int material = -1; head[SCENE_CHOICE] && material < (int)m->nmat; ++material)
+            STI_TRY(fill_detail(rows, stage, g, material, further + material + 1, &any));
     }
     for (int i = 0; i < rows->soft->n; ++i) {
         ptrdiff_t shape = sti_shape_flex(m) + rows->soft->surface[i].object;
@@ -373,10 +384,12 @@ static stet_result fill_lamps(scene_rows *rows, stet_stage *stage)
     int *head = rows->scene, *info = &head[head[SCENE_LAMPS]];
     double *row = &rows->look[head[SCENE_LOOK_LAMPS]];
     if (m->vis.headlight.active) head_lamp(m, row, info);
+    rows->light[0] = -1;
     int n = m->vis.headlight.active ? 1 : 0;
     for (int i = 0; i < (int)m->nlight && n < LAMP_MOST; ++i) {
         int *entry = &info[(ptrdiff_t)LAMP_INTS * n];
         if (!model_lamp(m, i, &row[(ptrdiff_t)LAMP_REALS * n], entry)) continue;
+        rows->light[n] = i;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_LIGHT, i, &entry[LAMP_PRIM]));
         if (m->light_castshadow[i] && m->vis.quality.shadowsize > 0 && head[SCENE_NSHADOW] < LAMP_SHADOW_MOST) {
             int nth = head[SCENE_NSHADOW]++;
@@ -394,11 +407,11 @@ static stet_result fill_lamps(scene_rows *rows, stet_stage *stage)
  */
 
 /* Which geoms and details are drawn. */
-static stet_result plan_rows(scene_rows *rows, const mjModel *m, uint32_t groups)
+static stet_result plan_rows(scene_rows *rows, const mjModel *m, const sti_patches *patches)
 {
     STI_TRY(sti_alloc(&rows->drawn, (size_t)(m->ngeom + 1) * sizeof *rows->drawn, "geoms to draw"));
-    for (int g = 0; g < (int)m->ngeom; ++g) rows->drawn[g] = geom_drawn(m, g, groups);
-    return sti_details_plan(m, rows->drawn, rows->soft, &rows->details);
+    for (int g = 0; g < (int)m->ngeom; ++g) rows->drawn[g] = geom_drawn(m, g, patches->drawing.groups);
+    return sti_details_plan(m, rows->drawn, rows->soft, patches->choice, &rows->details);
 }
 
 /* Sizes, and where the rows begin; there is room for every geom and every lamp, shown or not. */
@@ -408,14 +421,15 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     const mjModel *m = worlds->model->mj;
     int64_t ngeom = m->ngeom, nlamp = m->nlight + 1, nrow = ngeom + m->nsite + rows->soft->n;
     int64_t nshape = sti_shape_count(m), nplane = sti_model_planes(m);
+    const int64_t ndetail = nshape + (patches->choice ? ngeom * (m->nmat + 1) : 0);
     for (int t = 0; t < m->ntendon; ++t) nrow += sti_tendon_pieces(m, t);
     for (int f = 0; f < m->nflex; ++f) nrow += sti_flex_pieces(m, f);
     int64_t shown = SCENE_PATCHES + (int64_t)PATCH_SIZE * patches->n, solid = shown + SHOWN_SIZE * nrow;
     int64_t clear = solid + SHOWN_SIZE * nrow, ids = clear + SHOWN_SIZE * (nrow + nplane),
             lamps = ids + IDS_SIZE * nshape;
-    int64_t detail = lamps + LAMP_INTS * nlamp, mirror = detail + DETAIL_SIZE * nshape;
+    int64_t detail = lamps + LAMP_INTS * nlamp, mirror = detail + DETAIL_SIZE * ndetail;
     int64_t textures = mirror + MIRROR_SIZE * ngeom;
-    int64_t scale = APPEARANCE_SIZE * nshape + LAMP_REALS * nlamp, haze = scale + SCALE_SIZE * nshape;
+    int64_t scale = APPEARANCE_SIZE * nshape + LAMP_REALS * nlamp, haze = scale + SCALE_SIZE * ndetail;
     int64_t mirror_look = haze + HAZE_SIZE, corners = mirror_look + MIRROR_REALS * ngeom;
     rows->nscene = textures + rows->details.ntexel;
     rows->nlook = corners + rows->details.ncorner;
@@ -432,6 +446,7 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     head[SCENE_NTILE] = (int)worlds->nworld * patches->ncamera;
     head[SCENE_NPATCH] = patches->n;
     head[SCENE_FISHEYE] = patches->fisheye;
+    head[SCENE_CHOICE] = patches->choice ? (int)nshape : 0;
     head[SCENE_PHYSICAL] = patches->drawing.mode == STET_RENDER_PHYSICAL;
     head[SCENE_SHOWN] = (int)shown;
     head[SCENE_SOLID] = (int)solid;
@@ -467,7 +482,7 @@ static void make_linear(scene_rows *rows, const mjModel *m)
 
 static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_patches *patches)
 {
-    STI_TRY(plan_rows(rows, sti_stage_worlds(stage)->model->mj, patches->drawing.groups));
+    STI_TRY(plan_rows(rows, sti_stage_worlds(stage)->model->mj, patches));
     STI_TRY(lay_out(rows, stage, patches));
     STI_TRY(fill_geoms(rows, stage));
     STI_TRY(fill_pieces(rows, stage));
@@ -494,6 +509,17 @@ static void note_needs(const int *head, sti_appearance *out)
         for (int i = 0; i < list[l][1]; ++i) out->types |= 1u << head[list[l][0] + i * SHOWN_SIZE + SHOWN_TYPE];
 }
 
+/* A copy for worlds whose looks differ. */
+static stet_result keep_own(const scene_rows *rows, sti_appearance *out)
+{
+    out->nlamp = rows->scene[SCENE_NLAMP];
+    out->nown = rows->scene[SCENE_LOOK_LAMPS] + (int64_t)LAMP_REALS * out->nlamp;
+    memcpy(out->light, rows->light, sizeof out->light);
+    STI_TRY(sti_alloc(&out->own, (size_t)(out->nown + 1) * sizeof *out->own, "look of the scene"));
+    memcpy(out->own, rows->look, (size_t)out->nown * sizeof *out->own);
+    return STET_OK;
+}
+
 stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, const sti_soft *soft,
                                 const sti_patches *patches)
 {
@@ -502,6 +528,7 @@ stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, c
     memset(appearance, 0, sizeof *appearance);
     stet_result result = fill_tables(&rows, stage, patches);
     if (!result) note_needs(rows.scene, appearance);
+    if (!result) result = keep_own(&rows, appearance);
     if (!result) result = STI_ARRAY(device, "scene", STET_DTYPE_INT, false, &appearance->scene, rows.nscene);
     if (!result) result = stet_array_write(appearance->scene, rows.scene, (size_t)rows.nscene * sizeof *rows.scene);
     if (!result) result = sti_reals_new(device, "look of the scene", rows.nlook, rows.look, &appearance->look);
@@ -517,5 +544,6 @@ void sti_appearance_free(sti_appearance *appearance)
 {
     stet_array_destroy(appearance->scene);
     stet_array_destroy(appearance->look);
+    sti_free(appearance->own);
     memset(appearance, 0, sizeof *appearance);
 }

@@ -19,6 +19,7 @@ typedef struct sti_patches {
     int *row;
     int n, ncamera;
     bool fisheye; /* at least one camera */
+    bool choice;  /* materials of geoms differ between worlds */
     sti_drawing drawing;
 } sti_patches;
 
@@ -36,6 +37,10 @@ typedef struct sti_appearance {
     stet_array *look;  /* REAL */
     unsigned has;      /* numbers of the scene's header that are not 0, a bit each */
     unsigned types;    /* of what is drawn, bits 1 << mjtGeom */
+    double *own;       /* [nown]: a copy of the rows of appearance and of lamps, which `look` begins with */
+    int64_t nown;
+    int nlamp;
+    int light[8]; /* [nlamp], of LAMP_MOST: lights of the model; -1: the headlight */
 } sti_appearance;
 
 /*

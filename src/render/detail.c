@@ -16,8 +16,6 @@ static int material_texture(const mjModel *m, ptrdiff_t material)
     return sti_texture_drawn(m, texture) ? texture : -1;
 }
 
-static int geom_texture(const mjModel *m, ptrdiff_t geom) { return material_texture(m, m->geom_matid[geom]); }
-
 /* The texture of a surface that deforms, which needs coordinates. */
 int sti_soft_texture(const mjModel *m, int object, bool coordinates)
 {
@@ -31,9 +29,9 @@ static int geom_mesh(const mjModel *m, ptrdiff_t geom)
     return m->geom_type[geom] == mjGEOM_MESH || m->geom_type[geom] == mjGEOM_SDF ? m->geom_dataid[geom] : -1;
 }
 
-static bool mapped_by_corners(const mjModel *m, ptrdiff_t geom)
+static bool mapped_by_corners(const mjModel *m, ptrdiff_t geom, ptrdiff_t material)
 {
-    int texture = geom_texture(m, geom), mesh = geom_mesh(m, geom);
+    int texture = material_texture(m, material), mesh = geom_mesh(m, geom);
     return texture >= 0 && !sti_texture_is_cube(m, texture) && mesh >= 0 && m->mesh_texcoordadr[mesh] >= 0;
 }
 
@@ -99,15 +97,16 @@ static void plan_texture(const mjModel *m, int texture, sti_details *out)
     out->ntexel += sti_texture_size(m, texture);
 }
 
-static void plan_corners(const mjModel *m, ptrdiff_t geom, sti_details *out)
+static void plan_corners(const mjModel *m, ptrdiff_t geom, ptrdiff_t material, sti_details *out)
 {
     int mesh = geom_mesh(m, geom);
-    if (mesh < 0 || out->corner[mesh] >= 0 || !(mapped_by_corners(m, geom) || mesh_is_smooth(m, mesh))) return;
+    if (mesh < 0 || out->corner[mesh] >= 0 || !(mapped_by_corners(m, geom, material) || mesh_is_smooth(m, mesh)))
+        return;
     out->corner[mesh] = out->ncorner;
     out->ncorner += (int64_t)CORNER_SIZE * m->mesh_facenum[mesh];
 }
 
-stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, sti_details *out)
+stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, bool choice, sti_details *out)
 {
     memset(out, 0, sizeof *out);
     STI_TRY(sti_alloc(&out->texture, (size_t)(m->ntex + 1) * sizeof *out->texture, "textures"));
@@ -115,9 +114,11 @@ stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft
     for (int i = 0; i < m->ntex; ++i) out->texture[i] = -1;
     for (int i = 0; i < m->nmesh; ++i) out->corner[i] = -1;
     for (int g = 0; g < m->ngeom; ++g) {
-        if (!drawn[g]) continue;
-        plan_texture(m, geom_texture(m, g), out);
-        plan_corners(m, g, out);
+        int own = m->geom_matid[g], first = choice ? -1 : own, last = choice ? (int)m->nmat - 1 : own;
+        for (int material = first; drawn[g] && material <= last; ++material) {
+            plan_texture(m, material_texture(m, material), out);
+            plan_corners(m, g, material, out);
+        }
     }
     out->soft = out->ncorner;
     for (int i = 0; i < soft->n; ++i) {
@@ -164,9 +165,8 @@ static int map_of_type(int type)
 }
 
 /* A picture on a geom: repeated so often, or, uniform, so often per two metres. */
-static void scale_2d(const mjModel *m, ptrdiff_t geom, double *scale)
+static void scale_2d(const mjModel *m, ptrdiff_t geom, ptrdiff_t material, double *scale)
 {
-    ptrdiff_t material = m->geom_matid[geom];
     int type = m->geom_type[geom];
     bool projected = geom_mesh(m, geom) >= 0 || type == mjGEOM_HFIELD;
     double half[3];
@@ -183,10 +183,10 @@ static void scale_2d(const mjModel *m, ptrdiff_t geom, double *scale)
 }
 
 /* From the geom's frame to a cube's: shapes are unit shapes there; planes, meshes and height fields are as they are. */
-static void scale_cube(const mjModel *m, ptrdiff_t geom, double *scale)
+static void scale_cube(const mjModel *m, ptrdiff_t geom, ptrdiff_t material, double *scale)
 {
     int type = m->geom_type[geom];
-    bool uniform = m->mat_texuniform[m->geom_matid[geom]];
+    bool uniform = m->mat_texuniform[material];
     bool own = geom_mesh(m, geom) >= 0 || type == mjGEOM_PLANE || type == mjGEOM_HFIELD;
     double half[3];
     half_sizes(m, geom, half);
@@ -200,20 +200,20 @@ static void scale_cube(const mjModel *m, ptrdiff_t geom, double *scale)
     }
 }
 
-void sti_details_geom(const sti_details *details, const mjModel *m, int geom, int textures, int corners, int *row,
-                      double *scale)
+void sti_details_geom(const sti_details *details, const mjModel *m, int geom, int material, int textures, int corners,
+                      int *row, double *scale)
 {
-    int texture = geom_texture(m, geom), mesh = geom_mesh(m, geom);
+    int texture = material_texture(m, material), mesh = geom_mesh(m, geom);
     if (mesh >= 0 && details->corner[mesh] >= 0) row[DETAIL_CORNER] = corners + (int)details->corner[mesh];
     if (texture < 0) return;
     row[DETAIL_TEXTURE] = textures + (int)details->texture[texture];
-    row[DETAIL_MAP] = mapped_by_corners(m, geom)        ? MAP_CORNERS
-                      : sti_texture_is_cube(m, texture) ? MAP_CUBE
-                                                        : map_of_type(m->geom_type[geom]);
+    row[DETAIL_MAP] = mapped_by_corners(m, geom, material) ? MAP_CORNERS
+                      : sti_texture_is_cube(m, texture)    ? MAP_CUBE
+                                                           : map_of_type(m->geom_type[geom]);
     if (row[DETAIL_MAP] == MAP_CUBE)
-        scale_cube(m, geom, scale);
+        scale_cube(m, geom, material, scale);
     else
-        scale_2d(m, geom, scale);
+        scale_2d(m, geom, material, scale);
     if (row[DETAIL_MAP] == MAP_CORNERS) scale[SCALE_SHIFT] = scale[SCALE_SHIFT + 1] = 0;
 }
 

@@ -17,12 +17,17 @@ typedef struct sti_details {
     int sky; /* the texture of the sky; -1: none */
 } sti_details;
 
-/* drawn: a flag for each geom. soft: the surfaces that deform, all drawn. */
-stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, sti_details *out);
+/*
+ * drawn: a flag for each geom. soft: the surfaces that deform, all drawn. choice: geoms may get any of the materials.
+ */
+stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, bool choice, sti_details *out);
 void sti_details_free(sti_details *details);
-/* Fills rows of a geom (DETAIL_SIZE, SCALE_SIZE), where textures begin at `textures` and corners at `corners`. */
-void sti_details_geom(const sti_details *details, const mjModel *m, int geom, int textures, int corners, int *row,
-                      double *scale);
+/*
+ * Fills rows of a geom with a material (-1: none), DETAIL_SIZE and SCALE_SIZE, where textures begin at `textures` and
+ * corners at `corners`.
+ */
+void sti_details_geom(const sti_details *details, const mjModel *m, int geom, int material, int textures, int corners,
+                      int *row, double *scale);
 /* The same of a surface that deforms, and its corners. */
 void sti_details_soft(const sti_details *details, const mjModel *m, const sti_soft_surface *surface, int textures,
                       int corners, int *row, double *scale, double *look);

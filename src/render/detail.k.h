@@ -176,12 +176,12 @@ LFN void camera_normal(const ureal *candidate, const real *local, real *out)
 }
 
 /*
- * Details of a row's hits. geoms: those of the lanes, in memory; ray … n: as local_hit; part: triangles. Sets n where
+ * Details of a row's hits. choice: the shapes' rows of details in this world, if materials differ. geoms: those of the lanes, in memory; ray … n: as local_hit; part: triangles. Sets n where
  * it is smooth, and texel, the texture's colour, where there is one.
  */
 LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view, int flat, const int *scene,
-                     const ureal *look, const int *data, const ureal *tri, const int *geoms, lint part,
-                     const sight *ray, real t, real *n, real *texel)
+                     const ureal *look, const int *choice, const int *data, const ureal *tri, const int *geoms,
+                     lint part, const sight *ray, real t, real *n, real *texel)
 {
     lint geom = iload(geoms);
     mask left = m_all(), textured = m_none();
@@ -190,7 +190,8 @@ LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view
         mask here = m_and(left, ieq(geom, isplat(geoms[l])));
         if (geoms[l] < 0 || !any(here)) continue;
         left = m_andnot(left, here);
-        const int *detail = scene + scene[SCENE_DETAIL] + geoms[l] * DETAIL_SIZE;
+        int row = scene_number(scene, SCENE_CHOICE) ? choice[geoms[l]] : geoms[l];
+        const int *detail = scene + scene[SCENE_DETAIL] + row * DETAIL_SIZE;
         if (detail[DETAIL_TEXTURE] + detail[DETAIL_CORNER] == 0) continue;
         ureal m[12], candidate[CANDIDATE_SIZE];
         real hit[9], corners[9];
@@ -207,7 +208,7 @@ LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view
         }
         if (detail[DETAIL_TEXTURE]) {
             texel_place own;
-            place_texture(scene, detail, look + scene[SCENE_LOOK_SCALE] + geoms[l] * SCALE_SIZE, hit, corners, &own);
+            place_texture(scene, detail, look + scene[SCENE_LOOK_SCALE] + row * SCALE_SIZE, hit, corners, &own);
             lint others = any(textured) ? place.texture : own.texture; /* lanes without a texture read from one, too */
             place.texture = iselect(here, own.texture, others);
             place.face = iselect(here, own.face, place.face);

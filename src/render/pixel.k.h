@@ -102,17 +102,17 @@ LFN real shadow_share(lint word, int shadow)
 }
 
 /*
- * Colour of surfaces lit by all lamps of a world. surface: APPEARANCE_SIZE numbers; texel: the texture's colour; word:
+ * Colour of surfaces lit by all lamps of a world. own: the world's rows of appearance and of lamps; surface: numbers; texel: the texture's colour; word:
  * shadows (shadow.k.h), which only fall with `apart`. As in MuJoCo's classic renderer, each lamp that casts shadows then
  * adds a colour of its own of at most 1; the sum may be more, which shows where a texture multiplies it. In mode physical
  * light is added, and a texture has the colour of the surface, so highlights have the lamp's.
  */
-LFN void shade(const wreal *xform, int nitem, int world, int camera, const int *scene, const ureal *look, real *surface,
+LFN void shade(const wreal *xform, int nitem, int world, int camera, const int *scene, const ureal *own, real *surface,
                const real *texel, const real *normal, const real *way, const real *point, int apart, lint word,
                real *rgb)
 {
     const int *row = scene + scene[SCENE_LAMPS];
-    const ureal *lamp = look + scene[SCENE_LOOK_LAMPS];
+    const ureal *lamp = own + scene[SCENE_LOOK_LAMPS];
     int physical = scene_number(scene, SCENE_PHYSICAL);
     real back[3], together[3];
     for (int k = 0; k < 3; ++k) {
@@ -137,28 +137,30 @@ LFN void shade(const wreal *xform, int nitem, int world, int camera, const int *
         rgb[k] = physical ? rgb[k] + together[k] : (rgb[k] + rmin(together[k], splat(1))) * texel[k];
 }
 
-LFN void hit_appearance(const ureal *look, lint geom, real *surface)
+LFN void hit_appearance(const ureal *own, lint geom, real *surface)
 {
-    for (int k = 0; k < APPEARANCE_SIZE; ++k) surface[k] = gather(look + k, ishl(imax(geom, isplat(0)), 3));
+    for (int k = 0; k < APPEARANCE_SIZE; ++k) surface[k] = gather(own + k, ishl(imax(geom, isplat(0)), 3));
 }
 
 /* The appearance of hits, and their texels, which detail_patch left. */
-LFN void hit_surface(const int *scene, const ureal *look, lint geom, lint word, real *surface, real *texel)
+LFN void hit_surface(const int *scene, const ureal *own, lint geom, lint word, real *surface, real *texel)
 {
-    hit_appearance(look, geom, surface);
+    hit_appearance(own, geom, surface);
     for (int k = 0; k < 3; ++k) texel[k] = splat(1);
     if (scene_number(scene, SCENE_DETAIL)) unpack_texel(scene, word, texel);
 }
 
 /* The colour of hits (t; n: normal in the camera's frame) with their details, without what else the patch shows. */
 LFN void hit_colour(const wreal *xform, int nitem, int world, int camera, const ureal *view, int flat, const int *scene,
-                    const ureal *look, const int *data, const ureal *tri, const int *geoms, const int *part,
-                    const sight *ray, mask hit, real t, const real *n, real *surface, real *rgb)
+                    const ureal *look, const ureal *own, const int *choice, const int *data, const ureal *tri,
+                    const int *geoms, const int *part, const sight *ray, mask hit, real t, const real *n, real *surface,
+                    real *rgb)
 {
     real smooth[3] = {n[0], n[1], n[2]}, texel[3] = {splat(1), splat(1), splat(1)}, up[3], way[3], point[3];
     if (scene_number(scene, SCENE_DETAIL))
-        hit_details(xform, nitem, world, view, flat, scene, look, data, tri, geoms, iload(part), ray, t, smooth, texel);
-    hit_appearance(look, iload(geoms), surface);
+        hit_details(xform, nitem, world, view, flat, scene, look, choice, data, tri, geoms, iload(part), ray, t, smooth,
+                    texel);
+    hit_appearance(own, iload(geoms), surface);
     pixel_geometry(view, flat, ray, hit, t, smooth, 0, up, way, point);
-    shade(xform, nitem, world, camera, scene, look, surface, texel, up, way, point, 0, isplat(0), rgb);
+    shade(xform, nitem, world, camera, scene, own, surface, texel, up, way, point, 0, isplat(0), rgb);
 }

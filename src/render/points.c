@@ -38,6 +38,11 @@ stet_result stet_render_points(stet_stage *stage, const stet_camera *camera, con
     if (nblock > INT32_MAX)
         return sti_error(STET_ERROR_LIMIT, "stet_render_points: %lld worlds with %d rows are too many",
                          (long long)worlds->nworld, camera->height);
+    if (worlds->parameters.given[STI_PARAMETER_cam_fovy] && sti_lens_camera(stage, camera->prim) >= 0)
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "stet_render_points: camera %s: its angle of view (cam_fovy) differs between worlds; take it "
+                         "back, or compute points from each world's lens",
+                         camera->name);
     STI_TRY(sti_lens_of(stage, camera, &lens));
     sti_lens_row(&lens, camera, row);
     return STI_LAUNCH(sti_k_points, worlds->device, nblock, sti_arg_array(xform), sti_arg_int(xform->nitem),

@@ -55,6 +55,11 @@ stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, i
                                 sti_renderer **out);
 void sti_renderer_destroy(sti_renderer *renderer);
 /*
+ * Takes over looks of worlds that have changed (stet/worlds.h), and increases the generation of the appearance. A run
+ * does so, too; this is for who asks before it whether anything is to be drawn.
+ */
+stet_result sti_renderer_update(sti_renderer *renderer);
+/*
  * Renders all cameras of the n listed worlds (host indices) into target, in one launch. Flushes the stage first. Pixels
  * of other worlds do not change.
  */

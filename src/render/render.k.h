@@ -138,8 +138,8 @@ LFN void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view
  * place of triangles.
  */
 LFN void detail_patch(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
-                      int height, const int *scene, const ureal *look, const int *data, const ureal *tri, ureal *best,
-                      int *best_geom, int *best_part)
+                      int height, const int *scene, const ureal *look, const int *choice, const int *data,
+                      const ureal *tri, ureal *best, int *best_geom, int *best_part)
 {
     items(p, PIXELS)
     {
@@ -148,8 +148,8 @@ LFN void detail_patch(const wreal *xform, int nitem, int world, const ureal *vie
         real n[3], texel[3] = {splat(1), splat(1), splat(1)}, t = load_best(best, p, n);
         sight ray;
         row_sight(view, x, y, &ray);
-        hit_details(xform, nitem, world, view, flat, scene, look, data, tri, best_geom + p, iload(best_part + p), &ray,
-                    t, n, texel);
+        hit_details(xform, nitem, world, view, flat, scene, look, choice, data, tri, best_geom + p,
+                    iload(best_part + p), &ray, t, n, texel);
         store_best(best, p, t, n);
         istore(best_part + p, pack_texel(scene, texel));
     }
@@ -207,7 +207,7 @@ LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int he
 }
 
 /* Colours of a patch's hits without light. entry: of the tile table. */
-LFN void put_albedo(int px, int py, int width, int height, const int *scene, const ureal *look, const int *best_geom,
+LFN void put_albedo(int px, int py, int width, int height, const int *scene, const ureal *own, const int *best_geom,
                     const int *best_part, int *albedo, const i64 *first, const int *pitch, i64 entry)
 {
     items(p, PIXELS)
@@ -216,7 +216,7 @@ LFN void put_albedo(int px, int py, int width, int height, const int *scene, con
         if (x >= width || y >= height) continue;
         real surface[APPEARANCE_SIZE], texel[3];
         lint g = iload(best_geom + p);
-        hit_surface(scene, look, g, iload(best_part + p), surface, texel);
+        hit_surface(scene, own, g, iload(best_part + p), surface, texel);
         for (int k = 0; k < 3; ++k) texel[k] = texel[k] * surface[APPEARANCE_RGB + k];
         put_int(albedo, first, pitch, entry, x, y, in_range(x, width),
                 pack_colour(scene, texel, isplat(255)) & ilt(isplat(-1), g));
@@ -229,8 +229,9 @@ LFN void put_albedo(int px, int py, int width, int height, const int *scene, con
  */
 LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const ureal *view, int mirror,
                      const ureal *glass, int mirrored, int flat, int px, int py, int width, int height,
-                     const int *scene, const ureal *look, const ureal *plane, const ureal *best, const int *best_geom,
-                     const int *best_part, const int *share, int *colour, const i64 *first, const int *pitch, i64 entry)
+                     const int *scene, const ureal *look, const ureal *own, const ureal *plane, const ureal *best,
+                     const int *best_geom, const int *best_part, const int *share, int *colour, const i64 *first,
+                     const int *pitch, i64 entry)
 {
     items(p, PIXELS)
     {
@@ -246,10 +247,10 @@ LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const
         if (any(hit)) {
             int worded = scene_number(scene, SCENE_DETAIL) || (scene_number(scene, SCENE_NSHADOW) && !mirrored);
             lint word = worded ? iload(best_part + p) : isplat(0);
-            hit_surface(scene, look, g, word, surface, texel);
+            hit_surface(scene, own, g, word, surface, texel);
             if (scene_number(scene, SCENE_PHYSICAL))
                 word = scene_number(scene, SCENE_NSHADOW) && !mirrored ? iload(share + p) : isplat(-1);
-            shade(xform, nitem, world, camera, scene, look, surface, texel, up, way, point, 1, word, rgb);
+            shade(xform, nitem, world, camera, scene, own, surface, texel, up, way, point, 1, word, rgb);
             for (int k = 0; k < 3; ++k) rgb[k] = select(hit, rgb[k], splat(0));
             if (mirror && !mirrored)
                 add_mirrored(scene, look, mirror, glass, g, up, colour + pixel_at(first, pitch, entry, x, y), width - x,
@@ -264,7 +265,8 @@ LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const
 
 /*
  * xform [nworld][nitem]: world transforms of prims. Block = index in `worlds` * npatch + patch. scene, look: see
- * scene.k.h. lens [ncamera * LENS_SIZE]: see view.k.h. size … elevation: see geom/geom.h. Then the buffers, absent
+ * scene.k.h. looks: for each world, `stride` apart, what looks.h says, and rows of details; lens [ncamera * LENS_SIZE]: see
+ * view.k.h, those of a world `lens_stride` after the last one's. size … elevation: see geom/geom.h. Then the buffers, absent
  * where they are not wanted, and the tile table: first pixel and pitch of tile world * ncamera + camera in each row; a
  * buffer's row is in `rows`. grid: side of that of a pixel's samples, 1, 2 or 4.
  *
@@ -272,10 +274,11 @@ LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const
  * several samples.
  */
 item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, const int *scene, const ureal *look,
-                          const ureal *lens, const ureal *size, const int *data, const ureal *bounds, const ureal *node,
-                          const ureal *tri, const ureal *elevation, u32 *colour, ureal *depth, ureal *distance,
-                          ureal *normal, u32 *albedo, int *geom, int *body, int *type, const i64 *first,
-                          const int *pitch, int rows, int grid, int block)
+                          const ureal *looks, int stride, const int *choices, const ureal *lens, int lens_stride,
+                          const ureal *size, const int *data, const ureal *bounds, const ureal *node, const ureal *tri,
+                          const ureal *elevation, u32 *colour, ureal *depth, ureal *distance, ureal *normal,
+                          u32 *albedo, int *geom, int *body, int *type, const i64 *first, const int *pitch, int rows,
+                          int grid, int block)
 {
     shared(int, flag, CHUNK + 1);
     shared(int, list, CHUNK);
@@ -296,7 +299,10 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
     ureal eye[12], middle[VIEW_SIZE], view[VIEW_SIZE], pyramid[PYRAMID_SIZE], glass[4] = {0, 0, 0, 0};
     ureal plane[12]; /* with haze above it */
     xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
-    view_from(eye, lens + here[PATCH_CAMERA] * LENS_SIZE, middle);
+    const ureal *own = looks + (i64)world * stride, *sight_lens = lens + (i64)world * lens_stride;
+    const int *choice = choices + (i64)world * scene_number(scene, SCENE_CHOICE);
+    sight_lens = sight_lens + here[PATCH_CAMERA] * LENS_SIZE;
+    view_from(eye, sight_lens, middle);
     pyramid_of(middle, flat, px, py, PATCH, pyramid);
     for (int k = 0; k < 12; ++k) plane[k] = 0;
     if (scene_number(scene, SCENE_HAZE)) xform_of(xform, nitem, world, scene_number(scene, SCENE_HAZE) - 1, plane);
@@ -315,7 +321,7 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
             int ids = s < 0 && !mirrored;
             if (mirror) { /* anew, so that scenes without one keep less in registers */
                 xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
-                view_from(eye, lens + here[PATCH_CAMERA] * LENS_SIZE, middle);
+                view_from(eye, sight_lens, middle);
                 if (mirrored)
                     mirror_view(glass, flat, px, py, middle, pyramid);
                 else
@@ -330,10 +336,10 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                          type, first, pitch, rows, ntile, tile);
             if (!RENDER_COLOURS || !(colour || albedo)) return;
             if (scene_number(scene, SCENE_DETAIL))
-                detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, data, tri, best,
-                             best_geom, best_part);
+                detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, choice, data, tri,
+                             best, best_geom, best_part);
             if (ids && albedo)
-                put_albedo(px, py, width, height, scene, look, best_geom, best_part, (int *)albedo, first, pitch,
+                put_albedo(px, py, width, height, scene, own, best_geom, best_part, (int *)albedo, first, pitch,
                            tile_entry(rows, BUFFER_ALBEDO, ntile, tile));
             if (!colour) return;
             if (s < 0 && side > 1) continue;
@@ -346,23 +352,23 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                             scene + scene[SCENE_SOLID], scene[SCENE_NSOLID], bounds, size, data, node, tri, elevation,
                             flag, list, candidate, best, best_geom, best_part);
                 if (scene_number(scene, SCENE_DETAIL))
-                    detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, data, tri, best,
-                                 best_geom, best_part);
+                    detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, choice, data, tri,
+                                 best, best_geom, best_part);
             }
             if (scene_number(scene, SCENE_NSHADOW) && !mirrored)
-                shadow_patch(xform, nitem, world, view, flat, px, py, width, height, nmax(s, 0), scene, look, bounds,
+                shadow_patch(xform, nitem, world, view, flat, px, py, width, height, nmax(s, 0), scene, own, bounds,
                              size, data, node, tri, elevation, flag, list, candidate, best, best_geom, best_part,
                              blocked, share);
             put_colours(xform, nitem, world, here[PATCH_PRIM], view, mirror, glass, mirrored, flat, px, py, width,
-                        height, scene, look, plane, best, best_geom, best_part, share, (int *)colour, first, pitch,
+                        height, scene, look, own, plane, best, best_geom, best_part, share, (int *)colour, first, pitch,
                         entry);
             for (int chunk = 0; layers > 0 && chunk < nclear; chunk += CHUNK) {
                 const int *part = clear + chunk * SHOWN_SIZE;
                 int n = find_candidates(xform, nitem, world, part, nmin(nclear - chunk, CHUNK), bounds, size, view,
                                         pyramid, flag, list, candidate);
                 blend_patch(xform, nitem, world, here[PATCH_PRIM], view, glass, mirrored, flat, px, py, width, height,
-                            scene, look, candidate, list, n, part, data, node, tri, elevation, best, best_geom,
-                            best_part, (int *)colour, first, pitch, entry);
+                            scene, look, own, choice, candidate, list, n, part, data, node, tri, elevation, best,
+                            best_geom, best_part, (int *)colour, first, pitch, entry);
             }
             if (s >= 0 && !mirrored)
                 add_sample(scene, px, py, width, height, side, s, sum, (int *)colour, first, pitch, entry);

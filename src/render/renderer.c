@@ -3,7 +3,7 @@
  *
  * Invariants:
  *   RENDERER-1  all memory is allocated at creation; a run allocates nothing, but the first one with motion or places
- *               in bodies, and that after the stage grew
+ *               in bodies, that after the stage grew, and that after other looks differ between worlds
  *   RENDERER-2  the kernel's tables change only with the version of the appearance
  */
 #include "base/plural.h"
@@ -12,6 +12,7 @@
 #include "kernel/record/launch.h"
 #include "render/lens.h"
 #include "render/appearance.h"
+#include "render/looks.h"
 #include "render/render.h"
 #include "render/scene.k.h"
 #include "render/surface.h"
@@ -39,6 +40,7 @@ struct sti_renderer {
     sti_soft *soft;
     sti_geoms *geoms;
     sti_appearance appearance;
+    sti_looks looks;
     sti_kernel kernel[2]; /* without and with colours; on a GPU code is made for the scene and the samples */
     char constants[2][STI_CONSTANTS];
     stet_array *lens, *worlds;
@@ -94,7 +96,7 @@ static stet_result fill_patches(const sti_renderer *r, int camera, sti_patches *
 
 static stet_result make_appearance(sti_renderer *r)
 {
-    sti_patches patches = {.ncamera = r->ncamera, .drawing = r->drawing};
+    sti_patches patches = {.ncamera = r->ncamera, .drawing = r->drawing, .choice = r->looks.given & STI_LOOK_MATERIALS};
     int64_t n = 0;
     for (int c = 0; c < r->ncamera; ++c)
         n += (int64_t)patches_along(r->cameras[c].width) * patches_along(r->cameras[c].height);
@@ -200,6 +202,7 @@ void sti_renderer_destroy(sti_renderer *r)
     if (!r) return;
     drop_kernels(r);
     sti_appearance_free(&r->appearance);
+    sti_looks_free(&r->looks);
     sti_geoms_destroy(r->geoms);
     sti_soft_destroy(r->soft);
     sti_surface_free(&r->surface);
@@ -227,6 +230,7 @@ stet_result sti_renderer_set_fovy(sti_renderer *r, int camera, float fovy)
     STI_TRY(sti_reals_write(r->lens, (int64_t)r->ncamera * STI_LENS_ROW, r->lens_rows));
     r->cameras[camera] = changed;
     sti_version_bump(&r->version);
+    r->looks.clock = 0; /* lenses of worlds are made again */
     return STET_OK;
 }
 
@@ -239,6 +243,23 @@ stet_result sti_renderer_set_samples(sti_renderer *r, int samples)
     r->side = samples == 16 ? 4 : samples == 4 ? 2 : 1;
     sti_version_bump(&r->version);
     return make_kernels(r);
+}
+
+stet_result sti_renderer_update(sti_renderer *r)
+{
+    const stet_worlds *worlds = sti_stage_worlds(r->stage);
+    unsigned given = sti_looks_given(worlds), before = r->looks.given;
+    bool physical = r->drawing.mode == STET_RENDER_PHYSICAL, anew = given != before;
+    if (r->looks.clock == worlds->parameters.look_clock) return STET_OK;
+    if ((given ^ before) & STI_LOOK_MATERIALS || !r->appearance.look) {
+        sti_appearance_free(&r->appearance);
+        r->looks.given = given;
+        STI_TRY(make_appearance(r));
+        STI_TRY(make_kernels(r));
+    }
+    STI_TRY(sti_looks_update(&r->looks, r->stage, &r->appearance, r->cameras, r->ncamera, physical, anew));
+    sti_version_bump(&r->version);
+    return STET_OK;
 }
 
 /* Checks that each listed world exists and is listed once; otherwise two threads would write its pixels. */
@@ -287,23 +308,28 @@ static int pack_rows(const sti_render_target *target)
     return rows;
 }
 
+static int lens_stride(const sti_renderer *r) { return r->looks.lens ? r->ncamera * STI_LENS_ROW : 0; }
+
 /* Launches the kernel for the n listed worlds. */
 static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
 {
     const sti_geoms *g = r->geoms;
+    const sti_looks *k = &r->looks;
     stet_array *xform = sti_stage_world(r->stage), *const *pixels =
                                                        t->pixels; /* a stage that grows has another array */
     const bool lit = pixels[STI_BUFFER_COLOUR] || pixels[STI_BUFFER_ALBEDO];
-    return STI_LAUNCH(r->kernel[lit], r->device, (int64_t)n * r->npatch, sti_arg_array(xform),
-                      sti_arg_int(xform->nitem), sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene),
-                      sti_arg_array(r->appearance.look), sti_arg_array(r->lens), sti_arg_array(g->size),
-                      sti_arg_array(g->data), sti_arg_array(g->bounds), sti_arg_array(g->node), sti_arg_array(g->tri),
-                      sti_arg_array(g->elevation), sti_arg_array(pixels[STI_BUFFER_COLOUR]),
-                      sti_arg_array(pixels[STI_BUFFER_DEPTH]), sti_arg_array(pixels[STI_BUFFER_DISTANCE]),
-                      sti_arg_array(pixels[STI_BUFFER_NORMAL]), sti_arg_array(pixels[STI_BUFFER_ALBEDO]),
-                      sti_arg_array(pixels[STI_BUFFER_GEOM]), sti_arg_array(pixels[STI_BUFFER_BODY]),
-                      sti_arg_array(pixels[STI_BUFFER_TYPE]), sti_arg_array(t->first), sti_arg_array(t->pitch),
-                      sti_arg_int(pack_rows(t)), sti_arg_int(r->side));
+    return STI_LAUNCH(
+        r->kernel[lit], r->device, (int64_t)n * r->npatch, sti_arg_array(xform), sti_arg_int(xform->nitem),
+        sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene), sti_arg_array(r->appearance.look),
+        sti_arg_array(k->own ? k->own : r->appearance.look), sti_arg_int(k->own ? (int)r->appearance.nown : 0),
+        sti_arg_array(k->choice ? k->choice : r->appearance.scene), sti_arg_array(k->lens ? k->lens : r->lens),
+        sti_arg_int(lens_stride(r)), sti_arg_array(g->size), sti_arg_array(g->data), sti_arg_array(g->bounds),
+        sti_arg_array(g->node), sti_arg_array(g->tri), sti_arg_array(g->elevation),
+        sti_arg_array(pixels[STI_BUFFER_COLOUR]), sti_arg_array(pixels[STI_BUFFER_DEPTH]),
+        sti_arg_array(pixels[STI_BUFFER_DISTANCE]), sti_arg_array(pixels[STI_BUFFER_NORMAL]),
+        sti_arg_array(pixels[STI_BUFFER_ALBEDO]), sti_arg_array(pixels[STI_BUFFER_GEOM]),
+        sti_arg_array(pixels[STI_BUFFER_BODY]), sti_arg_array(pixels[STI_BUFFER_TYPE]), sti_arg_array(t->first),
+        sti_arg_array(t->pitch), sti_arg_int(pack_rows(t)), sti_arg_int(r->side));
 }
 
 stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const sti_render_target *target)
@@ -317,11 +343,13 @@ stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const st
                          r->npatch);
     STI_TRY(check_target(r, target));
     STI_TRY(choose_worlds(r, worlds, n));
+    STI_TRY(sti_renderer_update(r));
     STI_TRY(sti_surface_prepare(&r->surface, target));
     if (n == 0) return STET_OK;
     STI_TRY(sti_array_put(r->worlds, r->chosen, stet_array_get_bytes(r->worlds)));
     STI_TRY(sti_geoms_deform(r->geoms, r->soft, sti_stage_world(r->stage), r->worlds, n));
     STI_TRY(launch(r, target, n));
-    const sti_surface_rows rows = {r->worlds, r->appearance.scene, r->lens, n, r->npatch};
+    stet_array *lens = r->looks.lens ? r->looks.lens : r->lens;
+    const sti_surface_rows rows = {r->worlds, r->appearance.scene, lens, lens_stride(r), n, r->npatch};
     return sti_surface_run(&r->surface, &rows, target);
 }

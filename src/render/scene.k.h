@@ -8,6 +8,8 @@
  * all geoms, then of all sites, tendons, flexes, skins, and of the undersides of all planes. A tendon, and a flex of
  * one dimension, is drawn as its pieces, which are rows of geoms to draw with its number.
  * look (REAL): rows of all geoms' appearance, of lamps, of all geoms' scales, the haze, then corners of triangles.
+ * Worlds whose looks differ have the rows of appearance and of lamps in a table of their own (looks.h). If materials
+ * differ, details and scales have further rows: of each geom without a material, then with each of the model's.
  */
 #ifndef STI_RENDER_SCENE_K_H
 #define STI_RENDER_SCENE_K_H
@@ -41,7 +43,8 @@
 #define SCENE_LOOK_MIRROR 24
 #define SCENE_FISHEYE 25  /* 1: a camera is a fisheye */
 #define SCENE_PHYSICAL 26 /* 1: mode physical: numbers of `look` and texels are linear light (tone.k.h) */
-#define SCENE_PATCHES 27  /* the first patch: the size of the header */
+#define SCENE_CHOICE 27   /* how many shapes there are, if materials of geoms differ between worlds; else 0 */
+#define SCENE_PATCHES 28  /* the first patch: the size of the header */
 
 /* A patch: PATCH x PATCH pixels of a camera. */
 #define PATCH 16

@@ -240,7 +240,7 @@ LFN void clear_words(int *words) { items(p, PIXELS) istore(words + p, isplat(0))
  * it does into `share`, by way of `blocked`. Overwrites the lists of candidates.
  */
 LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
-                      int height, int sample, const int *scene, const ureal *look, const ureal *bounds,
+                      int height, int sample, const int *scene, const ureal *own, const ureal *bounds,
                       const ureal *size, const int *data, const ureal *node, const ureal *tri, const ureal *elevation,
                       int *flag, int *list, ureal *candidate, const ureal *best, const int *best_geom, int *mark,
                       int *blocked, int *share)
@@ -262,7 +262,7 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *vie
     for (int k = 0; k < VIEW_SIZE; ++k) frame[k] = k < 3 ? corner[k] : (ureal)(k < 12 && k % 4 == 3);
     for (int l = 0; l < scene_number(scene, SCENE_NLAMP); ++l) {
         const int *row = lamp + l * LAMP_INTS;
-        const ureal *numbers = look + scene[SCENE_LOOK_LAMPS] + l * LAMP_REALS;
+        const ureal *numbers = own + scene[SCENE_LOOK_LAMPS] + l * LAMP_REALS;
         if (!row[LAMP_SHADOW]) continue;
         ureal cutoff = numbers[LAMP_CUTOFF], radius = physical ? numbers[LAMP_RADIUS] : 0;
         int nray = radius > 0 ? SHADOW_RAYS : 1;

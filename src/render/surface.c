@@ -44,13 +44,14 @@ stet_result sti_surface_run(sti_surface *s, const sti_surface_rows *rows, const 
     stet_array *xform = sti_stage_world(s->stage), *const *pixels = t->pixels;
     stet_device *device = sti_stage_worlds(s->stage)->device;
     if (!pixels[STI_BUFFER_MOTION] && !pixels[STI_BUFFER_BODY_POINT]) return STET_OK;
-    STI_TRY(STI_LAUNCH(
-        sti_k_surface, device, (int64_t)rows->n * rows->npatch, sti_arg_array(xform), sti_arg_int(xform->nitem),
-        sti_arg_array(s->before), sti_arg_array(s->owner), sti_arg_array(rows->worlds), sti_arg_array(rows->scene),
-        sti_arg_array(rows->lens), sti_arg_array(pixels[STI_BUFFER_DEPTH]), sti_arg_array(pixels[STI_BUFFER_GEOM]),
-        sti_arg_array(pixels[STI_BUFFER_MOTION]), sti_arg_array(pixels[STI_BUFFER_BODY_POINT]), sti_arg_array(t->first),
-        sti_arg_array(t->pitch), sti_arg_int(t->row[STI_BUFFER_DEPTH]), sti_arg_int(t->row[STI_BUFFER_GEOM]),
-        sti_arg_int(t->row[STI_BUFFER_MOTION]), sti_arg_int(t->row[STI_BUFFER_BODY_POINT])));
+    STI_TRY(STI_LAUNCH(sti_k_surface, device, (int64_t)rows->n * rows->npatch, sti_arg_array(xform),
+                       sti_arg_int(xform->nitem), sti_arg_array(s->before), sti_arg_array(s->owner),
+                       sti_arg_array(rows->worlds), sti_arg_array(rows->scene), sti_arg_array(rows->lens),
+                       sti_arg_int(rows->lens_stride), sti_arg_array(pixels[STI_BUFFER_DEPTH]),
+                       sti_arg_array(pixels[STI_BUFFER_GEOM]), sti_arg_array(pixels[STI_BUFFER_MOTION]),
+                       sti_arg_array(pixels[STI_BUFFER_BODY_POINT]), sti_arg_array(t->first), sti_arg_array(t->pitch),
+                       sti_arg_int(t->row[STI_BUFFER_DEPTH]), sti_arg_int(t->row[STI_BUFFER_GEOM]),
+                       sti_arg_int(t->row[STI_BUFFER_MOTION]), sti_arg_int(t->row[STI_BUFFER_BODY_POINT])));
     return STI_LAUNCH(sti_k_surface_keep, device, rows->n, sti_arg_array(xform), sti_arg_int(xform->nitem),
                       sti_arg_array(rows->worlds), sti_arg_array(s->before));
 }

@@ -16,7 +16,7 @@ typedef struct sti_surface {
 /* What the renderer has for its own launch. */
 typedef struct sti_surface_rows {
     stet_array *worlds, *scene, *lens;
-    int n, npatch;
+    int lens_stride, n, npatch;
 } sti_surface_rows;
 
 /* Allocates what `target` needs. Does nothing from the second call on, unless the stage has grown. */

@@ -83,14 +83,14 @@ LFN void place_in_picture(const ureal *view, int flat, const real *point, real *
 /*
  * xform [nworld][nitem]: world transforms of prims; before [nworld][nitem], plain: what they were when the world was
  * last rendered, all 0 if it was not. owner [ngeom][2]: prims of geoms, and of their bodies. worlds, scene, lens,
- * first, pitch, block: as k_render. depth, geom: pictures, made; motion (2 numbers a pixel), local (3) are written
+ * lens_stride, first, pitch, block: as k_render. depth, geom: pictures, made; motion (2 numbers a pixel), local (3) are written
  * where they are wanted; a buffer's row of the tile table is *_row.
  *
  * What is no geom (a tendon, a flex, a skin) counts as at rest, and its body is the world.
  */
 item_kernel void k_surface(const wreal *xform, int nitem, const ureal *before, const int *owner, const int *worlds,
-                           const int *scene, const ureal *lens, const ureal *depth, const int *geom, ureal *motion,
-                           ureal *local, const i64 *first, const int *pitch, int depth_row, int geom_row,
+                           const int *scene, const ureal *lens, int lens_stride, const ureal *depth, const int *geom,
+                           ureal *motion, ureal *local, const i64 *first, const int *pitch, int depth_row, int geom_row,
                            int motion_row, int local_row, int block)
 {
     int npatch = scene[SCENE_NPATCH], ntile = scene[SCENE_NTILE];
@@ -106,8 +106,9 @@ item_kernel void k_surface(const wreal *xform, int nitem, const ureal *before, c
     }
     int known = zero != 0, still = !known || same_numbers(eye, old_eye, 12);
     for (int k = 0; k < 12 && still; ++k) old_eye[k] = eye[k];
-    view_from(eye, lens + here[PATCH_CAMERA] * LENS_SIZE, view);
-    view_from(old_eye, lens + here[PATCH_CAMERA] * LENS_SIZE, old_view);
+    const ureal *own = lens + (i64)world * lens_stride + here[PATCH_CAMERA] * LENS_SIZE;
+    view_from(eye, own, view);
+    view_from(old_eye, own, old_view);
     items(p, PATCH * PATCH)
     {
         int x = here[PATCH_X] + p % PATCH, y = here[PATCH_Y] + p / PATCH;

@@ -32,6 +32,7 @@ static stet_result update(void *context, sti_scene *out)
 {
     stage_painter *p = context;
     STI_TRY(sti_array_ensure(sti_stage_world(p->stage))); /* flushes the stage */
+    STI_TRY(sti_renderer_update(p->renderer));
     if (p->number) number_worlds(p);
     *out = (sti_scene){.changed = p->number ? p->number : sti_stage_changed(p->stage),
                        .changes = p->number ? p->numbers : *sti_stage_changes(p->stage),

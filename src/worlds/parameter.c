@@ -27,6 +27,8 @@ static const char *rule_sentence(sti_parameter_rule rule)
     case STI_RULE_ABOVE_0: return " above 0";
     case STI_RULE_RANGE: return ", pairs of which the first is at most the second";
     case STI_RULE_QUAT: return ", quaternions w x y z whose length is not 0";
+    case STI_RULE_MATERIAL: return ", numbers of the model's materials, or -1 for none";
+    case STI_RULE_ANGLE: return " above 0 and below 180";
     default: return "";
     }
 }
@@ -40,6 +42,8 @@ static bool is_good(sti_parameter_rule rule, const double *x, int64_t i)
     case STI_RULE_FACTOR:
     case STI_RULE_LEAST_0: return x[i] >= 0;
     case STI_RULE_ABOVE_0: return x[i] > 0;
+    case STI_RULE_MATERIAL: return x[i] >= -1;
+    case STI_RULE_ANGLE: return x[i] > 0 && x[i] < 180;
     case STI_RULE_RANGE: return i % 2 == 0 || x[i - 1] <= x[i];
     case STI_RULE_QUAT: return i % 4 != 3 || q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] > mjMINVAL;
     default: return true;
@@ -108,6 +112,17 @@ static stet_result check_fixed(const mjModel *m, sti_parameter parameter, const 
     return STET_OK;
 }
 
+/* Materials are below `end`; draws leave out their higher bound, so that may be nmat. */
+static stet_result check_materials(const mjModel *m, const double *values, int64_t n, double end)
+{
+    for (int64_t i = 0; i < n; ++i)
+        if (values[i] >= end)
+            return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                             "parameter geom_matid: number %lld is %g; the model has %lld materials: give less",
+                             (long long)i, values[i], (long long)m->nmat);
+    return STET_OK;
+}
+
 static stet_result check_values(const mjModel *m, sti_parameter parameter, const double *values, int64_t n)
 {
     STI_TRY(check_numbers(parameter, values, n));
@@ -125,6 +140,8 @@ stet_result sti_parameter_check(const stet_worlds *worlds, sti_parameter paramet
             "parameter %s: %lld number%s; give %lld, for all worlds alike, or %lld a world for %lld world%s",
             stet_worlds_get_parameters()[parameter], (long long)n, STI_S(n), (long long)items, (long long)items,
             (long long)worlds->nworld, STI_S(worlds->nworld));
+    if (parameter == STI_PARAMETER_geom_matid)
+        STI_TRY(check_materials(worlds->model->mj, values, n, (double)worlds->model->mj->nmat));
     return check_values(worlds->model->mj, parameter, values, n);
 }
 
@@ -141,7 +158,12 @@ void sti_parameter_put(stet_worlds *worlds, sti_parameter parameter, int64_t w, 
     int64_t items = sti_parameter_items(worlds->model->mj, parameter);
     const double *own = sti_parameter_own(worlds->model->mj, parameter);
     double *to = value_of(worlds, parameter, w);
-    for (int64_t i = 0; i < items; ++i) to[i] = value ? value[i] : own ? own[i] : 1;
+    for (int64_t i = 0; i < items; ++i)
+        to[i] = value ? value[i] : sti_parameter_own_number(worlds->model->mj, parameter, i);
+    if (parameter >= STI_PARAMETER_PHYSICS) {
+        p->look_changed[w] = p->look_clock;
+        return;
+    }
     if (value && sti_parameter_rule_of(parameter) == STI_RULE_QUAT)
         for (int64_t i = 0; i < items; i += 4)
             if (memcmp((const void *)(to + i), (const void *)(own + i), 4 * sizeof *to) != 0) /* other bits */
@@ -150,6 +172,14 @@ void sti_parameter_put(stet_worlds *worlds, sti_parameter parameter, int64_t w, 
     sti_quantities_changed(worlds, w);
     if (parameter != STI_PARAMETER_body_pos && parameter != STI_PARAMETER_body_quat) return;
     if (!worlds->caller_poses[w]) sti_worlds_moved(worlds, w); /* its poses are computed again */
+}
+
+static void count_change(sti_parameters *p, sti_parameter parameter)
+{
+    if (parameter < STI_PARAMETER_PHYSICS)
+        p->clock++;
+    else
+        p->look_clock++;
 }
 
 static stet_result alloc_worlds(stet_worlds *worlds)
@@ -166,13 +196,16 @@ stet_result sti_parameter_give(stet_worlds *worlds, sti_parameter parameter)
 {
     sti_parameters *p = &worlds->parameters;
     size_t items = (size_t)sti_parameter_items(worlds->model->mj, parameter), all;
+    bool look = parameter >= STI_PARAMETER_PHYSICS;
+    size_t size = (size_t)worlds->nworld * sizeof *p->look_changed;
     if (p->given[parameter]) return STET_OK;
-    STI_TRY(alloc_worlds(worlds));
+    if (!look) STI_TRY(alloc_worlds(worlds));
+    if (look && !p->look_changed) STI_TRY(sti_alloc(&p->look_changed, size, "looks of worlds"));
     STI_TRY(sti_mul_size(items * sizeof(double), (size_t)worlds->nworld, &all, "parameters of worlds"));
     if (!p->value[parameter]) STI_TRY(sti_alloc(&p->value[parameter], all, "parameters of worlds"));
     p->given[parameter] = true;
-    p->ngiven++;
-    p->clock++;
+    p->ngiven += !look;
+    count_change(p, parameter);
     for (int64_t w = 0; w < worlds->nworld; ++w) sti_parameter_put(worlds, parameter, w, NULL);
     return STET_OK;
 }
@@ -182,10 +215,10 @@ static void take_back(stet_worlds *worlds, sti_parameter parameter)
 {
     sti_parameters *p = &worlds->parameters;
     if (!p->given[parameter]) return;
-    p->clock++;
+    count_change(p, parameter);
     for (int64_t w = 0; w < worlds->nworld; ++w) sti_parameter_put(worlds, parameter, w, NULL);
     p->given[parameter] = false;
-    p->ngiven--;
+    p->ngiven -= parameter < STI_PARAMETER_PHYSICS;
 }
 
 stet_result stet_worlds_set_parameter_where(stet_worlds *worlds, const char *name, const uint8_t *mask,
@@ -204,7 +237,7 @@ stet_result stet_worlds_set_parameter_where(stet_worlds *worlds, const char *nam
     if (!values && !worlds->parameters.given[which]) return STET_OK;
     STI_TRY(sti_parameter_give(worlds, which));
     int64_t items = sti_parameter_items(worlds->model->mj, which);
-    worlds->parameters.clock++;
+    count_change(&worlds->parameters, which);
     for (int64_t w = 0; w < worlds->nworld; ++w)
         if (!mask || mask[w])
             sti_parameter_put(worlds, which, w, values ? values + (n == items ? 0 : w * items) : NULL);
@@ -237,9 +270,9 @@ stet_result stet_worlds_get_parameter(const stet_worlds *worlds, const char *nam
                          "parameter %s: room for %lld number%s; there are %lld, for %lld world%s", name, (long long)n,
                          STI_S(n), (long long)(items * worlds->nworld), (long long)worlds->nworld,
                          STI_S(worlds->nworld));
-    const double *own = sti_parameter_own(worlds->model->mj, which);
     for (int64_t i = 0; i < n; ++i)
-        values[i] = worlds->parameters.given[which] ? worlds->parameters.value[which][i] : own ? own[i % items] : 1;
+        values[i] = worlds->parameters.given[which] ? worlds->parameters.value[which][i]
+                                                    : sti_parameter_own_number(worlds->model->mj, which, i % items);
     return STET_OK;
 }
 
@@ -276,6 +309,10 @@ static stet_result check_bounds(const stet_worlds *worlds, sti_parameter which, 
                          "parameter %s: bounds %g and %g of number %lld; give low <= high%s",
                          stet_worlds_get_parameters()[which], low[i], high[i], (long long)i,
                          rule_sentence(sti_parameter_rule_of(which)));
+    }
+    if (which == STI_PARAMETER_geom_matid) {
+        STI_TRY(check_materials(m, low, items, (double)m->nmat));
+        STI_TRY(check_materials(m, high, items, nextafter((double)m->nmat, HUGE_VAL)));
     }
     if (!quat) STI_TRY(check_values(m, which, low, items));
     return quat ? check_fixed(m, which, low, items) : check_values(m, which, high, items);
@@ -335,6 +372,7 @@ void sti_parameters_free(stet_worlds *worlds)
         sti_free(p->value[k]);
     }
     sti_free(p->changed);
+    sti_free(p->look_changed);
     sti_free(p->key);
     sti_free(p->derived_key);
     sti_parameters_free_models(worlds);

@@ -1,5 +1,5 @@
 /*
- * Parameters of the physics that differ from world to world.
+ * Parameters of the physics that differ from world to world, and looks, which only the renderer reads.
  *
  * The physics reads them from the model, which all worlds share. So each thread has a model of its own: a copy of the
  * structure, in which the arrays that a parameter replaces point to the numbers of the world that it steps. What MuJoCo
@@ -13,6 +13,7 @@
  *       so has what is derived from it
  *   PARAMETER-3  derived constants are computed once for each content of a world's parameters, not in each step
  *   PARAMETER-4  a call that fails has changed no number
+ *   PARAMETER-5  looks change nothing of the physics, and do not make it prepare anything
  */
 #ifndef STI_WORLDS_PARAMETER_H
 #define STI_WORLDS_PARAMETER_H
@@ -26,8 +27,10 @@ typedef enum sti_parameter_rule {
     STI_RULE_FACTOR,  /* a factor on arrays, 0 or more */
     STI_RULE_LEAST_0, /* 0 or more */
     STI_RULE_ABOVE_0,
-    STI_RULE_RANGE, /* pairs: the first is at most the second */
-    STI_RULE_QUAT,  /* w x y z, not of length 0; normalised */
+    STI_RULE_RANGE,    /* pairs: the first is at most the second */
+    STI_RULE_QUAT,     /* w x y z, not of length 0; normalised */
+    STI_RULE_MATERIAL, /* -1 … nmat - 1; rounded down where it is used */
+    STI_RULE_ANGLE,    /* above 0, below 180 */
 } sti_parameter_rule;
 
 /*
@@ -40,7 +43,8 @@ typedef enum sti_parameter_rule {
     X(damping, 1, FACTOR, false)                                                                                       \
     X(stiffness, 1, FACTOR, false)                                                                                     \
     X(timestep, 1, ABOVE_0, true)                                                                                      \
-    STI_PARAMETER_ARRAYS(X)
+    STI_PARAMETER_ARRAYS(X)                                                                                            \
+    STI_PARAMETER_LOOKS(X)
 #define STI_PARAMETER_ARRAYS(X)                                                                                        \
     X(body_mass, m->nbody, LEAST_0, true)                                                                              \
     X(body_inertia, 3 * m->nbody, LEAST_0, true)                                                                       \
@@ -67,19 +71,29 @@ typedef enum sti_parameter_rule {
     X(actuator_forcerange, 2 * m->nactuator, RANGE, false)                                                             \
     X(actuator_ctrlrange, 2 * m->nu, RANGE, false)                                                                     \
     X(eq_solref, mjNREF * m->neq, ANY, false)
+#define STI_PARAMETER_LOOKS(X)                                                                                         \
+    X(geom_matid, m->ngeom, MATERIAL, false)                                                                           \
+    X(geom_rgb, 3 * m->ngeom, LEAST_0, false)                                                                          \
+    X(light_ambient, 3 * m->nlight, LEAST_0, false)                                                                    \
+    X(light_diffuse, 3 * m->nlight, LEAST_0, false)                                                                    \
+    X(light_specular, 3 * m->nlight, LEAST_0, false)                                                                   \
+    X(cam_fovy, m->ncam, ANGLE, false)
 
 typedef enum sti_parameter {
 #define STI_PARAMETER_ENUM(name, items, rule, derives) STI_PARAMETER_##name,
     STI_PARAMETERS(STI_PARAMETER_ENUM)
 #undef STI_PARAMETER_ENUM
-        STI_PARAMETER_COUNT
+        STI_PARAMETER_COUNT,
+    STI_PARAMETER_PHYSICS = STI_PARAMETER_geom_matid /* those before it are the physics' */
 } sti_parameter;
 
 typedef struct sti_parameters {
     double *value[STI_PARAMETER_COUNT]; /* [nworld][items]; NULL: never given */
     /* false: all worlds have the model's own value, and `value` is unused */
     bool given[STI_PARAMETER_COUNT];
-    int ngiven;
+    int ngiven;             /* of the physics */
+    uint64_t look_clock;    /* counts calls that changed a look */
+    uint64_t *look_changed; /* [nworld]: look_clock when a look of that world was last changed */
     /* bounds of draws at resets, [items] each; NULL: not drawn */
     double *low[STI_PARAMETER_COUNT], *high[STI_PARAMETER_COUNT];
     stet_array *noise[STI_PARAMETER_COUNT]; /* [nworld][items], made with the bounds */
@@ -105,8 +119,12 @@ int64_t sti_parameter_items(const mjModel *m, sti_parameter parameter);
 sti_parameter_rule sti_parameter_rule_of(sti_parameter parameter);
 /* Does mj_setConst read it? */
 bool sti_parameter_derives(sti_parameter parameter);
-/* The model's own value, as many numbers as there are items; NULL: a factor, of which it is 1. */
+/* The model's own value, as many numbers as there are items; NULL: a factor, of which it is 1, or a look. */
 const double *sti_parameter_own(const mjModel *m, sti_parameter parameter);
+/* One number of it, also of looks. */
+double sti_parameter_own_number(const mjModel *m, sti_parameter parameter, int64_t item);
+/* The value of a look in a world, at one of its items. */
+double sti_parameters_look(const sti_parameters *p, const mjModel *m, sti_parameter look, int64_t w, int64_t item);
 
 /* ---- parameter.c: giving values ---------------------------------------------------------------------------------- */
 

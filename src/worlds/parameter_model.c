@@ -176,7 +176,7 @@ static uint64_t content_key(const sti_parameters *p, const mjModel *m, int64_t w
     sti_hash h;
     bool any = false;
     sti_hash_begin(&h);
-    for (int k = 0; k < STI_PARAMETER_COUNT; ++k) {
+    for (int k = 0; k < STI_PARAMETER_PHYSICS; ++k) {
         sti_parameter which = (sti_parameter)k;
         if (!p->given[k] || (derives && !sti_parameter_derives(which)) || is_own(p, m, which, w)) continue;
         sti_hash_add(&h, &k, sizeof k);
@@ -263,7 +263,7 @@ stet_result sti_parameters_update(stet_worlds *worlds)
 {
     sti_parameters *p = &worlds->parameters;
     if (p->updated == p->clock) return STET_OK;
-    for (int k = 0; k < STI_PARAMETER_COUNT; ++k)
+    for (int k = 0; k < STI_PARAMETER_PHYSICS; ++k)
         if (p->given[k] && sti_parameter_derives((sti_parameter)k)) STI_TRY(make_derived(worlds));
     updating u = {.worlds = worlds, .since = p->updated};
     sti_worlds_parallel(worlds, update_world, &u, 0);

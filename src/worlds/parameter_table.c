@@ -55,3 +55,23 @@ const double *sti_parameter_own(const mjModel *m, sti_parameter parameter)
     default: return NULL;
     }
 }
+
+double sti_parameter_own_number(const mjModel *m, sti_parameter parameter, int64_t item)
+{
+    const double *own = sti_parameter_own(m, parameter);
+    switch (parameter) {
+    case STI_PARAMETER_geom_matid: return m->geom_matid[item];
+    case STI_PARAMETER_geom_rgb: return m->geom_rgba[4 * (item / 3) + item % 3];
+    case STI_PARAMETER_light_ambient: return m->light_ambient[item];
+    case STI_PARAMETER_light_diffuse: return m->light_diffuse[item];
+    case STI_PARAMETER_light_specular: return m->light_specular[item];
+    case STI_PARAMETER_cam_fovy: return m->cam_fovy[item];
+    default: return own ? own[item] : 1;
+    }
+}
+
+double sti_parameters_look(const sti_parameters *p, const mjModel *m, sti_parameter look, int64_t w, int64_t item)
+{
+    return p->given[look] ? p->value[look][w * sti_parameter_items(m, look) + item]
+                          : sti_parameter_own_number(m, look, item);
+}

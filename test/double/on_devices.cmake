@@ -8,7 +8,7 @@ stet_test_on_devices(
     render/clip render/detail render/fisheye
     render/looks render/mode render/points render/renderer render/same render/sample render/shade
     render/shadow
-    render/site render/soft render/surface
+    render/site render/soft render/surface render/variety
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles
     worlds/poses worlds/reset worlds/snapshot worlds/worlds
     physics/life physics/native physics/read physics/reset worlds/quantities step/faults

@@ -96,7 +96,7 @@ static double error_of(const rig *r, const char *field, int64_t w, const mjtNum 
 }
 
 /* The greatest error of the state after the steps, over the worlds. *moved: any world went elsewhere than world 0. */
-static double check(native_rig *n, const bool given[STI_PARAMETER_COUNT], const char *what, bool *moved)
+static double check(native_rig *n, const bool given[STI_PARAMETER_PHYSICS], const char *what, bool *moved)
 {
     double worst = 0;
     start(&n->r);
@@ -142,9 +142,9 @@ static void check_scene(size_t which)
     start(&n.r);
     OK(sti_native_steps(n.native, NULL, STEPS));
     uint64_t own = hash_world(&n.r, 0);
-    for (int k = 0; k < STI_PARAMETER_COUNT; ++k) {
+    for (int k = 0; k < STI_PARAMETER_PHYSICS; ++k) {
         const char *name = stet_worlds_get_parameters()[k];
-        bool given[STI_PARAMETER_COUNT] = {false}, moved;
+        bool given[STI_PARAMETER_PHYSICS] = {false}, moved;
         if (sti_parameter_items(n.r.model->mj, (sti_parameter)k) == 0) continue;
         given[k] = true;
         give(&n.r, (sti_parameter)k);
@@ -170,12 +170,12 @@ static void each_parameter_is_that_of_an_edited_model(void **state)
 
 static void many_parameters_together(void **state)
 {
-    bool given[STI_PARAMETER_COUNT] = {false}, moved;
+    bool given[STI_PARAMETER_PHYSICS] = {false}, moved;
     native_rig n = open_rig(scene, "f64", 2);
     uint64_t dice = 5;
     for (int round = 0; round < 8; ++round) {
         for (int i = 0; i < 6; ++i) {
-            int k = (int)dice_below(&dice, STI_PARAMETER_COUNT);
+            int k = (int)dice_below(&dice, STI_PARAMETER_PHYSICS);
             given[k] = dice_below(&dice, 3) > 0;
             if (given[k])
                 give(&n.r, (sti_parameter)k);

@@ -157,6 +157,29 @@ def test_mode(make):
     assert (tiles.read("rgb") == pictures[1].read("rgb")).all()
 
 
+def test_looks_of_worlds(make):
+    sim = make(cameras=["top"], outputs=("rgb",), width=32, height=24)
+    sim.render()
+    before = sim.read("rgb").copy()
+    rgb = sim.parameter("geom_rgb")
+    rgb[1] = 1 - rgb[1]
+    sim.set_parameter("geom_rgb", rgb)
+    sim.render()
+    now = sim.read("rgb")
+    assert [(now[w] == before[w]).all() for w in range(3)] == [True, False, True]
+    sim.randomize("cam_fovy", 20, 80)
+    sim.set_parameter("geom_rgb", None)
+    sim.render()
+    assert (sim.read("rgb") == before).all()  # nothing is drawn before a reset
+    sim.reset()
+    sim.step(3)
+    sim.render()
+    angles = sim.parameter("cam_fovy")
+    assert len(np.unique(angles)) == angles.size and angles.min() >= 20 and angles.max() <= 80
+    now = sim.read("rgb")
+    assert all((now[w] != now[0]).any() for w in range(1, 5))
+
+
 def test_picture_arrays(make):
     sim = make(outputs="rgb", width=16, height=16, frames_in_flight=2)
     frame = sim.render()

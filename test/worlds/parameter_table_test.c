@@ -69,7 +69,7 @@ static void compare_world(rig *r, const mjModel *m, const char *what, int64_t w)
 }
 
 /* Checks the models, and where the worlds go with them; returns whether any world went elsewhere than world 0. */
-static bool check_worlds(rig *r, const bool given[STI_PARAMETER_COUNT], const char *what)
+static bool check_worlds(rig *r, const bool given[STI_PARAMETER_PHYSICS], const char *what)
 {
     bool differs = false;
     start_worlds(r);
@@ -87,11 +87,11 @@ static bool check_worlds(rig *r, const bool given[STI_PARAMETER_COUNT], const ch
 
 static void each_parameter_is_that_of_an_edited_model(void **state)
 {
-    bool none[STI_PARAMETER_COUNT] = {false};
-    for (int k = 0; k < STI_PARAMETER_COUNT; ++k) {
+    bool none[STI_PARAMETER_PHYSICS] = {false};
+    for (int k = 0; k < STI_PARAMETER_PHYSICS; ++k) {
         const char *name = stet_worlds_get_parameters()[k];
         rig r = rig_make(scene, WORLDS, NULL, 1 + k % 3, true);
-        bool given[STI_PARAMETER_COUNT] = {false};
+        bool given[STI_PARAMETER_PHYSICS] = {false};
         given[k] = true;
         rig_step(&r, STET_PHYSICS_MUJOCO);
         give(&r, (sti_parameter)k);
@@ -105,13 +105,13 @@ static void each_parameter_is_that_of_an_edited_model(void **state)
 /* Any of them together, in any order, given and taken back. */
 static void many_parameters_together(void **state)
 {
-    bool given[STI_PARAMETER_COUNT] = {false};
+    bool given[STI_PARAMETER_PHYSICS] = {false};
     rig r = rig_make(scene, WORLDS, NULL, 2, true);
     uint64_t dice = 5;
     rig_step(&r, STET_PHYSICS_MUJOCO);
     for (int round = 0; round < 12; ++round) {
         for (int i = 0; i < 6; ++i) {
-            int k = (int)dice_below(&dice, STI_PARAMETER_COUNT);
+            int k = (int)dice_below(&dice, STI_PARAMETER_PHYSICS);
             given[k] = dice_below(&dice, 3) > 0;
             if (given[k])
                 give(&r, (sti_parameter)k);
@@ -133,7 +133,7 @@ static void constants_are_derived_once(void **state)
         r = rig_make(scene, WORLDS, NULL, 2, true);
         rig_step(&r, STET_PHYSICS_MUJOCO);
         const mjModel *m = r.model->mj;
-        for (int k = 0; own && k < STI_PARAMETER_COUNT; ++k) {
+        for (int k = 0; own && k < STI_PARAMETER_PHYSICS; ++k) {
             const double *x = sti_parameter_own(m, (sti_parameter)k), one = 1;
             OK(stet_worlds_set_parameter(r.worlds, stet_worlds_get_parameters()[k], x ? x : &one,
                                          sti_parameter_items(m, (sti_parameter)k)));

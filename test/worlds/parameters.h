@@ -88,11 +88,11 @@ static inline void give(rig *r, sti_parameter which)
 }
 
 /* Factors come before what they multiply, as in the worlds, whose values are set before factors are applied. */
-static inline mjModel *edited(const mjModel *own, const bool given[STI_PARAMETER_COUNT], int64_t w)
+static inline mjModel *edited(const mjModel *own, const bool given[STI_PARAMETER_PHYSICS], int64_t w)
 {
     mjModel *m = mj_copyModel(NULL, own);
     assert_non_null(m);
-    for (int k = STI_PARAMETER_COUNT - 1; k >= 0; --k)
+    for (int k = STI_PARAMETER_PHYSICS - 1; k >= 0; --k)
         if (given[k]) edit(m, own, (sti_parameter)k, w);
     mjData *d = mj_makeData(m);
     mj_setConst(m, d);

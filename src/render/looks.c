@@ -1,0 +1,182 @@
+/* See looks.h. */
+#include "render/looks.h"
+
+#include "geom/geom.h"
+#include "render/detail.h"
+#include "render/lens.h"
+#include "render/scene.k.h"
+#include "worlds/worlds.h"
+
+#include <math.h>
+#include <string.h>
+
+unsigned sti_looks_given(const stet_worlds *worlds)
+{
+    unsigned given = 0;
+    for (int k = STI_PARAMETER_PHYSICS; k < STI_PARAMETER_COUNT; ++k)
+        given |= (unsigned)worlds->parameters.given[k] << (k - STI_PARAMETER_PHYSICS);
+    return given;
+}
+
+static bool differs(const sti_looks *looks, sti_parameter look)
+{
+    return looks->given >> (look - STI_PARAMETER_PHYSICS) & 1;
+}
+
+static bool geoms_differ(const sti_looks *looks)
+{
+    return differs(looks, STI_PARAMETER_geom_matid) || differs(looks, STI_PARAMETER_geom_rgb);
+}
+
+static bool lamps_differ(const sti_looks *looks)
+{
+    return differs(looks, STI_PARAMETER_light_ambient) || differs(looks, STI_PARAMETER_light_diffuse) ||
+           differs(looks, STI_PARAMETER_light_specular);
+}
+
+static double look_of(const stet_worlds *worlds, sti_parameter look, int64_t w, int64_t item)
+{
+    return sti_parameters_look(&worlds->parameters, worlds->model->mj, look, w, item);
+}
+
+/* The row of details of a geom with a material. */
+static int details_row(const mjModel *m, ptrdiff_t geom, int material)
+{
+    return sti_shape_count(m) + (int)geom * ((int)m->nmat + 1) + material + 1;
+}
+
+static void fill_geom(const sti_looks *looks, const stet_worlds *worlds, int64_t w, int geom, int shape, bool physical,
+                      double *numbers)
+{
+    const mjModel *m = worlds->model->mj;
+    int material = (int)floor(look_of(worlds, STI_PARAMETER_geom_matid, w, geom));
+    double *row = numbers + (ptrdiff_t)APPEARANCE_SIZE * shape, alpha = row[APPEARANCE_ALPHA];
+    float rgba[4] = {0, 0, 0, m->geom_rgba[4 * (ptrdiff_t)geom + 3]};
+    for (int k = 0; k < 3; ++k) rgba[k] = (float)look_of(worlds, STI_PARAMETER_geom_rgb, w, 3 * (int64_t)geom + k);
+    sti_appearance_of(m, material, rgba, row);
+    row[APPEARANCE_ALPHA] = alpha;
+    for (int k = 0; k < 3 && physical; ++k) row[APPEARANCE_RGB + k] = sti_linear_of_srgb(row[APPEARANCE_RGB + k]);
+    if (looks->row) looks->row[w * sti_shape_count(m) + shape] = details_row(m, geom, material);
+}
+
+/* A plane's underside looks like the plane, but for its opacity. */
+static void fill_geoms(const sti_looks *looks, const stet_worlds *worlds, int64_t w, bool physical, double *numbers)
+{
+    const mjModel *m = worlds->model->mj;
+    int under = sti_shape_under(m);
+    for (int s = 0; looks->row && s < sti_shape_count(m); ++s) looks->row[w * sti_shape_count(m) + s] = s;
+    for (int g = 0; g < (int)m->ngeom; ++g) {
+        fill_geom(looks, worlds, w, g, g, physical, numbers);
+        if (m->geom_type[g] == mjGEOM_PLANE) fill_geom(looks, worlds, w, g, under++, physical, numbers);
+    }
+}
+
+static void fill_lamps(const stet_worlds *worlds, const sti_appearance *base, int64_t w, double *lamps)
+{
+    for (int l = 0; l < base->nlamp; ++l) {
+        double *row = lamps + (ptrdiff_t)LAMP_REALS * l;
+        for (int k = 0; k < 3 && base->light[l] >= 0; ++k) {
+            int64_t item = 3 * (int64_t)base->light[l] + k;
+            row[LAMP_AMBIENT + k] = (float)look_of(worlds, STI_PARAMETER_light_ambient, w, item);
+            row[LAMP_DIFFUSE + k] = (float)look_of(worlds, STI_PARAMETER_light_diffuse, w, item);
+            row[LAMP_SPECULAR + k] = (float)look_of(worlds, STI_PARAMETER_light_specular, w, item);
+        }
+    }
+}
+
+/* Cameras of the model that are no fisheyes. */
+static stet_result fill_lenses(const sti_looks *looks, stet_stage *stage, const stet_camera *cameras, int ncamera,
+                               int64_t w)
+{
+    for (int c = 0; c < ncamera; ++c) {
+        stet_camera camera = cameras[c];
+        stet_lens lens;
+        int own = sti_lens_camera(stage, camera.prim);
+        if (own >= 0 && !camera.fisheye)
+            camera.fovy = (float)look_of(sti_stage_worlds(stage), STI_PARAMETER_cam_fovy, w, own);
+        STI_TRY(sti_lens_of(stage, &camera, &lens));
+        sti_lens_row(&lens, &camera, &looks->lenses[(w * ncamera + c) * STI_LENS_ROW]);
+    }
+    return STET_OK;
+}
+
+static void free_tables(sti_looks *looks)
+{
+    stet_array_destroy(looks->own);
+    stet_array_destroy(looks->choice);
+    stet_array_destroy(looks->lens);
+    sti_free(looks->numbers);
+    sti_free(looks->lenses);
+    sti_free(looks->row);
+    looks->own = looks->choice = looks->lens = NULL;
+    looks->numbers = looks->lenses = NULL;
+    looks->row = NULL;
+}
+
+void sti_looks_free(sti_looks *looks) { free_tables(looks); }
+
+static stet_result make_numbers(stet_device *device, const char *what, int64_t nworld, int64_t each, double **numbers,
+                                stet_array **out)
+{
+    size_t size;
+    STI_TRY(sti_mul_size((size_t)each * sizeof **numbers, (size_t)nworld, &size, what));
+    STI_TRY(sti_alloc(numbers, size, what));
+    return STI_ARRAY(device, what, STET_DTYPE_REAL, false, out, nworld, each);
+}
+
+static stet_result make_tables(sti_looks *looks, const stet_worlds *worlds, const sti_appearance *base, int ncamera)
+{
+    int64_t n = worlds->nworld, nshape = sti_shape_count(worlds->model->mj);
+    if (geoms_differ(looks) || lamps_differ(looks))
+        STI_TRY(make_numbers(worlds->device, "looks of worlds", n, base->nown, &looks->numbers, &looks->own));
+    if (differs(looks, STI_PARAMETER_cam_fovy))
+        STI_TRY(make_numbers(worlds->device, "lenses of worlds", n, (int64_t)ncamera * STI_LENS_ROW, &looks->lenses,
+                             &looks->lens));
+    if (!(looks->given & STI_LOOK_MATERIALS)) return STET_OK;
+    STI_TRY(sti_alloc(&looks->row, (size_t)(n * nshape) * sizeof *looks->row, "materials of worlds"));
+    return STI_ARRAY(worlds->device, "materials of worlds", STET_DTYPE_INT, false, &looks->choice, n, nshape);
+}
+
+static stet_result upload(const sti_looks *looks)
+{
+    if (looks->own) STI_TRY(sti_reals_write(looks->own, stet_array_get_nelement(looks->own), looks->numbers));
+    if (looks->lens) STI_TRY(sti_reals_write(looks->lens, stet_array_get_nelement(looks->lens), looks->lenses));
+    if (!looks->choice) return STET_OK;
+    return stet_array_write(looks->choice, looks->row, stet_array_get_bytes(looks->choice));
+}
+
+static stet_result update(sti_looks *looks, stet_stage *stage, const sti_appearance *base, const stet_camera *cameras,
+                          int ncamera, bool physical, bool anew)
+{
+    const stet_worlds *worlds = sti_stage_worlds(stage);
+    const sti_parameters *p = &worlds->parameters;
+    const mjModel *m = worlds->model->mj;
+    if (anew) {
+        free_tables(looks);
+        looks->given = sti_looks_given(worlds);
+        STI_TRY(make_tables(looks, worlds, base, ncamera));
+    }
+    for (int64_t w = 0; looks->given && w < worlds->nworld; ++w) {
+        if (!anew && looks->clock > 0 && p->look_changed[w] <= looks->clock) continue;
+        double *numbers = looks->numbers ? looks->numbers + w * base->nown : NULL;
+        if (numbers) memcpy(numbers, base->own, (size_t)base->nown * sizeof *numbers);
+        if (numbers && geoms_differ(looks)) fill_geoms(looks, worlds, w, physical, numbers);
+        if (numbers && lamps_differ(looks))
+            fill_lamps(worlds, base, w, numbers + (ptrdiff_t)APPEARANCE_SIZE * sti_shape_count(m));
+        if (looks->lenses) STI_TRY(fill_lenses(looks, stage, cameras, ncamera, w));
+    }
+    STI_TRY(upload(looks));
+    looks->clock = p->look_clock;
+    return STET_OK;
+}
+
+stet_result sti_looks_update(sti_looks *looks, stet_stage *stage, const sti_appearance *base,
+                             const stet_camera *cameras, int ncamera, bool physical, bool anew)
+{
+    stet_result result = update(looks, stage, base, cameras, ncamera, physical, anew);
+    if (result == STET_OK) return STET_OK;
+    free_tables(looks); /* the next call makes them anew */
+    looks->given = 0;
+    looks->clock = 0;
+    return result;
+}

@@ -1,0 +1,35 @@
+/*
+ * Looks of worlds (the parameters of stet/worlds.h that pictures alone show) as tables for the renderer's kernel.
+ *
+ * Invariants:
+ *   LOOKS-1  a world whose looks have the model's numbers has the pictures of worlds without looks, bit by bit
+ *   LOOKS-2  tables of worlds exist only for what differs between worlds
+ */
+#ifndef STI_RENDER_LOOKS_H
+#define STI_RENDER_LOOKS_H
+
+#include "render/appearance.h"
+#include "worlds/parameter.h"
+
+typedef struct sti_looks {
+    stet_array *own;    /* REAL [nworld][nown]: rows of appearance and of lamps; NULL: all worlds have the model's */
+    stet_array *choice; /* INT [nworld][nshape]: rows of details; NULL: materials do not differ */
+    stet_array *lens;   /* REAL [nworld][ncamera][STI_LENS_ROW]; NULL: lenses do not differ */
+    double *numbers, *lenses;
+    int *row;       /* these three, on the host */
+    uint64_t clock; /* look_clock that they were made for */
+    unsigned given; /* looks that differ, bits from STI_PARAMETER_PHYSICS on */
+} sti_looks;
+
+enum { STI_LOOK_MATERIALS = 1 }; /* bit of `given`: geom_matid */
+/* Looks that differ between worlds now. */
+unsigned sti_looks_given(const stet_worlds *worlds);
+/*
+ * Brings the tables up to date. base: those of all worlds, made for the present `given`; with `anew` also if no look has
+ * changed since.
+ */
+stet_result sti_looks_update(sti_looks *looks, stet_stage *stage, const sti_appearance *base,
+                             const stet_camera *cameras, int ncamera, bool physical, bool anew);
+void sti_looks_free(sti_looks *looks);
+
+#endif

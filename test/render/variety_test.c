@@ -1,0 +1,194 @@
+/*
+ * Looks that differ between worlds: each world has the bits of a model that was edited by hand, in both modes; worlds
+ * that were given the model's own numbers, or whose looks were taken back, have the model's. Draws at resets.
+ */
+#include "render/pictures.h"
+#include "worlds/parameter.h"
+#include "worlds/worlds.h"
+
+enum { WORLDS = 4, SIDE = 49 };
+
+static const char scene[] =
+    "<mujoco><visual><headlight ambient='.2 .2 .2'/></visual><asset>"
+    "<texture name='c' type='2d' builtin='checker' rgb1='.9 .2 .1' rgb2='.1 .3 .8' width='32' height='32'/>"
+    "<texture name='g' type='cube' builtin='gradient' rgb1='.1 .9 .2' rgb2='.3 .2 .6' width='16' height='16'/>"
+    "<mesh name='ball' builtin='sphere' params='2' scale='.3 .3 .3'/>"
+    "<material name='check' texture='c' texrepeat='3 3' texuniform='true'/>"
+    "<material name='cube' texture='g' specular='.9' shininess='.8'/>"
+    "<material name='plain' rgba='.3 .7 .9 1' emission='.2'/></asset><worldbody>"
+    "<light pos='1 -1 3' dir='-1 1 -3' diffuse='.6 .6 .6' specular='.3 .3 .3'/>"
+    "<light directional='true' dir='0 0 -1' diffuse='.2 .3 .2' castshadow='false'/>"
+    "<geom type='plane' size='2 2 .1' material='check'/><geom type='box' size='.2 .3 .2' pos='-.6 0 .3'/>"
+    "<geom type='mesh' mesh='ball' pos='.4 .3 .4' material='plain'/>"
+    "<geom type='capsule' size='.12 .3' pos='0 -.5 .3' euler='20 70 0' material='cube'/>"
+    "<geom type='ellipsoid' size='.2 .1 .2' pos='.6 -.4 .3' rgba='.4 .5 .6 .5'/>"
+    "<body><freejoint/><geom size='.1' pos='-.1 .4 .9' rgba='.9 .8 .1 1'/></body>"
+    "<camera pos='0 -2.4 1.6' xyaxes='1 0 0 0 .55 .84' fovy='50'/>"
+    "<camera pos='0 -.4 -2' xyaxes='1 0 0 0 -1 0'/></worldbody></mujoco>";
+
+static const char *const looks[] = {"geom_matid",    "geom_rgb",       "light_ambient",
+                                    "light_diffuse", "light_specular", "cam_fovy"};
+enum { NLOOK = 6, MOST = 64 };
+
+static double unit_of(uint64_t *dice) { return (double)(dice_next(dice) >> 40) / (1 << 24); }
+
+/* A random value of a look in a world; the model's own in world 1. */
+static double value_of(const mjModel *m, int look, int w, int i, uint64_t *dice)
+{
+    double u = unit_of(dice);
+    if (w == 1) return sti_parameter_own_number(m, (sti_parameter)(STI_PARAMETER_PHYSICS + look), i);
+    return look == 0 ? -1 + u * (double)(m->nmat + 1) : look == 5 ? 20 + 60 * u : look == 1 && u < 0.2 ? 0.5 : u;
+}
+
+static void edit(const mjModel *m, int look, int w, const double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i) {
+        float value = (float)x[w * n + i];
+        if (look == 0) m->geom_matid[i] = (int)floor(x[w * n + i]);
+        if (look == 1) m->geom_rgba[4 * (i / 3) + i % 3] = value;
+        if (look == 2) m->light_ambient[i] = value;
+        if (look == 3) m->light_diffuse[i] = value;
+        if (look == 4) m->light_specular[i] = value;
+        if (look == 5) m->cam_fovy[i] = x[w * n + i];
+    }
+}
+
+static void open_scene(pictures *p, int64_t nworld, stet_render_mode mode)
+{
+    pictures_open(p, scene, nworld, NULL, 2);
+    p->mode = mode;
+}
+
+static void ready(pictures *p)
+{
+    for (int c = 0; c < 2; ++c) pictures_model_camera(p, c, SIDE, SIDE);
+    pictures_ready(p);
+}
+
+static void compare(const pictures *all, int w, const pictures *one, const char *what)
+{
+    for (int b = 0; b < STI_BUFFER_CAST; ++b)
+        if (pictures_hash(all, (sti_picture_buffer)b, w) != pictures_hash(one, (sti_picture_buffer)b, 0))
+            fail_msg("%s, world %d, buffer %d: not that of an edited model", what, w, b);
+}
+
+/* The picture of a model with the looks of world w. */
+static void check_world(const pictures *all, int w, bool given[NLOOK], double x[NLOOK][WORLDS * MOST], const char *what)
+{
+    pictures one;
+    open_scene(&one, 1, all->mode);
+    for (int k = 0; k < NLOOK; ++k)
+        if (given[k]) edit(one.model->mj, k, w, x[k], stet_worlds_get_parameter_items(one.worlds, looks[k]));
+    ready(&one);
+    pictures_run(&one);
+    compare(all, w, &one, what);
+    pictures_close(&one);
+}
+
+static void each_world_is_that_of_an_edited_model(void **state)
+{
+    static double x[NLOOK][WORLDS * MOST];
+    uint64_t dice = 71;
+    print_message("dice %d\n", (int)dice);
+    for (int mode = 0; mode < STET_RENDER_MODE_COUNT; ++mode) {
+        pictures p;
+        bool given[NLOOK] = {false};
+        open_scene(&p, WORLDS, (stet_render_mode)mode);
+        ready(&p);
+        pictures_run(&p);
+        uint64_t plain = pictures_hash(&p, STI_BUFFER_COLOUR, 0);
+        for (int round = 0; round < 10; ++round) {
+            int k = round < NLOOK ? round : (int)dice_below(&dice, NLOOK);
+            int64_t n = stet_worlds_get_parameter_items(p.worlds, looks[k]);
+            uint64_t version = sti_renderer_appearance(p.renderer)->generation;
+            given[k] = round < NLOOK || !given[k];
+            for (int w = 0; w < WORLDS; ++w)
+                for (int i = 0; i < n; ++i) x[k][w * n + i] = value_of(p.model->mj, k, w, i, &dice);
+            OK(stet_worlds_set_parameter(p.worlds, looks[k], given[k] ? x[k] : NULL, given[k] ? n * WORLDS : 0));
+            OK(sti_renderer_update(p.renderer));
+            assert_true(sti_renderer_appearance(p.renderer)->generation != version);
+            version = sti_renderer_appearance(p.renderer)->generation;
+            OK(sti_renderer_update(p.renderer));
+            assert_true(sti_renderer_appearance(p.renderer)->generation == version);
+            pictures_run(&p);
+            for (int w = 0; w < WORLDS; ++w) check_world(&p, w, given, x, looks[k]);
+            assert_true(pictures_hash(&p, STI_BUFFER_COLOUR, 1) == plain);
+            assert_true(pictures_hash(&p, STI_BUFFER_COLOUR, 0) != plain);
+        }
+        for (int k = 0; k < NLOOK; ++k) OK(stet_worlds_set_parameter(p.worlds, looks[k], NULL, 0));
+        pictures_run(&p);
+        for (int w = 0; w < WORLDS; ++w) assert_true(pictures_hash(&p, STI_BUFFER_COLOUR, w) == plain);
+        pictures_close(&p);
+    }
+}
+
+/* Draws at a reset: only worlds that are reset change, every material comes, and the state is what it is without. */
+static void resets_draw_looks(void **state)
+{
+    enum { MANY = 64 };
+    pictures p;
+    open_scene(&p, MANY, STET_RENDER_MUJOCO);
+    const int ngeom = (int)p.model->mj->ngeom, nmat = (int)p.model->mj->nmat;
+    double *x = calloc((size_t)MANY * MOST, sizeof *x), low = 0, high = nmat;
+    uint64_t hash[2];
+    stet_reset_def def = stet_default_reset_def();
+    uint8_t mask[MANY] = {0};
+    int found[8] = {0};
+    ready(&p);
+    OK(stet_worlds_reset(p.worlds, &def));
+    OK(stet_worlds_hash(p.worlds, &hash[0]));
+    OK(stet_worlds_randomize(p.worlds, "geom_matid", &low, &high, 1));
+    OK(stet_worlds_randomize(p.worlds, "light_diffuse", (double[]){0.1}, (double[]){0.9}, 1));
+    OK(stet_worlds_reset(p.worlds, &def));
+    OK(stet_worlds_hash(p.worlds, &hash[1]));
+    assert_true(hash[0] == hash[1]);
+    OK(stet_worlds_get_parameter(p.worlds, "geom_matid", x, (int64_t)MANY * ngeom));
+    for (int i = 0; i < MANY * ngeom; ++i) found[(int)floor(x[i])]++;
+    for (int k = 0; k < nmat; ++k) assert_in_range(found[k], MANY * ngeom / nmat / 2, MANY * ngeom / nmat * 2);
+    pictures_run(&p);
+    uint64_t before[2] = {pictures_hash(&p, STI_BUFFER_COLOUR, 3), pictures_hash(&p, STI_BUFFER_COLOUR, 4)};
+    assert_true(before[0] != before[1]);
+    mask[4] = 1;
+    def.mask = mask;
+    OK(stet_worlds_reset(p.worlds, &def));
+    pictures_run(&p);
+    assert_true(pictures_hash(&p, STI_BUFFER_COLOUR, 3) == before[0]);
+    assert_true(pictures_hash(&p, STI_BUFFER_COLOUR, 4) != before[1]);
+    free(x);
+    pictures_close(&p);
+}
+
+#define REFUSED(words, call)                                                                                           \
+    do {                                                                                                               \
+        assert_int_equal(call, STET_ERROR_INVALID_ARGUMENT);                                                           \
+        if (!strstr(stet_get_last_error(), words)) fail_msg("'%s' is not in: %s", words, stet_get_last_error());       \
+    } while (0)
+
+static void bad_looks_are_refused(void **state)
+{
+    pictures p;
+    double x[MOST] = {0};
+    open_scene(&p, 2, STET_RENDER_MUJOCO);
+    stet_worlds *w = p.worlds;
+    int64_t ngeom = p.model->mj->ngeom;
+    x[2] = 3;
+    REFUSED("the model has 3 materials: give less", stet_worlds_set_parameter(w, "geom_matid", x, ngeom));
+    x[2] = -1.5;
+    REFUSED("or -1 for none", stet_worlds_set_parameter(w, "geom_matid", x, ngeom));
+    REFUSED("the model has 3 materials", stet_worlds_randomize(w, "geom_matid", (double[]){0}, (double[]){3.5}, 1));
+    REFUSED("number 2 is -1.5", stet_worlds_set_parameter(w, "geom_rgb", x, 3 * ngeom));
+    REFUSED("above 0 and below 180", stet_worlds_set_parameter(w, "cam_fovy", x, 2));
+    REFUSED("numbers; give 6", stet_worlds_set_parameter(w, "light_diffuse", x, 5));
+    p.renderer = NULL;
+    pictures_close(&p);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_world_is_that_of_an_edited_model),
+        cmocka_unit_test(resets_draw_looks),
+        cmocka_unit_test(bad_looks_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
