@@ -180,6 +180,59 @@ def test_a_bar_shows_who_watches_how_far_an_export_is(make, tmp_path, monkeypatc
         assert ("qpos:   0%" in shown.getvalue()) == seen
 
 
+def test_lerobot(make, tmp_path, capsys, monkeypatch):
+    """What LeRobot's reader looks at: rows, episodes, tasks, statistics, the forms of features."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    Image = pytest.importorskip("PIL.Image")
+    import io
+
+    from stet.data import lerobot
+    from stet.data.command import main
+
+    monkeypatch.setattr(lerobot, "_PIECE", 3)
+    monkeypatch.setattr(lerobot, "_FILE_BYTES", 1 << 13)
+    sim = make(**RUN)
+    with Writer(tmp_path / "a", sim, outputs=["rgb", "depth"], frames_in_shard=4) as data:
+        kept = record(sim, data)
+    out = tmp_path / "b"
+    main(["export", str(tmp_path / "a"), str(out), "--format", "lerobot", "--task", "swing"])
+    assert "8 episodes, 30 frames at 100 a second" in capsys.readouterr().out
+    info = json.loads((out / "meta/info.json").read_text())
+    assert info["codebase_version"] == "v3.0" and info["fps"] == 100 and info["splits"] == {"train": "0:8"}
+    assert info["features"]["observation.state"] == {"dtype": "float32", "shape": [2], "names": None}
+    assert info["features"]["observation.images.top"]["shape"] == [12, 16, 3]
+    assert not any("depth" in name for name in info["features"])
+    episodes = pq.read_table(out / "meta/episodes/chunk-000/file-000.parquet").to_pylist()
+    # World 0 ended one at frame 3, world 1 none, world 2 one at each odd frame.
+    assert [row["length"] for row in episodes] == [4, 6, 10, 2, 2, 2, 2, 2]
+    of = [(0, 0), (0, 4), (1, 0), *((2, k) for k in range(0, 10, 2))]
+    at = 0
+    for (world, first), row in zip(of, episodes, strict=True):
+        assert row["dataset_from_index"] == at and row["dataset_to_index"] == at + row["length"]
+        at += row["length"]
+        file = info["data_path"].format(chunk_index=row["data/chunk_index"], file_index=row["data/file_index"])
+        table = pq.read_table(out / file, filters=[("episode_index", "=", row["episode_index"])])
+        assert set(table.column_names) == set(info["features"])
+        frames = slice(first, first + row["length"])
+        assert np.array_equal(table["observation.state"].to_pylist(), kept["qpos"][frames, world])
+        assert table["next.reward"].to_pylist() == [world + k for k in range(frames.start, frames.stop)]
+        assert table["index"].to_pylist() == list(range(row["dataset_from_index"], row["dataset_to_index"]))
+        assert np.allclose(table["timestamp"].to_pylist(), np.arange(row["length"]) / 100)
+        pictures = [np.asarray(Image.open(io.BytesIO(one["bytes"]))) for one in
+                    table["observation.images.top"].to_pylist()]
+        assert np.array_equal(pictures, kept["rgb:top"][frames, world])
+    assert episodes[-1]["data/file_index"] > 0
+    stats = json.loads((out / "meta/stats.json").read_text())
+    assert np.allclose(stats["observation.state"]["mean"], kept["qpos"].mean((0, 1)), atol=1e-6)
+    assert np.allclose(stats["observation.state"]["std"], kept["qpos"].std((0, 1)), atol=1e-6)
+    assert np.allclose(np.ravel(stats["observation.images.top"]["max"]), kept["rgb:top"].max((0, 1, 2, 3)) / 255)
+    tasks = pq.read_table(out / "meta/tasks.parquet")
+    assert tasks.to_pylist() == [{"task_index": 0, "task": "swing"}] and b"pandas" in tasks.schema.metadata
+    with pytest.raises(SystemExit):
+        main(["export", str(tmp_path / "a"), str(out), "--format", "lerobot"])
+    assert "not empty" in capsys.readouterr().err
+
+
 def test_a_library_is_missing(make, monkeypatch, tmp_path):
     sim = make()
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)

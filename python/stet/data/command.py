@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from .. import Error
+from .._errors import InvalidArgumentError
 from .._libraries import progress
 from . import Reader
 
@@ -28,6 +29,13 @@ def _verify(data, arguments):
 
 def _export(data, arguments):
     out = Path(arguments.out)
+    if not data.frames:
+        raise InvalidArgumentError(f"{data.folder}: it has no frames")
+    if arguments.format == "lerobot":
+        from .lerobot import export
+
+        print(export(data, out, arguments.task))
+        return
     out.mkdir(parents=True, exist_ok=True)
     for name in data.names:
         first = data.read(name, 0, 1)
@@ -45,12 +53,15 @@ def main(words: list[str]) -> None:
     commands = parser.add_subparsers(required=True)
     for name, work, text in (("info", _info, "what it is of, and its arrays"),
                              ("verify", _verify, "read everything, compare checksums"),
-                             ("export", _export, "write a .npy file of each array")):
+                             ("export", _export, "write a .npy file of each array, or LeRobot's layout")):
         command = commands.add_parser(name, help=text)
         command.add_argument("folder")
         command.set_defaults(work=work)
         if name == "export":
             command.add_argument("out")
+            command.add_argument("--format", choices=("npy", "lerobot"), default="npy",
+                                 help="lerobot: Parquet files in LeRobot's layout v3.0, with pictures of cameras")
+            command.add_argument("--task", default="", help="LeRobot: what the robot shall do, a sentence")
     arguments = parser.parse_args(words)
     try:
         arguments.work(Reader(arguments.folder), arguments)
