@@ -45,7 +45,7 @@ endef
 # The Python package is built where its tests run; C alone needs no C++ compiler and no headers of Python.
 with_python = -DSTET_PYTHON=ON -DPython_EXECUTABLE="$(CURDIR)/.venv/bin/python"
 
-.PHONY: build run test test-mujoco3 corpus similarity python test-gpu bench chart docs asan tsan lint clean
+.PHONY: build run test test-mujoco3 corpus similarity python wheel test-gpu bench chart docs asan tsan lint clean
 .DEFAULT_GOAL := build
 
 build:
@@ -79,6 +79,12 @@ python:
 	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) .venv/bin/python \
 		-m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps .
 	@.venv/bin/python -c "import stet; print('installed', stet.__version__, 'in .venv/: .venv/bin/python -m stet.bench')"
+
+wheel:
+	@tools/setup.sh wheel
+	@mkdir -p $(BUILD)/wheels
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) tools/make_wheel.sh $(BUILD)/wheels
+	@tools/check_wheel.sh $(BUILD)/wheels .venv/bin/python
 
 corpus:
 	@tools/setup.sh corpus

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, test or check stet, and says so in one line each.
 #
-#   tools/setup.sh [build|python|test|test-mujoco3|corpus|asan|tsan|lint|bench|bench-gym|chart|docs|notebooks]
+#   tools/setup.sh [build|python|test|test-mujoco3|corpus|asan|tsan|lint|bench|bench-gym|chart|docs|notebooks|wheel]
 #
 # Two kinds of things: packages of the system (apt-get, where this user has the right; else one sentence names them),
 # and wheels in .venv/ beside this script's parent (pinned with hashes). What is there already is only looked at: a
@@ -195,13 +195,13 @@ need_mujoco_wheel() { [ -z "${MUJOCO_DIR:-}" ]; }
 
 need_cmake_wheel() { have cmake && ! at_least "$(cmake_version cmake)" $cmake_least; }
 
-need_python_wheels() { case $tier in python | test | bench-gym | docs | notebooks) true ;; *) false ;; esac; }
+need_python_wheels() { case $tier in python | test | bench-gym | docs | notebooks | wheel) true ;; *) false ;; esac; }
 
 need_mujoco3_wheel() { [ "$tier" = test-mujoco3 ]; }
 
 need_test_wheels() {
     case $tier in
-        python | test | test-mujoco3 | corpus | asan | tsan | bench-gym | docs | notebooks) true ;;
+        python | test | test-mujoco3 | corpus | asan | tsan | bench-gym | docs | notebooks | wheel) true ;;
         *) false ;;
     esac
 }
@@ -215,6 +215,8 @@ need_chart_wheels() { [ "$tier" = chart ]; }
 need_docs_wheels() { [ "$tier" = docs ]; }
 
 need_notebook_wheels() { [ "$tier" = notebooks ]; }
+
+need_auditwheel() { [ "$tier" = wheel ]; }
 
 need_bench_wheels() { [ "$tier" = bench ] && [ "$(uname -sm)" = "Linux x86_64" ]; }
 
@@ -298,6 +300,10 @@ install_wheels() {
         wheels requirements-notebooks.txt "what runs notebooks" \
             "it is needed by the test python/notebooks only (x86_64, CPython 3.11)"
     fi
+    if need_auditwheel; then
+        wheels requirements-wheel.txt "what makes a wheel run on other Linuxes" \
+            "it is needed by 'make wheel' only (x86_64)"
+    fi
     if need_chart_wheels; then
         wheels requirements-chart.txt "what draws charts" "it is needed by 'make chart' only"
     fi
@@ -316,13 +322,13 @@ install_wheels() {
 want_build
 case $tier in
     build | bench | chart) ;;
-    python | bench-gym | docs | notebooks) want_python ;;
+    python | bench-gym | docs | notebooks | wheel) want_python ;;
     test) want_test; want_python ;;
     asan | corpus | test-mujoco3) want_test ;;
     tsan) want_test; want_tsan ;;
     lint) want_test; want_clang "compiles the public headers"; want_lint ;;
     *) fail "no such set '$tier': use build, python, test, test-mujoco3, corpus, asan, tsan, lint, bench, bench-gym," \
-        "chart, docs or notebooks" ;;
+        "chart, docs, notebooks or wheel" ;;
 esac
 install_packages
 if [ "$tier" = test ] || [ "$tier" = bench ]; then

@@ -19,7 +19,7 @@ static vectorcallfunc runners[MOST_RUNNERS];
 static bool is_raw(PyObject *message)
 {
     static const char *const texts[] = {"incompatible function arguments", "std::bad_cast"};
-    const char *text = message ? PyUnicode_AsUTF8(message) : nullptr;
+    const char *text = message ? PyUnicode_AsUTF8AndSize(message, nullptr) : nullptr;
     for (const char *one : texts)
         if (text && strstr(text, one)) return true;
     return false;

