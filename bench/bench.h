@@ -87,6 +87,7 @@ stet_result bench_fusion(bench *b); /* of the CPU, unless a GPU was asked for */
 stet_result bench_start(bench *b);
 stet_result bench_physics(bench *b); /* of the CPU */
 stet_result bench_threads(bench *b); /* of the CPU */
+stet_result bench_scale(bench *b);   /* of the CPU */
 stet_result bench_rounds(bench *b);
 stet_result bench_frame(bench *b);   /* of the CPU, unless a GPU was asked for */
 stet_result bench_adjoint(bench *b); /* of the CPU, unless a GPU was asked for */

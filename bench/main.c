@@ -36,6 +36,7 @@ static const benchmark table[] = {
     {"physics", "native physics against MuJoCo's on one core; native physics with 1 to 16384 worlds, 1 and 2 threads",
      bench_physics, false},
     {"threads", "the same work by all threads and by one, with and without another busy process", bench_threads, false},
+    {"scale", "a run over several processes, beside the same in one with as many threads", bench_scale, false},
     {"start", "from a new process to the first frame of the hand, kernels compiled before or not", bench_start, true},
 };
 enum { NBENCH = sizeof table / sizeof *table };
@@ -57,7 +58,8 @@ static const char usage[] =
     "  --scenes FOLDER   where the shipped scenes are\n"
     "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
     "  --burn            keep one core busy: the other process of `threads`\n"
-    "  --quick           of `adjoint`, `frame`, `fusion`, `mechanisms`, `launches`, `physics`, `render`, `threads`: "
+    "  --quick           of `adjoint`, `frame`, `fusion`, `mechanisms`, `launches`, `physics`, `render`, `scale`, "
+    "`threads`: "
     "few worlds and samples as short as can be, to see that it runs\n"
     "  --help            this text\n";
 

@@ -120,7 +120,7 @@ class Group(_core.GroupBase):
     def gather(self, x) -> np.ndarray | None:
         """Puts x [own, …] of all ranks together, in the order of the worlds: [worlds, …] on rank 0, else None."""
         x = self._rows("gather", x)
-        everything = self._gather(x.tobytes(), x[:1].nbytes if self.own else x.dtype.itemsize * int(np.prod(x.shape[1:])))
+        everything = self._gather(x.tobytes(), x.dtype.itemsize * int(np.prod(x.shape[1:])))
         return None if everything is None else np.frombuffer(everything, x.dtype).reshape(self.worlds, *x.shape[1:])
 
     def scatter(self, x=None) -> np.ndarray:

@@ -175,6 +175,16 @@ def test_threads_run():
     assert {row["goal"] for row in rows.values()} == {0.9, 1, 1.9}
 
 
+def test_scale_runs():
+    done = stet("bench", "scale", "--quick", "--json", "--threads", 2)
+    if "instrumented" in done.stderr or "no mpirun" in done.stderr or "a build with MPI" in done.stderr:
+        return
+    assert done.returncode == 0 and done.stderr == "", done
+    rows = {row["name"]: row for row in json.loads(done.stdout)["results"]}
+    assert set(rows) == {f"scale/{what}/efficiency" for what in ("physics", "small", "frames")}, rows
+    assert all(len(row["samples"]) == 1 and min(row["samples"]) > 0 for row in rows.values())
+
+
 def test_adjoint_runs():
     """The command itself fails where a gradient is no number."""
     with folder() as at:

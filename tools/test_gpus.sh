@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# What can be checked on a machine with several NVIDIA GPUs: builds the Python package, then compares hashes of one
+# process and of one process a GPU, and measures how much of its speed each keeps (bench/scale_ranks.py). Needs NumPy,
+# nanobind and the headers of the Python that is named; no MPI and no network, if tools/carry.sh was run before and
+# .carry/ came along.
+#
+#   tools/test_gpus.sh [FILE]     FILE: where the figures go as JSON
+#
+# Variables: JOBS; BUILD (default build/gpus); PYTHON (default python3); DEVICES (default cuda:0,cuda:1); WORLDS (of
+# each device, default 4096).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${BUILD:-build/gpus}
+python=$(command -v "${PYTHON:-python3}")
+if [ -d .carry ]; then
+    carry=$PWD/.carry
+    [ -d .venv ] || export MUJOCO_DIR="${MUJOCO_DIR:-$carry/mujoco}"
+    export CMAKE_PREFIX_PATH="$carry" PKG_CONFIG_PATH="$carry/lib/pkgconfig" LIBRARY_PATH="$carry/lib"
+    export LD_LIBRARY_PATH="$carry/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    command -v pkg-config >/dev/null || export PKG_CONFIG="$carry/bin/pkg-config"
+    export STET_COMMIT="${STET_COMMIT:-$(cat "$carry/commit")}"
+fi
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+mkdir -p "$build"
+start=$SECONDS
+if ! cmake -S . -B "$build" -DSTET_TESTS=OFF -DSTET_EXAMPLES=OFF -DSTET_PYTHON=ON -DPython_EXECUTABLE="$python" \
+        -DMUJOCO_DIR="${MUJOCO_DIR:-}" --log-level=NOTICE >"$build/configure.log" 2>&1 ||
+    ! cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target stet_core stet_cli >"$build/build.log" 2>&1; then
+    grep -hE -A 5 'CMake Error|error:|Error [0-9]' "$build/configure.log" "$build/build.log" | head -n 60
+    echo "test-gpus: it does not build (logs in $build)"
+    exit 1
+fi
+echo "test-gpus: built in $((SECONDS - start)) s"
+export PYTHONPATH=$build/python
+exec "$python" -B bench/scale_ranks.py --devices "${DEVICES:-cuda:0,cuda:1}" --worlds "${WORLDS:-4096}" \
+    ${1:+--out "$1"}
