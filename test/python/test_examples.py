@@ -79,3 +79,20 @@ def test_without_training_it_says_so(tmp_path):
     pytest.importorskip("torch")
     code, said, _ = run("train_cartpole.py", "--worlds", 64, "--updates", 1, "--device", "cpu", cwd=tmp_path)
     assert code == 1 and int(re.search(r"(\d+) % are balanced", said)[1]) < 90
+
+
+def test_processes_teach_a_policy_together(tmp_path):
+    pytest.importorskip("gymnasium")
+    pytest.importorskip("torch")
+    words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(EXAMPLES / "train_ranks.py")]
+    done = subprocess.run([sys.executable, *words, "--worlds", "64", "--updates", "1", "--device", "cpu"], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=200)  # fmt: skip
+    assert done.stdout.count("steps in 2 processes; ") == 1, done.stderr
+
+
+def test_a_lost_actor_is_made_again(tmp_path):
+    pytest.importorskip("ray")
+    words = ["--actors", 3, "--worlds", 7, "--frames", 6, "--lose"]
+    code, said, wrong = run("ray_actors.py", *words, cwd=tmp_path, seconds=200)
+    assert code == 0, wrong
+    assert "frame 3: actor 2 is lost" in said and "the same bits as one sim" in said
