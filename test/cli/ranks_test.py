@@ -14,7 +14,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from command import BUILD, COMMAND, folder, is_running, main, run, scene
+from command import BUILD, COMMAND, double, folder, is_running, main, run, scene
 
 MPIRUN = shutil.which("mpirun")
 OPEN_MPI = MPIRUN and "Open MPI" in subprocess.run([MPIRUN, "--version"], capture_output=True, text=True).stdout
@@ -96,6 +96,24 @@ def test_rounds_and_controls_of_a_file():
         np.save(os.path.join(cwd, "controls.npy"), random.uniform(-1, 1, (3, 5, 1)))
         words = [*words[:-2], "--control", "controls.npy"]
         assert ranks_json(3, *words, cwd=cwd)["state_hash"] == run(*words[1:], cwd=cwd)["state_hash"]
+
+
+def test_processors_and_gpus_mix():
+    """Rank 1 has a GPU (a double of the driver, whose second device is for the second process), rank 0 has none."""
+    with folder() as at, folder() as cwd:
+        of_double = double(at)
+        there = f"LD_LIBRARY_PATH={of_double['LD_LIBRARY_PATH']} XDG_CACHE_HOME={of_double['XDG_CACHE_HOME']}"
+        words = ["run", scene("cartpole.xml"), "--worlds", 3, "--frames", 2, "--control", "noise", "--output", "none",
+                 "--physics", "mujoco", "--json"]  # fmt: skip
+        script = f'[ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" = 0 ] || export {there}; exec "$@"'
+        done = subprocess.run(
+            launch(2, "sh", "-c", script, "sh", COMMAND, *words), cwd=cwd, env=ENVIRONMENT, capture_output=True,
+            text=True, timeout=300,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        got = json.loads(done.stdout)
+        assert [row["device"].split(" ")[0] for row in got["ranks"]] == ["cpu", "cuda:1"]
+        assert got["state_hash"] == run(*words[1:-1], "--device", "cpu")["state_hash"]
 
 
 def fails(words, says):

@@ -141,15 +141,25 @@ int ranks_stop(ranks *r, int64_t frame, bool interrupted, bool *stop)
     return code;
 }
 
+static int check_same(ranks *r, uint64_t own, const char *what)
+{
+    uint64_t first = own;
+    if (!r->group) return -1;
+    if (stet_group_broadcast(r->group, &first, sizeof first) != STET_OK) return report_last_error(EXIT_INPUT);
+    return first == own ? -1 : report_error(EXIT_INPUT, "%s", what);
+}
+
 int ranks_check_scene(ranks *r, const stet_model *model)
 {
-    uint64_t own, first;
-    if (!r->group) return -1;
-    if (sti_model_fingerprint(model, &own) != STET_OK) return report_last_error(EXIT_INPUT);
-    first = own;
-    if (stet_group_broadcast(r->group, &first, sizeof first) != STET_OK) return report_last_error(EXIT_INPUT);
-    if (first == own) return -1;
-    return report_error(EXIT_INPUT, "its scene is not that of rank 0; give all processes the same files");
+    uint64_t own = 0;
+    if (r->group && sti_model_fingerprint(model, &own) != STET_OK) return report_last_error(EXIT_INPUT);
+    return check_same(r, own, "its scene is not that of rank 0; give all processes the same files");
+}
+
+int ranks_check_physics(ranks *r, stet_physics physics)
+{
+    return check_same(r, (uint64_t)physics,
+                      "its device takes other physics than that of rank 0; name one that both have with --physics");
 }
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */

@@ -37,8 +37,9 @@ typedef struct ranks {
  */
 int ranks_open(ranks *r);
 int ranks_divide(ranks *r, const run_options *options, int argc, char **argv, int code);
-/* Is it the same scene in all of them? */
+/* Is it the same scene in all of them, and the same physics? */
 int ranks_check_scene(ranks *r, const stet_model *model);
+int ranks_check_physics(ranks *r, stet_physics physics);
 /*
  * All go on, or none: a rank whose code is not -1 ends the others, with its message and their exit code `other`. It is
  * the last call that all of them make.

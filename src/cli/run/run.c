@@ -113,7 +113,7 @@ static int make_sim(run *r)
     def.groups = o->groups;
     def.mode = o->mode;
     if (stet_sim_create(r->model, &def, &r->sim) != STET_OK) return report_last_error(EXIT_INPUT);
-    return -1;
+    return ranks_check_physics(&r->ranks, stet_sim_get_physics(r->sim));
 }
 
 /* The latest time of any world; a world that the physics reset is behind. */
