@@ -76,6 +76,57 @@ def drawn(env):
     return numbers
 
 
+# ---- looks ----------------------------------------------------------------------------------------------------------
+
+LOOKED = """
+<mujoco>
+  <asset>
+    <texture name="c" type="2d" builtin="checker" rgb1="1 0 0" rgb2="0 0 1" width="32" height="32"/>
+    <material name="plain" rgba=".2 .7 .3 1"/><material name="check" texture="c" texrepeat="4 4"/>
+  </asset>
+  <worldbody>
+    <light name="sun" directional="true" dir="0 0 -1"/><light name="lamp" pos="1 0 2"/>
+    <geom name="floor" type="plane" size="2 2 .1"/>
+    <body pos="0 0 .5"><joint name="j"/><geom name="ball" size=".2"/></body>
+    <camera name="top" pos="0 0 3"/>
+  </worldbody>
+  <actuator><motor joint="j" ctrlrange="-1 1"/></actuator>
+</mujoco>
+"""
+
+
+class Looked(VectorEnv):
+    """Worth nothing, but seen."""
+
+    def __init__(self, randomize):
+        super().__init__(LOOKED, N, "cpu", threads=1, pixels=True, width=24, height=24, randomize=randomize)
+
+    def reward(self, state, action):
+        return np.zeros(self.num_envs)
+
+
+def test_pictures_show_the_looks_of_the_episode():
+    env = Looked([Randomize("geom_matid", "floor", choice=(0, 1)), Randomize("geom_rgb", "ball", uniform=(0, 1)),
+                  Randomize("light_diffuse", "sun", uniform=(0.2, 0.8), correlated="element"),
+                  Randomize("cam_fovy", "top", uniform=(30, 60))])
+    first, _ = env.reset(seed=4)
+    values = {name: env.sim.parameter(name) for name in ("geom_matid", "geom_rgb", "light_diffuse", "cam_fovy")}
+    assert set(values["geom_matid"][:, 0]) == {0, 1} and (values["geom_matid"][:, 1] == -1).all()
+    assert (values["geom_rgb"][:, :3] == 0.5).all() and len(np.unique(values["geom_rgb"][:, 3:])) == 3 * N
+    sun, lamp = values["light_diffuse"][:, :3], values["light_diffuse"][:, 3:]
+    assert (sun == sun[:, :1]).all() and len(np.unique(sun)) == N and len(np.unique(lamp)) == 1
+    assert ((values["cam_fovy"] >= 30) & (values["cam_fovy"] < 60)).all()
+    for w in range(N):  # what a sim shows that has these looks in its first world
+        with stet.Sim(LOOKED, 1, "cpu", outputs=("rgb",), width=24, height=24) as one:
+            for name, value in values.items():
+                one.set_parameter(name, value[w])
+            one.render()
+            assert (one.read("rgb")[0] == first[w]).all(), w
+    second, _ = env.reset()
+    assert all((second[w] != first[w]).any() for w in range(N))
+    env.close()
+
+
 # ---- every parameter, every distribution ----------------------------------------------------------------------------
 
 DISTRIBUTIONS = {

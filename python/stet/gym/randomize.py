@@ -24,7 +24,7 @@ _FORCES = ("xfrc_applied", "qfrc_applied")
 _SIGNALS = ("observation", "action")
 _OWN = (*_STATES, *_FORCES, *_SIGNALS, "action_delay")
 _KINDS = {"body": "bodies", "geom": "geoms", "jnt": "joints", "tendon": "tendons", "actuator": "actuators",
-          "eq": "equalities"}
+          "eq": "equalities", "light": "lights", "cam": "cameras"}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -33,7 +33,8 @@ class Randomize:
 
     field        what is drawn, by MuJoCo's name, or several such names:
                  a parameter of the physics (`stet.Sim.parameters`: body_mass, geom_friction, actuator_gainprm,
-                 gravity …; friction, damping and stiffness are factors on all of their kind)
+                 gravity …; friction, damping and stiffness are factors on all of their kind), or a look of pictures
+                 (geom_matid: numbers of materials, geom_rgb, light_ambient, light_diffuse, light_specular, cam_fovy)
                  "qpos", "qvel": the state at the beginning of an episode; with every=K a kick, each K steps
                  "xfrc_applied", "qfrc_applied": forces on bodies (force, torque; world frame) and on joints
                  "observation", "action": noise on what the policy sees, and on what it does
@@ -123,7 +124,7 @@ def _find_places(env, field):
     if prefix not in _KINDS:
         return _regular(items, [""], "element")
     names = getattr(model, _KINDS[prefix])
-    return _regular(items, names, {"jnt": "joint", "eq": "equality"}.get(prefix, prefix))
+    return _regular(items, names, {"jnt": "joint", "eq": "equality", "cam": "camera"}.get(prefix, prefix))
 
 
 def _match(places, pattern, who):
