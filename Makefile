@@ -11,6 +11,7 @@
 #   make corpus     compares native physics with MuJoCo on models of other projects; writes bench/results/corpus.md
 #   make similarity  compares pictures with MuJoCo's on the same models; writes bench/results/similarity.md
 #   make chart      draws doc/frame.png from result files (CHART: their names in bench/results/, without .json)
+#   make gallery    draws doc/gallery.md: each shipped scene and task
 #   make docs       pages of the Python package's docstrings, in build/api/
 #   make test-gpu   the tests and the GPU's sanitizers on a machine with an NVIDIA GPU (tools/test_gpu.sh)
 #
@@ -45,7 +46,7 @@ endef
 # The Python package is built where its tests run; C alone needs no C++ compiler and no headers of Python.
 with_python = -DSTET_PYTHON=ON -DPython_EXECUTABLE="$(CURDIR)/.venv/bin/python"
 
-.PHONY: build run test test-mujoco3 corpus similarity python wheel test-gpu bench chart docs asan tsan lint clean
+.PHONY: build run test test-mujoco3 corpus similarity python wheel test-gpu bench chart gallery docs asan tsan lint clean
 .DEFAULT_GOAL := build
 
 build:
@@ -108,6 +109,11 @@ bench:
 chart:
 	@tools/setup.sh chart
 	@.venv/bin/python bench/frame_chart.py $(CHART:%=bench/results/%.json) doc/frame.png
+
+gallery:
+	@tools/setup.sh test
+	$(call build_tree,$(BUILD),-DSTET_TESTS=OFF $(with_python),stet_python)
+	@PYTHONPATH=$(BUILD)/python .venv/bin/python tools/gallery.py
 
 # stet.torch and stet.jax have pages where their libraries are installed.
 docs:
