@@ -53,6 +53,17 @@ def test_written_and_read(make, tmp_path):
     assert said["scene_sha256"] == scene_hash(sim.model) and said["timestep"] == 0.005
 
 
+def test_a_shard_that_is_larger_than_its_first_memory(make, tmp_path, monkeypatch):
+    monkeypatch.setattr("stet.data._SHARD_BYTES", 4000)
+    sim = make(**RUN)
+    with Writer(tmp_path, sim, outputs=("rgb",), frames_in_shard=7) as data:
+        kept = record(sim, data)
+    data = Reader(tmp_path)
+    assert [frames for _, frames, _ in data.shards] == [7, 3]
+    for name, values in kept.items():
+        assert np.array_equal(data.read(name), values), name
+
+
 def test_continued(make, tmp_path):
     sim = make(**RUN)
     kept = []

@@ -34,6 +34,7 @@ from .._libraries import check_libraries
 
 _FORMAT = 1
 _SHARD_BYTES = 64 << 20
+_CHUNK_BYTES = 128 << 10  # what is read at once; smaller ones cost HDF5 more than compressing them does
 _MOST_FRAMES = 1024
 _MANIFEST, _OPEN = "manifest.json", "open.tmp"
 
@@ -153,7 +154,8 @@ class Writer:
         for name in self._outputs:
             if name not in sim.outputs:
                 raise InvalidArgumentError(f"outputs: the sim renders no {name!r}; it has {', '.join(sim.outputs)}")
-        self._rows: list[dict[str, Any]] = []
+        self._blocks: dict[str, Any] = {}  # frames of the open shard; the first _held are there
+        self._held = 0
         self._form: dict[str, tuple] | None = None
         self._episode = np.zeros(sim.nworld, np.int64)
         self.frames = 0
@@ -186,52 +188,62 @@ class Writer:
         """A frame: the fields and pictures as they are now, and arrays of the caller's by name, [world, …]. done: a
         mask of the worlds whose episode this frame ends; `episode` of their next frame is one more.
         """
-        sim = self._sim
-        row = {name: sim.array(name).numpy() for name in self._fields}
+        sim, k = self._sim, self._held
+        if self._blocks and k == len(self._blocks["episode"]):
+            self._blocks = {name: np.concatenate([block, np.empty_like(block)]) for name, block in self._blocks.items()}
+        # Once there are blocks, what the sim has is copied right into them.
+        row = {name: sim.array(name).numpy(self._blocks[name][k] if self._blocks else None) for name in self._fields}
         for output in self._outputs:
             for camera in sim.cameras:
-                row[f"{output}:{camera.replace('/', '_')}"] = sim.read(output, camera)
+                name = f"{output}:{camera.replace('/', '_')}"
+                row[name] = sim.read(output, camera, out=self._blocks[name][k] if self._blocks else None)
         for name, values in more.items():
             if name in row or name == "episode":
                 raise InvalidArgumentError(f"add: {name} is an array of the data set's own")
             row[name] = np.array(values)
             if row[name].shape[:1] != (sim.nworld,):
                 raise InvalidArgumentError(f"add: {name} is {row[name].shape}; its first dimension is the worlds")
-        row["episode"] = self._episode.copy()
+        row["episode"] = self._episode
         form = {name: (values.dtype, values.shape) for name, values in row.items()}
         if self._form is None:
             self._form = form
         elif form != self._form:
             names = sorted(name for name in form.keys() | self._form.keys() if form.get(name) != self._form.get(name))
             raise InvalidArgumentError(f"add: {', '.join(names)}: another type or shape than in the frames before")
-        if done is not None:
-            self._episode += np.asarray(done).reshape(sim.nworld) != 0
-        self._rows.append(row)
         size = sum(values.nbytes for values in row.values())
-        if len(self._rows) >= (self._shard_frames or max(1, min(_MOST_FRAMES, _SHARD_BYTES // max(size, 1)))):
+        most = self._shard_frames or max(1, min(_MOST_FRAMES, _SHARD_BYTES // max(size, 1)))
+        if not self._blocks:
+            frames = max(1, min(most, _SHARD_BYTES // max(size, 1)))
+            self._blocks = {name: np.empty((frames, *values.shape), values.dtype) for name, values in row.items()}
+        for name in (row if k == 0 else [*more, "episode"]):
+            self._blocks[name][k] = row[name]
+        self._held += 1
+        if done is not None:
+            self._episode = self._episode + (np.asarray(done).reshape(sim.nworld) != 0)
+        if self._held >= most:
             self.flush()
 
     def flush(self) -> None:
         """What was added is in a shard afterwards."""
-        if not self._rows:
+        if not self._held:
             return
         import h5py
 
         temporary = self.folder / _OPEN
         with h5py.File(temporary, "w") as file:
-            file.attrs["frames"] = len(self._rows)
-            for name in self._rows[0]:
-                block = np.stack([row[name] for row in self._rows])
-                chunks = (len(block) if block[0, 0].nbytes * len(block) < 1 << 20 else 1, 1, *block.shape[2:])
+            file.attrs["frames"] = self._held
+            for name, frames in self._blocks.items():
+                block = frames[:self._held]
+                rows = max(1, min(len(block), _CHUNK_BYTES // max(block[0, 0].nbytes, 1)))
                 whole = 0 not in block.shape
                 file.create_dataset(name, data=block, **(dict(
-                    chunks=chunks, compression="gzip", compression_opts=self._compression, shuffle=True,
-                    fletcher32=True) if whole else {}))
+                    chunks=(rows, 1, *block.shape[2:]), compression="gzip", compression_opts=self._compression,
+                    shuffle=True, fletcher32=True) if whole else {}))
         with open(temporary, "rb") as done:
             os.fsync(done.fileno())
         temporary.replace(self.folder / _shard_name(self.frames))
-        self.frames += len(self._rows)
-        self._rows.clear()
+        self.frames += self._held
+        self._held = 0
 
     def close(self) -> None:
         """Writes what is left."""
