@@ -192,7 +192,10 @@ stet_result sti_group_create_as(const stet_group_def *def, const char *stet, con
     stet_result result = STET_OK;
     if (g->transport.nrank == 1 && !g->transport.all_gather) g->transport.all_gather = gather_alone;
     if (g->transport.nrank == 1 && !g->transport.broadcast) g->transport.broadcast = broadcast_alone;
-    if (g->transport.rank < 0) result = stet_transport_open_mpi(NULL, true, &g->transport);
+    if (g->transport.rank < 0) {
+        result = stet_transport_open_mpi(NULL, true, &g->transport);
+        if (result == STET_OK) result = sti_mpi_check_launcher(&g->transport);
+    }
     size_t n = result == STET_OK ? (size_t)g->transport.nrank : 0;
     if (result == STET_OK) result = sti_alloc(&g->first, (n + 1) * sizeof *g->first, "ranks of a group");
     if (result == STET_OK) result = sti_alloc(&g->heads, n * sizeof *g->heads, "ranks of a group");

@@ -45,6 +45,9 @@ stet_result sti_group_meet(stet_group *group, sti_group_call call, uint64_t size
 /* Checks what a function of the transport returned, and keeps its failure (GROUP-2). */
 stet_result sti_group_check(stet_group *group, int code, const char *what);
 
+/* mpi.c: a launcher of another MPI starts processes that do not see each other. t: of all that were started. */
+stet_result sti_mpi_check_launcher(const stet_transport *t);
+
 /*
  * Of all ranks: `item` bytes a world, in the order of the worlds, to a function of rank 0, piece by piece, so that it
  * never has all of them in memory. Returns the first result of `take` that is not STET_OK, on rank 0.

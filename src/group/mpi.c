@@ -4,8 +4,10 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/shared_library.h"
+#include "group/group.h"
 #include "group/mpi/table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const module_names[] = {STI_MPI_MODULE, NULL};
@@ -17,6 +19,16 @@ bool stet_mpi_is_launched(void)
     for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
         if (sti_environment(names[k])) return true;
     return false;
+}
+
+stet_result sti_mpi_check_launcher(const stet_transport *t)
+{
+    const char *size = sti_environment("OMPI_COMM_WORLD_SIZE"), *other = sti_environment("PMI_SIZE");
+    if (t->nrank > 1 || atoi(size ? size : other ? other : "1") <= 1) return STET_OK;
+    return sti_error(STET_ERROR_UNSUPPORTED,
+                     "MPI: the launcher started %s processes, and each of them is alone: it is the launcher of another "
+                     "MPI than the one that stet was built with; use that one's mpirun",
+                     size ? size : other);
 }
 
 stet_result stet_transport_open_mpi(const void *communicator, bool joins, stet_transport *out)

@@ -151,6 +151,14 @@ def test_errors_are_one_sentence():
             case.result()
 
 
+def test_the_launcher_of_another_mpi_is_refused():
+    """Its processes do not see each other: each would be the whole run, and write the same files."""
+    done = subprocess.run(
+        [COMMAND, *map(str, RUN)], env=dict(ENVIRONMENT, PMI_SIZE="2"), capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 2 and "the launcher started 2 processes, and each of them is alone" in done.stderr, done
+
+
 def begin_endless(cwd, nrank):
     """A run that goes on; its process, and those of its ranks."""
     words = [*RUN, "--worlds", 4, "--frames", 10**7, "--output", "none", "--json", "--record", "qpos", "--out", "out"]

@@ -9,6 +9,7 @@
 #include "cli/report_error.h"
 #include "cli/run/progress.h"
 #include "device/processors.h"
+#include "group/group.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -58,7 +59,10 @@ int ranks_open(ranks *r)
     r->rank = transport.rank;
     r->count = transport.nrank;
     r->local = transport.local;
-    if (r->count == 1) return transport.close(transport.context), -1;
+    if (r->count == 1) {
+        transport.close(transport.context);
+        return sti_mpi_check_launcher(&transport) == STET_OK ? -1 : report_last_error(EXIT_INPUT);
+    }
     report_hold();
     if (r->rank != 0 && !freopen("/dev/null", "w", stdout)) return report_error(EXIT_WORK, "/dev/null is not there");
     return open_group(&transport, 0, &r->all);
