@@ -94,10 +94,18 @@ typedef int tint;
 
 #include "lang_list.h"
 
-#ifdef STET_CALLS /* defined by a large source: the compiler chooses which of its functions are inlined */
+/*
+ * Defined by a large source: the compiler chooses which of its functions are inlined. On a GPU loops over shared items
+ * are not unrolled: fetching instructions costs more than the loop.
+ */
+#ifdef STET_CALLS
 #undef LFN
 #if STET_GPU
 #define LFN static __device__
+#ifdef __CUDA_ARCH__
+#undef each
+#define each(i, n) _Pragma("unroll 1") for (int i##_n = (n), i = (int)threadIdx.x; i < i##_n; i += STET_TEAM)
+#endif
 #define STET_CALLED __attribute__((noinline)) /* before LFN: never inlined; for what is large */
 #else
 #define LFN static inline __attribute__((unused))

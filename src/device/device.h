@@ -223,6 +223,7 @@ struct stet_device {
     int index;          /* GPU: the def's gpu.index */
     int driver_version; /* GPU: the driver's version in the vendor's numbers: 13000 is CUDA 13.0 */
     int processors;     /* GPU: multiprocessors; 0: not known */
+    int64_t shared;     /* GPU: bytes of shared memory that a block can have */
     /* GPU: the architecture as its compiler spells it: "sm_90", "gfx90a"; "" elsewhere */
     char arch[32];
     /* the def's gpu.compiler_library and gpu.cache_folder; NULL: not given */

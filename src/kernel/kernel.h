@@ -8,8 +8,6 @@
 #include "kernel/language.h"
 #include "kernel/signature.h"
 
-enum { STI_CONSTANTS = 160 };
-
 typedef struct sti_kernel {
     const char *name;
     sti_kernel_kind kind;
@@ -28,8 +26,8 @@ typedef struct sti_kernel {
     /* a user's kernel: its source (compile/user_source.h), borrowed; NULL: compiled ahead of time, or not made yet */
     const struct sti_user_source *source;
     /*
-     * On a GPU: lines of #define that go before its source, borrowed; less than STI_CONSTANTS bytes. NULL: none. A copy
-     * of a kernel may have some: its code knows more than the kernel's, and gives the same results.
+     * On a GPU: lines of #define that go before its source, borrowed. NULL: none. A copy of a kernel may have some: its
+     * code knows more than the kernel's, and gives the same results.
      */
     const char *constants;
     struct sti_checked

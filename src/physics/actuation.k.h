@@ -11,11 +11,11 @@ LFN void ph_tendon(const int *m, const ureal *f, const real *v, real *w)
         real length = splat(0), velocity = splat(0);
         for (int e = adr[t]; e < adr[t + 1]; ++e) {
             real c = par(m, f, v, M_TEN_COEF, e);
-            length = fma(c, (w + m[W_QPOS])[at[e]], length);
-            velocity = fma(c, (w + m[W_QVEL])[col[e]], velocity);
+            length = fma(c, PH_AT(W_QPOS)[at[e]], length);
+            velocity = fma(c, PH_AT(W_QVEL)[col[e]], velocity);
         }
-        (w + m[W_TEN_LENGTH])[t] = length;
-        (w + m[W_TEN_VELOCITY])[t] = velocity;
+        PH_AT(W_TEN_LENGTH)[t] = length;
+        PH_AT(W_TEN_VELOCITY)[t] = velocity;
     }
     sync();
 }
@@ -26,7 +26,7 @@ LFN void ph_tendon_armature(const int *m, const ureal *f, const real *v, real *w
     const int *adr = m + m[M_ENTRY_ADR], *pair = m + m[M_ENTRY_PAIR];
     if (!(m[M_FLAGS] & PH_TEN_ARMATURE)) return;
     each (e, m[M_NC]) {
-        real s = (w + m[W_QM])[e];
+        real s = PH_AT(W_QM)[e];
         for (int k = adr[e]; k < adr[e + 1]; ++k) {
             const int *p = pair + 4 * k;
             if (p[0] == 0) {
@@ -34,7 +34,7 @@ LFN void ph_tendon_armature(const int *m, const ureal *f, const real *v, real *w
                 s = fma(par(m, f, v, M_TEN_ARMATURE, p[1]), jj, s);
             }
         }
-        (w + m[W_QM])[e] = s;
+        PH_AT(W_QM)[e] = s;
     }
     sync();
 }
@@ -58,17 +58,17 @@ LFN void ph_turned_gear(const int *m, const ureal *f, const real *v, int i, cons
 LFN void ph_transmit(const int *m, const ureal *f, const real *v, real *w, int i)
 {
     int type = (m + m[M_ACT_TRNTYPE])[i], id = (m + m[M_ACT_TRNID])[i];
-    real *moment = w + m[W_ACTUATOR_MOMENT] + (m + m[M_MOMENT_ROWADR])[i], *length = w + m[W_ACTUATOR_LENGTH] + i;
+    real *moment = PH_AT(W_ACTUATOR_MOMENT) + (m + m[M_MOMENT_ROWADR])[i], *length = PH_AT(W_ACTUATOR_LENGTH) + i;
     real quat[4], turned[3], x[3];
     if (type == 3) { /* tendon */
         int first = (m + m[M_TEN_J_ROWADR])[id], n = (m + m[M_TEN_J_ROWADR])[id + 1] - first;
         real gear = par(m, f, v, M_ACT_GEAR, 6 * i);
         for (int k = 0; k < n; ++k) moment[k] = gear * par(m, f, v, M_TEN_COEF, first + k);
-        *length = gear * (w + m[W_TEN_LENGTH])[id];
+        *length = gear * PH_AT(W_TEN_LENGTH)[id];
         return;
     }
     int joint = (m + m[M_JNT_TYPE])[id];
-    const real *qpos = w + m[W_QPOS] + (m + m[M_JNT_QPOSADR])[id];
+    const real *qpos = PH_AT(W_QPOS) + (m + m[M_JNT_QPOSADR])[id];
     if (joint >= 2) {
         real gear = par(m, f, v, M_ACT_GEAR, 6 * i);
         moment[0] = gear;
@@ -97,9 +97,8 @@ LFN void ph_transmission(const int *m, const ureal *f, const real *v, real *w)
         ph_transmit(m, f, v, w, i);
         real velocity = splat(0);
         int end = m[M_FLAGS] & PH_NO_ACTUATION ? adr[i] : adr[i + 1];
-        for (int e = adr[i]; e < end; ++e)
-            velocity = fma((w + m[W_ACTUATOR_MOMENT])[e], (w + m[W_QVEL])[col[e]], velocity);
-        (w + m[W_ACTUATOR_VELOCITY])[i] = velocity;
+        for (int e = adr[i]; e < end; ++e) velocity = fma(PH_AT(W_ACTUATOR_MOMENT)[e], PH_AT(W_QVEL)[col[e]], velocity);
+        PH_AT(W_ACTUATOR_VELOCITY)[i] = velocity;
     }
     sync();
 }
@@ -109,14 +108,14 @@ LFN real ph_affine(const int *m, const ureal *f, const real *v, const real *w, i
 {
     real c = par(m, f, v, name, 3 * i);
     if (!affine) return c;
-    c = fma(par(m, f, v, name, 3 * i + 1), (w + m[W_ACTUATOR_LENGTH])[i], c);
-    return fma(par(m, f, v, name, 3 * i + 2), (w + m[W_ACTUATOR_VELOCITY])[i], c);
+    c = fma(par(m, f, v, name, 3 * i + 1), PH_AT(W_ACTUATOR_LENGTH)[i], c);
+    return fma(par(m, f, v, name, 3 * i + 2), PH_AT(W_ACTUATOR_VELOCITY)[i], c);
 }
 
 /* The control of actuator i as the forces see it: clamped, and 0 where any control of the world is bad. */
 LFN real ph_control(const int *m, const ureal *f, const real *v, const real *w, int i)
 {
-    real u = (w + m[W_CTRL])[i];
+    real u = PH_AT(W_CTRL)[i];
     if (!((m + m[M_ACT_FLAGS])[i] & PH_ACT_CTRLRANGE)) return u;
     real low = par(m, f, v, M_ACT_CTRLRANGE, 2 * i), high = par(m, f, v, M_ACT_CTRLRANGE, 2 * i + 1);
     return select(lt(u, low), low, select(gt(u, high), high, u));
@@ -136,7 +135,7 @@ LFN mask ph_bad_controls(const int *m, const ureal *f, const real *v, const real
 /* The activation of actuator i after a time step in which its derivative is `dot`. */
 LFN real ph_next_activation(const int *m, const ureal *f, const real *v, const real *w, int i, real dot)
 {
-    real act = (w + m[W_ACT])[(m + m[M_ACT_ACTADR])[i]], h = par(m, f, v, M_TIMESTEP, 0);
+    real act = PH_AT(W_ACT)[(m + m[M_ACT_ACTADR])[i]], h = par(m, f, v, M_TIMESTEP, 0);
     if ((m + m[M_ACT_DYNTYPE])[i] == 3) { /* filterexact */
         real tau = rmax(splat(PHYSICS_MINVAL), par(m, f, v, M_ACT_DYNPRM, i));
         act = fma(dot * tau, splat(1) - exp(-h / tau), act);
@@ -154,7 +153,7 @@ LFN real ph_activation_dot(const int *m, const ureal *f, const real *v, const re
     int type = (m + m[M_ACT_DYNTYPE])[i];
     if (type == 1) return u; /* integrator */
     real tau = rmax(splat(PHYSICS_MINVAL), par(m, f, v, M_ACT_DYNPRM, i));
-    return (u - (w + m[W_ACT])[(m + m[M_ACT_ACTADR])[i]]) / tau;
+    return (u - PH_AT(W_ACT)[(m + m[M_ACT_ACTADR])[i]]) / tau;
 }
 
 /* The setpoint that differs from u by whole turns and is nearest to the actuator's length; u where it is no servo. */
@@ -163,7 +162,7 @@ LFN real ph_nearest_setpoint(const int *m, const ureal *f, const real *v, const 
     real gear[3];
     pars(m, f, v, M_ACT_GEAR, 6 * i, 3, gear);
     real turn = splat((ureal)6.28318530717958647692) * sqrt(v3_dot(gear, gear));
-    real turns = rint((u - (w + m[W_ACTUATOR_LENGTH])[i]) / turn);
+    real turns = rint((u - PH_AT(W_ACTUATOR_LENGTH)[i]) / turn);
     mask servo = eq(par(m, f, v, M_ACT_GAINPRM, 3 * i), -par(m, f, v, M_ACT_BIASPRM, 3 * i + 1));
     return select(servo, fma(-turns, turn, u), u);
 }
@@ -173,11 +172,11 @@ LFN void ph_actuate(const int *m, const ureal *f, const real *v, real *w, int i,
 {
     int flags = (m + m[M_ACT_FLAGS])[i], adr = (m + m[M_ACT_ACTADR])[i];
     real u = select(bad, splat(0), ph_control(m, f, v, w, i));
-    real *force = w + m[W_ACTUATOR_FORCE] + i, *slope = w + m[W_ACTUATOR_DERIV] + i;
+    real *force = PH_AT(W_ACTUATOR_FORCE) + i, *slope = PH_AT(W_ACTUATOR_DERIV) + i;
     if (adr >= 0) {
         real dot = ph_activation_dot(m, f, v, w, i, u);
-        (w + m[W_ACT_DOT])[adr] = dot;
-        u = flags & PH_ACT_EARLY ? ph_next_activation(m, f, v, w, i, dot) : (w + m[W_ACT])[adr];
+        PH_AT(W_ACT_DOT)[adr] = dot;
+        u = flags & PH_ACT_EARLY ? ph_next_activation(m, f, v, w, i, dot) : PH_AT(W_ACT)[adr];
     }
     *slope = splat(0);
     *force = splat(0);
@@ -198,19 +197,19 @@ LFN void ph_actuate(const int *m, const ureal *f, const real *v, real *w, int i,
 LFN void ph_limit_force(const int *m, const ureal *f, const real *v, real *w, int i)
 {
     int flags = (m + m[M_ACT_FLAGS])[i], id = (m + m[M_ACT_TRNID])[i];
-    real x = (w + m[W_ACTUATOR_FORCE])[i];
+    real x = PH_AT(W_ACTUATOR_FORCE)[i];
     if ((m + m[M_ACT_TRNTYPE])[i] == 3 && (m + m[M_TEN_FLAGS])[id] & PH_TEN_FORCERANGE) {
-        real sum = (w + m[W_TEN_FORCE])[id];
+        real sum = PH_AT(W_TEN_FORCE)[id];
         real low = par(m, f, v, M_TEN_ACTFRCRANGE, 2 * id), high = par(m, f, v, M_TEN_ACTFRCRANGE, 2 * id + 1);
         x = select(lt(sum, low), x * (low / sum), select(gt(sum, high), x * (high / sum), x));
     }
     if (flags & PH_ACT_FORCERANGE) {
         real low = par(m, f, v, M_ACT_FORCERANGE, 2 * i), high = par(m, f, v, M_ACT_FORCERANGE, 2 * i + 1);
-        real s = (w + m[W_ACTUATOR_DERIV])[i];
-        (w + m[W_ACTUATOR_DERIV])[i] = select(m_or(le(x, low), ge(x, high)), splat(0), s);
+        real s = PH_AT(W_ACTUATOR_DERIV)[i];
+        PH_AT(W_ACTUATOR_DERIV)[i] = select(m_or(le(x, low), ge(x, high)), splat(0), s);
         x = select(lt(x, low), low, select(gt(x, high), high, x));
     }
-    (w + m[W_ACTUATOR_FORCE])[i] = x;
+    PH_AT(W_ACTUATOR_FORCE)[i] = x;
 }
 
 /* ten_force = the sum of the forces of each tendon's actuators. */
@@ -219,8 +218,8 @@ LFN void ph_sum_tendons(const int *m, real *w)
     const int *adr = m + m[M_TEN_ACT_ADR], *act = m + m[M_TEN_ACT];
     each (t, m[M_NTENDON]) {
         real sum = splat(0);
-        for (int k = adr[t]; k < adr[t + 1]; ++k) sum = sum + (w + m[W_ACTUATOR_FORCE])[act[k]];
-        (w + m[W_TEN_FORCE])[t] = sum;
+        for (int k = adr[t]; k < adr[t + 1]; ++k) sum = sum + PH_AT(W_ACTUATOR_FORCE)[act[k]];
+        PH_AT(W_TEN_FORCE)[t] = sum;
     }
     sync();
 }
@@ -234,10 +233,10 @@ LFN void ph_limit_slopes(const int *m, const ureal *f, const real *v, real *w)
     each (i, m[M_NACTUATOR]) {
         int t = (m + m[M_ACT_TRNID])[i];
         if ((m + m[M_ACT_TRNTYPE])[i] == 3 && (m + m[M_TEN_FLAGS])[t] & PH_TEN_FORCERANGE) {
-            real sum = (w + m[W_TEN_FORCE])[t], near = splat((ureal)1e-5), s = (w + m[W_ACTUATOR_DERIV])[i];
+            real sum = PH_AT(W_TEN_FORCE)[t], near = splat((ureal)1e-5), s = PH_AT(W_ACTUATOR_DERIV)[i];
             real low = par(m, f, v, M_TEN_ACTFRCRANGE, 2 * t), high = par(m, f, v, M_TEN_ACTFRCRANGE, 2 * t + 1);
             mask at = m_or(le(sum, fma(near, rabs(low), low)), ge(sum, fma(-near, rabs(high), high)));
-            (w + m[W_ACTUATOR_DERIV])[i] = select(at, splat(0), s);
+            PH_AT(W_ACTUATOR_DERIV)[i] = select(at, splat(0), s);
         }
     }
     sync();
@@ -249,15 +248,15 @@ LFN real ph_dof_actuation(const int *m, const real *w, int d)
     const int *adr = m + m[M_DOF_ACT_ADR], *pair = m + m[M_DOF_ACT];
     real x = splat(0);
     for (int k = adr[d]; k < adr[d + 1]; ++k)
-        x = fma((w + m[W_ACTUATOR_MOMENT])[pair[2 * k + 1]], (w + m[W_ACTUATOR_FORCE])[pair[2 * k]], x);
-    if ((m + m[M_JNT_FLAGS])[(m + m[M_DOF_JNTID])[d]] & PH_JNT_ACTGRAVCOMP) x = x + (w + m[W_QFRC_GRAVCOMP])[d];
+        x = fma(PH_AT(W_ACTUATOR_MOMENT)[pair[2 * k + 1]], PH_AT(W_ACTUATOR_FORCE)[pair[2 * k]], x);
+    if ((m + m[M_JNT_FLAGS])[(m + m[M_DOF_JNTID])[d]] & PH_JNT_ACTGRAVCOMP) x = x + PH_AT(W_QFRC_GRAVCOMP)[d];
     return x;
 }
 
 /* Clamps qfrc_actuator to the limits of joints; a joint at its limit gets no derivative from its actuators. */
 LFN void ph_limit_joints(const int *m, const ureal *f, const real *v, real *w)
 {
-    real *qfrc = w + m[W_QFRC_ACTUATOR], *slope = w + m[W_ACTUATOR_DERIV];
+    real *qfrc = PH_AT(W_QFRC_ACTUATOR), *slope = PH_AT(W_ACTUATOR_DERIV);
     each (i, m[M_NACTUATOR]) {
         int j = (m + m[M_ACT_TRNID])[i];
         if ((m + m[M_ACT_TRNTYPE])[i] <= 1 && (m + m[M_JNT_FLAGS])[j] & PH_JNT_FORCERANGE) {
@@ -282,15 +281,15 @@ LFN void ph_actuation(const int *m, const ureal *f, const real *v, real *w, mask
     int limits = m[M_FLAGS] & PH_TEN_LIMITS;
     if (m[M_FLAGS] & PH_NO_ACTUATION) {
         each (i, m[M_NACTUATOR]) {
-            (w + m[W_ACTUATOR_FORCE])[i] = splat(0);
-            (w + m[W_ACTUATOR_DERIV])[i] = splat(0);
+            PH_AT(W_ACTUATOR_FORCE)[i] = splat(0);
+            PH_AT(W_ACTUATOR_DERIV)[i] = splat(0);
         }
-        each (i, m[M_NA]) (w + m[W_ACT_DOT])[i] = splat(0);
-        each (d, m[M_NV]) (w + m[W_QFRC_ACTUATOR])[d] = splat(0);
+        each (i, m[M_NA]) PH_AT(W_ACT_DOT)[i] = splat(0);
+        each (d, m[M_NV]) PH_AT(W_QFRC_ACTUATOR)[d] = splat(0);
         sync();
         return;
     }
-    each (i, m[M_NA]) (w + m[W_ACT_DOT])[i] = splat(0);
+    each (i, m[M_NA]) PH_AT(W_ACT_DOT)[i] = splat(0);
     sync();
     each (i, m[M_NACTUATOR]) ph_actuate(m, f, v, w, i, bad);
     sync();
@@ -301,7 +300,7 @@ LFN void ph_actuation(const int *m, const ureal *f, const real *v, real *w, mask
         ph_sum_tendons(m, w);
         ph_limit_slopes(m, f, v, w);
     }
-    each (d, m[M_NV]) (w + m[W_QFRC_ACTUATOR])[d] = ph_dof_actuation(m, w, d);
+    each (d, m[M_NV]) PH_AT(W_QFRC_ACTUATOR)[d] = ph_dof_actuation(m, w, d);
     sync();
     if (m[M_FLAGS] & PH_JNT_LIMITS) ph_limit_joints(m, f, v, w);
 }

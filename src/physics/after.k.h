@@ -27,7 +27,7 @@ LFN void ph_see_contacts(const int *m, const ureal *f, const real *v, real *w, c
             ph_collide(m, f, v, w, pair, group, con, hint);
             for (int k = 0; k < pair[B_SIDE]; ++k) {
                 if (bits >> k & 1) {
-                    real *to = w + m[W_SEEN] + PH_SEEN * slot, frame[9];
+                    real *to = PH_AT(W_SEEN) + PH_SEEN * slot, frame[9];
                     contact_frame(con[k].normal, hint, frame);
                     to[0] = select(m_and(con[k].hit, group), splat(1), splat(0));
                     to[PH_SEEN_DIST] = con[k].dist;
@@ -45,8 +45,8 @@ LFN void ph_see_contacts(const int *m, const ureal *f, const real *v, real *w, c
 LFN void ph_add_external(const int *m, real *w, int b, const real *p, const real *torque, const real *force, ureal sign,
                          mask on)
 {
-    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[b];
-    real *out = w + m[W_CFRC_EXT] + 6 * b;
+    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[b];
+    real *out = PH_AT(W_CFRC_EXT) + 6 * b;
     real off[3], t[3];
     if (b == 0) return;
     for (int k = 0; k < 3; ++k) off[k] = p[k] - com[k];
@@ -96,9 +96,9 @@ LFN void ph_weld_external(const int *m, const ureal *f, const real *v, real *w, 
 LFN void ph_applied(const int *m, real *w)
 {
     each (b, m[M_NBODY]) {
-        const real *x = w + m[W_XFRC_APPLIED] + 6 * b;
-        ph_zero(w + m[W_CFRC_EXT] + 6 * b, 6);
-        ph_add_external(m, w, b, w + m[W_XIPOS] + 3 * b, x + 3, x, 1, m_all());
+        const real *x = PH_AT(W_XFRC_APPLIED) + 6 * b;
+        ph_zero(PH_AT(W_CFRC_EXT) + 6 * b, 6);
+        ph_add_external(m, w, b, PH_AT(W_XIPOS) + 3 * b, x + 3, x, 1, m_all());
     }
     sync();
 }
@@ -109,7 +109,7 @@ STET_CALLED LFN void ph_external(const int *m, const ureal *f, const real *v, re
     ph_see_contacts(m, f, v, w, s, group);
     for (int k = 0; k < s[S_NSLOT]; ++k) {
         const int *block = m + ph_slot_block(s, k);
-        const real *seen = w + m[W_SEEN] + PH_SEEN * k, *row = w + m[W_EFC_FORCE] + ph_slot_row(s, k);
+        const real *seen = PH_AT(W_SEEN) + PH_SEEN * k, *row = PH_AT(W_EFC_FORCE) + ph_slot_row(s, k);
         each (one, 1) {
             if (block[B_TYPE] == PH_GEOMS) ph_contact_external(m, w, block, seen + one, row);
             if (block[B_TYPE] <= PH_EQ_WELD) ph_weld_external(m, f, v, w, block, row + one, group);
@@ -123,12 +123,12 @@ LFN real ph_rank_contacts(const int *m, real *w, const int *s, int slots)
 {
     real all = splat(0), one = splat(1), zero = splat(0);
     for (int k = 0; k < s[S_NSLOT]; ++k)
-        if ((m + ph_slot_block(s, k))[B_TYPE] == PH_GEOMS) all = all + (w + m[W_SEEN])[PH_SEEN * k];
+        if ((m + ph_slot_block(s, k))[B_TYPE] == PH_GEOMS) all = all + PH_AT(W_SEEN)[PH_SEEN * k];
     int many = any(gt(all, splat((ureal)slots)));
     each (k, s[S_NSLOT]) {
-        real *seen = w + m[W_SEEN] + PH_SEEN * k, deeper = zero;
+        real *seen = PH_AT(W_SEEN) + PH_SEEN * k, deeper = zero;
         for (int j = 0; many && j < s[S_NSLOT]; ++j) {
-            const real *other = w + m[W_SEEN] + PH_SEEN * j;
+            const real *other = PH_AT(W_SEEN) + PH_SEEN * j;
             mask less = lt(other[PH_SEEN_DIST], seen[PH_SEEN_DIST]), same = eq(other[PH_SEEN_DIST], seen[PH_SEEN_DIST]);
             mask before = j < k ? m_or(less, same) : less;
             if ((m + ph_slot_block(s, j))[B_TYPE] == PH_GEOMS)
@@ -154,7 +154,7 @@ STET_CALLED LFN void ph_list_contacts(const int *m, real *w, const int *s, mask 
         for (int i = 0; i < PH_LISTED; ++i) row[i] = splat(i < 2 ? -1 : 0);
         for (int k = 0; k < s[S_NSLOT]; ++k) {
             const int *block = m + ph_slot_block(s, k);
-            const real *seen = w + m[W_SEEN] + PH_SEEN * k, *force = w + m[W_EFC_FORCE] + ph_slot_row(s, k);
+            const real *seen = PH_AT(W_SEEN) + PH_SEEN * k, *force = PH_AT(W_EFC_FORCE) + ph_slot_row(s, k);
             mask here = m_and(eq(place, splat((ureal)c)), m_not(eq(seen[PH_SEEN_KEPT], splat(0))));
             if (any(here)) {
                 row[0] = select(here, splat((ureal)block[B_OBJ1]), row[0]);
@@ -177,19 +177,19 @@ STET_CALLED LFN void ph_list_contacts(const int *m, real *w, const int *s, mask 
 /* cacc of body b with qacc, and in cfrc_int the force that this body needs beyond external ones. */
 LFN void ph_body_acceleration(const int *m, real *w, int b)
 {
-    const real *I = w + m[W_CINERT] + 10 * b, *cvel = w + m[W_CVEL] + 6 * b;
+    const real *I = PH_AT(W_CINERT) + 10 * b, *cvel = PH_AT(W_CVEL) + 6 * b;
     int d = (m + m[M_BODY_DOFADR])[b], n = (m + m[M_BODY_DOFNUM])[b];
     real a[6], force[6], momentum[6];
-    ph_copy(a, w + m[W_CACC] + 6 * (m + m[M_BODY_PARENTID])[b], 6);
+    ph_copy(a, PH_AT(W_CACC) + 6 * (m + m[M_BODY_PARENTID])[b], 6);
     if (n > 0) {
-        ph_add_motion(a, w + m[W_CDOF_DOT] + 6 * d, w + m[W_QVEL] + d, n);
-        ph_add_motion(a, w + m[W_CDOF] + 6 * d, w + m[W_QACC] + d, n);
+        ph_add_motion(a, PH_AT(W_CDOF_DOT) + 6 * d, PH_AT(W_QVEL) + d, n);
+        ph_add_motion(a, PH_AT(W_CDOF) + 6 * d, PH_AT(W_QACC) + d, n);
     }
-    ph_copy(w + m[W_CACC] + 6 * b, a, 6);
+    ph_copy(PH_AT(W_CACC) + 6 * b, a, 6);
     ph_inertia_mul(I, a, force);
     ph_inertia_mul(I, cvel, momentum);
     ph_add_cross_force(cvel, momentum, force);
-    for (int k = 0; k < 6; ++k) (w + m[W_CFRC_INT])[6 * b + k] = force[k] - (w + m[W_CFRC_EXT])[6 * b + k];
+    for (int k = 0; k < 6; ++k) PH_AT(W_CFRC_INT)[6 * b + k] = force[k] - PH_AT(W_CFRC_EXT)[6 * b + k];
 }
 
 /* Sums over subtrees, in place, from the leaves to the world: n items a body (at most 10). */
@@ -210,12 +210,12 @@ LFN void ph_gather_all(const int *m, real *x, int n)
 LFN void ph_internal(const int *m, real *w)
 {
     const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
-    each (k, 6) (w + m[W_CFRC_INT])[k] = splat(0);
+    each (k, 6) PH_AT(W_CFRC_INT)[k] = splat(0);
     for (int l = 0; l < m[M_NLEVEL]; ++l) {
         each (i, level[l + 1] - level[l]) ph_body_acceleration(m, w, body[level[l] + i]);
         sync();
     }
-    ph_gather_all(m, w + m[W_CFRC_INT], 6);
+    ph_gather_all(m, PH_AT(W_CFRC_INT), 6);
 }
 
 /* ---- momentum and energy ----------------------------------------------------------------------------------------- */
@@ -223,14 +223,14 @@ LFN void ph_internal(const int *m, real *w)
 /* subtree_angmom of body b from those of its children. */
 LFN void ph_body_momentum(const int *m, const ureal *f, const real *v, real *w, int b)
 {
-    const real *com = w + m[W_SUBTREE_COM], *vel = w + m[W_SUBTREE_LINVEL], *spin = w + m[W_CVEL] + 6 * b;
-    const real *own = w + m[W_CFRC] + 3 * b, *R = w + m[W_XIMAT] + 9 * b;
+    const real *com = PH_AT(W_SUBTREE_COM), *vel = PH_AT(W_SUBTREE_LINVEL), *spin = PH_AT(W_CVEL) + 6 * b;
+    const real *own = PH_AT(W_CFRC) + 3 * b, *R = PH_AT(W_XIMAT) + 9 * b;
     const int *adr = m + m[M_CHILD_ADR], *child = m + m[M_CHILD];
     real local[3], sum[3], off[3], relative[3], mass = par(m, f, v, M_BODY_MASS, b);
     m3_mul_transposed(R, spin, local);
     for (int k = 0; k < 3; ++k) {
         local[k] = par(m, f, v, M_BODY_INERTIA, 3 * b + k) * local[k];
-        off[k] = (w + m[W_XIPOS])[3 * b + k] - com[3 * b + k];
+        off[k] = PH_AT(W_XIPOS)[3 * b + k] - com[3 * b + k];
         relative[k] = mass * (own[k] - vel[3 * b + k]);
     }
     m3_mul(R, local, sum);
@@ -241,24 +241,24 @@ LFN void ph_body_momentum(const int *m, const ureal *f, const real *v, real *w, 
         mask none = eq(inv, splat(0));
         real all = select(none, splat(0), splat(1) / select(none, splat(1), inv));
         for (int k = 0; k < 3; ++k) {
-            sum[k] = sum[k] + (w + m[W_SUBTREE_ANGMOM])[3 * c + k];
+            sum[k] = sum[k] + PH_AT(W_SUBTREE_ANGMOM)[3 * c + k];
             off[k] = com[3 * c + k] - com[3 * b + k];
             relative[k] = all * (vel[3 * c + k] - vel[3 * b + k]);
         }
         ph_add_cross(off, relative, sum);
     }
-    ph_copy(w + m[W_SUBTREE_ANGMOM] + 3 * b, sum, 3);
+    ph_copy(PH_AT(W_SUBTREE_ANGMOM) + 3 * b, sum, 3);
 }
 
 /* subtree_linvel and subtree_angmom. Uses cfrc for the velocities of centres of mass. */
 LFN void ph_subtree_velocity(const int *m, const ureal *f, const real *v, real *w)
 {
     const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
-    real *own = w + m[W_CFRC], *vel = w + m[W_SUBTREE_LINVEL];
+    real *own = PH_AT(W_CFRC), *vel = PH_AT(W_SUBTREE_LINVEL);
     each (b, m[M_NBODY]) {
-        const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[b], *cvel = w + m[W_CVEL] + 6 * b;
+        const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[b], *cvel = PH_AT(W_CVEL) + 6 * b;
         real off[3], lin[3];
-        for (int k = 0; k < 3; ++k) off[k] = (w + m[W_XIPOS])[3 * b + k] - com[k];
+        for (int k = 0; k < 3; ++k) off[k] = PH_AT(W_XIPOS)[3 * b + k] - com[k];
         ph_copy(lin, cvel + 3, 3);
         ph_add_cross(cvel, off, lin);
         ph_copy(own + 3 * b, lin, 3);
@@ -287,7 +287,7 @@ LFN real ph_spring_energy(real k, const real *p, real x)
 LFN real ph_joint_energy(const int *m, const ureal *f, const real *v, const real *w, int j)
 {
     int type = (m + m[M_JNT_TYPE])[j], q = (m + m[M_JNT_QPOSADR])[j], flags = (m + m[M_JNT_FLAGS])[j];
-    const real *qpos = w + m[W_QPOS];
+    const real *qpos = PH_AT(W_QPOS);
     real p[2], x[3], quat[4], from[4], sum = splat(0);
     if (!(flags & PH_JNT_STIFF)) return sum;
     real k = ph_coefficients(m, f, v, M_JNT_STIFFNESS, M_JNT_STIFFNESSPOLY, flags & PH_JNT_POLY, j, p);
@@ -320,7 +320,7 @@ LFN real ph_potential_energy(const int *m, const ureal *f, const real *v, const 
     real sum = splat(0), gravity[3];
     pars(m, f, v, M_GRAVITY, 0, 3, gravity);
     for (int b = 1; b < m[M_NBODY]; ++b)
-        sum = fma(-par(m, f, v, M_BODY_MASS, b), v3_dot(gravity, w + m[W_XIPOS] + 3 * b), sum);
+        sum = fma(-par(m, f, v, M_BODY_MASS, b), v3_dot(gravity, PH_AT(W_XIPOS) + 3 * b), sum);
     if (m[M_FLAGS] & PH_NO_SPRING) return sum;
     for (int j = 0; j < m[M_NJNT]; ++j) sum = sum + ph_joint_energy(m, f, v, w, j);
     for (int t = 0; t < m[M_NTENDON]; ++t) sum = sum + ph_tendon_energy(m, f, v, w, t);
@@ -330,7 +330,7 @@ LFN real ph_potential_energy(const int *m, const ureal *f, const real *v, const 
 LFN real ph_kinetic_energy(const int *m, const real *w)
 {
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
-    const real *qM = w + m[W_QM], *qvel = w + m[W_QVEL];
+    const real *qM = PH_AT(W_QM), *qvel = PH_AT(W_QVEL);
     real sum = splat(0), half = splat((ureal)0.5);
     for (int i = 0; i < m[M_NV]; ++i) {
         int last = adr[i] + nnz[i] - 1;
@@ -348,8 +348,8 @@ STET_CALLED LFN void ph_after(const int *m, const ureal *f, const real *v, real 
     if (extra & PH_EXTRA_MOMENTA) ph_subtree_velocity(m, f, v, w);
     if (!(extra & PH_EXTRA_ENERGY)) return;
     each (one, 1) {
-        (w + m[W_ENERGY])[one] = ph_potential_energy(m, f, v, w);
-        (w + m[W_ENERGY])[one + 1] = ph_kinetic_energy(m, w);
+        PH_AT(W_ENERGY)[one] = ph_potential_energy(m, f, v, w);
+        PH_AT(W_ENERGY)[one + 1] = ph_kinetic_energy(m, w);
     }
     sync();
 }

@@ -43,7 +43,7 @@ LFN real ph_limit_pos(const int *m, const ureal *f, const real *v, const real *w
     ph_zero(axis, 3);
     if (block[B_TYPE] == PH_LIMIT_BALL) {
         real q[4];
-        ph_copy(q, w + m[W_QPOS] + (m + m[M_JNT_QPOSADR])[id], 4);
+        ph_copy(q, PH_AT(W_QPOS) + (m + m[M_JNT_QPOSADR])[id], 4);
         ph_quat_unit(q);
         ph_quat_log(q, axis);
         real angle = sqrt(v3_dot(axis, axis));
@@ -52,7 +52,7 @@ LFN real ph_limit_pos(const int *m, const ureal *f, const real *v, const real *w
         return rmax(par(m, f, v, M_JNT_RANGE, 2 * id), par(m, f, v, M_JNT_RANGE, 2 * id + 1)) - angle;
     }
     int tendon = block[B_TYPE] == PH_LIMIT_TENDON;
-    real x = tendon ? (w + m[W_TEN_LENGTH])[id] : (w + m[W_QPOS])[(m + m[M_JNT_QPOSADR])[id]];
+    real x = tendon ? PH_AT(W_TEN_LENGTH)[id] : PH_AT(W_QPOS)[(m + m[M_JNT_QPOSADR])[id]];
     real bound = par(m, f, v, tendon ? M_TEN_RANGE : M_JNT_RANGE, 2 * id + (side > 0));
     return side > 0 ? bound - x : x - bound;
 }
@@ -60,7 +60,7 @@ LFN real ph_limit_pos(const int *m, const ureal *f, const real *v, const real *w
 LFN mask ph_block_holds(const int *m, const ureal *f, const real *v, const real *w, const int *block)
 {
     real axis[3];
-    if (block[B_KIND] == PH_EQUALITY) return m_not(eq((w + m[W_EQ_ACTIVE])[block[B_ID]], splat(0)));
+    if (block[B_KIND] == PH_EQUALITY) return m_not(eq(PH_AT(W_EQ_ACTIVE)[block[B_ID]], splat(0)));
     if (block[B_KIND] == PH_FRICTION) return gt(ph_block_par(m, f, v, block, P_LOSS), splat(0));
     real pos = ph_limit_pos(m, f, v, w, block, axis);
     return lt(pos, ph_block_par(m, f, v, block, P_MARGIN));
@@ -71,8 +71,8 @@ LFN mask ph_block_holds(const int *m, const ureal *f, const real *v, const real 
 /* The velocity of the point p per unit of dof d. */
 LFN void ph_point_velocity(const int *m, const real *w, int d, const real *p, real *out)
 {
-    const real *cdof = w + m[W_CDOF] + 6 * d;
-    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[(m + m[M_DOF_BODYID])[d]];
+    const real *cdof = PH_AT(W_CDOF) + 6 * d;
+    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[(m + m[M_DOF_BODYID])[d]];
     real off[3];
     for (int k = 0; k < 3; ++k) off[k] = p[k] - com[k];
     ph_copy(out, cdof + 3, 3);
@@ -86,10 +86,10 @@ LFN void ph_weld_point(const int *m, const ureal *f, const real *v, const real *
     int body = block[second ? B_OBJ2 : B_OBJ1], first = 15 * block[B_ID];
     real local[3], turned[3], own[4];
     pars(m, f, v, M_EQ_DATA, first + 3 * second, 3, local);
-    m3_mul(w + m[W_XMAT] + 9 * body, local, turned);
-    for (int k = 0; k < 3; ++k) p[k] = (w + m[W_XPOS])[3 * body + k] + turned[k];
+    m3_mul(PH_AT(W_XMAT) + 9 * body, local, turned);
+    for (int k = 0; k < 3; ++k) p[k] = PH_AT(W_XPOS)[3 * body + k] + turned[k];
     pars(m, f, v, M_EQ_DATA, first + 6 + 4 * second, 4, own);
-    ph_copy(q, w + m[W_XQUAT] + 4 * body, 4);
+    ph_copy(q, PH_AT(W_XQUAT) + 4 * body, 4);
     ph_quat_mul(q, own);
 }
 
@@ -124,7 +124,7 @@ LFN void ph_weld_rows(const int *m, const ureal *f, const real *v, const real *w
             real half[4], spin[4];
             ureal sign = sides == 3 ? 0 : sides == 1 ? (ureal)0.5 : (ureal)-0.5;
             spin[0] = splat(0);
-            for (int k = 0; k < 3; ++k) spin[1 + k] = splat(sign) * (w + m[W_CDOF])[6 * d + k];
+            for (int k = 0; k < 3; ++k) spin[1 + k] = splat(sign) * PH_AT(W_CDOF)[6 * d + k];
             ph_copy(half, back, 4);
             ph_quat_mul(half, spin);
             ph_quat_mul(half, q[0]);
@@ -136,8 +136,8 @@ LFN void ph_weld_rows(const int *m, const ureal *f, const real *v, const real *w
 /* The acceleration of the point p of a body that accelerations of dofs do not make: 0 … 2; turning: 3 … 5. */
 LFN void ph_point_drift(const int *m, const real *w, int body, const real *p, real *out)
 {
-    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[body];
-    const real *cvel = w + m[W_CVEL] + 6 * body, *cacc = w + m[W_CACC] + 6 * body;
+    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[body];
+    const real *cvel = PH_AT(W_CVEL) + 6 * body, *cacc = PH_AT(W_CACC) + 6 * body;
     real off[3], velocity[3];
     for (int k = 0; k < 3; ++k) off[k] = p[k] - com[k];
     ph_copy(velocity, cvel + 3, 3);
@@ -152,7 +152,7 @@ LFN void ph_point_drift(const int *m, const real *w, int body, const real *p, re
 LFN void ph_weld_drift(const int *m, const ureal *f, const real *v, const real *w, const int *block, real *out)
 {
     real p[2][3], q[2][4], a[2][6], back[4], turn[4], between[3];
-    const real *one = w + m[W_CVEL] + 6 * block[B_OBJ1], *two = w + m[W_CVEL] + 6 * block[B_OBJ2];
+    const real *one = PH_AT(W_CVEL) + 6 * block[B_OBJ1], *two = PH_AT(W_CVEL) + 6 * block[B_OBJ2];
     for (int k = 0; k < 2; ++k) {
         ph_weld_point(m, f, v, w, block, k, p[k], q[k]);
         ph_point_drift(m, w, block[k ? B_OBJ2 : B_OBJ1], p[k], a[k]);
@@ -177,8 +177,8 @@ LFN real ph_scalar_pos(const int *m, const ureal *f, const real *v, const real *
     int id = block[second ? B_OBJ2 : B_OBJ1];
     if (id < 0) return splat(0);
     real ref = par(m, f, v, M_EQ_DATA, 15 * block[B_ID] + 5 + second);
-    if (block[B_TYPE] == PH_EQ_TENDON) return (w + m[W_TEN_LENGTH])[id] - ref;
-    return (w + m[W_QPOS])[(m + m[M_JNT_QPOSADR])[id]] - ref;
+    if (block[B_TYPE] == PH_EQ_TENDON) return PH_AT(W_TEN_LENGTH)[id] - ref;
+    return PH_AT(W_QPOS)[(m + m[M_JNT_QPOSADR])[id]] - ref;
 }
 
 /* J += c times the gradient of joint or tendon `id`. */
@@ -269,7 +269,7 @@ LFN void ph_block_reference(const int *m, const ureal *f, const real *v, real *w
 {
     int dim = block[B_DIM], n = block[B_NDOF], touches = block[B_KIND] >= PH_CONTACT;
     const int *dof = m + block[B_DOFS];
-    const real *pos = w + m[W_EFC_POS] + row;
+    const real *pos = PH_AT(W_EFC_POS) + row;
     real margin = ph_block_par(m, f, v, block, P_MARGIN), dist = pos[0] - margin, all2 = splat(0);
     for (int r = 0; r < dim; ++r) all2 = fma(pos[r], pos[r], all2);
     if (dim > 1 && !touches) dist = sqrt(all2);
@@ -281,13 +281,13 @@ LFN void ph_block_reference(const int *m, const ureal *f, const real *v, real *w
         int friction = r > 0 && block[B_KIND] == PH_ELLIPTIC;
         real vel = splat(0), damping = friction ? ph_block_par(m, f, v, block, P_B_FRICTION) : B,
              diag = ph_block_par(m, f, v, block, r < 3 || touches ? P_DIAG : P_DIAG + 1);
-        for (int k = 0; k < n; ++k) vel = fma(J[r * n + k], (w + m[W_QVEL])[dof[2 * k]], vel);
+        for (int k = 0; k < n; ++k) vel = fma(J[r * n + k], PH_AT(W_QVEL)[dof[2 * k]], vel);
         real R = rmax(splat(PHYSICS_MINVAL), (splat(1) - imp) * diag / imp);
         if (friction) R = R * ph_block_par(m, f, v, block, P_SCALE + r - 1);
         real spring = touches && r > 0 ? splat(0) : K * imp * (pos[r] - margin);
         real aref = fma(-damping, vel, -spring) - drift[r];
-        (w + m[W_EFC_D])[row + r] = select(on, splat(1) / R, splat(0));
-        (w + m[W_EFC_AREF])[row + r] = select(on, aref, splat(0));
+        PH_AT(W_EFC_D)[row + r] = select(on, splat(1) / R, splat(0));
+        PH_AT(W_EFC_AREF)[row + r] = select(on, aref, splat(0));
     }
 }
 
@@ -313,8 +313,8 @@ LFN void ph_references(const int *m, const ureal *f, const real *v, real *w, con
     each (k, s[S_NSLOT]) {
         const int *block = m + ph_slot_block(s, k);
         int row = ph_slot_row(s, k);
-        real *J = w + m[W_EFC_J] + ph_slot_J(s, k), *pos = w + m[W_EFC_POS] + row;
-        mask on = m_not(eq((w + m[W_EFC_D])[row], splat(0)));
+        real *J = PH_AT(W_EFC_J) + ph_slot_J(s, k), *pos = PH_AT(W_EFC_POS) + row;
+        mask on = m_not(eq(PH_AT(W_EFC_D)[row], splat(0)));
         if (block[B_TYPE] != PH_GEOMS) {
             on = m_and(group, ph_block_holds(m, f, v, w, block));
             ph_block_rows(m, f, v, w, block, pos, J);
@@ -324,7 +324,7 @@ LFN void ph_references(const int *m, const ureal *f, const real *v, real *w, con
     }
     each (k, m[M_NSLOT]) {
         int used = k < s[S_NSLOT];
-        (w + m[W_EFC_BLOCK])[k] = splat(used ? (ureal)s[S_SLOTS + 4 * (used ? k : 0) + 3] : (ureal)-1);
+        PH_AT(W_EFC_BLOCK)[k] = splat(used ? (ureal)s[S_SLOTS + 4 * (used ? k : 0) + 3] : (ureal)-1);
     }
     sync();
 }

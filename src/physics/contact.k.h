@@ -31,8 +31,8 @@ LFN int ph_contact_bit(int on, int k) { return (int)((u32)on << k); }
 
 LFN void ph_geom(const int *m, const ureal *f, const real *v, const real *w, int g, geom *out)
 {
-    ph_copy(out->pos, w + m[W_GEOM_XPOS] + 3 * g, 3);
-    ph_copy(out->mat, w + m[W_GEOM_XMAT] + 9 * g, 9);
+    ph_copy(out->pos, PH_AT(W_GEOM_XPOS) + 3 * g, 3);
+    ph_copy(out->mat, PH_AT(W_GEOM_XMAT) + 9 * g, 9);
     pars(m, f, v, M_GEOM_SIZE, 3 * g, 3, out->size);
 }
 
@@ -41,8 +41,8 @@ LFN mask ph_near(const int *m, const ureal *f, const real *v, const real *w, con
 {
     int a = pair[B_OBJ1];
     real reach = ph_block_par(m, f, v, pair, P_REACH);
-    const real *p = w + m[W_GEOM_XPOS] + 3 * a, *q = w + m[W_GEOM_XPOS] + 3 * pair[B_OBJ2];
-    if ((m + m[M_GEOM_TYPE])[a] <= PH_HFIELD) return plane_near(p, w + m[W_GEOM_XMAT] + 9 * a, q, reach);
+    const real *p = PH_AT(W_GEOM_XPOS) + 3 * a, *q = PH_AT(W_GEOM_XPOS) + 3 * pair[B_OBJ2];
+    if ((m + m[M_GEOM_TYPE])[a] <= PH_HFIELD) return plane_near(p, PH_AT(W_GEOM_XMAT) + 9 * a, q, reach);
     return spheres_near(p, q, reach);
 }
 
@@ -125,7 +125,7 @@ STET_CALLED LFN int ph_collide(const int *m, const ureal *f, const real *v, cons
         collide_capsule_box(&a, &b, margin, near, con);
     } else if (first == PH_BOX && second == PH_BOX) {
         collide_box_box(&a, &b, margin, con);
-    } else {
+    } else if (PH_HAS_SEARCHED) {
         n = ph_collide_convex(m, f, pair, &a, &b, margin, near, con);
     }
     for (int k = 0; k < n; ++k) con[k].hit = m_and(con[k].hit, lt(con[k].dist, margin));
@@ -144,7 +144,7 @@ STET_CALLED LFN void ph_contact_rows(const int *m, const real *w, const int *blo
     real frame[9], lin[3];
     contact_frame(c->normal, hint, frame);
     for (int k = part; k < n; k += PH_PARTS) {
-        const real *ang = w + m[W_CDOF] + 6 * dof[2 * k];
+        const real *ang = PH_AT(W_CDOF) + 6 * dof[2 * k];
         real sign = splat((ureal)(dof[2 * k + 1] == 2 ? 1 : -1));
         ph_point_velocity(m, w, dof[2 * k], c->pos, lin);
         for (int r = 0; r < dim; ++r) {
@@ -190,7 +190,7 @@ LFN void ph_place_contacts(const int *m, real *w, const int *s, const int *pair,
     for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k) {
         if (bits >> k & 1) {
             int row = ph_slot_row(s, slot);
-            real *J = w + m[W_EFC_J] + ph_slot_J(s, slot);
+            real *J = PH_AT(W_EFC_J) + ph_slot_J(s, slot);
             mask on = m_and(con[k].hit, group);
             if (pair[B_DIM] == 3)
                 ph_contact_rows(m, w, pair, con + k, hint, 3, part, on, J);
@@ -201,8 +201,8 @@ LFN void ph_place_contacts(const int *m, real *w, const int *s, const int *pair,
             else
                 ph_contact_rows(m, w, pair, con + k, hint, pair[B_DIM], part, on, J);
             for (int r = 0; part == 0 && r < pair[B_DIM]; ++r)
-                (w + m[W_EFC_POS])[row + r] = r == 0 ? con[k].dist : splat(0);
-            if (part == 0) (w + m[W_EFC_D])[row] = select(on, splat(1), splat(0));
+                PH_AT(W_EFC_POS)[row + r] = r == 0 ? con[k].dist : splat(0);
+            if (part == 0) PH_AT(W_EFC_D)[row] = select(on, splat(1), splat(0));
             slot = slot + 1;
         }
     }
@@ -211,7 +211,7 @@ LFN void ph_place_contacts(const int *m, real *w, const int *s, const int *pair,
 /* Which of the first n contacts of ph_keep_deepest is the shallowest, of equal ones the last; a group of one lane. */
 LFN int ph_shallowest(const int *m, const real *w, const int *s, int n, mask group)
 {
-    const real *dist = w + m[W_EFC_POS];
+    const real *dist = PH_AT(W_EFC_POS);
     const int *kept = s + S_SLOTS;
     int worst = 0;
     for (int i = 1; i < n; ++i) {
@@ -231,8 +231,8 @@ LFN void ph_keep_deepest(const int *m, const ureal *f, const real *v, real *w, i
 {
     int *kept = s + S_SLOTS, *pairs = s + ph_near_pairs(m);
     int n = 0, room = m[M_NSLOT] - m[M_NBLOCK];
-    real *dist = w + m[W_EFC_POS];
-    for (int p = 0; p < s[S_NNEAR]; ++p) {
+    real *dist = PH_AT(W_EFC_POS);
+    for (int p = 0; PH_HAS_PAIRS && p < s[S_NNEAR]; ++p) {
         int *near = pairs + NEAR_SIZE * p, bits = near[NEAR_BITS];
         const int *pair = m + m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
         contact con[PH_MOST_CONTACTS];
@@ -341,11 +341,12 @@ STET_CALLED LFN void ph_constraint(const int *m, const ureal *f, const real *v, 
     each (b, m[M_NBLOCK]) held[b] = any(m_and(group, ph_block_holds(m, f, v, w, m + m[M_BLOCK] + B_SIZE * b)));
     ph_list_near(m, f, v, w, s, group);
     for (int pass = 0; pass < 2; ++pass) {
-        each (i, pass ? PH_PARTS * s[S_NNEAR] : s[S_NNEAR]) {
+        int npair = PH_HAS_PAIRS ? s[S_NNEAR] : 0;
+        each (i, pass ? PH_PARTS * npair : npair) {
             int p = pass ? i / PH_PARTS : i, part = i - PH_PARTS * p;
             int *near = pairs + NEAR_SIZE * p, bits = pass ? near[NEAR_BITS] : 0, at = near[NEAR_KEPT];
             const int *pair = m + m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
-            real *kept = w + m[W_EFC_FORCE] + (at < 0 ? 0 : at);
+            real *kept = PH_AT(W_EFC_FORCE) + (at < 0 ? 0 : at);
             if (!pass || bits) {
                 contact con[PH_MOST_CONTACTS];
                 real hint[3];

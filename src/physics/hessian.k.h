@@ -49,10 +49,10 @@ LFN void ph_fill_hessian(const int *m, real *w, const int *s, const real *x)
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR];
     const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *entry = m + m[M_BELOW_ENTRY];
     const int *first = s + ph_first(m);
-    const real *qM = w + m[W_QM];
+    const real *qM = PH_AT(W_QM);
     int last = m[M_NV] - 1;
     each (i, 4 * ph_tiles(m)) {
-        real *to = w + m[W_H] + ph_row(i);
+        real *to = PH_AT(W_H) + ph_row(i);
         int d = last - i;
         for (int j = 4 * first[i >> 2]; j < 4 * (i >> 2) + 4; ++j) to[j] = splat(0);
         if (d >= 0) {
@@ -72,8 +72,8 @@ LFN void ph_put_curve(const int *m, const ureal *f, const real *v, real *w, cons
 {
     int row = ph_slot_row(s, k);
     real C[PH_MOST_ROWS * PH_MOST_ROWS];
-    ph_block_curve(m, f, v, m + ph_slot_block(s, k), dim, w + m[W_EFC_D] + row, w + m[W_EFC_JAR] + row, C);
-    ph_copy(w + m[W_EFC_C] + m[M_BLOCKDIM] * row, C, dim * dim);
+    ph_block_curve(m, f, v, m + ph_slot_block(s, k), dim, PH_AT(W_EFC_D) + row, PH_AT(W_EFC_JAR) + row, C);
+    ph_copy(PH_AT(W_EFC_C) + m[M_BLOCKDIM] * row, C, dim * dim);
 }
 
 LFN void ph_curves(const int *m, const ureal *f, const real *v, real *w, const int *s)
@@ -162,8 +162,8 @@ LFN void ph_add_slot(const int *m, real *w, const int *s, int k, int dim, mask o
 {
     const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
     int n = block[B_NDOF], last = m[M_NV] - 1;
-    const real *J = w + m[W_EFC_J] + ph_slot_J(s, k), *C = w + m[W_EFC_C] + m[M_BLOCKDIM] * ph_slot_row(s, k);
-    real *H = w + m[W_H];
+    const real *J = PH_AT(W_EFC_J) + ph_slot_J(s, k), *C = PH_AT(W_EFC_C) + m[M_BLOCKDIM] * ph_slot_row(s, k);
+    real *H = PH_AT(W_H);
     mask some = m_none();
     for (int r = 0; r < dim; ++r) some = m_or(some, m_not(eq(C[r * dim + r], splat(0))));
     if (!any(m_and(some, on))) return;
@@ -221,7 +221,7 @@ LFN void ph_factor_tile(const real *H, int h, real *L)
 LFN void ph_factor_hessian(const int *m, real *w, const int *s)
 {
     const int *first = s + ph_first(m);
-    real *H = w + m[W_H];
+    real *H = PH_AT(W_H);
     int nstripe = m[M_NV] / PH_STRIPE + 1, side = 4 / PH_STRIPE;
     for (int h = 0; 4 * h < m[M_NV]; ++h) {
         real L[16];
@@ -286,7 +286,7 @@ STET_CALLED LFN void ph_solve_hessian(const int *m, const ureal *f, const real *
                                       mask on)
 {
     const int *first = s + ph_first(m), *list = s + ph_active(m);
-    const real *H = w + m[W_H];
+    const real *H = PH_AT(W_H);
     int nv = m[M_NV];
     real *end = x + nv - 1; /* of row 0 */
     ph_curves(m, f, v, w, s);

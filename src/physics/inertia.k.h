@@ -9,9 +9,9 @@
 /* The body's inertia about the centre of mass of its tree. */
 LFN void ph_body_inertia(const int *m, const ureal *f, const real *v, real *w, int b)
 {
-    const real *R = w + m[W_XIMAT] + 9 * b, *at = w + m[W_XIPOS] + 3 * b;
-    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[b];
-    real *out = w + m[W_CINERT] + 10 * b;
+    const real *R = PH_AT(W_XIMAT) + 9 * b, *at = PH_AT(W_XIPOS) + 3 * b;
+    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[b];
+    real *out = PH_AT(W_CINERT) + 10 * b;
     real I[3], d[3], md[3], T[9];
     real mass = par(m, f, v, M_BODY_MASS, b);
     pars(m, f, v, M_BODY_INERTIA, 3 * b, 3, I);
@@ -41,11 +41,11 @@ LFN void ph_rotation_axis(const real *axis, const real *off, real *out)
 LFN void ph_joint_axes(const int *m, real *w, int j)
 {
     int type = (m + m[M_JNT_TYPE])[j], b = (m + m[M_JNT_BODYID])[j];
-    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[b];
-    const real *anchor = w + m[W_XANCHOR] + 3 * j, *R = w + m[W_XMAT] + 9 * b;
-    real *out = w + m[W_CDOF] + 6 * (m + m[M_JNT_DOFADR])[j];
+    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[b];
+    const real *anchor = PH_AT(W_XANCHOR) + 3 * j, *R = PH_AT(W_XMAT) + 9 * b;
+    real *out = PH_AT(W_CDOF) + 6 * (m + m[M_JNT_DOFADR])[j];
     real off[3], axis[3];
-    ph_copy(axis, w + m[W_XAXIS] + 3 * j, 3);
+    ph_copy(axis, PH_AT(W_XAXIS) + 3 * j, 3);
     if (type == 2) {
         ph_zero(out, 3);
         ph_copy(out + 3, axis, 3);
@@ -78,13 +78,13 @@ LFN void ph_gather_children(const int *m, int b, int n, const real *own, const r
 LFN void ph_com(const int *m, const ureal *f, const real *v, real *w)
 {
     const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
-    real *com = w + m[W_SUBTREE_COM];
+    real *com = PH_AT(W_SUBTREE_COM);
     for (int l = m[M_NLEVEL]; l >= 0; --l) {
         int first = l > 0 ? level[l - 1] : 0, n = l > 0 ? level[l] - first : 1;
         each (i, n) {
             int b = l > 0 ? body[first + i] : 0;
             real own[3], mass = par(m, f, v, M_BODY_MASS, b);
-            for (int k = 0; k < 3; ++k) own[k] = mass * (w + m[W_XIPOS])[3 * b + k];
+            for (int k = 0; k < 3; ++k) own[k] = mass * PH_AT(W_XIPOS)[3 * b + k];
             ph_gather_children(m, b, 3, own, com, com + 3 * b);
         }
         sync();
@@ -92,7 +92,7 @@ LFN void ph_com(const int *m, const ureal *f, const real *v, real *w)
     each (b, m[M_NBODY]) {
         real inv = par(m, f, v, M_BODY_INVSUBTREEMASS, b);
         mask none = eq(inv, splat(0));
-        for (int k = 0; k < 3; ++k) com[3 * b + k] = select(none, (w + m[W_XIPOS])[3 * b + k], com[3 * b + k] * inv);
+        for (int k = 0; k < 3; ++k) com[3 * b + k] = select(none, PH_AT(W_XIPOS)[3 * b + k], com[3 * b + k] * inv);
     }
     sync();
     each (i, m[M_NBODY] - 1) ph_body_inertia(m, f, v, w, i + 1);
@@ -105,12 +105,12 @@ LFN void ph_inertia(const int *m, const ureal *f, const real *v, real *w)
 {
     const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
-    const real *cdof = w + m[W_CDOF];
-    real *crb = w + m[W_CRB], *qM = w + m[W_QM];
+    const real *cdof = PH_AT(W_CDOF);
+    real *crb = PH_AT(W_CRB), *qM = PH_AT(W_QM);
     for (int l = m[M_NLEVEL] - 1; l >= 0; --l) {
         each (i, level[l + 1] - level[l]) {
             int b = body[level[l] + i];
-            ph_gather_children(m, b, 10, w + m[W_CINERT] + 10 * b, crb, crb + 10 * b);
+            ph_gather_children(m, b, 10, PH_AT(W_CINERT) + 10 * b, crb, crb + 10 * b);
         }
         sync();
     }

@@ -6,7 +6,7 @@
 /* Where some force is applied to a body of the world. */
 LFN mask ph_any_xfrc(const int *m, const real *w)
 {
-    const real *x = w + m[W_XFRC_APPLIED];
+    const real *x = PH_AT(W_XFRC_APPLIED);
     mask some = m_none();
     for (int k = 6; k < 6 * m[M_NBODY]; ++k) some = m_or(some, m_not(eq(x[k], splat(0))));
     return some;
@@ -17,15 +17,15 @@ LFN void ph_add_xfrc(const int *m, real *w, mask some, real *out)
 {
     each (i, m[M_NBODY] - 1) {
         int b = i + 1;
-        const real *x = w + m[W_XFRC_APPLIED] + 6 * b;
-        real *to = w + m[W_CFRC] + 6 * b;
+        const real *x = PH_AT(W_XFRC_APPLIED) + 6 * b;
+        real *to = PH_AT(W_CFRC) + 6 * b;
         ph_place_force(m, w, b, x);
         for (int k = 0; k < 3; ++k) to[k] = to[k] + x[3 + k];
     }
     sync();
     ph_gather_forces(m, w);
     each (d, m[M_NV]) {
-        real x = ph_dot6(w + m[W_CDOF] + 6 * d, w + m[W_CFRC] + 6 * (m + m[M_DOF_BODYID])[d]);
+        real x = ph_dot6(PH_AT(W_CDOF) + 6 * d, PH_AT(W_CFRC) + 6 * (m + m[M_DOF_BODYID])[d]);
         out[d] = select(some, out[d] + x, out[d]);
     }
     sync();
@@ -34,16 +34,16 @@ LFN void ph_add_xfrc(const int *m, real *w, mask some, real *out)
 /* qfrc_smooth and qacc_smooth. */
 LFN void ph_acceleration(const int *m, real *w)
 {
-    real *smooth = w + m[W_QFRC_SMOOTH], *qacc = w + m[W_QACC_SMOOTH];
+    real *smooth = PH_AT(W_QFRC_SMOOTH), *qacc = PH_AT(W_QACC_SMOOTH);
     mask some = ph_any_xfrc(m, w);
     each (d, m[M_NV])
-        smooth[d] = ((w + m[W_QFRC_PASSIVE])[d] - (w + m[W_QFRC_BIAS])[d]) +
-                    ((w + m[W_QFRC_APPLIED])[d] + (w + m[W_QFRC_ACTUATOR])[d]);
+        smooth[d] =
+            (PH_AT(W_QFRC_PASSIVE)[d] - PH_AT(W_QFRC_BIAS)[d]) + (PH_AT(W_QFRC_APPLIED)[d] + PH_AT(W_QFRC_ACTUATOR)[d]);
     sync();
     if (any(some)) ph_add_xfrc(m, w, some, smooth);
     each (d, m[M_NV]) qacc[d] = smooth[d];
     sync();
-    ph_solve(m, w + m[W_QLD], w + m[W_QLDIAGINV], qacc);
+    ph_solve(m, PH_AT(W_QLD), PH_AT(W_QLDIAGINV), qacc);
 }
 
 /* ---- integrators ------------------------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ LFN real ph_dof_slope(const int *m, const ureal *f, const real *v, const real *w
     real p[2];
     if (!(flags & PH_DOF_DAMPED) || m[M_FLAGS] & PH_NO_DAMPER) return splat(0);
     real b = ph_coefficients(m, f, v, M_DOF_DAMPING, M_DOF_DAMPINGPOLY, flags & PH_DOF_POLY, d, p);
-    return ph_damper_slope(b, p, (w + m[W_QVEL])[d]);
+    return ph_damper_slope(b, p, PH_AT(W_QVEL)[d]);
 }
 
 /* The same of tendon t. */
@@ -65,7 +65,7 @@ LFN real ph_tendon_slope(const int *m, const ureal *f, const real *v, const real
     real p[2];
     if (!(flags & PH_TEN_DAMPED) || m[M_FLAGS] & PH_NO_DAMPER) return splat(0);
     real b = ph_coefficients(m, f, v, M_TEN_DAMPING, M_TEN_DAMPINGPOLY, flags & PH_TEN_DAMPED_POLY, t, p);
-    return ph_damper_slope(b, p, (w + m[W_TEN_VELOCITY])[t]);
+    return ph_damper_slope(b, p, PH_AT(W_TEN_VELOCITY)[t]);
 }
 
 /* Entry e, in row i, of M - h qDeriv as the integrator has it. */
@@ -80,11 +80,11 @@ LFN real ph_implicit_entry(const int *m, const ureal *f, const real *v, const re
             real jj = par(m, f, v, M_TEN_COEF, p[2]) * par(m, f, v, M_TEN_COEF, p[3]);
             s = fma(ph_tendon_slope(m, f, v, w, p[1]), jj, s);
         } else {
-            const real *moment = w + m[W_ACTUATOR_MOMENT];
-            s = fma(-(w + m[W_ACTUATOR_DERIV])[p[1]], moment[p[2]] * moment[p[3]], s);
+            const real *moment = PH_AT(W_ACTUATOR_MOMENT);
+            s = fma(-PH_AT(W_ACTUATOR_DERIV)[p[1]], moment[p[2]] * moment[p[3]], s);
         }
     }
-    return fma(par(m, f, v, M_TIMESTEP, 0), s, (w + m[W_QM])[e]);
+    return fma(par(m, f, v, M_TIMESTEP, 0), s, PH_AT(W_QM)[e]);
 }
 
 /* x = A^-1 x for a matrix of 6 by 6 that is close to a positive definite one; A is destroyed. */
@@ -109,15 +109,15 @@ LFN void ph_solve6(real *A, real *x)
 LFN void ph_free_bias_slope(const int *m, const real *w, int b, int k, real *out)
 {
     int first = (m + m[M_BODY_DOFADR])[b];
-    const real *I = w + m[W_CRB] + 10 * b, *cvel = w + m[W_CVEL] + 6 * b, *cdof = w + m[W_CDOF] + 6 * first;
-    const real *qvel = w + m[W_QVEL] + first;
+    const real *I = PH_AT(W_CRB) + 10 * b, *cvel = PH_AT(W_CVEL) + 6 * b, *cdof = PH_AT(W_CDOF) + 6 * first;
+    const real *qvel = PH_AT(W_QVEL) + first;
     real rotation[6], a[6], t[6];
     if (k < 3) {
         ph_zero(rotation, 6);
         ph_add_motion(rotation, cdof + 18, qvel + 3, 3);
         ph_cross_motion(cdof + 6 * k, rotation, a);
     } else {
-        ph_copy(a, w + m[W_CDOF_DOT] + 6 * (first + k), 6);
+        ph_copy(a, PH_AT(W_CDOF_DOT) + 6 * (first + k), 6);
     }
     ph_inertia_mul(I, a, out);
     ph_inertia_mul(I, cvel, t);
@@ -130,10 +130,10 @@ LFN void ph_free_bias_slope(const int *m, const real *w, int b, int k, real *out
 LFN void ph_add_free_actuators(const int *m, const real *w, int first, int i, real h, real *A)
 {
     const int *adr = m + m[M_DOF_ACT_ADR], *pair = m + m[M_DOF_ACT], *row = m + m[M_MOMENT_ROWADR];
-    const real *moment = w + m[W_ACTUATOR_MOMENT];
+    const real *moment = PH_AT(W_ACTUATOR_MOMENT);
     for (int k = adr[first + i]; k < adr[first + i + 1]; ++k) {
         int a = pair[2 * k];
-        real s = -(h * (w + m[W_ACTUATOR_DERIV])[a]) * moment[pair[2 * k + 1]];
+        real s = -(h * PH_AT(W_ACTUATOR_DERIV)[a]) * moment[pair[2 * k + 1]];
         ph_add_scaled(A + 6 * i, moment + row[a], s, 6);
     }
 }
@@ -148,8 +148,8 @@ LFN void ph_free_step(const int *m, const ureal *f, const real *v, const real *w
     for (int i = 0; i < 6; ++i) {
         for (int e = adr[first + i]; e < adr[first + i] + nnz[first + i]; ++e) {
             int j = col[e] - first;
-            A[6 * i + j] = (w + m[W_QM])[e];
-            A[6 * j + i] = (w + m[W_QM])[e];
+            A[6 * i + j] = PH_AT(W_QM)[e];
+            A[6 * j + i] = PH_AT(W_QM)[e];
         }
     }
     for (int i = 0; i < 6; ++i) {
@@ -159,7 +159,7 @@ LFN void ph_free_step(const int *m, const ureal *f, const real *v, const real *w
     for (int k = 0; k < 6; ++k) {
         ph_free_bias_slope(m, w, b, k, force);
         for (int i = 0; i < 6; ++i)
-            A[6 * i + k] = fma(h, ph_dot6(w + m[W_CDOF] + 6 * (first + i), force), A[6 * i + k]);
+            A[6 * i + k] = fma(h, ph_dot6(PH_AT(W_CDOF) + 6 * (first + i), force), A[6 * i + k]);
     }
     ph_solve6(A, x);
 }
@@ -174,7 +174,7 @@ LFN void ph_keep_undamped(const int *m, const ureal *f, const real *v, const rea
         real b = ph_coefficients(m, f, v, M_DOF_DAMPING, M_DOF_DAMPINGPOLY, poly, d, p);
         damped = m_or(damped, m_not(eq(rabs(b) + (rabs(p[0]) + rabs(p[1])), splat(0))));
     }
-    each (d, m[M_NV]) qacc[d] = select(damped, qacc[d], (w + m[W_QACC])[d]);
+    each (d, m[M_NV]) qacc[d] = select(damped, qacc[d], PH_AT(W_QACC)[d]);
     sync();
 }
 
@@ -182,29 +182,29 @@ LFN void ph_keep_undamped(const int *m, const ureal *f, const real *v, const rea
 LFN void ph_step_acceleration(const int *m, const ureal *f, const real *v, real *w)
 {
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *pairs = m + m[M_ENTRY_ADR];
-    real *qacc = w + m[W_QACC_STEP];
+    real *qacc = PH_AT(W_QACC_STEP);
     if (m[M_INTEGRATOR] == 0 && !(m[M_FLAGS] & PH_EULERDAMP)) {
-        each (d, m[M_NV]) qacc[d] = (w + m[W_QACC])[d];
+        each (d, m[M_NV]) qacc[d] = PH_AT(W_QACC)[d];
         sync();
         return;
     }
     each (d, m[M_NV]) {
-        qacc[d] = (w + m[W_QFRC_SMOOTH])[d] + (w + m[W_QFRC_CONSTRAINT])[d];
+        qacc[d] = PH_AT(W_QFRC_SMOOTH)[d] + PH_AT(W_QFRC_CONSTRAINT)[d];
         int last = adr[d] + nnz[d] - 1;
         for (int e = adr[d]; e <= last; ++e) {
-            real x = (w + m[W_QM])[e] + splat(0);
+            real x = PH_AT(W_QM)[e] + splat(0);
             if (e == last || pairs[e] < pairs[e + 1]) x = ph_implicit_entry(m, f, v, w, d, e);
-            (w + m[W_QH])[e] = x;
+            PH_AT(W_QH)[e] = x;
         }
     }
     sync();
-    ph_factor(m, w + m[W_QH], w + m[W_QHDIAGINV]);
-    ph_solve(m, w + m[W_QH], w + m[W_QHDIAGINV], qacc);
+    ph_factor(m, PH_AT(W_QH), PH_AT(W_QHDIAGINV));
+    ph_solve(m, PH_AT(W_QH), PH_AT(W_QHDIAGINV), qacc);
     if (m[M_INTEGRATOR] == 0 && m[M_DOF_DAMPING] < 0) ph_keep_undamped(m, f, v, w, qacc);
     each (i, m[M_NFREE]) {
         int b = (m + m[M_FREE_BODY])[i], first = (m + m[M_BODY_DOFADR])[b];
         real x[6];
-        for (int k = 0; k < 6; ++k) x[k] = (w + m[W_QFRC_SMOOTH])[first + k] + (w + m[W_QFRC_CONSTRAINT])[first + k];
+        for (int k = 0; k < 6; ++k) x[k] = PH_AT(W_QFRC_SMOOTH)[first + k] + PH_AT(W_QFRC_CONSTRAINT)[first + k];
         ph_free_step(m, f, v, w, b, x);
         ph_copy(qacc + first, x, 6);
     }
@@ -215,8 +215,8 @@ LFN void ph_step_acceleration(const int *m, const ureal *f, const real *v, real 
 LFN void ph_move_joint(const int *m, real *w, int j, real h)
 {
     int type = (m + m[M_JNT_TYPE])[j];
-    real *qpos = w + m[W_QPOS] + (m + m[M_JNT_QPOSADR])[j];
-    const real *qvel = w + m[W_QVEL] + (m + m[M_JNT_DOFADR])[j];
+    real *qpos = PH_AT(W_QPOS) + (m + m[M_JNT_QPOSADR])[j];
+    const real *qvel = PH_AT(W_QVEL) + (m + m[M_JNT_DOFADR])[j];
     if (type >= 2) {
         qpos[0] = fma(h, qvel[0], qpos[0]);
         return;
@@ -232,7 +232,7 @@ LFN void ph_integrate_activations(const int *m, const ureal *f, const real *v, r
     each (i, m[M_NACTUATOR]) {
         int adr = (m + m[M_ACT_ACTADR])[i], disabled = (m + m[M_ACT_FLAGS])[i] & PH_ACT_DISABLED;
         if (adr >= 0)
-            (w + m[W_ACT])[adr] = ph_next_activation(m, f, v, w, i, disabled ? splat(0) : (w + m[W_ACT_DOT])[adr]);
+            PH_AT(W_ACT)[adr] = ph_next_activation(m, f, v, w, i, disabled ? splat(0) : PH_AT(W_ACT_DOT)[adr]);
     }
 }
 
@@ -259,10 +259,10 @@ LFN void ph_turn_rate(const real *u, real *x)
 /* The angular velocities of a stage after the first, as rates. */
 LFN void ph_stage_turn(const int *m, real *w)
 {
-    const real *turn = w + m[W_RK] + m[M_NQ] + 3 * m[M_NV] + 2 * m[M_NA];
+    const real *turn = PH_AT(W_RK) + m[M_NQ] + 3 * m[M_NV] + 2 * m[M_NA];
     each (j, m[M_NJNT]) {
         int type = (m + m[M_JNT_TYPE])[j], d = (m + m[M_JNT_DOFADR])[j] + (type == 0 ? 3 : 0);
-        if (type < 2) ph_turn_rate(turn + d, w + m[W_QVEL] + d);
+        if (type < 2) ph_turn_rate(turn + d, PH_AT(W_QVEL) + d);
     }
     sync();
 }
@@ -271,19 +271,19 @@ LFN void ph_stage_turn(const int *m, real *w)
 LFN void ph_stage_add(const int *m, real *w, int stage)
 {
     int nq = m[M_NQ], nv = m[M_NV], na = m[M_NA];
-    real weight = splat((ureal)(stage == 0 || stage == 3 ? 1.0 / 6 : 1.0 / 3)), *sum = w + m[W_RK] + nq + nv + na;
+    real weight = splat((ureal)(stage == 0 || stage == 3 ? 1.0 / 6 : 1.0 / 3)), *sum = PH_AT(W_RK) + nq + nv + na;
     if (stage > 0) ph_stage_turn(m, w);
-    each (i, nq) (w + m[W_RK])[i] = stage ? (w + m[W_RK])[i] : (w + m[W_QPOS])[i];
+    each (i, nq) PH_AT(W_RK)[i] = stage ? PH_AT(W_RK)[i] : PH_AT(W_QPOS)[i];
     each (d, nv) {
-        real *kept = w + m[W_RK] + nq;
-        kept[d] = stage ? kept[d] : (w + m[W_QVEL])[d];
-        sum[d] = fma(weight, (w + m[W_QVEL])[d], stage ? sum[d] : splat(0));
-        sum[nv + d] = fma(weight, (w + m[W_QACC])[d], stage ? sum[nv + d] : splat(0));
+        real *kept = PH_AT(W_RK) + nq;
+        kept[d] = stage ? kept[d] : PH_AT(W_QVEL)[d];
+        sum[d] = fma(weight, PH_AT(W_QVEL)[d], stage ? sum[d] : splat(0));
+        sum[nv + d] = fma(weight, PH_AT(W_QACC)[d], stage ? sum[nv + d] : splat(0));
     }
     each (i, na) {
-        real *kept = w + m[W_RK] + nq + nv, *dot = sum + 2 * nv;
-        kept[i] = stage ? kept[i] : (w + m[W_ACT])[i];
-        dot[i] = fma(weight, (w + m[W_ACT_DOT])[i], stage ? dot[i] : splat(0));
+        real *kept = PH_AT(W_RK) + nq + nv, *dot = sum + 2 * nv;
+        kept[i] = stage ? kept[i] : PH_AT(W_ACT)[i];
+        dot[i] = fma(weight, PH_AT(W_ACT_DOT)[i], stage ? dot[i] : splat(0));
     }
     sync();
 }
@@ -291,7 +291,7 @@ LFN void ph_stage_add(const int *m, real *w, int stage)
 /* The positions of the state before the step, moved for a time h with the velocities in qvel. */
 LFN void ph_stage_move(const int *m, real *w, real h)
 {
-    each (i, m[M_NQ]) (w + m[W_QPOS])[i] = (w + m[W_RK])[i];
+    each (i, m[M_NQ]) PH_AT(W_QPOS)[i] = PH_AT(W_RK)[i];
     sync();
     each (j, m[M_NJNT]) ph_move_joint(m, w, j, h);
     sync();
@@ -300,14 +300,14 @@ LFN void ph_stage_move(const int *m, real *w, real h)
 /* The state that a stage is evaluated at: that before the step, moved with what the last stage found. */
 LFN void ph_stage_state(const int *m, const ureal *f, const real *v, real *w, int stage)
 {
-    const real *kept = w + m[W_RK] + m[M_NQ];
+    const real *kept = PH_AT(W_RK) + m[M_NQ];
     real h = splat((ureal)(stage == 3 ? 1 : 0.5)) * par(m, f, v, M_TIMESTEP, 0);
     ph_stage_move(m, w, h);
     each (d, m[M_NV]) {
-        (w + m[W_RK] + m[M_NQ] + 3 * m[M_NV] + 2 * m[M_NA])[d] = h * (w + m[W_QVEL])[d];
-        (w + m[W_QVEL])[d] = fma(h, (w + m[W_QACC])[d], kept[d]);
+        (PH_AT(W_RK) + m[M_NQ] + 3 * m[M_NV] + 2 * m[M_NA])[d] = h * PH_AT(W_QVEL)[d];
+        PH_AT(W_QVEL)[d] = fma(h, PH_AT(W_QACC)[d], kept[d]);
     }
-    each (i, m[M_NA]) (w + m[W_ACT])[i] = fma(h, (w + m[W_ACT_DOT])[i], kept[m[M_NV] + i]);
+    each (i, m[M_NA]) PH_AT(W_ACT)[i] = fma(h, PH_AT(W_ACT_DOT)[i], kept[m[M_NV] + i]);
     sync();
 }
 
@@ -315,17 +315,17 @@ LFN void ph_stage_state(const int *m, const ureal *f, const real *v, real *w, in
 LFN void ph_stage_end(const int *m, const ureal *f, const real *v, real *w)
 {
     int nv = m[M_NV], na = m[M_NA];
-    const real *kept = w + m[W_RK] + m[M_NQ], *sum = kept + nv + na;
+    const real *kept = PH_AT(W_RK) + m[M_NQ], *sum = kept + nv + na;
     real h = par(m, f, v, M_TIMESTEP, 0);
     each (i, na) {
-        (w + m[W_ACT])[i] = kept[nv + i];
-        (w + m[W_ACT_DOT])[i] = sum[2 * nv + i];
+        PH_AT(W_ACT)[i] = kept[nv + i];
+        PH_AT(W_ACT_DOT)[i] = sum[2 * nv + i];
     }
-    each (d, nv) (w + m[W_QVEL])[d] = sum[d];
+    each (d, nv) PH_AT(W_QVEL)[d] = sum[d];
     sync();
     ph_integrate_activations(m, f, v, w);
     ph_stage_move(m, w, h);
-    each (d, nv) (w + m[W_QVEL])[d] = fma(h, sum[nv + d], kept[d]);
+    each (d, nv) PH_AT(W_QVEL)[d] = fma(h, sum[nv + d], kept[d]);
     sync();
 }
 
@@ -339,7 +339,7 @@ LFN void ph_integrate(const int *m, const ureal *f, const real *v, real *w)
     }
     ph_step_acceleration(m, f, v, w);
     ph_integrate_activations(m, f, v, w);
-    each (d, m[M_NV]) (w + m[W_QVEL])[d] = fma(h, (w + m[W_QACC_STEP])[d], (w + m[W_QVEL])[d]);
+    each (d, m[M_NV]) PH_AT(W_QVEL)[d] = fma(h, PH_AT(W_QACC_STEP)[d], PH_AT(W_QVEL)[d]);
     sync();
     each (j, m[M_NJNT]) ph_move_joint(m, w, j, h);
     sync();
@@ -359,15 +359,15 @@ LFN mask ph_any_bad(const real *x, int n)
 LFN void ph_reset(const int *m, const ureal *f, const real *v, real *w, mask which)
 {
     int inputs = m[W_MOCAP_POS] - m[W_QVEL];
-    real *rest = w + m[W_QVEL];
+    real *rest = PH_AT(W_QVEL);
     sync(); /* all threads of the team have seen what led here */
-    each (i, m[M_NQ]) (w + m[W_QPOS])[i] = select(which, par(m, f, v, M_QPOS0, i), (w + m[W_QPOS])[i]);
+    each (i, m[M_NQ]) PH_AT(W_QPOS)[i] = select(which, par(m, f, v, M_QPOS0, i), PH_AT(W_QPOS)[i]);
     each (i, inputs) rest[i] = select(which, splat(0), rest[i]);
-    each (i, m[M_NEQ]) (w + m[W_EQ_ACTIVE])[i] = select(which, par(m, f, v, M_EQ_ACTIVE0, i), (w + m[W_EQ_ACTIVE])[i]);
-    each (i, m[M_NV]) (w + m[W_QACC_WARMSTART])[i] = select(which, splat(0), (w + m[W_QACC_WARMSTART])[i]);
+    each (i, m[M_NEQ]) PH_AT(W_EQ_ACTIVE)[i] = select(which, par(m, f, v, M_EQ_ACTIVE0, i), PH_AT(W_EQ_ACTIVE)[i]);
+    each (i, m[M_NV]) PH_AT(W_QACC_WARMSTART)[i] = select(which, splat(0), PH_AT(W_QACC_WARMSTART)[i]);
     each (i, 3 * m[M_NMOCAP])
-        (w + m[W_MOCAP_POS])[i] = select(which, par(m, f, v, M_RESET_MOCAP_POS, i), (w + m[W_MOCAP_POS])[i]);
+        PH_AT(W_MOCAP_POS)[i] = select(which, par(m, f, v, M_RESET_MOCAP_POS, i), PH_AT(W_MOCAP_POS)[i]);
     each (i, 4 * m[M_NMOCAP])
-        (w + m[W_MOCAP_QUAT])[i] = select(which, par(m, f, v, M_RESET_MOCAP_QUAT, i), (w + m[W_MOCAP_QUAT])[i]);
+        PH_AT(W_MOCAP_QUAT)[i] = select(which, par(m, f, v, M_RESET_MOCAP_QUAT, i), PH_AT(W_MOCAP_QUAT)[i]);
     sync();
 }

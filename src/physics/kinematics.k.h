@@ -7,8 +7,8 @@ LFN void ph_joint(const int *m, const ureal *f, const real *v, real *w, int j, r
 {
     int type = (m + m[M_JNT_TYPE])[j], adr = (m + m[M_JNT_QPOSADR])[j];
     int offset = (m + m[M_JNT_FLAGS])[j] & PH_JNT_POS;
-    const real *qpos = w + m[W_QPOS] + adr;
-    real *anchor = w + m[W_XANCHOR] + 3 * j, *axis = w + m[W_XAXIS] + 3 * j;
+    const real *qpos = PH_AT(W_QPOS) + adr;
+    real *anchor = PH_AT(W_XANCHOR) + 3 * j, *axis = PH_AT(W_XAXIS) + 3 * j;
     real local[3], pos[3], turned[3], r[4];
     pars(m, f, v, M_JNT_AXIS, 3 * j, 3, local);
     ph_rotate(q, local, turned);
@@ -45,39 +45,39 @@ LFN void ph_body_pose(const int *m, const ureal *f, const real *v, real *w, int 
     int mocap = (m + m[M_BODY_MOCAPID])[b];
     real p[3], q[4], R[9];
     if (flags & PH_BODY_FREE) {
-        const real *qpos = w + m[W_QPOS] + (m + m[M_JNT_QPOSADR])[first];
+        const real *qpos = PH_AT(W_QPOS) + (m + m[M_JNT_QPOSADR])[first];
         ph_copy(p, qpos, 3);
         ph_copy(q, qpos + 3, 4);
         ph_quat_unit(q);
-        ph_copy(w + m[W_XANCHOR] + 3 * first, p, 3);
-        pars(m, f, v, M_JNT_AXIS, 3 * first, 3, w + m[W_XAXIS] + 3 * first);
+        ph_copy(PH_AT(W_XANCHOR) + 3 * first, p, 3);
+        pars(m, f, v, M_JNT_AXIS, 3 * first, 3, PH_AT(W_XAXIS) + 3 * first);
     } else {
         if (mocap >= 0) {
-            ph_copy(p, w + m[W_MOCAP_POS] + 3 * mocap, 3);
-            ph_copy(q, w + m[W_MOCAP_QUAT] + 4 * mocap, 4);
+            ph_copy(p, PH_AT(W_MOCAP_POS) + 3 * mocap, 3);
+            ph_copy(q, PH_AT(W_MOCAP_QUAT) + 4 * mocap, 4);
             ph_quat_unit(q);
         } else {
             pars(m, f, v, M_BODY_POS, 3 * b, 3, p);
             pars(m, f, v, M_BODY_QUAT, 4 * b, 4, q);
         }
         if (parent != 0) {
-            const real *at = w + m[W_XPOS] + 3 * parent;
+            const real *at = PH_AT(W_XPOS) + 3 * parent;
             real local[3], own[4];
             ph_copy(local, p, 3);
             ph_copy(own, q, 4);
-            m3_mul(w + m[W_XMAT] + 9 * parent, local, p);
+            m3_mul(PH_AT(W_XMAT) + 9 * parent, local, p);
             for (int k = 0; k < 3; ++k) p[k] = at[k] + p[k];
-            ph_copy(q, w + m[W_XQUAT] + 4 * parent, 4);
+            ph_copy(q, PH_AT(W_XQUAT) + 4 * parent, 4);
             if (!(flags & PH_BODY_STRAIGHT)) ph_quat_mul(q, own);
         }
         int njoint = (m + m[M_BODY_JNTNUM])[b];
         for (int j = first; j < first + njoint; ++j) ph_joint(m, f, v, w, j, p, q);
         ph_quat_trim(q);
     }
-    ph_copy(w + m[W_XPOS] + 3 * b, p, 3);
-    ph_copy(w + m[W_XQUAT] + 4 * b, q, 4);
+    ph_copy(PH_AT(W_XPOS) + 3 * b, p, 3);
+    ph_copy(PH_AT(W_XQUAT) + 4 * b, q, 4);
     ph_quat_matrix(q, R);
-    ph_copy(w + m[W_XMAT] + 9 * b, R, 9);
+    ph_copy(PH_AT(W_XMAT) + 9 * b, R, 9);
 }
 
 /*
@@ -87,7 +87,7 @@ LFN void ph_body_pose(const int *m, const ureal *f, const real *v, real *w, int 
 LFN void ph_fixed_pose(const int *m, const ureal *f, const real *v, const real *w, int b, int same, int pos, int quat,
                        int i, real *xpos, real *xmat)
 {
-    const real *p = w + m[W_XPOS] + 3 * b, *R = w + m[W_XMAT] + 9 * b;
+    const real *p = PH_AT(W_XPOS) + 3 * b, *R = PH_AT(W_XMAT) + 9 * b;
     real local[3], turned[3], own[4], q[4], S[9];
     if (same == 1) {
         ph_copy(xpos, p, 3);
@@ -95,8 +95,8 @@ LFN void ph_fixed_pose(const int *m, const ureal *f, const real *v, const real *
         return;
     }
     if (same == 2) {
-        ph_copy(xpos, w + m[W_XIPOS] + 3 * b, 3);
-        ph_copy(xmat, w + m[W_XIMAT] + 9 * b, 9);
+        ph_copy(xpos, PH_AT(W_XIPOS) + 3 * b, 3);
+        ph_copy(xmat, PH_AT(W_XIMAT) + 9 * b, 9);
         return;
     }
     pars(m, f, v, pos, 3 * i, 3, local);
@@ -105,10 +105,10 @@ LFN void ph_fixed_pose(const int *m, const ureal *f, const real *v, const real *
     if (same == 3) {
         ph_copy(xmat, R, 9);
     } else if (same == 4) {
-        ph_copy(xmat, w + m[W_XIMAT] + 9 * b, 9);
+        ph_copy(xmat, PH_AT(W_XIMAT) + 9 * b, 9);
     } else {
         pars(m, f, v, quat, 4 * i, 4, own);
-        ph_copy(q, w + m[W_XQUAT] + 4 * b, 4);
+        ph_copy(q, PH_AT(W_XQUAT) + 4 * b, 4);
         ph_quat_mul(q, own);
         ph_quat_matrix(q, S);
         ph_copy(xmat, S, 9);
@@ -120,11 +120,11 @@ LFN void ph_kinematics(const int *m, const ureal *f, const real *v, real *w, int
 {
     const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
     each (k, 9) {
-        (w + m[W_XMAT])[k] = splat((ureal)(k % 4 == 0));
-        (w + m[W_XIMAT])[k] = splat((ureal)(k % 4 == 0));
-        if (k < 3) (w + m[W_XPOS])[k] = splat(0);
-        if (k < 3) (w + m[W_XIPOS])[k] = splat(0);
-        if (k < 4) (w + m[W_XQUAT])[k] = splat((ureal)(k == 0));
+        PH_AT(W_XMAT)[k] = splat((ureal)(k % 4 == 0));
+        PH_AT(W_XIMAT)[k] = splat((ureal)(k % 4 == 0));
+        if (k < 3) PH_AT(W_XPOS)[k] = splat(0);
+        if (k < 3) PH_AT(W_XIPOS)[k] = splat(0);
+        if (k < 4) PH_AT(W_XQUAT)[k] = splat((ureal)(k == 0));
     }
     for (int l = 0; l < m[M_NLEVEL]; ++l) {
         sync();
@@ -133,15 +133,15 @@ LFN void ph_kinematics(const int *m, const ureal *f, const real *v, real *w, int
     sync();
     each (i, m[M_NBODY] - 1) {
         int b = i + 1;
-        ph_fixed_pose(m, f, v, w, b, (m + m[M_BODY_SAMEFRAME])[b], M_BODY_IPOS, M_BODY_IQUAT, b, w + m[W_XIPOS] + 3 * b,
-                      w + m[W_XIMAT] + 9 * b);
+        ph_fixed_pose(m, f, v, w, b, (m + m[M_BODY_SAMEFRAME])[b], M_BODY_IPOS, M_BODY_IQUAT, b, PH_AT(W_XIPOS) + 3 * b,
+                      PH_AT(W_XIMAT) + 9 * b);
     }
     sync();
     each (i, ngeom)
         ph_fixed_pose(m, f, v, w, (m + m[M_GEOM_BODYID])[i], (m + m[M_GEOM_SAMEFRAME])[i], M_GEOM_POS, M_GEOM_QUAT, i,
-                      w + m[W_GEOM_XPOS] + 3 * i, w + m[W_GEOM_XMAT] + 9 * i);
+                      PH_AT(W_GEOM_XPOS) + 3 * i, PH_AT(W_GEOM_XMAT) + 9 * i);
     each (i, nsite)
         ph_fixed_pose(m, f, v, w, (m + m[M_SITE_BODYID])[i], (m + m[M_SITE_SAMEFRAME])[i], M_SITE_POS, M_SITE_QUAT, i,
-                      w + m[W_SITE_XPOS] + 3 * i, w + m[W_SITE_XMAT] + 9 * i);
+                      PH_AT(W_SITE_XPOS) + 3 * i, PH_AT(W_SITE_XMAT) + 9 * i);
     sync();
 }

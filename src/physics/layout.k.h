@@ -7,13 +7,32 @@
  *   m  one int array. m[M_NBODY] is a size; m[M_BODY_PARENTID] is where that table begins in m
  *   f  reals of the model that all worlds share; m[M_BODY_MASS] is where that parameter begins in f …
  *   v  … or, if m[M_BODY_MASS] is negative, ~m[M_BODY_MASS] is where it begins in the array of worlds v
- *   w  the team's memory; m[W_XPOS] is where that quantity begins in w
+ *   w  the team's memory; PH_AT(W_XPOS) is where that quantity is, in w from m[W_XPOS] on
  *
  * Names are MuJoCo's. Each number has one row in src/physics/tables.c, which says how large it is and what fills it;
  * a new one goes to the end of its group. Groups have room between them, so that they grow apart.
  */
 #ifndef STI_PHYSICS_LAYOUT_K_H
 #define STI_PHYSICS_LAYOUT_K_H
+
+/*
+ * On a GPU a step may be compiled for its model (model_code.c). Then PH_MODEL are the ints of m, and PH_NEAR says, from
+ * W_QPOS on, where each quantity is among the PH_NEAR_REALS that a team has in shared memory; -1: it is in w.
+ * PH_HAS_PAIRS and PH_HAS_SEARCHED are 0 if no geoms may touch, or if all that may have contacts of a closed form.
+ */
+#ifdef PH_MODEL
+static const int ph_model[] = {PH_MODEL}, ph_near_at[] = {PH_NEAR};
+#define PH_TABLES(m) ph_model
+#define PH_AT(name)                                                                                                    \
+    (ph_near_at[(name)-W_QPOS] >= 0                                                                                    \
+         ? (real *)STI_DYNAMIC_SHARED + threadIdx.y * PH_NEAR_REALS + ph_near_at[(name)-W_QPOS]                        \
+         : w + m[name])
+#else
+#define PH_TABLES(m) (m)
+#define PH_AT(name) (w + m[name])
+#define PH_HAS_PAIRS 1
+#define PH_HAS_SEARCHED 1
+#endif
 
 /* sizes and options */
 #define M_NQ 0 /* reals of qpos */

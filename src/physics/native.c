@@ -23,17 +23,29 @@ _Static_assert(PH_BAD_QPOS == 1 << STET_FAULT_BAD_QPOS && PH_BAD_QVEL == 1 << ST
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-/*
- * Teams of a step on a GPU. Its code takes so many registers that a processor holds THREADS threads, one block. Fewer
- * threads a world do less work twice and wait less for one another, so a world has no more of them than run at once:
- * 32 threads a world up to 8 worlds a processor, 4 from 64 on.
- */
-static sti_team choose_team(const stet_device *device, int64_t nworld)
+/* Searching for contacts of height fields and meshes takes so much memory of a thread that few threads are faster. */
+static bool has_surfaces(const sti_physics_tables *t)
 {
-    enum { THREADS = 256, MOST = 32, LEAST = 4 };
+    const int *type = t->m + t->m[M_GEOM_TYPE];
+    for (int g = 0; g < t->m[M_NGEOM]; ++g)
+        if (type[g] == PH_HFIELD || type[g] == PH_MESH) return true;
+    return false;
+}
+
+/*
+ * Teams of a step on a GPU, as measured (doc/design/gpu_programs.md). A processor holds 256 threads with all the
+ * registers that they ask for, one block. Fewer threads a world do less work twice and wait less for one another, so a
+ * world has no more of them than run at once: 32 threads a world up to 8 worlds a processor, 4 from 64 on. There twice
+ * the threads with half the registers hide more latency; a small model has work for two threads.
+ */
+static sti_team choose_team(const stet_device *device, const sti_physics_tables *tables, int64_t nworld)
+{
+    enum { THREADS = 256, MOST = 32, FEW = 4, SMALL = 1024 };
+    bool small = tables->m[M_NMEMORY] < SMALL;
     int64_t room = (int64_t)THREADS * (device->processors > 0 ? device->processors : 1);
-    int team = MOST;
-    while (team > LEAST && nworld * team > room) team /= 2;
+    int team = MOST, least = small ? FEW / 2 : FEW;
+    while (team > least && nworld * team > room) team /= 2;
+    if (team == FEW && !small && !has_surfaces(tables)) return (sti_team){2 * FEW, THREADS / FEW};
     return (sti_team){team, THREADS / team};
 }
 
@@ -47,13 +59,12 @@ static stet_result make_teams(sti_native *n)
     stet_device *device = n->worlds->device;
     n->step = sti_k_native_step;
     if (!sti_device_is_gpu(device)) return STET_OK;
-    sti_team team = choose_team(device, n->worlds->nworld);
+    sti_team team = n->team = choose_team(device, &n->tables, n->worlds->nworld);
     int64_t reals = n->tables.m[M_NMEMORY_ALL] + LINE, ints = n->tables.m[M_NINTS] + LINE;
     int64_t teams = (int64_t)team.teams * (device->processors > 0 ? device->processors : 1);
     int64_t fit = INT32_MAX / (int64_t)sizeof(float) / (reals + ints);
     if (teams > n->worlds->nworld) teams = n->worlds->nworld;
     if (teams > fit) teams = fit > 0 ? fit : 1;
-    STI_TRY(sti_program_set_team(device, &n->step, team));
     STI_TRY(STI_ARRAY(device, "memory of the physics", STET_DTYPE_REAL, false, &n->memory, teams * reals));
     return STI_ARRAY(device, "lists of the physics", STET_DTYPE_INT, false, &n->plain_memory, teams * ints);
 }
@@ -63,8 +74,8 @@ static stet_result build_native(sti_native *n)
     stet_worlds *worlds = n->worlds;
     STI_TRY(sti_physics_tables_make(worlds->model->mj, &n->tables));
     n->old = true;
-    STI_TRY(sti_native_update(n));
     STI_TRY(make_teams(n));
+    STI_TRY(sti_native_update(n));
     STI_TRY(STI_ARRAY(worlds->device, "stepped worlds", STET_DTYPE_INT, true, &n->stepped, worlds->nworld, 1));
     STI_TRY(
         STI_ARRAY(worlds->device, "faults that were not pulled", STET_DTYPE_INT, true, &n->fault, worlds->nworld, 1));
@@ -115,6 +126,7 @@ void sti_native_destroy(sti_native *n)
         sti_worlds_set_physics(n->worlds, (sti_worlds_physics){0});
     }
     sti_program_drop(n->worlds->device, &n->step);
+    sti_text_buffer_free(&n->code);
     stet_array *arrays[] = {n->m,   n->f,      n->stepped, n->fault, n->ticks, n->due, n->memory, n->plain_memory,
                             n->key, n->resets, n->put_back};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
@@ -187,8 +199,9 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     STI_TRY(sti_native_put_mask(n->stepped, n->mask, mask));
     double start = sti_now();
     STI_TRY(STI_LAUNCH(n->step, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
-                       MEMORY_ARG(memory), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
-                       STATE_ARG(sensordata), sti_arg_array(n->fault), sti_arg_array(n->ticks), sti_arg_int(nstep)));
+                       sti_arg_team(NULL, n->near), MEMORY_ARG(memory), STATE_ARG(qpos), STATE_ARG(qvel),
+                       STATE_ARG(act), INPUT_ARGS, STATE_ARG(sensordata), sti_arg_array(n->fault),
+                       sti_arg_array(n->ticks), sti_arg_int(nstep)));
     if (worlds->device->host_memory && !worlds->device->listing)
         worlds->step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
     mark_moved(n, mask == NULL);

@@ -54,10 +54,10 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
     if (align) align_teams();
     ph_inertia(m, f, v, w);
     ph_tendon_armature(m, f, v, w);
-    each (e, m[M_NC]) (w + m[W_QLD])[e] = (w + m[W_QM])[e];
+    each (e, m[M_NC]) PH_AT(W_QLD)[e] = PH_AT(W_QM)[e];
     sync();
     if (align) align_teams();
-    ph_factor(m, w + m[W_QLD], w + m[W_QLDIAGINV]);
+    ph_factor(m, PH_AT(W_QLD), PH_AT(W_QLDIAGINV));
     if (align) align_teams();
     ph_transmission(m, f, v, w);
     ph_velocity(m, w);
@@ -80,18 +80,18 @@ LFN void ph_take(const int *m, real *w, const real *qpos, const real *qvel, cons
                  const real *qfrc_applied, const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat,
                  const real *warm, const real *eq_active)
 {
-    each (i, m[M_NEQ]) (w + m[W_EQ_ACTIVE])[i] = select(eq(eq_active[i], splat(0)), splat(0), splat(1));
-    each (i, m[M_NQ]) (w + m[W_QPOS])[i] = qpos[i];
+    each (i, m[M_NEQ]) PH_AT(W_EQ_ACTIVE)[i] = select(eq(eq_active[i], splat(0)), splat(0), splat(1));
+    each (i, m[M_NQ]) PH_AT(W_QPOS)[i] = qpos[i];
     each (i, m[M_NV]) {
-        (w + m[W_QVEL])[i] = qvel[i];
-        (w + m[W_QFRC_APPLIED])[i] = qfrc_applied[i];
-        (w + m[W_QACC_WARMSTART])[i] = warm[i];
+        PH_AT(W_QVEL)[i] = qvel[i];
+        PH_AT(W_QFRC_APPLIED)[i] = qfrc_applied[i];
+        PH_AT(W_QACC_WARMSTART)[i] = warm[i];
     }
-    each (i, m[M_NA]) (w + m[W_ACT])[i] = act[i];
-    each (i, m[M_NU]) (w + m[W_CTRL])[i] = ctrl[i];
-    each (i, 6 * m[M_NBODY]) (w + m[W_XFRC_APPLIED])[i] = xfrc_applied[i];
-    each (i, 3 * m[M_NMOCAP]) (w + m[W_MOCAP_POS])[i] = mocap_pos[i];
-    each (i, 4 * m[M_NMOCAP]) (w + m[W_MOCAP_QUAT])[i] = mocap_quat[i];
+    each (i, m[M_NA]) PH_AT(W_ACT)[i] = act[i];
+    each (i, m[M_NU]) PH_AT(W_CTRL)[i] = ctrl[i];
+    each (i, 6 * m[M_NBODY]) PH_AT(W_XFRC_APPLIED)[i] = xfrc_applied[i];
+    each (i, 3 * m[M_NMOCAP]) PH_AT(W_MOCAP_POS)[i] = mocap_pos[i];
+    each (i, 4 * m[M_NMOCAP]) PH_AT(W_MOCAP_QUAT)[i] = mocap_quat[i];
     sync();
 }
 
@@ -102,9 +102,9 @@ LFN void ph_reset_inputs(const int *m, const real *w, mask gone, real *ctrl, rea
     each (i, m[M_NU]) put(ctrl, i, select(gone, splat(0), ctrl[i]));
     each (i, m[M_NV]) put(qfrc_applied, i, select(gone, splat(0), qfrc_applied[i]));
     each (i, 6 * m[M_NBODY]) put(xfrc_applied, i, select(gone, splat(0), xfrc_applied[i]));
-    each (i, 3 * m[M_NMOCAP]) put(mocap_pos, i, select(gone, (w + m[W_MOCAP_POS])[i], mocap_pos[i]));
-    each (i, 4 * m[M_NMOCAP]) put(mocap_quat, i, select(gone, (w + m[W_MOCAP_QUAT])[i], mocap_quat[i]));
-    each (i, m[M_NEQ]) put(eq_active, i, select(gone, (w + m[W_EQ_ACTIVE])[i], eq_active[i]));
+    each (i, 3 * m[M_NMOCAP]) put(mocap_pos, i, select(gone, PH_AT(W_MOCAP_POS)[i], mocap_pos[i]));
+    each (i, 4 * m[M_NMOCAP]) put(mocap_quat, i, select(gone, PH_AT(W_MOCAP_QUAT)[i], mocap_quat[i]));
+    each (i, m[M_NEQ]) put(eq_active, i, select(gone, PH_AT(W_EQ_ACTIVE)[i], eq_active[i]));
 }
 
 LFN lint ph_fault(mask where, int bits) { return iselect(where, isplat(bits), isplat(0)); }
@@ -112,23 +112,25 @@ LFN lint ph_fault(mask where, int bits) { return iselect(where, isplat(bits), is
 /*
  * nstep time steps of the worlds whose `stepped` [1] is not 0. fault [1] gets bits PH_BAD_… of what was found; ticks
  * [1] gets nstep more or, after a reset of the world (PH_WAS_RESET), the steps since. Inputs of a world that was reset
- * become those of mj_resetData.
+ * become those of mj_resetData. near: memory of code that is made for its model, see layout.k.h.
  */
-world_kernel void k_native_step(const int *m, const ureal *f, const real *v, const lint *stepped, treal *w, tint *s,
-                                real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied, real *xfrc_applied,
-                                real *mocap_pos, real *mocap_quat, real *warm, real *eq_active, real *sensordata,
-                                lint *fault, lint *ticks, int nstep)
+world_kernel void k_native_step(const int *tables, const ureal *f, const real *v, const lint *stepped, treal *near,
+                                treal *w, tint *s, real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied,
+                                real *xfrc_applied, real *mocap_pos, real *mocap_quat, real *warm, real *eq_active,
+                                real *sensordata, lint *fault, lint *ticks, int nstep)
 {
+    const int *m = PH_TABLES(tables);
     mask on = m_not(ieq(stepped[0], isplat(0))), gone = m_none();
+    (void)near;
     lint faults = isplat(0), steps = ticks[0];
     if (!any(on)) return;
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
     int autoreset = !(m[M_FLAGS] & PH_NO_AUTORESET), nstage = m[M_INTEGRATOR] == PH_RK4 ? 4 : 1;
     for (int step = 0; step < nstep; ++step) {
-        mask lost = m_and(on, ph_any_bad(w + m[W_QPOS], m[M_NQ]));
+        mask lost = m_and(on, ph_any_bad(PH_AT(W_QPOS), m[M_NQ]));
         lint found = ph_fault(lost, PH_BAD_QPOS);
         if (autoreset && any(lost)) ph_reset(m, f, v, w, lost);
-        mask fast = m_and(on, ph_any_bad(w + m[W_QVEL], m[M_NV]));
+        mask fast = m_and(on, ph_any_bad(PH_AT(W_QVEL), m[M_NV]));
         found = found | ph_fault(fast, PH_BAD_QVEL);
         if (autoreset && any(fast)) ph_reset(m, f, v, w, fast);
         mask bad = ph_bad_controls(m, f, v, w), wild = m_none();
@@ -140,7 +142,7 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
                 lint full = ph_forward(m, f, v, w, s, on, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra, pass == 0);
                 found = found | full;
                 if (stage > 0 || pass > 0) break;
-                wild = m_and(on, ph_any_bad(w + m[W_QACC], m[M_NV]));
+                wild = m_and(on, ph_any_bad(PH_AT(W_QACC), m[M_NV]));
                 if (!autoreset || !any(wild)) break;
                 ph_reset(m, f, v, w, wild);
                 bad = m_andnot(bad, wild);
@@ -156,14 +158,14 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
         steps = steps + isplat(1);
         align_teams();
         ph_integrate(m, f, v, w);
-        each (d, m[M_NV]) (w + m[W_QACC_WARMSTART])[d] = (w + m[W_QACC])[d];
+        each (d, m[M_NV]) PH_AT(W_QACC_WARMSTART)[d] = PH_AT(W_QACC)[d];
         sync();
     }
-    each (i, m[M_NQ]) put(qpos, i, select(on, (w + m[W_QPOS])[i], qpos[i]));
-    each (i, m[M_NV]) put(qvel, i, select(on, (w + m[W_QVEL])[i], qvel[i]));
-    each (i, m[M_NV]) put(warm, i, select(on, (w + m[W_QACC_WARMSTART])[i], warm[i]));
-    each (i, m[M_NA]) put(act, i, select(on, (w + m[W_ACT])[i], act[i]));
-    each (i, m[M_NSENSORDATA]) put(sensordata, i, select(on, (w + m[W_SENSORDATA])[i], sensordata[i]));
+    each (i, m[M_NQ]) put(qpos, i, select(on, PH_AT(W_QPOS)[i], qpos[i]));
+    each (i, m[M_NV]) put(qvel, i, select(on, PH_AT(W_QVEL)[i], qvel[i]));
+    each (i, m[M_NV]) put(warm, i, select(on, PH_AT(W_QACC_WARMSTART)[i], warm[i]));
+    each (i, m[M_NA]) put(act, i, select(on, PH_AT(W_ACT)[i], act[i]));
+    each (i, m[M_NSENSORDATA]) put(sensordata, i, select(on, PH_AT(W_SENSORDATA)[i], sensordata[i]));
     gone = m_and(gone, on);
     if (any(gone)) ph_reset_inputs(m, w, gone, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, eq_active);
     faults = faults | ph_fault(gone, PH_WAS_RESET);
@@ -172,6 +174,8 @@ world_kernel void k_native_step(const int *m, const ureal *f, const real *v, con
         ticks[i] = iselect(on, steps, ticks[i]);
     }
 }
+
+#ifndef PH_MODEL /* code for one model is a step alone: each of its functions is called with those tables only */
 
 /*
  * Forward dynamics of the present state, and what a list of quantities says into out. extra: as in ph_forward.
@@ -197,3 +201,5 @@ world_kernel void k_native_take_ints(const real *all, lint *out, int at, int n)
 {
     each (i, n) out[i] = to_int(all[at + i]);
 }
+
+#endif

@@ -4,6 +4,8 @@
 
 #include "base/memory.h"
 #include "kernel/kernel.h"
+#include "kernel/compile/text_buffer.h"
+#include "kernel/gpu/teams.h"
 #include "physics/layout.k.h"
 #include "physics/native.h"
 #include "physics/parameters.h"
@@ -16,7 +18,7 @@ typedef struct sti_native_reads {
     int nlisted;                     /* and how many */
 } sti_native_reads;
 
-enum { NO_KEY = -2 };
+enum { NO_KEY = -2, STI_NATIVE_MODEL_WORLDS = 256 };
 
 struct sti_native {
     stet_worlds *worlds;
@@ -40,7 +42,10 @@ struct sti_native {
     stet_array *put_back;      /* [nworld][1], the host's mask of the last reset */
     uint8_t *put_back_mask;    /* [nworld], what `put_back` holds */
     sti_native_reads reads;
-    sti_kernel step;                   /* k_native_step; on a GPU with a team that suits the number of worlds */
+    sti_kernel step;                   /* k_native_step; on a GPU with a team that suits the number of worlds, */
+    sti_team team;                     /* this one, */
+    sti_text_buffer code;              /* and, with many worlds, for the model (model_code.h), */
+    int near;                          /* with so many reals of shared memory a team */
     stet_array *memory, *plain_memory; /* on a GPU, of the teams that run at once: reals and ints */
 };
 

@@ -1,5 +1,8 @@
-/* What native physics puts on the device: the tables, masks. */
+/* What native physics puts on the device: the tables, a step's code for them, masks. */
 #include "physics/native_state.h"
+
+#include "kernel/gpu/programs.h"
+#include "physics/model_code.h"
 
 stet_result sti_native_put_reals(stet_array *array, const double *numbers)
 {
@@ -31,6 +34,26 @@ stet_result sti_native_put_mask(stet_array *array, uint8_t *held, const uint8_t 
     return STET_OK;
 }
 
+/*
+ * On a GPU a step's code is made for the model, or for all models where few worlds would not make up for the time to
+ * compile it. No program of the former tables is listed.
+ */
+static stet_result make_step(sti_native *n)
+{
+    stet_device *device = n->worlds->device;
+    if (!sti_device_is_gpu(device)) return STET_OK;
+    sti_program_drop(device, &n->step);
+    sti_text_buffer_free(&n->code);
+    n->near = 0;
+    n->step.constants = NULL;
+    if (n->worlds->nworld >= STI_NATIVE_MODEL_WORLDS) {
+        sti_model_code_write(&n->tables, n->team, device->shared, &n->code, &n->near);
+        STI_TRY(n->code.result);
+        n->step.constants = n->code.data;
+    }
+    return sti_program_set_team(device, &n->step, n->team);
+}
+
 static stet_result upload_tables(sti_native *n)
 {
     stet_device *device = n->worlds->device;
@@ -45,6 +68,7 @@ static stet_result upload_tables(sti_native *n)
     STI_TRY(stet_array_write(n->m, t->m, (size_t)t->nm * sizeof *t->m));
     STI_TRY(STI_ARRAY(device, "parameters of the physics", STET_DTYPE_REAL, false, &n->f, t->nf));
     STI_TRY(sti_native_put_reals(n->f, t->f));
+    STI_TRY(make_step(n));
     n->old = false;
     return STET_OK;
 }

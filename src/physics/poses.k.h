@@ -13,11 +13,11 @@ world_kernel void k_native_poses(const int *m, const ureal *f, const real *v, co
 {
     mask on = m_not(ieq(due[0], isplat(0)));
     if (!any(on)) return;
-    each (i, m[M_NQ]) (w + m[W_QPOS])[i] = qpos[i];
-    each (i, 3 * m[M_NMOCAP]) (w + m[W_MOCAP_POS])[i] = mocap_pos[i];
-    each (i, 4 * m[M_NMOCAP]) (w + m[W_MOCAP_QUAT])[i] = mocap_quat[i];
+    each (i, m[M_NQ]) PH_AT(W_QPOS)[i] = qpos[i];
+    each (i, 3 * m[M_NMOCAP]) PH_AT(W_MOCAP_POS)[i] = mocap_pos[i];
+    each (i, 4 * m[M_NMOCAP]) PH_AT(W_MOCAP_QUAT)[i] = mocap_quat[i];
     sync();
     ph_kinematics(m, f, v, w, 0, 0);
-    each (i, 3 * m[M_NBODY]) put(xpos, i, select(on, (w + m[W_XPOS])[i], xpos[i]));
-    each (i, 4 * m[M_NBODY]) put(xquat, i, select(on, (w + m[W_XQUAT])[i], xquat[i]));
+    each (i, 3 * m[M_NBODY]) put(xpos, i, select(on, PH_AT(W_XPOS)[i], xpos[i]));
+    each (i, 4 * m[M_NBODY]) put(xquat, i, select(on, PH_AT(W_XQUAT)[i], xquat[i]));
 }

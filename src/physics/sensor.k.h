@@ -12,7 +12,7 @@
 LFN void ph_put_sensor(const int *m, const ureal *f, const real *v, real *w, int i, const real *x, mask where)
 {
     const int *row = m + m[M_SENSOR] + SN_SIZE * i;
-    real *out = w + m[W_SENSORDATA] + row[SN_ADR], most = par(m, f, v, M_SENSOR_CUTOFF, i);
+    real *out = PH_AT(W_SENSORDATA) + row[SN_ADR], most = par(m, f, v, M_SENSOR_CUTOFF, i);
     for (int k = 0; k < row[SN_DIM]; ++k) {
         real y = x[k];
         if (row[SN_CUT] > 0) y = select(gt(y, most), most, y);
@@ -33,8 +33,8 @@ LFN void ph_object_pose(const int *m, const ureal *f, const real *v, const real 
     }
     int pos = kind == PH_GEOM ? W_GEOM_XPOS : kind == PH_SITE ? W_SITE_XPOS : kind == PH_BODY ? W_XIPOS : W_XPOS;
     int mat = kind == PH_GEOM ? W_GEOM_XMAT : kind == PH_SITE ? W_SITE_XMAT : kind == PH_BODY ? W_XIMAT : W_XMAT;
-    ph_copy(p, w + m[pos] + 3 * id, 3);
-    ph_copy(R, w + m[mat] + 9 * id, 9);
+    ph_copy(p, PH_AT(pos) + 3 * id, 3);
+    ph_copy(R, PH_AT(mat) + 9 * id, 9);
 }
 
 LFN void ph_object_quat(const int *m, const ureal *f, const real *v, const real *w, const int *object, real *q)
@@ -45,7 +45,7 @@ LFN void ph_object_quat(const int *m, const ureal *f, const real *v, const real 
                : kind == PH_BODY ? M_BODY_IQUAT
                                  : M_CAM_QUAT;
     real own[4];
-    ph_copy(q, w + m[W_XQUAT] + 4 * object[2], 4);
+    ph_copy(q, PH_AT(W_XQUAT) + 4 * object[2], 4);
     if (kind == PH_XBODY) return;
     pars(m, f, v, quat, 4 * id, 4, own);
     ph_quat_mul(q, own);
@@ -54,7 +54,7 @@ LFN void ph_object_quat(const int *m, const ureal *f, const real *v, const real 
 /* Rotation and translation of the point p of a body. */
 LFN void ph_point_motion(const int *m, const real *w, int body, const real *p, real *out)
 {
-    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[body], *cvel = w + m[W_CVEL] + 6 * body;
+    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[body], *cvel = PH_AT(W_CVEL) + 6 * body;
     real off[3];
     v3_sub(p, com, off);
     ph_copy(out, cvel, 6);
@@ -129,12 +129,12 @@ LFN void ph_sense_acceleration(const int *m, const ureal *f, const real *v, cons
 LFN void ph_sense_force(const int *m, const real *w, const int *row, real *x)
 {
     int site = row[SN_OBJECT + 1], body = row[SN_OBJECT + 2];
-    const real *cfrc = w + m[W_CFRC_INT] + 6 * body;
+    const real *cfrc = PH_AT(W_CFRC_INT) + 6 * body;
     real off[3];
     ph_copy(x, row[SN_KIND] == PH_SENSE_FORCE ? cfrc + 3 : cfrc, 3);
-    v3_sub(w + m[W_SITE_XPOS] + 3 * site, w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[body], off);
+    v3_sub(PH_AT(W_SITE_XPOS) + 3 * site, PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[body], off);
     if (row[SN_KIND] == PH_SENSE_TORQUE) ph_add_cross(cfrc + 3, off, x);
-    ph_turn_back(w + m[W_SITE_XMAT] + 9 * site, x);
+    ph_turn_back(PH_AT(W_SITE_XMAT) + 9 * site, x);
 }
 
 /* ---- rays -------------------------------------------------------------------------------------------------------- */
@@ -173,8 +173,8 @@ LFN void ph_sense_range(const int *m, const ureal *f, const real *v, const real 
     for (int i = 0; i < m[M_NRAYGEOM]; ++i) {
         int g = list[i];
         if ((m + m[M_GEOM_BODYID])[g] != row[SN_OBJECT + 2])
-            ph_ray((m + m[M_GEOM_TYPE])[g], f + m[M_GEOM_SIZE] + 3 * g, w + m[W_GEOM_XPOS] + 3 * g,
-                   w + m[W_GEOM_XMAT] + 9 * g, p, d, &t, normal);
+            ph_ray((m + m[M_GEOM_TYPE])[g], f + m[M_GEOM_SIZE] + 3 * g, PH_AT(W_GEOM_XPOS) + 3 * g,
+                   PH_AT(W_GEOM_XMAT) + 9 * g, p, d, &t, normal);
     }
     mask hit = lt(t, far);
     real dist = select(hit, t, splat(-1));
@@ -224,7 +224,7 @@ LFN real ph_sense_inside(const int *m, const ureal *f, const real *v, const real
 /* Distance (less the margin) or velocity of a joint's or tendon's limit that holds, 0 where none does. */
 LFN real ph_sense_limit(const int *m, const ureal *f, const real *v, const real *w, const int *row)
 {
-    real x = splat(0), axis[3], vel = (w + m[row[SN_FROM]])[row[SN_ITEM]];
+    real x = splat(0), axis[3], vel = PH_AT(row[SN_FROM])[row[SN_ITEM]];
     for (int b = row[SN_NBLOCK] - 1; b >= 0; --b) {
         const int *block = m + m[M_BLOCK] + B_SIZE * (row[SN_BLOCK] + b);
         real pos = ph_limit_pos(m, f, v, w, block, axis), dist = pos - ph_block_par(m, f, v, block, P_MARGIN);
@@ -242,7 +242,7 @@ LFN real ph_sense_limit_force(const int *m, const ureal *f, const real *v, const
         int number = s[S_SLOTS + 4 * k + 3] - row[SN_BLOCK];
         if (number < 0 || number >= row[SN_NBLOCK]) continue;
         mask holds = ph_block_holds(m, f, v, w, m + ph_slot_block(s, k));
-        x = select(holds, (w + m[W_EFC_FORCE])[ph_slot_row(s, k)], x);
+        x = select(holds, PH_AT(W_EFC_FORCE)[ph_slot_row(s, k)], x);
     }
     return x;
 }
@@ -266,10 +266,10 @@ LFN real ph_sense_touch(const int *m, const ureal *f, const real *v, const real 
         ph_collide(m, f, v, w, pair, group, con, hint);
         for (int k = 0; k < pair[B_SIDE]; ++k) {
             if (!(bits >> k & 1)) continue;
-            real force = (w + m[W_EFC_FORCE])[ph_slot_row(s, slot)], t = far;
+            real force = PH_AT(W_EFC_FORCE)[ph_slot_row(s, slot)], t = far;
             v3_scale(con[k].normal, splat(second ? -1 : 1), way);
-            ph_ray((m + m[M_SITE_TYPE])[site], f + m[M_SITE_SIZE] + 3 * site, w + m[W_SITE_XPOS] + 3 * site,
-                   w + m[W_SITE_XMAT] + 9 * site, con[k].pos, way, &t, normal);
+            ph_ray((m + m[M_SITE_TYPE])[site], f + m[M_SITE_SIZE] + 3 * site, PH_AT(W_SITE_XPOS) + 3 * site,
+                   PH_AT(W_SITE_XMAT) + 9 * site, con[k].pos, way, &t, normal);
             mask counts = m_and(m_and(con[k].hit, gt(force, splat(0))), lt(t, far));
             sum = select(counts, sum + force, sum);
             slot = slot + 1;
@@ -296,7 +296,7 @@ LFN real ph_sense_tendon_force(const int *m, const real *w, int t)
 {
     const int *adr = m + m[M_TEN_ACT_ADR], *act = m + m[M_TEN_ACT];
     real sum = splat(0);
-    for (int k = adr[t]; k < adr[t + 1]; ++k) sum = sum + (w + m[W_ACTUATOR_FORCE])[act[k]];
+    for (int k = adr[t]; k < adr[t + 1]; ++k) sum = sum + PH_AT(W_ACTUATOR_FORCE)[act[k]];
     return sum;
 }
 
@@ -304,15 +304,15 @@ LFN void ph_sense(const int *m, const ureal *f, const real *v, const real *w, co
 {
     int kind = row[SN_KIND], item = row[SN_ITEM];
     if (kind == PH_SENSE_NOTHING) ph_zero(x, row[SN_DIM]);
-    if (kind == PH_SENSE_COPY) ph_copy(x, w + m[row[SN_FROM]] + item, row[SN_DIM]);
+    if (kind == PH_SENSE_COPY) ph_copy(x, PH_AT(row[SN_FROM]) + item, row[SN_DIM]);
     if (kind == PH_SENSE_BALLQUAT) {
-        ph_copy(x, w + m[W_QPOS] + item, 4);
+        ph_copy(x, PH_AT(W_QPOS) + item, 4);
         ph_quat_unit(x);
     }
     if (kind == PH_SENSE_TENDONFORCE) x[0] = ph_sense_tendon_force(m, w, item);
     if (kind == PH_SENSE_MAGNETOMETER) {
         pars(m, f, v, M_MAGNETIC, 0, 3, x);
-        ph_turn_back(w + m[W_SITE_XMAT] + 9 * row[SN_OBJECT + 1], x);
+        ph_turn_back(PH_AT(W_SITE_XMAT) + 9 * row[SN_OBJECT + 1], x);
     }
     if (kind == PH_SENSE_RANGEFINDER) ph_sense_range(m, f, v, w, row, x);
     if (kind == PH_SENSE_INSIDE) x[0] = ph_sense_inside(m, f, v, w, row);

@@ -53,7 +53,7 @@ LFN void ph_show_dense(const int *m, const real *w, const int *q, real *out)
         int row = nmax(i / nv, i % nv), col = nmin(i / nv, i % nv), first = (m + m[M_M_ROWADR])[row];
         real x = splat(0);
         for (int e = first; e < first + (m + m[M_M_ROWNNZ])[row]; ++e)
-            if ((m + m[M_M_COLIND])[e] == col) x = (w + m[W_QM])[e];
+            if ((m + m[M_M_COLIND])[e] == col) x = PH_AT(W_QM)[e];
         put(out, q[Q_AT] + i, x);
     }
 }
@@ -72,8 +72,8 @@ LFN void ph_show_jacobian(const int *m, const real *w, const int *q, const ureal
     real p[3], local[3];
     if (q[Q_KIND] == PH_SHOW_POINT) {
         for (int k = 0; k < 3; ++k) local[k] = splat(points[3 * q[Q_ITEM] + k]);
-        m3_mul(w + m[W_XMAT] + 9 * body, local, p);
-        for (int k = 0; k < 3; ++k) p[k] = p[k] + (w + m[W_XPOS])[3 * body + k];
+        m3_mul(PH_AT(W_XMAT) + 9 * body, local, p);
+        for (int k = 0; k < 3; ++k) p[k] = p[k] + PH_AT(W_XPOS)[3 * body + k];
     } else {
         ph_copy(p, w + m[q[Q_FROM]] + 3 * q[Q_ITEM], 3);
     }
@@ -83,7 +83,7 @@ LFN void ph_show_jacobian(const int *m, const real *w, const int *q, const ureal
         ph_zero(ang, 3);
         if (ph_moves(m, d, body)) {
             ph_point_velocity(m, w, d, p, lin);
-            ph_copy(ang, w + m[W_CDOF] + 6 * d, 3);
+            ph_copy(ang, PH_AT(W_CDOF) + 6 * d, 3);
         }
         for (int k = 0; k < 3; ++k) put(out, q[Q_AT] + k * nv + d, lin[k]);
         for (int k = 0; k < 3; ++k) put(out, q[Q_AT] + (3 + k) * nv + d, ang[k]);

@@ -18,7 +18,7 @@
 LFN void ph_list_slots(const int *m, const real *w, int *s, mask on)
 {
     int *list = s + ph_active(m);
-    each (k, s[S_NSLOT]) list[k] = any(m_andnot(on, eq((w + m[W_EFC_D])[ph_slot_row(s, k)], splat(0))));
+    each (k, s[S_NSLOT]) list[k] = any(m_andnot(on, eq(PH_AT(W_EFC_D)[ph_slot_row(s, k)], splat(0))));
     sync();
     each (one, 1) {
         int n = one;
@@ -39,7 +39,7 @@ LFN void ph_mul_inertia(const int *m, const real *w, const real *x, real *y)
 {
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
     const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *entry = m + m[M_BELOW_ENTRY];
-    const real *qM = w + m[W_QM];
+    const real *qM = PH_AT(W_QM);
     each (i, m[M_NV]) {
         real sum = splat(0);
         for (int e = adr[i]; e < adr[i] + nnz[i]; ++e) sum = fma(qM[e], x[col[e]], sum);
@@ -52,10 +52,10 @@ LFN void ph_mul_inertia(const int *m, const real *w, const real *x, real *y)
 LFN void ph_mul_slot(const int *m, const real *w, const int *s, int k, int dim, const real *x, real *y, int aref)
 {
     const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
-    const real *J = w + m[W_EFC_J] + ph_slot_J(s, k);
+    const real *J = PH_AT(W_EFC_J) + ph_slot_J(s, k);
     int n = block[B_NDOF], row = ph_slot_row(s, k);
     real sum[PH_MOST_ROWS];
-    for (int r = 0; r < dim; ++r) sum[r] = aref ? -(w + m[W_EFC_AREF])[row + r] : splat(0);
+    for (int r = 0; r < dim; ++r) sum[r] = aref ? -PH_AT(W_EFC_AREF)[row + r] : splat(0);
     for (int c = 0; c < n; ++c)
         for (int r = 0; r < dim; ++r) sum[r] = fma(J[r * n + c], x[dof[2 * c]], sum[r]);
     for (int r = 0; r < dim; ++r) y[row + r] = sum[r];
@@ -84,9 +84,9 @@ LFN void ph_mul_rows(const int *m, const real *w, const int *s, const real *x, r
 LFN void ph_slot_force(const int *m, const ureal *f, const real *v, real *w, const int *s, int k, int dim, mask on)
 {
     int row = ph_slot_row(s, k);
-    real force[PH_MOST_ROWS], *to = w + m[W_EFC_FORCE] + row;
+    real force[PH_MOST_ROWS], *to = PH_AT(W_EFC_FORCE) + row;
     ph_zero(force, dim);
-    ph_block_force(m, f, v, m + ph_slot_block(s, k), dim, w + m[W_EFC_D] + row, w + m[W_EFC_JAR] + row, force);
+    ph_block_force(m, f, v, m + ph_slot_block(s, k), dim, PH_AT(W_EFC_D) + row, PH_AT(W_EFC_JAR) + row, force);
     for (int r = 0; r < dim; ++r) to[r] = select(on, force[r], to[r]);
 }
 
@@ -113,7 +113,7 @@ LFN void ph_forces(const int *m, const ureal *f, const real *v, real *w, const i
 LFN void ph_gather_slot(const int *m, const real *w, const int *s, int k, int dim, real *out)
 {
     const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
-    const real *J = w + m[W_EFC_J] + ph_slot_J(s, k), *force = w + m[W_EFC_FORCE] + ph_slot_row(s, k);
+    const real *J = PH_AT(W_EFC_J) + ph_slot_J(s, k), *force = PH_AT(W_EFC_FORCE) + ph_slot_row(s, k);
     int n = block[B_NDOF];
     each (c, n) {
         real sum = out[dof[2 * c]];
@@ -157,7 +157,7 @@ LFN void ph_line_at(const int *m, const ureal *f, const real *v, const real *w, 
     for (int i = 0; i < s[S_NACTIVE]; ++i) {
         const int *block = m + ph_slot_block(s, list[i]);
         int row = ph_slot_row(s, list[i]), dim = block[B_DIM];
-        const real *jar = w + m[W_EFC_JAR] + row, *jv = w + m[W_EFC_JV] + row, *D = w + m[W_EFC_D] + row;
+        const real *jar = PH_AT(W_EFC_JAR) + row, *jv = PH_AT(W_EFC_JV) + row, *D = PH_AT(W_EFC_D) + row;
         if (dim == 1)
             ph_block_line(m, f, v, block, 1, D, jar, jv, alpha, out);
         else if (dim == 3)
@@ -206,7 +206,7 @@ LFN real ph_cost(const int *m, const ureal *f, const real *v, const real *w, con
     for (int k = 0; k < s[S_NSLOT]; ++k) {
         const int *block = m + ph_slot_block(s, k);
         int row = ph_slot_row(s, k), dim = block[B_DIM];
-        const real *D = w + m[W_EFC_D] + row;
+        const real *D = PH_AT(W_EFC_D) + row;
         sum = sum + (dim == 3       ? ph_block_cost(m, f, v, block, 3, D, x + row)
                      : PH_IS_4(dim) ? ph_block_cost(m, f, v, block, 4, D, x + row)
                      : PH_IS_6(dim) ? ph_block_cost(m, f, v, block, 6, D, x + row)
@@ -229,32 +229,32 @@ LFN mask ph_held(const real *D, const int *s, mask group)
  */
 LFN void ph_start(const int *m, const ureal *f, const real *v, real *w, const int *s, mask held)
 {
-    const real *warm = w + m[W_QACC_WARMSTART], *smooth = w + m[W_QACC_SMOOTH];
-    real *jar = w + m[W_EFC_JAR], *other = w + m[W_EFC_JV], cost = splat(0);
+    const real *warm = PH_AT(W_QACC_WARMSTART), *smooth = PH_AT(W_QACC_SMOOTH);
+    real *jar = PH_AT(W_EFC_JAR), *other = PH_AT(W_EFC_JV), cost = splat(0);
     ph_mul_rows(m, w, s, smooth, jar, 1);
     mask better = m_none();
     if (!(m[M_FLAGS] & PH_NO_WARMSTART)) {
         ph_mul_rows(m, w, s, warm, other, 1);
-        ph_mul_inertia(m, w, warm, w + m[W_MA]);
+        ph_mul_inertia(m, w, warm, PH_AT(W_MA));
         sync();
         for (int d = 0; d < m[M_NV]; ++d)
-            cost = fma((w + m[W_MA])[d] - (w + m[W_QFRC_SMOOTH])[d], warm[d] - smooth[d], cost);
+            cost = fma(PH_AT(W_MA)[d] - PH_AT(W_QFRC_SMOOTH)[d], warm[d] - smooth[d], cost);
         cost = fma(splat((ureal)0.5), cost, ph_cost(m, f, v, w, s, other));
         better = m_and(held, lt(cost, ph_cost(m, f, v, w, s, jar)));
         sync();
         each (r, s[S_NROW]) jar[r] = select(better, other[r], jar[r]);
     }
-    each (d, m[M_NV]) (w + m[W_QACC])[d] = select(better, warm[d], smooth[d]);
+    each (d, m[M_NV]) PH_AT(W_QACC)[d] = select(better, warm[d], smooth[d]);
     sync();
-    if (!all(better)) ph_mul_inertia(m, w, w + m[W_QACC], w + m[W_MA]);
+    if (!all(better)) ph_mul_inertia(m, w, PH_AT(W_QACC), PH_AT(W_MA));
     sync();
 }
 
 /* Forces, qfrc_constraint and the gradient of the lanes `on`; returns where it is less than tolerance or rounding. */
 STET_CALLED LFN mask ph_gradient(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
 {
-    real sum = splat(0), size = splat(0), *grad = w + m[W_GRAD], *out = w + m[W_QFRC_CONSTRAINT];
-    const real *Ma = w + m[W_MA], *smooth = w + m[W_QFRC_SMOOTH];
+    real sum = splat(0), size = splat(0), *grad = PH_AT(W_GRAD), *out = PH_AT(W_QFRC_CONSTRAINT);
+    const real *Ma = PH_AT(W_MA), *smooth = PH_AT(W_QFRC_SMOOTH);
     ph_forces(m, f, v, w, s, on);
     ph_gather_rows(m, w, s, grad);
     each (d, m[M_NV]) {
@@ -278,19 +278,19 @@ STET_CALLED LFN mask ph_gradient(const int *m, const ureal *f, const real *v, re
 LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
 {
     const int *list = s + ph_active(m);
-    real *search = w + m[W_SEARCH], *mv = w + m[W_MV];
+    real *search = PH_AT(W_SEARCH), *mv = PH_AT(W_MV);
     real g1 = splat(0), g2 = splat(0), size = splat(0), slope = splat(0);
-    each (d, m[M_NV]) search[d] = splat(0) - (w + m[W_GRAD])[d]; /* never -0: slots of other lanes add 0 */
+    each (d, m[M_NV]) search[d] = splat(0) - PH_AT(W_GRAD)[d]; /* never -0: slots of other lanes add 0 */
     sync();
     ph_solve_hessian(m, f, v, w, s, search, on);
     ph_mul_inertia(m, w, search, mv);
-    ph_mul_rows(m, w, s, search, w + m[W_EFC_JV], 0);
+    ph_mul_rows(m, w, s, search, PH_AT(W_EFC_JV), 0);
     sync();
     for (int d = 0; d < m[M_NV]; ++d) {
-        g1 = fma(search[d], (w + m[W_MA])[d] - (w + m[W_QFRC_SMOOTH])[d], g1);
+        g1 = fma(search[d], PH_AT(W_MA)[d] - PH_AT(W_QFRC_SMOOTH)[d], g1);
         g2 = fma(search[d], mv[d], g2);
         size = fma(search[d], search[d], size);
-        slope = fma(search[d], (w + m[W_GRAD])[d], slope);
+        slope = fma(search[d], PH_AT(W_GRAD)[d], slope);
     }
     real scale = par(m, f, v, M_SOLVER_SCALE, 0);
     real enough = par(m, f, v, M_TOLERANCE, 0) * par(m, f, v, M_LS_TOLERANCE, 0) * sqrt(size) / scale;
@@ -298,13 +298,13 @@ LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const i
     real gain = splat((ureal)-0.5) * (alpha * slope);
     sync();
     each (d, m[M_NV]) {
-        (w + m[W_QACC])[d] = select(on, fma(alpha, search[d], (w + m[W_QACC])[d]), (w + m[W_QACC])[d]);
-        (w + m[W_MA])[d] = select(on, fma(alpha, mv[d], (w + m[W_MA])[d]), (w + m[W_MA])[d]);
+        PH_AT(W_QACC)[d] = select(on, fma(alpha, search[d], PH_AT(W_QACC)[d]), PH_AT(W_QACC)[d]);
+        PH_AT(W_MA)[d] = select(on, fma(alpha, mv[d], PH_AT(W_MA)[d]), PH_AT(W_MA)[d]);
     }
     each (i, s[S_NACTIVE]) {
         int row = ph_slot_row(s, list[i]), dim = (m + ph_slot_block(s, list[i]))[B_DIM];
-        real *jar = w + m[W_EFC_JAR] + row;
-        const real *jv = w + m[W_EFC_JV] + row;
+        real *jar = PH_AT(W_EFC_JAR) + row;
+        const real *jv = PH_AT(W_EFC_JV) + row;
         for (int r = 0; r < dim; ++r) jar[r] = select(on, fma(alpha, jv[r], jar[r]), jar[r]);
     }
     sync();
@@ -319,14 +319,14 @@ STET_CALLED LFN void ph_solve_constraints(const int *m, const ureal *f, const re
 {
     real niter = splat(0), enough = par(m, f, v, M_TOLERANCE, 0) / par(m, f, v, M_SOLVER_SCALE, 0);
     each (d, m[M_NV]) {
-        (w + m[W_QFRC_CONSTRAINT])[d] = splat(0);
-        (w + m[W_QACC])[d] = (w + m[W_QACC_SMOOTH])[d];
+        PH_AT(W_QFRC_CONSTRAINT)[d] = splat(0);
+        PH_AT(W_QACC)[d] = PH_AT(W_QACC_SMOOTH)[d];
     }
-    each (one, 1) (w + m[W_SOLVER_NITER])[one] = splat(0);
+    each (one, 1) PH_AT(W_SOLVER_NITER)[one] = splat(0);
     sync();
     if (s[S_NSLOT] == 0) return;
     ph_list_slots(m, w, s, group);
-    mask held = ph_held(w + m[W_EFC_D], s, group);
+    mask held = ph_held(PH_AT(W_EFC_D), s, group);
     ph_start(m, f, v, w, s, held);
     mask flat = ph_gradient(m, f, v, w, s, m_all());
     mask done = m_or(m_not(held), flat);
@@ -343,7 +343,7 @@ STET_CALLED LFN void ph_solve_constraints(const int *m, const ureal *f, const re
         flat = ph_gradient(m, f, v, w, s, on);
         done = m_or(done, m_or(m_not(ge(gain, enough)), flat));
     }
-    each (one, 1) (w + m[W_SOLVER_NITER])[one] = niter;
+    each (one, 1) PH_AT(W_SOLVER_NITER)[one] = niter;
     sync();
 }
 
@@ -352,10 +352,10 @@ LFN void ph_keep(const int *m, real *w, mask group, int back)
 {
     int nv = m[M_NV];
     each (i, 2 * nv + 1) {
-        real *at = i < nv       ? w + m[W_QACC] + i
-                   : i < 2 * nv ? w + m[W_QFRC_CONSTRAINT] + (i - nv)
-                                : w + m[W_SOLVER_NITER];
-        real *kept = w + m[W_KEPT] + i;
+        real *at = i < nv       ? PH_AT(W_QACC) + i
+                   : i < 2 * nv ? PH_AT(W_QFRC_CONSTRAINT) + (i - nv)
+                                : PH_AT(W_SOLVER_NITER);
+        real *kept = PH_AT(W_KEPT) + i;
         if (back)
             *at = *kept;
         else

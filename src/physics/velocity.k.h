@@ -12,11 +12,11 @@ LFN void ph_add_motion(real *a, const real *cdof, const real *qvel, int n)
 /* cvel of body b and cdof_dot of its dofs: the three rotations of a ball turn together. */
 LFN void ph_body_velocity(const int *m, real *w, int b)
 {
-    const real *cdof = w + m[W_CDOF], *qvel = w + m[W_QVEL];
-    real *dot = w + m[W_CDOF_DOT];
+    const real *cdof = PH_AT(W_CDOF), *qvel = PH_AT(W_QVEL);
+    real *dot = PH_AT(W_CDOF_DOT);
     int first = (m + m[M_BODY_JNTADR])[b], njoint = (m + m[M_BODY_JNTNUM])[b];
     real a[6], t[6];
-    ph_copy(a, w + m[W_CVEL] + 6 * (m + m[M_BODY_PARENTID])[b], 6);
+    ph_copy(a, PH_AT(W_CVEL) + 6 * (m + m[M_BODY_PARENTID])[b], 6);
     for (int j = first; j < first + njoint; ++j) {
         int type = (m + m[M_JNT_TYPE])[j], d = (m + m[M_JNT_DOFADR])[j], n = type < 2 ? 3 : 1;
         if (type == 0) {
@@ -30,13 +30,13 @@ LFN void ph_body_velocity(const int *m, real *w, int b)
         }
         ph_add_motion(a, cdof + 6 * d, qvel + d, n);
     }
-    ph_copy(w + m[W_CVEL] + 6 * b, a, 6);
+    ph_copy(PH_AT(W_CVEL) + 6 * b, a, 6);
 }
 
 LFN void ph_velocity(const int *m, real *w)
 {
     const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
-    each (k, 6) (w + m[W_CVEL])[k] = splat(0);
+    each (k, 6) PH_AT(W_CVEL)[k] = splat(0);
     for (int l = 0; l < m[M_NLEVEL]; ++l) {
         sync();
         each (i, level[l + 1] - level[l]) ph_body_velocity(m, w, body[level[l] + i]);
@@ -47,23 +47,23 @@ LFN void ph_velocity(const int *m, real *w)
 /* cacc of body b without qacc, and the force that it needs. */
 LFN void ph_body_bias(const int *m, real *w, int b)
 {
-    const real *I = w + m[W_CINERT] + 10 * b, *cvel = w + m[W_CVEL] + 6 * b;
+    const real *I = PH_AT(W_CINERT) + 10 * b, *cvel = PH_AT(W_CVEL) + 6 * b;
     int d = (m + m[M_BODY_DOFADR])[b], n = (m + m[M_BODY_DOFNUM])[b];
     real a[6], force[6], momentum[6];
-    ph_copy(a, w + m[W_CACC] + 6 * (m + m[M_BODY_PARENTID])[b], 6);
-    if (n > 0) ph_add_motion(a, w + m[W_CDOF_DOT] + 6 * d, w + m[W_QVEL] + d, n);
-    ph_copy(w + m[W_CACC] + 6 * b, a, 6);
+    ph_copy(a, PH_AT(W_CACC) + 6 * (m + m[M_BODY_PARENTID])[b], 6);
+    if (n > 0) ph_add_motion(a, PH_AT(W_CDOF_DOT) + 6 * d, PH_AT(W_QVEL) + d, n);
+    ph_copy(PH_AT(W_CACC) + 6 * b, a, 6);
     ph_inertia_mul(I, a, force);
     ph_inertia_mul(I, cvel, momentum);
     ph_add_cross_force(cvel, momentum, force);
-    ph_copy(w + m[W_CFRC] + 6 * b, force, 6);
+    ph_copy(PH_AT(W_CFRC) + 6 * b, force, 6);
 }
 
 /* Sums of the forces in cfrc over subtrees, in place. */
 LFN void ph_gather_forces(const int *m, real *w)
 {
     const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
-    real *cfrc = w + m[W_CFRC];
+    real *cfrc = PH_AT(W_CFRC);
     for (int l = m[M_NLEVEL] - 2; l >= 0; --l) {
         each (i, level[l + 1] - level[l]) {
             int b = body[level[l] + i];
@@ -77,7 +77,7 @@ LFN void ph_gather_forces(const int *m, real *w)
 LFN void ph_bias(const int *m, const ureal *f, const real *v, real *w)
 {
     const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
-    each (k, 6) (w + m[W_CACC])[k] = k < 3 ? splat(0) : -par(m, f, v, M_GRAVITY, k < 3 ? 0 : k - 3);
+    each (k, 6) PH_AT(W_CACC)[k] = k < 3 ? splat(0) : -par(m, f, v, M_GRAVITY, k < 3 ? 0 : k - 3);
     for (int l = 0; l < m[M_NLEVEL]; ++l) {
         sync();
         each (i, level[l + 1] - level[l]) ph_body_bias(m, w, body[level[l] + i]);
@@ -85,7 +85,7 @@ LFN void ph_bias(const int *m, const ureal *f, const real *v, real *w)
     sync();
     ph_gather_forces(m, w);
     each (d, m[M_NV])
-        (w + m[W_QFRC_BIAS])[d] = ph_dot6(w + m[W_CDOF] + 6 * d, w + m[W_CFRC] + 6 * (m + m[M_DOF_BODYID])[d]);
+        PH_AT(W_QFRC_BIAS)[d] = ph_dot6(PH_AT(W_CDOF) + 6 * d, PH_AT(W_CFRC) + 6 * (m + m[M_DOF_BODYID])[d]);
     sync();
 }
 
@@ -112,8 +112,8 @@ LFN void ph_joint_spring(const int *m, const ureal *f, const real *v, real *w, i
 {
     int type = (m + m[M_JNT_TYPE])[j], q = (m + m[M_JNT_QPOSADR])[j], d = (m + m[M_JNT_DOFADR])[j];
     int flags = (m + m[M_JNT_FLAGS])[j];
-    const real *qpos = w + m[W_QPOS];
-    real *out = w + m[W_QFRC_SPRING];
+    const real *qpos = PH_AT(W_QPOS);
+    real *out = PH_AT(W_QFRC_SPRING);
     real p[2], x[3], quat[4], from[4];
     if (!(flags & PH_JNT_STIFF)) {
         ph_zero(out + d, type == 0 ? 6 : type == 1 ? 3 : 1);
@@ -141,7 +141,7 @@ LFN void ph_joint_spring(const int *m, const ureal *f, const real *v, real *w, i
 /* By how much a tendon is longer (or, negative, shorter) than the range in which its spring is slack. */
 LFN real ph_tendon_stretch(const int *m, const ureal *f, const real *v, const real *w, int t)
 {
-    real length = (w + m[W_TEN_LENGTH])[t], low = par(m, f, v, M_TEN_LENGTHSPRING, 2 * t);
+    real length = PH_AT(W_TEN_LENGTH)[t], low = par(m, f, v, M_TEN_LENGTHSPRING, 2 * t);
     real high = par(m, f, v, M_TEN_LENGTHSPRING, 2 * t + 1);
     return select(gt(length, high), length - high, select(lt(length, low), length - low, splat(0)));
 }
@@ -160,7 +160,7 @@ LFN real ph_tendon_damper(const int *m, const ureal *f, const real *v, const rea
     real p[2];
     if (!(flags & PH_TEN_DAMPED) || m[M_FLAGS] & PH_NO_DAMPER) return splat(0);
     real b = ph_coefficients(m, f, v, M_TEN_DAMPING, M_TEN_DAMPINGPOLY, flags & PH_TEN_DAMPED_POLY, t, p);
-    return -ph_damper(b, p, (w + m[W_TEN_VELOCITY])[t]);
+    return -ph_damper(b, p, PH_AT(W_TEN_VELOCITY)[t]);
 }
 
 /* ten_J' * force at dof d, added to x in the order of tendons. */
@@ -174,8 +174,8 @@ LFN real ph_add_tendons(const int *m, const ureal *f, const real *v, const real 
 /* cfrc = a force on each body, and at = where it acts, as a spatial force about the tree's centre of mass. */
 LFN void ph_place_force(const int *m, real *w, int b, const real *force)
 {
-    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[b], *at = w + m[W_XIPOS] + 3 * b;
-    real *out = w + m[W_CFRC] + 6 * b;
+    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[b], *at = PH_AT(W_XIPOS) + 3 * b;
+    real *out = PH_AT(W_CFRC) + 6 * b;
     real off[3], t[3];
     for (int k = 0; k < 3; ++k) off[k] = at[k] - com[k];
     v3_cross(off, force, t);
@@ -186,7 +186,7 @@ LFN void ph_place_force(const int *m, real *w, int b, const real *force)
 /* qfrc_gravcomp: forces against gravity on the bodies. */
 LFN void ph_gravcomp(const int *m, const ureal *f, const real *v, real *w)
 {
-    real *out = w + m[W_QFRC_GRAVCOMP];
+    real *out = PH_AT(W_QFRC_GRAVCOMP);
     if (!(m[M_FLAGS] & PH_GRAVCOMP)) {
         each (d, m[M_NV]) out[d] = splat(0);
         sync();
@@ -200,7 +200,7 @@ LFN void ph_gravcomp(const int *m, const ureal *f, const real *v, real *w)
     }
     sync();
     ph_gather_forces(m, w);
-    each (d, m[M_NV]) out[d] = ph_dot6(w + m[W_CDOF] + 6 * d, w + m[W_CFRC] + 6 * (m + m[M_DOF_BODYID])[d]);
+    each (d, m[M_NV]) out[d] = ph_dot6(PH_AT(W_CDOF) + 6 * d, PH_AT(W_CFRC) + 6 * (m + m[M_DOF_BODYID])[d]);
     sync();
 }
 
@@ -210,8 +210,8 @@ LFN void ph_gravcomp(const int *m, const ureal *f, const real *v, real *w)
  */
 LFN void ph_body_fluid(const int *m, const ureal *f, const real *v, real *w, int b)
 {
-    const real *R = w + m[W_XIMAT] + 9 * b, *cvel = w + m[W_CVEL] + 6 * b, *at = w + m[W_XIPOS] + 3 * b;
-    const real *com = w + m[W_SUBTREE_COM] + 3 * (m + m[M_BODY_ROOTID])[b];
+    const real *R = PH_AT(W_XIMAT) + 9 * b, *cvel = PH_AT(W_CVEL) + 6 * b, *at = PH_AT(W_XIPOS) + 3 * b;
+    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[b];
     real mass = par(m, f, v, M_BODY_MASS, b), density = par(m, f, v, M_FLUID, 0), viscosity = par(m, f, v, M_FLUID, 1);
     real I[3], s[3], off[3], velocity[3], spin[3], flow[3], torque[3], force[3], turned[3];
     mask none = lt(mass, splat(PHYSICS_MINVAL));
@@ -238,13 +238,13 @@ LFN void ph_body_fluid(const int *m, const ureal *f, const real *v, real *w, int
     m3_mul(R, force, turned);
     ph_place_force(m, w, b, turned);
     m3_mul(R, torque, turned);
-    for (int k = 0; k < 3; ++k) (w + m[W_CFRC])[6 * b + k] = (w + m[W_CFRC])[6 * b + k] + turned[k];
+    for (int k = 0; k < 3; ++k) PH_AT(W_CFRC)[6 * b + k] = PH_AT(W_CFRC)[6 * b + k] + turned[k];
 }
 
 /* qfrc_fluid */
 LFN void ph_fluid(const int *m, const ureal *f, const real *v, real *w)
 {
-    real *out = w + m[W_QFRC_FLUID];
+    real *out = PH_AT(W_QFRC_FLUID);
     if (!(m[M_FLAGS] & PH_FLUID)) {
         each (d, m[M_NV]) out[d] = splat(0);
         sync();
@@ -253,7 +253,7 @@ LFN void ph_fluid(const int *m, const ureal *f, const real *v, real *w)
     each (i, m[M_NBODY] - 1) ph_body_fluid(m, f, v, w, i + 1);
     sync();
     ph_gather_forces(m, w);
-    each (d, m[M_NV]) out[d] = ph_dot6(w + m[W_CDOF] + 6 * d, w + m[W_CFRC] + 6 * (m + m[M_DOF_BODYID])[d]);
+    each (d, m[M_NV]) out[d] = ph_dot6(PH_AT(W_CDOF) + 6 * d, PH_AT(W_CFRC) + 6 * (m + m[M_DOF_BODYID])[d]);
     sync();
 }
 
@@ -264,12 +264,12 @@ LFN real ph_dof_damper(const int *m, const ureal *f, const real *v, const real *
     real p[2];
     if (!(flags & PH_DOF_DAMPED) || m[M_FLAGS] & PH_NO_DAMPER) return splat(0);
     real b = ph_coefficients(m, f, v, M_DOF_DAMPING, M_DOF_DAMPINGPOLY, flags & PH_DOF_POLY, d, p);
-    return -ph_damper(b, p, (w + m[W_QVEL])[d]);
+    return -ph_damper(b, p, PH_AT(W_QVEL)[d]);
 }
 
 LFN void ph_passive(const int *m, const ureal *f, const real *v, real *w)
 {
-    real *spring = w + m[W_QFRC_SPRING], *damper = w + m[W_QFRC_DAMPER], *force = w + m[W_TEN_FORCE];
+    real *spring = PH_AT(W_QFRC_SPRING), *damper = PH_AT(W_QFRC_DAMPER), *force = PH_AT(W_TEN_FORCE);
     int ntendon = m[M_NTENDON];
     ph_gravcomp(m, f, v, w);
     ph_fluid(m, f, v, w);
@@ -288,8 +288,8 @@ LFN void ph_passive(const int *m, const ureal *f, const real *v, real *w)
         int flags = (m + m[M_JNT_FLAGS])[(m + m[M_DOF_JNTID])[d]];
         spring[d] = ph_add_tendons(m, f, v, force, d, spring[d]);
         damper[d] = ph_add_tendons(m, f, v, force + ntendon, d, damper[d]);
-        real sum = spring[d] + damper[d] + (w + m[W_QFRC_FLUID])[d];
-        (w + m[W_QFRC_PASSIVE])[d] = flags & PH_JNT_ACTGRAVCOMP ? sum : sum + (w + m[W_QFRC_GRAVCOMP])[d];
+        real sum = spring[d] + damper[d] + PH_AT(W_QFRC_FLUID)[d];
+        PH_AT(W_QFRC_PASSIVE)[d] = flags & PH_JNT_ACTGRAVCOMP ? sum : sum + PH_AT(W_QFRC_GRAVCOMP)[d];
     }
     sync();
 }

@@ -42,7 +42,7 @@ struct sti_renderer {
     sti_appearance appearance;
     sti_looks looks;
     sti_kernel kernel[2]; /* without and with colours; on a GPU code is made for the scene and the samples */
-    char constants[2][STI_CONSTANTS];
+    char constants[2][160];
     stet_array *lens, *worlds;
     sti_surface surface;
     sti_version version;
@@ -127,7 +127,7 @@ static stet_result make_kernels(sti_renderer *r)
     for (int k = 0; k < 2; ++k) {
         r->kernel[k] = sti_k_render;
         if (!sti_device_is_gpu(r->device)) continue;
-        (void)snprintf(r->constants[k], STI_CONSTANTS,
+        (void)snprintf(r->constants[k], sizeof r->constants[k],
                        "#define RAY_TYPES 0x%x\n#define SCENE_HAS 0x%x\n#define RENDER_SIDE %d\n"
                        "#define RENDER_COLOURS %d\n",
                        r->appearance.types, r->appearance.has, r->side, k);

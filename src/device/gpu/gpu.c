@@ -276,6 +276,7 @@ stet_result sti_gpu_device_init(stet_device *device, const stet_device_def *def)
     device->index = def->gpu.index;
     device->driver_version = gpu->driver.version;
     device->processors = gpu->facts.fact[STI_GPU_PROCESSORS];
+    device->shared = (int64_t)sti_gpu_most_shared(gpu);
     (void)snprintf(device->arch, sizeof device->arch, "%s", gpu->facts.arch);
     (void)snprintf(device->name, sizeof device->name, "%s:%d (%.40s, %s, %.0f GiB)", vendor->name, def->gpu.index,
                    gpu->facts.name, gpu->facts.arch, (double)gpu->facts.memory / (double)((size_t)1 << 30));

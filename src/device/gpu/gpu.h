@@ -112,6 +112,8 @@ stet_result sti_gpu_launch(stet_device *device, const sti_code *code, const sti_
  */
 stet_result sti_gpu_kernel_of(const sti_gpu *gpu, const sti_code *code, const sti_slot *slots, int nslot, int64_t count,
                               bool in_block, sti_gpu_kernel *out);
+/* Bytes of shared memory that a block can have. */
+uint64_t sti_gpu_most_shared(const sti_gpu *gpu);
 stet_result sti_gpu_allow_shared(sti_gpu *gpu, const sti_gpu_kernel *kernel);
 /* Empties `ran`, because code is about to be unloaded. */
 void sti_gpu_forget_functions(sti_gpu *gpu);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Shared memory that a block can have; a driver without SHARED_MOST gives all of it without a request. */
-static uint64_t most_shared(const sti_gpu *gpu)
+/* A driver without SHARED_MOST gives all of it without a request. */
+uint64_t sti_gpu_most_shared(const sti_gpu *gpu)
 {
     const int *fact = gpu->facts.fact;
     int most = fact[STI_GPU_SHARED_MOST] > fact[STI_GPU_SHARED] ? fact[STI_GPU_SHARED_MOST] : fact[STI_GPU_SHARED];
@@ -17,14 +17,14 @@ static inline bool fits_limits(const sti_gpu *gpu, const sti_code *code, uint64_
     return code->team >= 1 && code->teams >= 1 && code->team <= fact[STI_GPU_MAX_X] &&
            code->teams <= fact[STI_GPU_MAX_Y] && (int64_t)code->team * code->teams <= fact[STI_GPU_MAX_THREADS] &&
            grid <= (uint64_t)fact[STI_GPU_MAX_GRID] && grid * (unsigned)code->team <= gpu->driver.vendor->max_threads &&
-           code->shared <= most_shared(gpu);
+           code->shared <= sti_gpu_most_shared(gpu);
 }
 
 static stet_result check_shared(const sti_gpu *gpu, const sti_code *code, uint64_t bytes)
 {
-    if (bytes <= most_shared(gpu)) return STET_OK;
+    if (bytes <= sti_gpu_most_shared(gpu)) return STET_OK;
     return sti_error(STET_ERROR_LIMIT, "%s: kernel %s: %llu bytes of shared memory a block; %llu are possible",
-                     gpu->where, code->name, (unsigned long long)bytes, (unsigned long long)most_shared(gpu));
+                     gpu->where, code->name, (unsigned long long)bytes, (unsigned long long)sti_gpu_most_shared(gpu));
 }
 
 /* Checks all limits before the driver sees the launch, because the driver would only say "invalid value". */
@@ -84,7 +84,7 @@ static memory find_memory(const sti_code *code, const sti_slot *slots, int nslot
 static unsigned fit_teams(const sti_gpu *gpu, const sti_code *code, const memory *m)
 {
     unsigned teams = (unsigned)code->teams;
-    while (teams > 1 && (code->shared + m->shared * teams > most_shared(gpu) || teams > m->teams)) --teams;
+    while (teams > 1 && (code->shared + m->shared * teams > sti_gpu_most_shared(gpu) || teams > m->teams)) --teams;
     return teams;
 }
 

@@ -28,6 +28,7 @@ void sti_module_unload(const sti_modules *modules, sti_module *m)
         device->ops->unload(device, m->handle);
         sti_count_held(&device->mechanisms, STET_MECHANISM_KERNEL_CACHE, -(int64_t)m->size);
     }
+    sti_free(m->constants);
     sti_free(m);
 }
 
@@ -90,9 +91,10 @@ static stet_result add_job(sti_modules *p, jobs *all, const sti_module *wanted, 
     j->modules = p;
     STI_TRY(sti_alloc(&j->module, sizeof *j->module, "a module"));
     *j->module = *wanted;
+    j->module->constants = NULL;
     all->n++;
     *out = j;
-    return STET_OK;
+    return wanted->constants ? sti_strdup(&j->module->constants, wanted->constants) : STET_OK;
 }
 
 static stet_result load_job(const job *j, const sti_text_buffer *object)
@@ -134,12 +136,14 @@ static stet_result make_modules(const jobs *all, const sti_cache_options *keepin
 
 static bool same_team(sti_team a, sti_team b) { return a.team == b.team && a.teams == b.teams; }
 
+static bool same_text(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
+
 static sti_module *find_module(const sti_modules *p, const sti_module *wanted)
 {
     for (int i = 0; i < p->nmodule; ++i) {
         sti_module *m = p->module[i];
         if (m->unit == wanted->unit && m->forms == wanted->forms && same_team(m->team, wanted->team) &&
-            strcmp(m->only, wanted->only) == 0 && strcmp(m->constants, wanted->constants) == 0)
+            strcmp(m->only, wanted->only) == 0 && same_text(m->constants, wanted->constants))
             return m;
     }
     return NULL;
@@ -189,7 +193,8 @@ static stet_result add_unit_job(sti_modules *p, jobs *all, const unit_kernels *u
         if (wanted->only[0] ? strcmp(u->kernel[i].name, wanted->only) == 0 : same_team(u->team[i], wanted->team))
             kernel[n++] = &u->kernel[i];
     stet_result result = add_job(p, all, wanted, &j);
-    if (result == STET_OK) result = sti_gpu_unit_read(wanted->unit, wanted->constants, &j->source);
+    if (result == STET_OK)
+        result = sti_gpu_unit_read(wanted->unit, wanted->constants ? wanted->constants : "", &j->source);
     if (result == STET_OK) result = finish_job(j, kernel, n);
     sti_free(kernel);
     return result;

@@ -16,9 +16,9 @@
 #include "kernel/compile/cached_compile.h"
 
 typedef struct sti_module {
-    const sti_embedded *unit;      /* NULL: of a user's kernel */
-    char only[STI_MAX_NAME];       /* the one kernel that it has; "": all of the unit with this team */
-    char constants[STI_CONSTANTS]; /* of that kernel; "": none */
+    const sti_embedded *unit; /* NULL: of a user's kernel */
+    char only[STI_MAX_NAME];  /* the one kernel that it has; "": all of the unit with this team */
+    char *constants;          /* of that kernel; NULL: none. A module that is kept owns it */
     sti_team team;
     unsigned forms; /* bits of sti_form */
     void *handle;   /* of the device */

@@ -84,10 +84,11 @@ static stet_result make_function(struct sti_programs *p, sti_program *it, sti_fo
 {
     const sti_kernel *k = it->kernel;
     const sti_module *module;
-    sti_module wanted = {.team = {it->code.team, it->code.teams}, .forms = 1u << form};
+    sti_module wanted = {.constants = (char *)k->constants, /* it is only compared, or copied */
+                         .team = {it->code.team, it->code.teams},
+                         .forms = 1u << form};
     STI_TRY(unit_of(k, &wanted.unit));
     if (it->set || k->constants) (void)snprintf(wanted.only, sizeof wanted.only, "%s", k->name);
-    if (k->constants) (void)snprintf(wanted.constants, sizeof wanted.constants, "%s", k->constants);
     STI_TRY(sti_module_get(&p->modules, &wanted, &module));
     it->code.waits = sti_target_waits(&p->modules.target);
     return sti_module_function(&p->modules, module, k->name, form,

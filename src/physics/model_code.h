@@ -1,0 +1,19 @@
+/*
+ * Code for one model: a step of native physics that a GPU compiles with the model's tables as constants, and with a
+ * part of team memory in shared memory (layout.k.h has its words). Its bits are those of the code for all models.
+ */
+#ifndef STI_PHYSICS_MODEL_CODE_H
+#define STI_PHYSICS_MODEL_CODE_H
+
+#include "kernel/compile/text_buffer.h"
+#include "kernel/gpu/teams.h"
+#include "physics/tables.h"
+
+/*
+ * Appends the lines that go before the source of k_native_step (sti_kernel.constants). shared: bytes that a block of
+ * `team` can have; *near: reals of a team that the code takes of it. The caller looks at the buffer's result.
+ */
+void sti_model_code_write(const sti_physics_tables *tables, sti_team team, int64_t shared, sti_text_buffer *out,
+                          int *near);
+
+#endif

@@ -1,0 +1,95 @@
+/*
+ * Code for one model on a GPU (model_code.h): the bits of the code for all models, which CPUs have, also after
+ * parameters of a world moved tables, and after they were taken back.
+ */
+#include "physics/model_code.h"
+#include "physics/native_state.h"
+#include "worlds/parameters.h"
+
+enum { STEPS = 4, STAGES = 3 };
+
+static const char scene[] = PARAMETERS_SCENE("<option timestep='.004'/>");
+static const char no_geoms[] =
+    "<mujoco><worldbody><body><joint axis='0 1 0' damping='.1'/><inertial mass='1' pos='.2 0 "
+    "0' diaginertia='.1 .1 .1'/></body></worldbody></mujoco>";
+
+/* Hashes of the state after steps with the model's parameters, with a world's own, and with the model's again. */
+static void run_stages(const char *text, const char *isa, uint64_t *hash)
+{
+    enum { MANY = STI_NATIVE_MODEL_WORLDS };
+    uint8_t mask[MANY] = {[3] = 1};
+    rig r = rig_make(text, MANY, isa, 2, false);
+    sti_native *n;
+    double mass[16];
+    int64_t nbody = r.model->mj->nbody;
+    OK(sti_native_create(r.worlds, &n));
+    bool own = sti_device_is_gpu(r.device);
+    for (int64_t b = 0; b < nbody; ++b) mass[b] = r.model->mj->body_mass[b] * 1.25;
+    for (int stage = 0; stage < STAGES; ++stage) {
+        if (stage == 1) OK(stet_worlds_set_parameter_where(r.worlds, "body_mass", mask, mass, nbody));
+        if (stage == 2) OK(stet_worlds_set_parameter(r.worlds, "body_mass", NULL, 0));
+        OK(sti_native_steps(n, NULL, STEPS));
+        assert_int_equal(n->step.constants != NULL, own);
+        assert_int_equal(n->near > 0, own);
+        hash[stage] = rig_array_hash(&r, "qpos") * 31 + rig_array_hash(&r, "qvel");
+    }
+    sti_native_destroy(n);
+    rig_free(&r);
+}
+
+static void bits_are_those_of_all_models(void **state)
+{
+    static const char *const texts[] = {scene, no_geoms};
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k) {
+        uint64_t on_cpu[STAGES], here[STAGES];
+        run_stages(texts[k], "portable", on_cpu);
+        run_stages(texts[k], NULL, here);
+        for (int s = 0; s < STAGES; ++s) assert_true(here[s] == on_cpu[s]);
+        assert_true(on_cpu[0] != on_cpu[1]);
+    }
+}
+
+/* Places in shared memory: none overlap, all fit. */
+static void places_fit(void **state)
+{
+    static const sti_team teams[] = {{32, 8}, {8, 64}, {4, 64}, {2, 128}};
+    static const int64_t shared[] = {0, 48 << 10, 227 << 10};
+    stet_model *model = rig_model(scene);
+    sti_physics_tables t;
+    OK(sti_physics_tables_make(model->mj, &t));
+    for (size_t k = 0; k < sizeof teams / sizeof *teams; ++k)
+        for (size_t s = 0; s < sizeof shared / sizeof *shared; ++s) {
+            sti_text_buffer text = {0};
+            int near;
+            sti_model_code_write(&t, teams[k], shared[s], &text, &near);
+            OK(text.result);
+            assert_true(near >= 0 && (int64_t)near * 4 * teams[k].teams <= shared[s]);
+            assert_true(shared[s] == 0 ? near == 0 : near > 0);
+            const char *at = strstr(text.data, "#define PH_NEAR ");
+            assert_non_null(at);
+            char *taken = calloc((size_t)near + 1, 1), *next = (char *)at + strlen("#define PH_NEAR ");
+            assert_non_null(taken);
+            for (int q = W_QPOS; q < W_AFTER_END; ++q, ++next) {
+                int place = (int)strtol(next, &next, 10), size = place < 0 ? 0 : t.m[q + 1] - t.m[q];
+                assert_int_equal(*next, ',');
+                assert_true(place + size <= near && (place < 0 || place % 4 == 0));
+                for (int i = place; i < place + size; ++i) {
+                    assert_int_equal(taken[i], 0);
+                    taken[i] = 1;
+                }
+            }
+            free(taken);
+            sti_text_buffer_free(&text);
+        }
+    sti_physics_tables_free(&t);
+    stet_model_destroy(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bits_are_those_of_all_models),
+        cmocka_unit_test(places_fit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
