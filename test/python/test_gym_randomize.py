@@ -59,6 +59,17 @@ class Scene(VectorEnv):
         return np.zeros(self.num_envs)
 
 
+class Looks(VectorEnv):
+    """Shows pictures."""
+
+    def __init__(self, num_envs=2, **more):
+        super().__init__(stet.scenes / "quadruped.xml", num_envs, "cpu", threads=1, pixels=True, width=24, height=24,
+                         cameras=["main"], **more)
+
+    def reward(self, state, action):
+        return np.zeros(self.num_envs)
+
+
 def act(step, n=N):
     return np.random.default_rng(step).uniform(-1, 1, (50, 2)).astype(np.float32)[:n]
 
@@ -399,6 +410,50 @@ def test_actions_are_late_and_noisy():
     env.close()
 
 
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_observations_are_late_after_their_noise(mode):
+    rows = [Randomize("observation_delay", choice=(0, 1, 3)), Randomize("observation", of=0, uniform=(-0.1, 0.1))]
+    env = Scene(randomize=rows, max_episode_steps=7, autoreset_mode=mode)
+    seen = env.reset(seed=4)[0]
+    history, delays = [[] for _ in range(N)], set()
+    for step in range(40):
+        now = np.concatenate([env.sim.qpos.numpy(), env.sim.qvel.numpy()], axis=1)
+        now[:, 0] += env.randomized["observation of 0"][:, 0]
+        delay = env.randomized["observation_delay"][:, 0].astype(int)
+        delays.update(delay)
+        history = [[*(history[w] if env.steps[w] else []), now[w]] for w in range(N)]
+        expected = np.array([history[w][max(len(history[w]) - 1 - delay[w], 0)] for w in range(N)])
+        np.testing.assert_allclose(seen, expected, atol=1e-6)
+        seen, _, _, over, _ = env.step(act(step))
+        if mode is AutoresetMode.DISABLED and over.any():
+            seen = env.reset(options={"reset_mask": over})[0]
+    assert delays == {0, 1, 3}
+    env.close()
+
+
+def test_looks_are_drawn_by_name():
+    rows = [Randomize("light_diffuse", "sun", uniform=(0.2, 1), correlated="element"),
+            Randomize("geom_rgb", "ground", uniform=([0, 0, 0], [1, 1, 1])),
+            Randomize("cam_fovy", "main", uniform=(40, 60), every="world")]
+    env = Looks(4, randomize=rows)
+    pictures = env.reset(seed=1)[0]
+    assert len({picture.tobytes() for picture in pictures}) == 4, "each world looks different"
+    model = env.sim.model
+    sun, main = model.find("lights", "sun"), model.find("cameras", "main")
+    light = env.sim.parameter("light_diffuse").reshape(4, -1, 3)[:, sun]
+    assert (light == light[:, :1]).all() and np.ptp(light[:, 0]) > 0
+    np.testing.assert_allclose(env.sim.parameter("cam_fovy")[:, main], env.randomized["cam_fovy of main"][:, 0],
+                               rtol=1e-6)
+    floor = env.sim.parameter("geom_rgb").reshape(4, -1, 3)[:, model.find("geoms", "ground")]
+    np.testing.assert_allclose(floor, env.randomized["geom_rgb of ground"], rtol=1e-6)
+    assert np.array_equal(pictures, env.reset(seed=1)[0])
+    with pytest.raises(stet.InvalidArgumentError, match="no camera is named 'mein'.*main"):
+        Looks(randomize=[Randomize("cam_fovy", "mein", constant=45)])
+    with pytest.raises(stet.InvalidArgumentError, match="pictures are not kept; leave the row out"):
+        Looks(randomize=[Randomize("observation_delay", constant=1)])
+    env.close()
+
+
 def test_a_choice_can_be_late_but_has_no_noise():
     class Choice(Recorded):
         def control(self, action):
@@ -427,6 +482,7 @@ TABLE = [
     Randomize("action_delay", choice=range(3)),
     Randomize("action", normal=(0, 0.1)),
     Randomize("observation", normal=(0, 0.01)),
+    Randomize("observation_delay", choice=range(3)),
 ]
 
 
@@ -542,6 +598,7 @@ BAD = [
     (dict(field=("body_mass", "geom_friction"), constant=1, correlated="element"), "a body and a geom are no one"),
     (dict(field="qpos", of="slide", component=1, constant=1), "component 1.*0 to 0"),
     (dict(field="action_delay", uniform=(0, 2)), "whole number of steps"),
+    (dict(field="observation_delay", constant=-1), "whole number of steps"),
     (dict(field="action_delay", choice=(0, -1)), "whole number of steps"),
     (dict(field="action_delay", choice=(0, 0.5)), "whole number of steps"),
     (dict(field="observation", of="qpos", constant=1), "no column is named 'qpos'.*0 to 23"),

@@ -22,7 +22,8 @@ _OPERATIONS = {"abs": lambda x, y: y, "add": lambda x, y: x + y, "scale": lambda
 _STATES = ("qpos", "qvel")
 _FORCES = ("xfrc_applied", "qfrc_applied")
 _SIGNALS = ("observation", "action")
-_OWN = (*_STATES, *_FORCES, *_SIGNALS, "action_delay")
+_DELAYS = ("action_delay", "observation_delay")
+_OWN = (*_STATES, *_FORCES, *_SIGNALS, *_DELAYS)
 _KINDS = {"body": "bodies", "geom": "geoms", "jnt": "joints", "tendon": "tendons", "actuator": "actuators",
           "eq": "equalities", "light": "lights", "cam": "cameras"}
 
@@ -39,8 +40,9 @@ class Randomize:
                  "xfrc_applied", "qfrc_applied": forces on bodies (force, torque; world frame) and on joints
                  "observation", "action": noise on what the policy sees, and on what it does
                  "action_delay": how many steps an action is late; an episode's first action holds until then
+                 "observation_delay": how many steps an observation (with its noise) is late; likewise
     of           which elements: a name, a regular expression that a whole name matches, a number, or a list of them;
-                 None: all. Elements are bodies, geoms, joints … by the field's name; of an observation the columns
+                 None: all. Elements are bodies, geoms, lights … by the field's name; of an observation the columns
     component    which of an element's numbers, such as 0 of geom_friction's three; a number or a list; None: all
 
     One distribution: uniform=(low, high), loguniform=(low, high), normal=(mean, deviation), choice=(one, another, …) or
@@ -112,7 +114,7 @@ def _find_places(env, field):
         return _of_joints(model, model.dof_jntid, model.jnt_dofadr)
     if field == "xfrc_applied":
         return _regular(6 * model.nbody, model.bodies, "body")
-    if field == "action_delay":
+    if field in _DELAYS:
         return _regular(1, [""], "delay")
     if field in _SIGNALS:
         space = env.single_observation_space if field == "observation" else env.single_action_space
@@ -337,6 +339,8 @@ class _Row:
             self.groups = np.zeros(count, int) if row.correlated else np.arange(count)
 
     def _check_space(self, env):
+        if self.fields[0] == "observation_delay" and env._pixels:
+            _refuse(f"{self.who}: pictures are not kept; leave the row out, or pixels=True")
         if self.fields[0] not in _SIGNALS:
             return
         space = getattr(env, f"single_{self.fields[0]}_space")
@@ -344,7 +348,7 @@ class _Row:
             _refuse(f"{self.who}: noise is for a Box of floats; the space is {space}")
 
     def _check_delay(self):
-        if self.fields[0] != "action_delay":
+        if self.fields[0] not in _DELAYS:
             return
         extremes = self.distribution.extremes() if self.distribution.kind in ("choice", "constant") else []
         if not extremes or self.operation != "abs" or any((x < 0).any() or (x % 1).any() for x in extremes):
@@ -364,6 +368,24 @@ class _Row:
         values[:, part.items] = np.where(self.active[worlds, None], made, values[:, part.items])
 
 
+class _Late:
+    """What came in the last steps of an episode, the latest first, as many as a delay needs."""
+
+    def __init__(self, env):
+        self._env, self._kept = env, []
+
+    def pass_on(self, x, row, again=False):
+        """What came as many steps ago as the row has drawn, or else first. again: x is of the step of the last call."""
+        env, delays = self._env, row.drawn[:, 0]
+        fresh, older = env.steps == 0, self._kept[1:] if again else self._kept
+        older = [env._where(fresh, x, y) for y in older[: row.most]] or [x] * row.most
+        self._kept = [env._copy(x), *older]
+        out = self._kept[0]
+        for steps in range(1, row.most + 1):
+            out = env._where(delays == steps, self._kept[steps], out)
+        return out
+
+
 class Randomizer:
     """The table of an environment at work."""
 
@@ -376,7 +398,8 @@ class Randomizer:
         self._own = {field: self._sim.parameter(field)[0] for field in stet.Sim.parameters if field in fields}
         self._own |= {field: np.zeros(self._sim.array(field).shape[1]) for field in _FORCES if field in fields}
         self._values = {field: np.tile(own, (env.num_envs, 1)) for field, own in self._own.items()}
-        self._late = []  # actions, the latest first, as many as a delay needs
+        self._late = {name: _Late(env) for name in _DELAYS}
+        self._stepped = False  # since an observation was last passed on
         for row in self.rows:
             self._try(row)
 
@@ -452,6 +475,7 @@ class Randomizer:
 
     def after_step(self):
         """Draws noise of the observation that follows."""
+        self._stepped = True
         for row, _ in self._rows_of("observation"):
             if row.interval:
                 self._draw_again(row, np.flatnonzero(self._env.steps % row.interval == 0))
@@ -512,26 +536,18 @@ class Randomizer:
         return self._env._torch.from_numpy(values).to(x)
 
     def observe(self, x):
-        """An observation with its noise."""
-        return self._disturb("observation", x)
+        """An observation with its noise, and late."""
+        x = self._disturb("observation", x)
+        for row, _ in self._rows_of("observation_delay")[-1:]:
+            x = self._late["observation_delay"].pass_on(x, row, not self._stepped)
+        self._stepped = False
+        return x
 
     def act(self, actions):
         """What the actuators get of the policy's actions: late, and with noise."""
-        rows = self._rows_of("action_delay")
-        if rows:
-            delay = rows[-1][0]
-            actions = self._delay(actions, delay.drawn[:, 0], delay.most)
+        for row, _ in self._rows_of("action_delay")[-1:]:
+            actions = self._late["action_delay"].pass_on(actions, row)
         return self._disturb("action", actions)
-
-    def _delay(self, actions, delays, most):
-        env = self._env
-        fresh = env.steps == 0
-        kept = [env._where(fresh, actions, x) for x in self._late[:most]] or [actions] * most
-        self._late = [env._copy(actions), *kept]
-        out = self._late[0]
-        for steps in range(1, most + 1):
-            out = env._where(delays == steps, self._late[steps], out)
-        return out
 
     def seen(self):
         """What the rows drew last, by name."""
