@@ -435,6 +435,25 @@ def test_controls_and_resets(watched):
         assert one.text()["sentence"]
 
 
+def test_equalities(make):
+    sim = make(stet.scenes / "arm_table.xml", 2)
+    before = sim.eq_active.numpy()
+    with sim.view(control=True) as viewer:
+        page = Page(viewer.url)
+        assert len(page.facts["equalities"]) == sim.model.neq == len(page.facts["equalities_on"]) > 0
+        assert page.facts["equalities_on"] == [bool(x) for x in before[0]]
+        for wrong in ({"world": 0, "equality": sim.model.neq}, {"world": 2, "equality": 0}):
+            page.send("equality", on=False, **wrong)
+            assert "there is no" in page.text()["sentence"]
+        for world, after in ((1, [before[0, 0], 0]), (-1, [0, 0])):
+            page.send("equality", world=world, equality=0, on=False)
+            until = time.monotonic() + 10
+            while sim.eq_active.numpy()[:, 0].tolist() != after:
+                assert time.monotonic() < until
+                sim.step()
+        page.close()
+
+
 def test_a_run_that_is_only_looked_at(make):
     sim = make()
     with sim.view() as viewer:

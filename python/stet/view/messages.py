@@ -93,6 +93,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "seek": {"frame": _integer(0, _INT)},
     "reset": {"world": _integer(-1, _INT), "keyframe": _integer(-1, _INT)},  # world -1: all; keyframe -1: the first one
     "control": {"world": _integer(-1, _INT), "actuator": _integer(0, _INT), "value": _number(-1e9, 1e9)},
+    "equality": {"world": _integer(-1, _INT), "equality": _integer(0, _INT), "on": _flag},  # a constraint
 }
 
 

@@ -51,6 +51,7 @@ class Run(Source):
         self._old: dict[str, tuple[float, Any]] = {}  # facts that are not taken for each sample, and when they were
         self._names = [*sim.fields, *sim.quantities]
         self._ranges = self._control_ranges(sim)
+        self._equalities = sim.eq_active.numpy()[0]  # as they were
         self._fault_bits = info()["faults"]
         # Attributes of the object stand before methods of its class; a sim without a viewer has none of them.
         step, close = type(sim).step, type(sim).close
@@ -81,7 +82,9 @@ class Run(Source):
     def facts(self) -> dict[str, Any]:
         out = super().facts()
         out |= {"control": self.control, "actuators": self._ranges, "fields": self._names, "frames": 0,
-                "device": True}
+                "device": True,
+                "equalities": [name or f"equality {k}" for k, name in enumerate(self.model.equalities)],
+                "equalities_on": [bool(x) for x in self._equalities]}
         return out
 
     def close(self) -> None:
@@ -141,6 +144,8 @@ class Run(Source):
             raise ValueError(f"there is no world {entries['world']}")
         if kind == "control" and entries["actuator"] >= self.model.nu:
             raise ValueError(f"there is no actuator {entries['actuator']}")
+        if kind == "equality" and entries["equality"] >= self.model.neq:
+            raise ValueError(f"there is no equality constraint {entries['equality']}")
         if kind == "reset" and entries["keyframe"] >= self.model.nkey:
             raise ValueError(f"there is no keyframe {entries['keyframe']}")
 
@@ -211,10 +216,16 @@ class Run(Source):
             key = entries["keyframe"]
             sim.reset(worlds=None if world < 0 else [world], keyframe=None if key < 0 else key)
         elif kind == "control":
-            worlds = slice(None) if world < 0 else slice(world, world + 1)
-            ctrl = sim.ctrl.numpy()
-            ctrl[worlds, entries["actuator"]] = entries["value"]
-            sim.ctrl.write(ctrl)
+            self._put(sim.ctrl, world, entries["actuator"], entries["value"])
+        elif kind == "equality":
+            self._put(sim.eq_active, world, entries["equality"], int(entries["on"]))
+
+    @staticmethod
+    def _put(array, world, item, value):
+        """In one world, or in all."""
+        values = array.numpy()
+        values[slice(None) if world < 0 else world, item] = value
+        array.write(values)
 
     def _wait(self, sim, seconds):
         """Until the clock is where the simulation is, and nobody has paused it."""

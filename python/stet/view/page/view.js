@@ -253,6 +253,19 @@ function begin(news) {
     $(id).value = value;
   setWorlds(look.first, look.count);
   makeSliders();
+  makeEqualities();
+}
+
+function makeEqualities() {
+  const names = facts.control ? facts.equalities : [];
+  $("equalitytitle").hidden = !names.length;
+  $("equalities").replaceChildren(...names.map((name, equality) => {
+    const row = document.createElement("label");
+    const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: facts.equalities_on[equality] });
+    box.onchange = () => send("equality", { world: $("everywhere").checked ? -1 : look.first, equality, on: box.checked });
+    row.append(name, box);
+    return row;
+  }));
 }
 
 function makeSliders() {
@@ -263,9 +276,10 @@ function makeSliders() {
     const number = row.appendChild(document.createElement("output"));
     said.textContent = said.title = name;
     Object.assign(slider, { type: "range", min: low, max: high, step: (high - low) / 200 || 1, value: hold });
-    number.value = (+slider.value).toPrecision(3);
+    const write = () => (number.value = +(+slider.value).toFixed(9) ? (+slider.value).toPrecision(3) : "0");
+    write();
     slider.oninput = () => {
-      number.value = (+slider.value).toPrecision(3);
+      write();
       send("control", { world: $("everywhere").checked ? -1 : look.first, actuator, value: +slider.value });
     };
     return row;
