@@ -9,7 +9,8 @@
  *
  * Spatial tendons of groups 0 to 2 are visible in all outputs, as capsules along their paths, without textures. Limp
  * ones hang, as MuJoCo draws them. So are skins and flexes of these groups: lines as cylinders, cloths with both sides
- * and their edge, solids with their surface.
+ * and their edge, solids with their surface. Shapes that were added to the stage (stet_stage_add_shape) are visible as
+ * geoms, of any group.
  *
  * rgb and rgba have textures, shadows, transparency and reflections, where other outputs show the nearest surface; and
  * they alone show the sites of groups 0 to 2, without textures: rays of physics do not see sites either. As in MuJoCo's
@@ -41,7 +42,8 @@ extern "C" {
       "unit surface normal, world frame, toward the camera; 0 0 0 where nothing was hit")                              \
     X(ALBEDO, "albedo", STET_DTYPE_U8, 4, "material colour without light")                                             \
     X(SEG_GEOM, "seg_geom", STET_DTYPE_INT, 1,                                                                         \
-      "geom index of the model, -1 for the sky, -2 - i for tendon i, after these flexes, after these skins")           \
+      "geom index of the model, after these added shapes; -1 for the sky, -2 - i for tendon i, then flexes, then "     \
+      "skins")                                                                                                         \
     X(SEG_BODY, "seg_body", STET_DTYPE_INT, 1,                                                                         \
       "body index of the model, -1 for the sky, -2 for tendons, -3 for flexes, -4 for skins")                          \
     X(SEG_TYPE, "seg_type", STET_DTYPE_INT, 1,                                                                         \

@@ -23,7 +23,8 @@ typedef enum stet_prim_kind {
     STET_PRIM_CAMERA,
     STET_PRIM_LIGHT,
     STET_PRIM_TENDON,
-    STET_PRIM_XFORM
+    STET_PRIM_XFORM,
+    STET_PRIM_SHAPE
 } stet_prim_kind;
 
 /*
@@ -49,7 +50,7 @@ STET_API stet_result stet_stage_find(const stet_stage *stage, stet_prim_kind kin
  */
 STET_API stet_result stet_stage_add(stet_stage *stage, int parent, const char *name, const float local[12], bool rigid,
                                     int *prim);
-/* Removes an added prim and all prims that were added below it. */
+/* Removes an added prim or shape and all prims that were added below it. */
 STET_API stet_result stet_stage_remove(stet_stage *stage, int prim);
 /*
  * Moves an added prim to another parent, which must not be one of its descendants. The prim keeps its local transform;
@@ -66,7 +67,45 @@ STET_API stet_result stet_stage_write_local(stet_stage *stage, int prim, int64_t
 /* Sets the world transform of an added rigid prim. */
 STET_API stet_result stet_stage_write_world(stet_stage *stage, int prim, int64_t first, int64_t nworld,
                                             const float *values);
-/* Get transforms, brought up to date first. values [nworld][12]. */
+
+/* The same numbers as mjtGeom. */
+typedef enum stet_shape_type {
+    STET_SHAPE_PLANE = 0,
+    STET_SHAPE_SPHERE = 2,
+    STET_SHAPE_CAPSULE,
+    STET_SHAPE_ELLIPSOID,
+    STET_SHAPE_CYLINDER,
+    STET_SHAPE_BOX,
+    STET_SHAPE_MESH
+} stet_shape_type;
+
+/* What pictures show at a prim. */
+typedef struct stet_shape {
+    stet_shape_type type;
+    double size[3];   /* as a geom's of this type in MJCF, metres; of a plane half sizes, 0: endless; unused: mesh */
+    float rgba[4];    /* alpha above 0; all 0: the material's, or grey */
+    const char *mesh; /* type MESH: a mesh of the model */
+    const char *material; /* one of the model, with its texture; NULL: none */
+    const char *name;     /* copied; NULL: none */
+} stet_shape;
+
+/*
+ * Adds a prim (kind SHAPE) with a shape under any other but a shape, with the same pose in it in all worlds: local [12],
+ * NULL: that of the parent. All pictures show it from the next one on, and its shadows and reflections, as they would a
+ * geom of the body that it is below, whose index in seg_geom is *id; id may be NULL. It does not reflect, has no
+ * underside if it is a plane, and physics does not know it. It has no transforms to write: add a prim, the shape below
+ * it, and move that prim. Adding and removing shapes makes the renderer's tables anew; one that comes and goes is
+ * hidden.
+ */
+STET_API stet_result stet_stage_add_shape(stet_stage *stage, int parent, const stet_shape *shape, const float *local,
+                                          int *prim, int *id);
+/* Shows or hides a shape in the worlds first … first + nworld - 1; visible [nworld]: 0 or 1. */
+STET_API stet_result stet_stage_show(stet_stage *stage, int prim, int64_t first, int64_t nworld,
+                                     const uint8_t *visible);
+/* Sets a shape's colour there; rgb [nworld][3]. Its alpha stays. */
+STET_API stet_result stet_stage_colour(stet_stage *stage, int prim, int64_t first, int64_t nworld, const float *rgb);
+
+/* Get transforms, brought up to date first. values [nworld][12]. Those of a hidden shape are singular. */
 STET_API stet_result stet_stage_read_local(stet_stage *stage, int prim, int64_t first, int64_t nworld, float *values);
 STET_API stet_result stet_stage_read_world(stet_stage *stage, int prim, int64_t first, int64_t nworld, float *values);
 /*

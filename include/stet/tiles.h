@@ -145,7 +145,8 @@ typedef struct stet_id_row {
 } stet_id_row;
 
 /*
- * The table of SEG_GEOM, SEG_BODY or SEG_TYPE, of the stage's model: tendons, flexes, skins and the sky have rows, too.
+ * The table of SEG_GEOM, SEG_BODY or SEG_TYPE, of the stage's model: tendons, flexes, skins and the sky have rows, too,
+ * and the shapes that the stage has now, by their names.
  * The caller owns *out and destroys it before the stage.
  */
 STET_API stet_result stet_id_table_create(stet_stage *stage, stet_output output, stet_id_table **out);

@@ -7,6 +7,18 @@
 
 #include "geom/soft.h"
 
+/* Rows of shapes on the host, as in sti_geoms. */
+typedef struct sti_geom_rows {
+    int *type, *data;
+    double *size, *bounds;
+} sti_geom_rows;
+
+/* A shape that the model does not have. mesh: one of the model's; -1: it has another type. */
+typedef struct sti_geom_more {
+    int type, mesh;
+    double size[3];
+} sti_geom_more;
+
 /*
  * Arrays of the model (plain, the same for all worlds). Distances are in metres. ngeom may be 0; arrays then hold
  * unused elements. A shape is given in its geom's own frame, as in MuJoCo (a mesh: MuJoCo's inertia-aligned frame, the
@@ -16,7 +28,8 @@ typedef struct sti_geoms {
     int ngeom, nsite;
     /*
      * The nshape rows are those of all geoms, then those that only pictures show: of all sites, one for the pieces of
-     * each tendon, one for each flex (its surface, or its pieces), of all skins, and the undersides of all planes.
+     * each tendon, one for each flex (its surface, or its pieces), of all skins, and the undersides of all planes; then
+     * those of shapes that sti_geoms_add was given.
      */
     stet_array *type; /* INT [nshape], mjtGeom */
     /*
@@ -48,6 +61,8 @@ typedef struct sti_geoms {
      * elevation of each field: half sizes x, y, height of its highest point, depth of its base.
      */
     stet_array *elevation;
+    sti_geom_rows host; /* of the model's, then one for each of its meshes */
+    int nmodel;         /* without the meshes */
 } sti_geoms;
 
 int sti_model_planes(const mjModel *m); /* how many of the geoms are planes */
@@ -60,6 +75,8 @@ static inline int sti_shape_count(const mjModel *m) { return sti_shape_under(m) 
  * a tree needs numbers beyond 2^24. The caller owns *out and destroys it before the device.
  */
 stet_result sti_geoms_create(stet_device *device, const stet_model *model, const sti_soft *soft, sti_geoms **out);
+/* Puts n shapes after the model's, in place of those of the last call. A failure leaves everything as it was. */
+stet_result sti_geoms_add(sti_geoms *geoms, const sti_geom_more *more, int n);
 /*
  * Computes the surfaces of `soft`, which they were created with, in the n worlds listed in the array `worlds`. xform:
  * an array of worlds with 3 x 4 matrices, of which the first are those of all bodies.

@@ -28,8 +28,8 @@ typedef struct gather {
     int *mesh_node, *mesh_tri;
     int *hfield_node, *hfield_elevation;
     int64_t nnode, ntri, nelevation;
-    double *node, *tri, *elevation, *size, *bounds;
-    int *type, *data;
+    double *node, *tri, *elevation;
+    sti_geom_rows rows;
 } gather;
 
 static int64_t at_least_one(int64_t n) { return n > 0 ? n : 1; }
@@ -248,12 +248,11 @@ int sti_model_planes(const mjModel *m)
     return n;
 }
 
-/* Row i of the shapes. s: size; asset: of a mesh or a height field. */
-static void gather_shape(const gather *g, int i, int type, const double *s, int asset)
+/* Row i of the shapes, of a type without an asset. s: size. */
+static void fill_row(const sti_geom_rows *rows, ptrdiff_t i, int type, const double *s)
 {
-    double *bounds = g->bounds + (ptrdiff_t)6 * i, radius = 0;
-    int *data = g->data + (ptrdiff_t)4 * i;
-    switch (g->type[i] = type) {
+    double *bounds = rows->bounds + 6 * i, radius = 0;
+    switch (rows->type[i] = type) {
     case mjGEOM_PLANE: set_half_sizes(bounds, s[0] > 0 ? s[0] : NO_END, s[1] > 0 ? s[1] : NO_END, 0); break;
     case mjGEOM_SPHERE: set_half_sizes(bounds, radius = s[0], s[0], s[0]); break;
     case mjGEOM_CAPSULE: set_half_sizes(bounds, s[0], s[0], radius = s[0] + s[1]); break;
@@ -269,23 +268,33 @@ static void gather_shape(const gather *g, int i, int type, const double *s, int 
         set_half_sizes(bounds, s[0], s[1], s[2]);
         radius = sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]);
         break;
-    case mjGEOM_MESH:
-    case mjGEOM_SDF: gather_mesh_geom(g, asset, data, bounds, &radius); break;
-    case mjGEOM_HFIELD: gather_hfield_geom(g, asset, data, bounds, &radius); break;
-    default: break; /* not visible */
+    default: break; /* not visible, or with an asset */
     }
-    for (int k = 0; k < 3; ++k) g->size[4 * i + k] = s[k];
-    g->size[4 * i + 3] = radius > 0 ? rounded_up(radius) : 0;
+    for (int k = 0; k < 3; ++k) rows->size[4 * i + k] = s[k];
+    rows->size[4 * i + 3] = radius > 0 ? rounded_up(radius) : 0;
+}
+
+/* Row i of the shapes. s: size; asset: of a mesh or a height field. */
+static void gather_shape(const gather *g, int i, int type, const double *s, int asset)
+{
+    double *bounds = g->rows.bounds + (ptrdiff_t)6 * i, radius = 0;
+    int *data = g->rows.data + (ptrdiff_t)4 * i;
+    fill_row(&g->rows, i, type, s);
+    if (type == mjGEOM_HFIELD)
+        gather_hfield_geom(g, asset, data, bounds, &radius);
+    else if (type == mjGEOM_MESH || type == mjGEOM_SDF)
+        gather_mesh_geom(g, asset, data, bounds, &radius);
+    if (radius > 0) g->rows.size[(ptrdiff_t)4 * i + 3] = rounded_up(radius);
 }
 
 /* Row i of the shapes: a piece of a tendon or of a flex, whose frame's z is as long as half the piece. */
 static void gather_cord(const gather *g, int i, double width)
 {
-    g->type[i] = mjGEOM_CAPSULE;
-    double *size = g->size + (ptrdiff_t)4 * i;
+    g->rows.type[i] = mjGEOM_CAPSULE;
+    double *size = g->rows.size + (ptrdiff_t)4 * i;
     size[0] = width;
     size[3] = rounded_up(sqrt(2 * width * width + 1));
-    set_half_sizes(g->bounds + (ptrdiff_t)6 * i, width, width, 1);
+    set_half_sizes(g->rows.bounds + (ptrdiff_t)6 * i, width, width, 1);
 }
 
 /* Rows of flexes and skins. No box contains a surface that deforms, and no ball. */
@@ -298,10 +307,10 @@ static void gather_soft(const gather *g)
         const sti_soft_surface *s = &g->soft->surface[i];
         ptrdiff_t row = first + s->object;
         const int data[4] = {(int)g->nnode + s->first_node, (int)g->ntri + s->first_tri, g->soft->nnode, g->soft->ntri};
-        g->type[row] = mjGEOM_MESH;
-        memcpy(g->data + 4 * row, data, sizeof data);
-        set_half_sizes(g->bounds + 6 * row, NO_END, NO_END, NO_END);
-        g->size[4 * row + 3] = NO_END;
+        g->rows.type[row] = mjGEOM_MESH;
+        memcpy(g->rows.data + 4 * row, data, sizeof data);
+        set_half_sizes(g->rows.bounds + 6 * row, NO_END, NO_END, NO_END);
+        g->rows.size[4 * row + 3] = NO_END;
     }
 }
 
@@ -316,15 +325,20 @@ static int site_mesh(const mjModel *m, int site)
 #endif
 }
 
+static stet_result alloc_rows(sti_geom_rows *rows, int64_t n)
+{
+    STI_TRY(alloc_list(&rows->type, n, sizeof *rows->type));
+    STI_TRY(alloc_list(&rows->size, n * 4, sizeof *rows->size));
+    STI_TRY(alloc_list(&rows->data, n * 4, sizeof *rows->data));
+    return alloc_list(&rows->bounds, n * 6, sizeof *rows->bounds);
+}
+
 static stet_result gather_geoms(gather *g)
 {
     const mjModel *m = g->m;
-    int64_t n = sti_shape_count(m);
+    int64_t n = sti_shape_count(m) + m->nmesh;
     int plane = sti_shape_under(m);
-    STI_TRY(alloc_list(&g->type, n, sizeof *g->type));
-    STI_TRY(alloc_list(&g->size, n * 4, sizeof *g->size));
-    STI_TRY(alloc_list(&g->data, n * 4, sizeof *g->data));
-    STI_TRY(alloc_list(&g->bounds, n * 6, sizeof *g->bounds));
+    STI_TRY(alloc_rows(&g->rows, n));
     for (int i = 0; i < m->ngeom; ++i)
         gather_shape(g, i, m->geom_type[i], m->geom_size + (ptrdiff_t)3 * i, m->geom_dataid[i]);
     for (int i = 0; i < m->nsite; ++i)
@@ -334,7 +348,17 @@ static stet_result gather_geoms(gather *g)
             gather_shape(g, plane++, mjGEOM_PLANE, m->geom_size + (ptrdiff_t)3 * i, -1);
     for (int i = 0; i < m->ntendon; ++i) gather_cord(g, (int)(m->ngeom + m->nsite) + i, m->tendon_width[i]);
     gather_soft(g);
+    for (int i = 0; i < m->nmesh; ++i) gather_shape(g, sti_shape_count(m) + i, mjGEOM_MESH, (double[]){0, 0, 0}, i);
     return STET_OK;
+}
+
+static void free_rows(sti_geom_rows *rows)
+{
+    sti_free(rows->type);
+    sti_free(rows->size);
+    sti_free(rows->data);
+    sti_free(rows->bounds);
+    *rows = (sti_geom_rows){0};
 }
 
 static void free_gather(gather *g)
@@ -342,9 +366,9 @@ static void free_gather(gather *g)
     for (int i = 0; g->mesh && i < g->m->nmesh; ++i) sti_bvh_free(&g->mesh[i]);
     for (int i = 0; g->hfield && i < g->m->nhfield; ++i) sti_bvh_free(&g->hfield[i]);
     void *lists[] = {g->mesh, g->hfield, g->mesh_node, g->mesh_tri, g->hfield_node, g->hfield_elevation,
-                     g->node, g->tri,    g->elevation, g->size,     g->bounds,      g->type,
-                     g->data};
+                     g->node, g->tri,    g->elevation};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) sti_free(lists[i]);
+    free_rows(&g->rows);
 }
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
@@ -372,21 +396,37 @@ static stet_result upload_int(stet_device *device, const char *name, const int *
     return stet_array_write(*out, from, (size_t)n * sizeof *from);
 }
 
-static stet_result upload(stet_device *device, const gather *g, sti_geoms *geoms)
+/* The arrays of n rows. */
+static stet_result upload_rows(stet_device *device, const sti_geom_rows *rows, int64_t n, sti_geoms *out)
 {
-    int64_t n = sti_shape_count(g->m), nworld = g->soft ? g->soft->nworld : 0;
+    STI_TRY(upload_int(device, "geom.type", rows->type, n, &out->type));
+    STI_TRY(upload_real(device, "geom.size", rows->size, n * 4, 0, &out->size));
+    STI_TRY(upload_int(device, "geom.data", rows->data, n * 4, &out->data));
+    return upload_real(device, "geom.bounds", rows->bounds, n * 6, 0, &out->bounds);
+}
+
+static void destroy_rows(sti_geoms *geoms)
+{
+    stet_array *arrays[] = {geoms->type, geoms->size, geoms->data, geoms->bounds};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
+}
+
+static stet_result upload(stet_device *device, gather *g, sti_geoms *geoms)
+{
+    int64_t nworld = g->soft ? g->soft->nworld : 0;
     int64_t own_nodes = g->soft ? nworld * g->soft->nnode : 0, own_tris = g->soft ? nworld * g->soft->ntri : 0;
     geoms->ngeom = (int)g->m->ngeom;
     geoms->nsite = (int)g->m->nsite;
     geoms->own_node = (int)g->nnode;
     geoms->own_tri = (int)g->ntri;
-    STI_TRY(upload_int(device, "geom.type", g->type, n, &geoms->type));
-    STI_TRY(upload_real(device, "geom.size", g->size, n * 4, 0, &geoms->size));
-    STI_TRY(upload_int(device, "geom.data", g->data, n * 4, &geoms->data));
-    STI_TRY(upload_real(device, "geom.bounds", g->bounds, n * 6, 0, &geoms->bounds));
+    geoms->nmodel = sti_shape_count(g->m);
+    STI_TRY(upload_rows(device, &g->rows, geoms->nmodel, geoms));
     STI_TRY(upload_real(device, "geom.node", g->node, g->nnode * NODE, own_nodes * NODE, &geoms->node));
     STI_TRY(upload_real(device, "geom.tri", g->tri, g->ntri * TRI, own_tris * TRI, &geoms->tri));
-    return upload_real(device, "geom.elevation", g->elevation, g->nelevation, 0, &geoms->elevation);
+    STI_TRY(upload_real(device, "geom.elevation", g->elevation, g->nelevation, 0, &geoms->elevation));
+    geoms->host = g->rows;
+    g->rows = (sti_geom_rows){0};
+    return STET_OK;
 }
 
 stet_result sti_geoms_create(stet_device *device, const stet_model *model, const sti_soft *soft, sti_geoms **out)
@@ -417,11 +457,52 @@ stet_result sti_geoms_deform(sti_geoms *geoms, const sti_soft *soft, stet_array 
                       sti_arg_int(soft->nnode), sti_arg_int(geoms->own_tri), sti_arg_int(soft->ntri));
 }
 
+/* Row i of the shapes, one that the model does not have. */
+static void add_row(const sti_geoms *geoms, const sti_geom_rows *rows, ptrdiff_t i, const sti_geom_more *more)
+{
+    const sti_geom_rows *host = &geoms->host;
+    ptrdiff_t mesh = geoms->nmodel + more->mesh;
+    fill_row(rows, i, more->type, more->size);
+    if (more->type != mjGEOM_MESH) return;
+    memcpy(rows->data + 4 * i, host->data + 4 * mesh, 4 * sizeof *rows->data);
+    memcpy(rows->size + 4 * i, host->size + 4 * mesh, 4 * sizeof *rows->size);
+    memcpy(rows->bounds + 6 * i, host->bounds + 6 * mesh, 6 * sizeof *rows->bounds);
+}
+
+stet_result sti_geoms_add(sti_geoms *geoms, const sti_geom_more *more, int n)
+{
+    size_t nmodel = (size_t)geoms->nmodel;
+    sti_geom_rows rows = {0};
+    sti_geoms made = {0};
+    stet_result result = alloc_rows(&rows, geoms->nmodel + (int64_t)n);
+    if (result == STET_OK) {
+        memcpy(rows.type, geoms->host.type, nmodel * sizeof *rows.type);
+        memcpy(rows.size, geoms->host.size, nmodel * 4 * sizeof *rows.size);
+        memcpy(rows.data, geoms->host.data, nmodel * 4 * sizeof *rows.data);
+        memcpy(rows.bounds, geoms->host.bounds, nmodel * 6 * sizeof *rows.bounds);
+        for (int i = 0; i < n; ++i) add_row(geoms, &rows, geoms->nmodel + (ptrdiff_t)i, &more[i]);
+        result = upload_rows(geoms->type->device, &rows, geoms->nmodel + (int64_t)n, &made);
+    }
+    free_rows(&rows);
+    if (result != STET_OK) {
+        destroy_rows(&made);
+        return result;
+    }
+    destroy_rows(geoms);
+    geoms->type = made.type;
+    geoms->size = made.size;
+    geoms->data = made.data;
+    geoms->bounds = made.bounds;
+    return STET_OK;
+}
+
 void sti_geoms_destroy(sti_geoms *geoms)
 {
     if (!geoms) return;
-    stet_array *arrays[] = {geoms->type, geoms->size, geoms->data,     geoms->bounds,
-                            geoms->node, geoms->tri,  geoms->elevation};
-    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
+    destroy_rows(geoms);
+    stet_array_destroy(geoms->node);
+    stet_array_destroy(geoms->tri);
+    stet_array_destroy(geoms->elevation);
+    free_rows(&geoms->host);
     sti_free(geoms);
 }

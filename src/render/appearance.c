@@ -19,6 +19,7 @@ typedef struct scene_rows {
     int64_t nscene, nlook;
     bool *drawn; /* [ngeom] */
     const sti_soft *soft;
+    const sti_shapes *shapes;
     sti_details details;
     int textures, corners; /* where they begin, in `scene` and in `look` */
     int light[LAMP_MOST];  /* of the model, for each lamp; -1: the headlight */
@@ -196,6 +197,33 @@ static void fill_soft(scene_rows *rows, stet_stage *stage)
                                [SHOWN_KIND] = SHOWN_SOFT | SHOWN_ENDLESS});
 }
 
+/* Shapes that were added to the stage. */
+static void fill_shapes(scene_rows *rows, stet_stage *stage)
+{
+    const mjModel *m = sti_stage_worlds(stage)->model->mj;
+    int *head = rows->scene, first = sti_shape_count(m);
+    if (rows->shapes->n == 0) return;
+    head[SCENE_NADDED] = rows->shapes->n;
+    head[SCENE_ADDED] = first;
+    head[SCENE_ADDED_LESS] = first - (int)m->ngeom;
+    for (int i = 0; i < rows->shapes->n; ++i) {
+        const sti_shape *s = &rows->shapes->shape[i];
+        double *look = &rows->look[(ptrdiff_t)APPEARANCE_SIZE * (first + i)];
+        int *ids = &head[head[SCENE_IDS] + (ptrdiff_t)IDS_SIZE * (first + i)];
+        int *shown = &head[head[SCENE_SHOWN] + (ptrdiff_t)SHOWN_SIZE * head[SCENE_NSHOWN]];
+        if (s->prim < 0) continue;
+        sti_appearance_of(m, s->material, s->rgba, look);
+        ids[IDS_BODY] = sti_stage_body(stage, s->prim);
+        ids[IDS_TYPE] = s->type;
+        if (!(look[APPEARANCE_ALPHA] > 0)) continue;
+        shown[SHOWN_GEOM] = first + i;
+        shown[SHOWN_PRIM] = s->prim;
+        shown[SHOWN_TYPE] = s->type;
+        shown[SHOWN_KIND] = s->type == mjGEOM_PLANE && (s->size[0] <= 0 || s->size[1] <= 0) ? SHOWN_ENDLESS : 0;
+        head[SCENE_NSHOWN]++;
+    }
+}
+
 /* Adds a row to the list of opaque or of transparent geoms. */
 static void list_by_alpha(scene_rows *rows, const int row[SHOWN_SIZE])
 {
@@ -311,8 +339,10 @@ static stet_result fill_detail(const scene_rows *rows, stet_stage *stage, int ge
 {
     const int *head = rows->scene;
     int *detail = &rows->scene[head[SCENE_DETAIL] + (ptrdiff_t)DETAIL_SIZE * row];
-    sti_details_geom(&rows->details, sti_stage_worlds(stage)->model->mj, geom, material, rows->textures, rows->corners,
-                     detail, &rows->look[head[SCENE_LOOK_SCALE] + (ptrdiff_t)SCALE_SIZE * row]);
+    sti_form form = sti_form_of_geom(sti_stage_worlds(stage)->model->mj, geom);
+    form.material = material;
+    sti_details_form(&rows->details, sti_stage_worlds(stage)->model->mj, &form, rows->textures, rows->corners, detail,
+                     &rows->look[head[SCENE_LOOK_SCALE] + (ptrdiff_t)SCALE_SIZE * row]);
     *any = *any || detail[DETAIL_TEXTURE] || detail[DETAIL_CORNER];
     return stet_stage_get_prim(stage, STET_PRIM_GEOM, geom, &detail[DETAIL_PRIM]);
 }
@@ -327,7 +357,7 @@ static stet_result fill_details(scene_rows *rows, stet_stage *stage)
                      rows->look + rows->corners);
     if (rows->details.sky >= 0) head[SCENE_SKY] = rows->textures + (int)rows->details.texture[rows->details.sky];
     for (int g = 0; g < (int)m->ngeom; ++g) {
-        int further = sti_shape_count(m) + g * ((int)m->nmat + 1);
+        int further = sti_shape_count(m) + rows->shapes->n + g * ((int)m->nmat + 1);
         if (!rows->drawn[g]) continue;
         STI_TRY(fill_detail(rows, stage, g, m->geom_matid[g], g, &any));
         for (int material = -1; head[SCENE_CHOICE] && material < (int)m->nmat; ++material)
@@ -339,6 +369,16 @@ static stet_result fill_details(scene_rows *rows, stet_stage *stage)
                          &head[head[SCENE_DETAIL] + DETAIL_SIZE * shape],
                          &rows->look[head[SCENE_LOOK_SCALE] + SCALE_SIZE * shape], rows->look);
         any = true;
+    }
+    for (int i = 0; i < rows->shapes->n; ++i) {
+        const sti_form form = sti_form_of_shape(&rows->shapes->shape[i]);
+        ptrdiff_t shape = sti_shape_count(m) + i;
+        int *detail = &head[head[SCENE_DETAIL] + DETAIL_SIZE * shape];
+        if (rows->shapes->shape[i].prim < 0) continue;
+        sti_details_form(&rows->details, m, &form, rows->textures, rows->corners, detail,
+                         &rows->look[head[SCENE_LOOK_SCALE] + SCALE_SIZE * shape]);
+        detail[DETAIL_PRIM] = rows->shapes->shape[i].prim;
+        any |= detail[DETAIL_TEXTURE] || detail[DETAIL_CORNER];
     }
     if (!any) head[SCENE_DETAIL] = 0;
     return STET_OK;
@@ -411,7 +451,7 @@ static stet_result plan_rows(scene_rows *rows, const mjModel *m, const sti_patch
 {
     STI_TRY(sti_alloc(&rows->drawn, (size_t)(m->ngeom + 1) * sizeof *rows->drawn, "geoms to draw"));
     for (int g = 0; g < (int)m->ngeom; ++g) rows->drawn[g] = geom_drawn(m, g, patches->drawing.groups);
-    return sti_details_plan(m, rows->drawn, rows->soft, patches->choice, &rows->details);
+    return sti_details_plan(m, rows->drawn, rows->soft, rows->shapes, patches->choice, &rows->details);
 }
 
 /* Sizes, and where the rows begin; there is room for every geom and every lamp, shown or not. */
@@ -419,9 +459,9 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
 {
     const stet_worlds *worlds = sti_stage_worlds(stage);
     const mjModel *m = worlds->model->mj;
-    int64_t ngeom = m->ngeom, nlamp = m->nlight + 1, nrow = ngeom + m->nsite + rows->soft->n;
-    int64_t nshape = sti_shape_count(m), nplane = sti_model_planes(m);
-    const int64_t ndetail = nshape + (patches->choice ? ngeom * (m->nmat + 1) : 0);
+    int64_t ngeom = m->ngeom, nlamp = m->nlight + 1, nadded = rows->shapes->n;
+    int64_t nrow = ngeom + m->nsite + rows->soft->n + nadded, nshape = sti_shape_count(m) + nadded;
+    int64_t nplane = sti_model_planes(m), ndetail = nshape + (patches->choice ? ngeom * (m->nmat + 1) : 0);
     for (int t = 0; t < m->ntendon; ++t) nrow += sti_tendon_pieces(m, t);
     for (int f = 0; f < m->nflex; ++f) nrow += sti_flex_pieces(m, f);
     int64_t shown = SCENE_PATCHES + (int64_t)PATCH_SIZE * patches->n, solid = shown + SHOWN_SIZE * nrow;
@@ -475,7 +515,7 @@ static void make_colours_linear(double *colours, int n)
 static void make_linear(scene_rows *rows, const mjModel *m)
 {
     const int *head = rows->scene;
-    for (ptrdiff_t g = 0; g < sti_shape_count(m); ++g)
+    for (ptrdiff_t g = 0; g < sti_shape_count(m) + rows->shapes->n; ++g)
         make_colours_linear(&rows->look[APPEARANCE_SIZE * g + APPEARANCE_RGB], 3);
     make_colours_linear(&rows->look[head[SCENE_LOOK_HAZE] + HAZE_RGB], 3);
 }
@@ -487,6 +527,7 @@ static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_pa
     STI_TRY(fill_geoms(rows, stage));
     STI_TRY(fill_pieces(rows, stage));
     fill_soft(rows, stage);
+    fill_shapes(rows, stage);
     split_shown(rows);
     STI_TRY(fill_sites(rows, stage));
     STI_TRY(fill_details(rows, stage));
@@ -512,6 +553,7 @@ static void note_needs(const int *head, sti_appearance *out)
 /* A copy for worlds whose looks differ. */
 static stet_result keep_own(const scene_rows *rows, sti_appearance *out)
 {
+    out->nshape = rows->scene[SCENE_LOOK_LAMPS] / APPEARANCE_SIZE;
     out->nlamp = rows->scene[SCENE_NLAMP];
     out->nown = rows->scene[SCENE_LOOK_LAMPS] + (int64_t)LAMP_REALS * out->nlamp;
     memcpy(out->light, rows->light, sizeof out->light);
@@ -524,7 +566,7 @@ stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, c
                                 const sti_patches *patches)
 {
     stet_device *device = sti_stage_worlds(stage)->device;
-    scene_rows rows = {.soft = soft};
+    scene_rows rows = {.soft = soft, .shapes = sti_stage_shapes(stage)};
     memset(appearance, 0, sizeof *appearance);
     stet_result result = fill_tables(&rows, stage, patches);
     if (!result) note_needs(rows.scene, appearance);

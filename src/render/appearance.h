@@ -5,7 +5,8 @@
  * whose colour has an alpha above 0; those below 0.995 are transparent in colours (blend.k.h), and opaque in depth and
  * ids. The colour is MuJoCo's: the geom's own unless it is MuJoCo's default grey, else the material's. Textures and
  * smooth normals: detail.h. Sites of the groups 0, 1 and 2 are drawn in colours alone, and spatial tendons, flexes and
- * skins of these groups everywhere; sites, tendons and flexes of one dimension without textures.
+ * skins of these groups everywhere; sites, tendons and flexes of one dimension without textures. Shapes that were added
+ * to the stage are drawn as geoms.
  */
 #ifndef STI_RENDER_APPEARANCE_H
 #define STI_RENDER_APPEARANCE_H
@@ -39,8 +40,8 @@ typedef struct sti_appearance {
     unsigned types;    /* of what is drawn, bits 1 << mjtGeom */
     double *own;       /* [nown]: a copy of the rows of appearance and of lamps, which `look` begins with */
     int64_t nown;
-    int nlamp;
-    int light[8]; /* [nlamp], of LAMP_MOST: lights of the model; -1: the headlight */
+    int nlamp, nshape; /* nshape: rows of appearance, with those of shapes that were added */
+    int light[8];      /* [nlamp], of LAMP_MOST: lights of the model; -1: the headlight */
 } sti_appearance;
 
 /*

@@ -16,6 +16,20 @@ static int material_texture(const mjModel *m, ptrdiff_t material)
     return sti_texture_drawn(m, texture) ? texture : -1;
 }
 
+sti_form sti_form_of_geom(const mjModel *m, ptrdiff_t geom)
+{
+    int type = m->geom_type[geom];
+    return (sti_form){.type = type,
+                      .mesh = type == mjGEOM_MESH || type == mjGEOM_SDF ? m->geom_dataid[geom] : -1,
+                      .material = m->geom_matid[geom],
+                      .size = m->geom_size + 3 * geom};
+}
+
+sti_form sti_form_of_shape(const sti_shape *shape)
+{
+    return (sti_form){shape->type, shape->mesh, shape->material, shape->size};
+}
+
 /* The texture of a surface that deforms, which needs coordinates. */
 int sti_soft_texture(const mjModel *m, int object, bool coordinates)
 {
@@ -23,16 +37,10 @@ int sti_soft_texture(const mjModel *m, int object, bool coordinates)
     return texture >= 0 && coordinates && !sti_texture_is_cube(m, texture) ? texture : -1;
 }
 
-/* The mesh of a geom; -1: it has another shape. */
-static int geom_mesh(const mjModel *m, ptrdiff_t geom)
+static bool mapped_by_corners(const mjModel *m, const sti_form *form)
 {
-    return m->geom_type[geom] == mjGEOM_MESH || m->geom_type[geom] == mjGEOM_SDF ? m->geom_dataid[geom] : -1;
-}
-
-static bool mapped_by_corners(const mjModel *m, ptrdiff_t geom, ptrdiff_t material)
-{
-    int texture = material_texture(m, material), mesh = geom_mesh(m, geom);
-    return texture >= 0 && !sti_texture_is_cube(m, texture) && mesh >= 0 && m->mesh_texcoordadr[mesh] >= 0;
+    int texture = material_texture(m, form->material);
+    return texture >= 0 && !sti_texture_is_cube(m, texture) && form->mesh >= 0 && m->mesh_texcoordadr[form->mesh] >= 0;
 }
 
 /* ---- corners of meshes ------------------------------------------------------------------------------------------- */
@@ -97,16 +105,17 @@ static void plan_texture(const mjModel *m, int texture, sti_details *out)
     out->ntexel += sti_texture_size(m, texture);
 }
 
-static void plan_corners(const mjModel *m, ptrdiff_t geom, ptrdiff_t material, sti_details *out)
+static void plan_form(const mjModel *m, sti_form form, sti_details *out)
 {
-    int mesh = geom_mesh(m, geom);
-    if (mesh < 0 || out->corner[mesh] >= 0 || !(mapped_by_corners(m, geom, material) || mesh_is_smooth(m, mesh)))
-        return;
+    int mesh = form.mesh;
+    plan_texture(m, material_texture(m, form.material), out);
+    if (mesh < 0 || out->corner[mesh] >= 0 || !(mapped_by_corners(m, &form) || mesh_is_smooth(m, mesh))) return;
     out->corner[mesh] = out->ncorner;
     out->ncorner += (int64_t)CORNER_SIZE * m->mesh_facenum[mesh];
 }
 
-stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, bool choice, sti_details *out)
+stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, const sti_shapes *shapes,
+                             bool choice, sti_details *out)
 {
     memset(out, 0, sizeof *out);
     STI_TRY(sti_alloc(&out->texture, (size_t)(m->ntex + 1) * sizeof *out->texture, "textures"));
@@ -114,12 +123,13 @@ stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft
     for (int i = 0; i < m->ntex; ++i) out->texture[i] = -1;
     for (int i = 0; i < m->nmesh; ++i) out->corner[i] = -1;
     for (int g = 0; g < m->ngeom; ++g) {
-        int own = m->geom_matid[g], first = choice ? -1 : own, last = choice ? (int)m->nmat - 1 : own;
-        for (int material = first; drawn[g] && material <= last; ++material) {
-            plan_texture(m, material_texture(m, material), out);
-            plan_corners(m, g, material, out);
-        }
+        sti_form form = sti_form_of_geom(m, g);
+        int last = choice ? (int)m->nmat - 1 : form.material;
+        if (choice) form.material = -1;
+        for (; drawn[g] && form.material <= last; ++form.material) plan_form(m, form, out);
     }
+    for (int i = 0; i < shapes->n; ++i)
+        if (shapes->shape[i].prim >= 0) plan_form(m, sti_form_of_shape(&shapes->shape[i]), out);
     out->soft = out->ncorner;
     for (int i = 0; i < soft->n; ++i) {
         plan_texture(m, sti_soft_texture(m, soft->surface[i].object, soft->surface[i].coord), out);
@@ -142,10 +152,10 @@ void sti_details_free(sti_details *details)
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* Half sizes as MuJoCo's shapes have them: x, y, z; 0: endless. */
-static void half_sizes(const mjModel *m, ptrdiff_t geom, double half[3])
+static void half_sizes(const sti_form *form, double half[3])
 {
-    const mjtNum *size = m->geom_size + 3 * geom;
-    int type = m->geom_type[geom];
+    const mjtNum *size = form->size;
+    int type = form->type;
     bool round = type == mjGEOM_SPHERE || type == mjGEOM_CAPSULE || type == mjGEOM_CYLINDER;
     half[0] = size[0];
     half[1] = round ? size[0] : size[1];
@@ -165,12 +175,13 @@ static int map_of_type(int type)
 }
 
 /* A picture on a geom: repeated so often, or, uniform, so often per two metres. */
-static void scale_2d(const mjModel *m, ptrdiff_t geom, ptrdiff_t material, double *scale)
+static void scale_2d(const mjModel *m, const sti_form *form, double *scale)
 {
-    int type = m->geom_type[geom];
-    bool projected = geom_mesh(m, geom) >= 0 || type == mjGEOM_HFIELD;
+    ptrdiff_t material = form->material;
+    int type = form->type;
+    bool projected = form->mesh >= 0 || type == mjGEOM_HFIELD;
     double half[3];
-    half_sizes(m, geom, half);
+    half_sizes(form, half);
     for (int k = 0; k < 3; ++k) scale[k] = half[k] > 0 ? 1 / half[k] : 1;
     scale[SCALE_LENGTH] = half[2];
     scale[SCALE_END] = scale[0];
@@ -183,13 +194,13 @@ static void scale_2d(const mjModel *m, ptrdiff_t geom, ptrdiff_t material, doubl
 }
 
 /* From the geom's frame to a cube's: shapes are unit shapes there; planes, meshes and height fields are as they are. */
-static void scale_cube(const mjModel *m, ptrdiff_t geom, ptrdiff_t material, double *scale)
+static void scale_cube(const mjModel *m, const sti_form *form, double *scale)
 {
-    int type = m->geom_type[geom];
-    bool uniform = m->mat_texuniform[material];
-    bool own = geom_mesh(m, geom) >= 0 || type == mjGEOM_PLANE || type == mjGEOM_HFIELD;
+    int type = form->type;
+    bool uniform = m->mat_texuniform[form->material];
+    bool own = form->mesh >= 0 || type == mjGEOM_PLANE || type == mjGEOM_HFIELD;
     double half[3];
-    half_sizes(m, geom, half);
+    half_sizes(form, half);
     for (int k = 0; k < 3; ++k) {
         double unit = own ? (uniform ? half[k] : 1) : (uniform ? 1 : 1 / half[k]);
         scale[k] = half[k] > 0 ? unit : 1;
@@ -200,20 +211,20 @@ static void scale_cube(const mjModel *m, ptrdiff_t geom, ptrdiff_t material, dou
     }
 }
 
-void sti_details_geom(const sti_details *details, const mjModel *m, int geom, int material, int textures, int corners,
+void sti_details_form(const sti_details *details, const mjModel *m, const sti_form *form, int textures, int corners,
                       int *row, double *scale)
 {
-    int texture = material_texture(m, material), mesh = geom_mesh(m, geom);
+    int texture = material_texture(m, form->material), mesh = form->mesh;
     if (mesh >= 0 && details->corner[mesh] >= 0) row[DETAIL_CORNER] = corners + (int)details->corner[mesh];
     if (texture < 0) return;
     row[DETAIL_TEXTURE] = textures + (int)details->texture[texture];
-    row[DETAIL_MAP] = mapped_by_corners(m, geom, material) ? MAP_CORNERS
-                      : sti_texture_is_cube(m, texture)    ? MAP_CUBE
-                                                           : map_of_type(m->geom_type[geom]);
+    row[DETAIL_MAP] = mapped_by_corners(m, form)        ? MAP_CORNERS
+                      : sti_texture_is_cube(m, texture) ? MAP_CUBE
+                                                        : map_of_type(form->type);
     if (row[DETAIL_MAP] == MAP_CUBE)
-        scale_cube(m, geom, material, scale);
+        scale_cube(m, form, scale);
     else
-        scale_2d(m, geom, material, scale);
+        scale_2d(m, form, scale);
     if (row[DETAIL_MAP] == MAP_CORNERS) scale[SCALE_SHIFT] = scale[SCALE_SHIFT + 1] = 0;
 }
 

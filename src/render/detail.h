@@ -17,16 +17,24 @@ typedef struct sti_details {
     int sky; /* the texture of the sky; -1: none */
 } sti_details;
 
+/* What details depend on, of a geom or of a shape that was added. */
+typedef struct sti_form {
+    int type, mesh, material; /* mjtGeom; -1: none */
+    const mjtNum *size;       /* 3 */
+} sti_form;
+
+sti_form sti_form_of_geom(const mjModel *m, ptrdiff_t geom);
+sti_form sti_form_of_shape(const sti_shape *shape);
+
 /*
- * drawn: a flag for each geom. soft: the surfaces that deform, all drawn. choice: geoms may get any of the materials.
+ * drawn: a flag for each geom. soft: the surfaces that deform, and shapes: those that were added; all are drawn.
+ * choice: geoms may get any of the materials.
  */
-stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, bool choice, sti_details *out);
+stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, const sti_shapes *shapes,
+                             bool choice, sti_details *out);
 void sti_details_free(sti_details *details);
-/*
- * Fills rows of a geom with a material (-1: none), DETAIL_SIZE and SCALE_SIZE, where textures begin at `textures` and
- * corners at `corners`.
- */
-void sti_details_geom(const sti_details *details, const mjModel *m, int geom, int material, int textures, int corners,
+/* Fills rows of a form (DETAIL_SIZE, SCALE_SIZE), where textures begin at `textures` and corners at `corners`. */
+void sti_details_form(const sti_details *details, const mjModel *m, const sti_form *form, int textures, int corners,
                       int *row, double *scale);
 /* The same of a surface that deforms, and its corners. */
 void sti_details_soft(const sti_details *details, const mjModel *m, const sti_soft_surface *surface, int textures,

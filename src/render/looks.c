@@ -40,13 +40,13 @@ static double look_of(const stet_worlds *worlds, sti_parameter look, int64_t w, 
 }
 
 /* The row of details of a geom with a material. */
-static int details_row(const mjModel *m, ptrdiff_t geom, int material)
+static int details_row(const mjModel *m, int nshape, ptrdiff_t geom, int material)
 {
-    return sti_shape_count(m) + (int)geom * ((int)m->nmat + 1) + material + 1;
+    return nshape + (int)geom * ((int)m->nmat + 1) + material + 1;
 }
 
-static void fill_geom(const sti_looks *looks, const stet_worlds *worlds, int64_t w, int geom, int shape, bool physical,
-                      double *numbers)
+static void fill_geom(const sti_looks *looks, const stet_worlds *worlds, int64_t w, int nshape, int geom, int shape,
+                      bool physical, double *numbers)
 {
     const mjModel *m = worlds->model->mj;
     int material = (int)floor(look_of(worlds, STI_PARAMETER_geom_matid, w, geom));
@@ -56,18 +56,30 @@ static void fill_geom(const sti_looks *looks, const stet_worlds *worlds, int64_t
     sti_appearance_of(m, material, rgba, row);
     row[APPEARANCE_ALPHA] = alpha;
     for (int k = 0; k < 3 && physical; ++k) row[APPEARANCE_RGB + k] = sti_linear_of_srgb(row[APPEARANCE_RGB + k]);
-    if (looks->row) looks->row[w * sti_shape_count(m) + shape] = details_row(m, geom, material);
+    if (looks->row) looks->row[w * nshape + shape] = details_row(m, nshape, geom, material);
 }
 
 /* A plane's underside looks like the plane, but for its opacity. */
-static void fill_geoms(const sti_looks *looks, const stet_worlds *worlds, int64_t w, bool physical, double *numbers)
+static void fill_geoms(const sti_looks *looks, const stet_worlds *worlds, int64_t w, int nshape, bool physical,
+                       double *numbers)
 {
     const mjModel *m = worlds->model->mj;
     int under = sti_shape_under(m);
-    for (int s = 0; looks->row && s < sti_shape_count(m); ++s) looks->row[w * sti_shape_count(m) + s] = s;
+    for (int s = 0; looks->row && s < nshape; ++s) looks->row[w * nshape + s] = s;
     for (int g = 0; g < (int)m->ngeom; ++g) {
-        fill_geom(looks, worlds, w, g, g, physical, numbers);
-        if (m->geom_type[g] == mjGEOM_PLANE) fill_geom(looks, worlds, w, g, under++, physical, numbers);
+        fill_geom(looks, worlds, w, nshape, g, g, physical, numbers);
+        if (m->geom_type[g] == mjGEOM_PLANE) fill_geom(looks, worlds, w, nshape, g, under++, physical, numbers);
+    }
+}
+
+/* Colours of shapes that were added to the stage. */
+static void fill_shapes(const sti_shapes *shapes, int first, int64_t w, bool physical, double *numbers)
+{
+    for (int i = 0; i < shapes->n; ++i) {
+        const float *rgb = shapes->shape[i].colour;
+        double *row = numbers + (ptrdiff_t)APPEARANCE_SIZE * (first + i) + APPEARANCE_RGB;
+        for (int k = 0; k < 3 && rgb; ++k)
+            row[k] = physical ? sti_linear_of_srgb((double)rgb[3 * w + k]) : (double)rgb[3 * w + k];
     }
 }
 
@@ -126,8 +138,8 @@ static stet_result make_numbers(stet_device *device, const char *what, int64_t n
 
 static stet_result make_tables(sti_looks *looks, const stet_worlds *worlds, const sti_appearance *base, int ncamera)
 {
-    int64_t n = worlds->nworld, nshape = sti_shape_count(worlds->model->mj);
-    if (geoms_differ(looks) || lamps_differ(looks))
+    int64_t n = worlds->nworld, nshape = base->nshape;
+    if (geoms_differ(looks) || lamps_differ(looks) || looks->coloured)
         STI_TRY(make_numbers(worlds->device, "looks of worlds", n, base->nown, &looks->numbers, &looks->own));
     if (differs(looks, STI_PARAMETER_cam_fovy))
         STI_TRY(make_numbers(worlds->device, "lenses of worlds", n, (int64_t)ncamera * STI_LENS_ROW, &looks->lenses,
@@ -150,19 +162,22 @@ static stet_result update(sti_looks *looks, stet_stage *stage, const sti_appeara
 {
     const stet_worlds *worlds = sti_stage_worlds(stage);
     const sti_parameters *p = &worlds->parameters;
-    const mjModel *m = worlds->model->mj;
+    const sti_shapes *shapes = sti_stage_shapes(stage);
     if (anew) {
         free_tables(looks);
+        looks->coloured = false;
+        for (int i = 0; i < shapes->n; ++i) looks->coloured |= shapes->shape[i].colour != NULL;
         looks->given = sti_looks_given(worlds);
         STI_TRY(make_tables(looks, worlds, base, ncamera));
     }
-    for (int64_t w = 0; looks->given && w < worlds->nworld; ++w) {
+    for (int64_t w = 0; (looks->given || looks->coloured) && w < worlds->nworld; ++w) {
         if (!anew && looks->clock > 0 && p->look_changed[w] <= looks->clock) continue;
         double *numbers = looks->numbers ? looks->numbers + w * base->nown : NULL;
         if (numbers) memcpy(numbers, base->own, (size_t)base->nown * sizeof *numbers);
-        if (numbers && geoms_differ(looks)) fill_geoms(looks, worlds, w, physical, numbers);
+        if (numbers && geoms_differ(looks)) fill_geoms(looks, worlds, w, base->nshape, physical, numbers);
         if (numbers && lamps_differ(looks))
-            fill_lamps(worlds, base, w, numbers + (ptrdiff_t)APPEARANCE_SIZE * sti_shape_count(m));
+            fill_lamps(worlds, base, w, numbers + (ptrdiff_t)APPEARANCE_SIZE * base->nshape);
+        if (looks->coloured) fill_shapes(shapes, base->nshape - shapes->n, w, physical, numbers);
         if (looks->lenses) STI_TRY(fill_lenses(looks, stage, cameras, ncamera, w));
     }
     STI_TRY(upload(looks));
@@ -177,6 +192,7 @@ stet_result sti_looks_update(sti_looks *looks, stet_stage *stage, const sti_appe
     if (result == STET_OK) return STET_OK;
     free_tables(looks); /* the next call makes them anew */
     looks->given = 0;
+    looks->coloured = false;
     looks->clock = 0;
     return result;
 }

@@ -19,6 +19,7 @@ typedef struct sti_looks {
     int *row;       /* these three, on the host */
     uint64_t clock; /* look_clock that they were made for */
     unsigned given; /* looks that differ, bits from STI_PARAMETER_PHYSICS on */
+    bool coloured;  /* a shape that was added to the stage has a colour in each world */
 } sti_looks;
 
 enum { STI_LOOK_MATERIALS = 1 }; /* bit of `given`: geom_matid */

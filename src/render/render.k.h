@@ -169,8 +169,16 @@ LFN int count_candidates(const wreal *xform, int nitem, int world, const int *sh
     return found;
 }
 
-/* The ids of geoms; -2, -3 … of tendons, flexes and skins. first: the number of the first tendon. */
-LFN lint tendon_id(int first, lint geom) { return iselect(ilt(geom, isplat(first)), geom, isplat(first - 2) - geom); }
+/* The ids of geoms; -2, -3 … of tendons, flexes and skins; and of shapes that were added. */
+LFN lint shape_id(const int *scene, lint geom)
+{
+    int tendon = scene_number(scene, SCENE_TENDON);
+    lint id = geom;
+    if (tendon) id = iselect(ilt(geom, isplat(tendon)), geom, isplat(tendon - 2) - geom);
+    if (scene_number(scene, SCENE_NADDED))
+        id = iselect(ilt(geom, isplat(scene[SCENE_ADDED])), id, geom - isplat(scene[SCENE_ADDED_LESS]));
+    return id;
+}
 
 /* Depths, ids, distances and normals of a patch's hits. ntile, tile, rows: as k_render. */
 LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int height, const int *scene,
@@ -188,7 +196,7 @@ LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int he
         mask hit = ilt(none, g);
         t = select(hit, t, splat(1) / splat(0));
         put_real(depth, first, pitch, tile_entry(rows, BUFFER_DEPTH, ntile, tile), x, y, live, t);
-        if (scene_number(scene, SCENE_TENDON)) g = tendon_id(scene_number(scene, SCENE_TENDON), g);
+        if (scene_number(scene, SCENE_TENDON) || scene_number(scene, SCENE_NADDED)) g = shape_id(scene, g);
         put_int(geom, first, pitch, tile_entry(rows, BUFFER_GEOM, ntile, tile), x, y, live, g);
         if (body)
             put_int(body, first, pitch, tile_entry(rows, BUFFER_BODY, ntile, tile), x, y, live,

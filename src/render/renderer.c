@@ -3,8 +3,10 @@
  *
  * Invariants:
  *   RENDERER-1  all memory is allocated at creation; a run allocates nothing, but the first one with motion or places
- *               in bodies, that after the stage grew, and that after other looks differ between worlds
- *   RENDERER-2  the kernel's tables change only with the version of the appearance
+ *               in bodies, that after the stage grew, that after other looks differ between worlds, and that after
+ *               shapes came, went, or moved in the tree
+ *   RENDERER-2  the kernel's tables change only with the version of the appearance, with the stage's connectivity, and
+ *               in worlds that count as changed (SHAPE-2)
  */
 #include "base/plural.h"
 #include "kernel/gpu/programs.h"
@@ -41,6 +43,9 @@ struct sti_renderer {
     sti_geoms *geoms;
     sti_appearance appearance;
     sti_looks looks;
+    struct {
+        uint64_t set, connectivity, colours; /* colours: 0 at first */
+    } seen;               /* generations of the stage's shapes and of its tree for which the tables were made */
     sti_kernel kernel[2]; /* without and with colours; on a GPU code is made for the scene and the samples */
     char constants[2][160];
     stet_array *lens, *worlds;
@@ -107,9 +112,15 @@ static stet_result make_appearance(sti_renderer *r)
     stet_result result = STET_OK;
     for (int c = 0; c < r->ncamera && !result; ++c) result = fill_patches(r, c, &patches);
     r->npatch = patches.n;
-    if (!result) result = sti_appearance_init(&r->appearance, r->stage, r->soft, &patches);
+    sti_appearance made = {0};
+    if (!result) result = sti_appearance_init(&made, r->stage, r->soft, &patches);
     sti_free(patches.row);
-    return result;
+    STI_TRY(result);
+    made.has |= r->appearance.has; /* so that code need not be made again for what went */
+    made.types |= r->appearance.types;
+    sti_appearance_free(&r->appearance);
+    r->appearance = made;
+    return STET_OK;
 }
 
 static void drop_kernels(sti_renderer *r)
@@ -150,6 +161,29 @@ static stet_result make_shapes(sti_renderer *r)
     return sti_geoms_create(r->device, worlds->model, r->soft, &r->geoms);
 }
 
+/* The shapes that were added to the stage, after the model's. */
+static stet_result add_shapes(sti_renderer *r)
+{
+    const sti_shapes *shapes = sti_stage_shapes(r->stage);
+    sti_geom_more *more;
+    STI_TRY(sti_alloc(&more, (size_t)(shapes->n + 1) * sizeof *more, "shapes to draw"));
+    for (int i = 0; i < shapes->n; ++i) {
+        const sti_shape *s = &shapes->shape[i];
+        more[i] = (sti_geom_more){.type = s->type, .mesh = s->mesh};
+        memcpy(more[i].size, s->size, sizeof more[i].size);
+    }
+    stet_result result = sti_geoms_add(r->geoms, more, shapes->n);
+    sti_free(more);
+    return result;
+}
+
+static void see_shapes(sti_renderer *r)
+{
+    const sti_shapes *shapes = sti_stage_shapes(r->stage);
+    r->seen.set = shapes->set.generation;
+    r->seen.connectivity = sti_stage_connectivity(r->stage)->generation;
+}
+
 static stet_result make_tables(sti_renderer *r)
 {
     const stet_worlds *worlds = sti_stage_worlds(r->stage);
@@ -159,7 +193,10 @@ static stet_result make_tables(sti_renderer *r)
     STI_TRY(sti_array_prepare_put(r->worlds));
     STI_TRY(make_lenses(r));
     STI_TRY(make_shapes(r));
-    return make_appearance(r);
+    STI_TRY(add_shapes(r));
+    STI_TRY(make_appearance(r));
+    see_shapes(r);
+    return STET_OK;
 }
 
 stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_drawing drawing,
@@ -245,20 +282,37 @@ stet_result sti_renderer_set_samples(sti_renderer *r, int samples)
     return make_kernels(r);
 }
 
+/* Tables for the shapes of the stage, and for materials if they differ between worlds. */
+static stet_result make_tables_anew(sti_renderer *r)
+{
+    unsigned has = r->appearance.has, types = r->appearance.types;
+    sti_surface_forget(&r->surface);
+    STI_TRY(add_shapes(r));
+    STI_TRY(make_appearance(r));
+    if (r->appearance.has != has || r->appearance.types != types) STI_TRY(make_kernels(r));
+    see_shapes(r);
+    return STET_OK;
+}
+
 stet_result sti_renderer_update(sti_renderer *r)
 {
     const stet_worlds *worlds = sti_stage_worlds(r->stage);
+    const sti_shapes *shapes = sti_stage_shapes(r->stage);
     unsigned given = sti_looks_given(worlds), before = r->looks.given;
-    bool physical = r->drawing.mode == STET_RENDER_PHYSICAL, anew = given != before;
-    if (r->looks.clock == worlds->parameters.look_clock) return STET_OK;
-    if ((given ^ before) & STI_LOOK_MATERIALS || !r->appearance.look) {
-        sti_appearance_free(&r->appearance);
+    bool physical = r->drawing.mode == STET_RENDER_PHYSICAL, looks = r->looks.clock != worlds->parameters.look_clock;
+    bool moved = shapes->n > 0 && r->seen.connectivity != sti_stage_connectivity(r->stage)->generation;
+    bool other = moved || r->seen.set != shapes->set.generation;
+    bool coloured = r->seen.colours != shapes->colours.generation;
+    if (!looks && !other && !coloured) return STET_OK;
+    if ((given ^ before) & STI_LOOK_MATERIALS || other) {
         r->looks.given = given;
-        STI_TRY(make_appearance(r));
-        STI_TRY(make_kernels(r));
+        r->seen.set = 0; /* a failure is not forgotten */
+        STI_TRY(make_tables_anew(r));
     }
-    STI_TRY(sti_looks_update(&r->looks, r->stage, &r->appearance, r->cameras, r->ncamera, physical, anew));
-    sti_version_bump(&r->version);
+    STI_TRY(sti_looks_update(&r->looks, r->stage, &r->appearance, r->cameras, r->ncamera, physical,
+                             given != before || other || coloured));
+    r->seen.colours = shapes->colours.generation;
+    if (looks) sti_version_bump(&r->version);
     return STET_OK;
 }
 

@@ -6,7 +6,8 @@
  * of details of all geoms, then the textures that are drawn (texture.k.h).
  * Sites, tendons, flexes and skins are geoms after the model's: rows of appearance, of ids and of details are those of
  * all geoms, then of all sites, tendons, flexes, skins, and of the undersides of all planes. A tendon, and a flex of
- * one dimension, is drawn as its pieces, which are rows of geoms to draw with its number.
+ * one dimension, is drawn as its pieces, which are rows of geoms to draw with its number. After all these come shapes
+ * that were added to the stage, whose ids are those of geoms after the model's.
  * look (REAL): rows of all geoms' appearance, of lamps, of all geoms' scales, the haze, then corners of triangles.
  * Worlds whose looks differ have the rows of appearance and of lamps in a table of their own (looks.h). If materials
  * differ, details and scales have further rows: of each geom without a material, then with each of the model's.
@@ -44,7 +45,10 @@
 #define SCENE_FISHEYE 25  /* 1: a camera is a fisheye */
 #define SCENE_PHYSICAL 26 /* 1: mode physical: numbers of `look` and texels are linear light (tone.k.h) */
 #define SCENE_CHOICE 27   /* how many shapes there are, if materials of geoms differ between worlds; else 0 */
-#define SCENE_PATCHES 28  /* the first patch: the size of the header */
+#define SCENE_NADDED 28   /* shapes that were added to the stage */
+#define SCENE_ADDED 29    /* the number of the first one, among geoms, and how much less its id is */
+#define SCENE_ADDED_LESS 30
+#define SCENE_PATCHES 31 /* the first patch: the size of the header; at most 31 numbers, for they have a bit each */
 
 /* A patch: PATCH x PATCH pixels of a camera. */
 #define PATCH 16

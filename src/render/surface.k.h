@@ -22,6 +22,14 @@ LFN int same_numbers(const ureal *a, const ureal *b, int n)
     return same;
 }
 
+/* Whether a shape with this transform was hidden: whether its linear part is 0. */
+LFN int was_hidden(const ureal *m)
+{
+    ureal sum = 0;
+    for (int k = 0; k < 12; ++k) sum += k % 4 == 3 ? 0 : uabs(m[k]);
+    return sum == 0;
+}
+
 /* Points (world frame) in the frame of m, 3 x 4 by rows, any invertible transform. */
 LFN void in_frame(const ureal *m, const real *point, real *out)
 {
@@ -82,11 +90,13 @@ LFN void place_in_picture(const ureal *view, int flat, const real *point, real *
 
 /*
  * xform [nworld][nitem]: world transforms of prims; before [nworld][nitem], plain: what they were when the world was
- * last rendered, all 0 if it was not. owner [ngeom][2]: prims of geoms, and of their bodies. worlds, scene, lens,
- * lens_stride, first, pitch, block: as k_render. depth, geom: pictures, made; motion (2 numbers a pixel), local (3) are written
+ * last rendered, all 0 if it was not. owner [ngeom][2]: prims of geoms and of shapes that were added, and of their
+ * bodies. worlds, scene, lens, lens_stride, first, pitch, block: as k_render. depth, geom: pictures, made; motion (2
+ * numbers a pixel), local (3) are written
  * where they are wanted; a buffer's row of the tile table is *_row.
  *
- * What is no geom (a tendon, a flex, a skin) counts as at rest, and its body is the world.
+ * What is no geom (a tendon, a flex, a skin) counts as at rest, and its body is the world. So does a shape that was
+ * hidden then.
  */
 item_kernel void k_surface(const wreal *xform, int nitem, const ureal *before, const int *owner, const int *worlds,
                            const int *scene, const ureal *lens, int lens_stride, const ureal *depth, const int *geom,
@@ -141,7 +151,7 @@ item_kernel void k_surface(const wreal *xform, int nitem, const ureal *before, c
             in_frame(body, point, place);
             for (int k = 0; k < 3; ++k) in_body[k] = select(mine, place[k], in_body[k]);
             pose_of(xform, nitem, world, prims[0], m);
-            if (!known || same_numbers(m, then + prims[0] * 12, 12)) continue;
+            if (!known || same_numbers(m, then + prims[0] * 12, 12) || was_hidden(then + prims[0] * 12)) continue;
             in_frame(m, point, place);
             from_frame(then + prims[0] * 12, place, was);
             for (int k = 0; k < 3; ++k) old[k] = select(mine, was[k], old[k]);
@@ -164,4 +174,10 @@ item_kernel void k_surface_keep(const wreal *xform, int nitem, const int *worlds
 {
     int world = worlds[block];
     each (i, nitem) before[(i64)world * nitem + i] = of_world(xform, nitem, world, i);
+}
+
+/* Forgets the transforms of one prim in a block's world. */
+item_kernel void k_surface_drop(ureal *before, int nitem, int prim, int block)
+{
+    each (k, 12) before[(i64)block * nitem + prim * 12 + k] = 0;
 }

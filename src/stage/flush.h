@@ -14,6 +14,7 @@
 #define STI_STAGE_FLUSH_H
 
 #include "stage/schedule.h"
+#include "stage/shape.h"
 #include "stage/stage.h"
 #include "stage/tendon.h"
 #include "stage/track.h"
@@ -25,6 +26,7 @@ struct stet_stage {
     sti_schedule schedule;
     sti_track track;
     sti_tendons tendons;
+    sti_shapes shapes;
     stet_array *local, *world; /* REAL [nworld][capacity][12] */
     stet_array *stale;         /* INT [nworld]: worlds that a launch visits */
     int *visit;                /* [nworld]: `stale` on the host */
@@ -72,6 +74,13 @@ void sti_stage_before_write(stet_stage *stage);
 void sti_stage_after_write(stet_stage *stage);
 /* Marks a prim's transform dirty, which was written in worlds first … first + n - 1. */
 void sti_stage_due(stet_stage *stage, int prim, int64_t first, int64_t n);
+/* Adds a prim of a kind, XFORM or SHAPE, that has the same local transform in all worlds. */
+stet_result sti_stage_add_prim(stet_stage *stage, int parent, stet_prim_kind kind, const char *name, const float *local,
+                               bool rigid, const char *call, int *prim);
+/* Writes a local transform, of any prim. */
+stet_result sti_stage_write_local(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values);
+stet_result sti_stage_check_range(const stet_stage *stage, int prim, int64_t first, int64_t n, const void *values,
+                                  const char *call);
 /* Connectivity has changed. */
 void sti_stage_due_connectivity(stet_stage *stage);
 

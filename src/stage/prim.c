@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-static stet_result check_range(const stet_stage *stage, int prim, int64_t first, int64_t n, const void *values,
-                               const char *call)
+stet_result sti_stage_check_range(const stet_stage *stage, int prim, int64_t first, int64_t n, const void *values,
+                                  const char *call)
 {
     if (!stage || !values)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: stage or values is NULL; give both", call);
@@ -93,9 +93,14 @@ static stet_result read_prim(stet_array *from, int prim, int64_t first, int64_t 
     return STET_OK;
 }
 
+stet_result sti_stage_write_local(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values)
+{
+    return write_prim(stage, stage->local, prim, first, n, values);
+}
+
 stet_result stet_stage_write_local(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values)
 {
-    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_write_local"));
+    STI_TRY(sti_stage_check_range(stage, prim, first, n, values, "stet_stage_write_local"));
     if (stage->tree.prim[prim].source == STI_PRIM_TRACK)
         return sti_error(
             STET_ERROR_INVALID_ARGUMENT,
@@ -106,12 +111,16 @@ stet_result stet_stage_write_local(stet_stage *stage, int prim, int64_t first, i
             STET_ERROR_INVALID_ARGUMENT,
             "stet_stage_write_local: prim %d is rigid, its local transform follows from its world transform; set that",
             prim);
-    return write_prim(stage, stage->local, prim, first, n, values);
+    if (stage->tree.prim[prim].kind == STET_PRIM_SHAPE)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_stage_write_local: prim %d ('%.64s') is a shape; move the prim that it is below", prim,
+                         sti_tree_name(&stage->tree, prim));
+    return sti_stage_write_local(stage, prim, first, n, values);
 }
 
 stet_result stet_stage_write_world(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values)
 {
-    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_write_world"));
+    STI_TRY(sti_stage_check_range(stage, prim, first, n, values, "stet_stage_write_world"));
     if (stage->tree.prim[prim].source != STI_PRIM_WRITTEN)
         return sti_error(
             STET_ERROR_INVALID_ARGUMENT,
@@ -122,12 +131,12 @@ stet_result stet_stage_write_world(stet_stage *stage, int prim, int64_t first, i
 
 stet_result stet_stage_read_local(stet_stage *stage, int prim, int64_t first, int64_t n, float *values)
 {
-    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_read_local"));
+    STI_TRY(sti_stage_check_range(stage, prim, first, n, values, "stet_stage_read_local"));
     return read_prim(stage->local, prim, first, n, values);
 }
 
 stet_result stet_stage_read_world(stet_stage *stage, int prim, int64_t first, int64_t n, float *values)
 {
-    STI_TRY(check_range(stage, prim, first, n, values, "stet_stage_read_world"));
+    STI_TRY(sti_stage_check_range(stage, prim, first, n, values, "stet_stage_read_world"));
     return read_prim(stage->world, prim, first, n, values);
 }

@@ -6,6 +6,7 @@
 #include "stage/frame.h"
 #include "stage/table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 extern const sti_kernel sti_k_fill, sti_k_place, sti_k_grow;
@@ -118,6 +119,7 @@ stet_result stet_stage_create(stet_worlds *worlds, stet_stage **out)
     stage->values = sti_version_new();
     stage->changes = sti_version_new();
     stage->foreign = sti_version_new();
+    stage->shapes = (sti_shapes){.set = sti_version_new(), .colours = sti_version_new()};
     stage->due_all = true;
     sti_stage_due_connectivity(stage);
     stet_result result = make_stage(stage);
@@ -138,6 +140,7 @@ void stet_stage_destroy(stet_stage *stage)
     sti_track_free(&stage->track);
     sti_tendons_free(&stage->tendons);
     sti_tree_free(&stage->tree);
+    sti_shapes_free(&stage->shapes);
     sti_free(stage->visit);
     sti_free(stage->due_prim);
     sti_free(stage->due_world);
@@ -162,12 +165,20 @@ stet_worlds *sti_stage_worlds(stet_stage *stage) { return stage->worlds; }
 const uint64_t *sti_stage_changed(const stet_stage *stage) { return stage->changed; }
 const sti_version *sti_stage_changes(const stet_stage *stage) { return &stage->changes; }
 const sti_version *sti_stage_connectivity(const stet_stage *stage) { return &stage->tree.connectivity; }
+const sti_shapes *sti_stage_shapes(const stet_stage *stage) { return &stage->shapes; }
+
+int sti_stage_body(const stet_stage *stage, int prim)
+{
+    const sti_prim *p = &stage->tree.prim[prim];
+    while (p->kind != STET_PRIM_BODY && p->kind != STET_PRIM_ROOT) p = &stage->tree.prim[p->parent];
+    return p->index;
+}
 
 static stet_result check_kind(stet_prim_kind kind, const char *call)
 {
-    if ((unsigned)kind <= STET_PRIM_XFORM) return STET_OK;
+    if ((unsigned)kind <= STET_PRIM_SHAPE) return STET_OK;
     return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                     "%s: there is no kind of prim %d; use one of STET_PRIM_ROOT to STET_PRIM_XFORM", call, (int)kind);
+                     "%s: there is no kind of prim %d; use one of STET_PRIM_ROOT to STET_PRIM_SHAPE", call, (int)kind);
 }
 
 stet_result stet_stage_get_prim(const stet_stage *stage, stet_prim_kind kind, int index, int *prim)
@@ -175,7 +186,7 @@ stet_result stet_stage_get_prim(const stet_stage *stage, stet_prim_kind kind, in
     if (!stage || !prim)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_stage_get_prim: stage or prim is NULL; give both");
     STI_TRY(check_kind(kind, "stet_stage_get_prim"));
-    if (kind == STET_PRIM_XFORM)
+    if (kind >= STET_PRIM_XFORM)
         return sti_error(
             STET_ERROR_INVALID_ARGUMENT,
             "stet_stage_get_prim: added prims are not the model's; keep the number that stet_stage_add gave");
@@ -261,40 +272,43 @@ static stet_result place_prim(stet_stage *stage, int prim, const float local[12]
     return result;
 }
 
-/* Pieces of tendons are computed after everything else. */
+/* Pieces of tendons are computed after everything else; a hidden shape would hide what is below it. */
 static stet_result check_parent(const stet_stage *stage, int parent, const char *call)
 {
+    if (stage->tree.prim[parent].kind == STET_PRIM_SHAPE)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: prim %d is a shape; choose the prim that it is below", call,
+                         parent);
     if (stage->tree.prim[parent].source != STI_PRIM_TENDON) return STET_OK;
     return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: prim %d is a piece of a tendon or flex; choose a site or body",
                      call, parent);
 }
 
-static stet_result check_add(const stet_stage *stage, int parent, const char *name, const float *local)
+static stet_result check_add(const stet_stage *stage, int parent, stet_prim_kind kind, const char *name,
+                             const float *local, const char *call)
 {
     int other;
-    STI_TRY(sti_not_listing(stage->device, "stet_stage_add"));
-    STI_TRY(sti_tree_check(&stage->tree, parent, "stet_stage_add: parent"));
+    char what[64];
+    STI_TRY(sti_not_listing(stage->device, call));
+    (void)snprintf(what, sizeof what, "%s: parent", call);
+    STI_TRY(sti_tree_check(&stage->tree, parent, what));
     if (!local)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "stet_stage_add: local is NULL; give 12 numbers, a 3x4 matrix by rows");
-    STI_TRY(check_parent(stage, parent, "stet_stage_add"));
-    if (name && *name && sti_tree_has_name(&stage->tree, STET_PRIM_XFORM, name, &other))
-        return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "stet_stage_add: prim %d is already called '%.64s'; choose another name", other, name);
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: local is NULL; give 12 numbers, a 3x4 matrix by rows", call);
+    STI_TRY(check_parent(stage, parent, call));
+    if (name && *name && sti_tree_has_name(&stage->tree, kind, name, &other))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: prim %d is already called '%.64s'; choose another name",
+                         call, other, name);
     return STET_OK;
 }
 
-stet_result stet_stage_add(stet_stage *stage, int parent, const char *name, const float local[12], bool rigid,
-                           int *prim)
+stet_result sti_stage_add_prim(stet_stage *stage, int parent, stet_prim_kind kind, const char *name, const float *local,
+                               bool rigid, const char *call, int *prim)
 {
-    if (!stage || !prim)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_stage_add: stage or prim is NULL; give both");
-    STI_TRY(check_add(stage, parent, name, local));
+    STI_TRY(check_add(stage, parent, kind, name, local, call));
     if (rigid) STI_TRY(sti_stage_flush(stage, false));
     sti_stage_before_write(stage);
     if (sti_tree_vacant(&stage->tree) < 0) STI_TRY(grow_stage(stage));
     int added = sti_tree_vacant(&stage->tree);
-    STI_TRY(sti_tree_add(&stage->tree, added, parent, name, rigid));
+    STI_TRY(sti_tree_add(&stage->tree, added, parent, kind, name, rigid));
     stet_result result = place_prim(stage, added, local);
     sti_stage_after_write(stage);
     sti_stage_due_connectivity(stage);
@@ -305,6 +319,14 @@ stet_result stet_stage_add(stet_stage *stage, int parent, const char *name, cons
     sti_stage_due(stage, added, 0, stage->worlds->nworld);
     *prim = added;
     return STET_OK;
+}
+
+stet_result stet_stage_add(stet_stage *stage, int parent, const char *name, const float local[12], bool rigid,
+                           int *prim)
+{
+    if (!stage || !prim)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_stage_add: stage or prim is NULL; give both");
+    return sti_stage_add_prim(stage, parent, STET_PRIM_XFORM, name, local, rigid, "stet_stage_add", prim);
 }
 
 /* Only added prims can be removed or re-parented. */
@@ -323,6 +345,7 @@ stet_result stet_stage_remove(stet_stage *stage, int prim)
     if (!stage) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_stage_remove: stage is NULL; give one");
     STI_TRY(check_added(stage, prim, "stet_stage_remove"));
     sti_tree_remove(&stage->tree, prim);
+    sti_shapes_sweep(&stage->shapes, &stage->tree);
     sti_stage_due_connectivity(stage);
     return STET_OK;
 }

@@ -4,6 +4,7 @@
 #ifndef STI_STAGE_STAGE_H
 #define STI_STAGE_STAGE_H
 
+#include "stage/shape.h"
 #include "stet/stage.h"
 #include "worlds/worlds.h"
 
@@ -20,6 +21,9 @@ const uint64_t *sti_stage_changed(const stet_stage *stage);
 const sti_version *sti_stage_changes(const stet_stage *stage);
 /* Allocates the memory that a flush needs, so that the next flush cannot run out of it. */
 stet_result sti_stage_prepare(stet_stage *stage);
+const sti_shapes *sti_stage_shapes(const stet_stage *stage);
+/* The body of the model that a prim is, or is below. */
+int sti_stage_body(const stet_stage *stage, int prim);
 /* Bumped when prims are added, removed or re-parented. */
 const sti_version *sti_stage_connectivity(const stet_stage *stage);
 

@@ -10,7 +10,7 @@
 
 enum { GROWTH_MIN = 16 };
 
-static const char *const kinds[] = {"root", "body", "geom", "site", "camera", "light", "tendon", "prim"};
+static const char *const kinds[] = {"root", "body", "geom", "site", "camera", "light", "tendon", "prim", "shape"};
 
 /* ---- the model's prims ------------------------------------------------------------------------------------------- */
 
@@ -178,10 +178,9 @@ stet_result sti_tree_grow(sti_tree *tree, int capacity)
     return STET_OK;
 }
 
-stet_result sti_tree_add(sti_tree *tree, int prim, int parent, const char *name, bool rigid)
+stet_result sti_tree_add(sti_tree *tree, int prim, int parent, stet_prim_kind kind, const char *name, bool rigid)
 {
-    sti_prim p = {
-        .source = rigid ? STI_PRIM_WRITTEN : STI_PRIM_FORWARD, .kind = STET_PRIM_XFORM, .index = -1, .parent = parent};
+    sti_prim p = {.source = rigid ? STI_PRIM_WRITTEN : STI_PRIM_FORWARD, .kind = kind, .index = -1, .parent = parent};
     if (name) STI_TRY(sti_strdup(&p.name, name));
     tree->prim[prim] = p;
     tree->count++;

@@ -64,8 +64,8 @@ int sti_tree_vacant(const sti_tree *tree);
 /* Capacity after the next growth. STET_ERROR_LIMIT: numbers of transforms would not fit an int. */
 stet_result sti_tree_next_capacity(const sti_tree *tree, int *out);
 stet_result sti_tree_grow(sti_tree *tree, int capacity);
-/* Adds a prim under a vacant number; the name is copied. */
-stet_result sti_tree_add(sti_tree *tree, int prim, int parent, const char *name, bool rigid);
+/* Adds a prim of a kind, XFORM or SHAPE, under a vacant number; the name is copied. */
+stet_result sti_tree_add(sti_tree *tree, int prim, int parent, stet_prim_kind kind, const char *name, bool rigid);
 /* Removes an added prim and all below it. */
 void sti_tree_remove(sti_tree *tree, int prim);
 void sti_tree_reparent(sti_tree *tree, int prim, int parent);

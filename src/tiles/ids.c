@@ -97,8 +97,20 @@ static void name_other(char *out, size_t size, const mjModel *m, int i)
         name_object(out, size, m, mjOBJ_SKIN, "skin", i - (int)(m->ntendon + m->nflex));
 }
 
-static void name_row(char *out, size_t size, const mjModel *m, stet_output output, int id)
+/* Shapes that were added to the stage have ids after the geoms'. */
+static void name_shape(char *out, size_t size, const stet_stage *stage, int shape)
 {
+    int prim = shape < stage->shapes.n ? stage->shapes.shape[shape].prim : -1;
+    const char *name = prim < 0 ? "" : sti_tree_name(&stage->tree, prim);
+    if (*name)
+        snprintf(out, size, "%s", name);
+    else
+        snprintf(out, size, "shape %d", shape);
+}
+
+static void name_row(char *out, size_t size, const stet_stage *stage, stet_output output, int id)
+{
+    const mjModel *m = stage->tree.model->mj;
     static const char *const types[mjNGEOMTYPES] = {"plane",    "hfield", "sphere", "capsule", "ellipsoid",
                                                     "cylinder", "box",    "mesh",   "sdf"};
     static const char *const kinds[] = {"tendons", "flexes", "skins"};
@@ -108,6 +120,8 @@ static void name_row(char *out, size_t size, const mjModel *m, stet_output outpu
         name_other(out, size, m, -2 - id);
     else if (id < SKY)
         snprintf(out, size, "%s", kinds[-2 - id]);
+    else if (output == STET_OUTPUT_SEG_GEOM && id >= (int)m->ngeom)
+        name_shape(out, size, stage, id - (int)m->ngeom);
     else if (output == STET_OUTPUT_SEG_GEOM)
         name_geom(out, size, m, id);
     else if (output == STET_OUTPUT_SEG_BODY)
@@ -120,14 +134,14 @@ static void name_row(char *out, size_t size, const mjModel *m, stet_output outpu
 
 static int default_class(int id) { return id == SKY ? SKY : 0; }
 
-static stet_result make_rows(stet_id_table *t, const mjModel *m)
+static stet_result make_rows(stet_id_table *t)
 {
     static const char *const names[ID_NUMBERS] = {"colours of ids", "colours of classes", "classes of ids"};
     STI_TRY(sti_alloc(&t->row, (size_t)t->nrow * sizeof *t->row, "rows of ids"));
     for (int k = 0; k < t->nrow; ++k) {
         t->row[k].class_id = default_class(t->first + k);
-        if (m)
-            name_row(t->row[k].name, sizeof t->row[k].name, m, t->output, t->first + k);
+        if (t->stage)
+            name_row(t->row[k].name, sizeof t->row[k].name, t->stage, t->output, t->first + k);
         else
             snprintf(t->row[k].name, sizeof t->row[k].name, "%d", t->first + k);
     }
@@ -147,7 +161,7 @@ static stet_result create_table(stet_device *device, const stet_stage *stage, st
     t->output = output;
     t->first = first;
     t->nrow = nrow;
-    stet_result result = make_rows(t, stage ? stage->tree.model->mj : NULL);
+    stet_result result = make_rows(t);
     if (result != STET_OK) {
         stet_id_table_destroy(t);
         return result;
@@ -165,7 +179,8 @@ stet_result stet_id_table_create(stet_stage *stage, stet_output output, stet_id_
     int others = (int)(m->ntendon + m->nflex + m->nskin);
     switch ((int)output) {
     case STET_OUTPUT_SEG_GEOM:
-        return create_table(stage->device, stage, output, SKY - others, (int)m->ngeom - SKY + others, out);
+        return create_table(stage->device, stage, output, SKY - others, (int)m->ngeom + stage->shapes.n - SKY + others,
+                            out);
     case STET_OUTPUT_SEG_BODY: return create_table(stage->device, stage, output, SKY - 3, (int)m->nbody - SKY + 3, out);
     case STET_OUTPUT_SEG_TYPE: return create_table(stage->device, stage, output, SKY - 3, mjNGEOMTYPES - SKY + 3, out);
     default: break;
@@ -269,6 +284,11 @@ stet_result stet_id_table_label_prim(stet_id_table *t, int prim, const char *lab
         bool root = tree->prim[p].kind == STET_PRIM_ROOT && kind == STET_PRIM_BODY;
         if ((root || tree->prim[p].kind == kind) && sti_tree_below(tree, p, prim))
             set_class(t, root ? 0 : tree->prim[p].index, class_id);
+    }
+    const sti_shapes *shapes = &t->stage->shapes;
+    for (int i = 0; i < shapes->n && kind == STET_PRIM_GEOM; ++i) {
+        int id = (int)tree->model->mj->ngeom + i, p = shapes->shape[i].prim;
+        if (p >= 0 && has_id(t, id) && sti_tree_below(tree, p, prim)) set_class(t, id, class_id);
     }
     return STET_OK;
 }

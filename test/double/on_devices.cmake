@@ -7,7 +7,7 @@ stet_test_on_devices(
     stage/hierarchy stage/prim stage/stage stage/tendon stage/tree
     render/clip render/detail render/fisheye
     render/looks render/mode render/points render/renderer render/same render/sample render/shade
-    render/shadow
+    render/shadow render/shape
     render/site render/soft render/surface render/variety
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles
     worlds/poses worlds/reset worlds/snapshot worlds/worlds
