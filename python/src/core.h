@@ -268,6 +268,7 @@ void bind_sim(nb::module_ &m);
 void bind_tape(nb::module_ &m);
 void bind_tiles(nb::module_ &m);
 void bind_ids(nb::module_ &m);
+void bind_markers(nb::module_ &m);
 void bind_making(nb::class_<Sim> &sim);
 void bind_sim_parts(nb::class_<Sim> &sim);
 void bind_round(nb::class_<Sim> &sim);

@@ -19,6 +19,7 @@ NB_MODULE(_core, m)
     binding::bind_tiles(m);
     binding::bind_ids(m);
     binding::bind_group(m);
+    binding::bind_markers(m);
     binding::bind_random(m);
     binding::bind_record(m);
     binding::bind_report(m);

@@ -35,6 +35,7 @@ from .contacts import Contacts
 from .group import Group
 from .ids import IdRow, Ids
 from .info import info
+from .markers import Marker
 from .pool import Pool
 from .rounds import Round
 from .sim import Sim, load
@@ -65,6 +66,7 @@ __all__ = [
     "Kernel",
     "LimitError",
     "Loop",
+    "Marker",
     "MissingFileError",
     "Model",
     "NotFoundError",

@@ -8,13 +8,16 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+
+from numpy.typing import ArrayLike
 
 from . import _convert, _core
 from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError, StateError
 from .contacts import Contacts, find_contacts
 from .ids import Ids, make_ids
+from .markers import Marker, add_marker
 from .rounds import Rounds
 from .tiles import Output, Tiles, foreign_tiles, own_tiles
 
@@ -342,6 +345,37 @@ class Sim(Rounds, _core.SimBase):
         numbers, or by their bodies; a set that is not given is all geoms.
         """
         return find_contacts(self, geom1, geom2, body1, body2)
+
+    @_names_keywords("add_marker")
+    def add_marker(
+        self,
+        shape: str,
+        size: float | Sequence[float] = 0.05,
+        *,
+        body: str | None = None,
+        site: str | None = None,
+        geom: str | None = None,
+        camera: str | None = None,
+        pos: ArrayLike = (0, 0, 0),
+        quat: ArrayLike = (1, 0, 0, 0),
+        rgba: Sequence[float] | None = None,
+        mesh: str | None = None,
+        material: str | None = None,
+        name: str | None = None,
+    ) -> Marker:
+        """Adds a shape that pictures show and physics does not know: "box", "sphere", "capsule", "cylinder",
+        "ellipsoid", "plane" (size as of a geom in MJCF), or "mesh", one of the model's. It follows what it is under, by
+        name (none: the world), has its own pose, colour and visibility in each world, shadows and reflections, and an
+        id in seg_geom: Marker. pos [3] or [world, 3], quat w x y z [4] or [world, 4]; rgba None: the material's, or
+        grey.
+        """
+        marker = add_marker(self, shape, size, (body, site, geom, camera), rgba, mesh, material, name)
+        try:
+            marker.move(pos, quat)
+        except Exception:
+            marker.remove()
+            raise
+        return marker
 
     def record(self, name: str = "recording") -> _core.Record:
         """`with sim.record("a sweep"):` lists launches and copies instead of running them, and runs the list at the end

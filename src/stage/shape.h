@@ -33,6 +33,10 @@ typedef struct sti_shapes {
 
 /* The number of a prim's shape; -1: it has none. */
 int sti_shapes_find(const sti_shapes *shapes, int prim);
+/* A number that is not in use; there is one more afterwards if all were. */
+stet_result sti_shapes_vacant(sti_shapes *shapes, int *out);
+/* Makes it one that is not in use. */
+void sti_shape_free(sti_shape *shape);
 /* Forgets shapes whose prims were removed. */
 void sti_shapes_sweep(sti_shapes *shapes, const sti_tree *tree);
 void sti_shapes_free(sti_shapes *shapes);

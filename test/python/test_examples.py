@@ -55,6 +55,14 @@ def test_hand_pixels_saves_a_picture(tmp_path):
     assert len({hand.tobytes() for hand in hands}) == 4 and hands.std(axis=(1, 2)).min() > 15, "four hands that differ"
 
 
+def test_markers_are_in_the_picture(tmp_path):
+    code, said, wrong = run("markers.py", "goals.ppm", cwd=tmp_path)
+    assert code == 0, wrong
+    parts = [float(part) for part in re.findall(r"([\d.]+) %", said)]
+    assert len(parts) == 4 and min(parts) > 0.5
+    assert (tmp_path / "goals.ppm").read_bytes().startswith(b"P6 640 160 255\n")
+
+
 def test_frames_of_another_renderer_become_tensors(tmp_path):
     code, said, wrong = run("other_renderer.py", cwd=tmp_path)
     assert code == 0, wrong

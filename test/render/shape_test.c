@@ -26,7 +26,7 @@
     "<geom type='box' size='.3 .05 .3' pos='.1 -.7 .1' euler='0 0 25' rgba='.2 .9 .4 .4'/>"
 #define BOARD "<geom type='plane' size='.3 .2 .1' pos='-.2 0 0' euler='40 0 0' material='grid'/>"
 
-enum { NSHAPE = 7, NQ = 14, NWORLD = 3, WIDTH = 97, HEIGHT = 65 };
+enum { NSHAPE = 7, NQ = 14, NWORLD = 3, WIDTH = 61, HEIGHT = 45 };
 static const char plain[] = SCENE("", ""), whole[] = SCENE(GEOMS, BOARD);
 static const float unmoved[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
 

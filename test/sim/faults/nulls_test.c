@@ -126,6 +126,8 @@ static stet_result call(int i, int null)
 
 /* Where NULL means something, as the headers say: function and pointer. */
 static const char *const allowed[] = {
+    "stet_stage_add_shape local",
+    "stet_stage_add_shape id",
     "stet_device_use_stream stream",
     "stet_transport_open_mpi communicator",
     "stet_device_wait_stream stream",

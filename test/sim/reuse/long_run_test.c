@@ -1,6 +1,6 @@
 /*
- * One sim that lives for many frames: under audit, with resets, steps and renders of some worlds, prims added, removed
- * and re-parented (a camera among them), frames of another renderer, reads in any order. It has the pixels of a twin
+ * One sim that lives for many frames: under audit, with resets, steps and renders of some worlds, prims and shapes added,
+ * removed and re-parented (a camera among them), shapes shown, hidden and coloured in some worlds, frames of another renderer, reads in any order. It has the pixels of a twin
  * that reuses nothing, and its memory does not grow. `test_sim_long_run 10000` makes 10,000 frames.
  */
 #include "sim/room.h"
@@ -13,6 +13,7 @@ enum {
     HEIGHT = 13,
     TILE = WIDTH * HEIGHT,
     MOST_PRIMS = 6,
+    MOST_SHAPES = 4,
     FLIGHT = 3,
     ON_A_DOUBLE = 60,
     FILLED = 500
@@ -42,6 +43,7 @@ typedef struct story {
     life life[2];
     uint64_t dice;
     int prim[MOST_PRIMS], nprim;
+    int shape[MOST_SHAPES], nshape;
     uint64_t shown[FLIGHT], shown_own[FLIGHT]; /* hashes of the twin's pixels, by the subject's frame */
     int32_t ids[N][TILE];
 } story;
@@ -153,15 +155,53 @@ static void add_prim(story *s)
     s->prim[s->nprim++] = prim[SUBJECT];
 }
 
-/* Removes all added prims but the eye, which goes to the root first. */
+/* A shape under a body, or under an added prim. */
+static void add_shape(story *s)
+{
+    static const stet_shape_type types[] = {STET_SHAPE_BOX, STET_SHAPE_SPHERE, STET_SHAPE_CYLINDER};
+    float local[12] = {1, 0, 0, wave(s) / 2, 0, 1, 0, wave(s) / 2, 0, 0, 1, wave(s) / 2};
+    stet_shape shape = {
+        .type = types[roll(s, 3)], .size = {.1, .15, .2}, .rgba = {.9f, .2f, .1f, roll(s, 2) ? 1 : .5f}};
+    int parent = s->nprim && roll(s, 2) ? s->prim[roll(s, (size_t)s->nprim)] : (int)roll(s, 4), prim[2], id[2];
+    for (int i = 0; i < 2; ++i) OK(stet_stage_add_shape(stage_of(s, i), parent, &shape, local, &prim[i], &id[i]));
+    assert_true(prim[SUBJECT] == prim[TWIN] && id[SUBJECT] == id[TWIN]);
+    s->shape[s->nshape++] = prim[SUBJECT];
+}
+
+/* Shows, hides, colours, moves in the tree, or removes one of the shapes. */
+static void change_shape(story *s)
+{
+    size_t which = roll(s, (size_t)s->nshape), what = roll(s, 5);
+    int64_t first = (int64_t)roll(s, N), n = 1 + (int64_t)roll(s, (size_t)(N - first));
+    int parent = s->nprim && roll(s, 2) ? s->prim[roll(s, (size_t)s->nprim)] : (int)roll(s, 4);
+    uint8_t visible[N];
+    float rgb[N][3];
+    random_mask(s, visible);
+    for (int k = 0; k < 3 * N; ++k) rgb[k / 3][k % 3] = fabsf(wave(s));
+    for (int i = 0; i < 2; ++i) {
+        stet_stage *stage = stage_of(s, i);
+        if (what < 2)
+            OK(stet_stage_show(stage, s->shape[which], first, n, visible));
+        else if (what == 2)
+            OK(stet_stage_colour(stage, s->shape[which], first, n, rgb[0]));
+        else if (what == 3)
+            OK(stet_stage_reparent(stage, s->shape[which], parent));
+        else
+            OK(stet_stage_remove(stage, s->shape[which]));
+    }
+    if (what == 4) s->shape[which] = s->shape[--s->nshape];
+}
+
+/* Removes all shapes, and all added prims but the eye, which goes to the root first. */
 static void clear_prims(story *s)
 {
     for (int i = 0; i < 2; ++i) {
         OK(stet_stage_reparent(stage_of(s, i), s->life[i].eye, 0));
+        for (int k = 0; k < s->nshape; ++k) OK(stet_stage_remove(stage_of(s, i), s->shape[k]));
         for (int k = s->nprim - 1; k >= 0; --k) /* those below one were added after it */
             OK(stet_stage_remove(stage_of(s, i), s->prim[k]));
     }
-    s->nprim = 0;
+    s->nprim = s->nshape = 0;
 }
 
 /* Moves the eye, or puts it under a body or an added prim. */
@@ -187,6 +227,10 @@ static void change_stage(story *s)
         clear_prims(s);
     else if (what == 2)
         change_eye(s);
+    else if (what == 3 && s->nshape < MOST_SHAPES && roll(s, 2))
+        add_shape(s);
+    else if (what > 3 && s->nshape)
+        change_shape(s);
 }
 
 /* ---- what is seen ------------------------------------------------------------------------------------------------ */
