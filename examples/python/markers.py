@@ -1,5 +1,5 @@
 """Targets and trails that only pictures show: four hands, each with a goal of its own for its cube, and dots where the
-cube has been.
+index finger has been.
 
     python examples/python/markers.py [PICTURE]          default: markers.ppm
 """
@@ -16,21 +16,20 @@ WORLDS, DOTS = 4, 12
 def run(path):
     rng = np.random.default_rng(7)
     with stet.Sim(stet.scenes / "hand.xml", worlds=WORLDS, outputs=("rgb", "seg_geom"), width=160, height=160) as sim:
-        cube = sim.model.find("bodies", "cube")
-        start = sim.xpos[:, 3 * cube : 3 * cube + 3].copy()
+        cube, tip = (3 * sim.model.find("bodies", name) for name in ("cube", "index_distal"))
+        start = sim.xpos[:, cube : cube + 3].copy()
         goal = sim.add_marker("box", [0.03, 0.03, 0.03], rgba=[0.2, 0.9, 0.3, 0.4], name="goal")
-        goal.move(start + rng.uniform([-0.05, -0.05, 0.06], [0.05, 0.05, 0.1], (WORLDS, 3)))
-        trail = [sim.add_marker("sphere", 0.006, rgba=[1, 0.8, 0.1]) for _ in range(DOTS)]
+        goal.move(start + rng.uniform([-0.05, -0.05, 0.03], [0.05, 0.05, 0.05], (WORLDS, 3)))
+        trail = [sim.add_marker("sphere", 0.005, rgba=[1, 0.8, 0.1]) for _ in range(DOTS)]
         for dot in trail:
             dot.hide()
         for frame, dot in enumerate(trail):
-            sim.control_noise(0.4, frame)
-            sim.step(10)
-            now = sim.xpos[:, 3 * cube : 3 * cube + 3]
+            sim.control_noise(1, frame)
+            sim.step(25)
+            now = sim.xpos[:, tip : tip + 3]
             dot.move(now)
-            dot.show()
-            near = np.linalg.norm(now - start, axis=1) < 0.02
-            dot.colour(np.where(near[:, None], [1, 0.8, 0.1], [0.9, 0.2, 0.1]))
+            dot.show(now[:, 2] > start[:, 2] - 0.05)
+            dot.colour([1, 0.8 * frame / DOTS, 0.1])
         sim.render()
         seen = (sim.read("seg_geom") == goal.id).mean(axis=(1, 2, 3))
         pixels = np.concatenate(list(sim.read("rgb")), axis=1)
