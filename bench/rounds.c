@@ -1,6 +1,6 @@
 /*
  * Rounds of the springs: the cost of beginning one after the first set-up, and one sim for all rounds against a new sim
- * for each.
+ * for each. Then rounds of hands, with their physics and pictures.
  */
 #include "bench/bench.h"
 
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORLDS = 1225, STEPS = 10, FEW_WORLDS = 64, COPIES = 20 };
+enum { WORLDS = 1225, STEPS = 10, FEW_WORLDS = 64, FEW_HANDS = 4, COPIES = 20 };
 
 static const char scene[] = "<mujoco><worldbody/></mujoco>"; /* the springs are kernels and arrays of their own */
 
@@ -253,6 +253,100 @@ static stet_result measure_ratio(bench *b, task *t)
     return STET_OK;
 }
 
+/* ---- rounds of hands --------------------------------------------------------------------------------------------- */
+
+/* Hands, where they begin, differently in each round, and where they end. */
+typedef struct hands {
+    stet_model *model;
+    stet_sim_def def;
+    stet_sim *sim;
+    size_t size; /* bytes of qpos */
+    float *start, *end;
+    uint64_t turn;
+} hands;
+
+static stet_result one_hands_round(hands *h)
+{
+    stet_round_value in = stet_round_in("qpos", h->start, h->size), out = stet_round_out("qpos", h->end, h->size);
+    uint64_t hash;
+    h->start[0] += 1e-4f; /* its content differs */
+    in.generation = ++h->turn;
+    STI_TRY(stet_sim_round_begin(h->sim, &in, 1));
+    for (int i = 0; i < STEPS; ++i) {
+        STI_TRY(stet_sim_control_noise(h->sim, 0.3, i));
+        STI_TRY(stet_sim_step(h->sim, 2));
+        STI_TRY(stet_sim_render(h->sim, NULL));
+    }
+    STI_TRY(stet_sim_hash_frame(h->sim, STET_FRAME_LATEST, &hash));
+    return stet_sim_round_end(h->sim, &out, 1);
+}
+
+static stet_result prepare_hands(hands *h, bench *b)
+{
+    char path[512];
+    stet_array *qpos;
+    (void)snprintf(path, sizeof path, "%s/hand.xml", b->scenes);
+    h->def = stet_default_sim_def();
+    h->def.device = bench_device_def(b);
+    h->def.nworld = b->quick ? FEW_HANDS : WORLDS;
+    h->def.physics = STET_PHYSICS_NATIVE;
+    h->def.outputs = 1u << STET_OUTPUT_RGB | 1u << STET_OUTPUT_DEPTH;
+    h->def.width = h->def.height = b->quick ? 16 : 64;
+    STI_TRY(stet_model_load(path, &h->model));
+    STI_TRY(stet_sim_create(h->model, &h->def, &h->sim)); /* compiles what there is to compile */
+    STI_TRY(stet_worlds_get_array(stet_sim_get_worlds(h->sim), "qpos", &qpos));
+    h->size = stet_array_get_bytes(qpos);
+    STI_TRY(sti_alloc(&h->start, 2 * h->size, "positions of hands"));
+    h->end = h->start + h->size / sizeof *h->start;
+    STI_TRY(stet_array_read(qpos, h->start, h->size));
+    STI_TRY(one_hands_round(h));
+    stet_sim_destroy(h->sim);
+    h->sim = NULL;
+    return STET_OK;
+}
+
+/* Twenty rounds in one sim; the first ones are cold. */
+static stet_result time_hands(bench *b, hands *h)
+{
+    enum { ROUNDS = 20, COLD = ROUNDS - BENCH_SAMPLES };
+    double round[ROUNDS], begin[ROUNDS], ratio[ROUNDS], made, start = bench_now();
+    long long n = (long long)h->def.nworld;
+    bench_row *row;
+    STI_TRY(stet_sim_create(h->model, &h->def, &h->sim));
+    made = bench_now() - start;
+    for (int r = 0; r < ROUNDS; ++r) {
+        start = bench_now();
+        STI_TRY(one_hands_round(h));
+        round[r] = bench_now() - start;
+        begin[r] = stet_sim_get_round(h->sim).setup;
+        stet_reason why = stet_sim_get_round(h->sim).why;
+        if (r > 0 && why != STET_REASON_NONE)
+            return sti_error(STET_ERROR_STATE, "bench rounds: round %d of hands set everything up again", r + 1);
+    }
+    made += round[0];
+    for (int r = COLD; r < ROUNDS; ++r) ratio[r] = made / round[r];
+    STI_TRY(bench_add(b, &row, round + COLD, ROUNDS - COLD, "s", false, "rounds/hand/round_s"));
+    bench_note(row, "%lld hands, %d frames of two steps of native physics and a picture: %.1f MB of the sim reused", n,
+               STEPS, (double)stet_sim_get_bytes(h->sim) * 1e-6);
+    for (int r = COLD; r < ROUNDS; ++r) begin[r] *= 1e6;
+    STI_TRY(bench_add(b, &row, begin + COLD, ROUNDS - COLD, "us", false, "rounds/hand/later_setup_us"));
+    bench_note(row, "of which the beginning, with another qpos of %zu bytes", h->size);
+    STI_TRY(bench_add(b, &row, ratio + COLD, ROUNDS - COLD, "x", true, "rounds/hand/ratio_to_recreate"));
+    bench_note(row, "one such round in a sim that is made for it, kernels compiled before: %.3g s", made);
+    return STET_OK;
+}
+
+static stet_result measure_hands(bench *b)
+{
+    hands h = {0};
+    stet_result result = prepare_hands(&h, b);
+    if (result == STET_OK) result = time_hands(b, &h);
+    stet_sim_destroy(h.sim);
+    stet_model_destroy(h.model);
+    sti_free(h.start);
+    return result;
+}
+
 stet_result bench_rounds(bench *b)
 {
     task t = {.b = b};
@@ -262,6 +356,7 @@ stet_result bench_rounds(bench *b)
     if (result == STET_OK) result = measure_setup(b, &t);
     if (result == STET_OK) result = measure_copies(b, &t);
     if (result == STET_OK) result = measure_ratio(b, &t);
+    if (result == STET_OK) result = measure_hands(b);
     close_copies(&t);
     stet_model_destroy(t.model);
     sti_free(t.start);

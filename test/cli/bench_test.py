@@ -128,7 +128,7 @@ def test_frames_are_equal_in_all_variants():
 def test_rounds_run():
     """The command itself fails where a later round copies in what is there."""
     names = ("first_setup_s", "later_setup_us", "later_setup_fraction", "setup_over_copy", "round_s",
-             "ratio_to_recreate")
+             "ratio_to_recreate", "hand/round_s", "hand/later_setup_us", "hand/ratio_to_recreate")
     with folder() as at:
         for device, env in (("cpu", None), ("cuda", double(at))):
             printed = measure("rounds", "--quick", "--json", "--threads", 1, "--device", device, env=env)
