@@ -101,6 +101,12 @@ LFN void tx_convert_pixels(int conversion, const int *words, const ureal *reals,
         each (i, n) wide[i] = words[i];
     } else if (conversion == STI_BYTES_REAL) {
         tx_units(words, (ureal *)to, n, channels, shift);
+    } else if (conversion == STI_REALS_HALF && stride == 1) {
+        int whole = n - n % STET_W; /* whole vectors need no copy of their numbers */
+        tx_store_halves(reals, half, (u16 *)to, whole);
+        tx_pick(reals + whole, value, n - whole, 1, 1);
+        sync();
+        tx_store_halves(value, half, (u16 *)to + whole, n - whole);
     } else if (conversion == STI_BYTES_HALF || conversion == STI_REALS_HALF) {
         if (conversion == STI_BYTES_HALF)
             tx_units(words, value, n, channels, shift);
