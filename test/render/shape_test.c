@@ -62,9 +62,12 @@ static void place_worlds(pictures *p, float step)
     OK(stet_array_write(qpos, values, sizeof values));
 }
 
+static stet_render_mode mode;
+
 static void open_scene(pictures *p, const char *text, const char *isa)
 {
     pictures_open(p, text, NWORLD, isa, 2);
+    p->mode = mode;
     pictures_model_camera(p, 0, WIDTH, HEIGHT);
     pictures_ready(p);
     place_worlds(p, 1);
@@ -256,6 +259,14 @@ static void they_follow_the_tree(void **state)
     pictures_close(&q);
 }
 
+static void mode_physical_has_the_same(void **state)
+{
+    mode = STET_RENDER_PHYSICAL;
+    each_world_has_its_colour(state);
+    each_world_shows_its_own(state);
+    mode = STET_RENDER_MUJOCO;
+}
+
 /* ---- what is refused ---- */
 
 static void refused(stet_result result, const char *part)
@@ -309,7 +320,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_look_like_geoms),   cmocka_unit_test(they_leave_nothing_behind),
         cmocka_unit_test(each_world_shows_its_own), cmocka_unit_test(each_world_has_its_colour),
-        cmocka_unit_test(they_follow_the_tree),     cmocka_unit_test(bad_shapes_are_refused),
+        cmocka_unit_test(they_follow_the_tree),     cmocka_unit_test(mode_physical_has_the_same),
+        cmocka_unit_test(bad_shapes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

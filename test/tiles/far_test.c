@@ -78,11 +78,11 @@ static void check_far(stet_tiles *tiles, int64_t frame)
 /* Tiles lie far apart, some of them beyond 2^31 elements; every second one begins with its last row. */
 static void tiles_are_extracted_from_beyond_2_31(void **state)
 {
-    static const char *const isas[] = {"portable", "avx2", "avx512"};
+    static const char *const isas[] = {"portable", NULL};
     static int64_t first[TILES];
     const int64_t apart = 108000, room = apart * TILES;
     assert_true(room > (int64_t)INT32_MAX + apart * 50);
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 2; ++i) {
         stet_device_def def = stet_default_device_def();
         stet_foreign_def foreign = stet_default_foreign_def();
         stet_camera camera = {.width = EDGE, .height = EDGE, .name = "far"};
@@ -95,7 +95,7 @@ static void tiles_are_extracted_from_beyond_2_31(void **state)
         def.type = STET_DEVICE_CPU;
         def.isa = isas[i];
         def.threads = 2;
-        if (stet_device_create(&def, &device) != STET_OK) continue; /* not on this processor */
+        OK(stet_device_create(&def, &device));
         if (STI_ARRAY(device, "far picture", STET_DTYPE_U8, false, &picture, room) != STET_OK) {
             print_message("%s\n", stet_get_last_error());
             stet_device_destroy(device);

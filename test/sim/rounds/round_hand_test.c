@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { HANDS = 4, ROUNDS = 20, STEPS = 3, SEEDS = 3, MOST = 64 };
+enum { HANDS = 4, ROUNDS = 20, STEPS = 3, SEEDS = 3, NUMBERS = 64 };
 
 static const room_def hand = {.nworld = HANDS,
                               .threads = 2,
@@ -20,7 +20,7 @@ static const room_def hand = {.nworld = HANDS,
 typedef struct hands {
     stet_sim *sim;
     int64_t nq, nu;
-    float home[HANDS * MOST], qpos[HANDS * MOST], controls[STEPS * HANDS * MOST], out[HANDS * MOST];
+    float home[HANDS * NUMBERS], qpos[HANDS * NUMBERS], controls[STEPS * HANDS * NUMBERS], out[HANDS * NUMBERS];
     uint64_t seed;
     stet_round_value in[3], end;
 } hands;
@@ -32,7 +32,7 @@ static void open_hands(hands *h, const room_def *d)
     stet_model_info info = stet_model_get_info(stet_sim_get_model(h->sim));
     h->nq = info.nq;
     h->nu = info.nu;
-    assert_true(h->nq <= MOST && h->nu <= MOST);
+    assert_true(h->nq <= NUMBERS && h->nu <= NUMBERS);
     OK(stet_worlds_get_array(stet_sim_get_worlds(h->sim), "qpos", &qpos));
     OK(stet_array_read(qpos, h->home, stet_array_get_bytes(qpos)));
 }
@@ -94,7 +94,7 @@ static void twenty_rounds_reuse_what_the_sim_holds(void **state)
         assert_int_equal(info.copied_in, again ? 0 : 3);
         assert_int_equal(c.fallbacks, 0);
         if (r > 0) assert_int_equal(c.misses, info.copied_in);
-        if (r > 0) assert_true(c.saved_bytes > 0);
+        if (again) assert_true(c.saved_bytes >= info.bytes_out);
         if (r == 4) {
             held = stet_sim_get_bytes(h.sim);
             bytes = stet_get_memory_stats().bytes;
