@@ -79,7 +79,11 @@ STET_API stet_result stet_output_find(const char *name, stet_output *out); /* NO
  * Lights that have a place and a bulb (`bulbradius`) have soft shadows. What is transparent covers its alpha once.
  * Outputs without light are the same in both.
  */
-typedef enum stet_render_mode { STET_RENDER_MUJOCO, STET_RENDER_PHYSICAL, STET_RENDER_MODE_COUNT } stet_render_mode;
+typedef enum stet_render_mode {
+    STET_RENDER_MODE_MUJOCO,
+    STET_RENDER_MODE_PHYSICAL,
+    STET_RENDER_MODE_COUNT
+} stet_render_mode;
 STET_API const char *stet_render_mode_name(stet_render_mode mode);                   /* "mujoco", "physical" */
 STET_API stet_result stet_render_mode_find(const char *name, stet_render_mode *out); /* NOT_FOUND lists the names */
 

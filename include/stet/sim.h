@@ -47,7 +47,7 @@ typedef struct stet_sim_def {
     uint32_t outputs;      /* bits 1u << STET_OUTPUT_x; 0 (default): no rendering */
     int frames_in_flight;  /* how many frames stay readable after they were started, 1 to 16; default 2 */
     uint32_t groups;       /* of geoms that are drawn, bits 1u << group; default STET_GROUPS_DEFAULT */
-    stet_render_mode mode; /* of colours; default STET_RENDER_MUJOCO */
+    stet_render_mode mode; /* of colours; default STET_RENDER_MODE_MUJOCO */
 } stet_sim_def;
 STET_API stet_sim_def stet_default_sim_def(void);
 /*

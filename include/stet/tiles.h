@@ -35,7 +35,7 @@ typedef struct stet_tiles_def {
     int samples;           /* rays a pixel for colours, 1, 4 or 16; default 1 */
     int frames_in_flight;  /* K, 1 … 16 */
     uint32_t groups;       /* of geoms that are drawn, bits 1u << group; default STET_GROUPS_DEFAULT */
-    stet_render_mode mode; /* default STET_RENDER_MUJOCO */
+    stet_render_mode mode; /* default STET_RENDER_MODE_MUJOCO */
 } stet_tiles_def;
 STET_API stet_tiles_def stet_default_tiles_def(void);
 STET_API stet_result stet_tiles_create(stet_stage *stage, const stet_tiles_def *def, stet_tiles **out);

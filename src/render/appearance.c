@@ -487,7 +487,7 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     head[SCENE_NPATCH] = patches->n;
     head[SCENE_FISHEYE] = patches->fisheye;
     head[SCENE_CHOICE] = patches->choice ? (int)nshape : 0;
-    head[SCENE_PHYSICAL] = patches->drawing.mode == STET_RENDER_PHYSICAL;
+    head[SCENE_PHYSICAL] = patches->drawing.mode == STET_RENDER_MODE_PHYSICAL;
     head[SCENE_SHOWN] = (int)shown;
     head[SCENE_SOLID] = (int)solid;
     head[SCENE_CLEAR] = (int)clear;

@@ -299,7 +299,8 @@ stet_result sti_renderer_update(sti_renderer *r)
     const stet_worlds *worlds = sti_stage_worlds(r->stage);
     const sti_shapes *shapes = sti_stage_shapes(r->stage);
     unsigned given = sti_looks_given(worlds), before = r->looks.given;
-    bool physical = r->drawing.mode == STET_RENDER_PHYSICAL, looks = r->looks.clock != worlds->parameters.look_clock;
+    bool physical = r->drawing.mode == STET_RENDER_MODE_PHYSICAL,
+         looks = r->looks.clock != worlds->parameters.look_clock;
     bool moved = shapes->n > 0 && r->seen.connectivity != sti_stage_connectivity(r->stage)->generation;
     bool other = moved || r->seen.set != shapes->set.generation;
     bool coloured = r->seen.colours != shapes->colours.generation;

@@ -838,15 +838,16 @@ def test_a_run_of_the_command(tmp_path):
     assert closed.returncode == 2 and "no open socket" in closed.stderr
 
 
-@pytest.mark.parametrize("request_", [b"{}\n", b"x" * 9000, b"[\n", b'{"first": 0, "count": 3, "fields": [], "whole": []}\n',
+@pytest.mark.parametrize("request_", [b"{}\n", b"x" * 9000, b"[\n",
+                                      b'{"first": 0, "count": 3, "fields": [], "whole": []}\n',
                                       b'{"first": 0, "count": 1, "fields": ["nose"], "whole": []}\n'])
 def test_nonsense_does_not_disturb_a_run(request_):
     program = Path(stet.__file__).parent / "bin" / "stet"
     here, there = socket.socketpair()
     with here, there:
         here.sendall(request_)
-        run = subprocess.Popen([program, "run", stet.scenes / "cartpole.xml", "--worlds", "2", "--frames", "20", "--output",
-                                "none", "--view-socket", str(there.fileno())], pass_fds=[there.fileno()],
+        run = subprocess.Popen([program, "run", stet.scenes / "cartpole.xml", "--worlds", "2", "--frames", "20",
+                                "--output", "none", "--view-socket", str(there.fileno())], pass_fds=[there.fileno()],
                                stdout=subprocess.DEVNULL)
         there.close()
         assert run.wait(20) == 0

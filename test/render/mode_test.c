@@ -38,7 +38,7 @@ static uint8_t *draw(const char *xml, stet_render_mode mode, int samples)
 
 static void check_colour(const char *xml, double r, double g, double b)
 {
-    uint8_t *rgba = draw(xml, STET_RENDER_PHYSICAL, 1);
+    uint8_t *rgba = draw(xml, STET_RENDER_MODE_PHYSICAL, 1);
     const double light[3] = {r, g, b};
     for (int i = 0; i < SIZE * SIZE; ++i)
         for (int k = 0; k < 3; ++k)
@@ -72,7 +72,7 @@ static void samples_are_means_of_light(void **state)
 {
     uint8_t *rgba = draw(SCENE("<material name='m' rgba='1 1 1 1' emission='1' specular='0'/>",
                                "<geom type='box' size='.517 .31 .1' euler='0 0 40' material='m'/>"),
-                         STET_RENDER_PHYSICAL, 4);
+                         STET_RENDER_MODE_PHYSICAL, 4);
     int found[5] = {0};
     for (int i = 0; i < SIZE * SIZE; ++i) {
         int hits = 0;
@@ -103,7 +103,7 @@ static void bulbs_have_penumbras(void **state)
                               FLOOR "<geom type='box' size='2 2 .0005' pos='-2 0 .6'/>"
                                     "<light type='point' pos='0 0 1.2' diffuse='.5 .5 .5' attenuation='1 0 0' "
                                     "specular='0 0 0' bulbradius='.3'/>");
-    uint8_t *soft = draw(scene, STET_RENDER_PHYSICAL, 1), *hard = draw(scene, STET_RENDER_MUJOCO, 1);
+    uint8_t *soft = draw(scene, STET_RENDER_MODE_PHYSICAL, 1), *hard = draw(scene, STET_RENDER_MODE_MUJOCO, 1);
     double most = 0;
     for (int i = SIZE / 2 + 1; i < SIZE; ++i) {
         double x = (i + 0.5) * step - 1, mean = 0, wanted = 0;
@@ -156,7 +156,7 @@ static void pictures_have_golden_hashes(void **state)
             uint64_t hash[2];
             pictures p;
             if (!sti_isa_find(isas[i], &isa) || !sti_isa_available(isa)) continue;
-            open_look(&p, golden[k].name, STET_RENDER_PHYSICAL, isas[i], 1 + i % 3);
+            open_look(&p, golden[k].name, STET_RENDER_MODE_PHYSICAL, isas[i], 1 + i % 3);
             for (int s = 0; s < 2; ++s) {
                 OK(sti_renderer_set_samples(p.renderer, s ? 4 : 1));
                 pictures_run(&p);

@@ -261,10 +261,10 @@ static void they_follow_the_tree(void **state)
 
 static void mode_physical_has_the_same(void **state)
 {
-    mode = STET_RENDER_PHYSICAL;
+    mode = STET_RENDER_MODE_PHYSICAL;
     each_world_has_its_colour(state);
     each_world_shows_its_own(state);
-    mode = STET_RENDER_MUJOCO;
+    mode = STET_RENDER_MODE_MUJOCO;
 }
 
 /* ---- what is refused ---- */

@@ -127,7 +127,7 @@ static void resets_draw_looks(void **state)
 {
     enum { MANY = 64 };
     pictures p;
-    open_scene(&p, MANY, STET_RENDER_MUJOCO);
+    open_scene(&p, MANY, STET_RENDER_MODE_MUJOCO);
     const int ngeom = (int)p.model->mj->ngeom, nmat = (int)p.model->mj->nmat;
     double *x = calloc((size_t)MANY * MOST, sizeof *x), low = 0, high = nmat;
     uint64_t hash[2];
@@ -168,7 +168,7 @@ static void bad_looks_are_refused(void **state)
 {
     pictures p;
     double x[MOST] = {0};
-    open_scene(&p, 2, STET_RENDER_MUJOCO);
+    open_scene(&p, 2, STET_RENDER_MODE_MUJOCO);
     stet_worlds *w = p.worlds;
     int64_t ngeom = p.model->mj->ngeom;
     x[2] = 3;

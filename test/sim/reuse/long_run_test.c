@@ -1,7 +1,8 @@
 /*
- * One sim that lives for many frames: under audit, with resets, steps and renders of some worlds, prims and shapes added,
- * removed and re-parented (a camera among them), shapes shown, hidden and coloured in some worlds, frames of another renderer, reads in any order. It has the pixels of a twin
- * that reuses nothing, and its memory does not grow. `test_sim_long_run 10000` makes 10,000 frames.
+ * One sim that lives for many frames: under audit, with resets, steps and renders of some worlds, prims and shapes
+ * added, removed and re-parented (a camera among them), shapes shown, hidden and coloured in some worlds, frames of
+ * another renderer, reads in any order. It has the pixels of a twin that reuses nothing, and its memory does not grow.
+ * `test_sim_long_run 10000` makes 10,000 frames.
  */
 #include "sim/room.h"
 
