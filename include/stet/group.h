@@ -5,8 +5,8 @@
  *
  * Functions marked "of all ranks" are called by all ranks of a group, in one order and with the same sizes; a rank
  * waits in them for the others. Before any data are exchanged, the ranks compare what they call. If that differs, or a
- * rank has failed (stet_group_fail), the call fails on all ranks with the same message, and so do all later ones: STATE.
- * A group is used from one thread at a time.
+ * rank has failed (stet_group_fail), the call fails on all ranks with the same message, and so do all later ones:
+ * STATE. A group is used from one thread at a time.
  */
 #ifndef STET_GROUP_H
 #define STET_GROUP_H
@@ -59,8 +59,9 @@ typedef struct stet_group_def {
 } stet_group_def;
 STET_API stet_group_def stet_default_group_def(void);
 /*
- * Of all ranks. The caller owns *out; the transport is closed also if this fails. STATE on all ranks: versions of stet or MuJoCo differ, or numbers of worlds, or
- * the own ones do not add up; the message names a rank. Errors as of stet_transport_open_mpi.
+ * Of all ranks. The caller owns *out; the transport is closed also if this fails. STATE on all ranks: versions of stet
+ * or MuJoCo differ, or numbers of worlds, or the own ones do not add up; the message names a rank. Errors as of
+ * stet_transport_open_mpi.
  */
 STET_API stet_result stet_group_create(const stet_group_def *def, stet_group **out);
 STET_API void stet_group_destroy(stet_group *group);

@@ -75,9 +75,9 @@ STET_API stet_result stet_output_find(const char *name, stet_output *out); /* NO
 /*
  * How colours are made. MUJOCO, the default, imitates MuJoCo's classic renderer: what a policy sees here, it sees
  * elsewhere. PHYSICAL adds up linear light: colours of surfaces, of textures and of the haze are sRGB, those of lights
- * are amounts of light; a highlight has the lamp's colour, also on a texture; only the sum is limited, and becomes sRGB.
- * Lights that have a place and a bulb (`bulbradius`) have soft shadows. What is transparent covers its alpha once.
- * Outputs without light are the same in both.
+ * are amounts of light; a highlight has the lamp's colour, also on a texture; only the sum is limited, and becomes
+ * sRGB. Lights that have a place and a bulb (`bulbradius`) have soft shadows. What is transparent covers its alpha
+ * once. Outputs without light are the same in both.
  */
 typedef enum stet_render_mode {
     STET_RENDER_MODE_MUJOCO,

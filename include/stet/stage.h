@@ -90,11 +90,11 @@ typedef struct stet_shape {
 } stet_shape;
 
 /*
- * Adds a prim (kind SHAPE) with a shape under any other but a shape, with the same pose in it in all worlds: local [12],
- * NULL: that of the parent. All pictures show it from the next one on, and its shadows and reflections, as they would a
- * geom of the body that it is below, whose index in seg_geom is *id; id may be NULL. It does not reflect, has no
- * underside if it is a plane, and physics does not know it. It has no transforms to write: add a prim, the shape below
- * it, and move that prim. Adding and removing shapes makes the renderer's tables anew; one that comes and goes is
+ * Adds a prim (kind SHAPE) with a shape under any other but a shape, with the same pose in it in all worlds: local
+ * [12], NULL: that of the parent. All pictures show it from the next one on, and its shadows and reflections, as they
+ * would a geom of the body that it is below, whose index in seg_geom is *id; id may be NULL. It does not reflect, has
+ * no underside if it is a plane, and physics does not know it. It has no transforms to write: add a prim, the shape
+ * below it, and move that prim. Adding and removing shapes makes the renderer's tables anew; one that comes and goes is
  * hidden.
  */
 STET_API stet_result stet_stage_add_shape(stet_stage *stage, int parent, const stet_shape *shape, const float *local,

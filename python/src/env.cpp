@@ -197,7 +197,7 @@ nb::object EnvStep::step(nb::handle actions)
     return nb::make_tuple(seen.array, reward.array, terminated.array, truncated.array, info);
 }
 
-// ---- environments whose episodes are kernels -------------------------------------------------------------------------
+// ---- environments whose episodes are kernels -----------------------------------------------------------------------
 
 class EpisodeStep
 {

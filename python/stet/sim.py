@@ -212,7 +212,8 @@ class Sim(Rounds, _core.SimBase):
     ) -> None:
         if group is not None:
             if worlds != 1 or first_world:
-                raise InvalidArgumentError("Sim: the group says how many worlds there are; leave worlds, first_world out")
+                raise InvalidArgumentError(
+                    "Sim: the group says how many worlds there are; leave worlds, first_world out")
             worlds, first_world = group.own, group.first
         self._model = load(scene)
         kind, index = _parse_device(device)

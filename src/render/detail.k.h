@@ -176,8 +176,9 @@ LFN void camera_normal(const ureal *candidate, const real *local, real *out)
 }
 
 /*
- * Details of a row's hits. choice: the shapes' rows of details in this world, if materials differ. geoms: those of the lanes, in memory; ray … n: as local_hit; part: triangles. Sets n where
- * it is smooth, and texel, the texture's colour, where there is one.
+ * Details of a row's hits. choice: the shapes' rows of details in this world, if materials differ. geoms: those of the
+ * lanes, in memory; ray … n: as local_hit; part: triangles. Sets n where it is smooth, and texel, the texture's colour,
+ * where there is one.
  */
 LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view, int flat, const int *scene,
                      const ureal *look, const int *choice, const int *data, const ureal *tri, const int *geoms,

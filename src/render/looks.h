@@ -26,8 +26,8 @@ enum { STI_LOOK_MATERIALS = 1 }; /* bit of `given`: geom_matid */
 /* Looks that differ between worlds now. */
 unsigned sti_looks_given(const stet_worlds *worlds);
 /*
- * Brings the tables up to date. base: those of all worlds, made for the present `given`; with `anew` also if no look has
- * changed since.
+ * Brings the tables up to date. base: those of all worlds, made for the present `given`; with `anew` also if no look
+ * has changed since.
  */
 stet_result sti_looks_update(sti_looks *looks, stet_stage *stage, const sti_appearance *base,
                              const stet_camera *cameras, int ncamera, bool physical, bool anew);

@@ -102,10 +102,11 @@ LFN real shadow_share(lint word, int shadow)
 }
 
 /*
- * Colour of surfaces lit by all lamps of a world. own: the world's rows of appearance and of lamps; surface: numbers; texel: the texture's colour; word:
- * shadows (shadow.k.h), which only fall with `apart`. As in MuJoCo's classic renderer, each lamp that casts shadows then
- * adds a colour of its own of at most 1; the sum may be more, which shows where a texture multiplies it. In mode physical
- * light is added, and a texture has the colour of the surface, so highlights have the lamp's.
+ * Colour of surfaces lit by all lamps of a world. own: the world's rows of appearance and of lamps; surface: numbers;
+ * texel: the texture's colour; word: shadows (shadow.k.h), which only fall with `apart`. As in MuJoCo's classic
+ * renderer, each lamp that casts shadows then adds a colour of its own of at most 1; the sum may be more, which shows
+ * where a texture multiplies it. In mode physical light is added, and a texture has the colour of the surface, so
+ * highlights have the lamp's.
  */
 LFN void shade(const wreal *xform, int nitem, int world, int camera, const int *scene, const ureal *own, real *surface,
                const real *texel, const real *normal, const real *way, const real *point, int apart, lint word,

@@ -3,10 +3,10 @@
  * Kind item.
  *
  * scene.k.h has the tables, known.k.h what is known of them when code is made, view.k.h camera rays and pyramids of
- * patches, cull.k.h culling, trace.k.h hits, tone.k.h colours as bytes, shade.k.h light, detail.k.h smooth normals and textures (texture.k.h),
- * sky.k.h the sky, pixel.k.h what is written for a pixel, shadow.k.h shadows, blend.k.h transparent geoms,
- * mirror.k.h reflections, sample.k.h several samples a pixel.
- * Any number of geoms is processed CHUNK at a time, and the patch keeps the nearest hits between chunks.
+ * patches, cull.k.h culling, trace.k.h hits, tone.k.h colours as bytes, shade.k.h light, detail.k.h smooth normals and
+ * textures (texture.k.h), sky.k.h the sky, pixel.k.h what is written for a pixel, shadow.k.h shadows, blend.k.h
+ * transparent geoms, mirror.k.h reflections, sample.k.h several samples a pixel. Any number of geoms is processed CHUNK
+ * at a time, and the patch keeps the nearest hits between chunks.
  */
 #include "stet/lang.h"
 
@@ -273,10 +273,10 @@ LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const
 
 /*
  * xform [nworld][nitem]: world transforms of prims. Block = index in `worlds` * npatch + patch. scene, look: see
- * scene.k.h. looks: for each world, `stride` apart, what looks.h says, and rows of details; lens [ncamera * LENS_SIZE]: see
- * view.k.h, those of a world `lens_stride` after the last one's. size … elevation: see geom/geom.h. Then the buffers, absent
- * where they are not wanted, and the tile table: first pixel and pitch of tile world * ncamera + camera in each row; a
- * buffer's row is in `rows`. grid: side of that of a pixel's samples, 1, 2 or 4.
+ * scene.k.h. looks: for each world, `stride` apart, what looks.h says, and rows of details; lens [ncamera * LENS_SIZE]:
+ * see view.k.h, those of a world `lens_stride` after the last one's. size … elevation: see geom/geom.h. Then the
+ * buffers, absent where they are not wanted, and the tile table: first pixel and pitch of tile world * ncamera + camera
+ * in each row; a buffer's row is in `rows`. grid: side of that of a pixel's samples, 1, 2 or 4.
  *
  * The first round is that of the pixels' centres, which all buffers but colours show; then there is one for each of
  * several samples.

@@ -50,8 +50,8 @@ LFN lint colours_of_light(lint even, lint odd, int side)
 
 /*
  * Adds a patch's colours to the sums of its samples, or begins them. A sum is two words of 16 bits a channel: red and
- * blue, green and alpha. After the last sample the colours are the means, halves up. In mode physical channels are linear
- * light of 12 bits, rounded.
+ * blue, green and alpha. After the last sample the colours are the means, halves up. In mode physical channels are
+ * linear light of 12 bits, rounded.
  */
 LFN void add_sample(const int *scene, int px, int py, int width, int height, int side, int s, int *sum, int *colour,
                     const i64 *first, const int *pitch, i64 entry)

@@ -2,8 +2,8 @@
  * Shadows: rays from what is seen to the lamps that cast shadows. Part of render.k.h.
  *
  * Shadows are hard, one ray to a lamp. In mode physical, where a lamp has a bulb, SHADOW_RAYS rays go to points of the
- * disc that the bulb shows. These lie on a spiral that covers it evenly, and that is turned from pixel to pixel and from
- * sample to sample, by fixed numbers: what several samples show together is smoother than one.
+ * disc that the bulb shows. These lie on a spiral that covers it evenly, and that is turned from pixel to pixel and
+ * from sample to sample, by fixed numbers: what several samples show together is smoother than one.
  *
  * All geoms and sites that are drawn cast shadows, from both sides; what does not face a lamp is in its shadow. Geoms
  * are culled for each patch and lamp: those outside the tube from what the patch shows to the lamp are left out. As
@@ -163,8 +163,8 @@ LFN void axes_across(const real *a, real *across)
 }
 
 /*
- * Turns rays of pixels (x, y) to a lamp, `to` (unit) and `far`, to the i-th point of the disc that its bulb shows there.
- * sample: which one of a pixel's.
+ * Turns rays of pixels (x, y) to a lamp, `to` (unit) and `far`, to the i-th point of the disc that its bulb shows
+ * there. sample: which one of a pixel's.
  */
 LFN void to_bulb(lint x, int y, int sample, ureal radius, int i, real *to, real *far)
 {
@@ -236,8 +236,8 @@ LFN void put_shares(const int *mark, int nray, int shift, int *share)
 LFN void clear_words(int *words) { items(p, PIXELS) istore(words + p, isplat(0)); }
 
 /*
- * Marks in a patch's words (LAMP_SHADOW) which lamps' light does not reach a pixel; in mode physical puts which share of
- * it does into `share`, by way of `blocked`. Overwrites the lists of candidates.
+ * Marks in a patch's words (LAMP_SHADOW) which lamps' light does not reach a pixel; in mode physical puts which share
+ * of it does into `share`, by way of `blocked`. Overwrites the lists of candidates.
  */
 LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
                       int height, int sample, const int *scene, const ureal *own, const ureal *bounds,

@@ -1,6 +1,6 @@
 /*
- * Colours as bytes. In mode mujoco they are what is computed with. In mode physical light is linear: bytes are sRGB (IEC
- * 61966-2-1), and texels are square roots of light, whose steps are finer than those of sRGB. Part of render.k.h.
+ * Colours as bytes. In mode mujoco they are what is computed with. In mode physical light is linear: bytes are sRGB
+ * (IEC 61966-2-1), and texels are square roots of light, whose steps are finer than those of sRGB. Part of render.k.h.
  */
 LFN real linear_of_srgb(real c)
 {

@@ -53,7 +53,7 @@ stet_result sti_snapshot_new(stet_model *model, const sti_snapshot_head *head, s
 stet_result sti_snapshot_take(stet_worlds *worlds, bool poses, stet_snapshot **out);
 /* The hash that stet_worlds_hash has for worlds in this state; replaces NaN by one of its bit patterns. */
 uint64_t sti_snapshot_hash(stet_snapshot *s);
-/* file.c: stet_worlds_save of a snapshot; stet_worlds_resume of those worlds of a file of `all` that begin with `first`. */
+/* file.c: stet_worlds_save of a snapshot; stet_worlds_resume of those worlds of a file of `all` from `first` on. */
 stet_result sti_snapshot_save(const stet_snapshot *s, const char *path);
 stet_result sti_worlds_resume_block(stet_worlds *worlds, const char *path, int64_t all, int64_t first);
 /* The fingerprint of a snapshot's model. */

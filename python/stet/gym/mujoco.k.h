@@ -26,7 +26,7 @@ LFN real mj_square_sum(const real *x, int n)
     return sum;
 }
 
-/* out [at …]: n numbers of a source, from `first` on, within [low, high]; 0 in worlds that have just begun, if begins. */
+/* out [at …]: n numbers of a source from `first` on, within [low, high]; 0 in worlds that just begin, if begins. */
 world_kernel void k_part(const real *source, const lint *begun, real *out, int first, int n, int at, ureal low,
                          ureal high, int begins)
 {
@@ -47,7 +47,7 @@ world_kernel void k_move_state(const real *qpos, real *before, real *moved, int 
     }
 }
 
-/* By the frame of body b, in x and y. offset [nbody][3], plain: body_ipos. before [2][4]: of xipos, of a row of xmat. */
+/* By the frame of body b, in x and y. offset [nbody][3], plain: body_ipos. before [2][4]: xipos, a row of xmat. */
 world_kernel void k_move_body(const real *xipos, const real *xmat, const ureal *offset, real *before, real *moved,
                               int b)
 {

@@ -31,8 +31,8 @@ def _arguments(words):
     replay = commands.add_parser(
         "replay", help="play what `stet run --record qpos --out FOLDER` recorded, or a data set")
     replay.add_argument("folder")
-    replay.add_argument("other", nargs="?", help="another recording of the same worlds, shown beside it: differences are "
-                                                 "red")
+    replay.add_argument("other", nargs="?",
+                        help="another recording of the same worlds, shown beside it: differences are red")
     replay.add_argument("--scene", help="where it is now, if it was moved")
     for each in (run, replay):
         each.add_argument("--port", type=int, default=0, help="of 127.0.0.1; 0: any")

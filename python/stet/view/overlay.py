@@ -1,5 +1,5 @@
-"""What is drawn over a picture of one world: marks, each a colour and places of the picture that a line joins (one place
-is a dot). Places are 0 to 1 from the left and the top; what is behind the camera is left out.
+"""What is drawn over a picture of one world: marks, each a colour and places of the picture that a line joins (one
+place is a dot). Places are 0 to 1 from the left and the top; what is behind the camera is left out.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def pull_marks(camera: Any, point: Any, target: Any) -> list[Any]:
 
 
 def contact_marks(camera: Any, sim: Any, forces: bool) -> list[Any]:
-    """Of the first world of a sim: its contacts, and the forces on their second geoms. As in MuJoCo's viewer a force has
-    the length of 5 mm a newton, over the bodies' mean mass in kg.
+    """Of the first world of a sim: its contacts, and the forces on their second geoms. As in MuJoCo's viewer a force
+    has the length of 5 mm a newton, over the bodies' mean mass in kg.
     """
     def row(name, items):
         return sim.array(name).read_worlds(0, 1)[0].reshape(-1, items)

@@ -201,7 +201,8 @@ class Reader:
         self._steps = sample.facts["steps"]
         self.sent += 1
         head = sample.facts | {"first": look.first, "count": look.count, "columns": half.columns, "view": view,
-                               "sides": 2 if sample.other else 1, "marks": marks, "sent": self.sent, "skipped": self.skipped}
+                               "sides": 2 if sample.other else 1, "marks": marks, "sent": self.sent,
+                               "skipped": self.skipped}
         text = json.dumps(head).encode()
         self._connection.send(struct.pack("<I", len(text)) + text + encode(pixels))
 
@@ -211,7 +212,8 @@ class Reader:
             return []
         out, camera = [], picture.cameras[0]
         if look.trail >= 0:
-            self._trail.add((look.first, look.trail), sample.facts["time"][0], picture.xpos[0, look.trail].astype(float))
+            place = picture.xpos[0, look.trail].astype(float)
+            self._trail.add((look.first, look.trail), sample.facts["time"][0], place)
             out += self._trail.marks(camera)
         with self._changed:
             held, target = self._held, self._target

@@ -17,8 +17,8 @@
 /* How the worlds lie in a mosaic. */
 mosaic_layout output_layout(stet_sim *sim, const stet_group *group);
 /*
- * A frame's mosaic of an output, with mosaic_channels(output) bytes a pixel; the caller frees *pixels with free(). NULL:
- * another process has it.
+ * A frame's mosaic of an output, with mosaic_channels(output) bytes a pixel; the caller frees *pixels with free().
+ * NULL: another process has it.
  */
 const char *output_pixels(stet_sim *sim, stet_group *group, int64_t frame, stet_output output, const mosaic_layout *m,
                           uint8_t **pixels);

@@ -4,7 +4,8 @@
  * A request is a line of JSON:
  *     {"first": W, "count": N, "fields": [names], "whole": [names]}
  * fields: of worlds W … W + N - 1; whole: of all worlds. The answer is a line of JSON, and behind it the arrays' bytes:
- *     {"scene": PATH, "worlds": N, "frame": F, "arrays": [[name, worlds, items, type of NumPy], ...], "bytes": B, "faults": [[world, bits], ...]}
+ *     {"scene": PATH, "worlds": N, "frame": F, "arrays": [[name, worlds, items, type of NumPy], ...], "bytes": B,
+ *     "faults": [[world, bits], ...]}
  *
  *   WATCH-1  a run never waits for the socket. What cannot be sent is sent after a later frame, and the next request is
  *            read only then; whoever asks for what is not there is not answered any more
