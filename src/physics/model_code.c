@@ -9,62 +9,13 @@
 enum { NQUANTITY = W_AFTER_END - W_QPOS, BANKS = 32 };
 
 /*
- * Quantities in the order in which they get shared memory. The solver's come first. Not among them: inputs, which are
- * copied as one piece (stage integrate), and those that have an item for each row of all constraints, of which few are
- * used: they stay near in the first cache.
+ * Quantities in the order in which they get shared memory, first and last of each range; the solver's come first. Not
+ * among them: inputs, which are copied as one piece (stage integrate), and those that have an item for each row of all
+ * constraints: few of their items are used, and stay in the first cache.
  */
-static const short wanted[] = {W_H,
-                               W_GRAD,
-                               W_SEARCH,
-                               W_MA,
-                               W_MV,
-                               W_QACC,
-                               W_QM,
-                               W_QLD,
-                               W_QLDIAGINV,
-                               W_QACC_SMOOTH,
-                               W_QFRC_SMOOTH,
-                               W_QFRC_CONSTRAINT,
-                               W_QACC_WARMSTART,
-                               W_QH,
-                               W_QHDIAGINV,
-                               W_QACC_STEP,
-                               W_XPOS,
-                               W_XQUAT,
-                               W_XMAT,
-                               W_XIPOS,
-                               W_XIMAT,
-                               W_XANCHOR,
-                               W_XAXIS,
-                               W_SUBTREE_COM,
-                               W_CDOF,
-                               W_CINERT,
-                               W_CRB,
-                               W_CVEL,
-                               W_CDOF_DOT,
-                               W_CACC,
-                               W_CFRC,
-                               W_GEOM_XPOS,
-                               W_GEOM_XMAT,
-                               W_SITE_XPOS,
-                               W_SITE_XMAT,
-                               W_TEN_LENGTH,
-                               W_TEN_VELOCITY,
-                               W_TEN_FORCE,
-                               W_ACTUATOR_LENGTH,
-                               W_ACTUATOR_VELOCITY,
-                               W_ACTUATOR_MOMENT,
-                               W_QFRC_SPRING,
-                               W_QFRC_DAMPER,
-                               W_QFRC_GRAVCOMP,
-                               W_QFRC_PASSIVE,
-                               W_QFRC_BIAS,
-                               W_ACT_DOT,
-                               W_ACTUATOR_FORCE,
-                               W_ACTUATOR_DERIV,
-                               W_QFRC_ACTUATOR,
-                               W_EQ_ACTIVE,
-                               W_SOLVER_NITER};
+static const short wanted[][2] = {
+    {W_H, W_H},           {W_GRAD, W_MV}, {W_QACC, W_QACC}, {W_QM, W_QLDIAGINV}, {W_QFRC_SMOOTH, W_QACC_WARMSTART},
+    {W_XPOS, W_EQ_ACTIVE}};
 
 /* Places of quantities in a team's shared memory; returns how many reals that has. */
 static int place_quantities(const int *m, sti_team team, int64_t shared, int *at)
@@ -73,14 +24,15 @@ static int place_quantities(const int *m, sti_team team, int64_t shared, int *at
     int64_t room = shared * 5 / 8 / (int64_t)sizeof(float) / team.teams;
     int used = 0;
     memset(at, -1, NQUANTITY * sizeof *at);
-    for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k) {
-        int size = (m[wanted[k] + 1] - m[wanted[k]] + 3) / 4 * 4; /* four reals are one load */
-        if (size == 0 || used + size > room) continue;
-        at[wanted[k] - W_QPOS] = used;
-        used += size;
-    }
+    for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k)
+        for (int q = wanted[k][0]; q <= wanted[k][1]; ++q) {
+            int size = (m[q + 1] - m[q] + 3) / 4 * 4; /* four reals are one load */
+            if (at[q - W_QPOS] >= 0 || size == 0 || used + size > room) continue;
+            at[q - W_QPOS] = used;
+            used += size;
+        }
     /* Teams of a warp that read the same item read different banks. */
-    while (used > 0 && team.team < BANKS && used % BANKS != team.team % BANKS && used + 4 <= room && team.team >= 4)
+    while (used > 0 && team.team >= 4 && team.team < BANKS && used % BANKS != team.team % BANKS && used + 4 <= room)
         used += 4;
     return used;
 }

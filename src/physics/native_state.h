@@ -18,7 +18,9 @@ typedef struct sti_native_reads {
     int nlisted;                     /* and how many */
 } sti_native_reads;
 
-enum { NO_KEY = -2, STI_NATIVE_MODEL_WORLDS = 256 };
+/* On a GPU code is made for a model from so many worlds on, if its tables have no more ints. */
+enum { STI_NATIVE_MODEL_WORLDS = 256, STI_NATIVE_MODEL_INTS = 1 << 17 };
+enum { NO_KEY = -2 };
 
 struct sti_native {
     stet_worlds *worlds;

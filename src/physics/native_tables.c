@@ -36,7 +36,7 @@ stet_result sti_native_put_mask(stet_array *array, uint8_t *held, const uint8_t 
 
 /*
  * On a GPU a step's code is made for the model, or for all models where few worlds would not make up for the time to
- * compile it. No program of the former tables is listed.
+ * compile it, or the tables would make it too large. No program of the former tables is listed.
  */
 static stet_result make_step(sti_native *n)
 {
@@ -46,7 +46,7 @@ static stet_result make_step(sti_native *n)
     sti_text_buffer_free(&n->code);
     n->near = 0;
     n->step.constants = NULL;
-    if (n->worlds->nworld >= STI_NATIVE_MODEL_WORLDS) {
+    if (n->worlds->nworld >= STI_NATIVE_MODEL_WORLDS && n->tables.nm <= STI_NATIVE_MODEL_INTS) {
         sti_model_code_write(&n->tables, n->team, device->shared, &n->code, &n->near);
         STI_TRY(n->code.result);
         n->step.constants = n->code.data;
