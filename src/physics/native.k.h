@@ -121,7 +121,7 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
 {
     const int *m = PH_TABLES(tables);
     mask on = m_not(ieq(stepped[0], isplat(0))), gone = m_none();
-    (void)near;
+    each (i, 0) near[i] = splat(0); /* PH_AT writes it */
     lint faults = isplat(0), steps = ticks[0];
     if (!any(on)) return;
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);

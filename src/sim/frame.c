@@ -98,16 +98,6 @@ static stet_result time_scene(stet_sim *sim, bool *asked)
     return STET_OK;
 }
 
-/* asked: the transforms are up to date. */
-static stet_result draw(stet_sim *sim, const uint8_t *mask, bool asked)
-{
-    stet_array *transforms = sti_stage_world(sim->stage);
-    transforms->producing = asked;
-    stet_result result = stet_tiles_render(sim->tiles, mask, &sim->newest);
-    transforms->producing = false;
-    return result;
-}
-
 /* Marks the rendered worlds as seen, so they no longer count as reset (SIM-3). */
 static void see_resets(stet_sim *sim, const uint8_t *mask)
 {
@@ -118,13 +108,24 @@ static void see_resets(stet_sim *sim, const uint8_t *mask)
     if (!mask) sim->all_seen = worlds->reset_clock;
 }
 
+/* asked: the transforms are up to date. A frame that was made is the newest, also if its tensors could not be made. */
+static stet_result draw(stet_sim *sim, const uint8_t *mask, bool asked)
+{
+    stet_array *transforms = sti_stage_world(sim->stage);
+    int64_t before = sim->newest;
+    transforms->producing = asked;
+    stet_result result = stet_tiles_render(sim->tiles, mask, &sim->newest);
+    transforms->producing = false;
+    if (result == STET_OK || sim->newest != before) see_resets(sim, mask);
+    return result;
+}
+
 /* mask NULL: all worlds. */
 static stet_result render(stet_sim *sim, const uint8_t *mask, int64_t *frame)
 {
     bool asked;
     STI_TRY(time_scene(sim, &asked));
     STI_TRY_TIMED(sim, render, draw(sim, mask, asked));
-    see_resets(sim, mask);
     if (frame) *frame = sim->newest;
     return STET_OK;
 }

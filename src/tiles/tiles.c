@@ -295,9 +295,8 @@ stet_result stet_tiles_render(stet_tiles *t, const uint8_t *mask, int64_t *frame
                          "stet_tiles_render: these tiles take frames of another renderer; use stet_tiles_accept");
     STI_TRY(sti_not_listing(t->device, "stet_tiles_render"));
     STI_TRY(draw_what_moved(t, mask));
-    STI_TRY(sti_tiles_extract_at_once(t));
-    if (frame) *frame = t->newest;
-    return STET_OK;
+    if (frame) *frame = t->newest; /* there is a frame, also if its tensors are made later only */
+    return sti_tiles_extract_at_once(t);
 }
 
 static stet_result find_frame(stet_tiles *t, int64_t frame, sti_tile_place **out)

@@ -174,8 +174,9 @@ def begin_endless(cwd, nrank):
             if len(found) == nrank:
                 break
         time.sleep(0.01)
-    while not os.path.isdir(os.path.join(cwd, "out")):  # the run has begun
-        time.sleep(0.01)
+    out = os.path.join(cwd, "out")
+    while not os.path.isdir(out) or sum(entry.stat().st_size for entry in os.scandir(out)) < 4096:
+        time.sleep(0.01)  # until all ranks make frames: rank 0 writes what they send
     return process, found
 
 
@@ -201,6 +202,7 @@ def test_an_interruption_is_agreed_upon():
         process, pids = begin_endless(cwd, 3)
         os.kill(pids[2], signal.SIGINT)
         out, said = process.communicate(timeout=300)
+        assert out, said
         got = json.loads(out)
         assert process.returncode in (130, 143) and got["interrupted"], said
         assert sum("interrupted after frame" in line for line in said.splitlines()) == 1, said
