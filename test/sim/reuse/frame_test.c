@@ -386,8 +386,8 @@ static stet_result launch_or_fail(stet_device *device, const sti_code *code, con
 }
 
 /*
- * The latest frame's hash after a reset, during which launch n fails (-1: none does), and which is asked for again if it
- * failed for that. True if there were so many launches.
+ * The latest frame's hash after a reset, during which launch n fails (-1: none does), and which is asked for again if
+ * it failed for that. True if there were so many launches.
  */
 static bool hash_after_reset(int n, uint64_t *hash)
 {
@@ -413,7 +413,7 @@ static bool hash_after_reset(int n, uint64_t *hash)
     return failing.left < 0;
 }
 
-/* Whatever launch failed, the same read made again gives what it should: motion since the frame before, not since it. */
+/* Whatever launch failed, the same read again gives what it should: motion since the frame before, not since it. */
 static void a_read_that_failed_makes_no_second_frame(void **state)
 {
     uint64_t whole, again;
