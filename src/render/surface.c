@@ -21,7 +21,7 @@ static stet_result make_owners(sti_surface *s)
         if (!result) result = stet_stage_get_prim(s->stage, STET_PRIM_BODY, m->geom_bodyid[g], &prims[2 * g + 1]);
     }
     for (int i = 0; i < shapes->n && !result; ++i) {
-        int *row = &prims[2 * (m->ngeom + i)];
+        int *row = prims + 2 * (ptrdiff_t)(m->ngeom + i);
         if (shapes->shape[i].prim < 0) continue;
         row[0] = shapes->shape[i].prim;
         result = stet_stage_get_prim(s->stage, STET_PRIM_BODY, sti_stage_body(s->stage, row[0]), &row[1]);

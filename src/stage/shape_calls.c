@@ -95,10 +95,11 @@ static void place_shape(const mjModel *m, const float *local, sti_shape *s)
 /* Takes the caller's words for what the renderer needs. */
 static stet_result make_shape(const stet_stage *stage, const stet_shape *shape, const float *local, sti_shape *out)
 {
-    static const float grey[4] = {.5f, .5f, .5f, 1}, none[4] = {0};
+    static const float grey[4] = {.5f, .5f, .5f, 1};
     const mjModel *m = stage->tree.model->mj;
     size_t nworld = (size_t)stage->worlds->nworld;
-    bool coloured = memcmp(shape->rgba, none, sizeof none) != 0;
+    bool coloured = false;
+    for (int k = 0; k < 4; ++k) coloured = coloured || shape->rgba[k] != 0;
     *out = (sti_shape){.prim = -1, .type = (int)shape->type};
     STI_TRY(check_sizes(shape));
     if (coloured) STI_TRY(check_rgba(shape->rgba));

@@ -74,7 +74,7 @@ static void share_processors(ranks *r, const place *all)
     int same = 0;
     for (int k = 0; k < r->count; ++k)
         same += strcmp(all[k].host, all[r->rank].host) == 0 && all[k].processors == all[r->rank].processors;
-    r->threads = sti_processors() / same;
+    r->threads = sti_processors() / (same > 0 ? same : 1);
     if (r->threads < 1) r->threads = 1;
 }
 
