@@ -38,13 +38,7 @@ if [ -z "$gpu" ]; then
 fi
 say "$gpu, $jobs jobs"
 
-if [ -d .carry ]; then
-    carry=$PWD/.carry
-    [ -d .venv ] || export MUJOCO_DIR="${MUJOCO_DIR:-$carry/mujoco}"
-    export CMAKE_PREFIX_PATH="$carry" PKG_CONFIG_PATH="$carry/lib/pkgconfig" LIBRARY_PATH="$carry/lib"
-    export LD_LIBRARY_PATH="$carry/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-    command -v pkg-config >/dev/null || export PKG_CONFIG="$carry/bin/pkg-config"
-    export STET_COMMIT="${STET_COMMIT:-$(cat "$carry/commit")}"
+if . tools/carried.sh; then
     say "using .carry/"
 else
     tools/setup.sh test || exit 1

@@ -12,14 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${BUILD:-build/gpus}
 python=$(command -v "${PYTHON:-python3}")
-if [ -d .carry ]; then
-    carry=$PWD/.carry
-    [ -d .venv ] || export MUJOCO_DIR="${MUJOCO_DIR:-$carry/mujoco}"
-    export CMAKE_PREFIX_PATH="$carry" PKG_CONFIG_PATH="$carry/lib/pkgconfig" LIBRARY_PATH="$carry/lib"
-    export LD_LIBRARY_PATH="$carry/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-    command -v pkg-config >/dev/null || export PKG_CONFIG="$carry/bin/pkg-config"
-    export STET_COMMIT="${STET_COMMIT:-$(cat "$carry/commit")}"
-fi
+. tools/carried.sh || true # else what the system has
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 mkdir -p "$build"
 start=$SECONDS
