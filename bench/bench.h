@@ -50,6 +50,7 @@ typedef struct bench_frame_def {
     } size[BENCH_SIZES];
     int nsize; /* 0: BENCH_FRAME_EDGE alone */
     stet_physics physics;
+    bool brief; /* few variants */
 } bench_frame_def;
 
 typedef struct bench {

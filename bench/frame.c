@@ -37,6 +37,7 @@ enum {
     CHECKED = 6,     /* frames whose hashes are compared */
     MOST_TIMED = 32, /* frames of a turn */
     TURNS = 8,       /* of each variant, an even number */
+    FEW_TURNS = 4,   /* where few variants were asked for */
     STARTS = 4,      /* sims that are made to see their first frames, of each variant */
     WARM = 3,        /* frames after the first, until every recording is trusted */
     PHASES = 4,      /* of the recording: poses of as many frames are made ahead */
@@ -75,13 +76,18 @@ static void add_variant(variant *list, int *n, const char *how, const char *whic
     v->allocates = allocates;
 }
 
-/* Returns their number; *full: the index of the one with all mechanisms. */
-static int list_variants(variant *list, int *full)
+/* Returns their number; *full: the index of the one with all mechanisms. brief: naive, plain and full alone. */
+static int list_variants(variant *list, bool brief, int *full)
 {
     uint32_t on = 0;
     int n = 0;
     add_variant(list, &n, "naive", "", 0, true);
     add_variant(list, &n, "plain", "", POSE_SYNC | HIERARCHY | EXTRACTION, false);
+    if (brief) {
+        *full = n;
+        add_variant(list, &n, "full", "", ALL, false);
+        return n;
+    }
     add_variant(list, &n, "plus_", "deferred_sync", on |= POSE_SYNC, true);
     add_variant(list, &n, "plus_", "recording", on |= RECORDING, true);
     add_variant(list, &n, "plus_", "device_hierarchy", on |= HIERARCHY, true);
@@ -235,6 +241,8 @@ typedef struct measured {
     int nvariant, full, nturn, ntimed;
     uint64_t hash[2];                                                  /* of the checked frames; moving, resting */
     double cold[STARTED][BENCH_SAMPLES], warm[STARTED][BENCH_SAMPLES]; /* ms */
+    int64_t bytes;                                                     /* that the sim holds after all turns */
+    size_t device_free, device_total;                                  /* bytes of a GPU then; total 0: not known */
 } measured;
 
 static stet_result compare(const variant *v, const variant *first, uint64_t hash, uint64_t expected)
@@ -259,15 +267,22 @@ static stet_result check_frames(measured *m, bool rests)
     return STET_OK;
 }
 
-/* How many frames a turn times: an even number that takes all mechanisms about a quarter of a second. */
+/* Seconds of a frame that moves. */
+static stet_result time_frame(measured *m, int which, double *seconds)
+{
+    STI_TRY(begin_turn(&m->work, &m->variant[which], false));
+    STI_TRY(play_frames(&m->work, 0, WARM_UP, seconds));
+    return play_frames(&m->work, WARM_UP, 2, seconds);
+}
+
+/* How many frames a turn times: an even number that takes full about a quarter of a second, and naive one at most. */
 static stet_result choose_length(measured *m, const bench *b)
 {
-    double seconds;
-    STI_TRY(begin_turn(&m->work, &m->variant[m->full], false));
-    STI_TRY(play_frames(&m->work, 0, WARM_UP, &seconds));
-    STI_TRY(play_frames(&m->work, WARM_UP, 2, &seconds));
+    double full, naive;
+    STI_TRY(time_frame(m, m->full, &full));
+    STI_TRY(time_frame(m, NAIVE, &naive));
     m->ntimed = 2;
-    while (!b->quick && m->ntimed < MOST_TIMED && m->ntimed * seconds < 0.25) m->ntimed += 2;
+    while (!b->quick && m->ntimed < MOST_TIMED && m->ntimed * full < 0.25 && m->ntimed * naive < 1) m->ntimed += 2;
     return STET_OK;
 }
 
@@ -301,6 +316,17 @@ static stet_result take_turns(measured *m)
             STI_TRY(compare(v, m->variant, hash, expected[rests]));
         }
     return STET_OK;
+}
+
+/* What full holds: by then what other variants made for a frame is gone. */
+static stet_result measure_memory(measured *m)
+{
+    stet_device *device = stet_sim_get_device(m->work.sim);
+    double seconds;
+    STI_TRY(begin_turn(&m->work, &m->variant[m->full], false));
+    STI_TRY(play_frames(&m->work, 0, WARM_UP, &seconds));
+    m->bytes = stet_sim_get_bytes(m->work.sim);
+    return device->ops->memory ? device->ops->memory(device, &m->device_free, &m->device_total) : STET_OK;
 }
 
 /* The first frames of a new sim, with kernels that this process has compiled before. */
@@ -390,6 +416,19 @@ static stet_result add_starts(bench *b, const measured *m, const char *name, int
     return STET_OK;
 }
 
+static stet_result add_memory(bench *b, const measured *m, const char *name)
+{
+    double mb = 1e-6 * (double)m->bytes, kib = (double)m->bytes / 1024 / (double)m->work.nworld;
+    char of_gpu[96] = "";
+    bench_row *row;
+    if (m->device_total)
+        (void)snprintf(of_gpu, sizeof of_gpu, "; %.0f MB of the GPU are in use, by code and driver, too",
+                       1e-6 * (double)(m->device_total - m->device_free));
+    STI_TRY(bench_add(b, &row, &mb, 1, "MB", false, "%s/memory_mb", name));
+    bench_note(row, "arrays and their host mirrors, with full: %.1f KiB a world%s", kib, of_gpu);
+    return STET_OK;
+}
+
 static stet_result add_rows(bench *b, const measured *m, int nstart)
 {
     /* goals are of the scene that moves, on a GPU that it fills */
@@ -402,20 +441,25 @@ static stet_result add_rows(bench *b, const measured *m, int nstart)
         STI_TRY(add_speedup(b, m, rests, PLAIN, name, goals && !rests ? 1.5 : 0));
     }
     name_rows(b, &m->work, "", name);
-    return add_starts(b, m, name, nstart);
+    STI_TRY(add_memory(b, m, name));
+    return b->frame.brief ? STET_OK : add_starts(b, m, name, nstart);
 }
 
 static stet_result measure_frame(bench *b, measured *m, int64_t nworld, int width, int height)
 {
     int nstart = b->quick ? 2 : STARTS;
-    *m = (measured){.work = {.nworld = nworld, .width = width, .height = height}, .nturn = b->quick ? 2 : TURNS};
-    m->nvariant = list_variants(m->variant, &m->full);
+    *m = (measured){.work = {.nworld = nworld, .width = width, .height = height},
+                    .nturn = b->quick         ? 2
+                             : b->frame.brief ? FEW_TURNS
+                                              : TURNS};
+    m->nvariant = list_variants(m->variant, b->frame.brief, &m->full);
     stet_result result = open_workload(&m->work, b);
     for (int rests = 0; rests < 2 && result == STET_OK; ++rests) result = check_frames(m, rests);
     if (result == STET_OK) result = choose_length(m, b);
     if (result == STET_OK) result = take_turns(m);
+    if (result == STET_OK) result = measure_memory(m);
     close_workload(&m->work);
-    if (result == STET_OK) result = measure_starts(m, b, nstart);
+    if (result == STET_OK && !b->frame.brief) result = measure_starts(m, b, nstart);
     return result == STET_OK ? add_rows(b, m, nstart) : result;
 }
 

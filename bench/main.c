@@ -55,6 +55,7 @@ static const char usage[] =
     "  --worlds N[,N …]  of `frame`: numbers of worlds, at most 6 (default: 64,1225)\n"
     "  --size WxH[,WxH …]   of `frame`: pixels of a picture, at most 4 sizes (default: 64x64)\n"
     "  --physics P       of `frame`: native (default), mujoco or external: recorded poses\n"
+    "  --brief           of `frame`: only naive, plain and full, in half the turns, without first frames\n"
     "  --scenes FOLDER   where the shipped scenes are\n"
     "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
     "  --burn            keep one core busy: the other process of `threads`\n"
@@ -150,6 +151,7 @@ enum {
     OPTION_WORLDS,
     OPTION_SIZE,
     OPTION_PHYSICS,
+    OPTION_BRIEF,
     OPTION_FIRST,
     OPTION_QUICK,
     OPTION_BURN,
@@ -180,6 +182,7 @@ static int read_options(int argc, char **argv, bench_options *o)
         {"worlds", required_argument, NULL, OPTION_WORLDS},
         {"size", required_argument, NULL, OPTION_SIZE},
         {"physics", required_argument, NULL, OPTION_PHYSICS},
+        {"brief", no_argument, NULL, OPTION_BRIEF},
         {"help", no_argument, NULL, OPTION_HELP},
         {"first-frame", required_argument, NULL, OPTION_FIRST},
         {"quick", no_argument, NULL, OPTION_QUICK},
@@ -199,6 +202,7 @@ static int read_options(int argc, char **argv, bench_options *o)
         case OPTION_WORLDS: code = read_worlds(optarg, &o->frame), o->of_frame = "--worlds"; break;
         case OPTION_SIZE: code = read_sizes(optarg, &o->frame), o->of_frame = "--size"; break;
         case OPTION_PHYSICS: code = read_physics(optarg, &o->frame.physics), o->of_frame = "--physics"; break;
+        case OPTION_BRIEF: o->frame.brief = true, o->of_frame = "--brief"; break;
         case OPTION_FIRST: o->first_frame = optarg; break;
         case OPTION_SCENES: o->scenes = optarg; break;
         case OPTION_QUICK: o->quick = true; break;

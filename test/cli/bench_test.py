@@ -107,6 +107,7 @@ def test_frames_are_equal_in_all_variants():
     rows_of = [f"{when}/{name}_ms" for when in ("", "/resting") for name in variants]
     rows_of += [f"{when}/full_over_{name}" for when in ("", "/resting") for name in ("naive", "plain")]
     rows_of += [f"/{when}/{name}_ms" for when in ("cold", "warm") for name in ("naive", "plain", "full")]
+    rows_of.append("/memory_mb")
     seen = {}
     with folder() as at:
         for physics, device, env in (("native", "cpu", None), ("mujoco", "cpu", None), ("external", "cpu", None),
@@ -118,11 +119,26 @@ def test_frames_are_equal_in_all_variants():
                 return
             rows = {row["name"]: row for row in json.loads(printed)["results"]}
             assert set(rows) == {name + row for row in rows_of}, set(rows) ^ {name + row for row in rows_of}
-            assert all(len(row["samples"]) == 2 and min(row["samples"]) > 0 for row in rows.values())
+            assert all(len(row["samples"]) == (1 if "memory_mb" in row["name"] else 2) and min(row["samples"]) > 0
+                       for row in rows.values())
             seen[physics, device] = frame_hashes(rows, name)
     assert seen["external", "cpu"] == seen["external", "cuda"], seen
     moving, resting = zip(*seen.values())
     assert len(set(moving)) == 3 and len(set(resting)) == 3 and not set(moving) & set(resting), seen
+
+
+def test_a_few_variants_of_frames_in_several_sizes():
+    printed = measure("frame", "--quick", "--json", "--threads", 1, "--worlds", "2,5", "--size", "8x8,24x16", "--brief",
+                      "--physics", "external", "--device", "cpu")
+    if printed is None:
+        return
+    rows = {row["name"]: row for row in json.loads(printed)["results"]}
+    kinds = [f"{when}/{name}" for when in ("", "/resting") for name in
+             ("naive_ms", "plain_ms", "full_ms", "full_over_naive", "full_over_plain")] + ["/memory_mb"]
+    sizes = [f"frame/hand_external/{n}x{size}" for n in (2, 5) for size in ("8x8", "24x16")]
+    assert set(rows) == {size + kind for size in sizes for kind in kinds}, rows
+    memory = [rows[f"{size}/memory_mb"]["value"] for size in sizes]
+    assert memory[0] < memory[1] < memory[3] and memory[0] < memory[2] < memory[3], memory
 
 
 def test_rounds_run():
@@ -274,6 +290,7 @@ def test_bad_input():
     refused("frame", "--size", "64", mentions="--size 64")
     refused("frame", "--size", "8x8,8x8,8x8,8x8,8x8", mentions="4 sizes")
     refused("frame", "--physics", "auto", mentions="external")
+    refused("tiles", "--brief", mentions="--brief: benchmark 'tiles' does not take it")
     refused("physics", "--device", "cuda", mentions="'physics' measures the CPU")
     refused("frame", "render", "--device", "cuda", mentions="'render' measures the CPU")
     refused("tiles", "--worlds", "64", mentions="--worlds: benchmark 'tiles' does not take it")
