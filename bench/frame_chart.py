@@ -81,7 +81,10 @@ def main():
         commits.add(result["commit"][:12])
     if len(machines) != 1:
         raise SystemExit("frame_chart: the files are of different machines")
-    names = [m[1] for m in (re.fullmatch(r"(frame/[^/]+/[^/]+)/full_ms", row) for row in rows) if m]
+    names = [m[1] for m in (re.fullmatch(r"(frame/[^/]+/[^/]+)/plus_recording_ms", row) for row in rows) if m]
+    if not names:
+        raise SystemExit("frame_chart: the files have no steps between naive and full; run `stet bench frame` without "
+                         "--brief")
     size = (11, 0.6 + 3.6 * len(names))
     figure, axes = plt.subplots(len(names), 2, figsize=size, squeeze=False, layout="constrained")
     for line, name in zip(axes, names):
