@@ -98,6 +98,35 @@ STET_API stet_result stet_group_sum_array(stet_group *group, stet_array *own, do
 /* Of all ranks: an array [own]… of a device, put together on rank 0 as by stet_array_read; all [nworld]…. */
 STET_API stet_result stet_group_read(stet_group *group, stet_array *own, void *all);
 
+/* ---- from device to device --------------------------------------------------------------------------------------- */
+
+/*
+ * Of all ranks, each with a device of its own and at least one world: the calls below are about arrays of `device` from
+ * now on. Where all ranks have GPUs and NVIDIA's NCCL (AMD's RCCL), arrays cross from GPU to GPU, in the stream in use,
+ * and the host does not wait. Else they cross through the host's memory and the transport, and stet_group_get_link says
+ * why; results have the same bits. library: the file of NCCL or RCCL; NULL: what the environment's STET_NCCL names, or
+ * the one that is found. The group keeps the device alive.
+ */
+STET_API stet_result stet_group_link(stet_group *group, stet_device *device, const char *library);
+/* "NCCL 2.27.7", or "host memory, because rank 1 of 2 …"; "" before stet_group_link. */
+STET_API const char *stet_group_get_link(const stet_group *group);
+/*
+ * Of all ranks: puts own [own]… together on rank 0, in `all` [nworld]…; of the other ranks `all` may be NULL. Arrays of
+ * worlds and plain ones.
+ */
+STET_API stet_result stet_group_gather_array(stet_group *group, stet_array *own, stet_array *all);
+/* Of all ranks: the reverse. */
+STET_API stet_result stet_group_scatter_array(stet_group *group, stet_array *all, stet_array *own);
+/* Of all ranks: a plain array of rank 0 for all. */
+STET_API stet_result stet_group_broadcast_array(stet_group *group, stet_array *array);
+/*
+ * Of all ranks: out [n], plain, on each rank, is the sum of own [own]… of n numbers each over all worlds of the run: in
+ * REAL, and in the order of stet_group_sum, so that it has the same bits for any number of ranks, on all devices, by
+ * NCCL or without. For a gradient of parameters, "worlds" of the group are the parts that a batch is divided into, the
+ * same ones for any number of ranks. Each rank adds its share of the n numbers.
+ */
+STET_API stet_result stet_group_reduce(stet_group *group, stet_array *own, stet_array *out);
+
 /*
  * Ends the group with an error of this rank: the next call of each other rank fails, and says this message. A rank that
  * cannot go on calls it once, in place of its next call.

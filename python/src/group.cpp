@@ -4,9 +4,11 @@
 // raises becomes the reason of the group's failure.
 #include "numpy.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <cstring>
+#include <optional>
 
 namespace binding
 {
@@ -184,7 +186,45 @@ class Group
         return out;
     }
 
+    std::string link(const Sim &sim, const std::optional<std::string> &library) const
+    {
+        run(*sim.core, [&] { return stet_group_link(group_, sim.core->device, library ? library->c_str() : nullptr); });
+        return stet_group_get_link(group_);
+    }
+
+    void gather_array(const Array &own, const Array *all) const
+    {
+        with_arrays(own, all, [&](stet_array *a, stet_array *b) { return stet_group_gather_array(group_, a, b); });
+    }
+
+    void scatter_array(const Array *all, const Array &own) const
+    {
+        own.check_writable();
+        with_arrays(own, all, [&](stet_array *a, stet_array *b) { return stet_group_scatter_array(group_, b, a); });
+    }
+
+    void broadcast_array(const Array &array) const
+    {
+        array.check_writable();
+        run(array, [&](stet_array *a) { return stet_group_broadcast_array(group_, a); });
+    }
+
+    void reduce(const Array &own, const Array &out) const
+    {
+        out.check_writable();
+        with_arrays(own, &out, [&](stet_array *a, stet_array *b) { return stet_group_reduce(group_, a, b); });
+    }
+
   private:
+    template <class Work> static void with_arrays(const Array &a, const Array *b, Work &&work)
+    {
+        run(a, [&](stet_array *first) {
+            stet_array *second = nullptr;
+            stet_result result = b ? b->find(&second) : STET_OK;
+            return result == STET_OK ? work(first, second) : result;
+        });
+    }
+
     template <class Work> static void call(Work &&work)
     {
         stet_result result;
@@ -213,6 +253,18 @@ void bind_group(nb::module_ &m)
         .def("_gather", &Group::gather, "own"_a, "item"_a)
         .def("_scatter", &Group::scatter, "all"_a, "item"_a)
         .def("_sum", &Group::sum, "values"_a, "n"_a)
+        .def("link", &Group::link, "sim"_a, "library"_a = nb::none(),
+             "From now on arrays of the sim's device cross from GPU to GPU, where all processes have GPUs and NVIDIA's "
+             "NCCL (AMD's RCCL): returns its version, or 'host memory, because …'. Each process has a device of its "
+             "own. library: its file; None: what STET_NCCL names, or the one that is found, also PyTorch's.")
+        .def(
+            "gather_array", &Group::gather_array, "own"_a, "all"_a = nb::none(),
+            "Puts the stet.Array own [own, …] of all processes together in `all` [worlds, …], which only rank 0 gives.")
+        .def("scatter_array", &Group::scatter_array, "all"_a.none(), "own"_a, "The reverse.")
+        .def("broadcast_array", &Group::broadcast_array, "array"_a, "Gives rank 0's plain stet.Array to all.")
+        .def("reduce", &Group::reduce, "own"_a, "out"_a,
+             "out [n], plain, becomes the sum of own [own, n] over all worlds of the run, in float32 and in one order: "
+             "the same bits for any number of processes, on all devices.")
         .def("_hash_frame", &Group::hash_frame, "sim"_a, "frame"_a)
         .def("_save", &Group::save, "sim"_a, "path"_a)
         .def("_resume", &Group::resume, "sim"_a, "path"_a)

@@ -8,6 +8,7 @@
  *   PATH, LD_LIBRARY_PATH   passed on to the compiler, and to ffmpeg
  *   VIRTUAL_ENV             Python packages in it may hold libraries
  *   TMPDIR                  where the compiler works
+ *   STET_NCCL               the file of NCCL or RCCL
  *   OMPI_COMM_WORLD_SIZE, PMI_SIZE, PMIX_RANK    set by MPI's launchers
  *   CC                      the compiler of kernels, if none is named
  */

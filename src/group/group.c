@@ -15,7 +15,7 @@ static const size_t piece = (size_t)16 << 20; /* bytes of a message, at most */
 
 static stet_result failed(const stet_group *g) { return sti_error(STET_ERROR_STATE, "%s", g->failure); }
 
-static stet_result set_failure(stet_group *g, int rank, const char *text)
+stet_result sti_group_set_failure(stet_group *g, int rank, const char *text)
 {
     g->failed = true;
     (void)snprintf(g->failure, sizeof g->failure, "rank %d of %d: %.*s", rank, g->transport.nrank, STI_GROUP_TEXT,
@@ -30,7 +30,7 @@ stet_result sti_group_check(stet_group *g, int code, const char *what)
     const char *why = g->transport.why ? g->transport.why(g->transport.context) : NULL;
     (void)snprintf(text, sizeof text, "%s failed: %s; another rank may have ended", what,
                    why && why[0] ? why : "no reason given");
-    return set_failure(g, g->transport.rank, text);
+    return sti_group_set_failure(g, g->transport.rank, text);
 }
 
 /* A rank has failed: all exchange their sentences, and keep the first one. */
@@ -42,7 +42,7 @@ static stet_result take_failure(stet_group *g, const char *own)
     STI_TRY(sti_alloc(&all, (size_t)t->nrank * sizeof text, "messages of ranks"));
     stet_result result = sti_group_check(g, t->all_gather(t->context, text, all, sizeof text), "exchanging messages");
     for (int r = 0; r < t->nrank && result == STET_OK; ++r)
-        if (g->heads[r].call == STI_GROUP_FAIL) result = set_failure(g, r, all + (size_t)r * sizeof text);
+        if (g->heads[r].call == STI_GROUP_FAIL) result = sti_group_set_failure(g, r, all + (size_t)r * sizeof text);
     sti_free(all);
     return result;
 }
@@ -50,7 +50,8 @@ static stet_result take_failure(stet_group *g, const char *own)
 /* ---- comparing calls --------------------------------------------------------------------------------------------- */
 
 static const char *const call_name[STI_GROUP_CALLS] = {
-    "failed", "shares bytes", "gathers bytes a world", "scatters bytes a world", "broadcasts bytes", "sums numbers"};
+    "failed",           "shares bytes", "gathers bytes a world", "scatters bytes a world",
+    "broadcasts bytes", "sums numbers", "links with its device", "reduces bytes"};
 
 static stet_result refuse_calls(stet_group *g, int rank)
 {
@@ -59,7 +60,7 @@ static stet_result refuse_calls(stet_group *g, int rank)
     (void)snprintf(text, sizeof text, "it %s (%llu), while rank 0 %s (%llu); all ranks must make the same calls",
                    call_name[b->call < STI_GROUP_CALLS ? b->call : 0], (unsigned long long)b->size,
                    call_name[a->call < STI_GROUP_CALLS ? a->call : 0], (unsigned long long)a->size);
-    return set_failure(g, rank, text);
+    return sti_group_set_failure(g, rank, text);
 }
 
 static stet_result meet(stet_group *g, sti_group_call call, uint64_t size, const char *message)
@@ -131,7 +132,7 @@ static stet_result check_hello(stet_group *g, const hello *all, int r)
                        (long long)b->own, (long long)a->own);
     else
         return STET_OK;
-    return set_failure(g, r, text);
+    return sti_group_set_failure(g, r, text);
 }
 
 /* GROUP-3. */
@@ -144,7 +145,7 @@ static stet_result divide(stet_group *g, const hello *all)
     if (g->first[nrank] == g->nworld) return STET_OK;
     (void)snprintf(text, sizeof text, "the ranks' own worlds are %lld together, and the run has %lld; make them equal",
                    (long long)g->first[nrank], (long long)g->nworld);
-    return set_failure(g, 0, text);
+    return sti_group_set_failure(g, 0, text);
 }
 
 static stet_result introduce(stet_group *g, const stet_group_def *def, const char *stet, const char *mujoco)
@@ -218,6 +219,7 @@ stet_result stet_group_create(const stet_group_def *def, stet_group **out)
 void stet_group_destroy(stet_group *g)
 {
     if (!g) return;
+    if (g->link) g->close_link(g->link, g->failed);
     if (g->transport.close) g->transport.close(g->transport.context);
     sti_free(g->first);
     sti_free(g->heads);

@@ -22,6 +22,8 @@ typedef enum sti_group_call {
     STI_GROUP_SCATTER,
     STI_GROUP_BROADCAST,
     STI_GROUP_SUM,
+    STI_GROUP_LINK,
+    STI_GROUP_REDUCE,
     STI_GROUP_CALLS
 } sti_group_call;
 
@@ -33,6 +35,8 @@ struct stet_group {
     stet_transport transport;
     int64_t nworld, *first;
     sti_group_head *heads; /* [nrank] */
+    struct sti_link *link; /* link.h; NULL: none */
+    void (*close_link)(struct sti_link *link, bool failed);
     bool failed;
     char failure[STI_GROUP_TEXT + 64];
 };
@@ -44,6 +48,16 @@ stet_result sti_group_create_as(const stet_group_def *def, const char *stet, con
 stet_result sti_group_meet(stet_group *group, sti_group_call call, uint64_t size);
 /* Checks what a function of the transport returned, and keeps its failure (GROUP-2). */
 stet_result sti_group_check(stet_group *group, int code, const char *what);
+
+/* Ends the group with a reason that all ranks found (GROUP-2); `rank` is the one to name. */
+stet_result sti_group_set_failure(stet_group *group, int rank, const char *text);
+
+/*
+ * sum.c: the order of sums. The largest node that begins at `at` and has no world outside of at … end - 1, and how many
+ * such nodes a block is.
+ */
+int64_t sti_node_size(int64_t at, int64_t end, int64_t nworld);
+int sti_count_nodes(int64_t at, int64_t end, int64_t nworld);
 
 /* mpi.c: a launcher of another MPI starts processes that do not see each other. t: of all that were started. */
 stet_result sti_mpi_check_launcher(const stet_transport *t);

@@ -22,8 +22,7 @@ typedef struct tree {
     double *sum; /* [MOST_NODES][n] */
 } tree;
 
-/* The largest node that begins at `at` and has no world outside of at … end - 1. */
-static int64_t node_size(int64_t at, int64_t end, int64_t nworld)
+int64_t sti_node_size(int64_t at, int64_t end, int64_t nworld)
 {
     int64_t size = 1;
     while (at % (2 * size) == 0 && (at + 2 * size <= end || (end == nworld && at + size < end))) size *= 2;
@@ -65,10 +64,10 @@ static void sum_node(tree *t, const double *values, int64_t first, int64_t at, i
     memcpy(out, t->sum, (size_t)t->n * sizeof *out);
 }
 
-static int count_nodes(int64_t at, int64_t end, int64_t nworld)
+int sti_count_nodes(int64_t at, int64_t end, int64_t nworld)
 {
     int n = 0;
-    for (; at < end; at += node_size(at, end, nworld)) ++n;
+    for (; at < end; at += sti_node_size(at, end, nworld)) ++n;
     return n;
 }
 
@@ -79,7 +78,7 @@ static void sum_own(tree *t, const stet_group *g, const double *own, double *nod
 {
     int64_t first = stet_group_get_first(g), end = first + stet_group_get_own(g);
     for (int64_t at = first, size; at < end; at += size, nodes += t->n) {
-        size = node_size(at, end, g->nworld);
+        size = sti_node_size(at, end, g->nworld);
         sum_node(t, own, first, at, least(at + size, end), nodes);
     }
 }
@@ -90,12 +89,12 @@ static stet_result sum_ranks(tree *t, stet_group *g, double *nodes)
     t->count = 0;
     for (int r = 0; r < g->transport.nrank; ++r) {
         int64_t at = g->first[r], end = g->first[r + 1];
-        int count = count_nodes(at, end, g->nworld);
+        int count = sti_count_nodes(at, end, g->nworld);
         size_t size = (size_t)count * (size_t)t->n * sizeof *nodes;
         if (r > 0 && count > 0)
             STI_TRY(sti_group_check(g, g->transport.receive(g->transport.context, nodes, size, r), "receiving sums"));
-        for (int k = 0; k < count; ++k, at += node_size(at, end, g->nworld)) {
-            memcpy(push(t, at, node_size(at, end, g->nworld)), nodes + k * t->n, (size_t)t->n * sizeof *nodes);
+        for (int k = 0; k < count; ++k, at += sti_node_size(at, end, g->nworld)) {
+            memcpy(push(t, at, sti_node_size(at, end, g->nworld)), nodes + k * t->n, (size_t)t->n * sizeof *nodes);
             merge(t, false);
         }
     }
@@ -106,7 +105,7 @@ static stet_result sum_ranks(tree *t, stet_group *g, double *nodes)
 static stet_result sum_all(stet_group *g, tree *t, const double *own, double *nodes, double *out)
 {
     int64_t first = stet_group_get_first(g);
-    int count = count_nodes(first, first + stet_group_get_own(g), g->nworld);
+    int count = sti_count_nodes(first, first + stet_group_get_own(g), g->nworld);
     size_t size = (size_t)t->n * sizeof *out;
     sum_own(t, g, own, nodes);
     if (g->transport.rank == 0) {

@@ -18,13 +18,22 @@ foreach(kind IN ITEMS cuda hip)
     # What its compiler made before is not what it makes now. One after the other: the folder is of both.
     add_custom_command(TARGET ${target} POST_BUILD
         COMMAND "${CMAKE_COMMAND}" -E rm -rf "${PROJECT_BINARY_DIR}/test/kernel_cache")
+    add_library(double_nccl_${kind} MODULE "${CMAKE_CURRENT_LIST_DIR}/nccl/nccl.c")
+    target_include_directories(double_nccl_${kind} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/test")
+    target_compile_options(double_nccl_${kind} PRIVATE ${STET_WARNINGS})
+    target_compile_definitions(double_nccl_${kind} PRIVATE DD_HIP=$<STREQUAL:${kind},hip>
+        NCCL_DRIVER="${PROJECT_BINARY_DIR}/test/double/libdouble_${kind}.so")
+    target_link_libraries(double_nccl_${kind} PRIVATE ${CMAKE_DL_LIBS} pthread)
+    set_target_properties(double_nccl_${kind} PROPERTIES PREFIX "lib"
+        LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/double" LINK_OPTIONS -Wl,-Bsymbolic)
+    add_dependencies(double_nccl_${kind} ${target})
 endforeach()
 add_dependencies(double_hip double_cuda)
 
 function(stet_test_doubles)
     foreach(name IN LISTS ARGN)
         string(REPLACE "/" "_" target "test_${name}")
-        add_dependencies(${target} double_cuda double_hip)
+        add_dependencies(${target} double_cuda double_hip double_nccl_cuda double_nccl_hip)
     endforeach()
 endfunction()
 

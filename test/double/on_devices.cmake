@@ -29,5 +29,5 @@ foreach(run IN ITEMS "program double-cuda 10000" "program cuda 100000" "recorded
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endforeach()
 # A list of devices of its own.
-stet_test_doubles(tiles/foreign tiles/ids)
+stet_test_doubles(group/link tiles/foreign tiles/ids)
 stet_test_sees_gpu(tiles/foreign)

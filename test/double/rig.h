@@ -21,6 +21,8 @@
 
 #define DOUBLE_CUDA STET_TEST_BINARY_DIR "/test/double/libdouble_cuda.so"
 #define DOUBLE_HIP STET_TEST_BINARY_DIR "/test/double/libdouble_hip.so"
+#define DOUBLE_NCCL STET_TEST_BINARY_DIR "/test/double/libdouble_nccl_cuda.so"
+#define DOUBLE_RCCL STET_TEST_BINARY_DIR "/test/double/libdouble_nccl_hip.so"
 
 /*
  * A folder for what the double's compiler makes; it stays between runs of the tests, so that each kernel is compiled

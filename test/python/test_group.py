@@ -117,6 +117,49 @@ def test_arrays_cross():
         np.testing.assert_array_equal(part[1], x.sum(axis=0))
 
 
+def tree_sum(x):
+    """The order of Group.sum and Group.reduce, of whole worlds."""
+    while len(x) > 1:
+        odd = x[len(x) // 2 * 2 :]
+        x = np.concatenate((x[0 : len(x) - len(odd) : 2] + x[1::2], odd))
+    return x[0]
+
+
+def test_arrays_of_devices_cross():
+    x = np.random.default_rng(3).normal(size=(7, 1000)).astype(np.float32)
+
+    def rank(transport):
+        group = stet.Group(7, transport, own=(3, 4)[transport.rank])
+        with stet.Sim(SCENE, group=group, **OPTIONS) as sim:
+            assert "host memory, because rank 0 of 2: cpu" in group.link(sim)
+            own = sim.zeros((group.own, 1000))
+            everything = sim.zeros((7, 1000)) if group.rank == 0 else None
+            given = sim.zeros((7, 1000)) if group.rank == 0 else None
+            if given is not None:
+                given.write(x)
+            total = sim.zeros(1000)
+            group.scatter_array(given, own)
+            group.reduce(own, total)
+            group.gather_array(own, everything)
+            group.broadcast_array(own := sim.zeros(3))
+            live(sim)
+            depth = sim.read("depth")
+            shape = (7, *depth.shape[1:])
+            pictures = sim.zeros(shape) if group.rank == 0 else None
+            group.gather_array(sim.tensor("depth"), pictures)
+            found = group.gather(depth)
+            if group.rank == 0:
+                np.testing.assert_array_equal(pictures.numpy(), found)
+                np.testing.assert_array_equal(everything.numpy(), x)
+            with pytest.raises(stet.InvalidArgumentError, match="must be plain and of 1000 numbers"):
+                group.reduce(sim.zeros((group.own, 1000)), own)
+            return total.numpy()
+
+    for part in in_ranks(2, rank):
+        assert not isinstance(part, Exception), part
+        np.testing.assert_array_equal(part, tree_sum(x))
+
+
 def test_failures_are_those_of_all():
     def rank(transport):
         group = stet.Group(4, transport)

@@ -130,6 +130,7 @@ static const char *const allowed[] = {
     "stet_stage_add_shape id",
     "stet_device_use_stream stream",
     "stet_transport_open_mpi communicator",
+    "stet_group_link library",
     "stet_device_wait_stream stream",
     "stet_device_signal_stream stream",
     "stet_array_update_in_stream stream",

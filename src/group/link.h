@@ -1,0 +1,36 @@
+/*
+ * What a group has with a device: how arrays cross between the ranks' devices.
+ *
+ * Invariants:
+ *   LINK-1  all ranks use NCCL, or none does
+ *   LINK-2  arrays have the same bits after a call either way
+ *   LINK-3  arrays of GPUs are in C order, because their lanes are one; others cross as the host sees them
+ */
+#ifndef STI_GROUP_LINK_H
+#define STI_GROUP_LINK_H
+
+#include "device/device.h"
+#include "group/group.h"
+#include "group/nccl.h"
+
+typedef struct sti_link {
+    stet_device *device; /* retained */
+    bool direct;         /* by NCCL */
+    sti_nccl nccl;
+    char text[STI_GROUP_TEXT];
+    /* Of stet_group_reduce (reduce.c); NULL: not made yet. */
+    stet_array *merges, *nodes, *parts;
+    int *first_node; /* [nrank + 1]: the nodes of each rank, in the order of all */
+} sti_link;
+
+/* Is the group linked with the array's device, and may the call be made now? NULL is refused. */
+stet_result sti_link_check(const stet_group *group, const stet_array *array, const char *call);
+/* Makes an array's memory on the device what its readers see; call it for those that are written, too. */
+stet_result sti_link_prepare(stet_array *array);
+/*
+ * Exchanges messages; each rank lists its own, and those between two ranks are in one order on both. Through the host:
+ * in an order of all messages, so that no two ranks wait for each other. A failure ends the group.
+ */
+stet_result sti_link_exchange(stet_group *group, const sti_message *messages, int n);
+
+#endif

@@ -1,0 +1,236 @@
+/*
+ * Sums over the worlds of all ranks on their devices, in the order of sum.c.
+ *
+ * Each rank adds up the whole nodes that its block of worlds consists of. Then the n numbers are divided: rank r takes
+ * its share of them from the nodes of all ranks, adds it up as the tree has it, and sends it to all.
+ *
+ *   REDUCE-1  merges[k]: how many sums end with row k, first of the own worlds, node by node, then of the nodes of all
+ *       ranks. So what is added to what depends on the division into blocks alone, and its order not even on that
+ */
+#include "base/memory.h"
+#include "group/link.h"
+#include "kernel/record/launch.h"
+
+#include <assert.h>
+
+extern const sti_kernel sti_k_reduce_rows, sti_k_reduce_worlds;
+enum { ITEMS = 256, MOST_SUMS = 64 }; /* of reduce.k.h */
+enum { SHARE_STEP = 256 };            /* numbers; a rank's share is a multiple of it */
+
+/* ---- the tree ---------------------------------------------------------------------------------------------------- */
+
+/* Nodes that wait for their neighbour, from left to right. */
+typedef struct waiting {
+    int count;
+    int64_t at[MOST_SUMS], size[MOST_SUMS];
+} waiting;
+
+/* Adds a node, and returns how many sums end with it. */
+static int count_merges(waiting *w, int64_t at, int64_t size, bool last)
+{
+    int merges = 0;
+    assert(w->count < MOST_SUMS);
+    w->at[w->count] = at;
+    w->size[w->count++] = size;
+    for (int k = w->count - 2; k >= 0; --k, ++merges) {
+        if (!last && (w->size[k] != w->size[k + 1] || w->at[k] % (2 * w->size[k]) != 0)) break;
+        w->size[k] *= 2;
+        w->count = k + 1;
+    }
+    return merges;
+}
+
+/* The rows of the own worlds, node by node. */
+static int32_t *fill_own(const stet_group *g, int32_t *merges)
+{
+    int64_t end = stet_group_get_first(g) + stet_group_get_own(g);
+    for (int64_t at = stet_group_get_first(g), next; at < end; at = next) {
+        waiting w = {0};
+        next = at + sti_node_size(at, end, g->nworld);
+        next = next < end ? next : end;
+        for (int64_t k = at; k < next; ++k) *merges++ = count_merges(&w, k, 1, k + 1 == next);
+    }
+    return merges;
+}
+
+static void fill_all(const stet_group *g, int32_t *merges)
+{
+    waiting w = {0};
+    for (int r = 0; r < g->transport.nrank; ++r)
+        for (int64_t at = g->first[r], size; at < g->first[r + 1]; at += size) {
+            size = sti_node_size(at, g->first[r + 1], g->nworld);
+            *merges++ = count_merges(&w, at, size, at + size >= g->nworld);
+        }
+}
+
+/* link->merges and first_node, once. */
+static stet_result make_tree(stet_group *g)
+{
+    sti_link *l = g->link;
+    int nrank = g->transport.nrank;
+    int64_t own = stet_group_get_own(g);
+    int32_t *merges;
+    if (l->merges) return STET_OK;
+    STI_TRY(sti_alloc(&l->first_node, ((size_t)nrank + 1) * sizeof *l->first_node, "ranks of a group"));
+    for (int r = 0; r < nrank; ++r)
+        l->first_node[r + 1] = l->first_node[r] + sti_count_nodes(g->first[r], g->first[r + 1], g->nworld);
+    size_t count = (size_t)(own + l->first_node[nrank]);
+    STI_TRY(sti_alloc(&merges, count * sizeof *merges, "the order of a sum"));
+    fill_all(g, fill_own(g, merges));
+    stet_result result = STI_ARRAY(l->device, "order of a sum", STET_DTYPE_INT, false, &l->merges, (int64_t)count);
+    if (result == STET_OK) result = stet_array_write(l->merges, merges, count * sizeof *merges);
+    sti_free(merges);
+    return result;
+}
+
+/* ---- one sum ----------------------------------------------------------------------------------------------------- */
+
+typedef struct reduction {
+    stet_group *group;
+    sti_link *link;
+    stet_array *own, *out;
+    int64_t n, share;             /* numbers; of a rank, but the last ones may have less */
+    int rank, nrank, nnode, mine; /* nodes of this rank; the first number of all its own */
+    const stet_array *nodes;      /* [nnode][n] */
+} reduction;
+
+static int64_t share_begin(const reduction *d, int rank)
+{
+    int64_t begin = d->share * rank;
+    return begin < d->n ? begin : d->n;
+}
+
+static int64_t share_size(const reduction *d, int rank) { return share_begin(d, rank + 1) - share_begin(d, rank); }
+
+static char *element(const reduction *d, const stet_array *a, int64_t index)
+{
+    return (char *)a->data + (size_t)index * d->link->device->real_size;
+}
+
+/* A plain array of at least n numbers, with what it held lost if it grows. */
+static stet_result make_room(stet_device *device, const char *name, int64_t n, stet_array **array)
+{
+    if (*array && stet_array_get_nelement(*array) >= n) return STET_OK;
+    stet_array_destroy(*array);
+    *array = NULL;
+    return STI_ARRAY(device, name, STET_DTYPE_REAL, false, array, n);
+}
+
+/* out [n] from `at` on: the sum of nrow rows from `first` on, with the merges from `order` on. */
+static stet_result launch_sum(const reduction *d, const stet_array *rows, int64_t order, int64_t first, int64_t nrow,
+                              int64_t n, stet_array *out, int64_t at)
+{
+    const sti_kernel *kernel = rows->worlds ? &sti_k_reduce_worlds : &sti_k_reduce_rows;
+    return STI_LAUNCH(*kernel, d->link->device, (n + ITEMS - 1) / ITEMS, sti_arg_array(rows),
+                      sti_arg_array(d->link->merges), sti_arg_int(order), sti_arg_int(first), sti_arg_int(nrow),
+                      sti_arg_int(n), sti_arg_array(out), sti_arg_int(at));
+}
+
+/* The own nodes' sums. Nodes of one world each are the array itself, where it is in C order. */
+static stet_result sum_own_nodes(reduction *d)
+{
+    const stet_group *g = d->group;
+    int64_t first = stet_group_get_first(g), end = first + stet_group_get_own(g), node = 0;
+    d->nodes = d->own;
+    if (d->nnode == end - first && (!d->own->worlds || d->link->device->lanes == 1)) return STET_OK;
+    STI_TRY(make_room(d->link->device, "sums of own worlds", d->nnode * d->n, &d->link->nodes));
+    d->nodes = d->link->nodes;
+    for (int64_t at = first, next; at < end; at = next, ++node) {
+        next = at + sti_node_size(at, end, g->nworld);
+        next = next < end ? next : end;
+        STI_TRY(launch_sum(d, d->own, at - first, at - first, next - at, d->n, d->link->nodes, node * d->n));
+    }
+    return STET_OK;
+}
+
+static sti_message *add_message(sti_message *m, bool send, int peer, void *data, size_t size)
+{
+    *m = (sti_message){send, peer, data, size};
+    return size > 0 ? m + 1 : m;
+}
+
+/* Each rank's share of all nodes to that rank: link->parts [nodes of all][own share]. */
+static stet_result exchange_nodes(reduction *d, sti_message *messages)
+{
+    sti_link *l = d->link;
+    sti_message *m = messages;
+    int64_t share = share_size(d, d->rank), begin = share_begin(d, d->rank);
+    size_t real = l->device->real_size;
+    if (share > 0) STI_TRY(make_room(l->device, "sums of all ranks", l->first_node[d->nrank] * share, &l->parts));
+    for (int r = 0; r < d->nrank; ++r) {
+        if (r == d->rank) continue;
+        for (int k = 0; k < d->nnode; ++k)
+            m = add_message(m, true, r, element(d, d->nodes, k * d->n + share_begin(d, r)),
+                            (size_t)share_size(d, r) * real);
+        for (int k = l->first_node[r]; share > 0 && k < l->first_node[r + 1]; ++k)
+            m = add_message(m, false, r, element(d, l->parts, k * share), (size_t)share * real);
+    }
+    for (int k = 0; share > 0 && k < d->nnode; ++k)
+        STI_TRY(sti_device_copy(l->device, element(d, l->parts, (d->mine + k) * share),
+                                element(d, d->nodes, k * d->n + begin), (size_t)share * real));
+    return sti_link_exchange(d->group, messages, (int)(m - messages));
+}
+
+/* The own share of the sum, and those of all ranks. */
+static stet_result sum_share(reduction *d, sti_message *messages)
+{
+    sti_link *l = d->link;
+    sti_message *m = messages;
+    int64_t share = share_size(d, d->rank), begin = share_begin(d, d->rank);
+    size_t real = l->device->real_size;
+    if (share > 0) {
+        sti_version_bump(&l->parts->version);
+        STI_TRY(
+            launch_sum(d, l->parts, stet_group_get_own(d->group), 0, l->first_node[d->nrank], share, d->out, begin));
+    }
+    for (int r = 0; r < d->nrank; ++r) {
+        if (r == d->rank) continue;
+        m = add_message(m, true, r, element(d, d->out, begin), (size_t)share * real);
+        m = add_message(m, false, r, element(d, d->out, share_begin(d, r)), (size_t)share_size(d, r) * real);
+    }
+    return sti_link_exchange(d->group, messages, (int)(m - messages));
+}
+
+static stet_result check_reduction(const stet_group *g, const stet_array *own, const stet_array *out)
+{
+    static const char call[] = "stet_group_reduce";
+    STI_TRY(sti_link_check(g, own, call));
+    STI_TRY(sti_link_check(g, out, call));
+    int64_t rows = stet_array_get_shape(own)[0], n = stet_array_get_nelement(own) / (rows > 0 ? rows : 1);
+    if (own->dtype != STET_DTYPE_REAL || out->dtype != STET_DTYPE_REAL || rows != stet_group_get_own(g))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "%s: arrays %s and %s must be REAL, and the first one have this rank's %lld worlds", call,
+                         own->name, out->name, (long long)stet_group_get_own(g));
+    if (out->worlds || stet_array_get_nelement(out) != n || n < 1)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "%s: array %s must be plain and of %lld numbers, as many as a "
+                         "world has in %s",
+                         call, out->name, (long long)n, own->name);
+    if (own == out && rows > 1)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: array %s has several rows; give another one for the sum",
+                         call, own->name);
+    return STET_OK;
+}
+
+stet_result stet_group_reduce(stet_group *g, stet_array *own, stet_array *out)
+{
+    sti_message *messages;
+    STI_TRY(check_reduction(g, own, out));
+    reduction d = {g, g->link, own, out, .rank = g->transport.rank, .nrank = g->transport.nrank};
+    d.n = stet_array_get_nelement(own) / stet_group_get_own(g);
+    d.share = ((d.n + d.nrank - 1) / d.nrank + SHARE_STEP - 1) / SHARE_STEP * SHARE_STEP;
+    STI_TRY(sti_group_meet(g, STI_GROUP_REDUCE, (uint64_t)d.n));
+    STI_TRY(make_tree(g));
+    d.mine = d.link->first_node[d.rank];
+    d.nnode = d.link->first_node[d.rank + 1] - d.mine;
+    STI_TRY(sti_link_prepare(own));
+    STI_TRY(sti_link_prepare(out));
+    size_t most = (size_t)d.nrank * (size_t)d.nnode + (size_t)d.link->first_node[d.nrank] + 2 * (size_t)d.nrank;
+    STI_TRY(sti_alloc(&messages, most * sizeof *messages, "messages between ranks"));
+    stet_result result = sum_own_nodes(&d);
+    if (result == STET_OK) result = exchange_nodes(&d, messages);
+    if (result == STET_OK) result = sum_share(&d, messages);
+    sti_free(messages);
+    sti_version_bump(&out->version);
+    return result;
+}
