@@ -1,17 +1,23 @@
 """Learning curves: PPO of stable-baselines3 over stet's environments and over gymnasium's own, with equal settings.
 
     PYTHONPATH=build/python python bench/gym_learning.py train --out bench/results/NAME.json [--seeds 3]
-    python bench/gym_learning.py draw bench/results/NAME.json doc/learning.png
+        [--tasks Ant,Walker2d] [--kinds native,mujoco,gymnasium] [--jobs 14] [--seconds 500]
+    python bench/gym_learning.py draw bench/results/NAME.json [MORE.json] doc/learning.png
 
 Training needs stable-baselines3 (and PyTorch), drawing matplotlib. A run is one seed of one task over one kind of
 environments: stet's with native physics, stet's with MuJoCo's, gymnasium's. Its samples are its curve: for each part of
-the run the mean return of the episodes that ended in it (null: none did), of rewards before normalisation.
+the run the mean return of the episodes that ended in it (null: none did), of rewards before normalisation. Runs are
+processes, `--jobs` at a time; the result file is written whenever a part of one ends. Where it exists, runs that it has
+whole are kept and not made again (--fresh: all are). `--seconds` is wall-clock time of the whole command: what runs
+until then is ended, and its parts so far count.
 """
 
 import argparse
 import json
 import os
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -19,7 +25,8 @@ from pathlib import Path
 import numpy as np
 from origin import commit, machine
 
-STEPS = {"InvertedPendulum": 60_000, "HalfCheetah": 200_000, "Hopper": 200_000}  # of a run, of all worlds together
+STEPS = {"InvertedPendulum": 60_000, "HalfCheetah": 200_000, "Hopper": 200_000,  # of a run, of all worlds together
+         "InvertedDoublePendulum": 100_000, "Reacher": 200_000, "Walker2d": 200_000}
 PARTS = 12  # of a curve
 WORLDS, ROLLOUT = 16, 128
 # Settings of stable-baselines3 for all tasks, which nobody tuned; the rest are its defaults.
@@ -86,22 +93,47 @@ def make_envs(task, physics, seed):
     return Envs()
 
 
-def learn(task, physics, seed):
-    """The curve of a run, and its seconds."""
+def curve(episodes, steps):
+    """The mean return of each part of a run."""
+    when, returns = np.array(episodes).T if episodes else np.zeros((2, 0))
+    part = np.minimum((when - 1) * PARTS // steps, PARTS - 1)
+    return [float(returns[part == k].mean()) if (part == k).any() else None for k in range(PARTS)]
+
+
+def one(options):
+    """A run, in this process: a line of JSON whenever a part of it has ended."""
     import torch
     from stable_baselines3 import PPO
     from stable_baselines3.common.vec_env import VecNormalize
 
+    warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    envs = make_envs(task, physics, seed)
+    task, seed = options.task, options.seed
+    steps = options.steps or STEPS[task]
+    envs = make_envs(task, KINDS[options.kind], seed)
     begin = time.perf_counter()
-    PPO("MlpPolicy", VecNormalize(envs), seed=seed, device="cpu", **SETTINGS).learn(STEPS[task])
-    seconds = time.perf_counter() - begin
+
+    def tell(done):
+        print(json.dumps({"samples": curve(envs.episodes, steps), "seconds": round(time.perf_counter() - begin, 1),
+                          "episodes": len(envs.episodes), "done": done}), flush=True)
+
+    def after_step(seen, _):
+        part = envs.steps * PARTS // steps
+        if part > after_step.part:
+            after_step.part = part
+            tell(envs.steps)
+        return True
+
+    after_step.part = 0
+    PPO("MlpPolicy", VecNormalize(envs), seed=seed, device="cpu", **SETTINGS).learn(steps, callback=after_step)
+    tell(envs.steps)
     envs.close()
-    steps, returns = np.array(envs.episodes).T
-    part = np.minimum((steps - 1) * PARTS // STEPS[task], PARTS - 1)
-    curve = [float(returns[part == k].mean()) if (part == k).any() else None for k in range(PARTS)]
-    return {"samples": curve, "seconds": round(seconds, 1), "episodes": len(returns)}
+
+
+def last_line(file):
+    """The last whole line of JSON that a run has written, or None."""
+    lines = [line for line in os.pread(file.fileno(), 1 << 20, 0).decode().split("\n")[:-1] if line.startswith("{")]
+    return json.loads(lines[-1]) if lines else None
 
 
 def train(options):
@@ -109,23 +141,58 @@ def train(options):
     import stable_baselines3
     import torch
 
-    warnings.simplefilter("ignore")
     out = {
         "machine": machine("one thread for stet, one for PyTorch"), "commit": commit(),
         "versions": {m.__name__: m.__version__ for m in (gymnasium, stable_baselines3, torch)},
         "settings": {**SETTINGS, "worlds": WORLDS, "normalised": "observations and rewards"},
         "load": [],  # of a minute, before each run
         "command": " ".join(["bench/gym_learning.py", *sys.argv[1:]]), "results": []}
+    path, rows = Path(options.out), {}
+    if path.exists() and not options.fresh:
+        rows = {row["name"]: row for row in json.loads(path.read_text())["results"]
+                if row.get("done", row["steps"]) >= row["steps"]}
+    short = {physics or "gymnasium": kind for kind, physics in KINDS.items()}
+    todo = []
     for seed in range(1, options.seeds + 1):
         for task in options.tasks.split(","):
-            for kind, physics in KINDS.items():
-                out["load"].append(round(os.getloadavg()[0], 1))
-                run = {"task": task, "kind": kind, "seed": seed, "steps": STEPS[task], **learn(task, physics, seed)}
-                last = next(x for x in reversed(run["samples"]) if x is not None)
-                out["results"].append({"name": f"learning/{task}/{physics or 'gymnasium'}/seed_{seed}", "value": last,
-                                       "unit": "return", "goal": None, **run})
-                Path(options.out).write_text(json.dumps(out, indent=1) + "\n")
-                print(f"{task:18} {kind:24} seed {seed}: at the end {last:9.1f}, {run['seconds']:6.1f} s", flush=True)
+            for which in options.kinds.split(","):
+                name = f"learning/{task}/{which}/seed_{seed}"
+                row = {"name": name, "value": None, "unit": "return", "goal": None, "task": task, "kind": short[which],
+                       "seed": seed, "steps": options.steps or STEPS[task], "samples": [None] * PARTS, "seconds": 0,
+                       "episodes": 0, "done": 0}
+                todo += [row] if name not in rows else []
+    stop, running = time.monotonic() + (options.seconds or float("inf")), {}
+    failed = []
+    while (todo or running) and time.monotonic() < stop:
+        while todo and len(running) < options.jobs:
+            row = todo.pop(0)
+            out["load"].append(round(os.getloadavg()[0], 1))
+            words = [sys.executable, __file__, "one", "--task", row["task"], "--kind", row["kind"], "--seed",
+                     str(row["seed"]), "--steps", str(row["steps"])]
+            said = tempfile.TemporaryFile("w+")
+            running[subprocess.Popen(words, stdout=said)] = row, said
+        time.sleep(0.1)
+        for process, (row, said) in list(running.items()):
+            over = process.poll() is not None
+            now = last_line(said)
+            if now and now["done"] > row["done"]:
+                row |= now
+                row["value"] = next((x for x in reversed(row["samples"]) if x is not None), None)
+                rows[row["name"]] = row
+                out["results"] = list(rows.values())
+                path.write_text(json.dumps(out, indent=1) + "\n")
+                last = "none ended" if row["value"] is None else f"{row['value']:9.1f}"
+                print(f"{row['task']:22} {row['kind']:24} seed {row['seed']}: {row['done']:7} of {row['steps']} steps, "
+                      f"{row['seconds']:6.1f} s, return {last}", flush=True)
+            if over:
+                del running[process]
+                failed += [row["name"]] * (process.returncode != 0)
+    for process in running:
+        process.terminate()
+    if failed:
+        sys.exit(f"these runs failed: {', '.join(failed)}")
+    if todo or running:
+        print(f"{len(todo)} runs not begun, {len(running)} ended early: --seconds {options.seconds:g} are over")
 
 
 def draw(options):
@@ -134,12 +201,18 @@ def draw(options):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    runs = json.loads(Path(options.result).read_text())["results"]
+    runs = [run for result in options.results for run in json.loads(Path(result).read_text())["results"]]
     tasks = list(dict.fromkeys(run["task"] for run in runs))
-    figure, axes = plt.subplots(1, len(tasks), figsize=(4.2 * len(tasks), 3.4), layout="constrained", squeeze=False)
-    for axis, task in zip(axes[0], tasks):
+    rows = -(-len(tasks) // 3)  # of at most three charts
+    wide = -(-len(tasks) // rows)
+    figure, axes = plt.subplots(rows, wide, figsize=(4.2 * wide, 3.4 * rows), layout="constrained", squeeze=False)
+    for axis in axes.flat[len(tasks) :]:
+        axis.axis("off")
+    for axis, task in zip(axes.flat, tasks):
         for kind, colour in zip(KINDS, ("#35608d", "#44a066", "#e0a030")):
             mine = [run for run in runs if run["task"] == task and run["kind"] == kind]
+            if not mine:
+                continue
             curves = np.array([run["samples"] for run in mine], float)
             x = (np.arange(PARTS) + 1) / PARTS * mine[0]["steps"] / 1000
             known = ~np.isnan(curves).all(axis=0)
@@ -148,7 +221,8 @@ def draw(options):
             axis.fill_between(x, np.nanmin(curves, axis=0), np.nanmax(curves, axis=0), color=colour, alpha=0.15)
         axis.set_title(task)
         axis.set_xlabel("thousand steps")
-    axes[0][0].set_ylabel("return of an episode")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("return of an episode")
     axes[0][0].legend(frameon=False, fontsize=8)
     figure.savefig(options.picture, dpi=110)
 
@@ -156,15 +230,26 @@ def draw(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(required=True)
-    one = commands.add_parser("train")
-    one.add_argument("--tasks", default=",".join(STEPS))
-    one.add_argument("--seeds", type=int, default=3)
-    one.add_argument("--out", required=True)
-    one.set_defaults(run=train)
-    one = commands.add_parser("draw")
-    one.add_argument("result")
-    one.add_argument("picture")
-    one.set_defaults(run=draw)
+    command = commands.add_parser("train", help="runs side by side")
+    command.add_argument("--tasks", default=",".join(STEPS))
+    command.add_argument("--kinds", default="native,mujoco,gymnasium", help="of environments")
+    command.add_argument("--seeds", type=int, default=3)
+    command.add_argument("--steps", type=int, default=0, help="of a run, of all worlds together; 0: the task's own")
+    command.add_argument("--jobs", type=int, default=1, help="processes at a time")
+    command.add_argument("--seconds", type=float, default=0, help="of wall-clock time, of all; 0: no limit")
+    command.add_argument("--fresh", action="store_true", help="makes runs again that the result file has whole")
+    command.add_argument("--out", required=True)
+    command.set_defaults(run=train)
+    command = commands.add_parser("one", help="a run, in this process, which prints its curve as JSON")
+    command.add_argument("--task", required=True, choices=list(STEPS))
+    command.add_argument("--kind", required=True, choices=list(KINDS))
+    command.add_argument("--seed", type=int, required=True)
+    command.add_argument("--steps", type=int, default=0)
+    command.set_defaults(run=one)
+    command = commands.add_parser("draw", help="the chart of result files")
+    command.add_argument("results", nargs="+")
+    command.add_argument("picture")
+    command.set_defaults(run=draw)
     options = parser.parse_args()
     options.run(options)
 

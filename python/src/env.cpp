@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace binding
@@ -40,14 +41,16 @@ template <class T> struct Filled {
 class EnvStep
 {
   public:
-    // steps, over: NumPy's [world], of the environment, which are written.
+    // steps, over: NumPy's [world], of the environment, which are written. What is observed is float64, if wide; else
+    // float32.
     EnvStep(const Array &action, const Array &observed, const Array &worth, const Array &failed, nb::object steps,
-            nb::object over)
-        : core_(action.core), action_(action), observed_(observed), worth_(worth), failed_(failed)
+            nb::object over, bool wide)
+        : core_(action.core), action_(action), observed_(observed), worth_(worth), failed_(failed), wide_(wide)
     {
         nb::module_ numpy = nb::module_::import_("numpy");
         empty_ = numpy.attr("empty");
         float64_ = numpy.attr("dtype")("float64");
+        seen_type_ = wide ? float64_ : numpy.attr("dtype")("float32");
         bool_ = numpy.attr("dtype")("bool");
         n_ = core_->nworld;
         one_ = nb::make_tuple(n_);
@@ -86,13 +89,13 @@ class EnvStep
             raise(STET_ERROR_INVALID_ARGUMENT, std::string(what) + " has not a number for each world");
     }
     template <class Real>
-    void fill(const Real *seen, const Real *worth, const int32_t *failed, double *out, double *terms, double *reward,
+    void fill(const Real *seen, const Real *worth, const int32_t *failed, void *out, double *terms, double *reward,
               uint8_t *terminated, uint8_t *truncated);
     nb::object row(const nb::object &terms, const double *data, const Term &term) const;
 
     Shared core_;
     Array action_, observed_, worth_, failed_;
-    nb::object empty_, float64_, bool_, one_, seen_shape_, terms_shape_;
+    nb::object empty_, float64_, seen_type_, bool_, one_, seen_shape_, terms_shape_;
     Buffer steps_, over_;
     std::vector<Term> terms_;
     std::vector<char> scratch_;
@@ -100,6 +103,7 @@ class EnvStep
     int substeps_ = 1, rewards_ = 0;
     Autoreset mode_ = NEXT_STEP;
     bool fresh_ = false, again_ = false; // in some world
+    bool wide_;
 };
 
 bool EnvStep::fits(const Py_buffer &view) const
@@ -129,8 +133,8 @@ const void *EnvStep::take_actions(const Buffer &in)
 // With NEXT_STEP worlds that were over begin now: they have no reward and do not end. The last loops are over columns,
 // as info has them.
 template <class Real>
-void EnvStep::fill(const Real *seen, const Real *worth, const int32_t *failed, double *out, double *terms,
-                   double *reward, uint8_t *terminated, uint8_t *truncated)
+void EnvStep::fill(const Real *seen, const Real *worth, const int32_t *failed, void *out, double *terms, double *reward,
+                   uint8_t *terminated, uint8_t *truncated)
 {
     int64_t *steps = static_cast<int64_t *>(steps_.data()), nterm = worth_.shape[1];
     uint8_t *over = static_cast<uint8_t *>(over_.data());
@@ -146,7 +150,11 @@ void EnvStep::fill(const Real *seen, const Real *worth, const int32_t *failed, d
         for (int t = 0; t < rewards_ && !fresh; ++t) reward[w] += (double)worth[w * nterm + t];
         for (int64_t t = 0; t < nterm; ++t) terms[t * n_ + w] = (double)worth[w * nterm + t];
     }
-    for (int64_t i = 0; i < n_ * observed_.shape[1]; ++i) out[i] = (double)seen[i];
+    int64_t n = n_ * observed_.shape[1];
+    if (wide_)
+        std::copy(seen, seen + n, static_cast<double *>(out));
+    else
+        for (int64_t i = 0; i < n; ++i) static_cast<float *>(out)[i] = (float)seen[i];
 }
 
 nb::object EnvStep::row(const nb::object &terms, const double *data, const Term &term) const
@@ -162,8 +170,8 @@ nb::object EnvStep::step(nb::handle actions)
 {
     Buffer in;
     if (!in.try_open(actions) || !fits(in.view())) return nb::none();
-    Filled<double> seen(empty_(seen_shape_, float64_)), terms(empty_(terms_shape_, float64_)),
-        reward(empty_(one_, float64_));
+    Filled<void> seen(empty_(seen_shape_, seen_type_));
+    Filled<double> terms(empty_(terms_shape_, float64_)), reward(empty_(one_, float64_));
     Filled<uint8_t> terminated(empty_(one_, bool_)), truncated(empty_(one_, bool_));
     std::vector<uint8_t> before(static_cast<uint8_t *>(over_.data()), static_cast<uint8_t *>(over_.data()) + n_);
     run(*core_, [&] {
@@ -324,8 +332,8 @@ nb::object EpisodeStep::step(nb::handle actions)
 void bind_env(nb::module_ &m)
 {
     nb::class_<EnvStep>(m, "_EnvStep")
-        .def(nb::init<const Array &, const Array &, const Array &, const Array &, nb::object, nb::object>(), "action"_a,
-             "observed"_a, "worth"_a, "failed"_a, "steps"_a, "over"_a)
+        .def(nb::init<const Array &, const Array &, const Array &, const Array &, nb::object, nb::object, bool>(),
+             "action"_a, "observed"_a, "worth"_a, "failed"_a, "steps"_a, "over"_a, "wide"_a)
         .def("set_episodes", &EnvStep::set_episodes, "substeps"_a, "rewards"_a, "limit"_a, "mode"_a)
         .def("add_term", &EnvStep::add_term, "name"_a, "first"_a, "width"_a)
         .def("__call__", &EnvStep::step, "actions"_a.none(),

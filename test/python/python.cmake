@@ -3,8 +3,9 @@
 if(STET_PYTHON AND NOT STET_SANITIZE)
     set(stet_python_tests adjoint array bench bench_scripts contacts control control_page data dlpack environments_page
         errors examples group gym_api gym_cartpole gym_episodes gym_hand gym_kernels gym_mujoco gym_randomize gym_robots
-        gym_suite gym_vector ids jax jax_function kernel kernels_page lifetime logging markers notebooks package process
-        quantities rounds signature sim tape threads tiles torch torch_function types video view view_browser)
+        gym_suite gym_tensors gym_vector ids jax jax_function kernel kernels_page learning lifetime logging markers
+        notebooks package process quantities rounds signature sim tape threads tiles torch torch_function types video
+        view view_browser)
     foreach(name IN LISTS stet_python_tests)
         add_test(NAME "python/${name}" COMMAND "${Python_EXECUTABLE}" -B -m pytest -q -p no:cacheprovider
             "${CMAKE_CURRENT_LIST_DIR}/test_${name}.py")

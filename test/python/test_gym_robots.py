@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 import stet
 import stet.control
 import stet.gym
+from robot_functions import FUNCTIONS
 from stet.gym.robots import TASKS
 
 SEEN = {"QuadrupedJoystick": 48, "HumanoidWalk": 73, "HandRotate": 81, "ArmReach": 24, "ArmPick": 34}
@@ -77,7 +78,9 @@ def test_seeds(name):
     assert not np.array_equal(first, envs.reset()[0]) and np.array_equal(first, envs.reset(seed=5)[0])
     envs.step(act(envs, 0))
     after, _ = envs.reset(options={"reset_mask": np.array([True, False, False])})
-    assert not np.array_equal(after[0], first[0]) and (envs.previous[0] == 0).all() and (envs.previous[1] != 0).any()
+    assert not np.array_equal(after[0], first[0]) 
+    previous = envs.previous.numpy()
+    assert (previous[0] == 0).all() and (previous[1] != 0).any()
     envs.close()
 
 
@@ -108,28 +111,49 @@ def test_pictures_as_tensors():
     envs.close(), same.close()
 
 
+def test_kernels_beside_functions(name):
+    """Episodes of the task as kernels and as functions over arrays: the same but for rounding."""
+    more = {"isa": "f64", "autoreset_mode": AutoresetMode.SAME_STEP, "max_episode_steps": 25, "randomize": ()}
+    kernels, functions = make(name, **more), FUNCTIONS[name](3, "cpu", threads=1, **more)
+    np.testing.assert_allclose(kernels.reset(seed=7)[0], functions.reset(seed=7)[0], rtol=1e-6, atol=1e-6)
+    for k in range(60):
+        seen, reward, terminated, truncated, info = kernels.step(act(kernels, k))
+        other, worth, ended, late, terms = functions.step(act(functions, k))
+        np.testing.assert_allclose(seen, other, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(reward, worth, rtol=1e-6, atol=1e-6)
+        np.testing.assert_array_equal(terminated, ended), np.testing.assert_array_equal(truncated, late)
+        for key in terms:
+            if key[0] != "_" and "final" not in key:
+                np.testing.assert_allclose(info[key], terms[key], rtol=1e-6, atol=1e-6)
+        assert kernels._call is not None, "a step is one call"
+    kernels.close(), functions.close()
+
+
 def set_state(envs, **arrays):
-    """Puts numbers into fields of the state, by (field, places)."""
+    """Puts numbers into fields of the state, by (field, places); the task's kernels see it."""
     for field, (places, values) in arrays.items():
         array = envs.sim.array(field)
         x = array.numpy()
         x[:, places] = values
         array.write(x)
+    for array in envs.previous, envs._change:
+        array.write(np.zeros(array.shape))
+    envs._launch(envs._after_step)
 
 
 def rate(envs):
     """The terms of the reward for the present state and no action."""
-    none = np.zeros(envs.action_space.shape)
-    envs.control(none), envs.control(none)
-    terms = envs.reward(envs._state, none)
-    return {key: x / envs.dt for key, x in terms.items()} if isinstance(terms, dict) else terms
+    set_state(envs)
+    terms = envs.reward(envs._state, None)
+    return {key: x / envs.dt for key, x in terms.items()}
 
 
 def test_a_quadruped_that_does_as_the_joystick_says():
     envs = make("QuadrupedJoystick")
     envs.reset(seed=1)
     low, high = envs.ranges
-    assert (envs.command >= low).all() and (envs.command <= high).all() and len(np.unique(envs.command)) == 9
+    command = envs.command.numpy()
+    assert (command >= low).all() and (command <= high).all() and len(np.unique(command)) == 9
     envs.command[:] = 0.5, -0.2, 0.6
     turn = np.sin(np.pi / 4)  # it looks to the left, where y is
     set_state(envs, qpos=(slice(3, 7), [turn, 0, 0, turn]), qvel=(slice(0, 6), [0.2, 0.5, 0, 0, 0, 0.6]))
@@ -144,17 +168,21 @@ def test_a_quadruped_that_does_as_the_joystick_says():
     envs.close()
 
 
+def walks(envs):
+    return rate(envs)["walking"] * envs.dt
+
+
 def test_a_humanoid_that_walks():
     envs, stands = make("HumanoidWalk"), make("HumanoidWalk", speed=0)
     for one in envs, stands:
         one.reset(seed=1)
         set_state(one, qvel=(slice(None), 0.0))
-    assert (rate(stands) > 0.95).all() and (rate(envs) < 0.3).all()
+    assert (walks(stands) > 0.95).all() and (walks(envs) < 0.3).all()
     for one in envs, stands:
         set_state(one, qvel=(0, 1.2))
-    assert (rate(envs) > 0.95).all() and (rate(stands) < 0.3).all()
+    assert (walks(envs) > 0.95).all() and (walks(stands) < 0.3).all()
     set_state(envs, qpos=(2, 0.45))
-    assert envs.terminated(envs._state).all() and (rate(envs) < 0.3).all()
+    assert envs.terminated(envs._state).all() and (walks(envs) < 0.3).all()
     envs.close(), stands.close()
 
 
@@ -180,7 +208,7 @@ def test_an_arm_whose_gripper_is_where_it_should(name):
     envs.reset(seed=1)
     before = rate(envs)
     limb = stet.control.Limb(envs.sim, site="grasp")
-    to = envs.target if name == "ArmReach" else envs.sim.qpos.numpy()[:, envs._box : envs._box + 3]
+    to = envs.target.numpy() if name == "ArmReach" else envs.sim.qpos.numpy()[:, envs._box : envs._box + 3]
     q, error = stet.control.InverseKinematics(limb, damping=0.05).solve(to, iterations=100)
     set_state(envs, qpos=(slice(0, 7), q))
     after, key = rate(envs), "near" if name == "ArmReach" else "grip"
@@ -192,7 +220,7 @@ def test_a_box_at_its_target():
     envs = make("ArmPick")
     envs.reset(seed=1)
     assert (rate(envs)["place"] < 3.2).all() and not envs.terminated(envs._state).any()
-    set_state(envs, qpos=(slice(envs._box, envs._box + 3), envs.target))
+    set_state(envs, qpos=(slice(envs._box, envs._box + 3), envs.target.numpy()))
     np.testing.assert_allclose(rate(envs)["place"], 4)
     set_state(envs, qpos=(envs._box + 2, 0.02))
     assert envs.terminated(envs._state).all()

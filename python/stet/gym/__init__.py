@@ -1,4 +1,5 @@
-"""stet's environments for gymnasium, and `VectorEnv` and `KernelVectorEnv`, the bases of one's own.
+"""stet's environments for gymnasium, `VectorEnv` and `KernelVectorEnv`, the bases of one's own, and `TensorVectorEnv`,
+with which the latter's episodes stay on the device.
 
 Importing this module registers them, so that `gymnasium.make_vec("stet/CartPole-v0", num_envs=…)` and
 `gymnasium.make("stet/CartPole-v0")` find them; `gymnasium.make("stet.gym:stet/CartPole-v0")` imports it by itself.
@@ -20,10 +21,11 @@ from .mujoco import TASKS as _TASKS
 from .randomize import Randomize
 from .robots import TASKS as _ROBOTS
 from .suite import TASKS as _SUITE
+from .tensors import TensorVectorEnv
 from .vector import State, VectorEnv
 
 __all__ = ["CartPoleEnv", "CartPoleVectorEnv", "Draws", "Env", "HandPixelsEnv", "HandPixelsVectorEnv",
-           "KernelVectorEnv", "Randomize", "State", "VectorEnv"]
+           "KernelVectorEnv", "Randomize", "State", "TensorVectorEnv", "VectorEnv"]
 
 for _name, _steps in (("CartPole", 500), ("HandPixels", 250)):
     register(f"stet/{_name}-v0", entry_point=f"stet.gym:{_name}Env", vector_entry_point=f"stet.gym:{_name}VectorEnv",

@@ -36,7 +36,8 @@ class CartPoleVectorEnv(Episodes):
     max_episode_steps (0: never). An episode begins with each number of the state within 0.05 of 0.
 
     physics: "external", the equations of motion in a kernel, semi-implicit Euler: on a GPU a step is one recording and
-    nothing of it comes to the host; or "mujoco", the same cart-pole (scenes/cartpole_classic.xml) stepped by MuJoCo.
+    nothing of it comes to the host; or "mujoco", the same cart-pole (scenes/cartpole_classic.xml) stepped by MuJoCo; or
+    "native", by stet's own physics, which is one recording on a GPU, too.
     device, and all further keywords: as of stet.Sim. Pictures of width x height with render_mode "rgb_array".
     """
 
@@ -48,8 +49,8 @@ class CartPoleVectorEnv(Episodes):
     def __init__(self, num_envs=1, device="auto", *, physics="external", continuous=False, max_episode_steps=500,
                  autoreset_mode=AutoresetMode.NEXT_STEP, render_mode=None, width=300, height=200,
                  **sim: Unpack[SimOptions]):
-        if physics not in ("external", "mujoco"):
-            raise ValueError(f"physics is {physics!r}; use 'external' or 'mujoco'")
+        if physics not in ("external", "mujoco", "native"):
+            raise ValueError(f"physics is {physics!r}; use 'external', 'mujoco' or 'native'")
         outputs = () if render_mode is None else ("rgb",)
         sim = stet.Sim(_files.scene("cartpole_classic.xml"), worlds=count("num_envs", num_envs, 1), device=device,
                        physics=physics, outputs=outputs, width=width, height=height, **sim)

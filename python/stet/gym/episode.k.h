@@ -72,3 +72,52 @@ world_kernel void k_begin(const lint *again, const lint *key, lint *episode, lin
         ended[0] = iselect(begins, isplat(0), ended[0]);
     }
 }
+
+/* ---- of a task in arrays of worlds (tensors.py) ------------------------------------------------------------------ */
+
+/* ctrl [nu] of the caller's actions [nworld][nu], plain. */
+world_kernel void k_take(const ureal *action, real *ctrl, int nu, int nworld, int world)
+{
+    each (i, nu) put(ctrl, i, gather(action, ep_world(world, nworld) * isplat(nu) + isplat(i)));
+}
+
+/* total [1]: the sum of the first n of worth, which is the reward. */
+world_kernel void k_total(const real *worth, real *total, int n)
+{
+    each (i, 1) {
+        real sum = splat(0);
+        for (int k = 0; k < n; ++k) sum = sum + worth[k];
+        put(total, i, sum);
+    }
+}
+
+/* observation [nworld][n], plain, of observed [n]; of some worlds only (some is not 0): where begun [1] is not 0. */
+world_kernel void k_show(const real *observed, const lint *begun, ureal *observation, int n, int some, int nworld,
+                         int world)
+{
+    each (i, n) {
+        mask shown = ep_live(world, nworld);
+        if (some) shown = m_andnot(shown, ieq(begun[0], isplat(0)));
+        scatter_if(shown, observation, ep_world(world, nworld) * isplat(n) + isplat(i), observed[i]);
+    }
+}
+
+/*
+ * drawn [n], in worlds that begin an episode (begun [1]): numbers between low and high [n], which are plain. row: which
+ * array it is, from 1 on; the state's own numbers are row 0.
+ */
+world_kernel void k_draw(const lint *begun, const lint *key, const lint *episode, const ureal *low, const ureal *high,
+                         real *drawn, int n, int row, int world)
+{
+    each (g, (n + 3) / 4) {
+        mask begins = m_not(ieq(begun[0], isplat(0)));
+        lint c[4] = {isplat(g), isplat(row), lane() + isplat(world), episode[0]};
+        rk_philox(c, key[0], key[1]);
+        for (int k = 0; k < 4; ++k) {
+            int i = 4 * g + k;
+            if (i >= n) continue;
+            real half = splat((ureal)0.5 * (high[i] - low[i])), middle = splat((ureal)0.5 * (high[i] + low[i]));
+            put(drawn, i, select(begins, fma(half, rk_uniform(c[k]), middle), drawn[i]));
+        }
+    }
+}

@@ -33,10 +33,11 @@ class KernelVectorEnv(VectorEnv):
     """Base of vector environments whose task is kernels. A subclass has `kernels`, and may have `begin`.
 
     observed   how many numbers the policy sees; the observation space is a Box without bounds of that many, float64
+               (another single_observation_space may be float32)
     rewards    names of the terms whose sum is the reward
     shown      what else info has: names, or (name, how many numbers)
 
-    All others as of VectorEnv. An action is written to the actuators as it is.
+    All others as of VectorEnv. An action is written to the actuators as it is, if there are no `controls`.
     """
 
     action: stet.Array
@@ -62,7 +63,8 @@ class KernelVectorEnv(VectorEnv):
             first += max(width, 1)
         self._nterm = max(first, 1)
         self._call = None  # the step in the extension, where it is all (K2)
-        more.setdefault("single_observation_space", spaces.Box(-np.inf, np.inf, (observed,), np.float64))
+        space = more.setdefault("single_observation_space", spaces.Box(-np.inf, np.inf, (observed,), np.float64))
+        self._seen_type = space.dtype
         super().__init__(scene, num_envs, device, **more)
 
     def kernels(self, begins: bool) -> Sequence[tuple[stet.Kernel, Sequence[object]]]:
@@ -71,6 +73,23 @@ class KernelVectorEnv(VectorEnv):
         what they write for other worlds is not looked at.
         """
         raise NotImplementedError(f"{type(self).__name__} has no function `kernels`")
+
+    def controls(self) -> Sequence[tuple[stet.Kernel, Sequence[object]]]:
+        """Launches before the physics of each step, which make controls of what the policy did, in place, in
+        `sim.ctrl`. Other kernels see the controls there.
+        """
+        return ()
+
+    def widths(self) -> np.ndarray:
+        """[nq + nv] For episodes that begin on the device (TensorVectorEnv): each number of qpos, then of qvel, is
+        within its width of `home` (of 0), uniformly.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no function `widths`, so its episodes cannot begin on "
+                                  "the device")
+
+    def drawn(self) -> Sequence[tuple[stet.Array, Any, Any]]:
+        """For the same: arrays of worlds that are drawn for each episode, and their least and greatest numbers."""
+        return ()
 
     # ---- made once ---------------------------------------------------------------------------------------------------
 
@@ -82,14 +101,21 @@ class KernelVectorEnv(VectorEnv):
         self.begun = sim.zeros((n, 1), "int32", worlds=True, name="begun")
         self._apart = self._table.changes_actions()  # what the actuators get is not what the policy did
         self.action = sim.zeros(sim.ctrl.shape, "real", worlds=True, name="action") if self._apart else sim.ctrl
+        self._before_step, self._in_step = self.controls(), []
         self._after_step, self._after_begin = self.kernels(False), self.kernels(True)
-        self._in_step = False
         self._add_to_step()
 
     def _add_to_step(self):
-        for kernel, arguments in self._after_step:
-            self.sim.add_kernel("after_physics", kernel, arguments)
-        self._in_step = True
+        self._in_step = [self.sim.add_kernel(phase, kernel, arguments)
+                         for phase, launches in (("before_physics", self._before_step),
+                                                 ("after_physics", self._after_step))
+                         for kernel, arguments in launches]
+
+    def take_from_step(self) -> None:
+        """Takes the kernels out of the sim's step: who calls this launches them."""
+        for number in self._in_step:
+            self.sim.remove_kernel(number)
+        self._in_step = []
 
     def _launch(self, launches):
         with self.sim.record("the task"):
@@ -101,7 +127,8 @@ class KernelVectorEnv(VectorEnv):
         own = all(getattr(type(self), name) is getattr(KernelVectorEnv, name) for name in _FUNCTIONS)
         if not own or not self._in_step or self._table.rows or self._pixels or self._torch is not None:
             return None
-        call = _core._EnvStep(self.action, self.observed, self.worth, self.failed, self.steps, self._over)
+        call = _core._EnvStep(self.action, self.observed, self.worth, self.failed, self.steps, self._over,
+                              self._seen_type == np.float64)
         call.set_episodes(self.frame_skip, len(self._rewards), self.max_episode_steps,
                           _MODES.index(self.metadata["autoreset_mode"]))
         for name, (first, width) in self._columns.items():
@@ -115,7 +142,7 @@ class KernelVectorEnv(VectorEnv):
 
     def observation(self, state: State) -> Any:
         seen = self._see(self.observed)
-        return seen.astype(np.float64) if self._torch is None else seen
+        return seen.astype(self._seen_type) if self._torch is None else seen
 
     def _terms(self, names):
         worth, terms = self._see(self.worth), {}

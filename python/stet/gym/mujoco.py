@@ -84,6 +84,11 @@ class MujocoVectorEnv(KernelVectorEnv):
     def _velocities(self, draws, scale, nv):
         return draws.uniform(-scale, scale, nv) if self._noise == "uniform" else scale * draws.normal(nv)
 
+    def widths(self):
+        if self._noise != "uniform" or type(self).begin is not MujocoVectorEnv.begin:
+            return super().widths()
+        return np.full(self.sim.model.nq + self.sim.model.nv, self.options.reset_noise_scale)
+
     # ---- kernels ----------------------------------------------------------------------------------------------------
 
     def _kernel(self, name):

@@ -1,6 +1,7 @@
 """Tasks of robots, over the shipped scenes: a quadruped that follows a joystick, a humanoid that walks, a hand that
-turns a cube, an arm that reaches, and one that picks. Each is one page over `VectorEnv`, and an example of it: copy one
-and change it. With pixels=True policies see pictures instead of states; commands and targets are not in them.
+turns a cube, an arm that reaches, and one that picks. Each is a page over `KernelVectorEnv` with a kernel in
+robots.k.h, and an example of it: copy one and change it. With pixels=True policies see pictures instead of states;
+commands and targets are not in them.
 """
 
 from __future__ import annotations
@@ -12,64 +13,75 @@ from gymnasium import spaces
 
 import stet
 
+from . import _files
 from .env import Env
-from .suite import tolerance
-from .vector import VectorEnv
+from .kernels import KernelVectorEnv
 
 
-class RobotVectorEnv(VectorEnv):
+class RobotVectorEnv(KernelVectorEnv):
     """Base of the tasks. An action is in [-1, 1] for each actuator: of servos the hold position of the keyframe plus
     the action times `_reach` of half the range, of motors the action times `_reach` of the range. Keywords as of
     VectorEnv; a class has the defaults.
     """
 
+    previous: stet.Array
+    """[num_envs, nu] The last actions; 0 when an episode begins."""
     _scene: str
+    _observed: int
+    _rewards_of: tuple[str, ...]
     _defaults: dict[str, Any] = {}
     _reach = 0.5
     _widths = 0.05, 0.05  # of noise on the joints' angles (rad) and velocities (rad/s) at the beginning
 
     def __init__(self, num_envs: int = 1, device: str = "auto", **more: Any) -> None:
         model = stet.load(stet.scenes / f"{self._scene}.xml")
-        self.previous = np.zeros((num_envs, model.nu))
-        """[num_envs, nu] The last actions; 0 when an episode begins."""
-        self._make_task(model, num_envs)
-        space = spaces.Box(-1, 1, (model.nu,), np.float32)
-        super().__init__(model, num_envs, device, single_action_space=space, **{**self._defaults, **more})
-        tables = [self.sim.control_table(name).numpy()[: model.nu] for name in ("hold", "half", "low", "high")]
-        self._hold, self._half, self._low, self._high = tables
+        super().__init__(model, num_envs, device, observed=self._observed, rewards=self._rewards_of,
+                         single_observation_space=spaces.Box(-np.inf, np.inf, (self._observed,), np.float32),
+                         single_action_space=spaces.Box(-1, 1, (model.nu,), np.float32), **{**self._defaults, **more})
 
-    def _make_task(self, model, n):
-        """What a task's functions need of the model, and its own arrays."""
+    def _make_kernels(self):
+        sim = self.sim
+        self.previous, self._change = self._zeros("previous", sim.model.nu), self._zeros("change", sim.model.nu)
+        self._home = sim.zeros(self.home.shape, "real", name="home")
+        self._home.write(self.home)
+        self._make_task(sim.model)
+        super()._make_kernels()
 
-    def control(self, action):
-        action = np.clip(action, -1, 1)
-        self.change, self.previous = action - self.previous, action.copy()
-        return np.clip(self._hold + self._reach * self._half * action, self._low, self._high)
+    def _make_task(self, model):
+        """What a task's kernel needs of the model, and its own arrays."""
+
+    def _zeros(self, name, items):
+        return self.sim.zeros((self.num_envs, items), "real", worlds=True, name=name)
+
+    def _kernel(self, name):
+        return self.sim.kernel(path=_files.kernel("robots.k.h"), name=name, includes=_files.includes(),
+                               shipped_folder=_files.SHIPPED)
+
+    def controls(self):
+        tables = [self.sim.control_table(name) for name in ("hold", "half", "low", "high")]
+        return [(self._kernel("k_control"), (self.sim.ctrl, self.previous, self._change, *tables, self._reach,
+                                             self.sim.model.nu))]
 
     def begin(self, qpos, qvel, draws):
-        self.previous[draws.worlds] = 0
         joints, dofs = self._noisy()
         qpos[:, joints] += draws.uniform(-self._widths[0], self._widths[0], len(joints))
         qvel[:, dofs] += draws.uniform(-self._widths[1], self._widths[1], len(dofs))
+        for array, low, high in self.drawn():
+            values = array.numpy()
+            values[draws.worlds] = draws.uniform(low, high, array.shape[1])
+            array.write(values)
+
+    def widths(self):
+        model, (joints, dofs) = self.sim.model, self._noisy()
+        widths = np.zeros(model.nq + model.nv)
+        widths[joints], widths[model.nq + dofs] = self._widths
+        return widths
 
     def _noisy(self):
         """The places in qpos and qvel that begin with noise: hinges and slides of the robot."""
         model = self.sim.model
         robot = [j for j in range(model.njnt) if model.jnt_type[j] >= 2]  # as MuJoCo numbers types
         return model.jnt_qposadr[robot], model.jnt_dofadr[robot]
-
-    @staticmethod
-    def _turn(state, place=0):
-        """[num_envs, 3, 3] The rotation of the body whose free joint is at this place of qpos; its axes are columns.
-        """
-        w, x, y, z = state.qpos[:, place + 3 : place + 7].T.astype(np.float64)
-        rows = [[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]]
-        return np.array(rows).transpose(2, 0, 1)
-
-    def _join(self, *parts):
-        return np.concatenate(parts, axis=1, dtype=np.float32)
 
 
 class QuadrupedJoystickVectorEnv(RobotVectorEnv):
@@ -81,39 +93,22 @@ class QuadrupedJoystickVectorEnv(RobotVectorEnv):
     velocity, 0.5 for the right turning, less for what shakes. It ends when the trunk lies on its side.
     """
 
+    command: stet.Array
     _scene, _reach, _defaults = "quadruped", 0.3, {"frame_skip": 10, "max_episode_steps": 1000}
+    _observed, _rewards_of = 48, ("velocity", "turning", "bouncing", "rolling", "tilt", "change")
     ranges = [-0.6, -0.4, -0.7], [1.0, 0.4, 0.7]
 
-    def _make_task(self, model, n):
-        self.command = np.zeros((n, 3))
+    def _make_task(self, model):
+        self.command = self._zeros("command", 3)
 
-    def begin(self, qpos, qvel, draws):
-        super().begin(qpos, qvel, draws)
-        self.command[draws.worlds] = draws.uniform(*self.ranges, 3)
+    def drawn(self):
+        return [(self.command, *self.ranges)]
 
-    def _see(self, state):
-        """Velocity, angular velocity and the direction of gravity, in the trunk's frame."""
-        turn = self._turn(state)
-        return np.einsum("wji,wj->wi", turn, state.qvel[:, :3]), state.qvel[:, 3:6], -turn[:, 2]
-
-    def observation(self, state):
-        angles = state.qpos[:, 7:] - self.home[7:]
-        return self._join(*self._see(state), angles, state.qvel[:, 6:], self.previous, self.command)
-
-    def reward(self, state, action):
-        velocity, turning, gravity = self._see(state)
-        terms = {
-            "velocity": np.exp(-np.square(velocity[:, :2] - self.command[:, :2]).sum(axis=1) / 0.25),
-            "turning": 0.5 * np.exp(-np.square(turning[:, 2] - self.command[:, 2]) / 0.25),
-            "bouncing": -0.5 * np.square(velocity[:, 2]),
-            "rolling": -0.05 * np.square(turning[:, :2]).sum(axis=1),
-            "tilt": -1.0 * np.square(gravity[:, :2]).sum(axis=1),
-            "change": -0.01 * np.square(self.change).sum(axis=1),
-        }
-        return {name: self.dt * term for name, term in terms.items()}
-
-    def terminated(self, state):
-        return self._turn(state)[:, 2, 2] < 0.3
+    def kernels(self, begins):
+        sim = self.sim
+        return [(self._kernel("k_joystick"), (
+            sim.qpos, sim.qvel, self.previous, self._change, self.command, self.begun, self._home, self.observed,
+            self.worth, self.failed, self.dt, sim.model.nu, int(begins)))]
 
 
 class HumanoidWalkVectorEnv(RobotVectorEnv):
@@ -125,35 +120,21 @@ class HumanoidWalkVectorEnv(RobotVectorEnv):
     """
 
     _scene, _reach, _defaults = "humanoid", 1.0, {"frame_skip": 5, "max_episode_steps": 1000}
+    _observed, _rewards_of = 73, ("walking",)
     _widths = 0.02, 0.02
 
     def __init__(self, num_envs: int = 1, device: str = "auto", *, speed: float = 1.0, **more: Any) -> None:
         self.speed = speed
         super().__init__(num_envs, device, **more)
 
-    def _make_task(self, model, n):
-        self._pelvis, self._torso = (model.find("bodies", name) for name in ("pelvis", "torso"))
-        self._head = model.find("sites", "head")
-
-    def observation(self, state):
-        gravity = -self._turn(state)[:, 2]
-        return self._join(state.qpos[:, 2:3], gravity, self._velocity(state), state.qpos[:, 7:], state.qvel[:, 3:],
-                          self.previous)
-
-    def _velocity(self, state):
-        return state.subtree_linvel[:, 3 * self._pelvis : 3 * self._pelvis + 3]
-
-    def reward(self, state, action):
-        head = state.site_xpos[:, 3 * self._head + 2]
-        upright = tolerance(state.xmat[:, 9 * self._torso + 8], 0.9, np.inf, 1.9, 0, "linear")
-        small = (4 + tolerance(np.clip(action, -1, 1), 0, 0, 1, 0, "quadratic").mean(axis=1)) / 5
-        forward = self._velocity(state)[:, 0]
+    def kernels(self, begins):
+        sim, model = self.sim, self.sim.model
+        pelvis, torso = (model.find("bodies", name) for name in ("pelvis", "torso"))
         least, most = (self.speed, np.inf) if self.speed > 0 else (-0.1, 0.1)
-        speed = (1 + 5 * tolerance(forward, least, most, max(self.speed, 0.5), 0, "linear")) / 6
-        return upright * tolerance(head, 1.4, np.inf, 0.4) * small * speed
-
-    def terminated(self, state):
-        return state.qpos[:, 2] < 0.5
+        return [(self._kernel("k_walk"), (
+            sim.qpos, sim.qvel, self.previous, self.begun, sim.array("subtree_linvel"), sim.array("site_xpos"),
+            sim.array("xmat"), self.observed, self.worth, self.failed, least, most, max(self.speed, 0.5), pelvis, torso,
+            model.find("sites", "head"), model.nq, model.nv, model.nu, int(begins)))]
 
 
 class HandRotateVectorEnv(RobotVectorEnv):
@@ -165,28 +146,18 @@ class HandRotateVectorEnv(RobotVectorEnv):
     """
 
     _scene, _defaults = "hand", {"frame_skip": 10, "max_episode_steps": 500}
+    _observed, _rewards_of = 81, ("turning", "change", "dropped")
     _widths = 0.02, 0.0
 
-    def _make_task(self, model, n):
-        joint = model.find("joints", "cube")
-        self._place, self._spin = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+    def _make_task(self, model):
+        cube = model.find("joints", "cube")
+        self._place, self._spin = int(model.jnt_qposadr[cube]), int(model.jnt_dofadr[cube])
 
-    def _away(self, state):
-        return state.qpos[:, self._place : self._place + 3] - self.home[self._place : self._place + 3]
-
-    def observation(self, state):
-        hand, cube = slice(0, self._place), slice(self._place + 3, self._place + 7)
-        return self._join(state.qpos[:, hand] - self.home[hand], state.qvel, self._away(state), state.qpos[:, cube],
-                          self.previous)
-
-    def reward(self, state, action):
-        turning = np.einsum("wi,wi->w", self._turn(state, self._place)[:, 2],
-                            state.qvel[:, self._spin + 3 : self._spin + 6])
-        return {"turning": self.dt * np.clip(turning, -5, 5), "change": -0.01 * self.dt * np.square(self.change).sum(1),
-                "dropped": -1.0 * self.terminated(state)}
-
-    def terminated(self, state):
-        return np.linalg.norm(self._away(state), axis=1) > 0.1
+    def kernels(self, begins):
+        sim, model = self.sim, self.sim.model
+        return [(self._kernel("k_rotate"), (
+            sim.qpos, sim.qvel, self.previous, self._change, self.begun, self._home, self.observed, self.worth,
+            self.failed, self.dt, self._place, self._spin, model.nv, model.nu, int(begins)))]
 
 
 class ArmReachVectorEnv(RobotVectorEnv):
@@ -194,37 +165,32 @@ class ArmReachVectorEnv(RobotVectorEnv):
     episode.
 
     Observation [24]: the seven angles, their velocities, the gripper's place, the target, and how far it is, each
-    coordinate. Reward a second: 1 at the target (within 2 cm), less with the distance, and for quick changes of the
-    action.
+    coordinate; how far the gripper is open. Reward a second: 1 at the target (within 2 cm), less with the distance, and
+    for quick changes of the action.
     """
 
+    target: stet.Array
     _scene, _reach, _defaults = "arm_table", 0.6, {"frame_skip": 10, "max_episode_steps": 200}
+    _observed, _rewards_of = 24, ("near", "change")
     _low_target, _high_target = [0.35, -0.35, 0.55], [0.65, 0.35, 0.85]
 
-    def _make_task(self, model, n):
-        self.target, self._grasp = np.zeros((n, 3)), model.find("sites", "grasp")
+    _box = -1  # its place in qpos; there is none in this task
+
+    def _make_task(self, model):
+        self.target = self._zeros("target", 3)
 
     def _noisy(self):
         return np.arange(7), np.arange(7)
 
-    def begin(self, qpos, qvel, draws):
-        super().begin(qpos, qvel, draws)
-        self.target[draws.worlds] = draws.uniform(self._low_target, self._high_target, 3)
+    def drawn(self):
+        return [(self.target, self._low_target, self._high_target)]
 
-    def _hand(self, state):
-        return state.site_xpos[:, 3 * self._grasp : 3 * self._grasp + 3].astype(np.float64)
-
-    def observation(self, state):
-        hand = self._hand(state)
-        return self._join(state.qpos[:, :7], state.qvel[:, :7], hand, self.target, self.target - hand,
-                          state.qpos[:, 7:8])
-
-    def reward(self, state, action):
-        distance = np.linalg.norm(self.target - self._hand(state), axis=1)
-        return {"near": self.dt * tolerance(distance, 0, 0.02, 0.3), **self._effort()}
-
-    def _effort(self):
-        return {"change": -0.01 * self.dt * np.square(self.change).sum(axis=1)}
+    def kernels(self, begins):
+        sim, model = self.sim, self.sim.model
+        return [(self._kernel("k_arm"), (
+            sim.qpos, sim.qvel, self.previous, self._change, self.begun, self.target, sim.array("site_xpos"),
+            self.observed, self.worth, self.failed, self.dt, model.find("sites", "grasp"), self._box, model.nu,
+            int(begins)))]
 
 
 class ArmPickVectorEnv(ArmReachVectorEnv):
@@ -234,28 +200,21 @@ class ArmPickVectorEnv(ArmReachVectorEnv):
     the box, and up to 4 for the box at the target. It ends when the box falls off the table.
     """
 
+    _observed, _rewards_of = 34, ("grip", "place", "change")
     _low_target, _high_target = [0.4, -0.1, 0.55], [0.6, 0.3, 0.75]
 
-    def _make_task(self, model, n):
-        super()._make_task(model, n)
+    def _make_task(self, model):
+        super()._make_task(model)
         self._box = int(model.jnt_qposadr[model.find("joints", "box")])
 
     def begin(self, qpos, qvel, draws):
         super().begin(qpos, qvel, draws)
         qpos[:, self._box : self._box + 2] += draws.uniform(-0.03, 0.03, 2)
 
-    def observation(self, state):
-        box = state.qpos[:, self._box : self._box + 7]
-        return self._join(super().observation(state), box[:, :3] - self._hand(state), box)
-
-    def reward(self, state, action):
-        box = state.qpos[:, self._box : self._box + 3].astype(np.float64)
-        to_box, to_target = (np.linalg.norm(x, axis=1) for x in (box - self._hand(state), self.target - box))
-        return {"grip": self.dt * tolerance(to_box, 0, 0.02, 0.3),
-                "place": 4 * self.dt * tolerance(to_target, 0, 0.02, 0.3), **self._effort()}
-
-    def terminated(self, state):
-        return state.qpos[:, self._box + 2] < 0.3
+    def widths(self):
+        widths = super().widths()
+        widths[self._box : self._box + 2] = 0.03
+        return widths
 
 
 TASKS = {cls.__name__.replace("VectorEnv", ""): cls
