@@ -4,19 +4,25 @@ keeps while the others work (weak scaling).
     PYTHONPATH=build/python python3 bench/scale_ranks.py --devices cuda:0,cuda:1 [--worlds 4096] [--samples 7]
     [--out FILE]
 
-Needs NumPy alone: processes are started here, and bytes cross through pipes. First the hashes of state and pictures of
-one process on the first device, of one process a device with uneven blocks, and of a mixture with a process on the CPU
-are compared: they must be equal. Then each rank's worlds are timed in turns, alone (the other ranks wait) and together;
-the efficiency is the slowest rank's time alone over the time together. A barrier is part of both.
+Needs NumPy alone: processes are started here, and bytes cross through pipes; between GPUs arrays cross by NCCL, where
+it is found. First the hashes of state and pictures, sums and gathered pictures of one process on the first device, of
+one process a device with uneven blocks, and of mixtures with processes on the CPU are compared: they must be equal.
+Then each rank's worlds are timed in turns, alone (the other ranks wait) and together; the efficiency is the slowest
+rank's time alone over the time together. A barrier is part of both. Last the sum of a gradient of 100 MB is timed, and
+where PyTorch is installed NCCL's own all-reduce of as much in the same processes.
 """
 
 import argparse
+import importlib.util
 import json
 import multiprocessing
+import os
 import statistics
 import sys
+import tempfile
 import time
 import traceback
+import zlib
 
 import numpy as np
 from origin import commit, machine
@@ -24,6 +30,8 @@ from origin import commit, machine
 import stet
 
 CHECKED = 37  # worlds of the comparison of hashes
+GRADIENT = 25_000_000  # numbers of the gradient that is summed
+POLICY = 1_000_000  # numbers of one that is summed between steps
 
 
 class Pipes:
@@ -107,8 +115,15 @@ def hashes(transport, device, blocks):
             sim.control_noise(0.4, frame)
             sim.step(5)
         sim.render()
-        total = group.sum(sim.qpos)
-        return f"{group.hash(sim):016x}", f"{group.hash_frame(sim):016x}", total.tobytes().hex()
+        link, total = group.link(sim), group.sum(sim.qpos)
+        reduced = sim.zeros(total.shape)
+        group.reduce(sim.qpos, reduced)
+        everything = sim.zeros((CHECKED, 24, 32)) if group.rank == 0 else None
+        group.gather_array(sim.tensor("depth"), everything)
+        pictures = [0 if everything is None else zlib.crc32(everything.numpy().tobytes())]
+        pictures = group.share(pictures[0].to_bytes(4, "little"))[0].hex()
+        bits = total.tobytes().hex() + reduced.numpy().tobytes().hex() + pictures
+        return f"{group.hash(sim):016x}", f"{group.hash_frame(sim):016x}", bits, link
 
 
 def compare(devices):
@@ -119,11 +134,13 @@ def compare(devices):
         f"1 process on {devices[0]}": ranks(devices[:1], hashes, [CHECKED]),
         f"{count} processes on {', '.join(devices)}": ranks(devices, hashes, blocks),
         f"2 processes on cpu, {devices[-1]}": ranks(["cpu", devices[-1]], hashes, [5, CHECKED - 5]),
+        "3 processes on cpu": ranks(["cpu"] * 3, hashes, [5, 16, CHECKED - 21]),
     }
     one = next(iter(found.values()))[0]
     for what, all_of_them in found.items():
-        good = all(got == one for got in all_of_them)
-        print(f"{what}: state {all_of_them[0][0]}, frame {all_of_them[0][1]}: {'equal' if good else 'NOT EQUAL'}")
+        good = all(got[:3] == one[:3] for got in all_of_them)
+        print(f"{what}: state {all_of_them[0][0]}, frame {all_of_them[0][1]}: {'equal' if good else 'NOT EQUAL'}; "
+              f"arrays by {all_of_them[0][3]}")  # fmt: skip
         if not good:
             sys.exit("scale_ranks: other bits")
     return one[:2]
@@ -133,78 +150,168 @@ def compare(devices):
 
 
 def timed(transport, device, worlds, samples):
-    """Seconds of each work, [sample]: alone, together."""
+    """Seconds of each work, [sample]: alone, together; and what arrays cross by."""
     group = stet.Group(worlds * transport.nrank, transport)
+    parts = {False: stet.Group(transport.nrank, transport), True: stet.Group(1, Pipes(0, [None]))}  # alone: itself
     options = {"device": device, "outputs": "depth", "width": 64, "height": 64, "physics": "native"}
     out = {}
     with stet.Sim(stet.scenes / "humanoid.xml", group=group, **options) as sim:
+        link = [one.link(sim) for one in (group, *parts.values())][0]
+        gradient, total = sim.zeros((1, POLICY)), sim.zeros(POLICY)
+        everything = sim.zeros((group.worlds, 64, 64)) if group.rank == 0 else None
 
-        def physics(frames=10):
-            for frame in range(frames):
+        def physics(alone):
+            for frame in range(10):
                 sim.control_noise(0.3, frame)
                 sim.step(4)
             sim.synchronize()
 
-        def frames():
+        def gradients(alone):
+            for frame in range(10):
+                sim.control_noise(0.3, frame)
+                sim.step(4)
+                parts[alone].reduce(gradient, total)
+            sim.synchronize()
+
+        def frames(alone):
             for frame in range(5):
                 sim.control_noise(0.3, frame)
                 sim.step(4)
                 sim.render()
             sim.synchronize()
 
-        def sums():
+        def sums(alone):
             group.sum(sim.qvel)
 
-        def gathered():
-            group.gather(sim.read("depth"))
+        def gathered(alone):
+            group.gather_array(sim.tensor("depth"), everything)
+            sim.synchronize()
 
-        def seconds(work):
+        def seconds(work, alone=False):
             begun = time.perf_counter()
-            work()
+            work(alone)
             group.share(b"")
             return time.perf_counter() - begun
 
-        for work in (physics, frames):
-            work()
+        for work in (physics, gradients, frames):
+            work(False)
+            work(True)
             alone, together = [], []
             for _ in range(samples):
                 for rank in range(group.nrank):
                     group.share(b"")
-                    took = seconds(work if rank == group.rank else lambda: None)
+                    took = seconds(work if rank == group.rank else lambda alone: None, True)
                     if rank == group.rank:
                         alone.append(took)
                 group.share(b"")
                 together.append(seconds(work))
             out[work.__name__] = alone, together
         for work in (sums, gathered):
-            work()
+            work(False)
             group.share(b"")
             out[work.__name__] = [seconds(work) for _ in range(samples)]
-    return out
+    return out, link
 
 
 def scale(devices, worlds, samples):
     found, rows = ranks(devices, timed, worlds, samples), []
-    for what in ("physics", "frames"):
+    link, found = found[0][1], [one for one, _ in found]
+    for what in ("physics", "gradients", "frames"):
         alone = [max(rank[what][0][k] for rank in found) for k in range(samples)]
         together = [max(rank[what][1][k] for rank in found) for k in range(samples)]
         ratio = [a / b for a, b in zip(alone, together)]
-        steps = (40 if what == "physics" else 20) * worlds
+        steps = (20 if what == "frames" else 40) * worlds
         rows.append({
             "name": f"scale/{len(devices)}_devices/{what}/efficiency", "value": statistics.median(ratio),
             "unit": "times", "better": "higher", "goal": 0.97, "samples": ratio,
             "note": f"{worlds} worlds a device: {steps / statistics.median(alone):.0f} world steps/s of one, "
                     f"{steps * len(devices) / statistics.median(together):.0f} of all",
         })  # fmt: skip
-    for what, bytes_each in (("sums", worlds * 27 * 8), ("gathered", worlds * 64 * 64 * 4)):
+    for what, bytes_each, by in (
+        ("sums", worlds * 27 * 8, "host memory and pipes"),
+        ("gathered", worlds * 64 * 64 * 4, link),
+    ):
         seconds = [max(rank[what][k] for rank in found) for k in range(samples)]
         rows.append({
             "name": f"scale/{len(devices)}_devices/{what}", "value": 1e3 * statistics.median(seconds), "unit": "ms",
             "better": "lower", "goal": None, "samples": [1e3 * s for s in seconds],
-            "note": f"{bytes_each / 1e6:.1f} MB a rank, through host memory and pipes",
+            "note": f"{bytes_each / 1e6:.1f} MB a rank, by {by}",
         })  # fmt: skip
-    for row in rows:
-        print(f"{row['name']:<40} {row['value']:8.3f} {row['unit']:<6} {row['note']}")
+    return rows
+
+
+# ---- a large gradient ------------------------------------------------------------------------------------------------
+
+
+def all_reduce(rank, nrank, device, file, values):
+    """A function that has NCCL add the values of all ranks, and waits; None: without PyTorch, or on a CPU."""
+    if not device.startswith("cuda") or importlib.util.find_spec("torch") is None:
+        return None, None
+    import torch
+    import torch.distributed as dist
+
+    torch.cuda.set_device(device)
+    dist.init_process_group("nccl", init_method=f"file://{file}", rank=rank, world_size=nrank)
+    tensor = torch.from_numpy(values).to(device)
+
+    def add(times):
+        for _ in range(times):
+            dist.all_reduce(tensor)
+        torch.cuda.synchronize()
+
+    return add, tensor
+
+
+def large(transport, device, samples, file):
+    """Seconds of one sum, [sample], by stet and by NCCL alone, and what stet's arrays cross by."""
+    rank, nrank, count = transport.rank, transport.nrank, GRADIENT if device.startswith("cuda") else GRADIENT // 100
+    values = np.random.default_rng(5 + rank).normal(size=count).astype(np.float32)
+    add, tensor = all_reduce(rank, nrank, device, file, values)
+    group, own, theirs = stet.Group(nrank, transport), [], []
+    with stet.Sim(stet.scenes / "cartpole.xml", worlds=1, device=device) as sim:
+        link, gradient, total = group.link(sim), sim.zeros((1, count)), sim.zeros(count)
+        gradient.write(values[None])
+
+        def reduce(times):
+            for _ in range(times):
+                group.reduce(gradient, total)
+            sim.synchronize()
+
+        reduce(3)
+        found = total.numpy()
+        if add is not None:
+            add(1)
+            if nrank <= 2 and not np.array_equal(tensor.cpu().numpy(), found):
+                raise ValueError("NCCL's sum of two ranks has other bits")
+            tensor.zero_()
+            add(3)
+        for _ in range(samples):
+            for work, out in ((reduce, own), (add, theirs)):
+                if work is None:
+                    continue
+                group.share(b"")
+                begun = time.perf_counter()
+                work(10)
+                group.share(b"")
+                out.append((time.perf_counter() - begun) / 10)
+    return own, theirs, link, count
+
+
+def gradient(devices, samples):
+    with tempfile.TemporaryDirectory() as folder:
+        found = ranks(devices, large, samples, os.path.join(folder, "store"))
+    seconds = [max(rank[0][k] for rank in found) for k in range(samples)]
+    note = f"{found[0][3] * 4 / 1e6:.0f} MB a rank, by {found[0][2]}"
+    name = f"scale/{len(devices)}_devices/gradient_sum"
+    rows = [{"name": name, "value": 1e3 * statistics.median(seconds), "unit": "ms", "better": "lower", "goal": None,
+             "samples": [1e3 * s for s in seconds], "note": note}]  # fmt: skip
+    if found[0][1]:
+        theirs = [max(rank[1][k] for rank in found) for k in range(samples)]
+        ratio = [a / b for a, b in zip(seconds, theirs)]
+        rows.append({"name": f"{name}/over_all_reduce", "value": statistics.median(ratio), "unit": "times",
+                     "better": "lower", "goal": 1.25, "samples": ratio,
+                     "note": f"NCCL's own all-reduce takes {1e3 * statistics.median(theirs):.3f} ms, in an order that "
+                             "depends on the number of ranks"})  # fmt: skip
     return rows
 
 
@@ -217,7 +324,9 @@ def main():
     o = parser.parse_args()
     devices = o.devices.split(",")
     state, frame = compare(devices)
-    rows = scale(devices, o.worlds, o.samples)
+    rows = scale(devices, o.worlds, o.samples) + gradient(devices, o.samples)
+    for row in rows:
+        print(f"{row['name']:<48} {row['value']:8.3f} {row['unit']:<6} {row['note']}")
     if o.out:
         with open(o.out, "w", encoding="utf-8") as f:
             json.dump({"commit": commit(), "machine": machine(o.devices), "devices": devices, "state_hash": state,

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # What can be checked on a machine with several NVIDIA GPUs: builds the Python package, then compares hashes of one
-# process and of one process a GPU, and measures how much of its speed each keeps (bench/scale_ranks.py). Needs NumPy,
-# nanobind and the headers of the Python that is named; no MPI and no network, if tools/carry.sh was run before and
-# .carry/ came along.
+# process and of one process a GPU, and measures how much of its speed each keeps, and sums of a large gradient
+# (bench/scale_ranks.py). Where PyTorch and gymnasium are installed, trains a policy with one process and with one a GPU
+# (examples/python/train_ranks.py). Needs NumPy, nanobind and the headers of the Python that is named; no MPI and no
+# network, if tools/carry.sh was run before and .carry/ came along.
 #
 #   tools/test_gpus.sh [FILE]     FILE: where the figures go as JSON
 #
 # Variables: JOBS; BUILD (default build/gpus); PYTHON (default python3); DEVICES (default cuda:0,cuda:1); WORLDS (of
-# each device, default 4096).
+# each device, default 4096); UPDATES (of the training, default 60; 0: none).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${BUILD:-build/gpus}
@@ -25,5 +26,21 @@ if ! cmake -S . -B "$build" -DSTET_TESTS=OFF -DSTET_EXAMPLES=OFF -DSTET_PYTHON=O
 fi
 echo "test-gpus: built in $((SECONDS - start)) s"
 export PYTHONPATH=$build/python
-exec "$python" -B bench/scale_ranks.py --devices "${DEVICES:-cuda:0,cuda:1}" --worlds "${WORLDS:-4096}" \
-    ${1:+--out "$1"}
+devices=${DEVICES:-cuda:0,cuda:1}
+failed=0
+"$python" -B bench/scale_ranks.py --devices "$devices" --worlds "${WORLDS:-4096}" ${1:+--out "$1"} || failed=1
+
+if [ "${UPDATES:-60}" -eq 0 ]; then
+    echo "test-gpus: no training was asked for"
+elif ! "$python" -c 'import torch, gymnasium' 2>"$build/training.log"; then
+    echo "test-gpus: no training: $(tail -n 1 "$build/training.log")"
+else
+    for n in 1 "$(tr ',' '\n' <<<"$devices" | wc -l)"; do
+        start=$SECONDS
+        "$python" -B -m torch.distributed.run --standalone --nproc-per-node "$n" examples/python/train_ranks.py \
+            --device "${devices%%:*}" --updates "${UPDATES:-60}" || failed=1
+        echo "test-gpus: training with $n processes took $((SECONDS - start)) s"
+    done
+fi
+[ $failed -eq 0 ] && echo "test-gpus: all passed" || echo "test-gpus: NOT all passed"
+exit $failed

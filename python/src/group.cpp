@@ -253,10 +253,7 @@ void bind_group(nb::module_ &m)
         .def("_gather", &Group::gather, "own"_a, "item"_a)
         .def("_scatter", &Group::scatter, "all"_a, "item"_a)
         .def("_sum", &Group::sum, "values"_a, "n"_a)
-        .def("link", &Group::link, "sim"_a, "library"_a = nb::none(),
-             "From now on arrays of the sim's device cross from GPU to GPU, where all processes have GPUs and NVIDIA's "
-             "NCCL (AMD's RCCL): returns its version, or 'host memory, because …'. Each process has a device of its "
-             "own. library: its file; None: what STET_NCCL names, or the one that is found, also PyTorch's.")
+        .def("_link", &Group::link, "sim"_a, "library"_a.none())
         .def(
             "gather_array", &Group::gather_array, "own"_a, "all"_a = nb::none(),
             "Puts the stet.Array own [own, …] of all processes together in `all` [worlds, …], which only rank 0 gives.")

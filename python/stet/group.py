@@ -9,8 +9,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -86,6 +88,18 @@ def _host(x) -> np.ndarray:
     return np.ascontiguousarray(x.numpy() if isinstance(x, _core.Array) else x)
 
 
+def _nccl(sim) -> str | None:
+    """The NCCL that came as a package, as with PyTorch: a process should have one NCCL."""
+    packages = importlib.util.find_spec("nvidia")
+    if os.environ.get("STET_NCCL") or sim.device.type != "cuda" or packages is None:
+        return None
+    for folder in packages.submodule_search_locations or ():
+        for file in (Path(folder, part, "lib", "libnccl.so.2") for part in ("nccl", "cu13")):
+            if file.exists():
+                return str(file)
+    return None
+
+
 class Group(_core.GroupBase):
     """Processes ("ranks") that share the worlds of a run: each has a block of them in a sim of its own, and worlds,
     sums and hashes have the same bits for any number of ranks.
@@ -105,6 +119,14 @@ class Group(_core.GroupBase):
     def torch(cls, worlds: int, group=None, own: int | None = None) -> Group:
         """Of the processes of torch.distributed (torchrun), or of one of its groups, over gloo."""
         return cls(worlds, _Torch(group), own)
+
+    def link(self, sim: Sim, library: str | os.PathLike[str] | None = None) -> str:
+        """From now on arrays of the sim's device cross from GPU to GPU, where all processes have GPUs, each its own,
+        and NVIDIA's NCCL (AMD's RCCL): returns its version, or "host memory, because …".
+
+        library    its file; None: what the environment's STET_NCCL names, PyTorch's, or the system's
+        """
+        return self._link(sim, _nccl(sim) if library is None else os.fspath(library))
 
     def share(self, data: bytes) -> list[bytes]:
         """What each rank gives; equally many bytes of all."""
