@@ -86,6 +86,24 @@ stet_device_get_isa(const stet_device *device); /* a GPU's architecture, "sm_90"
 STET_API int stet_device_get_lanes(const stet_device *device); /* B, the number of worlds in a block of the layout */
 STET_API int stet_device_get_threads(const stet_device *device);
 
+/*
+ * What devices can reuse from one round of a sim to the next (round.h): id, name, meaning. Each device states what it
+ * does in place of reuse: stet_device_get_instead.
+ */
+#define STET_REUSES(X)                                                                                                 \
+    X(CONTENT, "content", "a set-up and inputs that are there are not made and copied in again")                       \
+    X(GRAPHS, "graphs", "lists of copies and launches that come back are one graph of the driver's")                   \
+    X(STAGING, "staging", "inputs of the next round are uploaded while one runs")
+typedef enum stet_reuse {
+#define STET_REUSE_ENUM(id, name, sentence) STET_REUSE_##id,
+    STET_REUSES(STET_REUSE_ENUM)
+#undef STET_REUSE_ENUM
+        STET_REUSE_COUNT
+} stet_reuse;
+STET_API const char *stet_reuse_name(stet_reuse reuse); /* "content"; never NULL */
+/* Why this device cannot reuse it, and what happens instead: one clause. NULL: it is reused. */
+STET_API const char *stet_device_get_instead(const stet_device *device, stet_reuse reuse);
+
 /* Counters of all work on this device. */
 STET_API stet_counters stet_device_get_counters(const stet_device *device);
 STET_API void stet_device_clear_counters(stet_device *device); /* all but held_bytes, which is the present value */

@@ -165,6 +165,21 @@ int stet_device_get_lanes(const stet_device *device) { return device ? device->l
 
 int stet_device_get_threads(const stet_device *device) { return device ? device->threads : 0; }
 
+const char *stet_reuse_name(stet_reuse reuse)
+{
+    static const char *const names[] = {
+#define NAME(id, name, sentence) name,
+        STET_REUSES(NAME)
+#undef NAME
+    };
+    return (unsigned)reuse < STET_REUSE_COUNT ? names[reuse] : "unknown";
+}
+
+const char *stet_device_get_instead(const stet_device *device, stet_reuse reuse)
+{
+    return device && (unsigned)reuse < STET_REUSE_COUNT ? device->ops->instead(device, reuse) : NULL;
+}
+
 stet_counters stet_device_get_counters(const stet_device *device)
 {
     return device ? device->mechanisms.counters : (stet_counters){0};

@@ -13,7 +13,7 @@
 
 #include <stdatomic.h>
 
-enum { STI_DEVICE_OPS_VERSION = 6 };
+enum { STI_DEVICE_OPS_VERSION = 7 };
 
 /*
  * The code of one kernel, as one device runs it.
@@ -100,6 +100,9 @@ typedef struct sti_device_ops {
                           bool in_block);
     /* Waits for all work that was issued. Returns the error, if something failed on the device meanwhile. */
     stet_result (*synchronize)(stet_device *device);
+
+    /* What happens where this cannot be reused (stet_device_get_instead); NULL: it is. */
+    const char *(*instead)(const stet_device *device, stet_reuse reuse);
 
     /* ---- GPUs only; NULL elsewhere ---- */
     /*
@@ -213,8 +216,6 @@ struct stet_device {
      */
     bool host_memory;
     bool apart; /* a null device whose addresses mean nothing to the host */
-    /* each round sets up its inputs and outputs again, even if they equal the last round's (stet/round.h) */
-    bool no_reuse;
     /* the owner's; one per array, kernel, and block of memory shared with tensors (share.h) */
     _Atomic int64_t refs;
     int64_t narray;      /* arrays alive */

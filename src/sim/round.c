@@ -107,7 +107,7 @@ static stet_reason why_all(const stet_sim *sim)
 {
     if (sim->round.info.round == 0) return STET_REASON_ROUNDS_FIRST;
     if (!sti_enabled(&sim->device->mechanisms, STET_MECHANISM_ROUNDS)) return STET_REASON_ROUNDS_DISABLED;
-    if (sim->device->no_reuse) return STET_REASON_ROUNDS_NO_REUSE;
+    if (stet_device_get_instead(sim->device, STET_REUSE_CONTENT)) return STET_REASON_ROUNDS_NO_REUSE;
     return sim->round.trusted ? STET_REASON_NONE : STET_REASON_ROUNDS_FAILED;
 }
 

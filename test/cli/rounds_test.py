@@ -50,6 +50,7 @@ def test_rounds_are_processes_of_their_own():
                 0 if "rounds" in words else 3 * 3
             )  # friction is the same in all, and the first round had nobody before it
             assert rounds["staged_inputs"] == staged, words
+            assert rounds["reuse"]["content"] is True and "a processor has no graphs" in rounds["reuse"]["graphs"]
         order = [2, 0, 3, 1]
         np.savez(path, **{name: v[order] if len(v) > 1 else v for name, v in values.items()})
         rounds = run(CARTPOLE, *SMALL, "--inputs", path)["rounds"]

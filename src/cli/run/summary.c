@@ -146,6 +146,17 @@ static void add_lists(const summary *s, json_t *o)
     json_object_set_new(o, "files", files);
 }
 
+/* Of each thing that rounds reuse: true, or what the device does instead. */
+static json_t *reuse_json(const stet_device *device)
+{
+    json_t *o = json_object();
+    for (int k = 0; k < STET_REUSE_COUNT; ++k) {
+        const char *instead = stet_device_get_instead(device, (stet_reuse)k);
+        json_object_set_new(o, stet_reuse_name((stet_reuse)k), instead ? json_string(instead) : json_true());
+    }
+    return o;
+}
+
 static json_t *rounds_json(const summary *s)
 {
     json_t *o = json_object(), *states = json_array(), *shots = json_array(), *faulty = json_array();
@@ -159,6 +170,7 @@ static json_t *rounds_json(const summary *s)
     }
     json_object_set_new(o, "count", json_integer(s->rounds->done));
     json_object_set_new(o, "staged_inputs", json_integer(staged));
+    json_object_set_new(o, "reuse", reuse_json(stet_sim_get_device(s->sim)));
     json_object_set_new(o, "first_setup_seconds", json_real(f.first_setup));
     json_object_set_new(o, "later_setup_seconds", json_real(f.later_setup));
     json_object_set_new(o, "first_seconds", json_real(f.first_seconds));
@@ -353,6 +365,10 @@ static void print_rounds(const summary *s)
     printf("  the first    set up in %.3g ms, %.3g s in all\n", 1e3 * f.first_setup, f.first_seconds);
     if (s->rounds->done > 1)
         printf("  later ones   set up in %.3g ms, %.3g s in all (medians)\n", 1e3 * f.later_setup, f.later_seconds);
+    for (int k = 0; k < STET_REUSE_COUNT; ++k) {
+        const char *instead = stet_device_get_instead(stet_sim_get_device(s->sim), (stet_reuse)k);
+        printf("  %-12s %s\n", stet_reuse_name((stet_reuse)k), instead ? instead : "reused from round to round");
+    }
     if (bad > 0) printf("  in %s of them the state of all worlds became NaN or huge\n", grouped(bad));
 }
 

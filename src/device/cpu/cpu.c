@@ -119,6 +119,14 @@ static stet_result cpu_synchronize(stet_device *device)
     return STET_OK;
 }
 
+static const char *cpu_instead(const stet_device *device, stet_reuse reuse)
+{
+    (void)device;
+    if (reuse == STET_REUSE_GRAPHS) return "a processor has no graphs: lists are replayed launch by launch";
+    if (reuse == STET_REUSE_STAGING) return "its memory is the host's: inputs are staged by a copy there";
+    return NULL;
+}
+
 static const sti_device_ops cpu_ops = {
     .version = STI_DEVICE_OPS_VERSION,
     .destroy = cpu_destroy,
@@ -129,6 +137,7 @@ static const sti_device_ops cpu_ops = {
     .copy = cpu_copy,
     .launch = cpu_launch,
     .synchronize = cpu_synchronize,
+    .instead = cpu_instead,
 };
 
 typedef struct items {

@@ -159,6 +159,7 @@ static const sti_device_ops gpu_ops = {
     .copy = gpu_copy,
     .launch = sti_gpu_launch,
     .synchronize = gpu_synchronize,
+    .instead = sti_gpu_instead,
     .load = sti_gpu_load,
     .unload = sti_gpu_unload,
     .function = sti_gpu_function,

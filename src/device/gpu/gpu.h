@@ -125,6 +125,7 @@ static inline void sti_gpu_remember(sti_gpu *gpu, const char *name)
 
 /* ---- graph.c ---- */
 
+const char *sti_gpu_instead(const stet_device *device, stet_reuse reuse);
 stet_result sti_gpu_graph_make(stet_device *device, const sti_graph_op *ops, int nop, const sti_edge *edges, int nedge,
                                const char *what, void **out);
 stet_result sti_gpu_graph_join(stet_device *device, const sti_graph_op *ops, int nop, const sti_edge *edges, int nedge,

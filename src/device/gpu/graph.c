@@ -79,6 +79,12 @@ static stet_result make_graph_within(sti_gpu *gpu, sti_gpu_graph *g, const makin
     STI_GPU_WITHIN(gpu, make_graph(gpu, g, m));
 }
 
+const char *sti_gpu_instead(const stet_device *device, stet_reuse reuse)
+{
+    if (reuse != STET_REUSE_GRAPHS || check_driver(device->state, NULL, 0) == STET_OK) return NULL;
+    return "its driver lacks functions of graphs: lists are played launch by launch";
+}
+
 /* A graph without nodes, for a list that the driver has what it needs for. */
 static stet_result new_graph(const sti_gpu *gpu, const sti_graph_op *ops, int nop, const char *what,
                              sti_gpu_graph **out)

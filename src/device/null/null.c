@@ -23,6 +23,7 @@ typedef struct null_state {
     _Atomic int64_t calls[STI_NULL_OP_COUNT]; /* any thread may free memory */
     sti_null_op fail_op;
     int64_t fail_in; /* calls until the one that fails; 0: none will */
+    bool no_reuse;
 } null_state;
 
 const char *sti_null_op_name(sti_null_op op)
@@ -115,6 +116,14 @@ static stet_result null_launch(stet_device *device, const sti_code *code, const 
 
 static stet_result null_synchronize(stet_device *device) { return count_call(device, STI_NULL_OP_SYNCHRONIZE); }
 
+static const char *null_instead(const stet_device *device, stet_reuse reuse)
+{
+    const null_state *s = device->state;
+    if (reuse == STET_REUSE_GRAPHS) return "a null device has no graphs: lists are replayed launch by launch";
+    if (reuse == STET_REUSE_STAGING) return "a null device has no second stream: inputs are staged by a copy at once";
+    return s->no_reuse ? "this null device was made without reuse: each round sets up everything again" : NULL;
+}
+
 static const sti_device_ops null_ops = {
     .version = STI_DEVICE_OPS_VERSION,
     .destroy = null_destroy,
@@ -125,6 +134,7 @@ static const sti_device_ops null_ops = {
     .copy = null_copy,
     .launch = null_launch,
     .synchronize = null_synchronize,
+    .instead = null_instead,
 };
 
 /* ---- making, counts, failures ------------------------------------------------------------------------------------ */
@@ -162,12 +172,12 @@ stet_result sti_null_device_init(stet_device *device, const stet_device_def *def
     STI_TRY(sti_alloc(&s, sizeof *s, "null device"));
     s->fail_op = null->fail_op;
     s->fail_in = null->fail_at;
+    s->no_reuse = null->no_reuse;
     device->ops = &null_ops;
     device->type = STET_DEVICE_NULL;
     device->state = s;
     device->isa = STI_ISA_portable; /* for compiling kernels, though none runs */
     device->apart = null->apart;
-    device->no_reuse = null->no_reuse;
     device->lanes = null->lanes ? null->lanes : 1;
     device->threads = def->threads ? def->threads : 1;
     device->real_size = sizeof(float);

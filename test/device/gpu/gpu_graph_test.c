@@ -280,7 +280,9 @@ static void a_driver_without_graphs_says_what_it_lacks(void **state)
               ? "AMD's driver (HIP): graphs need hipGraphInstantiateWithFlags, hipGraphExecKernelNodeSetParams, which /"
               : "NVIDIA's driver: graphs need cuGraphInstantiateWithFlags, cuGraphExecKernelNodeSetParams_v2, which /");
     assert_int_equal(o.control->calls(NULL), calls);
+    assert_non_null(strstr(stet_device_get_instead(r.device, STET_REUSE_GRAPHS), "lacks functions of graphs"));
     *api = all;
+    assert_null(stet_device_get_instead(r.device, STET_REUSE_GRAPHS));
     api->graph_upload = NULL; /* does without */
     OK(list_graph(&r, &l, &graph));
     run_and_compare(&r, &l, graph);

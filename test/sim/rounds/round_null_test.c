@@ -121,7 +121,7 @@ static void staged_inputs_are_on_the_device_before_their_round(void **state)
     bare_close(&b);
 }
 
-/* Without reuse each round sets all up again, and says why; strict, it does not. */
+/* Without reuse each round sets all up again, and says why; so does the device; strict, it does not. */
 static void a_device_without_reuse_sets_up_each_round(void **state)
 {
     bare b = bare_open(true, 0, false, 1), plain = bare_open(false, 0, false, 1),
@@ -139,6 +139,10 @@ static void a_device_without_reuse_sets_up_each_round(void **state)
         assert_int_equal(stet_sim_get_round(off.sim).copied_in, 2);
         assert_int_equal(stet_sim_get_round(plain.sim).copied_in, r ? 0 : 2);
     }
+    const char *instead = stet_device_get_instead(stet_sim_get_device(b.sim), STET_REUSE_CONTENT);
+    assert_non_null(instead);
+    assert_non_null(strstr(instead, "sets up everything again"));
+    assert_null(stet_device_get_instead(stet_sim_get_device(plain.sim), STET_REUSE_CONTENT));
     stet_counters c = room_counters(b.sim);
     assert_int_equal(c.mechanism[STET_MECHANISM_ROUNDS].fallbacks, 3);
     assert_int_equal(c.reason[STET_REASON_ROUNDS_NO_REUSE], 3 + 3 * 2); /* the set-ups, and what they copied in */

@@ -10,6 +10,29 @@ static const room_def mujoco = {.nworld = ROUND_WORLDS, .threads = 2, .outputs =
 static const room_def external = {
     .nworld = ROUND_WORLDS, .threads = 2, .physics = STET_PHYSICS_EXTERNAL, .outputs = BIT(DEPTH)};
 
+/* ---- what devices say ------------------------------------------------------------------------------------------- */
+
+/* A device that says that it reuses content does: the second round copies nothing in. Graphs and staging are GPUs'. */
+static void each_device_says_what_it_reuses(void **state)
+{
+    task t = task_open(&external);
+    const stet_device *device = stet_sim_get_device(t.p.sim);
+    bool gpu = stet_device_get_type(device) == STET_DEVICE_CUDA || stet_device_get_type(device) == STET_DEVICE_HIP;
+    assert_null(stet_device_get_instead(device, STET_REUSE_CONTENT));
+    assert_true(!stet_device_get_instead(device, STET_REUSE_GRAPHS) == gpu);
+    assert_true(!stet_device_get_instead(device, STET_REUSE_STAGING) == gpu);
+    round_contracts(&t);
+    for (int r = 0; r < 2; ++r) {
+        (void)round_play(&t, 3, WITH_ALL, false);
+        stet_round_info info = stet_sim_get_round(t.p.sim);
+        assert_true(info.inputs > 0 && info.copied_in == (r ? 0 : info.inputs));
+    }
+    task_close(&t);
+    assert_null(stet_device_get_instead(NULL, STET_REUSE_CONTENT));
+    assert_string_equal(stet_reuse_name(STET_REUSE_STAGING), "staging");
+    assert_string_equal(stet_reuse_name(STET_REUSE_COUNT), "unknown");
+}
+
 /* ---- the same bits ----------------------------------------------------------------------------------------------- */
 
 enum { SEEDS = 4 };
@@ -371,6 +394,7 @@ static void what_was_staged_is_there_when_the_round_begins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_device_says_what_it_reuses),
         cmocka_unit_test(a_round_is_what_its_caller_would_have_written),
         cmocka_unit_test(arrays_of_the_model_are_inputs),
         cmocka_unit_test(any_order_gives_the_bits_of_sims_of_their_own),
