@@ -25,7 +25,7 @@ if ! cmake -S . -B "$build" -DSTET_TESTS=OFF -DSTET_EXAMPLES=OFF -DSTET_PYTHON=O
     exit 1
 fi
 echo "test-gpus: built in $((SECONDS - start)) s"
-export PYTHONPATH=$build/python
+export PYTHONPATH=$build/python${PYTHONPATH:+:$PYTHONPATH}
 devices=${DEVICES:-cuda:0,cuda:1}
 failed=0
 "$python" -B bench/scale_ranks.py --devices "$devices" --worlds "${WORLDS:-4096}" ${1:+--out "$1"} || failed=1
