@@ -5,7 +5,20 @@ from gymnasium import spaces
 
 import stet
 from stet.gym import VectorEnv
-from stet.gym.suite import tolerance
+
+
+def tolerance(x, low, high, margin=0.0, at_margin=0.1, shape="gaussian"):
+    """1 between low and high; beyond, it falls with the distance, to at_margin at `margin`; without a margin to 0."""
+    x = np.asarray(x, np.float64)
+    distance = np.maximum(np.maximum(low - x, x - high), 0)
+    if margin == 0:
+        return np.where(distance == 0, 1.0, 0.0)
+    d = distance / margin
+    if shape == "gaussian":
+        return np.exp(np.log(at_margin) * d**2)
+    fall = (1 - at_margin) * (d if shape == "linear" else d**2)
+    scale = 1 - at_margin if shape == "linear" else np.sqrt(1 - at_margin)
+    return np.where(d * scale < 1, 1 - fall, 0.0)
 
 
 class RobotVectorEnv(VectorEnv):

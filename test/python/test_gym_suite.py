@@ -109,7 +109,7 @@ class Theirs:
             warm = self.ours.sim.qacc_warmstart.numpy()[world]
             self.physics.data.qacc_warmstart[: len(warm)] = warm
             if hasattr(self.ours, "target"):
-                self.physics.named.model.geom_pos["target", :2] = self.ours.target[world]
+                self.physics.named.model.geom_pos["target", :2] = self.ours.target.numpy()[world]
         return self.see()
 
     def see(self):
@@ -167,7 +167,7 @@ def test_rewards_near_the_goal_are_dm_controls(domain, name):
     ours.sim.qvel.write(np.zeros(ours.sim.qvel.shape))
     if hasattr(ours, "target"):
         finger = 3 * ours.sim.model.find("geoms", "finger")
-        ours.target[:] = ours.sim.geom_xpos.numpy()[:, finger : finger + 2] + np.linspace(0, 0.07, 16)[:, None]
+        ours.target.write(ours.sim.geom_xpos.numpy()[:, finger : finger + 2] + np.linspace(0, 0.07, 16)[:, None])
     rewards = []
     for world in range(16):
         theirs.set_state(world)
@@ -205,7 +205,7 @@ def test_beginnings_are_distributed_as_dm_controls(domain, name):
             theirs.task.initialize_episode(theirs.physics)
         target = theirs.physics.named.model.geom_pos["target", :2] if hasattr(ours, "target") else []
         states.append(np.hstack([theirs.physics.data.qpos, theirs.physics.data.qvel, target]))
-    target = [ours.target] if hasattr(ours, "target") else []
+    target = [ours.target.numpy()] if hasattr(ours, "target") else []
     a, b = np.hstack([ours.sim.qpos.numpy(), ours.sim.qvel.numpy(), *target]), np.array(states)
     moving = np.ptp(b, axis=0) > 1e-9
     assert np.allclose(a[:, ~moving], b[0, ~moving], atol=1e-6)

@@ -1,6 +1,6 @@
 """Tasks of dm_control's suite, with the models of the installed dm_control: from the same state and action the same
 observation (its parts one after the other) and reward. dm_control's paper says what the tasks are (Tassa et al.,
-"dm_control: Software and tasks for continuous control", 2020). No task ends but by its time limit.
+"dm_control: Software and tasks for continuous control", 2020). No task ends but by its time limit. Kernels: suite.k.h.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from gymnasium.vector import AutoresetMode
 
 import stet
 
+from . import _files
 from .env import Env
-from .vector import VectorEnv
+from .kernels import KernelVectorEnv
 
 
 def _find_model(name):
@@ -26,28 +27,9 @@ def _find_model(name):
     return Path(found.submodule_search_locations[0]) / "suite" / (name + ".xml")
 
 
-def tolerance(x, low, high, margin=0.0, at_margin=0.1, shape="gaussian"):
-    """1 between low and high; beyond, it falls with the distance, to at_margin at `margin`; without a margin to 0."""
-    x = np.asarray(x, np.float64)
-    distance = np.maximum(np.maximum(low - x, x - high), 0)
-    if margin == 0:
-        return np.where(distance == 0, 1.0, 0.0)
-    d = distance / margin
-    if shape == "gaussian":
-        return np.exp(np.log(at_margin) * d**2)
-    fall = (1 - at_margin) * (d if shape == "linear" else d**2)
-    scale = 1 - at_margin if shape == "linear" else np.sqrt(1 - at_margin)
-    return np.where(d * scale < 1, 1 - fall, 0.0)
-
-
-def _small_control(action, size):
-    """`size` parts of 1 for a mean control of 0, all but one of them for one at the ends of its range."""
-    return (size - 1 + tolerance(action, 0, 0, 1, 0, "quadratic").mean(axis=1)) / size
-
-
-class SuiteVectorEnv(VectorEnv):
+class SuiteVectorEnv(KernelVectorEnv):
     """Base of dm_control's tasks over num_envs worlds of stet. Keywords as of VectorEnv; physics: "mujoco", with which
-    numbers are dm_control's to rounding, or as of stet.Sim.
+    numbers are dm_control's to rounding, or as of stet.Sim. info of a step has the reward by that name.
     """
 
     _model: str
@@ -59,8 +41,8 @@ class SuiteVectorEnv(VectorEnv):
     def __init__(self, num_envs=1, device="cpu", *, max_episode_steps=None, autoreset_mode=AutoresetMode.NEXT_STEP,
                  physics="mujoco", render_mode=None, **more):
         model = stet.load(_find_model(self._model))
-        super().__init__(model, num_envs, device, physics=physics, keyframe="qpos0",
-                         frame_skip=round(self._dt / model.timestep),
+        super().__init__(model, num_envs, device, physics=physics, keyframe="qpos0", rewards=["reward"],
+                         observed=self._count_observed(model), frame_skip=round(self._dt / model.timestep),
                          max_episode_steps=self.limit() if max_episode_steps is None else max_episode_steps,
                          autoreset_mode=autoreset_mode, render_mode=render_mode, **more)
 
@@ -68,6 +50,9 @@ class SuiteVectorEnv(VectorEnv):
     def limit(cls):
         """Steps of an episode."""
         return round(cls._seconds / cls._dt)
+
+    def _count_observed(self, model):
+        return model.nq + model.nv
 
     def begin(self, qpos, qvel, draws):
         low, high = self.sim.parameter("jnt_range")[0].reshape(-1, 2).T
@@ -81,16 +66,16 @@ class SuiteVectorEnv(VectorEnv):
         if self._settle:
             self.sim.step(self._settle, mask=mask)
 
-    def _join(self, *parts):
-        return np.concatenate([np.asarray(p).reshape(self.num_envs, -1) for p in parts], axis=1, dtype=np.float64)
+    def kernels(self, begins):
+        path = {"path": _files.kernel("suite.k.h"), "includes": _files.includes(), "shipped_folder": _files.SHIPPED}
+        name, arrays, more = self._task(self.sim.model)
+        own = "action", "observed", "worth", "target"
+        arrays = [getattr(self, array) if array in own else self.sim.array(array) for array in arrays.split()]
+        return [(self.sim.kernel(name=name, **path), (*arrays, *more))]
 
-    def _turn(self, state, row, column):
-        """[num_envs, nbody] An element of each body's rotation; rows and columns by "xyz"."""
-        return state.xmat[:, 3 * "xyz".index(row) + "xyz".index(column) :: 9]
-
-    def _speed(self, state, body="torso"):
-        """[num_envs] Along x, of the centre of mass of a body and what hangs on it."""
-        return state.subtree_linvel[:, 3 * self.sim.model.find("bodies", body)]
+    def _task(self, model):
+        """The kernel's name, its arrays by theirs, and its further arguments."""
+        raise NotImplementedError
 
 
 class CartpoleVectorEnv(SuiteVectorEnv):
@@ -100,6 +85,9 @@ class CartpoleVectorEnv(SuiteVectorEnv):
         self._swing_up, self._sparse = swing_up, sparse
         super().__init__(num_envs, device, **more)
 
+    def _count_observed(self, model):
+        return 5
+
     def begin(self, qpos, qvel, draws):
         if self._swing_up:
             qpos[:] = [0, np.pi] + 0.01 * draws.normal(2)
@@ -107,26 +95,18 @@ class CartpoleVectorEnv(SuiteVectorEnv):
             qpos[:] = draws.uniform([-0.1, -0.034], [0.1, 0.034], 2)
         qvel[:] = 0.01 * draws.normal(2)
 
-    def observation(self, state):
-        return self._join(state.qpos[:, 0], self._turn(state, "z", "z")[:, 2], self._turn(state, "x", "z")[:, 2],
-                          state.qvel)
-
-    def reward(self, state, action):
-        cart, upright = state.qpos[:, 0], self._turn(state, "z", "z")[:, 2].astype(np.float64)
-        if self._sparse:
-            return tolerance(cart, -0.25, 0.25) * tolerance(upright, 0.995, 1)
-        slow = (1 + tolerance(state.qvel[:, 1], 0, 0, 5)) / 2
-        return (upright + 1) / 2 * (1 + tolerance(cart, 0, 0, 2)) / 2 * _small_control(action, 5) * slow
+    def _task(self, model):
+        return "k_cartpole", "qpos qvel xmat action observed worth", [int(self._sparse)]
 
 
 class PendulumVectorEnv(SuiteVectorEnv):
     _model, _turning = "pendulum", ("hinge",)
 
-    def observation(self, state):
-        return self._join(self._turn(state, "z", "z")[:, 1], self._turn(state, "x", "z")[:, 1], state.qvel)
+    def _count_observed(self, model):
+        return 3
 
-    def reward(self, state, action):
-        return tolerance(self._turn(state, "z", "z")[:, 1], np.cos(np.radians(8)), 1)
+    def _task(self, model):
+        return "k_pendulum", "qvel xmat observed worth", [np.cos(np.radians(8))]
 
 
 class AcrobotVectorEnv(SuiteVectorEnv):
@@ -137,23 +117,23 @@ class AcrobotVectorEnv(SuiteVectorEnv):
         self._sparse = sparse
         super().__init__(num_envs, device, **more)
 
-    def observation(self, state):
-        return self._join(self._turn(state, "x", "z")[:, 1:], self._turn(state, "z", "z")[:, 1:], state.qvel)
+    def _count_observed(self, model):
+        return 6
 
-    def reward(self, state, action):
-        sites = state.site_xpos.reshape(self.num_envs, -1, 3).astype(np.float64)
-        target, tip = (sites[:, self.sim.model.find("sites", name)] for name in ("target", "tip"))
-        return tolerance(np.linalg.norm(target - tip, axis=1), 0, self._radius, 0 if self._sparse else 1)
+    def _task(self, model):
+        target, tip = (model.find("sites", name) for name in ("target", "tip"))
+        return "k_acrobot", "qvel xmat site_xpos observed worth", [target, tip, self._radius, int(self._sparse)]
 
 
 class CheetahVectorEnv(SuiteVectorEnv):
     _model, _dt, _seconds, _settle = "cheetah", 0.01, 10, 200
 
-    def observation(self, state):
-        return self._join(state.qpos[:, 1:], state.qvel)
+    def _count_observed(self, model):
+        return model.nq - 1 + model.nv
 
-    def reward(self, state, action):
-        return tolerance(self._speed(state), 10, np.inf, 10, 0, "linear")
+    def _task(self, model):
+        return "k_cheetah", "qpos qvel subtree_linvel observed worth", [model.find("bodies", "torso"), model.nq,
+                                                                        model.nv]
 
 
 class WalkerVectorEnv(SuiteVectorEnv):
@@ -163,17 +143,12 @@ class WalkerVectorEnv(SuiteVectorEnv):
         self._move_speed = move_speed
         super().__init__(num_envs, device, **more)
 
-    def observation(self, state):
-        turns = np.stack([self._turn(state, "x", "x"), self._turn(state, "x", "z")], axis=2)[:, 1:]
-        return self._join(turns, state.xpos[:, 5], state.qvel)
+    def _count_observed(self, model):
+        return 2 * model.nbody - 1 + model.nv
 
-    def reward(self, state, action):
-        standing = tolerance(state.xpos[:, 5], 1.2, np.inf, 0.6)
-        worth = (3 * standing + (1 + self._turn(state, "z", "z")[:, 1].astype(np.float64)) / 2) / 4
-        if self._move_speed == 0:
-            return worth
-        return worth * (5 * tolerance(self._speed(state), self._move_speed, np.inf, self._move_speed / 2, 0.5, "linear")
-                        + 1) / 6
+    def _task(self, model):
+        return ("k_walker", "qvel xmat xpos subtree_linvel observed worth",
+                [self._move_speed, model.nbody, model.nv])
 
 
 class HopperVectorEnv(SuiteVectorEnv):
@@ -185,55 +160,53 @@ class HopperVectorEnv(SuiteVectorEnv):
         self._hopping = hopping
         super().__init__(num_envs, device, **more)
 
-    def observation(self, state):
-        return self._join(state.qpos[:, 1:], state.qvel, np.log1p(state.sensordata[:, -2:]))  # touch_toe, touch_heel
+    def _count_observed(self, model):
+        return model.nq - 1 + model.nv + 2
 
-    def reward(self, state, action):
-        torso, foot = (state.xipos[:, 3 * self.sim.model.find("bodies", name) + 2] for name in ("torso", "foot"))
-        standing = tolerance(torso - foot, 0.6, 2)
-        if self._hopping:
-            return standing * tolerance(self._speed(state), 2, np.inf, 1, 0.5, "linear")
-        return standing * _small_control(action, 5)
+    def _task(self, model):
+        touch = self.sim.sensordata.shape[1] - 2  # touch_toe, touch_heel
+        torso, foot = (model.find("bodies", name) for name in ("torso", "foot"))
+        return ("k_hopper", "qpos qvel sensordata xipos subtree_linvel action observed worth",
+                [int(self._hopping), touch, torso, foot, model.nq, model.nv, model.nu])
 
 
 class PointMassVectorEnv(SuiteVectorEnv):
     _model = "point_mass"
     _radius = 0.015  # of the target
 
-    def observation(self, state):
-        return self._join(state.qpos, state.qvel)
-
-    def reward(self, state, action):
-        places = state.geom_xpos.reshape(self.num_envs, -1, 3).astype(np.float64)
-        mass, target = (places[:, self.sim.model.find("geoms", name)] for name in ("pointmass", "target"))
-        distance = np.linalg.norm(target - mass, axis=1)
-        return tolerance(distance, 0, self._radius, self._radius) * _small_control(action, 5)
+    def _task(self, model):
+        mass, target = (model.find("geoms", name) for name in ("pointmass", "target"))
+        return "k_point", "qpos qvel geom_xpos action observed worth", [mass, target, self._radius, model.nu]
 
 
 class ReacherVectorEnv(SuiteVectorEnv):
-    """Targets are this object's `target` [num_envs, 2]; pictures show the model's own."""
+    """Targets are this object's `target` [num_envs, 2], an array of the sim; pictures show the model's own."""
 
+    target: stet.Array
     _model, _turning = "reacher", ("shoulder",)
     _finger = 0.01  # its radius
 
     def __init__(self, num_envs=1, device="cpu", *, target_size=0.05, **more):
-        self._target_size, self.target = target_size, np.zeros((num_envs, 2))
+        self._target_size = target_size
         super().__init__(num_envs, device, **more)
+
+    def _make_kernels(self):
+        self.target = self.sim.zeros((self.num_envs, 2), "real", worlds=True, name="target")
+        super()._make_kernels()
+
+    def _count_observed(self, model):
+        return 6
 
     def begin(self, qpos, qvel, draws):
         super().begin(qpos, qvel, draws)
         angle, radius = draws.uniform([0, 0.05], [2 * np.pi, 0.2], 2).T
-        self.target[draws.worlds] = np.stack([radius * np.sin(angle), radius * np.cos(angle)], 1)
+        target = self.target.numpy()
+        target[draws.worlds] = np.stack([radius * np.sin(angle), radius * np.cos(angle)], 1)
+        self.target.write(target)
 
-    def _gap(self, state):
-        finger = 3 * self.sim.model.find("geoms", "finger")
-        return self.target - state.geom_xpos[:, finger : finger + 2]
-
-    def observation(self, state):
-        return self._join(state.qpos, self._gap(state), state.qvel)
-
-    def reward(self, state, action):
-        return tolerance(np.linalg.norm(self._gap(state), axis=1), 0, self._target_size + self._finger)
+    def _task(self, model):
+        return "k_reacher", "qpos qvel geom_xpos target observed worth", [model.find("geoms", "finger"),
+                                                                           self._target_size + self._finger]
 
 
 TASKS = {

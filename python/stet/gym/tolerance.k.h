@@ -1,6 +1,6 @@
 /*
  * How well a number keeps to a range, as rewards of dm_control's suite have it: 1 between low and high; beyond, it
- * falls with the distance, over `margin`. suite.py has the same for arrays.
+ * falls with the distance, over `margin`.
  */
 #include "stet/lang.h"
 
