@@ -4,7 +4,7 @@ index finger has been.
     python examples/python/markers.py [PICTURE]          default: markers.ppm
 """
 
-import sys
+import argparse
 
 import numpy as np
 
@@ -39,4 +39,6 @@ def run(path):
 
 
 if __name__ == "__main__":
-    run(sys.argv[1] if len(sys.argv) > 1 else "markers.ppm")
+    words = argparse.ArgumentParser(description="Targets and trails that only pictures show, of four hands.")
+    words.add_argument("picture", nargs="?", default="markers.ppm", help="the file to write, PPM")
+    run(words.parse_args().picture)

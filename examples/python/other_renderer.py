@@ -6,6 +6,8 @@ The renderer here is NumPy, which fills each ball's square with red. One on a GP
 in which it draws: tiles.accept(stream=torch.cuda.current_stream()).
 """
 
+import argparse
+
 import numpy as np
 
 import stet
@@ -30,6 +32,7 @@ def draw(frame, left, worlds):
         frame[y : y + HIGH, x : x + WIDE] = 0, 0, 255, 255
         frame[y : y + SIDE, x + left[w] : x + left[w] + SIDE] = 255, 0, 0, 255
 
+argparse.ArgumentParser(description="Frames of another renderer as tensors.").parse_args()
 with stet.Sim(SCENE, worlds=WORLDS, device="cpu", physics="native") as sim:
     frame = np.zeros((2 * HIGH, ACROSS * WIDE, 4), np.uint8)
     tiles = sim.foreign_tiles(

@@ -44,6 +44,16 @@ def test_examples_say_what_they_missed(tmp_path):
     assert code == 1 and said.splitlines()[-1].startswith("iteration   2:")
 
 
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
+def test_each_says_what_it_takes(name, tmp_path):
+    code, said, wrong = run(name, "--help", cwd=tmp_path)
+    if "ModuleNotFoundError" in wrong:
+        pytest.skip(wrong.splitlines()[-1])
+    assert code == 0 and said.startswith(f"usage: {name}") and not list(tmp_path.iterdir())
+    code, _, wrong = run(name, "--helpless", cwd=tmp_path)
+    assert code == 2 and "unrecognized arguments: --helpless" in wrong and not list(tmp_path.iterdir())
+
+
 def test_hand_pixels_saves_a_picture(tmp_path):
     pytest.importorskip("gymnasium")
     code, said, wrong = run("hand_pixels.py", "hands.ppm", cwd=tmp_path)
