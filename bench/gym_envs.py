@@ -92,6 +92,15 @@ def python_share(task, physics, samples):
     return taken
 
 
+def write(path, device, load, rows):
+    """The result file. load: of a minute, before the first task."""
+    Path(path).write_text(json.dumps(
+        {"machine": machine(device), "commit": commit(), "gymnasium": gymnasium.__version__,
+         "envpool": sys.modules["envpool"].__version__ if "envpool" in sys.modules else None,
+         "load": [round(x, 1) for x in (load, os.getloadavg()[0])], "command": " ".join(sys.argv), "results": rows},
+        indent=1) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tasks", default="Ant,Humanoid,HalfCheetah")
@@ -125,7 +134,7 @@ def main():
                              "goal": GOALS.get(how) if physics == "native" else None, "samples": samples,
                              "note": f"{mine:,.0f} steps of {options.worlds} worlds a second, "
                                      f"{options.threads} threads; the other's {other:,.0f}"})
-                print(f"{rows[-1]['name']:46} {rows[-1]['value']:8.3g}  {rows[-1]['note']}")
+                print(f"{rows[-1]['name']:46} {rows[-1]['value']:8.3g}  {rows[-1]['note']}", flush=True)
             ours[0].close()
             share = python_share(task, physics, options.samples)
             rows.append({"name": f"gym/{task}/{physics}/python_us", "value": statistics.median(share), "unit": "us",
@@ -133,12 +142,8 @@ def main():
             print(f"{rows[-1]['name']:46} {rows[-1]['value']:8.3g}  {rows[-1]['note']}")
         for envs, _ in theirs.values():
             envs.close()
-    if options.out:
-        Path(options.out).write_text(json.dumps(
-            {"machine": machine(device), "commit": commit(), "gymnasium": gymnasium.__version__,
-             "envpool": sys.modules["envpool"].__version__ if "envpool" in sys.modules else None,
-             "load": [round(x, 1) for x in (load, os.getloadavg()[0])],  # of a minute, before and after
-             "command": " ".join(sys.argv), "results": rows}, indent=1))
+        if options.out:  # after each task: a run that is cut off leaves those before
+            write(options.out, device, load, rows)
     return 0
 
 

@@ -25,19 +25,30 @@ def resident():
 
 
 def churn(work, times, limit):
-    """Runs work twice `times` times; the first half may allocate what stays, and the C library's heap finds its size.
+    """Runs work `times` times, again and again: what leaks grows each time. The first rounds may allocate what stays:
+    the C library's heap finds its size, and on a busy machine a thread may come to its first work late.
     """
     for _ in range(times):
         work()
-    before, blocks, started = alive(), _core._memory()["blocks"], resident()
-    for _ in range(times):
-        work()
-    assert alive() == before
-    assert _core._memory()["blocks"] <= blocks
-    assert resident() - started < limit
+    for _ in range(ROUNDS):
+        before, blocks, started = alive(), _core._memory()["blocks"], resident()
+        for _ in range(times):
+            work()
+        grown = {"blocks": _core._memory()["blocks"] - blocks, "bytes": resident() - started}
+        same = alive() == before
+        if same and grown["blocks"] <= 0 and grown["bytes"] < limit:
+            return
+    raise AssertionError(f"each of {ROUNDS} rounds leaves something behind: {grown}, {alive()} instead of {before}")
 
 
 MB = 1 << 20
+ROUNDS = 3
+
+
+def test_a_leak_is_found(make):
+    sim, kept = make(), []
+    with pytest.raises(AssertionError, match="each of 3 rounds leaves something behind"):
+        churn(lambda: kept.append(sim.zeros(1)), 3, 8 * MB)
 
 
 def test_many_arrays(make):
