@@ -173,6 +173,15 @@ def timed(transport, device, worlds, samples):
                 parts[alone].reduce(gradient, total)
             sim.synchronize()
 
+        def beside(alone):
+            for frame in range(10):
+                sim.control_noise(0.3, frame)
+                sim.step(4)
+                parts[alone].wait(sim)
+                parts[alone].reduce(gradient, total, wait=False)
+            parts[alone].wait(sim)
+            sim.synchronize()
+
         def frames(alone):
             for frame in range(5):
                 sim.control_noise(0.3, frame)
@@ -193,7 +202,7 @@ def timed(transport, device, worlds, samples):
             group.share(b"")
             return time.perf_counter() - begun
 
-        for work in (physics, gradients, frames):
+        for work in (physics, gradients, beside, frames):
             work(False)
             work(True)
             alone, together = [], []
@@ -216,7 +225,7 @@ def timed(transport, device, worlds, samples):
 def scale(devices, worlds, samples):
     found, rows = ranks(devices, timed, worlds, samples), []
     link, found = found[0][1], [one for one, _ in found]
-    for what in ("physics", "gradients", "frames"):
+    for what in ("physics", "gradients", "beside", "frames"):
         alone = [max(rank[what][0][k] for rank in found) for k in range(samples)]
         together = [max(rank[what][1][k] for rank in found) for k in range(samples)]
         ratio = [a / b for a, b in zip(alone, together)]

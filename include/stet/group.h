@@ -126,6 +126,16 @@ STET_API stet_result stet_group_broadcast_array(stet_group *group, stet_array *a
  * same ones for any number of ranks. Each rank adds its share of the n numbers.
  */
 STET_API stet_result stet_group_reduce(stet_group *group, stet_array *own, stet_array *out);
+/*
+ * The two, beside other work: they begin after all work issued so far, and work issued later does not wait for them
+ * before stet_group_wait, as with the sum of one layer's gradient while the next layer's is computed, or pictures that
+ * are gathered while the next ones are drawn. Until then nobody writes `own`, uses the result, or destroys either. By
+ * NCCL they go on in a stream of the group's own; otherwise they are done when they return.
+ */
+STET_API stet_result stet_group_reduce_begin(stet_group *group, stet_array *own, stet_array *out);
+STET_API stet_result stet_group_gather_begin(stet_group *group, stet_array *own, stet_array *all);
+/* Orders later work after all that has begun. The host does not wait; nothing crosses between ranks. */
+STET_API stet_result stet_group_wait(stet_group *group);
 
 /*
  * Ends the group with an error of this rank: the next call of each other rank fails, and says this message. A rank that

@@ -192,9 +192,15 @@ class Group
         return stet_group_get_link(group_);
     }
 
-    void gather_array(const Array &own, const Array *all) const
+    void gather_array(const Array &own, const Array *all, bool wait) const
     {
-        with_arrays(own, all, [&](stet_array *a, stet_array *b) { return stet_group_gather_array(group_, a, b); });
+        auto *gather = wait ? stet_group_gather_array : stet_group_gather_begin;
+        with_arrays(own, all, [&](stet_array *a, stet_array *b) { return gather(group_, a, b); });
+    }
+
+    void wait(const Sim &sim) const
+    {
+        run(*sim.core, [&] { return stet_group_wait(group_); });
     }
 
     void scatter_array(const Array *all, const Array &own) const
@@ -209,10 +215,11 @@ class Group
         run(array, [&](stet_array *a) { return stet_group_broadcast_array(group_, a); });
     }
 
-    void reduce(const Array &own, const Array &out) const
+    void reduce(const Array &own, const Array &out, bool wait) const
     {
         out.check_writable();
-        with_arrays(own, &out, [&](stet_array *a, stet_array *b) { return stet_group_reduce(group_, a, b); });
+        auto *add = wait ? stet_group_reduce : stet_group_reduce_begin;
+        with_arrays(own, &out, [&](stet_array *a, stet_array *b) { return add(group_, a, b); });
     }
 
   private:
@@ -254,14 +261,16 @@ void bind_group(nb::module_ &m)
         .def("_scatter", &Group::scatter, "all"_a, "item"_a)
         .def("_sum", &Group::sum, "values"_a, "n"_a)
         .def("_link", &Group::link, "sim"_a, "library"_a.none())
-        .def(
-            "gather_array", &Group::gather_array, "own"_a, "all"_a = nb::none(),
-            "Puts the stet.Array own [own, …] of all processes together in `all` [worlds, …], which only rank 0 gives.")
+        .def("gather_array", &Group::gather_array, "own"_a, "all"_a = nb::none(), "wait"_a = true,
+             "Puts the stet.Array own [own, …] of all processes together in `all` [worlds, …], which only rank 0 "
+             "gives. wait=False: later work on the device does not wait for it before wait().")
         .def("scatter_array", &Group::scatter_array, "all"_a.none(), "own"_a, "The reverse.")
         .def("broadcast_array", &Group::broadcast_array, "array"_a, "Gives rank 0's plain stet.Array to all.")
-        .def("reduce", &Group::reduce, "own"_a, "out"_a,
+        .def("reduce", &Group::reduce, "own"_a, "out"_a, "wait"_a = true,
              "out [n], plain, becomes the sum of own [own, n] over all worlds of the run, in float32 and in one order: "
-             "the same bits for any number of processes, on all devices.")
+             "the same bits for any number of processes, on all devices. wait=False: later work on the device does not "
+             "wait for it before wait(); until then nobody writes own or uses out.")
+        .def("wait", &Group::wait, "sim"_a, "Later work on the device comes after what was begun with wait=False.")
         .def("_hash_frame", &Group::hash_frame, "sim"_a, "frame"_a)
         .def("_save", &Group::save, "sim"_a, "path"_a)
         .def("_resume", &Group::resume, "sim"_a, "path"_a)

@@ -2,6 +2,7 @@
 #include "group/link.h"
 
 #include "base/memory.h"
+#include "device/gpu/gpu.h"
 #include "device/host_mirror.h"
 
 #include <assert.h>
@@ -20,9 +21,31 @@ typedef struct offer {
     char why[STI_NCCL_TEXT];
 } offer;
 
+stet_result sti_link_join(sti_link *l)
+{
+    if (!l->flying) return STET_OK;
+    l->flying = false;
+    return sti_gpu_second_join(l->device, l->second);
+}
+
+stet_result sti_link_begin(sti_link *l, bool beside, void **used)
+{
+    if (!beside || !l->direct) return sti_link_join(l);
+    STI_TRY(sti_gpu_second_begin(l->device, &l->second, used));
+    l->flying = true;
+    return STET_OK;
+}
+
+void sti_link_end(sti_link *l, bool beside, void *used)
+{
+    if (beside && l->direct) sti_gpu_second_end(l->device, used);
+}
+
 static void close_link(sti_link *l, bool failed)
 {
+    if (l->flying) (void)sti_link_join(l);
     sti_nccl_leave(&l->nccl, l->device, failed);
+    if (l->second) sti_gpu_second_destroy(l->device, l->second);
     stet_array_destroy(l->merges);
     stet_array_destroy(l->nodes);
     stet_array_destroy(l->parts);
@@ -265,18 +288,28 @@ static int list_rows(const stet_group *g, bool gather, stet_array *own, stet_arr
     return n;
 }
 
-static stet_result exchange_rows(stet_group *g, bool gather, stet_array *own, stet_array *all, size_t item)
+static stet_result pass_rows(stet_group *g, bool gather, stet_array *own, stet_array *all, size_t item)
 {
     sti_message *messages;
     bool root = stet_group_get_rank(g) == 0;
-    STI_TRY(sti_link_prepare(own));
-    if (root) STI_TRY(sti_link_prepare(all));
     if (root)
         STI_TRY(sti_device_copy(own->device, gather ? all->data : own->data, gather ? own->data : all->data,
                                 stet_array_get_bytes(own)));
     STI_TRY(sti_alloc(&messages, (size_t)stet_group_get_nrank(g) * sizeof *messages, "messages between ranks"));
     stet_result result = sti_link_exchange(g, messages, list_rows(g, gather, own, all, item, messages));
     sti_free(messages);
+    return result;
+}
+
+static stet_result exchange_rows(stet_group *g, bool gather, stet_array *own, stet_array *all, size_t item, bool beside)
+{
+    void *used;
+    bool root = stet_group_get_rank(g) == 0;
+    STI_TRY(sti_link_prepare(own));
+    if (root) STI_TRY(sti_link_prepare(all));
+    STI_TRY(sti_link_begin(g->link, beside, &used));
+    stet_result result = pass_rows(g, gather, own, all, item);
+    sti_link_end(g->link, beside, used);
     if (root || !gather) sti_version_bump(gather ? &all->version : &own->version);
     return result;
 }
@@ -307,13 +340,29 @@ static stet_result scatter_through_host(stet_group *g, stet_array *all, stet_arr
     return result;
 }
 
-stet_result stet_group_gather_array(stet_group *g, stet_array *own, stet_array *all)
+static stet_result gather_array(stet_group *g, stet_array *own, stet_array *all, bool beside, const char *call)
 {
     size_t item;
-    STI_TRY(check_pair(g, own, all, "stet_group_gather_array", &item));
+    STI_TRY(check_pair(g, own, all, call, &item));
     if (!g->link->direct) return gather_through_host(g, own, all);
     STI_TRY(sti_group_meet(g, STI_GROUP_GATHER, item));
-    return exchange_rows(g, true, own, all, item);
+    return exchange_rows(g, true, own, all, item, beside);
+}
+
+stet_result stet_group_gather_array(stet_group *g, stet_array *own, stet_array *all)
+{
+    return gather_array(g, own, all, false, "stet_group_gather_array");
+}
+
+stet_result stet_group_gather_begin(stet_group *g, stet_array *own, stet_array *all)
+{
+    return gather_array(g, own, all, true, "stet_group_gather_begin");
+}
+
+stet_result stet_group_wait(stet_group *g)
+{
+    if (!g) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_group_wait: group must not be NULL");
+    return g->link ? sti_link_join(g->link) : STET_OK;
 }
 
 stet_result stet_group_scatter_array(stet_group *g, stet_array *all, stet_array *own)
@@ -322,7 +371,7 @@ stet_result stet_group_scatter_array(stet_group *g, stet_array *all, stet_array 
     STI_TRY(check_pair(g, own, all, "stet_group_scatter_array", &item));
     if (!g->link->direct) return scatter_through_host(g, all, own, item);
     STI_TRY(sti_group_meet(g, STI_GROUP_SCATTER, item));
-    return exchange_rows(g, false, own, all, item);
+    return exchange_rows(g, false, own, all, item, false);
 }
 
 stet_result stet_group_broadcast_array(stet_group *g, stet_array *array)
@@ -337,6 +386,7 @@ stet_result stet_group_broadcast_array(stet_group *g, stet_array *array)
     size_t size = stet_array_get_bytes(array);
     STI_TRY(sti_group_meet(g, STI_GROUP_BROADCAST, size));
     STI_TRY(sti_link_prepare(array));
+    STI_TRY(sti_link_join(g->link));
     STI_TRY(sti_alloc(&messages, (size_t)stet_group_get_nrank(g) * sizeof *messages, "messages between ranks"));
     bool root = stet_group_get_rank(g) == 0;
     if (!root) messages[n++] = (sti_message){false, 0, array->data, size};

@@ -108,12 +108,32 @@ static char *element(const reduction *d, const stet_array *a, int64_t index)
 }
 
 /* A plain array of at least n numbers, with what it held lost if it grows. */
-static stet_result make_room(stet_device *device, const char *name, int64_t n, stet_array **array)
+static stet_result make_room(sti_link *link, const char *name, int64_t n, stet_array **array)
 {
     if (*array && stet_array_get_nelement(*array) >= n) return STET_OK;
+    STI_TRY(sti_link_join(link)); /* LINK-4 */
     stet_array_destroy(*array);
     *array = NULL;
-    return STI_ARRAY(device, name, STET_DTYPE_REAL, false, array, n);
+    return STI_ARRAY(link->device, name, STET_DTYPE_REAL, false, array, n);
+}
+
+/* Nodes of one world each are the array itself, where it is in C order. */
+static bool nodes_are_rows(const reduction *d)
+{
+    return d->nnode == stet_group_get_own(d->group) && (!d->own->worlds || d->link->device->lanes == 1);
+}
+
+/* Everything that is allocated, before the second stream is used (STREAM-5). */
+static stet_result make_rooms(reduction *d)
+{
+    sti_link *l = d->link;
+    int64_t share = share_size(d, d->rank);
+    d->nodes = d->own;
+    if (!nodes_are_rows(d)) {
+        STI_TRY(make_room(l, "sums of own worlds", d->nnode * d->n, &l->nodes));
+        d->nodes = l->nodes;
+    }
+    return share > 0 ? make_room(l, "sums of all ranks", l->first_node[d->nrank] * share, &l->parts) : STET_OK;
 }
 
 /* out [n] from `at` on: the sum of nrow rows from `first` on, with the merges from `order` on. */
@@ -126,15 +146,12 @@ static stet_result launch_sum(const reduction *d, const stet_array *rows, int64_
                       sti_arg_int(n), sti_arg_array(out), sti_arg_int(at));
 }
 
-/* The own nodes' sums. Nodes of one world each are the array itself, where it is in C order. */
+/* The own nodes' sums. */
 static stet_result sum_own_nodes(reduction *d)
 {
     const stet_group *g = d->group;
     int64_t first = stet_group_get_first(g), end = first + stet_group_get_own(g), node = 0;
-    d->nodes = d->own;
-    if (d->nnode == end - first && (!d->own->worlds || d->link->device->lanes == 1)) return STET_OK;
-    STI_TRY(make_room(d->link->device, "sums of own worlds", d->nnode * d->n, &d->link->nodes));
-    d->nodes = d->link->nodes;
+    if (nodes_are_rows(d)) return STET_OK;
     for (int64_t at = first, next; at < end; at = next, ++node) {
         next = at + sti_node_size(at, end, g->nworld);
         next = next < end ? next : end;
@@ -156,7 +173,6 @@ static stet_result exchange_nodes(reduction *d, sti_message *messages)
     sti_message *m = messages;
     int64_t share = share_size(d, d->rank), begin = share_begin(d, d->rank);
     size_t real = l->device->real_size;
-    if (share > 0) STI_TRY(make_room(l->device, "sums of all ranks", l->first_node[d->nrank] * share, &l->parts));
     for (int r = 0; r < d->nrank; ++r) {
         if (r == d->rank) continue;
         for (int k = 0; k < d->nnode; ++k)
@@ -191,9 +207,8 @@ static stet_result sum_share(reduction *d, sti_message *messages)
     return sti_link_exchange(d->group, messages, (int)(m - messages));
 }
 
-static stet_result check_reduction(const stet_group *g, const stet_array *own, const stet_array *out)
+static stet_result check_reduction(const stet_group *g, const stet_array *own, const stet_array *out, const char *call)
 {
-    static const char call[] = "stet_group_reduce";
     STI_TRY(sti_link_check(g, own, call));
     STI_TRY(sti_link_check(g, out, call));
     int64_t rows = stet_array_get_shape(own)[0], n = stet_array_get_nelement(own) / (rows > 0 ? rows : 1);
@@ -212,10 +227,27 @@ static stet_result check_reduction(const stet_group *g, const stet_array *own, c
     return STET_OK;
 }
 
-stet_result stet_group_reduce(stet_group *g, stet_array *own, stet_array *out)
+static stet_result run_reduction(reduction *d, bool beside)
 {
     sti_message *messages;
-    STI_TRY(check_reduction(g, own, out));
+    void *used;
+    size_t most = (size_t)d->nrank * (size_t)d->nnode + (size_t)d->link->first_node[d->nrank] + 2 * (size_t)d->nrank;
+    STI_TRY(sti_alloc(&messages, most * sizeof *messages, "messages between ranks"));
+    stet_result result = sti_link_begin(d->link, beside, &used);
+    if (result == STET_OK) {
+        result = sum_own_nodes(d);
+        if (result == STET_OK) result = exchange_nodes(d, messages);
+        if (result == STET_OK) result = sum_share(d, messages);
+        sti_link_end(d->link, beside, used);
+    }
+    sti_free(messages);
+    sti_version_bump(&d->out->version);
+    return result;
+}
+
+static stet_result reduce(stet_group *g, stet_array *own, stet_array *out, bool beside, const char *call)
+{
+    STI_TRY(check_reduction(g, own, out, call));
     reduction d = {g, g->link, own, out, .rank = g->transport.rank, .nrank = g->transport.nrank};
     d.n = stet_array_get_nelement(own) / stet_group_get_own(g);
     d.share = ((d.n + d.nrank - 1) / d.nrank + SHARE_STEP - 1) / SHARE_STEP * SHARE_STEP;
@@ -225,12 +257,16 @@ stet_result stet_group_reduce(stet_group *g, stet_array *own, stet_array *out)
     d.nnode = d.link->first_node[d.rank + 1] - d.mine;
     STI_TRY(sti_link_prepare(own));
     STI_TRY(sti_link_prepare(out));
-    size_t most = (size_t)d.nrank * (size_t)d.nnode + (size_t)d.link->first_node[d.nrank] + 2 * (size_t)d.nrank;
-    STI_TRY(sti_alloc(&messages, most * sizeof *messages, "messages between ranks"));
-    stet_result result = sum_own_nodes(&d);
-    if (result == STET_OK) result = exchange_nodes(&d, messages);
-    if (result == STET_OK) result = sum_share(&d, messages);
-    sti_free(messages);
-    sti_version_bump(&out->version);
-    return result;
+    STI_TRY(make_rooms(&d));
+    return run_reduction(&d, beside);
+}
+
+stet_result stet_group_reduce(stet_group *g, stet_array *own, stet_array *out)
+{
+    return reduce(g, own, out, false, "stet_group_reduce");
+}
+
+stet_result stet_group_reduce_begin(stet_group *g, stet_array *own, stet_array *out)
+{
+    return reduce(g, own, out, true, "stet_group_reduce_begin");
 }

@@ -158,6 +158,50 @@ stet_result sti_gpu_capturing(stet_device *device, uint64_t *out)
     return sti_gpu_leave(gpu, &was, query_capture(gpu, out));
 }
 
+/* ---- a second stream --------------------------------------------------------------------------------------------- */
+
+static stet_result make_second(sti_gpu *gpu, void **second)
+{
+    STI_TRY(sti_gpu_require_no_capture(gpu, "work beside the stream"));
+    if (!*second) STI_TRY(STI_GPU_CALL(gpu, stream_create, second, STI_GPU_STREAM_NON_BLOCKING));
+    return sti_gpu_make_stream_wait(gpu, *second, gpu->stream);
+}
+
+stet_result sti_gpu_second_begin(stet_device *device, void **second, void **used)
+{
+    sti_gpu *gpu = device->state;
+    sti_gpu_current was;
+    STI_TRY(sti_gpu_enter(gpu, &was));
+    STI_TRY(sti_gpu_leave(gpu, &was, make_second(gpu, second)));
+    *used = gpu->stream;
+    set_stream(gpu, *second, false);
+    device->stream = gpu->stream;
+    return STET_OK;
+}
+
+void sti_gpu_second_end(stet_device *device, void *used)
+{
+    sti_gpu *gpu = device->state;
+    set_stream(gpu, used, false);
+    device->stream = gpu->stream;
+}
+
+stet_result sti_gpu_second_join(stet_device *device, void *second)
+{
+    sti_gpu *gpu = device->state;
+    STI_GPU_WITHIN(gpu, sti_gpu_order_stream(gpu, second, true));
+}
+
+void sti_gpu_second_destroy(stet_device *device, void *second)
+{
+    sti_gpu *gpu = device->state;
+    sti_gpu_current was;
+    if (!second || sti_gpu_enter_unchecked(gpu, &was) != STI_GPU_OK) return;
+    (void)gpu->driver.api.stream_synchronize(second);
+    (void)gpu->driver.api.stream_destroy(second);
+    (void)sti_gpu_leave_unchecked(gpu, &was);
+}
+
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 /* Returns false if the stream in use has been captured since it came into use, and must not be waited for. */

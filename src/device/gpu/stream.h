@@ -13,6 +13,9 @@
  *       on the device are issued
  *   STREAM-4  the driver is asked whether the caller's stream is being captured only where that matters: not for
  *       launches and copies, unless joined
+ *   STREAM-5  an exception to STREAM-1 is work between sti_gpu_second_begin and _end: it comes after all work issued
+ *       before, and what is issued later comes after it once sti_gpu_second_join was called. Nothing is allocated or
+ *       freed in between, because the pool relies on STREAM-1
  */
 #ifndef STI_DEVICE_GPU_STREAM_H
 #define STI_DEVICE_GPU_STREAM_H
@@ -37,6 +40,15 @@ typedef struct sti_gpu_streams {
 
 stet_result sti_gpu_use_stream(stet_device *device, void *stream, bool own);
 stet_result sti_gpu_capturing(stet_device *device, uint64_t *out);
+
+/*
+ * STREAM-5. *second: a stream that the caller keeps, made the first time; *used: for the end. UNSUPPORTED: the stream
+ * in use is being captured.
+ */
+stet_result sti_gpu_second_begin(stet_device *device, void **second, void **used);
+void sti_gpu_second_end(stet_device *device, void *used);
+stet_result sti_gpu_second_join(stet_device *device, void *second);
+void sti_gpu_second_destroy(stet_device *device, void *second); /* waits for it; NULL is fine */
 
 /* ---- inside enter and leave ---- */
 
