@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._core import Array
 from ._errors import ArgumentTypeError, InvalidArgumentError, StateError
+from ._libraries import progress
 
 
 def _pairs(inputs, named):
@@ -125,7 +126,8 @@ class Rounds:
 
         Returns, each with the rounds as its first axis: the outputs; "given_<name>" of each axis; "faulty",
         "setup_seconds", "seconds". The inputs of the next round are staged while one runs. `np.savez(path, **result)`
-        is the file that the command writes, where outputs are named by texts.
+        is the file that the command writes, where outputs are named by texts. On a terminal a bar shows how far it is,
+        where tqdm is installed.
         """
         return _sweep(self, run, list(outputs), inputs, axes)
 
@@ -159,7 +161,7 @@ def _sweep(sim, run, outputs, inputs, axes):
     for values in given:
         sim._round_check(_pairs(inputs, values))  # all of it, before anything is run
     rows, infos = [], []
-    for k, values in enumerate(given):
+    for k, values in enumerate(progress(given, "sweep")):
         with sim.round(inputs, **values) as r:
             if k + 1 < len(given):
                 sim.stage(inputs, **given[k + 1])

@@ -188,7 +188,8 @@ def test_a_bar_shows_who_watches_how_far_an_export_is(make, tmp_path, monkeypatc
     for shown, seen in ((Terminal(), True), (io.StringIO(), False)):
         monkeypatch.setattr("sys.stderr", shown)
         main(["export", str(tmp_path / "a"), str(tmp_path / "out")])
-        assert ("qpos:   0%" in shown.getvalue()) == seen
+        main(["verify", str(tmp_path / "a")])
+        assert ("qpos:   0%" in shown.getvalue()) == ("verify:   0%" in shown.getvalue()) == seen
 
 
 def test_lerobot(make, tmp_path, capsys, monkeypatch):

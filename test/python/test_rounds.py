@@ -1,6 +1,7 @@
 """Rounds: bits of sims of their own, what goes in and comes out, staging, sweeps, pools, what is refused."""
 
 import gc
+import io
 
 import numpy as np
 import pytest
@@ -176,6 +177,17 @@ def test_sweep_is_a_grid(make, place):
     one.qpos[:] = 0.1
     one.step(4)
     assert (one.qpos.numpy() == got["qpos"][4]).all()
+
+
+def test_a_bar_shows_who_watches_how_far_a_sweep_is(make, monkeypatch):
+    pytest.importorskip("tqdm")
+    sim = make()
+    for watched in True, False:
+        shown = io.StringIO()
+        shown.isatty = lambda watched=watched: watched
+        monkeypatch.setattr("sys.stderr", shown)
+        assert len(sim.sweep(1, gravity=[-1, -9])["qpos"]) == 2
+        assert ("sweep:   0%" in shown.getvalue()) == watched
 
 
 def test_sweep_of_seeds_with_a_function(make):

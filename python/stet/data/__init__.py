@@ -30,7 +30,7 @@ import numpy as np
 
 from .. import _core
 from .._errors import FileError, InvalidArgumentError, MissingFileError
-from .._libraries import check_libraries
+from .._libraries import check_libraries, progress
 
 _FORMAT = 1
 _SHARD_BYTES = 64 << 20
@@ -123,7 +123,7 @@ class Reader:
         damage.
         """
         total = 0
-        for _, frames, path in self.shards:
+        for _, frames, path in progress(self.shards, "verify"):
             for name in self.names:
                 array = self._rows(path, name, slice(None))
                 if len(array) != frames:

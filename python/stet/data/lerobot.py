@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import InvalidArgumentError
-from .._libraries import check_libraries
+from .._libraries import check_libraries, progress
 
 _NAMES = {"ctrl": "action", "qpos": "observation.state", "reward": "next.reward"}
 _INDICES = ("timestamp", "frame_index", "episode_index", "index", "task_index")
@@ -148,7 +148,7 @@ def export(data: Any, out: Path, task: str) -> str:
     stats = {key: _Stats(feature["dtype"] == "image") for key, feature in features.values()}
     stats |= {name: _Stats(False) for name in _INDICES}
     rows, episodes, total = _Rows(out / "data"), [], 0
-    for number, (world, first, end) in enumerate(_episodes(data)):
+    for number, (world, first, end) in enumerate(progress(list(_episodes(data)), "episodes")):
         rows.next_episode()
         chunk, file = rows.place
         episodes.append({
