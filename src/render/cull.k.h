@@ -5,8 +5,15 @@
  * rounding errors. The list keeps the order of the geoms, so culling changes no pixel. Lanes are geoms. A geom whose
  * pose is not finite may be listed, but no ray hits it (RAY-2).
  */
-#define CHUNK 128 /* geoms that are culled together: the capacity of the shared list */
-#define GROUP 16  /* geoms of a chunk that one thread lists */
+#define CHUNK 128   /* geoms that are culled together: the capacity of the shared list */
+#define GROUP 16    /* geoms of a chunk that one thread lists */
+#define BOX_SIZE 18 /* a geom's transform (12) and bounds (6) */
+/*
+ * Flags of a chunk's geoms and their number; then the chunk whose boxes are loaded: its first row in `scene` (0: none)
+ * and how many.
+ */
+#define FLAG_BOXES (CHUNK + 1)
+#define FLAG_SIZE (CHUNK + 3)
 
 LFN void xform_of(const wreal *xform, int nitem, int world, int prim, ureal *m)
 {
@@ -37,22 +44,38 @@ LFN mask boxes_may_touch(const real *m, const real *bounds, const ureal *eye, co
     return may;
 }
 
-/* Lanes of the geoms number i … of the n from `shown` that the pyramid may touch. */
-LFN mask geoms_may_touch(const wreal *xform, int nitem, int world, const int *shown, int i, int n, const ureal *bounds,
-                         const ureal *eye, const ureal *pyramid)
+/* The box of a geom to draw, its numbers `step` apart. */
+LFN void load_box(const wreal *xform, int nitem, int world, const int *row, const ureal *bounds, int step, ureal *box)
 {
-    ureal word[18 * STET_W];
-    int endless[STET_W];
-    real m[18];
-    for (int l = 0; l < STET_W; ++l) {
-        const int *row = shown + nmin(i + l, n - 1) * SHOWN_SIZE;
-        for (int k = 0; k < 12; ++k) word[k * STET_W + l] = of_world(xform, nitem, world, row[SHOWN_PRIM] * 12 + k);
-        for (int k = 0; k < 6; ++k) word[(12 + k) * STET_W + l] = bounds[6 * row[SHOWN_GEOM] + k];
-        endless[l] = row[SHOWN_KIND] & SHOWN_ENDLESS;
-    }
-    for (int k = 0; k < 18; ++k) m[k] = load(word + k * STET_W);
-    mask may = boxes_may_touch(m, m + 12, eye, pyramid);
-    return m_and(in_range(i, n), m_or(may, ilt(isplat(0), iload(endless))));
+    for (int k = 0; k < 12; ++k) box[k * step] = of_world(xform, nitem, world, row[SHOWN_PRIM] * 12 + k);
+    for (int k = 0; k < 6; ++k) box[(12 + k) * step] = bounds[6 * row[SHOWN_GEOM] + k];
+}
+
+/*
+ * Loads the boxes of the n geoms at `at` in `scene`, a lane a geom, unless they are those that were loaded last: a
+ * patch is culled once for what it shows and once for each lamp. A thread that is its own lane loads what it tests.
+ */
+LFN void load_boxes(const wreal *xform, int nitem, int world, const int *scene, int at, int n, const ureal *bounds,
+                    int *flag, ureal *boxes)
+{
+    if (STET_W == 1 || (flag[FLAG_BOXES] == at && flag[FLAG_BOXES + 1] >= n)) return;
+    for (int i = 0; i < nmin(n + STET_W - 1, CHUNK); ++i)
+        load_box(xform, nitem, world, scene + at + nmin(i, n - 1) * SHOWN_SIZE, bounds, CHUNK, boxes + i);
+    flag[FLAG_BOXES] = at;
+    flag[FLAG_BOXES + 1] = n;
+}
+
+/* Lanes of the geoms number i … of the n from `shown` that the pyramid may touch. boxes: load_boxes's. */
+LFN mask geoms_may_touch(const wreal *xform, int nitem, int world, const int *shown, int i, int n, const ureal *bounds,
+                         const ureal *boxes, const ureal *eye, const ureal *pyramid)
+{
+    ureal own[BOX_SIZE];
+    real m[BOX_SIZE];
+    if (STET_W == 1) load_box(xform, nitem, world, shown + i * SHOWN_SIZE, bounds, 1, own);
+    for (int k = 0; k < BOX_SIZE; ++k) m[k] = STET_W == 1 ? splat(own[k]) : load(boxes + k * CHUNK + i);
+    lint row = ishl(imin(lane() + isplat(i), isplat(n - 1)), 2);
+    mask endless = ilt(isplat(0), igather(shown + SHOWN_KIND, row) & isplat(SHOWN_ENDLESS));
+    return m_and(in_range(i, n), m_or(boxes_may_touch(m, m + 12, eye, pyramid), endless));
 }
 
 /* Group g's part of the list of n geoms, after the entries of the groups before it; flag[n] becomes their number. */

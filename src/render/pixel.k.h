@@ -102,15 +102,14 @@ LFN real shadow_share(lint word, int shadow)
 }
 
 /*
- * Colour of surfaces lit by all lamps of a world. own: the world's rows of appearance and of lamps; surface: numbers;
- * texel: the texture's colour; word: shadows (shadow.k.h), which only fall with `apart`. As in MuJoCo's classic
- * renderer, each lamp that casts shadows then adds a colour of its own of at most 1; the sum may be more, which shows
- * where a texture multiplies it. In mode physical light is added, and a texture has the colour of the surface, so
- * highlights have the lamp's.
+ * Colour of surfaces lit by all lamps of a world. lamps: their places; own: the world's rows of appearance and of
+ * lamps; surface: numbers; texel: the texture's colour; word: shadows (shadow.k.h), which only fall with `apart`. As in
+ * MuJoCo's classic renderer, each lamp that casts shadows then adds a colour of its own of at most 1; the sum may be
+ * more, which shows where a texture multiplies it. In mode physical light is added, and a texture has the colour of the
+ * surface, so highlights have the lamp's.
  */
-LFN void shade(const wreal *xform, int nitem, int world, int camera, const int *scene, const ureal *own, real *surface,
-               const real *texel, const real *normal, const real *way, const real *point, int apart, lint word,
-               real *rgb)
+LFN void shade(const ureal *lamps, const int *scene, const ureal *own, real *surface, const real *texel,
+               const real *normal, const real *way, const real *point, int apart, lint word, real *rgb)
 {
     const int *row = scene + scene[SCENE_LAMPS];
     const ureal *lamp = own + scene[SCENE_LOOK_LAMPS];
@@ -123,11 +122,9 @@ LFN void shade(const wreal *xform, int nitem, int world, int camera, const int *
         rgb[k] = splat(0);
     }
     for (int l = 0; l < scene_number(scene, SCENE_NLAMP); ++l) {
-        ureal place[6];
         int shadow = apart ? row[LAMP_SHADOW] : 0;
         real own[3] = {splat(0), splat(0), splat(0)};
-        lamp_place(xform, nitem, world, camera, row[LAMP_PRIM], place);
-        add_lamp(lamp + l * LAMP_REALS, row[LAMP_POSITIONAL], place, surface, normal, back, point,
+        add_lamp(lamp + l * LAMP_REALS, row[LAMP_POSITIONAL], lamps + l * LAMP_PLACE, surface, normal, back, point,
                  physical ? m_all() : ieq(word & isplat(shadow), isplat(0)), shadow ? own : together);
         real share = physical && shadow ? shadow_share(word, shadow) : splat(1);
         for (int k = 0; k < 3 && shadow; ++k)
@@ -138,30 +135,34 @@ LFN void shade(const wreal *xform, int nitem, int world, int camera, const int *
         rgb[k] = physical ? rgb[k] + together[k] : (rgb[k] + rmin(together[k], splat(1))) * texel[k];
 }
 
-LFN void hit_appearance(const ureal *own, lint geom, real *surface)
+/* The appearance of hits; geoms: memory of the lanes. Mostly they are all of one geom. */
+LFN void hit_appearance(const ureal *own, const int *geoms, real *surface)
 {
-    for (int k = 0; k < APPEARANCE_SIZE; ++k) surface[k] = gather(own + k, ishl(imax(geom, isplat(0)), 3));
+    const ureal *same = own + nmax(geoms[0], 0) * APPEARANCE_SIZE;
+    int one = STET_W == 1 || all(ieq(iload(geoms), isplat(geoms[0])));
+    lint at = ishl(imax(iload(geoms), isplat(0)), 3);
+    for (int k = 0; k < APPEARANCE_SIZE; ++k) surface[k] = one ? splat(same[k]) : gather(own + k, at);
 }
 
 /* The appearance of hits, and their texels, which detail_patch left. */
-LFN void hit_surface(const int *scene, const ureal *own, lint geom, lint word, real *surface, real *texel)
+LFN void hit_surface(const int *scene, const ureal *own, const int *geoms, lint word, real *surface, real *texel)
 {
-    hit_appearance(own, geom, surface);
+    hit_appearance(own, geoms, surface);
     for (int k = 0; k < 3; ++k) texel[k] = splat(1);
     if (scene_number(scene, SCENE_DETAIL)) unpack_texel(scene, word, texel);
 }
 
 /* The colour of hits (t; n: normal in the camera's frame) with their details, without what else the patch shows. */
-LFN void hit_colour(const wreal *xform, int nitem, int world, int camera, const ureal *view, int flat, const int *scene,
-                    const ureal *look, const ureal *own, const int *choice, const int *data, const ureal *tri,
-                    const int *geoms, const int *part, const sight *ray, mask hit, real t, const real *n, real *surface,
-                    real *rgb)
+LFN void hit_colour(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view, int flat,
+                    const int *scene, const ureal *look, const ureal *own, const int *choice, const int *data,
+                    const ureal *tri, const int *geoms, const int *part, const sight *ray, mask hit, real t,
+                    const real *n, real *surface, real *rgb)
 {
     real smooth[3] = {n[0], n[1], n[2]}, texel[3] = {splat(1), splat(1), splat(1)}, up[3], way[3], point[3];
     if (scene_number(scene, SCENE_DETAIL))
         hit_details(xform, nitem, world, view, flat, scene, look, choice, data, tri, geoms, iload(part), ray, t, smooth,
                     texel);
-    hit_appearance(own, iload(geoms), surface);
+    hit_appearance(own, geoms, surface);
     pixel_geometry(view, flat, ray, hit, t, smooth, 0, up, way, point);
-    shade(xform, nitem, world, camera, scene, own, surface, texel, up, way, point, 0, isplat(0), rgb);
+    shade(lamps, scene, own, surface, texel, up, way, point, 0, isplat(0), rgb);
 }

@@ -112,18 +112,18 @@ LFN void trace_squares(const ureal *view, int flat, int px, int py, int width, i
     }
 }
 
-/* The nearest hits of a patch among nshown geoms. */
+/* The nearest hits of a patch among the nshown geoms at `at` in `scene`. */
 LFN void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view, const ureal *glass, int mirrored,
-                     int flat, int px, int py, int width, int height, const ureal *pyramid, const int *shown,
+                     int flat, int px, int py, int width, int height, const ureal *pyramid, const int *scene, int at,
                      int nshown, const ureal *bounds, const ureal *size, const int *data, const ureal *node,
                      const ureal *tri, const ureal *elevation, int *flag, int *list, ureal *candidate, ureal *best,
                      int *best_geom, int *best_part)
 {
     clear_best(view[VIEW_FAR], best, best_geom, best_part);
     for (int chunk = 0; chunk < nshown; chunk += CHUNK) {
-        const int *part = shown + chunk * SHOWN_SIZE;
-        int n = find_candidates(xform, nitem, world, part, nmin(nshown - chunk, CHUNK), bounds, size, view, pyramid,
-                                flag, list, candidate);
+        const int *part = scene + at + chunk * SHOWN_SIZE;
+        int n = find_candidates(xform, nitem, world, scene, at + chunk * SHOWN_SIZE, nmin(nshown - chunk, CHUNK),
+                                bounds, size, view, pyramid, flag, list, candidate);
         if (STET_W > 1 && !mirrored && any_mesh(list, n, part))
             trace_squares(view, flat, px, py, width, height, candidate, list, n, part, data, node, tri, elevation, best,
                           best_geom, best_part);
@@ -155,15 +155,15 @@ LFN void detail_patch(const wreal *xform, int nitem, int world, const ureal *vie
     }
 }
 
-/* How many of the nshown geoms a patch may show. Overwrites the lists of candidates. */
-LFN int count_candidates(const wreal *xform, int nitem, int world, const int *shown, int nshown, const ureal *bounds,
-                         const ureal *size, const ureal *view, const ureal *pyramid, int *flag, int *list,
-                         ureal *candidate)
+/* How many of the nshown geoms at `at` in `scene` a patch may show. Overwrites the lists of candidates. */
+LFN int count_candidates(const wreal *xform, int nitem, int world, const int *scene, int at, int nshown,
+                         const ureal *bounds, const ureal *size, const ureal *view, const ureal *pyramid, int *flag,
+                         int *list, ureal *candidate)
 {
     int found = 0;
     for (int chunk = 0; chunk < nshown; chunk += CHUNK) {
-        int n = find_candidates(xform, nitem, world, shown + chunk * SHOWN_SIZE, nmin(nshown - chunk, CHUNK), bounds,
-                                size, view, pyramid, flag, list, candidate);
+        int n = find_candidates(xform, nitem, world, scene, at + chunk * SHOWN_SIZE, nmin(nshown - chunk, CHUNK),
+                                bounds, size, view, pyramid, flag, list, candidate);
         found += n;
     }
     return found;
@@ -224,7 +224,7 @@ LFN void put_albedo(int px, int py, int width, int height, const int *scene, con
         if (x >= width || y >= height) continue;
         real surface[APPEARANCE_SIZE], texel[3];
         lint g = iload(best_geom + p);
-        hit_surface(scene, own, g, iload(best_part + p), surface, texel);
+        hit_surface(scene, own, best_geom + p, iload(best_part + p), surface, texel);
         for (int k = 0; k < 3; ++k) texel[k] = texel[k] * surface[APPEARANCE_RGB + k];
         put_int(albedo, first, pitch, entry, x, y, in_range(x, width),
                 pack_colour(scene, texel, isplat(255)) & ilt(isplat(-1), g));
@@ -235,11 +235,10 @@ LFN void put_albedo(int px, int py, int width, int height, const int *scene, con
  * Colours of a patch's opaque hits, the sky and the haze. plane: the one with haze above it. mirror, glass: as of
  * find_mirror; mirrored: the view is, and there is neither sky nor haze. share: shadow_patch's.
  */
-LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const ureal *view, int mirror,
-                     const ureal *glass, int mirrored, int flat, int px, int py, int width, int height,
-                     const int *scene, const ureal *look, const ureal *own, const ureal *plane, const ureal *best,
-                     const int *best_geom, const int *best_part, const int *share, int *colour, const i64 *first,
-                     const int *pitch, i64 entry)
+LFN void put_colours(const ureal *lamps, const ureal *view, int mirror, const ureal *glass, int mirrored, int flat,
+                     int px, int py, int width, int height, const int *scene, const ureal *look, const ureal *own,
+                     const ureal *plane, const ureal *best, const int *best_geom, const int *best_part,
+                     const int *share, int *colour, const i64 *first, const int *pitch, i64 entry)
 {
     items(p, PIXELS)
     {
@@ -255,10 +254,10 @@ LFN void put_colours(const wreal *xform, int nitem, int world, int camera, const
         if (any(hit)) {
             int worded = scene_number(scene, SCENE_DETAIL) || (scene_number(scene, SCENE_NSHADOW) && !mirrored);
             lint word = worded ? iload(best_part + p) : isplat(0);
-            hit_surface(scene, own, g, word, surface, texel);
+            hit_surface(scene, own, best_geom + p, word, surface, texel);
             if (scene_number(scene, SCENE_PHYSICAL))
                 word = scene_number(scene, SCENE_NSHADOW) && !mirrored ? iload(share + p) : isplat(-1);
-            shade(xform, nitem, world, camera, scene, own, surface, texel, up, way, point, 1, word, rgb);
+            shade(lamps, scene, own, surface, texel, up, way, point, 1, word, rgb);
             for (int k = 0; k < 3; ++k) rgb[k] = select(hit, rgb[k], splat(0));
             if (mirror && !mirrored)
                 add_mirrored(scene, look, mirror, glass, g, up, colour + pixel_at(first, pitch, entry, x, y), width - x,
@@ -288,9 +287,10 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                           u32 *albedo, int *geom, int *body, int *type, const i64 *first, const int *pitch, int rows,
                           int grid, int block)
 {
-    shared(int, flag, CHUNK + 1);
+    shared(int, flag, FLAG_SIZE);
     shared(int, list, CHUNK);
-    shared(ureal, candidate, CHUNK * CANDIDATE_SIZE);
+    shared(ureal, candidate, CANDIDATES);
+    shared(ureal, lamps, LAMP_MOST * LAMP_PLACE);
     shared(ureal, best, PIXELS * BEST_SIZE);
     shared(int, best_geom, PIXELS);
     shared(int, best_part, PIXELS);
@@ -298,8 +298,8 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
     shared(int, blocked, MAY_BE_PHYSICAL ? PIXELS : 1);
     shared(int, share, MAY_BE_PHYSICAL ? PIXELS : 1);
     int npatch = scene[SCENE_NPATCH], ntile = scene[SCENE_NTILE];
-    const int *here = scene + SCENE_PATCHES + block % npatch * PATCH_SIZE, *clear = scene + scene[SCENE_CLEAR];
-    const int *site = scene + scene[SCENE_SHOWN] + scene[SCENE_NSHOWN] * SHOWN_SIZE;
+    const int *here = scene + SCENE_PATCHES + block % npatch * PATCH_SIZE;
+    int clear = scene[SCENE_CLEAR], site = scene[SCENE_SHOWN] + scene[SCENE_NSHOWN] * SHOWN_SIZE;
     int world = worlds[block / npatch], flat = here[PATCH_FLAT];
     int tile = world * scene[SCENE_NCAMERA] + here[PATCH_CAMERA];
     int px = here[PATCH_X], py = here[PATCH_Y], width = here[PATCH_WIDTH], height = here[PATCH_HEIGHT];
@@ -320,9 +320,13 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
     int mirror = 0;
     if (RENDER_COLOURS && colour)
         mirror = find_mirror(xform, nitem, world, scene, look, bounds, middle, flat, pyramid, glass);
-    if (sees_underside(xform, nitem, world, clear + nclear * SHOWN_SIZE, scene_number(scene, SCENE_NUNDER), middle,
-                       flat))
+    if (sees_underside(xform, nitem, world, scene + clear + nclear * SHOWN_SIZE, scene_number(scene, SCENE_NUNDER),
+                       middle, flat))
         nclear += scene_number(scene, SCENE_NUNDER);
+
+    if (STET_W > 1)
+        each (k, 2) flag[FLAG_BOXES + k] = 0;
+    if (RENDER_COLOURS && colour) place_lamps(xform, nitem, world, here[PATCH_PRIM], scene, lamps);
 
     for (int s = centre ? -1 : 0; s < (side == 1 ? 0 : side * side); ++s) {
         for (int mirrored = mirror && (s >= 0 || side == 1); mirrored >= 0; --mirrored) {
@@ -336,9 +340,9 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                     pyramid_of(middle, flat, px, py, PATCH, pyramid);
             }
             sample_view(middle, s < 0 ? 1 : side, s < 0 ? 0 : s, view);
-            trace_geoms(xform, nitem, world, view, glass, mirrored, flat, px, py, width, height, pyramid,
-                        scene + scene[ids ? SCENE_SHOWN : SCENE_SOLID], scene[ids ? SCENE_NSHOWN : SCENE_NSOLID],
-                        bounds, size, data, node, tri, elevation, flag, list, candidate, best, best_geom, best_part);
+            trace_geoms(xform, nitem, world, view, glass, mirrored, flat, px, py, width, height, pyramid, scene,
+                        scene[ids ? SCENE_SHOWN : SCENE_SOLID], scene[ids ? SCENE_NSHOWN : SCENE_NSOLID], bounds, size,
+                        data, node, tri, elevation, flag, list, candidate, best, best_geom, best_part);
             if (ids)
                 put_hits(view, flat, px, py, width, height, scene, best, best_geom, depth, distance, normal, geom, body,
                          type, first, pitch, rows, ntile, tile);
@@ -351,32 +355,31 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                            tile_entry(rows, BUFFER_ALBEDO, ntile, tile));
             if (!colour) return;
             if (s < 0 && side > 1) continue;
-            int layers = count_candidates(xform, nitem, world, clear, nclear, bounds, size, view, pyramid, flag, list,
-                                          candidate);
-            int sites = count_candidates(xform, nitem, world, site, ids ? scene_number(scene, SCENE_NSITE) : 0, bounds,
-                                         size, view, pyramid, flag, list, candidate);
+            int layers = count_candidates(xform, nitem, world, scene, clear, nclear, bounds, size, view, pyramid, flag,
+                                          list, candidate);
+            int sites = count_candidates(xform, nitem, world, scene, site, ids ? scene_number(scene, SCENE_NSITE) : 0,
+                                         bounds, size, view, pyramid, flag, list, candidate);
             if (layers + sites > 0 && ids) {
-                trace_geoms(xform, nitem, world, view, glass, 0, flat, px, py, width, height, pyramid,
-                            scene + scene[SCENE_SOLID], scene[SCENE_NSOLID], bounds, size, data, node, tri, elevation,
-                            flag, list, candidate, best, best_geom, best_part);
+                trace_geoms(xform, nitem, world, view, glass, 0, flat, px, py, width, height, pyramid, scene,
+                            scene[SCENE_SOLID], scene[SCENE_NSOLID], bounds, size, data, node, tri, elevation, flag,
+                            list, candidate, best, best_geom, best_part);
                 if (scene_number(scene, SCENE_DETAIL))
                     detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, choice, data, tri,
                                  best, best_geom, best_part);
             }
             if (scene_number(scene, SCENE_NSHADOW) && !mirrored)
-                shadow_patch(xform, nitem, world, view, flat, px, py, width, height, nmax(s, 0), scene, own, bounds,
-                             size, data, node, tri, elevation, flag, list, candidate, best, best_geom, best_part,
-                             blocked, share);
-            put_colours(xform, nitem, world, here[PATCH_PRIM], view, mirror, glass, mirrored, flat, px, py, width,
-                        height, scene, look, own, plane, best, best_geom, best_part, share, (int *)colour, first, pitch,
-                        entry);
+                shadow_patch(xform, nitem, world, lamps, view, flat, px, py, width, height, nmax(s, 0), scene, own,
+                             bounds, size, data, node, tri, elevation, flag, list, candidate, best, best_geom,
+                             best_part, blocked, share);
+            put_colours(lamps, view, mirror, glass, mirrored, flat, px, py, width, height, scene, look, own, plane,
+                        best, best_geom, best_part, share, (int *)colour, first, pitch, entry);
             for (int chunk = 0; layers > 0 && chunk < nclear; chunk += CHUNK) {
-                const int *part = clear + chunk * SHOWN_SIZE;
-                int n = find_candidates(xform, nitem, world, part, nmin(nclear - chunk, CHUNK), bounds, size, view,
-                                        pyramid, flag, list, candidate);
-                blend_patch(xform, nitem, world, here[PATCH_PRIM], view, glass, mirrored, flat, px, py, width, height,
-                            scene, look, own, choice, candidate, list, n, part, data, node, tri, elevation, best,
-                            best_geom, best_part, (int *)colour, first, pitch, entry);
+                int n =
+                    find_candidates(xform, nitem, world, scene, clear + chunk * SHOWN_SIZE, nmin(nclear - chunk, CHUNK),
+                                    bounds, size, view, pyramid, flag, list, candidate);
+                blend_patch(xform, nitem, world, lamps, view, glass, mirrored, flat, px, py, width, height, scene, look,
+                            own, choice, candidate, list, n, scene + clear + chunk * SHOWN_SIZE, data, node, tri,
+                            elevation, best, best_geom, best_part, (int *)colour, first, pitch, entry);
             }
             if (s >= 0 && !mirrored)
                 add_sample(scene, px, py, width, height, side, s, sum, (int *)colour, first, pitch, entry);

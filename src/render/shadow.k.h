@@ -5,9 +5,10 @@
  * disc that the bulb shows. These lie on a spiral that covers it evenly, and that is turned from pixel to pixel and
  * from sample to sample, by fixed numbers: what several samples show together is smoother than one.
  *
- * All geoms and sites that are drawn cast shadows, from both sides; what does not face a lamp is in its shadow. Geoms
- * are culled for each patch and lamp: those outside the tube from what the patch shows to the lamp are left out. As
- * culling is conservative, it changes no pixel.
+ * All geoms and sites that are drawn cast shadows, from both sides; what does not face a lamp is in its shadow. A
+ * convex geom casts none on its side that faces the lamp: rays leave it, and are not tested against it. Geoms are
+ * culled for each patch and lamp: those outside the tube from what the patch shows to the lamp are left out. As culling
+ * is conservative, it changes no pixel.
  */
 #define SHADOW_LIFT 3e-5f /* rays begin above the surface by this part of the depth: 500 roundings */
 #define SHADOW_FAR 1e9f   /* metres, where a lamp has no place */
@@ -117,15 +118,22 @@ LFN mask may_meet(const real *o, const real *d, ureal r)
     return m_andnot(ahead, lt(along * along * splat((ureal)1.0001), room * dd));
 }
 
-/* Lanes of `open` whose ray (o, d: in the frame that candidates were made for) meets none of the candidates. */
+/*
+ * Lanes of `open` whose ray (from, way: in the frame that candidates were made for) meets none of the candidates. geom:
+ * what they start from; if it is convex it is not in their way.
+ */
 LFN mask unblocked(const ureal *candidate, const int *list, int n, const int *shown, const int *data, const ureal *node,
-                   const ureal *tri, const ureal *elevation, const real *from, const real *way, mask open, real far)
+                   const ureal *tri, const ureal *elevation, lint geom, const real *from, const real *way, mask open,
+                   real far)
 {
     ray_range range = {0, 0};
     for (int c = 0; c < n && any(open); ++c) {
         const ureal *axes = candidate + c * CANDIDATE_SIZE;
         const int *row = shown + list[c] * SHOWN_SIZE;
-        int g = row[SHOWN_GEOM], part[STET_W];
+        int g = row[SHOWN_GEOM], type = row[SHOWN_TYPE], part[STET_W];
+        int convex = type != RAY_HFIELD && type < RAY_MESH && !(row[SHOWN_KIND] & SHOWN_CORD);
+        mask may = convex ? m_andnot(open, ieq(geom, isplat(g))) : open;
+        if (!any(may)) continue;
         real o[3], d[3], normal[3], t = far;
         for (int k = 0; k < 3; ++k) {
             const ureal *a = axes + 3 * k;
@@ -133,9 +141,8 @@ LFN mask unblocked(const ureal *candidate, const int *list, int n, const int *sh
             d[k] = fma(splat(a[2]), way[2], fma(splat(a[1]), way[1], splat(a[0]) * way[0]));
             normal[k] = splat(0);
         }
-        mask may = open;
-        if (row[SHOWN_TYPE] != RAY_PLANE) {
-            may = m_and(open, may_meet(o, d, axes[CANDIDATE_SHAPE + 3]));
+        if (type != RAY_PLANE) {
+            may = m_and(may, may_meet(o, d, axes[CANDIDATE_SHAPE + 3]));
             if (!any(may)) continue;
         } else { /* from below, too */
             real side = copysign_(splat(1), -d[2]);
@@ -143,8 +150,8 @@ LFN mask unblocked(const ureal *candidate, const int *list, int n, const int *sh
             d[2] = d[2] * side;
         }
         istore(part, isplat(0));
-        ray_geom(range, row[SHOWN_TYPE], axes + CANDIDATE_SHAPE, data + 4 * g, node, tri, elevation, o, d, may, far, &t,
-                 normal, part);
+        ray_geom(range, type, axes + CANDIDATE_SHAPE, data + 4 * g, node, tri, elevation, o, d, may, far, &t, normal,
+                 part);
         open = m_andnot(open, lt(t, far));
     }
     return open;
@@ -216,7 +223,8 @@ LFN void mark_shadow(const ureal *view, int flat, int px, int py, int width, int
         }
         if (radius > 0) to_bulb(lane() + isplat(x), y, sample, radius, i, to, &far);
         mask open = m_and(lit, lt(splat(0), dot3(up, to)));
-        open = unblocked(candidate, list, n, shown, data, node, tri, elevation, point, to, open, far);
+        open = unblocked(candidate, list, n, shown, data, node, tri, elevation, iload(best_geom + p), point, to, open,
+                         far);
         istore(mark + p, word | (isplat(bit) & m_andnot(hit, open)));
     }
 }
@@ -239,16 +247,16 @@ LFN void clear_words(int *words) { items(p, PIXELS) istore(words + p, isplat(0))
  * Marks in a patch's words (LAMP_SHADOW) which lamps' light does not reach a pixel; in mode physical puts which share
  * of it does into `share`, by way of `blocked`. Overwrites the lists of candidates.
  */
-LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
-                      int height, int sample, const int *scene, const ureal *own, const ureal *bounds,
-                      const ureal *size, const int *data, const ureal *node, const ureal *tri, const ureal *elevation,
-                      int *flag, int *list, ureal *candidate, const ureal *best, const int *best_geom, int *mark,
-                      int *blocked, int *share)
+LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view, int flat, int px,
+                      int py, int width, int height, int sample, const int *scene, const ureal *own,
+                      const ureal *bounds, const ureal *size, const int *data, const ureal *node, const ureal *tri,
+                      const ureal *elevation, int *flag, int *list, ureal *candidate, const ureal *best,
+                      const int *best_geom, int *mark, int *blocked, int *share)
 {
-    const int *shown = scene + scene[SCENE_SHOWN], *lamp = scene + scene[SCENE_LAMPS];
-    int ncast = scene[SCENE_NSHOWN] + scene_number(scene, SCENE_NSITE);
+    const int *lamp = scene + scene[SCENE_LAMPS];
+    int shown = scene[SCENE_SHOWN], ncast = scene[SCENE_NSHOWN] + scene_number(scene, SCENE_NSITE);
     int physical = scene_number(scene, SCENE_PHYSICAL);
-    ureal corner[27], frame[VIEW_SIZE], place[6], to[3], tube[PYRAMID_SIZE];
+    ureal corner[27], frame[VIEW_SIZE], to[3], tube[PYRAMID_SIZE];
     if (!physical && !scene_number(scene, SCENE_DETAIL)) clear_words(mark);
     if (physical) clear_words(share);
     depth_range(best, best_geom, candidate);
@@ -263,17 +271,17 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *vie
     for (int l = 0; l < scene_number(scene, SCENE_NLAMP); ++l) {
         const int *row = lamp + l * LAMP_INTS;
         const ureal *numbers = own + scene[SCENE_LOOK_LAMPS] + l * LAMP_REALS;
+        const ureal *place = lamps + l * LAMP_PLACE;
         if (!row[LAMP_SHADOW]) continue;
         ureal cutoff = numbers[LAMP_CUTOFF], radius = physical ? numbers[LAMP_RADIUS] : 0;
         int nray = radius > 0 ? SHADOW_RAYS : 1;
-        lamp_place(xform, nitem, world, -1, row[LAMP_PRIM], place);
         lamp_way(corner, place, row[LAMP_POSITIONAL], to);
         tube_of(view, corner, to, radius, tube);
         if (physical) clear_words(blocked);
         for (int chunk = 0; chunk < ncast; chunk += CHUNK) {
-            const int *part = shown + chunk * SHOWN_SIZE;
-            int n = find_candidates(xform, nitem, world, part, nmin(ncast - chunk, CHUNK), bounds, size, frame, tube,
-                                    flag, list, candidate);
+            const int *part = scene + shown + chunk * SHOWN_SIZE;
+            int n = find_candidates(xform, nitem, world, scene, shown + chunk * SHOWN_SIZE, nmin(ncast - chunk, CHUNK),
+                                    bounds, size, frame, tube, flag, list, candidate);
             for (int i = 0; i < nray; ++i)
                 mark_shadow(view, flat, px, py, width, height, sample, place, row[LAMP_POSITIONAL], cutoff, radius, i,
                             corner, candidate, list, n, part, data, node, tri, elevation, best, best_geom,

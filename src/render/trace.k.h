@@ -10,6 +10,8 @@
  */
 #define CANDIDATE_SHAPE 12
 #define CANDIDATE_SIZE 16
+/* A chunk's candidates, then its boxes (load_boxes). */
+#define CANDIDATES (CHUNK * (CANDIDATE_SIZE + (STET_W > 1 ? BOX_SIZE : 0)))
 
 LFN ureal xform_det(const ureal *m)
 {
@@ -95,16 +97,22 @@ LFN void trace_candidate(const ureal *candidate, const int *shown, const int *da
     }
 }
 
-/* Makes candidates of those of the n geoms from `shown` on that the patch may show, in order; returns their number. */
-LFN int find_candidates(const wreal *xform, int nitem, int world, const int *shown, int n, const ureal *bounds,
+/*
+ * Makes candidates of those of the n geoms at `at` in `scene` that the patch may show, in order; returns their number.
+ * flag, candidate: FLAG_SIZE and CANDIDATES numbers.
+ */
+LFN int find_candidates(const wreal *xform, int nitem, int world, const int *scene, int at, int n, const ureal *bounds,
                         const ureal *size, const ureal *view, const ureal *pyramid, int *flag, int *list,
                         ureal *candidate)
 {
+    const int *shown = scene + at;
+    ureal *boxes = candidate + CHUNK * CANDIDATE_SIZE;
     int found = 0;
     sync();
+    load_boxes(xform, nitem, world, scene, at, n, bounds, flag, boxes);
     items(i, n)
     {
-        mask may = geoms_may_touch(xform, nitem, world, shown, i, n, bounds, view + VIEW_EYE, pyramid);
+        mask may = geoms_may_touch(xform, nitem, world, shown, i, n, bounds, boxes, view + VIEW_EYE, pyramid);
         istore(flag + i, may & isplat(1));
     }
     sync();

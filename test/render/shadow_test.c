@@ -83,26 +83,27 @@ static void test_each_lamp_has_its_own(void **state)
                 0.25, 41, 143);
 }
 
-/* A ball shadows its far side, and its near side nowhere. */
+/* A ball shadows its far side, and its near side nowhere: here, and so far out that rays begin below its surface. */
 static void test_no_acne(void **state)
 {
     static const char *const shapes[] = {
         "<geom size='.9' pos='0 0 -.45' material='m'/>", "<geom type='ellipsoid' size='.9 .7 .3' material='m'/>",
         "<geom type='box' size='.7 .7 .2' material='m'/>", "<geom type='mesh' mesh='b' material='m'/>"};
-    for (int i = 0; i < 4; ++i) {
+    for (int k = 0; k < 7; ++k) {
+        int i = k % 4, away = k < 4 ? 0 : 20000;
         char xml[1024];
         uint8_t *with[2];
         for (int cast = 0; cast < 2; ++cast) {
             (void)snprintf(xml, sizeof xml,
                            "<mujoco>" DARK "<asset><material name='m' rgba='.8 .8 .8 1' specular='0'/><mesh name='b' "
-                           "builtin='sphere' params='4' scale='.9 .9 .4'/></asset><worldbody>%s"
-                           "<camera pos='0 0 3' projection='orthographic' fovy='2'/><light directional='true' "
+                           "builtin='sphere' params='4' scale='.9 .9 .4'/></asset><worldbody><body pos='%d 0 0'>%s"
+                           "<camera pos='0 0 3' projection='orthographic' fovy='2'/></body><light directional='true' "
                            "dir='.1 .2 -1' diffuse='.9 .9 .9' castshadow='%s'/></worldbody></mujoco>",
-                           shapes[i], cast ? "true" : "false");
+                           away, shapes[i], cast ? "true" : "false");
             with[cast] = draw(xml);
         }
-        for (int k = 0; k < SIZE * SIZE; ++k) /* a mesh is in its own shadow where light only touches it */
-            if (with[0][4 * k] > (i == 3 ? 40 : 0)) assert_int_equal(with[0][4 * k], with[1][4 * k]);
+        for (int j = 0; j < SIZE * SIZE; ++j) /* a mesh is in its own shadow where light only touches it */
+            if (with[0][4 * j] > (i == 3 ? 40 : 0)) assert_int_equal(with[0][4 * j], with[1][4 * j]);
         free(with[0]);
         free(with[1]);
     }
