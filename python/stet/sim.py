@@ -432,15 +432,17 @@ class Sim(Rounds, _core.SimBase):
         return Image.fromarray(mosaic(colours(pixels, output), math.ceil(math.sqrt(n))))
 
     def view(self, *, port: int = 0, control: bool = False, speed: float = 0.0, rate: float = 60.0,
-             browser: bool = False) -> Viewer:
+             share: float = 1.0, browser: bool = False) -> Viewer:
         """A page in the browser that shows the run (stet.view): `url` of what comes back is its address on this
         machine. step() is then watched, and no bit of the run changes; pausing the page holds it. control: the page may
         reset worlds and write controls, too; speed: seconds of the simulation in one of the clock, 0: as fast as it
-        goes; rate: pictures a second at most, which is what a busy run pays for; port 0: any; browser: opens the page.
+        goes; rate: pictures a second at most; share: of the time that drawing may take, which is what a run pays that
+        uses all processors (0.02: it is at most about 2 % slower, and its pictures come when they can); port 0: any;
+        browser: opens the page.
         """
         from .view import view
 
-        return view(self, port=port, control=control, speed=speed, rate=rate, browser=browser)
+        return view(self, port=port, control=control, speed=speed, rate=rate, share=share, browser=browser)
 
     def __enter__(self) -> Sim:
         return self

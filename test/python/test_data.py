@@ -128,6 +128,27 @@ def test_damage_is_found(make, tmp_path):
         Reader(tmp_path)
 
 
+def test_a_manifest_that_a_power_cut_took(make, tmp_path):
+    """Each shard has it; what is too long for that is on the disk before the first shard."""
+    sim, path = make(**RUN), tmp_path / "manifest.json"
+    with Writer(tmp_path, sim, fields=["qpos"], notes={"seed": 7}) as data:
+        kept = record(sim, data, 3)["qpos"]
+    text = path.read_text()
+    for damage in (path.unlink, lambda: path.write_text("")):
+        damage()
+        data = Reader(tmp_path)
+        assert data.manifest["notes"] == {"seed": 7} and np.array_equal(data.read("qpos"), kept)
+    Writer(tmp_path, sim, fields=["qpos"]).close()  # goes on with it
+    assert path.read_text() == text
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "manifest.json").write_text("")  # taken before there was a frame
+    with Writer(tmp_path / "b", sim, fields=["qpos"], notes={"long": "ü" * 40000}) as data:
+        record(sim, data, 1)
+    assert Reader(tmp_path / "b").manifest["notes"] == {"long": "ü" * 40000}
+    with h5py.File(tmp_path / "b" / "shard-000000000.h5") as shard:
+        assert "manifest" not in shard.attrs
+
+
 KILLED = """
 import sys, stet
 sim = stet.Sim(stet.scenes / "cartpole.xml", 4, "cpu")

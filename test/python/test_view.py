@@ -235,6 +235,31 @@ def test_a_huge_message_ends_the_connection(viewer):
     assert error.value.rcvd.code == 1009
 
 
+@pytest.mark.parametrize("end", ["at once", "with a picture", "no HTTP", "no handshake"])
+def test_a_reader_that_is_gone(make, capfd, end):
+    """A browser that was killed, or something else that knocks: the run goes on and says nothing, others look."""
+    sim = make()
+    with sim.view() as viewer:
+        stepper = Stepper(sim)
+        if end in ("at once", "with a picture"):
+            page = Page(viewer.url)
+            page.look(width=640, height=480)
+            if end == "with a picture":
+                page.picture(shown=False)
+            raw = page.socket.socket
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            raw.close()
+        else:
+            with socket.create_connection(("127.0.0.1", viewer._server.port)) as raw:
+                raw.sendall(b"\x16\x03\x01\x02\x00\x01\xfc" if end == "no HTTP" else b"GET / HTTP/1.1\r\n")
+        other = Page(viewer.url)
+        other.look()
+        assert other.picture()[1].std() > 5
+        other.close()
+        stepper.end()
+    assert capfd.readouterr() == ("", "")
+
+
 # ---- a run ---------------------------------------------------------------------------------------------------------
 
 
@@ -389,8 +414,17 @@ def test_pause_step_and_speed(watched):
     assert stepper.steps == held
     one.look(view=[0, -80, 3, 0, 0, 1])  # looking around while it holds
     head, _ = one.picture()
+    fine, smooth = one.picture()  # and, while nothing moves, once more
+    assert fine["rays"] == 4 and head["rays"] == 1 and fine["steps"] == head["steps"]
+    painter, look = Painter(sim.model, ("qpos",)), Look(view=(0, -80, 3, 0, 0, 1), width=64, height=48)
+    state = {"qpos": sim.qpos.numpy()[:1]}
+    apart = [np.abs(smooth.astype(int) - painter.paint(look, state, rays).pixels).mean() for rays in (1, 4)]
+    assert apart[1] < apart[0]
+    painter.close()
     one.send("step")
-    head2, _ = one.picture()
+    head2 = head
+    while head2["steps"] == head["steps"]:
+        head2, _ = one.picture()
     assert head2["steps"] == head["steps"] + 1 and head2["paused"]
     one.send("speed", factor=0.05)  # a time step of 5 ms takes 100 ms
     one.send("pause", on=False)
@@ -608,6 +642,9 @@ def test_the_end(make):
     for wrong in ({"rate": 0}, {"speed": -1}, {"rate": float("nan")}):
         with pytest.raises(stet.InvalidArgumentError, match="a rate is above 0"):
             sim.view(**wrong)
+    for share in (0, 1.1, float("nan")):
+        with pytest.raises(stet.InvalidArgumentError, match="for drawing is above 0, at most 1"):
+            sim.view(share=share)
     with pytest.raises(stet.StateError, match="has a viewer"):
         sim.view()
     viewer.close()

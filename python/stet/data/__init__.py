@@ -15,6 +15,8 @@ Invariants:
   DATA-1  a shard is there with all its frames, or not at all: it is written under another name, and renamed when it is
           on the disk. Who is killed loses the frames since the last shard, which are those in memory
   DATA-2  the first frame of a shard is the number of frames in all shards before it
+  DATA-3  a shard has the manifest, too, if an attribute can hold it: so the manifest need not be on the disk before
+          the first shard, and one that a power cut took is read from there
 """
 
 from __future__ import annotations
@@ -37,18 +39,20 @@ _SHARD_BYTES = 64 << 20
 _CHUNK_BYTES = 128 << 10  # what is read at once; smaller ones cost HDF5 more than compressing them does
 _MOST_FRAMES = 1024
 _MANIFEST, _OPEN = "manifest.json", "open.tmp"
+_ATTRIBUTE_BYTES = 60000  # HDF5's limit is 64 KB
 
 
 def _shard_name(first):
     return f"shard-{first:09d}.h5"
 
 
-def _write_safely(path, text):
+def _write_whole(path, text, sync):
     temporary = path.with_suffix(".tmp")
     with open(temporary, "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
-        os.fsync(file.fileno())
+        if sync:
+            os.fsync(file.fileno())
     temporary.replace(path)
 
 
@@ -64,7 +68,7 @@ class Reader:
         check_libraries("stet.data", h5py="h5py")
         self.folder = Path(folder)
         try:
-            self.manifest: dict[str, Any] = json.loads((self.folder / _MANIFEST).read_text())
+            self.manifest: dict[str, Any] = json.loads(self._manifest_text())
             if self.manifest["format"] != _FORMAT:
                 raise FileError(f"{folder}: a data set of format {self.manifest['format']}; this stet reads {_FORMAT}")
         except FileNotFoundError:
@@ -81,6 +85,19 @@ class Reader:
                 frames = int(shard.attrs["frames"])
             self.shards.append((self.frames, frames, path))
             self.frames += frames
+
+    def _manifest_text(self):
+        first = self.folder / _shard_name(0)
+        try:
+            text = (self.folder / _MANIFEST).read_text()
+        except FileNotFoundError:
+            if not first.exists():
+                raise
+            text = ""
+        if not text and first.exists():
+            with self._open(first) as shard:
+                text = shard.attrs.get("manifest", "")  # DATA-3
+        return text
 
     @staticmethod
     def _open(path):
@@ -170,19 +187,25 @@ class Writer:
             "device": str(sim.device.name), "notes": notes}
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / _OPEN).unlink(missing_ok=True)
-        if not (self.folder / _MANIFEST).exists():
-            _write_safely(self.folder / _MANIFEST, json.dumps(manifest, indent=2) + "\n")
+        there = self.folder / _MANIFEST
+        if not (self.folder / _shard_name(0)).exists() and not (there.exists() and there.stat().st_size):
+            self._save_manifest(manifest)
             return
         old = Reader(self.folder)
         for key in ("scene_sha256", "worlds", "fields", "outputs", "cameras"):
             if old.manifest[key] != manifest[key]:
                 raise InvalidArgumentError(f"{self.folder}: it is of another {key}: {old.manifest[key]}; this run has "
                                            f"{manifest[key]}; choose another folder")
+        self._save_manifest(old.manifest)
         self.frames = old.frames
         if self.frames:
             last = {name: old.read(name, self.frames - 1, 1) for name in old.names}
             self._form = {name: (row.dtype, row.shape[1:]) for name, row in last.items()}
             self._episode = last["episode"][0] + 1
+
+    def _save_manifest(self, manifest):
+        self._manifest = json.dumps(manifest, indent=2) + "\n"
+        _write_whole(self.folder / _MANIFEST, self._manifest, len(self._manifest) > _ATTRIBUTE_BYTES)
 
     def add(self, done: Any = None, **more: Any) -> None:
         """A frame: the fields and pictures as they are now, and arrays of the caller's by name, [world, …]. done: a
@@ -232,6 +255,8 @@ class Writer:
         temporary = self.folder / _OPEN
         with h5py.File(temporary, "w") as file:
             file.attrs["frames"] = self._held
+            if len(self._manifest) <= _ATTRIBUTE_BYTES:
+                file.attrs["manifest"] = self._manifest
             for name, frames in self._blocks.items():
                 block = frames[:self._held]
                 rows = max(1, min(len(block), _CHUNK_BYTES // max(block[0, 0].nbytes, 1)))

@@ -21,10 +21,10 @@ from .source import Source
 
 class Viewer:
     """What shows a source to readers, until close(). `url`: where they find it. rate: pictures a second
-    for each of them, at most.
+    for each of them, at most; share: of the processors' time, for drawing one's pictures.
     """
 
-    def __init__(self, source: Source, port: int = 0, rate: float = 60.0) -> None:
+    def __init__(self, source: Source, port: int = 0, rate: float = 60.0, share: float = 1.0) -> None:
         check_libraries("stet.view", websockets="websockets", PIL="pillow")
         from .pictures import Painter
         from .reader import Reader
@@ -32,7 +32,7 @@ class Viewer:
 
         self._source, self._closed = source, False
         self._painter = Painter(source.model, source.fields)
-        self._server = Server(lambda connection: Reader(connection, source, self._painter, rate).serve(), port)
+        self._server = Server(lambda connection: Reader(connection, source, self._painter, rate, share).serve(), port)
         self.url: str = self._server.url
         atexit.register(self.close)
 
@@ -61,7 +61,7 @@ class Viewer:
 
 
 def view(sim: Any, *, port: int = 0, control: bool = False, speed: float = 0.0, rate: float = 60.0,
-         browser: bool = False) -> Viewer:
+         share: float = 1.0, browser: bool = False) -> Viewer:
     """See Sim.view."""
     from .run import Run
 
@@ -69,12 +69,14 @@ def view(sim: Any, *, port: int = 0, control: bool = False, speed: float = 0.0, 
         raise StateError("view: the sim is closed")
     if not (rate > 0 and speed >= 0):
         raise InvalidArgumentError(f"view: rate is {rate} and speed {speed}; a rate is above 0, a speed not below")
+    if not 0 < share <= 1:
+        raise InvalidArgumentError(f"view: share is {share}; the part of the time for drawing is above 0, at most 1")
     if "step" in vars(sim):
         raise StateError("view: the sim has a viewer; close that one first")
     check_libraries("stet.view", websockets="websockets", PIL="pillow")
     run = Run(sim, control, speed)
     try:
-        viewer = Viewer(run, port, rate)
+        viewer = Viewer(run, port, rate, share)
     except BaseException:
         run.close()
         raise

@@ -163,10 +163,10 @@ class Painter:
                 sim.close()
             self._sims.clear()
 
-    def paint(self, look: Look, state: dict[str, Any]) -> Picture:
-        """Draws what is looked at."""
+    def paint(self, look: Look, state: dict[str, Any], samples: int = 1) -> Picture:
+        """Draws what is looked at. samples: rays a pixel, as a Sim's."""
         with self._lock:
-            sim, view = self._placed(look, (look.output,), state)
+            sim, view = self._placed(look, (look.output,), state, samples)
             sim.render()
             picture = self._picture(sim, view, mosaic(colours(sim.read(look.output), look.output), look.columns))
             if look.count == 1 and (look.contacts or look.forces) and sim.physics != "external":
@@ -196,8 +196,8 @@ class Painter:
         return Picture(pixels, view, [Camera(pose.astype(float), lens) for pose in sim.camera_poses()],
                        sim.xpos.numpy().reshape(sim.nworld, -1, 3), sim.xquat.numpy().reshape(sim.nworld, -1, 4), [])
 
-    def _placed(self, look, outputs, state):
-        sim = self._sim(look, outputs)
+    def _placed(self, look, outputs, state, samples=1):
+        sim = self._sim(look, outputs, samples)
         for name, values in state.items():
             array = sim.array(name)
             if array.shape == values.shape:  # qacc_warmstart of native physics is empty
@@ -210,8 +210,8 @@ class Painter:
             view = (*view[:3], *(float(x) for x in sim.xpos.read_worlds(0, 1)[0, at:at + 3]))
         return sim, sim.place_camera("free:" + ",".join(map(repr, view)))
 
-    def _sim(self, look, outputs):
-        key = (look.camera, look.count, look.tile, look.groups, look.fisheye, outputs)
+    def _sim(self, look, outputs, samples):
+        key = (look.camera, look.count, look.tile, look.groups, look.fisheye, outputs, samples)
         sim = self._sims.pop(key, None)
         if sim is None:
             while len(self._sims) >= self.MOST_SIMS:
@@ -220,6 +220,6 @@ class Painter:
             sim = _sim.Sim(
                 self._model, look.count, "cpu", physics="external" if "xpos" in self._fields else "mujoco",
                 cameras=look.camera or FREE, width=width, height=height, outputs=outputs, groups=look.groups,
-                fisheye=look.fisheye, frames_in_flight=1)
+                fisheye=look.fisheye, samples=samples, frames_in_flight=1)
         self._sims[key] = sim
         return sim

@@ -1,7 +1,10 @@
 """One reader: the look that it has chosen, and a thread that draws for it as fast as it draws itself.
 
 A picture is sent when the page has said that it drew the one before ("shown"), so a slow or stalled reader gets fewer
-pictures and slows neither the run nor other readers; steps that it did not see are counted as skipped.
+pictures and slows neither the run nor other readers; steps that it did not see are counted as skipped. While a page
+is quick, its next picture is drawn as the last one is encoded, sent and shown.
+
+A paused run that nobody looks at differently is drawn once more, finely.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import json
 import struct
 import threading
 import time
+import traceback
 from typing import Any
 
 import numpy as np
@@ -20,17 +24,37 @@ from .pictures import OUTPUTS, Hit, Look, Picture, body_point, difference, encod
 from .source import Sample, Wants
 
 
-class Reader:
-    """Serves one open connection: serve() returns when it is closed. Its state is guarded by _changed."""
+_QUICK = 0.05  # seconds in which a page shows a picture, and after which one that was drawn ahead is drawn anew
+_STILL = 0.4  # seconds until a paused run is drawn finely
 
-    def __init__(self, connection: Any, source: Any, painter: Any, rate: float) -> None:
+
+@dataclasses.dataclass
+class _Painted:
+    """A picture that was not sent yet, and what goes with it."""
+
+    head: dict[str, Any]
+    pixels: Any
+    at: float
+
+
+class Reader:
+    """Serves one open connection: serve() returns when it is closed. Its state is guarded by _changed.
+
+    One thread draws, one encodes and sends. At most one picture is on its way to the page, and one more is drawn.
+    """
+
+    def __init__(self, connection: Any, source: Any, painter: Any, rate: float, share: float) -> None:
         self._connection, self._source, self._painter = connection, source, painter
-        self._least_seconds = 1 / rate  # between two pictures
+        self._least_seconds, self._share = 1 / rate, share  # between two pictures; of the time, for drawing
         self._changed = threading.Condition()
         self._look: Look | None = None
         self._sample: Sample | None = None
         self._stale = False  # the picture that was sent last does not show look and sample
-        self._shown = True
+        self._shown, self._quick = True, False
+        self._unshown = 0  # pictures that are drawn, or being drawn, and were not shown yet
+        self._sent_at = 0.0
+        self._painted: _Painted | None = None
+        self._fine = False  # the picture that was drawn last is a fine one
         self._closed = False
         self._picture: Picture | None = None  # the one that was drawn last, of _look
         self._held: Hit | None = None  # what the reader pulls
@@ -40,23 +64,29 @@ class Reader:
         self.sent = self.skipped = 0
 
     def serve(self) -> None:
-        self._send_json({"facts": self._source.facts() | {"outputs": OUTPUTS}})
-        painting = threading.Thread(target=self._paint_all, name="stet.view pictures", daemon=True)
-        painting.start()
+        threads = [threading.Thread(target=self._guarded, args=(work,), name=f"stet.view {name}", daemon=True)
+                   for work, name in ((self._paint_all, "pictures"), (self._send_all, "sending"))]
+        for thread in threads:
+            thread.start()
         try:
+            self._send_json({"facts": self._source.facts() | {"outputs": OUTPUTS}})
             for text in self._connection:
                 try:
                     self._obey(*messages.parse(text))
                 except ValueError as error:
                     # A page of ours sends no such thing: whoever it is does not get another chance.
                     self._connection.close(1008, str(error)[:100])
+        except Exception as error:
+            if not _is_closing(error):  # a browser that was killed does not say good-bye
+                traceback.print_exc()
         finally:
             with self._changed:
                 self._closed = True
                 self._changed.notify_all()
             self._source.forget(self)
             self._source.release(self)
-            painting.join()
+            for thread in threads:
+                thread.join()
 
     # ---- messages ----------------------------------------------------------------------------------------------------
 
@@ -65,7 +95,8 @@ class Reader:
             self._set_look(Look(**entries))
         elif kind == "shown":
             with self._changed:
-                self._shown = True
+                self._shown, self._quick = True, time.monotonic() - self._sent_at < _QUICK
+                self._unshown = max(0, self._unshown - 1)
                 self._changed.notify_all()
             self._ask()
         elif kind == "pick":
@@ -156,12 +187,9 @@ class Reader:
 
     # ---- pictures ----------------------------------------------------------------------------------------------------
 
-    def _paint_all(self):
+    def _guarded(self, work):
         try:
-            while self._wait():
-                began = time.monotonic()
-                self._paint()
-                time.sleep(max(0.0, self._least_seconds - (time.monotonic() - began)))
+            work()
         except Exception as error:
             if not self._closed:
                 try:
@@ -171,40 +199,84 @@ class Reader:
                 if not _is_closing(error):
                     raise
 
+    def _paint_all(self):
+        while self._wait():
+            began = time.monotonic()
+            painted = self._paint()
+            took = time.monotonic() - began
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or self._painted is None)
+                self._painted = painted
+                self._changed.notify_all()
+            if self._quick:
+                self._ask()
+            time.sleep(max(0.0, self._least_seconds - took, took * (1 / self._share - 1)))
+
+    def _fits(self):
+        look, sample = self._look, self._sample
+        return look and sample and (sample.wants.first, sample.wants.count) == (look.first, look.count)
+
     def _wait(self):
         """Until there is something to draw: False once the connection is closed."""
         def ready():
-            look, sample = self._look, self._sample
-            fits = look and sample and (sample.wants.first, sample.wants.count) == (look.first, look.count)
-            return self._closed or self._shown and self._stale and fits
+            return self._closed or self._unshown <= self._quick and self._stale and self._fits()
 
         with self._changed:
-            self._changed.wait_for(ready)
+            while not self._changed.wait_for(ready, _STILL):
+                if (not self._fine and not self._unshown and self._fits() and self._look.output == "rgb"
+                        and self._sample.facts.get("paused")):
+                    self._fine = True
+                    break
+            else:
+                self._fine = False
+            self._unshown += 1
             return not self._closed
 
     def _paint(self):
         with self._changed:
-            look, sample = self._look, self._sample
-            self._stale = self._shown = False
+            look, sample, samples = self._look, self._sample, 4 if self._fine else 1
+            self._stale = False
         half = _half(look) if sample.other else look
-        picture = self._painter.paint(half, sample.state)
+        picture = self._painter.paint(half, sample.state, samples)
         pixels, view, marks = picture.pixels, picture.view, picture.marks + self._marks(look, sample, picture)
         if sample.other:
-            other = self._painter.paint(dataclasses.replace(half, view=view), sample.other).pixels
+            other = self._painter.paint(dataclasses.replace(half, view=view), sample.other, samples).pixels
             pixels = np.concatenate([pixels, difference(pixels, other)], axis=1)
             marks = [[colour, [[x / 2, y] for x, y in places]] for colour, places in marks]
         with self._changed:
             self._picture = picture if self._look is look else None
             if look.view is None and view and self._look is look:  # a camera that shows the whole scene stays there
                 self._look = dataclasses.replace(look, view=view)
-        self.skipped += max(0, sample.facts["steps"] - self._steps - 1)
-        self._steps = sample.facts["steps"]
-        self.sent += 1
         head = sample.facts | {"first": look.first, "count": look.count, "columns": half.columns, "view": view,
-                               "sides": 2 if sample.other else 1, "marks": marks, "sent": self.sent,
-                               "skipped": self.skipped}
-        text = json.dumps(head).encode()
-        self._connection.send(struct.pack("<I", len(text)) + text + encode(pixels))
+                               "sides": 2 if sample.other else 1, "marks": marks, "rays": samples}
+        return _Painted(head, pixels, time.monotonic())
+
+    def _send_all(self):
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or self._painted)
+                painted, self._painted = self._painted, None
+                self._changed.notify_all()
+            if self._closed:
+                return
+            image = encode(painted.pixels)
+            with self._changed:
+                late = not self._shown
+                self._changed.wait_for(lambda: self._closed or self._shown)
+                if late and time.monotonic() - painted.at > _QUICK and not self._closed:  # the page was not quick
+                    self._stale, self._unshown = True, max(0, self._unshown - 1)
+                    self._changed.notify_all()
+                    continue
+                self._shown, self._sent_at = False, time.monotonic()
+                self._changed.notify_all()
+            self._send(painted.head, image)
+
+    def _send(self, head, image):
+        self.skipped += max(0, head["steps"] - self._steps - 1)
+        self._steps = head["steps"]
+        self.sent += 1
+        text = json.dumps(head | {"sent": self.sent, "skipped": self.skipped}).encode()
+        self._connection.send(struct.pack("<I", len(text)) + text + image)
 
     def _marks(self, look, sample, picture):
         """What the reader's own history draws over a picture of one world."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import http
+import logging
 import secrets
 import threading
 import urllib.parse
@@ -21,6 +22,9 @@ from . import messages
 _PAGE = Path(__file__).with_name("page")
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 _MOST_READERS = 128
+# Who knocks and talks nonsense is turned away without a word on the run's terminal, unless logging is set up.
+_LOGGER = logging.getLogger("stet.view.server")
+_LOGGER.addHandler(logging.NullHandler())
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'self'; img-src blob:; frame-ancestors 'none'; base-uri 'none'",
@@ -41,7 +45,7 @@ class Server:
         self._files["/"] = _PAGE / "index.html"
         self._server = serve(
             handle, "127.0.0.1", port, process_request=self._admit, compression=None, max_size=messages.MOST_BYTES,
-            max_queue=4, close_timeout=1, server_header=None, backlog=128)
+            max_queue=4, close_timeout=1, server_header=None, backlog=128, logger=_LOGGER)
         self.port: int = self._server.socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/#{self.token}"
         self._thread = threading.Thread(target=self._server.serve_forever, name="stet.view server", daemon=True)

@@ -290,7 +290,8 @@ function show() {
   $("pause").textContent = head.paused ? "Go on" : "Pause";
   if (document.activeElement !== $("speed")) $("speed").value = head.speed;
   const at = facts.frames ? `frame ${head.steps} of ${facts.frames}` : `step ${head.steps}`;
-  $("clock").textContent = `${head.time[0].toFixed(3)} s · ${at} · ${head.sent} pictures, ${head.skipped} steps skipped`;
+  $("clock").textContent = `${head.time[0].toFixed(3)} s · ${at} · ${head.sent} pictures, ${head.skipped} steps skipped` +
+    (head.rays > 1 ? ` · ${head.rays} rays a pixel` : "");
   if (facts.frames && document.activeElement !== $("frame")) $("frame").value = head.steps;
   (head.plots ?? []).forEach((row, k) => plots[k]?.add(head.time[0], row));
   showFaults(head.faults);
