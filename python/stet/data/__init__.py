@@ -9,7 +9,7 @@
     qpos = stet.data.Reader("reach").read("qpos")     # [frame, world, nq]
 
 A data set is a folder: manifest.json says what it is of, and each shard-<first frame>.h5 has the frames from there on
-as arrays [frame, world, …], in compressed chunks of one world each, with checksums.
+as arrays [frame, world, …], in compressed chunks of one world, or of several where frames are few, with checksums.
 
 Invariants:
   DATA-1  a shard is there with all its frames, or not at all: it is written under another name, and renamed when it is
@@ -172,7 +172,7 @@ class Writer:
             if name not in sim.outputs:
                 raise InvalidArgumentError(f"outputs: the sim renders no {name!r}; it has {', '.join(sim.outputs)}")
         self._blocks: dict[str, Any] = {}  # frames of the open shard; the first _held are there
-        self._held = 0
+        self._held = self._most = 0  # frames; most in a shard
         self._form: dict[str, tuple] | None = None
         self._episode = np.zeros(sim.nworld, np.int64)
         self.frames = 0
@@ -227,24 +227,28 @@ class Writer:
             if row[name].shape[:1] != (sim.nworld,):
                 raise InvalidArgumentError(f"add: {name} is {row[name].shape}; its first dimension is the worlds")
         row["episode"] = self._episode
-        form = {name: (values.dtype, values.shape) for name, values in row.items()}
-        if self._form is None:
-            self._form = form
-        elif form != self._form:
-            names = sorted(name for name in form.keys() | self._form.keys() if form.get(name) != self._form.get(name))
-            raise InvalidArgumentError(f"add: {', '.join(names)}: another type or shape than in the frames before")
-        size = sum(values.nbytes for values in row.values())
-        most = self._shard_frames or max(1, min(_MOST_FRAMES, _SHARD_BYTES // max(size, 1)))
+        if not self._blocks or more or row.keys() != self._blocks.keys():
+            self._check_form(row)
         if not self._blocks:
-            frames = max(1, min(most, _SHARD_BYTES // max(size, 1)))
+            size = max(1, sum(values.nbytes for values in row.values()))
+            self._most = self._shard_frames or max(1, min(_MOST_FRAMES, _SHARD_BYTES // size))
+            frames = max(1, min(self._most, _SHARD_BYTES // size))
             self._blocks = {name: np.empty((frames, *values.shape), values.dtype) for name, values in row.items()}
         for name in (row if k == 0 else [*more, "episode"]):
             self._blocks[name][k] = row[name]
         self._held += 1
         if done is not None:
             self._episode = self._episode + (np.asarray(done).reshape(sim.nworld) != 0)
-        if self._held >= most:
+        if self._held >= self._most:
             self.flush()
+
+    def _check_form(self, row):
+        form = {name: (values.dtype, values.shape) for name, values in row.items()}
+        if self._form is None:
+            self._form = form
+        elif form != self._form:
+            names = sorted(name for name in form.keys() | self._form.keys() if form.get(name) != self._form.get(name))
+            raise InvalidArgumentError(f"add: {', '.join(names)}: another type or shape than in the frames before")
 
     def flush(self) -> None:
         """What was added is in a shard afterwards."""
@@ -259,10 +263,12 @@ class Writer:
                 file.attrs["manifest"] = self._manifest
             for name, frames in self._blocks.items():
                 block = frames[:self._held]
-                rows = max(1, min(len(block), _CHUNK_BYTES // max(block[0, 0].nbytes, 1)))
+                item = max(block[0, 0].nbytes, 1)
+                rows = max(1, min(len(block), _CHUNK_BYTES // item))
+                worlds = max(1, min(block.shape[1], _CHUNK_BYTES // (rows * item)))
                 whole = 0 not in block.shape
                 file.create_dataset(name, data=block, **(dict(
-                    chunks=(rows, 1, *block.shape[2:]), compression="gzip", compression_opts=self._compression,
+                    chunks=(rows, worlds, *block.shape[2:]), compression="gzip", compression_opts=self._compression,
                     shuffle=True, fletcher32=True) if whole else {}))
         with open(temporary, "rb") as done:
             os.fsync(done.fileno())
