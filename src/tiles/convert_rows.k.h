@@ -89,8 +89,93 @@ LFN void tx_pick(const ureal *from, ureal *to, int n, int channels, int stride)
     }
 }
 
+/* The low halves of n words, a multiple of W. */
+LFN void tx_narrow(const int *word, u16 *to, int n)
+{
+    for (int q = 0; q < n; q += STET_W) {
+        each (i, STET_W) to[q + i] = (u16)word[q + i];
+    }
+}
+
+/* n >= W reals that lie one after the other as halves. Those of a last group that is not whole are converted twice. */
+LFN void tx_real_halves(const ureal *from, u16 *to, int n, int *half)
+{
+    int whole = n - n % STET_W, last = n - STET_W;
+    items(p, whole) istore(half + p, tx_half(load(from + p)));
+    if (whole < n) istore(half + whole, tx_half(load(from + last)));
+    sync();
+    tx_narrow(half, to, whole);
+    if (whole < n) tx_narrow(half + whole, to + last, STET_W);
+}
+
+#if !STET_DOUBLE
+/*
+ * The byte of each colour from bit `shift` on, over 255, as a half: the product is 2^-112 times that, and its bits
+ * from bit 13 on are those of a half, whose least exponent is 112 greater. None of the 256 quotients is halfway.
+ */
+LFN lint tx_unit_half(lint colour, int shift)
+{
+    real scaled = to_real(ishr(colour, shift) & isplat(255)) * splat(7.5526669e-37f);
+    return ishr(as_bits(scaled) + isplat(0x1000), 13);
+}
+
+/* The same of n colours, a multiple of W. */
+LFN void tx_one_half(const int *from, u16 *to, int n, int shift, int *half)
+{
+    items(p, n) istore(half + p, tx_unit_half(iload(from + p), shift));
+    sync();
+    tx_narrow(half, to, n);
+    sync();
+}
+
+/*
+ * Three halves of n <= TX_CHUNK colours, a multiple of W; two colours as three words first. Words have scratch memory
+ * of their own, so that a compiler sees that they are nothing that is read, and vectorises the loop.
+ */
+LFN void tx_three_halves(const int *from, u16 *to, int n, int *half, int *word)
+{
+    int *blue = half + TX_CHUNK, pairs = nmin(n, TX_CHUNK) / 2;
+    const u16 *packed = (const u16 *)word;
+    items(p, n)
+    {
+        lint colour = iload(from + p);
+        istore(half + p, tx_unit_half(colour, 0) | ishl(tx_unit_half(colour, 8), 16));
+        istore(blue + p, tx_unit_half(colour, 16));
+    }
+    sync();
+    each (i, pairs) {
+        u32 a = (u32)half[2 * i], b = (u32)half[2 * i + 1];
+        word[3 * i] = (int)a;
+        word[3 * i + 1] = (int)((u32)blue[2 * i] | b << 16);
+        word[3 * i + 2] = (int)(b >> 16 | (u32)blue[2 * i + 1] << 16);
+    }
+    sync();
+    each (i, 6 * pairs) to[i] = packed[i];
+    if (n % 2) {
+        to[3 * n - 3] = (u16)(u32)half[n - 1];
+        to[3 * n - 2] = (u16)((u32)half[n - 1] >> 16);
+        to[3 * n - 1] = (u16)blue[n - 1];
+    }
+}
+
+/* One or three halves of n >= W colours; those of a last group that is not whole are converted twice. */
+LFN void tx_unit_halves(const int *from, u16 *to, int n, int channels, int shift, int *half, int *word)
+{
+    int whole = n - n % STET_W, last = n - STET_W;
+    if (channels == 1) {
+        tx_one_half(from, to, whole, shift, half);
+        sync();
+        if (whole < n) tx_one_half(from + last, to + last, STET_W, shift, half);
+    } else {
+        tx_three_halves(from, to, whole, half, word);
+        sync();
+        if (whole < n) tx_three_halves(from + last, to + 3 * last, STET_W, half, word);
+    }
+}
+#endif
+
 LFN void tx_convert_pixels(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int n,
-                           int channels, int shift, ureal *value, int *half)
+                           int channels, int shift, ureal *value, int *half, int *word)
 {
     if (conversion == STI_TO_BYTES) {
         tx_bytes(words, to, n, channels, shift, half);
@@ -101,12 +186,12 @@ LFN void tx_convert_pixels(int conversion, const int *words, const ureal *reals,
         each (i, n) wide[i] = words[i];
     } else if (conversion == STI_BYTES_REAL) {
         tx_units(words, (ureal *)to, n, channels, shift);
-    } else if (conversion == STI_REALS_HALF && stride == 1) {
-        int whole = n - n % STET_W; /* whole vectors need no copy of their numbers */
-        tx_store_halves(reals, half, (u16 *)to, whole);
-        tx_pick(reals + whole, value, n - whole, 1, 1);
-        sync();
-        tx_store_halves(value, half, (u16 *)to + whole, n - whole);
+    } else if (conversion == STI_REALS_HALF && stride == 1 && n >= STET_W) {
+        tx_real_halves(reals, (u16 *)to, n, half);
+#if !STET_DOUBLE
+    } else if (conversion == STI_BYTES_HALF && channels % 2 && n >= STET_W) {
+        tx_unit_halves(words, (u16 *)to, n, channels, shift, half, word);
+#endif
     } else if (conversion == STI_BYTES_HALF || conversion == STI_REALS_HALF) {
         if (conversion == STI_BYTES_HALF)
             tx_units(words, value, n, channels, shift);
@@ -133,7 +218,7 @@ LFN int tx_size(int conversion, int channels)
 
 /* Converts a band of npixel pixels to `to`, which is dense. Arguments as tx_convert of convert_words.k.h. */
 LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int npixel, int channels,
-                    int shift, int skip, int width, int gap, ureal *value, int *half)
+                    int shift, int skip, int width, int gap, ureal *value, int *half, int *word)
 {
     int size = tx_size(conversion, channels), pitch = width + gap, last = (skip + npixel - 1) / width;
     for (int q = 0; q < npixel;) {
@@ -142,7 +227,7 @@ LFN void tx_convert(int conversion, const int *words, const ureal *reals, int st
         if (x < TX_CHUNK && y + ROWS_AHEAD <= last)
             tx_prefetch_row(words, reals, (i64)(y + ROWS_AHEAD) * pitch * stride, width * stride);
         tx_convert_pixels(conversion, words ? words + at : 0, reals ? reals + at : 0, stride, to + (i64)q * size, n,
-                          channels, shift, value, half);
+                          channels, shift, value, half, word);
         q += n;
     }
 }

@@ -185,8 +185,9 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
 #else
     shared(ureal, value, TX_ROOM);
     shared(int, half, TX_ROOM);
+    shared(int, word, TX_ROOM);
     tx_convert(conversion, from, real_from, stride, dense, end - begin, channels, 8 * channel, begin - y * width, width,
-               pitch[tile] - width, value, half);
+               pitch[tile] - width, value, half, word);
 #endif
 }
 

@@ -20,8 +20,8 @@ LFN lint tx_half(real x)
     lint b = as_bits(x), m = b & isplat(0x7fffffff), sign = ishr(b, 16) & isplat(0x8000);
     lint odd = ishr(m, 13) & isplat(1);
     lint h = ishr(m + isplat(0xfff) + odd, 13) - isplat(112 << 10);
-    /* Below 2^-14 a half is a multiple of 2^-24; the product is exact. */
-    lint small = to_int(rint(from_bits(m) * splat(16777216.0f)));
+    /* Below 2^-14 a half is a multiple of 2^-24, to which the sum with 0.5 rounds. */
+    lint small = as_bits(from_bits(m) + splat(0.5f)) - isplat(0x3f000000);
     h = iselect(ilt(m, isplat(0x38800000)), small, h);
     h = iselect(ilt(m, isplat(0x477ff000)), h, isplat(0x7c00)); /* 65520: halfway from the largest to 2^16 */
     return iselect(ilt(isplat(0x7f800000), m), isplat(0x7e00), h | sign);

@@ -16,7 +16,8 @@ stet_test_on_devices(
     sim/control sim/division sim/frame sim/idle sim/long_run sim/native sim/phase sim/program sim/recorded sim/round
     sim/round_known
     sim/same sim/sim sim/subset sim/tape sim/tensor)
-foreach(run IN ITEMS "program double-cuda 10000" "program cuda 100000" "recorded cuda 2000")
+foreach(run IN ITEMS "long_run cuda 10000" "program double-cuda 10000" "program cuda 100000"
+        "recorded cuda 2000")
     separate_arguments(run)
     list(GET run 0 noun)
     list(GET run 1 device)
