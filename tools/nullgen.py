@@ -19,6 +19,7 @@ VALUES = {
     "double": "0.5",
     "int": "0",
     "int64_t": "1",
+    "uint32_t": "1",
     "size_t": "4",
     "uint64_t": "1",
     "const char *": '"x"',
@@ -64,6 +65,7 @@ NAMED = {
     ("stet_stage_add", "name"): '"added"',
     ("stet_mechanism_find", "name"): '"frame"',
     ("stet_output_find", "name"): '"rgb"',
+    ("stet_decoration_find", "name"): '"com"',
 }
 
 

@@ -12,6 +12,8 @@
  * and their edge, solids with their surface. Shapes that were added to the stage (stet_stage_add_shape) are visible as
  * geoms, of any group.
  *
+ * Decorations (stet_stage_decorate) are visible in rgb and rgba alone.
+ *
  * rgb and rgba have textures, shadows, transparency and reflections, where other outputs show the nearest surface; and
  * they alone show the sites of groups 0 to 2, without textures: rays of physics do not see sites either. As in MuJoCo's
  * renderer one plane or upper side of a box reflects: of the geoms whose material does, the first that the camera is

@@ -105,6 +105,37 @@ STET_API stet_result stet_stage_show(stet_stage *stage, int prim, int64_t first,
 /* Sets a shape's colour there; rgb [nworld][3]. Its alpha stays. */
 STET_API stet_result stet_stage_colour(stet_stage *stage, int prim, int64_t first, int64_t nworld, const float *rgb);
 
+/*
+ * What MuJoCo's viewer draws beside the scene if its options say so: enumerator, name, what. Sizes and colours are
+ * those of the model's visual/scale, visual/rgba and statistic, times and alphas included; sizes of inertia and the
+ * colour of joints are the same in all worlds.
+ */
+#define STET_DECORATIONS(X)                                                                                            \
+    X(JOINTS, "joints", "axes of joints of groups 0 to 2; boxes and balls for free and ball joints")                   \
+    X(CONTACTS, "contacts", "contact points, as many a world as it has contact slots")                                 \
+    X(CONTACTFORCE, "contactforce", "arrows of contact forces, as long as visual/map force says")                      \
+    X(FRAMES, "frames", "frames of bodies; with inertia those of inertia")                                             \
+    X(INERTIA, "inertia", "boxes, or ellipsoids, that have the bodies' inertia")                                       \
+    X(COM, "com", "centres of mass of kinematic trees")                                                                \
+    X(RANGEFINDER, "rangefinder", "rays of range finders at sites, and lines of sensors fromto")
+typedef enum stet_decoration {
+#define STET_DECORATION_ENUM(id, name, doc) STET_DECORATION_##id,
+    STET_DECORATIONS(STET_DECORATION_ENUM)
+#undef STET_DECORATION_ENUM
+        STET_DECORATION_COUNT
+} stet_decoration;
+STET_API const char *stet_decoration_name(stet_decoration decoration);             /* NULL: there is no such one */
+STET_API stet_result stet_decoration_find(const char *name, stet_decoration *out); /* NOT_FOUND lists the names */
+/*
+ * Shows these decorations (bits 1u << STET_DECORATION_x) in all worlds, and no others, from the next picture on, for
+ * any number of changes while a sim runs. Colours show them, with transparency and in mirrors; they cast no shadow, and
+ * other outputs do not have them. They follow the worlds: contacts, forces and centres of mass are quantities of the
+ * present state (stet_worlds_get_array), rays are the sensors' as of the last step. What is computed for them is
+ * computed while they are shown. A failure shows none.
+ */
+STET_API stet_result stet_stage_decorate(stet_stage *stage, uint32_t decorations);
+STET_API uint32_t stet_stage_get_decorations(const stet_stage *stage);
+
 /* Get transforms, brought up to date first. values [nworld][12]. Those of a hidden shape are singular. */
 STET_API stet_result stet_stage_read_local(stet_stage *stage, int prim, int64_t first, int64_t nworld, float *values);
 STET_API stet_result stet_stage_read_world(stet_stage *stage, int prim, int64_t first, int64_t nworld, float *values);

@@ -63,6 +63,7 @@ STET_API stet_result stet_worlds_get_array(stet_worlds *worlds, const char *fiel
  *     qacc, qfrc_bias, qfrc_passive, qfrc_actuator, qfrc_constraint     [nv]
  *     actuator_length, actuator_velocity, actuator_force                [nu] (MuJoCo 4: its nout)
  *     ten_length, ten_velocity                                          [ntendon]
+ *     xanchor, xaxis                                                    [njnt][3]
  *     xmat, xipos, ximat            [nbody][9], [3], [9]   poses of bodies and of their inertial frames
  *     geom_xpos, geom_xmat, geom_xquat, and the same of sites           [ngeom or nsite][3], [9], [4]
  *     subtree_com, subtree_linvel, subtree_angmom                       [nbody][3]

@@ -27,6 +27,7 @@ struct Options {
     nb::object keyframe; // None, a number or a name
     int frames_in_flight;
     uint32_t groups;
+    std::vector<std::string> show;
     int threads;
     std::string isa;
     std::vector<std::string> disable;
@@ -72,6 +73,7 @@ static stet_sim_def to_def(const Model &model, const Options &o, std::vector<con
     def.mode = to_render_mode(o.mode);
     def.frames_in_flight = o.frames_in_flight;
     def.groups = o.groups;
+    def.decorations = to_decorations(o.show);
     return def;
 }
 
@@ -106,8 +108,8 @@ static void init_sim(Sim *self, const Model &model, int64_t worlds, int64_t firs
                      std::string physics, std::vector<std::string> cameras, int width, int height,
                      std::vector<std::array<int, 2>> sizes, std::vector<float> fisheyes, int samples, std::string mode,
                      std::vector<std::string> outputs, uint64_t seed, nb::object keyframe, int frames_in_flight,
-                     uint32_t groups, int threads, std::string isa, std::vector<std::string> disable, bool strict,
-                     bool audit, bool checked, std::string cache_folder)
+                     uint32_t groups, std::vector<std::string> show, int threads, std::string isa,
+                     std::vector<std::string> disable, bool strict, bool audit, bool checked, std::string cache_folder)
 {
     Options o{worlds,
               first_world,
@@ -126,6 +128,7 @@ static void init_sim(Sim *self, const Model &model, int64_t worlds, int64_t firs
               std::move(keyframe),
               frames_in_flight,
               groups,
+              std::move(show),
               threads,
               std::move(isa),
               std::move(disable),
@@ -140,8 +143,8 @@ void bind_making(nb::class_<Sim> &sim)
 {
     sim.def("__init__", init_sim, "model"_a, "worlds"_a, "first_world"_a, "type"_a, "index"_a, "physics"_a, "cameras"_a,
             "width"_a, "height"_a, "sizes"_a, "fisheyes"_a, "samples"_a, "mode"_a, "outputs"_a, "seed"_a,
-            "keyframe"_a.none(), "frames_in_flight"_a, "groups"_a, "threads"_a, "isa"_a, "disable"_a, "strict"_a,
-            "audit"_a, "checked"_a, "cache_folder"_a);
+            "keyframe"_a.none(), "frames_in_flight"_a, "groups"_a, "show"_a, "threads"_a, "isa"_a, "disable"_a,
+            "strict"_a, "audit"_a, "checked"_a, "cache_folder"_a);
 }
 
 } // namespace binding

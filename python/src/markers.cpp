@@ -1,5 +1,5 @@
-// Markers: shapes that pictures show, each below a prim of its own that moves. What a user names becomes numbers in
-// stet/markers.py.
+// Decorations, and markers: shapes that pictures show, each below a prim of its own that moves. What a user names
+// becomes numbers in stet/markers.py.
 #include "names.h"
 #include "numpy.h"
 
@@ -7,6 +7,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <array>
 #include <cmath>
@@ -130,8 +131,15 @@ static void remove_marker(const Sim &sim, int prim)
     run(*sim.core, [&] { return stet_stage_remove(stet_sim_get_stage(sim.core->sim), prim); });
 }
 
+static void decorate(const Sim &sim, std::vector<std::string> names)
+{
+    uint32_t decorations = to_decorations(names);
+    run(*sim.core, [&] { return stet_stage_decorate(stet_sim_get_stage(sim.core->sim), decorations); });
+}
+
 void bind_markers(nb::module_ &m)
 {
+    m.def("_decorate", decorate);
     m.def("_add_marker", add_marker, "sim"_a, "type"_a, "size"_a, "kind"_a, "under"_a, "rgba"_a, "mesh"_a.none(),
           "material"_a.none(), "name"_a.none());
     m.def("_move_marker", move_marker);

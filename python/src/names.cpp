@@ -32,6 +32,17 @@ stet_output to_output(const std::string &name)
     return output;
 }
 
+uint32_t to_decorations(const std::vector<std::string> &names)
+{
+    uint32_t bits = 0;
+    for (const std::string &name : names) {
+        stet_decoration decoration;
+        check(stet_decoration_find(name.c_str(), &decoration));
+        bits |= 1u << decoration;
+    }
+    return bits;
+}
+
 stet_render_mode to_render_mode(const std::string &name)
 {
     stet_render_mode mode;

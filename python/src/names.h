@@ -17,6 +17,7 @@ stet_physics to_physics(const std::string &name);
 uint32_t to_mechanisms(const std::vector<std::string> &names); // bits
 stet_output to_output(const std::string &name);
 stet_render_mode to_render_mode(const std::string &name);
+uint32_t to_decorations(const std::vector<std::string> &names); // bits
 stet_phase to_phase(const std::string &name);
 // A keyframe by number or name, "qpos0"; None is `otherwise`.
 int to_keyframe(const stet_model *model, nb::handle keyframe, int otherwise);

@@ -132,6 +132,7 @@ class SimOptions(TypedDict, total=False):
     keyframe: int | str | None
     frames_in_flight: int
     groups: Iterable[int]
+    show: str | Iterable[str]
     threads: int
     isa: str | None
     disable: str | Iterable[str]
@@ -169,6 +170,7 @@ class Sim(Rounds, _core.SimBase):
                  MuJoCo's own data begin); None: "home" if there is one, else the first, else qpos0
     frames_in_flight   how many frames can still be read, 1 to 16
     groups       of geoms that pictures show, 0 to 5
+    show         names as of Sim.show, which changes them later: "joints", "contacts", "frames" …
     threads      0: one a processor; isa: of a CPU, "portable", "avx2", "avx512"; None: the widest
     disable      names of mechanisms that are switched off; strict: a fallback is an error; audit: what stands is
                  checked
@@ -201,6 +203,7 @@ class Sim(Rounds, _core.SimBase):
         keyframe: int | str | None = None,
         frames_in_flight: int = 2,
         groups: Iterable[int] = (0, 1, 2),
+        show: str | Iterable[str] = (),
         threads: int = 0,
         isa: str | None = None,
         disable: str | Iterable[str] = (),
@@ -238,6 +241,7 @@ class Sim(Rounds, _core.SimBase):
             keyframe,
             _integer("frames_in_flight", frames_in_flight, 1, 16),
             _groups(groups),
+            _texts("show", show),
             _integer("threads", threads, 0, 4096),
             isa or "",
             _texts("mechanisms", disable),
@@ -346,6 +350,12 @@ class Sim(Rounds, _core.SimBase):
         numbers, or by their bodies; a set that is not given is all geoms.
         """
         return find_contacts(self, geom1, geom2, body1, body2)
+
+    def show(self, *names: str) -> None:
+        """What pictures show beside the scene from now on, in colours alone, as MuJoCo's viewer does: any of "joints",
+        "contacts", "contactforce", "frames", "inertia", "com", "rangefinder"; nothing without names.
+        """
+        _core._decorate(self, _texts("decorations", names))
 
     @_names_keywords("add_marker")
     def add_marker(

@@ -13,6 +13,9 @@ typedef struct sti_geom_rows {
     double *size, *bounds;
 } sti_geom_rows;
 
+/* A type beyond mjtGeom: a cone with its base at z = 0; sizes: the base's radius, the height. Only pictures show it. */
+enum { STI_GEOM_CONE = 9 };
+
 /* A shape that the model does not have. mesh: one of the model's; -1: it has another type. */
 typedef struct sti_geom_more {
     int type, mesh;

@@ -268,6 +268,10 @@ static void fill_row(const sti_geom_rows *rows, ptrdiff_t i, int type, const dou
         set_half_sizes(bounds, s[0], s[1], s[2]);
         radius = sqrt(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]);
         break;
+    case STI_GEOM_CONE:
+        set_bounds(bounds, (double[]){-s[0], -s[0], 0}, (double[]){s[0], s[0], s[1]});
+        radius = fmax(s[0], s[1]);
+        break;
     default: break; /* not visible, or with an asset */
     }
     for (int k = 0; k < 3; ++k) rows->size[4 * i + k] = s[k];

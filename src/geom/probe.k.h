@@ -1,4 +1,7 @@
 /* Single rays against one geom: what sensors and tests cast. Kind item. */
+#ifndef RAY_TYPES
+#define RAY_TYPES 0x3ff /* with cones */
+#endif
 #include "geom/ray.k.h"
 
 #define PROBE_BLOCK 64 /* rays of a block */

@@ -6,6 +6,7 @@
  *     sphere, capsule, ellipsoid, cylinder, box
  *                   the surface of a solid, from outside and from inside; a ray that starts inside hits where it leaves
  *     mesh          the nearest triangle, seen from either side
+ *     cone          the surface of a solid; MuJoCo has none, and only pictures show it, as an arrow's head
  *     height field  the nearest of: its base as a box from -base to 0 (also its lid at z = 0, for rays from within),
  *                   the triangles of its surface from either side, and the walls between base and surface
  *                   at its four ends
@@ -38,10 +39,11 @@
 #define RAY_BOX 6
 #define RAY_MESH 7
 #define RAY_SDF 8
+#define RAY_CONE 9 /* not MuJoCo's: radius of its base, at z = 0, and its height */
 
 /* Types that occur, a bit each. Code that is made for one scene has only these. */
 #ifndef RAY_TYPES
-#define RAY_TYPES 0x1ff
+#define RAY_TYPES 0x1ff /* those that physics knows */
 #endif
 
 #define RAY_NODE 8      /* numbers per node, bvh.h */
@@ -257,6 +259,8 @@ LFN void ray_box(ray_range range, const ureal *h, ureal z, const real *o, const 
         left = m_andnot(left, here);
     }
 }
+
+#include "geom/ray_cone.k.h"
 
 /* ---- triangles -------------------------------------------------------------------------------------------------- */
 
@@ -553,6 +557,8 @@ LFN void ray_geom(ray_range range, int type, const ureal *size, const int *data,
         ray_mesh(range, data[2] ? (int)size[0] : 0, data, node, tri, o, d, live, &best, n, part);
     else if (ray_is(type, RAY_HFIELD))
         ray_hfield(range, data, node, elevation, o, d, live, &best, n);
+    else if (ray_is(type, RAY_CONE))
+        ray_cone(range, size, o, d, inv, live, &best, n);
     *t = select(m_and(live, lt(best, tmax)), best, *t);
 }
 

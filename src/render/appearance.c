@@ -197,7 +197,16 @@ static void fill_soft(scene_rows *rows, stet_stage *stage)
                                [SHOWN_KIND] = SHOWN_SOFT | SHOWN_ENDLESS});
 }
 
-/* Shapes that were added to the stage. */
+/* Adds a row to the list of opaque or of transparent geoms. */
+static void list_by_alpha(scene_rows *rows, const int row[SHOWN_SIZE])
+{
+    int *head = rows->scene;
+    bool clear = rows->look[(ptrdiff_t)APPEARANCE_SIZE * row[SHOWN_GEOM] + APPEARANCE_ALPHA] < OPAQUE;
+    int *count = &head[clear ? SCENE_NCLEAR : SCENE_NSOLID], first = head[clear ? SCENE_CLEAR : SCENE_SOLID];
+    memcpy(&head[first + (ptrdiff_t)SHOWN_SIZE * (*count)++], row, SHOWN_SIZE * sizeof *row);
+}
+
+/* Shapes that were added to the stage. Decorations are in the lists of colours alone: they cast no shadow, too. */
 static void fill_shapes(scene_rows *rows, stet_stage *stage)
 {
     const mjModel *m = sti_stage_worlds(stage)->model->mj;
@@ -220,17 +229,11 @@ static void fill_shapes(scene_rows *rows, stet_stage *stage)
         shown[SHOWN_PRIM] = s->prim;
         shown[SHOWN_TYPE] = s->type;
         shown[SHOWN_KIND] = s->type == mjGEOM_PLANE && (s->size[0] <= 0 || s->size[1] <= 0) ? SHOWN_ENDLESS : 0;
-        head[SCENE_NSHOWN]++;
+        if (s->decor)
+            list_by_alpha(rows, shown);
+        else
+            head[SCENE_NSHOWN]++;
     }
-}
-
-/* Adds a row to the list of opaque or of transparent geoms. */
-static void list_by_alpha(scene_rows *rows, const int row[SHOWN_SIZE])
-{
-    int *head = rows->scene;
-    bool clear = rows->look[(ptrdiff_t)APPEARANCE_SIZE * row[SHOWN_GEOM] + APPEARANCE_ALPHA] < OPAQUE;
-    int *count = &head[clear ? SCENE_NCLEAR : SCENE_NSOLID], first = head[clear ? SCENE_CLEAR : SCENE_SOLID];
-    memcpy(&head[first + (ptrdiff_t)SHOWN_SIZE * (*count)++], row, SHOWN_SIZE * sizeof *row);
 }
 
 static void split_shown(scene_rows *rows)

@@ -71,7 +71,16 @@ static int count_slider_cranks(const mjModel *m)
 static int count_rangefinders(const mjModel *m)
 {
     int n = 0;
-    for (int i = 0; i < m->nsensor; ++i) n += m->sensor_type[i] == mjSENS_RANGEFINDER;
+    for (int i = 0; i < m->nsensor; ++i)
+        n += m->sensor_type[i] == mjSENS_RANGEFINDER && m->sensor_objtype[i] == mjOBJ_SITE;
+    return n;
+}
+
+static int count_camera_rangefinders(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->nsensor; ++i)
+        n += m->sensor_type[i] == mjSENS_RANGEFINDER && m->sensor_objtype[i] != mjOBJ_SITE;
     return n;
 }
 
@@ -165,6 +174,7 @@ const char *stet_render_get_not_drawn(const stet_model *model, int i, int *count
                  {"further materials of flexes", count_flex_materials},
                  {"slider-cranks", count_slider_cranks},
                  {"rays of range finders", count_rangefinders},
+                 {"rays of range finders at cameras", count_camera_rangefinders},
                  {"drawings of plugins", count_plugins},
                  {"textures of other roles than colour", count_other_textures},
                  {"textures of sites", count_site_textures},

@@ -10,6 +10,9 @@
  */
 #include "stet/lang.h"
 
+#ifndef RAY_TYPES
+#define RAY_TYPES 0x3ff /* with cones */
+#endif
 #include "geom/ray.k.h"
 #include "render/scene.k.h"
 #include "render/known.k.h"

@@ -22,7 +22,7 @@ static stet_result make_owners(sti_surface *s)
     }
     for (int i = 0; i < shapes->n && !result; ++i) {
         int *row = prims + 2 * (ptrdiff_t)(m->ngeom + i);
-        if (shapes->shape[i].prim < 0) continue;
+        if (shapes->shape[i].prim < 0 || shapes->shape[i].decor) continue;
         row[0] = shapes->shape[i].prim;
         result = stet_stage_get_prim(s->stage, STET_PRIM_BODY, sti_stage_body(s->stage, row[0]), &row[1]);
     }
@@ -38,7 +38,7 @@ static stet_result drop_new(sti_surface *s)
     const stet_worlds *worlds = sti_stage_worlds(s->stage);
     const sti_shapes *shapes = sti_stage_shapes(s->stage);
     for (int i = 0; i < shapes->n && s->before; ++i)
-        if (shapes->shape[i].prim >= 0 && shapes->shape[i].since > s->since)
+        if (shapes->shape[i].prim >= 0 && !shapes->shape[i].decor && shapes->shape[i].since > s->since)
             STI_TRY(STI_LAUNCH(sti_k_surface_drop, worlds->device, worlds->nworld, sti_arg_array(s->before),
                                sti_arg_int(sti_stage_world(s->stage)->nitem), sti_arg_int(shapes->shape[i].prim)));
     s->since = shapes->set.generation;

@@ -36,6 +36,7 @@ static stet_result make_sim(stet_sim *sim, const stet_sim_def *resolved)
     STI_TRY(make_worlds(sim, resolved));
     STI_TRY(stet_step_create(sim->worlds, resolved->physics, &sim->step));
     STI_TRY(stet_stage_create(sim->worlds, &sim->stage));
+    STI_TRY(stet_stage_decorate(sim->stage, resolved->decorations));
     STI_TRY(sti_sim_make_cameras(sim, resolved));
     STI_TRY(sti_sim_make_controls(sim));
     return sti_sim_make_frames(sim, resolved);

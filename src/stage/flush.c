@@ -63,6 +63,7 @@ static void forget_due(stet_stage *stage)
     memset(stage->due_prim, 0, (size_t)stage->tree.capacity);
     memset(stage->due_world, 0, (size_t)n);
     memcpy(stage->flushed, stage->worlds->moved, (size_t)n * sizeof *stage->flushed);
+    if (stage->decor.live) memcpy(stage->decor.seen, stage->worlds->changed, (size_t)n * sizeof *stage->decor.seen);
 }
 
 /* ---- world transforms -------------------------------------------------------------------------------------------- */
@@ -73,12 +74,12 @@ static void forget_due(stet_stage *stage)
  */
 static int64_t find_worlds(stet_stage *stage, bool all, bool *poses)
 {
-    const uint64_t *moved = stage->worlds->moved;
+    const uint64_t *moved = stage->worlds->moved, *seen = stage->decor.seen;
     int64_t n = stage->worlds->nworld, visits = 0, changes = 0;
     *poses = false;
     for (int64_t w = 0; w < n; w++) {
         bool posed = moved[w] != stage->flushed[w];
-        bool due = posed || stage->due_all || stage->due_world[w];
+        bool due = posed || stage->due_all || stage->due_world[w] || (seen && seen[w] != stage->worlds->changed[w]);
         *poses = *poses || posed;
         stage->visit[w] = due || all;
         visits += stage->visit[w];
@@ -137,6 +138,15 @@ static void count_cost(flush *f, int64_t nworld, int64_t nprim)
     f->work.bytes = nworld * nprim * 12 * (int64_t)f->stage->device->real_size;
 }
 
+/* Parts of decorations, after all that they are at. */
+static stet_result make_decor(flush *f)
+{
+    int64_t launches = 0;
+    stet_result result = sti_decor_run(f->stage, &launches);
+    f->work.launches += launches;
+    return result;
+}
+
 /* Issues the launches of a flush as one list. A selection of prims that is used again is replayed as a recording. */
 static stet_result launch_world(flush *f, bool poses, int nbody, const sti_selection *x)
 {
@@ -145,6 +155,7 @@ static stet_result launch_world(flush *f, bool poses, int nbody, const sti_selec
     stet_result result = poses ? make_poses(f, nbody) : STET_OK;
     if (result == STET_OK) result = make_forward(f, x);
     if (result == STET_OK) result = make_tendons(f);
+    if (result == STET_OK) result = make_decor(f);
     return sti_record_end(device, result);
 }
 
@@ -164,7 +175,7 @@ static stet_result make_world(void *context)
         s->device->mechanisms.counters.schedules_built += built;
         STI_TRY(sti_array_put(s->stale, s->visit, stet_array_get_bytes(s->stale)));
         STI_TRY(launch_world(f, all || poses, nbody, x));
-        count_cost(f, nworld, x->nprim + nbody + (all || poses ? s->track.n : 0) + s->tendons.npiece);
+        count_cost(f, nworld, x->nprim + nbody + (all || poses ? s->track.n : 0) + s->tendons.npiece + s->decor.npart);
         s->cost_launches = f->work.launches;
         s->cost_bytes = f->work.bytes;
     }
@@ -226,6 +237,7 @@ stet_result sti_stage_flush(stet_stage *stage, bool force)
 {
     if (stage->flushing) return STET_OK;
     STI_TRY(sti_array_ensure(stage->worlds->field[STI_FIELD_xpos])); /* the same pass computes xquat */
+    STI_TRY(sti_decor_ensure(&stage->decor));
     STI_TRY(update_schedule(stage));
     sti_stage_before_write(stage);
     if (force) {
@@ -237,6 +249,7 @@ stet_result sti_stage_flush(stet_stage *stage, bool force)
     sti_stamp_add(&now, &stage->tree.connectivity);
     sti_stamp_add(&now, &stage->worlds->moved_version);
     sti_stamp_add(&now, &stage->values);
+    if (stage->decor.live) sti_stamp_add(&now, &stage->worlds->changed_version);
     sti_stamp_add_value(&now, stage->free_poses);
     sti_stamp_add_address(&now, stage->local->data);
     sti_stamp_add_address(&now, stage->world->data);

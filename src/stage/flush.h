@@ -2,8 +2,8 @@
  * The stage's state, and the flush that brings its transforms up to date (mechanism hierarchy).
  *
  * Invariants:
- *   FLUSH-1  a transform is a function of poses, local transforms and connectivity alone, so computing it again changes
- *       no bit
+ *   FLUSH-1  a transform is a function of poses, local transforms and connectivity alone (that of a decoration also of
+ *       the worlds' quantities, DECOR-2), so computing it again changes no bit
  *   FLUSH-2  a dirty mark is cleared only after the transforms were computed: after a failure the next flush does the
  *       work
  *   FLUSH-3  a write to the arrays that the stage did not make itself marks everything dirty
@@ -13,6 +13,7 @@
 #ifndef STI_STAGE_FLUSH_H
 #define STI_STAGE_FLUSH_H
 
+#include "stage/decor.h"
 #include "stage/schedule.h"
 #include "stage/shape.h"
 #include "stage/stage.h"
@@ -27,6 +28,7 @@ struct stet_stage {
     sti_track track;
     sti_tendons tendons;
     sti_shapes shapes;
+    sti_decor decor;
     stet_array *local, *world; /* REAL [nworld][capacity][12] */
     stet_array *stale;         /* INT [nworld]: worlds that a launch visits */
     int *visit;                /* [nworld]: `stale` on the host */
@@ -81,6 +83,8 @@ stet_result sti_stage_add_prim(stet_stage *stage, int parent, stet_prim_kind kin
 stet_result sti_stage_write_local(stet_stage *stage, int prim, int64_t first, int64_t n, const float *values);
 stet_result sti_stage_check_range(const stet_stage *stage, int prim, int64_t first, int64_t n, const void *values,
                                   const char *call);
+/* A number for a prim that is added next; the stage grows if all are in use. */
+stet_result sti_stage_vacant_prim(stet_stage *stage, int *prim);
 /* Connectivity has changed. */
 void sti_stage_due_connectivity(stet_stage *stage);
 

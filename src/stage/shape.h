@@ -20,6 +20,7 @@ typedef struct sti_shape {
     int mesh, material; /* of the model; -1: none */
     float rgba[4];
     float local[12];
+    bool decor;       /* a part of a decoration: only colours show it, and it casts no shadow */
     uint64_t since;   /* generation of `set` when it was added */
     uint8_t *visible; /* [nworld] */
     float *colour;    /* [nworld][3]; NULL: that of rgba in all */

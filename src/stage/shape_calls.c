@@ -149,7 +149,7 @@ static stet_result find_shape(stet_stage *stage, int prim, int64_t first, int64_
 {
     STI_TRY(sti_stage_check_range(stage, prim, first, n, values, call));
     int number = sti_shapes_find(&stage->shapes, prim);
-    if (number < 0)
+    if (number < 0 || stage->shapes.shape[number].decor)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "%s: prim %d ('%.64s') is no shape; give what stet_stage_add_shape gave", call, prim,
                          sti_tree_name(&stage->tree, prim));

@@ -141,6 +141,7 @@ void stet_stage_destroy(stet_stage *stage)
     sti_tendons_free(&stage->tendons);
     sti_tree_free(&stage->tree);
     sti_shapes_free(&stage->shapes);
+    sti_decor_free(&stage->decor);
     sti_free(stage->visit);
     sti_free(stage->due_prim);
     sti_free(stage->due_world);
@@ -257,6 +258,13 @@ static stet_result grow_stage(stet_stage *stage)
     return result;
 }
 
+stet_result sti_stage_vacant_prim(stet_stage *stage, int *prim)
+{
+    if (sti_tree_vacant(&stage->tree) < 0) STI_TRY(grow_stage(stage));
+    *prim = sti_tree_vacant(&stage->tree);
+    return STET_OK;
+}
+
 /* Writes the new prim's transforms: local as given; a rigid prim's world transform once from its parent's. */
 static stet_result place_prim(stet_stage *stage, int prim, const float local[12])
 {
@@ -306,8 +314,8 @@ stet_result sti_stage_add_prim(stet_stage *stage, int parent, stet_prim_kind kin
     STI_TRY(check_add(stage, parent, kind, name, local, call));
     if (rigid) STI_TRY(sti_stage_flush(stage, false));
     sti_stage_before_write(stage);
-    if (sti_tree_vacant(&stage->tree) < 0) STI_TRY(grow_stage(stage));
-    int added = sti_tree_vacant(&stage->tree);
+    int added;
+    STI_TRY(sti_stage_vacant_prim(stage, &added));
     STI_TRY(sti_tree_add(&stage->tree, added, parent, kind, name, rigid));
     stet_result result = place_prim(stage, added, local);
     sti_stage_after_write(stage);
@@ -334,6 +342,10 @@ static stet_result check_added(const stet_stage *stage, int prim, const char *ca
 {
     STI_TRY(sti_not_listing(stage->device, call));
     STI_TRY(sti_tree_check(&stage->tree, prim, call));
+    if (stage->tree.prim[prim].source == STI_PRIM_DECOR)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "%s: prim %d is a part of a decoration; choose decorations with stet_stage_decorate", call,
+                         prim);
     if (prim >= stage->tree.nmodel) return STET_OK;
     return sti_error(STET_ERROR_INVALID_ARGUMENT,
                      "%s: prim %d ('%.64s') belongs to the model; only added prims can be changed", call, prim,

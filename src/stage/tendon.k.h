@@ -11,6 +11,7 @@
  */
 #include "stet/lang.h"
 
+#include "stage/axis.k.h"
 #include "stage/tendon_rows.k.h"
 
 LFN real tn_dot(const real *a, const real *b) { return fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0])); }
@@ -38,14 +39,12 @@ LFN mask tn_unit(real *a, int n)
 /* The piece from a to b in lanes of `here`, nothing in others, to its transform. */
 LFN void tn_piece(real *piece, const real *a, const real *b, ureal width, mask here)
 {
-    real z[3], m[12];
+    real x[3], y[3], z[3], m[12];
     for (int i = 0; i < 3; ++i) z[i] = b[i] - a[i];
     real half = fma(sqrt(tn_dot(z, z)), splat((ureal)0.5), splat(width));
     mask has_way = tn_unit(z, 3);
     z[2] = select(has_way, z[2], splat(1));
-    real side = copysign_(splat(1), z[2]), c = splat(-1) / (side + z[2]), d = z[0] * z[1] * c;
-    real x[3] = {fma(side * z[0] * z[0], c, splat(1)), side * d, -(side * z[0])};
-    real y[3] = {d, fma(z[1] * z[1], c, side), -z[1]};
+    axis_across(z, x, y);
     for (int i = 0; i < 3; ++i) {
         m[4 * i] = x[i];
         m[4 * i + 1] = y[i];

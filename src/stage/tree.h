@@ -13,7 +13,7 @@
 #include "stet/stage.h"
 
 /*
- * What writes a prim's world transform. The last four make it rigid: its local transform is computed from the world
+ * What writes a prim's world transform. The last five make it rigid: its local transform is computed from the world
  * transform.
  */
 typedef enum sti_prim_source {
@@ -22,6 +22,7 @@ typedef enum sti_prim_source {
     STI_PRIM_POSE,
     STI_PRIM_TRACK,
     STI_PRIM_TENDON,
+    STI_PRIM_DECOR, /* a part of a decoration */
     STI_PRIM_WRITTEN
 } sti_prim_source;
 

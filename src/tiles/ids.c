@@ -288,7 +288,8 @@ stet_result stet_id_table_label_prim(stet_id_table *t, int prim, const char *lab
     const sti_shapes *shapes = &t->stage->shapes;
     for (int i = 0; i < shapes->n && kind == STET_PRIM_GEOM; ++i) {
         int id = (int)tree->model->mj->ngeom + i, p = shapes->shape[i].prim;
-        if (p >= 0 && has_id(t, id) && sti_tree_below(tree, p, prim)) set_class(t, id, class_id);
+        if (p >= 0 && !shapes->shape[i].decor && has_id(t, id) && sti_tree_below(tree, p, prim))
+            set_class(t, id, class_id);
     }
     return STET_OK;
 }

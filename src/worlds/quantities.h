@@ -48,6 +48,8 @@ typedef enum sti_stage {
     X(actuator_force, REAL, STI_NOUT(m), ACCELERATION, d->actuator_force)                                              \
     X(ten_length, REAL, m->ntendon, POSITION, d->ten_length)                                                           \
     X(ten_velocity, REAL, m->ntendon, VELOCITY, d->ten_velocity)                                                       \
+    X(xanchor, REAL, 3 * m->njnt, POSITION, d->xanchor)                                                                \
+    X(xaxis, REAL, 3 * m->njnt, POSITION, d->xaxis)                                                                    \
     X(xmat, REAL, 9 * m->nbody, POSITION, d->xmat)                                                                     \
     X(xipos, REAL, 3 * m->nbody, POSITION, d->xipos)                                                                   \
     X(ximat, REAL, 9 * m->nbody, POSITION, d->ximat)                                                                   \

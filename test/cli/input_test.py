@@ -76,6 +76,7 @@ def test_absurd_sizes():
             *[(["--fisheye", text], ["--fisheye", "0 (none) to 360"]) for text in ("-1", "361", "wide", "10,x")],
             *[(["--samples", text], [f"--samples {text}", "1, 4 or 16"]) for text in ("0", "2", "-4", "64", "x", "")],
             (["--mode", "fancy"], ["--mode fancy", "mujoco or physical"]),
+            (["--show", "joint"], ["--show: decoration 'joint'", "joints contacts"]),
         ]
     )
 

@@ -245,7 +245,8 @@ def test_what_is_not_drawn():
         small = ["--worlds", 1, "--frames", 1, "--size", "8x8"]
         line = "not drawn: rays of range finders (2)\n"
         assert line in stet("run", "rays.xml", *small, cwd=cwd).stdout
-        assert "not drawn" not in stet("run", "rays.xml", *small, "--output", "none", cwd=cwd).stdout
+        for more in (["--output", "none"], ["--show", "rangefinder,com"]):
+            assert "not drawn" not in stet("run", "rays.xml", *small, *more, cwd=cwd).stdout
         assert line in stet("info", "rays.xml", cwd=cwd).stdout
         assert run("rays.xml", *small, cwd=cwd)["not_drawn"] == {"rays of range finders": 2}
         for words in (["run", scene("hand.xml"), *small], ["info", scene("hand.xml")]):

@@ -4,7 +4,7 @@ stet_test_on_devices(
     kernel/args kernel/binding kernel/binding_use kernel/checked kernel/foreign kernel/fuse kernel/graph
     kernel/external_capture kernel/list kernel/random_list kernel/record kernel/team_memory kernel/recording
     kernel/user_names kernel/launch_observer
-    stage/hierarchy stage/prim stage/stage stage/tendon stage/tree
+    stage/decor stage/hierarchy stage/prim stage/stage stage/tendon stage/tree
     render/clip render/detail render/fisheye
     render/looks render/mode render/points render/renderer render/same render/sample render/shade
     render/shadow render/shape

@@ -229,6 +229,66 @@ static void test_double(void **state)
     stet_device_destroy(wide);
 }
 
+/* ---- cones, which MuJoCo has not --------------------------------------------------------------------------------- */
+
+/* Where a ray first meets a cone at t >= 0, by its side and by its base; -1: nowhere. */
+static double cone_ray(double radius, double height, const double o[3], const double d[3], double normal[3])
+{
+    double slope2 = radius * radius / (height * height), w = height - o[2], best = -1;
+    double a = d[0] * d[0] + d[1] * d[1] - slope2 * d[2] * d[2];
+    double b = 2 * (o[0] * d[0] + o[1] * d[1] + slope2 * w * d[2]), c = o[0] * o[0] + o[1] * o[1] - slope2 * w * w;
+    double root = sqrt(b * b - 4 * a * c), base = -o[2] / d[2], x = o[0] + base * d[0], y = o[1] + base * d[1];
+    for (int side = -1; side <= 1; side += 2) {
+        double t = (-b + side * root) / (2 * a), z = o[2] + t * d[2];
+        if (!(t >= 0 && z >= 0 && z <= height) || (best >= 0 && best <= t)) continue;
+        best = t;
+        for (int k = 0; k < 2; ++k) normal[k] = o[k] + t * d[k];
+        normal[2] = slope2 * (height - z);
+    }
+    if (base >= 0 && x * x + y * y <= radius * radius && (best < 0 || base < best)) {
+        best = base;
+        normal[0] = normal[1] = 0;
+        normal[2] = -1;
+    }
+    mju_normalize3(normal);
+    return best;
+}
+
+static void test_cone(void **state)
+{
+    enum { CONES = 40, RAYS = 500 };
+    random_state r = start("cone");
+    stet_device *device = make_device(NULL);
+    scene s = scene_create(device, "<mujoco><worldbody><geom size='1'/></worldbody></mujoco>");
+    int hits = 0, wrong = 0;
+    for (int c = 0; c < CONES; ++c) {
+        sti_geom_more cone = {.type = STI_GEOM_CONE, .mesh = -1};
+        rays all = rays_create(RAYS);
+        for (int k = 0; k < 2; ++k) cone.size[k] = (double)(float)random_between(&r, .1, 1.5);
+        const double bounds[6] = {0, 0, cone.size[1] / 2, cone.size[0], cone.size[0], cone.size[1] / 2};
+        GOOD(sti_geoms_add(s.geoms, &cone, 1));
+        for (int i = 0; i < RAYS; ++i) random_ray(&r, bounds, all.origin + 3 * i, all.direction + 3 * i);
+        rays_cast(device, s.geoms, s.geoms->nmodel, FAR, &all, NULL);
+        for (int i = 0; i < RAYS; ++i) {
+            double o[3], d[3], n[3] = {0}, dot = 0;
+            for (int k = 0; k < 3; ++k) {
+                o[k] = (double)all.origin[3 * i + k];
+                d[k] = (double)all.direction[3 * i + k];
+            }
+            double t = cone_ray(cone.size[0], cone.size[1], o, d, n), ours = (double)all.t[i];
+            for (int k = 0; k < 3; ++k) dot += n[k] * (double)all.normal[3 * i + k];
+            hits += t >= 0;
+            wrong += (t >= 0) != (ours >= 0) || (t >= 0 && (fabs(t - ours) > 1e-4 * (1 + t) || dot < 0.999));
+        }
+        rays_destroy(&all);
+    }
+    print_message("  %d rays, %d hits, %d differ\n", CONES * RAYS, hits, wrong);
+    assert_true(hits > CONES * RAYS / 8);
+    assert_true(wrong <= CONES * RAYS / 500);
+    scene_destroy(&s);
+    stet_device_destroy(device);
+}
+
 int main(int argc, char **argv)
 {
     rays_seed(argc, argv);
@@ -236,7 +296,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_plane),     cmocka_unit_test(test_sphere),   cmocka_unit_test(test_capsule),
         cmocka_unit_test(test_ellipsoid), cmocka_unit_test(test_cylinder), cmocka_unit_test(test_box),
         cmocka_unit_test(test_mesh),      cmocka_unit_test(test_hfield),   cmocka_unit_test(test_thin_hfield),
-        cmocka_unit_test(test_double),
+        cmocka_unit_test(test_double),    cmocka_unit_test(test_cone),
     };
     return cmocka_run_group_tests_name("geom/ray", tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@ import pytest
 
 import stet
 
-SCENE = """<mujoco><statistic extent="3" center="0 0 .5"/><asset>
+SCENE = """<mujoco><statistic extent="3" center="0 0 .5"/><visual><scale jointlength="9"/></visual><asset>
 <mesh name="wedge" vertex="0 0 0 .5 0 0 0 .4 0 0 0 .6"/><material name="gold" rgba=".9 .7 .1 1"/></asset><worldbody>
 <light pos="1 -1 4" dir="-.2 .2 -1"/><geom type="plane" size="2 2 .1"/><site name="spot" pos=".5 0 .5"/>
 <body name="arm" pos="0 0 .5"><joint name="hinge" axis="0 0 1"/><geom type="capsule" size=".1" fromto="0 0 0 .4 0 0"/>{}
@@ -120,3 +120,26 @@ def test_what_is_wrong_is_said():
     sim.close()
     with pytest.raises(stet.StateError):
         sim.add_marker("sphere")
+
+
+def test_decorations_come_and_go():
+    sim, later = make(show="joints"), make()
+    none, joints = pictures(later), pictures(sim)
+    assert not (joints["rgb"] == none["rgb"]).all()
+    assert all((joints[name] == none[name]).all() for name in OUTPUTS if name != "rgb")
+    later.show("joints")
+    assert same(pictures(later), joints)
+    later.show("joints", "frames", "com", "inertia", "contacts", "contactforce", "rangefinder")
+    everything = pictures(later)
+    assert not same(everything, joints) and not same(everything, none)
+    later.step(5)
+    later.show()
+    sim.step(5)
+    sim.show()
+    assert same(pictures(later), pictures(sim))
+    with pytest.raises(stet.NotFoundError, match="there are: joints contacts"):
+        later.show("joint")
+    with pytest.raises(stet.NotFoundError):
+        make(show=["frames", "shadows"])
+    sim.close()
+    later.close()

@@ -45,6 +45,7 @@ typedef struct run_options {
     uint32_t outputs; /* bits 1u << STET_OUTPUT_x */
     uint32_t groups;  /* bits 1u << group */
     stet_render_mode mode;
+    uint32_t decorations; /* bits 1u << stet_decoration */
     control_kind control;
     double noise_scale;
     const char *control_path;

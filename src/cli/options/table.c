@@ -163,6 +163,23 @@ static bool read_groups(run_options *o, const char *text)
     return good;
 }
 
+static bool read_show(run_options *o, const char *text)
+{
+    name_list list = {0};
+    bool good = option_names("show", text, &list);
+    o->decorations = 0;
+    for (int i = 0; good && i < list.count; ++i) {
+        stet_decoration decoration;
+        good = stet_decoration_find(list.name[i], &decoration) == STET_OK;
+        if (good)
+            o->decorations |= 1u << decoration;
+        else
+            report_error(EXIT_INPUT, "--show: %s", stet_get_last_error());
+    }
+    free(list.text);
+    return good;
+}
+
 static bool read_control(run_options *o, const char *text)
 {
     size_t n = strlen(text);
@@ -352,6 +369,9 @@ static const option_row rows[] = {
     {"output", "NAME,...|none", read_output, "what to render (rgb)"},
     {"groups", "N,...", read_groups,
      "groups of geoms that are shown, from 0 to 5 (0,1,2); collision geoms are often in 3"},
+    {"show", "NAME,...", read_show,
+     "what colours show beside the scene, as MuJoCo's viewer does: joints, contacts, contactforce, frames,\n"
+     "inertia, com, rangefinder (none)"},
     {"control", "zero|noise[:SCALE]|FILE.npy", read_control,
      "controls: the scene's own, smooth noise of SCALE (0.3) times half their range around them,\n"
      "or numbers [frames][nu] or [frames][worlds][nu] from a file (zero)"},

@@ -112,6 +112,7 @@ static int make_sim(run *r)
     def.outputs = o->outputs;
     def.groups = o->groups;
     def.mode = o->mode;
+    def.decorations = o->decorations;
     if (stet_sim_create(r->model, &def, &r->sim) != STET_OK) return report_last_error(EXIT_INPUT);
     return ranks_check_physics(&r->ranks, stet_sim_get_physics(r->sim));
 }
