@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "cli/report_error.h"
 #include "cli/run/progress.h"
 #include "device/processors.h"
@@ -18,6 +19,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* What each rank has: *all [nrank], which the caller frees. */
+static stet_result share_all(stet_group *group, const void *own, size_t size, void *all)
+{
+    void *found;
+    STI_TRY(sti_alloc(&found, (size_t)stet_group_get_nrank(group) * size, "what ranks share"));
+    stet_result result = stet_group_share(group, own, size, found);
+    if (result != STET_OK) sti_free(found);
+    *(void **)all = result == STET_OK ? found : NULL;
+    return result;
+}
 
 /* ---- who is there ------------------------------------------------------------------------------------------------ */
 
@@ -83,15 +95,15 @@ int ranks_divide(ranks *r, const run_options *o, int argc, char **argv, int code
     stet_transport transport;
     if (!r->all) return code;
     if (code > 0) return ranks_agree(r, code, code);
-    place own = this_place(argc, argv, code), *all = calloc((size_t)r->count, sizeof *all);
-    if (!all) return report_error(EXIT_INPUT, "out of memory for %d ranks", r->count);
-    code = stet_group_share(r->all, &own, sizeof own, all) == STET_OK ? -1 : report_last_error(EXIT_INPUT);
+    place own = this_place(argc, argv, code), *all;
+    code = -1;
+    if (share_all(r->all, &own, sizeof own, &all) != STET_OK) return report_last_error(EXIT_INPUT);
     for (int k = 0; k < r->count && code < 0; ++k)
         if (all[k].code != own.code || all[k].words != own.words)
             code = report_error(EXIT_INPUT, "rank %d of %d: its options are not those of rank 0; give all the same",
                                 k > 0 ? k : r->rank, r->count);
     if (code < 0) share_processors(r, all);
-    free(all);
+    sti_free(all);
     if (code >= 0 || own.code >= 0) return code >= 0 ? code : (int)own.code;
     r->idle = r->rank >= o->worlds;
     if (stet_transport_open_mpi(NULL, !r->idle, &transport) != STET_OK) return report_last_error(EXIT_INPUT);
@@ -105,11 +117,8 @@ int ranks_agree(ranks *r, int code, int other)
     stet_group *group = r->group ? r->group : r->all;
     if (!group || r->idle) return code;
     if (code >= 0) return stet_group_fail(group, report_held()), code;
-    int none = 0, *all = calloc((size_t)stet_group_get_nrank(group), sizeof *all);
-    if (!all) return report_error(EXIT_WORK, "out of memory for %d ranks", r->count);
-    if (stet_group_share(group, &none, sizeof none, all) != STET_OK) code = report_last_error(other);
-    free(all);
-    return code;
+    char none = 0; /* ranks compare what they call (GROUP-1): that is all */
+    return stet_group_broadcast(group, &none, sizeof none) == STET_OK ? code : report_last_error(other);
 }
 
 void ranks_close(ranks *r)
@@ -117,7 +126,7 @@ void ranks_close(ranks *r)
     report_release(r->rank == 0);
     stet_group_destroy(r->group);
     stet_group_destroy(r->all);
-    free(r->row);
+    sti_free(r->row);
     *r = (ranks){0};
 }
 
@@ -133,16 +142,15 @@ int ranks_stop(ranks *r, int64_t frame, bool interrupted, bool *stop)
     *stop = false;
     if (frame % r->every != 0) return -1;
     double now = progress_now(), each = (now - r->since) / (double)r->every;
-    vote own = {0}, *all = calloc((size_t)stet_group_get_nrank(r->group), sizeof *all);
-    if (!all) return report_error(EXIT_WORK, "out of memory for %d ranks", r->count);
+    vote own = {0}, *all;
     own.every = r->since > 0 ? (int64_t)fmin(fmax(0.1 / each, 1), 1000) : 1;
     own.stop = interrupted;
     r->since = now;
-    int code = stet_group_share(r->group, &own, sizeof own, all) == STET_OK ? -1 : report_last_error(EXIT_WORK);
-    if (code < 0) r->every = all[0].every;
-    for (int k = 0; k < stet_group_get_nrank(r->group) && code < 0; ++k) *stop = *stop || all[k].stop;
-    free(all);
-    return code;
+    if (share_all(r->group, &own, sizeof own, &all) != STET_OK) return report_last_error(EXIT_WORK);
+    r->every = all[0].every;
+    for (int k = 0; k < stet_group_get_nrank(r->group); ++k) *stop = *stop || all[k].stop;
+    sti_free(all);
+    return -1;
 }
 
 static int check_same(ranks *r, uint64_t own, const char *what)
@@ -181,28 +189,23 @@ stet_result ranks_hash_frame(stet_group *group, stet_sim *sim, int64_t frame, ui
 
 stet_result ranks_add(stet_group *group, int64_t *x, int n)
 {
-    int nrank = stet_group_get_nrank(group);
     size_t size = (size_t)n * sizeof *x;
-    int64_t *all = calloc((size_t)nrank, size);
-    if (!all) return sti_error(STET_ERROR_OUT_OF_MEMORY, "out of memory for %d ranks", nrank);
-    stet_result result = stet_group_share(group, x, size, all);
-    if (result == STET_OK) memset(x, 0, size);
-    for (int k = 0; k < nrank * n && result == STET_OK; ++k) x[k % n] += all[k];
-    free(all);
-    return result;
+    int64_t *all;
+    STI_TRY(share_all(group, x, size, &all));
+    memset(x, 0, size);
+    for (int k = 0; k < stet_group_get_nrank(group) * n; ++k) x[k % n] += all[k];
+    sti_free(all);
+    return STET_OK;
 }
 
 stet_result ranks_most(ranks *r, double *x)
 {
     double *all;
     if (!r->group) return STET_OK;
-    int nrank = stet_group_get_nrank(r->group);
-    all = calloc((size_t)nrank, sizeof *all);
-    if (!all) return sti_error(STET_ERROR_OUT_OF_MEMORY, "out of memory for %d ranks", nrank);
-    stet_result result = stet_group_share(r->group, x, sizeof *x, all);
-    for (int k = 0; k < nrank && result == STET_OK; ++k) *x = fmax(*x, all[k]);
-    free(all);
-    return result;
+    STI_TRY(share_all(r->group, x, sizeof *x, &all));
+    for (int k = 0; k < stet_group_get_nrank(r->group); ++k) *x = fmax(*x, all[k]);
+    sti_free(all);
+    return STET_OK;
 }
 
 stet_result ranks_gather_rows(ranks *r, const rank_row *own)
@@ -212,9 +215,7 @@ stet_result ranks_gather_rows(ranks *r, const rank_row *own)
     row.first = stet_group_get_first(r->group);
     row.nworld = stet_group_get_own(r->group);
     if (gethostname(row.host, sizeof row.host - 1) != 0) row.host[0] = 0;
-    r->row = calloc((size_t)stet_group_get_nrank(r->group), sizeof *r->row);
-    if (!r->row) return sti_error(STET_ERROR_OUT_OF_MEMORY, "out of memory for %d ranks", r->count);
-    return stet_group_share(r->group, &row, sizeof row, r->row);
+    return share_all(r->group, &row, sizeof row, &r->row);
 }
 
 static int compare_seconds(const void *a, const void *b)

@@ -32,40 +32,38 @@ static int all_gather(void *context, const void *send, void *recv, size_t size)
     return check(l, MPI_Allgather(send, (int)size, MPI_BYTE, recv, (int)size, MPI_BYTE, l->comm));
 }
 
-static int broadcast(void *context, void *data, size_t size, int root)
+typedef enum call { BROADCAST, SEND, RECEIVE } call;
+
+static int pass_piece(link_state *l, call what, void *data, int size, int other)
 {
-    link_state *l = context;
-    char *at = data;
+    if (what == BROADCAST) return MPI_Bcast(data, size, MPI_BYTE, other, l->comm);
+    if (what == SEND) return MPI_Send(data, size, MPI_BYTE, other, 0, l->comm);
+    return MPI_Recv(data, size, MPI_BYTE, other, 0, l->comm, MPI_STATUS_IGNORE);
+}
+
+static int pass(link_state *l, call what, char *data, size_t size, int other)
+{
     int code = 0;
-    for (size_t n; size > 0 && code == 0; at += n, size -= n) {
+    for (size_t n; size > 0 && code == 0; data += n, size -= n) {
         n = size < most ? size : most;
-        code = check(l, MPI_Bcast(at, (int)n, MPI_BYTE, root, l->comm));
+        code = check(l, pass_piece(l, what, data, (int)n, other));
     }
     return code;
+}
+
+static int broadcast(void *context, void *data, size_t size, int root)
+{
+    return pass(context, BROADCAST, data, size, root);
 }
 
 static int send_bytes(void *context, const void *data, size_t size, int to)
 {
-    link_state *l = context;
-    const char *at = data;
-    int code = 0;
-    for (size_t n; size > 0 && code == 0; at += n, size -= n) {
-        n = size < most ? size : most;
-        code = check(l, MPI_Send(at, (int)n, MPI_BYTE, to, 0, l->comm));
-    }
-    return code;
+    return pass(context, SEND, (char *)(uintptr_t)data, size, to);
 }
 
 static int receive_bytes(void *context, void *data, size_t size, int from)
 {
-    link_state *l = context;
-    char *at = data;
-    int code = 0;
-    for (size_t n; size > 0 && code == 0; at += n, size -= n) {
-        n = size < most ? size : most;
-        code = check(l, MPI_Recv(at, (int)n, MPI_BYTE, from, 0, l->comm, MPI_STATUS_IGNORE));
-    }
-    return code;
+    return pass(context, RECEIVE, data, size, from);
 }
 
 static void close_link(void *context)
