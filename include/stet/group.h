@@ -108,6 +108,11 @@ STET_API stet_result stet_group_read(stet_group *group, stet_array *own, void *a
  * the one that is found. The group keeps the device alive.
  */
 STET_API stet_result stet_group_link(stet_group *group, stet_device *device, const char *library);
+/*
+ * Ends the link, as stet_group_destroy does: call one of the two on each rank before the device is destroyed. The group
+ * can be linked again. Without a link nothing is done.
+ */
+STET_API void stet_group_unlink(stet_group *group);
 /* "NCCL 2.27.7", or "host memory, because rank 1 of 2 …"; "" before stet_group_link. */
 STET_API const char *stet_group_get_link(const stet_group *group);
 /*

@@ -105,12 +105,11 @@ class Group
                              PythonTransport::close};
         }
         call([&] { return stet_group_create(&def, &group_); });
+        owned_ = std::shared_ptr<stet_group>(group_, stet_group_destroy);
     }
     Group(const Group &) = delete;
     Group &operator=(const Group &) = delete;
-    ~Group() { stet_group_destroy(group_); }
 
-    stet_group *get() const { return group_; }
     int rank() const { return stet_group_get_rank(group_); }
     int nrank() const { return stet_group_get_nrank(group_); }
     int64_t worlds() const { return stet_group_get_nworld(group_); }
@@ -186,9 +185,18 @@ class Group
         return out;
     }
 
-    std::string link(const Sim &sim, const std::optional<std::string> &library) const
+    // The link ends before the sim does, or with the group, in a turn with the sim (Gate).
+    std::string link(const Sim &sim, const std::optional<std::string> &library)
     {
+        using Owner = std::shared_ptr<stet_group>;
+        link_.reset();
         run(*sim.core, [&] { return stet_group_link(group_, sim.core->device, library ? library->c_str() : nullptr); });
+        link_ = std::make_shared<Memory>(sim.core->gate, Thing{new Owner(owned_), [](void *it) {
+                                                                   auto *owner = static_cast<Owner *>(it);
+                                                                   stet_group_unlink(owner->get());
+                                                                   delete owner;
+                                                               }});
+        sim.core->before_sim.push_back(link_);
         return stet_group_get_link(group_);
     }
 
@@ -243,6 +251,8 @@ class Group
     }
 
     stet_group *group_ = nullptr;
+    std::shared_ptr<stet_group> owned_;
+    Held link_;
 };
 
 void bind_group(nb::module_ &m)

@@ -216,10 +216,17 @@ stet_result stet_group_create(const stet_group_def *def, stet_group **out)
     return sti_group_create_as(def, version, stet_get_mujoco_version(), out);
 }
 
+void stet_group_unlink(stet_group *g)
+{
+    if (!g || !g->link) return;
+    g->close_link(g->link, g->failed);
+    g->link = NULL;
+}
+
 void stet_group_destroy(stet_group *g)
 {
     if (!g) return;
-    if (g->link) g->close_link(g->link, g->failed);
+    stet_group_unlink(g);
     if (g->transport.close) g->transport.close(g->transport.context);
     sti_free(g->first);
     sti_free(g->heads);

@@ -149,7 +149,7 @@ stet_result stet_group_link(stet_group *g, stet_device *device, const char *libr
         close_link(l, true);
         return result;
     }
-    if (g->link) close_link(g->link, false);
+    stet_group_unlink(g);
     g->link = l;
     g->close_link = close_link;
     return STET_OK;

@@ -372,6 +372,10 @@ static void what_does_not_fit_is_refused(void **state)
     OK(stet_group_reduce(g, own, out));
     OK(stet_group_link(g, device, NULL)); /* again */
     OK(stet_group_reduce(g, own, out));
+    stet_group_unlink(g);
+    stet_group_unlink(g);
+    FAILS(stet_group_reduce(g, own, out), STET_ERROR_STATE, "call stet_group_link");
+    OK(stet_group_link(g, device, NULL));
     FAILS(stet_group_reduce(g, own, NULL), STET_ERROR_INVALID_ARGUMENT, "must not be NULL");
     FAILS(stet_group_reduce(g, many, out), STET_ERROR_INVALID_ARGUMENT, "have this rank's 2 worlds");
     FAILS(stet_group_reduce(g, ints, out), STET_ERROR_INVALID_ARGUMENT, "must be REAL");

@@ -161,6 +161,51 @@ def test_arrays_of_devices_cross():
         np.testing.assert_array_equal(part, tree_sum(x))
 
 
+GROW = """#include "stet/lang.h"
+/* x = x + by * (rate[i] - x^2). */
+world_kernel void k_grow(real *x, const ureal *rate, ureal by, int n)
+{
+    each (i, n) put(x, i, fma(splat(by), fma(-x[i], x[i], splat(rate[i])), x[i]));
+}
+"""
+
+
+def test_gradients_of_tapes_are_those_of_one_process():
+    """A plain array's gradient has a share a world; Group.reduce adds them as one process with all worlds does."""
+    worlds, items = 11, 3
+    start = np.random.default_rng(7).uniform(0.1, 1, (worlds, items)).astype(np.float32)
+
+    def rank(transport):
+        group = stet.Group(worlds, transport)
+        with stet.Sim("<mujoco><worldbody/></mujoco>", group=group, physics="external", device="cpu", threads=1) as sim:
+            group.link(sim)
+            grow, tape = sim.kernel(GROW), stet.Tape(sim)
+            x, rate, total = sim.zeros((group.own, items), worlds=True), sim.zeros(items), sim.zeros(items)
+            by = sim.zeros(1)
+            x[:], rate[:] = start[group.first : group.first + group.own], np.float32([0.5, 1, 2])
+            with tape:
+                for _ in range(20):
+                    tape.step()
+                    grow(group.own, x, rate, 0.05, items)
+            tape.zero()
+            tape.gradient(x)[:] = 1.0
+            tape.backward()
+            group.reduce(tape.gradient(rate), total, wait=False)  # while the next gradient is reduced
+            group.reduce(tape.number_gradient(grow, "by"), by)
+            return total.numpy(), by.numpy()
+
+    parts = in_ranks(1, rank) + in_ranks(2, rank) + in_ranks(3, rank)
+    for part in parts:
+        assert not isinstance(part, Exception), part
+        np.testing.assert_array_equal(part[0], parts[0][0])
+        np.testing.assert_array_equal(part[1], parts[0][1])
+    x, to_rate, rate = start.astype(float), np.zeros_like(start, float), np.array([0.5, 1, 2])
+    for _ in range(20):
+        to_rate = (1 - 0.1 * x) * to_rate + 0.05
+        x = x + 0.05 * (rate - x * x)
+    np.testing.assert_allclose(parts[0][0], to_rate.sum(axis=0), rtol=1e-5)
+
+
 def test_failures_are_those_of_all():
     def rank(transport):
         group = stet.Group(4, transport)
