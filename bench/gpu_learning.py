@@ -374,7 +374,7 @@ def draw(options):
             axis.plot([p["seconds"] for p in known], [p["return"] for p in known], color="#35608d", lw=1.2)
         most = max(row["curve"][-1]["steps"] for row in rows if row["run"] == run)
         axis.set_title(TITLES[run], fontsize=10)
-        axis.set_xlabel(f"seconds, of {most / 1e6:,.0f} million steps", fontsize=9)
+        axis.set_xlabel(f"seconds, of {most / 1e6:,.3g} million steps", fontsize=9)
     axes[0][0].set_ylabel("return of an episode")
     figure.savefig(options.picture, dpi=110)
 
