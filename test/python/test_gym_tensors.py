@@ -12,11 +12,11 @@ import stet
 import stet.gym
 from gym_rig import DEVICES, device_of
 from stet.gym import Randomize, TensorVectorEnv, VectorEnv
-from stet.gym.mujoco import HalfCheetahVectorEnv, HopperVectorEnv
+from stet.gym.mujoco import HalfCheetahVectorEnv, HopperVectorEnv, ReacherVectorEnv
 from stet.gym.robots import TASKS
 
 N = 5
-KINDS = {**TASKS, "Hopper": HopperVectorEnv}
+KINDS = {**TASKS, "Hopper": HopperVectorEnv, "HalfCheetah": HalfCheetahVectorEnv}
 NATIVE = {"physics": "native"}
 
 
@@ -95,6 +95,24 @@ def test_episodes_begin_and_end(device):
         np.testing.assert_array_equal(row, fewer)
 
 
+def test_normal_noise():
+    """As the environment by itself has it: positions are uniform, velocities normal, of its scale."""
+    envs = make("HalfCheetah", 3000, reset_noise_scale=0.2)
+    envs.reset(seed=4)
+    one = envs.sim.qvel.numpy()
+    envs.reset()
+    two = envs.sim.qvel.numpy()
+    for velocities in one, two:
+        assert np.abs(velocities.mean(0)).max() < 0.02 and np.abs(velocities.std(0) - 0.2).max() < 0.015
+        x = (velocities / 0.2).ravel()
+        assert abs((x**3).mean()) < 0.1 and abs((x**4).mean() - 3) < 0.25 and 3.5 < np.abs(x).max() < 7
+        assert np.abs(np.corrcoef(velocities.T) - np.eye(9)).max() < 0.09, "numbers are independent"
+    assert np.abs((one * two).mean(0)).max() < 0.004, "so are episodes"
+    away = envs.sim.qpos.numpy() - envs.env.home
+    assert np.abs(away).max() <= 0.2 and np.abs(away.std(0) - 0.2 / 3**0.5).max() < 0.005
+    envs.close()
+
+
 def test_a_step_is_one_recording():
     envs = make("HandRotate", 4, mode=AutoresetMode.NEXT_STEP)
     envs.reset(seed=1)
@@ -146,5 +164,5 @@ def test_what_is_refused():
         make("Hopper", randomize=[Randomize("body_mass", uniform=(0.9, 1.1), operation="scale")])
     with pytest.raises(ValueError, match="with pixels TensorVectorEnv needs autoreset_mode NEXT_STEP or DISABLED"):
         make("HandRotate", pixels=True, width=8, height=8)
-    with pytest.raises(NotImplementedError, match="HalfCheetahVectorEnv has no function `widths`"):
-        TensorVectorEnv(HalfCheetahVectorEnv(2, **NATIVE))
+    with pytest.raises(NotImplementedError, match="ReacherVectorEnv has no function `widths`"):
+        TensorVectorEnv(ReacherVectorEnv(2, **NATIVE))

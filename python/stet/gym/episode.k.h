@@ -103,6 +103,28 @@ world_kernel void k_show(const real *observed, const lint *begun, ureal *observa
 }
 
 /*
+ * state [n], in worlds that begin an episode (begun [1]): a number of the normal distribution with the standard
+ * deviation spread [n] is added; spread is plain. row: which part of the state it is, -1 or -2; rows of k_draw are
+ * positive. Box and Muller, "A note on the generation of random normal deviates" (1958).
+ */
+world_kernel void k_disturb(const lint *begun, const lint *key, const lint *episode, const ureal *spread, real *state,
+                            int n, int row, int world)
+{
+    each (g, (n + 1) / 2) {
+        mask begins = m_not(ieq(begun[0], isplat(0)));
+        lint c[4] = {isplat(g), isplat(row), lane() + isplat(world), episode[0]};
+        rk_philox(c, key[0], key[1]);
+        for (int k = 0; k < 2; ++k) {
+            int i = 2 * g + k;
+            if (i >= n) continue;
+            real u = (splat(1) - rk_uniform(c[2 * k])) * splat((ureal)0.5); /* in (0, 1] */
+            real x = sqrt(splat(-2) * log(u)) * cos(splat((ureal)3.14159265358979324) * rk_uniform(c[2 * k + 1]));
+            put(state, i, select(begins, fma(splat(spread[i]), x, state[i]), state[i]));
+        }
+    }
+}
+
+/*
  * drawn [n], in worlds that begin an episode (begun [1]): numbers between low and high [n], which are plain. row: which
  * array it is, from 1 on; the state's own numbers are row 0.
  */

@@ -87,6 +87,10 @@ class KernelVectorEnv(VectorEnv):
         raise NotImplementedError(f"{type(self).__name__} has no function `widths`, so its episodes cannot begin on "
                                   "the device")
 
+    def spreads(self) -> np.ndarray | None:
+        """[nq + nv] For the same: standard deviations of normal noise that is added to it. None: there is none."""
+        return None
+
     def drawn(self) -> Sequence[tuple[stet.Array, Any, Any]]:
         """For the same: arrays of worlds that are drawn for each episode, and their least and greatest numbers."""
         return ()

@@ -85,9 +85,15 @@ class MujocoVectorEnv(KernelVectorEnv):
         return draws.uniform(-scale, scale, nv) if self._noise == "uniform" else scale * draws.normal(nv)
 
     def widths(self):
-        if self._noise != "uniform" or type(self).begin is not MujocoVectorEnv.begin:
-            return super().widths()
-        return np.full(self.sim.model.nq + self.sim.model.nv, self.options.reset_noise_scale)
+        return super().widths() if type(self).begin is not MujocoVectorEnv.begin else self._scales(uniform=True)
+
+    def spreads(self):
+        return self._scales(uniform=False)
+
+    def _scales(self, uniform):
+        """Of noise of one kind: positions' is uniform, velocities' is of the task's kind."""
+        own = (self._noise == "uniform") == uniform
+        return self.options.reset_noise_scale * np.repeat([uniform, own], [self.sim.model.nq, self.sim.model.nv])
 
     # ---- kernels ----------------------------------------------------------------------------------------------------
 

@@ -68,11 +68,26 @@ class TensorVectorEnv(Episodes):
             after=[*env.kernels(False), total, self._episode_launch(),
                    (show, (env.observed, self._again, self._seen, seen, 0, n))],
             final=[(show, (env.observed, self._again, self._final, seen, 0, n))],
-            begin=[*self._draw_launches(), begin, *env.kernels(True),
+            begin=[*self._draw_launches(), begin, *self._disturb_launches(), *env.kernels(True),
                    (show, (env.observed, self._again, self._seen, seen, 1, n))])
 
     def _task_kernel(self, name):
         return self._kernel(name, "episode.k.h")
+
+    def _disturb_launches(self):
+        """Normal noise of positions and velocities; the episodes' numbers are those of the next ones by then."""
+        spreads, out, first = self.env.spreads(), [], 0
+        for row, state in enumerate((self.sim.qpos, self.sim.qvel), 1):
+            n = state.shape[1]
+            part = None if spreads is None else np.asarray(spreads, np.float32)[first : first + n]
+            first += n
+            if part is None or not part.any():
+                continue
+            spread = self.sim.zeros((n,), "real", name=f"spread of {state.name}")
+            spread.write(part)
+            out.append((self._task_kernel("k_disturb"), (self._again, self._key, self._episode, spread, state, n,
+                                                         -row)))
+        return out
 
     def _draw_launches(self):
         out = []
