@@ -17,7 +17,7 @@ enum { MOST = 128, PATH = 1024 };
 static char paths[MOST][PATH]; /* from the top of the checkout */
 static int npath;
 static const char *const folders[] = {STET_TEST_SOURCE_DIR "/src", STET_TEST_SOURCE_DIR "/include",
-                                      STET_TEST_SOURCE_DIR};
+                                      STET_TEST_SOURCE_DIR "/python/stet/gym", STET_TEST_SOURCE_DIR};
 
 /* The path of something in the checkout; valid until the next call. */
 static const char *whole_path(const char *path)
@@ -66,6 +66,7 @@ static void find_kernels(const char *folder)
 static int find_all(void **state)
 {
     find_kernels("src");
+    find_kernels("python/stet");
     find_kernels("test");
     return npath < 8; /* there were a dozen when this was written */
 }
