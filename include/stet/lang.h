@@ -96,15 +96,18 @@ typedef int tint;
 
 /*
  * Defined by a large source: the compiler chooses which of its functions are inlined. On a GPU loops over shared items
- * are not unrolled: fetching instructions costs more than the loop.
+ * are not unrolled, nor those that begin with `rolled for`: fetching instructions costs more than the loop.
  */
+#define rolled
 #ifdef STET_CALLS
 #undef LFN
 #if STET_GPU
 #define LFN static __device__
 #ifdef __CUDA_ARCH__
 #undef each
-#define each(i, n) _Pragma("unroll 1") for (int i##_n = (n), i = (int)threadIdx.x; i < i##_n; i += STET_TEAM)
+#undef rolled
+#define rolled _Pragma("unroll 1")
+#define each(i, n) rolled for (int i##_n = (n), i = (int)threadIdx.x; i < i##_n; i += STET_TEAM)
 #endif
 #define STET_CALLED __attribute__((noinline)) /* before LFN: never inlined; for what is large */
 #else

@@ -9,7 +9,8 @@ LFN void ph_tendon(const int *m, const ureal *f, const real *v, real *w)
     const int *adr = m + m[M_TEN_J_ROWADR], *col = m + m[M_TEN_J_COLIND], *at = m + m[M_TEN_J_QPOS];
     each (t, m[M_NTENDON]) {
         real length = splat(0), velocity = splat(0);
-        for (int e = adr[t]; e < adr[t + 1]; ++e) {
+        rolled for (int e = adr[t]; e < adr[t + 1]; ++e)
+        {
             real c = par(m, f, v, M_TEN_COEF, e);
             length = fma(c, PH_AT(W_QPOS)[at[e]], length);
             velocity = fma(c, PH_AT(W_QVEL)[col[e]], velocity);
@@ -27,7 +28,8 @@ LFN void ph_tendon_armature(const int *m, const ureal *f, const real *v, real *w
     if (!(m[M_FLAGS] & PH_TEN_ARMATURE)) return;
     each (e, m[M_NC]) {
         real s = PH_AT(W_QM)[e];
-        for (int k = adr[e]; k < adr[e + 1]; ++k) {
+        rolled for (int k = adr[e]; k < adr[e + 1]; ++k)
+        {
             const int *p = pair + 4 * k;
             if (p[0] == 0) {
                 real jj = par(m, f, v, M_TEN_COEF, p[2]) * par(m, f, v, M_TEN_COEF, p[3]);
@@ -97,7 +99,8 @@ LFN void ph_transmission(const int *m, const ureal *f, const real *v, real *w)
         ph_transmit(m, f, v, w, i);
         real velocity = splat(0);
         int end = m[M_FLAGS] & PH_NO_ACTUATION ? adr[i] : adr[i + 1];
-        for (int e = adr[i]; e < end; ++e) velocity = fma(PH_AT(W_ACTUATOR_MOMENT)[e], PH_AT(W_QVEL)[col[e]], velocity);
+        rolled for (int e = adr[i]; e < end; ++e) velocity =
+            fma(PH_AT(W_ACTUATOR_MOMENT)[e], PH_AT(W_QVEL)[col[e]], velocity);
         PH_AT(W_ACTUATOR_VELOCITY)[i] = velocity;
     }
     sync();
@@ -128,7 +131,7 @@ LFN mask ph_bad_controls(const int *m, const ureal *f, const real *v, const real
 {
     mask bad = m_none();
     if (m[M_FLAGS] & PH_NO_ACTUATION) return bad;
-    for (int i = 0; i < m[M_NU]; ++i) bad = m_or(bad, ph_is_bad(ph_control(m, f, v, w, i)));
+    rolled for (int i = 0; i < m[M_NU]; ++i) bad = m_or(bad, ph_is_bad(ph_control(m, f, v, w, i)));
     return bad;
 }
 
@@ -218,7 +221,7 @@ LFN void ph_sum_tendons(const int *m, real *w)
     const int *adr = m + m[M_TEN_ACT_ADR], *act = m + m[M_TEN_ACT];
     each (t, m[M_NTENDON]) {
         real sum = splat(0);
-        for (int k = adr[t]; k < adr[t + 1]; ++k) sum = sum + PH_AT(W_ACTUATOR_FORCE)[act[k]];
+        rolled for (int k = adr[t]; k < adr[t + 1]; ++k) sum = sum + PH_AT(W_ACTUATOR_FORCE)[act[k]];
         PH_AT(W_TEN_FORCE)[t] = sum;
     }
     sync();
@@ -247,8 +250,8 @@ LFN real ph_dof_actuation(const int *m, const real *w, int d)
 {
     const int *adr = m + m[M_DOF_ACT_ADR], *pair = m + m[M_DOF_ACT];
     real x = splat(0);
-    for (int k = adr[d]; k < adr[d + 1]; ++k)
-        x = fma(PH_AT(W_ACTUATOR_MOMENT)[pair[2 * k + 1]], PH_AT(W_ACTUATOR_FORCE)[pair[2 * k]], x);
+    rolled for (int k = adr[d]; k < adr[d + 1]; ++k) x =
+        fma(PH_AT(W_ACTUATOR_MOMENT)[pair[2 * k + 1]], PH_AT(W_ACTUATOR_FORCE)[pair[2 * k]], x);
     if ((m + m[M_JNT_FLAGS])[(m + m[M_DOF_JNTID])[d]] & PH_JNT_ACTGRAVCOMP) x = x + PH_AT(W_QFRC_GRAVCOMP)[d];
     return x;
 }

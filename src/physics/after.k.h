@@ -25,7 +25,8 @@ LFN void ph_see_contacts(const int *m, const ureal *f, const real *v, real *w, c
             contact con[PH_MOST_CONTACTS];
             real hint[3];
             ph_collide(m, f, v, w, pair, group, con, hint);
-            for (int k = 0; k < pair[B_SIDE]; ++k) {
+            rolled for (int k = 0; k < pair[B_SIDE]; ++k)
+            {
                 if (bits >> k & 1) {
                     real *to = PH_AT(W_SEEN) + PH_SEEN * slot, frame[9];
                     contact_frame(con[k].normal, hint, frame);
@@ -107,7 +108,8 @@ LFN void ph_applied(const int *m, real *w)
 STET_CALLED LFN void ph_external(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
 {
     ph_see_contacts(m, f, v, w, s, group);
-    for (int k = 0; k < s[S_NSLOT]; ++k) {
+    rolled for (int k = 0; k < s[S_NSLOT]; ++k)
+    {
         const int *block = m + ph_slot_block(s, k);
         const real *seen = PH_AT(W_SEEN) + PH_SEEN * k, *row = PH_AT(W_EFC_FORCE) + ph_slot_row(s, k);
         each (one, 1) {
@@ -122,8 +124,8 @@ STET_CALLED LFN void ph_external(const int *m, const ureal *f, const real *v, re
 LFN real ph_rank_contacts(const int *m, real *w, const int *s, int slots)
 {
     real all = splat(0), one = splat(1), zero = splat(0);
-    for (int k = 0; k < s[S_NSLOT]; ++k)
-        if ((m + ph_slot_block(s, k))[B_TYPE] == PH_GEOMS) all = all + PH_AT(W_SEEN)[PH_SEEN * k];
+    rolled for (int k = 0; k < s[S_NSLOT]; ++k) if ((m + ph_slot_block(s, k))[B_TYPE] == PH_GEOMS) all =
+        all + PH_AT(W_SEEN)[PH_SEEN * k];
     int many = any(gt(all, splat((ureal)slots)));
     each (k, s[S_NSLOT]) {
         real *seen = PH_AT(W_SEEN) + PH_SEEN * k, deeper = zero;
@@ -152,7 +154,8 @@ STET_CALLED LFN void ph_list_contacts(const int *m, real *w, const int *s, mask 
     each (c, slots) {
         real row[PH_LISTED], place = splat(0);
         for (int i = 0; i < PH_LISTED; ++i) row[i] = splat(i < 2 ? -1 : 0);
-        for (int k = 0; k < s[S_NSLOT]; ++k) {
+        rolled for (int k = 0; k < s[S_NSLOT]; ++k)
+        {
             const int *block = m + ph_slot_block(s, k);
             const real *seen = PH_AT(W_SEEN) + PH_SEEN * k, *force = PH_AT(W_EFC_FORCE) + ph_slot_row(s, k);
             mask here = m_and(eq(place, splat((ureal)c)), m_not(eq(seen[PH_SEEN_KEPT], splat(0))));
@@ -160,7 +163,7 @@ STET_CALLED LFN void ph_list_contacts(const int *m, real *w, const int *s, mask 
                 row[0] = select(here, splat((ureal)block[B_OBJ1]), row[0]);
                 row[1] = select(here, splat((ureal)block[B_OBJ2]), row[1]);
                 for (int i = 0; i < 13; ++i) row[2 + i] = select(here, seen[PH_SEEN_DIST + i], row[2 + i]);
-                for (int i = 0; i < block[B_DIM]; ++i) row[15 + i] = select(here, force[i], row[15 + i]);
+                rolled for (int i = 0; i < block[B_DIM]; ++i) row[15 + i] = select(here, force[i], row[15 + i]);
             }
             place = place + seen[PH_SEEN_KEPT];
         }
@@ -211,7 +214,8 @@ LFN void ph_internal(const int *m, real *w)
 {
     const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
     each (k, 6) PH_AT(W_CFRC_INT)[k] = splat(0);
-    for (int l = 0; l < m[M_NLEVEL]; ++l) {
+    rolled for (int l = 0; l < m[M_NLEVEL]; ++l)
+    {
         each (i, level[l + 1] - level[l]) ph_body_acceleration(m, w, body[level[l] + i]);
         sync();
     }
@@ -235,7 +239,8 @@ LFN void ph_body_momentum(const int *m, const ureal *f, const real *v, real *w, 
     }
     m3_mul(R, local, sum);
     ph_add_cross(off, relative, sum);
-    for (int i = adr[b]; i < adr[b + 1]; ++i) {
+    rolled for (int i = adr[b]; i < adr[b + 1]; ++i)
+    {
         int c = child[i];
         real inv = par(m, f, v, M_BODY_INVSUBTREEMASS, c);
         mask none = eq(inv, splat(0));
@@ -319,11 +324,11 @@ LFN real ph_potential_energy(const int *m, const ureal *f, const real *v, const 
 {
     real sum = splat(0), gravity[3];
     pars(m, f, v, M_GRAVITY, 0, 3, gravity);
-    for (int b = 1; b < m[M_NBODY]; ++b)
-        sum = fma(-par(m, f, v, M_BODY_MASS, b), v3_dot(gravity, PH_AT(W_XIPOS) + 3 * b), sum);
+    rolled for (int b = 1; b < m[M_NBODY]; ++b) sum =
+        fma(-par(m, f, v, M_BODY_MASS, b), v3_dot(gravity, PH_AT(W_XIPOS) + 3 * b), sum);
     if (m[M_FLAGS] & PH_NO_SPRING) return sum;
-    for (int j = 0; j < m[M_NJNT]; ++j) sum = sum + ph_joint_energy(m, f, v, w, j);
-    for (int t = 0; t < m[M_NTENDON]; ++t) sum = sum + ph_tendon_energy(m, f, v, w, t);
+    rolled for (int j = 0; j < m[M_NJNT]; ++j) sum = sum + ph_joint_energy(m, f, v, w, j);
+    rolled for (int t = 0; t < m[M_NTENDON]; ++t) sum = sum + ph_tendon_energy(m, f, v, w, t);
     return sum;
 }
 
@@ -332,10 +337,11 @@ LFN real ph_kinetic_energy(const int *m, const real *w)
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
     const real *qM = PH_AT(W_QM), *qvel = PH_AT(W_QVEL);
     real sum = splat(0), half = splat((ureal)0.5);
-    for (int i = 0; i < m[M_NV]; ++i) {
+    rolled for (int i = 0; i < m[M_NV]; ++i)
+    {
         int last = adr[i] + nnz[i] - 1;
         real force = half * (qM[last] * qvel[i]);
-        for (int e = adr[i]; e < last; ++e) force = fma(qM[e], qvel[col[e]], force);
+        rolled for (int e = adr[i]; e < last; ++e) force = fma(qM[e], qvel[col[e]], force);
         sum = fma(force, qvel[i], sum);
     }
     return sum;

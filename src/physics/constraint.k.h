@@ -15,9 +15,17 @@
  * slots that the solver looks at.
  */
 
-/* Callers pass the rows of a block as a literal: 1, 3, and on lanes 4 and 6; each takes a GPU's compiler its time. */
-#define PH_IS_4(dim) (STET_W > 1 && (dim) == 4)
-#define PH_IS_6(dim) (STET_W > 1 && (dim) == 6)
+/*
+ * Callers pass the rows of a block as a literal: 1, 3, and 4 and 6 on lanes or if the code is made for a model that has
+ * them; each takes a GPU's compiler its time.
+ */
+#ifdef PH_MODEL
+#define PH_IS(rows, dim) (PH_HAS_ROWS(rows) && (dim) == (rows))
+#define PH_IS_OTHER (PH_HAS_ROWS(2) || PH_HAS_ROWS(5))
+#else
+#define PH_IS(rows, dim) ((STET_W > 1 || (rows) <= 3) && (dim) == (rows))
+#define PH_IS_OTHER 1
+#endif
 
 LFN int ph_slot_block(const int *s, int k) { return s[S_SLOTS + 4 * k]; }
 LFN int ph_slot_row(const int *s, int k) { return s[S_SLOTS + 4 * k + 1]; }
@@ -186,13 +194,14 @@ LFN void ph_add_scalar(const int *m, const ureal *f, const real *v, const int *b
                        real *J)
 {
     const int *dof = m + block[B_DOFS];
-    for (int k = 0; k < block[B_NDOF]; ++k) {
+    rolled for (int k = 0; k < block[B_NDOF]; ++k)
+    {
         int d = dof[2 * k];
         if (!tendon) {
             if (d == (m + m[M_JNT_DOFADR])[id]) J[k] = J[k] + c;
         } else {
-            for (int e = (m + m[M_TEN_J_ROWADR])[id]; e < (m + m[M_TEN_J_ROWADR])[id + 1]; ++e)
-                if ((m + m[M_TEN_J_COLIND])[e] == d) J[k] = fma(c, par(m, f, v, M_TEN_COEF, e), J[k]);
+            rolled for (int e = (m + m[M_TEN_J_ROWADR])[id]; e < (m + m[M_TEN_J_ROWADR])[id + 1];
+                        ++e) if ((m + m[M_TEN_J_COLIND])[e] == d) J[k] = fma(c, par(m, f, v, M_TEN_COEF, e), J[k]);
         }
     }
 }
@@ -217,7 +226,7 @@ LFN void ph_block_rows(const int *m, const ureal *f, const real *v, const real *
 {
     int type = block[B_TYPE], id = block[B_ID];
     real axis[3];
-    for (int k = 0; k < block[B_DIM] * block[B_NDOF]; ++k) J[k] = splat(0);
+    rolled for (int k = 0; k < block[B_DIM] * block[B_NDOF]; ++k) J[k] = splat(0);
     ph_zero(pos, block[B_DIM]);
     if (type <= PH_EQ_WELD) {
         ph_weld_rows(m, f, v, w, block, pos, J);
@@ -318,7 +327,7 @@ LFN void ph_references(const int *m, const ureal *f, const real *v, real *w, con
         if (block[B_TYPE] != PH_GEOMS) {
             on = m_and(group, ph_block_holds(m, f, v, w, block));
             ph_block_rows(m, f, v, w, block, pos, J);
-            for (int i = 0; i < block[B_DIM] * block[B_NDOF]; ++i) J[i] = select(on, J[i], splat(0));
+            rolled for (int i = 0; i < block[B_DIM] * block[B_NDOF]; ++i) J[i] = select(on, J[i], splat(0));
         }
         ph_block_reference(m, f, v, w, block, row, J, on);
     }

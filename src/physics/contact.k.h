@@ -56,7 +56,7 @@ STET_CALLED LFN int ph_collide_convex(const int *m, const ureal *f, const int *p
     int one = pair[B_OBJ1], two = pair[B_OBJ2];
     convex c, d;
     convex_of_geom(b, type[two], shape[two], &d);
-    if (type[one] == PH_HFIELD) {
+    if (PH_HAS_FIRST(PH_HFIELD) && type[one] == PH_HFIELD) {
         const int *field = tables + shape[one];
         const ureal *size = reals + field[2];
         hfield h;
@@ -79,15 +79,15 @@ LFN void ph_collide_plane(const int *m, const ureal *f, const int *pair, const g
                           contact *con, real *hint)
 {
     int second = (m + m[M_GEOM_TYPE])[pair[B_OBJ2]];
-    if (second == PH_SPHERE) collide_plane_sphere(a, b, margin, con);
-    if (second == PH_CAPSULE) {
+    if (PH_HAS_PAIR(PH_PLANE, PH_SPHERE) && second == PH_SPHERE) collide_plane_sphere(a, b, margin, con);
+    if (PH_HAS_PAIR(PH_PLANE, PH_CAPSULE) && second == PH_CAPSULE) {
         collide_plane_capsule(a, b, margin, con);
         m3_column(b->mat, 2, hint);
     }
-    if (second == PH_ELLIPSOID) collide_plane_ellipsoid(a, b, margin, con);
-    if (second == PH_CYLINDER) collide_plane_cylinder(a, b, margin, con);
-    if (second == PH_BOX) collide_plane_box(a, b, margin, con);
-    if (second == PH_MESH) {
+    if (PH_HAS_PAIR(PH_PLANE, PH_ELLIPSOID) && second == PH_ELLIPSOID) collide_plane_ellipsoid(a, b, margin, con);
+    if (PH_HAS_PAIR(PH_PLANE, PH_CYLINDER) && second == PH_CYLINDER) collide_plane_cylinder(a, b, margin, con);
+    if (PH_HAS_PAIR(PH_PLANE, PH_BOX) && second == PH_BOX) collide_plane_box(a, b, margin, con);
+    if (PH_HAS_PAIR(PH_PLANE, PH_MESH) && second == PH_MESH) {
         const int *tables = m + m[M_SHAPES];
         const int *hull = tables + (m + m[M_GEOM_SHAPE])[pair[B_OBJ2]];
         collide_plane_mesh(a, b, hull, tables, f + m[M_SHAPE_PRM], margin, con);
@@ -98,6 +98,7 @@ LFN void ph_collide_plane(const int *m, const ureal *f, const int *pair, const g
  * The contacts of a pair, and how many: no lane has more. The first tangent of their frames follows `hint`, if that is
  * not 0. Those of other lanes than `lanes` mean nothing: of these some are not even looked for.
  */
+#define PH_TOUCH(one, two) (PH_HAS_PAIR(one, two) && first == (one) && second == (two))
 STET_CALLED LFN int ph_collide(const int *m, const ureal *f, const real *v, const real *w, const int *pair, mask lanes,
                                contact *con, real *hint)
 {
@@ -109,21 +110,21 @@ STET_CALLED LFN int ph_collide(const int *m, const ureal *f, const real *v, cons
     ph_geom(m, f, v, w, pair[B_OBJ2], &b);
     int n = pair[B_SIDE];
     ph_zero(hint, 3);
-    if (first == PH_PLANE) {
+    if (PH_HAS_FIRST(PH_PLANE) && first == PH_PLANE) {
         ph_collide_plane(m, f, pair, &a, &b, margin, con, hint);
-    } else if (first == PH_SPHERE && second == PH_SPHERE) {
+    } else if (PH_TOUCH(PH_SPHERE, PH_SPHERE)) {
         collide_sphere_sphere(&a, &b, margin, con);
-    } else if (first == PH_SPHERE && second == PH_CAPSULE) {
+    } else if (PH_TOUCH(PH_SPHERE, PH_CAPSULE)) {
         collide_sphere_capsule(&a, &b, margin, con);
-    } else if (first == PH_SPHERE && second == PH_CYLINDER) {
+    } else if (PH_TOUCH(PH_SPHERE, PH_CYLINDER)) {
         collide_sphere_cylinder(&a, &b, margin, con);
-    } else if (first == PH_SPHERE && second == PH_BOX) {
+    } else if (PH_TOUCH(PH_SPHERE, PH_BOX)) {
         collide_sphere_box(&a, &b, margin, con);
-    } else if (first == PH_CAPSULE && second == PH_CAPSULE) {
+    } else if (PH_TOUCH(PH_CAPSULE, PH_CAPSULE)) {
         collide_capsule_capsule(&a, &b, margin, con);
-    } else if (first == PH_CAPSULE && second == PH_BOX) {
+    } else if (PH_TOUCH(PH_CAPSULE, PH_BOX)) {
         collide_capsule_box(&a, &b, margin, near, con);
-    } else if (first == PH_BOX && second == PH_BOX) {
+    } else if (PH_TOUCH(PH_BOX, PH_BOX)) {
         collide_box_box(&a, &b, margin, con);
     } else if (PH_HAS_SEARCHED) {
         n = ph_collide_convex(m, f, pair, &a, &b, margin, near, con);
@@ -158,7 +159,8 @@ STET_CALLED LFN void ph_contact_rows(const int *m, const real *w, const int *blo
 LFN void ph_keep_contacts(const int *pair, int bits, const contact *con, const real *hint, real *kept)
 {
     ph_copy(kept, hint, 3);
-    for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k) {
+    rolled for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k)
+    {
         real *to = kept + 3 + KEPT_SIZE * k;
         if (!(bits >> k & 1)) continue;
         to[0] = con[k].dist;
@@ -170,7 +172,8 @@ LFN void ph_keep_contacts(const int *pair, int bits, const contact *con, const r
 LFN void ph_kept_contacts(const int *pair, int bits, const real *kept, contact *con, real *hint)
 {
     ph_copy(hint, kept, 3);
-    for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k) {
+    rolled for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k)
+    {
         const real *from = kept + 3 + KEPT_SIZE * k;
         if (!(bits >> k & 1)) continue;
         con[k].dist = from[0];
@@ -187,18 +190,19 @@ LFN void ph_kept_contacts(const int *pair, int bits, const real *kept, contact *
 LFN void ph_place_contacts(const int *m, real *w, const int *s, const int *pair, int bits, int slot, int part,
                            const contact *con, const real *hint, mask group)
 {
-    for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k) {
+    rolled for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k)
+    {
         if (bits >> k & 1) {
             int row = ph_slot_row(s, slot);
             real *J = PH_AT(W_EFC_J) + ph_slot_J(s, slot);
             mask on = m_and(con[k].hit, group);
-            if (pair[B_DIM] == 3)
+            if (PH_IS(3, pair[B_DIM]))
                 ph_contact_rows(m, w, pair, con + k, hint, 3, part, on, J);
-            else if (PH_IS_4(pair[B_DIM]))
+            else if (PH_IS(4, pair[B_DIM]))
                 ph_contact_rows(m, w, pair, con + k, hint, 4, part, on, J);
-            else if (PH_IS_6(pair[B_DIM]))
+            else if (PH_IS(6, pair[B_DIM]))
                 ph_contact_rows(m, w, pair, con + k, hint, 6, part, on, J);
-            else
+            else if (PH_IS_OTHER)
                 ph_contact_rows(m, w, pair, con + k, hint, pair[B_DIM], part, on, J);
             for (int r = 0; part == 0 && r < pair[B_DIM]; ++r)
                 PH_AT(W_EFC_POS)[row + r] = r == 0 ? con[k].dist : splat(0);
@@ -240,7 +244,8 @@ LFN void ph_keep_deepest(const int *m, const ureal *f, const real *v, real *w, i
         if (!bits) continue;
         ph_collide(m, f, v, w, pair, group, con, hint);
         near[NEAR_BITS] = 0;
-        for (int k = 0; k < pair[B_SIDE]; ++k) {
+        rolled for (int k = 0; k < pair[B_SIDE]; ++k)
+        {
             int at = n;
             if (!(bits >> k & 1)) continue;
             if (n == room) {
@@ -269,14 +274,15 @@ LFN void ph_number_slots(const int *m, int *s, int drop)
     s[S_NROW] = 0;
     s[S_NJ] = 0;
     s[S_FULL] = 0;
-    for (int b = 0; b < m[M_NBLOCK]; ++b)
-        if (held[b]) ph_append_slot(m, s, m[M_BLOCK] + B_SIZE * b, b);
-    for (int p = 0; p < s[S_NNEAR]; ++p) {
+    rolled for (int b = 0; b < m[M_NBLOCK]; ++b) if (held[b]) ph_append_slot(m, s, m[M_BLOCK] + B_SIZE * b, b);
+    rolled for (int p = 0; p < s[S_NNEAR]; ++p)
+    {
         int *near = s + ph_near_pairs(m) + NEAR_SIZE * p, bits = near[NEAR_BITS];
         int at = m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
         const int *pair = m + at;
         near[NEAR_SLOT] = s[S_NSLOT];
-        for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k) {
+        rolled for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k)
+        {
             int size = pair[B_DIM] * pair[B_NDOF];
             if (!(bits >> k & 1)) continue;
             if (s[S_NSLOT] < m[M_NSLOT] && s[S_NROW] + pair[B_DIM] <= m[M_NROW] && s[S_NJ] + size <= m[M_NEFCJ]) {
@@ -317,14 +323,14 @@ LFN void ph_list_near(const int *m, const ureal *f, const real *v, const real *w
                 n = n + counted[2 * u];
                 at = at + counted[2 * u + 1];
             }
-            for (int p = begin; p < end; ++p)
-                if (pairs[NEAR_SIZE * p + NEAR_BITS]) {
-                    int size = 3 + KEPT_SIZE * (m + m[M_PAIR] + B_SIZE * p)[B_SIDE];
-                    if (pass) pairs[NEAR_SIZE * n + NEAR_PAIR] = p;
-                    if (pass) pairs[NEAR_SIZE * n + NEAR_KEPT] = at + size <= room ? at : -1;
-                    at = at + size;
-                    n = n + 1;
-                }
+            rolled for (int p = begin; p < end; ++p) if (pairs[NEAR_SIZE * p + NEAR_BITS])
+            {
+                int size = 3 + KEPT_SIZE * (m + m[M_PAIR] + B_SIZE * p)[B_SIDE];
+                if (pass) pairs[NEAR_SIZE * n + NEAR_PAIR] = p;
+                if (pass) pairs[NEAR_SIZE * n + NEAR_KEPT] = at + size <= room ? at : -1;
+                at = at + size;
+                n = n + 1;
+            }
             if (!pass) counted[2 * t] = n;
             if (!pass) counted[2 * t + 1] = at;
             if (pass && t == shares - 1) s[S_NNEAR + t - (shares - 1)] = n;

@@ -4,7 +4,7 @@
  * is the block's; callers pass it as a literal where they can, so that loops over rows unroll.
  */
 
-#define PH_MOST_ROWS 6
+#define PH_IS_KIND(which, dim, kind) (PH_HAS_KIND(dim, which) && (kind) == (which))
 
 /* Edges of a pyramid: residuals x[0] + mu x[k] and x[0] - mu x[k]; an edge pushes where its residual is negative. */
 LFN void ph_edge(const real *x, real mu, int k, real *high, real *low)
@@ -47,7 +47,7 @@ LFN void ph_cone_force(const real *x, const real *mu, int dim, const real *D, re
 
 LFN void ph_cone_curve(const real *x, const real *mu, int dim, const real *D, real *C)
 {
-    real slope[PH_MOST_ROWS], dir[PH_MOST_ROWS], one = splat(1), zero = splat(0);
+    real slope[PH_ROWS], dir[PH_ROWS], one = splat(1), zero = splat(0);
     ph_zones z;
     ph_cone_zones(x, mu, dim, D, &z);
     real inv = select(z.middle, one / select(z.middle, z.T, one), zero);
@@ -69,7 +69,7 @@ LFN void ph_cone_curve(const real *x, const real *mu, int dim, const real *D, re
 /* Frictions of a block with a cone. */
 LFN void ph_block_frictions(const int *m, const ureal *f, const real *v, const int *block, int dim, real *mu)
 {
-    if (block[B_KIND] == PH_ELLIPTIC) mu[0] = ph_block_par(m, f, v, block, P_MU);
+    if (PH_IS_KIND(PH_ELLIPTIC, dim, block[B_KIND])) mu[0] = ph_block_par(m, f, v, block, P_MU);
     for (int k = 1; k < dim; ++k) mu[k] = ph_block_par(m, f, v, block, P_FRICTION + k - 1);
 }
 
@@ -83,19 +83,19 @@ LFN void ph_block_force(const int *m, const ureal *f, const real *v, const int *
                         const real *x, real *force)
 {
     int kind = block[B_KIND];
-    real mu[PH_MOST_ROWS], high, low;
+    real mu[PH_ROWS], high, low;
     ph_zero(mu, dim);
     if (kind >= PH_PYRAMID) ph_block_frictions(m, f, v, block, dim, mu);
-    if (kind == PH_PYRAMID) {
+    if (PH_IS_KIND(PH_PYRAMID, dim, kind)) {
         force[0] = splat(0);
         for (int k = 1; k < dim; ++k) {
             ph_edge(x, mu[k], k, &high, &low);
             force[0] = fma(-D[0], high + low, force[0]);
             force[k] = -(mu[k] * (D[0] * (high - low)));
         }
-    } else if (kind == PH_ELLIPTIC) {
+    } else if (PH_IS_KIND(PH_ELLIPTIC, dim, kind)) {
         ph_cone_force(x, mu, dim, D, force);
-    } else if (kind == PH_FRICTION) {
+    } else if (PH_IS_KIND(PH_FRICTION, dim, kind)) {
         real reach = ph_reach(m, f, v, block, D[0]);
         force[0] = -(D[0] * clamp(x[0], -reach, reach));
     } else {
@@ -108,15 +108,15 @@ LFN void ph_block_curve(const int *m, const ureal *f, const real *v, const int *
                         const real *x, real *C)
 {
     int kind = block[B_KIND];
-    real mu[PH_MOST_ROWS], high, low, zero = splat(0);
+    real mu[PH_ROWS], high, low, zero = splat(0);
     ph_zero(mu, dim);
-    if (kind == PH_ELLIPTIC) {
+    if (PH_IS_KIND(PH_ELLIPTIC, dim, kind)) {
         ph_block_frictions(m, f, v, block, dim, mu);
         ph_cone_curve(x, mu, dim, D, C);
         return;
     }
     for (int k = 0; k < dim * dim; ++k) C[k] = zero;
-    if (kind == PH_PYRAMID) {
+    if (PH_IS_KIND(PH_PYRAMID, dim, kind)) {
         ph_block_frictions(m, f, v, block, dim, mu);
         for (int k = 1; k < dim; ++k) {
             ph_edge(x, mu[k], k, &high, &low);
@@ -126,7 +126,7 @@ LFN void ph_block_curve(const int *m, const ureal *f, const real *v, const int *
             C[k] = cross;
             C[k * dim + k] = mu[k] * mu[k] * (a + b);
         }
-    } else if (kind == PH_FRICTION) {
+    } else if (PH_IS_KIND(PH_FRICTION, dim, kind)) {
         real reach = ph_reach(m, f, v, block, D[0]);
         C[0] = select(lt(rabs(x[0]), reach), D[0], zero);
     } else {
@@ -138,23 +138,23 @@ LFN real ph_block_cost(const int *m, const ureal *f, const real *v, const int *b
                        const real *x)
 {
     int kind = block[B_KIND];
-    real mu[PH_MOST_ROWS], high, low, sum = splat(0), half = splat((ureal)0.5);
+    real mu[PH_ROWS], high, low, sum = splat(0), half = splat((ureal)0.5);
     ph_zero(mu, dim);
     if (kind >= PH_PYRAMID) ph_block_frictions(m, f, v, block, dim, mu);
-    if (kind == PH_PYRAMID) {
+    if (PH_IS_KIND(PH_PYRAMID, dim, kind)) {
         for (int k = 1; k < dim; ++k) {
             ph_edge(x, mu[k], k, &high, &low);
             sum = sum + (high * high + low * low);
         }
         return half * (D[0] * sum);
     }
-    if (kind == PH_ELLIPTIC) {
+    if (PH_IS_KIND(PH_ELLIPTIC, dim, kind)) {
         ph_zones z;
         ph_cone_zones(x, mu, dim, D, &z);
         for (int k = 0; k < dim; ++k) sum = fma(D[k] * x[k], x[k], sum);
         return select(z.middle, half * (z.Dm * z.s * z.s), select(z.bottom, half * sum, splat(0)));
     }
-    if (kind == PH_FRICTION) {
+    if (PH_IS_KIND(PH_FRICTION, dim, kind)) {
         real loss = ph_block_par(m, f, v, block, P_LOSS), reach = ph_reach(m, f, v, block, D[0]);
         real c = clamp(x[0], -reach, reach), beyond = rabs(x[0]) - rabs(c);
         return fma(half * D[0], c * c, select(gt(beyond, splat(0)), loss * beyond, splat(0)));
@@ -204,21 +204,21 @@ LFN void ph_block_line(const int *m, const ureal *f, const real *v, const int *b
                        const real *jar, const real *jv, real alpha, ph_line *line)
 {
     int kind = block[B_KIND];
-    real mu[PH_MOST_ROWS], x[PH_MOST_ROWS], zero = splat(0);
+    real mu[PH_ROWS], x[PH_ROWS], zero = splat(0);
     ph_zero(mu, dim);
     if (kind >= PH_PYRAMID) ph_block_frictions(m, f, v, block, dim, mu);
     x[0] = fma(alpha, jv[0], jar[0]);
     for (int r = 1; r < dim; ++r) x[r] = fma(alpha, jv[r], jar[r]);
-    if (kind == PH_PYRAMID) {
+    if (PH_IS_KIND(PH_PYRAMID, dim, kind)) {
         for (int k = 1; k < dim; ++k) {
             real high = fma(mu[k], x[k], x[0]), low = fma(-mu[k], x[k], x[0]);
             real up = fma(mu[k], jv[k], jv[0]), down = fma(-mu[k], jv[k], jv[0]);
             ph_line_add(select(lt(high, zero), D[0] * up, zero), high, up, line);
             ph_line_add(select(lt(low, zero), D[0] * down, zero), low, down, line);
         }
-    } else if (kind == PH_ELLIPTIC) {
+    } else if (PH_IS_KIND(PH_ELLIPTIC, dim, kind)) {
         ph_line_cone(x, jv, mu, dim, D, line);
-    } else if (kind == PH_FRICTION) {
+    } else if (PH_IS_KIND(PH_FRICTION, dim, kind)) {
         real reach = ph_reach(m, f, v, block, D[0]), t = D[0] * jv[0];
         real inside = select(lt(rabs(x[0]), reach), jv[0], zero);
         ph_line_add(t, clamp(x[0], -reach, reach), inside, line);

@@ -25,15 +25,18 @@ LFN void ph_profile(const int *m, int *s)
     const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *list = s + ph_active(m);
     int *first = s + ph_first(m), last = m[M_NV] - 1;
     each (one, 1) {
-        for (int g = one; g < ph_tiles(m); ++g) first[g] = g;
-        for (int i = 0; i <= last; ++i) {
+        rolled for (int g = one; g < ph_tiles(m); ++g) first[g] = g;
+        rolled for (int i = 0; i <= last; ++i)
+        {
             int d = last - i, low = below[d] < below[d + 1] ? (last - row[below[d]]) >> 2 : i >> 2;
             first[i >> 2] = nmin(first[i >> 2], low);
         }
-        for (int i = 0; i < s[S_NACTIVE]; ++i) {
+        rolled for (int i = 0; i < s[S_NACTIVE]; ++i)
+        {
             const int *block = m + ph_slot_block(s, list[i]), *dof = m + block[B_DOFS];
             int all = block[B_NDOF], low = (last - dof[2 * all - 2]) >> 2;
-            for (int c = 0; c < all - 1; ++c) {
+            rolled for (int c = 0; c < all - 1; ++c)
+            {
                 int g = (last - dof[2 * c]) >> 2;
                 first[g] = nmin(first[g], low);
             }
@@ -54,11 +57,11 @@ LFN void ph_fill_hessian(const int *m, real *w, const int *s, const real *x)
     each (i, 4 * ph_tiles(m)) {
         real *to = PH_AT(W_H) + ph_row(i);
         int d = last - i;
-        for (int j = 4 * first[i >> 2]; j < 4 * (i >> 2) + 4; ++j) to[j] = splat(0);
+        rolled for (int j = 4 * first[i >> 2]; j < 4 * (i >> 2) + 4; ++j) to[j] = splat(0);
         if (d >= 0) {
             to[i] = qM[adr[d] + nnz[d] - 1];
-            for (int k = below[d]; k < below[d + 1]; ++k)
-                to[last - row[k]] = qM[entry[k]] + splat(0); /* -0 becomes 0, as by a slot that adds zeros */
+            rolled for (int k = below[d]; k < below[d + 1]; ++k) to[last - row[k]] =
+                qM[entry[k]] + splat(0); /* -0 becomes 0, as by a slot that adds zeros */
         } else {
             to[i] = splat(1);
             for (int j = 0; d == -1 && j <= last; ++j) to[j] = x[last - j];
@@ -71,7 +74,7 @@ LFN void ph_fill_hessian(const int *m, real *w, const int *s, const real *x)
 LFN void ph_put_curve(const int *m, const ureal *f, const real *v, real *w, const int *s, int k, int dim)
 {
     int row = ph_slot_row(s, k);
-    real C[PH_MOST_ROWS * PH_MOST_ROWS];
+    real C[PH_ROWS * PH_ROWS];
     ph_block_curve(m, f, v, m + ph_slot_block(s, k), dim, PH_AT(W_EFC_D) + row, PH_AT(W_EFC_JAR) + row, C);
     ph_copy(PH_AT(W_EFC_C) + m[M_BLOCKDIM] * row, C, dim * dim);
 }
@@ -81,15 +84,15 @@ LFN void ph_curves(const int *m, const ureal *f, const real *v, real *w, const i
     const int *list = s + ph_active(m);
     each (i, s[S_NACTIVE]) {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
-        if (dim == 1)
+        if (PH_IS(1, dim))
             ph_put_curve(m, f, v, w, s, k, 1);
-        else if (dim == 3)
+        else if (PH_IS(3, dim))
             ph_put_curve(m, f, v, w, s, k, 3);
-        else if (PH_IS_4(dim))
+        else if (PH_IS(4, dim))
             ph_put_curve(m, f, v, w, s, k, 4);
-        else if (PH_IS_6(dim))
+        else if (PH_IS(6, dim))
             ph_put_curve(m, f, v, w, s, k, 6);
-        else
+        else if (PH_IS_OTHER)
             ph_put_curve(m, f, v, w, s, k, dim);
     }
     sync();
@@ -119,7 +122,7 @@ LFN void ph_add_block(const int *m, real *H, const int *dof, const real *C, cons
     int last = m[M_NV] - 1;
     each (q, ph_items(n)) {
         int row, first, count, to[PH_CHUNK];
-        real a[PH_MOST_ROWS], x[PH_CHUNK];
+        real a[PH_ROWS], x[PH_CHUNK];
         ph_item(m, q, &row, &first, &count);
         int own = n - 1 - row;
         ph_curve_row(C, J, n, dim, own, a);
@@ -138,16 +141,18 @@ LFN void ph_add_block(const int *m, real *H, const int *dof, const real *C, cons
 {
     int last = m[M_NV] - 1;
     each (t, (n + PH_STRIPE - 1) / PH_STRIPE) {
-        real a[PH_STRIPE * PH_MOST_ROWS];
+        real a[PH_STRIPE * PH_ROWS];
         int c = PH_STRIPE * t, to[PH_STRIPE], count = nmin(PH_STRIPE, n - c);
         for (int i = 0; i < PH_STRIPE; ++i) {
             int own = c + nmin(i, count - 1);
             to[i] = ph_row(last - dof[2 * own]);
             ph_curve_row(C, J, n, dim, own, a + i * dim);
         }
-        for (int e = c; e < c + count; ++e) {
+        rolled for (int e = c; e < c + count; ++e)
+        {
             int j = last - dof[2 * e];
-            for (int i = 0; i <= e - c; ++i) H[to[i] + j] = ph_curve_entry(a + i * dim, J, n, dim, e, H[to[i] + j]);
+            rolled for (int i = 0; i <= e - c; ++i) H[to[i] + j] =
+                ph_curve_entry(a + i * dim, J, n, dim, e, H[to[i] + j]);
         }
         for (int e = c + PH_STRIPE; e < n; ++e) {
             int j = last - dof[2 * e];
@@ -185,7 +190,8 @@ LFN void ph_tile_rest(const real *H, const int *first, int p, int h, real *sum)
     const real *a = H + ph_row(PH_STRIPE * p), *c = H + ph_row(4 * h);
     for (int i = 0; i < PH_STRIPE; ++i) load4(a, i * wide + 4 * h, sum + 4 * i);
 #if STET_GPU /* four numbers of a row are one load */
-    for (int k = 4 * nmax(first[g], first[h]); k < 4 * h; k += 4) {
+    rolled for (int k = 4 * nmax(first[g], first[h]); k < 4 * h; k += 4)
+    {
         real row[4], x[16];
         for (int q = 0; q < 4; ++q) load4(c, q * width + k, x + 4 * q);
         for (int i = 0; i < PH_STRIPE; ++i) {
@@ -195,9 +201,9 @@ LFN void ph_tile_rest(const real *H, const int *first, int p, int h, real *sum)
         }
     }
 #else
-    for (int k = 4 * nmax(first[g], first[h]); k < 4 * h; ++k)
-        for (int i = 0; i < PH_STRIPE; ++i)
-            for (int q = 0; q < 4; ++q) sum[4 * i + q] = fma(-a[i * wide + k], c[q * width + k], sum[4 * i + q]);
+    rolled for (int k = 4 * nmax(first[g], first[h]); k < 4 * h;
+                ++k) for (int i = 0; i < PH_STRIPE; ++i) for (int q = 0; q < 4; ++q) sum[4 * i + q] =
+        fma(-a[i * wide + k], c[q * width + k], sum[4 * i + q]);
 #endif
 }
 
@@ -291,17 +297,18 @@ STET_CALLED LFN void ph_solve_hessian(const int *m, const ureal *f, const real *
     real *end = x + nv - 1; /* of row 0 */
     ph_curves(m, f, v, w, s);
     ph_fill_hessian(m, w, s, x);
-    for (int i = 0; i < s[S_NACTIVE]; ++i) {
+    rolled for (int i = 0; i < s[S_NACTIVE]; ++i)
+    {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
-        if (dim == 1)
+        if (PH_IS(1, dim))
             ph_add_slot(m, w, s, k, 1, on);
-        else if (dim == 3)
+        else if (PH_IS(3, dim))
             ph_add_slot(m, w, s, k, 3, on);
-        else if (PH_IS_4(dim))
+        else if (PH_IS(4, dim))
             ph_add_slot(m, w, s, k, 4, on);
-        else if (PH_IS_6(dim))
+        else if (PH_IS(6, dim))
             ph_add_slot(m, w, s, k, 6, on);
-        else
+        else if (PH_IS_OTHER)
             ph_add_slot(m, w, s, k, dim, on);
     }
     ph_factor_hessian(m, w, s);

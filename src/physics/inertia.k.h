@@ -57,7 +57,7 @@ LFN void ph_joint_axes(const int *m, real *w, int j)
         return;
     }
     int skip = type == 0 ? 18 : 0;
-    for (int k = 0; k < skip; ++k) out[k] = splat((ureal)(k % 7 == 3));
+    rolled for (int k = 0; k < skip; ++k) out[k] = splat((ureal)(k % 7 == 3));
     for (int c = 0; c < 3; ++c) {
         for (int k = 0; k < 3; ++k) axis[k] = R[3 * k + c];
         ph_rotation_axis(axis, off, out + skip + 6 * c);
@@ -70,8 +70,8 @@ LFN void ph_gather_children(const int *m, int b, int n, const real *own, const r
     const int *adr = m + m[M_CHILD_ADR], *child = m + m[M_CHILD];
     real sum[10];
     ph_copy(sum, own, n);
-    for (int c = adr[b]; c < adr[b + 1]; ++c)
-        for (int k = 0; k < n; ++k) sum[k] = sum[k] + all[n * child[c] + k];
+    rolled for (int c = adr[b]; c < adr[b + 1]; ++c) for (int k = 0; k < n; ++k) sum[k] =
+        sum[k] + all[n * child[c] + k];
     ph_copy(out, sum, n);
 }
 
@@ -121,7 +121,7 @@ LFN void ph_inertia(const int *m, const ureal *f, const real *v, real *w)
         } else {
             real force[6];
             ph_inertia_mul(crb + 10 * (m + m[M_DOF_BODYID])[i], cdof + 6 * i, force);
-            for (int e = adr[i]; e < last; ++e) qM[e] = ph_dot6(cdof + 6 * col[e], force);
+            rolled for (int e = adr[i]; e < last; ++e) qM[e] = ph_dot6(cdof + 6 * col[e], force);
             qM[last] = ph_dot6(cdof + 6 * i, force) + par(m, f, v, M_DOF_ARMATURE, i);
         }
     }
@@ -203,7 +203,8 @@ LFN void ph_solve(const int *m, const real *H, const real *inv, real *x)
         sync();
     }
     each (i, m[M_NV]) x[i] = x[i] * inv[i];
-    for (int l = 0; l < m[M_NDOFLEVEL] - 1; ++l) { /* what the dofs of a level take from all those below */
+    rolled for (int l = 0; l < m[M_NDOFLEVEL] - 1; ++l)
+    { /* what the dofs of a level take from all those below */
         sync();
         each (k, m[M_NV] - level[l + 1]) {
             int i = dof[level[l + 1] + k], e = adr[i] + l;

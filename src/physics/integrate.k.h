@@ -8,7 +8,7 @@ LFN mask ph_any_xfrc(const int *m, const real *w)
 {
     const real *x = PH_AT(W_XFRC_APPLIED);
     mask some = m_none();
-    for (int k = 6; k < 6 * m[M_NBODY]; ++k) some = m_or(some, m_not(eq(x[k], splat(0))));
+    rolled for (int k = 6; k < 6 * m[M_NBODY]; ++k) some = m_or(some, m_not(eq(x[k], splat(0))));
     return some;
 }
 
@@ -74,7 +74,8 @@ LFN real ph_implicit_entry(const int *m, const ureal *f, const real *v, const re
     const int *adr = m + m[M_ENTRY_ADR], *pair = m + m[M_ENTRY_PAIR];
     int last = (m + m[M_M_ROWADR])[i] + (m + m[M_M_ROWNNZ])[i] - 1;
     real s = e == last ? ph_dof_slope(m, f, v, w, i) : splat(0);
-    for (int k = adr[e]; k < adr[e + 1] && m[M_INTEGRATOR] != 0; ++k) {
+    rolled for (int k = adr[e]; k < adr[e + 1] && m[M_INTEGRATOR] != 0; ++k)
+    {
         const int *p = pair + 4 * k;
         if (p[0] == 0) {
             real jj = par(m, f, v, M_TEN_COEF, p[2]) * par(m, f, v, M_TEN_COEF, p[3]);
@@ -131,7 +132,8 @@ LFN void ph_add_free_actuators(const int *m, const real *w, int first, int i, re
 {
     const int *adr = m + m[M_DOF_ACT_ADR], *pair = m + m[M_DOF_ACT], *row = m + m[M_MOMENT_ROWADR];
     const real *moment = PH_AT(W_ACTUATOR_MOMENT);
-    for (int k = adr[first + i]; k < adr[first + i + 1]; ++k) {
+    rolled for (int k = adr[first + i]; k < adr[first + i + 1]; ++k)
+    {
         int a = pair[2 * k];
         real s = -(h * PH_AT(W_ACTUATOR_DERIV)[a]) * moment[pair[2 * k + 1]];
         ph_add_scaled(A + 6 * i, moment + row[a], s, 6);
@@ -146,7 +148,8 @@ LFN void ph_free_step(const int *m, const ureal *f, const real *v, const real *w
     real A[36], force[6], h = par(m, f, v, M_TIMESTEP, 0);
     ph_zero(A, 36);
     for (int i = 0; i < 6; ++i) {
-        for (int e = adr[first + i]; e < adr[first + i] + nnz[first + i]; ++e) {
+        rolled for (int e = adr[first + i]; e < adr[first + i] + nnz[first + i]; ++e)
+        {
             int j = col[e] - first;
             A[6 * i + j] = PH_AT(W_QM)[e];
             A[6 * j + i] = PH_AT(W_QM)[e];
@@ -168,7 +171,8 @@ LFN void ph_free_step(const int *m, const ureal *f, const real *v, const real *w
 LFN void ph_keep_undamped(const int *m, const ureal *f, const real *v, const real *w, real *qacc)
 {
     mask damped = m_none();
-    for (int d = 0; d < m[M_NV]; ++d) {
+    rolled for (int d = 0; d < m[M_NV]; ++d)
+    {
         real p[2];
         int poly = (m + m[M_DOF_FLAGS])[d] & PH_DOF_POLY;
         real b = ph_coefficients(m, f, v, M_DOF_DAMPING, M_DOF_DAMPINGPOLY, poly, d, p);
@@ -191,7 +195,8 @@ LFN void ph_step_acceleration(const int *m, const ureal *f, const real *v, real 
     each (d, m[M_NV]) {
         qacc[d] = PH_AT(W_QFRC_SMOOTH)[d] + PH_AT(W_QFRC_CONSTRAINT)[d];
         int last = adr[d] + nnz[d] - 1;
-        for (int e = adr[d]; e <= last; ++e) {
+        rolled for (int e = adr[d]; e <= last; ++e)
+        {
             real x = PH_AT(W_QM)[e] + splat(0);
             if (e == last || pairs[e] < pairs[e + 1]) x = ph_implicit_entry(m, f, v, w, d, e);
             PH_AT(W_QH)[e] = x;

@@ -71,7 +71,7 @@ LFN void ph_body_pose(const int *m, const ureal *f, const real *v, real *w, int 
             if (!(flags & PH_BODY_STRAIGHT)) ph_quat_mul(q, own);
         }
         int njoint = (m + m[M_BODY_JNTNUM])[b];
-        for (int j = first; j < first + njoint; ++j) ph_joint(m, f, v, w, j, p, q);
+        rolled for (int j = first; j < first + njoint; ++j) ph_joint(m, f, v, w, j, p, q);
         ph_quat_trim(q);
     }
     ph_copy(PH_AT(W_XPOS) + 3 * b, p, 3);
@@ -126,7 +126,8 @@ LFN void ph_kinematics(const int *m, const ureal *f, const real *v, real *w, int
         if (k < 3) PH_AT(W_XIPOS)[k] = splat(0);
         if (k < 4) PH_AT(W_XQUAT)[k] = splat((ureal)(k == 0));
     }
-    for (int l = 0; l < m[M_NLEVEL]; ++l) {
+    rolled for (int l = 0; l < m[M_NLEVEL]; ++l)
+    {
         sync();
         each (i, level[l + 1] - level[l]) ph_body_pose(m, f, v, w, body[level[l] + i]);
     }

@@ -18,18 +18,29 @@
 /*
  * On a GPU a step may be compiled for its model (model_code.c). Then PH_MODEL are the ints of m, and PH_NEAR says, from
  * W_QPOS on, where each quantity is among the PH_NEAR_REALS that a team has in shared memory; -1: it is in w.
+ * PH_KINDS says which kinds of blocks have how many rows (bits of the kinds, from 0 rows on), PH_PARTNERS which types
+ * of geoms may touch (bits of the second types, from the first type 0 on): what a model has none of is not in its code.
  * PH_HAS_PAIRS and PH_HAS_SEARCHED are 0 if no geoms may touch, or if all that may have contacts of a closed form.
  */
 #ifdef PH_MODEL
 static const int ph_model[] = {PH_MODEL}, ph_near_at[] = {PH_NEAR};
+static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_TABLES(m) ph_model
 #define PH_AT(name)                                                                                                    \
     (ph_near_at[(name)-W_QPOS] >= 0                                                                                    \
          ? (real *)STI_DYNAMIC_SHARED + threadIdx.y * PH_NEAR_REALS + ph_near_at[(name)-W_QPOS]                        \
          : w + m[name])
+#define PH_HAS_ROWS(dim) (ph_kinds[dim] != 0)
+#define PH_HAS_KIND(dim, kind) (ph_kinds[dim] >> (kind)&1)
+#define PH_HAS_FIRST(first) (ph_partners[first] != 0)
+#define PH_HAS_PAIR(first, second) (ph_partners[first] >> (second)&1)
 #else
 #define PH_TABLES(m) (m)
 #define PH_AT(name) (w + m[name])
+#define PH_HAS_ROWS(dim) 1
+#define PH_HAS_KIND(dim, kind) 1
+#define PH_HAS_FIRST(first) 1
+#define PH_HAS_PAIR(first, second) 1
 #define PH_HAS_PAIRS 1
 #define PH_HAS_SEARCHED 1
 #endif
@@ -356,6 +367,7 @@ static const int ph_model[] = {PH_MODEL}, ph_near_at[] = {PH_NEAR};
 #define B_OBJ1 8 /* of equalities: bodies, joints, tendons; -1: none */
 #define B_OBJ2 9
 #define B_SIZE 10
+#define PH_ROWS 6 /* of a block, at most */
 
 #define PH_EQUALITY 0
 #define PH_FRICTION 1
@@ -384,6 +396,7 @@ static const int ph_model[] = {PH_MODEL}, ph_near_at[] = {PH_NEAR};
 #define PH_CYLINDER 5
 #define PH_BOX 6
 #define PH_MESH 7
+#define PH_TYPES 8
 
 /* parameters of a block */
 #define P_K 0 /* stiffness and damping of the reference acceleration, from solref */

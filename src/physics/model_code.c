@@ -1,7 +1,6 @@
 /* Code for one model; see model_code.h. */
 #include "physics/model_code.h"
 
-#include "physics/layout.k.h"
 #include "physics/pairs.h"
 
 #include <string.h>
@@ -44,15 +43,27 @@ static void put_ints(sti_text_buffer *out, const char *name, const int *numbers,
     sti_text_buffer_put(out, "\n");
 }
 
-/* True if some pair's contacts are searched for, or, with `any`, if there are pairs at all. */
-static bool has_pairs(const int *m, bool any)
+/* What occurs in a model. */
+typedef struct occurring {
+    int kinds[PH_ROWS + 1]; /* of blocks, by their rows */
+    int partners[PH_TYPES]; /* types of second geoms, by those of first ones */
+    bool pairs, searched;   /* of geoms; of those whose contacts are searched for */
+} occurring;
+
+static occurring find_occurring(const int *m)
 {
+    occurring o = {0};
     const int *type = m + m[M_GEOM_TYPE];
-    for (int i = 0; i < m[M_NPAIR]; ++i) {
-        const int *pair = m + m[M_PAIR] + B_SIZE * i;
-        if (any || sti_physics_is_searched(type[pair[B_OBJ1]], type[pair[B_OBJ2]])) return true;
+    for (int i = 0; i < m[M_NBLOCK] + m[M_NPAIR]; ++i) {
+        const int *block = m + (i < m[M_NBLOCK] ? m[M_BLOCK] + B_SIZE * i : m[M_PAIR] + B_SIZE * (i - m[M_NBLOCK]));
+        o.kinds[block[B_DIM]] |= 1 << block[B_KIND];
+        if (i < m[M_NBLOCK]) continue;
+        int first = type[block[B_OBJ1]], second = type[block[B_OBJ2]];
+        o.partners[first] |= 1 << second;
+        o.pairs = true;
+        o.searched = o.searched || sti_physics_is_searched(first, second);
     }
-    return false;
+    return o;
 }
 
 void sti_model_code_write(const sti_physics_tables *tables, sti_team team, int64_t shared, sti_text_buffer *out,
@@ -62,6 +73,12 @@ void sti_model_code_write(const sti_physics_tables *tables, sti_team team, int64
     *near = place_quantities(tables->m, team, shared, at);
     put_ints(out, "PH_MODEL", tables->m, tables->nm);
     put_ints(out, "PH_NEAR", at, NQUANTITY);
+    occurring o = find_occurring(tables->m);
+    put_ints(out, "PH_KINDS", o.kinds, PH_ROWS + 1);
+    put_ints(out, "PH_PARTNERS", o.partners, PH_TYPES);
     sti_text_buffer_format(out, "#define PH_NEAR_REALS %d\n#define PH_HAS_PAIRS %d\n#define PH_HAS_SEARCHED %d\n",
-                           *near, has_pairs(tables->m, true), has_pairs(tables->m, false));
+                           *near, o.pairs, o.searched);
+    if (team.team == 1)
+        sti_text_buffer_format(out, "#define PH_OWN_REALS %d\n#define PH_OWN_INTS %d\n",
+                               tables->m[sti_model_memory(tables)], tables->m[M_NINTS]);
 }

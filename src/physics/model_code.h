@@ -1,13 +1,21 @@
 /*
  * Code for one model: a step of native physics that a GPU compiles with the model's tables as constants, and with a
- * part of team memory in shared memory (layout.k.h has its words). Its bits are those of the code for all models.
+ * part of team memory in shared memory (layout.k.h has its words). A team of one thread has the rest for its own
+ * (PH_OWN_REALS and PH_OWN_INTS). Its bits are those of the code for all models.
  */
 #ifndef STI_PHYSICS_MODEL_CODE_H
 #define STI_PHYSICS_MODEL_CODE_H
 
 #include "kernel/compile/text_buffer.h"
 #include "kernel/gpu/teams.h"
+#include "physics/layout.k.h"
 #include "physics/tables.h"
+
+/* The size of a step's team memory: M_NMEMORY or M_NMEMORY_ALL. */
+static inline int sti_model_memory(const sti_physics_tables *tables)
+{
+    return tables->m[M_STEP_EXTRA] & PH_EXTRA_AFTER ? M_NMEMORY_ALL : M_NMEMORY;
+}
 
 /*
  * Appends the lines that go before the source of k_native_step (sti_kernel.constants). shared: bytes that a block of

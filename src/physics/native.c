@@ -7,7 +7,7 @@
 #include "kernel/gpu/teams.h"
 #include "kernel/record/launch.h"
 #include "physics/features.h"
-#include "physics/layout.k.h"
+#include "physics/model_code.h"
 #include "physics/parameters.h"
 #include "physics/tables.h"
 #include "worlds/poses.h"
@@ -36,37 +36,33 @@ static bool has_surfaces(const sti_physics_tables *t)
  * Teams of a step on a GPU, as measured (doc/design/gpu_programs.md). A processor holds 256 threads with all the
  * registers that they ask for, one block. Fewer threads a world do less work twice and wait less for one another, so a
  * world has no more of them than run at once: 32 threads a world up to 8 worlds a processor, 4 from 64 on. There twice
- * the threads with half the registers hide more latency; a small model has work for two threads.
+ * the threads with half the registers hide more latency. A thread alone has its memory for itself, which a processor
+ * interleaves with that of its neighbours: the fastest where there are worlds for all threads, as long as a world's
+ * memory is not too large for the bandwidth.
  */
 static sti_team choose_team(const stet_device *device, const sti_physics_tables *tables, int64_t nworld)
 {
-    enum { THREADS = 256, MOST = 32, FEW = 4, SMALL = 1024 };
+    enum {
+        THREADS = 256,
+        MOST = 32,
+        FEW = 4,
+        SMALL = 1024,
+        MIDDLE = 8192,
+        LONE_SMALL = 32,
+        LONE = 128,
+        LONE_MOST = 512
+    };
+    int64_t processors = device->processors > 0 ? device->processors : 1, each = nworld / processors;
     bool small = tables->m[M_NMEMORY] < SMALL;
-    int64_t room = (int64_t)THREADS * (device->processors > 0 ? device->processors : 1);
+    if (each >= LONE_SMALL && (small || (each >= LONE && tables->m[M_NMEMORY] < MIDDLE))) {
+        int teams = LONE_SMALL;
+        while (teams < LONE_MOST && teams < each) teams *= 2;
+        return (sti_team){1, teams};
+    }
     int team = MOST, least = small ? FEW / 2 : FEW;
-    while (team > least && nworld * team > room) team /= 2;
+    while (team > least && nworld * team > THREADS * processors) team /= 2;
     if (team == FEW && !small && !has_surfaces(tables)) return (sti_team){2 * FEW, THREADS / FEW};
     return (sti_team){team, THREADS / team};
-}
-
-/*
- * The memory of teams is in the memory of a GPU, because a processor shares too little for as many as it can run. No
- * more than 2 GiB: a model that needs so much for a team has enough to do in each.
- */
-static stet_result make_teams(sti_native *n)
-{
-    enum { LINE = STI_ALIGN / sizeof(float) };
-    stet_device *device = n->worlds->device;
-    n->step = sti_k_native_step;
-    if (!sti_device_is_gpu(device)) return STET_OK;
-    sti_team team = n->team = choose_team(device, &n->tables, n->worlds->nworld);
-    int64_t reals = n->tables.m[M_NMEMORY_ALL] + LINE, ints = n->tables.m[M_NINTS] + LINE;
-    int64_t teams = (int64_t)team.teams * (device->processors > 0 ? device->processors : 1);
-    int64_t fit = INT32_MAX / (int64_t)sizeof(float) / (reals + ints);
-    if (teams > n->worlds->nworld) teams = n->worlds->nworld;
-    if (teams > fit) teams = fit > 0 ? fit : 1;
-    STI_TRY(STI_ARRAY(device, "memory of the physics", STET_DTYPE_REAL, false, &n->memory, teams * reals));
-    return STI_ARRAY(device, "lists of the physics", STET_DTYPE_INT, false, &n->plain_memory, teams * ints);
 }
 
 static stet_result build_native(sti_native *n)
@@ -74,7 +70,8 @@ static stet_result build_native(sti_native *n)
     stet_worlds *worlds = n->worlds;
     STI_TRY(sti_physics_tables_make(worlds->model->mj, &n->tables));
     n->old = true;
-    STI_TRY(make_teams(n));
+    n->step = sti_k_native_step;
+    if (sti_device_is_gpu(worlds->device)) n->team = choose_team(worlds->device, &n->tables, worlds->nworld);
     STI_TRY(sti_native_update(n));
     STI_TRY(STI_ARRAY(worlds->device, "stepped worlds", STET_DTYPE_INT, true, &n->stepped, worlds->nworld, 1));
     STI_TRY(
@@ -194,14 +191,15 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     stet_worlds *worlds = n->worlds;
     STI_TRY(take_writes(worlds));
     STI_TRY(sti_native_update(n));
-    int memory = n->tables.m[M_STEP_EXTRA] & PH_EXTRA_AFTER ? M_NMEMORY_ALL : M_NMEMORY;
+    int memory = n->lone ? 0 : n->tables.m[sti_model_memory(&n->tables)], ints = n->lone ? 0 : n->tables.m[M_NINTS];
     STI_TRY(make_room(n, nstep));
     STI_TRY(sti_native_put_mask(n->stepped, n->mask, mask));
     double start = sti_now();
     STI_TRY(STI_LAUNCH(n->step, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
-                       sti_arg_team(NULL, n->near), MEMORY_ARG(memory), STATE_ARG(qpos), STATE_ARG(qvel),
-                       STATE_ARG(act), INPUT_ARGS, STATE_ARG(sensordata), sti_arg_array(n->fault),
-                       sti_arg_array(n->ticks), sti_arg_int(nstep)));
+                       sti_arg_team(NULL, n->near), sti_arg_team(n->memory, memory),
+                       sti_arg_team(n->plain_memory, ints), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act),
+                       INPUT_ARGS, STATE_ARG(sensordata), sti_arg_array(n->fault), sti_arg_array(n->ticks),
+                       sti_arg_int(nstep)));
     if (worlds->device->host_memory && !worlds->device->listing)
         worlds->step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
     mark_moved(n, mask == NULL);

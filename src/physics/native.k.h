@@ -122,6 +122,12 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
     const int *m = PH_TABLES(tables);
     mask on = m_not(ieq(stepped[0], isplat(0))), gone = m_none();
     each (i, 0) near[i] = splat(0); /* PH_AT writes it */
+#ifdef PH_OWN_REALS
+    real own[PH_OWN_REALS] __attribute__((aligned(64)));
+    int own_ints[PH_OWN_INTS];
+    w = own;
+    s = own_ints;
+#endif
     lint faults = isplat(0), steps = ticks[0];
     if (!any(on)) return;
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);

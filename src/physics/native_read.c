@@ -109,6 +109,7 @@ static stet_result run_forward(sti_native *n, const wanted *k, stet_array *out)
     int listed = k->extra / PH_EXTRA_LIST;
     int memory = k->extra & PH_EXTRA_AFTER ? m[M_NMEMORY_ALL] + 1 + PH_LISTED * listed : m[M_NMEMORY];
     STI_TRY(put_list(n, k));
+    STI_TRY(sti_native_make_memory(n));
     return STI_LAUNCH(sti_k_native_forward, n->worlds->device, n->worlds->nworld, MODEL_ARGS,
                       sti_arg_array(n->reads.list), sti_arg_array(n->reads.points), sti_arg_team(n->memory, memory),
                       sti_arg_team(n->plain_memory, m[M_NINTS]), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act),

@@ -48,12 +48,11 @@ struct sti_native {
     sti_team team;                     /* this one, */
     sti_text_buffer code;              /* and, with many worlds, for the model (model_code.h), */
     int near;                          /* with so many reals of shared memory a team */
+    bool lone;                         /* teams of one thread, whose code has memory of its own */
     stet_array *memory, *plain_memory; /* on a GPU, of the teams that run at once: reals and ints */
 };
 
 #define STATE_ARG(name) sti_arg_array(n->worlds->field[STI_FIELD_##name])
-#define MEMORY_ARG(reals)                                                                                              \
-    sti_arg_team(n->memory, n->tables.m[reals]), sti_arg_team(n->plain_memory, n->tables.m[M_NINTS])
 #define MODEL_ARGS sti_arg_array(n->m), sti_arg_array(n->f), sti_arg_array(n->own.v)
 #define INPUT_ARGS                                                                                                     \
     STATE_ARG(ctrl), STATE_ARG(qfrc_applied), STATE_ARG(xfrc_applied), STATE_ARG(mocap_pos), STATE_ARG(mocap_quat),    \
@@ -61,6 +60,9 @@ struct sti_native {
 
 /* Tables and numbers of worlds follow the worlds' parameters. */
 stet_result sti_native_update(sti_native *n);
+
+/* Memory for the teams of a GPU, once. */
+stet_result sti_native_make_memory(sti_native *n);
 
 /* Numbers of a plain array of REAL. */
 stet_result sti_native_put_reals(stet_array *array, const double *numbers);

@@ -1,4 +1,4 @@
-/* What native physics puts on the device: the tables, a step's code for them, masks. */
+/* What native physics puts on the device: the tables, a step's code for them and its memory, masks. */
 #include "physics/native_state.h"
 
 #include "kernel/gpu/programs.h"
@@ -35,6 +35,26 @@ stet_result sti_native_put_mask(stet_array *array, uint8_t *held, const uint8_t 
 }
 
 /*
+ * The memory of teams is in the memory of a GPU, because a processor shares too little for as many as it can run. No
+ * more than 2 GiB: a model that needs so much for a team has enough to do in each.
+ */
+stet_result sti_native_make_memory(sti_native *n)
+{
+    enum { LINE = STI_ALIGN / sizeof(float), FOR_READS = 8 };
+    stet_device *device = n->worlds->device;
+    if (!sti_device_is_gpu(device) || n->plain_memory) return STET_OK;
+    int64_t reals = n->tables.m[M_NMEMORY_ALL] + LINE, ints = n->tables.m[M_NINTS] + LINE;
+    int64_t teams = (int64_t)(n->lone ? FOR_READS : n->team.teams) * (device->processors > 0 ? device->processors : 1);
+    int64_t fit = INT32_MAX / (int64_t)sizeof(float) / (reals + ints);
+    if (teams > n->worlds->nworld) teams = n->worlds->nworld;
+    if (teams > fit) teams = fit > 0 ? fit : 1;
+    stet_array_destroy(n->memory); /* of a call that failed */
+    n->memory = NULL;
+    STI_TRY(STI_ARRAY(device, "memory of the physics", STET_DTYPE_REAL, false, &n->memory, teams * reals));
+    return STI_ARRAY(device, "lists of the physics", STET_DTYPE_INT, false, &n->plain_memory, teams * ints);
+}
+
+/*
  * On a GPU a step's code is made for the model, or for all models where few worlds would not make up for the time to
  * compile it, or the tables would make it too large. No program of the former tables is listed.
  */
@@ -51,6 +71,8 @@ static stet_result make_step(sti_native *n)
         STI_TRY(n->code.result);
         n->step.constants = n->code.data;
     }
+    n->lone = n->step.constants && n->team.team == 1;
+    if (!n->lone) STI_TRY(sti_native_make_memory(n)); /* else for reads, when they come */
     return sti_program_set_team(device, &n->step, n->team);
 }
 

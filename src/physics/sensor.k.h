@@ -13,7 +13,8 @@ LFN void ph_put_sensor(const int *m, const ureal *f, const real *v, real *w, int
 {
     const int *row = m + m[M_SENSOR] + SN_SIZE * i;
     real *out = PH_AT(W_SENSORDATA) + row[SN_ADR], most = par(m, f, v, M_SENSOR_CUTOFF, i);
-    for (int k = 0; k < row[SN_DIM]; ++k) {
+    rolled for (int k = 0; k < row[SN_DIM]; ++k)
+    {
         real y = x[k];
         if (row[SN_CUT] > 0) y = select(gt(y, most), most, y);
         if (row[SN_CUT] == 1) y = select(lt(y, -most), -most, y);
@@ -170,7 +171,8 @@ LFN void ph_sense_range(const int *m, const ureal *f, const real *v, const real 
     ph_object_pose(m, f, v, w, row + SN_OBJECT, p, R);
     m3_column(R, 2, d);
     ph_zero(normal, 3);
-    for (int i = 0; i < m[M_NRAYGEOM]; ++i) {
+    rolled for (int i = 0; i < m[M_NRAYGEOM]; ++i)
+    {
         int g = list[i];
         if ((m + m[M_GEOM_BODYID])[g] != row[SN_OBJECT + 2])
             ph_ray((m + m[M_GEOM_TYPE])[g], f + m[M_GEOM_SIZE] + 3 * g, PH_AT(W_GEOM_XPOS) + 3 * g,
@@ -257,14 +259,16 @@ LFN real ph_sense_touch(const int *m, const ureal *f, const real *v, const real 
     const int *body = m + m[M_GEOM_BODYID];
     int site = row[SN_OBJECT + 1];
     real sum = splat(0), far = splat((ureal)RAY_HUGE);
-    for (int p = 0; p < s[S_NNEAR]; ++p) {
+    rolled for (int p = 0; p < s[S_NNEAR]; ++p)
+    {
         const int *near = s + ph_near_pairs(m) + NEAR_SIZE * p, *pair = m + m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
         int bits = near[NEAR_BITS], slot = near[NEAR_SLOT], second = body[pair[B_OBJ2]] == row[SN_OBJECT + 2];
         contact con[PH_MOST_CONTACTS];
         real hint[3], way[3], normal[3];
         if (!bits || !(second || body[pair[B_OBJ1]] == row[SN_OBJECT + 2])) continue;
         ph_collide(m, f, v, w, pair, group, con, hint);
-        for (int k = 0; k < pair[B_SIDE]; ++k) {
+        rolled for (int k = 0; k < pair[B_SIDE]; ++k)
+        {
             if (!(bits >> k & 1)) continue;
             real force = PH_AT(W_EFC_FORCE)[ph_slot_row(s, slot)], t = far;
             v3_scale(con[k].normal, splat(second ? -1 : 1), way);
@@ -296,7 +300,7 @@ LFN real ph_sense_tendon_force(const int *m, const real *w, int t)
 {
     const int *adr = m + m[M_TEN_ACT_ADR], *act = m + m[M_TEN_ACT];
     real sum = splat(0);
-    for (int k = adr[t]; k < adr[t + 1]; ++k) sum = sum + PH_AT(W_ACTUATOR_FORCE)[act[k]];
+    rolled for (int k = adr[t]; k < adr[t + 1]; ++k) sum = sum + PH_AT(W_ACTUATOR_FORCE)[act[k]];
     return sum;
 }
 

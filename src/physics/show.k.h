@@ -52,8 +52,8 @@ LFN void ph_show_dense(const int *m, const real *w, const int *q, real *out)
     each (i, nv * nv) {
         int row = nmax(i / nv, i % nv), col = nmin(i / nv, i % nv), first = (m + m[M_M_ROWADR])[row];
         real x = splat(0);
-        for (int e = first; e < first + (m + m[M_M_ROWNNZ])[row]; ++e)
-            if ((m + m[M_M_COLIND])[e] == col) x = PH_AT(W_QM)[e];
+        rolled for (int e = first; e < first + (m + m[M_M_ROWNNZ])[row]; ++e) if ((m + m[M_M_COLIND])[e] == col) x =
+            PH_AT(W_QM)[e];
         put(out, q[Q_AT] + i, x);
     }
 }
@@ -62,7 +62,7 @@ LFN void ph_show_dense(const int *m, const real *w, const int *q, real *out)
 LFN int ph_moves(const int *m, int dof, int body)
 {
     int of = (m + m[M_DOF_BODYID])[dof];
-    for (; body > 0 && body != of;) body = (m + m[M_BODY_PARENTID])[body];
+    rolled for (; body > 0 && body != of;) body = (m + m[M_BODY_PARENTID])[body];
     return body > 0;
 }
 

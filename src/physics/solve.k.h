@@ -22,7 +22,8 @@ LFN void ph_list_slots(const int *m, const real *w, int *s, mask on)
     sync();
     each (one, 1) {
         int n = one;
-        for (int k = 0; k < s[S_NSLOT]; ++k) {
+        rolled for (int k = 0; k < s[S_NSLOT]; ++k)
+        {
             int held = list[k];
             if (held) list[n] = k;
             n = n + held;
@@ -42,8 +43,8 @@ LFN void ph_mul_inertia(const int *m, const real *w, const real *x, real *y)
     const real *qM = PH_AT(W_QM);
     each (i, m[M_NV]) {
         real sum = splat(0);
-        for (int e = adr[i]; e < adr[i] + nnz[i]; ++e) sum = fma(qM[e], x[col[e]], sum);
-        for (int k = below[i + 1] - 1; k >= below[i]; --k) sum = fma(qM[entry[k]], x[row[k]], sum);
+        rolled for (int e = adr[i]; e < adr[i] + nnz[i]; ++e) sum = fma(qM[e], x[col[e]], sum);
+        rolled for (int k = below[i + 1] - 1; k >= below[i]; --k) sum = fma(qM[entry[k]], x[row[k]], sum);
         y[i] = sum;
     }
 }
@@ -54,7 +55,7 @@ LFN void ph_mul_slot(const int *m, const real *w, const int *s, int k, int dim, 
     const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
     const real *J = PH_AT(W_EFC_J) + ph_slot_J(s, k);
     int n = block[B_NDOF], row = ph_slot_row(s, k);
-    real sum[PH_MOST_ROWS];
+    real sum[PH_ROWS];
     for (int r = 0; r < dim; ++r) sum[r] = aref ? -PH_AT(W_EFC_AREF)[row + r] : splat(0);
     for (int c = 0; c < n; ++c)
         for (int r = 0; r < dim; ++r) sum[r] = fma(J[r * n + c], x[dof[2 * c]], sum[r]);
@@ -67,15 +68,15 @@ LFN void ph_mul_rows(const int *m, const real *w, const int *s, const real *x, r
     const int *list = s + ph_active(m);
     each (i, s[S_NACTIVE]) {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
-        if (dim == 1)
+        if (PH_IS(1, dim))
             ph_mul_slot(m, w, s, k, 1, x, y, aref);
-        else if (dim == 3)
+        else if (PH_IS(3, dim))
             ph_mul_slot(m, w, s, k, 3, x, y, aref);
-        else if (PH_IS_4(dim))
+        else if (PH_IS(4, dim))
             ph_mul_slot(m, w, s, k, 4, x, y, aref);
-        else if (PH_IS_6(dim))
+        else if (PH_IS(6, dim))
             ph_mul_slot(m, w, s, k, 6, x, y, aref);
-        else
+        else if (PH_IS_OTHER)
             ph_mul_slot(m, w, s, k, dim, x, y, aref);
     }
 }
@@ -84,7 +85,7 @@ LFN void ph_mul_rows(const int *m, const real *w, const int *s, const real *x, r
 LFN void ph_slot_force(const int *m, const ureal *f, const real *v, real *w, const int *s, int k, int dim, mask on)
 {
     int row = ph_slot_row(s, k);
-    real force[PH_MOST_ROWS], *to = PH_AT(W_EFC_FORCE) + row;
+    real force[PH_ROWS], *to = PH_AT(W_EFC_FORCE) + row;
     ph_zero(force, dim);
     ph_block_force(m, f, v, m + ph_slot_block(s, k), dim, PH_AT(W_EFC_D) + row, PH_AT(W_EFC_JAR) + row, force);
     for (int r = 0; r < dim; ++r) to[r] = select(on, force[r], to[r]);
@@ -95,15 +96,15 @@ LFN void ph_forces(const int *m, const ureal *f, const real *v, real *w, const i
     const int *list = s + ph_active(m);
     each (i, s[S_NACTIVE]) {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
-        if (dim == 1)
+        if (PH_IS(1, dim))
             ph_slot_force(m, f, v, w, s, k, 1, on);
-        else if (dim == 3)
+        else if (PH_IS(3, dim))
             ph_slot_force(m, f, v, w, s, k, 3, on);
-        else if (PH_IS_4(dim))
+        else if (PH_IS(4, dim))
             ph_slot_force(m, f, v, w, s, k, 4, on);
-        else if (PH_IS_6(dim))
+        else if (PH_IS(6, dim))
             ph_slot_force(m, f, v, w, s, k, 6, on);
-        else
+        else if (PH_IS_OTHER)
             ph_slot_force(m, f, v, w, s, k, dim, on);
     }
     sync();
@@ -129,17 +130,18 @@ LFN void ph_gather_rows(const int *m, const real *w, const int *s, real *out)
     const int *list = s + ph_active(m);
     each (d, m[M_NV]) out[d] = splat(0);
     sync();
-    for (int i = 0; i < s[S_NACTIVE]; ++i) {
+    rolled for (int i = 0; i < s[S_NACTIVE]; ++i)
+    {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
-        if (dim == 1)
+        if (PH_IS(1, dim))
             ph_gather_slot(m, w, s, k, 1, out);
-        else if (dim == 3)
+        else if (PH_IS(3, dim))
             ph_gather_slot(m, w, s, k, 3, out);
-        else if (PH_IS_4(dim))
+        else if (PH_IS(4, dim))
             ph_gather_slot(m, w, s, k, 4, out);
-        else if (PH_IS_6(dim))
+        else if (PH_IS(6, dim))
             ph_gather_slot(m, w, s, k, 6, out);
-        else
+        else if (PH_IS_OTHER)
             ph_gather_slot(m, w, s, k, dim, out);
     }
 }
@@ -154,19 +156,20 @@ LFN void ph_line_at(const int *m, const ureal *f, const real *v, const real *w, 
     out->slope = fma(alpha, g2, g1);
     out->curve = g2;
     out->size = rabs(g1) + rabs(alpha * g2);
-    for (int i = 0; i < s[S_NACTIVE]; ++i) {
+    rolled for (int i = 0; i < s[S_NACTIVE]; ++i)
+    {
         const int *block = m + ph_slot_block(s, list[i]);
         int row = ph_slot_row(s, list[i]), dim = block[B_DIM];
         const real *jar = PH_AT(W_EFC_JAR) + row, *jv = PH_AT(W_EFC_JV) + row, *D = PH_AT(W_EFC_D) + row;
-        if (dim == 1)
+        if (PH_IS(1, dim))
             ph_block_line(m, f, v, block, 1, D, jar, jv, alpha, out);
-        else if (dim == 3)
+        else if (PH_IS(3, dim))
             ph_block_line(m, f, v, block, 3, D, jar, jv, alpha, out);
-        else if (PH_IS_4(dim))
+        else if (PH_IS(4, dim))
             ph_block_line(m, f, v, block, 4, D, jar, jv, alpha, out);
-        else if (PH_IS_6(dim))
+        else if (PH_IS(6, dim))
             ph_block_line(m, f, v, block, 6, D, jar, jv, alpha, out);
-        else
+        else if (PH_IS_OTHER)
             ph_block_line(m, f, v, block, dim, D, jar, jv, alpha, out);
     }
 }
@@ -203,14 +206,16 @@ STET_CALLED LFN real ph_line_search(const int *m, const ureal *f, const real *v,
 LFN real ph_cost(const int *m, const ureal *f, const real *v, const real *w, const int *s, const real *x)
 {
     real sum = splat(0);
-    for (int k = 0; k < s[S_NSLOT]; ++k) {
+    rolled for (int k = 0; k < s[S_NSLOT]; ++k)
+    {
         const int *block = m + ph_slot_block(s, k);
         int row = ph_slot_row(s, k), dim = block[B_DIM];
         const real *D = PH_AT(W_EFC_D) + row;
-        sum = sum + (dim == 3       ? ph_block_cost(m, f, v, block, 3, D, x + row)
-                     : PH_IS_4(dim) ? ph_block_cost(m, f, v, block, 4, D, x + row)
-                     : PH_IS_6(dim) ? ph_block_cost(m, f, v, block, 6, D, x + row)
-                                    : ph_block_cost(m, f, v, block, dim, D, x + row));
+        sum = sum + (PH_IS(3, dim)            ? ph_block_cost(m, f, v, block, 3, D, x + row)
+                     : PH_IS(4, dim)          ? ph_block_cost(m, f, v, block, 4, D, x + row)
+                     : PH_IS(6, dim)          ? ph_block_cost(m, f, v, block, 6, D, x + row)
+                     : PH_IS_OTHER && dim > 1 ? ph_block_cost(m, f, v, block, dim, D, x + row)
+                                              : ph_block_cost(m, f, v, block, 1, D, x + row));
     }
     return sum;
 }
@@ -219,7 +224,7 @@ LFN real ph_cost(const int *m, const ureal *f, const real *v, const real *w, con
 LFN mask ph_held(const real *D, const int *s, mask group)
 {
     mask held = m_none();
-    for (int k = 0; k < s[S_NSLOT]; ++k) held = m_or(held, m_not(eq(D[ph_slot_row(s, k)], splat(0))));
+    rolled for (int k = 0; k < s[S_NSLOT]; ++k) held = m_or(held, m_not(eq(D[ph_slot_row(s, k)], splat(0))));
     return m_and(held, group);
 }
 
@@ -237,8 +242,8 @@ LFN void ph_start(const int *m, const ureal *f, const real *v, real *w, const in
         ph_mul_rows(m, w, s, warm, other, 1);
         ph_mul_inertia(m, w, warm, PH_AT(W_MA));
         sync();
-        for (int d = 0; d < m[M_NV]; ++d)
-            cost = fma(PH_AT(W_MA)[d] - PH_AT(W_QFRC_SMOOTH)[d], warm[d] - smooth[d], cost);
+        rolled for (int d = 0; d < m[M_NV]; ++d) cost =
+            fma(PH_AT(W_MA)[d] - PH_AT(W_QFRC_SMOOTH)[d], warm[d] - smooth[d], cost);
         cost = fma(splat((ureal)0.5), cost, ph_cost(m, f, v, w, s, other));
         better = m_and(held, lt(cost, ph_cost(m, f, v, w, s, jar)));
         sync();
@@ -262,7 +267,8 @@ STET_CALLED LFN mask ph_gradient(const int *m, const ureal *f, const real *v, re
         grad[d] = (Ma[d] - smooth[d]) - grad[d];
     }
     sync();
-    for (int d = 0; d < m[M_NV]; ++d) {
+    rolled for (int d = 0; d < m[M_NV]; ++d)
+    {
         real all3 = rabs(Ma[d]) + rabs(smooth[d]) + rabs(out[d]);
         sum = fma(grad[d], grad[d], sum);
         size = fma(all3, all3, size);
@@ -286,7 +292,8 @@ LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const i
     ph_mul_inertia(m, w, search, mv);
     ph_mul_rows(m, w, s, search, PH_AT(W_EFC_JV), 0);
     sync();
-    for (int d = 0; d < m[M_NV]; ++d) {
+    rolled for (int d = 0; d < m[M_NV]; ++d)
+    {
         g1 = fma(search[d], PH_AT(W_MA)[d] - PH_AT(W_QFRC_SMOOTH)[d], g1);
         g2 = fma(search[d], mv[d], g2);
         size = fma(search[d], search[d], size);

@@ -17,14 +17,16 @@ LFN void ph_body_velocity(const int *m, real *w, int b)
     int first = (m + m[M_BODY_JNTADR])[b], njoint = (m + m[M_BODY_JNTNUM])[b];
     real a[6], t[6];
     ph_copy(a, PH_AT(W_CVEL) + 6 * (m + m[M_BODY_PARENTID])[b], 6);
-    for (int j = first; j < first + njoint; ++j) {
+    rolled for (int j = first; j < first + njoint; ++j)
+    {
         int type = (m + m[M_JNT_TYPE])[j], d = (m + m[M_JNT_DOFADR])[j], n = type < 2 ? 3 : 1;
         if (type == 0) {
             ph_zero(dot + 6 * d, 18);
             ph_add_motion(a, cdof + 6 * d, qvel + d, 3);
             d += 3;
         }
-        for (int k = d; k < d + n; ++k) {
+        rolled for (int k = d; k < d + n; ++k)
+        {
             ph_cross_motion(a, cdof + 6 * k, t);
             ph_copy(dot + 6 * k, t, 6);
         }
@@ -37,7 +39,8 @@ LFN void ph_velocity(const int *m, real *w)
 {
     const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
     each (k, 6) PH_AT(W_CVEL)[k] = splat(0);
-    for (int l = 0; l < m[M_NLEVEL]; ++l) {
+    rolled for (int l = 0; l < m[M_NLEVEL]; ++l)
+    {
         sync();
         each (i, level[l + 1] - level[l]) ph_body_velocity(m, w, body[level[l] + i]);
     }
@@ -78,7 +81,8 @@ LFN void ph_bias(const int *m, const ureal *f, const real *v, real *w)
 {
     const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
     each (k, 6) PH_AT(W_CACC)[k] = k < 3 ? splat(0) : -par(m, f, v, M_GRAVITY, k < 3 ? 0 : k - 3);
-    for (int l = 0; l < m[M_NLEVEL]; ++l) {
+    rolled for (int l = 0; l < m[M_NLEVEL]; ++l)
+    {
         sync();
         each (i, level[l + 1] - level[l]) ph_body_bias(m, w, body[level[l] + i]);
     }
@@ -167,7 +171,8 @@ LFN real ph_tendon_damper(const int *m, const ureal *f, const real *v, const rea
 LFN real ph_add_tendons(const int *m, const ureal *f, const real *v, const real *force, int d, real x)
 {
     const int *adr = m + m[M_DOF_TEN_ADR], *pair = m + m[M_DOF_TEN];
-    for (int k = adr[d]; k < adr[d + 1]; ++k) x = fma(par(m, f, v, M_TEN_COEF, pair[2 * k + 1]), force[pair[2 * k]], x);
+    rolled for (int k = adr[d]; k < adr[d + 1]; ++k) x =
+        fma(par(m, f, v, M_TEN_COEF, pair[2 * k + 1]), force[pair[2 * k]], x);
     return x;
 }
 

@@ -66,9 +66,15 @@ static sti_node *parse_declaration(sti_parser *p)
     return named ? sti_parse_variables(p, named) : NULL;
 }
 
+/* `rolled` before it means nothing here. */
 static sti_node *parse_for(sti_parser *p)
 {
+    if (sti_parser_word(p, STI_WORD_ROLLED)) sti_parser_pass(p);
     sti_node *n = sti_parser_node(p, STI_NODE_FOR, p->t->place);
+    if (!sti_parser_word(p, STI_WORD_FOR)) {
+        sti_parser_unexpected(p, "for, behind rolled");
+        return NULL;
+    }
     sti_parser_pass(p);
     if (!n || !sti_parser_expect(p, STI_OP_OPEN, "after for")) return NULL;
     if (!sti_parser_is(p, STI_OP_SEMICOLON)) {
@@ -178,7 +184,7 @@ static sti_node *parse_statement(sti_parser *p)
         n = sti_parse_block(p);
     else if (sti_parser_word(p, STI_WORD_IF))
         n = parse_if(p);
-    else if (sti_parser_word(p, STI_WORD_FOR))
+    else if (sti_parser_word(p, STI_WORD_FOR) || sti_parser_word(p, STI_WORD_ROLLED))
         n = parse_for(p);
     else if (sti_parser_word(p, STI_WORD_EACH) || sti_parser_word(p, STI_WORD_ITEMS))
         n = parse_each(p);

@@ -30,6 +30,7 @@
     X(if, IF)                                                                                                          \
     X(else, ELSE)                                                                                                      \
     X(for, FOR)                                                                                                        \
+    X(rolled, ROLLED)                                                                                                  \
     X(return, RETURN)                                                                                                  \
     X(break, BREAK)                                                                                                    \
     X(continue, CONTINUE)                                                                                              \

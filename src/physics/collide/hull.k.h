@@ -23,7 +23,8 @@ LFN lint hull_farthest(const int *hull, const ureal *reals, const real *way)
 {
     real most = splat((ureal)-1e10);
     lint best = isplat(0);
-    for (int i = 0; i < hull[HULL_NVERTEX]; ++i) {
+    rolled for (int i = 0; i < hull[HULL_NVERTEX]; ++i)
+    {
         const ureal *v = reals + hull[HULL_VERTEX] + 3 * i;
         real along = fma(splat(v[2]), way[2], fma(splat(v[1]), way[1], splat(v[0]) * way[0]));
         mask more = gt(along, most);
@@ -44,13 +45,15 @@ LFN lint hull_face_at(const int *hull, const int *tables, const ureal *reals, li
 {
     real most = splat((ureal)-1e10);
     lint best = isplat(0);
-    for (int f = 0; f < hull[HULL_NFACE]; ++f) {
+    rolled for (int f = 0; f < hull[HULL_NFACE]; ++f)
+    {
         const ureal *n = reals + hull[HULL_NORMAL] + 3 * f;
         const int *corner = tables + tables[hull[HULL_FACE] + 2 * f];
         real along = fma(splat(n[2]), way[2], fma(splat(n[1]), way[1], splat(n[0]) * way[0]));
         mask more = gt(along, most), at = m_none();
         if (!any(more)) continue;
-        for (int k = 0; k < tables[hull[HULL_FACE] + 2 * f + 1]; ++k) at = m_or(at, ieq(vertex, isplat(corner[k])));
+        rolled for (int k = 0; k < tables[hull[HULL_FACE] + 2 * f + 1]; ++k) at =
+            m_or(at, ieq(vertex, isplat(corner[k])));
         more = m_and(more, at);
         most = select(more, along, most);
         best = iselect(more, isplat(f), best);

@@ -121,10 +121,12 @@ LFN void mesh_edge(const int *hull, const int *tables, const ureal *reals, lint 
                    real *end)
 {
     real least = splat(2);
-    for (int f = 0; f < hull[HULL_NFACE]; ++f) {
+    rolled for (int f = 0; f < hull[HULL_NFACE]; ++f)
+    {
         const int *corner = tables + tables[hull[HULL_FACE] + 2 * f];
         int count = tables[hull[HULL_FACE] + 2 * f + 1];
-        for (int k = 0; k < count; ++k) {
+        rolled for (int k = 0; k < count; ++k)
+        {
             mask here = ieq(vertex, isplat(corner[k]));
             if (!any(here)) continue;
             const ureal *q = reals + hull[HULL_VERTEX] + 3 * corner[k == 0 ? count - 1 : k - 1];
@@ -254,7 +256,8 @@ LFN mask outline_take(const outline *o, int which, real *p)
     mask few = ilt(o->npoint, isplat(MANIFOLD_CONTACTS + 1));
     mask found = m_and(o->lanes, m_and(few, ilt(isplat(which), o->npoint)));
     for (int k = 0; k < 3; ++k) q[k] = load(o->point + (k * MANIFOLD_POINTS + which) * STET_W);
-    for (int i = 0; i < which; ++i) {
+    rolled for (int i = 0; i < which; ++i)
+    {
         real dx = q[0] - p[3 * i], dy = q[1] - p[3 * i + 1];
         found = m_and(found, gt(fma(dx, dx, dy * dy), splat(MANIFOLD_SAME)));
     }
@@ -311,7 +314,8 @@ LFN void outline_make(const feature *face, const feature *other, const real *alo
 LFN void outline_clip(outline *o)
 {
     real area = splat(0);
-    for (int k = 1; k < MANIFOLD_CORNERS - 1; ++k) {
+    rolled for (int k = 1; k < MANIFOLD_CORNERS - 1; ++k)
+    {
         real part = o->face[k][0] * o->face[k + 1][1] - o->face[k][1] * o->face[k + 1][0];
         area = area + select(ilt(isplat(k + 1), o->nface), part, splat(0));
     }

@@ -132,7 +132,8 @@ LFN lint polytope_nearest(const polytope *t, int nface, real *dist)
 {
     lint best = isplat(0);
     *dist = splat(POLYTOPE_GONE);
-    for (int f = 0; f < nface; ++f) {
+    rolled for (int f = 0; f < nface; ++f)
+    {
         real d = load(t->dist + f * STET_W);
         mask nearer = m_and(lt(d, *dist), ilt(isplat(f), t->nface));
         *dist = select(nearer, d, *dist);
@@ -145,7 +146,8 @@ LFN lint polytope_nearest(const polytope *t, int nface, real *dist)
 LFN lint polytope_cut(polytope *t, int nface, const real *point, real rounding, mask lanes)
 {
     lint count = isplat(0);
-    for (int f = 0; f < nface; ++f) {
+    rolled for (int f = 0; f < nface; ++f)
+    {
         real normal[3];
         for (int k = 0; k < 3; ++k) normal[k] = load(t->normal + (k * POLYTOPE_FACES + f) * STET_W);
         real above = v3_dot(normal, point) - load(t->dist + f * STET_W);
@@ -153,7 +155,8 @@ LFN lint polytope_cut(polytope *t, int nface, const real *point, real rounding, 
         mask sees = m_and(m_and(lanes, ilt(isplat(f), t->nface)), gt(above, -rounding));
         store(t->seen + f * STET_W, select(sees, splat(1), splat(0)));
     }
-    for (int f = 0; f < nface; ++f) {
+    rolled for (int f = 0; f < nface; ++f)
+    {
         mask sees = gt(load(t->seen + f * STET_W), splat(0));
         if (!any(sees)) continue;
         for (int k = 0; k < 3; ++k) {
@@ -171,7 +174,8 @@ LFN lint polytope_cut(polytope *t, int nface, const real *point, real rounding, 
 /* Removes the seen faces and joins the edges around them with the newest vertex. */
 LFN void polytope_close(polytope *t, int nface, lint count, mask lanes)
 {
-    for (int f = 0; f < nface; ++f) {
+    rolled for (int f = 0; f < nface; ++f)
+    {
         mask sees = m_and(lanes, gt(load(t->seen + f * STET_W), splat(0)));
         store(t->dist + f * STET_W, select(sees, splat(POLYTOPE_GONE), load(t->dist + f * STET_W)));
     }

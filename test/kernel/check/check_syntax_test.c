@@ -31,6 +31,8 @@ static const check_case syntax[] = {
      "at the end of the statement, not `}`"},
     {"LFN int f(int a) { for (int i = 0; i < a) a = 2; b = 2; return a; }",
      "1:41: `;` expected after the condition of for, not `)`\n1:50: `b` is not declared"},
+    {"LFN int f(int a) { rolled for (int i = 0; i < a; ++i) a = 2; return a; }", ""},
+    {"LFN int f(int a) { rolled each (i, a) a = 2; return a; }", "1:27: for, behind rolled expected, not `each`"},
     {"LFN int f(int a) { if a > 1) a = 2; b = 2; return a; }",
      "1:23: `(` expected after if, not `a`\n1:37: `b` is not declared"},
     {"LFN int f(int a) { if (a) int b = 2; return a; }", "1:27: a declaration stands in a block: write { … }"},
