@@ -478,6 +478,8 @@ stet_result sti_geoms_add(sti_geoms *geoms, const sti_geom_more *more, int n)
     size_t nmodel = (size_t)geoms->nmodel;
     sti_geom_rows rows = {0};
     sti_geoms made = {0};
+    if (n == 0 && stet_array_get_nelement(geoms->type) == geoms->nmodel)
+        return STET_OK; /* there are the model's alone */
     stet_result result = alloc_rows(&rows, geoms->nmodel + (int64_t)n);
     if (result == STET_OK) {
         memcpy(rows.type, geoms->host.type, nmodel * sizeof *rows.type);

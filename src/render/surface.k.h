@@ -151,7 +151,8 @@ item_kernel void k_surface(const wreal *xform, int nitem, const ureal *before, c
             in_frame(body, point, place);
             for (int k = 0; k < 3; ++k) in_body[k] = select(mine, place[k], in_body[k]);
             pose_of(xform, nitem, world, prims[0], m);
-            if (!known || same_numbers(m, then + prims[0] * 12, 12) || was_hidden(then + prims[0] * 12)) continue;
+            if (!known || same_numbers(m, then + prims[0] * 12, 12)) continue;
+            if (scene_number(scene, SCENE_NADDED) && was_hidden(then + prims[0] * 12)) continue;
             in_frame(m, point, place);
             from_frame(then + prims[0] * 12, place, was);
             for (int k = 0; k < 3; ++k) old[k] = select(mine, was[k], old[k]);

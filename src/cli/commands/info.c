@@ -105,8 +105,8 @@ static json_t *missing_json(void)
 {
     json_t *o = json_object();
     set_info(o, "native physics",
-             json_string("covers smooth dynamics only (--physics native); with contacts, limits or sensors "
-                         "MuJoCo's own steps move the worlds"));
+             json_string("does not cover every model: `stet info SCENE` says what it lacks for one, which MuJoCo's "
+                         "own steps move then"));
     return o;
 }
 
