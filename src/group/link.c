@@ -44,6 +44,7 @@ void sti_link_end(sti_link *l, bool beside, void *used)
 static void close_link(sti_link *l, bool failed)
 {
     if (l->flying) (void)sti_link_join(l);
+    if (l->direct && !failed) (void)sti_device_wait_idle(l->device); /* NCCL must not be left with work */
     sti_nccl_leave(&l->nccl, l->device, failed);
     if (l->second) sti_gpu_second_destroy(l->device, l->second);
     stet_array_destroy(l->merges);

@@ -21,7 +21,9 @@ item_kernel void k_reduce_rows(const ureal *rows, const int *merges, int order, 
 {
     each (i, 256) {
         i64 column = (i64)block * 256 + i;
-        if (column < n) {
+        if (column < n && nrow == 2) /* the shares of two ranks: without a stack */
+            out[at + column] = rows[(i64)first * n + column] + rows[(i64)(first + 1) * n + column];
+        else if (column < n) {
             ureal sum[64];
             int count = 0;
             for (int r = 0; r < nrow; ++r) {
