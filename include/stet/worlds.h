@@ -144,10 +144,12 @@ STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const dou
  *     geom_rgb [ngeom][3]       geom_rgba without its alpha; MuJoCo's default, .5 .5 .5, is the material's colour
  *     light_ambient, light_diffuse, light_specular [nlight][3]                        0 or more
  *     cam_fovy [ncam]           degrees, above 0 and below 180; of the model's cameras that are no fisheyes
+ *     cam_pos [ncam][3], cam_quat [ncam][4], light_pos, light_dir [nlight][3]         of those of mode "fixed"
  *
  * A world's looks are as if its model had these numbers, except that what is transparent, or reflects, in the model
  * does so in all worlds, as much as there. Draws of geom_matid leave out their higher bound: 0 and nmat make all
- * materials equally frequent. A new look makes all worlds' next frame.
+ * materials equally frequent. A new look makes all worlds' next frame. Places are written to the stage, where
+ * stet_stage_write_local replaces them until they change again; sensors of cameras keep the model's.
  *
  * Quaternions are normalised. Factors multiply what the arrays hold. What MuJoCo derives from parameters (inverse
  * weights, masses of subtrees, bounding volumes, …: mj_setConst) is derived again for each world, once for each content

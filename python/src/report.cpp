@@ -325,7 +325,8 @@ static void bind_sim_report(nb::class_<Sim> &sim)
              "actuator_forcerange, actuator_ctrlrange, eq_solref. Constants that MuJoCo derives follow. And looks, "
              "which "
              "pictures alone show: geom_matid (materials with their textures), geom_rgb, light_ambient, light_diffuse, "
-             "light_specular, cam_fovy.")
+             "light_specular, cam_fovy, and of cameras and lights of mode fixed cam_pos, cam_quat, light_pos, "
+             "light_dir.")
         .def("parameter", parameter, "name"_a, nb::sig("def parameter(self, name: str) -> NDArray"),
              "The present values of a parameter of the physics (set_parameter), [world, item] of float64.")
         .def("randomize", randomize, "name"_a, "low"_a.none(), "high"_a.none(),

@@ -233,9 +233,25 @@ static stet_reason why_world(const stet_stage *stage, bool force)
     return force ? STET_REASON_HIERARCHY_FORCED : STET_REASON_HIERARCHY_VALUES;
 }
 
+/* Cameras and lights whose places differ between worlds. */
+static stet_result update_places(stet_stage *s)
+{
+    if (!sti_places_due(&s->places, s->worlds)) return STET_OK;
+    sti_stage_before_write(s);
+    s->flushing = true; /* the launch must not call the producer of local transforms */
+    stet_result result = sti_places_write(&s->places, &s->tree, s->worlds, s->local);
+    s->flushing = false;
+    sti_stage_after_write(s);
+    for (int p = 0; p < s->tree.nmodel; ++p)
+        if (s->tree.prim[p].kind == STET_PRIM_CAMERA || s->tree.prim[p].kind == STET_PRIM_LIGHT)
+            sti_stage_due(s, p, 0, s->worlds->nworld);
+    return result;
+}
+
 stet_result sti_stage_flush(stet_stage *stage, bool force)
 {
     if (stage->flushing) return STET_OK;
+    STI_TRY(update_places(stage));
     STI_TRY(sti_array_ensure(stage->worlds->field[STI_FIELD_xpos])); /* the same pass computes xquat */
     STI_TRY(sti_decor_ensure(&stage->decor));
     STI_TRY(update_schedule(stage));

@@ -14,6 +14,7 @@
 #define STI_STAGE_FLUSH_H
 
 #include "stage/decor.h"
+#include "stage/place.h"
 #include "stage/schedule.h"
 #include "stage/shape.h"
 #include "stage/stage.h"
@@ -29,6 +30,7 @@ struct stet_stage {
     sti_tendons tendons;
     sti_shapes shapes;
     sti_decor decor;
+    sti_places places;
     stet_array *local, *world; /* REAL [nworld][capacity][12] */
     stet_array *stale;         /* INT [nworld]: worlds that a launch visits */
     int *visit;                /* [nworld]: `stale` on the host */

@@ -142,6 +142,7 @@ void stet_stage_destroy(stet_stage *stage)
     sti_tree_free(&stage->tree);
     sti_shapes_free(&stage->shapes);
     sti_decor_free(&stage->decor);
+    sti_places_free(&stage->places);
     sti_free(stage->visit);
     sti_free(stage->due_prim);
     sti_free(stage->due_world);

@@ -179,6 +179,14 @@ world_kernel void k_track(const lint *stale, const real *xpos, const real *xquat
     }
 }
 
+/* Each world's own transform for each prim listed; frame [12 each]. */
+world_kernel void k_own_frames(real *local, const int *prim, const real *frame, int nlist)
+{
+    each (i, nlist) {
+        for (int k = 0; k < 12; ++k) put(local, (i64)prim[i] * 12 + k, frame[i * 12 + k]);
+    }
+}
+
 /* The same transform in all worlds for each prim listed; value [12 each]. */
 world_kernel void k_fill(real *local, const int *prim, const ureal *value, int nlist)
 {

@@ -29,6 +29,7 @@ static const char *rule_sentence(sti_parameter_rule rule)
     case STI_RULE_QUAT: return ", quaternions w x y z whose length is not 0";
     case STI_RULE_MATERIAL: return ", numbers of the model's materials, or -1 for none";
     case STI_RULE_ANGLE: return " above 0 and below 180";
+    case STI_RULE_DIRECTION: return ", directions x y z whose length is not 0";
     default: return "";
     }
 }
@@ -36,7 +37,7 @@ static const char *rule_sentence(sti_parameter_rule rule)
 /* Is number i of a parameter one that it takes? */
 static bool is_good(sti_parameter_rule rule, const double *x, int64_t i)
 {
-    const double *q = x + (i - i % 4);
+    const double *q = x + (i - i % 4), *d = x + (i - i % 3);
     if (!isfinite(x[i])) return false;
     switch (rule) {
     case STI_RULE_FACTOR:
@@ -46,6 +47,7 @@ static bool is_good(sti_parameter_rule rule, const double *x, int64_t i)
     case STI_RULE_ANGLE: return x[i] > 0 && x[i] < 180;
     case STI_RULE_RANGE: return i % 2 == 0 || x[i - 1] <= x[i];
     case STI_RULE_QUAT: return i % 4 != 3 || q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] > mjMINVAL;
+    case STI_RULE_DIRECTION: return i % 3 != 2 || d[0] * d[0] + d[1] * d[1] + d[2] * d[2] > mjMINVAL;
     default: return true;
     }
 }
@@ -77,7 +79,8 @@ static stet_result check_moving(const mjModel *m, sti_parameter parameter, const
 
 /*
  * What the compiler chose by a value cannot be chosen again: the pattern of the inertia matrix of simple bodies, and
- * sizes of geoms that come from their mesh or height field.
+ * sizes of geoms that come from their mesh or height field. Cameras and lights that follow a body by their mode have no
+ * place of their own.
  */
 static bool is_fixed(const mjModel *m, sti_parameter parameter, int64_t item)
 {
@@ -88,6 +91,10 @@ static bool is_fixed(const mjModel *m, sti_parameter parameter, int64_t item)
         int type = m->geom_type[item / 3];
         return type == mjGEOM_MESH || type == mjGEOM_HFIELD || type == mjGEOM_SDF;
     }
+    case STI_PARAMETER_cam_pos: return m->cam_mode[item / 3] != mjCAMLIGHT_FIXED;
+    case STI_PARAMETER_cam_quat: return m->cam_mode[item / 4] != mjCAMLIGHT_FIXED;
+    case STI_PARAMETER_light_pos:
+    case STI_PARAMETER_light_dir: return m->light_mode[item / 3] != mjCAMLIGHT_FIXED;
     default: return false;
     }
 }
@@ -98,6 +105,12 @@ static stet_result check_fixed(const mjModel *m, sti_parameter parameter, const 
     const double *own = sti_parameter_own(m, parameter);
     for (int64_t i = 0; i < n; ++i) {
         if (!is_fixed(m, parameter, i % items) || values[i] == own[i % items]) continue;
+        if (parameter >= STI_PARAMETER_cam_pos)
+            return sti_error(
+                STET_ERROR_UNSUPPORTED,
+                "parameter %s: number %lld is %g; its camera or light follows a body by its mode: give what "
+                "the model has, %g, or set mode='fixed' in the model",
+                stet_worlds_get_parameters()[parameter], (long long)i, values[i], own[i % items]);
         if (parameter == STI_PARAMETER_geom_size)
             return sti_error(STET_ERROR_UNSUPPORTED,
                              "parameter geom_size: number %lld is %g; geom %lld has the size of its mesh or height "
@@ -160,14 +173,14 @@ void sti_parameter_put(stet_worlds *worlds, sti_parameter parameter, int64_t w, 
     double *to = value_of(worlds, parameter, w);
     for (int64_t i = 0; i < items; ++i)
         to[i] = value ? value[i] : sti_parameter_own_number(worlds->model->mj, parameter, i);
-    if (parameter >= STI_PARAMETER_PHYSICS) {
-        p->look_changed[w] = p->look_clock;
-        return;
-    }
     if (value && sti_parameter_rule_of(parameter) == STI_RULE_QUAT)
         for (int64_t i = 0; i < items; i += 4)
             if (memcmp((const void *)(to + i), (const void *)(own + i), 4 * sizeof *to) != 0) /* other bits */
                 mju_normalize4(to + i);                                                       /* PARAMETER-2 */
+    if (parameter >= STI_PARAMETER_PHYSICS) {
+        p->look_changed[w] = p->look_clock;
+        return;
+    }
     p->changed[w] = p->clock;
     sti_quantities_changed(worlds, w);
     if (parameter != STI_PARAMETER_body_pos && parameter != STI_PARAMETER_body_quat) return;
@@ -300,10 +313,12 @@ static stet_result check_bounds(const stet_worlds *worlds, sti_parameter which, 
 {
     const mjModel *m = worlds->model->mj;
     int64_t items = sti_parameter_items(m, which);
-    bool range = sti_parameter_rule_of(which) == STI_RULE_RANGE, quat = sti_parameter_rule_of(which) == STI_RULE_QUAT;
+    sti_parameter_rule rule = sti_parameter_rule_of(which);
+    bool range = rule == STI_RULE_RANGE, quat = rule == STI_RULE_QUAT, way = rule == STI_RULE_DIRECTION;
+    int64_t each = quat ? 4 : 3;
     for (int64_t i = 0; i < items; ++i) {
-        bool zero = quat && i % 4 == 3; /* 0 0 0 0 lies between the bounds */
-        for (int64_t k = i - i % 4; zero && k <= i; ++k) zero = low[k] <= 0 && high[k] >= 0;
+        bool zero = (quat || way) && i % each == each - 1; /* a length of 0 lies between the bounds */
+        for (int64_t k = i - i % each; zero && k <= i; ++k) zero = low[k] <= 0 && high[k] >= 0;
         if (low[i] <= high[i] && !(range && i % 2 == 1 && high[i - 1] > low[i]) && !zero) continue;
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "parameter %s: bounds %g and %g of number %lld; give low <= high%s",
@@ -314,8 +329,12 @@ static stet_result check_bounds(const stet_worlds *worlds, sti_parameter which, 
         STI_TRY(check_materials(m, low, items, (double)m->nmat));
         STI_TRY(check_materials(m, high, items, nextafter((double)m->nmat, HUGE_VAL)));
     }
-    if (!quat) STI_TRY(check_values(m, which, low, items));
-    return quat ? check_fixed(m, which, low, items) : check_values(m, which, high, items);
+    if (quat || way) {
+        STI_TRY(check_fixed(m, which, low, items));
+        return check_fixed(m, which, high, items);
+    }
+    STI_TRY(check_values(m, which, low, items));
+    return check_values(m, which, high, items);
 }
 
 static stet_result start_drawing(stet_worlds *worlds, sti_parameter which, const double *low, const double *high,

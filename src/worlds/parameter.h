@@ -31,6 +31,7 @@ typedef enum sti_parameter_rule {
     STI_RULE_QUAT,     /* w x y z, not of length 0; normalised */
     STI_RULE_MATERIAL, /* -1 … nmat - 1; rounded down where it is used */
     STI_RULE_ANGLE,    /* above 0, below 180 */
+    STI_RULE_DIRECTION /* x y z, not of length 0 */
 } sti_parameter_rule;
 
 /*
@@ -77,7 +78,13 @@ typedef enum sti_parameter_rule {
     X(light_ambient, 3 * m->nlight, LEAST_0, false)                                                                    \
     X(light_diffuse, 3 * m->nlight, LEAST_0, false)                                                                    \
     X(light_specular, 3 * m->nlight, LEAST_0, false)                                                                   \
-    X(cam_fovy, m->ncam, ANGLE, false)
+    X(cam_fovy, m->ncam, ANGLE, false)                                                                                 \
+    STI_PARAMETER_PLACES(X)
+#define STI_PARAMETER_PLACES(X)                                                                                        \
+    X(cam_pos, 3 * m->ncam, ANY, false)                                                                                \
+    X(cam_quat, 4 * m->ncam, QUAT, false)                                                                              \
+    X(light_pos, 3 * m->nlight, ANY, false)                                                                            \
+    X(light_dir, 3 * m->nlight, DIRECTION, false)
 
 typedef enum sti_parameter {
 #define STI_PARAMETER_ENUM(name, items, rule, derives) STI_PARAMETER_##name,
@@ -119,7 +126,8 @@ int64_t sti_parameter_items(const mjModel *m, sti_parameter parameter);
 sti_parameter_rule sti_parameter_rule_of(sti_parameter parameter);
 /* Does mj_setConst read it? */
 bool sti_parameter_derives(sti_parameter parameter);
-/* The model's own value, as many numbers as there are items; NULL: a factor, of which it is 1, or a look. */
+/* The model's own value, as many numbers as there are items; NULL: a factor, of which it is 1, or a look
+ * that is no place. */
 const double *sti_parameter_own(const mjModel *m, sti_parameter parameter);
 /* One number of it, also of looks. */
 double sti_parameter_own_number(const mjModel *m, sti_parameter parameter, int64_t item);

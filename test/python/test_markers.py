@@ -5,7 +5,8 @@ import pytest
 
 import stet
 
-SCENE = """<mujoco><statistic extent="3" center="0 0 .5"/><visual><scale jointlength="9" jointwidth=".8"/></visual><asset>
+SCENE = """<mujoco><statistic extent="3" center="0 0 .5"/>
+<visual><scale jointlength="9" jointwidth=".8"/></visual><asset>
 <mesh name="wedge" vertex="0 0 0 .5 0 0 0 .4 0 0 0 .6"/><material name="gold" rgba=".9 .7 .1 1"/></asset><worldbody>
 <light pos="1 -1 4" dir="-.2 .2 -1"/><geom type="plane" size="2 2 .1"/><site name="spot" pos=".5 0 .5"/>
 <body name="arm" pos="0 0 .5"><joint name="hinge" axis="0 0 1"/><geom type="capsule" size=".1" fromto="0 0 0 .4 0 0"/>{}

@@ -26,9 +26,9 @@ static const char scene[] =
     "<camera pos='0 -2.4 1.6' xyaxes='1 0 0 0 .55 .84' fovy='50'/>"
     "<camera pos='0 -.4 -2' xyaxes='1 0 0 0 -1 0'/></worldbody></mujoco>";
 
-static const char *const looks[] = {"geom_matid",    "geom_rgb",       "light_ambient",
-                                    "light_diffuse", "light_specular", "cam_fovy"};
-enum { NLOOK = 6, MOST = 64 };
+static const char *const looks[] = {"geom_matid", "geom_rgb", "light_ambient", "light_diffuse", "light_specular",
+                                    "cam_fovy",   "cam_pos",  "cam_quat",      "light_pos",     "light_dir"};
+enum { NLOOK = 10, MOST = 64 };
 
 static double unit_of(uint64_t *dice) { return (double)(dice_next(dice) >> 40) / (1 << 24); }
 
@@ -37,6 +37,8 @@ static double value_of(const mjModel *m, int look, int w, int i, uint64_t *dice)
 {
     double u = unit_of(dice);
     if (w == 1) return sti_parameter_own_number(m, (sti_parameter)(STI_PARAMETER_PHYSICS + look), i);
+    double own = sti_parameter_own_number(m, (sti_parameter)(STI_PARAMETER_PHYSICS + look), i);
+    if (look >= 6) return own + (look == 7 ? .1 : .4) * (u - .5);
     return look == 0 ? -1 + u * (double)(m->nmat + 1) : look == 5 ? 20 + 60 * u : look == 1 && u < 0.2 ? 0.5 : u;
 }
 
@@ -50,7 +52,12 @@ static void edit(const mjModel *m, int look, int w, const double *x, int64_t n)
         if (look == 3) m->light_diffuse[i] = value;
         if (look == 4) m->light_specular[i] = value;
         if (look == 5) m->cam_fovy[i] = x[w * n + i];
+        if (look == 6) m->cam_pos[i] = x[w * n + i];
+        if (look == 7) m->cam_quat[i] = x[w * n + i];
+        if (look == 8) m->light_pos[i] = x[w * n + i];
+        if (look == 9) m->light_dir[i] = x[w * n + i];
     }
+    for (int64_t c = 0; look == 7 && w != 1 && c < m->ncam; ++c) mju_normalize4(m->cam_quat + 4 * c);
 }
 
 static void open_scene(pictures *p, int64_t nworld, stet_render_mode mode)
@@ -79,6 +86,8 @@ static void check_world(const pictures *all, int w, bool given[NLOOK], double x[
     open_scene(&one, 1, all->mode);
     for (int k = 0; k < NLOOK; ++k)
         if (given[k]) edit(one.model->mj, k, w, x[k], stet_worlds_get_parameter_items(one.worlds, looks[k]));
+    stet_stage_destroy(one.stage); /* which has the places of before */
+    OK(stet_stage_create(one.worlds, &one.stage));
     ready(&one);
     pictures_run(&one);
     compare(all, w, &one, what);
@@ -97,7 +106,7 @@ static void each_world_is_that_of_an_edited_model(void **state)
         ready(&p);
         pictures_run(&p);
         uint64_t plain = pictures_hash(&p, STI_BUFFER_COLOUR, 0);
-        for (int round = 0; round < 10; ++round) {
+        for (int round = 0; round < NLOOK + 4; ++round) {
             int k = round < NLOOK ? round : (int)dice_below(&dice, NLOOK);
             int64_t n = stet_worlds_get_parameter_items(p.worlds, looks[k]);
             uint64_t version = sti_renderer_appearance(p.renderer)->generation;
@@ -139,11 +148,22 @@ static void resets_draw_looks(void **state)
     OK(stet_worlds_hash(p.worlds, &hash[0]));
     OK(stet_worlds_randomize(p.worlds, "geom_matid", &low, &high, 1));
     OK(stet_worlds_randomize(p.worlds, "light_diffuse", (double[]){0.1}, (double[]){0.9}, 1));
+    OK(stet_worlds_randomize(p.worlds, "cam_pos", (double[]){0, -2.4, 1.5, 0, -.4, -2},
+                             (double[]){.2, -2.2, 1.7, 0, -.4, -2}, 6));
     OK(stet_worlds_reset(p.worlds, &def));
     OK(stet_worlds_hash(p.worlds, &hash[1]));
     assert_true(hash[0] == hash[1]);
     OK(stet_worlds_get_parameter(p.worlds, "geom_matid", x, (int64_t)MANY * ngeom));
     for (int i = 0; i < MANY * ngeom; ++i) found[(int)floor(x[i])]++;
+    double places[MANY * 6], sum = 0;
+    OK(stet_worlds_get_parameter(p.worlds, "cam_pos", places, MANY * 6));
+    for (int w = 0; w < MANY; ++w) {
+        float m[12];
+        OK(stet_stage_read_world(p.stage, p.camera[0].prim, w, 1, m));
+        assert_true(m[3] == (float)places[6 * w] && m[7] == (float)places[6 * w + 1] && places[6 * w + 5] == -2);
+        sum += places[6 * w];
+    }
+    assert_true(fabs(sum / MANY - .1) < .04);
     for (int k = 0; k < nmat; ++k) assert_in_range(found[k], MANY * ngeom / nmat / 2, MANY * ngeom / nmat * 2);
     pictures_run(&p);
     uint64_t before[2] = {pictures_hash(&p, STI_BUFFER_COLOUR, 3), pictures_hash(&p, STI_BUFFER_COLOUR, 4)};
@@ -178,8 +198,15 @@ static void bad_looks_are_refused(void **state)
     REFUSED("the model has 3 materials", stet_worlds_randomize(w, "geom_matid", (double[]){0}, (double[]){3.5}, 1));
     REFUSED("number 2 is -1.5", stet_worlds_set_parameter(w, "geom_rgb", x, 3 * ngeom));
     REFUSED("above 0 and below 180", stet_worlds_set_parameter(w, "cam_fovy", x, 2));
+    REFUSED("length is not 0", stet_worlds_set_parameter(w, "light_dir", (double[6]){0}, 6));
+    REFUSED("length is not 0", stet_worlds_randomize(w, "light_dir", (double[]){-1}, (double[]){1}, 1));
+    REFUSED("length is not 0", stet_worlds_set_parameter(w, "cam_quat", (double[8]){1}, 8));
     REFUSED("numbers; give 6", stet_worlds_set_parameter(w, "light_diffuse", x, 5));
     p.renderer = NULL;
+    pictures_close(&p);
+    pictures_open(&p, "<mujoco><worldbody><body><geom size='.1'/><camera mode='trackcom'/></body></worldbody></mujoco>",
+                  1, NULL, 1);
+    assert_int_equal(stet_worlds_set_parameter(p.worlds, "cam_pos", (double[]){1, 2, 3}, 3), STET_ERROR_UNSUPPORTED);
     pictures_close(&p);
 }
 
