@@ -98,14 +98,17 @@ static void add_frames(parts *p)
     }
 }
 
-/* Half sizes of the box (or half axes of the ellipsoid) with a body's mass and inertia. */
+/*
+ * Half sizes of the box (or half axes of the ellipsoid) with a body's mass and inertia. One that is flat is visible,
+ * too; and all are a little larger, for that of a box lies on the box, and is to be seen on all of it, as in MuJoCo.
+ */
 static void inertia_size(const mjModel *m, ptrdiff_t body, double size[3])
 {
     const mjtNum *moment = m->body_inertia + 3 * body;
     double all = moment[0] + moment[1] + moment[2], factor = m->vis.global.ellipsoidinertia ? 5 : 3;
     for (int k = 0; k < 3; ++k) {
         double square = (all - 2 * moment[k]) / (2 * m->body_mass[body]) * factor;
-        size[k] = sqrt(square > 1e-12 ? square : 1e-12); /* one that is flat is visible, too */
+        size[k] = sqrt(square > 1e-12 ? square : 1e-12) * (1 + 0x1p-15);
     }
 }
 
