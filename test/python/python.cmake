@@ -1,16 +1,16 @@
 # Tests of the Python package: test_<name>.py, each a run of pytest over the package of the build tree. Those of other
 # libraries are skipped where the library is not installed (pytest's status 5: nothing to run).
 if(STET_PYTHON AND NOT STET_SANITIZE)
-    set(stet_python_tests adjoint array bench bench_scripts contacts control control_page data dlpack environments_page
-        errors examples group gym_api gym_cartpole gym_episodes gym_hand gym_kernels gym_mujoco gym_randomize gym_robots
-        gym_suite gym_tensors gym_vector ids jax jax_function kernel kernels_page learning lifetime logging markers
-        notebooks package process quantities rounds signature sim tape threads tiles torch torch_function types video
-        view view_browser)
+    set(stet_python_tests adjoint array bench bench_scripts contacts control control_page data dlpack
+        environments_page errors examples group gym_api gym_cartpole gym_episodes gym_hand gym_kernels gym_mujoco
+        gym_randomize gym_robots gym_suite gym_tensors gym_vector ids jax jax_function kernel kernels_page learning
+        lifetime logging markers notebooks package process quantities rounds signature sim tape threads tiles torch
+        torch_function types video view view_browser view_golden)
     foreach(name IN LISTS stet_python_tests)
         add_test(NAME "python/${name}" COMMAND "${Python_EXECUTABLE}" -B -m pytest -q -p no:cacheprovider
             "${CMAKE_CURRENT_LIST_DIR}/test_${name}.py")
         set(labels python)
-        if(name STREQUAL "view_browser")
+        if(name MATCHES "^view_(browser|golden)$")
             list(APPEND labels long)
         endif()
         stet_test_properties("python/${name}" ${labels})

@@ -1,5 +1,7 @@
 """The page of stet.view in a real browser: Debian's Chromium, headless."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -167,6 +169,20 @@ def test_the_connection_drops(browser, run):
     browser.until("document.querySelector('#message').textContent === ''")
     before = browser.run(STEPS)
     browser.until(f"{STEPS} !== {before}")
+    assert browser.errors == []
+
+
+def test_the_run_is_killed(browser):
+    """The page says so, and tries again."""
+    words = ["view", str(stet.scenes / "cartpole.xml"), "--no-browser"]
+    process = subprocess.Popen([sys.executable, "-m", "stet", *words], stdout=subprocess.PIPE, text=True)
+    try:
+        browser.open(process.stdout.readline().split()[0])
+        browser.until(f"{STEPS} > 3")
+    finally:
+        process.kill()
+        process.wait()
+    browser.until("document.querySelector('#message').textContent === 'The connection is lost — trying again'")
     assert browser.errors == []
 
 
