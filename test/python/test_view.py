@@ -1,5 +1,6 @@
 """stet.view: what readers get, what they may not do, and that a run does not notice them."""
 
+import dataclasses
 import io
 import json
 import random
@@ -32,7 +33,7 @@ from websockets.sync import client  # noqa: E402
 
 LOOK = {"do": "look", "camera": "", "view": [90, -20, 4, 0, 0, 1], "output": "rgb", "first": 0, "count": 1, "width": 64,
         "height": 48, "follow": -1, "groups": [0, 1, 2], "fisheye": 0, "trail": -1, "contacts": False,
-        "forces": False, "timeline": False, "plots": []}
+        "forces": False, "show": [], "timeline": False, "plots": []}
 
 
 def address(url, token=None):
@@ -321,6 +322,10 @@ def test_pictures_are_those_of_the_run(make):
     look = Look(view=tuple(LOOK["view"]), first=1, count=2, width=128, height=48)
     picture = painter.paint(look, {"qpos": sim.qpos[1:]})
     assert np.array_equal(picture.pixels, mosaic(sim.read("rgb")[1:], 2)) and np.allclose(picture.view, LOOK["view"])
+    sim.show("joints", "inertia")
+    sim.render()
+    shown = painter.paint(dataclasses.replace(look, show=("inertia", "joints")), {"qpos": sim.qpos[1:]})
+    assert np.array_equal(shown.pixels, mosaic(sim.read("rgb")[1:], 2)) and (shown.pixels != picture.pixels).any()
     painter.close()
 
 

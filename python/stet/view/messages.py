@@ -12,6 +12,7 @@ MOST_BYTES = 4096
 MOST_WORLDS = 256
 MOST_PIXELS = 4096  # of a side of the picture
 MOST_PLOTS = 8
+DECORATIONS = ("joints", "frames", "inertia", "com")  # that a page can ask for; contacts are drawn over the picture
 
 
 def _number(least, most):
@@ -36,6 +37,15 @@ def _text(value):
     if type(value) is not str or len(value) > 200:
         raise ValueError("is not a short text")
     return value
+
+
+def _among(*names):
+    def check(value):
+        if value not in names:
+            raise ValueError(f"is none of {', '.join(names)}")
+        return value
+
+    return check
 
 
 def _flag(value):
@@ -75,6 +85,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "height": _integer(16, MOST_PIXELS),
         "follow": _integer(-1, _INT),  # body
         "groups": _items(0, 6, _integer(0, 5)),
+        "show": _items(0, len(DECORATIONS), _among(*DECORATIONS)),
         "fisheye": _number(0, 360),  # vertical angle of view; 0: none
         "trail": _integer(-1, _INT),  # of a body
         "contacts": _flag,

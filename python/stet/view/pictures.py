@@ -36,6 +36,7 @@ class Look:
     height: int = 360
     follow: int = -1
     groups: tuple[int, ...] = (0, 1, 2)
+    show: tuple[str, ...] = ()  # decorations, as a Sim's
     fisheye: float = 0.0
     trail: int = -1
     contacts: bool = False
@@ -180,7 +181,7 @@ class Painter:
             return Hit(-1, -1, None, 0.0, None)
         width, height = look.tile
         with self._lock:
-            sim, view = self._placed(look, _PICKED, state)
+            sim, view = self._placed(dataclasses.replace(look, show=()), _PICKED, state)
             sim.render()
             body, point = (sim.read(output)[k, min(int(y * height), height - 1), min(int(x * width), width - 1)]
                            for output in _PICKED)
@@ -211,7 +212,7 @@ class Painter:
         return sim, sim.place_camera("free:" + ",".join(map(repr, view)))
 
     def _sim(self, look, outputs, samples):
-        key = (look.camera, look.count, look.tile, look.groups, look.fisheye, outputs, samples)
+        key = (look.camera, look.count, look.tile, look.groups, look.show, look.fisheye, outputs, samples)
         sim = self._sims.pop(key, None)
         if sim is None:
             while len(self._sims) >= self.MOST_SIMS:
@@ -221,5 +222,7 @@ class Painter:
                 self._model, look.count, "cpu", physics="external" if "xpos" in self._fields else "mujoco",
                 cameras=look.camera or FREE, width=width, height=height, outputs=outputs, groups=look.groups,
                 fisheye=look.fisheye, samples=samples, frames_in_flight=1)
+        if sim.physics != "external":
+            sim.show(*look.show)
         self._sims[key] = sim
         return sim

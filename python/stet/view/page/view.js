@@ -5,7 +5,7 @@ import { Timeline } from "./timeline.js";
 const $ = (id) => document.getElementById(id);
 const canvas = $("picture");
 const look = { camera: "", view: null, output: "rgb", first: 0, count: 1, width: 640, height: 360, follow: -1,
-  groups: [0, 1, 2], fisheye: 0, trail: -1, contacts: false, forces: false,
+  groups: [0, 1, 2], show: [], fisheye: 0, trail: -1, contacts: false, forces: false,
   timeline: false, plots: [] };
 let facts = null, head = null, image = null, socket = null, plots = [], wait = 250;
 const timeline = new Timeline($("bars"));
@@ -359,13 +359,20 @@ $("add").onsubmit = (event) => {
   if (plots.length < 8) setPlots([...plots, plot]);
 };
 
-for (let group = 0; group < 6; ++group) {
-  const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: group < 3, title: group });
+function listBox(entry, one, title) { // a box that says whether `one` is in that list of the look
+  const box = Object.assign(document.createElement("input"),
+    { type: "checkbox", checked: look[entry].includes(one), title });
   box.onchange = () => {
-    look.groups = look.groups.filter((one) => one !== group).concat(box.checked ? [group] : []).sort();
+    look[entry] = look[entry].filter((other) => other !== one).concat(box.checked ? [one] : []).sort();
     sendLook();
   };
-  $("groups").append(box);
+  return box;
+}
+for (let group = 0; group < 6; ++group) $("groups").append(listBox("groups", group, group));
+for (const name of ["joints", "frames", "inertia", "com"]) {
+  const label = document.createElement("label");
+  label.append(listBox("show", name, name), ` ${name}`);
+  $("show").append(label, " ");
 }
 $("camera").onchange = () => { look.camera = $("camera").value; sendLook(); };
 $("output").onchange = () => { look.output = $("output").value; sendLook(); };
