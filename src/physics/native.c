@@ -47,16 +47,16 @@ static sti_team choose_team(const stet_device *device, const sti_physics_tables 
         MOST = 32,
         FEW = 4,
         SMALL = 1024,
-        MIDDLE = 8192,
+        MIDDLE = 4096,
         LONE_SMALL = 32,
         LONE = 128,
         LONE_MOST = 512
     };
-    int64_t processors = device->processors > 0 ? device->processors : 1, each = nworld / processors;
+    int64_t processors = device->processors > 0 ? device->processors : 1, share = nworld / processors;
     bool small = tables->m[M_NMEMORY] < SMALL;
-    if (each >= LONE_SMALL && (small || (each >= LONE && tables->m[M_NMEMORY] < MIDDLE))) {
+    if (share >= LONE_SMALL && (small || (share >= LONE && tables->m[M_NMEMORY] < MIDDLE))) {
         int teams = LONE_SMALL;
-        while (teams < LONE_MOST && teams < each) teams *= 2;
+        while (teams < LONE_MOST && teams < share) teams *= 2;
         return (sti_team){1, teams};
     }
     int team = MOST, least = small ? FEW / 2 : FEW;
