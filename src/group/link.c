@@ -304,7 +304,7 @@ static stet_result pass_rows(stet_group *g, bool gather, stet_array *own, stet_a
 
 static stet_result exchange_rows(stet_group *g, bool gather, stet_array *own, stet_array *all, size_t item, bool beside)
 {
-    void *used;
+    void *used = NULL;
     bool root = stet_group_get_rank(g) == 0;
     STI_TRY(sti_link_prepare(own));
     if (root) STI_TRY(sti_link_prepare(all));

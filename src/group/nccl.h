@@ -52,6 +52,6 @@ stet_result sti_nccl_join(sti_nccl *nccl, stet_device *device, const sti_nccl_id
 /* Ends the communicator, if there is one. abort: without waiting for other ranks. */
 void sti_nccl_leave(sti_nccl *nccl, stet_device *device, bool abort);
 /* Issues all messages at once; those between two ranks are in one order on both. */
-stet_result sti_nccl_exchange(sti_nccl *nccl, stet_device *device, const sti_message *messages, int n);
+stet_result sti_nccl_exchange(sti_nccl *n, stet_device *device, const sti_message *messages, int count);
 
 #endif

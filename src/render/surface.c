@@ -17,8 +17,9 @@ static stet_result make_owners(sti_surface *s)
     STI_TRY(sti_alloc(&prims, (size_t)n * sizeof *prims, "prims of geoms"));
     stet_result result = STET_OK;
     for (int g = 0; g < (int)m->ngeom && !result; ++g) {
-        result = stet_stage_get_prim(s->stage, STET_PRIM_GEOM, g, &prims[2 * g]);
-        if (!result) result = stet_stage_get_prim(s->stage, STET_PRIM_BODY, m->geom_bodyid[g], &prims[2 * g + 1]);
+        int *row = prims + 2 * (ptrdiff_t)g;
+        result = stet_stage_get_prim(s->stage, STET_PRIM_GEOM, g, &row[0]);
+        if (!result) result = stet_stage_get_prim(s->stage, STET_PRIM_BODY, m->geom_bodyid[g], &row[1]);
     }
     for (int i = 0; i < shapes->n && !result; ++i) {
         int *row = prims + 2 * (ptrdiff_t)(m->ngeom + i);
