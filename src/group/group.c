@@ -9,8 +9,6 @@
 #include <string.h>
 
 enum { GROUP_COOKIE = 0x57e76701, VERSION_SIZE = 48 };
-static const size_t piece = (size_t)16 << 20; /* bytes of a message, at most */
-
 /* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 static stet_result failed(const stet_group *g) { return sti_error(STET_ERROR_STATE, "%s", g->failure); }
@@ -277,7 +275,7 @@ stet_result stet_group_broadcast(stet_group *g, void *data, size_t size)
 static stet_result send_all(stet_group *g, const char *data, size_t size, int to)
 {
     for (size_t n; size > 0; data += n, size -= n) {
-        n = size < piece ? size : piece;
+        n = size < STI_GROUP_PIECE ? size : STI_GROUP_PIECE;
         STI_TRY(sti_group_check(g, g->transport.send(g->transport.context, data, n, to), "sending"));
     }
     return STET_OK;
@@ -286,7 +284,7 @@ static stet_result send_all(stet_group *g, const char *data, size_t size, int to
 static stet_result receive_all(stet_group *g, char *data, size_t size, int from)
 {
     for (size_t n; size > 0; data += n, size -= n) {
-        n = size < piece ? size : piece;
+        n = size < STI_GROUP_PIECE ? size : STI_GROUP_PIECE;
         STI_TRY(sti_group_check(g, g->transport.receive(g->transport.context, data, n, from), "receiving"));
     }
     return STET_OK;
@@ -302,7 +300,7 @@ static stet_result stream_from(stet_group *g, int rank, size_t item, char *buffe
                                stet_result *taken)
 {
     for (size_t left = bytes_of(g, rank, item), n; left > 0; left -= n) {
-        n = left < piece ? left : piece;
+        n = left < STI_GROUP_PIECE ? left : STI_GROUP_PIECE;
         STI_TRY(receive_all(g, buffer, n, rank));
         if (*taken == STET_OK) *taken = take(context, buffer, n);
     }
@@ -316,7 +314,7 @@ stet_result sti_group_stream(stet_group *g, const void *own, size_t item, sti_gr
     STI_TRY(sti_group_meet(g, STI_GROUP_GATHER, item));
     if (g->transport.rank != 0) return send_all(g, own, bytes_of(g, g->transport.rank, item), 0);
     for (int r = 1; r < g->transport.nrank; ++r) most = bytes_of(g, r, item) > most ? bytes_of(g, r, item) : most;
-    STI_TRY(sti_alloc(&buffer, most < piece ? most : piece, "what ranks send"));
+    STI_TRY(sti_alloc(&buffer, most < STI_GROUP_PIECE ? most : STI_GROUP_PIECE, "what ranks send"));
     size_t size = bytes_of(g, 0, item);
     stet_result taken = size > 0 ? take(context, own, size) : STET_OK, result = STET_OK;
     for (int r = 1; r < g->transport.nrank && result == STET_OK; ++r)

@@ -12,7 +12,10 @@
 
 #include "stet/group.h"
 
-enum { STI_GROUP_TEXT = 400 };
+enum {
+    STI_GROUP_TEXT = 400,
+    STI_GROUP_PIECE = 16 << 20, /* bytes of a message, at most */
+};
 
 /* What a rank calls; names in messages: sti_group_meet. */
 typedef enum sti_group_call {

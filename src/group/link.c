@@ -5,12 +5,9 @@
 #include "device/gpu/gpu.h"
 #include "device/host_mirror.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const size_t piece = (size_t)16 << 20; /* bytes of a message through the host, at most */
 
 /* ---- linking ----------------------------------------------------------------------------------------------------- */
 
@@ -185,7 +182,7 @@ static stet_result pass_message(stet_group *g, const sti_message *m, char *buffe
     const stet_transport *t = &g->transport;
     char *at = m->data;
     for (size_t left = m->size, n; left > 0; left -= n, at += n) {
-        n = left < piece ? left : piece;
+        n = left < STI_GROUP_PIECE ? left : STI_GROUP_PIECE;
         if (m->send) {
             STI_TRY(sti_device_download(g->link->device, buffer, at, n));
             STI_TRY(sti_group_check(g, t->send(t->context, buffer, n, m->peer), "sending an array"));
@@ -211,7 +208,7 @@ static int compare_places(const void *a, const void *b)
 }
 
 /*
- * The first message of all that have not crossed is the next one of both its ranks, so that one of them always crosses.
+ * Of all messages that have not crossed, the first one is the next of both its ranks: so one of them always crosses.
  */
 static stet_result pass_messages(stet_group *g, const sti_message *messages, int n, place *places, char *buffer)
 {
@@ -232,7 +229,7 @@ static stet_result exchange_through_host(stet_group *g, const sti_message *messa
     size_t most = 1;
     for (int k = 0; k < n; ++k) most = messages[k].size > most ? messages[k].size : most;
     STI_TRY(sti_alloc(&places, ((size_t)n + 1) * sizeof *places, "messages between ranks"));
-    stet_result result = sti_alloc(&buffer, most < piece ? most : piece, "messages between ranks");
+    stet_result result = sti_alloc(&buffer, most < STI_GROUP_PIECE ? most : STI_GROUP_PIECE, "messages between ranks");
     if (result == STET_OK) {
         result = pass_messages(g, messages, n, places, buffer);
         sti_free(buffer);
@@ -275,7 +272,7 @@ static stet_result check_pair(const stet_group *g, stet_array *own, stet_array *
     return STET_OK;
 }
 
-/* Rank 0 and each other rank: the rows of that one. */
+/* Rank 0 exchanges with each other rank that rank's rows. */
 static int list_rows(const stet_group *g, bool gather, stet_array *own, stet_array *all, size_t item, sti_message *out)
 {
     int n = 0;

@@ -20,7 +20,7 @@
  * W_QPOS on, where each quantity is among the PH_NEAR_REALS that a team has in shared memory; -1: it is in w.
  * PH_KINDS says which kinds of blocks have how many rows (bits of the kinds, from 0 rows on), PH_PARTNERS which types
  * of geoms may touch (bits of the second types, from the first type 0 on): what a model has none of is not in its code.
- * PH_HAS_PAIRS and PH_HAS_SEARCHED are 0 if no geoms may touch, or if all that may have contacts of a closed form.
+ * PH_HAS_SEARCHED is 0 if all contacts have a closed form.
  */
 #ifdef PH_MODEL
 static const int ph_model[] = {PH_MODEL}, ph_near_at[] = {PH_NEAR};
@@ -32,6 +32,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
          : w + m[name])
 #define PH_HAS_ROWS(dim) (ph_kinds[dim] != 0)
 #define PH_HAS_KIND(dim, kind) (ph_kinds[dim] >> (kind)&1)
+#define PH_HAS_PAIRS (ph_model[M_NPAIR] > 0)
 #define PH_HAS_FIRST(first) (ph_partners[first] != 0)
 #define PH_HAS_PAIR(first, second) (ph_partners[first] >> (second)&1)
 #else

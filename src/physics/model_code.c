@@ -47,7 +47,7 @@ static void put_ints(sti_text_buffer *out, const char *name, const int *numbers,
 typedef struct occurring {
     int kinds[PH_ROWS + 1]; /* of blocks, by their rows */
     int partners[PH_TYPES]; /* types of second geoms, by those of first ones */
-    bool pairs, searched;   /* of geoms; of those whose contacts are searched for */
+    bool searched;          /* contacts of some pair are searched for */
 } occurring;
 
 static occurring find_occurring(const int *m)
@@ -60,7 +60,6 @@ static occurring find_occurring(const int *m)
         if (i < m[M_NBLOCK]) continue;
         int first = type[block[B_OBJ1]], second = type[block[B_OBJ2]];
         o.partners[first] |= 1 << second;
-        o.pairs = true;
         o.searched = o.searched || sti_physics_is_searched(first, second);
     }
     return o;
@@ -76,8 +75,7 @@ void sti_model_code_write(const sti_physics_tables *tables, sti_team team, int64
     occurring o = find_occurring(tables->m);
     put_ints(out, "PH_KINDS", o.kinds, PH_ROWS + 1);
     put_ints(out, "PH_PARTNERS", o.partners, PH_TYPES);
-    sti_text_buffer_format(out, "#define PH_NEAR_REALS %d\n#define PH_HAS_PAIRS %d\n#define PH_HAS_SEARCHED %d\n",
-                           *near, o.pairs, o.searched);
+    sti_text_buffer_format(out, "#define PH_NEAR_REALS %d\n#define PH_HAS_SEARCHED %d\n", *near, o.searched);
     if (team.team == 1)
         sti_text_buffer_format(out, "#define PH_OWN_REALS %d\n#define PH_OWN_INTS %d\n",
                                tables->m[sti_model_memory(tables)], tables->m[M_NINTS]);

@@ -191,7 +191,8 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     stet_worlds *worlds = n->worlds;
     STI_TRY(take_writes(worlds));
     STI_TRY(sti_native_update(n));
-    int memory = n->lone ? 0 : n->tables.m[sti_model_memory(&n->tables)], ints = n->lone ? 0 : n->tables.m[M_NINTS];
+    bool lone = sti_native_is_lone(n);
+    int memory = lone ? 0 : n->tables.m[sti_model_memory(&n->tables)], ints = lone ? 0 : n->tables.m[M_NINTS];
     STI_TRY(make_room(n, nstep));
     STI_TRY(sti_native_put_mask(n->stepped, n->mask, mask));
     double start = sti_now();

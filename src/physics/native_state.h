@@ -48,7 +48,6 @@ struct sti_native {
     sti_team team;                     /* this one, */
     sti_text_buffer code;              /* and, with many worlds, for the model (model_code.h), */
     int near;                          /* with so many reals of shared memory a team */
-    bool lone;                         /* teams of one thread, whose code has memory of its own */
     stet_array *memory, *plain_memory; /* on a GPU, of the teams that run at once: reals and ints */
 };
 
@@ -57,6 +56,9 @@ struct sti_native {
 #define INPUT_ARGS                                                                                                     \
     STATE_ARG(ctrl), STATE_ARG(qfrc_applied), STATE_ARG(xfrc_applied), STATE_ARG(mocap_pos), STATE_ARG(mocap_quat),    \
         STATE_ARG(qacc_warmstart), STATE_ARG(eq_active)
+
+/* Are teams one thread, whose code has memory of its own? */
+static inline bool sti_native_is_lone(const sti_native *n) { return n->step.constants && n->team.team == 1; }
 
 /* Tables and numbers of worlds follow the worlds' parameters. */
 stet_result sti_native_update(sti_native *n);

@@ -44,7 +44,8 @@ stet_result sti_native_make_memory(sti_native *n)
     stet_device *device = n->worlds->device;
     if (!sti_device_is_gpu(device) || n->plain_memory) return STET_OK;
     int64_t reals = n->tables.m[M_NMEMORY_ALL] + LINE, ints = n->tables.m[M_NINTS] + LINE;
-    int64_t teams = (int64_t)(n->lone ? FOR_READS : n->team.teams) * (device->processors > 0 ? device->processors : 1);
+    int64_t teams = (int64_t)(sti_native_is_lone(n) ? FOR_READS : n->team.teams) *
+                    (device->processors > 0 ? device->processors : 1);
     int64_t fit = INT32_MAX / (int64_t)sizeof(float) / (reals + ints);
     if (teams > n->worlds->nworld) teams = n->worlds->nworld;
     if (teams > fit) teams = fit > 0 ? fit : 1;
@@ -71,8 +72,7 @@ static stet_result make_step(sti_native *n)
         STI_TRY(n->code.result);
         n->step.constants = n->code.data;
     }
-    n->lone = n->step.constants && n->team.team == 1;
-    if (!n->lone) STI_TRY(sti_native_make_memory(n)); /* else for reads, when they come */
+    if (!sti_native_is_lone(n)) STI_TRY(sti_native_make_memory(n)); /* else for reads, when they come */
     return sti_program_set_team(device, &n->step, n->team);
 }
 

@@ -6,7 +6,7 @@
  * pose is not finite may be listed, but no ray hits it (RAY-2).
  */
 #define CHUNK 128   /* geoms that are culled together: the capacity of the shared list */
-#define GROUP 16    /* geoms of a chunk that one thread lists */
+#define GROUP 16    /* one thread lists so many geoms of a chunk */
 #define BOX_SIZE 18 /* a geom's transform (12) and bounds (6) */
 /*
  * Flags of a chunk's geoms and their number; then the chunk whose boxes are loaded: its first row in `scene` (0: none)

@@ -14,6 +14,7 @@
 #define RAY_TYPES 0x3ff /* with cones */
 #endif
 #include "geom/ray.k.h"
+#include "stage/axis.k.h"
 #include "render/scene.k.h"
 #include "render/known.k.h"
 #include "render/view.k.h"

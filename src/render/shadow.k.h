@@ -157,18 +157,6 @@ LFN mask unblocked(const ureal *candidate, const int *list, int n, const int *sh
     return open;
 }
 
-/* Two unit vectors across a unit vector, 3 numbers each. */
-LFN void axes_across(const real *a, real *across)
-{
-    real sign = copysign_(splat(1), a[2]), inv = splat(-1) / (sign + a[2]), xy = a[0] * a[1] * inv;
-    across[0] = fma(sign * a[0] * a[0], inv, splat(1));
-    across[1] = sign * xy;
-    across[2] = -(sign * a[0]);
-    across[3] = xy;
-    across[4] = fma(a[1] * a[1], inv, sign);
-    across[5] = -a[1];
-}
-
 /*
  * Turns rays of pixels (x, y) to a lamp, `to` (unit) and `far`, to the i-th point of the disc that its bulb shows
  * there. sample: which one of a pixel's.
@@ -179,7 +167,7 @@ LFN void to_bulb(lint x, int y, int sample, ureal radius, int i, real *to, real 
     ureal turned = ufma((ureal)y, (ureal)0.5698403, ufma((ureal)sample, (ureal)0.618034, (ureal)i * (ureal)0.381966));
     part = fma(part, splat((ureal)0.7548777), splat(turned));
     part = (part - floor(part)) * splat((ureal)6.2831853);
-    axes_across(to, across);
+    axis_across(to, across, across + 3);
     real right = cos(part) * reach, up = sin(part) * reach;
     for (int k = 0; k < 3; ++k) to[k] = fma(across[3 + k], up, fma(across[k], right, to[k] * *far));
     *far = sqrt(dot3(to, to));

@@ -183,22 +183,25 @@ static void add_forces(parts *p)
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* The kernels, in the order of the parts: which decorations' parts they write, and from which quantities. */
+/* The kernels, in the order of the parts. */
+enum { KERNEL_FIXED, KERNEL_JOINTS, KERNEL_COMS, KERNEL_RAYS, KERNEL_CONTACTS, KERNEL_FORCES };
+
+/* Which decorations' parts they write, and from which quantities. */
 static const struct {
     uint32_t shown;
     unsigned reads; /* bits 1u << STI_DECOR_… */
 } kernels[STI_DECOR_KERNELS] = {
-    {1u << STET_DECORATION_FRAMES | 1u << STET_DECORATION_INERTIA, 0},
-    {1u << STET_DECORATION_JOINTS, 1u << STI_DECOR_XANCHOR | 1u << STI_DECOR_XAXIS},
-    {1u << STET_DECORATION_COM, 1u << STI_DECOR_COM},
-    {1u << STET_DECORATION_RANGEFINDER, 1u << STI_DECOR_SENSORDATA},
-    {1u << STET_DECORATION_CONTACTS,
-     1u << STI_DECOR_NCON | 1u << STI_DECOR_CONTACT_DIST | 1u << STI_DECOR_CONTACT_POS | 1u << STI_DECOR_CONTACT_FRAME},
-    {1u << STET_DECORATION_CONTACTFORCE, 1u << STI_DECOR_NCON | 1u << STI_DECOR_CONTACT_GEOM |
-                                             1u << STI_DECOR_CONTACT_POS | 1u << STI_DECOR_CONTACT_FRAME |
-                                             1u << STI_DECOR_CONTACT_FORCE},
+    [KERNEL_FIXED] = {1u << STET_DECORATION_FRAMES | 1u << STET_DECORATION_INERTIA, 0},
+    [KERNEL_JOINTS] = {1u << STET_DECORATION_JOINTS, 1u << STI_DECOR_XANCHOR | 1u << STI_DECOR_XAXIS},
+    [KERNEL_COMS] = {1u << STET_DECORATION_COM, 1u << STI_DECOR_COM},
+    [KERNEL_RAYS] = {1u << STET_DECORATION_RANGEFINDER, 1u << STI_DECOR_SENSORDATA},
+    [KERNEL_CONTACTS] = {1u << STET_DECORATION_CONTACTS, 1u << STI_DECOR_NCON | 1u << STI_DECOR_CONTACT_DIST |
+                                                             1u << STI_DECOR_CONTACT_POS |
+                                                             1u << STI_DECOR_CONTACT_FRAME},
+    [KERNEL_FORCES] = {1u << STET_DECORATION_CONTACTFORCE,
+                       1u << STI_DECOR_NCON | 1u << STI_DECOR_CONTACT_GEOM | 1u << STI_DECOR_CONTACT_POS |
+                           1u << STI_DECOR_CONTACT_FRAME | 1u << STI_DECOR_CONTACT_FORCE},
 };
-enum { KERNEL_FIXED, KERNEL_JOINTS, KERNEL_COMS, KERNEL_RAYS, KERNEL_CONTACTS, KERNEL_FORCES };
 
 /* Lists all parts of `shown`, and notes which kernel writes which. */
 static void list_parts(parts *p, uint32_t shown, sti_decor *decor)
@@ -249,10 +252,8 @@ static stet_result get_quantities(stet_worlds *worlds, sti_decor *decor)
     for (int k = 0; k < STI_DECOR_KERNELS; ++k) reads |= decor->n[k] > 0 ? kernels[k].reads : 0;
     for (int q = 0; q < STI_DECOR_QUANTITIES; ++q)
         if (reads >> q & 1) STI_TRY(stet_worlds_get_array(worlds, fields[q], &decor->quantity[q]));
-    decor->live = reads != 0;
-    if (!decor->live) return STET_OK;
-    STI_TRY(sti_alloc(&decor->seen, (size_t)worlds->nworld * sizeof *decor->seen, "versions of worlds"));
-    return STET_OK;
+    if (reads == 0) return STET_OK;
+    return sti_alloc(&decor->seen, (size_t)worlds->nworld * sizeof *decor->seen, "versions of worlds");
 }
 
 stet_result sti_decor_init(sti_decor *decor, const stet_stage *stage, const sti_decor_part *part)

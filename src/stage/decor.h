@@ -37,8 +37,7 @@ typedef struct sti_decor {
     stet_array *row, *number;                           /* decor_rows.k.h */
     stet_array *body;                                   /* INT [1 + ngeom]; k_decor_forces */
     stet_array *quantity[STI_DECOR_QUANTITIES];         /* of the worlds; NULL: not needed */
-    bool live;                                          /* some are */
-    uint64_t *seen; /* [nworld]: worlds->changed when parts were computed (DECOR-2); NULL before the first decoration */
+    uint64_t *seen; /* [nworld]: worlds->changed when parts were computed (DECOR-2); NULL: no quantity is needed */
 } sti_decor;
 
 /* A part while it is made. */

@@ -63,7 +63,7 @@ static void forget_due(stet_stage *stage)
     memset(stage->due_prim, 0, (size_t)stage->tree.capacity);
     memset(stage->due_world, 0, (size_t)n);
     memcpy(stage->flushed, stage->worlds->moved, (size_t)n * sizeof *stage->flushed);
-    if (stage->decor.live) memcpy(stage->decor.seen, stage->worlds->changed, (size_t)n * sizeof *stage->decor.seen);
+    if (stage->decor.seen) memcpy(stage->decor.seen, stage->worlds->changed, (size_t)n * sizeof *stage->decor.seen);
 }
 
 /* ---- world transforms -------------------------------------------------------------------------------------------- */
@@ -265,7 +265,7 @@ stet_result sti_stage_flush(stet_stage *stage, bool force)
     sti_stamp_add(&now, &stage->tree.connectivity);
     sti_stamp_add(&now, &stage->worlds->moved_version);
     sti_stamp_add(&now, &stage->values);
-    if (stage->decor.live) sti_stamp_add(&now, &stage->worlds->changed_version);
+    if (stage->decor.seen) sti_stamp_add(&now, &stage->worlds->changed_version);
     sti_stamp_add_value(&now, stage->free_poses);
     sti_stamp_add_address(&now, stage->local->data);
     sti_stamp_add_address(&now, stage->world->data);

@@ -131,53 +131,58 @@ static bool read_mode(run_options *o, const char *text)
     return report_error(EXIT_INPUT, "--mode %s: pictures have no such mode; use mujoco or physical", text), false;
 }
 
-static bool read_output(run_options *o, const char *text)
+/* The bits of a list of names. find: a name's bit; it says so where there is none. */
+static bool read_bits(const char *option, const char *text, bool (*find)(const char *name, int *bit), uint32_t *bits)
 {
-    o->outputs = 0;
-    if (strcmp(text, "none") == 0) return true;
     name_list list = {0};
-    bool good = option_names("output", text, &list);
+    bool good = option_names(option, text, &list);
+    *bits = 0;
     for (int i = 0; good && i < list.count; ++i) {
-        stet_output output;
-        good = stet_output_find(list.name[i], &output) == STET_OK;
-        if (good)
-            o->outputs |= 1u << output;
-        else
-            report_error(EXIT_INPUT, "--output: %s, or none", stet_get_last_error());
+        int bit = 0;
+        good = find(list.name[i], &bit);
+        if (good) *bits |= 1u << bit;
     }
     free(list.text);
     return good;
 }
 
-static bool read_groups(run_options *o, const char *text)
+static bool find_output(const char *name, int *bit)
 {
-    name_list list = {0};
-    bool good = option_names("groups", text, &list);
-    o->groups = 0;
-    for (int i = 0; good && i < list.count; ++i) {
-        int64_t group;
-        good = option_whole("groups", list.name[i], 0, 5, &group);
-        if (good) o->groups |= 1u << group;
-    }
-    free(list.text);
-    return good;
+    stet_output output;
+    if (stet_output_find(name, &output) != STET_OK)
+        return report_error(EXIT_INPUT, "--output: %s, or none", stet_get_last_error()), false;
+    *bit = (int)output;
+    return true;
+}
+
+static bool read_output(run_options *o, const char *text)
+{
+    o->outputs = 0;
+    return strcmp(text, "none") == 0 || read_bits("output", text, find_output, &o->outputs);
+}
+
+static bool find_group(const char *name, int *bit)
+{
+    int64_t group;
+    if (!option_whole("groups", name, 0, 5, &group)) return false;
+    *bit = (int)group;
+    return true;
+}
+
+static bool read_groups(run_options *o, const char *text) { return read_bits("groups", text, find_group, &o->groups); }
+
+static bool find_decoration(const char *name, int *bit)
+{
+    stet_decoration decoration;
+    if (stet_decoration_find(name, &decoration) != STET_OK)
+        return report_error(EXIT_INPUT, "--show: %s", stet_get_last_error()), false;
+    *bit = (int)decoration;
+    return true;
 }
 
 static bool read_show(run_options *o, const char *text)
 {
-    name_list list = {0};
-    bool good = option_names("show", text, &list);
-    o->decorations = 0;
-    for (int i = 0; good && i < list.count; ++i) {
-        stet_decoration decoration;
-        good = stet_decoration_find(list.name[i], &decoration) == STET_OK;
-        if (good)
-            o->decorations |= 1u << decoration;
-        else
-            report_error(EXIT_INPUT, "--show: %s", stet_get_last_error());
-    }
-    free(list.text);
-    return good;
+    return read_bits("show", text, find_decoration, &o->decorations);
 }
 
 static bool read_control(run_options *o, const char *text)
