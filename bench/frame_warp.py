@@ -18,18 +18,15 @@ it runs; mujoco_warp then has no graph.
 """
 
 import argparse
-import json
 import multiprocessing
-import os
 import statistics
 import sys
-import tempfile
 import time
 import traceback
 from pathlib import Path
 
 import numpy as np
-from origin import commit, machine
+from origin import machine, write
 
 SCENES = Path(__file__).parents[1] / "scenes"
 WARM_UP, CONTROLS = 4, 8  # frames of a turn that are not timed; frames after which controls come again
@@ -268,14 +265,6 @@ def rows_of(options, size, seconds, ours, theirs, faults):
     return rows
 
 
-def write(options, device, rows):
-    command = "bench/frame_warp.py " + " ".join(sys.argv[1:])
-    result = {"machine": machine(device), "commit": commit(), "command": command, "results": rows}
-    with tempfile.NamedTemporaryFile("w", dir=Path(options.out).parent, delete=False, encoding="utf-8") as file:
-        json.dump(result, file, indent=1)
-    os.replace(file.name, options.out)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worlds", default="64,256,1225,4096,8192")
@@ -298,7 +287,7 @@ def main():
                 print(f"{row['name']:56} {row['value']:10.4g} {row['unit']:10} {row['note']}", flush=True)
             rows += found
             if options.out:
-                write(options, device, rows)  # what is measured so far stays, whatever comes
+                write(options.out, machine(device), rows)  # what is measured so far stays, whatever comes
     return 0
 
 

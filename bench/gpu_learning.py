@@ -22,7 +22,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 from origin import commit, machine
 
 WORLDS = {"cartpole": 1024, "cartpole_pixels": 512, "hand": 2048, "quadruped": 4096}

@@ -1,7 +1,9 @@
 """Where figures come from: what result files of the scripts here say about commit and machine."""
 
+import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 
@@ -20,3 +22,12 @@ def machine(device):
         if line.startswith("model name")
     ]
     return f"{names[0] if names else 'unknown processor'}, {len(names)} processors; {device}"
+
+
+def write(path, machine, rows, **more):
+    """A result file of the script that runs: all of it or, where that fails, what was there before."""
+    command = " ".join([f"bench/{Path(sys.argv[0]).name}", *sys.argv[1:]])
+    result = {"machine": machine, "commit": commit(), **more, "command": command, "results": rows}
+    part = Path(f"{path}.part")
+    part.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    part.replace(path)

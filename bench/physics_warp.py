@@ -12,15 +12,13 @@ no room for a contact are counted in the notes.
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
-from origin import commit
+from origin import write
 
 ROOT = Path(__file__).parents[1]
 GOALS = [(1225, 8.0), (8192, 4.0), (65536, 3.0)]  # worlds up to this number
@@ -104,11 +102,7 @@ def main():
             device, row = measure(scene, worlds)
             rows.append(row)
     if options.out:
-        command = "bench/physics_warp.py " + " ".join(sys.argv[1:])
-        result = {"machine": device, "commit": commit(), "command": command, "results": rows}
-        with tempfile.NamedTemporaryFile("w", dir=Path(options.out).parent, delete=False, encoding="utf-8") as file:
-            json.dump(result, file, indent=1)
-        os.replace(file.name, options.out)
+        write(options.out, device, rows)
 
 
 main()

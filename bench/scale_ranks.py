@@ -14,7 +14,6 @@ where PyTorch is installed NCCL's own all-reduce of as much in the same processe
 
 import argparse
 import importlib.util
-import json
 import multiprocessing
 import os
 import statistics
@@ -25,7 +24,7 @@ import traceback
 import zlib
 
 import numpy as np
-from origin import commit, machine
+from origin import machine, write
 
 import stet
 
@@ -337,10 +336,7 @@ def main():
     for row in rows:
         print(f"{row['name']:<48} {row['value']:8.3f} {row['unit']:<6} {row['note']}")
     if o.out:
-        with open(o.out, "w", encoding="utf-8") as f:
-            json.dump({"commit": commit(), "machine": machine(o.devices), "devices": devices, "state_hash": state,
-                       "command": " ".join(["bench/scale_ranks.py", *sys.argv[1:]]), "frame_hash": frame,
-                       "results": rows}, f, indent=2)  # fmt: skip
+        write(o.out, machine(o.devices), rows, devices=devices, state_hash=state, frame_hash=frame)
     return 0
 
 

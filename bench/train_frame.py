@@ -20,14 +20,12 @@ turn have equal hashes in all of them, or the exit code is 1. --numpy: a network
 
 import argparse
 import hashlib
-import json
 import statistics
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
-from origin import commit, machine
+from origin import machine, write
 
 import stet
 
@@ -230,9 +228,7 @@ def main():
                 print(f"{row['name']:62} {row['value']:12.5g} {row['unit']:10} {row['note']}", flush=True)
             rows += found
     if options.out:
-        result = {"machine": machine(device), "commit": commit(),
-                  "command": "bench/train_frame.py " + " ".join(sys.argv[1:]), "results": rows}
-        Path(options.out).write_text(json.dumps(result, indent=1), encoding="utf-8")
+        write(options.out, machine(device), rows)
     return 0
 
 

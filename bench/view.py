@@ -12,7 +12,6 @@ with, with, without) within one run, so that other work on the machine touches b
 """
 
 import argparse
-import json
 import os
 import resource
 import statistics
@@ -20,9 +19,8 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
-from origin import commit, machine
+from origin import machine, write
 
 import stet
 
@@ -157,10 +155,8 @@ def main():
         row["value"] = statistics.median(row["samples"])
         print(f"{row['name']:46} {row['value']:8.3g} {row['unit']:12} {row['note']}")
     if options.out:
-        Path(options.out).write_text(json.dumps(
-            {"machine": machine(device), "commit": commit(),
-             "load": [round(x, 1) for x in (load, os.getloadavg()[0])],  # of a minute, before and after
-             "command": " ".join(sys.argv), "results": rows}, indent=1))
+        write(options.out, machine(device), rows,
+              load=[round(x, 1) for x in (load, os.getloadavg()[0])])  # of a minute, before and after
     return 0
 
 

@@ -71,8 +71,7 @@ class Episodes(Base):
     # ---- kernels: a launch is (kernel, arguments) -----------------------------------------------------------------
 
     def _kernel(self, name, source=None):
-        return self.sim.kernel(path=_files.kernel(source or self._source), name=name, includes=_files.includes(),
-                               shipped_folder=_files.SHIPPED, **self._team)
+        return _files.load_kernel(self.sim, source or self._source, name, **self._team)
 
     def _episode_launch(self):
         mode = self.metadata["autoreset_mode"]

@@ -10,7 +10,7 @@ from stet import _core
 _HERE = Path(__file__).resolve().parent
 _CHECKOUT = _HERE.parents[2]
 
-SHIPPED = Path(_core.__file__).with_name("kernels")
+_SHIPPED = Path(_core.__file__).with_name("kernels")
 """Where the environments' kernels lie compiled, for every instruction set."""
 
 
@@ -26,12 +26,9 @@ def scene(name):
     return _first(stet.scenes / name, _CHECKOUT / "scenes" / name)
 
 
-def kernel(name):
-    """The path of a file of kernels."""
-    return _first(_HERE / name)
-
-
-def includes():
-    """Folders in which kernels look for what they include: the generator of random numbers is the library's own."""
+def load_kernel(sim, file, name, **more):
+    """A kernel of a sim, from one of the environments' files. more: as of Sim.kernel."""
+    # Kernels look there for what they include: the generator of random numbers is the library's own.
     random = Path(_first(_HERE / "worlds" / "random.k.h", _CHECKOUT / "src" / "worlds" / "random.k.h"))
-    return [str(random.parents[1])]
+    return sim.kernel(path=_first(_HERE / file), name=name, includes=[str(random.parents[1])], shipped_folder=_SHIPPED,
+                      **more)

@@ -98,8 +98,7 @@ class MujocoVectorEnv(KernelVectorEnv):
     # ---- kernels ----------------------------------------------------------------------------------------------------
 
     def _kernel(self, name):
-        return self.sim.kernel(path=_files.kernel("mujoco.k.h"), name=name, includes=_files.includes(),
-                               shipped_folder=_files.SHIPPED)
+        return _files.load_kernel(self.sim, "mujoco.k.h", name)
 
     def _make_kernels(self):
         self._offsets = self._plain("offsets of bodies", self.sim.parameter("body_ipos")[0])

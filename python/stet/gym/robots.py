@@ -54,8 +54,7 @@ class RobotVectorEnv(KernelVectorEnv):
         return self.sim.zeros((self.num_envs, items), "real", worlds=True, name=name)
 
     def _kernel(self, name):
-        return self.sim.kernel(path=_files.kernel("robots.k.h"), name=name, includes=_files.includes(),
-                               shipped_folder=_files.SHIPPED)
+        return _files.load_kernel(self.sim, "robots.k.h", name)
 
     def controls(self):
         tables = [self.sim.control_table(name) for name in ("hold", "half", "low", "high")]

@@ -67,11 +67,10 @@ class SuiteVectorEnv(KernelVectorEnv):
             self.sim.step(self._settle, mask=mask)
 
     def kernels(self, begins):
-        path = {"path": _files.kernel("suite.k.h"), "includes": _files.includes(), "shipped_folder": _files.SHIPPED}
         name, arrays, more = self._task(self.sim.model)
         own = "action", "observed", "worth", "target"
         arrays = [getattr(self, array) if array in own else self.sim.array(array) for array in arrays.split()]
-        return [(self.sim.kernel(name=name, **path), (*arrays, *more))]
+        return [(_files.load_kernel(self.sim, "suite.k.h", name), (*arrays, *more))]
 
     def _task(self, model):
         """The kernel's name, its arrays by theirs, and its further arguments."""

@@ -69,7 +69,7 @@ class Reader:
         for thread in threads:
             thread.start()
         try:
-            self._send_json({"facts": self._source.facts() | {"outputs": OUTPUTS}})
+            self._send_json({"facts": self._source.facts() | {"outputs": OUTPUTS, "decorations": messages.DECORATIONS}})
             for text in self._connection:
                 try:
                     self._obey(*messages.parse(text))

@@ -235,6 +235,11 @@ function begin(news) {
   fill($("camera"), ["free", ...facts.cameras]);
   [...$("camera").options].forEach((option, k) => (option.value = k ? facts.cameras[k - 1] : ""));
   fill($("output"), facts.outputs);
+  $("show").replaceChildren("show", ...facts.decorations.flatMap((name) => {
+    const label = document.createElement("label");
+    label.append(listBox("show", name, name), ` ${name}`);
+    return [label, " "];
+  }));
   [...$("output").options].forEach((option) => (option.value = option.text));
   for (const id of ["follow", "trail"])
     fill($(id), ["nothing", ...facts.bodies.map((name, k) => name || `body ${k}`)], -1);
@@ -369,11 +374,6 @@ function listBox(entry, one, title) { // a box that says whether `one` is in tha
   return box;
 }
 for (let group = 0; group < 6; ++group) $("groups").append(listBox("groups", group, group));
-for (const name of ["joints", "frames", "inertia", "com"]) {
-  const label = document.createElement("label");
-  label.append(listBox("show", name, name), ` ${name}`);
-  $("show").append(label, " ");
-}
 $("camera").onchange = () => { look.camera = $("camera").value; sendLook(); };
 $("output").onchange = () => { look.output = $("output").value; sendLook(); };
 $("follow").onchange = () => follow(+$("follow").value);
