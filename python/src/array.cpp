@@ -247,6 +247,31 @@ static void bind_values(nb::class_<Array> &array)
             "key"_a.none(), "x"_a.none());
 }
 
+/* For stet.jax, which has arrays alone. */
+static void bind_beside(nb::class_<Array> &array)
+{
+    array
+        .def(
+            "_beside",
+            [](const Array &a, nb::handle x, bool worlds) {
+                return import_tensor(a.core, x, {worlds, 0, true, "beside " + a.name});
+            },
+            "x"_a, "worlds"_a, "An array over the memory of a tensor on the same device.")
+        .def(
+            "_wait_stream",
+            [](const Array &a, uintptr_t stream) {
+                run(*a.core, [&] { return stet_device_wait_stream(a.core->device, reinterpret_cast<void *>(stream)); });
+            },
+            "stream"_a)
+        .def(
+            "_signal_stream",
+            [](const Array &a, uintptr_t stream) {
+                run(*a.core,
+                    [&] { return stet_device_signal_stream(a.core->device, reinterpret_cast<void *>(stream)); });
+            },
+            "stream"_a);
+}
+
 static void bind_tensors(nb::module_ &m, nb::class_<Array> &array)
 {
     array
@@ -279,6 +304,7 @@ void bind_array(nb::module_ &m)
     bind_properties(array);
     bind_values(array);
     bind_tensors(m, array);
+    bind_beside(array);
 }
 
 } // namespace binding

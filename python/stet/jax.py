@@ -23,26 +23,42 @@ import numpy as np
 from ._core import Array, Tape
 from ._errors import InvalidArgumentError, StateError, UnsupportedError
 from ._function import Launches
-from ._xla import handler
+from ._xla import Memory, handler
+
+_CPU, _CUDA = 1, 2  # as DLPack numbers devices
+_DEVICES = (_CPU,)  # that sims are taken on; calls on CUDA are below, but no GPU has run them yet
 
 _functions: weakref.WeakValueDictionary[int, Function] = weakref.WeakValueDictionary()
 _numbers = itertools.count(1)
 
 
-def _call(arguments, results, attributes):
+def _call(arguments, results, attributes, stream=None):
     function = _functions.get(attributes["function"])
     if function is None:
         raise StateError("the stet.jax.function of a compiled program is gone; keep it as long as the program")
-    function._called(_WAYS[attributes["way"]], arguments, results)
+    way = _WAYS[attributes["way"]]
+    if stream is None:
+        function._called(way, arguments, results)
+    else:
+        function._called_on_gpu(way, arguments, results, stream)
 
 
 _WAYS = _FORWARD, _TOTALS, _SHARES = range(3)  # a run; its gradients; of plain arrays the share of each world
-_handler = handler(_call)
-jax.ffi.register_ffi_target("stet_call", jax.ffi.pycapsule(_handler), platform="cpu")
+_handlers = handler(_call), handler(_call, gpu=True)
+for _made, _platform in zip(_handlers, ("cpu", "CUDA")):
+    jax.ffi.register_ffi_target("stet_call", jax.ffi.pycapsule(_made), platform=_platform)
 
 
 def _write(array, values):
-    array.write(np.asarray(values, array.dtype))
+    if isinstance(values, Memory):
+        array.write(array._beside(values, array.worlds))
+    else:
+        array.write(np.asarray(values, array.dtype))
+
+
+def _on_host(like, values):
+    """In NumPy; memory of the GPU that the array `like` is on is copied."""
+    return like._beside(values, False).numpy() if isinstance(values, Memory) else values
 
 
 def _same(arrays, others):
@@ -59,7 +75,7 @@ class Function:
         self._launches = Launches(tape, run, inputs, outputs)
         self._ran = None, []  # the number of the last run, and its inputs
         for array in (*inputs, *outputs):
-            if array.__dlpack_device__()[0] != 1:
+            if array.__dlpack_device__()[0] not in _DEVICES:
                 raise UnsupportedError("stet.jax.function takes sims on a CPU (device='cpu'); on a GPU there is "
                                        "stet.torch.function, and from_dlpack for arrays")
             if array.dtype == "float64" and not jax.config.jax_enable_x64:
@@ -128,20 +144,45 @@ class Function:
             find = of.tape.total if way == _TOTALS else of.tape.gradient
             found = [find(array) for array in of.inputs]
         for result, array in zip(results, found):
-            result[...] = array.numpy()
+            if isinstance(result, Memory):
+                array._beside(result, array.worlds).write(array)
+            else:
+                result[...] = array.numpy()
+
+    def _called_on_gpu(self, way, arguments, results, stream):
+        """The memory is the GPU's. stet's work comes after what is in XLA's stream, and what XLA adds to it comes after
+        stet's.
+        """
+        array = self._launches.inputs[0]
+        kind, index = array.__dlpack_device__()
+        if kind != _CUDA:
+            raise InvalidArgumentError("the sim of this stet.jax.function is on a CPU, and JAX's arrays are on a GPU: "
+                                       "put them on jax.devices('cpu')[0], or make the sim with device='cuda'")
+        arguments, results = ([Memory(*x, index, kind) for x in some] for some in (arguments, results))
+        array._wait_stream(stream)
+        try:
+            self._called(way, arguments, results)
+        finally:  # also what a failed call listed is in XLA's memory
+            array._signal_stream(stream)
+            self._kept = arguments, results  # imports of them may end after this
 
     def _forward(self, values):
-        self._ran = self._launches.forward(values, _write), [x.copy() for x in values]
+        self._ran = self._launches.forward(values, _write), self._copies(values)
+
+    def _copies(self, values):
+        return [np.array(_on_host(array, x)) for array, x in zip(self._launches.inputs, values)]
 
     def _backward(self, values, outputs, gradients):
         of, (number, last) = self._launches, self._ran
+        copies = self._copies(values)
 
         def same():
-            return _same([array.numpy() for array in of.outputs], outputs)
+            left = [_on_host(array, x) for array, x in zip(of.outputs, outputs)]
+            return _same([array.numpy() for array in of.outputs], left)
 
-        number = number if number is not None and _same(last, values) and same() else None
+        number = number if number is not None and _same(last, copies) and same() else None
         number = of.backward(number, values, _write, same, gradients)
-        self._ran = number, [x.copy() for x in values]
+        self._ran = number, copies
 
     # ---- worlds as elements of vmap ----------------------------------------------------------------------------------
 

@@ -1,5 +1,7 @@
 """stet.jax: JAX's grad, jit and vmap through stet's launches."""
 
+import ctypes as c
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,16 @@ jnp = jax.numpy
 from jax.test_util import check_grads  # noqa: E402
 
 import stet.jax  # noqa: E402
+from stet import _xla  # noqa: E402
 
 from test_tape import BY, ITEMS, POINT, STEPS, WORLDS, Growth  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def place(request):
+    """JAX's arrays are on the CPU, also where there is a GPU, but for tests of it."""
+    with jax.default_device(None if "gpu" in request.fixturenames else jax.devices("cpu")[0]):
+        yield
 
 
 @pytest.fixture
@@ -131,8 +141,88 @@ def test_what_goes_wrong(growth, rollout):
         jax.block_until_ready(back(jnp.ones_like(y)))
 
 
+# ---- GPUs --------------------------------------------------------------------------------------------------------
+
+
+def test_memory_of_a_call_is_a_tensor():
+    for values in np.arange(6, dtype=np.float32).reshape(2, 3), np.arange(4.0), np.zeros((0, 2), np.float32):
+        memory = _xla.Memory(values.ctypes.data, values.shape, values.dtype, 0, kind=1)
+        seen = np.from_dlpack(memory)
+        assert seen.dtype == values.dtype and np.array_equal(seen, values)
+        values += 1
+        assert np.array_equal(seen, values), "it is the same memory"
+
+
+def test_the_handler_of_a_gpu():
+    """Which XLA calls with pointers that only the device can follow, and a stream that it is asked for."""
+    said = []
+    handler = _xla.handler(lambda *call: said.append(call), gpu=True)
+
+    def give(arguments):
+        asked = c.cast(arguments, c.POINTER(_xla._StreamArguments)).contents
+        assert asked.context == 5 and asked.struct_size == c.sizeof(_xla._StreamArguments)
+        asked.stream = 77
+        return None
+
+    giver = c.CFUNCTYPE(c.c_void_p, c.c_void_p)(give)
+    api = _xla._Api(get_stream=c.cast(giver, c.c_void_p))
+    sizes = (c.c_int64 * 2)(4, 3)
+    buffers = (c.POINTER(_xla._Buffer) * 1)(c.pointer(_xla._Buffer(dtype=11, data=64, rank=2, dims=sizes)))
+    value, text = c.c_int64(9), c.create_string_buffer(b"way")
+    names = (c.POINTER(_xla._Span) * 1)(c.pointer(_xla._Span(c.cast(text, c.POINTER(c.c_char)), 3)))
+    items = (c.POINTER(_xla._Scalar) * 1)(c.pointer(_xla._Scalar(9, c.pointer(value))))
+    call = _xla._Call(api=c.pointer(api), context=5, stage=_xla._EXECUTE,
+                      arguments=_xla._Buffers(size=1, items=buffers), results=_xla._Buffers(size=0),
+                      attributes=_xla._Attributes(size=1, names=names, items=items))
+    assert handler(c.byref(call)) is None
+    assert said == [([(64, (4, 3), np.dtype(np.float32))], [], {"way": 9}, 77)]
+
+
+def test_calls_with_memory(monkeypatch):
+    """What a GPU's handler calls, with the memory of a CPU: a run and its gradients."""
+    monkeypatch.setattr(stet.jax, "_CUDA", 1)
+    with stet.Sim(POINT, worlds=WORLDS, device="cpu", isa="w1", physics="external") as sim:
+        growth = Growth(sim)
+        rollout = stet.jax.function(growth.tape, growth.run, [growth.start, growth.rate], [growth.y])
+        given = [np.array(x) for x in values(growth)]
+        y, gradient = np.zeros_like(given[0]), np.full_like(given[0], 2)
+        found = [np.zeros_like(x) for x in given]
+        plain = lambda arrays: [(x.ctypes.data, x.shape, x.dtype) for x in arrays]  # noqa: E731
+        for _ in range(2):
+            rollout._called_on_gpu(stet.jax._FORWARD, plain(given), plain([y]), 0)
+            given[0] *= 0.5
+        back = jax.vjp(grown, *(jnp.array(x) for x in given))
+        rollout._called_on_gpu(stet.jax._FORWARD, plain(given), plain([y]), 0)
+        close(y, back[0])
+        rollout._called_on_gpu(stet.jax._TOTALS, plain([*given, y, gradient]), plain(found), 0)
+        close(tuple(found), back[1](jnp.array(gradient)))
+
+
 def test_a_gpu_is_refused(gpu):
     with stet.Sim(POINT, worlds=WORLDS, device=gpu, physics="external") as sim:
         growth = Growth(sim)
         with pytest.raises(stet.UnsupportedError, match="device='cpu'"):
             stet.jax.function(growth.tape, growth.run, [growth.start], [growth.y])
+
+
+@pytest.mark.skipif(not any(device.platform == "gpu" for device in jax.devices()), reason="JAX has no GPU here")
+def test_on_a_gpu(gpu, monkeypatch):
+    """Compiled and not: gradients, and worlds as elements of vmap; what is left on the CPU is refused."""
+    monkeypatch.setattr(stet.jax, "_DEVICES", (stet.jax._CPU, stet.jax._CUDA))
+    with stet.Sim(POINT, worlds=WORLDS, device=gpu, physics="external") as sim:
+        growth = Growth(sim)
+        rollout = stet.jax.function(growth.tape, growth.run, [growth.start, growth.rate], [growth.y])
+        start, rate = values(growth)
+        both = [jax.value_and_grad(lambda a, b, f=f: (f(jnp.sin(a), 2 * b) ** 2).sum(), (0, 1))
+                for f in (rollout, grown)]
+        for _ in range(5):
+            close(*(f(start, rate) for f in both))
+            close(*(jax.jit(f)(start, rate) for f in both))
+            start = 0.9 * start
+        starts = jnp.concatenate([start, start / 2])
+        close(*(jax.vmap(f, (0, None))(starts, rate) for f in (rollout.one_world, grown)))
+    with stet.Sim(POINT, worlds=WORLDS, device="cpu", physics="external") as sim:
+        growth = Growth(sim)
+        rollout = stet.jax.function(growth.tape, growth.run, [growth.start, growth.rate], [growth.y])
+        with pytest.raises(Exception, match="JAX's arrays are on a GPU"):
+            jax.block_until_ready(rollout(start, rate))
