@@ -15,7 +15,6 @@ gradients differ, or something that was timed was not replayed.
 """
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -44,7 +43,7 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
 import stet  # noqa: E402
-from origin import commit, machine  # noqa: E402
+from origin import machine, write  # noqa: E402
 
 KERNELS = Path(__file__).parents[1] / "src" / "kernel" / "pilot" / "springs.k.h"
 NOTHING = "<mujoco><worldbody/></mujoco>"
@@ -298,12 +297,7 @@ def main():
     for row in rows:
         print(f"{row['name']:46} {row['value']:12.4g} {row['unit']:14} {row['note']}")
     if options.out:
-        Path(options.out).write_text(
-            json.dumps(
-                {
-                    "machine": machine(ours.sim.device.name), "commit": commit(), "jax": jax.__version__,
-                    "command": " ".join(sys.argv), "results": rows
-                }, indent=1))
+        write(options.out, machine(ours.sim.device.name), rows, jax=jax.__version__)
     if misses:
         print(
             f"{misses} lists of the timed passes were not replayed: the times are not those of the steady state",

@@ -22,7 +22,7 @@ import sys
 import time
 from pathlib import Path
 
-from origin import commit, machine
+from origin import machine, write
 
 WORLDS = {"cartpole": 1024, "cartpole_pixels": 512, "hand": 2048, "quadruped": 4096}
 SHARE = {"quadruped": 1.0, "hand": 1.0, "cartpole_pixels": 0.7, "cartpole": 0.2}  # of the seconds; in this order
@@ -253,11 +253,10 @@ class Learner:
         self.optimizer.load_state_dict(state["optimizer"])
 
 
-def write(path, text):
+def keep(path, write):
     """The whole file or the old one: a run may be ended at any time."""
-    new = path.with_suffix(".new")
-    new.write_text(text)
-    new.replace(path)
+    write(path.with_suffix(".new"))
+    path.with_suffix(".new").replace(path)
 
 
 def learn(run, options):
@@ -301,9 +300,8 @@ def learn(run, options):
         row["replays"] = env.sim.counters()["graph_replay"]["hits"]
         row["env_steps"] = (learner.steps - first) // env.num_envs
         row["note"] = f"{learner.steps / row['seconds']:,.0f} steps a second, learning included; {device}"
-        torch.save(learner.state(), kept.with_suffix(".new"))
-        kept.with_suffix(".new").replace(kept)
-        write(path, json.dumps(row))
+        keep(kept, lambda new: torch.save(learner.state(), new))
+        keep(path, lambda new: new.write_text(json.dumps(row)))
         point = row["curve"][-1]
         shown = " ".join(f"{what} {point[what]:.3f}" for what in ("return", "length", "reward")
                          if point[what] is not None)
@@ -313,10 +311,11 @@ def learn(run, options):
     env.close()
 
 
-def gather(options, head):
+def gather(options, device):
     """The result file, of what runs have written so far."""
     rows = [json.loads(path.read_text()) for path in sorted(options.work.glob("*.json"))]
-    write(options.out, json.dumps({**head, "results": rows}, indent=1) + "\n")
+    write(options.out, machine(device), rows, versions={"torch": importlib.metadata.version("torch")},
+          settings=SETTINGS)
 
 
 def device_name(device):
@@ -329,9 +328,7 @@ def device_name(device):
 def train(options):
     """All runs, each in a process."""
     options.work.mkdir(parents=True, exist_ok=True)
-    head = {"machine": machine(device_name(options.device)), "commit": commit(),
-            "versions": {"torch": importlib.metadata.version("torch")},
-            "settings": SETTINGS, "command": " ".join(["bench/gpu_learning.py", *sys.argv[1:]])}
+    device = device_name(options.device)
     known = options.runs.split(",")
     for run in known:
         if run not in SHARE:
@@ -353,7 +350,7 @@ def train(options):
         latest = max((path.stat().st_mtime for path in options.work.glob("*.json")), default=0)
         if latest > written:
             written = latest
-            gather(options, head)
+            gather(options, device)
     if failed:
         sys.exit(f"these runs failed: {', '.join(failed)}")
 

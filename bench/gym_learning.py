@@ -23,7 +23,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from origin import commit, machine
+from origin import machine, write
 
 STEPS = {"InvertedPendulum": 60_000, "HalfCheetah": 200_000, "Hopper": 200_000,  # of a run, of all worlds together
          "InvertedDoublePendulum": 100_000, "Reacher": 200_000, "Walker2d": 200_000}
@@ -141,12 +141,10 @@ def train(options):
     import stable_baselines3
     import torch
 
-    out = {
-        "machine": machine("one thread for stet, one for PyTorch"), "commit": commit(),
+    about = {
         "versions": {m.__name__: m.__version__ for m in (gymnasium, stable_baselines3, torch)},
         "settings": {**SETTINGS, "worlds": WORLDS, "normalised": "observations and rewards"},
-        "load": [],  # of a minute, before each run
-        "command": " ".join(["bench/gym_learning.py", *sys.argv[1:]]), "results": []}
+        "load": []}  # of a minute, before each run
     path, rows = Path(options.out), {}
     if path.exists() and not options.fresh:
         rows = {row["name"]: row for row in json.loads(path.read_text())["results"]
@@ -166,7 +164,7 @@ def train(options):
     while (todo or running) and time.monotonic() < stop:
         while todo and len(running) < options.jobs:
             row = todo.pop(0)
-            out["load"].append(round(os.getloadavg()[0], 1))
+            about["load"].append(round(os.getloadavg()[0], 1))
             words = [sys.executable, __file__, "one", "--task", row["task"], "--kind", row["kind"], "--seed",
                      str(row["seed"]), "--steps", str(row["steps"])]
             said = tempfile.TemporaryFile("w+")
@@ -179,8 +177,7 @@ def train(options):
                 row |= now
                 row["value"] = next((x for x in reversed(row["samples"]) if x is not None), None)
                 rows[row["name"]] = row
-                out["results"] = list(rows.values())
-                path.write_text(json.dumps(out, indent=1) + "\n")
+                write(path, machine("one thread for stet, one for PyTorch"), list(rows.values()), **about)
                 last = "none ended" if row["value"] is None else f"{row['value']:9.1f}"
                 print(f"{row['task']:22} {row['kind']:24} seed {row['seed']}: {row['done']:7} of {row['steps']} steps, "
                       f"{row['seconds']:6.1f} s, return {last}", flush=True)
