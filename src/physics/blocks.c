@@ -204,37 +204,75 @@ static void put_block_tables(sti_tables_builder *b, const sti_block *blocks, int
 }
 
 /*
- * Reals of team memory in which a team's rows should fit, or as many as the solver's matrix has, if that is more; and
- * contacts that it has anyway.
+ * Reals of team memory in which a team's rows should fit in the beginning, or as many as the solver's matrix has, if
+ * that is more; and contacts that it has anyway. ROOM_MEMORY: what no team's rows exceed.
  */
-enum { ROW_MEMORY = 8000, LEAST_CONTACTS = 64 };
+enum { ROW_MEMORY = 8000, LEAST_CONTACTS = 64, ROOM_MEMORY = 1 << 22 };
 
-/* Room for the rows of n blocks, and for contacts of the largest kind: as many as there can be, or as fit. */
-static void put_room(sti_tables_builder *b, const sti_block *blocks, int n, int npair)
+/* Contacts of the largest kind that a number of reals holds, at most as many as there can be. */
+static int contacts_in(const sti_contact_sizes *z, int reals)
 {
-    int rows = 0, entries = 0, dim = 1, size = 1, most = 0, most_rows = 1;
-    for (int i = 0; i < n + npair; ++i) {
-        int ndof = count_dofs(b->model, blocks + i), d = blocks[i].dim;
-        if (d > most_rows) most_rows = d;
-        if (i < n) {
-            rows += d;
-            entries += d * ndof;
-        } else {
-            most += blocks[i].side;
-            dim = d > dim ? d : dim;
-            size = d * ndof > size ? d * ndof : size;
+    int room = reals / z->reals;
+    return room < z->most ? room : z->most;
+}
+
+/* Two for each geom that may touch another, at least 16, at most so many. */
+static int contacts_alone(const int *m, int most)
+{
+    int room = 0;
+    for (int g = 0; g < m[M_NGEOM]; ++g) {
+        bool touches = false;
+        for (int p = 0; p < m[M_NPAIR] && !touches; ++p) {
+            const int *pair = m + m[M_PAIR] + B_SIZE * p;
+            touches = pair[B_OBJ1] == g || pair[B_OBJ2] == g;
         }
+        room += touches ? 2 : 0;
     }
-    int tiles = ((int)b->model->nv + 3) / 4, matrix = 8 * tiles * (tiles + 1);
-    int room = (ROW_MEMORY > matrix ? ROW_MEMORY : matrix) / (6 * dim + size + 1);
-    room = room < LEAST_CONTACTS ? LEAST_CONTACTS : room;
-    room = room < most ? room : most;
+    room = room < 16 ? 16 : room;
+    return room < most ? room : most;
+}
+
+sti_contact_sizes sti_physics_contact_sizes(const int *m)
+{
+    sti_contact_sizes z = {.dim = 1, .entries = 1};
+    for (int p = 0; p < m[M_NPAIR]; ++p) {
+        const int *pair = m + m[M_PAIR] + B_SIZE * p;
+        int entries = pair[B_DIM] * pair[B_NDOF];
+        z.most += pair[B_SIDE];
+        if (pair[B_DIM] > z.dim) z.dim = pair[B_DIM];
+        if (entries > z.entries) z.entries = entries;
+    }
+    z.reals = 6 * z.dim + z.entries + 1;
+    int tiles = (m[M_NV] + 3) / 4, matrix = 8 * tiles * (tiles + 1);
+    int fits = contacts_in(&z, ROW_MEMORY > matrix ? ROW_MEMORY : matrix);
+    int least = LEAST_CONTACTS < z.most ? LEAST_CONTACTS : z.most;
+    z.start = fits > least ? fits : least;
+    z.alone = contacts_alone(m, z.start);
+    z.limit = contacts_in(&z, ROOM_MEMORY);
+    if (z.limit < z.start) z.limit = z.start;
+    return z;
+}
+
+/* Room for the rows of all blocks, and for so many contacts of the largest kind. */
+void sti_physics_put_room(sti_tables_builder *b, int room)
+{
+    const int *m = b->t->m;
+    int rows = 0, entries = 0, widest = 1, n = m[M_NBLOCK], npair = m[M_NPAIR];
+    if (b->result != STET_OK) return;
+    sti_contact_sizes z = sti_physics_contact_sizes(m);
+    for (int i = 0; i < n + npair; ++i) {
+        const int *block = m + m[M_BLOCK] + B_SIZE * i;
+        if (block[B_DIM] > widest) widest = block[B_DIM];
+        rows += i < n ? block[B_DIM] : 0;
+        entries += i < n ? block[B_DIM] * block[B_NDOF] : 0;
+    }
+    room = room < 0 ? z.start : room < z.limit ? room : z.limit;
     int nslot = n + room;
-    sti_physics_fill(b, M_NROW, rows + room * dim);
-    sti_physics_fill(b, M_BLOCKDIM, most_rows);
-    sti_physics_fill(b, M_NEFCJ, entries + room * size);
+    sti_physics_fill(b, M_NROW, rows + room * z.dim);
+    sti_physics_fill(b, M_BLOCKDIM, widest);
+    sti_physics_fill(b, M_NEFCJ, entries + room * z.entries);
     sti_physics_fill(b, M_NSLOT, nslot);
-    sti_physics_fill(b, M_NINTS, S_SLOTS + 5 * nslot + n + NEAR_SIZE * npair + b->model->nv);
+    sti_physics_fill(b, M_NINTS, S_SLOTS + 5 * nslot + n + NEAR_SIZE * npair + m[M_NV]);
 }
 
 static void put_rows(sti_tables_builder *b)
@@ -255,8 +293,8 @@ static void put_rows(sti_tables_builder *b)
     }
     sti_physics_fill(b, M_NBLOCK, n);
     sti_physics_fill(b, M_NPAIR, kept);
-    put_room(b, blocks, n, kept);
     put_block_tables(b, blocks, n, kept);
+    sti_physics_put_room(b, -1);
     sti_free(blocks);
 }
 

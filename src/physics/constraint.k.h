@@ -8,10 +8,10 @@
  * MuJoCo's order of rows; a lane in which a slot's block does not hold has D = 0, aref = 0 and J = 0 there, so that it
  * adds nothing.
  *
- * s is the team's plain memory: s[S_NSLOT], s[S_NROW], s[S_NJ], S_FULL, S_NACTIVE, S_NNEAR, and four ints a slot:
- * where its block is described in m, its first row, where its Jacobian is in w from m[W_EFC_J] on, its number (of a
- * contact: M_NBLOCK + PH_MOST_CONTACTS * pair + number in the pair). Then which blocks hold (M_NBLOCK), NEAR_SIZE ints
- * for each of s[S_NNEAR] pairs (of M_NPAIR), the first tile of each row of tiles of H (M_NV), and the s[S_NACTIVE]
+ * s is the team's plain memory: s[S_NSLOT], s[S_NROW], s[S_NJ], S_FULL, S_NACTIVE, S_NNEAR, S_WANTED, and four ints a
+ * slot: where its block is described in m, its first row, where its Jacobian is in w from m[W_EFC_J] on, its number (of
+ * a contact: M_NBLOCK + PH_MOST_CONTACTS * pair + number in the pair). Then which blocks hold (M_NBLOCK), NEAR_SIZE
+ * ints for each of s[S_NNEAR] pairs (of M_NPAIR), the first tile of each row of tiles of H (M_NV), and the s[S_NACTIVE]
  * slots that the solver looks at.
  */
 

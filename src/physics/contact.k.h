@@ -274,6 +274,7 @@ LFN void ph_number_slots(const int *m, int *s, int drop)
     s[S_NROW] = 0;
     s[S_NJ] = 0;
     s[S_FULL] = 0;
+    s[S_WANTED] = 0;
     rolled for (int b = 0; b < m[M_NBLOCK]; ++b) if (held[b]) ph_append_slot(m, s, m[M_BLOCK] + B_SIZE * b, b);
     rolled for (int p = 0; p < s[S_NNEAR]; ++p)
     {
@@ -285,6 +286,7 @@ LFN void ph_number_slots(const int *m, int *s, int drop)
         {
             int size = pair[B_DIM] * pair[B_NDOF];
             if (!(bits >> k & 1)) continue;
+            s[S_WANTED] = s[S_WANTED] + 1;
             if (s[S_NSLOT] < m[M_NSLOT] && s[S_NROW] + pair[B_DIM] <= m[M_NROW] && s[S_NJ] + size <= m[M_NEFCJ]) {
                 ph_append_slot(m, s, at, m[M_NBLOCK] + PH_MOST_CONTACTS * near[NEAR_PAIR] + k);
             } else {
@@ -300,9 +302,11 @@ LFN void ph_assign_slots(const int *m, const ureal *f, const real *v, real *w, i
 {
     ph_number_slots(m, s, !alone);
     if (!s[S_FULL] || !alone) return;
+    int wanted = s[S_WANTED];
     ph_keep_deepest(m, f, v, w, s, group);
     ph_number_slots(m, s, 1);
     s[S_FULL] = 1;
+    s[S_WANTED] = wanted;
 }
 
 /*

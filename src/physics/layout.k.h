@@ -489,8 +489,9 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define S_NJ 2
 #define S_FULL 3
 #define S_NACTIVE 4
-#define S_NNEAR 5 /* pairs of geoms that are near in some lane of the group */
-#define S_SLOTS 6
+#define S_NNEAR 5  /* pairs of geoms that are near in some lane of the group */
+#define S_WANTED 6 /* contacts of the group, also those that there is no room for */
+#define S_SLOTS 7
 
 /* such a pair: its number, bits of its contacts, the slot of the first of them, where they are kept (contact.k.h) */
 #define NEAR_PAIR 0

@@ -65,13 +65,24 @@ static sti_team choose_team(const stet_device *device, const sti_physics_tables 
     return (sti_team){team, THREADS / team};
 }
 
+stet_result sti_native_set_room(sti_native *n, int room)
+{
+    stet_worlds *worlds = n->worlds;
+    STI_TRY(sti_native_drop_memory(n));
+    sti_physics_tables_resize(worlds->model->mj, &n->tables, room);
+    n->old = true;
+    if (sti_device_is_gpu(worlds->device)) n->team = choose_team(worlds->device, &n->tables, worlds->nworld);
+    return STET_OK;
+}
+
 static stet_result build_native(sti_native *n)
 {
     stet_worlds *worlds = n->worlds;
     STI_TRY(sti_physics_tables_make(worlds->model->mj, &n->tables));
     n->old = true;
     n->step = sti_k_native_step;
-    if (sti_device_is_gpu(worlds->device)) n->team = choose_team(worlds->device, &n->tables, worlds->nworld);
+    if (sti_device_is_gpu(worlds->device))
+        STI_TRY(sti_native_set_room(n, sti_physics_contact_sizes(n->tables.m).alone));
     STI_TRY(sti_native_update(n));
     STI_TRY(STI_ARRAY(worlds->device, "stepped worlds", STET_DTYPE_INT, true, &n->stepped, worlds->nworld, 1));
     STI_TRY(
@@ -80,6 +91,7 @@ static stet_result build_native(sti_native *n)
         STI_ARRAY(worlds->device, "steps that were not pulled", STET_DTYPE_INT, true, &n->ticks, worlds->nworld, 1));
     STI_TRY(
         STI_ARRAY(worlds->device, "resets that were not pulled", STET_DTYPE_INT, true, &n->resets, worlds->nworld, 3));
+    STI_TRY(STI_ARRAY(worlds->device, "most contacts", STET_DTYPE_INT, true, &n->most, worlds->nworld, 1));
     STI_TRY(STI_ARRAY(worlds->device, "worlds to put back", STET_DTYPE_INT, true, &n->put_back, worlds->nworld, 1));
     STI_TRY(sti_alloc(&n->put_back_mask, (size_t)worlds->nworld, "mask of worlds"));
     STI_TRY(sti_native_put_resets(n));
@@ -124,8 +136,8 @@ void sti_native_destroy(sti_native *n)
     }
     sti_program_drop(n->worlds->device, &n->step);
     sti_text_buffer_free(&n->code);
-    stet_array *arrays[] = {n->m,   n->f,      n->stepped, n->fault, n->ticks, n->due, n->memory, n->plain_memory,
-                            n->key, n->resets, n->put_back};
+    stet_array *arrays[] = {n->m,   n->f,      n->stepped,  n->fault, n->ticks, n->due, n->memory, n->plain_memory,
+                            n->key, n->resets, n->put_back, n->most};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
     sti_native_reads_free(&n->reads);
     sti_physics_tables_free(&n->tables);
@@ -178,6 +190,36 @@ static stet_result take_writes(stet_worlds *worlds)
     return STET_OK;
 }
 
+/*
+ * NATIVE-5. Looks at the most contacts of all worlds; when they come near to what there is room for, there is twice as
+ * much room from the next step on. Steps in a caller's graph go on with their memory.
+ */
+static stet_result grow_room(sti_native *n)
+{
+    void *mirror;
+    int32_t most = 0, room = sti_physics_room(&n->tables);
+    n->looked = 0;
+    if (n->captured) return STET_OK;
+    STI_TRY(sti_array_ensure(n->most)); /* listed steps run first */
+    STI_TRY(sti_array_mirror(n->most, &mirror));
+    for (int64_t w = 0; w < n->worlds->nworld; ++w) {
+        int32_t own = ((const int32_t *)mirror)[sti_array_index(n->most, w, 0)];
+        most = own > most ? own : most;
+    }
+    if (4 * (int64_t)most <= 3 * (int64_t)room || room == sti_physics_contact_sizes(n->tables.m).limit) return STET_OK;
+    return sti_native_set_room(n, 2 * most);
+}
+
+/* A look costs nothing where arrays are the host's, and no list has to run for it; elsewhere few calls have one. */
+static stet_result look_at_room(sti_native *n)
+{
+    enum { CALLS = 256 };
+    stet_device *device = n->worlds->device;
+    if (sti_device_capture(device) != 0) n->captured = true;
+    bool free = device->host_memory && !device->listing;
+    return free || ++n->looked >= CALLS ? grow_room(n) : STET_OK;
+}
+
 /* `ticks` has room for the steps of this call. */
 static stet_result make_room(sti_native *n, int nstep)
 {
@@ -190,6 +232,7 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
 {
     stet_worlds *worlds = n->worlds;
     STI_TRY(take_writes(worlds));
+    STI_TRY(look_at_room(n));
     STI_TRY(sti_native_update(n));
     bool lone = sti_native_is_lone(n);
     int memory = lone ? 0 : n->tables.m[sti_model_memory(&n->tables)], ints = lone ? 0 : n->tables.m[M_NINTS];
@@ -200,7 +243,7 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
                        sti_arg_team(NULL, n->near), sti_arg_team(n->memory, memory),
                        sti_arg_team(n->plain_memory, ints), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act),
                        INPUT_ARGS, STATE_ARG(sensordata), sti_arg_array(n->fault), sti_arg_array(n->ticks),
-                       sti_arg_int(nstep)));
+                       sti_arg_array(n->most), sti_arg_int(nstep)));
     if (worlds->device->host_memory && !worlds->device->listing)
         worlds->step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
     mark_moved(n, mask == NULL);
@@ -303,9 +346,11 @@ static stet_result pull(void *context, bool drop)
     if (!sti_stamp_is(&n->counted, &n->resets->version)) STI_TRY(sti_native_put_resets(n));
     sti_stamp_keep_version(&n->pulled, &n->fault->version);
     n->unpulled = 0;
-    if (n->worlds->device->host_memory) return STET_OK;
-    STI_TRY(sti_array_to_device(n->ticks)); /* now: a step that is captured cannot upload */
-    return sti_array_to_device(n->fault);
+    if (!n->worlds->device->host_memory) { /* now: a step that is captured cannot upload */
+        STI_TRY(sti_array_to_device(n->ticks));
+        STI_TRY(sti_array_to_device(n->fault));
+    }
+    return grow_room(n);
 }
 
 /* ---- poses ------------------------------------------------------------------------------------------------------- */

@@ -10,6 +10,9 @@
  *       somebody asks for faults, time or the whole state
  *   NATIVE-4  a reset is one launch, whose mask may be an array on the device; numbers of resets are pulled with the
  *       faults
+ *   NATIVE-5  room for contacts grows before a world needs all of it, where steps let it: what the most of all worlds
+ *       was is read with the faults, and every few hundred calls. Room decides nothing in a world but whether it gets
+ *       the fault contacts_full
  */
 #ifndef STI_PHYSICS_NATIVE_H
 #define STI_PHYSICS_NATIVE_H

@@ -41,10 +41,10 @@
  * Forward dynamics of the state in w; the lanes `bad` have no controls, and only those `on` are constrained: the others
  * would have contacts that nobody asks for. `extra`: bits PH_EXTRA_… of what is done beside; stage after needs the
  * memory M_NMEMORY_ALL, and a list of n contacts 1 + PH_LISTED * n reals behind it. `align`: all worlds
- * come here, so teams do the stages together. Gives the bits of faults.
+ * come here, so teams do the stages together. most: as in ph_constrain. Gives the bits of faults.
  */
 LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, mask bad, int ngeom,
-                    int nsite, int extra, int align)
+                    int nsite, int extra, int align, lint *most)
 {
     if (align) align_teams();
     ph_kinematics(m, f, v, w, ngeom, nsite);
@@ -68,7 +68,7 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
     ph_actuation(m, f, v, w, bad);
     ph_acceleration(m, w);
     if (align) align_teams();
-    lint faults = ph_constrain(m, f, v, w, s, on, extra);
+    lint faults = ph_constrain(m, f, v, w, s, on, extra, most);
     if (align) align_teams();
     ph_after(m, f, v, w, extra);
     if (extra & PH_EXTRA_SENSORS) ph_sensors(m, f, v, w);
@@ -111,13 +111,14 @@ LFN lint ph_fault(mask where, int bits) { return iselect(where, isplat(bits), is
 
 /*
  * nstep time steps of the worlds whose `stepped` [1] is not 0. fault [1] gets bits PH_BAD_… of what was found; ticks
- * [1] gets nstep more or, after a reset of the world (PH_WAS_RESET), the steps since. Inputs of a world that was reset
- * become those of mj_resetData. near: memory of code that is made for its model, see layout.k.h.
+ * [1] gets nstep more or, after a reset of the world (PH_WAS_RESET), the steps since. most [1] becomes at least the
+ * contacts that the world wanted while no other shared its slots. Inputs of a world that was reset become those of
+ * mj_resetData. near: memory of code that is made for its model, see layout.k.h.
  */
 world_kernel void k_native_step(const int *tables, const ureal *f, const real *v, const lint *stepped, treal *near,
                                 treal *w, tint *s, real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied,
                                 real *xfrc_applied, real *mocap_pos, real *mocap_quat, real *warm, real *eq_active,
-                                real *sensordata, lint *fault, lint *ticks, int nstep)
+                                real *sensordata, lint *fault, lint *ticks, lint *most, int nstep)
 {
     const int *m = PH_TABLES(tables);
     mask on = m_not(ieq(stepped[0], isplat(0))), gone = m_none();
@@ -128,7 +129,8 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
     w = own;
     s = own_ints;
 #endif
-    lint faults = isplat(0), steps = ticks[0];
+    lint faults = isplat(0), steps = ticks[0], wanted[1];
+    wanted[0] = most[0];
     if (!any(on)) return;
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
     int autoreset = !(m[M_FLAGS] & PH_NO_AUTORESET), nstage = m[M_INTEGRATOR] == PH_RK4 ? 4 : 1;
@@ -145,7 +147,8 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
             if (stage > 0) ph_stage_state(m, f, v, w, stage);
             int extra = stage == 0 && step == nstep - 1 ? m[M_STEP_EXTRA] : 0;
             for (int pass = 0;; ++pass) {
-                lint full = ph_forward(m, f, v, w, s, on, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra, pass == 0);
+                lint full =
+                    ph_forward(m, f, v, w, s, on, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra, pass == 0, wanted);
                 found = found | full;
                 if (stage > 0 || pass > 0) break;
                 wild = m_and(on, ph_any_bad(PH_AT(W_QACC), m[M_NV]));
@@ -178,6 +181,7 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
     each (i, 1) {
         fault[i] = fault[i] | iselect(on, faults, isplat(0));
         ticks[i] = iselect(on, steps, ticks[i]);
+        most[i] = wanted[i];
     }
 }
 
@@ -193,7 +197,9 @@ world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, 
                                    const real *eq_active, real *out, int nlist, int extra)
 {
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
-    lint full = ph_forward(m, f, v, w, s, m_all(), ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE], extra, 1);
+    lint most[1];
+    most[0] = isplat(0);
+    lint full = ph_forward(m, f, v, w, s, m_all(), ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE], extra, 1, most);
     if (any(ilt(full, isplat(0)))) return;
     for (int k = 0; k < nlist; ++k) ph_show(m, w, list + Q_SIZE * k, points, out);
 }

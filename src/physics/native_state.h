@@ -31,6 +31,9 @@ struct sti_native {
     stet_array *stepped;       /* [nworld][1], the mask of the last step */
     stet_array *fault, *ticks; /* [nworld][1], NATIVE-3 */
     sti_stamp pulled;          /* version of `fault` after the last pull */
+    stet_array *most;          /* [nworld][1], contacts that a world had at most (NATIVE-5) */
+    int looked;                /* calls of steps since `most` was looked at */
+    bool captured;             /* steps are parts of a caller's graph, which keep their memory */
     int64_t unpulled;          /* time steps since, at most; `ticks` has room for INT32_MAX */
     uint8_t *mask;             /* [nworld], what `stepped` holds */
     stet_array *due;           /* [nworld][1], worlds whose poses were computed last */
@@ -65,6 +68,10 @@ stet_result sti_native_update(sti_native *n);
 
 /* Memory for the teams of a GPU, once. */
 stet_result sti_native_make_memory(sti_native *n);
+/* Room for so many contacts of a world, within the model's limits, from the next step on. */
+stet_result sti_native_set_room(sti_native *n, int room);
+/* Forgets it, if there is any, because its size changes. */
+stet_result sti_native_drop_memory(sti_native *n);
 
 /* Numbers of a plain array of REAL. */
 stet_result sti_native_put_reals(stet_array *array, const double *numbers);

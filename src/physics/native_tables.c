@@ -55,6 +55,18 @@ stet_result sti_native_make_memory(sti_native *n)
     return STI_ARRAY(device, "lists of the physics", STET_DTYPE_INT, false, &n->plain_memory, teams * ints);
 }
 
+stet_result sti_native_drop_memory(sti_native *n)
+{
+    stet_array **made[] = {&n->memory, &n->plain_memory};
+    for (int k = 0; k < 2; ++k) {
+        stet_array *a = *made[k];
+        if (a) STI_TRY(sti_before_host_access(a->device, STI_ACT_WRITE, a, a->name));
+        stet_array_destroy(a);
+        *made[k] = NULL;
+    }
+    return STET_OK;
+}
+
 /*
  * On a GPU a step's code is made for the model, or for all models where few worlds would not make up for the time to
  * compile it, or the tables would make it too large. No program of the former tables is listed.

@@ -187,6 +187,7 @@ static stet_result make_tables(sti_native_parameters *p, const mjModel *m, int t
         sti_physics_tables_free(&made);
         return result;
     }
+    sti_physics_tables_resize(m, &made, sti_physics_room(tables));
     sti_physics_tables_free(tables);
     *tables = made;
     memcpy(p->begin, made.m + FIRST, TABLES * sizeof *p->begin);

@@ -375,8 +375,10 @@ LFN void ph_keep(const int *m, real *w, mask group, int back)
  * Constraints of the lanes `on` and what they do; gives the bits of faults. Those lanes share slots, if there are
  * enough for the contacts of them all. If not, one lane after the other is solved by itself, so that a lane never lacks
  * room because of others. `extra`: bits PH_EXTRA_…; forces make cfrc_ext, and sensors read what the rows of a group do.
+ * most[0] becomes at least the contacts of a lane where it is one alone: while lanes share slots, each has fewer.
  */
-STET_CALLED LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, int extra)
+STET_CALLED LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, int extra,
+                                  lint *most)
 {
     mask todo = on;
     lint faults = isplat(0);
@@ -390,6 +392,7 @@ STET_CALLED LFN lint ph_constrain(const int *m, const ureal *f, const real *v, r
             if (extra & PH_EXTRA_FORCES) ph_external(m, f, v, w, s, group);
             if (extra & PH_EXTRA_SENSORS) ph_sense_rows(m, f, v, w, s, group);
             if (extra >= PH_EXTRA_LIST) ph_list_contacts(m, w, s, group, extra / PH_EXTRA_LIST);
+            if (STET_W == 1 || i >= 0) most[0] = iselect(group, imax(most[0], isplat(s[S_WANTED])), most[0]);
             if (i >= 0) ph_keep(m, w, group, 0);
             if (full) faults = iselect(group, isplat(PH_CONTACTS_FULL), faults);
             todo = m_andnot(todo, group);

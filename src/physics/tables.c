@@ -489,6 +489,18 @@ stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *ou
     return b.result;
 }
 
+void sti_physics_tables_resize(const mjModel *model, sti_physics_tables *tables, int room)
+{
+    static const int sized[] = {M_NROW, M_BLOCKDIM, M_NEFCJ, M_NSLOT, M_NINTS, M_NMEMORY, M_NMEMORY_ALL};
+    sti_tables_builder b = {.model = model, .t = tables, .result = STET_OK};
+    for (size_t i = 0; i < sizeof sized / sizeof *sized; ++i) tables->m[sized[i]] = STI_UNFILLED;
+    for (int i = W_QPOS; i < W_END; ++i) tables->m[i] = STI_UNFILLED;
+    for (int i = W_SEEN; i < W_AFTER_END; ++i) tables->m[i] = STI_UNFILLED;
+    sti_physics_put_room(&b, room);
+    put_memory(&b);
+    assert(!b.twice);
+}
+
 void sti_physics_tables_values(const mjModel *model, const sti_physics_tables *made, const int *begin, double *f)
 {
     sti_physics_tables t = {.m = made->m, .nm = made->nm, .f = f, .nf = made->nf};

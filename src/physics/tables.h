@@ -9,6 +9,7 @@
 #define STI_PHYSICS_TABLES_H
 
 #include "model/model.h"
+#include "physics/layout.k.h"
 
 #include <stdbool.h>
 
@@ -29,6 +30,21 @@ stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *ou
  * tables begin at `begin`, from M_TIMESTEP on. `made` may have moved entries.
  */
 void sti_physics_tables_values(const mjModel *model, const sti_physics_tables *made, const int *begin, double *f);
+
+/* Contacts of a model: those of its largest kind, and how many of these a team may have room for. */
+typedef struct sti_contact_sizes {
+    int dim, entries, reals; /* rows, numbers of the Jacobian, reals of team memory */
+    int most;                /* that there can be */
+    int start, limit;        /* that there is room for in the beginning, and at most */
+    int alone;               /* that there is room for in the beginning where no worlds share a team */
+} sti_contact_sizes;
+
+sti_contact_sizes sti_physics_contact_sizes(const int *m);
+/* How many contacts a team has room for. */
+static inline int sti_physics_room(const sti_physics_tables *t) { return t->m[M_NSLOT] - t->m[M_NBLOCK]; }
+/* Changes that, within the limit; nothing but the sizes and places of team memory changes. */
+void sti_physics_tables_resize(const mjModel *model, sti_physics_tables *tables, int room);
+
 void sti_physics_tables_free(sti_physics_tables *tables);
 /* The name of what breaks TABLES-1 or TABLES-2, or NULL. */
 const char *sti_validate_physics_tables(const sti_physics_tables *tables);

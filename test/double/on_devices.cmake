@@ -11,7 +11,7 @@ stet_test_on_devices(
     render/site render/soft render/surface render/variety
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles
     worlds/poses worlds/reset worlds/snapshot worlds/worlds
-    physics/life physics/model_code physics/native physics/read physics/reset worlds/quantities step/faults
+    physics/life physics/model_code physics/native physics/read physics/reset physics/room worlds/quantities step/faults
     step/step
     sim/control sim/division sim/frame sim/idle sim/long_run sim/native sim/phase sim/program sim/recorded sim/round
     sim/round_known

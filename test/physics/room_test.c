@@ -1,0 +1,185 @@
+/*
+ * Room for contacts: it begins small, grows between steps, and decides nothing in worlds that never had more contacts
+ * than room. Runs with little room in the beginning are held against runs with room for all contacts.
+ */
+#include "physics/native_state.h"
+#include "worlds/rig.h"
+
+#include "base/dice.h"
+
+#include <math.h>
+
+enum { N = 9, TEXT = 1 << 15, ALL = 1 << 20 };
+
+typedef struct run {
+    rig r;
+    sti_native *native;
+} run;
+
+/* A room of -1 is the device's own beginning. */
+static run begin(const char *text, const char *isa, int room)
+{
+    run x = {.r = rig_make(text, N, isa, 2, false)};
+    OK(sti_native_create(x.r.worlds, &x.native));
+    if (room >= 0) OK(sti_native_set_room(x.native, room));
+    return x;
+}
+
+static void end(run *x)
+{
+    sti_native_destroy(x->native);
+    rig_free(&x->r);
+}
+
+static int room_of(const run *x) { return sti_physics_room(&x->native->tables); }
+
+static uint32_t fault_of(const run *x, int64_t w) { return stet_worlds_get_faults(x->r.worlds)[w]; }
+
+static void check_same(const run *a, const run *b, int64_t w)
+{
+    static const char *const fields[] = {"qpos", "qvel", "act", "time", "qacc_warmstart", "sensordata"};
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; ++f)
+        for (int64_t i = 0; i < rig_array(&a->r, fields[f])->nitem; ++i) {
+            double x = rig_get(&a->r, fields[f], w, i), y = rig_get(&b->r, fields[f], w, i);
+            assert_true(x == y && signbit(x) == signbit(y));
+        }
+}
+
+/* ---- one world that has too many at once ------------------------------------------------------------------------- */
+
+/* A free body of many balls over a floor. */
+static const char *many_balls(void)
+{
+    enum { SIDE = 12 };
+    static char text[TEXT];
+    size_t at = (size_t)snprintf(text, sizeof text,
+                                 "<mujoco><option timestep='.002'/><worldbody><geom type='plane' size='9 9 1' "
+                                 "condim='6'/><body pos='0 0 .5'><freejoint/>");
+    for (int i = 0; i < SIDE * SIDE; ++i)
+        at += (size_t)snprintf(text + at, sizeof text - at, "<geom size='.05' condim='6' pos='%d.%d %d.%d 0'/>",
+                               i / SIDE / 5, i / SIDE % 5 * 2, i % SIDE / 5, i % SIDE % 5 * 2);
+    (void)snprintf(text + at, sizeof text - at, "</body></worldbody></mujoco>");
+    return text;
+}
+
+/* World `busy` lies on the floor, the others fly. */
+static void place_balls(const run *x, int64_t busy)
+{
+    for (int64_t w = 0; w < N; ++w) {
+        for (int64_t i = 0; i < 7; ++i) rig_set(&x->r, "qpos", w, i, i == 3 ? 1 : 0);
+        for (int64_t i = 0; i < 6; ++i) rig_set(&x->r, "qvel", w, i, i == 0 ? 0.1f * (float)w : 0);
+        for (int64_t i = 0; i < 6; ++i) rig_set(&x->r, "qacc_warmstart", w, i, 0);
+        rig_set(&x->r, "qpos", w, 2, w == busy ? 0.049f : 0.5f + 0.01f * (float)w);
+    }
+}
+
+static void step_both(run *a, run *b, int n)
+{
+    for (int i = 0; i < n; ++i) {
+        OK(sti_native_steps(a->native, NULL, 2));
+        OK(sti_native_steps(b->native, NULL, 2));
+    }
+}
+
+/* The world is flagged once; then there is room, and the same state has all its contacts. */
+static void an_overflow_is_flagged_and_the_room_grows(void **state)
+{
+    enum { BUSY = 3, BALLS = 144 };
+    run x = begin(many_balls(), NULL, -1), all = begin(many_balls(), NULL, ALL);
+    int before = room_of(&x);
+    assert_true(before < BALLS && room_of(&all) == BALLS);
+    place_balls(&x, BUSY);
+    place_balls(&all, BUSY);
+    step_both(&x, &all, 4);
+    for (int64_t w = 0; w < N; ++w) {
+        assert_int_equal(fault_of(&x, w), w == BUSY ? 1u << STET_FAULT_CONTACTS_FULL : 0);
+        assert_int_equal(fault_of(&all, w), 0);
+        if (w != BUSY) check_same(&x, &all, w);
+    }
+    for (int64_t i = 0; i < 7; ++i) assert_true(isfinite(rig_get(&x.r, "qpos", BUSY, i)));
+    assert_int_equal(room_of(&x), BALLS); /* no more than there can be */
+    stet_reset_def reset = stet_default_reset_def();
+    OK(stet_worlds_reset(x.r.worlds, &reset));
+    OK(stet_worlds_reset(all.r.worlds, &reset));
+    place_balls(&x, BUSY);
+    place_balls(&all, BUSY);
+    step_both(&x, &all, 4);
+    for (int64_t w = 0; w < N; ++w) {
+        assert_int_equal(fault_of(&x, w), 0);
+        check_same(&x, &all, w);
+    }
+    end(&x);
+    end(&all);
+}
+
+/* ---- random piles ------------------------------------------------------------------------------------------------ */
+
+/* Bodies of all kinds over a floor; in some worlds they are thrown together, in others far apart. */
+static void draw_pile(uint64_t *dice, char *text, int nbody)
+{
+    static const char *const geoms[] = {"size='.1'", "type='capsule' size='.06 .1'", "type='box' size='.1 .08 .06'"};
+    size_t at = (size_t)snprintf(text, TEXT,
+                                 "<mujoco><option timestep='.004' cone='%s' integrator='%s'/><worldbody><geom "
+                                 "type='plane' size='9 9 1'/>",
+                                 dice_next(dice) % 2 ? "elliptic" : "pyramidal",
+                                 dice_next(dice) % 2 ? "Euler" : "implicitfast");
+    for (int b = 0; b < nbody; ++b) {
+        static const int condims[] = {1, 3, 3, 4};
+        at += (size_t)snprintf(text + at, TEXT - at, "<body pos='%d 0 .12'><freejoint/><geom condim='%d' %s/></body>",
+                               b, condims[dice_next(dice) % 4], geoms[dice_next(dice) % 3]);
+    }
+    (void)snprintf(text + at, TEXT - at, "</worldbody></mujoco>");
+}
+
+static void place_pile(const run *x, int nbody, uint64_t seed)
+{
+    for (int64_t w = 0; w < N; ++w) {
+        uint64_t dice = seed * 31 + (uint64_t)w;
+        double apart = w % 3 == 0 ? 0.12 : w % 3 == 1 ? 0.3 : 1;
+        for (int b = 0; b < nbody; ++b) {
+            double where[3] = {b % 2 * apart, b / 2 % 2 * apart, 0.12 + b / 4 * apart};
+            for (int i = 0; i < 3; ++i)
+                rig_set(&x->r, "qpos", w, 7 * b + i, (float)(where[i] + 0.03 * (double)dice_below(&dice, 1000) / 1000));
+        }
+    }
+}
+
+static void check_pile(const char *text, int nbody, uint64_t seed, const char *isa, int *grown, int *flagged)
+{
+    enum { LITTLE = 5, CALLS = 20 };
+    run x = begin(text, isa, LITTLE), all = begin(text, isa, ALL);
+    place_pile(&x, nbody, seed);
+    place_pile(&all, nbody, seed);
+    step_both(&x, &all, CALLS);
+    for (int64_t w = 0; w < N; ++w) {
+        assert_int_equal(fault_of(&all, w), 0);
+        *flagged += fault_of(&x, w) != 0;
+        if (fault_of(&x, w) == 0) check_same(&x, &all, w);
+    }
+    *grown += room_of(&x) > LITTLE;
+    end(&x);
+    end(&all);
+}
+
+static void worlds_that_are_not_flagged_do_not_depend_on_room(void **state)
+{
+    enum { MODELS = 6, BODIES = 6 };
+    static char text[TEXT];
+    uint64_t dice = dice_seed("worlds_that_are_not_flagged_do_not_depend_on_room");
+    int grown = 0, flagged = 0;
+    for (int k = 0; k < MODELS; ++k) {
+        draw_pile(&dice, text, BODIES);
+        check_pile(text, BODIES, dice_next(&dice), NULL, &grown, &flagged);
+    }
+    assert_int_equal(grown, MODELS);
+    assert_in_range(flagged, 1, MODELS * N - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_overflow_is_flagged_and_the_room_grows),
+        cmocka_unit_test(worlds_that_are_not_flagged_do_not_depend_on_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
