@@ -180,6 +180,27 @@ static void kf15_two_streams_have_no_order_but_what_events_give(void **state)
     assert_true(seen[1] > 0 && seen[2] > 0);
 }
 
+/* Who waits for an event waits for its last recording before that, whatever is recorded later, in any stream. */
+static void an_event_can_be_recorded_again_at_once(void **state)
+{
+    static const int one = 1, two = 2;
+    for (uint64_t seed = 1; seed <= 50; ++seed) {
+        entries_start_seed(&o, seed);
+        void *memory = allocate(sizeof one), *a = stream(), *b = stream(), *c = stream(), *event;
+        assert_int_equal(o.api.event_create(&event, 2), 0);
+        assert_int_equal(o.api.copy_to_device_async(memory, &one, sizeof one, a), 0);
+        assert_int_equal(o.api.event_record(event, a), 0);
+        assert_int_equal(o.api.stream_wait_event(b, event, 0), 0);
+        assert_int_equal(o.api.event_record(event, c), 0);
+        assert_int_equal(o.api.stream_wait_event(a, event, 0), 0);
+        assert_int_equal(o.api.copy_to_device_async(memory, &two, sizeof two, b), 0);
+        assert_int_equal(o.api.stream_synchronize(b), 0);
+        assert_int_equal(o.api.stream_synchronize(a), 0);
+        assert_int_equal(read_int(memory), 2);
+        assert_int_equal(o.control->waiting(), 0);
+    }
+}
+
 /* A stream that blocks waits for the legacy stream, one that does not may be first. */
 static int last_beside_legacy(uint64_t seed, unsigned flags)
 {
@@ -294,6 +315,7 @@ int main(void)
             DOUBLE_TEST(a_copy_runs_later_and_a_buffer_used_again_shows),
             DOUBLE_TEST(kf15_two_streams_have_no_order_but_what_events_give),
             DOUBLE_TEST(the_legacy_stream_orders_blocking_ones),
+            DOUBLE_TEST(an_event_can_be_recorded_again_at_once),
             DOUBLE_TEST(an_event_is_ready_when_it_has_happened),
             DOUBLE_TEST(freeing_in_a_stream_waits_its_turn),
             DOUBLE_TEST(a_call_fails_once_or_for_ever),

@@ -444,8 +444,8 @@ int entry_event_query(void *handle)
     ENTER(event_query);
     TRY(check_event(handle, &event));
     if (event->capture) return DD_CAPTURE_UNSUPPORTED;
-    if (event->done < event->asked) dd_queue_step();
-    return event->done == event->asked ? event->device->lost : DD_NOT_READY;
+    if (!dd_event_has_run(event, event->asked)) dd_queue_step();
+    return dd_event_has_run(event, event->asked) ? event->device->lost : DD_NOT_READY;
 }
 
 int entry_event_synchronize(void *handle)
@@ -464,7 +464,7 @@ int entry_event_elapsed(float *milliseconds, void *begin, void *end)
     TRY(check_event(begin, &from));
     TRY(check_event(end, &to));
     if (!from->timed || !to->timed || from->asked == 0 || to->asked == 0) return DD_INVALID_HANDLE;
-    if (from->done < from->asked || to->done < to->asked) return DD_NOT_READY;
+    if (!dd_event_has_run(from, from->asked) || !dd_event_has_run(to, to->asked)) return DD_NOT_READY;
     *milliseconds = (float)(to->time - from->time) * 1e-3f;
     return DD_OK;
 }

@@ -72,6 +72,15 @@ bool dd_event_is_alive(const dd_event *event)
     return e;
 }
 
+bool dd_event_has_run(const dd_event *event, int64_t recording)
+{
+    if (event->done == event->asked) return true;
+    for (const dd_stream *s = streams; s; s = s->next)
+        for (const dd_op *op = s->first; op; op = op->next)
+            if (op->kind == OP_RECORD && op->event == event && op->asked == recording) return false;
+    return true;
+}
+
 static void drop_op(dd_op *op)
 {
     dd_work_drop(&op->work);
@@ -137,7 +146,7 @@ static bool may_run(const dd_stream *stream)
 {
     const dd_op *op = stream->first;
     if (!op || !legacy_allows(stream, op)) return false;
-    return op->kind != OP_WAIT || !op->event || op->event->done >= op->asked;
+    return op->kind != OP_WAIT || !op->event || dd_event_has_run(op->event, op->asked);
 }
 
 /* Runs the head of a stream, or one node of it if it is a graph. */
@@ -147,7 +156,7 @@ static void run_head(dd_stream *stream)
     if (op->kind == OP_GRAPH && dd_exec_step(op->exec)) return;
     if (op->kind == OP_WORK) dd_work_run(&op->work);
     if (op->kind == OP_RECORD && op->event) {
-        op->event->done = op->asked;
+        op->event->done++;
         op->event->time = dd.tick;
     }
     stream->first = op->next;
@@ -189,7 +198,7 @@ int dd_wait_stream(dd_stream *stream)
 int dd_wait_event(dd_event *event)
 {
     int64_t asked = event->asked;
-    while (event->done < asked && step(0)) continue;
+    while (!dd_event_has_run(event, asked) && step(0)) continue;
     return event->device->lost;
 }
 

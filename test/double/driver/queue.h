@@ -40,7 +40,7 @@ typedef struct dd_stream {
 typedef struct dd_event {
     struct dd_event *next;
     dd_device *device;
-    int64_t asked, done; /* numbers of recordings */
+    int64_t asked, done; /* recordings, and those that ran: of two streams in any order */
     int64_t time;        /* call at which the last one ran */
     bool timed;
     dd_capture *capture; /* recorded in a captured stream */
@@ -55,6 +55,8 @@ dd_stream *dd_stream_of(void *handle);
 int dd_event_make(dd_device *device, bool timed, dd_event **out);
 int dd_event_end(dd_event *event);
 bool dd_event_is_alive(const dd_event *event);
+/* Has this recording of it run? event->asked: the last one. */
+bool dd_event_has_run(const dd_event *event, int64_t recording);
 
 /* Takes over what the work owns, whatever the result. */
 int dd_queue_work(dd_stream *stream, dd_work *work);
