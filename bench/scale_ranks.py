@@ -2,14 +2,14 @@
 keeps while the others work (weak scaling).
 
     PYTHONPATH=build/python python3 bench/scale_ranks.py --devices cuda:0,cuda:1 [--worlds 4096] [--samples 7]
-    [--out FILE]
+    [--parts hashes,scale,gradient] [--out FILE]
 
 Needs NumPy alone: processes are started here, and bytes cross through pipes; between GPUs arrays cross by NCCL, where
 it is found. First the hashes of state and pictures, sums and gathered pictures of one process on the first device, of
 one process a device with uneven blocks, and of mixtures with processes on the CPU are compared: they must be equal.
 Then each rank's worlds are timed in turns, alone (the other ranks wait) and together; the efficiency is the slowest
-rank's time alone over the time together. A barrier is part of both. Last the sum of a gradient of 100 MB is timed, and
-where PyTorch is installed NCCL's own all-reduce of as much in the same processes.
+rank's time alone over the time together. A barrier is part of both. Last the sum of a gradient of 100 MB is timed with its
+parts, and where PyTorch is installed NCCL's own all-reduce of as much, in turns in the same processes.
 """
 
 import argparse
@@ -30,6 +30,7 @@ import stet
 
 CHECKED = 37  # worlds of the comparison of hashes
 GRADIENT = 25_000_000  # numbers of the gradient that is summed
+PIECES = (1, 2, 3, 4)  # of a rank's share of it
 POLICY = 1_000_000  # numbers of one that is summed between steps
 
 
@@ -251,75 +252,120 @@ def scale(devices, worlds, samples):
 # ---- a large gradient ------------------------------------------------------------------------------------------------
 
 
-def all_reduce(rank, nrank, device, file, values):
-    """A function that has NCCL add the values of all ranks, and waits; None: without PyTorch, or on a CPU."""
+def nccl_alone(rank, nrank, device, file, values):
+    """NCCL without stet, in functions that do their work some times and wait: its own all-reduce, and the messages of
+    stet's sum in so many pieces; also the tensor that is reduced. Without PyTorch, or on a CPU: nothing.
+    """
     if not device.startswith("cuda") or importlib.util.find_spec("torch") is None:
-        return None, None
+        return {}, None
     import torch
     import torch.distributed as dist
 
     torch.cuda.set_device(device)
     dist.init_process_group("nccl", init_method=f"file://{file}", rank=rank, world_size=nrank)
-    tensor = torch.from_numpy(values).to(device)
+    tensor, parts = torch.from_numpy(values).to(device), torch.empty(len(values), device=device)
 
     def add(times):
         for _ in range(times):
             dist.all_reduce(tensor)
         torch.cuda.synchronize()
 
-    return add, tensor
+    def messages(pieces):
+        size = len(values) // nrank // pieces
+        others = [r for r in range(nrank) if r != rank]
+
+        def exchange(times):
+            for _ in range(2 * pieces * times):  # nodes, then sums
+                for one in dist.batch_isend_irecv(
+                    [dist.P2POp(dist.isend, tensor[r * size : (r + 1) * size], r) for r in others]
+                    + [dist.P2POp(dist.irecv, parts[r * size : (r + 1) * size], r) for r in others]
+                ):
+                    one.wait()
+            torch.cuda.synchronize()
+
+        return exchange
+
+    def adding(times):
+        share = len(values) // nrank
+        for _ in range(times):
+            for r in range(1, nrank):
+                torch.add(tensor[:share], parts[r * share : (r + 1) * share], out=parts[:share])
+        torch.cuda.synchronize()
+
+    works = {"all_reduce": add, "adding": adding}
+    return works | {f"messages/{pieces}_pieces": messages(pieces) for pieces in PIECES}, tensor
 
 
 def large(transport, device, samples, file):
-    """Seconds of one sum, [sample], by stet and by NCCL alone, and what stet's arrays cross by."""
+    """Seconds of one sum by stet and of its parts, {name: [sample]}; what stet's arrays cross by; the numbers."""
     rank, nrank, count = transport.rank, transport.nrank, GRADIENT if device.startswith("cuda") else GRADIENT // 100
     values = np.random.default_rng(5 + rank).normal(size=count).astype(np.float32)
-    add, tensor = all_reduce(rank, nrank, device, file, values)
-    group, own, theirs = stet.Group(nrank, transport), [], []
+    alone, tensor = nccl_alone(rank, nrank, device, file, values)
+    meeting = stet.Group(nrank, transport)
+    groups = {"sum": stet.Group(nrank, transport)}
+    groups |= {f"sum/{pieces}_pieces": stet.Group(nrank, transport) for pieces in PIECES}
     with stet.Sim(stet.scenes / "cartpole.xml", worlds=1, device=device) as sim:
-        link, gradient, total = group.link(sim), sim.zeros((1, count)), sim.zeros(count)
+        gradient, total = sim.zeros((1, count)), sim.zeros(count)
+        one, total_of_one = sim.zeros((1, 1)), sim.zeros(1)
         gradient.write(values[None])
+        works = {}
 
-        def reduce(times):
-            for _ in range(times):
-                group.reduce(gradient, total)
-            sim.synchronize()
+        def reducing(group, own, out):
+            def reduce(times):
+                for _ in range(times):
+                    group.reduce(own, out)
+                sim.synchronize()
 
-        reduce(3)
+            return reduce
+
+        def compare_calls(times):
+            for _ in range(times // 2):
+                meeting.share(b"")  # two all-gathers
+
+        for name, group in groups.items():
+            os.environ["STET_GROUP_PIECES"] = name[4:].partition("_")[0]
+            link = group.link(sim)
+            works[name] = reducing(group, gradient, total)
+        works |= {"sum/of_one_number": reducing(groups["sum"], one, total_of_one), "sum/comparison": compare_calls}
+        works["sum"](1)
         found = total.numpy()
-        if add is not None:
-            add(1)
+        if tensor is not None:
+            alone["all_reduce"](1)
             if nrank <= 2 and not np.array_equal(tensor.cpu().numpy(), found):
                 raise ValueError("NCCL's sum of two ranks has other bits")
             tensor.zero_()
-            add(3)
-        for _ in range(samples):
-            for work, out in ((reduce, own), (add, theirs)):
-                if work is None:
-                    continue
-                group.share(b"")
+        seconds = {name: [] for name in works | alone}
+        for sample in range(samples + 1):  # the first one warms up
+            for name, work in (works | alone).items():
+                meeting.share(b"")
                 begun = time.perf_counter()
                 work(10)
-                group.share(b"")
-                out.append((time.perf_counter() - begun) / 10)
-    return own, theirs, link, count
+                meeting.share(b"")
+                if sample > 0:
+                    seconds[name].append((time.perf_counter() - begun) / 10)
+    return seconds, link, count
 
 
 def gradient(devices, samples):
     with tempfile.TemporaryDirectory() as folder:
         found = ranks(devices, large, samples, os.path.join(folder, "store"))
-    seconds = [max(rank[0][k] for rank in found) for k in range(samples)]
-    note = f"{found[0][3] * 4 / 1e6:.0f} MB a rank, by {found[0][2]}"
-    name = f"scale/{len(devices)}_devices/gradient_sum"
-    rows = [{"name": name, "value": 1e3 * statistics.median(seconds), "unit": "ms", "better": "lower", "goal": None,
-             "samples": [1e3 * s for s in seconds], "note": note}]  # fmt: skip
-    if found[0][1]:
-        theirs = [max(rank[1][k] for rank in found) for k in range(samples)]
-        ratio = [a / b for a, b in zip(seconds, theirs)]
-        rows.append({"name": f"{name}/over_all_reduce", "value": statistics.median(ratio), "unit": "times",
-                     "better": "lower", "goal": 1.11, "samples": ratio,
-                     "note": f"NCCL's own all-reduce takes {1e3 * statistics.median(theirs):.3f} ms, in an order that "
-                             "depends on the number of ranks"})  # fmt: skip
+    seconds = {name: [max(rank[0][name][k] for rank in found) for k in range(samples)] for name in found[0][0]}
+    prefix = f"scale/{len(devices)}_devices/gradient_"
+    size = f"{found[0][2] * 4 / 1e6:.0f} MB a rank"
+    notes = {"sum": f"{size}, by {found[0][1]}", "sum/of_one_number": "what no byte of it costs",
+             "sum/comparison": "of calls, by pipes of Python's: the host's time, while the GPU works",
+             "all_reduce": "NCCL's own, in an order that depends on the number of ranks",
+             "adding": "PyTorch's, of a rank's share"}  # fmt: skip
+    rows = [{"name": prefix + name, "value": 1e3 * statistics.median(times), "unit": "ms", "better": "lower",
+             "goal": None, "samples": [1e3 * s for s in times],
+             "note": notes.get(name, f"{size}, crosses in so many pieces")}
+            for name, times in seconds.items()]  # fmt: skip
+    for name in seconds if "all_reduce" in seconds else ():
+        if name == "sum" or name.endswith("_pieces"):
+            ratio = [a / b for a, b in zip(seconds[name], seconds["all_reduce"])]
+            rows.append({"name": f"{prefix}{name}/over_all_reduce", "value": statistics.median(ratio), "unit": "times",
+                         "better": "lower", "goal": 1.11 if name == "sum" else None, "samples": ratio,
+                         "note": "against NCCL's own all-reduce, in turns"})  # fmt: skip
     return rows
 
 
@@ -328,11 +374,14 @@ def main():
     parser.add_argument("--devices", default="cpu,cpu")
     parser.add_argument("--worlds", type=int, default=4096)
     parser.add_argument("--samples", type=int, default=7)
+    parser.add_argument("--parts", default="hashes,scale,gradient", help="which of the three")
     parser.add_argument("--out")
     o = parser.parse_args()
     devices = o.devices.split(",")
-    state, frame = compare(devices)
-    rows = scale(devices, o.worlds, o.samples) + gradient(devices, o.samples)
+    parts = o.parts.split(",")
+    state, frame = compare(devices) if "hashes" in parts else (None, None)
+    rows = scale(devices, o.worlds, o.samples) if "scale" in parts else []
+    rows += gradient(devices, o.samples) if "gradient" in parts else []
     for row in rows:
         print(f"{row['name']:<48} {row['value']:8.3f} {row['unit']:<6} {row['note']}")
     if o.out:

@@ -8,7 +8,8 @@
 #   tools/test_gpus.sh [FILE]     FILE: where the figures go as JSON
 #
 # Variables: JOBS; BUILD (default build/gpus); PYTHON (default python3); DEVICES (default cuda:0,cuda:1); WORLDS (of
-# each device, default 4096); UPDATES (of the training, default 60; 0: none).
+# each device, default 4096); PARTS (of bench/scale_ranks.py, default hashes,scale,gradient); UPDATES (of the training,
+# default 60; 0: none).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${BUILD:-build/gpus}
@@ -19,7 +20,7 @@ mkdir -p "$build"
 start=$SECONDS
 if ! cmake -S . -B "$build" -DSTET_TESTS=OFF -DSTET_EXAMPLES=OFF -DSTET_PYTHON=ON -DPython_EXECUTABLE="$python" \
         -DMUJOCO_DIR="${MUJOCO_DIR:-}" --log-level=NOTICE >"$build/configure.log" 2>&1 ||
-    ! cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target stet_core stet_cli >"$build/build.log" 2>&1; then
+    ! cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target stet_core >"$build/build.log" 2>&1; then
     grep -hE -A 5 'CMake Error|error:|Error [0-9]' "$build/configure.log" "$build/build.log" | head -n 60
     echo "test-gpus: it does not build (logs in $build)"
     exit 1
@@ -28,7 +29,8 @@ echo "test-gpus: built in $((SECONDS - start)) s"
 export PYTHONPATH=$build/python${PYTHONPATH:+:$PYTHONPATH}
 devices=${DEVICES:-cuda:0,cuda:1}
 failed=0
-"$python" -B bench/scale_ranks.py --devices "$devices" --worlds "${WORLDS:-4096}" ${1:+--out "$1"} || failed=1
+"$python" -B bench/scale_ranks.py --devices "$devices" --worlds "${WORLDS:-4096}" \
+    --parts "${PARTS:-hashes,scale,gradient}" ${1:+--out "$1"} || failed=1
 
 if [ "${UPDATES:-60}" -eq 0 ]; then
     echo "test-gpus: no training was asked for"

@@ -2,53 +2,41 @@
  * Sums of rows in the order of a binary tree (sum.c), column by column. Kind item; a block is 256 columns.
  *
  * merges: how many sums end with each row, from `order` on. Sums that wait for their neighbour are fewer than bits of a
- * world's number.
+ * world's number; the last two are in registers, so that two rows, as of two ranks, need no other memory.
  */
 #include "stet/lang.h"
 
-LFN int reduce_merge(ureal *sum, int count, int merges)
-{
-    for (int m = 0; m < merges; ++m) {
-        count = count - 1;
-        sum[count - 1] = sum[count - 1] + sum[count];
-    }
-    return count;
-}
-
-/* out [n] from `at` on: the sum of rows [nrow][n] from `first` on. */
-item_kernel void k_reduce_rows(const ureal *rows, const int *merges, int order, int first, int nrow, i64 n, ureal *out,
-                               i64 at, int block)
+/*
+ * out [count] from `to` on: the sum of nrow rows, of which rows `mine` to mine + nmine - 1 are those of an array [][n]
+ * from row `first` and column `begin` on; it is plain, or has worlds. The others are of parts [nrow][share], from
+ * column `skip` on.
+ */
+item_kernel void k_reduce(const ureal *parts, i64 share, i64 skip, const ureal *plain, const wreal *worlds,
+                          int has_worlds, i64 n, i64 begin, int first, int mine, int nmine, const int *merges,
+                          int order, int nrow, i64 count, ureal *out, i64 to, int block)
 {
     each (i, 256) {
         i64 column = (i64)block * 256 + i;
-        if (column < n && nrow == 2) /* the shares of two ranks: without a stack */
-            out[at + column] = rows[(i64)first * n + column] + rows[(i64)(first + 1) * n + column];
-        else if (column < n) {
-            ureal sum[64];
-            int count = 0;
+        if (column < count) {
+            ureal last = 0.0f, before = 0.0f, waiting[64];
+            int nsum = 0;
             for (int r = 0; r < nrow; ++r) {
-                sum[count] = rows[(i64)(first + r) * n + column];
-                count = reduce_merge(sum, count + 1, merges[order + r]);
+                if (nsum > 1) waiting[nsum - 2] = before;
+                before = last;
+                nsum = nsum + 1;
+                if (r < mine || r >= mine + nmine)
+                    last = parts[(i64)r * share + skip + column];
+                else if (has_worlds)
+                    last = of_world(worlds, n, first + r - mine, (int)(begin + column));
+                else
+                    last = plain[(i64)(first + r - mine) * n + begin + column];
+                for (int m = merges[order + r]; m > 0; --m) {
+                    last = before + last;
+                    nsum = nsum - 1;
+                    if (nsum > 1) before = waiting[nsum - 2];
+                }
             }
-            out[at + column] = sum[0];
-        }
-    }
-}
-
-/* The same of an array of worlds. */
-item_kernel void k_reduce_worlds(const wreal *rows, const int *merges, int order, int first, int nrow, i64 n,
-                                 ureal *out, i64 at, int block)
-{
-    each (i, 256) {
-        i64 column = (i64)block * 256 + i;
-        if (column < n) {
-            ureal sum[64];
-            int count = 0;
-            for (int r = 0; r < nrow; ++r) {
-                sum[count] = of_world(rows, n, first + r, (int)column);
-                count = reduce_merge(sum, count + 1, merges[order + r]);
-            }
-            out[at + column] = sum[0];
+            out[to + column] = last;
         }
     }
 }

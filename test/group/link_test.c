@@ -7,7 +7,7 @@
 #include "device/rig.h"
 #include "double/nccl/nccl.h"
 #include "double/rig.h"
-#include "group/group.h"
+#include "group/link.h"
 #include "kernel/record/record.h"
 
 #include <math.h>
@@ -26,6 +26,7 @@ typedef struct job {
     int index[MOST_RANKS]; /* of the GPU */
     int64_t nworld, own[MOST_RANKS], n;
     bool worlds;             /* arrays of worlds, else plain ones */
+    int pieces;              /* of a rank's share of a sum; 0: as many as pay */
     const float *values;     /* [nworld][n] */
     bool beside[MOST_RANKS]; /* something went on beside the stream in use */
     float *early[MOST_RANKS], *sum[MOST_RANKS], *shared[MOST_RANKS], *gathered,
@@ -113,6 +114,10 @@ static stet_result exchange_arrays(job *j, stet_group *g, const rank_arrays *a)
     STI_TRY(stet_array_read(a->sum, j->sum[rank], (size_t)j->n * sizeof(float)));
     STI_TRY(stet_array_read(a->shared, j->shared[rank], (size_t)j->n * sizeof(float)));
     STI_TRY(stet_array_read(a->back, j->scattered + stet_group_get_first(g) * j->n, stet_array_get_bytes(a->back)));
+    if (j->nworld == j->nrank && !j->worlds) { /* in place */
+        STI_TRY(stet_group_reduce(g, a->back, a->back));
+        STI_TRY(stet_array_read(a->back, j->early[rank], (size_t)j->n * sizeof(float)));
+    }
     return rank == 0 ? stet_array_read(a->all, j->gathered, stet_array_get_bytes(a->all)) : STET_OK;
 }
 
@@ -120,6 +125,7 @@ static stet_result run_rank(job *j, int rank, stet_device *device, stet_group *g
 {
     rank_arrays a = {0};
     STI_TRY(stet_group_link(g, device, j->library[rank]));
+    g->link->pieces = j->pieces;
     (void)snprintf(j->link[rank], sizeof j->link[rank], "%s", stet_group_get_link(g));
     stet_result result = make_arrays(j, device, g, &a);
     if (result == STET_OK) result = exchange_arrays(j, g, &a);
@@ -251,9 +257,11 @@ static void all_ways_have_the_same_bits(void **state)
         uint64_t seed = dice_below(&d, 1 << 20);
         start_doubles(seed);
         job j = new_job(&d, 1 + (int)dice_below(&d, MOST_RANKS));
-        j.nworld = j.nrank + (int64_t)dice_below(&d, (size_t)(MOST_WORLDS - j.nrank + 1));
+        j.nworld = j.nrank;
+        if (dice_below(&d, 4) > 0) j.nworld += (int64_t)dice_below(&d, (size_t)(MOST_WORLDS - j.nrank + 1));
         j.n = 1 + (int64_t)dice_below(&d, dice_below(&d, 2) ? MOST_NUMBERS : 5);
         j.worlds = dice_below(&d, 2);
+        j.pieces = (int)dice_below(&d, 5);
         divide_at_random(&d, &j);
         bool mixed = dice_below(&d, 3) == 0, direct = true;
         kind all = (kind)dice_below(&d, 3);
@@ -263,8 +271,9 @@ static void all_ways_have_the_same_bits(void **state)
             j.library[r] = library[j.kind[r]];
             direct = direct && j.kind[r] != CPU && j.kind[r] == j.kind[0];
         }
-        print_message("case %d: seed %llu, %d ranks, %lld worlds, %lld numbers, %s\n", k, (unsigned long long)seed,
-                      j.nrank, (long long)j.nworld, (long long)j.n, direct ? "direct" : "through the host");
+        print_message("case %d: seed %llu, %d ranks, %lld worlds, %lld numbers, %d pieces, %s\n", k,
+                      (unsigned long long)seed, j.nrank, (long long)j.nworld, (long long)j.n, j.pieces,
+                      direct ? "direct" : "through the host");
         ranks_run(j.nrank, be_rank, &j);
         check_bits(&j);
         for (int r = 0; r < j.nrank; ++r) {
