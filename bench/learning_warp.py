@@ -8,7 +8,8 @@ stet's side is TensorVectorEnv of AntVectorEnv. mujoco_warp's is the same task o
 contact forces of bodies, and a graph of PyTorch's operations for observations, rewards, ends and beginnings of
 episodes. The clock of a side begins when all is compiled, and stops at the first evaluation that has the goal: the mean
 return of the episodes that ended since the last one, under the policy with its chance. --seconds are of both sides
-together. --contacts and --rows are mujoco_warp's capacities a world; it ends where they do not suffice.
+together: half of them are the first side's, and what it leaves is the second's. --contacts and --rows are mujoco_warp's
+capacities a world; it ends where they do not suffice.
 """
 
 import argparse
@@ -210,9 +211,11 @@ def main():
     sides = options.sides.split(",")
     if not set(sides) <= MAKERS.keys():
         parser.error(f"--sides takes names of {', '.join(MAKERS)}, not {options.sides!r}")
-    device, stop, found = gpu_learning.device_name(options.device), time.perf_counter() + options.seconds, {}
+    device, end, found = gpu_learning.device_name(options.device), time.perf_counter() + options.seconds, {}
     versions = {"torch": importlib.metadata.version("torch")}
     for side in sides:
+        now = time.perf_counter()
+        stop = now + (end - now) / (len(sides) - len(found))
         found[side] = rows_of(side, *learn(side, options, stop), options)
         versions |= {"mujoco_warp": importlib.metadata.version("mujoco-warp")} if side == "mujoco_warp" else {}
         rows = [row for some in found.values() for row in some]
