@@ -17,7 +17,7 @@ import argparse
 import importlib.metadata
 import json
 import math
-import subprocess
+import multiprocessing
 import sys
 import time
 from pathlib import Path
@@ -334,18 +334,19 @@ def train(options):
         if run not in SHARE:
             sys.exit(f"--runs: there is no run {run!r}; known are {', '.join(SHARE)}")
     todo = [(run, seed) for seed in range(1, options.seeds + 1) for run in SHARE if run in known]
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["torch._dynamo", "stet.gym"])  # once, for all runs
     running, failed, written = {}, [], 0
     while todo or running:
         while todo and len(running) < options.jobs:
             run, seed = todo.pop(0)
-            words = [sys.executable, __file__, "one", run, "--seed", str(seed), "--work", str(options.work),
-                     "--seconds", str(options.seconds * SHARE[run]), "--device", options.device,
-                     "--worlds", str(options.worlds), "--evaluate", str(options.evaluate),
-                     *["--fresh"] * options.fresh]
-            running[run, seed] = subprocess.Popen(words)
-        time.sleep(0.2)
-        for key in [key for key, process in running.items() if process.poll() is not None]:
-            if running.pop(key).returncode:
+            own = argparse.Namespace(**{**vars(options), "seed": seed, "seconds": options.seconds * SHARE[run]})
+            del own.run
+            running[run, seed] = processes.Process(target=learn, args=(run, own))
+            running[run, seed].start()
+        time.sleep(0.05)
+        for key in [key for key, process in running.items() if not process.is_alive()]:
+            if running.pop(key).exitcode:
                 failed.append("-".join(map(str, key)))
         latest = max((path.stat().st_mtime for path in options.work.glob("*.json")), default=0)
         if latest > written:
@@ -378,23 +379,18 @@ def draw(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(required=True)
-    one = commands.add_parser("one", help="one run, in this process")
-    one.add_argument("run_name", choices=list(SHARE))
-    one.add_argument("--seed", type=int, default=1)
-    one.set_defaults(run=lambda options: learn(options.run_name, options))
     many = commands.add_parser("train", help="runs side by side")
     many.add_argument("--runs", default=",".join(SHARE))
     many.add_argument("--seeds", type=int, default=1)
     many.add_argument("--jobs", type=int, default=4, help="processes at a time")
     many.add_argument("--out", type=Path, required=True)
+    many.add_argument("--work", type=Path, required=True, help="folder of what runs write")
+    many.add_argument("--seconds", type=float, default=480, help="of wall-clock time, of the longest run")
+    many.add_argument("--device", default="cuda")
+    many.add_argument("--worlds", type=int, default=0, help="0: those of the table WORLDS")
+    many.add_argument("--evaluate", type=float, default=EVALUATE, help="seconds from one evaluation to the next")
+    many.add_argument("--fresh", action="store_true", help="does not go on from where runs were")
     many.set_defaults(run=train)
-    for command in one, many:
-        command.add_argument("--work", type=Path, required=True, help="folder of what runs write")
-        command.add_argument("--seconds", type=float, default=480, help="of wall-clock time, of the longest run")
-        command.add_argument("--device", default="cuda")
-        command.add_argument("--worlds", type=int, default=0, help="0: those of the table WORLDS")
-        command.add_argument("--evaluate", type=float, default=EVALUATE, help="seconds from one evaluation to the next")
-        command.add_argument("--fresh", action="store_true", help="does not go on from where runs were")
     one = commands.add_parser("draw", help="the chart of a result file")
     one.add_argument("result")
     one.add_argument("picture")

@@ -13,11 +13,11 @@ until then is ended, and its parts so far count.
 """
 
 import argparse
+import importlib.metadata
 import json
+import multiprocessing
 import os
-import subprocess
 import sys
-import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -100,22 +100,21 @@ def curve(episodes, steps):
     return [float(returns[part == k].mean()) if (part == k).any() else None for k in range(PARTS)]
 
 
-def one(options):
-    """A run, in this process: a line of JSON whenever a part of it has ended."""
+def learn(row, say):
+    """A run, in this process: says what it has so far whenever a part of it has ended."""
     import torch
     from stable_baselines3 import PPO
     from stable_baselines3.common.vec_env import VecNormalize
 
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    task, seed = options.task, options.seed
-    steps = options.steps or STEPS[task]
-    envs = make_envs(task, KINDS[options.kind], seed)
+    steps = row["steps"]
+    envs = make_envs(row["task"], KINDS[row["kind"]], row["seed"])
     begin = time.perf_counter()
 
     def tell(done):
-        print(json.dumps({"samples": curve(envs.episodes, steps), "seconds": round(time.perf_counter() - begin, 1),
-                          "episodes": len(envs.episodes), "done": done}), flush=True)
+        say.put((row["name"], {"samples": curve(envs.episodes, steps), "seconds": round(time.perf_counter() - begin, 1),
+                               "episodes": len(envs.episodes), "done": done}))
 
     def after_step(seen, _):
         part = envs.steps * PARTS // steps
@@ -125,24 +124,14 @@ def one(options):
         return True
 
     after_step.part = 0
-    PPO("MlpPolicy", VecNormalize(envs), seed=seed, device="cpu", **SETTINGS).learn(steps, callback=after_step)
+    PPO("MlpPolicy", VecNormalize(envs), seed=row["seed"], device="cpu", **SETTINGS).learn(steps, callback=after_step)
     tell(envs.steps)
     envs.close()
 
 
-def last_line(file):
-    """The last whole line of JSON that a run has written, or None."""
-    lines = [line for line in os.pread(file.fileno(), 1 << 20, 0).decode().split("\n")[:-1] if line.startswith("{")]
-    return json.loads(lines[-1]) if lines else None
-
-
 def train(options):
-    import gymnasium
-    import stable_baselines3
-    import torch
-
     about = {
-        "versions": {m.__name__: m.__version__ for m in (gymnasium, stable_baselines3, torch)},
+        "versions": {name: importlib.metadata.version(name) for name in ("gymnasium", "stable_baselines3", "torch")},
         "settings": {**SETTINGS, "worlds": WORLDS, "normalised": "observations and rewards"},
         "load": []}  # of a minute, before each run
     path, rows = Path(options.out), {}
@@ -159,32 +148,32 @@ def train(options):
                        "seed": seed, "steps": options.steps or STEPS[task], "samples": [None] * PARTS, "seconds": 0,
                        "episodes": 0, "done": 0}
                 todo += [row] if name not in rows else []
-    stop, running = time.monotonic() + (options.seconds or float("inf")), {}
-    failed = []
+    stop, running, failed = time.monotonic() + (options.seconds or float("inf")), {}, []
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["stable_baselines3", "torch._dynamo", "stet.gym"])  # once, for all runs
+    heard = processes.SimpleQueue()
     while (todo or running) and time.monotonic() < stop:
         while todo and len(running) < options.jobs:
             row = todo.pop(0)
             about["load"].append(round(os.getloadavg()[0], 1))
-            words = [sys.executable, __file__, "one", "--task", row["task"], "--kind", row["kind"], "--seed",
-                     str(row["seed"]), "--steps", str(row["steps"])]
-            said = tempfile.TemporaryFile("w+")
-            running[subprocess.Popen(words, stdout=said)] = row, said
+            running[row["name"]] = row, processes.Process(target=learn, args=(row, heard))
+            running[row["name"]][1].start()
         time.sleep(0.1)
-        for process, (row, said) in list(running.items()):
-            over = process.poll() is not None
-            now = last_line(said)
-            if now and now["done"] > row["done"]:
-                row |= now
-                row["value"] = next((x for x in reversed(row["samples"]) if x is not None), None)
-                rows[row["name"]] = row
-                write(path, machine("one thread for stet, one for PyTorch"), list(rows.values()), **about)
-                last = "none ended" if row["value"] is None else f"{row['value']:9.1f}"
-                print(f"{row['task']:22} {row['kind']:24} seed {row['seed']}: {row['done']:7} of {row['steps']} steps, "
-                      f"{row['seconds']:6.1f} s, return {last}", flush=True)
-            if over:
-                del running[process]
-                failed += [row["name"]] * (process.returncode != 0)
-    for process in running:
+        over = [name for name, (_, process) in running.items() if not process.is_alive()]
+        while not heard.empty():
+            name, now = heard.get()
+            row = running[name][0]
+            if now["done"] == row["done"]:
+                continue
+            row |= now
+            row["value"] = next((x for x in reversed(row["samples"]) if x is not None), None)
+            rows[name] = row
+            write(path, machine("one thread for stet, one for PyTorch"), list(rows.values()), **about)
+            last = "none ended" if row["value"] is None else f"{row['value']:9.1f}"
+            print(f"{row['task']:22} {row['kind']:24} seed {row['seed']}: {row['done']:7} of {row['steps']} steps, "
+                  f"{row['seconds']:6.1f} s, return {last}", flush=True)
+        failed += [name for name in over if running.pop(name)[1].exitcode]
+    for _, process in running.values():
         process.terminate()
     if failed:
         sys.exit(f"these runs failed: {', '.join(failed)}")
@@ -237,12 +226,6 @@ def main():
     command.add_argument("--fresh", action="store_true", help="makes runs again that the result file has whole")
     command.add_argument("--out", required=True)
     command.set_defaults(run=train)
-    command = commands.add_parser("one", help="a run, in this process, which prints its curve as JSON")
-    command.add_argument("--task", required=True, choices=list(STEPS))
-    command.add_argument("--kind", required=True, choices=list(KINDS))
-    command.add_argument("--seed", type=int, required=True)
-    command.add_argument("--steps", type=int, default=0)
-    command.set_defaults(run=one)
     command = commands.add_parser("draw", help="the chart of result files")
     command.add_argument("results", nargs="+")
     command.add_argument("picture")

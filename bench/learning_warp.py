@@ -221,7 +221,8 @@ def main():
         rows = [row for some in found.values() for row in some]
         rows += compare(found) if len(found) == 2 else []
         for row in rows:
-            print(f"{row['name']:60} {row['value'] or 0:12.4g} {row['unit']}  {row['note']}", flush=True)
+            value = "-" if row["value"] is None else f"{row['value']:.4g}"
+            print(f"{row['name']:60} {value:>12} {row['unit']}  {row['note']}", flush=True)
         if options.out:
             write(options.out, machine(device), rows, versions=versions, settings=SETTINGS)
     return 0
