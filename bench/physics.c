@@ -31,10 +31,11 @@ typedef struct bench_scene {
     double goal;             /* 0: none */
     double goal_avx2;        /* the same with AVX2 where there is AVX-512; 0: is not measured */
     bool scaling;            /* is measured with many numbers of worlds */
+    double goal_kB;          /* of memory a world on a GPU; 0: none */
 } bench_scene;
 
 static const bench_scene scenes[] = {
-    {"cartpole", "cartpole.xml", 20, 0, false},
+    {"cartpole", "cartpole.xml", 20, 0, false, 0},
     {"arm",
      "<mujoco><option timestep='.002' integrator='implicitfast'>" FLAGS "</option><default><joint damping='1' "
      "armature='.1'/><position kp='200' kv='20' forcerange='-80 80'/></default><worldbody><body pos='0 0 .3'><joint "
@@ -48,16 +49,16 @@ static const bench_scene scenes[] = {
      "mass='.7'/></body></body></body></body></body></body></body>"
      "</worldbody><actuator><position joint='a'/><position joint='b'/><position joint='c'/><position joint='d'/>"
      "<position joint='e'/><position joint='f'/><position joint='g'/></actuator></mujoco>",
-     20, 0, true},
+     20, 0, true, 0},
     {"chain",
      "<mujoco><option timestep='.002'>" FLAGS "</option><worldbody>" LINK("0 1 0") LINK("1 0 0") LINK("0 1 0")
          LINK("1 0 0") LINK("0 1 0") LINK("1 0 0") LINK("0 1 0") LINK("1 0 0") LINK("0 1 0") LINK(
              "1 0 0") "</body></body></body></body></body></body></body></body></body></body></worldbody></mujoco>",
-     10, 0, false},
-    {"humanoid_of_capsules", HUMANOID("1.3", "integrator='implicitfast'"), 0, 0, true},
-    {"humanoid", "humanoid.xml", 10, 5, false},
-    {"quadruped", "quadruped.xml", 10, 0, false},
-    {"hand", "hand.xml", 8, 0, false},
+     10, 0, false, 0},
+    {"humanoid_of_capsules", HUMANOID("1.3", "integrator='implicitfast'"), 0, 0, true, 0},
+    {"humanoid", "humanoid.xml", 10, 5, false, 58.0 / 3},
+    {"quadruped", "quadruped.xml", 10, 0, false, 0},
+    {"hand", "hand.xml", 8, 0, false, 700.0 / 3},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes, WORLDS = 1024, WARM = 100, DRAW = 20, CALL = 10, CALLS = 2 };
 
@@ -435,6 +436,176 @@ static stet_result measure_sizes(bench *b, const bench_scene *scene, const state
     return STET_OK;
 }
 
+/* ---- worlds that are not alike, and room ------------------------------------------------------------------------- */
+
+/* Gives each world a parameter of its own: the model's numbers times 1 - by … 1 + by; none of a mesh (`type`). */
+static stet_result give_parameter(side *s, const char *name, const double *own, const int *type, int64_t n,
+                                  int64_t each, double by)
+{
+    double *values;
+    uint64_t dice = 3;
+    int64_t nworld = s->worlds->nworld;
+    STI_TRY(sti_alloc(&values, (size_t)(nworld * n + 1) * sizeof *values, "parameters of a benchmark"));
+    for (int64_t w = 0; w < nworld; ++w)
+        for (int64_t i = 0; i < n; i += each) {
+            bool fixed = type && (type[i / each] < mjGEOM_SPHERE || type[i / each] > mjGEOM_BOX);
+            double factor = fixed ? 1 : 1 + by * draw_wave(&dice);
+            for (int64_t k = 0; k < each; ++k) values[w * n + i + k] = own[i + k] * factor;
+        }
+    stet_result result = stet_worlds_set_parameter(s->worlds, name, values, nworld * n);
+    sti_free(values);
+    return result;
+}
+
+/* Masses, sizes and frictions that differ between worlds. */
+static stet_result make_worlds_differ(side *s)
+{
+    const mjModel *m = s->model->mj;
+    STI_TRY(give_parameter(s, "body_mass", m->body_mass, NULL, m->nbody, 1, 0.3));
+    STI_TRY(give_parameter(s, "body_inertia", m->body_inertia, NULL, 3 * (int64_t)m->nbody, 3, 0.3));
+    STI_TRY(give_parameter(s, "geom_friction", m->geom_friction, NULL, 3 * (int64_t)m->ngeom, 3, 0.5));
+    return give_parameter(s, "geom_size", m->geom_size, m->geom_type, 3 * (int64_t)m->ngeom, 3, 0.02);
+}
+
+/* A row: the median of numerators over denominators, samples that were taken in turns. */
+static stet_result add_ratio(bench *b, const bench_scene *scene, const char *what, const double *top,
+                             const double *bottom, double goal, bench_row **row)
+{
+    double ratio[BENCH_SAMPLES];
+    for (int k = 0; k < BENCH_SAMPLES; ++k) ratio[k] = top[k] / bottom[k];
+    STI_TRY(bench_add(b, row, ratio, BENCH_SAMPLES, "times", false, "physics/%s/cpu/%s", scene->name, what));
+    if (goal > 0) bench_goal(*row, goal);
+    return STET_OK;
+}
+
+/* Two sides from the same states; the row is the time of the second over that of the first. */
+static stet_result compare_sides(bench *b, const bench_scene *scene, const char *what, side s[2], const states *from,
+                                 double goal, bench_row **row)
+{
+    double seconds[2][BENCH_SAMPLES];
+    for (int k = 0; k < BENCH_SAMPLES; ++k)
+        for (int i = 0; i < 2; ++i) STI_TRY(time_side(&s[i], from, bench_least(b, 0.02), &seconds[i][k]));
+    return add_ratio(b, scene, what, seconds[1], seconds[0], goal, row);
+}
+
+static stet_result measure_differ(bench *b, const bench_scene *scene, side s[2], const states *from)
+{
+    bench_row *row;
+    load equal, own;
+    STI_TRY(make_worlds_differ(&s[1]));
+    STI_TRY(compare_sides(b, scene, "differ/ratio_to_equal", s, from, 1.2, &row));
+    STI_TRY(measure_load(&s[0], &equal));
+    STI_TRY(measure_load(&s[1], &own));
+    bench_note(row,
+               "each world has masses, inertias, frictions and sizes of its own, over worlds that share the model's; a "
+               "world has %.1f and %.1f contacts, %.1f and %.1f iterations; worlds with NaN or faults: %d and %d",
+               own.contacts, equal.contacts, own.iterations, equal.iterations, own.bad, equal.bad);
+    return STET_OK;
+}
+
+/* The same batch with four times the room for contacts. */
+static stet_result measure_room(bench *b, const bench_scene *scene, side s[2], const states *from)
+{
+    sti_physics_tables tables;
+    bench_row *row;
+    STI_TRY(sti_physics_tables_make(s[0].model->mj, &tables));
+    sti_contact_sizes sizes = sti_physics_contact_sizes(tables.m);
+    sti_physics_tables_free(&tables);
+    int more = 4 * sizes.start < sizes.limit ? 4 * sizes.start : sizes.limit;
+    if (more == sizes.start) return STET_OK;
+    STI_TRY(sti_native_set_room(s[1].native, more));
+    STI_TRY(compare_sides(b, scene, "room/ratio_to_less", s, from, 0, &row));
+    bench_note(row, "room for %d contacts over room for %d; a model of this kind can have %d", more, sizes.start,
+               sizes.most);
+    return STET_OK;
+}
+
+/* What a world takes on a GPU in the beginning that has a team for each: arrays of the state, memory of the team. */
+static stet_result measure_memory(bench *b, const bench_scene *scene, side *s)
+{
+    sti_physics_tables t;
+    bench_row *row;
+    double numbers = 0;
+    STI_TRY(sti_physics_tables_make(s->model->mj, &t));
+    int room = sti_physics_contact_sizes(t.m).alone, reals, ints, all = t.m[M_NMEMORY];
+    sti_physics_tables_resize(s->model->mj, &t, room);
+    reals = t.m[M_NMEMORY];
+    ints = t.m[M_NINTS];
+    sti_physics_tables_free(&t);
+    for (const char *const *name = stet_worlds_get_fields(); *name; ++name) {
+        stet_array *a;
+        if (stet_worlds_get_array(s->worlds, *name, &a) == STET_OK) numbers += (double)a->nitem;
+    }
+    double kB = (numbers + reals + ints) * sizeof(float) / 1000;
+    STI_TRY(bench_add(b, &row, &kB, 1, "kB", false, "physics/%s/memory_a_world", scene->name));
+    if (scene->goal_kB > 0) bench_goal(row, scene->goal_kB);
+    bench_note(row,
+               "on a GPU, in the beginning, if each world has a team: %.0f numbers of the state, %d reals and %d ints "
+               "of the team with room for %d contacts; a lane of a CPU has %d reals",
+               numbers, reals, ints, room, all);
+    return STET_OK;
+}
+
+/* Every other world flies two metres higher; `all`: each. */
+static stet_result lift_worlds(const side *s, const states *from, bool all, states *out)
+{
+    const int64_t items[FIELDS] = {s->model->mj->nq, s->model->mj->nv, s->model->mj->na, s->model->mj->nu};
+    out->nworld = from->nworld;
+    for (int i = 0; i < FIELDS; ++i) {
+        size_t bytes = (size_t)(from->nworld * items[i]) * sizeof(float);
+        STI_TRY(sti_alloc(&out->row[i], bytes + 1, "states of a benchmark"));
+        if (bytes > 0) memcpy(out->row[i], from->row[i], bytes);
+    }
+    for (int64_t w = 0; w < from->nworld; ++w)
+        if (all || w % 2) out->row[0][w * items[0] + 2] += 2;
+    return STET_OK;
+}
+
+/* Worlds that lie and worlds that fly, side by side, over as many of each among their like. */
+static stet_result measure_busy(bench *b, const bench_scene *scene, side *s, const states *from)
+{
+    enum { LIE, FLY, MIXED, KINDS };
+    states kind[KINDS] = {*from, {.nworld = 0}, {.nworld = 0}};
+    double seconds[KINDS][BENCH_SAMPLES], alike[BENCH_SAMPLES];
+    bench_row *row;
+    if (s->model->mj->jnt_type[0] != mjJNT_FREE) return STET_OK;
+    stet_result result = lift_worlds(s, from, true, &kind[FLY]);
+    if (result == STET_OK) result = lift_worlds(s, from, false, &kind[MIXED]);
+    for (int k = 0; k < BENCH_SAMPLES; ++k) {
+        for (int i = 0; i < KINDS && result == STET_OK; ++i)
+            result = time_side(s, &kind[i], bench_least(b, 0.02), &seconds[i][k]);
+        alike[k] = (seconds[LIE][k] + seconds[FLY][k]) / 2;
+    }
+    free_states(&kind[FLY]);
+    free_states(&kind[MIXED]);
+    STI_TRY(result);
+    STI_TRY(add_ratio(b, scene, "busy/ratio_to_equal", seconds[MIXED], alike, 0, &row));
+    bench_note(row,
+               "every other world flies, beside batches of one kind; a batch that flies takes %.2f times one that "
+               "lies: lanes pay for their neighbours' rows",
+               bench_median(seconds[FLY], BENCH_SAMPLES) / bench_median(seconds[LIE], BENCH_SAMPLES));
+    return STET_OK;
+}
+
+/* Batches that are not alike, each beside a plain one. */
+static stet_result measure_batches(bench *b, const bench_scene *scene, side *plain, const states *from)
+{
+    typedef stet_result measuring(bench *, const bench_scene *, side[2], const states *);
+    static measuring *const rows[] = {measure_differ, measure_room};
+    STI_TRY(measure_memory(b, scene, plain));
+    STI_TRY(measure_busy(b, scene, plain, from));
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
+        side s[2] = {*plain, {.native = NULL}};
+        stet_result result = open_side(b, scene, true, 1, from->nworld, NULL, CUT_NOTHING, &s[1]);
+        if (result == STET_OK) result = rows[k](b, scene, s, from);
+        close_side(&s[1]);
+        STI_TRY(result);
+    }
+    return STET_OK;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
 /* A scene that is not covered has a row that says what is missing. */
 static stet_result name_missing(bench *b, const bench_scene *scene, bool *covered)
 {
@@ -468,6 +639,7 @@ static stet_result measure_at(bench *b, const bench_scene *scene, int64_t nworld
     if (result == STET_OK) result = open_side(b, scene, false, 1, nworld, isa, CUT_NOTHING, &s[1]);
     if (result == STET_OK) result = make_states(&s[1], &from);
     if (result == STET_OK) result = measure_ratio(b, scene, s, &from, what, goal);
+    if (result == STET_OK && !what[0]) result = measure_batches(b, scene, &s[0], &from);
     close_side(&s[0]);
     close_side(&s[1]);
     if (result == STET_OK && sizes) result = measure_sizes(b, scene, &from);

@@ -49,6 +49,12 @@ stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n)
     return STET_OK;
 }
 
+stet_result sti_native_set_room(sti_native *native, int room)
+{
+    (void)native, (void)room;
+    return STET_OK;
+}
+
 stet_result sti_native_quantity(sti_native *native, const char *name, stet_array **out)
 {
     (void)native, (void)name, (void)out;
@@ -59,6 +65,17 @@ stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *ou
 {
     (void)out;
     return sti_physics_check_model(model);
+}
+
+sti_contact_sizes sti_physics_contact_sizes(const int *m)
+{
+    (void)m;
+    return (sti_contact_sizes){.most = 0};
+}
+
+void sti_physics_tables_resize(const mjModel *model, sti_physics_tables *tables, int room)
+{
+    (void)model, (void)tables, (void)room;
 }
 
 void sti_physics_tables_free(sti_physics_tables *tables) { (void)tables; }

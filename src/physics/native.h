@@ -27,6 +27,9 @@ void sti_native_destroy(sti_native *native);
 /* n time steps of the worlds whose byte in mask is not 0 (NULL: all). */
 stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n);
 
+/* Room for so many contacts, within the model's limits, from the next step on (NATIVE-5). */
+stet_result sti_native_set_room(sti_native *native, int room);
+
 /*
  * A quantity of the present state by MuJoCo's name, as an array [nworld][items] that the caller owns: forward dynamics
  * without a step. "qM" is sparse, as mjData.M. NOT_FOUND.

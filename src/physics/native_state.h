@@ -68,8 +68,6 @@ stet_result sti_native_update(sti_native *n);
 
 /* Memory for the teams of a GPU, once. */
 stet_result sti_native_make_memory(sti_native *n);
-/* Room for so many contacts of a world, within the model's limits, from the next step on. */
-stet_result sti_native_set_room(sti_native *n, int room);
 /* Forgets it, if there is any, because its size changes. */
 stet_result sti_native_drop_memory(sti_native *n);
 
