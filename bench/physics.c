@@ -5,19 +5,16 @@
  * States are those of MuJoCo after WARM steps with random controls; each repetition puts both sides back to them, so
  * that both have the same contacts.
  */
-#include "bench/bench.h"
+#include "bench/physics_sides.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/isa.h"
 #include "model/model.h"
 #include "physics/layout.k.h"
-#include "physics/native.h"
 #include "physics/tables.h"
-#include "stet/step.h"
 #include "bench/pilot/humanoid.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,14 +22,6 @@
 #define FLAGS "<flag contact='disable' limit='disable'/>"
 #define LINK(n)                                                                                                        \
     "<body pos='0 0 -.3'><joint axis='" n "' damping='.01'/><geom type='capsule' size='.03' fromto='0 0 0 0 0 -.3'/>"
-
-typedef struct bench_scene {
-    const char *name, *text; /* a text begins with '<', else it is the file of a shipped scene */
-    double goal;             /* 0: none */
-    double goal_avx2;        /* the same with AVX2 where there is AVX-512; 0: is not measured */
-    bool scaling;            /* is measured with many numbers of worlds */
-    double goal_kB;          /* of memory a world on a GPU; 0: none */
-} bench_scene;
 
 static const bench_scene scenes[] = {
     {"cartpole", "cartpole.xml", 20, 0, false, 0},
@@ -60,287 +49,9 @@ static const bench_scene scenes[] = {
     {"quadruped", "quadruped.xml", 10, 0, false, 0},
     {"hand", "hand.xml", 8, 0, false, 700.0 / 3},
 };
-enum { SCENES = sizeof scenes / sizeof *scenes, WORLDS = 1024, WARM = 100, DRAW = 20, CALL = 10, CALLS = 2 };
-
-/* ---- sides ------------------------------------------------------------------------------------------------------- */
-
-typedef enum cut { CUT_NOTHING, CUT_ITERATIONS, CUT_CONSTRAINTS } cut; /* what a side leaves out of a step */
-
-typedef struct side {
-    stet_device *device;
-    stet_model *model;
-    stet_worlds *worlds;
-    stet_step *mujoco; /* one of the two */
-    sti_native *native;
-} side;
-
-static stet_result load_scene(const bench *b, const bench_scene *scene, cut without, stet_model **out)
-{
-    char path[512];
-    (void)snprintf(path, sizeof path, "%s/%s", b->scenes, scene->text);
-    STI_TRY(scene->text[0] == '<' ? stet_model_load_string(scene->text, out) : stet_model_load(path, out));
-    mjOption *option = &((mjModel *)(*out)->mj)->opt; /* before anything reads it */
-    option->disableflags |= mjDSBL_SENSOR | (without == CUT_CONSTRAINTS ? mjDSBL_CONSTRAINT : 0);
-    if (without == CUT_ITERATIONS) option->iterations = 0;
-    return STET_OK;
-}
-
-static void close_side(side *s)
-{
-    sti_native_destroy(s->native);
-    stet_step_destroy(s->mujoco);
-    stet_worlds_destroy(s->worlds);
-    stet_model_destroy(s->model);
-    stet_device_destroy(s->device);
-    *s = (side){.native = NULL};
-}
-
-/* What is made by a call that fails is destroyed by close_side. */
-static stet_result open_side(const bench *b, const bench_scene *scene, bool native, int threads, int64_t nworld,
-                             const char *isa, cut without, side *s)
-{
-    stet_device_def device = bench_cpu_def();
-    stet_worlds_def worlds = stet_default_worlds_def();
-    device.threads = threads;
-    device.isa = isa;
-    worlds.nworld = nworld;
-    worlds.exact = !native;
-    STI_TRY(load_scene(b, scene, without, &s->model));
-    if (s->model->mj->nkey > 0) worlds.keyframe = 0;
-    STI_TRY(stet_device_create(&device, &s->device));
-    STI_TRY(stet_worlds_create(s->device, s->model, &worlds, &s->worlds));
-    return native ? sti_native_create(s->worlds, &s->native)
-                  : stet_step_create(s->worlds, STET_PHYSICS_MUJOCO, &s->mujoco);
-}
-
-static stet_result step_side(side *s, int n)
-{
-    return s->native ? sti_native_steps(s->native, NULL, n) : stet_step_run(s->mujoco, n);
-}
-
-/* ---- states ------------------------------------------------------------------------------------------------------ */
-
-enum { FIELDS = 4 };
-static const char *const field[FIELDS] = {"qpos", "qvel", "act", "ctrl"};
-
-typedef struct states {
-    int64_t nworld;
-    float *row[FIELDS]; /* [nworld][items] */
-} states;
-
-static void free_states(states *s)
-{
-    for (int i = 0; i < FIELDS; ++i) sti_free(s->row[i]);
-}
-
-static double draw_wave(uint64_t *dice)
-{
-    *dice = *dice * 6364136223846793005u + 1442695040888963407u;
-    return (double)(*dice >> 11) / 4503599627370496.0 - 1;
-}
-
-static stet_result draw_controls(side *s, float *row, uint64_t *dice)
-{
-    const mjModel *m = s->model->mj;
-    stet_array *ctrl;
-    if (m->nu == 0) return STET_OK;
-    for (int64_t i = 0; i < s->worlds->nworld * m->nu; ++i) {
-        const mjtNum *range = m->actuator_ctrlrange + 2 * (i % m->nu);
-        bool limited = m->actuator_ctrllimited[i % m->nu];
-        double low = limited ? range[0] : -1, high = limited ? range[1] : 1;
-        row[i] = (float)((low + high) / 2 + 0.3 * (high - low) / 2 * draw_wave(dice));
-    }
-    STI_TRY(stet_worlds_get_array(s->worlds, "ctrl", &ctrl));
-    return stet_array_write(ctrl, row, (size_t)(s->worlds->nworld * m->nu) * sizeof *row);
-}
-
-/* Steps MuJoCo's side with random controls and takes what that leads to. */
-static stet_result make_states(side *s, states *out)
-{
-    uint64_t dice = 1;
-    out->nworld = s->worlds->nworld;
-    for (int i = 0; i < FIELDS; ++i) {
-        stet_array *a;
-        STI_TRY(stet_worlds_get_array(s->worlds, field[i], &a));
-        size_t bytes = (size_t)(out->nworld * a->nitem) * sizeof(float);
-        STI_TRY(sti_alloc(&out->row[i], bytes + 1, "states of a benchmark"));
-    }
-    for (int i = 0; i < WARM / DRAW; ++i) {
-        STI_TRY(draw_controls(s, out->row[FIELDS - 1], &dice));
-        STI_TRY(step_side(s, DRAW));
-    }
-    for (int i = 0; i < FIELDS; ++i) {
-        stet_array *a;
-        STI_TRY(stet_worlds_get_array(s->worlds, field[i], &a));
-        if (a->nitem > 0) STI_TRY(stet_array_read(a, out->row[i], (size_t)(out->nworld * a->nitem) * sizeof(float)));
-    }
-    return STET_OK;
-}
-
-/* World w gets state w of those there are, again from the first on after the last. */
-static stet_result put_states(side *s, const states *from)
-{
-    for (int i = 0; i < FIELDS; ++i) {
-        stet_array *a;
-        STI_TRY(stet_worlds_get_array(s->worlds, field[i], &a));
-        for (int64_t w = 0; a->nitem > 0 && w < s->worlds->nworld; w += from->nworld) {
-            int64_t left = s->worlds->nworld - w, n = left < from->nworld ? left : from->nworld;
-            STI_TRY(stet_array_write_worlds(a, w, n, from->row[i], (size_t)(n * a->nitem) * sizeof(float)));
-        }
-    }
-    return step_side(s, 1); /* the solver's warm start belongs to these states */
-}
-
-/* ---- what the steps were about ----------------------------------------------------------------------------------- */
-
-typedef struct load {
-    double contacts, rows, iterations, shared; /* mean of a world; rows of its lanes together over its own */
-    double packed;                             /* the same if worlds were in lanes with others like them */
-    int bad;                                   /* worlds with NaN or a fault */
-} load;
-
-/* The slots that hold in each world. */
-typedef struct holds {
-    int nworld, nslot, lanes;
-    int *number, *dim; /* [nworld][nslot]; behind a world's last: -1 */
-    int *group;        /* [numbers]: the group of lanes that has a slot with that number, the last one */
-    bool *taken;       /* [nworld] */
-} holds;
-
-static void free_holds(holds *h)
-{
-    sti_free(h->number);
-    sti_free(h->dim);
-    sti_free(h->group);
-    sti_free(h->taken);
-}
-
-static stet_result make_holds(holds *h, const int *m, const side *s)
-{
-    size_t n = (size_t)s->worlds->nworld, nnumber = (size_t)m[M_NBLOCK] + (size_t)PH_MOST_CONTACTS * (size_t)m[M_NPAIR];
-    *h = (holds){.nworld = (int)n, .nslot = m[M_NSLOT] + 1, .lanes = stet_device_get_lanes(s->device)};
-    STI_TRY(sti_alloc(&h->number, n * (size_t)h->nslot * sizeof(int), "slots of worlds"));
-    STI_TRY(sti_alloc(&h->dim, n * (size_t)h->nslot * sizeof(int), "rows of slots"));
-    STI_TRY(sti_alloc(&h->group, (nnumber + 1) * sizeof(int), "slots of lanes"));
-    STI_TRY(sti_alloc(&h->taken, n, "worlds in groups"));
-    for (size_t i = 0; i < n * (size_t)h->nslot; ++i) h->number[i] = -1;
-    return STET_OK;
-}
-
-/* Rows of a world's slots that are new to a group of lanes, which then has them if `join`. */
-static int count_new_rows(holds *h, int world, int group, bool join)
-{
-    int rows = 0;
-    for (int at = world * h->nslot; h->number[at] >= 0; ++at) {
-        if (h->group[h->number[at]] != group) rows += h->dim[at];
-        if (join) h->group[h->number[at]] = group;
-    }
-    return rows;
-}
-
-/* Rows that lanes have if each group begins with the world of most rows and then takes what adds least to it. */
-static double pack_rows(holds *h)
-{
-    double all = 0;
-    for (int done = 0, group = 1; done < h->nworld; ++group) {
-        int rows = 0, n = 0;
-        for (; n < h->lanes && done < h->nworld; ++n, ++done) {
-            int best = -1, most = 0;
-            for (int w = 0; w < h->nworld; ++w) {
-                if (h->taken[w]) continue;
-                int value = count_new_rows(h, w, 0, false) - (n > 0 ? 64 * count_new_rows(h, w, group, false) : 0);
-                if (best < 0 || value > most) best = w;
-                if (best == w) most = value;
-            }
-            rows += count_new_rows(h, best, group, true);
-            h->taken[best] = true;
-        }
-        all += (double)rows * n;
-    }
-    return all;
-}
-
-/* Rows of one world's slots: its own, and those that some world of its lanes has. */
-static void count_slots(const int *m, const stet_array *block, const stet_array *D, const void *blocks, const void *Ds,
-                        int64_t w, holds *h, double *own, double *all, double *contacts)
-{
-    int row = 0, at = (int)w * h->nslot;
-    for (int k = 0; k < m[M_NSLOT]; ++k) {
-        int number = (int)sti_mirror_get(block, blocks, w, k);
-        if (number < 0) return;
-        bool contact = number >= m[M_NBLOCK];
-        int dim = m[contact ? m[M_PAIR] + B_SIZE * ((number - m[M_NBLOCK]) / PH_MOST_CONTACTS) + B_DIM
-                            : m[M_BLOCK] + B_SIZE * number + B_DIM];
-        bool on = sti_mirror_get(D, Ds, w, row) != 0;
-        *all += dim;
-        *own += on ? dim : 0;
-        *contacts += on && contact;
-        if (on) {
-            h->number[at] = number;
-            h->dim[at++] = dim;
-        }
-        row += dim;
-    }
-}
-
-static stet_result read_quantity(side *s, const char *name, stet_array **a, void **mirror)
-{
-    STI_TRY(sti_native_quantity(s->native, name, a));
-    return sti_array_mirror_read(*a, mirror);
-}
-
-static stet_result measure_load(side *s, load *out)
-{
-    enum { BLOCK, D, NITER, QPOS, N };
-    static const char *const names[N] = {"efc_block", "efc_D", "solver_niter", "qpos"};
-    const mjModel *mj = s->model->mj;
-    stet_array *a[N] = {NULL};
-    void *at[N];
-    sti_physics_tables tables;
-    double own = 0, all = 0, contacts = 0, n = (double)s->worlds->nworld;
-    holds h;
-    STI_TRY(sti_physics_tables_make(mj, &tables));
-    stet_result result = make_holds(&h, tables.m, s);
-    for (int i = 0; i < N && result == STET_OK; ++i) result = read_quantity(s, names[i], &a[i], &at[i]);
-    *out = (load){.bad = 0};
-    for (int64_t w = 0; w < s->worlds->nworld && result == STET_OK; ++w) {
-        bool bad = stet_worlds_get_faults(s->worlds)[w] != 0;
-        count_slots(tables.m, a[BLOCK], a[D], at[BLOCK], at[D], w, &h, &own, &all, &contacts);
-        out->iterations += sti_mirror_get(a[NITER], at[NITER], w, 0) / n;
-        for (int64_t i = 0; i < mj->nq; ++i) bad = bad || !isfinite(sti_mirror_get(a[QPOS], at[QPOS], w, i));
-        out->bad += bad;
-    }
-    out->contacts = contacts / n;
-    out->rows = own / n;
-    out->shared = own > 0 && n > 1 ? all / own : 1; /* lanes without a world are in `all`, but no step counts them */
-    if (result == STET_OK) out->packed = own > 0 && n > 1 ? pack_rows(&h) / own : 1;
-    free_holds(&h);
-    for (int i = 0; i < N; ++i) stet_array_destroy(a[i]);
-    sti_physics_tables_free(&tables);
-    return result;
-}
+enum { SCENES = sizeof scenes / sizeof *scenes, WORLDS = 1024 };
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
-
-/* Seconds of calls of n steps from the states: the mean of as many repetitions as `least` takes. */
-static stet_result time_calls(side *s, const states *from, int calls, int steps, double least, double *seconds)
-{
-    double spent = 0;
-    int n = 0;
-    for (; n == 0 || spent < least; ++n) {
-        STI_TRY(put_states(s, from));
-        double start = bench_now();
-        for (int i = 0; i < calls; ++i) STI_TRY(step_side(s, steps));
-        spent += bench_now() - start;
-    }
-    *seconds = spent / n;
-    return STET_OK;
-}
-
-static stet_result time_side(side *s, const states *from, double least, double *seconds)
-{
-    return time_calls(s, from, CALLS, CALL, least, seconds);
-}
 
 static void note_load(bench_row *row, const side *native, double ns, double mujoco_ns, const load *l)
 {
@@ -549,9 +260,9 @@ static stet_result measure_memory(bench *b, const bench_scene *scene, side *s)
 /* Every other world flies two metres higher; `all`: each. */
 static stet_result lift_worlds(const side *s, const states *from, bool all, states *out)
 {
-    const int64_t items[FIELDS] = {s->model->mj->nq, s->model->mj->nv, s->model->mj->na, s->model->mj->nu};
+    const int64_t items[STATE_FIELDS] = {s->model->mj->nq, s->model->mj->nv, s->model->mj->na, s->model->mj->nu};
     out->nworld = from->nworld;
-    for (int i = 0; i < FIELDS; ++i) {
+    for (int i = 0; i < STATE_FIELDS; ++i) {
         size_t bytes = (size_t)(from->nworld * items[i]) * sizeof(float);
         STI_TRY(sti_alloc(&out->row[i], bytes + 1, "states of a benchmark"));
         if (bytes > 0) memcpy(out->row[i], from->row[i], bytes);

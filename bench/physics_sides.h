@@ -1,0 +1,66 @@
+/*
+ * Sides of the benchmark of native physics: worlds that a scene's states are put into and that are stepped, by stet or
+ * by MuJoCo; what their steps were about.
+ */
+#ifndef BENCH_PHYSICS_SIDES_H
+#define BENCH_PHYSICS_SIDES_H
+
+#include "bench/bench.h"
+
+#include "physics/native.h"
+#include "stet/step.h"
+
+typedef struct bench_scene {
+    const char *name, *text; /* a text begins with '<', else it is the file of a shipped scene */
+    double goal;             /* 0: none */
+    double goal_avx2;        /* the same with AVX2 where there is AVX-512; 0: is not measured */
+    bool scaling;            /* is measured with many numbers of worlds */
+    double goal_kB;          /* of memory a world on a GPU; 0: none */
+} bench_scene;
+
+/* Steps of a call, calls of a measurement; fields of the state that is put. */
+enum { CALL = 10, CALLS = 2, STATE_FIELDS = 4 };
+
+typedef enum cut { CUT_NOTHING, CUT_ITERATIONS, CUT_CONSTRAINTS } cut; /* what a side leaves out of a step */
+
+typedef struct side {
+    stet_device *device;
+    stet_model *model;
+    stet_worlds *worlds;
+    stet_step *mujoco; /* one of the two */
+    sti_native *native;
+} side;
+
+typedef struct states {
+    int64_t nworld;
+    float *row[STATE_FIELDS]; /* [nworld][items] */
+} states;
+
+typedef struct load {
+    double contacts, rows, iterations, shared; /* mean of a world; rows of its lanes together over its own */
+    double packed;                             /* the same if worlds were in lanes with others like them */
+    int bad;                                   /* worlds with NaN or a fault */
+} load;
+
+stet_result load_scene(const bench *b, const bench_scene *scene, cut without, stet_model **out);
+/* What is made by a call that fails is destroyed by close_side. */
+stet_result open_side(const bench *b, const bench_scene *scene, bool native, int threads, int64_t nworld,
+                      const char *isa, cut without, side *s);
+void close_side(side *s);
+stet_result step_side(side *s, int n);
+
+/* -1 … 1. */
+double draw_wave(uint64_t *dice);
+/* Steps MuJoCo's side with random controls and takes what that leads to. */
+stet_result make_states(side *s, states *out);
+/* World w gets state w of those there are, again from the first on after the last. */
+stet_result put_states(side *s, const states *from);
+void free_states(states *s);
+
+stet_result measure_load(side *s, load *out);
+/* Seconds of calls of n steps from the states: the mean of as many repetitions as `least` takes. */
+stet_result time_calls(side *s, const states *from, int calls, int steps, double least, double *seconds);
+/* The same of CALLS calls of CALL steps. */
+stet_result time_side(side *s, const states *from, double least, double *seconds);
+
+#endif
