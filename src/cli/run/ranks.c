@@ -31,6 +31,20 @@ static stet_result share_all(stet_group *group, const void *own, size_t size, vo
     return result;
 }
 
+/* Of two ranks' numbers one: `into` takes in those of the next rank. */
+typedef void fold_ranks(void *into, const void *next, size_t size);
+
+/* own: becomes what is made of that of all ranks, from rank 0 on. */
+static stet_result fold_all(stet_group *group, void *own, size_t size, fold_ranks *fold)
+{
+    char *all;
+    STI_TRY(share_all(group, own, size, &all));
+    memcpy(own, all, size);
+    for (int k = 1; k < stet_group_get_nrank(group); ++k) fold(own, all + (size_t)k * size, size);
+    sti_free(all);
+    return STET_OK;
+}
+
 /* ---- who is there ------------------------------------------------------------------------------------------------ */
 
 /* Where a rank runs, and what it was asked to do. */
@@ -130,26 +144,30 @@ void ranks_close(ranks *r)
     *r = (ranks){0};
 }
 
+typedef struct vote {
+    int64_t every; /* rank 0's counts */
+    bool stop;
+} vote;
+
+static void fold_votes(void *into, const void *next, size_t size)
+{
+    (void)size;
+    ((vote *)into)->stop |= ((const vote *)next)->stop;
+}
+
 /* About every tenth of a second, or after each frame if that takes longer: rank 0 counts. */
 int ranks_stop(ranks *r, int64_t frame, bool interrupted, bool *stop)
 {
-    typedef struct vote {
-        int64_t every;
-        bool stop;
-    } vote;
-    *stop = interrupted;
-    if (!r->group) return -1;
-    *stop = false;
-    if (frame % r->every != 0) return -1;
+    *stop = interrupted && !r->group;
+    if (!r->group || frame % r->every != 0) return -1;
     double now = progress_now(), each = (now - r->since) / (double)r->every;
-    vote own = {0}, *all;
-    own.every = r->since > 0 ? (int64_t)fmin(fmax(0.1 / each, 1), 1000) : 1;
-    own.stop = interrupted;
+    vote all = {0};
+    all.every = r->since > 0 ? (int64_t)fmin(fmax(0.1 / each, 1), 1000) : 1;
+    all.stop = interrupted;
     r->since = now;
-    if (share_all(r->group, &own, sizeof own, &all) != STET_OK) return report_last_error(EXIT_WORK);
-    r->every = all[0].every;
-    for (int k = 0; k < stet_group_get_nrank(r->group); ++k) *stop = *stop || all[k].stop;
-    sti_free(all);
+    if (fold_all(r->group, &all, sizeof all, fold_votes) != STET_OK) return report_last_error(EXIT_WORK);
+    r->every = all.every;
+    *stop = all.stop;
     return -1;
 }
 
@@ -187,26 +205,23 @@ stet_result ranks_hash_frame(stet_group *group, stet_sim *sim, int64_t frame, ui
     return group ? stet_group_hash_frame(group, sim, frame, out) : stet_sim_hash_frame(sim, frame, out);
 }
 
-stet_result ranks_add(stet_group *group, int64_t *x, int n)
+static void fold_counts(void *into, const void *next, size_t size)
 {
-    size_t size = (size_t)n * sizeof *x;
-    int64_t *all;
-    STI_TRY(share_all(group, x, size, &all));
-    memset(x, 0, size);
-    for (int k = 0; k < stet_group_get_nrank(group) * n; ++k) x[k % n] += all[k];
-    sti_free(all);
-    return STET_OK;
+    for (size_t k = 0; k < size / sizeof(int64_t); ++k) ((int64_t *)into)[k] += ((const int64_t *)next)[k];
 }
 
-stet_result ranks_most(ranks *r, double *x)
+stet_result ranks_add(stet_group *group, int64_t *x, int n)
 {
-    double *all;
-    if (!r->group) return STET_OK;
-    STI_TRY(share_all(r->group, x, sizeof *x, &all));
-    for (int k = 0; k < stet_group_get_nrank(r->group); ++k) *x = fmax(*x, all[k]);
-    sti_free(all);
-    return STET_OK;
+    return fold_all(group, x, (size_t)n * sizeof *x, fold_counts);
 }
+
+static void fold_most(void *into, const void *next, size_t size)
+{
+    (void)size;
+    *(double *)into = fmax(*(double *)into, *(const double *)next);
+}
+
+stet_result ranks_most(ranks *r, double *x) { return r->group ? fold_all(r->group, x, sizeof *x, fold_most) : STET_OK; }
 
 stet_result ranks_gather_rows(ranks *r, const rank_row *own)
 {
