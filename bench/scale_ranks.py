@@ -8,8 +8,8 @@ Needs NumPy alone: processes are started here, and bytes cross through pipes; be
 it is found. First the hashes of state and pictures, sums and gathered pictures of one process on the first device, of
 one process a device with uneven blocks, and of mixtures with processes on the CPU are compared: they must be equal.
 Then each rank's worlds are timed in turns, alone (the other ranks wait) and together; the efficiency is the slowest
-rank's time alone over the time together. A barrier is part of both. Last the sum of a gradient of 100 MB is timed with its
-parts, and where PyTorch is installed NCCL's own all-reduce of as much, in turns in the same processes.
+rank's time alone over the time together. A barrier is part of both. Last the sum of a gradient of 100 MB is timed with
+its parts, and where PyTorch is installed NCCL's own all-reduce of as much, in turns in the same processes.
 """
 
 import argparse

@@ -116,6 +116,45 @@ def test_processors_and_gpus_mix():
         assert got["state_hash"] == run(*words[1:-1], "--device", "cpu")["state_hash"]
 
 
+RANK_1 = '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ]'
+
+
+def scripted(nrank, of_rank_1, *words):
+    """Rank 1 does something in a shell first."""
+    return launch(nrank, "sh", "-c", f'if {RANK_1}; then {of_rank_1}; fi; exec "$@"', "sh", COMMAND, *words)
+
+
+def test_a_rank_that_does_not_see_the_files_sends_what_it_has():
+    words = [*RUN, "--worlds", 5, "--output", "depth", "--record", "qpos", "--save-tensors", "every:2", "--out", "out"]
+    with folder() as whole, folder() as cwd, folder() as other:
+        run(*words[1:], cwd=whole)
+        done = subprocess.run(
+            scripted(2, f"cd {other}", *words), cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        for name in ("qpos.npy", "depth.npy", "frames-depth.npy"):
+            with open(os.path.join(whole, "out", name), "rb") as a, open(os.path.join(cwd, "out", name), "rb") as b:
+                assert a.read() == b.read(), name
+        assert not os.listdir(other)
+
+
+def test_a_rank_that_cannot_write_ends_the_run():
+    """No file of more than 1024 bytes; what all ranks have recorded by then is kept."""
+    words = [*RUN, "--worlds", 4, "--output", "none", "--record", "qpos", "--out", "out"]
+    with folder() as cwd:
+        done = subprocess.run(
+            scripted(2, "trap '' XFSZ; ulimit -f 2", *words), cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True,
+            timeout=300,
+        )  # fmt: skip
+        assert done.returncode == 1 and len(sentences(done)) == 1, done
+        assert sentences(done)[0].endswith("qpos.npy: writing stopped: rank 1 of 2: File too large"), done.stderr
+        with folder() as whole:
+            run(*words[1:], cwd=whole)
+            expected = np.load(os.path.join(whole, "out", "qpos.npy"))
+        got = np.load(os.path.join(cwd, "out", "qpos.npy"))
+        assert 0 < len(got) < 4 and np.array_equal(got, expected[: len(got)])
+
+
 def fails(words, says):
     """Exit code 2, one sentence, and nothing on standard output."""
     done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)

@@ -164,21 +164,17 @@ static const char *write_tensor(stet_sim *sim, stet_group *group, int64_t frame,
 {
     char path[PATH_MAX];
     stet_array *tensor;
-    npy_writer w;
+    whole_file f;
     if (!output_tensor_path(sim, camera, output, folder, "", path)) return long_name;
     if (stet_sim_get_array(sim, frame, camera, output, &tensor) != STET_OK) return stet_get_last_error();
-    if (!whole_writes(group)) return whole_append(group, tensor, NULL);
     int ndim = stet_array_get_ndim(tensor);
     int64_t shape[NPY_MAX_DIMS];
     memcpy(shape, stet_array_get_shape(tensor), (size_t)ndim * sizeof *shape);
     shape[0] = whole_nworld(group, shape[0]);
-    const char *wrong = npy_open(&w, path, output_descr(output), ndim, shape);
-    if (wrong) return wrong;
-    wrong = whole_append(group, tensor, &w);
-    if (!wrong)
-        wrong = npy_close(&w, shape[0]);
-    else
-        npy_drop(&w);
+    const char *wrong = whole_open(&f, group, true, path, output_descr(output), ndim, shape);
+    if (!wrong) wrong = whole_append(&f, tensor);
+    if (!wrong) wrong = whole_close(&f, shape[0]);
+    whole_drop(&f);
     if (wrong) return wrong;
     return file_list_add(files, path) ? NULL : no_memory;
 }

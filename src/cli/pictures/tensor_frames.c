@@ -26,10 +26,8 @@ static const char *open_file(tensor_frames *t, stet_sim *sim, int camera, stet_o
                              c->height, c->width, stet_output_channels(output)};
     if (!output_tensor_path(sim, camera, output, folder, "frames-", path))
         return "the folder's name is too long; use a shorter one";
-    if (!whole_writes(t->group)) return ++t->count, NULL;
-    const char *wrong = npy_open(&t->file[t->count], path, output_descr(output), 5, shape);
+    const char *wrong = whole_open(&t->file[t->count++], t->group, true, path, output_descr(output), 5, shape);
     if (wrong) return wrong;
-    ++t->count;
     return file_list_add(files, path) ? NULL : "out of memory for the names of files";
 }
 
@@ -53,7 +51,7 @@ const char *tensor_frames_add(tensor_frames *t, stet_sim *sim, int64_t frame)
     for (int i = 0; i < t->count && next_tensor(sim, &k, &camera, &output); ++i) {
         stet_array *tensor;
         if (stet_sim_get_array(sim, frame, camera, output, &tensor) != STET_OK) return stet_get_last_error();
-        const char *wrong = whole_append(t->group, tensor, &t->file[i]);
+        const char *wrong = whole_append(&t->file[i], tensor);
         if (wrong) return wrong;
     }
     ++t->frames;
@@ -63,8 +61,8 @@ const char *tensor_frames_add(tensor_frames *t, stet_sim *sim, int64_t frame)
 const char *tensor_frames_close(tensor_frames *t)
 {
     const char *wrong = NULL;
-    for (int i = 0; i < t->count && whole_writes(t->group); ++i) {
-        const char *here = npy_close(&t->file[i], t->frames);
+    for (int i = 0; i < t->count; ++i) {
+        const char *here = whole_close(&t->file[i], t->frames);
         if (!wrong) wrong = here;
     }
     t->count = 0;
@@ -74,7 +72,7 @@ const char *tensor_frames_close(tensor_frames *t)
 
 void tensor_frames_drop(tensor_frames *t)
 {
-    for (int i = 0; i < t->count && whole_writes(t->group); ++i) npy_drop(&t->file[i]);
+    for (int i = 0; i < t->count; ++i) whole_drop(&t->file[i]);
     free(t->file);
     *t = (tensor_frames){0};
 }

@@ -6,12 +6,11 @@
 #define STI_CLI_PICTURES_TENSOR_FRAMES_H
 
 #include "cli/files/folder.h"
-#include "cli/files/npy.h"
 #include "cli/files/whole.h"
 #include "stet/stet.h"
 
 typedef struct tensor_frames {
-    npy_writer *file; /* camera by camera of each output */
+    whole_file *file; /* camera by camera of each output */
     int count;
     int64_t frames;    /* written */
     stet_group *group; /* borrowed; NULL: one process */

@@ -10,7 +10,6 @@ static const char *open_one(recorder *r, const run_options *o, const char *name,
     int k = r->count;
     if (stet_worlds_get_array(stet_sim_get_worlds(sim), name, &r->field[k]) != STET_OK) return stet_get_last_error();
     const int64_t *shape = stet_array_get_shape(r->field[k]);
-    if (!whole_writes(r->group)) return r->count = k + 1, NULL;
     if (snprintf(path, sizeof path, "%s/%s.npy", o->out, name) >= (int)sizeof path)
         return "the folder's name is too long; use a shorter one";
     r->file[k] = calloc(1, sizeof *r->file[k]);
@@ -18,9 +17,9 @@ static const char *open_one(recorder *r, const run_options *o, const char *name,
     int64_t whole[] = {0, o->frames, whole_nworld(r->group, shape[0]), shape[1]};
     bool rounds = options_rounds(o);
     const char *type = stet_array_get_dtype(r->field[k]) == STET_DTYPE_INT ? "<i4" : "<f4";
-    const char *wrong = npy_open(r->file[k], path, type, rounds ? 4 : 3, rounds ? whole : whole + 1);
-    if (!wrong) r->count = k + 1;
-    if (wrong) free(r->file[k]), r->file[k] = NULL;
+    r->count = k + 1;
+    const char *wrong =
+        whole_open(r->file[k], r->group, !rounds, path, type, rounds ? 4 : 3, rounds ? whole : whole + 1);
     if (wrong || rounds) return wrong;
     return file_list_add(files, path) ? NULL : "out of memory for the names of files";
 }
@@ -38,7 +37,7 @@ const char *record_open(recorder *r, const run_options *o, stet_sim *sim, stet_g
 const char *record_frame(recorder *r)
 {
     for (int k = 0; k < r->count; ++k) {
-        const char *wrong = whole_append(r->group, r->field[k], r->file[k]);
+        const char *wrong = whole_append(r->file[k], r->field[k]);
         if (wrong) return wrong;
     }
     ++r->frames;
@@ -49,7 +48,7 @@ const char *record_close(recorder *r)
 {
     const char *wrong = NULL;
     for (int k = 0; k < r->count; ++k) {
-        const char *here = r->file[k] ? npy_close(r->file[k], r->frames / r->each) : NULL;
+        const char *here = whole_close(r->file[k], r->frames / r->each);
         if (!wrong) wrong = here;
         free(r->file[k]);
     }
@@ -60,7 +59,7 @@ const char *record_close(recorder *r)
 void record_drop(recorder *r)
 {
     for (int k = 0; k < r->count; ++k) {
-        if (r->file[k]) npy_drop(r->file[k]);
+        whole_drop(r->file[k]);
         free(r->file[k]);
     }
     r->count = 0;

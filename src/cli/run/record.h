@@ -6,7 +6,6 @@
 #define STI_CLI_RUN_RECORD_H
 
 #include "cli/files/folder.h"
-#include "cli/files/npy.h"
 #include "cli/files/whole.h"
 #include "cli/options/options.h"
 
@@ -15,8 +14,8 @@ typedef struct recorder {
     int64_t frames; /* appended by now */
     int64_t each;   /* frames per row of the files: 1, or those of a round */
     stet_array *field[OPTIONS_MAX_NAMES];
-    npy_writer *file[OPTIONS_MAX_NAMES]; /* NULL: another process writes it */
-    stet_group *group;                   /* borrowed; NULL: one process */
+    whole_file *file[OPTIONS_MAX_NAMES];
+    stet_group *group; /* borrowed; NULL: one process */
 } recorder;
 
 /*

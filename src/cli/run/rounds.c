@@ -315,8 +315,8 @@ static const char *write_sweeps(const rounds *r, npz_writer *w)
 static const char *take_recordings(const rounds *r, recorder *recorded, npz_writer *w)
 {
     for (int i = 0; i < recorded->count; ++i) {
-        const char *wrong = npy_seal(recorded->file[i], r->done);
-        if (!wrong) wrong = npz_add_npy(w, r->options->record.name[i], recorded->file[i]);
+        const char *wrong = npy_seal(&recorded->file[i]->w, r->done);
+        if (!wrong) wrong = npz_add_npy(w, r->options->record.name[i], &recorded->file[i]->w);
         if (wrong) return wrong;
     }
     return NULL;
