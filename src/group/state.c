@@ -8,8 +8,7 @@
 
 /* ---- snapshots of all worlds ------------------------------------------------------------------------------------- */
 
-/* Poses that the caller wrote are in a snapshot's payload if any world of any rank has some. */
-static stet_result any_poses(stet_group *g, uint64_t own, uint64_t *out)
+static stet_result find_greatest(stet_group *g, uint64_t own, uint64_t *out)
 {
     uint64_t *all;
     int nrank = stet_group_get_nrank(g);
@@ -36,10 +35,11 @@ static stet_result gather_tables(stet_group *g, const stet_snapshot *own, stet_s
 static stet_result join(stet_group *g, stet_worlds *worlds, stet_snapshot **out)
 {
     stet_snapshot *own;
-    uint64_t npose;
+    uint64_t npose, room;
     *out = NULL;
     STI_TRY(sti_snapshot_take(worlds, false, &own));
-    stet_result result = any_poses(g, own->head.npose, &npose);
+    stet_result result = find_greatest(g, own->head.npose, &npose); /* if any world of any rank has the caller's */
+    if (result == STET_OK) result = find_greatest(g, own->head.room, &room);
     if (result == STET_OK && npose != own->head.npose) {
         stet_snapshot_destroy(own);
         own = NULL;
@@ -48,6 +48,7 @@ static stet_result join(stet_group *g, stet_worlds *worlds, stet_snapshot **out)
     if (result == STET_OK && stet_group_get_rank(g) == 0) {
         sti_snapshot_head head = own->head;
         head.nworld = (uint64_t)stet_group_get_nworld(g);
+        head.room = (uint32_t)room;
         result = sti_snapshot_new(worlds->model, &head, out);
     }
     if (result == STET_OK) result = gather_tables(g, own, *out);

@@ -75,6 +75,19 @@ stet_result sti_native_set_room(sti_native *n, int room)
     return STET_OK;
 }
 
+static int grown_room(void *context)
+{
+    const sti_native *n = context;
+    int room = sti_physics_room(&n->tables);
+    return room > n->first_room ? room : 0;
+}
+
+static stet_result restore_room(void *context, int room)
+{
+    sti_native *n = context;
+    return room > sti_physics_room(&n->tables) && !n->captured ? sti_native_set_room(n, room) : STET_OK;
+}
+
 static stet_result build_native(sti_native *n)
 {
     stet_worlds *worlds = n->worlds;
@@ -83,6 +96,7 @@ static stet_result build_native(sti_native *n)
     n->step = sti_k_native_step;
     if (sti_device_is_gpu(worlds->device))
         STI_TRY(sti_native_set_room(n, sti_physics_contact_sizes(n->tables.m).alone));
+    n->first_room = sti_physics_room(&n->tables);
     STI_TRY(sti_native_update(n));
     STI_TRY(STI_ARRAY(worlds->device, "stepped worlds", STET_DTYPE_INT, true, &n->stepped, worlds->nworld, 1));
     STI_TRY(
@@ -122,7 +136,8 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
         return result;
     }
     if (!worlds->physics.context)
-        sti_worlds_set_physics(worlds, (sti_worlds_physics){n, make_poses, pull, sti_native_reset, sti_native_fill});
+        sti_worlds_set_physics(worlds, (sti_worlds_physics){n, make_poses, pull, sti_native_reset, sti_native_fill,
+                                                            grown_room, restore_room});
     *out = n;
     return STET_OK;
 }

@@ -32,6 +32,7 @@ struct sti_native {
     stet_array *fault, *ticks; /* [nworld][1], NATIVE-3 */
     sti_stamp pulled;          /* version of `fault` after the last pull */
     stet_array *most;          /* [nworld][1], contacts that a world had at most (NATIVE-5) */
+    int first_room;            /* for contacts, in the beginning */
     int looked;                /* calls of steps since `most` was looked at */
     bool captured;             /* steps are parts of a caller's graph, which keep their memory */
     int64_t unpulled;          /* time steps since, at most; `ticks` has room for INT32_MAX */

@@ -96,13 +96,15 @@ const char *sti_state_words(uint64_t kind)
 
 sti_snapshot_head sti_snapshot_head_of(const stet_worlds *worlds)
 {
-    return (sti_snapshot_head){.kind = worlds->data                    ? STI_STATE_EXACT
-                                       : sti_worlds_are_native(worlds) ? STI_STATE_NATIVE
-                                                                       : STI_STATE_ARRAYS,
-                               .nworld = (uint64_t)worlds->nworld,
-                               .nstate = state_items(worlds),
-                               .nsensor = (uint64_t)worlds->field[STI_FIELD_sensordata]->nitem,
-                               .seed = worlds->def.seed};
+    return (sti_snapshot_head){
+        .kind = worlds->data                    ? STI_STATE_EXACT
+                : sti_worlds_are_native(worlds) ? STI_STATE_NATIVE
+                                                : STI_STATE_ARRAYS,
+        .room = worlds->physics.grown_room ? (uint32_t)worlds->physics.grown_room(worlds->physics.context) : 0,
+        .nworld = (uint64_t)worlds->nworld,
+        .nstate = state_items(worlds),
+        .nsensor = (uint64_t)worlds->field[STI_FIELD_sensordata]->nitem,
+        .seed = worlds->def.seed};
 }
 
 uint64_t sti_snapshot_pose_items(const stet_worlds *worlds)
@@ -304,6 +306,13 @@ static void restore_poses(stet_worlds *worlds, const stet_snapshot *s)
     sti_poses_keep_written(worlds);
 }
 
+/* The worlds have as many contacts in their next step as the snapshot's had. */
+static stet_result restore_room(stet_worlds *worlds, uint32_t room)
+{
+    if (room == 0 || !worlds->physics.restore_room) return STET_OK;
+    return worlds->physics.restore_room(worlds->physics.context, room < INT32_MAX ? (int)room : INT32_MAX);
+}
+
 stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapshot)
 {
     if (!worlds || !snapshot)
@@ -313,6 +322,7 @@ stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapsh
     STI_TRY(sti_worlds_pull_physics(worlds)); /* nothing is left that would come on top of the snapshot */
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_BOTH | (snapshot->head.npose ? STI_WRITER_POSES : 0)));
     STI_TRY(sti_worlds_sync(worlds)); /* WORLDS-5: earlier writes are replaced */
+    STI_TRY(restore_room(worlds, snapshot->head.room));
     restoring r = {worlds, snapshot};
     sti_worlds_parallel(worlds, restore_world, &r, 0);
     sti_worlds_written(worlds, true);

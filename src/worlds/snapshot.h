@@ -1,8 +1,8 @@
 /*
  * A copy of the whole state of worlds in one block: a head, and a payload of tables whose sizes follow from the head.
  *
- * Invariant: nothing in a snapshot depends on the layout, the threads or the element type of the device that it was
- * taken on.
+ * Invariant: nothing in a snapshot but the room for contacts depends on the layout, the threads or the element type of
+ * the device that it was taken on.
  */
 #ifndef STI_WORLDS_SNAPSHOT_H
 #define STI_WORLDS_SNAPSHOT_H
@@ -15,7 +15,8 @@ const char *sti_state_words(uint64_t kind); /* "with exact data" */
 
 /* Sizes, and what else the restored worlds must match. All words, so equal heads have equal bytes. */
 typedef struct sti_snapshot_head {
-    uint64_t kind; /* STI_STATE_… */
+    uint32_t kind; /* STI_STATE_… */
+    uint32_t room; /* for contacts, if it has grown (sti_worlds_physics); no state, so in no hash of worlds */
     uint64_t nworld;
     uint64_t nstate;  /* numbers in a world's state */
     uint64_t nsensor; /* numbers in its sensor data */

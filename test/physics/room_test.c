@@ -112,6 +112,51 @@ static void an_overflow_is_flagged_and_the_room_grows(void **state)
     end(&all);
 }
 
+/* A snapshot of a run that has grown goes on in worlds that have not, without a fault. */
+static void a_state_goes_on_with_its_room(void **state)
+{
+    enum { BUSY = 3 };
+    run x = begin(many_balls(), NULL, -1), fresh = begin(many_balls(), NULL, -1);
+    stet_snapshot *s;
+    place_balls(&x, BUSY);
+    OK(sti_native_steps(x.native, NULL, 2));
+    assert_true(fault_of(&x, BUSY) != 0);
+    stet_reset_def reset = stet_default_reset_def();
+    OK(stet_worlds_reset(x.r.worlds, &reset));
+    place_balls(&x, BUSY);
+    OK(sti_native_steps(x.native, NULL, 2));
+    OK(stet_snapshot_create(x.r.worlds, &s));
+    OK(stet_worlds_restore(fresh.r.worlds, s));
+    assert_int_equal(room_of(&fresh), room_of(&x));
+    step_both(&x, &fresh, 4);
+    for (int64_t w = 0; w < N; ++w) {
+        assert_int_equal(fault_of(&fresh, w), 0);
+        check_same(&x, &fresh, w);
+    }
+    stet_snapshot_destroy(s);
+    end(&x);
+    end(&fresh);
+}
+
+/* Tables that parameters of worlds make anew have the room that the old ones had. */
+static void parameters_keep_the_room(void **state)
+{
+    run x = begin(many_balls(), NULL, 70), all = begin(many_balls(), NULL, ALL);
+    double mass[2] = {0, 2};
+    uint8_t mask[N] = {[2] = 1};
+    place_balls(&x, -1);
+    place_balls(&all, -1);
+    for (int stage = 0; stage < 2; ++stage) {
+        OK(stet_worlds_set_parameter_where(x.r.worlds, "body_mass", mask, stage ? NULL : mass, 2));
+        OK(stet_worlds_set_parameter_where(all.r.worlds, "body_mass", mask, stage ? NULL : mass, 2));
+        step_both(&x, &all, 2);
+        assert_int_equal(room_of(&x), 70);
+        for (int64_t w = 0; w < N; ++w) check_same(&x, &all, w);
+    }
+    end(&x);
+    end(&all);
+}
+
 /* ---- random piles ------------------------------------------------------------------------------------------------ */
 
 /* Bodies of all kinds over a floor; in some worlds they are thrown together, in others far apart. */
@@ -179,6 +224,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_overflow_is_flagged_and_the_room_grows),
+        cmocka_unit_test(a_state_goes_on_with_its_room),
+        cmocka_unit_test(parameters_keep_the_room),
         cmocka_unit_test(worlds_that_are_not_flagged_do_not_depend_on_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
