@@ -46,6 +46,7 @@ static void close_link(sti_link *l, bool failed)
     sti_nccl_leave(&l->nccl, l->device, failed);
     if (l->second) sti_gpu_second_destroy(l->device, l->second);
     if (l->adder) sti_gpu_second_destroy(l->device, l->adder);
+    stet_array_destroy(l->arrived);
     stet_array_destroy(l->merges);
     stet_array_destroy(l->nodes);
     stet_array_destroy(l->parts);
@@ -359,6 +360,73 @@ stet_result stet_group_gather_array(stet_group *g, stet_array *own, stet_array *
 stet_result stet_group_gather_begin(stet_group *g, stet_array *own, stet_array *all)
 {
     return gather_array(g, own, all, true, "stet_group_gather_begin");
+}
+
+/* ---- piece by piece ---------------------------------------------------------------------------------------------- */
+
+/* To rank 0, in the pieces that it receives. */
+static stet_result send_pieces(stet_group *g, const stet_array *own, size_t item)
+{
+    char *at = own->data;
+    for (size_t left = (size_t)stet_group_get_own(g) * item, n; left > 0; left -= n, at += n) {
+        n = left < STI_GROUP_PIECE ? left : STI_GROUP_PIECE;
+        STI_TRY(sti_link_exchange(g, &(sti_message){true, 0, at, n}, 1));
+    }
+    return STET_OK;
+}
+
+static stet_result receive_pieces(stet_group *g, int rank, size_t item, char *buffer, sti_group_take *take,
+                                  void *context, stet_result *taken)
+{
+    sti_link *l = g->link;
+    for (size_t left = (size_t)stet_group_get_own_of(g, rank) * item, n; left > 0; left -= n) {
+        n = left < STI_GROUP_PIECE ? left : STI_GROUP_PIECE;
+        STI_TRY(sti_link_exchange(g, &(sti_message){false, rank, l->arrived->data, n}, 1));
+        STI_TRY(sti_device_download(l->device, buffer, l->arrived->data, n));
+        if (*taken == STET_OK) *taken = take(context, buffer, n);
+    }
+    return STET_OK;
+}
+
+static stet_result take_all(stet_group *g, stet_array *own, size_t item, char *buffer, sti_group_take *take,
+                            void *context)
+{
+    const void *host;
+    STI_TRY(stet_array_get_host(own, &host));
+    stet_result taken = take(context, host, stet_array_get_bytes(own)), result = STET_OK;
+    for (int r = 1; r < stet_group_get_nrank(g) && result == STET_OK; ++r)
+        result = receive_pieces(g, r, item, buffer, take, context, &taken);
+    return result == STET_OK ? taken : result;
+}
+
+/* Rank 0's room, before ranks meet: if it has none, all hear of it. */
+static stet_result make_arrived(sti_link *l)
+{
+    if (l->arrived) return STET_OK;
+    STI_TRY(STI_ARRAY(l->device, "a piece from another rank", STET_DTYPE_U8, false, &l->arrived, STI_GROUP_PIECE));
+    return sti_link_prepare(l->arrived);
+}
+
+stet_result sti_group_stream_array(stet_group *g, stet_array *own, sti_group_take *take, void *context)
+{
+    const void *host;
+    char *buffer;
+    sti_link *l = g->link;
+    size_t item = stet_array_get_bytes(own) / (size_t)stet_array_get_shape(own)[0];
+    if (!l || !l->direct || l->device != own->device) {
+        STI_TRY(stet_array_get_host(own, &host));
+        return sti_group_stream(g, host, item, take, context);
+    }
+    STI_TRY(sti_link_check(g, own, "streaming an array"));
+    STI_TRY(sti_link_prepare(own));
+    if (stet_group_get_rank(g) == 0) STI_TRY(make_arrived(l));
+    STI_TRY(sti_group_meet(g, STI_GROUP_GATHER, item));
+    STI_TRY(sti_link_join(l));
+    if (stet_group_get_rank(g) != 0) return send_pieces(g, own, item);
+    STI_TRY(sti_alloc(&buffer, STI_GROUP_PIECE, "what ranks send"));
+    stet_result result = take_all(g, own, item, buffer, take, context);
+    sti_free(buffer);
+    return result;
 }
 
 stet_result stet_group_wait(stet_group *g)

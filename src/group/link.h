@@ -22,6 +22,7 @@ typedef struct sti_link {
     void *second; /* the stream of what has begun and goes on beside other work; NULL: not made yet */
     bool flying;  /* some of it is not joined */
     char text[STI_GROUP_TEXT];
+    stet_array *arrived; /* a piece of an array that is streamed to rank 0; NULL: not made yet */
     /* Of stet_group_reduce (reduce.c); NULL: not made yet. */
     stet_array *merges, *nodes, *parts;
     void *adder;     /* the stream in which pieces are added up */

@@ -107,11 +107,8 @@ static stet_result add_bytes(void *context, const void *data, size_t size)
 static stet_result add_tensor(stet_group *g, sti_hash *h, stet_array *tensor)
 {
     sti_hash content;
-    const void *host;
     sti_hash_begin(&content);
-    STI_TRY(stet_array_get_host(tensor, &host));
-    STI_TRY(sti_group_stream(g, host, stet_array_get_bytes(tensor) / (size_t)stet_array_get_shape(tensor)[0], add_bytes,
-                             &content));
+    STI_TRY(sti_group_stream_array(g, tensor, add_bytes, &content));
     uint64_t sum = sti_hash_end(&content);
     sti_hash_add(h, &sum, sizeof sum);
     return STET_OK;

@@ -60,6 +60,7 @@ def compare_with(one, whole, words, nrank):
         assert worlds == [5 // nrank + (k < 5 % nrank) for k in range(len(rows))]
         assert [row["first_world"] for row in rows] == [sum(worlds[:k]) for k in range(len(rows))]
         assert nrank == 1 or len(rows) + got["ranks_without_worlds"] == nrank
+        assert nrank == 1 or re.match(r"host memory, because rank 0 of \d: cpu .* is not a GPU", got["pictures_by"])
 
 
 def test_results_do_not_depend_on_the_number_of_ranks():

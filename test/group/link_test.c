@@ -29,8 +29,8 @@ typedef struct job {
     int pieces;              /* of a rank's share of a sum; 0: as many as pay */
     const float *values;     /* [nworld][n] */
     bool beside[MOST_RANKS]; /* something went on beside the stream in use */
-    float *early[MOST_RANKS], *sum[MOST_RANKS], *shared[MOST_RANKS], *gathered,
-        *scattered; /* the last two [nworld][n] */
+    float *early[MOST_RANKS], *sum[MOST_RANKS], *shared[MOST_RANKS], *gathered, *scattered,
+        *streamed; /* the last three [nworld][n] */
     stet_result result[MOST_RANKS];
     char said[MOST_RANKS][512], link[MOST_RANKS][512];
 } job;
@@ -82,6 +82,14 @@ static void destroy_arrays(const rank_arrays *a)
     stet_array_destroy(a->late);
 }
 
+static stet_result put_after(void *context, const void *data, size_t size)
+{
+    char **at = context;
+    memcpy(*at, data, size);
+    *at += size;
+    return STET_OK;
+}
+
 /* Work of the stream in use does not wait for what has begun: `late` may not be there yet. */
 static stet_result work_beside(job *j, int rank, const rank_arrays *a)
 {
@@ -118,6 +126,8 @@ static stet_result exchange_arrays(job *j, stet_group *g, const rank_arrays *a)
         STI_TRY(stet_group_reduce(g, a->back, a->back));
         STI_TRY(stet_array_read(a->back, j->early[rank], (size_t)j->n * sizeof(float)));
     }
+    char *at = (char *)j->streamed;
+    STI_TRY(sti_group_stream_array(g, a->own, put_after, &at));
     return rank == 0 ? stet_array_read(a->all, j->gathered, stet_array_get_bytes(a->all)) : STET_OK;
 }
 
@@ -195,6 +205,7 @@ static float tree_sum(const job *j, int64_t i, int64_t at, int64_t size)
 }
 
 static float values[MOST_WORLDS * MOST_NUMBERS], gathered[MOST_WORLDS * MOST_NUMBERS];
+static float streamed[MOST_WORLDS * MOST_NUMBERS];
 static float early[MOST_RANKS][MOST_NUMBERS];
 static float scattered[MOST_WORLDS * MOST_NUMBERS], sums[MOST_RANKS][MOST_NUMBERS],
     shared_numbers[MOST_RANKS][MOST_NUMBERS];
@@ -204,7 +215,9 @@ static job new_job(uint64_t *d, int nrank)
     job j = {.nrank = nrank, .nworld = nrank, .n = 3, .values = values, .gathered = gathered, .scattered = scattered};
     for (size_t i = 0; i < sizeof values / sizeof *values; ++i)
         values[i] = (float)ldexp((double)dice_below(d, 1 << 20) - (1 << 19), (int)dice_below(d, 30) - 30);
+    j.streamed = streamed;
     memset(gathered, 0, sizeof gathered);
+    memset(streamed, 0, sizeof streamed);
     memset(scattered, 0, sizeof scattered);
     for (int r = 0; r < nrank; ++r) {
         j.sum[r] = sums[r];
@@ -223,6 +236,7 @@ static void check_bits(const job *j)
         if (j->result[r] != STET_OK) fail_msg("rank %d: %s", r, j->said[r]);
     assert_memory_equal(gathered, values, (size_t)j->nworld * row);
     assert_memory_equal(scattered, values, (size_t)j->nworld * row);
+    assert_memory_equal(streamed, values, (size_t)j->nworld * row);
     for (int r = 0; r < j->nrank; ++r) {
         assert_memory_equal(shared_numbers[r], values, row);
         assert_memory_equal(early[r], sums[r], row);
@@ -290,8 +304,6 @@ static void all_ways_have_the_same_bits(void **state)
     assert_true(beside > 0);
 }
 
-/* ---- failures ---------------------------------------------------------------------------------------------------- */
-
 static job two_gpus(uint64_t *d)
 {
     start_doubles(dice_below(d, 1 << 20));
@@ -302,6 +314,53 @@ static job two_gpus(uint64_t *d)
     }
     return j;
 }
+
+enum { LARGE = 3 * STI_GROUP_PIECE / 2 / (int)sizeof(float) };
+
+static stet_result stream_large(int rank, stet_device *device, stet_group *g)
+{
+    stet_array *own;
+    float *data;
+    char *at;
+    STI_TRY(stet_group_link(g, device, DOUBLE_NCCL));
+    STI_TRY(STI_ARRAY(device, "own", STET_DTYPE_REAL, false, &own, 1, LARGE));
+    STI_TRY(sti_alloc(&data, (size_t)(2 * LARGE) * sizeof *data, "all"));
+    for (int k = 0; k < LARGE; ++k) data[k] = (float)(rank * LARGE + k);
+    stet_result result = stet_array_write(own, data, LARGE * sizeof *data);
+    at = (char *)data;
+    if (result == STET_OK) result = sti_group_stream_array(g, own, put_after, &at);
+    for (int k = 0; k < 2 * LARGE && rank == 0; ++k) assert_true(data[k] == (float)k);
+    sti_free(data);
+    stet_array_destroy(own);
+    return result;
+}
+
+static void be_large_rank(int rank, const stet_transport *transport, void *context)
+{
+    job *j = context;
+    stet_device *device = NULL;
+    stet_group *g = NULL;
+    stet_group_def def = stet_default_group_def();
+    def.transport = *transport;
+    def.nworld = 2;
+    j->result[rank] = stet_group_create(&def, &g);
+    if (j->result[rank] == STET_OK) j->result[rank] = open_rank(j, rank, &device);
+    if (j->result[rank] == STET_OK) j->result[rank] = stream_large(rank, device, g);
+    stet_group_destroy(g);
+    stet_device_destroy(device);
+}
+
+static void a_large_array_is_streamed_in_pieces(void **state)
+{
+    uint64_t d = dice_seed("group/link");
+    job j = two_gpus(&d);
+    ranks_run(2, be_large_rank, &j);
+    for (int r = 0; r < 2; ++r) assert_int_equal(j.result[r], STET_OK);
+    assert_int_equal(nccl[CUDA]->calls("ncclSend"), 2);
+    expect_clean();
+}
+
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
 
 static void check_host(job *j, const char *words)
 {
@@ -403,8 +462,11 @@ static void what_does_not_fit_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_ways_have_the_same_bits),  cmocka_unit_test(without_nccl_the_host_is_used_and_says_why),
-        cmocka_unit_test(a_call_that_fails_ends_all),   cmocka_unit_test(a_rank_without_a_world_is_refused),
+        cmocka_unit_test(all_ways_have_the_same_bits),
+        cmocka_unit_test(a_large_array_is_streamed_in_pieces),
+        cmocka_unit_test(without_nccl_the_host_is_used_and_says_why),
+        cmocka_unit_test(a_call_that_fails_ends_all),
+        cmocka_unit_test(a_rank_without_a_world_is_refused),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

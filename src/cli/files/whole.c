@@ -126,14 +126,14 @@ static stet_result append(void *context, const void *data, size_t size)
 const char *whole_append(whole_file *f, stet_array *array)
 {
     const void *own;
-    if (stet_array_get_host(array, &own) != STET_OK) return stet_get_last_error();
     size_t item = bytes_per_world(array), size = stet_array_get_bytes(array);
-    if (!f->group) return npy_append(&f->w, own, size);
-    if (f->own < 0) {
+    if (f->group && f->own < 0) {
         appending a = {&f->w, NULL};
-        if (sti_group_stream(f->group, own, item, append, &a) == STET_OK) return NULL;
+        if (sti_group_stream_array(f->group, array, append, &a) == STET_OK) return NULL;
         return a.wrong ? a.wrong : stet_get_last_error();
     }
+    if (stet_array_get_host(array, &own) != STET_OK) return stet_get_last_error();
+    if (!f->group) return npy_append(&f->w, own, size);
     int error = write_at(f->own, own, size, NPY_HEADER + f->size + stet_group_get_first(f->group) * (int64_t)item);
     f->size += stet_group_get_nworld(f->group) * (int64_t)item;
     return agree(f, error);
@@ -162,16 +162,23 @@ void whole_drop(whole_file *f)
 
 /* ---- in memory --------------------------------------------------------------------------------------------------- */
 
+static stet_result put_after(void *context, const void *data, size_t size)
+{
+    char **at = context;
+    memcpy(*at, data, size);
+    *at += size;
+    return STET_OK;
+}
+
 const char *whole_read(stet_group *group, stet_array *array, const void **data, void **buffer)
 {
-    const void *own;
+    char *at = NULL;
     *data = *buffer = NULL;
-    if (stet_array_get_host(array, &own) != STET_OK) return stet_get_last_error();
-    if (!group) return *data = own, NULL;
+    if (!group) return stet_array_get_host(array, data) == STET_OK ? NULL : stet_get_last_error();
     if (whole_writes(group)) {
-        *buffer = malloc((size_t)stet_group_get_nworld(group) * bytes_per_world(array));
-        if (!*buffer) return "out of memory for an array of all worlds; ask for fewer worlds";
+        *buffer = at = malloc((size_t)stet_group_get_nworld(group) * bytes_per_world(array));
+        if (!at) return "out of memory for an array of all worlds; ask for fewer worlds";
     }
     *data = *buffer;
-    return stet_group_gather(group, own, bytes_per_world(array), *buffer) == STET_OK ? NULL : stet_get_last_error();
+    return sti_group_stream_array(group, array, put_after, &at) == STET_OK ? NULL : stet_get_last_error();
 }

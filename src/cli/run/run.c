@@ -183,6 +183,14 @@ static const char *open_video(run *r)
     return video_open(&r->video, o->video, r->layout.width, r->layout.height, mosaic_channels(video_output(r)), fps);
 }
 
+/* Pictures cross between GPUs by NCCL, where it is there. */
+static int link_ranks(run *r)
+{
+    if (!r->ranks.group || !r->options.outputs) return -1;
+    return stet_group_link(r->ranks.group, stet_sim_get_device(r->sim), NULL) == STET_OK ? -1
+                                                                                         : report_last_error(EXIT_WORK);
+}
+
 /* Creates the folder, after all checks. */
 static int open_files(run *r)
 {
@@ -211,6 +219,7 @@ static int prepare(run *r)
     if (code < 0 && r->options.view_socket >= 0)
         code = report_text(EXIT_INPUT, watch_open(&r->watch, r->options.view_socket, r->options.scene));
     code = ranks_agree(&r->ranks, code, EXIT_INPUT);
+    if (code < 0) code = link_ranks(r);
     if (code < 0) code = ranks_agree(&r->ranks, open_files(r), EXIT_WORK);
     r->summary.load = progress_now() - begun;
     return code;
@@ -512,6 +521,7 @@ static void clean_up(run *r)
     if (r->options.out && r->made) folder_unmake(r->options.out, r->made);
     rounds_close(&r->rounds);
     profile_free(&r->summary.profile);
+    stet_group_unlink(r->ranks.group);
     stet_sim_destroy(r->sim);
     stet_model_destroy(r->model);
     ranks_close(&r->ranks);

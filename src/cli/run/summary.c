@@ -237,6 +237,8 @@ static json_t *to_json(const summary *s)
         json_object_set_new(o, "ranks_without_worlds",
                             json_integer(s->ranks->count - stet_group_get_nrank(s->ranks->group)));
         json_object_set_new(o, "straggler", slow < 0 ? json_null() : json_integer(slow));
+        json_object_set_new(o, "pictures_by",
+                            s->options->outputs ? json_string(stet_group_get_link(s->ranks->group)) : json_null());
     }
     if (s->rounds->row) json_object_set_new(o, "rounds", rounds_json(s));
     if (s->options->profile) json_object_set_new(o, "profile", profile_json(&s->profile));
@@ -340,6 +342,7 @@ static void print_ranks(const ranks *r)
     if (r->count > n)
         printf("  rank%s %d to %d have none: there are fewer worlds than processes\n", STI_S(r->count - n), n,
                r->count - 1);
+    if (*stet_group_get_link(r->group)) printf("  pictures cross by %s\n", stet_group_get_link(r->group));
     if (slow >= 0)
         printf("  rank %d on %s is slow: it worked %.3f s, and the others waited for it\n", slow, r->row[slow].host,
                r->row[slow].busy);
