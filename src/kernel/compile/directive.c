@@ -7,17 +7,45 @@
 
 enum { CLEAN_SIZE = 512 };
 
+/* Letters, digits and space of ASCII, whatever the locale. Loops over them: strspn makes a table at each call. */
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v'; }
+
+/* Neither the end of a line, nor what may begin a comment, a splice or a quoted text. */
+static bool is_plain(char c) { return c && c != '\n' && c != '/' && c != '\\' && c != '"' && c != '\''; }
+
+typedef struct clean_text {
+    char *at;
+    size_t n, room;
+    bool begun; /* there is something other than space */
+} clean_text;
+
+static void put_clean(clean_text *clean, char c)
+{
+    if (clean->n < clean->room) clean->at[clean->n++] = c;
+    if (clean->begun || is_space(c)) return;
+    clean->begun = true;
+    if (c != '#' && c != '%') clean->room = clean->n; /* no directive */
+}
+
 /*
- * Copies the logical line at `at`, without comments and splices, into clean, as much as fits. Returns where the next
- * one begins.
+ * Copies the logical line at `at`, without comments and splices, into clean, as much as fits; of a line that is no
+ * directive, only as much as shows that. Returns where the next one begins.
  */
 static size_t clean_line(const char *text, size_t at, char clean[CLEAN_SIZE])
 {
-    size_t n = 0;
+    clean_text out = {.at = clean, .room = CLEAN_SIZE - 1};
     while (text[at]) {
+        if (is_plain(text[at])) {
+            put_clean(&out, text[at++]);
+            continue;
+        }
         size_t end = sti_skip_comment(text, at, NULL), from = at;
         if (end > at) {
-            if (n + 1 < CLEAN_SIZE) clean[n++] = ' ';
+            put_clean(&out, ' ');
             at = end;
             continue;
         }
@@ -33,20 +61,26 @@ static size_t clean_line(const char *text, size_t at, char clean[CLEAN_SIZE])
         for (; from < end; ++from) {
             if (sti_skip_splice(text, from) > from)
                 from = sti_skip_splice(text, from) - 1;
-            else if (n + 1 < CLEAN_SIZE)
-                clean[n++] = text[from];
+            else
+                put_clean(&out, text[from]);
         }
         at = end;
     }
-    clean[n] = 0;
+    clean[out.n] = 0;
     return at;
 }
 
-static const char *skip_space(const char *p) { return p + strspn(p, " \t\r\f\v"); }
+static const char *skip_space(const char *p)
+{
+    while (is_space(*p)) ++p;
+    return p;
+}
 
 static size_t word_length(const char *p)
 {
-    return strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    size_t n = 0;
+    while (is_word(p[n])) ++n;
+    return n;
 }
 
 /* Returns the end of `word` if it is at p as a whole word, else NULL. */
@@ -145,14 +179,15 @@ bool sti_directive_macro(const char *text, size_t *at, char name[STI_DIRECTIVE_N
     return false;
 }
 
-bool sti_directive_uses(const char *text, const char *identifier)
+bool sti_directive_uses(const char *text, const char *const *identifier, int n)
 {
     for (size_t at = 0; text[at];) {
-        size_t n = word_length(text + at), end = sti_skip_comment(text, at, NULL);
-        if (n == strlen(identifier) && strncmp(text + at, identifier, n) == 0) return true;
-        if (n > 0)
-            end = at + n;
-        else if (end == at)
+        size_t length = word_length(text + at), end = at;
+        for (int i = 0; i < n && length > 0; ++i)
+            if (strncmp(text + at, identifier[i], length) == 0 && !identifier[i][length]) return true;
+        if (length > 0)
+            end = at + length;
+        else if ((end = sti_skip_comment(text, at, NULL)) == at)
             end = text[at] == '"' || text[at] == '\'' ? sti_skip_quoted(text, at) : at + 1;
         at = end;
     }

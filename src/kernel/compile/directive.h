@@ -37,7 +37,7 @@ bool sti_directive_guard(const char *text, char name[STI_DIRECTIVE_NAME]);
  * the macro, cut if it is too long. Returns false if there is no more.
  */
 bool sti_directive_macro(const char *text, size_t *at, char name[STI_DIRECTIVE_NAME]);
-/* True if the text has this identifier outside of comments and strings. */
-bool sti_directive_uses(const char *text, const char *identifier);
+/* True if the text has one of these identifiers outside of comments and strings. */
+bool sti_directive_uses(const char *text, const char *const *identifier, int n);
 
 #endif

@@ -9,6 +9,7 @@
 
 static bool has_kernels(const char *text)
 {
+    if (!strstr(text, "_kernel")) return false; /* most headers: without reading them as code */
     size_t cursor = 0;
     sti_signature sig;
     char message[256];
@@ -101,9 +102,7 @@ stet_result sti_gpu_finish(sti_user_source *source, const sti_signature *const *
 bool sti_gpu_text_shares(const char *text)
 {
     static const char *const words[] = {"shared", "staged", "treal", "tlint", "tint"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
-        if (sti_directive_uses(text, words[i])) return true;
-    return false;
+    return sti_directive_uses(text, words, sizeof words / sizeof *words);
 }
 
 bool sti_gpu_unit_shares(const sti_embedded *unit) { return sti_gpu_text_shares(unit->text); }

@@ -360,6 +360,8 @@ static void identifiers_are_found(void **state)
         {"", false},
         {"shared", true},
         {"a(shared)", true},
+        {"share staged(int, s, t, 5);", true},
+        {"share stag shared_staged", false},
         {"    shared(real, s, 4);\n", true},
         {"#define S shared\n", true},
         {"/", false},
@@ -374,8 +376,9 @@ static void identifiers_are_found(void **state)
         {"c = 's'; \"\\\" shared\" '\\' shared'", false},
         {"\"shared\nshared", true},
     };
+    static const char *const words[] = {"shared", "staged"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
-        if (sti_directive_uses(cases[i].text, "shared") != cases[i].uses) fail_msg("case %zu: '%s'", i, cases[i].text);
+        if (sti_directive_uses(cases[i].text, words, 2) != cases[i].uses) fail_msg("case %zu: '%s'", i, cases[i].text);
 }
 
 /* What the checker and fused code see: all but the language. */
