@@ -121,8 +121,12 @@ size_t sti_directive_next(const char *text, size_t at, sti_directive *out)
         out->kind = STI_DIRECTIVE_OTHER_INCLUDE;
     } else if ((argument = after_word(p, "pragma")) && after_word(argument, "once")) {
         out->kind = STI_DIRECTIVE_ONCE;
-    } else if (after_word(p, "else") || after_word(p, "elif") || after_word(p, "endif")) {
-        out->kind = STI_DIRECTIVE_BRANCH;
+    } else if (after_word(p, "if") || after_word(p, "ifdef") || after_word(p, "ifndef")) {
+        out->kind = STI_DIRECTIVE_IF;
+    } else if (after_word(p, "else") || after_word(p, "elif")) {
+        out->kind = STI_DIRECTIVE_ELSE;
+    } else if (after_word(p, "endif")) {
+        out->kind = STI_DIRECTIVE_ENDIF;
     }
     return end;
 }

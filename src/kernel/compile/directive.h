@@ -14,7 +14,9 @@ typedef enum sti_directive_kind {
     STI_DIRECTIVE_SYSTEM_INCLUDE, /* #include <name> */
     STI_DIRECTIVE_OTHER_INCLUDE,  /* any other way to name a file: a macro, #include_next, #import, #embed */
     STI_DIRECTIVE_ONCE,           /* #pragma once */
-    STI_DIRECTIVE_BRANCH,         /* #else, #elif, #endif: the lines before it may have been skipped */
+    STI_DIRECTIVE_IF,             /* #if, #ifdef, #ifndef */
+    STI_DIRECTIVE_ELSE,           /* #else, #elif: the lines before it may have been skipped */
+    STI_DIRECTIVE_ENDIF,          /* #endif: they may, too */
 } sti_directive_kind;
 
 enum { STI_DIRECTIVE_NAME = 256 };

@@ -22,6 +22,7 @@ typedef struct expander {
     const sti_user_source_def *def;
     sti_user_source *source;
     int depth;
+    int branches; /* #if … that are open, without the guards of the library's files */
 } expander;
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -222,12 +223,15 @@ static stet_result put_circular_include(expander *e, int to, bool once)
     return added(e->source);
 }
 
-/* Puts the text of file `to` in the place of an #include. A file with `#pragma once` gets a guard. */
+/*
+ * Puts the text of file `to` in the place of an #include. A file with `#pragma once` gets a guard; one of the library's
+ * that has a guard is put once, unless a branch that may be skipped includes it: the text is a third as long.
+ */
 static stet_result put_file(expander *e, int to)
 {
     sti_user_source *s = e->source;
+    if (s->file[to].done || (e->def->tree && s->file[to].language)) return STET_OK;
     bool once = sti_directive_says_once(s->file[to].text.data);
-    if (e->def->tree && s->file[to].language) return STET_OK;
     if (s->file[to].open) return put_circular_include(e, to, once);
     if (e->depth == STI_SOURCE_MAX_DEPTH)
         return sti_error(STET_ERROR_LIMIT, "%s: files include each other more than %d deep", s->file[to].name,
@@ -264,10 +268,10 @@ static stet_result put_include(expander *e, int from, const sti_directive *d)
  */
 static stet_result put_line(expander *e, int file, const sti_directive *d, const char *bytes, size_t n, int line)
 {
-    bool whole = n > 0 && bytes[n - 1] == '\n';
-    if (d->kind == STI_DIRECTIVE_NONE || d->kind == STI_DIRECTIVE_BRANCH) {
+    bool whole = n > 0 && bytes[n - 1] == '\n', ends = d->kind == STI_DIRECTIVE_ELSE || d->kind == STI_DIRECTIVE_ENDIF;
+    if (d->kind == STI_DIRECTIVE_NONE || d->kind == STI_DIRECTIVE_IF || ends) {
         add_user_source(e, file, bytes, n);
-        if (d->kind == STI_DIRECTIVE_NONE || !whole) return STET_OK;
+        if (!ends || !whole) return STET_OK;
     } else if (d->kind != STI_DIRECTIVE_ONCE) {
         mark_line(e, line - whole, file);
         STI_TRY(put_include(e, file, d));
@@ -281,13 +285,18 @@ static stet_result expand(expander *e, int file)
 {
     sti_user_source *s = e->source;
     const char *text = s->file[file].text.data; /* remains valid when s->file is reallocated */
+    char guard[STI_DIRECTIVE_NAME];
+    bool guarded = s->file[file].embedded && sti_directive_guard(text, guard);
     s->file[file].open = true;
+    s->file[file].done = guarded && e->branches == 0;
+    e->branches -= guarded;
     mark_line(e, 1, file);
     int line = 1;
     for (size_t at = 0; text[at];) {
         sti_directive d;
         size_t end = sti_directive_next(text, at, &d);
         for (size_t i = at; i < end; ++i) line += text[i] == '\n';
+        e->branches += (d.kind == STI_DIRECTIVE_IF) - (d.kind == STI_DIRECTIVE_ENDIF);
         STI_TRY(put_line(e, file, &d, text + at, end - at, line));
         if (s->text.size > STI_SOURCE_MAX_SIZE)
             return sti_error(STET_ERROR_LIMIT, "%s: with all that it includes it has more than %d bytes",
@@ -297,6 +306,7 @@ static stet_result expand(expander *e, int file)
     if (s->text.size > 0 && added(s) == STET_OK && s->text.data[s->text.size - 1] != '\n')
         add_user_source(e, file, "\n", 1);
     s->file[file].open = false;
+    e->branches += guarded;
     return added(s);
 }
 

@@ -37,6 +37,7 @@ typedef struct sti_user_source_file {
     bool embedded; /* from the library: a header of the language, or one of def.files */
     bool language; /* a header of the language */
     bool open;     /* it is being expanded now */
+    bool done;     /* it is in the text, and its guard would skip it from now on */
 } sti_user_source_file;
 
 typedef struct sti_user_source {

@@ -228,6 +228,47 @@ static void units_name_their_files(void **state)
     assert_null(unit);
 }
 
+static int count_of(const char *text, const char *part)
+{
+    int n = 0;
+    while ((text = strstr(text, part))) {
+        text += strlen(part);
+        n++;
+    }
+    return n;
+}
+
+/* The library's files come once; again where the first one stood in a branch that the compiler may skip. */
+static void the_language_is_in_the_text_once(void **state)
+{
+    static const struct {
+        const char *before;
+        int times;
+    } cases[] = {
+        {"", 1},
+        {HEAD "#include <stet/lang_math.h>\n" HEAD, 1},
+        {"#if 0\n" HEAD "#endif\n", 2},
+        {"#ifdef A\n#else\n" HEAD "#endif\n", 2},
+        {HEAD "#if 1\n" HEAD "#endif\n", 1},
+        {"#ifndef A\n#define A\n#ifdef B\n#endif\n" HEAD "#endif\n", 2},
+        {"#include <stet/lang_math.h>\n", 2}, /* which includes lang.h if that was not */
+    };
+    stet_device *d = open_device(STI_ISA_portable, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[1024];
+        (void)snprintf(text, sizeof text,
+                       "%s" HEAD "world_kernel void k_add(real *y, int n) { each (i, n) put(y, i, splat(3)); }\n",
+                       cases[i].before);
+        sti_user_source source;
+        OK(sti_user_source_read(&(sti_user_source_def){.text = text, .gpu = true}, &source));
+        assert_int_equal(count_of(source.text.data, "#define STET_LANG_H\n"), cases[i].times);
+        sti_user_source_free(&source);
+        stet_kernel_def def = kernel_def(text);
+        assert_true(value_of(d, &def) == 3);
+    }
+    stet_device_destroy(d);
+}
+
 static void includes_that_never_end(void **state)
 {
     stet_device *d = open_device(STI_ISA_portable, 1);
@@ -288,10 +329,13 @@ static void directives_are_found(void **state)
         {"%:include \"a.h\"\n", STI_DIRECTIVE_INCLUDE, "a.h", 16},
         {"# pragma  once\n", STI_DIRECTIVE_ONCE, "", 15},
         {"#pragma onces\n", STI_DIRECTIVE_NONE, "", 14},
-        {"#else\nx", STI_DIRECTIVE_BRANCH, "", 6},
-        {" # elif A // b\n", STI_DIRECTIVE_BRANCH, "", 15},
-        {"#endif /* A */", STI_DIRECTIVE_BRANCH, "", 14},
-        {"#if A\n", STI_DIRECTIVE_NONE, "", 6},
+        {"#else\nx", STI_DIRECTIVE_ELSE, "", 6},
+        {" # elif A // b\n", STI_DIRECTIVE_ELSE, "", 15},
+        {"#endif /* A */", STI_DIRECTIVE_ENDIF, "", 14},
+        {"#if A\n", STI_DIRECTIVE_IF, "", 6},
+        {"#ifdef A\n", STI_DIRECTIVE_IF, "", 9},
+        {" # ifndef A\n", STI_DIRECTIVE_IF, "", 12},
+        {"#ifs\n", STI_DIRECTIVE_NONE, "", 5},
         {"\\", STI_DIRECTIVE_NONE, "", 1},
         {"/", STI_DIRECTIVE_NONE, "", 1},
         {"'\\", STI_DIRECTIVE_NONE, "", 2},
@@ -421,6 +465,7 @@ int main(void)
         TEST(includes_stay_in_their_folders),
         TEST(mistakes_in_an_included_file_are_its_own),
         TEST(units_name_their_files),
+        TEST(the_language_is_in_the_text_once),
         TEST(includes_that_never_end),
         TEST(directives_are_found),
         TEST(guards_are_found),
