@@ -9,8 +9,10 @@
         pixels = sim.read("rgb")      # [64, 128, 128, 3], uint8
 """
 
+import importlib as _importlib
 import logging as _logging
 from pathlib import Path as _Path
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ._core import Adjoint, Array, Device, Export, Kernel, Loop, Model, Record, Snapshot, Tape, __version__, sum_worlds
 from ._errors import (
@@ -40,6 +42,21 @@ from .pool import Pool
 from .rounds import Round
 from .sim import Sim, load
 from .tiles import Output, Picture, Tiles
+
+if _TYPE_CHECKING:
+    from . import control as control
+    from . import data as data
+    from . import gym as gym
+    from . import jax as jax
+    from . import torch as torch
+else:
+
+    def __getattr__(name):
+        """Modules that need libraries of their own, or time, are imported when they are first used: stet.gym …"""
+        if name in ("control", "data", "gym", "jax", "torch"):
+            return _importlib.import_module(f".{name}", __name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 _logging.getLogger("stet").addHandler(_logging.NullHandler())  # silent unless the program sets up logging
 

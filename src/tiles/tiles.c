@@ -302,7 +302,7 @@ stet_result stet_tiles_render(stet_tiles *t, const uint8_t *mask, int64_t *frame
 static stet_result find_frame(stet_tiles *t, int64_t frame, sti_tile_place **out)
 {
     if (t->newest < 0)
-        return sti_error(STET_ERROR_NOT_FOUND, "tiles: nothing was rendered yet; call stet_tiles_render first");
+        return sti_error(STET_ERROR_NOT_FOUND, "tiles: nothing was rendered yet; render first (stet_tiles_render)");
     if (frame == -1) frame = t->newest;
     if (frame < 0 || frame > t->newest)
         return sti_error(STET_ERROR_NOT_FOUND, "tiles: there is no frame %lld; the newest is %lld", (long long)frame,

@@ -25,6 +25,17 @@ def test_all_is_there():
         assert getattr(stet, name).__doc__, name
 
 
+def test_modules_are_imported_when_they_are_used():
+    code = "import sys, stet; assert 'stet.control' not in sys.modules; print(stet.control.__name__, stet.nothing)"
+    done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1 and "AttributeError: module 'stet' has no attribute 'nothing'" in done.stderr
+    for name in "data", "gym", "jax", "torch":
+        try:
+            assert getattr(stet, name).__name__ == f"stet.{name}"
+        except ModuleNotFoundError as error:
+            assert error.name in ("h5py", "gymnasium", "jax", "torch")
+
+
 def stubs():
     """Names of each class in _core.pyi."""
     tree = ast.parse(Path(_core.__file__).with_name("_core.pyi").read_text())
