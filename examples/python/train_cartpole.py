@@ -78,18 +78,28 @@ class Rollouts:
         self.length *= 1 - self.last[i]
 
 
-def update(policy, optimizer, observation, action, chance, advantage, return_):
+def batches(rollout):
+    """What each step of the optimizer takes of a rollout, EPOCHS * BATCHES of them."""
+    observation, action, chance, advantage, return_ = rollout
     advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
     for _ in range(EPOCHS):
         for part in torch.randperm(len(action), device=action.device).chunk(BATCHES):
-            choices, value = policy(observation[part])
-            ratio = (choices.log_prob(action[part]) - chance[part]).exp()
-            gain = torch.min(ratio * advantage[part], ratio.clamp(1 - CLIP, 1 + CLIP) * advantage[part]).mean()
-            loss = -gain + 0.5 * (value - return_[part]).square().mean() / return_.var()
-            optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(policy.parameters(), 0.5)
-            optimizer.step()
+            yield observation[part], action[part], chance[part], advantage[part], return_[part], return_.var()
+
+
+def loss(policy, observation, action, chance, advantage, return_, scale):
+    choices, value = policy(observation)
+    ratio = (choices.log_prob(action) - chance).exp()
+    gain = torch.min(ratio * advantage, ratio.clamp(1 - CLIP, 1 + CLIP) * advantage).mean()
+    return -gain + 0.5 * (value - return_).square().mean() / scale
+
+
+def update(policy, optimizer, rollout):
+    for batch in batches(rollout):
+        optimizer.zero_grad()
+        loss(policy, *batch).backward()
+        nn.utils.clip_grad_norm_(policy.parameters(), 0.5)
+        optimizer.step()
 
 
 @torch.no_grad()
@@ -111,7 +121,7 @@ def train(env, policy, updates):
     slower = torch.optim.lr_scheduler.LinearLR(optimizer, 1, 0.02, updates)  # so that what was learnt settles
     rollouts, began = Rollouts(env, policy), time.monotonic()
     for i in range(1, updates + 1):
-        update(policy, optimizer, *rollouts.run())
+        update(policy, optimizer, rollouts.run())
         slower.step()
         if i == 1:
             env.sim.clear_counters()  # what comes later has all been set up

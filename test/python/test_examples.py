@@ -102,10 +102,17 @@ def test_without_training_it_says_so(tmp_path):
 def test_processes_teach_a_policy_together(tmp_path):
     pytest.importorskip("gymnasium")
     pytest.importorskip("torch")
-    words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(EXAMPLES / "train_ranks.py")]
-    done = subprocess.run([sys.executable, *words, "--worlds", "64", "--updates", "1", "--device", "cpu"], cwd=tmp_path,
-                          capture_output=True, text=True, timeout=200)  # fmt: skip
-    assert done.stdout.count("steps in 2 processes; ") == 1, done.stderr
+
+    def train(processes, *more):
+        words = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+        words += [str(EXAMPLES / "train_ranks.py"), "--worlds", "16", "--updates", "1", "--device", "cpu", *more]
+        done = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=200)
+        assert done.stdout.count(f"steps in {processes} processes; ") == 1, done.stderr
+        return [line for line in done.stdout.splitlines() if line.startswith("policy after 1 updates: ")]
+
+    assert train(2) == []
+    one = train(1, "--parts", "2")
+    assert len(one) == 1 and train(2, "--parts", "2") == one
 
 
 def test_a_lost_actor_is_made_again(tmp_path):
