@@ -117,10 +117,11 @@ function(stet_test_in_part)
     endforeach()
 endfunction()
 
-# Tests whose list of devices has this machine's GPU.
+# Tests whose list of devices has this machine's GPU; their label is `real_gpu`, too.
 function(stet_test_sees_gpu)
     foreach(name IN LISTS ARGN)
         set_property(TEST "${name}" PROPERTY ENVIRONMENT "${STET_TEST_ENVIRONMENT}")
+        set_property(TEST "${name}" APPEND PROPERTY LABELS real_gpu)
     endforeach()
 endfunction()
 

@@ -5,9 +5,10 @@
 #
 #   tools/test_gpu.sh [BUILD]     BUILD: folder, default build/gpu
 #
-# Variables: JOBS; TESTS (a regular expression: only these); SKIP (labels that do not run, default long|whole; none:
-# '-'); SANITIZERS (default: memcheck racecheck initcheck synccheck; empty: none); SANITIZER_LIMIT (seconds that each
-# may take, default 200). Exit status 0: all that was asked for ran and passed.
+# Variables: JOBS; TESTS (a regular expression: only these); LABEL (only tests with it; real_gpu: those that open the
+# GPU); SKIP (labels that do not run, default long|whole; none: '-'); SANITIZERS (default: memcheck racecheck initcheck
+# synccheck; empty: none); SANITIZER_LIMIT (seconds that each may take, default 200). Exit status 0: all that was asked
+# for ran and passed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/gpu}
@@ -65,7 +66,7 @@ without=(-LE "^(${SKIP-long|whole})\$")
     without+=(-E '^(cli/(files|input|packages|rounds|run|bench|trace)|device/numpy|examples/.*|project/.*)$')
 start=$SECONDS
 ctest --test-dir "$build" --output-on-failure --no-tests=error --timeout 300 --parallel "$jobs" "${without[@]}" \
-    ${TESTS:+-R "$TESTS"} >"$build/tests.log" 2>&1
+    ${TESTS:+-R "$TESTS"} ${LABEL:+-L "^$LABEL\$"} >"$build/tests.log" 2>&1
 status=$?
 grep -E '^ *[0-9]+% tests passed|^\s+[0-9]+ - .*\((Failed|Timeout|SEGFAULT|Subprocess|Not Run|Exception).*' \
     "$build/tests.log"
@@ -84,11 +85,22 @@ fi
 
 # ---- sanitizers ------------------------------------------------------------------------------------------------------
 
-small=("$build/test/gpu/gpu_small" scenes/hand.xml --cache "$(cd "$build" && pwd)/test/small_cache_gpu")
-if "${small[@]}" >"$build/small.log" 2>&1; then note good "$(tail -n 1 "$build/small.log")"; else
-    cat "$build/small.log"
-    note bad "gpu_small failed"
-fi
+# Native physics apart, and twice: a team for each world, and a thread for each.
+program=$build/test/gpu/gpu_small
+cache=$(cd "$build" && pwd)/test/small_cache_gpu
+declare -A small=([small]="scenes/hand.xml" [small-native]="scenes/hand.xml --native 256"
+    [small-native-thread]="scenes/cartpole.xml --native 8192")
+for name in "${!small[@]}"; do # which leaves compiled programs for what follows
+    rm -f "$build/$name.passed"
+    ("$program" ${small[$name]} --cache "$cache" >"$build/$name.log" 2>&1 && : >"$build/$name.passed") &
+done
+wait
+for name in "${!small[@]}"; do
+    if [ -e "$build/$name.passed" ]; then note good "$name: $(tail -n 1 "$build/$name.log")"; else
+        cat "$build/$name.log"
+        note bad "$name: gpu_small ${small[$name]} failed"
+    fi
+done
 
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -n 1)
 if [ -z "$sanitizer" ]; then
@@ -98,24 +110,29 @@ fi
 for tool in $sanitizers; do
     options=()
     [ "$tool" = memcheck ] && options=(--leak-check full)
-    (
-        timeout "$limit" "$sanitizer" --tool "$tool" --error-exitcode 99 "${options[@]}" "${small[@]}" \
-            >"$build/$tool.log" 2>&1
-        echo $? >"$build/$tool.status"
-    ) &
+    for name in "${!small[@]}"; do
+        (
+            timeout "$limit" "$sanitizer" --tool "$tool" --error-exitcode 99 "${options[@]}" \
+                "$program" ${small[$name]} --cache "$cache" >"$build/$name.$tool.log" 2>&1
+            echo $? >"$build/$name.$tool.status"
+        ) &
+    done
 done
 wait
 for tool in $sanitizers; do
-    status=$(cat "$build/$tool.status")
-    last=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY|LEAK SUMMARY' "$build/$tool.log" |
-        tail -n 2 | sed 's/^=* *//' | paste -sd ';')
-    case $status in
-        0) note good "$tool: ${last:-no summary}" ;;
-        124) note bad "$tool: did not end in $limit s, and says nothing" ;;
-        *)
-            note bad "$tool: status $status; ${last:-no summary}"
-            head -n 40 "$build/$tool.log"
-            ;;
-    esac
+    for name in "${!small[@]}"; do
+        log=$build/$name.$tool.log
+        status=$(cat "$build/$name.$tool.status")
+        last=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY|LEAK SUMMARY' "$log" | tail -n 2 | sed 's/^=* *//' |
+            paste -sd ';')
+        case $status in
+            0) note good "$name, $tool: ${last:-no summary}" ;;
+            124) note bad "$name, $tool: did not end in $limit s, and says nothing" ;;
+            *)
+                note bad "$name, $tool: status $status; ${last:-no summary}"
+                head -n 40 "$log"
+                ;;
+        esac
+    done
 done
 finish

@@ -13,9 +13,8 @@ stet_test_on_devices(
     worlds/poses worlds/reset worlds/snapshot worlds/worlds
     physics/life physics/model_code physics/native physics/read physics/reset physics/room worlds/quantities step/faults
     step/step
-    sim/control sim/division sim/frame sim/idle sim/long_run sim/native sim/phase sim/program sim/recorded sim/round
-    sim/round_known
-    sim/same sim/sim sim/subset sim/tape sim/tensor)
+    sim/control sim/division sim/frame sim/idle sim/long_native sim/long_run sim/native sim/phase sim/program
+    sim/recorded sim/round sim/round_known sim/same sim/sim sim/subset sim/tape sim/tensor)
 foreach(run IN ITEMS "long_run cuda 10000" "program double-cuda 10000" "program cuda 100000"
         "recorded cuda 2000")
     separate_arguments(run)

@@ -1,7 +1,8 @@
 /*
  * A little of everything on one GPU, and the CPU's bits: what the GPU's sanitizers are run over, where each access
- * costs. Usage: gpu_small SCENE [--library FILE] [--hip] [--cache FOLDER]; the file is a driver to use instead of this
- * machine's. Exit status 0: all equal; 77: no GPU.
+ * costs. Usage: gpu_small SCENE [--native WORLDS] [--library FILE] [--hip] [--cache FOLDER]; the file is a driver to
+ * use instead of this machine's. --native: the scene alone, with native physics, whose program is large and depends on
+ * the number of worlds. Exit status 0: all equal; 77: no GPU.
  */
 #include "base/hash.h"
 #include "bench/pilot/pilot.h"
@@ -37,16 +38,19 @@ static uint64_t run_pilot(stet_device *device, sti_pilot_kind kind, int64_t size
 }
 
 /* All outputs of all cameras of a scene: some steps, a picture, a reset of one world, another picture. */
-static void run_scene(const char *path, const stet_device_def *device, uint64_t out[3])
+static void run_scene(const char *path, int64_t nworld, stet_physics physics, const stet_device_def *device,
+                      uint64_t out[3])
 {
     stet_model *model;
     stet_sim *sim;
     const char *all = "all";
-    const uint8_t one[NWORLD] = {0, 1};
+    uint8_t *one = calloc((size_t)nworld, 1);
     stet_sim_def def = stet_default_sim_def();
+    if (!one) die("memory");
+    one[1] = 1;
     def.device = *device;
-    def.physics = STET_PHYSICS_MUJOCO;
-    def.nworld = NWORLD;
+    def.physics = physics;
+    def.nworld = nworld;
     def.cameras = &all;
     def.ncamera = 1;
     def.width = def.height = EDGE;
@@ -65,29 +69,34 @@ static void run_scene(const char *path, const stet_device_def *device, uint64_t 
     OK(stet_sim_render(sim, NULL));
     OK(stet_sim_hash_frame(sim, STET_FRAME_LATEST, &out[2]));
     stet_sim_destroy(sim);
+    free(one);
 }
 
-static void run(const char *scene, const stet_device_def *def, stet_device *device, uint64_t out[RESULTS])
+static void run(const char *scene, int64_t native, const stet_device_def *def, stet_device *device,
+                uint64_t out[RESULTS])
 {
-    for (int kind = 0; kind < PILOTS; ++kind)
+    for (int kind = 0; kind < PILOTS && !native; ++kind)
         out[kind] = run_pilot(device, (sti_pilot_kind)kind, kind == STI_PILOT_RAYS ? EDGE : NWORLD);
-    run_scene(scene, def, out + PILOTS);
+    run_scene(scene, native ? native : NWORLD, native ? STET_PHYSICS_NATIVE : STET_PHYSICS_MUJOCO, def, out + PILOTS);
 }
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: gpu_small SCENE [--library FILE] [--hip] [--cache FOLDER]\n");
+    fprintf(stderr, "usage: gpu_small SCENE [--native WORLDS] [--library FILE] [--hip] [--cache FOLDER]\n");
     return 2;
 }
 
 int main(int argc, char **argv)
 {
     stet_device_def cpu = stet_default_device_def(), gpu = stet_default_device_def();
+    int64_t native = 0;
     cpu.type = STET_DEVICE_CPU;
     gpu.type = STET_DEVICE_CUDA;
     for (int i = 2; i < argc; ++i) {
         if (strcmp(argv[i], "--hip") == 0)
             gpu.type = STET_DEVICE_HIP;
+        else if (strcmp(argv[i], "--native") == 0 && i + 1 < argc)
+            native = strtoll(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--library") == 0 && i + 1 < argc)
             gpu.gpu.library = gpu.gpu.compiler_library = argv[++i];
         else if (strcmp(argv[i], "--cache") == 0 && i + 1 < argc)
@@ -95,7 +104,7 @@ int main(int argc, char **argv)
         else
             return usage();
     }
-    if (argc < 2) return usage();
+    if (argc < 2 || native == 1 || native < 0) return usage();
     stet_device *device[2];
     stet_result found = stet_device_create(&gpu, &device[1]);
     if (found == STET_ERROR_NOT_FOUND) {
@@ -105,16 +114,16 @@ int main(int argc, char **argv)
     if (found != STET_OK) die("the GPU");
     OK(stet_device_create(&cpu, &device[0]));
     uint64_t want[RESULTS], got[RESULTS];
-    run(argv[1], &cpu, device[0], want);
-    run(argv[1], &gpu, device[1], got);
-    int differ = 0;
-    for (int r = 0; r < RESULTS; ++r) {
+    run(argv[1], native, &cpu, device[0], want);
+    run(argv[1], native, &gpu, device[1], got);
+    int first = native ? PILOTS : 0, differ = 0;
+    for (int r = first; r < RESULTS; ++r) {
         if (got[r] != want[r])
             printf("%s: %016llx on %s, %016llx on %s\n", result_name[r], (unsigned long long)got[r],
                    stet_device_get_name(device[1]), (unsigned long long)want[r], stet_device_get_name(device[0]));
         differ += got[r] != want[r];
     }
-    printf("%s: %d of %d equal\n", stet_device_get_name(device[1]), RESULTS - differ, (int)RESULTS);
+    printf("%s: %d of %d equal\n", stet_device_get_name(device[1]), RESULTS - first - differ, RESULTS - first);
     for (int i = 0; i < 2; ++i) stet_device_destroy(device[i]);
     return differ != 0;
 }

@@ -23,6 +23,10 @@ static void run_stages(const char *text, int64_t nworld, bool lone, const char *
     int64_t nbody = r.model->mj->nbody;
     OK(sti_native_create(r.worlds, &n));
     bool own = sti_device_is_gpu(r.device);
+    if (own && lone && n->team.team > 1) { /* the many processors of a real GPU want more worlds for it */
+        n->team = (sti_team){1, 32};
+        n->old = true;
+    }
     for (int64_t b = 0; b < nbody; ++b) mass[b] = r.model->mj->body_mass[b] * 1.25;
     for (int stage = 0; stage < STAGES; ++stage) {
         if (stage == 1) OK(stet_worlds_set_parameter_where(r.worlds, "body_mass", mask, mass, nbody));

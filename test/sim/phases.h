@@ -31,6 +31,13 @@ static const char phases_source[] =
     "        done[i] = iselect(over, isplat(1), isplat(0));\n"
     "    }\n"
     "}\n"
+    "world_kernel void k_end(lint *done, lint *dice)\n" /* at random, one of 64 */
+    "{\n"
+    "    each (i, 1) {\n"
+    "        dice[i] = ishr(ishl(dice[i] * isplat(109) + isplat(853), 20), 20);\n"
+    "        done[i] = iselect(ilt(dice[i], isplat(64)), isplat(1), isplat(0));\n"
+    "    }\n"
+    "}\n"
     "world_kernel void k_begin(const lint *done, lint *length)\n"
     "{ each (i, 1) length[i] = iselect(ieq(done[i], isplat(0)), length[i], isplat(0)); }\n"
     "world_kernel void k_look(const real *qpos, const real *xpos, real *seen, int body)\n"

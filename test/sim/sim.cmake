@@ -5,7 +5,7 @@ stet_test(sim/recorded SOURCES ${PROJECT_SOURCE_DIR}/src/cli/files/npy.c
     ${PROJECT_SOURCE_DIR}/src/cli/report_error.c)
 add_test(NAME sim/recorded_long COMMAND test_sim_recorded 2000)
 stet_test_properties(sim/recorded_long sim whole)
-stet_tests(sim/reuse frame held idle long_run same subset switches)
+stet_tests(sim/reuse frame held idle long_native long_run same subset switches)
 add_test(NAME sim/long_run_long COMMAND test_sim_long_run 10000)
 stet_test_properties(sim/long_run_long sim whole)
 set_tests_properties(sim/long_run_long PROPERTIES TIMEOUT 2400)
