@@ -5,7 +5,7 @@
 
 A row of the chart for each number of worlds and size of pictures. Left: ms a frame, naive, with one step more after the
 other, and plainly written. Right: what a frame costs with one thing left out, over all. Bars are medians, whiskers the
-quartiles of the samples.
+quartiles of the samples. Of `--brief` there are naive, full and plain alone, two numbers of worlds or sizes a row.
 """
 
 import json
@@ -54,9 +54,15 @@ def bars(axes, names, series, label):
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def draw(axes, rows, name):
-    left, right = axes
-    bars(left, STEPS, [[rows[f"{name}{when}/{step}_ms"] for step in STEPS] for when, _, _ in SCENES], "ms a frame")
+def draw_steps(axes, rows, name):
+    steps = [step for step in STEPS if f"{name}/{step}_ms" in rows]
+    bars(axes, steps, [[rows[f"{name}{when}/{step}_ms"] for step in steps] for when, _, _ in SCENES], "ms a frame")
+    _, scene, size = name.split("/")
+    worlds, *edges = size.split("x")
+    axes.set_title(f"{scene}, {worlds} worlds, {' × '.join(edges) or '64 × 64'}", loc="left", fontsize=10)
+
+
+def draw_left_out(right, rows, name):
     prefix = f"{name}/without_"
     without = [row[len(prefix):-len("_ms")] for row in rows if row.startswith(prefix)]
     ratios = [
@@ -65,9 +71,6 @@ def draw(axes, rows, name):
     ]
     bars(right, without, ratios, "a frame without it, over a frame with all")
     right.axvline(1, color="#444444", linewidth=0.8)
-    _, scene, size = name.split("/")
-    worlds, *edges = size.split("x")
-    left.set_title(f"{scene}, {worlds} worlds, {' × '.join(edges) or '64 × 64'}", loc="left", fontsize=10)
 
 
 def main():
@@ -81,14 +84,17 @@ def main():
         commits.add(result["commit"][:12])
     if len(machines) != 1:
         raise SystemExit("frame_chart: the files are of different machines")
-    names = [m[1] for m in (re.fullmatch(r"(frame/[^/]+/[^/]+)/plus_recording_ms", row) for row in rows) if m]
-    if not names:
-        raise SystemExit("frame_chart: the files have no steps between naive and full; run `stet bench frame` without "
-                         "--brief")
-    size = (11, 0.6 + 3.6 * len(names))
-    figure, axes = plt.subplots(len(names), 2, figsize=size, squeeze=False, layout="constrained")
-    for line, name in zip(axes, names):
-        draw(line, rows, name)
+    names = [m[1] for m in (re.fullmatch(r"(frame/[^/]+/[^/]+)/full_ms", row) for row in rows) if m]
+    brief = not any(row.endswith("/plus_recording_ms") for row in rows)
+    lines = (len(names) + 1) // 2 if brief else len(names)
+    size = (11, 0.6 + (1.9 if brief else 3.6) * lines)
+    figure, axes = plt.subplots(lines, 2, figsize=size, squeeze=False, layout="constrained")
+    for k, name in enumerate(names):
+        draw_steps(axes[k // 2, k % 2] if brief else axes[k, 0], rows, name)
+        if not brief:
+            draw_left_out(axes[k, 1], rows, name)
+    if brief and len(names) % 2:
+        axes[-1, 1].set_axis_off()
     handles = axes[0][0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=2, frameon=False, fontsize=9)
     origin = f"{machines.pop()}; commit {', '.join(sorted(commits))}"

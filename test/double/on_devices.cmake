@@ -15,12 +15,12 @@ stet_test_on_devices(
     step/step
     sim/control sim/division sim/frame sim/idle sim/long_native sim/long_run sim/native sim/phase sim/program
     sim/recorded sim/round sim/round_known sim/same sim/sim sim/subset sim/tape sim/tensor)
-foreach(run IN ITEMS "long_run cuda 10000" "program double-cuda 10000" "program cuda 100000"
-        "recorded cuda 2000")
+foreach(run IN ITEMS "long_native cuda 2000 1024" "long_run cuda 10000" "program double-cuda 10000"
+        "program cuda 100000" "recorded cuda 2000")
     separate_arguments(run)
     list(GET run 0 noun)
     list(GET run 1 device)
-    list(GET run 2 amount)
+    list(SUBLIST run 2 -1 amount)
     set(name "sim/${noun}_long@${device}")
     add_test(NAME ${name} COMMAND test_sim_${noun} ${amount})
     stet_test_properties(${name} sim devices whole)
