@@ -153,14 +153,14 @@ LFN void ph_item(const int *m, int q, int *row, int *first, int *count)
 #endif
 
 /*
- * The n entries of an item: to += c from. On a GPU all are loaded before the first is stored, and PH_CHUNK of them
- * without asking: what lies behind is team memory, too.
+ * The n entries of an item: to += c from. On a GPU all are loaded before the first is stored.
  */
 LFN void ph_add_item(real *to, const real *from, real c, int n)
 {
 #if STET_GPU
     real x[PH_CHUNK];
-    for (int j = 0; j < PH_CHUNK; ++j) x[j] = fma(c, from[j], to[j]);
+    for (int j = 0; j < PH_CHUNK; ++j)
+        if (j < n) x[j] = fma(c, from[j], to[j]);
     for (int j = 0; j < PH_CHUNK; ++j)
         if (j < n) to[j] = x[j];
 #else
