@@ -207,12 +207,14 @@ static stet_result take_writes(stet_worlds *worlds)
 
 /*
  * NATIVE-5. Looks at the most contacts of all worlds; when they come near to what there is room for, there is twice as
- * much room from the next step on. Steps in a caller's graph go on with their memory.
+ * much room from the next step on, or four times, …: rooms of other runs, whose code a GPU's cache may have. Steps in a
+ * caller's graph go on with their memory.
  */
 static stet_result grow_room(sti_native *n)
 {
     void *mirror;
-    int32_t most = 0, room = sti_physics_room(&n->tables);
+    int32_t most = 0;
+    int64_t room = sti_physics_room(&n->tables), limit = sti_physics_contact_sizes(n->tables.m).limit;
     n->looked = 0;
     if (n->captured) return STET_OK;
     STI_TRY(sti_array_ensure(n->most)); /* listed steps run first */
@@ -221,8 +223,9 @@ static stet_result grow_room(sti_native *n)
         int32_t own = ((const int32_t *)mirror)[sti_array_index(n->most, w, 0)];
         most = own > most ? own : most;
     }
-    if (4 * (int64_t)most <= 3 * (int64_t)room || room == sti_physics_contact_sizes(n->tables.m).limit) return STET_OK;
-    return sti_native_set_room(n, 2 * most);
+    if (4 * (int64_t)most <= 3 * room || room >= limit) return STET_OK;
+    while (4 * (int64_t)most > 3 * room && room < limit) room += room > 0 ? room : 1;
+    return sti_native_set_room(n, (int)(room < limit ? room : limit));
 }
 
 /* A look costs nothing where arrays are the host's, and no list has to run for it; elsewhere few calls have one. */

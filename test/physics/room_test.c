@@ -202,6 +202,11 @@ static void check_pile(const char *text, int nbody, uint64_t seed, const char *i
         if (fault_of(&x, w) == 0) check_same(&x, &all, w);
     }
     *grown += room_of(&x) > LITTLE;
+    if (room_of(&x) < room_of(&all)) { /* else there is no room for more */
+        assert_int_equal(room_of(&x) % LITTLE, 0);
+        int times = room_of(&x) / LITTLE; /* a power of two: code that a GPU compiled for another run fits */
+        assert_int_equal(times & (times - 1), 0);
+    }
     end(&x);
     end(&all);
 }
