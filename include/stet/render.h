@@ -79,7 +79,8 @@ STET_API stet_result stet_output_find(const char *name, stet_output *out); /* NO
  * elsewhere. PHYSICAL adds up linear light: colours of surfaces, of textures and of the haze are sRGB, those of lights
  * are amounts of light; a highlight has the lamp's colour, also on a texture; only the sum is limited, and becomes
  * sRGB. Lights that have a place and a bulb (`bulbradius`) have soft shadows. What is transparent covers its alpha
- * once. Outputs without light are the same in both.
+ * once. Materials that are metallic or rough, and textures of normals, occlusion, roughness, metallic and light (roles
+ * of MuJoCo's materials) count here alone. Outputs without light are the same in both.
  */
 typedef enum stet_render_mode {
     STET_RENDER_MODE_MUJOCO,
@@ -94,10 +95,10 @@ STET_API stet_result stet_render_mode_find(const char *name, stet_render_mode *o
 #define STET_GROUPS_ALL 0x3fu
 
 /*
- * The i-th kind of things that the model has and that the renderer does not draw, as words, and how many there are;
+ * The i-th kind of things that the model has and that pictures of a mode lack, as words, and how many there are;
  * NULL after the last. count may be NULL.
  */
-STET_API const char *stet_render_get_not_drawn(const stet_model *model, int i, int *count);
+STET_API const char *stet_render_get_not_drawn(const stet_model *model, stet_render_mode mode, int i, int *count);
 
 /*
  * A camera of the renderer: a prim of the stage that looks along its -z axis, with x right and y up. For a camera of

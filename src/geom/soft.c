@@ -161,6 +161,31 @@ static stet_result flex_bones(const mjModel *m, ptrdiff_t flex, surface *s)
     return STET_OK;
 }
 
+/* Of a flex with nodes these are the bones: points of bodies, between which vertices are interpolated. */
+static stet_result node_bones(const mjModel *m, ptrdiff_t flex, surface *s)
+{
+    int n[3], first = m->flex_nodeadr[flex], order = m->flex_interp[flex];
+    (void)sti_soft_nodes(m, flex, n);
+    s->nbone = m->flex_nodenum[flex];
+    STI_TRY(alloc_list(&s->body, s->nbone, sizeof *s->body));
+    STI_TRY(alloc_list(&s->bind, s->nbone, 12 * sizeof *s->bind));
+    STI_TRY(alloc_list(&s->share, s->nvert, sizeof *s->share));
+    STI_TRY(alloc_list(&s->share_bone, 27 * (int64_t)s->nvert, sizeof *s->share_bone));
+    STI_TRY(alloc_list(&s->weight, 27 * (int64_t)s->nvert, sizeof *s->weight));
+    for (ptrdiff_t b = 0; b < s->nbone; ++b) {
+        double *bind = s->bind + 12 * b;
+        bind[0] = bind[5] = bind[10] = 1;
+        for (int k = 0; k < 3; ++k) bind[4 * k + 3] = m->flex_node[3 * (first + b) + k];
+        s->body[b] = m->flex_nodebodyid[first + b];
+    }
+    for (ptrdiff_t v = 0; v < s->nvert; ++v) {
+        s->nshare += sti_soft_node_shares(m->flex_vert0 + 3 * (m->flex_vertadr[flex] + v), n, order,
+                                          s->share_bone + s->nshare, s->weight + s->nshare);
+        s->share[v + 1] = s->nshare;
+    }
+    return STET_OK;
+}
+
 /* Texture coordinates of a flex' vertices: those of the first element that has them. */
 static stet_result flex_coords(const mjModel *m, ptrdiff_t flex, const surface *s, double **out)
 {
@@ -216,12 +241,14 @@ static stet_result gather_flex(const mjModel *m, int flex, surface *s)
     s->nvert = m->flex_vertnum[flex];
     s->nface = cloth ? m->flex_elemnum[flex] : m->flex_shellnum[flex];
     int64_t ntri = cloth ? 2 * ((int64_t)s->nface + m->flex_shellnum[flex]) : s->nface;
-    STI_TRY(flex_bones(m, flex, s));
+    bool nodes = m->flex_interp[flex] != 0;
+    STI_TRY(nodes ? node_bones(m, flex, s) : flex_bones(m, flex, s));
     STI_TRY(alloc_list(&s->place, s->nvert, 3 * sizeof *s->place));
     STI_TRY(alloc_list(&s->face, s->nface, 3 * sizeof *s->face));
     STI_TRY(alloc_list(&s->tri, ntri, SOFT_CORNERS * sizeof *s->tri));
     STI_TRY(alloc_list(&s->lift, ntri, 3 * sizeof *s->lift));
-    memcpy(s->place, m->flex_vert + 3 * (ptrdiff_t)m->flex_vertadr[flex], 3 * (size_t)s->nvert * sizeof *s->place);
+    if (!nodes) /* else vertices are where the nodes' weights say, with none of their own */
+        memcpy(s->place, m->flex_vert + 3 * (ptrdiff_t)m->flex_vertadr[flex], 3 * (size_t)s->nvert * sizeof *s->place);
     memcpy(s->face, faces, 3 * (size_t)s->nface * sizeof *s->face);
     if (m->flex_texcoordadr[flex] >= 0) {
         STI_TRY(alloc_list(&s->coord, ntri, 6 * sizeof *s->coord));
@@ -447,7 +474,10 @@ static stet_result gather_surface(gather *g, int i)
 bool sti_soft_object(const mjModel *m, int object)
 {
     if (object >= (int)m->nflex) return m->skin_facenum[object - m->nflex] > 0;
-    return m->flex_dim[object] > 1 && m->flex_interp[object] == 0 && m->flex_shellnum[object] > 0;
+    int n[3];
+    int nface =
+        m->flex_dim[object] == 2 ? m->flex_elemnum[object] : m->flex_shellnum[object]; /* a shell may be closed */
+    return m->flex_dim[object] > 1 && nface > 0 && (m->flex_interp[object] == 0 || sti_soft_nodes(m, object, n));
 }
 
 int sti_soft_material(const mjModel *m, int object)

@@ -30,6 +30,13 @@ typedef struct sti_soft {
 bool sti_soft_object(const mjModel *m, int object);
 /* The material of an object, of a flex that of its first element; -1: none. */
 int sti_soft_material(const mjModel *m, int object);
+/* How many nodes a flex has along each axis, order * cells + 1; false: none, or they are no grid. */
+bool sti_soft_nodes(const mjModel *m, ptrdiff_t flex, int n[3]);
+/*
+ * The nodes of the cell around a vertex at `place` (0 … 1 in the whole grid) and their weights, but for those of 0, at
+ * most 27. order: 1 linear, 2 quadratic. Returns how many.
+ */
+int sti_soft_node_shares(const double place[3], const int n[3], int order, int *node, double *weight);
 /*
  * The surfaces of those objects that are marked in drawn [nflex + nskin]. STET_ERROR_LIMIT: they have too many
  * triangles. The caller owns *out and destroys it before the device. `n` may be 0.

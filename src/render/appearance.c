@@ -338,7 +338,7 @@ static stet_result fill_haze(scene_rows *rows, stet_stage *stage)
 }
 
 /* Row number `row` of details: a geom's, with a material. */
-static stet_result fill_detail(const scene_rows *rows, stet_stage *stage, int geom, int material, int row, bool *any)
+static stet_result fill_detail(const scene_rows *rows, stet_stage *stage, int geom, int material, int row)
 {
     const int *head = rows->scene;
     int *detail = &rows->scene[head[SCENE_DETAIL] + (ptrdiff_t)DETAIL_SIZE * row];
@@ -346,32 +346,55 @@ static stet_result fill_detail(const scene_rows *rows, stet_stage *stage, int ge
     form.material = material;
     sti_details_form(&rows->details, sti_stage_worlds(stage)->model->mj, &form, rows->textures, rows->corners, detail,
                      &rows->look[head[SCENE_LOOK_SCALE] + (ptrdiff_t)SCALE_SIZE * row]);
-    *any = *any || detail[DETAIL_TEXTURE] || detail[DETAIL_CORNER];
     return stet_stage_get_prim(stage, STET_PRIM_GEOM, geom, &detail[DETAIL_PRIM]);
 }
 
-/* Textures and corners, and the geoms' details; a scene without any has no rows of details. */
+/* Sites, tendons and flexes of one dimension have their materials alone. */
+static void fill_plain(const scene_rows *rows, const mjModel *m)
+{
+    const int *head = rows->scene;
+    for (ptrdiff_t s = m->ngeom; s < sti_shape_flex(m) + m->nflex; ++s) {
+        ptrdiff_t site = s - m->ngeom, tendon = site - m->nsite, flex = s - sti_shape_flex(m);
+        if (flex >= 0 && sti_soft_object(m, (int)flex)) continue;
+        ptrdiff_t material = flex >= 0     ? sti_soft_material(m, (int)flex)
+                             : tendon >= 0 ? m->tendon_matid[tendon]
+                                           : m->site_matid[site];
+        sti_details_plain(&rows->details, m, material, &rows->scene[head[SCENE_DETAIL] + DETAIL_SIZE * s],
+                          &rows->look[head[SCENE_LOOK_SCALE] + SCALE_SIZE * s]);
+    }
+}
+
+/* A scene without any details has no rows of details. */
+static void note_details(scene_rows *rows)
+{
+    int *head = rows->scene;
+    bool any = false;
+    for (const int *row = head + head[SCENE_DETAIL]; row < head + head[SCENE_MIRROR]; row += DETAIL_SIZE) {
+        any |= row[DETAIL_TEXTURE] || row[DETAIL_CORNER];
+        for (int k = DETAIL_BUMPS; k <= DETAIL_METAL; ++k) head[SCENE_ROLES] |= row[k] != 0;
+    }
+    if (!any && !head[SCENE_ROLES]) head[SCENE_DETAIL] = 0;
+}
+
+/* Textures and corners, and the geoms' details. */
 static stet_result fill_details(scene_rows *rows, stet_stage *stage)
 {
     const mjModel *m = sti_stage_worlds(stage)->model->mj;
     int *head = rows->scene;
-    bool any = false;
-    sti_details_fill(&rows->details, m, rows->textures, rows->scene[SCENE_PHYSICAL] != 0, head,
-                     rows->look + rows->corners);
+    sti_details_fill(&rows->details, m, rows->textures, head, rows->look + rows->corners);
     if (rows->details.sky >= 0) head[SCENE_SKY] = rows->textures + (int)rows->details.texture[rows->details.sky];
     for (int g = 0; g < (int)m->ngeom; ++g) {
         int further = sti_shape_count(m) + rows->shapes->n + g * ((int)m->nmat + 1);
         if (!rows->drawn[g]) continue;
-        STI_TRY(fill_detail(rows, stage, g, m->geom_matid[g], g, &any));
+        STI_TRY(fill_detail(rows, stage, g, m->geom_matid[g], g));
         for (int material = -1; head[SCENE_CHOICE] && material < (int)m->nmat; ++material)
-            STI_TRY(fill_detail(rows, stage, g, material, further + material + 1, &any));
+            STI_TRY(fill_detail(rows, stage, g, material, further + material + 1));
     }
     for (int i = 0; i < rows->soft->n; ++i) {
         ptrdiff_t shape = sti_shape_flex(m) + rows->soft->surface[i].object;
         sti_details_soft(&rows->details, m, &rows->soft->surface[i], rows->textures, rows->corners,
                          &head[head[SCENE_DETAIL] + DETAIL_SIZE * shape],
                          &rows->look[head[SCENE_LOOK_SCALE] + SCALE_SIZE * shape], rows->look);
-        any = true;
     }
     for (int i = 0; i < rows->shapes->n; ++i) {
         const sti_form form = sti_form_of_shape(&rows->shapes->shape[i]);
@@ -381,9 +404,9 @@ static stet_result fill_details(scene_rows *rows, stet_stage *stage)
         sti_details_form(&rows->details, m, &form, rows->textures, rows->corners, detail,
                          &rows->look[head[SCENE_LOOK_SCALE] + SCALE_SIZE * shape]);
         detail[DETAIL_PRIM] = rows->shapes->shape[i].prim;
-        any |= detail[DETAIL_TEXTURE] || detail[DETAIL_CORNER];
     }
-    if (!any) head[SCENE_DETAIL] = 0;
+    fill_plain(rows, m);
+    note_details(rows);
     return STET_OK;
 }
 
@@ -392,46 +415,17 @@ static stet_result fill_details(scene_rows *rows, stet_stage *stage)
  * ------------------------------------------------------------------------------------------------------------
  */
 
-/* A lamp of the model; false if it is off, or of a kind that only affects images of the surroundings. */
-static bool model_lamp(const mjModel *m, int light, double *row, int *info)
-{
-    const float *colours[] = {m->light_ambient, m->light_diffuse, m->light_specular, m->light_attenuation};
-    if (!m->light_active[light] || m->light_type[light] == mjLIGHT_IMAGE) return false;
-    for (int c = 0; c < 4; ++c)
-        for (int k = 0; k < 3; ++k) row[3 * c + k] = colours[c][3 * light + k];
-    double *attenuation = &row[LAMP_ATTENUATION];
-    if (attenuation[0] == 0 && attenuation[1] == 0 && attenuation[2] == 0) attenuation[0] = 1;
-    bool cone = m->light_type[light] == mjLIGHT_SPOT && m->light_cutoff[light] <= 90;
-    row[LAMP_CUTOFF] = cone ? cos(m->light_cutoff[light] * mjPI / 180) : -2;
-    row[LAMP_EXPONENT] = cone ? m->light_exponent[light] : 0;
-    row[LAMP_RADIUS] = m->light_type[light] != mjLIGHT_DIRECTIONAL ? m->light_bulbradius[light] : 0;
-    info[LAMP_POSITIONAL] = m->light_type[light] != mjLIGHT_DIRECTIONAL;
-    return true;
-}
-
-/* The headlight shines from the camera along its viewing direction. */
-static void head_lamp(const mjModel *m, double *row, int *info)
-{
-    const float *colours[] = {m->vis.headlight.ambient, m->vis.headlight.diffuse, m->vis.headlight.specular};
-    for (int c = 0; c < 3; ++c)
-        for (int k = 0; k < 3; ++k) row[3 * c + k] = colours[c][k];
-    row[LAMP_ATTENUATION] = 1;
-    row[LAMP_CUTOFF] = -2;
-    info[LAMP_PRIM] = -1;
-    info[LAMP_POSITIONAL] = 0;
-}
-
 static stet_result fill_lamps(scene_rows *rows, stet_stage *stage)
 {
     const mjModel *m = sti_stage_worlds(stage)->model->mj;
     int *head = rows->scene, *info = &head[head[SCENE_LAMPS]];
     double *row = &rows->look[head[SCENE_LOOK_LAMPS]];
-    if (m->vis.headlight.active) head_lamp(m, row, info);
+    if (m->vis.headlight.active) sti_lamp_of_head(m, row, info);
     rows->light[0] = -1;
     int n = m->vis.headlight.active ? 1 : 0;
     for (int i = 0; i < (int)m->nlight && n < LAMP_MOST; ++i) {
         int *entry = &info[(ptrdiff_t)LAMP_INTS * n];
-        if (!model_lamp(m, i, &row[(ptrdiff_t)LAMP_REALS * n], entry)) continue;
+        if (!sti_lamp_of_model(m, i, &row[(ptrdiff_t)LAMP_REALS * n], entry)) continue;
         rows->light[n] = i;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_LIGHT, i, &entry[LAMP_PRIM]));
         if (m->light_castshadow[i] && m->vis.quality.shadowsize > 0 && head[SCENE_NSHADOW] < LAMP_SHADOW_MOST) {
@@ -454,7 +448,8 @@ static stet_result plan_rows(scene_rows *rows, const mjModel *m, const sti_patch
 {
     STI_TRY(sti_alloc(&rows->drawn, (size_t)(m->ngeom + 1) * sizeof *rows->drawn, "geoms to draw"));
     for (int g = 0; g < (int)m->ngeom; ++g) rows->drawn[g] = geom_drawn(m, g, patches->drawing.groups);
-    return sti_details_plan(m, rows->drawn, rows->soft, rows->shapes, patches->choice, &rows->details);
+    return sti_details_plan(m, rows->drawn, rows->soft, rows->shapes, patches->choice,
+                            patches->drawing.mode == STET_RENDER_MODE_PHYSICAL, &rows->details);
 }
 
 /* Sizes, and where the rows begin; there is room for every geom and every lamp, shown or not. */

@@ -32,6 +32,11 @@ bool sti_soft_drawn(const mjModel *m, int object);
 /* A row of appearance (scene.k.h) from a material (-1: none, MuJoCo's defaults) and an object's own colour. */
 void sti_appearance_of(const mjModel *m, ptrdiff_t material, const float *rgba, double *row);
 
+/* A lamp of the model; false if it is off, or of a kind that only affects images of the surroundings. */
+bool sti_lamp_of_model(const mjModel *m, int light, double *row, int *info);
+/* The headlight shines from the camera along its viewing direction. */
+void sti_lamp_of_head(const mjModel *m, double *row, int *info);
+
 /* The two tables of scene.k.h, plain arrays. */
 typedef struct sti_appearance {
     stet_array *scene; /* INT */

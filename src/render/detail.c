@@ -16,6 +16,41 @@ static int material_texture(const mjModel *m, ptrdiff_t material)
     return sti_texture_drawn(m, texture) ? texture : -1;
 }
 
+/* Textures of other roles than colour that mode physical draws, in the order of a row's numbers. */
+static const int drawn_roles[] = {mjTEXROLE_NORMAL, mjTEXROLE_OCCLUSION, mjTEXROLE_ROUGHNESS, mjTEXROLE_METALLIC,
+                                  mjTEXROLE_EMISSIVE};
+enum { NROLE = sizeof drawn_roles / sizeof *drawn_roles };
+_Static_assert(DETAIL_BUMPS + NROLE - 1 == DETAIL_EMISSIVE, "a number for each role");
+
+/* The texture of a role; -1: none that is drawn. Pictures alone, which lie as the colour's does. */
+static int role_texture(const mjModel *m, ptrdiff_t material, int role)
+{
+    const int *roles = &m->mat_texid[material * mjNTEXROLE];
+    int texture = roles[role], colour = material_texture(m, material);
+    if (texture < 0 && role >= mjTEXROLE_OCCLUSION && role <= mjTEXROLE_METALLIC) texture = roles[mjTEXROLE_ORM];
+    if (!sti_texture_has_values(m, texture) || (colour >= 0 && sti_texture_is_cube(m, colour))) return -1;
+    return texture;
+}
+
+bool sti_role_drawn(const mjModel *m, ptrdiff_t material, int role)
+{
+    const int *roles = &m->mat_texid[material * mjNTEXROLE];
+    for (int i = 0; i < NROLE; ++i)
+        if (role == drawn_roles[i]) return role_texture(m, material, role) >= 0;
+    bool parts = true; /* textures of their own for each part of an ORM texture replace it */
+    for (int k = mjTEXROLE_OCCLUSION; k <= mjTEXROLE_METALLIC; ++k) parts = parts && roles[k] >= 0;
+    return role == mjTEXROLE_ORM && !parts && role_texture(m, material, mjTEXROLE_OCCLUSION) >= 0;
+}
+
+/* The texture by which pictures lie on a surface: that of the colour, or one of the other roles; -1: there is none. */
+static int mapped_texture(const sti_details *details, const mjModel *m, ptrdiff_t material)
+{
+    int texture = material_texture(m, material);
+    for (int i = 0; i < NROLE && texture < 0 && material >= 0 && details->physical; ++i)
+        texture = role_texture(m, material, drawn_roles[i]);
+    return texture;
+}
+
 sti_form sti_form_of_geom(const mjModel *m, ptrdiff_t geom)
 {
     int type = m->geom_type[geom];
@@ -37,9 +72,9 @@ int sti_soft_texture(const mjModel *m, int object, bool coordinates)
     return texture >= 0 && coordinates && !sti_texture_is_cube(m, texture) ? texture : -1;
 }
 
-static bool mapped_by_corners(const mjModel *m, const sti_form *form)
+static bool mapped_by_corners(const sti_details *details, const mjModel *m, const sti_form *form)
 {
-    int texture = material_texture(m, form->material);
+    int texture = mapped_texture(details, m, form->material);
     return texture >= 0 && !sti_texture_is_cube(m, texture) && form->mesh >= 0 && m->mesh_texcoordadr[form->mesh] >= 0;
 }
 
@@ -98,29 +133,45 @@ static void fill_corners(const mjModel *m, int mesh, double *row)
 
 /* ---- the plan ---------------------------------------------------------------------------------------------------- */
 
-static void plan_texture(const mjModel *m, int texture, sti_details *out)
+/* blocks: of colours, or of values. */
+static void plan_texture(const mjModel *m, int texture, int64_t *blocks, sti_details *out)
 {
-    if (texture < 0 || out->texture[texture] >= 0) return;
-    out->texture[texture] = out->ntexel;
+    if (texture < 0 || blocks[texture] >= 0) return;
+    blocks[texture] = out->ntexel;
     out->ntexel += sti_texture_size(m, texture);
+}
+
+/* Only light is a colour; the others are values. */
+static int64_t *blocks_of(const sti_details *details, int role)
+{
+    return role == mjTEXROLE_EMISSIVE ? details->texture : details->values;
+}
+
+static void plan_roles(const mjModel *m, ptrdiff_t material, sti_details *out)
+{
+    for (int i = 0; i < NROLE && material >= 0 && out->physical; ++i)
+        plan_texture(m, role_texture(m, material, drawn_roles[i]), blocks_of(out, drawn_roles[i]), out);
 }
 
 static void plan_form(const mjModel *m, sti_form form, sti_details *out)
 {
     int mesh = form.mesh;
-    plan_texture(m, material_texture(m, form.material), out);
-    if (mesh < 0 || out->corner[mesh] >= 0 || !(mapped_by_corners(m, &form) || mesh_is_smooth(m, mesh))) return;
+    plan_texture(m, material_texture(m, form.material), out->texture, out);
+    plan_roles(m, form.material, out);
+    if (mesh < 0 || out->corner[mesh] >= 0 || !(mapped_by_corners(out, m, &form) || mesh_is_smooth(m, mesh))) return;
     out->corner[mesh] = out->ncorner;
     out->ncorner += (int64_t)CORNER_SIZE * m->mesh_facenum[mesh];
 }
 
 stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, const sti_shapes *shapes,
-                             bool choice, sti_details *out)
+                             bool choice, bool physical, sti_details *out)
 {
     memset(out, 0, sizeof *out);
+    out->physical = physical;
     STI_TRY(sti_alloc(&out->texture, (size_t)(m->ntex + 1) * sizeof *out->texture, "textures"));
     STI_TRY(sti_alloc(&out->corner, (size_t)(m->nmesh + 1) * sizeof *out->corner, "corners of meshes"));
-    for (int i = 0; i < m->ntex; ++i) out->texture[i] = -1;
+    STI_TRY(sti_alloc(&out->values, (size_t)(m->ntex + 1) * sizeof *out->values, "textures"));
+    for (int i = 0; i < m->ntex; ++i) out->texture[i] = out->values[i] = -1;
     for (int i = 0; i < m->nmesh; ++i) out->corner[i] = -1;
     for (int g = 0; g < m->ngeom; ++g) {
         sti_form form = sti_form_of_geom(m, g);
@@ -132,19 +183,21 @@ stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft
         if (shapes->shape[i].prim >= 0) plan_form(m, sti_form_of_shape(&shapes->shape[i]), out);
     out->soft = out->ncorner;
     for (int i = 0; i < soft->n; ++i) {
-        plan_texture(m, sti_soft_texture(m, soft->surface[i].object, soft->surface[i].coord), out);
+        plan_texture(m, sti_soft_texture(m, soft->surface[i].object, soft->surface[i].coord), out->texture, out);
+        if (soft->surface[i].coord) plan_roles(m, sti_soft_material(m, soft->surface[i].object), out);
         out->ncorner += (int64_t)CORNER_SIZE * soft->surface[i].ntri;
     }
     out->sky = 0;
     while (out->sky < (int)m->ntex && m->tex_type[out->sky] != mjTEXTURE_SKYBOX) ++out->sky;
     if (out->sky == (int)m->ntex || !sti_texture_drawn(m, out->sky)) out->sky = -1;
-    plan_texture(m, out->sky, out);
+    plan_texture(m, out->sky, out->texture, out);
     return STET_OK;
 }
 
 void sti_details_free(sti_details *details)
 {
     sti_free(details->texture);
+    sti_free(details->values);
     sti_free(details->corner);
     memset(details, 0, sizeof *details);
 }
@@ -211,16 +264,33 @@ static void scale_cube(const mjModel *m, const sti_form *form, double *scale)
     }
 }
 
+/* textures: where these begin; 0: without them. */
+static void fill_roles(const sti_details *details, const mjModel *m, ptrdiff_t material, int textures, int *row,
+                       double *scale)
+{
+    if (material < 0 || !details->physical) return;
+    double rough = (double)m->mat_roughness[material], metal = (double)m->mat_metallic[material];
+    for (int i = 0; i < NROLE && textures; ++i) {
+        int texture = role_texture(m, material, drawn_roles[i]);
+        if (texture >= 0) row[DETAIL_BUMPS + i] = textures + (int)blocks_of(details, drawn_roles[i])[texture];
+    }
+    row[DETAIL_METAL] = rough >= 0 || metal >= 0 || row[DETAIL_ORM + 1] || row[DETAIL_ORM + 2];
+    scale[SCALE_ROUGHNESS] = rough >= 0 ? rough : 1;
+    scale[SCALE_METALLIC] = metal >= 0 ? metal : row[DETAIL_ORM + 2] ? 1 : 0;
+}
+
 void sti_details_form(const sti_details *details, const mjModel *m, const sti_form *form, int textures, int corners,
                       int *row, double *scale)
 {
-    int texture = material_texture(m, form->material), mesh = form->mesh;
+    int colour = material_texture(m, form->material), texture = mapped_texture(details, m, form->material);
+    int mesh = form->mesh;
     if (mesh >= 0 && details->corner[mesh] >= 0) row[DETAIL_CORNER] = corners + (int)details->corner[mesh];
+    fill_roles(details, m, form->material, textures, row, scale);
+    if (colour >= 0) row[DETAIL_TEXTURE] = textures + (int)details->texture[colour];
     if (texture < 0) return;
-    row[DETAIL_TEXTURE] = textures + (int)details->texture[texture];
-    row[DETAIL_MAP] = mapped_by_corners(m, form)        ? MAP_CORNERS
-                      : sti_texture_is_cube(m, texture) ? MAP_CUBE
-                                                        : map_of_type(form->type);
+    row[DETAIL_MAP] = mapped_by_corners(details, m, form) ? MAP_CORNERS
+                      : sti_texture_is_cube(m, texture)   ? MAP_CUBE
+                                                          : map_of_type(form->type);
     if (row[DETAIL_MAP] == MAP_CUBE)
         scale_cube(m, form, scale);
     else
@@ -237,18 +307,27 @@ void sti_details_soft(const sti_details *details, const mjModel *m, const sti_so
     row[DETAIL_NORMALS] = surface->ntri;
     for (ptrdiff_t i = 0; surface->coord && i < surface->ntri; ++i)
         memcpy(look + first + CORNER_SIZE * i + CORNER_COORD, surface->coord + 6 * i, 6 * sizeof *look);
-    if (texture < 0) return;
-    row[DETAIL_TEXTURE] = textures + (int)details->texture[texture];
+    ptrdiff_t material = sti_soft_material(m, surface->object);
+    fill_roles(details, m, material, surface->coord ? textures : 0, row, scale);
+    if (texture >= 0) row[DETAIL_TEXTURE] = textures + (int)details->texture[texture];
+    if (!surface->coord || mapped_texture(details, m, material) < 0) return;
     row[DETAIL_MAP] = MAP_CORNERS;
-    for (int k = 0; k < 2; ++k)
-        scale[SCALE_REPEAT + k] = (double)m->mat_texrepeat[2 * (ptrdiff_t)sti_soft_material(m, surface->object) + k];
+    for (int k = 0; k < 2; ++k) scale[SCALE_REPEAT + k] = (double)m->mat_texrepeat[2 * material + k];
 }
 
-void sti_details_fill(const sti_details *details, const mjModel *m, int textures, bool linear, int *scene,
-                      double *corners)
+void sti_details_plain(const sti_details *details, const mjModel *m, ptrdiff_t material, int *row, double *scale)
 {
-    for (int i = 0; i < m->ntex; ++i)
-        if (details->texture[i] >= 0) sti_texture_fill(m, i, linear, scene, textures + (int)details->texture[i]);
+    fill_roles(details, m, material, 0, row, scale);
+}
+
+void sti_details_fill(const sti_details *details, const mjModel *m, int textures, int *scene, double *corners)
+{
+    const sti_texels colours = details->physical ? STI_TEXELS_LINEAR : STI_TEXELS_BYTES;
+    for (int i = 0; i < m->ntex; ++i) {
+        if (details->texture[i] >= 0) sti_texture_fill(m, i, colours, scene, textures + (int)details->texture[i]);
+        if (details->values[i] >= 0)
+            sti_texture_fill(m, i, STI_TEXELS_VALUES, scene, textures + (int)details->values[i]);
+    }
     for (int i = 0; i < m->nmesh; ++i)
         if (details->corner[i] >= 0) fill_corners(m, i, corners + details->corner[i]);
 }

@@ -10,7 +10,9 @@
 
 /* What of a model's textures and meshes is drawn, and where it goes, from the first number of all of it on. */
 typedef struct sti_details {
+    bool physical;    /* mode physical, which has materials that are metallic, and textures of other roles */
     int64_t *texture; /* [ntex]; -1: not drawn */
+    int64_t *values;  /* [ntex]: where a texture's bytes are not colours, but values of 0 … 1; -1: nowhere */
     int64_t *corner;  /* [nmesh]; -1: no corners are needed */
     int64_t soft;     /* the first corner of surfaces that deform, one after the other */
     int64_t ntexel, ncorner;
@@ -31,7 +33,7 @@ sti_form sti_form_of_shape(const sti_shape *shape);
  * choice: geoms may get any of the materials.
  */
 stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, const sti_shapes *shapes,
-                             bool choice, sti_details *out);
+                             bool choice, bool physical, sti_details *out);
 void sti_details_free(sti_details *details);
 /* Fills rows of a form (DETAIL_SIZE, SCALE_SIZE), where textures begin at `textures` and corners at `corners`. */
 void sti_details_form(const sti_details *details, const mjModel *m, const sti_form *form, int textures, int corners,
@@ -39,9 +41,12 @@ void sti_details_form(const sti_details *details, const mjModel *m, const sti_fo
 /* The same of a surface that deforms, and its corners. */
 void sti_details_soft(const sti_details *details, const mjModel *m, const sti_soft_surface *surface, int textures,
                       int corners, int *row, double *scale, double *look);
-/* Fills all textures and corners of the tables. linear: texels are those of mode physical (tone.k.h). */
-void sti_details_fill(const sti_details *details, const mjModel *m, int textures, bool linear, int *scene,
-                      double *corners);
+/* The same of what has neither textures nor corners, by its material alone. */
+void sti_details_plain(const sti_details *details, const mjModel *m, ptrdiff_t material, int *row, double *scale);
+/* Fills all textures and corners of the tables. */
+void sti_details_fill(const sti_details *details, const mjModel *m, int textures, int *scene, double *corners);
+/* Does mode physical draw the texture that a material has in this role, other than colour? */
+bool sti_role_drawn(const mjModel *m, ptrdiff_t material, int role);
 
 /* The texture that is drawn of an object of sti_soft_object, with coordinates or without; -1: none. */
 int sti_soft_texture(const mjModel *m, int object, bool coordinates);
@@ -49,9 +54,12 @@ int sti_soft_texture(const mjModel *m, int object, bool coordinates);
 /* ---- one texture */
 
 bool sti_texture_drawn(const mjModel *m, int texture);
+bool sti_texture_has_values(const mjModel *m, int texture); /* a picture, also of one channel */
 bool sti_texture_is_cube(const mjModel *m, int texture);
 int64_t sti_texture_size(const mjModel *m, int texture); /* numbers of its block */
-void sti_texture_fill(const mjModel *m, int texture, bool linear, int *scene, int at);
+/* Texels as mode mujoco has them, as mode physical has them (tone.k.h), and these of bytes that are not colours. */
+typedef enum sti_texels { STI_TEXELS_BYTES, STI_TEXELS_LINEAR, STI_TEXELS_VALUES } sti_texels;
+void sti_texture_fill(const mjModel *m, int texture, sti_texels kind, int *scene, int at);
 double sti_linear_of_srgb(double c); /* 0 … 1, and beyond it on the same curve */
 
 #endif

@@ -18,30 +18,36 @@ LFN void fisheye_bend(const sight *ray, real *bend)
 }
 
 /*
- * A hit in the geom's frame, 9 numbers: its place, then the place's change from this pixel to the next, across and down
- * (along the surface). n: normal in the camera's frame, of any length; t: depth.
+ * A hit in the camera's frame, 9 numbers: its place, then the place's change from this pixel to the next, across and
+ * down (along the surface). n: normal in the camera's frame, of any length; t: depth.
  */
-LFN void local_hit(const ureal *candidate, const ureal *view, int flat, const sight *seen, real t, const real *n,
-                   real *hit)
+LFN void camera_hit(const ureal *view, int flat, const sight *seen, real t, const real *n, real *hit)
 {
     int round = SCENE_HAS >> SCENE_FISHEYE & 1 && view[VIEW_FISHEYE] != 0;
-    real u = seen->u, v = seen->v, w = seen->w, bend[6], step[3];
+    real u = seen->u, v = seen->v, w = seen->w, bend[6];
     for (int k = 0; k < 6; ++k) bend[k] = splat(0);
     real ray[3] = {flat ? splat(0) : u, flat ? splat(0) : v, -w};
     if (round) fisheye_bend(seen, bend);
     real reach = flat ? splat(1) : t, facing = dot3(n, ray);
     real inv = reach / select(eq(facing, splat(0)), splat((ureal)RAY_TINY), facing);
-    real place[3] = {flat ? u : t * u, flat ? v : t * v, -(t * w)};
-    for (int i = 0; i < 3; ++i) {
-        const real *from = i == 0 ? place : step;
-        if (i > 0) {
-            real pixel = splat(view[VIEW_LENS + (i == 1 ? 1 : 4)]), slide = -(n[i - 1] * inv);
-            if (round) slide = -(dot3(n, bend + 3 * (i - 1)) * inv);
-            for (int k = 0; k < 3; ++k) {
-                real across = round ? reach * bend[3 * (i - 1) + k] : k == i - 1 ? reach : splat(0);
-                step[k] = pixel * fma(slide, ray[k], across);
-            }
+    hit[0] = flat ? u : t * u;
+    hit[1] = flat ? v : t * v;
+    hit[2] = -(t * w);
+    for (int i = 1; i < 3; ++i) {
+        real pixel = splat(view[VIEW_LENS + (i == 1 ? 1 : 4)]), slide = -(n[i - 1] * inv);
+        if (round) slide = -(dot3(n, bend + 3 * (i - 1)) * inv);
+        for (int k = 0; k < 3; ++k) {
+            real across = round ? reach * bend[3 * (i - 1) + k] : k == i - 1 ? reach : splat(0);
+            hit[3 * i + k] = pixel * fma(slide, ray[k], across);
         }
+    }
+}
+
+/* The same in the geom's frame, from that in the camera's. */
+LFN void local_hit(const ureal *candidate, const real *near, real *hit)
+{
+    for (int i = 0; i < 3; ++i) {
+        const real *from = near + 3 * i;
         for (int k = 0; k < 3; ++k) {
             const ureal *axes = candidate + 3 * k;
             real sum = fma(splat(axes[2]), from[2], fma(splat(axes[1]), from[1], splat(axes[0]) * from[0]));
@@ -141,17 +147,10 @@ LFN void round_coordinates(int map, const ureal *scale, const real *hit, const r
     }
 }
 
-/* Where a geom's texture is; corners: mesh_corners. */
-LFN void place_texture(const int *scene, const int *detail, const ureal *scale, const real *hit, const real *corners,
-                       texel_place *place)
+/* Where a picture is on a geom, s and t, then their changes across and down; corners: mesh_corners. */
+LFN void picture_coordinates(int map, const ureal *scale, const real *hit, const real *corners, real *uv)
 {
-    int map = detail[DETAIL_MAP];
-    real unit[9], uv[6];
-    if (map == MAP_CUBE) {
-        cube_direction(scale, hit, unit);
-        place_cube(scene, detail[DETAIL_TEXTURE], unit, unit + 3, unit + 6, place);
-        return;
-    }
+    real unit[9];
     for (int i = 0; i < 9; ++i) unit[i] = hit[i] * splat(scale[i % 3]);
     if (map == MAP_BOX) {
         box_coordinates(unit, uv);
@@ -164,7 +163,19 @@ LFN void place_texture(const int *scene, const int *detail, const ureal *scale, 
     }
     for (int i = 0; i < 6; ++i)
         uv[i] = fma(uv[i], splat(scale[SCALE_REPEAT + i % 2]), splat(i < 2 ? scale[SCALE_SHIFT + i % 2] : 0));
-    place_2d(scene, detail[DETAIL_TEXTURE], uv[0], uv[1], uv + 2, uv + 4, place);
+}
+
+/* Where a geom's texture is; uv: picture_coordinates, but for cubes. */
+LFN void place_texture(const int *scene, const int *detail, const ureal *scale, const real *hit, const real *uv,
+                       texel_place *place)
+{
+    real unit[9];
+    if (detail[DETAIL_MAP] == MAP_CUBE) {
+        cube_direction(scale, hit, unit);
+        place_cube(scene, detail[DETAIL_TEXTURE], unit, unit + 3, unit + 6, place);
+    } else {
+        place_2d(scene, detail[DETAIL_TEXTURE], uv[0], uv[1], uv + 2, uv + 4, place);
+    }
 }
 
 /* A normal of the geom's frame in the camera's. */
@@ -176,13 +187,81 @@ LFN void camera_normal(const ureal *candidate, const real *local, real *out)
 }
 
 /*
+ * Tilts the normal n (camera's frame) of lanes of `here` by a texel of a texture of normals. Its x is along s,
+ * its y up in the picture, against t (glTF 2.0, section 3.9.3), both as they lie on the surface: from the changes of
+ * places (near: camera_hit) and of coordinates (uv) from pixel to pixel, so any map has them.
+ */
+LFN void tilt_normal(const real *texel, const real *near, const real *uv, mask here, real *n)
+{
+    real along[3], up[3], side[3], level[3] = {n[0], n[1], n[2]}, sign = uv[2] * uv[5] - uv[3] * uv[4];
+    sign = copysign_(splat(1), sign);
+    for (int k = 0; k < 3; ++k) {
+        along[k] = (near[3 + k] * uv[5] - near[6 + k] * uv[3]) * sign;
+        up[k] = (near[3 + k] * uv[4] - near[6 + k] * uv[2]) * sign;
+    }
+    unit3(level);
+    real lift = dot3(along, level);
+    for (int k = 0; k < 3; ++k) along[k] = along[k] - level[k] * lift;
+    mask known = m_and(here, lt(splat(0), dot3(along, along)));
+    unit3(along);
+    for (int k = 0; k < 3; ++k)
+        side[k] = level[(k + 1) % 3] * along[(k + 2) % 3] - level[(k + 2) % 3] * along[(k + 1) % 3];
+    real part[3];
+    for (int k = 0; k < 3; ++k) part[k] = fma(texel[k], splat(2), splat(-1));
+    part[1] = part[1] * copysign_(splat(1), dot3(side, up));
+    for (int k = 0; k < 3; ++k)
+        n[k] = select(known, fma(part[0], along[k], fma(part[1], side[k], part[2] * level[k])), n[k]);
+}
+
+/* The colour of one texture where a picture is, 0 … 1 a channel. */
+LFN void picture_colour(const int *scene, int texture, const real *uv, real *rgb)
+{
+    texel_place place;
+    place_2d(scene, texture, uv[0], uv[1], uv + 2, uv + 4, &place);
+    texture_colour(scene, &place, rgb);
+}
+
+LFN int has_any_role(const int *detail)
+{
+    int sum = 0;
+    for (int k = DETAIL_BUMPS; k <= DETAIL_METAL; ++k) sum += detail[k];
+    return sum != 0;
+}
+
+/* Roles of lanes of `here`, and their normals; near: camera_hit; at: picture_coordinates. */
+LFN void hit_roles(const int *scene, const int *detail, const ureal *scale, const real *near, const real *at, mask here,
+                   real *n, roles *r)
+{
+    real texel[3], uv[6], orm[3];
+    for (int i = 0; i < 6; ++i) uv[i] = select(here, at[i], splat(0));
+    if (detail[DETAIL_BUMPS]) {
+        picture_colour(scene, detail[DETAIL_BUMPS], uv, texel);
+        tilt_normal(texel, near, uv, here, n);
+    }
+    for (int k = 0; k < 3; ++k) {
+        orm[k] = splat(k == 0 ? 1 : scale[SCALE_ROUGHNESS + k - 1]);
+        if (!detail[DETAIL_ORM + k]) continue;
+        picture_colour(scene, detail[DETAIL_ORM + k], uv, texel);
+        orm[k] = orm[k] * texel[k];
+    }
+    if (detail[DETAIL_EMISSIVE]) {
+        picture_colour(scene, detail[DETAIL_EMISSIVE], uv, texel);
+        for (int k = 0; k < 3; ++k) r->light[k] = select(here, texel[k], r->light[k]);
+    }
+    r->open = select(here, orm[0], r->open);
+    r->rough = select(here, orm[1], r->rough);
+    r->metal = select(here, orm[2], r->metal);
+    r->lit = iselect(here, isplat(detail[DETAIL_METAL]), r->lit);
+}
+
+/*
  * Details of a row's hits. choice: the shapes' rows of details in this world, if materials differ. geoms: those of the
- * lanes, in memory; ray … n: as local_hit; part: triangles. Sets n where it is smooth, and texel, the texture's colour,
- * where there is one.
+ * lanes, in memory; ray … n: as camera_hit; part: triangles. Sets n where it is smooth or tilted, and texel, the
+ * texture's colour, and roles, where there are any.
  */
 LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view, int flat, const int *scene,
                      const ureal *look, const int *choice, const int *data, const ureal *tri, const int *geoms,
-                     lint part, const sight *ray, real t, real *n, real *texel)
+                     lint part, const sight *ray, real t, real *n, real *texel, roles *further)
 {
     lint geom = iload(geoms);
     mask left = m_all(), textured = m_none();
@@ -193,12 +272,14 @@ LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view
         left = m_andnot(left, here);
         int row = scene_number(scene, SCENE_CHOICE) ? choice[geoms[l]] : geoms[l];
         const int *detail = scene + scene[SCENE_DETAIL] + row * DETAIL_SIZE;
-        if (detail[DETAIL_TEXTURE] + detail[DETAIL_CORNER] == 0) continue;
+        int has_roles = scene_number(scene, SCENE_ROLES) ? has_any_role(detail) : 0;
+        if (detail[DETAIL_TEXTURE] + detail[DETAIL_CORNER] + has_roles == 0) continue;
         ureal m[12], candidate[CANDIDATE_SIZE];
-        real hit[9], corners[9];
+        real near[9], hit[9], corners[9], uv[6];
         xform_of(xform, nitem, world, detail[DETAIL_PRIM], m);
         candidate_of(m, view, candidate);
-        local_hit(candidate, view, flat, ray, t, n, hit);
+        camera_hit(view, flat, ray, t, n, near);
+        local_hit(candidate, near, hit);
         if (detail[DETAIL_CORNER]) {
             real smooth[3];
             const int *shape = data + 4 * geoms[l];
@@ -207,9 +288,13 @@ LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view
             camera_normal(candidate, corners, smooth);
             for (int k = 0; k < 3; ++k) n[k] = select(here, smooth[k], n[k]);
         }
+        const ureal *scale = look + scene[SCENE_LOOK_SCALE] + row * SCALE_SIZE;
+        for (int i = 0; i < 6; ++i) uv[i] = splat(0);
+        if (detail[DETAIL_MAP] != MAP_CUBE) picture_coordinates(detail[DETAIL_MAP], scale, hit, corners, uv);
+        if (has_roles) hit_roles(scene, detail, scale, near, uv, here, n, further);
         if (detail[DETAIL_TEXTURE]) {
             texel_place own;
-            place_texture(scene, detail, look + scene[SCENE_LOOK_SCALE] + row * SCALE_SIZE, hit, corners, &own);
+            place_texture(scene, detail, scale, hit, uv, &own);
             lint others = any(textured) ? place.texture : own.texture; /* lanes without a texture read from one, too */
             place.texture = iselect(here, own.texture, others);
             place.face = iselect(here, own.face, place.face);

@@ -3,7 +3,7 @@
  * only what the scene needs, often less than half of all. Elsewhere code is for all scenes. Part of render.k.h.
  */
 #ifndef SCENE_HAS
-#define SCENE_HAS 0x7fffffff /* numbers of the scene's header that are not 0, a bit each */
+#define SCENE_HAS 0xffffffff /* numbers of the scene's header that are not 0, a bit each */
 #endif
 #ifndef RENDER_SIDE
 #define RENDER_SIDE 0 /* of the grid of a pixel's samples; 0: any */
@@ -15,3 +15,4 @@
 /* A number of the scene's header. */
 LFN int scene_number(const int *scene, int entry) { return SCENE_HAS >> entry & 1 ? scene[entry] : 0; }
 #define MAY_BE_PHYSICAL (SCENE_HAS >> SCENE_PHYSICAL & 1)
+#define MAY_HAVE_ROLES (SCENE_HAS >> SCENE_ROLES & 1)

@@ -20,7 +20,7 @@ static double shown_alpha(const mjModel *m, int material, const float *rgba)
 static int count_node_flexes(const mjModel *m)
 {
     int n = 0;
-    for (int i = 0; i < m->nflex; ++i) n += m->flex_interp[i] != 0 && sti_soft_drawn(m, i);
+    for (int i = 0; i < m->nflex; ++i) n += m->flex_interp[i] != 0 && !sti_soft_object(m, i) && sti_soft_drawn(m, i);
     return n;
 }
 
@@ -100,17 +100,19 @@ static bool material_shown(const mjModel *m, int material)
     return false;
 }
 
-static int count_other_textures(const mjModel *m)
+static int count_roles(const mjModel *m, bool physical)
 {
     int n = 0;
     for (ptrdiff_t i = 0; i < m->nmat; ++i) {
         for (int role = 0; role < mjNTEXROLE; ++role)
-            if (role != mjTEXROLE_RGB && role != mjTEXROLE_RGBA && m->mat_texid[i * mjNTEXROLE + role] >= 0 &&
-                material_shown(m, (int)i))
-                ++n;
+            n += role != mjTEXROLE_RGB && role != mjTEXROLE_RGBA && m->mat_texid[i * mjNTEXROLE + role] >= 0 &&
+                 !(physical && sti_role_drawn(m, i, role)) && material_shown(m, (int)i);
     }
     return n;
 }
+
+static int count_other_textures(const mjModel *m) { return count_roles(m, false); }
+static int count_lost_textures(const mjModel *m) { return count_roles(m, true); }
 
 static int count_site_textures(const mjModel *m)
 {
@@ -164,26 +166,29 @@ static int count_shadows(const mjModel *m)
     return m->vis.quality.shadowsize > 0 && n > LAMP_SHADOW_MOST ? n - LAMP_SHADOW_MOST : 0;
 }
 
-const char *stet_render_get_not_drawn(const stet_model *model, int i, int *count)
+const char *stet_render_get_not_drawn(const stet_model *model, stet_render_mode mode, int i, int *count)
 {
+    enum { MUJOCO = 1 << STET_RENDER_MODE_MUJOCO, PHYSICAL = 1 << STET_RENDER_MODE_PHYSICAL, ALL = MUJOCO | PHYSICAL };
     static const struct {
         const char *name;
         int (*count)(const mjModel *m);
-    } kinds[] = {{"flexes with nodes", count_node_flexes},
-                 {"textures of skins and flexes without coordinates", count_soft_textures},
-                 {"further materials of flexes", count_flex_materials},
-                 {"slider-cranks", count_slider_cranks},
-                 {"rays of range finders", count_rangefinders},
-                 {"rays of range finders at cameras", count_camera_rangefinders},
-                 {"drawings of plugins", count_plugins},
-                 {"textures of other roles than colour", count_other_textures},
-                 {"textures of sites", count_site_textures},
-                 {"textures of tendons", count_tendon_textures},
-                 {"lights by images", count_image_lights},
-                 {"lights after the eighth", count_further_lights},
-                 {"shadows of further lights", count_shadows}};
+        int modes;
+    } kinds[] = {{"flexes of one dimension with nodes", count_node_flexes, ALL},
+                 {"textures of skins and flexes without coordinates, or cubes", count_soft_textures, ALL},
+                 {"further materials of flexes", count_flex_materials, ALL},
+                 {"slider-cranks", count_slider_cranks, ALL},
+                 {"rays of range finders", count_rangefinders, ALL},
+                 {"rays of range finders at cameras", count_camera_rangefinders, ALL},
+                 {"drawings of plugins", count_plugins, ALL},
+                 {"textures of other roles than colour", count_other_textures, MUJOCO},
+                 {"textures of other roles than colour", count_lost_textures, PHYSICAL},
+                 {"textures of sites", count_site_textures, ALL},
+                 {"textures of tendons", count_tendon_textures, ALL},
+                 {"lights by images", count_image_lights, ALL},
+                 {"lights after the eighth", count_further_lights, ALL},
+                 {"shadows of further lights", count_shadows, ALL}};
     for (size_t k = 0; model && i >= 0 && k < sizeof kinds / sizeof *kinds; ++k) {
-        int n = kinds[k].count(model->mj);
+        int n = kinds[k].modes >> mode & 1 ? kinds[k].count(model->mj) : 0;
         if (n == 0 || i-- > 0) continue;
         if (count) *count = n;
         return kinds[k].name;

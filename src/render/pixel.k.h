@@ -106,26 +106,27 @@ LFN real shadow_share(lint word, int shadow)
  * lamps; surface: numbers; texel: the texture's colour; word: shadows (shadow.k.h), which only fall with `apart`. As in
  * MuJoCo's classic renderer, each lamp that casts shadows then adds a colour of its own of at most 1; the sum may be
  * more, which shows where a texture multiplies it. In mode physical light is added, and a texture has the colour of the
- * surface, so highlights have the lamp's.
+ * surface, so highlights have the lamp's; r: what roles make of it.
  */
-LFN void shade(const ureal *lamps, const int *scene, const ureal *own, real *surface, const real *texel,
+LFN void shade(const ureal *lamps, const int *scene, const ureal *own, real *surface, const real *texel, const roles *r,
                const real *normal, const real *way, const real *point, int apart, lint word, real *rgb)
 {
     const int *row = scene + scene[SCENE_LAMPS];
     const ureal *lamp = own + scene[SCENE_LOOK_LAMPS];
-    int physical = scene_number(scene, SCENE_PHYSICAL);
+    int physical = scene_number(scene, SCENE_PHYSICAL), has_roles = scene_number(scene, SCENE_ROLES);
     real back[3], together[3];
     for (int k = 0; k < 3; ++k) {
         if (physical) surface[APPEARANCE_RGB + k] = surface[APPEARANCE_RGB + k] * texel[k];
         together[k] = surface[APPEARANCE_RGB + k] * surface[APPEARANCE_EMISSION];
+        if (has_roles) together[k] = together[k] + r->light[k];
         back[k] = -way[k];
         rgb[k] = splat(0);
     }
     for (int l = 0; l < scene_number(scene, SCENE_NLAMP); ++l) {
         int shadow = apart ? row[LAMP_SHADOW] : 0;
         real own[3] = {splat(0), splat(0), splat(0)};
-        add_lamp(lamp + l * LAMP_REALS, row[LAMP_POSITIONAL], lamps + l * LAMP_PLACE, surface, normal, back, point,
-                 physical ? m_all() : ieq(word & isplat(shadow), isplat(0)), shadow ? own : together);
+        add_lamp(lamp + l * LAMP_REALS, row[LAMP_POSITIONAL], lamps + l * LAMP_PLACE, surface, r, has_roles, normal,
+                 back, point, physical ? m_all() : ieq(word & isplat(shadow), isplat(0)), shadow ? own : together);
         real share = physical && shadow ? shadow_share(word, shadow) : splat(1);
         for (int k = 0; k < 3 && shadow; ++k)
             rgb[k] = physical ? fma(own[k], share, rgb[k]) : rgb[k] + rmin(own[k], splat(1));
@@ -159,10 +160,12 @@ LFN void hit_colour(const wreal *xform, int nitem, int world, const ureal *lamps
                     const real *n, real *surface, real *rgb)
 {
     real smooth[3] = {n[0], n[1], n[2]}, texel[3] = {splat(1), splat(1), splat(1)}, up[3], way[3], point[3];
+    roles further;
+    no_roles(&further);
     if (scene_number(scene, SCENE_DETAIL))
         hit_details(xform, nitem, world, view, flat, scene, look, choice, data, tri, geoms, iload(part), ray, t, smooth,
-                    texel);
+                    texel, &further);
     hit_appearance(own, geoms, surface);
     pixel_geometry(view, flat, ray, hit, t, smooth, 0, up, way, point);
-    shade(lamps, scene, own, surface, texel, up, way, point, 0, isplat(0), rgb);
+    shade(lamps, scene, own, surface, texel, &further, up, way, point, 0, isplat(0), rgb);
 }

@@ -139,23 +139,30 @@ LFN void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view
 
 /*
  * Puts the details of a patch's hits in place of what they are made of: smooth normals in place of normals, texels in
- * place of triangles.
+ * place of triangles. further: 2 * PIXELS words, of roles, if the scene has any.
  */
 LFN void detail_patch(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
                       int height, const int *scene, const ureal *look, const int *choice, const int *data,
-                      const ureal *tri, ureal *best, int *best_geom, int *best_part)
+                      const ureal *tri, ureal *best, int *best_geom, int *best_part, int *further)
 {
     items(p, PIXELS)
     {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
+        roles r;
         real n[3], texel[3] = {splat(1), splat(1), splat(1)}, t = load_best(best, p, n);
         sight ray;
         row_sight(view, x, y, &ray);
+        no_roles(&r);
         hit_details(xform, nitem, world, view, flat, scene, look, choice, data, tri, best_geom + p,
-                    iload(best_part + p), &ray, t, n, texel);
+                    iload(best_part + p), &ray, t, n, texel, &r);
         store_best(best, p, t, n);
         istore(best_part + p, pack_texel(scene, texel));
+        if (scene_number(scene, SCENE_ROLES)) {
+            lint word[2];
+            pack_roles(&r, word);
+            for (int k = 0; k < 2; ++k) istore(further + k * PIXELS + p, word[k]);
+        }
     }
 }
 
@@ -237,12 +244,12 @@ LFN void put_albedo(int px, int py, int width, int height, const int *scene, con
 
 /*
  * Colours of a patch's opaque hits, the sky and the haze. plane: the one with haze above it. mirror, glass: as of
- * find_mirror; mirrored: the view is, and there is neither sky nor haze. share: shadow_patch's.
+ * find_mirror; mirrored: the view is, and there is no sky, no haze. share: of shadow_patch; further: of detail_patch.
  */
 LFN void put_colours(const ureal *lamps, const ureal *view, int mirror, const ureal *glass, int mirrored, int flat,
                      int px, int py, int width, int height, const int *scene, const ureal *look, const ureal *own,
                      const ureal *plane, const ureal *best, const int *best_geom, const int *best_part,
-                     const int *share, int *colour, const i64 *first, const int *pitch, i64 entry)
+                     const int *share, const int *further, int *colour, const i64 *first, const int *pitch, i64 entry)
 {
     items(p, PIXELS)
     {
@@ -261,7 +268,13 @@ LFN void put_colours(const ureal *lamps, const ureal *view, int mirror, const ur
             hit_surface(scene, own, best_geom + p, word, surface, texel);
             if (scene_number(scene, SCENE_PHYSICAL))
                 word = scene_number(scene, SCENE_NSHADOW) && !mirrored ? iload(share + p) : isplat(-1);
-            shade(lamps, scene, own, surface, texel, up, way, point, 1, word, rgb);
+            roles r;
+            no_roles(&r);
+            if (scene_number(scene, SCENE_ROLES)) {
+                lint words[2] = {iload(further + p), iload(further + PIXELS + p)};
+                unpack_roles(words, &r);
+            }
+            shade(lamps, scene, own, surface, texel, &r, up, way, point, 1, word, rgb);
             for (int k = 0; k < 3; ++k) rgb[k] = select(hit, rgb[k], splat(0));
             if (mirror && !mirrored)
                 add_mirrored(scene, look, mirror, glass, g, up, colour + pixel_at(first, pitch, entry, x, y), width - x,
@@ -301,6 +314,7 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
     shared(int, sum, PIXELS * 2);
     shared(int, blocked, MAY_BE_PHYSICAL ? PIXELS : 1);
     shared(int, share, MAY_BE_PHYSICAL ? PIXELS : 1);
+    shared(int, further, MAY_HAVE_ROLES ? PIXELS * 2 : 1);
     int npatch = scene[SCENE_NPATCH], ntile = scene[SCENE_NTILE];
     const int *here = scene + SCENE_PATCHES + block % npatch * PATCH_SIZE;
     int clear = scene[SCENE_CLEAR], site = scene[SCENE_SHOWN] + scene[SCENE_NSHOWN] * SHOWN_SIZE;
@@ -353,7 +367,7 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
             if (!RENDER_COLOURS || !(colour || albedo)) return;
             if (scene_number(scene, SCENE_DETAIL))
                 detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, choice, data, tri,
-                             best, best_geom, best_part);
+                             best, best_geom, best_part, further);
             if (ids && albedo)
                 put_albedo(px, py, width, height, scene, own, best_geom, best_part, (int *)albedo, first, pitch,
                            tile_entry(rows, BUFFER_ALBEDO, ntile, tile));
@@ -369,14 +383,14 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                             list, candidate, best, best_geom, best_part);
                 if (scene_number(scene, SCENE_DETAIL))
                     detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, choice, data, tri,
-                                 best, best_geom, best_part);
+                                 best, best_geom, best_part, further);
             }
             if (scene_number(scene, SCENE_NSHADOW) && !mirrored)
                 shadow_patch(xform, nitem, world, lamps, view, flat, px, py, width, height, nmax(s, 0), scene, own,
                              bounds, size, data, node, tri, elevation, flag, list, candidate, best, best_geom,
                              best_part, blocked, share);
             put_colours(lamps, view, mirror, glass, mirrored, flat, px, py, width, height, scene, look, own, plane,
-                        best, best_geom, best_part, share, (int *)colour, first, pitch, entry);
+                        best, best_geom, best_part, share, further, (int *)colour, first, pitch, entry);
             for (int chunk = 0; layers > 0 && chunk < nclear; chunk += CHUNK) {
                 int n =
                     find_candidates(xform, nitem, world, scene, clear + chunk * SHOWN_SIZE, nmin(nclear - chunk, CHUNK),

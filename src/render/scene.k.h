@@ -48,7 +48,8 @@
 #define SCENE_NADDED 28   /* shapes that were added to the stage */
 #define SCENE_ADDED 29    /* the number of the first one, among geoms, and how much less its id is */
 #define SCENE_ADDED_LESS 30
-#define SCENE_PATCHES 31 /* the first patch: the size of the header; at most 31 numbers, for they have a bit each */
+#define SCENE_ROLES 31   /* 1: mode physical, and materials with textures of other roles than colour, or metallic */
+#define SCENE_PATCHES 32 /* the first patch: the size of the header; at most 32 numbers, for they have a bit each */
 
 /* A patch: PATCH x PATCH pixels of a camera. */
 #define PATCH 16
@@ -100,21 +101,27 @@
 /*
  * Details of a geom, beyond its appearance: its texture (index in `scene`; 0: none), how its surface is mapped to it,
  * and the first corner of its mesh (index in `look`; 0: none). Of a surface that deforms: how many rows after a
- * triangle's own its normals are (soft.k.h); else 0. Its scale: from its frame to that of a unit shape; of a
- * capsule half its length, and the scale along z beyond it; what texture coordinates are multiplied by, and what is
- * added (2 each).
+ * triangle's own its normals are (soft.k.h); else 0. Textures of other roles, in mode physical (0: none). Its scale:
+ * from its frame to that of a unit shape; of a capsule half its length, and the scale along z beyond it; what texture
+ * coordinates are multiplied by, and what is added (2 each); its material's roughness and metallic.
  */
 #define DETAIL_PRIM 0
 #define DETAIL_TEXTURE 1
 #define DETAIL_MAP 2
 #define DETAIL_CORNER 3
 #define DETAIL_NORMALS 4
-#define DETAIL_SIZE 5
+#define DETAIL_BUMPS 5    /* texture of normals */
+#define DETAIL_ORM 6      /* textures of occlusion, roughness, metallic, whose channels 0, 1 and 2 are these */
+#define DETAIL_EMISSIVE 9 /* texture of light */
+#define DETAIL_METAL 10   /* 1: lit as a metal or not (metal_light), by roughness and metallic */
+#define DETAIL_SIZE 11
 #define SCALE_LENGTH 3
 #define SCALE_END 4
 #define SCALE_REPEAT 5
 #define SCALE_SHIFT 7
-#define SCALE_SIZE 9
+#define SCALE_ROUGHNESS 9
+#define SCALE_METALLIC 10
+#define SCALE_SIZE 11
 #define MAP_CUBE 0
 #define MAP_CORNERS 1 /* the texture coordinates of a mesh */
 #define MAP_PLANE 2

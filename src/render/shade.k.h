@@ -1,7 +1,7 @@
 /*
  * Light on surfaces: the lighting model of OpenGL's fixed function (The OpenGL Graphics System, version 2.1, section
- * 2.14), which MuJoCo's materials and lights are made for, computed at each pixel with the viewer at the camera. Part
- * of render.k.h.
+ * 2.14), which MuJoCo's materials and lights are made for, computed at each pixel with the viewer at the camera. Mode
+ * physical has metal_light for materials that are metallic or rough. Part of render.k.h.
  */
 LFN real dot3(const real *a, const real *b) { return fma(a[2], b[2], fma(a[1], b[1], a[0] * b[0])); }
 
@@ -53,12 +53,43 @@ LFN real lamp_reach(const ureal *lamp, const ureal *shine, const real *to, real 
     return select(lit, reach, zero);
 }
 
+#define LEAST_ROUGH 0.045 /* so that the highlight of a lamp, which is a point, has a width */
+
 /*
- * Adds the light of one lamp to lanes of `lit`. surface: APPEARANCE_SIZE numbers; n, back: unit, toward the viewer;
- * point: on the surface; all in the world frame.
+ * What a surface sends back of a lamp's light, of which `facing` (> 0) is the cosine: glTF 2.0, appendix B.3 (Lambert;
+ * GGX, Smith's joint masking, Schlick's Fresnel), times pi, for a lamp's number is what a white surface shows. Without
+ * metal 0.16 specular^2 is reflected at a right angle (Physically Based Rendering in Filament, section 4.8.3): 4 % at
+ * MuJoCo's default.
  */
-LFN void add_lamp(const ureal *lamp, int positional, const ureal *place, const real *surface, const real *n,
-                  const real *back, const real *point, mask lit, real *rgb)
+LFN void metal_light(const real *surface, const roles *r, const real *n, const real *back, const real *to, real facing,
+                     real *rgb)
+{
+    real half[3], off[3], one = splat(1), rough = rmax(r->rough, splat((ureal)LEAST_ROUGH)), a = rough * rough;
+    real a2 = a * a, seen = rmax(dot3(n, back), splat((ureal)1e-4));
+    for (int k = 0; k < 3; ++k) half[k] = to[k] + back[k];
+    unit3(half);
+    for (int k = 0; k < 3; ++k) off[k] = n[(k + 1) % 3] * half[(k + 2) % 3] - n[(k + 2) % 3] * half[(k + 1) % 3];
+    real along = rmax(dot3(n, half), splat(0)),
+         width = fma(a2, along * along, dot3(off, off)); /* 1 + cos^2 (a^2 - 1) */
+    real peak = a2 / (width * width);
+    real in = fma(seen, sqrt(fma(facing * facing, one - a2, a2)), facing * sqrt(fma(seen * seen, one - a2, a2)));
+    real lobe = select(lt(splat(0), along), splat((ureal)0.5) * peak / in, splat(0));
+    real rest = one - clamp(dot3(back, half), splat(0), one), rest2 = rest * rest, grazing = rest2 * rest2 * rest;
+    real glossy = surface[APPEARANCE_SPECULAR] * surface[APPEARANCE_SPECULAR] * splat((ureal)0.16);
+    for (int k = 0; k < 3; ++k) {
+        real base = surface[APPEARANCE_RGB + k], least = fma(base - glossy, r->metal, glossy);
+        real part = fma(one - least, grazing, least);
+        real sum = fma(part, lobe, (one - part) * (one - r->metal) * base) * facing;
+        rgb[k] = select(lt(splat(0), facing), sum, splat(0));
+    }
+}
+
+/*
+ * Adds the light of one lamp to lanes of `lit`. surface: APPEARANCE_SIZE numbers; r: read only if `has_roles`; n, back:
+ * unit, toward the viewer; point: on the surface; all in the world frame.
+ */
+LFN void add_lamp(const ureal *lamp, int positional, const ureal *place, const real *surface, const roles *r,
+                  int has_roles, const real *n, const real *back, const real *point, mask lit, real *rgb)
 {
     real to[3], half[3], reach = select(lit, splat(1), splat(0));
     for (int k = 0; k < 3; ++k) to[k] = positional ? splat(place[k]) - point[k] : splat(-place[3 + k]);
@@ -77,9 +108,20 @@ LFN void add_lamp(const ureal *lamp, int positional, const ureal *place, const r
         shine = pow(rmax(dot3(n, half), splat(0)), surface[APPEARANCE_SHININESS]) * surface[APPEARANCE_SPECULAR];
         shine = select(lt(splat(0), facing), shine, splat(0));
     }
+    real metal[3];
+    mask glossy = m_none();
+    if (has_roles) {
+        glossy = ilt(isplat(0), r->lit);
+        metal_light(surface, r, n, back, to, facing, metal);
+    }
     for (int k = 0; k < 3; ++k) {
-        real matt = fma(facing, splat(lamp[LAMP_DIFFUSE + k]), splat(lamp[LAMP_AMBIENT + k]));
+        real ambient = splat(lamp[LAMP_AMBIENT + k]);
+        if (has_roles) ambient = ambient * r->open;
+        real matt = fma(facing, splat(lamp[LAMP_DIFFUSE + k]), ambient);
         real sum = fma(shine, splat(lamp[LAMP_SPECULAR + k]), matt * surface[APPEARANCE_RGB + k]);
+        if (has_roles)
+            sum = select(glossy, fma(metal[k], splat(lamp[LAMP_DIFFUSE + k]), ambient * surface[APPEARANCE_RGB + k]),
+                         sum);
         rgb[k] = fma(reach, sum, rgb[k]);
     }
 }

@@ -12,6 +12,12 @@ bool sti_texture_drawn(const mjModel *m, int texture)
            m->tex_width[texture] > 0 && m->tex_height[texture] > 0;
 }
 
+bool sti_texture_has_values(const mjModel *m, int texture)
+{
+    return texture >= 0 && m->tex_type[texture] == mjTEXTURE_2D && m->tex_width[texture] > 0 &&
+           m->tex_height[texture] > 0 && (m->tex_nchannel[texture] == 1 || sti_texture_drawn(m, texture));
+}
+
 bool sti_texture_is_cube(const mjModel *m, int texture) { return m->tex_type[texture] != mjTEXTURE_2D; }
 
 /* A cube's texture is one picture for all sides, or six, one below the other. */
@@ -61,10 +67,11 @@ static int bits_of(double channel, int k, bool linear)
  * OpenGL filters colours of an sRGB texture after they became linear, and MuJoCo does not turn them back. In mode
  * physical all bytes are sRGB: a texture that does not say so looks right where bytes are shown as they are.
  */
-static void fill_first_level(const mjModel *m, int texture, int faces, bool linear, int *texel)
+static void fill_first_level(const mjModel *m, int texture, int faces, sti_texels kind, int *texel)
 {
     int channels = m->tex_nchannel[texture];
-    bool srgb = linear || (m->tex_colorspace[texture] == mjCOLORSPACE_SRGB && !sti_texture_is_cube(m, texture));
+    bool linear = kind != STI_TEXELS_BYTES, srgb = kind == STI_TEXELS_LINEAR;
+    if (!linear) srgb = m->tex_colorspace[texture] == mjCOLORSPACE_SRGB && !sti_texture_is_cube(m, texture);
     const double most = linear ? TEXEL_MOST * TEXEL_MOST : 255;
     int coded[3][256];
     for (int k = 0; k < 3; ++k)
@@ -74,7 +81,7 @@ static void fill_first_level(const mjModel *m, int texture, int faces, bool line
     int64_t n = (int64_t)faces * m->tex_width[texture] * face_height(m, texture);
     for (int64_t i = 0; i < n; ++i) {
         texel[i] = 0;
-        for (int k = 0; k < 3; ++k) texel[i] |= coded[k][from[channels * i + k]];
+        for (int k = 0; k < 3; ++k) texel[i] |= coded[k][from[channels * i + (channels > 1 ? k : 0)]];
     }
 }
 
@@ -105,8 +112,9 @@ static void fill_next_level(const int *from, const int *level, int faces, bool l
                                    next[LEVEL_HEIGHT], linear);
 }
 
-void sti_texture_fill(const mjModel *m, int texture, bool linear, int *scene, int at)
+void sti_texture_fill(const mjModel *m, int texture, sti_texels kind, int *scene, int at)
 {
+    bool linear = kind != STI_TEXELS_BYTES;
     int width = m->tex_width[texture], height = face_height(m, texture), faces = count_faces(m, texture);
     int *head = scene + at, nlevel = count_levels(width, height), first = at + TEXTURE_HEAD + LEVEL_SIZE * nlevel;
     head[TEXTURE_LEVELS] = nlevel;
@@ -118,7 +126,7 @@ void sti_texture_fill(const mjModel *m, int texture, bool linear, int *scene, in
         level[LEVEL_WIDTH] = level_size(width, l);
         level[LEVEL_HEIGHT] = level_size(height, l);
         if (l == 0)
-            fill_first_level(m, texture, faces, linear, scene + first);
+            fill_first_level(m, texture, faces, kind, scene + first);
         else
             fill_next_level(scene + level[LEVEL_FIRST - LEVEL_SIZE], level - LEVEL_SIZE, faces, linear, scene + first);
         first += faces * level[LEVEL_WIDTH] * level[LEVEL_HEIGHT];

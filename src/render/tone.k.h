@@ -57,3 +57,57 @@ LFN void unpack_texel(const int *scene, lint word, real *rgb)
     unpack_bytes(word, rgb);
     for (int k = 0; k < 3 && scene_number(scene, SCENE_PHYSICAL); ++k) rgb[k] = rgb[k] * rgb[k];
 }
+
+/* What textures of other roles than colour, metallic and roughness make of surfaces, in mode physical. */
+typedef struct roles {
+    real open;         /* how much of ambient light comes in: occlusion */
+    real rough, metal; /* 0 … 1 */
+    real light[3];     /* of its own */
+    lint lit;          /* 1: as metal_light has it, 0: as OpenGL */
+} roles;
+
+/* Three numbers of 0 … 1 in 10 bits each. */
+LFN lint pack_parts(const real *part)
+{
+    lint word = isplat(0);
+    for (int k = 0; k < 3; ++k)
+        word = word | ishl(to_int(rint(clamp(part[k], splat(0), splat(1)) * splat(TEXEL_MOST))), TEXEL_BITS * k);
+    return word;
+}
+
+LFN void unpack_parts(lint word, real *part)
+{
+    for (int k = 0; k < 3; ++k)
+        part[k] = to_real(ishr(word, TEXEL_BITS * k) & isplat(TEXEL_MOST)) * splat((ureal)(1.0 / TEXEL_MOST));
+}
+
+/* Roles between two steps (detail_patch): two words. */
+LFN void pack_roles(const roles *r, lint *word)
+{
+    real orm[3] = {r->open, r->rough, r->metal}, root[3];
+    for (int k = 0; k < 3; ++k) root[k] = sqrt(r->light[k]);
+    word[0] = pack_parts(orm) | ishl(r->lit, 3 * TEXEL_BITS);
+    word[1] = pack_parts(root);
+}
+
+LFN void unpack_roles(const lint *word, roles *r)
+{
+    real orm[3];
+    unpack_parts(word[0], orm);
+    unpack_parts(word[1], r->light);
+    for (int k = 0; k < 3; ++k) r->light[k] = r->light[k] * r->light[k];
+    r->open = orm[0];
+    r->rough = orm[1];
+    r->metal = orm[2];
+    r->lit = ishr(word[0], 3 * TEXEL_BITS) & isplat(1);
+}
+
+/* Of surfaces that have none. */
+LFN void no_roles(roles *r)
+{
+    r->open = splat(1);
+    r->rough = splat(1);
+    r->metal = splat(0);
+    r->lit = isplat(0);
+    for (int k = 0; k < 3; ++k) r->light[k] = splat(0);
+}

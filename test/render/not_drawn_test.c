@@ -1,19 +1,21 @@
 /* The list of what a model has and pictures do not show: each kind counts what MuJoCo would show, and nothing else. */
 #include "render/pictures.h"
 
-static void check(const char *xml, const char *want)
+static void check_mode(const char *xml, stet_render_mode mode, const char *want)
 {
     stet_model *model;
     char text[512] = "";
     const char *name;
     int count;
     OK(stet_model_load_string(xml, &model));
-    for (int i = 0; (name = stet_render_get_not_drawn(model, i, &count)); ++i)
+    for (int i = 0; (name = stet_render_get_not_drawn(model, mode, i, &count)); ++i)
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s %d", i ? ", " : "", name, count);
     assert_string_equal(text, want);
-    assert_null(stet_render_get_not_drawn(model, -1, NULL));
+    assert_null(stet_render_get_not_drawn(model, mode, -1, NULL));
     stet_model_destroy(model);
 }
+
+static void check(const char *xml, const char *want) { check_mode(xml, STET_RENDER_MODE_MUJOCO, want); }
 
 #define ASSETS                                                                                                         \
     "<asset><texture name='t' type='2d' builtin='flat' width='4' height='4' rgb1='1 0 0'/>"                            \
@@ -40,6 +42,26 @@ static void materials(void **state)
           "textures of other roles than colour 2, textures of sites 1, textures of tendons 1");
 }
 
+/* Mode physical lacks opacity, and what would have to lie as a cube does. */
+static void roles(void **state)
+{
+#define ROLES(colour, layers)                                                                                          \
+    "<mujoco><asset><texture name='t' type='2d' builtin='flat' width='4' height='4'/>"                                 \
+    "<texture name='c' type='cube' builtin='flat' width='4' height='4'/><material name='m'>" colour layers             \
+    "</material></asset><worldbody><geom size='.1' material='m'/></worldbody></mujoco>"
+#define ROLE(role) "<layer texture='t' role='" role "'/>"
+    check_mode(ROLES("", ROLE("normal") ROLE("occlusion") ROLE("emissive") ROLE("orm") ROLE("metallic")),
+               STET_RENDER_MODE_MUJOCO, "textures of other roles than colour 5");
+    check_mode(ROLES("", ROLE("normal") ROLE("occlusion") ROLE("emissive") ROLE("orm") ROLE("metallic")),
+               STET_RENDER_MODE_PHYSICAL, "");
+    check_mode(ROLES("", ROLE("opacity") ROLE("roughness") ROLE("occlusion") ROLE("orm") ROLE("metallic")),
+               STET_RENDER_MODE_PHYSICAL, "textures of other roles than colour 2");
+    check_mode(ROLES("<layer texture='c' role='rgb'/>", ROLE("normal")), STET_RENDER_MODE_PHYSICAL,
+               "textures of other roles than colour 1");
+    check_mode(ROLES("", "<layer texture='c' role='normal'/>"), STET_RENDER_MODE_PHYSICAL,
+               "textures of other roles than colour 1");
+}
+
 static void lights(void **state)
 {
 #define LIGHT "<light/>"
@@ -64,8 +86,11 @@ static void soft_things(void **state)
                   FLEX("5", "picture") "</deformable><worldbody><body name='b'><geom size='.1'/></body>"
                                        "<flexcomp name='n' dim='3' type='grid' count='3 3 3' spacing='.1 .1 .1' "
                                        "dof='trilinear' mass='1'/>"
+                                       "<flexcomp name='l' dim='1' type='grid' count='6 1 1' spacing='.1 .1 .1' pos='0 "
+                                       "0 1' euler='10 20 30' radius='.01' "
+                                       "dof='trilinear' mass='1'/>"
                                        "</worldbody></mujoco>",
-          "flexes with nodes 1, textures of skins and flexes without coordinates 2");
+          "flexes of one dimension with nodes 1, textures of skins and flexes without coordinates, or cubes 2");
 }
 
 static void mechanics(void **state)
@@ -95,8 +120,13 @@ static void plugins(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_is_drawn), cmocka_unit_test(materials), cmocka_unit_test(lights),
-        cmocka_unit_test(soft_things),         cmocka_unit_test(mechanics), cmocka_unit_test(plugins),
+        cmocka_unit_test(everything_is_drawn),
+        cmocka_unit_test(materials),
+        cmocka_unit_test(lights),
+        cmocka_unit_test(roles),
+        cmocka_unit_test(soft_things),
+        cmocka_unit_test(mechanics),
+        cmocka_unit_test(plugins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,6 +157,7 @@ static void shipped_scenes_look_as_in_mujoco(void **state)
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; ++i) check_scene("scenes", scenes[i]);
     check_scene("test/render/looks", "tendons.xml");
     check_scene("test/render/looks", "soft.xml");
+    check_scene("test/render/looks", "nodes.xml");
     close_osmesa(&o);
 }
 

@@ -90,7 +90,8 @@ static void check_tree(const float *node, const float *tri, int at)
     assert_memory_equal(box, b, sizeof box);
 }
 
-static void triangles_are_those_of_mujoco(void **state)
+/* nsoft: without ropes. */
+static void compare_triangles(const char *file, int nobject, int nsoft)
 {
     pictures p;
     sti_soft *soft;
@@ -101,9 +102,9 @@ static void triangles_are_those_of_mujoco(void **state)
     static float theirs[MOST][3][6];
     const int worlds[] = {4, 0, 1, 2, 3};
     const bool all[] = {true, true, true, true, true};
-    pictures_open(&p, scene, WORLDS, NULL, 1);
+    pictures_open(&p, file, WORLDS, NULL, 1);
     const mjModel *m = p.model->mj;
-    assert_int_equal(m->nflex + m->nskin, 5);
+    assert_int_equal(m->nflex + m->nskin, nobject);
     OK(sti_soft_create(p.device, p.model, all, WORLDS, &soft));
     OK(sti_geoms_create(p.device, p.model, soft, &geoms));
     OK(STI_ARRAY(p.device, "list", STET_DTYPE_INT, false, &list, WORLDS));
@@ -127,7 +128,7 @@ static void triangles_are_those_of_mujoco(void **state)
         mj_forward(m, d);
         mjv_defaultFreeCamera(m, &view);
         mjv_updateScene(m, d, &option, NULL, &view, mjCAT_ALL, &drawn);
-        assert_int_equal(soft->n, 4); /* without the rope */
+        assert_int_equal(soft->n, nsoft);
         for (int i = 0; i < soft->n; ++i) {
             const sti_soft_surface *s = &soft->surface[i];
             const float *rows = tri + (ptrdiff_t)TRI * (geoms->own_tri + w * soft->ntri + s->first_tri);
@@ -145,6 +146,12 @@ static void triangles_are_those_of_mujoco(void **state)
     sti_geoms_destroy(geoms);
     sti_soft_destroy(soft);
     pictures_close(&p);
+}
+
+static void triangles_are_those_of_mujoco(void **state)
+{
+    compare_triangles(scene, 5, 4);
+    compare_triangles(STET_TEST_SOURCE_DIR "/test/render/looks/nodes.xml", 5, 5);
 }
 
 /* ---- pixels ------------------------------------------------------------------------------------------------------ */

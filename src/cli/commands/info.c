@@ -240,7 +240,7 @@ static json_t *scene_json(const char *path, const stet_model *model, stet_sim *s
     set_info(o, "keyframe", json_integer(stet_sim_get_keyframe(sim)));
     set_info(o, "own_cameras", json_boolean(own));
     set_info(o, "cameras", cameras_json(sim));
-    set_info(o, "not_drawn", not_drawn_json(model, 0));
+    set_info(o, "not_drawn", not_drawn_json(model, STET_RENDER_MODE_MUJOCO, 0));
     json_t *warnings = json_array();
     for (int i = 0; report_warning(i); ++i) json_array_append_new(warnings, json_string(report_warning(i)));
     set_info(o, "warnings", warnings);

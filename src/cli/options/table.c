@@ -370,7 +370,7 @@ static const option_row rows[] = {
     {"samples", "N", read_samples, "rays a pixel for colours: 1, 4 or 16 (1); more make smooth edges"},
     {"mode", "mujoco|physical", read_mode,
      "how colours are made: as MuJoCo's classic renderer makes them, or of linear light, with sRGB at the\n"
-     "end and soft shadows of lights that have a bulb (mujoco)"},
+     "end, soft shadows of lights that have a bulb, and metallic and rough materials with their textures (mujoco)"},
     {"output", "NAME,...|none", read_output, "what to render (rgb)"},
     {"groups", "N,...", read_groups,
      "groups of geoms that are shown, from 0 to 5 (0,1,2); collision geoms are often in 3"},

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 /* An object: name of each kind → how many; empty if everything is drawn. decorations: bits; those that are shown. */
-json_t *not_drawn_json(const stet_model *model, uint32_t decorations);
+json_t *not_drawn_json(const stet_model *model, stet_render_mode mode, uint32_t decorations);
 /* Prints the object in one line, "not drawn: …"; nothing if it is empty. */
 void not_drawn_print(const json_t *not_drawn);
 

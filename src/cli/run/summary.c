@@ -134,7 +134,8 @@ static void add_view(const summary *s, json_t *o)
     json_object_set_new(o, "cameras", cameras);
     json_object_set_new(o, "outputs", outputs);
     json_object_set_new(o, "size", size_json(s->sim, s->options));
-    json_object_set_new(o, "not_drawn", not_drawn_json(stet_sim_get_model(s->sim), s->options->decorations));
+    json_object_set_new(o, "not_drawn",
+                        not_drawn_json(stet_sim_get_model(s->sim), s->options->mode, s->options->decorations));
 }
 
 static void add_lists(const summary *s, json_t *o)
@@ -323,7 +324,7 @@ static void print_head(const summary *s)
     for (int k = 0; k < STET_OUTPUT_COUNT; ++k)
         if (o->outputs & 1u << k) printf(" %s", stet_output_name((stet_output)k));
     printf("\n");
-    json_t *not_drawn = not_drawn_json(stet_sim_get_model(s->sim), s->options->decorations);
+    json_t *not_drawn = not_drawn_json(stet_sim_get_model(s->sim), s->options->mode, s->options->decorations);
     not_drawn_print(not_drawn);
     json_decref(not_drawn);
 }
