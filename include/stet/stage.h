@@ -115,7 +115,7 @@ STET_API stet_result stet_stage_colour(stet_stage *stage, int prim, int64_t firs
     X(CONTACTS, "contacts", "contact points, as many a world as it has contact slots")                                 \
     X(CONTACTFORCE, "contactforce", "arrows of contact forces, as long as visual/map force says")                      \
     X(FRAMES, "frames", "frames of bodies; with inertia those of inertia")                                             \
-    X(INERTIA, "inertia", "boxes, or ellipsoids, that have the bodies' inertia")                                       \
+    X(INERTIA, "inertia", "boxes, or ellipsoids, that have the bodies' inertia, each world's own")                     \
     X(COM, "com", "centres of mass of kinematic trees")                                                                \
     X(RANGEFINDER, "rangefinder", "rays of range finders at sites, and lines of sensors fromto")
 typedef enum stet_decoration {

@@ -154,7 +154,8 @@ STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const dou
  * Quaternions are normalised. Factors multiply what the arrays hold. What MuJoCo derives from parameters (inverse
  * weights, masses of subtrees, bounding volumes, …: mj_setConst) is derived again for each world, once for each content
  * of its parameters. A number that only chooses what the compiler makes has no effect: a limit that the model does not
- * have stays absent. Pictures and rays show the model's geoms. A simple body (its inertia is diagonal: body/simple in
+ * have stays absent. Pictures and rays show the model's geoms; boxes and frames of inertia (STET_DECORATION_INERTIA)
+ * are those of the world, of bodies that have mass in the model. A simple body (its inertia is diagonal: body/simple in
  * MuJoCo's XML) keeps its body_ipos and body_iquat.
  */
 STET_API const char *const *stet_worlds_get_parameters(void);

@@ -1,6 +1,7 @@
 /* Which parts the decorations of a model have, and their transforms; see decor.h. */
 #include "stage/decor.h"
 
+#include "device/host_mirror.h"
 #include "geom/geom.h"
 #include "kernel/record/launch.h"
 #include "stage/flush.h"
@@ -17,7 +18,8 @@ enum { JOINT_GROUPS = 3 }; /* that MuJoCo's viewer shows at first */
 
 /* Parts while they are listed. */
 typedef struct parts {
-    const mjModel *m;
+    const mjModel *m;   /* which parts there are */
+    const mjModel *own; /* and their masses and inertias: those of a world */
     const sti_tree *tree;
     int slots;
     bool inertia;         /* frames are those of inertia, as in MuJoCo, where both are shown */
@@ -86,12 +88,12 @@ static void add_frames(parts *p)
     double width = (double)m->vis.scale.framewidth * m->stat.meansize;
     for (int b = 1; b < (int)m->nbody; ++b) {
         mjtNum turn[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-        if (p->inertia) mju_quat2Mat(turn, m->body_iquat + 4 * (ptrdiff_t)b);
+        if (p->inertia) mju_quat2Mat(turn, p->own->body_iquat + 4 * (ptrdiff_t)b);
         for (int k = 0; k < 3; ++k) {
             const float rgba[4] = {k == 0 ? .9f : 0, k == 1 ? .9f : 0, k == 2 ? .9f : 0, 1};
             mjtNum at[3];
             for (int i = 0; i < 3; ++i)
-                at[i] = (p->inertia ? m->body_ipos[3 * (ptrdiff_t)b + i] : 0) + turn[3 * i + k] * length;
+                at[i] = (p->inertia ? p->own->body_ipos[3 * (ptrdiff_t)b + i] : 0) + turn[3 * i + k] * length;
             add_fixed(p, mjGEOM_CYLINDER, rgba, b, at, turn, (int[]){(k + 1) % 3, (k + 2) % 3, k},
                       (double[]){width, width, length});
         }
@@ -119,10 +121,10 @@ static void add_inertias(parts *p)
         mjtNum turn[9];
         double size[3];
         if (m->body_mass[b] <= mjMINVAL) continue;
-        mju_quat2Mat(turn, m->body_iquat + 4 * (ptrdiff_t)b);
-        inertia_size(m, b, size);
+        mju_quat2Mat(turn, p->own->body_iquat + 4 * (ptrdiff_t)b);
+        inertia_size(p->own, b, size);
         add_fixed(p, m->vis.global.ellipsoidinertia ? mjGEOM_SPHERE : mjGEOM_BOX, m->vis.rgba.inertia, b,
-                  m->body_ipos + 3 * (ptrdiff_t)b, turn, (int[]){0, 1, 2}, size);
+                  p->own->body_ipos + 3 * (ptrdiff_t)b, turn, (int[]){0, 1, 2}, size);
     }
 }
 
@@ -203,16 +205,23 @@ static const struct {
                            1u << STI_DECOR_CONTACT_FRAME | 1u << STI_DECOR_CONTACT_FORCE},
 };
 
+/* Lists those that are fixed to bodies. */
+static void list_fixed(parts *p, uint32_t shown)
+{
+    p->n = 0;
+    p->inertia = shown >> STET_DECORATION_INERTIA & 1;
+    if (p->inertia) add_inertias(p);
+    if (shown >> STET_DECORATION_FRAMES & 1) add_frames(p);
+}
+
 /* Lists all parts of `shown`, and notes which kernel writes which. */
 static void list_parts(parts *p, uint32_t shown, sti_decor *decor)
 {
     p->n = 0;
-    p->inertia = shown >> STET_DECORATION_INERTIA & 1;
     for (int k = 0; k < STI_DECOR_KERNELS; ++k) {
         decor->first[k] = p->n;
         uint32_t some = shown & kernels[k].shown;
-        if (some >> STET_DECORATION_INERTIA & 1) add_inertias(p);
-        if (some >> STET_DECORATION_FRAMES & 1) add_frames(p);
+        if (k == KERNEL_FIXED) list_fixed(p, some);
         if (some >> STET_DECORATION_JOINTS & 1) add_joints(p);
         if (some >> STET_DECORATION_COM & 1) add_coms(p);
         if (some >> STET_DECORATION_RANGEFINDER & 1) add_rays(p);
@@ -225,7 +234,7 @@ static void list_parts(parts *p, uint32_t shown, sti_decor *decor)
 
 stet_result sti_decor_list(sti_decor *decor, const stet_stage *stage, uint32_t shown, sti_decor_part **out)
 {
-    parts p = {.m = stage->tree.model->mj, .tree = &stage->tree};
+    parts p = {.m = stage->tree.model->mj, .own = stage->tree.model->mj, .tree = &stage->tree};
     p.slots = (int)sti_quantity_items(stage->worlds, STI_QUANTITY_contact_dist);
     list_parts(&p, shown, decor);
     STI_TRY(sti_alloc(out, ((size_t)p.n + 1) * sizeof **out, "decorations"));
@@ -256,6 +265,15 @@ static stet_result get_quantities(stet_worlds *worlds, sti_decor *decor)
     return sti_alloc(&decor->seen, (size_t)worlds->nworld * sizeof *decor->seen, "versions of worlds");
 }
 
+/* Room for `each` numbers of each world. */
+static stet_result make_own(sti_decor *decor, const stet_stage *stage, int64_t each)
+{
+    stet_array_destroy(decor->own);
+    decor->own = NULL;
+    return STI_ARRAY(stage->device, "decorations of worlds", STET_DTYPE_REAL, true, &decor->own, stage->worlds->nworld,
+                     each);
+}
+
 stet_result sti_decor_init(sti_decor *decor, const stet_stage *stage, const sti_decor_part *part)
 {
     const mjModel *m = stage->tree.model->mj;
@@ -274,6 +292,7 @@ stet_result sti_decor_init(sti_decor *decor, const stet_stage *stage, const sti_
     if (!result)
         result = sti_table_reals(stage->device, "decorations", number, (int64_t)n * DECOR_LOOK, &decor->number);
     if (!result) result = sti_table_ints(stage->device, "bodies of geoms", body, m->ngeom + 1, &decor->body);
+    if (!result) result = make_own(decor, stage, 1);
     sti_free(row);
     sti_free(number);
     sti_free(body);
@@ -285,8 +304,67 @@ void sti_decor_free(sti_decor *decor)
     stet_array_destroy(decor->row);
     stet_array_destroy(decor->number);
     stet_array_destroy(decor->body);
+    stet_array_destroy(decor->own);
     sti_free(decor->seen);
     *decor = (sti_decor){0};
+}
+
+/* ---- masses and inertias of worlds ------------------------------------------------------------------------------- */
+
+static bool any_given(const sti_parameters *p)
+{
+    return p->given[STI_PARAMETER_body_mass] || p->given[STI_PARAMETER_body_inertia] ||
+           p->given[STI_PARAMETER_body_ipos] || p->given[STI_PARAMETER_body_iquat];
+}
+
+/* A model, for parts that are fixed to bodies alone, that has the masses and inertias of a world. */
+static mjModel model_of(const stet_worlds *worlds, int64_t w)
+{
+    const sti_parameters *p = &worlds->parameters;
+    mjModel m = *worlds->model->mj;
+    struct {
+        sti_parameter which;
+        mjtNum **array;
+    } all[] = {{STI_PARAMETER_body_mass, &m.body_mass},
+               {STI_PARAMETER_body_inertia, &m.body_inertia},
+               {STI_PARAMETER_body_ipos, &m.body_ipos},
+               {STI_PARAMETER_body_iquat, &m.body_iquat}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; ++k)
+        if (p->given[all[k].which]) *all[k].array = p->value[all[k].which] + w * sti_parameter_items(&m, all[k].which);
+    return m;
+}
+
+bool sti_decor_due(const stet_stage *stage)
+{
+    const sti_decor *d = &stage->decor;
+    const sti_parameters *p = &stage->worlds->parameters;
+    return d->n[KERNEL_FIXED] > 0 && d->clock != p->clock && (d->apart || any_given(p));
+}
+
+stet_result sti_decor_update(stet_stage *stage)
+{
+    sti_decor *d = &stage->decor;
+    void *mirror;
+    sti_decor_part *part;
+    parts p = {.m = stage->tree.model->mj, .tree = &stage->tree};
+    int n = d->n[KERNEL_FIXED];
+    if (!d->apart) STI_TRY(make_own(d, stage, (int64_t)n * DECOR_LOOK));
+    d->apart = true;
+    STI_TRY(sti_alloc(&part, (size_t)n * sizeof *part, "decorations"));
+    stet_result result = sti_mirror_overwrite(d->own, &mirror);
+    for (int64_t w = 0; result == STET_OK && w < stage->worlds->nworld; ++w) {
+        const mjModel own = model_of(stage->worlds, w);
+        p.own = &own;
+        p.part = part;
+        list_fixed(&p, d->shown);
+        for (int64_t i = 0; i < (int64_t)n * DECOR_LOOK; ++i)
+            sti_mirror_set(d->own, mirror, w, i, part[i / DECOR_LOOK].number[i % DECOR_LOOK]);
+    }
+    sti_free(part);
+    STI_TRY(result);
+    sti_array_mirror_written(d->own);
+    d->clock = stage->worlds->parameters.clock;
+    return STET_OK;
 }
 
 /* ---- transforms -------------------------------------------------------------------------------------------------- */
@@ -309,7 +387,9 @@ static stet_result launch_kernel(stet_stage *stage, int kernel)
     stet_device *device = stage->device;
     int64_t n = stage->worlds->nworld;
     switch (kernel) {
-    case KERNEL_FIXED: return STI_LAUNCH(sti_k_decor_fixed, device, n, PART_ARGS, RANGE(kernel));
+    case KERNEL_FIXED:
+        return STI_LAUNCH(sti_k_decor_fixed, device, n, PART_ARGS, sti_arg_array(d->own), sti_arg_int(d->apart),
+                          RANGE(kernel));
     case KERNEL_JOINTS:
         return STI_LAUNCH(sti_k_decor_joints, device, n, PART_ARGS, QUANTITY(XANCHOR), QUANTITY(XAXIS), RANGE(kernel));
     case KERNEL_COMS: return STI_LAUNCH(sti_k_decor_coms, device, n, PART_ARGS, QUANTITY(COM), RANGE(kernel));

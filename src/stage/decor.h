@@ -7,6 +7,7 @@
  *   DECOR-1  the parts are those of `shown`; nobody else removes their prims
  *   DECOR-2  transforms of parts are those of the quantities' present values: a world whose quantities may have changed
  *       counts as one that moved
+ *   DECOR-3  parts that are fixed to bodies (frames and boxes of inertia) follow each world's masses and inertias
  */
 #ifndef STI_STAGE_DECOR_H
 #define STI_STAGE_DECOR_H
@@ -36,6 +37,9 @@ typedef struct sti_decor {
     int first[STI_DECOR_KERNELS], n[STI_DECOR_KERNELS]; /* parts of each kernel */
     stet_array *row, *number;                           /* decor_rows.k.h */
     stet_array *body;                                   /* INT [1 + ngeom]; k_decor_forces */
+    stet_array *own;                                    /* REAL [nworld][…]: numbers of parts that are fixed */
+    bool apart;                                         /* `own` has them; else it has no use */
+    uint64_t clock;                                     /* of parameters, up to which `own` was made */
     stet_array *quantity[STI_DECOR_QUANTITIES];         /* of the worlds; NULL: not needed */
     uint64_t *seen; /* [nworld]: worlds->changed when parts were computed (DECOR-2); NULL: no quantity is needed */
 } sti_decor;
@@ -52,6 +56,10 @@ typedef struct sti_decor_part {
 stet_result sti_decor_list(sti_decor *decor, const stet_stage *stage, uint32_t shown, sti_decor_part **out);
 /* Makes the tables of these parts, whose prims exist now. */
 stet_result sti_decor_init(sti_decor *decor, const stet_stage *stage, const sti_decor_part *part);
+/* Have masses or inertias of worlds changed since the parts that show them were made? */
+bool sti_decor_due(const stet_stage *stage);
+/* Makes those parts anew. */
+stet_result sti_decor_update(stet_stage *stage);
 /* Brings the quantities up to date. */
 stet_result sti_decor_ensure(const sti_decor *decor);
 /* Writes the parts' transforms in the stale worlds, after all others. */

@@ -53,8 +53,9 @@ LFN void dc_put_span(real *part, const real *from, const real *way, real width, 
     dc_put_along(part, from, axis, width, half, half, here);
 }
 
-/* Parts that are fixed to a prim. */
-world_kernel void k_decor_fixed(const lint *stale, real *xform, const int *row, const ureal *number, int first, int n)
+/* Parts that are fixed to a prim. own: their numbers in each world, from part `first` on, if `apart`. */
+world_kernel void k_decor_fixed(const lint *stale, real *xform, const int *row, const ureal *number, const real *own,
+                                int apart, int first, int n)
 {
     if (!any(ilt(isplat(0), stale[0]))) return;
     each (p, n) {
@@ -62,10 +63,13 @@ world_kernel void k_decor_fixed(const lint *stale, real *xform, const int *row, 
         const ureal *look = number + (first + p) * DECOR_LOOK;
         real *out = xform + (i64)part[DECOR_PRIM] * 12;
         const real *frame = xform + (i64)part[DECOR_AT] * 12;
+        real turn[DECOR_LOOK];
+        for (int k = 0; k < DECOR_LOOK; ++k) turn[k] = splat(look[k]);
+        for (int k = 0; k < DECOR_LOOK && apart; ++k) turn[k] = own[p * DECOR_LOOK + k];
         for (int i = 0; i < 3; ++i)
             for (int k = 0; k < 4; ++k) {
-                real sum = fma(frame[4 * i + 1], splat(look[4 + k]), frame[4 * i] * splat(look[k]));
-                sum = fma(frame[4 * i + 2], splat(look[8 + k]), sum);
+                real sum = fma(frame[4 * i + 1], turn[4 + k], frame[4 * i] * turn[k]);
+                sum = fma(frame[4 * i + 2], turn[8 + k], sum);
                 put(out, 4 * i + k, k == 3 ? sum + frame[4 * i + 3] : sum);
             }
     }

@@ -248,10 +248,21 @@ static stet_result update_places(stet_stage *s)
     return result;
 }
 
+/* Decorations of worlds whose masses or inertias have changed: all worlds are due. */
+static stet_result update_decor(stet_stage *s)
+{
+    if (!sti_decor_due(s)) return STET_OK;
+    STI_TRY(sti_decor_update(s));
+    memset(s->due_world, 1, (size_t)s->worlds->nworld);
+    sti_version_bump(&s->values);
+    return STET_OK;
+}
+
 stet_result sti_stage_flush(stet_stage *stage, bool force)
 {
     if (stage->flushing) return STET_OK;
     STI_TRY(update_places(stage));
+    STI_TRY(update_decor(stage));
     STI_TRY(sti_array_ensure(stage->worlds->field[STI_FIELD_xpos])); /* the same pass computes xquat */
     STI_TRY(sti_decor_ensure(&stage->decor));
     STI_TRY(update_schedule(stage));

@@ -170,10 +170,27 @@ static double difference_of(const seen *a, const seen *b)
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-/* MuJoCo's data of a world's present state, and with the sensors that the world has. */
-static mjData *reference(stet_sim *sim, int64_t w)
+/* The model with the masses and inertias of a world. */
+static mjModel *model_of(stet_sim *sim, int64_t w)
 {
-    const mjModel *m = stet_sim_get_model(sim)->mj;
+    static const char *const names[] = {"body_mass", "body_inertia", "body_ipos", "body_iquat"};
+    stet_worlds *worlds = stet_sim_get_worlds(sim);
+    mjModel *m = mj_copyModel(NULL, stet_sim_get_model(sim)->mj);
+    mjtNum *arrays[] = {m->body_mass, m->body_inertia, m->body_ipos, m->body_iquat};
+    for (int i = 0; i < 4; ++i) {
+        int64_t n = stet_worlds_get_parameter_items(worlds, names[i]);
+        double *values = calloc((size_t)(n * WORLDS), sizeof *values);
+        must(stet_worlds_get_parameter(worlds, names[i], values, n * WORLDS));
+        memcpy(arrays[i], values + n * w, (size_t)n * sizeof *values);
+        free(values);
+    }
+    memset(m->body_sameframe, mjSAMEFRAME_NONE, (size_t)m->nbody * sizeof *m->body_sameframe);
+    return m;
+}
+
+/* MuJoCo's data of a world's present state, and with the sensors that the world has. */
+static mjData *reference(stet_sim *sim, const mjModel *m, int64_t w)
+{
     stet_worlds *worlds = stet_sim_get_worlds(sim);
     mjData *d = mj_makeData(m);
     stet_array *a;
@@ -190,8 +207,9 @@ static mjData *reference(stet_sim *sim, int64_t w)
 static void check_world(stet_sim *sim, int64_t w, uint32_t shown, double near, int *parts)
 {
     static seen ours[MOST], theirs[MOST];
-    mjData *d = reference(sim, w);
-    int n = list_theirs(stet_sim_get_model(sim)->mj, d, shown, theirs);
+    mjModel *m = model_of(sim, w);
+    mjData *d = reference(sim, m, w);
+    int n = list_theirs(m, d, shown, theirs);
     int own = list_ours(stet_sim_get_stage(sim), w, ours);
     if (own != n) fail_msg("decorations 0x%x, world %d: %d parts, MuJoCo: %d", (unsigned)shown, (int)w, own, n);
     for (int i = 0; i < n; ++i) {
@@ -208,6 +226,7 @@ static void check_world(stet_sim *sim, int64_t w, uint32_t shown, double near, i
     }
     *parts += n;
     mj_deleteData(d);
+    mj_deleteModel(m);
 }
 
 static stet_sim *open_sim(stet_physics physics, uint32_t decorations, bool audit)
@@ -262,8 +281,6 @@ static void parts_are_what_mujoco_draws(void **state)
     }
 }
 
-/* ---- pictures ---------------------------------------------------------------------------------------------------- */
-
 typedef struct frame {
     uint8_t rgb[WORLDS * SIDE * SIDE * 3];
     int32_t seg[WORLDS * SIDE * SIDE];
@@ -284,6 +301,62 @@ static int count_changed(const frame *a, const frame *b)
     for (size_t i = 0; i < sizeof a->rgb; ++i) n += a->rgb[i] != b->rgb[i];
     return n;
 }
+
+/* Sets a parameter, whose items are `per` of each body, to other numbers in each world. */
+static void vary(stet_sim *sim, const char *name, int per, double step)
+{
+    stet_worlds *worlds = stet_sim_get_worlds(sim);
+    const mjModel *m = stet_sim_get_model(sim)->mj;
+    int64_t n = stet_worlds_get_parameter_items(worlds, name);
+    double values[WORLDS * 64];
+    assert_true(n <= 64);
+    must(stet_worlds_get_parameter(worlds, name, values, n * WORLDS));
+    for (int64_t i = 0; i < n * WORLDS; ++i) {
+        bool place = per > 1 && step < .1, simple = m->body_simple[i % n / per];
+        if (i >= n && !(place && simple))
+            values[i] = place ? values[i] + step * (double)(i % 7) : values[i] * (1 + step * (double)(i % 5));
+    }
+    must(stet_worlds_set_parameter(worlds, name, values, n * WORLDS));
+}
+
+/* Boxes and frames of inertia follow a world's own masses and inertias, also from one moment to the next, and back. */
+static void inertias_are_those_of_the_world(void **state)
+{
+    static const uint32_t shown[] = {1u << STET_DECORATION_INERTIA,
+                                     1u << STET_DECORATION_INERTIA | 1u << STET_DECORATION_FRAMES,
+                                     1u << STET_DECORATION_FRAMES};
+    static frame before, after;
+    stet_sim *sim = open_sim(STET_PHYSICS_MUJOCO, 1u << STET_DECORATION_INERTIA, true);
+    stet_worlds *worlds = stet_sim_get_worlds(sim);
+    int parts = 0;
+    must(stet_sim_step(sim, 30));
+    read_frame(sim, &before);
+    for (int turn = 0; turn < 4; ++turn) {
+        if (turn == 0) vary(sim, "body_mass", 1, .3);
+        if (turn == 1) vary(sim, "body_inertia", 3, .2);
+        if (turn == 2) vary(sim, "body_ipos", 3, .02);
+        if (turn == 3) vary(sim, "body_iquat", 4, .05);
+        for (size_t i = 0; i < sizeof shown / sizeof *shown; ++i) {
+            must(stet_stage_decorate(stet_sim_get_stage(sim), shown[i]));
+            for (int64_t w = 0; w < WORLDS; ++w) check_world(sim, w, shown[i], 2e-5, &parts);
+        }
+        must(stet_stage_decorate(stet_sim_get_stage(sim), shown[0]));
+        read_frame(sim, &after);
+        assert_memory_equal(before.rgb, after.rgb, sizeof before.rgb / WORLDS); /* the first has the model's */
+        assert_true(count_changed(&before, &after) > 10);
+        if (turn == 0) vary(sim, "body_mass", 1, .3); /* while it is shown, and nothing moves */
+        for (int64_t w = 0; w < WORLDS; ++w) check_world(sim, w, shown[0], 2e-5, &parts);
+    }
+    must(stet_worlds_set_parameter(worlds, "body_mass", NULL, 0));
+    must(stet_worlds_set_parameter(worlds, "body_inertia", NULL, 0));
+    must(stet_worlds_set_parameter(worlds, "body_ipos", NULL, 0));
+    must(stet_worlds_set_parameter(worlds, "body_iquat", NULL, 0));
+    read_frame(sim, &after);
+    assert_int_equal(count_changed(&before, &after), 0);
+    stet_sim_destroy(sim);
+}
+
+/* ---- pictures ---------------------------------------------------------------------------------------------------- */
 
 /* Each changes colours, and nothing else; without them the picture is what it was. With audits. */
 static void they_come_and_go(void **state)
@@ -357,6 +430,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_what_mujoco_draws),
+        cmocka_unit_test(inertias_are_those_of_the_world),
         cmocka_unit_test(they_come_and_go),
         cmocka_unit_test(forces_follow_their_causes),
         cmocka_unit_test(bad_calls_are_refused),
