@@ -161,6 +161,12 @@ LFN void align_teams(void)
     asm volatile("barrier.sync 0;" ::: "memory");
 #endif
 }
+/* Of an entry: its threads; and how many blocks a processor runs at once, if that is said (it bounds registers). */
+#if defined(STET_BLOCKS) && defined(__CUDACC_RTC__)
+#define STI_BOUNDS STET_TEAM *STET_TEAMS, STET_BLOCKS
+#else
+#define STI_BOUNDS STET_TEAM *STET_TEAMS
+#endif
 #define world_kernel static __device__ __forceinline__
 /*
  * Waits for earlier kernels, if the device starts a kernel while the last blocks of its predecessor still run. It is

@@ -170,11 +170,27 @@ static int count_dofs(const mjModel *m, const sti_block *k)
     return n;
 }
 
-static void fill_block(const sti_block *k, int ndof, int at, int prm, int *out)
+/* dof: its dofs, which begin at `at` in m. */
+static void fill_block(const sti_block *k, const int *dof, int ndof, int at, int prm, int nv, int *out)
 {
+    unsigned tiles = 0;
+    int part = k->type == PH_GEOMS ? 3 * k->obj[0] + k->obj[1] : 2 * k->id + (k->side > 0);
+    for (int i = 0; i < ndof; ++i) tiles |= 1u << ((nv - 1 - dof[2 * i]) / 4 % 32);
     const int row[B_SIZE] = {
-        [B_KIND] = k->kind, [B_TYPE] = k->type, [B_DIM] = k->dim,   [B_NDOF] = ndof,      [B_DOFS] = at,
-        [B_PRM] = prm,      [B_ID] = k->id,     [B_SIDE] = k->side, [B_OBJ1] = k->obj[0], [B_OBJ2] = k->obj[1]};
+        [B_KIND] = k->kind,
+        [B_TYPE] = k->type,
+        [B_DIM] = k->dim,
+        [B_NDOF] = ndof,
+        [B_DOFS] = at,
+        [B_PRM] = prm,
+        [B_ID] = k->id,
+        [B_SIDE] = k->side,
+        [B_OBJ1] = k->obj[0],
+        [B_OBJ2] = k->obj[1],
+        [B_TILES] = (int)tiles,
+        [B_LOW] = ndof > 0 ? (nv - 1 - dof[2 * ndof - 2]) / 4 : 0,
+        [B_PART] = part % PH_SUMS,
+    };
     memcpy(out, row, sizeof row);
 }
 
@@ -196,7 +212,7 @@ static void put_block_tables(sti_tables_builder *b, const sti_block *blocks, int
     sti_physics_fill(b, M_PAIR, b->t->m[M_BLOCK] + B_SIZE * nblock);
     for (int i = 0; to && i < n; ++i) {
         int ndof = count_dofs(m, blocks + i);
-        fill_block(blocks + i, ndof, at, P_SIZE * i, to + (ptrdiff_t)B_SIZE * i);
+        fill_block(blocks + i, b->t->m + at, ndof, at, P_SIZE * i, b->t->m[M_NV], to + (ptrdiff_t)B_SIZE * i);
         at += 2 * ndof;
     }
     double *prm = sti_physics_new_parameter(b, M_BLOCK_PRM, (int64_t)P_SIZE * n);
@@ -272,7 +288,7 @@ void sti_physics_put_room(sti_tables_builder *b, int room)
     sti_physics_fill(b, M_BLOCKDIM, widest);
     sti_physics_fill(b, M_NEFCJ, entries + room * z.entries);
     sti_physics_fill(b, M_NSLOT, nslot);
-    sti_physics_fill(b, M_NINTS, S_SLOTS + 5 * nslot + n + NEAR_SIZE * npair + m[M_NV]);
+    sti_physics_fill(b, M_NINTS, S_SLOTS + 7 * nslot + n + NEAR_SIZE * npair + m[M_NV]);
 }
 
 static void put_rows(sti_tables_builder *b)

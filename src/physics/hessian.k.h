@@ -24,24 +24,19 @@ LFN void ph_profile(const int *m, int *s)
 {
     const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *list = s + ph_active(m);
     int *first = s + ph_first(m), last = m[M_NV] - 1;
-    each (one, 1) {
-        rolled for (int g = one; g < ph_tiles(m); ++g) first[g] = g;
-        rolled for (int i = 0; i <= last; ++i)
+    each (g, ph_tiles(m)) {
+        int least = g == m[M_NV] >> 2 ? 0 : g;
+        rolled for (int i = 4 * g; i <= nmin(4 * g + 3, last); ++i)
         {
-            int d = last - i, low = below[d] < below[d + 1] ? (last - row[below[d]]) >> 2 : i >> 2;
-            first[i >> 2] = nmin(first[i >> 2], low);
+            int d = last - i;
+            if (below[d] < below[d + 1]) least = nmin(least, (last - row[below[d]]) >> 2);
         }
-        rolled for (int i = 0; i < s[S_NACTIVE]; ++i)
+        rolled for (int i = 0; i < ph_nactive(s); ++i)
         {
-            const int *block = m + ph_slot_block(s, list[i]), *dof = m + block[B_DOFS];
-            int all = block[B_NDOF], low = (last - dof[2 * all - 2]) >> 2;
-            rolled for (int c = 0; c < all - 1; ++c)
-            {
-                int g = (last - dof[2 * c]) >> 2;
-                first[g] = nmin(first[g], low);
-            }
+            const int *block = m + ph_slot_block(s, list[i]);
+            if ((u32)block[B_TILES] >> (g & 31) & 1) least = nmin(least, block[B_LOW]);
         }
-        first[m[M_NV] >> 2] = 0;
+        first[g] = least;
     }
     sync();
 }
@@ -82,7 +77,7 @@ LFN void ph_put_curve(const int *m, const ureal *f, const real *v, real *w, cons
 LFN void ph_curves(const int *m, const ureal *f, const real *v, real *w, const int *s)
 {
     const int *list = s + ph_active(m);
-    each (i, s[S_NACTIVE]) {
+    each (i, ph_nactive(s)) {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
         if (PH_IS(1, dim))
             ph_put_curve(m, f, v, w, s, k, 1);
@@ -297,7 +292,7 @@ STET_CALLED LFN void ph_solve_hessian(const int *m, const ureal *f, const real *
     real *end = x + nv - 1; /* of row 0 */
     ph_curves(m, f, v, w, s);
     ph_fill_hessian(m, w, s, x);
-    rolled for (int i = 0; i < s[S_NACTIVE]; ++i)
+    rolled for (int i = 0; i < ph_nactive(s); ++i)
     {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
         if (PH_IS(1, dim))

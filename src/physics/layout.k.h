@@ -292,7 +292,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define W_SENSORDATA 570
 #define W_RK 571 /* Runge-Kutta: state before the step, sums of velocities, accelerations, act_dot, turns */
 #define W_QFRC_FLUID 572
-#define W_END 573
+#define W_SUMS 573 /* parts of up to four sums, PH_SUMS each */
+#define W_END 574
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
 #define W_SEEN 600 /* PH_SEEN reals a slot: a contact; over efc_jar, efc_Jv and efc_J, if it fits there */
@@ -367,7 +368,10 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define B_SIDE 7 /* of limits: -1, 1 */
 #define B_OBJ1 8 /* of equalities: bodies, joints, tendons; -1: none */
 #define B_OBJ2 9
-#define B_SIZE 10
+#define B_TILES 10 /* rows of tiles of H in which it has dofs, a bit each (of row g bit g % 32), */
+#define B_LOW 11   /* and the first of them */
+#define B_PART 12  /* its part of sums, see solve.k.h; of two geoms, of their first contact */
+#define B_SIZE 13
 #define PH_ROWS 6 /* of a block, at most */
 
 #define PH_EQUALITY 0
@@ -421,6 +425,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_EXTRA_AFTER 14 /* all of stage after */
 #define PH_EXTRA_LIST 16  /* this times how many contacts are listed, behind M_NMEMORY_ALL */
 
+#define PH_SUMS 8           /* sums of the solver are made in so many parts, see solve.k.h */
 #define PH_MOST_CONTACTS 32 /* of a pair of geoms: a height field's, a bit of an int each */
 #define PH_SEEN 15          /* reals of a slot in W_SEEN */
 #define PH_LISTED 21        /* reals of a contact as it is read */
@@ -488,10 +493,10 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define S_NROW 1
 #define S_NJ 2
 #define S_FULL 3
-#define S_NACTIVE 4
-#define S_NNEAR 5  /* pairs of geoms that are near in some lane of the group */
-#define S_WANTED 6 /* contacts of the group, also those that there is no room for */
-#define S_SLOTS 7
+#define S_NNEAR 4  /* pairs of geoms that are near in some lane of the group */
+#define S_WANTED 5 /* contacts of the group, also those that there is no room for */
+#define S_PARTS 6  /* where each part begins among the active slots by part; then how many there are */
+#define S_SLOTS (S_PARTS + PH_SUMS + 1)
 
 /* such a pair: its number, bits of its contacts, the slot of the first of them, where they are kept (contact.k.h) */
 #define NEAR_PAIR 0

@@ -12,21 +12,23 @@ enum { NQUANTITY = W_AFTER_END - W_QPOS, BANKS = 32 };
  * among them: inputs, which are copied as one piece (stage integrate), and those that have an item for each row of all
  * constraints: few of their items are used, and stay in the first cache.
  */
-static const short wanted[][2] = {
-    {W_H, W_H},           {W_GRAD, W_MV}, {W_QACC, W_QACC}, {W_QM, W_QLDIAGINV}, {W_QFRC_SMOOTH, W_QACC_WARMSTART},
-    {W_XPOS, W_EQ_ACTIVE}};
+static const short wanted[][2] = {{W_SUMS, W_SUMS},     {W_H, W_H},          {W_GRAD, W_MV},
+                                  {W_QACC, W_QACC},     {W_QM, W_QLDIAGINV}, {W_QFRC_SMOOTH, W_QACC_WARMSTART},
+                                  {W_XPOS, W_EQ_ACTIVE}};
 
 /* Places of quantities in a team's shared memory; returns how many reals that has. */
-static int place_quantities(const int *m, sti_team team, int64_t shared, int *at)
+static int place_quantities(const int *m, sti_step_shape shape, int64_t shared, int *at)
 {
     /* Of what a processor has, the first cache keeps three eighths. */
-    int64_t room = shared * 5 / 8 / (int64_t)sizeof(float) / team.teams;
+    sti_team team = shape.team;
+    int64_t room = shared * 5 / 8 / (int64_t)sizeof(float) / ((int64_t)shape.blocks * team.teams);
     int used = 0;
     memset(at, -1, NQUANTITY * sizeof *at);
     for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k)
         for (int q = wanted[k][0]; q <= wanted[k][1]; ++q) {
             int size = (m[q + 1] - m[q] + 3) / 4 * 4; /* four reals are one load */
             if (at[q - W_QPOS] >= 0 || size == 0 || used + size > room) continue;
+            if (q == W_SUMS && team.team < PH_SUMS) continue;
             at[q - W_QPOS] = used;
             used += size;
         }
@@ -65,18 +67,19 @@ static occurring find_occurring(const int *m)
     return o;
 }
 
-void sti_model_code_write(const sti_physics_tables *tables, sti_team team, int64_t shared, sti_text_buffer *out,
+void sti_model_code_write(const sti_physics_tables *tables, sti_step_shape shape, int64_t shared, sti_text_buffer *out,
                           int *near)
 {
     int at[NQUANTITY];
-    *near = place_quantities(tables->m, team, shared, at);
+    *near = place_quantities(tables->m, shape, shared, at);
     put_ints(out, "PH_MODEL", tables->m, tables->nm);
     put_ints(out, "PH_NEAR", at, NQUANTITY);
     occurring o = find_occurring(tables->m);
     put_ints(out, "PH_KINDS", o.kinds, PH_ROWS + 1);
     put_ints(out, "PH_PARTNERS", o.partners, PH_TYPES);
     sti_text_buffer_format(out, "#define PH_NEAR_REALS %d\n#define PH_HAS_SEARCHED %d\n", *near, o.searched);
-    if (team.team == 1)
+    if (shape.blocks > 1) sti_text_buffer_format(out, "#define STET_BLOCKS %d\n", shape.blocks);
+    if (shape.team.team == 1)
         sti_text_buffer_format(out, "#define PH_OWN_REALS %d\n#define PH_OWN_INTS %d\n",
                                tables->m[sti_model_memory(tables)], tables->m[M_NINTS]);
 }

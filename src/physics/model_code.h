@@ -17,11 +17,17 @@ static inline int sti_model_memory(const sti_physics_tables *tables)
     return tables->m[M_STEP_EXTRA] & PH_EXTRA_AFTER ? M_NMEMORY_ALL : M_NMEMORY;
 }
 
+/* Teams of a step, and how many blocks of them a processor runs at once. */
+typedef struct sti_step_shape {
+    sti_team team;
+    int blocks;
+} sti_step_shape;
+
 /*
- * Appends the lines that go before the source of k_native_step (sti_kernel.constants). shared: bytes that a block of
- * `team` can have; *near: reals of a team that the code takes of it. The caller looks at the buffer's result.
+ * Appends the lines that go before the source of k_native_step (sti_kernel.constants). shared: bytes that a processor
+ * has for its blocks; *near: reals of a team that the code takes of it. The caller looks at the buffer's result.
  */
-void sti_model_code_write(const sti_physics_tables *tables, sti_team team, int64_t shared, sti_text_buffer *out,
+void sti_model_code_write(const sti_physics_tables *tables, sti_step_shape shape, int64_t shared, sti_text_buffer *out,
                           int *near);
 
 #endif

@@ -40,12 +40,14 @@ static bool has_surfaces(const sti_physics_tables *t)
  * interleaves with that of its neighbours: the fastest where there are worlds for all threads, as long as a world's
  * memory is not too large for the bandwidth.
  */
-static sti_team choose_team(const stet_device *device, const sti_physics_tables *tables, int64_t nworld)
+static sti_step_shape choose_shape(const stet_device *device, const sti_physics_tables *tables, int64_t nworld)
 {
     enum {
         THREADS = 256,
         MOST = 32,
         FEW = 4,
+        EIGHT = THREADS / MOST,
+        TWELVE = 12,
         SMALL = 1024,
         MIDDLE = 4096,
         LONE_SMALL = 32,
@@ -57,12 +59,14 @@ static sti_team choose_team(const stet_device *device, const sti_physics_tables 
     if (share >= LONE_SMALL && (small || (share >= LONE && tables->m[M_NMEMORY] < MIDDLE))) {
         int teams = LONE_SMALL;
         while (teams < LONE_MOST && teams < share) teams *= 2;
-        return (sti_team){1, teams};
+        return (sti_step_shape){{1, teams}, 1};
     }
+    if (nworld > EIGHT * processors && nworld <= TWELVE * processors)
+        return (sti_step_shape){{MOST, (int)((nworld + 2 * processors - 1) / (2 * processors))}, 2};
     int team = MOST, least = small ? FEW / 2 : FEW;
     while (team > least && nworld * team > THREADS * processors) team /= 2;
-    if (team == FEW && !small && !has_surfaces(tables)) return (sti_team){2 * FEW, THREADS / FEW};
-    return (sti_team){team, THREADS / team};
+    if (team == FEW && !small && !has_surfaces(tables)) return (sti_step_shape){{2 * FEW, THREADS / FEW}, 1};
+    return (sti_step_shape){{team, THREADS / team}, 1};
 }
 
 stet_result sti_native_set_room(sti_native *n, int room)
@@ -71,7 +75,7 @@ stet_result sti_native_set_room(sti_native *n, int room)
     STI_TRY(sti_native_drop_memory(n));
     sti_physics_tables_resize(worlds->model->mj, &n->tables, room);
     n->old = true;
-    if (sti_device_is_gpu(worlds->device)) n->team = choose_team(worlds->device, &n->tables, worlds->nworld);
+    if (sti_device_is_gpu(worlds->device)) n->shape = choose_shape(worlds->device, &n->tables, worlds->nworld);
     return STET_OK;
 }
 

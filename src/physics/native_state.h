@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "kernel/kernel.h"
 #include "kernel/compile/text_buffer.h"
-#include "kernel/gpu/teams.h"
 #include "physics/layout.k.h"
+#include "physics/model_code.h"
 #include "physics/native.h"
 #include "physics/parameters.h"
 #include "physics/tables.h"
@@ -49,7 +49,7 @@ struct sti_native {
     uint8_t *put_back_mask;    /* [nworld], what `put_back` holds */
     sti_native_reads reads;
     sti_kernel step;                   /* k_native_step; on a GPU with a team that suits the number of worlds, */
-    sti_team team;                     /* this one, */
+    sti_step_shape shape;              /* this one, */
     sti_text_buffer code;              /* and, with many worlds, for the model (model_code.h), */
     int near;                          /* with so many reals of shared memory a team */
     stet_array *memory, *plain_memory; /* on a GPU, of the teams that run at once: reals and ints */
@@ -62,7 +62,7 @@ struct sti_native {
         STATE_ARG(qacc_warmstart), STATE_ARG(eq_active)
 
 /* Are teams one thread, whose code has memory of its own? */
-static inline bool sti_native_is_lone(const sti_native *n) { return n->step.constants && n->team.team == 1; }
+static inline bool sti_native_is_lone(const sti_native *n) { return n->step.constants && n->shape.team.team == 1; }
 
 /* Tables and numbers of worlds follow the worlds' parameters. */
 stet_result sti_native_update(sti_native *n);

@@ -44,7 +44,7 @@ stet_result sti_native_make_memory(sti_native *n)
     stet_device *device = n->worlds->device;
     if (!sti_device_is_gpu(device) || n->plain_memory) return STET_OK;
     int64_t reals = n->tables.m[M_NMEMORY_ALL] + LINE, ints = n->tables.m[M_NINTS] + LINE;
-    int64_t teams = (int64_t)(sti_native_is_lone(n) ? FOR_READS : n->team.teams) *
+    int64_t teams = (int64_t)(sti_native_is_lone(n) ? FOR_READS : n->shape.team.teams * n->shape.blocks) *
                     (device->processors > 0 ? device->processors : 1);
     int64_t fit = INT32_MAX / (int64_t)sizeof(float) / (reals + ints);
     if (teams > n->worlds->nworld) teams = n->worlds->nworld;
@@ -80,12 +80,12 @@ static stet_result make_step(sti_native *n)
     n->near = 0;
     n->step.constants = NULL;
     if (n->worlds->nworld >= STI_NATIVE_MODEL_WORLDS && n->tables.nm <= STI_NATIVE_MODEL_INTS) {
-        sti_model_code_write(&n->tables, n->team, device->shared, &n->code, &n->near);
+        sti_model_code_write(&n->tables, n->shape, device->shared, &n->code, &n->near);
         STI_TRY(n->code.result);
         n->step.constants = n->code.data;
     }
     if (!sti_native_is_lone(n)) STI_TRY(sti_native_make_memory(n)); /* else for reads, when they come */
-    return sti_program_set_team(device, &n->step, n->team);
+    return sti_program_set_team(device, &n->step, n->shape.team);
 }
 
 static stet_result upload_tables(sti_native *n)

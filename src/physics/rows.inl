@@ -142,7 +142,7 @@
     X(W_ACTUATOR_MOMENT, "actuator_moment", t->m[M_NMOMENT])                                                           \
     X(W_CVEL, "cvel", 6 * m->nbody)                                                                                    \
     X(W_CDOF_DOT, "cdof_dot", 6 * m->nv)                                                                               \
-    X(W_CACC, "cacc", 6 * m->nbody)                                                                                      \
+    X(W_CACC, "cacc", 6 * m->nbody)                                                                                    \
     X(W_CFRC, NULL, 6 * m->nbody)                                                                                      \
     X(W_QFRC_SPRING, "qfrc_spring", m->nv)                                                                             \
     X(W_QFRC_DAMPER, "qfrc_damper", m->nv)                                                                             \
@@ -171,16 +171,17 @@
     X(W_EFC_J, "efc_J", t->m[M_NEFCJ])                                                                                 \
     X(W_EFC_BLOCK, "efc_block", t->m[M_NSLOT])                                                                         \
     X(W_EFC_C, NULL, t->m[M_NROW] * t->m[M_BLOCKDIM])                                                                  \
-    X(W_H, NULL, 8 * ((m->nv + 4) / 4) * ((m->nv + 8) / 4))                                                                \
+    X(W_H, NULL, 8 * ((m->nv + 4) / 4) * ((m->nv + 8) / 4))                                                            \
     X(W_GRAD, NULL, m->nv)                                                                                             \
     X(W_SEARCH, NULL, m->nv)                                                                                           \
     X(W_MA, NULL, m->nv)                                                                                               \
     X(W_MV, NULL, m->nv)                                                                                               \
     X(W_SOLVER_NITER, "solver_niter", 1)                                                                               \
     X(W_KEPT, NULL, 2 * m->nv + 1)                                                                                     \
-    X(W_SENSORDATA, "sensordata", t->m[M_NSENSORDATA])                                                                      \
-    X(W_RK, NULL, m->opt.integrator == mjINT_RK4 ? m->nq + 4 * m->nv + 2 * m->na : 0)                               \
-    X(W_QFRC_FLUID, "qfrc_fluid", m->nv)
+    X(W_SENSORDATA, "sensordata", t->m[M_NSENSORDATA])                                                                 \
+    X(W_RK, NULL, m->opt.integrator == mjINT_RK4 ? m->nq + 4 * m->nv + 2 * m->na : 0)                                  \
+    X(W_QFRC_FLUID, "qfrc_fluid", m->nv)                                                                               \
+    X(W_SUMS, NULL, 4 * PH_SUMS)
 
 /* The same of what stage after makes. */
 #define AFTER(X)                                                                                                       \

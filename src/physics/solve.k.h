@@ -4,8 +4,7 @@
  *
  * qacc minimises (a - qacc_smooth)' M (a - qacc_smooth) / 2 + s(J a - aref), where s is a sum over blocks. Each
  * iteration solves H x = -gradient with H = M + J' C J and finds the minimum along x. A lane that has converged does
- * not change any more. Sums run over slots, rows and dofs in ascending order, so that slots which are empty in a lane
- * add zeros only.
+ * not change any more. Slots that are empty in a lane add zeros only, and in no sum does their number move others.
  */
 
 #if STET_DOUBLE
@@ -14,21 +13,50 @@
 #define PH_ROUNDING ((ureal)5e-7)
 #endif
 
-/* The slots that hold in one of the lanes `on`: in all others those lanes have zeros only. */
+/*
+ * Sums over slots and over dofs are made in PH_SUMS parts, which are added up in their order: side by side by a team
+ * that has the threads, else by each thread for itself. A slot's part follows from what it constrains, a dof's from the
+ * dof: neither depends on what holds in other lanes, nor on what else there is.
+ */
+#if STET_GPU && STET_TEAM >= PH_SUMS
+#define PH_SIDE_BY_SIDE 1
+#else
+#define PH_SIDE_BY_SIDE 0
+#endif
+#if STET_GPU && STET_TEAM >= 2 * PH_SUMS
+#define PH_BY_PART 1
+#else
+#define PH_BY_PART 0
+#endif
+
+LFN int ph_slot_part(const int *m, const int *s, int k)
+{
+    const int *block = m + ph_slot_block(s, k);
+    int n = (s[S_SLOTS + 4 * k + 3] - m[M_NBLOCK]) % PH_MOST_CONTACTS; /* of a contact, in its pair */
+    return block[B_TYPE] == PH_GEOMS ? (block[B_PART] + 3 * n) % PH_SUMS : block[B_PART];
+}
+
+/*
+ * The slots that hold in one of the lanes `on`: in all others those lanes have zeros only. Large teams have them listed
+ * by part, too; small ones go through all of them, so that the worlds of a warp are at slots of the same kind.
+ */
 LFN void ph_list_slots(const int *m, const real *w, int *s, mask on)
 {
-    int *list = s + ph_active(m);
-    each (k, s[S_NSLOT]) list[k] = any(m_andnot(on, eq(PH_AT(W_EFC_D)[ph_slot_row(s, k)], splat(0))));
+    int *part = s + ph_parts(m), *begin = s + S_PARTS;
+    each (k, s[S_NSLOT])
+        part[k] = any(m_andnot(on, eq(PH_AT(W_EFC_D)[ph_slot_row(s, k)], splat(0)))) ? ph_slot_part(m, s, k) : PH_SUMS;
     sync();
-    each (one, 1) {
-        int n = one;
-        rolled for (int k = 0; k < s[S_NSLOT]; ++k)
+    each (t, PH_BY_PART ? PH_SUMS + 1 : 1) {
+        int all = !PH_BY_PART || t == PH_SUMS, p = all ? PH_SUMS : t, n = 0;
+        int *to = s + (all ? ph_active(m) : ph_by_part(m));
+        rolled for (int k = 0; k < s[S_NSLOT] && !all; ++k) n = n + (part[k] < p);
+        if (!all) begin[t] = n;
+        rolled for (int k = 0; k < s[S_NSLOT]; ++k) if (all ? part[k] < PH_SUMS : part[k] == p)
         {
-            int held = list[k];
-            if (held) list[n] = k;
-            n = n + held;
+            to[n] = k;
+            n = n + 1;
         }
-        s[S_NACTIVE + one] = n;
+        if (all) begin[PH_SUMS + t - (PH_BY_PART ? PH_SUMS : 0)] = n;
     }
     sync();
 }
@@ -66,7 +94,7 @@ LFN void ph_mul_slot(const int *m, const real *w, const int *s, int k, int dim, 
 LFN void ph_mul_rows(const int *m, const real *w, const int *s, const real *x, real *y, int aref)
 {
     const int *list = s + ph_active(m);
-    each (i, s[S_NACTIVE]) {
+    each (i, ph_nactive(s)) {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
         if (PH_IS(1, dim))
             ph_mul_slot(m, w, s, k, 1, x, y, aref);
@@ -94,7 +122,7 @@ LFN void ph_slot_force(const int *m, const ureal *f, const real *v, real *w, con
 LFN void ph_forces(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
 {
     const int *list = s + ph_active(m);
-    each (i, s[S_NACTIVE]) {
+    each (i, ph_nactive(s)) {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
         if (PH_IS(1, dim))
             ph_slot_force(m, f, v, w, s, k, 1, on);
@@ -130,7 +158,7 @@ LFN void ph_gather_rows(const int *m, const real *w, const int *s, real *out)
     const int *list = s + ph_active(m);
     each (d, m[M_NV]) out[d] = splat(0);
     sync();
-    rolled for (int i = 0; i < s[S_NACTIVE]; ++i)
+    rolled for (int i = 0; i < ph_nactive(s); ++i)
     {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
         if (PH_IS(1, dim))
@@ -146,53 +174,153 @@ LFN void ph_gather_rows(const int *m, const real *w, const int *s, real *out)
     }
 }
 
-/* ---- line search ------------------------------------------------------------------------------------------------- */
+/* ---- parts of sums ----------------------------------------------------------------------------------------------- */
 
-/* The derivatives at alpha; g1 + alpha g2 is the slope of the part without constraints. */
-LFN void ph_line_at(const int *m, const ureal *f, const real *v, const real *w, const int *s, real g1, real g2,
-                    real alpha, ph_line *out)
+/* Adds the derivatives of slot k at alpha. */
+LFN void ph_slot_line(const int *m, const ureal *f, const real *v, const real *w, const int *s, int k, real alpha,
+                      ph_line *line)
 {
-    const int *list = s + ph_active(m);
-    out->slope = fma(alpha, g2, g1);
-    out->curve = g2;
-    out->size = rabs(g1) + rabs(alpha * g2);
-    rolled for (int i = 0; i < s[S_NACTIVE]; ++i)
-    {
-        const int *block = m + ph_slot_block(s, list[i]);
-        int row = ph_slot_row(s, list[i]), dim = block[B_DIM];
-        const real *jar = PH_AT(W_EFC_JAR) + row, *jv = PH_AT(W_EFC_JV) + row, *D = PH_AT(W_EFC_D) + row;
-        if (PH_IS(1, dim))
-            ph_block_line(m, f, v, block, 1, D, jar, jv, alpha, out);
-        else if (PH_IS(3, dim))
-            ph_block_line(m, f, v, block, 3, D, jar, jv, alpha, out);
-        else if (PH_IS(4, dim))
-            ph_block_line(m, f, v, block, 4, D, jar, jv, alpha, out);
-        else if (PH_IS(6, dim))
-            ph_block_line(m, f, v, block, 6, D, jar, jv, alpha, out);
-        else if (PH_IS_OTHER)
-            ph_block_line(m, f, v, block, dim, D, jar, jv, alpha, out);
+    const int *block = m + ph_slot_block(s, k);
+    int row = ph_slot_row(s, k), dim = block[B_DIM];
+    const real *jar = PH_AT(W_EFC_JAR) + row, *jv = PH_AT(W_EFC_JV) + row, *D = PH_AT(W_EFC_D) + row;
+    if (PH_IS(1, dim))
+        ph_block_line(m, f, v, block, 1, D, jar, jv, alpha, line);
+    else if (PH_IS(3, dim))
+        ph_block_line(m, f, v, block, 3, D, jar, jv, alpha, line);
+    else if (PH_IS(4, dim))
+        ph_block_line(m, f, v, block, 4, D, jar, jv, alpha, line);
+    else if (PH_IS(6, dim))
+        ph_block_line(m, f, v, block, 6, D, jar, jv, alpha, line);
+    else if (PH_IS_OTHER)
+        ph_block_line(m, f, v, block, dim, D, jar, jv, alpha, line);
+}
+
+/* What slot k costs at the residuals x. */
+LFN real ph_slot_cost(const int *m, const ureal *f, const real *v, const real *w, const int *s, int k, const real *x)
+{
+    const int *block = m + ph_slot_block(s, k);
+    int row = ph_slot_row(s, k), dim = block[B_DIM];
+    const real *D = PH_AT(W_EFC_D) + row;
+    return PH_IS(3, dim)            ? ph_block_cost(m, f, v, block, 3, D, x + row)
+           : PH_IS(4, dim)          ? ph_block_cost(m, f, v, block, 4, D, x + row)
+           : PH_IS(6, dim)          ? ph_block_cost(m, f, v, block, 6, D, x + row)
+           : PH_IS_OTHER && dim > 1 ? ph_block_cost(m, f, v, block, dim, D, x + row)
+                                    : ph_block_cost(m, f, v, block, 1, D, x + row);
+}
+
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
+
+#define PH_SUM_LINE 0   /* slope, curve, size of slots at the step alpha */
+#define PH_SUM_COST 1   /* what slots cost at the residuals x, and how many hold */
+#define PH_SUM_WARM 2   /* (M x - qfrc_smooth)' (x - qacc_smooth) of a warm start x */
+#define PH_SUM_GRAD 3   /* squares of the gradient, and of the sizes of what it adds */
+#define PH_SUM_SEARCH 4 /* slope and curve along the search direction without constraints, its square, its slope */
+#define PH_TERMS 4      /* sums that are made together, at most */
+
+/* Adds slot k to sums over slots. */
+LFN void ph_add_term(const int *m, const ureal *f, const real *v, const real *w, const int *s, int what, int k,
+                     real alpha, const real *x, real *sum)
+{
+    if (what == PH_SUM_LINE) {
+        ph_line line;
+        line.slope = sum[0];
+        line.curve = sum[1];
+        line.size = sum[2];
+        ph_slot_line(m, f, v, w, s, k, alpha, &line);
+        sum[0] = line.slope;
+        sum[1] = line.curve;
+        sum[2] = line.size;
+    } else {
+        mask holds = m_not(eq(PH_AT(W_EFC_D)[ph_slot_row(s, k)], splat(0)));
+        sum[0] = sum[0] + ph_slot_cost(m, f, v, w, s, k, x);
+        sum[1] = sum[1] + select(holds, splat(1), splat(0));
     }
 }
+
+/* Part p of sums over dofs. */
+LFN void ph_dof_part(const int *m, const real *w, int what, int p, const real *x, real *sum)
+{
+    const real *Ma = PH_AT(W_MA), *smooth = PH_AT(W_QFRC_SMOOTH), *grad = PH_AT(W_GRAD), *search = PH_AT(W_SEARCH);
+    rolled for (int d = p; d < m[M_NV]; d += PH_SUMS)
+    {
+        if (what == PH_SUM_WARM) {
+            sum[0] = fma(Ma[d] - smooth[d], x[d] - PH_AT(W_QACC_SMOOTH)[d], sum[0]);
+        } else if (what == PH_SUM_GRAD) {
+            real all3 = rabs(Ma[d]) + rabs(smooth[d]) + rabs(PH_AT(W_QFRC_CONSTRAINT)[d]);
+            sum[0] = fma(grad[d], grad[d], sum[0]);
+            sum[1] = fma(all3, all3, sum[1]);
+        } else {
+            sum[0] = fma(search[d], Ma[d] - smooth[d], sum[0]);
+            sum[1] = fma(search[d], PH_AT(W_MV)[d], sum[1]);
+            sum[2] = fma(search[d], search[d], sum[2]);
+            sum[3] = fma(search[d], grad[d], sum[3]);
+        }
+    }
+}
+
+/* The first n of the sums `what`. */
+LFN void ph_sums(const int *m, const ureal *f, const real *v, real *w, const int *s, int what, int n, real alpha,
+                 const real *x, real *sum)
+{
+    for (int q = 0; q < n; ++q) sum[q] = splat(0);
+    const int *begin = s + S_PARTS, *part = s + ph_parts(m), *list = s + (PH_BY_PART ? ph_by_part(m) : ph_active(m));
+#if PH_SIDE_BY_SIDE
+    real *parts = PH_AT(W_SUMS);
+    each (p, PH_SUMS) {
+        int first = PH_BY_PART ? begin[p] : 0, end = begin[PH_BY_PART ? p + 1 : PH_SUMS];
+        real own[PH_TERMS];
+        ph_zero(own, PH_TERMS);
+        rolled for (int i = first; i < end && what <= PH_SUM_COST; ++i) if (PH_BY_PART || part[list[i]] == p)
+            ph_add_term(m, f, v, w, s, what, list[i], alpha, x, own);
+        if (what > PH_SUM_COST) ph_dof_part(m, w, what, p, x, own);
+        for (int q = 0; q < n; ++q) parts[PH_SUMS * q + p] = own[q];
+    }
+    sync();
+    for (int q = 0; q < n; ++q)
+        for (int p = 0; p < PH_SUMS; ++p) sum[q] = sum[q] + parts[PH_SUMS * q + p];
+    sync();
+#else
+    if (what <= PH_SUM_COST) {
+        real parts[PH_SUMS * PH_TERMS];
+        ph_zero(parts, PH_SUMS * PH_TERMS);
+        rolled for (int i = 0; i < begin[PH_SUMS]; ++i)
+            ph_add_term(m, f, v, w, s, what, list[i], alpha, x, parts + PH_TERMS * part[list[i]]);
+        for (int p = 0; p < PH_SUMS; ++p)
+            for (int q = 0; q < n; ++q) sum[q] = sum[q] + parts[PH_TERMS * p + q];
+    } else {
+        rolled for (int p = 0; p < PH_SUMS; ++p)
+        {
+            real own[PH_TERMS];
+            ph_zero(own, PH_TERMS);
+            ph_dof_part(m, w, what, p, x, own);
+            for (int q = 0; q < n; ++q) sum[q] = sum[q] + own[q];
+        }
+    }
+#endif
+}
+
+/* ---- line search ------------------------------------------------------------------------------------------------- */
 
 /*
  * The step at which the slope is at most `enough` from 0: Newton's method between bounds. `slope` is the slope at 0; as
  * the direction is that of Newton's method, the first step is 1.
  */
-STET_CALLED LFN real ph_line_search(const int *m, const ureal *f, const real *v, const real *w, const int *s, real g1,
+STET_CALLED LFN real ph_line_search(const int *m, const ureal *f, const real *v, real *w, const int *s, real g1,
                                     real g2, real slope, real enough, mask on)
 {
     real low = splat(0), high = splat(-1), best = splat(0), least = rabs(slope), next = splat(1);
     mask done = m_or(m_not(on), m_not(lt(slope, splat(0))));
     for (int i = 0; i < m[M_LS_ITERATIONS] && !all(done); ++i) {
-        ph_line at;
-        ph_line_at(m, f, v, w, s, g1, g2, next, &at);
-        mask better = m_andnot(lt(rabs(at.slope), least), done), under = lt(at.slope, splat(0));
+        real at[PH_TERMS];
+        ph_sums(m, f, v, w, s, PH_SUM_LINE, 3, next, PH_AT(W_EFC_JAR), at);
+        real there = fma(next, g2, g1) + at[0], curve = g2 + at[1], size = (rabs(g1) + rabs(next * g2)) + at[2];
+        mask better = m_andnot(lt(rabs(there), least), done), under = lt(there, splat(0));
         best = select(better, next, best);
-        least = select(better, rabs(at.slope), least);
+        least = select(better, rabs(there), least);
         low = select(under, next, low);
         high = select(under, high, next);
-        done = m_or(done, m_not(gt(rabs(at.slope), rmax(enough, splat(PH_ROUNDING) * at.size))));
-        next = next - at.slope / at.curve;
+        done = m_or(done, m_not(gt(rabs(there), rmax(enough, splat(PH_ROUNDING) * size))));
+        next = next - there / curve;
         mask bounded = gt(high, splat(0));
         mask out = m_or(m_not(gt(next, low)), m_and(bounded, m_not(lt(next, high))));
         next = select(m_and(out, bounded), splat((ureal)0.5) * (low + high), next);
@@ -202,63 +330,38 @@ STET_CALLED LFN real ph_line_search(const int *m, const ureal *f, const real *v,
 
 /* ---- iterations -------------------------------------------------------------------------------------------------- */
 
-/* What constraints cost at the residuals x. */
-LFN real ph_cost(const int *m, const ureal *f, const real *v, const real *w, const int *s, const real *x)
-{
-    real sum = splat(0);
-    rolled for (int k = 0; k < s[S_NSLOT]; ++k)
-    {
-        const int *block = m + ph_slot_block(s, k);
-        int row = ph_slot_row(s, k), dim = block[B_DIM];
-        const real *D = PH_AT(W_EFC_D) + row;
-        sum = sum + (PH_IS(3, dim)            ? ph_block_cost(m, f, v, block, 3, D, x + row)
-                     : PH_IS(4, dim)          ? ph_block_cost(m, f, v, block, 4, D, x + row)
-                     : PH_IS(6, dim)          ? ph_block_cost(m, f, v, block, 6, D, x + row)
-                     : PH_IS_OTHER && dim > 1 ? ph_block_cost(m, f, v, block, dim, D, x + row)
-                                              : ph_block_cost(m, f, v, block, 1, D, x + row));
-    }
-    return sum;
-}
-
-/* The lanes of a group in which a slot holds. */
-LFN mask ph_held(const real *D, const int *s, mask group)
-{
-    mask held = m_none();
-    rolled for (int k = 0; k < s[S_NSLOT]; ++k) held = m_or(held, m_not(eq(D[ph_slot_row(s, k)], splat(0))));
-    return m_and(held, group);
-}
-
 /*
- * qacc, its residuals and M qacc where the iterations begin: at qacc_smooth or, in the lanes `held`, at qacc_warmstart
- * if that is better.
+ * qacc, its residuals and M qacc where the iterations begin: at qacc_smooth or, where a slot holds, at qacc_warmstart
+ * if that is better. Gives the lanes of the group in which one does.
  */
-LFN void ph_start(const int *m, const ureal *f, const real *v, real *w, const int *s, mask held)
+LFN mask ph_start(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
 {
     const real *warm = PH_AT(W_QACC_WARMSTART), *smooth = PH_AT(W_QACC_SMOOTH);
-    real *jar = PH_AT(W_EFC_JAR), *other = PH_AT(W_EFC_JV), cost = splat(0);
+    real *jar = PH_AT(W_EFC_JAR), *other = PH_AT(W_EFC_JV), cost[PH_TERMS], at_warm[PH_TERMS], moved[PH_TERMS];
     ph_mul_rows(m, w, s, smooth, jar, 1);
-    mask better = m_none();
+    sync();
+    ph_sums(m, f, v, w, s, PH_SUM_COST, 2, splat(0), jar, cost);
+    mask held = m_and(group, gt(cost[1], splat(0))), better = m_none();
     if (!(m[M_FLAGS] & PH_NO_WARMSTART)) {
         ph_mul_rows(m, w, s, warm, other, 1);
         ph_mul_inertia(m, w, warm, PH_AT(W_MA));
         sync();
-        rolled for (int d = 0; d < m[M_NV]; ++d) cost =
-            fma(PH_AT(W_MA)[d] - PH_AT(W_QFRC_SMOOTH)[d], warm[d] - smooth[d], cost);
-        cost = fma(splat((ureal)0.5), cost, ph_cost(m, f, v, w, s, other));
-        better = m_and(held, lt(cost, ph_cost(m, f, v, w, s, jar)));
-        sync();
+        ph_sums(m, f, v, w, s, PH_SUM_COST, 1, splat(0), other, at_warm);
+        ph_sums(m, f, v, w, s, PH_SUM_WARM, 1, splat(0), warm, moved);
+        better = m_and(held, lt(fma(splat((ureal)0.5), moved[0], at_warm[0]), cost[0]));
         each (r, s[S_NROW]) jar[r] = select(better, other[r], jar[r]);
     }
     each (d, m[M_NV]) PH_AT(W_QACC)[d] = select(better, warm[d], smooth[d]);
     sync();
     if (!all(better)) ph_mul_inertia(m, w, PH_AT(W_QACC), PH_AT(W_MA));
     sync();
+    return held;
 }
 
 /* Forces, qfrc_constraint and the gradient of the lanes `on`; returns where it is less than tolerance or rounding. */
 STET_CALLED LFN mask ph_gradient(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
 {
-    real sum = splat(0), size = splat(0), *grad = PH_AT(W_GRAD), *out = PH_AT(W_QFRC_CONSTRAINT);
+    real *grad = PH_AT(W_GRAD), *out = PH_AT(W_QFRC_CONSTRAINT), sum[PH_TERMS];
     const real *Ma = PH_AT(W_MA), *smooth = PH_AT(W_QFRC_SMOOTH);
     ph_forces(m, f, v, w, s, on);
     ph_gather_rows(m, w, s, grad);
@@ -267,14 +370,9 @@ STET_CALLED LFN mask ph_gradient(const int *m, const ureal *f, const real *v, re
         grad[d] = (Ma[d] - smooth[d]) - grad[d];
     }
     sync();
-    rolled for (int d = 0; d < m[M_NV]; ++d)
-    {
-        real all3 = rabs(Ma[d]) + rabs(smooth[d]) + rabs(out[d]);
-        sum = fma(grad[d], grad[d], sum);
-        size = fma(all3, all3, size);
-    }
+    ph_sums(m, f, v, w, s, PH_SUM_GRAD, 2, splat(0), grad, sum);
     real enough = par(m, f, v, M_TOLERANCE, 0) / par(m, f, v, M_SOLVER_SCALE, 0);
-    return m_not(ge(sqrt(sum), rmax(enough, splat(PH_ROUNDING) * sqrt(size))));
+    return m_not(ge(sqrt(sum[0]), rmax(enough, splat(PH_ROUNDING) * sqrt(sum[1]))));
 }
 
 /*
@@ -284,21 +382,15 @@ STET_CALLED LFN mask ph_gradient(const int *m, const ureal *f, const real *v, re
 LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
 {
     const int *list = s + ph_active(m);
-    real *search = PH_AT(W_SEARCH), *mv = PH_AT(W_MV);
-    real g1 = splat(0), g2 = splat(0), size = splat(0), slope = splat(0);
+    real *search = PH_AT(W_SEARCH), *mv = PH_AT(W_MV), sum[PH_TERMS];
     each (d, m[M_NV]) search[d] = splat(0) - PH_AT(W_GRAD)[d]; /* never -0: slots of other lanes add 0 */
     sync();
     ph_solve_hessian(m, f, v, w, s, search, on);
     ph_mul_inertia(m, w, search, mv);
     ph_mul_rows(m, w, s, search, PH_AT(W_EFC_JV), 0);
     sync();
-    rolled for (int d = 0; d < m[M_NV]; ++d)
-    {
-        g1 = fma(search[d], PH_AT(W_MA)[d] - PH_AT(W_QFRC_SMOOTH)[d], g1);
-        g2 = fma(search[d], mv[d], g2);
-        size = fma(search[d], search[d], size);
-        slope = fma(search[d], PH_AT(W_GRAD)[d], slope);
-    }
+    ph_sums(m, f, v, w, s, PH_SUM_SEARCH, 4, splat(0), search, sum);
+    real g1 = sum[0], g2 = sum[1], size = sum[2], slope = sum[3];
     real scale = par(m, f, v, M_SOLVER_SCALE, 0);
     real enough = par(m, f, v, M_TOLERANCE, 0) * par(m, f, v, M_LS_TOLERANCE, 0) * sqrt(size) / scale;
     real alpha = select(on, ph_line_search(m, f, v, w, s, g1, g2, slope, enough, on), splat(0));
@@ -308,7 +400,7 @@ LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const i
         PH_AT(W_QACC)[d] = select(on, fma(alpha, search[d], PH_AT(W_QACC)[d]), PH_AT(W_QACC)[d]);
         PH_AT(W_MA)[d] = select(on, fma(alpha, mv[d], PH_AT(W_MA)[d]), PH_AT(W_MA)[d]);
     }
-    each (i, s[S_NACTIVE]) {
+    each (i, ph_nactive(s)) {
         int row = ph_slot_row(s, list[i]), dim = (m + ph_slot_block(s, list[i]))[B_DIM];
         real *jar = PH_AT(W_EFC_JAR) + row;
         const real *jv = PH_AT(W_EFC_JV) + row;
@@ -333,16 +425,15 @@ STET_CALLED LFN void ph_solve_constraints(const int *m, const ureal *f, const re
     sync();
     if (s[S_NSLOT] == 0) return;
     ph_list_slots(m, w, s, group);
-    mask held = ph_held(PH_AT(W_EFC_D), s, group);
-    ph_start(m, f, v, w, s, held);
+    mask held = ph_start(m, f, v, w, s, group);
     mask flat = ph_gradient(m, f, v, w, s, m_all());
     mask done = m_or(m_not(held), flat);
     int wide = 0;
     for (int i = 0; i < m[M_ITERATIONS] && !all(done); ++i) {
         mask on = m_not(done);
         if (i > 0) ph_list_slots(m, w, s, on);
-        if (i == 0 || 4 * s[S_NACTIVE] < 3 * wide) { /* the profile of more slots serves fewer, too */
-            wide = s[S_NACTIVE];
+        if (i == 0 || 4 * ph_nactive(s) < 3 * wide) { /* the profile of more slots serves fewer, too */
+            wide = ph_nactive(s);
             ph_profile(m, s);
         }
         real gain = ph_newton(m, f, v, w, s, on);

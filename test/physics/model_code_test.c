@@ -23,8 +23,8 @@ static void run_stages(const char *text, int64_t nworld, bool lone, const char *
     int64_t nbody = r.model->mj->nbody;
     OK(sti_native_create(r.worlds, &n));
     bool own = sti_device_is_gpu(r.device);
-    if (own && lone && n->team.team > 1) { /* the many processors of a real GPU want more worlds for it */
-        n->team = (sti_team){1, 32};
+    if (own && lone && n->shape.team.team > 1) { /* the many processors of a real GPU want more worlds for it */
+        n->shape.team = (sti_team){1, 32};
         n->old = true;
     }
     for (int64_t b = 0; b < nbody; ++b) mass[b] = r.model->mj->body_mass[b] * 1.25;
@@ -62,18 +62,19 @@ static void bits_are_those_of_all_models(void **state)
 /* Places in shared memory: none overlap, all fit. */
 static void places_fit(void **state)
 {
-    static const sti_team teams[] = {{32, 8}, {8, 64}, {4, 64}, {2, 128}, {1, 512}};
+    static const sti_step_shape shapes[] = {{{32, 8}, 1}, {{32, 5}, 2},  {{8, 64}, 1},
+                                            {{4, 64}, 1}, {{2, 128}, 1}, {{1, 512}, 1}};
     static const int64_t shared[] = {0, 48 << 10, 227 << 10};
     stet_model *model = rig_model(scene);
     sti_physics_tables t;
     OK(sti_physics_tables_make(model->mj, &t));
-    for (size_t k = 0; k < sizeof teams / sizeof *teams; ++k)
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; ++k)
         for (size_t s = 0; s < sizeof shared / sizeof *shared; ++s) {
             sti_text_buffer text = {0};
             int near;
-            sti_model_code_write(&t, teams[k], shared[s], &text, &near);
+            sti_model_code_write(&t, shapes[k], shared[s], &text, &near);
             OK(text.result);
-            assert_true(near >= 0 && (int64_t)near * 4 * teams[k].teams <= shared[s]);
+            assert_true(near >= 0 && (int64_t)near * 4 * shapes[k].team.teams * shapes[k].blocks <= shared[s]);
             assert_true(shared[s] == 0 ? near == 0 : near > 0);
             const char *at = strstr(text.data, "#define PH_NEAR ");
             assert_non_null(at);

@@ -101,7 +101,7 @@ static int count_slots(const sti_signature *sig)
 
 void sti_generate_entry(const sti_sink *out, const sti_signature *sig, sti_form form)
 {
-    static const char bounds[] = "extern \"C\" __global__ void __launch_bounds__(STET_TEAM * STET_TEAMS)";
+    static const char bounds[] = "extern \"C\" __global__ void __launch_bounds__(STI_BOUNDS)";
     int n = count_slots(sig);
     if (form == STI_FORM_VALUE) {
         sti_sink_format(out, "struct sti_slots_%s {\n    sti_slot s[%d];\n};\n", sig->name, n > 0 ? n : 1);
