@@ -31,7 +31,7 @@ from websockets.sync.client import connect
 page, token = sys.argv[1].split("/#")
 look = {"do": "look", "camera": "", "view": [145, -12, 3, 0, 0, 0.8], "output": "rgb", "first": 0, "count": 1,
         "width": int(sys.argv[2]), "height": int(sys.argv[3]), "follow": -1, "groups": [0, 1, 2], "fisheye": 0,
-        "trail": -1, "contacts": False, "forces": False, "timeline": False, "plots": []}
+        "trail": -1, "contacts": False, "forces": False, "show": [], "timeline": False, "plots": []}
 with connect(page.replace("http", "ws") + "/socket?token=" + token, origin=page, compression=None, max_size=None) as on:
     on.send(json.dumps(look))
     n = 0

@@ -820,12 +820,16 @@ def interrupt(process, page):
 
 
 def test_stet_view():
-    process, page = start("view", str(stet.scenes / "cartpole.xml"), "--worlds", "3", "--noise", "1", "--speed", "0")
+    scene = str(stet.scenes / "cartpole.xml")
+    process, page = start("view", scene, "--worlds", "3", "--noise", "1", "--speed", "0", "--share", "0.5")
     assert page.facts["worlds"] == 3 and page.facts["control"]
     page.look(camera="side", plots=[["ctrl", 0]])
     while page.picture()[0]["steps"] < 30:
         pass
     interrupt(process, page)
+    for words in (["view", scene], ["run", scene, "--view"]):
+        wrong = subprocess.run([sys.executable, "-m", "stet", *words, "--share", "2"], capture_output=True, text=True)
+        assert wrong.returncode == 2 and wrong.stderr.count("\n") == 1 and "share is 2.0" in wrong.stderr
 
 
 def test_stet_replay(tmp_path):

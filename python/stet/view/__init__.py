@@ -19,12 +19,19 @@ from .._libraries import check_libraries
 from .source import Source
 
 
+def check_share(share: float) -> None:
+    """Of the processors' time, for drawing."""
+    if not 0 < share <= 1:
+        raise InvalidArgumentError(f"view: share is {share}; the part of the time for drawing is above 0, at most 1")
+
+
 class Viewer:
     """What shows a source to readers, until close(). `url`: where they find it. rate: pictures a second
     for each of them, at most; share: of the processors' time, for drawing one's pictures.
     """
 
     def __init__(self, source: Source, port: int = 0, rate: float = 60.0, share: float = 1.0) -> None:
+        check_share(share)
         check_libraries("stet.view", websockets="websockets", PIL="pillow")
         from .pictures import Painter
         from .reader import Reader
@@ -69,8 +76,7 @@ def view(sim: Any, *, port: int = 0, control: bool = False, speed: float = 0.0, 
         raise StateError("view: the sim is closed")
     if not (rate > 0 and speed >= 0):
         raise InvalidArgumentError(f"view: rate is {rate} and speed {speed}; a rate is above 0, a speed not below")
-    if not 0 < share <= 1:
-        raise InvalidArgumentError(f"view: share is {share}; the part of the time for drawing is above 0, at most 1")
+    check_share(share)
     if "step" in vars(sim):
         raise StateError("view: the sim has a viewer; close that one first")
     check_libraries("stet.view", websockets="websockets", PIL="pillow")

@@ -12,8 +12,16 @@ from typing import Any
 
 from .. import Error, Sim
 from .._libraries import check_libraries
-from . import Viewer, view
+from . import Viewer, check_share, view
 from .replay import open_folder
+
+
+def _add_page(parser):
+    """The options of everything that has a page."""
+    parser.add_argument("--port", type=int, default=0, help="of 127.0.0.1; 0: any")
+    parser.add_argument("--share", type=float, default=1.0,
+                        help="of the processors' time, for drawing pictures, at most: 0.02 leaves a run its speed")
+    parser.add_argument("--no-browser", action="store_true", help="only print the address")
 
 
 def _arguments(words):
@@ -35,8 +43,7 @@ def _arguments(words):
                         help="another recording of the same worlds, shown beside it: differences are red")
     replay.add_argument("--scene", help="where it is now, if it was moved")
     for each in (run, replay):
-        each.add_argument("--port", type=int, default=0, help="of 127.0.0.1; 0: any")
-        each.add_argument("--no-browser", action="store_true", help="only print the address")
+        _add_page(each)
     return parser.parse_args(words)
 
 
@@ -51,7 +58,7 @@ def _announce(viewer, arguments, file=None):
 def _view(a: Any) -> None:
     keyframe = int(a.keyframe) if a.keyframe and a.keyframe.isdecimal() else a.keyframe
     with Sim(a.scene, a.worlds, a.device, physics=a.physics, keyframe=keyframe, seed=a.seed) as sim:
-        with view(sim, port=a.port, control=True, speed=a.speed) as viewer:
+        with view(sim, port=a.port, control=True, speed=a.speed, share=a.share) as viewer:
             _announce(viewer, a)
             steps = max(1, round(1 / 60 / sim.model.timestep))
             frame = 0
@@ -65,7 +72,7 @@ def _view(a: Any) -> None:
 def _replay(a: Any) -> None:
     import threading
 
-    with Viewer(open_folder(a.folder, a.scene, a.other), a.port) as viewer:
+    with Viewer(open_folder(a.folder, a.scene, a.other), a.port, share=a.share) as viewer:
         _announce(viewer, a)
         threading.Event().wait()
 
@@ -76,9 +83,9 @@ def _show_run(program: Path, words: list[str]) -> int:
 
     parser = argparse.ArgumentParser(prog="stet run", add_help=False, allow_abbrev=False)
     parser.add_argument("--view", action="store_true")
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--no-browser", action="store_true")
+    _add_page(parser)
     a, rest = parser.parse_known_args(words)
+    check_share(a.share)
     check_libraries("stet.view", websockets="websockets", PIL="pillow")
     here, there = socket.socketpair()
     with here:
@@ -89,7 +96,7 @@ def _show_run(program: Path, words: list[str]) -> int:
         signal.signal(signal.SIGINT, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: run.terminate())
         try:
-            with Viewer(Attached(here), a.port) as viewer:
+            with Viewer(Attached(here), a.port, share=a.share) as viewer:
                 _announce(viewer, a, sys.stderr)
                 run.wait()
         except (EOFError, ConnectionError):  # it has ended before its first frame, and has said why

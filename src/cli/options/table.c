@@ -404,7 +404,9 @@ static const option_row rows[] = {
      "write a video of the first output in all worlds, through ffmpeg, which has to be installed"},
     {"video-every", "K", read_video_every, "only every K-th frame of it (1)"},
     {"video-fps", "FPS", read_video_fps, "its frames a second (as many as make it as fast as the scene's time)"},
-    {"view", NULL, read_view, "a page in the browser shows the run while it goes on (with the Python package's stet)"},
+    {"view", NULL, read_view,
+     "a page in the browser shows the run while it goes on (with the Python package's stet);\n"
+     "--port N, --share PART of the processors' time for its pictures (1), --no-browser"},
     {"view-socket", "N", read_view_socket, "the open socket of a process that shows the run, which --view makes"},
     {"seed", "S", read_seed, "of the noise (0)"},
     {"threads", "T", read_threads, "threads of the processor (all that it has)"},
