@@ -30,6 +30,8 @@ LEAST = {
     "clear": 0.98,
     "cube": 0.97,
     "mirror": 0.97,
+    "nodes": 0.97,
+    "roles": 0.90,
     "shadow": 0.87,
     "sites": 0.97,
     "smooth": 0.97,
