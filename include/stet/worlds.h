@@ -137,6 +137,8 @@ STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const dou
  *     actuator_gainprm [nactuator][mjNGAIN], actuator_biasprm [nactuator][mjNBIAS], actuator_gear [nout][6]
  *     actuator_forcerange [nactuator][2], actuator_ctrlrange [nu][2]
  *     eq_solref [neq][mjNREF]
+ *     geom_contype, geom_conaffinity [ngeom]                 0 … 2^31 - 1, rounded down. With 0 and 0 a geom is absent:
+ *                                                            nothing touches it but by an explicit pair
  *
  * and looks, which pictures alone show:
  *

@@ -322,9 +322,9 @@ static void bind_sim_report(nb::class_<Sim> &sim)
              "body_inertia, body_ipos, body_iquat, body_pos, body_quat, geom_friction, geom_size, geom_pos, geom_quat, "
              "geom_solref, geom_solimp, jnt_range, jnt_stiffness, dof_damping, dof_armature, dof_frictionloss, "
              "tendon_stiffness, tendon_damping, actuator_gainprm, actuator_biasprm, actuator_gear, "
-             "actuator_forcerange, actuator_ctrlrange, eq_solref. Constants that MuJoCo derives follow. And looks, "
-             "which "
-             "pictures alone show: geom_matid (materials with their textures), geom_rgb, light_ambient, light_diffuse, "
+             "actuator_forcerange, actuator_ctrlrange, eq_solref, geom_contype, geom_conaffinity (0 and 0: nothing "
+             "touches the geom in that world). Constants that MuJoCo derives follow. And looks, which pictures alone "
+             "show: geom_matid (materials with their textures), geom_rgb, light_ambient, light_diffuse, "
              "light_specular, cam_fovy, and of cameras and lights of mode fixed cam_pos, cam_quat, light_pos, "
              "light_dir.")
         .def("parameter", parameter, "name"_a, nb::sig("def parameter(self, name: str) -> NDArray"),

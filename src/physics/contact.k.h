@@ -36,7 +36,8 @@ LFN void ph_geom(const int *m, const ureal *f, const real *v, const real *w, int
     pars(m, f, v, M_GEOM_SIZE, 3 * g, 3, out->size);
 }
 
-/* Where the bounding spheres are within the margin; a plane has none, nor a height field below its greatest height. */
+/* Where the bounding spheres are within the margin; a plane has none, nor a height field below its greatest height.
+ * Nowhere for a pair that the lane's world leaves out: its reach is NaN. */
 LFN mask ph_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair)
 {
     int a = pair[B_OBJ1];
@@ -129,7 +130,7 @@ STET_CALLED LFN int ph_collide(const int *m, const ureal *f, const real *v, cons
     } else if (PH_HAS_SEARCHED) {
         n = ph_collide_convex(m, f, pair, &a, &b, margin, near, con);
     }
-    for (int k = 0; k < n; ++k) con[k].hit = m_and(con[k].hit, lt(con[k].dist, margin));
+    for (int k = 0; k < n; ++k) con[k].hit = m_and(m_and(con[k].hit, near), lt(con[k].dist, margin));
     return n;
 }
 

@@ -41,16 +41,21 @@ static bool is_excluded(const mjModel *m, int b1, int b2)
     return false;
 }
 
+/* Do the bits of two geoms let them touch? */
+static bool bits_match(const mjModel *m, int g1, int g2)
+{
+    return (m->geom_contype[g1] & m->geom_conaffinity[g2]) || (m->geom_contype[g2] & m->geom_conaffinity[g1]);
+}
+
 bool sti_physics_may_touch(const mjModel *m, int g1, int g2)
 {
     int b1 = m->geom_bodyid[g1], b2 = m->geom_bodyid[g2], w1 = m->body_weldid[b1], w2 = m->body_weldid[b2];
     int p1 = m->body_weldid[m->body_parentid[w1]], p2 = m->body_weldid[m->body_parentid[w2]];
     bool family = w1 != 0 && w2 != 0 && (w1 == p2 || w2 == p1) && !(m->opt.disableflags & mjDSBL_FILTERPARENT);
-    bool types = (m->geom_contype[g1] & m->geom_conaffinity[g2]) || (m->geom_contype[g2] & m->geom_conaffinity[g1]);
     for (int i = 0; i < m->npair; ++i)
         if ((m->pair_geom1[i] == g1 && m->pair_geom2[i] == g2) || (m->pair_geom1[i] == g2 && m->pair_geom2[i] == g1))
             return false;
-    return types && w1 != w2 && !family && !is_excluded(m, b1, b2);
+    return bits_match(m, g1, g2) && w1 != w2 && !family && !is_excluded(m, b1, b2);
 }
 
 static double mix_of(double weight, double a, double b) { return weight * a + (1 - weight) * b; }
@@ -79,10 +84,14 @@ static void mix_geoms(const mjModel *m, int g1, int g2, sti_block *k)
     k->margin = m->geom_margin[g1] + m->geom_margin[g2];
 }
 
-/* A little more than the radii of the bounding spheres and the margin, since it decides what is not looked at. */
+/*
+ * A little more than the radii of the bounding spheres and the margin, since it decides what is not looked at. Where
+ * the bits of a world's geoms leave out a pair that other worlds have: NaN, which no distance is below.
+ */
 static double reach_of(const mjModel *m, const sti_block *k)
 {
     int a = k->obj[0], b = k->obj[1];
+    if (k->id < 0 && !bits_match(m, a, b)) return NAN;
     double first = m->geom_type[a] == mjGEOM_PLANE    ? 0
                    : m->geom_type[a] == mjGEOM_HFIELD ? m->hfield_size[4 * m->geom_dataid[a] + 2]
                                                       : m->geom_rbound[a];

@@ -12,13 +12,17 @@ enum { FIRST = M_TIMESTEP, TABLES = M_PARAMETERS_END - FIRST };
 
 /* ---- the model that has everything (OWN-1) ----------------------------------------------------------------------- */
 
-/* Arrays whose zeros mean that something is absent; frames, which are shortcuts where they are not 0. */
+/* Arrays whose zeros mean that something is absent; bits that let geoms touch; frames, which are shortcuts where they
+ * are not 0. */
 #define PRESENT(X)                                                                                                     \
     X(jnt_stiffness, m->njnt)                                                                                          \
     X(dof_damping, m->nv)                                                                                              \
     X(dof_frictionloss, m->nv)                                                                                         \
     X(tendon_stiffness, m->ntendon)                                                                                    \
     X(tendon_damping, m->ntendon)
+#define BITS(X)                                                                                                        \
+    X(geom_contype, m->ngeom)                                                                                          \
+    X(geom_conaffinity, m->ngeom)
 #define FRAMES(X)                                                                                                      \
     X(body_sameframe, m->nbody)                                                                                        \
     X(geom_sameframe, m->ngeom)                                                                                        \
@@ -29,6 +33,7 @@ static stet_result make_all(sti_native_parameters *p, const mjModel *m)
     size_t size = 4 * (size_t)m->nbody * sizeof *m->body_quat;
 #define COUNT(array, count) size += (size_t)(count) * sizeof *m->array;
     PRESENT(COUNT)
+    BITS(COUNT)
     FRAMES(COUNT)
 #undef COUNT
     if (p->arrays) return STET_OK;
@@ -41,6 +46,7 @@ static stet_result make_all(sti_native_parameters *p, const mjModel *m)
     at += (size_t)(count) * sizeof *m->array;
     OWN(body_quat, 4 * m->nbody)
     PRESENT(OWN)
+    BITS(OWN)
     FRAMES(OWN)
 #undef OWN
     return STET_OK;
@@ -60,6 +66,14 @@ static bool add_world(mjModel *all, const mjModel *m)
         }
     PRESENT(PRESENCE)
 #undef PRESENCE
+#define BIT(array, count)                                                                                              \
+    for (int64_t i = 0; i < (int64_t)(count); ++i)                                                                     \
+        if (m->array[i] & ~all->array[i]) {                                                                            \
+            all->array[i] |= m->array[i];                                                                              \
+            changed = true;                                                                                            \
+        }
+    BITS(BIT)
+#undef BIT
 #define FRAME(array, count)                                                                                            \
     for (int64_t i = 0; i < (int64_t)(count); ++i)                                                                     \
         if (all->array[i] != 0 && all->array[i] != m->array[i]) {                                                      \

@@ -3,7 +3,8 @@
  * world moves to an array of worlds v, table by table; its entry in m becomes negative (layout.k.h).
  *
  *   OWN-1  the tables of ints are those of a model in which everything that any world has is present: a spring, a
- *       damper, friction loss, a frame of its own. What a world lacks there contributes nothing to it
+ *       damper, friction loss, a frame of its own. What a world lacks there contributes nothing to it.
+ *       Pairs of geoms are those that the bits of any world let touch; where a world's own do not, its reach is NaN
  *   OWN-2  the numbers of a world are those that the tables would hold for a model with that world's parameters
  *   OWN-3  a table that moved to v stays there until no parameter is given
  */

@@ -19,8 +19,8 @@ stet_result sti_parameters_draw(stet_worlds *worlds, const stet_array *draws)
         if (!p->noise[k] || p->noise[k]->nitem == 0) continue;
         if (k == STI_PARAMETER_timestep) STI_TRY(sti_worlds_pull_physics(worlds)); /* steps so far had the old one */
         STI_TRY(sti_parameter_give(worlds, (sti_parameter)k)); /* a round or the caller may have taken it back */
-        STI_TRY(
-            sti_noise_draws(p->noise[k], worlds->def.seed, worlds->def.first_world, STI_STREAM_PARAMETER + k, draws));
+        STI_TRY(sti_noise_draws(p->noise[k], worlds->def.seed, worlds->def.first_world,
+                                STI_STREAM_PARAMETER + sti_parameter_stream((sti_parameter)k), draws));
         STI_TRY(sti_array_mirror_read(p->noise[k], &mirror));
     }
     return STET_OK;

@@ -5,6 +5,7 @@
 #include "base/plural.h"
 #include "worlds/worlds.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -29,6 +30,7 @@ static const char *rule_sentence(sti_parameter_rule rule)
     case STI_RULE_QUAT: return ", quaternions w x y z whose length is not 0";
     case STI_RULE_MATERIAL: return ", numbers of the model's materials, or -1 for none";
     case STI_RULE_ANGLE: return " above 0 and below 180";
+    case STI_RULE_BITS: return " from 0 to 2147483647";
     case STI_RULE_DIRECTION: return ", directions x y z whose length is not 0";
     default: return "";
     }
@@ -44,6 +46,7 @@ static bool is_good(sti_parameter_rule rule, const double *x, int64_t i)
     case STI_RULE_LEAST_0: return x[i] >= 0;
     case STI_RULE_ABOVE_0: return x[i] > 0;
     case STI_RULE_MATERIAL: return x[i] >= -1;
+    case STI_RULE_BITS: return x[i] >= 0 && x[i] <= INT_MAX;
     case STI_RULE_ANGLE: return x[i] > 0 && x[i] < 180;
     case STI_RULE_RANGE: return i % 2 == 0 || x[i - 1] <= x[i];
     case STI_RULE_QUAT: return i % 4 != 3 || q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] > mjMINVAL;

@@ -27,16 +27,18 @@ typedef enum sti_parameter_rule {
     STI_RULE_FACTOR,  /* a factor on arrays, 0 or more */
     STI_RULE_LEAST_0, /* 0 or more */
     STI_RULE_ABOVE_0,
-    STI_RULE_RANGE,    /* pairs: the first is at most the second */
-    STI_RULE_QUAT,     /* w x y z, not of length 0; normalised */
-    STI_RULE_MATERIAL, /* -1 … nmat - 1; rounded down where it is used */
-    STI_RULE_ANGLE,    /* above 0, below 180 */
-    STI_RULE_DIRECTION /* x y z, not of length 0 */
+    STI_RULE_RANGE,     /* pairs: the first is at most the second */
+    STI_RULE_QUAT,      /* w x y z, not of length 0; normalised */
+    STI_RULE_MATERIAL,  /* -1 … nmat - 1; rounded down where it is used */
+    STI_RULE_ANGLE,     /* above 0, below 180 */
+    STI_RULE_DIRECTION, /* x y z, not of length 0 */
+    STI_RULE_BITS       /* 0 … 2^31 - 1; rounded down where it is used */
 } sti_parameter_rule;
 
 /*
  * Name (that of an array of mjModel, but for the first five), numbers per world (`m` is the mjModel), rule, whether
- * mj_setConst reads it. stet/worlds.h describes them. New ones go to the end: draws depend on the place (DRAW-1).
+ * mj_setConst reads it. stet/worlds.h describes them. Draws depend on the place (DRAW-1), which sti_parameter_stream
+ * keeps where later ones come before.
  */
 #define STI_PARAMETERS(X)                                                                                              \
     X(gravity, 3, ANY, false)                                                                                          \
@@ -45,6 +47,7 @@ typedef enum sti_parameter_rule {
     X(stiffness, 1, FACTOR, false)                                                                                     \
     X(timestep, 1, ABOVE_0, true)                                                                                      \
     STI_PARAMETER_ARRAYS(X)                                                                                            \
+    STI_PARAMETER_BITS(X)                                                                                              \
     STI_PARAMETER_LOOKS(X)
 #define STI_PARAMETER_ARRAYS(X)                                                                                        \
     X(body_mass, m->nbody, LEAST_0, true)                                                                              \
@@ -72,6 +75,10 @@ typedef enum sti_parameter_rule {
     X(actuator_forcerange, 2 * m->nactuator, RANGE, false)                                                             \
     X(actuator_ctrlrange, 2 * m->nu, RANGE, false)                                                                     \
     X(eq_solref, mjNREF * m->neq, ANY, false)
+/* Ints of the model. */
+#define STI_PARAMETER_BITS(X)                                                                                          \
+    X(geom_contype, m->ngeom, BITS, false)                                                                             \
+    X(geom_conaffinity, m->ngeom, BITS, false)
 #define STI_PARAMETER_LOOKS(X)                                                                                         \
     X(geom_matid, m->ngeom, MATERIAL, false)                                                                           \
     X(geom_rgb, 3 * m->ngeom, LEAST_0, false)                                                                          \
@@ -126,7 +133,9 @@ int64_t sti_parameter_items(const mjModel *m, sti_parameter parameter);
 sti_parameter_rule sti_parameter_rule_of(sti_parameter parameter);
 /* Does mj_setConst read it? */
 bool sti_parameter_derives(sti_parameter parameter);
-/* The model's own value, as many numbers as there are items; NULL: a factor, of which it is 1, or a look
+/* The number of its draws' stream, the same in all versions. */
+int sti_parameter_stream(sti_parameter parameter);
+/* The model's own value, as many numbers as there are items; NULL: a factor, of which it is 1, bits, or a look
  * that is no place. */
 const double *sti_parameter_own(const mjModel *m, sti_parameter parameter);
 /* One number of it, also of looks. */

@@ -79,8 +79,11 @@ static size_t scaled_numbers(const mjModel *m)
     return n;
 }
 
-/* Numbers of a thread: products with factors, and all boxes. */
-static size_t thread_numbers(const mjModel *m) { return scaled_numbers(m) + 6 * (size_t)m->nbvhstatic; }
+/* Numbers of a thread: products with factors, all boxes, and two ints for each geom and body. */
+static size_t thread_numbers(const mjModel *m)
+{
+    return scaled_numbers(m) + 6 * (size_t)m->nbvhstatic + (size_t)m->ngeom + (size_t)m->nbody;
+}
 
 static const double *value_of(const sti_parameters *p, const mjModel *m, sti_parameter which, int64_t w)
 {
@@ -164,10 +167,12 @@ void sti_parameters_free_models(stet_worlds *worlds)
 /* Is the value of this world what the model has? */
 static bool is_own(const sti_parameters *p, const mjModel *m, sti_parameter which, int64_t w)
 {
-    static const double one = 1;
-    const double *own = sti_parameter_own(m, which);
-    size_t size = (size_t)sti_parameter_items(m, which) * sizeof *own;
-    return size == 0 || memcmp(value_of(p, m, which, w), own ? own : &one, size) == 0;
+    const double *value = value_of(p, m, which, w);
+    for (int64_t i = 0; i < sti_parameter_items(m, which); ++i) {
+        double own = sti_parameter_own_number(m, which, i);
+        if (memcmp(value + i, &own, sizeof own) != 0) return false;
+    }
+    return true;
 }
 
 /* Names the content of a world's values that differ from the model's, or of those that mj_setConst reads; 0: none. */
@@ -315,6 +320,36 @@ static void point_to_derived(mjModel *own, const sti_parameters *p, const mjMode
     if (differ) copy_array(boxes, at, box_numbers(m) * sizeof *boxes);
 }
 
+/* Bits of geoms, and of all geoms of a body together, by which MuJoCo leaves out pairs of bodies. */
+static void fill_bits(const sti_parameters *p, const mjModel *m, sti_parameter which, int64_t w, int *geom, int *body)
+{
+    const double *value = value_of(p, m, which, w);
+    memset(body, 0, (size_t)m->nbody * sizeof *body);
+    for (int64_t g = 0; g < m->ngeom; ++g) {
+        geom[g] = (int)value[g];
+        body[m->geom_bodyid[g]] |= geom[g];
+    }
+}
+
+/* at: memory for two ints of each geom and body. */
+static void point_to_bits(mjModel *own, const sti_parameters *p, const mjModel *m, int64_t w, int *at)
+{
+    _Static_assert(2 * sizeof(int) <= sizeof(mjtNum), "thread_numbers has room for them");
+#define POINT(name)                                                                                                    \
+    if (p->given[STI_PARAMETER_geom_##name]) {                                                                         \
+        own->geom_##name = at;                                                                                         \
+        own->body_##name = at + m->ngeom;                                                                              \
+        fill_bits(p, m, STI_PARAMETER_geom_##name, w, own->geom_##name, own->body_##name);                             \
+    } else {                                                                                                           \
+        own->geom_##name = m->geom_##name;                                                                             \
+        own->body_##name = m->body_##name;                                                                             \
+    }                                                                                                                  \
+    at += m->ngeom + m->nbody;
+    POINT(contype)
+    POINT(conaffinity)
+#undef POINT
+}
+
 const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int thread)
 {
     const sti_parameters *p = &worlds->parameters;
@@ -332,7 +367,9 @@ const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int th
     STI_PARAMETER_ARRAYS(POINT)
 #undef POINT
     point_to_products(own, p, m, w, numbers);
-    if (p->derived) point_to_derived(own, p, m, w, numbers + scaled_numbers(m));
+    mjtNum *boxes = numbers + scaled_numbers(m);
+    if (p->derived) point_to_derived(own, p, m, w, boxes);
+    point_to_bits(own, p, m, w, (int *)(void *)(boxes + 6 * (size_t)m->nbvhstatic));
     return own;
 }
 

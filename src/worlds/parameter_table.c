@@ -57,10 +57,18 @@ const double *sti_parameter_own(const mjModel *m, sti_parameter parameter)
     }
 }
 
+int sti_parameter_stream(sti_parameter parameter)
+{
+    const int k = (int)parameter, first = STI_PARAMETER_geom_contype, end = STI_PARAMETER_PHYSICS, later = end - first;
+    return k < first ? k : k < end ? STI_PARAMETER_COUNT - later + (k - first) : k - later;
+}
+
 double sti_parameter_own_number(const mjModel *m, sti_parameter parameter, int64_t item)
 {
     const double *own = sti_parameter_own(m, parameter);
     switch (parameter) {
+    case STI_PARAMETER_geom_contype: return m->geom_contype[item];
+    case STI_PARAMETER_geom_conaffinity: return m->geom_conaffinity[item];
     case STI_PARAMETER_geom_matid: return m->geom_matid[item];
     case STI_PARAMETER_geom_rgb: return m->geom_rgba[4 * (item / 3) + item % 3];
     case STI_PARAMETER_light_ambient: return m->light_ambient[item];

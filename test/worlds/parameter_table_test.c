@@ -134,9 +134,10 @@ static void constants_are_derived_once(void **state)
         rig_step(&r, STET_PHYSICS_MUJOCO);
         const mjModel *m = r.model->mj;
         for (int k = 0; own && k < STI_PARAMETER_PHYSICS; ++k) {
-            const double *x = sti_parameter_own(m, (sti_parameter)k), one = 1;
-            OK(stet_worlds_set_parameter(r.worlds, stet_worlds_get_parameters()[k], x ? x : &one,
-                                         sti_parameter_items(m, (sti_parameter)k)));
+            double x[MOST];
+            int64_t n = sti_parameter_items(m, (sti_parameter)k);
+            for (int64_t i = 0; i < n; ++i) x[i] = sti_parameter_own_number(m, (sti_parameter)k, i);
+            OK(stet_worlds_set_parameter(r.worlds, stet_worlds_get_parameters()[k], x, n));
         }
         start_worlds(&r);
         OK(stet_step_run(r.step, STEPS));

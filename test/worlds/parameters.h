@@ -39,6 +39,8 @@ static inline double value_of(const mjModel *m, sti_parameter which, int64_t w, 
     const double *own = sti_parameter_own(m, which);
     double x = own ? own[i] : 1, some = 0.013 * (double)w * (double)(1 + i % 3);
     const char *name = stet_worlds_get_parameters()[which];
+    if (sti_parameter_rule_of(which) == STI_RULE_BITS) /* some geoms are absent, others meet more than in the model */
+        return w == 0 ? sti_parameter_own_number(m, which, i) : (double)((i + w) % 3);
     if (w == 0 || (which == STI_PARAMETER_body_ipos && m->body_simple[i / 3])) return x;
     if (which == STI_PARAMETER_body_iquat && m->body_simple[i / 4]) return x;
     if (strstr(name, "range")) return x + (i % 2 ? 0.5 : -0.25) * some;
@@ -46,6 +48,15 @@ static inline double value_of(const mjModel *m, sti_parameter which, int64_t w, 
     if (strstr(name, "quat") || strstr(name, "pos") || which == STI_PARAMETER_gravity) return x + some;
     if (strstr(name, "frictionloss") || strstr(name, "armature") || strstr(name, "dof_damping")) return x + some;
     return x * (1 + some);
+}
+
+static inline void edit_bits(mjModel *m, const mjModel *own, sti_parameter which, int64_t w)
+{
+    bool type = which == STI_PARAMETER_geom_contype;
+    int *geom = type ? m->geom_contype : m->geom_conaffinity, *body = type ? m->body_contype : m->body_conaffinity;
+    if (sti_parameter_rule_of(which) != STI_RULE_BITS) return;
+    memset(body, 0, (size_t)m->nbody * sizeof *body);
+    for (int g = 0; g < m->ngeom; ++g) body[m->geom_bodyid[g]] |= geom[g] = (int)value_of(own, which, w, g);
 }
 
 static inline void edit(mjModel *m, const mjModel *own, sti_parameter which, int64_t w)
@@ -61,11 +72,12 @@ static inline void edit(mjModel *m, const mjModel *own, sti_parameter which, int
 #undef PLACE
     default: break;
     }
+    edit_bits(m, own, which, w);
     for (int64_t i = 0; to && i < n; ++i) to[i] = value_of(own, which, w, i);
     if (strstr(stet_worlds_get_parameters()[which], "quat"))
         for (int64_t i = 0; i < n; i += 4)
             if (memcmp(to + i, sti_parameter_own(own, which) + i, 4 * sizeof *to) != 0) mju_normalize4(to + i);
-    double f = to ? 1 : value_of(own, which, w, 0);
+    double f = to || sti_parameter_rule_of(which) == STI_RULE_BITS ? 1 : value_of(own, which, w, 0);
 #define SCALE(parameter, array, count)                                                                                 \
     for (int64_t i = 0; which == STI_PARAMETER_##parameter && i < (int64_t)(count); ++i) m->array[i] *= f;
     SCALE(friction, geom_friction, 3 * m->ngeom)
