@@ -31,7 +31,7 @@ LFN int ph_slot_block(const int *s, int k) { return s[S_SLOTS + 4 * k]; }
 LFN int ph_slot_row(const int *s, int k) { return s[S_SLOTS + 4 * k + 1]; }
 LFN int ph_slot_J(const int *s, int k) { return s[S_SLOTS + 4 * k + 2]; }
 
-/* Where in s the pairs that are near begin, the first tiles of H, active slots, parts of slots, active slots by part. */
+/* Where in s near pairs begin, the first tiles of H, the active slots, parts of slots, and the active slots by part. */
 LFN int ph_near_pairs(const int *m) { return S_SLOTS + 4 * m[M_NSLOT] + m[M_NBLOCK]; }
 LFN int ph_first(const int *m) { return ph_near_pairs(m) + NEAR_SIZE * m[M_NPAIR]; }
 LFN int ph_active(const int *m) { return ph_first(m) + m[M_NV]; }

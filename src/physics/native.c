@@ -35,7 +35,8 @@ static bool has_surfaces(const sti_physics_tables *t)
 /*
  * Teams of a step on a GPU, as measured (doc/design/gpu_programs.md). A processor holds 256 threads with all the
  * registers that they ask for, one block. Fewer threads a world do less work twice and wait less for one another, so a
- * world has no more of them than run at once: 32 threads a world up to 8 worlds a processor, 4 from 64 on. There twice
+ * world has no more of them than run at once: 32 threads a world up to 8 worlds a processor, 4 from 64 on. Up to 12 a
+ * processor get two blocks that wait for their own worlds only: one of 8 would have to come twice. From 64 on twice
  * the threads with half the registers hide more latency. A thread alone has its memory for itself, which a processor
  * interleaves with that of its neighbours: the fastest where there are worlds for all threads, as long as a world's
  * memory is not too large for the bandwidth.
