@@ -174,7 +174,7 @@ LFN void ph_gather_rows(const int *m, const real *w, const int *s, real *out)
     }
 }
 
-/* ---- parts of sums ----------------------------------------------------------------------------------------------- */
+/* ---- what a slot adds -------------------------------------------------------------------------------------------- */
 
 /* Adds the derivatives of slot k at alpha. */
 LFN void ph_slot_line(const int *m, const ureal *f, const real *v, const real *w, const int *s, int k, real alpha,
