@@ -206,13 +206,14 @@ static void draw_pile(uint64_t *dice, char *text, int nbody)
     (void)snprintf(text + at, TEXT - at, "</worldbody></mujoco>");
 }
 
+/* Piles, the wider the world's number modulo 3; those of the last world are in the air and touch nothing. */
 static void place_pile(const run *x, int nbody, uint64_t seed)
 {
     for (int64_t w = 0; w < N; ++w) {
         uint64_t dice = seed * 31 + (uint64_t)w;
         double apart = w % 3 == 0 ? 0.12 : w % 3 == 1 ? 0.3 : 1;
         for (int b = 0; b < nbody; ++b) {
-            double where[3] = {b % 2 * apart, b / 2 % 2 * apart, 0.12 + b / 4 * apart};
+            double where[3] = {b % 2 * apart, b / 2 % 2 * apart, (w == N - 1 ? 9 : 0.12) + b / 4 * apart};
             for (int i = 0; i < 3; ++i)
                 rig_set(&x->r, "qpos", w, 7 * b + i, (float)(where[i] + 0.03 * (double)dice_below(&dice, 1000) / 1000));
         }
@@ -252,7 +253,7 @@ static void kf41_worlds_that_are_not_flagged_do_not_depend_on_room(void **state)
         check_pile(text, BODIES, dice_next(&dice), NULL, &grown, &flagged);
     }
     assert_int_equal(grown, MODELS);
-    assert_in_range(flagged, 1, MODELS * N - 1);
+    assert_in_range(flagged, 1, MODELS * (N - 1)); /* never those in the air */
 }
 
 int main(void)
