@@ -26,7 +26,7 @@ static int place_quantities(const int *m, sti_step_shape shape, int64_t shared, 
     memset(at, -1, NQUANTITY * sizeof *at);
     for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k)
         for (int q = wanted[k][0]; q <= wanted[k][1]; ++q) {
-            int size = (m[q + 1] - m[q] + 3) / 4 * 4; /* four reals are one load */
+            int size = (sti_model_quantity_size(m, q) + 3) / 4 * 4; /* four reals are one load */
             if (at[q - W_QPOS] >= 0 || size == 0 || used + size > room) continue;
             if (q == W_SUMS && team.team < PH_SUMS) continue;
             at[q - W_QPOS] = used;

@@ -17,6 +17,12 @@ static inline int sti_model_memory(const sti_physics_tables *tables)
     return tables->m[M_STEP_EXTRA] & PH_EXTRA_AFTER ? M_NMEMORY_ALL : M_NMEMORY;
 }
 
+/* Reals of a quantity of a step's team memory, from W_QPOS on. */
+static inline int sti_model_quantity_size(const int *m, int quantity)
+{
+    return m[quantity + 1 < W_END ? quantity + 1 : M_NMEMORY] - m[quantity];
+}
+
 /* Teams of a step, and how many blocks of them a processor runs at once. */
 typedef struct sti_step_shape {
     sti_team team;

@@ -81,8 +81,9 @@ static void places_fit(void **state)
             char *taken = calloc((size_t)near + 1, 1), *next = (char *)at + strlen("#define PH_NEAR ");
             assert_non_null(taken);
             for (int q = W_QPOS; q < W_AFTER_END; ++q, ++next) {
-                int place = (int)strtol(next, &next, 10), size = place < 0 ? 0 : t.m[q + 1] - t.m[q];
+                int place = (int)strtol(next, &next, 10), size = place < 0 ? 0 : sti_model_quantity_size(t.m, q);
                 assert_int_equal(*next, ',');
+                if (q == W_SUMS) assert_int_equal(place >= 0, shared[s] > 0 && shapes[k].team.team >= PH_SUMS);
                 assert_true(place + size <= near && (place < 0 || place % 4 == 0));
                 for (int i = place; i < place + size; ++i) {
                     assert_int_equal(taken[i], 0);
