@@ -29,6 +29,7 @@ static stet_result make_owners(sti_surface *s)
     }
     if (!result) result = STI_ARRAY(worlds->device, "prims of geoms", STET_DTYPE_INT, false, &s->owner, n);
     if (!result) result = stet_array_write(s->owner, prims, stet_array_get_bytes(s->owner));
+    if (result) sti_surface_forget(s);
     sti_free(prims);
     return result;
 }
@@ -38,7 +39,8 @@ static stet_result drop_new(sti_surface *s)
 {
     const stet_worlds *worlds = sti_stage_worlds(s->stage);
     const sti_shapes *shapes = sti_stage_shapes(s->stage);
-    for (int i = 0; i < shapes->n && s->before; ++i)
+    if (s->since == shapes->set.generation) return STET_OK;
+    for (int i = 0; i < shapes->n; ++i)
         if (shapes->shape[i].prim >= 0 && !shapes->shape[i].decor && shapes->shape[i].since > s->since)
             STI_TRY(STI_LAUNCH(sti_k_surface_drop, worlds->device, worlds->nworld, sti_arg_array(s->before),
                                sti_arg_int(sti_stage_world(s->stage)->nitem), sti_arg_int(shapes->shape[i].prim)));
@@ -54,9 +56,8 @@ stet_result sti_surface_prepare(sti_surface *s, const sti_render_target *target)
     if (!target->pixels[STI_BUFFER_DEPTH] || !target->pixels[STI_BUFFER_GEOM])
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "render: %s and %s need depth and seg_geom, too",
                          stet_output_name(STET_OUTPUT_MOTION), stet_output_name(STET_OUTPUT_BODY_POINT));
-    bool fresh = !s->owner;
-    if (fresh) STI_TRY(make_owners(s));
-    if (s->before && stet_array_get_nelement(s->before) == n) return fresh ? drop_new(s) : STET_OK;
+    if (!s->owner) STI_TRY(make_owners(s));
+    if (s->before && stet_array_get_nelement(s->before) == n) return drop_new(s);
     stet_array_destroy(s->before);
     s->before = NULL;
     s->since = sti_stage_shapes(s->stage)->set.generation;

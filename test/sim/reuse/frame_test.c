@@ -375,37 +375,56 @@ static void a_sim_without_outputs_has_no_frames(void **state)
 static struct {
     const sti_device_ops *real;
     sti_device_ops ops;
-    int left; /* launches before one fails */
+    int left; /* calls before one fails */
 } failing;
+
+static bool fails(void) { return failing.left-- == 0; }
+static stet_result failed(void) { return sti_error(STET_ERROR_DEVICE, "the test lets this call fail"); }
+
+static stet_result alloc_or_fail(stet_device *device, size_t size, const char *what, void **out)
+{
+    return fails() ? failed() : failing.real->alloc(device, size, what, out);
+}
+
+static stet_result upload_or_fail(stet_device *device, void *to, const void *from, size_t size)
+{
+    return fails() ? failed() : failing.real->upload(device, to, from, size);
+}
 
 static stet_result launch_or_fail(stet_device *device, const sti_code *code, const sti_slot *slots, int nslot,
                                   int64_t nblock, bool in_block)
 {
-    if (failing.left-- == 0) return sti_error(STET_ERROR_DEVICE, "the test lets this launch fail");
-    return failing.real->launch(device, code, slots, nslot, nblock, in_block);
+    return fails() ? failed() : failing.real->launch(device, code, slots, nslot, nblock, in_block);
 }
 
 /*
- * The latest frame's hash after a reset, during which launch n fails (-1: none does), and which is asked for again if
- * it failed for that. True if there were so many launches.
+ * The latest frame's hash after a reset, or of the `first` picture, during which call n fails (-1: none does), and which
+ * is asked for again if it failed for that. True if there were so many calls.
  */
-static bool hash_after_reset(int n, uint64_t *hash)
+static bool hash_after_failure(int n, bool first, uint64_t *hash)
 {
     static const uint32_t off =
         1u << STET_MECHANISM_FRAME | 1u << STET_MECHANISM_TILES | 1u << STET_MECHANISM_DEFERRED_TILES;
-    stet_sim *sim = room_open("hand.xml", &(room_def){.outputs = BIT(MOTION) | BIT(DEPTH), .disabled = off});
+    stet_sim *sim =
+        room_open("hand.xml", &(room_def){.outputs = BIT(MOTION) | BIT(BODY_POINT) | BIT(DEPTH), .disabled = off});
     stet_device *device = stet_sim_get_device(sim);
-    (void)room_render(sim);
-    room_play(sim, 30, 2, 20);
+    if (!first) {
+        (void)room_render(sim);
+        room_play(sim, 30, 2, 20);
+        room_reset(sim, 1);
+    }
     int64_t frame = stet_sim_get_latest_frame(sim);
-    room_reset(sim, 1);
     failing.real = device->ops;
     failing.ops = *device->ops;
+    failing.ops.alloc = alloc_or_fail;
+    failing.ops.upload = upload_or_fail;
     failing.ops.launch = launch_or_fail;
     failing.left = n;
     device->ops = &failing.ops;
-    stet_result result = stet_sim_hash_frame(sim, STET_FRAME_LATEST, hash);
+    stet_result drawn = first ? stet_sim_render(sim, NULL) : STET_OK, result = drawn;
+    if (drawn == STET_OK) result = stet_sim_hash_frame(sim, STET_FRAME_LATEST, hash);
     device->ops = failing.real;
+    if (drawn != STET_OK && stet_sim_get_latest_frame(sim) == frame) (void)room_render(sim); /* else it was drawn */
     if (result != STET_OK) *hash = room_frame(sim, STET_FRAME_LATEST);
     assert_true(result == STET_OK || result == STET_ERROR_DEVICE);
     assert_int_equal(stet_sim_get_latest_frame(sim), frame + 1);
@@ -413,18 +432,23 @@ static bool hash_after_reset(int n, uint64_t *hash)
     return failing.left < 0;
 }
 
-/* Whatever launch failed, the same read again gives what it should: motion since the frame before, not since it. */
-static void a_read_that_failed_makes_no_second_frame(void **state)
+static void check_failures(bool first)
 {
     uint64_t whole, again;
     int n = 0;
-    (void)hash_after_reset(-1, &whole);
-    while (hash_after_reset(n, &again)) {
+    (void)hash_after_failure(-1, first, &whole);
+    while (hash_after_failure(n, first, &again)) {
         assert_true(again == whole);
         ++n;
     }
     assert_true(n > 3 && again == whole);
 }
+
+/* Whatever call failed, the same read again gives what it should: motion since the frame before, not since it. */
+static void a_read_that_failed_makes_no_second_frame(void **state) { check_failures(false); }
+
+/* … and the first picture is what it would have been. */
+static void a_first_picture_that_failed_is_drawn_again(void **state) { check_failures(true); }
 
 int main(void)
 {
@@ -445,6 +469,7 @@ int main(void)
         cmocka_unit_test(bad_reads_are_refused),
         cmocka_unit_test(a_sim_without_outputs_has_no_frames),
         cmocka_unit_test(a_read_that_failed_makes_no_second_frame),
+        cmocka_unit_test(a_first_picture_that_failed_is_drawn_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
