@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -70,11 +71,10 @@ def _view(a: Any) -> None:
 
 
 def _replay(a: Any) -> None:
-    import threading
-
     with Viewer(open_folder(a.folder, a.scene, a.other), a.port, share=a.share) as viewer:
         _announce(viewer, a)
-        threading.Event().wait()
+        while True:  # a wait without end may miss a signal that another thread took
+            time.sleep(1)
 
 
 def _show_run(program: Path, words: list[str]) -> int:
