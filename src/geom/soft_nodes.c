@@ -1,6 +1,8 @@
 /* Flexes with nodes: vertices that are interpolated between points of bodies (soft.h). */
 #include "geom/soft.h"
 
+#include <assert.h>
+
 bool sti_soft_nodes(const mjModel *m, ptrdiff_t flex, int n[3])
 {
 #if mjVERSION_HEADER >= 4000000
@@ -28,6 +30,7 @@ int sti_soft_node_shares(const double place[3], const int n[3], int order, int *
 {
     double along[3][3];
     int first[3], nshare = 0;
+    assert(order == 1 || order == 2);
     for (int k = 0; k < 3; ++k) {
         int ncell = (n[k] - 1) / order, cell = (int)(place[k] * ncell);
         cell = cell < 0 ? 0 : cell < ncell ? cell : ncell - 1;
