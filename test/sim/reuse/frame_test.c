@@ -398,8 +398,8 @@ static stet_result launch_or_fail(stet_device *device, const sti_code *code, con
 }
 
 /*
- * The latest frame's hash after a reset, or of the `first` picture, during which call n fails (-1: none does), and which
- * is asked for again if it failed for that. True if there were so many calls.
+ * The latest frame's hash after a reset, or of the `first` picture, during which call n fails (-1: none does), and
+ * which is asked for again if it failed for that. True if there were so many calls.
  */
 static bool hash_after_failure(int n, bool first, uint64_t *hash)
 {
