@@ -322,15 +322,10 @@ static mjModel model_of(const stet_worlds *worlds, int64_t w)
 {
     const sti_parameters *p = &worlds->parameters;
     mjModel m = *worlds->model->mj;
-    struct {
-        sti_parameter which;
-        mjtNum **array;
-    } all[] = {{STI_PARAMETER_body_mass, &m.body_mass},
-               {STI_PARAMETER_body_inertia, &m.body_inertia},
-               {STI_PARAMETER_body_ipos, &m.body_ipos},
-               {STI_PARAMETER_body_iquat, &m.body_iquat}};
-    for (size_t k = 0; k < sizeof all / sizeof *all; ++k)
-        if (p->given[all[k].which]) *all[k].array = p->value[all[k].which] + w * sti_parameter_items(&m, all[k].which);
+    sti_parameters_point(p, &m, STI_PARAMETER_body_mass, w, &m.body_mass);
+    sti_parameters_point(p, &m, STI_PARAMETER_body_inertia, w, &m.body_inertia);
+    sti_parameters_point(p, &m, STI_PARAMETER_body_ipos, w, &m.body_ipos);
+    sti_parameters_point(p, &m, STI_PARAMETER_body_iquat, w, &m.body_iquat);
     return m;
 }
 

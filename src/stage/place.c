@@ -50,15 +50,10 @@ static mjModel model_of(const stet_worlds *worlds, int64_t w)
 {
     const sti_parameters *p = &worlds->parameters;
     mjModel m = *worlds->model->mj;
-    struct {
-        sti_parameter which;
-        mjtNum **array;
-    } all[] = {{STI_PARAMETER_cam_pos, &m.cam_pos},
-               {STI_PARAMETER_cam_quat, &m.cam_quat},
-               {STI_PARAMETER_light_pos, &m.light_pos},
-               {STI_PARAMETER_light_dir, &m.light_dir}};
-    for (size_t k = 0; k < sizeof all / sizeof *all; ++k)
-        if (p->given[all[k].which]) *all[k].array = p->value[all[k].which] + w * sti_parameter_items(&m, all[k].which);
+    sti_parameters_point(p, &m, STI_PARAMETER_cam_pos, w, &m.cam_pos);
+    sti_parameters_point(p, &m, STI_PARAMETER_cam_quat, w, &m.cam_quat);
+    sti_parameters_point(p, &m, STI_PARAMETER_light_pos, w, &m.light_pos);
+    sti_parameters_point(p, &m, STI_PARAMETER_light_dir, w, &m.light_dir);
     return m;
 }
 

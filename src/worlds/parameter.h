@@ -140,6 +140,8 @@ int sti_parameter_stream(sti_parameter parameter);
 const double *sti_parameter_own(const mjModel *m, sti_parameter parameter);
 /* One number of it, also of looks. */
 double sti_parameter_own_number(const mjModel *m, sti_parameter parameter, int64_t item);
+/* *array becomes a world's value of a parameter that is an array of the model, if it has one of its own. */
+void sti_parameters_point(const sti_parameters *p, const mjModel *m, sti_parameter which, int64_t w, mjtNum **array);
 /* The value of a look in a world, at one of its items. */
 double sti_parameters_look(const sti_parameters *p, const mjModel *m, sti_parameter look, int64_t w, int64_t item);
 

@@ -79,6 +79,11 @@ double sti_parameter_own_number(const mjModel *m, sti_parameter parameter, int64
     }
 }
 
+void sti_parameters_point(const sti_parameters *p, const mjModel *m, sti_parameter which, int64_t w, mjtNum **array)
+{
+    if (p->given[which]) *array = p->value[which] + w * sti_parameter_items(m, which);
+}
+
 double sti_parameters_look(const sti_parameters *p, const mjModel *m, sti_parameter look, int64_t w, int64_t item)
 {
     return p->given[look] ? p->value[look][w * sti_parameter_items(m, look) + item]

@@ -2,6 +2,7 @@
  * Everything around native physics: poses, resets, faults, snapshots, files, masks, lists. What a sim adds is in
  * test/sim/native_test.c.
  */
+#include "physics/balls.h"
 #include "physics/covered.h"
 #include "worlds/rig.h"
 
@@ -431,21 +432,6 @@ static void a_captured_step_is_a_part_of_the_callers_graph(void **state)
 }
 
 /* ---- a busy world among others ----------------------------------------------------------------------------------- */
-
-/* One free body of many balls, each of which may touch the floor: more contacts than there is room for. */
-static const char *many_balls(void)
-{
-    enum { SIDE = 12 };
-    static char text[16384];
-    size_t at = (size_t)snprintf(text, sizeof text,
-                                 "<mujoco><option timestep='.002'/><worldbody><geom type='plane' size='9 9 1' "
-                                 "condim='6'/><body pos='0 0 .5'><freejoint/>");
-    for (int i = 0; i < SIDE * SIDE; ++i)
-        at += (size_t)snprintf(text + at, sizeof text - at, "<geom size='.05' condim='6' pos='%d.%d %d.%d 0'/>",
-                               i / SIDE / 5, i / SIDE % 5 * 2, i % SIDE / 5, i % SIDE % 5 * 2);
-    (void)snprintf(text + at, sizeof text - at, "</body></worldbody></mujoco>");
-    return text;
-}
 
 /* World `busy` lies on the floor, the others fly. */
 static rig drop_balls(int64_t nworld, int64_t busy)

@@ -2,6 +2,7 @@
  * Room for contacts: it begins small, grows between steps, and decides nothing in worlds that never had more contacts
  * than room. Runs with little room in the beginning are held against runs with room for all contacts.
  */
+#include "physics/balls.h"
 #include "physics/native_state.h"
 #include "worlds/rig.h"
 
@@ -47,21 +48,6 @@ static void check_same(const run *a, const run *b, int64_t w)
 }
 
 /* ---- one world that has too many at once ------------------------------------------------------------------------- */
-
-/* A free body of many balls over a floor. */
-static const char *many_balls(void)
-{
-    enum { SIDE = 12 };
-    static char text[TEXT];
-    size_t at = (size_t)snprintf(text, sizeof text,
-                                 "<mujoco><option timestep='.002'/><worldbody><geom type='plane' size='9 9 1' "
-                                 "condim='6'/><body pos='0 0 .5'><freejoint/>");
-    for (int i = 0; i < SIDE * SIDE; ++i)
-        at += (size_t)snprintf(text + at, sizeof text - at, "<geom size='.05' condim='6' pos='%d.%d %d.%d 0'/>",
-                               i / SIDE / 5, i / SIDE % 5 * 2, i % SIDE / 5, i % SIDE % 5 * 2);
-    (void)snprintf(text + at, sizeof text - at, "</body></worldbody></mujoco>");
-    return text;
-}
 
 /* World `busy` lies on the floor, the others fly. */
 static void place_balls(const run *x, int64_t busy)
