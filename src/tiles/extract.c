@@ -202,9 +202,23 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
     return STET_OK;
 }
 
-/* Uploads the list of worlds. */
-static stet_result list_worlds(sti_extractor *x, const int *worlds, int64_t n)
+static bool in_sequence(const int *worlds, int64_t n)
 {
+    for (int64_t i = 1; i < n; ++i)
+        if (worlds[i] != worlds[0] + i) return false;
+    return true;
+}
+
+/*
+ * Worlds as a kernel takes them. Worlds that follow each other are passed as the first of them: uploading a list takes
+ * longer than the copy of one world. Otherwise *list: the uploaded list.
+ */
+static stet_result pass_worlds(sti_extractor *x, const int *worlds, int64_t n, stet_array **list, int *start)
+{
+    *list = NULL;
+    *start = worlds ? worlds[0] : 0;
+    if (!worlds || in_sequence(worlds, n)) return STET_OK;
+    *list = x->list;
     memcpy(x->list_next, worlds, (size_t)n * sizeof *worlds);
     memset(x->list_next + n, 0, (size_t)(x->nworld - n) * sizeof *worlds);
     return upload(x->list, x->list_next);
@@ -214,8 +228,9 @@ stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const s
                         const int *worlds, int64_t n, int64_t *bytes)
 {
     stet_array *const *p = source->pixels;
+    stet_array *list;
     int64_t nblock;
-    int njob;
+    int njob, start;
     if (!worlds) n = x->nworld;
     STI_TRY(describe(x, source, copies, ncopy, n, &njob, &nblock, bytes));
     if (nblock == 0) return STET_OK;
@@ -226,7 +241,7 @@ stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const s
     for (int k = 0; worlds && k < ncopy; ++k) STI_TRY(sti_array_to_device(copies[k].to));
     STI_TRY(upload(x->job, x->job_next));
     STI_TRY(upload(x->place, x->place_next));
-    if (worlds) STI_TRY(list_worlds(x, worlds, n));
+    STI_TRY(pass_worlds(x, worlds, n, &list, &start));
     STI_TRY(STI_LAUNCH(sti_k_extract, x->device, nblock, sti_arg_array(p[STI_BUFFER_COLOUR]),
                        sti_arg_array(p[STI_BUFFER_DEPTH]), sti_arg_array(p[STI_BUFFER_DISTANCE]),
                        sti_arg_array(p[STI_BUFFER_NORMAL]), sti_arg_array(p[STI_BUFFER_ALBEDO]),
@@ -234,7 +249,7 @@ stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const s
                        sti_arg_array(p[STI_BUFFER_TYPE]), sti_arg_array(p[STI_BUFFER_MOTION]),
                        sti_arg_array(p[STI_BUFFER_BODY_POINT]), sti_arg_array(source->table->first),
                        sti_arg_array(source->table->pitch), sti_arg_array(x->job), sti_arg_array(x->place),
-                       sti_arg_array(worlds ? x->list : NULL), sti_arg_int(njob), sti_arg_int(source->ncamera),
+                       sti_arg_array(list), sti_arg_int(start), sti_arg_int(njob), sti_arg_int(source->ncamera),
                        sti_arg_int(source->table->ntile), sti_arg_int(*bytes >= STREAM_BYTES), sti_arg_array(x->base)));
     for (int k = 0; k < ncopy; ++k) sti_version_bump(&copies[k].to->version); /* EXTRACT-1 */
     return STET_OK;
@@ -280,7 +295,9 @@ static stet_result describe_foreign(sti_extractor *x, const sti_foreign_source *
 stet_result sti_extract_foreign(sti_extractor *x, const sti_foreign_source *source, const sti_copy *copies, int ncopy,
                                 const int *worlds, int64_t n, int64_t *bytes)
 {
+    stet_array *list;
     int64_t nblock;
+    int start;
     if (!worlds) n = x->nworld;
     STI_TRY(describe_foreign(x, source, copies, ncopy, n, &nblock, bytes));
     if (nblock == 0) return STET_OK;
@@ -290,9 +307,9 @@ stet_result sti_extract_foreign(sti_extractor *x, const sti_foreign_source *sour
         if (worlds) STI_TRY(sti_array_to_device(copies[k].to));
     }
     STI_TRY(upload(x->place, x->place_next));
-    if (worlds) STI_TRY(list_worlds(x, worlds, n));
+    STI_TRY(pass_worlds(x, worlds, n, &list, &start));
     STI_TRY(STI_LAUNCH(sti_k_extract_foreign, x->device, nblock, sti_arg_array(source->first), sti_arg_array(x->place),
-                       sti_arg_array(worlds ? x->list : NULL), sti_arg_int(ncopy), sti_arg_int(source->ncamera),
+                       sti_arg_array(list), sti_arg_int(start), sti_arg_int(ncopy), sti_arg_int(source->ncamera),
                        sti_arg_array(x->base)));
     for (int k = 0; k < ncopy; ++k) sti_version_bump(&copies[k].to->version); /* EXTRACT-1 */
     return STET_OK;
@@ -303,14 +320,17 @@ stet_result sti_carry(sti_extractor *x, const sti_tile_source *source, sti_pictu
 {
     int stride = sti_buffer_channels(buffer);
     bool reals = sti_buffer_dtype(buffer) == STET_DTYPE_REAL;
+    stet_array *list;
+    int start;
     if (n == 0) return STET_OK;
-    STI_TRY(list_worlds(x, worlds, n));
+    STI_TRY(pass_worlds(x, worlds, n, &list, &start));
     const sti_arg args[] = {sti_arg_array(source->pixels[buffer]),
                             sti_arg_array(to),
                             sti_arg_array(source->table->first),
                             sti_arg_array(source->table->pitch),
                             sti_arg_array(size),
-                            sti_arg_array(x->list),
+                            sti_arg_array(list),
+                            sti_arg_int(start),
                             sti_arg_int(source->ncamera),
                             sti_arg_int(source->table->row[buffer] * source->table->ntile),
                             sti_arg_int(stride)};

@@ -119,22 +119,22 @@ LFN void tx_copy(const int *words, const ureal *reals, int *to, int begin, int e
 
 /*
  * Sources are indexed by sti_picture_buffer (NULL if unused). first, pitch [nrow * ntile], ntile = worlds * ncamera:
- * the tile table. job [njob * STI_JOB_COLUMNS], place [njob * STI_PLACE_COLUMNS]. list: the worlds; NULL: block order
- * is world order. `stream`: the outputs are larger than the caches. `out` is aligned to 64 bytes; places are relative
+ * the tile table. job [njob * STI_JOB_COLUMNS], place [njob * STI_PLACE_COLUMNS]. list: the worlds; NULL: those from
+ * `start` on. `stream`: the outputs are larger than the caches. `out` is aligned to 64 bytes; places are relative
  * to it.
  */
 item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *distance, const ureal *normal,
                            const int *albedo, const int *geom, const int *body, const int *type, const ureal *motion,
                            const ureal *body_point, const i64 *first, const int *pitch, const int *job,
-                           const i64 *place, const int *list, int njob, int ncamera, i64 ntile, int stream, u8 *out,
-                           int block)
+                           const i64 *place, const int *list, int start, int njob, int ncamera, i64 ntile, int stream,
+                           u8 *out, int block)
 {
     int k = 0;
     for (int i = 1; i < njob; ++i)
         if (block >= job[i * STI_JOB_COLUMNS + STI_JOB_BLOCK]) k = i;
     const int *j = job + k * STI_JOB_COLUMNS;
     int index = (block - j[STI_JOB_BLOCK]) / j[STI_JOB_BANDS], band = (block - j[STI_JOB_BLOCK]) % j[STI_JOB_BANDS];
-    int world = list ? list[index] : index, buffer = j[STI_JOB_BUFFER], conversion = j[STI_JOB_CONVERSION];
+    int world = list ? list[index] : start + index, buffer = j[STI_JOB_BUFFER], conversion = j[STI_JOB_CONVERSION];
     int width = j[STI_JOB_WIDTH], channels = j[STI_JOB_CHANNELS],
         stride = buffer == 3 || buffer == 9 ? 3
                  : buffer == 8              ? 2
@@ -192,15 +192,16 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
 }
 
 /*
- * Copies the tiles of the listed worlds, whose pixels are unchanged, to another buffer of the same layout. A block is a
- * tile; `stride` elements per pixel; first, pitch: the tile table, whose row of this buffer begins at entry `skip`;
- * size [ncamera * 2]: width, height.
+ * Copies the tiles of worlds (list, start: as above), whose pixels are unchanged, to another buffer of the same layout.
+ * A block is a tile; `stride` elements per pixel; first, pitch: the tile table, whose row of this buffer begins at
+ * entry `skip`; size [ncamera * 2]: width, height.
  */
 item_kernel void k_carry_words(const int *from, int *to, const i64 *first, const int *pitch, const int *size,
-                               const int *list, int ncamera, i64 skip, int stride, int block)
+                               const int *list, int start, int ncamera, i64 skip, int stride, int block)
 {
     int camera = block % ncamera, n = size[camera * 2] * stride;
-    i64 tile = skip + (i64)list[block / ncamera] * ncamera + camera;
+    int world = list ? list[block / ncamera] : start + block / ncamera;
+    i64 tile = skip + (i64)world * ncamera + camera;
     for (int y = 0; y < size[camera * 2 + 1]; ++y) {
         i64 row = (first[tile] + (i64)y * pitch[tile]) * stride;
         each (i, n) to[row + i] = from[row + i];
@@ -208,10 +209,11 @@ item_kernel void k_carry_words(const int *from, int *to, const i64 *first, const
 }
 
 item_kernel void k_carry_reals(const ureal *from, ureal *to, const i64 *first, const int *pitch, const int *size,
-                               const int *list, int ncamera, i64 skip, int stride, int block)
+                               const int *list, int start, int ncamera, i64 skip, int stride, int block)
 {
     int camera = block % ncamera, n = size[camera * 2] * stride;
-    i64 tile = skip + (i64)list[block / ncamera] * ncamera + camera;
+    int world = list ? list[block / ncamera] : start + block / ncamera;
+    i64 tile = skip + (i64)world * ncamera + camera;
     for (int y = 0; y < size[camera * 2 + 1]; ++y) {
         i64 row = (first[tile] + (i64)y * pitch[tile]) * stride;
         each (i, n) to[row + i] = from[row + i];

@@ -96,10 +96,10 @@ LFN int fx_source_size(int conversion)
 
 /*
  * first [pictures * worlds * ncamera]: the first element of each tile. job [njob * STI_FOREIGN_COLUMNS]. list: the
- * worlds; NULL: block order is world order. `out` is aligned to 64 bytes.
+ * worlds; NULL: those from `start` on. `out` is aligned to 64 bytes.
  */
-item_kernel void k_extract_foreign(const i64 *first, const i64 *job, const int *list, int njob, int ncamera, u8 *out,
-                                   int block)
+item_kernel void k_extract_foreign(const i64 *first, const i64 *job, const int *list, int start, int njob, int ncamera,
+                                   u8 *out, int block)
 {
     shared(ureal, value, FX_ROOM);
     shared(int, half, FX_ROOM);
@@ -108,7 +108,7 @@ item_kernel void k_extract_foreign(const i64 *first, const i64 *job, const int *
         if (block >= job[i * STI_FOREIGN_COLUMNS + STI_FOREIGN_BLOCK]) k = i;
     const i64 *j = job + k * STI_FOREIGN_COLUMNS;
     int at = block - (int)j[STI_FOREIGN_BLOCK], bands = (int)j[STI_FOREIGN_BANDS], index = at / bands;
-    int world = list ? list[index] : index, conversion = (int)j[STI_FOREIGN_CONVERSION];
+    int world = list ? list[index] : start + index, conversion = (int)j[STI_FOREIGN_CONVERSION];
     int all = (int)(j[STI_FOREIGN_WIDTH] * j[STI_FOREIGN_HEIGHT] * j[STI_FOREIGN_CHANNELS]);
     int band = (int)j[STI_FOREIGN_BAND], begin = (at - index * bands) * band, n = nmin(band, all - begin);
     i64 tile = first[j[STI_FOREIGN_FIRST] + (i64)world * ncamera + j[STI_FOREIGN_CAMERA]];
