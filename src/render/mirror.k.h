@@ -16,22 +16,13 @@ LFN int xform_usable(const ureal *m)
     return zero == 0 && uabs(xform_det(m)) > 0;
 }
 
-/* One box, see boxes_may_touch. */
-LFN int box_may_touch(const ureal *m, const ureal *bounds, const ureal *eye, const ureal *pyramid)
-{
-    real frame[12], box[6];
-    for (int k = 0; k < 12; ++k) frame[k] = splat(m[k]);
-    for (int k = 0; k < 6; ++k) box[k] = splat(bounds[k]);
-    return any(boxes_may_touch(frame, box, eye, pyramid));
-}
-
 /* The number of the mirror that the patch may show, from 1 on, and its glass; 0: none. */
 LFN int find_mirror(const wreal *xform, int nitem, int world, const int *scene, const ureal *look, const ureal *bounds,
                     const ureal *view, int flat, const ureal *pyramid, ureal *glass)
 {
     for (int i = 0; i < scene_number(scene, SCENE_NMIRROR); ++i) {
         const int *row = scene + scene[SCENE_MIRROR] + i * MIRROR_SIZE;
-        ureal m[12], height = look[scene[SCENE_LOOK_MIRROR] + i * MIRROR_REALS + MIRROR_HEIGHT];
+        ureal m[12], box[BOX_SIZE], height = look[scene[SCENE_LOOK_MIRROR] + i * MIRROR_REALS + MIRROR_HEIGHT];
         xform_of(xform, nitem, world, row[MIRROR_PRIM], m);
         if (!xform_usable(m)) continue;
         ureal axis[3] = {m[2], m[6], m[10]}, inv = 1 / usqrt(udot(axis, axis)), from[3];
@@ -42,8 +33,8 @@ LFN int find_mirror(const wreal *xform, int nitem, int world, const int *scene, 
         glass[3] = udot(from, glass);
         int above = flat ? udot(view + VIEW_BACK, glass) > 0 : glass[3] > 0;
         if (!above && !row[MIRROR_BOX]) continue;
-        if (above && glass[3] > 0 && box_may_touch(m, bounds + 6 * row[MIRROR_GEOM], view + VIEW_EYE, pyramid))
-            return i + 1;
+        make_box(m, bounds + 6 * row[MIRROR_GEOM], 1, box);
+        if (above && glass[3] > 0 && any(box_may_touch(box, view + VIEW_EYE, pyramid))) return i + 1;
         return 0;
     }
     return 0;

@@ -95,6 +95,57 @@ LFN real pixel_geometry(const ureal *view, int flat, const sight *ray, mask hit,
     return far;
 }
 
+/*
+ * What lamps need of a patch's hits: distance, normal, direction from the eye and point (pixel_geometry's), as arrays
+ * of a patch's pixels. Where lanes are pixels it is kept for all lamps; a thread computes it anew, for it has no room.
+ */
+#define KEPT_NORMAL 1
+#define KEPT_WAY 4
+#define KEPT_POINT 7
+#define KEPT_SIZE 10
+#define KEPT (STET_W > 1 ? PIXELS * KEPT_SIZE : 1)
+
+LFN void keep_hits(const ureal *view, int flat, int px, int py, int width, int height, const ureal *best,
+                   const int *best_geom, ureal *kept)
+{
+    if (STET_W == 1) return;
+    items(p, PIXELS)
+    {
+        int x = px + p % PATCH, y = py + p / PATCH;
+        if (x >= width || y >= height) continue;
+        real n[3], up[3], way[3], point[3], t = load_best(best, p, n);
+        sight ray;
+        row_sight(view, x, y, &ray);
+        mask hit = ilt(isplat(-1), iload(best_geom + p));
+        real far = pixel_geometry(view, flat, &ray, hit, t, n, 0, up, way, point);
+        store(kept + p, far);
+        for (int k = 0; k < 3; ++k) {
+            store(kept + (KEPT_NORMAL + k) * PIXELS + p, up[k]);
+            store(kept + (KEPT_WAY + k) * PIXELS + p, way[k]);
+            store(kept + (KEPT_POINT + k) * PIXELS + p, point[k]);
+        }
+    }
+}
+
+/* Returns the distance of the hits of pixels p …, which are at (x, y) …, with the rest. */
+LFN real kept_hit(const ureal *view, int flat, int x, int y, int p, const ureal *best, mask hit, const ureal *kept,
+                  real *up, real *way, real *point)
+{
+    if (STET_W == 1) {
+        real n[3], t = load_best(best, p, n);
+        sight ray;
+        row_sight(view, x, y, &ray);
+        real far = pixel_geometry(view, flat, &ray, hit, t, n, 0, up, way, point);
+        return far;
+    }
+    for (int k = 0; k < 3; ++k) {
+        up[k] = load(kept + (KEPT_NORMAL + k) * PIXELS + p);
+        way[k] = load(kept + (KEPT_WAY + k) * PIXELS + p);
+        point[k] = load(kept + (KEPT_POINT + k) * PIXELS + p);
+    }
+    return load(kept + p);
+}
+
 /* The share of a lamp's light that reaches pixels, in mode physical. word: shadow_patch's; shadow: LAMP_SHADOW. */
 LFN real shadow_share(lint word, int shadow)
 {

@@ -1,6 +1,6 @@
 /*
- * The ray caster. A block is a patch of PATCH x PATCH pixels of one camera of one world; lanes are pixels of a row.
- * Kind item.
+ * The ray caster. A block is a patch of PATCH x PATCH pixels of one camera of one world, on a processor STRIP of them;
+ * lanes are pixels of a row. Kind item.
  *
  * scene.k.h has the tables, known.k.h what is known of them when code is made, view.k.h camera rays and pyramids of
  * patches, cull.k.h culling, trace.k.h hits, tone.k.h colours as bytes, shade.k.h light, detail.k.h smooth normals and
@@ -249,19 +249,18 @@ LFN void put_albedo(int px, int py, int width, int height, const int *scene, con
 LFN void put_colours(const ureal *lamps, const ureal *view, int mirror, const ureal *glass, int mirrored, int flat,
                      int px, int py, int width, int height, const int *scene, const ureal *look, const ureal *own,
                      const ureal *plane, const ureal *best, const int *best_geom, const int *best_part,
-                     const int *share, const int *further, int *colour, const i64 *first, const int *pitch, i64 entry)
+                     const ureal *kept, const int *share, const int *further, int *colour, const i64 *first,
+                     const int *pitch, i64 entry)
 {
     items(p, PIXELS)
     {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
-        real n[3], up[3], way[3], point[3], surface[APPEARANCE_SIZE], texel[3], rgb[3], t = load_best(best, p, n);
+        real up[3], way[3], point[3], surface[APPEARANCE_SIZE], texel[3], rgb[3];
         lint g = iload(best_geom + p);
         mask live = in_range(x, width), hit = ilt(isplat(-1), g);
         for (int k = 0; k < 3; ++k) rgb[k] = splat(0);
-        sight ray;
-        row_sight(view, x, y, &ray);
-        real far = pixel_geometry(view, flat, &ray, hit, t, n, 0, up, way, point);
+        real far = kept_hit(view, flat, x, y, p, best, hit, kept, up, way, point);
         if (any(hit)) {
             int worded = scene_number(scene, SCENE_DETAIL) || (scene_number(scene, SCENE_NSHADOW) && !mirrored);
             lint word = worded ? iload(best_part + p) : isplat(0);
@@ -288,7 +287,7 @@ LFN void put_colours(const ureal *lamps, const ureal *view, int mirror, const ur
 }
 
 /*
- * xform [nworld][nitem]: world transforms of prims. Block = index in `worlds` * npatch + patch. scene, look: see
+ * xform [nworld][nitem]: world transforms of prims. Block = index in `worlds` * nstrip + strip. scene, look: see
  * scene.k.h. looks: for each world, `stride` apart, what looks.h says, and rows of details; lens [ncamera * LENS_SIZE]:
  * see view.k.h, those of a world `lens_stride` after the last one's. size … elevation: see geom/geom.h. Then the
  * buffers, absent where they are not wanted, and the tile table: first pixel and pitch of tile world * ncamera + camera
@@ -311,96 +310,102 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
     shared(ureal, best, PIXELS * BEST_SIZE);
     shared(int, best_geom, PIXELS);
     shared(int, best_part, PIXELS);
+    shared(ureal, kept, KEPT);
     shared(int, sum, PIXELS * 2);
     shared(int, blocked, MAY_BE_PHYSICAL ? PIXELS : 1);
     shared(int, share, MAY_BE_PHYSICAL ? PIXELS : 1);
     shared(int, further, MAY_HAVE_ROLES ? PIXELS * 2 : 1);
-    int npatch = scene[SCENE_NPATCH], ntile = scene[SCENE_NTILE];
-    const int *here = scene + SCENE_PATCHES + block % npatch * PATCH_SIZE;
+    int npatch = scene[SCENE_NPATCH], ntile = scene[SCENE_NTILE], strip = STET_GPU ? 1 : STRIP;
+    int nstrip = (npatch + strip - 1) / strip, world = worlds[block / nstrip], from = block % nstrip * strip;
     int clear = scene[SCENE_CLEAR], site = scene[SCENE_SHOWN] + scene[SCENE_NSHOWN] * SHOWN_SIZE;
-    int world = worlds[block / npatch], flat = here[PATCH_FLAT];
-    int tile = world * scene[SCENE_NCAMERA] + here[PATCH_CAMERA];
-    int px = here[PATCH_X], py = here[PATCH_Y], width = here[PATCH_WIDTH], height = here[PATCH_HEIGHT];
-    i64 entry = tile_entry(rows, BUFFER_COLOUR, ntile, tile);
-    ureal eye[12], middle[VIEW_SIZE], view[VIEW_SIZE], pyramid[PYRAMID_SIZE], glass[4] = {0, 0, 0, 0};
-    ureal plane[12]; /* with haze above it */
-    xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
-    const ureal *own = looks + (i64)world * stride, *sight_lens = lens + (i64)world * lens_stride;
-    const int *choice = choices + (i64)world * scene_number(scene, SCENE_CHOICE);
-    sight_lens = sight_lens + here[PATCH_CAMERA] * LENS_SIZE;
-    view_from(eye, sight_lens, middle);
-    pyramid_of(middle, flat, px, py, PATCH, pyramid);
-    for (int k = 0; k < 12; ++k) plane[k] = 0;
-    if (scene_number(scene, SCENE_HAZE)) xform_of(xform, nitem, world, scene_number(scene, SCENE_HAZE) - 1, plane);
-    int side = RENDER_SIDE ? RENDER_SIDE : grid;
-    int centre = side == 1 || depth || distance || normal || albedo || geom || body || type,
-        nclear = scene_number(scene, SCENE_NCLEAR);
-    int mirror = 0;
-    if (RENDER_COLOURS && colour)
-        mirror = find_mirror(xform, nitem, world, scene, look, bounds, middle, flat, pyramid, glass);
-    if (sees_underside(xform, nitem, world, scene + clear + nclear * SHOWN_SIZE, scene_number(scene, SCENE_NUNDER),
-                       middle, flat))
-        nclear += scene_number(scene, SCENE_NUNDER);
-
     if (STET_W > 1)
         each (k, 2) flag[FLAG_BOXES + k] = 0;
-    if (RENDER_COLOURS && colour) place_lamps(xform, nitem, world, here[PATCH_PRIM], scene, lamps);
+    int end = STET_GPU ? from + 1 : nmin(from + strip, npatch);
+    for (int patch = from; patch < end; ++patch) {
+        const int *here = scene + SCENE_PATCHES + patch * PATCH_SIZE;
+        int flat = here[PATCH_FLAT];
+        int tile = world * scene[SCENE_NCAMERA] + here[PATCH_CAMERA];
+        int px = here[PATCH_X], py = here[PATCH_Y], width = here[PATCH_WIDTH], height = here[PATCH_HEIGHT];
+        i64 entry = tile_entry(rows, BUFFER_COLOUR, ntile, tile);
+        ureal eye[12], middle[VIEW_SIZE], view[VIEW_SIZE], pyramid[PYRAMID_SIZE], glass[4] = {0, 0, 0, 0};
+        ureal plane[12]; /* with haze above it */
+        xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
+        const ureal *own = looks + (i64)world * stride, *sight_lens = lens + (i64)world * lens_stride;
+        const int *choice = choices + (i64)world * scene_number(scene, SCENE_CHOICE);
+        sight_lens = sight_lens + here[PATCH_CAMERA] * LENS_SIZE;
+        view_from(eye, sight_lens, middle);
+        pyramid_of(middle, flat, px, py, PATCH, pyramid);
+        for (int k = 0; k < 12; ++k) plane[k] = 0;
+        if (scene_number(scene, SCENE_HAZE)) xform_of(xform, nitem, world, scene_number(scene, SCENE_HAZE) - 1, plane);
+        int side = RENDER_SIDE ? RENDER_SIDE : grid;
+        int hits = depth || distance || normal || geom || body || type, centre = side == 1 || hits || albedo,
+            nclear = scene_number(scene, SCENE_NCLEAR);
+        int mirror = 0, rounds = side == 1 || !RENDER_COLOURS || !colour ? 0 : side * side;
+        if (RENDER_COLOURS && colour)
+            mirror = find_mirror(xform, nitem, world, scene, look, bounds, middle, flat, pyramid, glass);
+        if (sees_underside(xform, nitem, world, scene + clear + nclear * SHOWN_SIZE, scene_number(scene, SCENE_NUNDER),
+                           middle, flat))
+            nclear += scene_number(scene, SCENE_NUNDER);
 
-    for (int s = centre ? -1 : 0; s < (side == 1 ? 0 : side * side); ++s) {
-        for (int mirrored = mirror && (s >= 0 || side == 1); mirrored >= 0; --mirrored) {
-            int ids = s < 0 && !mirrored;
-            if (mirror) { /* anew, so that scenes without one keep less in registers */
-                xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
-                view_from(eye, sight_lens, middle);
-                if (mirrored)
-                    mirror_view(glass, flat, px, py, middle, pyramid);
-                else
-                    pyramid_of(middle, flat, px, py, PATCH, pyramid);
-            }
-            sample_view(middle, s < 0 ? 1 : side, s < 0 ? 0 : s, view);
-            trace_geoms(xform, nitem, world, view, glass, mirrored, flat, px, py, width, height, pyramid, scene,
-                        scene[ids ? SCENE_SHOWN : SCENE_SOLID], scene[ids ? SCENE_NSHOWN : SCENE_NSOLID], bounds, size,
-                        data, node, tri, elevation, flag, list, candidate, best, best_geom, best_part);
-            if (ids)
-                put_hits(view, flat, px, py, width, height, scene, best, best_geom, depth, distance, normal, geom, body,
-                         type, first, pitch, rows, ntile, tile);
-            if (!RENDER_COLOURS || !(colour || albedo)) return;
-            if (scene_number(scene, SCENE_DETAIL))
-                detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, choice, data, tri,
-                             best, best_geom, best_part, further);
-            if (ids && albedo)
-                put_albedo(px, py, width, height, scene, own, best_geom, best_part, (int *)albedo, first, pitch,
-                           tile_entry(rows, BUFFER_ALBEDO, ntile, tile));
-            if (!colour) return;
-            if (s < 0 && side > 1) continue;
-            int layers = count_candidates(xform, nitem, world, scene, clear, nclear, bounds, size, view, pyramid, flag,
-                                          list, candidate);
-            int sites = count_candidates(xform, nitem, world, scene, site, ids ? scene_number(scene, SCENE_NSITE) : 0,
-                                         bounds, size, view, pyramid, flag, list, candidate);
-            if (layers + sites > 0 && ids) {
-                trace_geoms(xform, nitem, world, view, glass, 0, flat, px, py, width, height, pyramid, scene,
-                            scene[SCENE_SOLID], scene[SCENE_NSOLID], bounds, size, data, node, tri, elevation, flag,
-                            list, candidate, best, best_geom, best_part);
+        if (RENDER_COLOURS && colour) place_lamps(xform, nitem, world, here[PATCH_PRIM], scene, lamps);
+
+        for (int s = centre ? -1 : 0; s < rounds; ++s) {
+            for (int mirrored = mirror && (s >= 0 || side == 1); mirrored >= 0; --mirrored) {
+                int ids = s < 0 && !mirrored;
+                if (mirror) { /* anew, so that scenes without one keep less in registers */
+                    xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
+                    view_from(eye, sight_lens, middle);
+                    if (mirrored)
+                        mirror_view(glass, flat, px, py, middle, pyramid);
+                    else
+                        pyramid_of(middle, flat, px, py, PATCH, pyramid);
+                }
+                sample_view(middle, s < 0 ? 1 : side, s < 0 ? 0 : s, view);
+                trace_geoms(xform, nitem, world, view, glass, mirrored, flat, px, py, width, height, pyramid, scene,
+                            scene[ids ? SCENE_SHOWN : SCENE_SOLID], scene[ids ? SCENE_NSHOWN : SCENE_NSOLID], bounds,
+                            size, data, node, tri, elevation, flag, list, candidate, best, best_geom, best_part);
+                if (ids && hits)
+                    put_hits(view, flat, px, py, width, height, scene, best, best_geom, depth, distance, normal, geom,
+                             body, type, first, pitch, rows, ntile, tile);
+                if (!RENDER_COLOURS || !(colour || albedo)) continue;
                 if (scene_number(scene, SCENE_DETAIL))
                     detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, choice, data, tri,
                                  best, best_geom, best_part, further);
+                if (ids && albedo)
+                    put_albedo(px, py, width, height, scene, own, best_geom, best_part, (int *)albedo, first, pitch,
+                               tile_entry(rows, BUFFER_ALBEDO, ntile, tile));
+                if (!colour || (s < 0 && side > 1)) continue;
+                int layers = count_candidates(xform, nitem, world, scene, clear, nclear, bounds, size, view, pyramid,
+                                              flag, list, candidate);
+                int sites =
+                    count_candidates(xform, nitem, world, scene, site, ids ? scene_number(scene, SCENE_NSITE) : 0,
+                                     bounds, size, view, pyramid, flag, list, candidate);
+                if (layers + sites > 0 && ids) {
+                    trace_geoms(xform, nitem, world, view, glass, 0, flat, px, py, width, height, pyramid, scene,
+                                scene[SCENE_SOLID], scene[SCENE_NSOLID], bounds, size, data, node, tri, elevation, flag,
+                                list, candidate, best, best_geom, best_part);
+                    if (scene_number(scene, SCENE_DETAIL))
+                        detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, choice, data,
+                                     tri, best, best_geom, best_part, further);
+                }
+                keep_hits(view, flat, px, py, width, height, best, best_geom, kept);
+                if (scene_number(scene, SCENE_NSHADOW) && !mirrored)
+                    shadow_patch(xform, nitem, world, lamps, view, flat, px, py, width, height, nmax(s, 0), scene, own,
+                                 bounds, size, data, node, tri, elevation, flag, list, candidate, best, best_geom, kept,
+                                 best_part, blocked, share);
+                put_colours(lamps, view, mirror, glass, mirrored, flat, px, py, width, height, scene, look, own, plane,
+                            best, best_geom, best_part, kept, share, further, (int *)colour, first, pitch, entry);
+                for (int chunk = 0; layers > 0 && chunk < nclear; chunk += CHUNK) {
+                    int n = find_candidates(xform, nitem, world, scene, clear + chunk * SHOWN_SIZE,
+                                            nmin(nclear - chunk, CHUNK), bounds, size, view, pyramid, flag, list,
+                                            candidate);
+                    blend_patch(xform, nitem, world, lamps, view, glass, mirrored, flat, px, py, width, height, scene,
+                                look, own, choice, candidate, list, n, scene + clear + chunk * SHOWN_SIZE, data, node,
+                                tri, elevation, best, best_geom, best_part, (int *)colour, first, pitch, entry);
+                }
+                if (s >= 0 && !mirrored)
+                    add_sample(scene, px, py, width, height, side, s, sum, (int *)colour, first, pitch, entry);
             }
-            if (scene_number(scene, SCENE_NSHADOW) && !mirrored)
-                shadow_patch(xform, nitem, world, lamps, view, flat, px, py, width, height, nmax(s, 0), scene, own,
-                             bounds, size, data, node, tri, elevation, flag, list, candidate, best, best_geom,
-                             best_part, blocked, share);
-            put_colours(lamps, view, mirror, glass, mirrored, flat, px, py, width, height, scene, look, own, plane,
-                        best, best_geom, best_part, share, further, (int *)colour, first, pitch, entry);
-            for (int chunk = 0; layers > 0 && chunk < nclear; chunk += CHUNK) {
-                int n =
-                    find_candidates(xform, nitem, world, scene, clear + chunk * SHOWN_SIZE, nmin(nclear - chunk, CHUNK),
-                                    bounds, size, view, pyramid, flag, list, candidate);
-                blend_patch(xform, nitem, world, lamps, view, glass, mirrored, flat, px, py, width, height, scene, look,
-                            own, choice, candidate, list, n, scene + clear + chunk * SHOWN_SIZE, data, node, tri,
-                            elevation, best, best_geom, best_part, (int *)colour, first, pitch, entry);
-            }
-            if (s >= 0 && !mirrored)
-                add_sample(scene, px, py, width, height, side, s, sum, (int *)colour, first, pitch, entry);
         }
     }
 }

@@ -373,14 +373,15 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
     stet_array *xform = sti_stage_world(r->stage), *const *pixels =
                                                        t->pixels; /* a stage that grows has another array */
     const bool lit = pixels[STI_BUFFER_COLOUR] || pixels[STI_BUFFER_ALBEDO];
+    const int strip = sti_device_is_gpu(r->device) ? 1 : STRIP;
     return STI_LAUNCH(
-        r->kernel[lit], r->device, (int64_t)n * r->npatch, sti_arg_array(xform), sti_arg_int(xform->nitem),
-        sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene), sti_arg_array(r->appearance.look),
-        sti_arg_array(k->own ? k->own : r->appearance.look), sti_arg_int(k->own ? (int)r->appearance.nown : 0),
-        sti_arg_array(k->choice ? k->choice : r->appearance.scene), sti_arg_array(k->lens ? k->lens : r->lens),
-        sti_arg_int(lens_stride(r)), sti_arg_array(g->size), sti_arg_array(g->data), sti_arg_array(g->bounds),
-        sti_arg_array(g->node), sti_arg_array(g->tri), sti_arg_array(g->elevation),
-        sti_arg_array(pixels[STI_BUFFER_COLOUR]), sti_arg_array(pixels[STI_BUFFER_DEPTH]),
+        r->kernel[lit], r->device, (int64_t)n * ((r->npatch + strip - 1) / strip), sti_arg_array(xform),
+        sti_arg_int(xform->nitem), sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene),
+        sti_arg_array(r->appearance.look), sti_arg_array(k->own ? k->own : r->appearance.look),
+        sti_arg_int(k->own ? (int)r->appearance.nown : 0), sti_arg_array(k->choice ? k->choice : r->appearance.scene),
+        sti_arg_array(k->lens ? k->lens : r->lens), sti_arg_int(lens_stride(r)), sti_arg_array(g->size),
+        sti_arg_array(g->data), sti_arg_array(g->bounds), sti_arg_array(g->node), sti_arg_array(g->tri),
+        sti_arg_array(g->elevation), sti_arg_array(pixels[STI_BUFFER_COLOUR]), sti_arg_array(pixels[STI_BUFFER_DEPTH]),
         sti_arg_array(pixels[STI_BUFFER_DISTANCE]), sti_arg_array(pixels[STI_BUFFER_NORMAL]),
         sti_arg_array(pixels[STI_BUFFER_ALBEDO]), sti_arg_array(pixels[STI_BUFFER_GEOM]),
         sti_arg_array(pixels[STI_BUFFER_BODY]), sti_arg_array(pixels[STI_BUFFER_TYPE]), sti_arg_array(t->first),

@@ -53,6 +53,7 @@
 
 /* A patch: PATCH x PATCH pixels of a camera. */
 #define PATCH 16
+#define STRIP 8 /* patches of a block on a processor; a GPU has one */
 #define PATCH_CAMERA 0
 #define PATCH_X 1
 #define PATCH_Y 2

@@ -13,21 +13,39 @@
 #define SHADOW_LIFT 3e-5f /* rays begin above the surface by this part of the depth: 500 roundings */
 #define SHADOW_FAR 1e9f   /* metres, where a lamp has no place */
 
-/* The smallest and largest depth of a patch's hits, to range (shared; 2 * PATCH numbers). */
-LFN void depth_range(const ureal *best, const int *best_geom, ureal *range)
+/*
+ * The smallest and largest depth of a patch's hits; *high < 0: there are none. range: shared, 2 * PATCH * STET_W
+ * numbers.
+ */
+LFN void depth_range(const ureal *best, const int *best_geom, ureal *range, ureal *low, ureal *high)
 {
+    ureal lanes[2 * STET_W];
+    real least = splat((ureal)SHADOW_FAR), most = splat(-1);
     sync();
     each (r, PATCH) {
-        ureal low = (ureal)SHADOW_FAR, high = -1;
-        for (int k = r * PATCH; k < (r + 1) * PATCH; ++k) {
-            if (best_geom[k] < 0) continue;
-            low = umin(low, best[k]);
-            high = umax(high, best[k]);
+        real l = splat((ureal)SHADOW_FAR), h = splat(-1);
+        for (int k = r * PATCH; k < (r + 1) * PATCH; k += STET_W) {
+            mask hit = ilt(isplat(-1), iload(best_geom + k));
+            real t = load(best + k);
+            l = rmin(l, select(hit, t, l));
+            h = rmax(h, select(hit, t, h));
         }
-        range[2 * r] = low;
-        range[2 * r + 1] = high;
+        store(range + 2 * r * STET_W, l);
+        store(range + (2 * r + 1) * STET_W, h);
     }
     sync();
+    for (int r = 0; r < PATCH; ++r) {
+        least = rmin(least, load(range + 2 * r * STET_W));
+        most = rmax(most, load(range + (2 * r + 1) * STET_W));
+    }
+    store(lanes, least);
+    store(lanes + STET_W, most);
+    *low = lanes[0];
+    *high = lanes[STET_W];
+    for (int l = 1; l < STET_W; ++l) {
+        *low = umin(*low, lanes[l]);
+        *high = umax(*high, lanes[STET_W + l]);
+    }
 }
 
 /* The same as patch_corners, of a fisheye: of a frustum around the cone, or of a cube where that is wide. */
@@ -173,7 +191,8 @@ LFN void to_bulb(lint x, int y, int sample, ureal radius, int i, real *to, real 
 LFN void mark_shadow(const ureal *view, int flat, int px, int py, int width, int height, int sample, const ureal *place,
                      int positional, ureal cutoff, ureal radius, int i, const ureal *centre, const ureal *candidate,
                      const int *list, int n, const int *shown, const int *data, const ureal *node, const ureal *tri,
-                     const ureal *elevation, const ureal *best, const int *best_geom, int bit, int *mark)
+                     const ureal *elevation, const ureal *best, const int *best_geom, const ureal *kept, int bit,
+                     int *mark)
 {
     items(p, PIXELS)
     {
@@ -182,11 +201,8 @@ LFN void mark_shadow(const ureal *view, int flat, int px, int py, int width, int
         lint word = iload(mark + p);
         mask hit = m_and(ilt(isplat(-1), iload(best_geom + p)), ieq(word & isplat(bit), isplat(0)));
         if (!any(hit)) continue;
-        real towards[3], up[3], way[3], point[3], to[3], t = load_best(best, p, towards),
-                                                         far = splat((ureal)SHADOW_FAR);
-        sight ray;
-        row_sight(view, x, y, &ray);
-        pixel_geometry(view, flat, &ray, hit, t, towards, 0, up, way, point);
+        real up[3], way[3], point[3], to[3], t = load(best + p), far = splat((ureal)SHADOW_FAR);
+        kept_hit(view, flat, x, y, p, best, hit, kept, up, way, point);
         for (int k = 0; k < 3; ++k) {
             point[k] = fma(up[k], t * splat((ureal)SHADOW_LIFT), point[k]);
             to[k] = positional ? splat(place[k]) - point[k] : splat(-place[3 + k]);
@@ -231,7 +247,7 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lam
                       int py, int width, int height, int sample, const int *scene, const ureal *own,
                       const ureal *bounds, const ureal *size, const int *data, const ureal *node, const ureal *tri,
                       const ureal *elevation, int *flag, int *list, ureal *candidate, const ureal *best,
-                      const int *best_geom, int *mark, int *blocked, int *share)
+                      const int *best_geom, const ureal *kept, int *mark, int *blocked, int *share)
 {
     const int *lamp = scene + scene[SCENE_LAMPS];
     int shown = scene[SCENE_SHOWN], ncast = scene[SCENE_NSHOWN] + scene_number(scene, SCENE_NSITE);
@@ -239,12 +255,8 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lam
     ureal corner[27], frame[VIEW_SIZE], to[3], tube[PYRAMID_SIZE];
     if (!physical && !scene_number(scene, SCENE_DETAIL)) clear_words(mark);
     if (physical) clear_words(share);
-    depth_range(best, best_geom, candidate);
-    ureal low = candidate[0], high = candidate[1];
-    for (int r = 1; r < PATCH; ++r) {
-        low = umin(low, candidate[2 * r]);
-        high = umax(high, candidate[2 * r + 1]);
-    }
+    ureal low, high;
+    depth_range(best, best_geom, candidate, &low, &high);
     if (high < 0) return;
     patch_corners(view, flat, px, py, low, high, corner);
     for (int k = 0; k < VIEW_SIZE; ++k) frame[k] = k < 3 ? corner[k] : (ureal)(k < 12 && k % 4 == 3);
@@ -264,7 +276,7 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lam
                                     bounds, size, frame, tube, flag, list, candidate);
             for (int i = 0; i < nray; ++i)
                 mark_shadow(view, flat, px, py, width, height, sample, place, row[LAMP_POSITIONAL], cutoff, radius, i,
-                            corner, candidate, list, n, part, data, node, tri, elevation, best, best_geom,
+                            corner, candidate, list, n, part, data, node, tri, elevation, best, best_geom, kept,
                             physical ? 1 << i : row[LAMP_SHADOW], physical ? blocked : mark);
         }
         if (physical) put_shares(blocked, nray, row[LAMP_SHADOW] - 1, share);

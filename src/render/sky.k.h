@@ -46,6 +46,9 @@ LFN void haze_before(const ureal *haze, const ureal *m, const ureal *view, mask 
     ureal axis[3] = {m[2], m[6], m[10]}, len = usqrt(udot(axis, axis)), height = 0;
     for (int k = 0; k < 3; ++k) height = ufma(view[VIEW_EYE + k] - m[4 * k + 3], axis[k] / len, height);
     if (!(height > 0)) return;
+    /* It begins beyond this: `across` below is at most 1, and √3 where the camera's axes are not at right angles. */
+    ureal clear = haze[HAZE_RADIUS] * (1 - haze[HAZE_WIDTH]) * (ureal)0.577;
+    if (all(m_and(hit, lt(far, splat(clear))))) return;
     real fall = splat(0), level[3], one = splat(1), width = splat(haze[HAZE_WIDTH]), thick = splat(haze[HAZE_THICK]);
     for (int k = 0; k < 3; ++k) fall = fma(way[k], splat(-(axis[k] / len)), fall);
     for (int k = 0; k < 3; ++k) level[k] = fma(fall, splat(axis[k] / len), way[k]);

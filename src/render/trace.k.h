@@ -168,13 +168,17 @@ LFN int find_candidates(const wreal *xform, int nitem, int world, const int *sce
     int found = 0;
     sync();
     load_boxes(xform, nitem, world, scene, at, n, bounds, flag, boxes);
-    items(i, n)
-    {
-        mask may = geoms_may_touch(xform, nitem, world, shown, i, n, bounds, boxes, view + VIEW_EYE, pyramid);
-        istore(flag + i, may & isplat(1));
+    if (STET_W > 1) {
+        each (one, 1) list_boxes(boxes, n, view + VIEW_EYE, pyramid, flag, list);
+    } else {
+        each (i, n) {
+            ureal box[BOX_SIZE];
+            load_box(xform, nitem, world, shown + i * SHOWN_SIZE, bounds, 1, box);
+            istore(flag + i, box_may_touch(box, view + VIEW_EYE, pyramid) & isplat(1));
+        }
+        sync();
+        each (g, (n + GROUP - 1) / GROUP) list_group(g, n, flag, list);
     }
-    sync();
-    each (g, (n + GROUP - 1) / GROUP) list_group(g, n, flag, list);
     sync();
     if (n > 0) found = flag[n];
     each (c, found) {

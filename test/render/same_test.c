@@ -192,6 +192,37 @@ static void test_nan_camera_sees_nothing(void **state)
     pictures_close(&p);
 }
 
+/* Haze over a plane, and a shadow: both are computed from distances. */
+static const char hazy[] =
+    "<mujoco><statistic extent='1'/><visual><map zfar='10' haze='.5'/><rgba haze='0 1 0 1'/></visual><asset>"
+    "<texture type='skybox' builtin='flat' rgb1='0 0 1' rgb2='0 0 1' width='16' height='96'/></asset><worldbody>"
+    "<light pos='1 -1 3'/><geom type='plane' size='0 0 1'/><geom type='box' pos='0 0 .5' size='.6 .3 .4'/>"
+    "</worldbody></mujoco>";
+
+/* Prims may have any axes, also a camera's: then directions of rays are longer or shorter than 1. */
+static void test_any_axes_of_a_camera(void **state)
+{
+    static const char *const isas[] = {"w1", "portable", "avx2", "avx512"};
+    enum { WORLDS = 200 };
+    uint64_t seed = dice_seed("axes"), hash[4][STI_BUFFER_COUNT];
+    float frame[WORLDS][12];
+    for (int w = 0; w < WORLDS; ++w)
+        for (int k = 0; k < 12; ++k) frame[w][k] = (float)dice_in(&seed, -1, 1) + (k == 11 ? 1 : 0);
+    for (int i = 0; i < 4; ++i) {
+        sti_isa isa;
+        if (!sti_isa_find(isas[i], &isa) || !sti_isa_available(isa)) continue;
+        pictures p;
+        pictures_open(&p, hazy, WORLDS, isas[i], 1);
+        pictures_camera(&p, (double[]){0, -3, 1}, (double[]){0, 0, 1}, 60, 40, 20);
+        pictures_ready(&p);
+        OK(stet_stage_write_local(p.stage, p.camera[0].prim, 0, WORLDS, frame[0]));
+        pictures_run(&p);
+        all_hashes(&p, hash[i]);
+        assert_memory_equal(hash[i], hash[0], sizeof hash[0]);
+        pictures_close(&p);
+    }
+}
+
 /* The double build of the same source sees the same geoms, but for pixels on edges. */
 static void test_double_build(void **state)
 {
@@ -253,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_patches_change_no_pixel),
         cmocka_unit_test(test_nan_stays_in_its_world),
         cmocka_unit_test(test_nan_camera_sees_nothing),
+        cmocka_unit_test(test_any_axes_of_a_camera),
         cmocka_unit_test(test_odd_sizes),
         cmocka_unit_test(test_double_build),
     };
