@@ -15,7 +15,7 @@
 #define BOX_SLACK 12
 #define BOX_RADIUS 13
 #define BOX_SIZE 14
-#define BOX_ENDLESS 1e30f /* slack */
+#define BOX_ENDLESS (1 / (ureal)0) /* slack: of any distance */
 /*
  * Flags of a chunk's geoms and their number; then the chunk whose boxes are loaded: its first row in `scene` (0: none)
  * and how many.
@@ -105,7 +105,7 @@ LFN void load_box(const wreal *xform, int nitem, int world, const int *row, cons
     ureal m[12];
     xform_of(xform, nitem, world, row[SHOWN_PRIM], m);
     make_box(m, bounds + 6 * row[SHOWN_GEOM], step, box);
-    if (row[SHOWN_KIND] & SHOWN_ENDLESS) box[BOX_SLACK * step] = (ureal)BOX_ENDLESS;
+    if (row[SHOWN_KIND] & SHOWN_ENDLESS) box[BOX_SLACK * step] = BOX_ENDLESS;
 }
 
 /*
