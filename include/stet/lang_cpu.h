@@ -33,6 +33,16 @@
 
 #define LFN static inline __attribute__((always_inline, unused))
 
+/*
+ * Where a multiply-add is a call of the C library for each lane, a use is one call of a function, not one a lane: large
+ * kernels compile in half the time.
+ */
+#if defined(__x86_64__) && STET_W > 1 && !defined(__FMA__)
+#define STI_FMA static __attribute__((noinline, unused))
+#else
+#define STI_FMA LFN
+#endif
+
 #if STET_W == 1
 typedef ureal real;
 typedef int lint;
@@ -223,7 +233,7 @@ LFN lint igather(const int *p, lint i) { return (lint)_mm256_i32gather_epi32(p, 
 #define STI_MAP(r, expr)                                                                                               \
     STI_LANES(l) STI_LANE(r, l) = (expr);                                                                              \
     return r
-LFN real sti_fma(real a, real b, real c)
+STI_FMA real sti_fma(real a, real b, real c)
 {
     real r;
     STI_MAP(r, STI_LIBM(fma)(STI_LANE(a, l), STI_LANE(b, l), STI_LANE(c, l)));
