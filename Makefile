@@ -32,7 +32,7 @@ cmake = $$(ls .venv/bin/cmake 2>/dev/null || echo cmake)
 ctest = $$(ls .venv/bin/ctest 2>/dev/null || echo ctest)
 with_label = $(if $(LABEL),-L '^$(LABEL)$$',-LE '^whole$$')
 
-# build_tree FOLDER, FLAGS[, TARGET]: configure (quietly; errors are shown) and build, all or one target.
+# build_tree FOLDER, FLAGS[, TARGETS]: configure (quietly; errors are shown) and build, all or these targets.
 define build_tree
 @mkdir -p $(1)
 @$(cmake) -S . -B $(1) -DMUJOCO_DIR="$(MUJOCO_DIR)" $(2) $(CMAKE_FLAGS) --log-level=NOTICE >$(1)/configure.log
@@ -62,15 +62,13 @@ test:
 	$(call build_tree,$(BUILD),-DSTET_TESTS=ON $(with_python))
 	$(call run_tests,$(BUILD))
 
-# Only the C library, the command and the layers that call MuJoCo; the doubles of GPUs are left out.
-test-mujoco3: override MUJOCO_DIR = $(CURDIR)/.venv/mujoco3/mujoco
+# Only the C library, the command and the layers that call MuJoCo; the doubles of GPUs are left out. The kernels, which
+# do not, are those of the tree with MuJoCo's usual release.
+test-mujoco3: with_mujoco3 = -DMUJOCO_DIR="$(CURDIR)/.venv/mujoco3/mujoco" -DSTET_KERNELS_OF="$(abspath $(BUILD))"
 test-mujoco3:
 	@MUJOCO_DIR= tools/setup.sh test-mujoco3
-	@mkdir -p $(BUILD)/mujoco3
-	@$(cmake) -S . -B $(BUILD)/mujoco3 -DMUJOCO_DIR="$(MUJOCO_DIR)" -DSTET_TESTS=ON $(CMAKE_FLAGS) --log-level=NOTICE \
-		>$(BUILD)/mujoco3/configure.log
-	@$(cmake) --build $(BUILD)/mujoco3 --parallel $(JOBS) --target tests_of_model tests_of_worlds tests_of_step -- \
-		--no-print-directory
+	$(call build_tree,$(BUILD),,kernels)
+	$(call build_tree,$(BUILD)/mujoco3,-DSTET_TESTS=ON $(with_mujoco3),tests_of_model tests_of_worlds tests_of_step)
 	@$(ctest) --test-dir $(BUILD)/mujoco3 --output-on-failure --no-tests=error --parallel $(JOBS) \
 		-L '^(model|worlds|step)$$' -E '@' -LE '^whole$$'
 	@$(BUILD)/mujoco3/stet --version | grep -q 'MuJoCo 3\.'

@@ -21,6 +21,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     set(STET_ISA_avx512_FLAGS -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
 endif()
 
+# All compiled kernels; another tree, for which the compiler is the same, may take them from this one.
+add_custom_target(kernels)
+
 function(stet_kernel_unit)
     foreach(unit IN LISTS ARGN)
         if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${unit}" OR NOT unit MATCHES "^src/[a-z0-9_/]+\\.k\\.h$")
@@ -53,7 +56,8 @@ function(stet_generate_kernel unit table result)
     set(${result} "${generated}" PARENT_SCOPE)
 endfunction()
 
-# Compiles the kernels of the units named into `target`, and embeds their sources there as `table`.
+# Compiles the kernels of the units named into `target`, or takes them from the tree STET_KERNELS_OF, and embeds their
+# sources there as `table`.
 function(stet_build_kernels target table)
     set(sources)
     set(names)
@@ -69,16 +73,34 @@ function(stet_build_kernels target table)
     # Without an instruction set, the generated C holds the descriptions of the kernels.
     target_sources(${target} PRIVATE ${sources})
     add_dependencies(${target} ${target}_kernel_sources)
+    if(STET_KERNELS_OF)
+        stet_take_kernels(${target} ${sources})
+        return()
+    endif()
     foreach(isa IN LISTS STET_ISAS)
         set(objects "${target}_kernels_${isa}")
         add_library(${objects} OBJECT ${sources})
         add_dependencies(${objects} ${target}_kernel_sources)
+        add_dependencies(kernels ${objects})
         target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
             "${PROJECT_SOURCE_DIR}")
         target_compile_definitions(${objects} PRIVATE STI_ISA=${isa} ${STET_ISA_${isa}_DEFINITIONS})
         target_compile_options(${objects} PRIVATE ${STET_KERNEL_WARNINGS} ${STET_KERNEL_FLAGS} ${STET_KERNEL_LEVEL}
             ${STET_ISA_${isa}_FLAGS} ${STET_KERNEL_SANITIZE_FLAGS})
         target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
+    endforeach()
+endfunction()
+
+# Puts the objects of another tree into `target`: those of the same target there, which the target `kernels` builds.
+function(stet_take_kernels target)
+    file(RELATIVE_PATH folder "${PROJECT_BINARY_DIR}" "${CMAKE_CURRENT_BINARY_DIR}")
+    foreach(source IN LISTS ARGN)
+        file(RELATIVE_PATH name "${CMAKE_CURRENT_BINARY_DIR}" "${source}")
+        string(REPLACE "../" "__/" name "${name}") # CMake's name for what lies above
+        foreach(isa IN LISTS STET_ISAS)
+            target_sources(${target} PRIVATE
+                "${STET_KERNELS_OF}/${folder}/CMakeFiles/${target}_kernels_${isa}.dir/${name}.o")
+        endforeach()
     endforeach()
 endfunction()
 

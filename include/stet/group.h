@@ -36,6 +36,11 @@ typedef struct stet_transport {
     int (*receive)(void *context, void *data, size_t size, int from);
     const char *(*why)(void *context);
     void (*close)(void *context); /* NULL: nothing is to be done */
+    /*
+     * May `data` of send and receive be memory of a GPU of this type? NULL: yes; otherwise why not. No work of the GPU
+     * is pending then, and what was received is there when receive returns. Without this function the answer is no.
+     */
+    const char *(*why_no_gpu)(void *context, stet_device_type type);
 } stet_transport;
 
 /*
@@ -103,9 +108,11 @@ STET_API stet_result stet_group_read(stet_group *group, stet_array *own, void *a
 /*
  * Of all ranks, each with a device of its own and at least one world: the calls below are about arrays of `device` from
  * now on. Where all ranks have GPUs and NVIDIA's NCCL (AMD's RCCL), arrays cross from GPU to GPU, in the stream in use,
- * and the host does not wait. Else they cross through the host's memory and the transport, and stet_group_get_link says
- * why; results have the same bits. library: the file of NCCL or RCCL; NULL: what the environment's STET_NCCL names, or
- * the one that is found. The group keeps the device alive.
+ * and the host does not wait. Else, where all have GPUs of one vendor and transports that take their memory (GPU-aware
+ * MPI), the transport sends it as it is, and the host waits. Else arrays cross through the host's memory. Results have
+ * the same bits, and stet_group_get_link says by what arrays cross, and why. library: the file of NCCL or RCCL; NULL:
+ * what the environment's STET_NCCL names, or the one that is found. With STET_GROUP_STAGED in the environment the
+ * transport is never given memory of GPUs. The group keeps the device alive.
  */
 STET_API stet_result stet_group_link(stet_group *group, stet_device *device, const char *library);
 /*
@@ -113,7 +120,7 @@ STET_API stet_result stet_group_link(stet_group *group, stet_device *device, con
  * can be linked again. Without a link nothing is done.
  */
 STET_API void stet_group_unlink(stet_group *group);
-/* "NCCL 2.27.7", or "host memory, because rank 1 of 2 …"; "" before stet_group_link. */
+/* "NCCL 2.27.7", "GPU-aware transport, because rank 1 of 2: …" or "host memory, because …"; "" before the link. */
 STET_API const char *stet_group_get_link(const stet_group *group);
 /*
  * Of all ranks: puts own [own]… together on rank 0, in `all` [nworld]…; of the other ranks `all` may be NULL. Arrays of

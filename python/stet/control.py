@@ -23,7 +23,8 @@ import numpy as np
 
 from ._errors import InvalidArgumentError, NotFoundError, UnsupportedError
 from .sim import Sim
-from .state import State, find_torch
+from ._arrays import find_arrays
+from .state import State
 
 _BALL = 1  # joints of this type and below have quaternions
 _EXACT = 1e-4  # damping of the null space: hardly any
@@ -74,9 +75,10 @@ class Limb:
         ((self.kind, end),) = given.items()
         self.end = self._find_end(end)
         self.arrays = arrays
-        self._torch = find_torch(arrays)
-        self._xp = self._torch or np
-        self._state = State(sim, self._torch)
+        library = find_arrays(arrays, sim, ("numpy", "torch"))
+        self._xp = library.module
+        self._torch = None if arrays == "numpy" else self._xp
+        self._state = State(sim, library)
         chosen = self._find_joints(joints)
         model = sim.model
         self.joints: list[str] = [model.joints[j] for j in chosen]

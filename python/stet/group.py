@@ -122,7 +122,8 @@ class Group(_core.GroupBase):
 
     def link(self, sim: Sim, library: str | os.PathLike[str] | None = None) -> str:
         """From now on arrays of the sim's device cross from GPU to GPU, where all processes have GPUs, each its own,
-        and NVIDIA's NCCL (AMD's RCCL): returns its version, or "host memory, because …".
+        and NVIDIA's NCCL (AMD's RCCL): returns its version. Without it they cross by MPI, where that takes memory of
+        GPUs: "GPU-aware transport, because …", or "host memory, because …".
 
         library    its file; None: what the environment's STET_NCCL names, PyTorch's, or the system's
         """

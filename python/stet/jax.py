@@ -26,7 +26,6 @@ from ._function import Launches
 from ._xla import Memory, handler
 
 _CPU, _CUDA = 1, 2  # as DLPack numbers devices
-_DEVICES = (_CPU,)  # that sims are taken on; calls on CUDA are below, but no GPU has run them yet
 
 _functions: weakref.WeakValueDictionary[int, Function] = weakref.WeakValueDictionary()
 _numbers = itertools.count(1)
@@ -75,9 +74,9 @@ class Function:
         self._launches = Launches(tape, run, inputs, outputs)
         self._ran = None, []  # the number of the last run, and its inputs
         for array in (*inputs, *outputs):
-            if array.__dlpack_device__()[0] not in _DEVICES:
-                raise UnsupportedError("stet.jax.function takes sims on a CPU (device='cpu'); on a GPU there is "
-                                       "stet.torch.function, and from_dlpack for arrays")
+            if array.__dlpack_device__()[0] not in (_CPU, _CUDA):
+                raise UnsupportedError("stet.jax.function takes sims on a CPU (device='cpu') or an NVIDIA GPU "
+                                       "(device='cuda'); elsewhere there is from_dlpack for arrays")
             if array.dtype == "float64" and not jax.config.jax_enable_x64:
                 raise InvalidArgumentError(f"array {array.name} is float64, which JAX rounds to float32; call "
                                            "jax.config.update('jax_enable_x64', True) first")
@@ -230,8 +229,8 @@ def function(tape: Tape, run: Callable[[], object], inputs: Sequence[Array], out
     `outputs` then, of the arrays' element type (float64 for a sim with isa="f64", which needs jax_enable_x64).
 
     run launches kernels and copies arrays, and may begin steps (tape.step()). Inputs and outputs are arrays of reals of
-    a sim on a CPU; an array may be both. Gradients go back through any call: the tape has the last one, and for
-    another run() is called again with its inputs. So what run() reads besides them has to stay as it is; where outputs
-    show that it did not, that is an error.
+    a sim on a CPU or an NVIDIA GPU, where JAX's arrays are, too; an array may be both. Gradients go back through any
+    call: the tape has the last one, and for another run() is called again with its inputs. So what run() reads besides
+    them has to stay as it is; where outputs show that it did not, that is an error.
     """
     return Function(tape, run, inputs, outputs)

@@ -12,11 +12,11 @@
 
 /* ---- linking ----------------------------------------------------------------------------------------------------- */
 
-/* What a rank says: that it can use NCCL, or why not. */
+/* What a rank says: that it can use NCCL, or why not; that its transport takes memory of its GPU, or why not. */
 typedef struct offer {
     int type, version;
     int64_t real_size, own;
-    char why[STI_NCCL_TEXT];
+    char why[STI_NCCL_TEXT], staged[200];
 } offer;
 
 stet_result sti_link_join(sti_link *l)
@@ -60,21 +60,43 @@ static void say_why(offer *o, stet_result result)
     if (result != STET_OK) (void)snprintf(o->why, sizeof o->why, "%s", stet_get_last_error());
 }
 
-/* Writes why arrays cross through the host; false: they don't have to. */
-static bool say_host(sti_link *l, const offer *all, int nrank)
+static void say_staged(const stet_transport *t, offer *o)
 {
-    const char *said = NULL;
-    int r = 0;
-    for (; r < nrank && !said; ++r) {
-        if (all[r].why[0])
-            said = all[r].why;
-        else if (all[r].type != all[0].type)
-            said = "its GPU is of another vendor than that of rank 0";
-        else if (all[r].version != all[0].version)
-            said = "its NCCL has another version than that of rank 0";
+    const char *why = "its transport does not take memory of GPUs";
+    if (sti_environment("STET_GROUP_STAGED"))
+        why = "STET_GROUP_STAGED is set";
+    else if (t->why_no_gpu)
+        why = t->why_no_gpu(t->context, (stet_device_type)o->type);
+    (void)snprintf(o->staged, sizeof o->staged, "%s", why ? why : "");
+}
+
+/* Why not all ranks can use NCCL; NULL: they can. */
+static const char *find_no_nccl(const offer *all, int nrank, int *rank)
+{
+    for (int r = 0; r < nrank; ++r) {
+        *rank = r;
+        if (all[r].why[0]) return all[r].why;
+        if (all[r].type != all[0].type) return "its GPU is of another vendor than that of rank 0";
+        if (all[r].version != all[0].version) return "its NCCL has another version than that of rank 0";
     }
-    if (said) (void)snprintf(l->text, sizeof l->text, "host memory, because rank %d of %d: %.300s", r - 1, nrank, said);
-    return said != NULL;
+    return NULL;
+}
+
+/* Without NCCL arrays cross by the transport: writes how, and why. False: they don't have to. */
+static bool say_transport(sti_link *l, const offer *all, int nrank)
+{
+    int r = 0, staged = 0;
+    const char *why = find_no_nccl(all, nrank, &r);
+    bool gpus = sti_device_is_gpu(l->device);
+    if (!why) return false;
+    for (int k = 1; k < nrank; ++k) gpus = gpus && all[k].type == all[0].type;
+    while (staged < nrank && !all[staged].staged[0]) ++staged;
+    l->aware = gpus && staged == nrank;
+    int n = snprintf(l->text, sizeof l->text, "%s, because rank %d of %d: %.300s",
+                     l->aware ? "GPU-aware transport" : "host memory", r, nrank, why);
+    if (gpus && staged < nrank)
+        (void)snprintf(l->text + n, sizeof l->text - (size_t)n, "; rank %d: %.200s", staged, all[staged].staged);
+    return true;
 }
 
 /* What ranks must have in common with or without NCCL. */
@@ -113,7 +135,7 @@ static stet_result join_all(stet_group *g, sti_link *l, offer *own, offer *all)
     STI_TRY(sti_group_check(g, t->broadcast(t->context, &id, sizeof id, 0), "naming a communicator"));
     if (t->rank > 0 || !own->why[0]) say_why(own, sti_nccl_join(&l->nccl, l->device, &id, t->rank, t->nrank));
     STI_TRY(share_offers(g, own, all));
-    if (say_host(l, all, t->nrank))
+    if (say_transport(l, all, t->nrank))
         sti_nccl_leave(&l->nccl, l->device, true);
     else
         say_direct(l);
@@ -126,9 +148,10 @@ static stet_result link_all(stet_group *g, sti_link *l, const char *library, off
         .type = (int)l->device->type, .real_size = (int64_t)l->device->real_size, .own = stet_group_get_own(g)};
     say_why(&own, sti_nccl_open(l->device, library, &l->nccl));
     own.version = l->nccl.version;
+    if (sti_device_is_gpu(l->device)) say_staged(&g->transport, &own);
     STI_TRY(share_offers(g, &own, all));
     STI_TRY(check_offers(g, all));
-    return say_host(l, all, g->transport.nrank) ? STET_OK : join_all(g, l, &own, all);
+    return say_transport(l, all, g->transport.nrank) ? STET_OK : join_all(g, l, &own, all);
 }
 
 stet_result stet_group_link(stet_group *g, stet_device *device, const char *library)
@@ -160,6 +183,9 @@ stet_result stet_group_link(stet_group *g, stet_device *device, const char *libr
 
 const char *stet_group_get_link(const stet_group *g) { return g && g->link ? g->link->text : ""; }
 
+/* Memory of the device crosses, in C order (LINK-3). */
+static bool is_from_device(const sti_link *l) { return l->direct || l->aware; }
+
 /* ---- exchanging -------------------------------------------------------------------------------------------------- */
 
 stet_result sti_link_check(const stet_group *g, const stet_array *array, const char *call)
@@ -181,19 +207,20 @@ stet_result sti_link_prepare(stet_array *array)
     return sti_array_to_device(array);
 }
 
-/* One message through the host's memory. */
+/* One message; buffer: in the host's memory, NULL: the transport takes the device's. */
 static stet_result pass_message(stet_group *g, const sti_message *m, char *buffer)
 {
     const stet_transport *t = &g->transport;
     char *at = m->data;
     for (size_t left = m->size, n; left > 0; left -= n, at += n) {
-        n = left < STI_GROUP_PIECE ? left : STI_GROUP_PIECE;
+        n = buffer && left > STI_GROUP_PIECE ? STI_GROUP_PIECE : left;
+        char *data = buffer ? buffer : at;
         if (m->send) {
-            STI_TRY(sti_device_download(g->link->device, buffer, at, n));
-            STI_TRY(sti_group_check(g, t->send(t->context, buffer, n, m->peer), "sending an array"));
+            if (buffer) STI_TRY(sti_device_download(g->link->device, buffer, at, n));
+            STI_TRY(sti_group_check(g, t->send(t->context, data, n, m->peer), "sending an array"));
         } else {
-            STI_TRY(sti_group_check(g, t->receive(t->context, buffer, n, m->peer), "receiving an array"));
-            STI_TRY(sti_device_upload(g->link->device, at, buffer, n));
+            STI_TRY(sti_group_check(g, t->receive(t->context, data, n, m->peer), "receiving an array"));
+            if (buffer) STI_TRY(sti_device_upload(g->link->device, at, buffer, n));
         }
     }
     return STET_OK;
@@ -227,18 +254,29 @@ static stet_result pass_messages(stet_group *g, const sti_message *messages, int
     return STET_OK;
 }
 
-static stet_result exchange_through_host(stet_group *g, const sti_message *messages, int n)
+/* With the GPU current and idle: what the transport reads has been written, and what it writes is not being read. */
+static stet_result pass_from_gpu(stet_group *g, const sti_message *messages, int n, place *places)
 {
-    place *places;
+    STI_TRY(sti_device_wait_idle(g->link->device));
+    STI_GPU_WITHIN(g->link->device->state, pass_messages(g, messages, n, places, NULL));
+}
+
+static stet_result pass_through_host(stet_group *g, const sti_message *messages, int n, place *places)
+{
     char *buffer;
     size_t most = 1;
     for (int k = 0; k < n; ++k) most = messages[k].size > most ? messages[k].size : most;
+    STI_TRY(sti_alloc(&buffer, most < STI_GROUP_PIECE ? most : STI_GROUP_PIECE, "messages between ranks"));
+    stet_result result = pass_messages(g, messages, n, places, buffer);
+    sti_free(buffer);
+    return result;
+}
+
+static stet_result exchange_by_transport(stet_group *g, const sti_message *messages, int n)
+{
+    place *places;
     STI_TRY(sti_alloc(&places, ((size_t)n + 1) * sizeof *places, "messages between ranks"));
-    stet_result result = sti_alloc(&buffer, most < STI_GROUP_PIECE ? most : STI_GROUP_PIECE, "messages between ranks");
-    if (result == STET_OK) {
-        result = pass_messages(g, messages, n, places, buffer);
-        sti_free(buffer);
-    }
+    stet_result result = (g->link->aware ? pass_from_gpu : pass_through_host)(g, messages, n, places);
     sti_free(places);
     return result;
 }
@@ -246,7 +284,7 @@ static stet_result exchange_through_host(stet_group *g, const sti_message *messa
 stet_result sti_link_exchange(stet_group *g, const sti_message *messages, int n)
 {
     sti_link *l = g->link;
-    if (!l->direct) return exchange_through_host(g, messages, n);
+    if (!l->direct) return exchange_by_transport(g, messages, n);
     if (sti_nccl_exchange(&l->nccl, l->device, messages, n) == STET_OK) return STET_OK;
     return sti_group_set_failure(g, g->transport.rank, stet_get_last_error());
 }
@@ -347,7 +385,7 @@ static stet_result gather_array(stet_group *g, stet_array *own, stet_array *all,
 {
     size_t item;
     STI_TRY(check_pair(g, own, all, call, &item));
-    if (!g->link->direct) return gather_through_host(g, own, all);
+    if (!is_from_device(g->link)) return gather_through_host(g, own, all);
     STI_TRY(sti_group_meet(g, STI_GROUP_GATHER, item));
     return exchange_rows(g, true, own, all, item, beside);
 }
@@ -413,7 +451,7 @@ stet_result sti_group_stream_array(stet_group *g, stet_array *own, sti_group_tak
     char *buffer;
     sti_link *l = g->link;
     size_t item = stet_array_get_bytes(own) / (size_t)stet_array_get_shape(own)[0];
-    if (!l || !l->direct || l->device != own->device) {
+    if (!l || !is_from_device(l) || l->device != own->device) {
         STI_TRY(stet_array_get_host(own, &host));
         return sti_group_stream(g, host, item, take, context);
     }
@@ -439,7 +477,7 @@ stet_result stet_group_scatter_array(stet_group *g, stet_array *all, stet_array 
 {
     size_t item;
     STI_TRY(check_pair(g, own, all, "stet_group_scatter_array", &item));
-    if (!g->link->direct) return scatter_through_host(g, all, own, item);
+    if (!is_from_device(g->link)) return scatter_through_host(g, all, own, item);
     STI_TRY(sti_group_meet(g, STI_GROUP_SCATTER, item));
     return exchange_rows(g, false, own, all, item, false);
 }

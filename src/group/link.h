@@ -2,8 +2,8 @@
  * What a group has with a device: how arrays cross between the ranks' devices.
  *
  * Invariants:
- *   LINK-1  all ranks use NCCL, or none does
- *   LINK-2  arrays have the same bits after a call either way
+ *   LINK-1  all ranks use NCCL, or none does; the same of a transport that takes memory of GPUs
+ *   LINK-2  arrays have the same bits after a call in all ways
  *   LINK-3  arrays of GPUs are in C order, because their lanes are one; others cross as the host sees them
  *   LINK-4  what has begun in the second stream is joined before arrays of the link are used in another stream, or
  *       replaced
@@ -18,10 +18,11 @@
 typedef struct sti_link {
     stet_device *device; /* retained */
     bool direct;         /* by NCCL */
+    bool aware;          /* by the transport, which takes memory of GPUs */
     sti_nccl nccl;
     void *second; /* the stream of what has begun and goes on beside other work; NULL: not made yet */
     bool flying;  /* some of it is not joined */
-    char text[STI_GROUP_TEXT];
+    char text[STI_GROUP_TEXT + 200];
     stet_array *arrived; /* a piece of an array that is streamed to rank 0; NULL: not made yet */
     /* Of stet_group_reduce (reduce.c); NULL: not made yet. */
     stet_array *merges, *nodes, *parts;
@@ -43,7 +44,7 @@ void sti_link_end(sti_link *link, bool beside, void *used);
 /* Later work comes after all that has begun. */
 stet_result sti_link_join(sti_link *link);
 /*
- * Exchanges messages; each rank lists its own, and those between two ranks are in one order on both. Through the host:
+ * Exchanges messages; each rank lists its own, and those between two ranks are in one order on both. By the transport:
  * in an order of all messages, so that no two ranks wait for each other. A failure ends the group.
  */
 stet_result sti_link_exchange(stet_group *group, const sti_message *messages, int n);

@@ -1,5 +1,6 @@
 /*
- * Arrays from device to device: over the doubles of NCCL and RCCL, over CPUs, and over a mixture, with the same bits.
+ * Arrays from device to device: over the doubles of NCCL and RCCL, by a transport that takes their GPUs' memory, over
+ * CPUs, and over a mixture, with the same bits.
  */
 #include "group/ranks.h"
 
@@ -18,12 +19,14 @@ typedef enum kind { CPU, CUDA, HIP } kind;
 
 static const double_control *driver[3];
 static const nccl_double_control *nccl[3];
+static _Atomic int64_t taken; /* pieces of a GPU's memory that the transport was given */
 
 typedef struct job {
     int nrank;
     kind kind[MOST_RANKS];
     const char *isa[MOST_RANKS], *library[MOST_RANKS];
-    int index[MOST_RANKS]; /* of the GPU */
+    const char *(*why_no_gpu[MOST_RANKS])(void *context, stet_device_type type); /* of the transport */
+    int index[MOST_RANKS];                                                       /* of the GPU */
     int64_t nworld, own[MOST_RANKS], n;
     bool worlds;             /* arrays of worlds, else plain ones */
     int pieces;              /* of a rank's share of a sum; 0: as many as pay */
@@ -152,6 +155,7 @@ static void be_rank(int rank, const stet_transport *transport, void *context)
     def.transport = *transport;
     def.nworld = j->nworld;
     def.own = j->own[rank];
+    def.transport.why_no_gpu = j->why_no_gpu[rank];
     stet_result result = stet_group_create(&def, &g);
     if (result == STET_OK) result = open_rank(j, rank, &device);
     if (result == STET_OK) result = run_rank(j, rank, device, g);
@@ -162,6 +166,25 @@ static void be_rank(int rank, const stet_transport *transport, void *context)
 }
 
 /* ---- the doubles ------------------------------------------------------------------------------------------------- */
+
+/* As GPU-aware MPI: a double's memory as it is now, without what is still to be done there. */
+static const void *see_gpu(const void *data)
+{
+    for (int k = CUDA; k <= HIP; ++k) {
+        const void *at = driver[k]->look((uintptr_t)data);
+        if (!at) continue;
+        ++taken;
+        return at;
+    }
+    return data;
+}
+
+static const char *take_gpu(void *context, stet_device_type type) { return NULL; }
+
+static const char *refuse_gpu(void *context, stet_device_type type)
+{
+    return type == STET_DEVICE_CUDA ? "a double of MPI without CUDA" : "a double of MPI without HIP";
+}
 
 static void start_doubles(uint64_t seed)
 {
@@ -181,6 +204,8 @@ static void start_doubles(uint64_t seed)
         nccl[k] = get();
         nccl[k]->start(NULL, 0, 0);
     }
+    ranks_see = see_gpu;
+    taken = 0;
 }
 
 static void expect_clean(void)
@@ -267,7 +292,7 @@ static void all_ways_have_the_same_bits(void **state)
     static const char *const library[] = {NULL, DOUBLE_NCCL, DOUBLE_RCCL};
     uint64_t d = dice_seed("group/link");
     int beside = 0;
-    for (int k = 0; k < 24; ++k) {
+    for (int k = 0; k < 36; ++k) {
         uint64_t seed = dice_below(&d, 1 << 20);
         start_doubles(seed);
         job j = new_job(&d, 1 + (int)dice_below(&d, MOST_RANKS));
@@ -277,27 +302,33 @@ static void all_ways_have_the_same_bits(void **state)
         j.worlds = dice_below(&d, 2);
         j.pieces = (int)dice_below(&d, 5);
         divide_at_random(&d, &j);
-        bool mixed = dice_below(&d, 3) == 0, direct = true;
+        bool mixed = dice_below(&d, 3) == 0, gpus = true, has_nccl = dice_below(&d, 3) > 0;
+        bool aware = !has_nccl && dice_below(&d, 3) > 0;
         kind all = (kind)dice_below(&d, 3);
         for (int r = 0; r < j.nrank; ++r) {
             j.kind[r] = mixed ? (kind)dice_below(&d, 3) : all;
             j.isa[r] = isas[dice_below(&d, 3)];
-            j.library[r] = library[j.kind[r]];
-            direct = direct && j.kind[r] != CPU && j.kind[r] == j.kind[0];
+            j.library[r] = has_nccl ? library[j.kind[r]] : "/nowhere/libnccl.so.2";
+            j.why_no_gpu[r] = has_nccl || !aware ? NULL : take_gpu;
+            gpus = gpus && j.kind[r] != CPU && j.kind[r] == j.kind[0];
         }
+        bool direct = gpus && has_nccl;
+        aware = aware && gpus;
         print_message("case %d: seed %llu, %d ranks, %lld worlds, %lld numbers, %d pieces, %s\n", k,
                       (unsigned long long)seed, j.nrank, (long long)j.nworld, (long long)j.n, j.pieces,
-                      direct ? "direct" : "through the host");
+                      direct  ? "direct"
+                      : aware ? "by the transport"
+                              : "through the host");
         ranks_run(j.nrank, be_rank, &j);
         check_bits(&j);
         for (int r = 0; r < j.nrank; ++r) {
-            const char *words = !direct ? "host memory, because rank " : all == HIP ? "RCCL 2.27.7" : "NCCL 2.27.7";
-            if (direct && j.kind[0] == HIP) words = "RCCL 2.27.7";
-            if (direct && j.kind[0] == CUDA) words = "NCCL 2.27.7";
+            const char *words = aware ? "GPU-aware transport, because rank 0 of " : "host memory, because rank ";
+            if (direct) words = j.kind[0] == HIP ? "RCCL 2.27.7" : "NCCL 2.27.7";
             if (!strstr(j.link[r], words)) fail_msg("'%s' lacks '%s'", j.link[r], words);
         }
         int64_t sent = nccl[CUDA]->calls("ncclSend") + nccl[HIP]->calls("ncclSend");
         assert_true(direct && j.nrank > 1 ? sent > 0 : sent == 0);
+        assert_true(aware && j.nrank > 1 ? taken > 0 : taken == 0);
         for (int r = 0; r < j.nrank; ++r) beside += j.beside[r];
         expect_clean();
     }
@@ -391,6 +422,26 @@ static void without_nccl_the_host_is_used_and_says_why(void **state)
     check_host(&j, "host memory, because rank 0 of 2: cpu (");
 }
 
+static void without_nccl_a_transport_takes_memory_of_gpus(void **state)
+{
+    uint64_t d = dice_seed("group/link");
+    for (int refusing = -1; refusing < 4; ++refusing) {
+        job j = two_gpus(&d);
+        for (int r = 0; r < 2; ++r) j.why_no_gpu[r] = r == refusing ? refuse_gpu : take_gpu;
+        if (refusing == 2) j.why_no_gpu[1] = NULL;
+        if (refusing == 3) setenv("STET_GROUP_STAGED", "1", 1);
+        j.index[1] = 0; /* two ranks of one GPU: NCCL refuses them */
+        static const char *const words[] = {
+            "", "; rank 0: a double of MPI without CUDA", "; rank 1: a double of MPI without CUDA",
+            "; rank 1: its transport does not take memory of GPUs", "; rank 0: STET_GROUP_STAGED is set"};
+        check_host(&j, refusing < 0 ? "GPU-aware transport, because rank " : "host memory, because rank ");
+        check_host(&j, "of 2: NCCL: ncclCommInitRank failed: invalid usage; said by the double");
+        if (!strstr(j.link[0], words[refusing + 1])) fail_msg("'%s' lacks '%s'", j.link[0], words[refusing + 1]);
+        assert_true(refusing < 0 ? taken > 0 : taken == 0);
+        unsetenv("STET_GROUP_STAGED");
+    }
+}
+
 static void a_call_that_fails_ends_all(void **state)
 {
     static const char *const functions[] = {"ncclSend", "ncclRecv", "ncclGroupStart", "ncclGroupEnd"};
@@ -465,6 +516,7 @@ int main(void)
         cmocka_unit_test(all_ways_have_the_same_bits),
         cmocka_unit_test(a_large_array_is_streamed_in_pieces),
         cmocka_unit_test(without_nccl_the_host_is_used_and_says_why),
+        cmocka_unit_test(without_nccl_a_transport_takes_memory_of_gpus),
         cmocka_unit_test(a_call_that_fails_ends_all),
         cmocka_unit_test(a_rank_without_a_world_is_refused),
         cmocka_unit_test(what_does_not_fit_is_refused),

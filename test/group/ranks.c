@@ -4,6 +4,10 @@
 #include <pthread.h>
 #include <string.h>
 
+const void *(*ranks_see)(const void *data);
+
+static const void *see(const void *data) { return ranks_see ? ranks_see(data) : data; }
+
 typedef struct room {
     pthread_mutex_t lock;
     pthread_cond_t moved;
@@ -68,7 +72,7 @@ static int send_bytes(void *context, const void *data, size_t size, int to)
     member *m = context;
     room *r = m->room;
     pthread_mutex_lock(&r->lock);
-    r->mail[m->rank][to].data = data;
+    r->mail[m->rank][to].data = see(data);
     r->mail[m->rank][to].size = size;
     pthread_cond_broadcast(&r->moved);
     while (r->mail[m->rank][to].data && !r->gone[to]) pthread_cond_wait(&r->moved, &r->lock);
@@ -84,7 +88,7 @@ static int receive_bytes(void *context, void *data, size_t size, int from)
     pthread_mutex_lock(&r->lock);
     while (!r->mail[from][m->rank].data && !r->gone[from]) pthread_cond_wait(&r->moved, &r->lock);
     bool good = r->mail[from][m->rank].data && r->mail[from][m->rank].size == size;
-    if (good) memcpy(data, r->mail[from][m->rank].data, size);
+    if (good) memcpy((void *)(uintptr_t)see(data), r->mail[from][m->rank].data, size);
     r->mail[from][m->rank].data = NULL;
     pthread_cond_broadcast(&r->moved);
     pthread_mutex_unlock(&r->lock);
@@ -117,12 +121,15 @@ void ranks_run(int nrank, ranks_body *body, void *context)
     pthread_mutex_init(&r.lock, NULL);
     pthread_cond_init(&r.moved, NULL);
     for (int k = 0; k < nrank; ++k)
-        members[k] =
-            (member){&r,
-                     k,
-                     body,
-                     context,
-                     {k, nrank, 0, 0, &members[k], all_gather, broadcast, send_bytes, receive_bytes, why, NULL}};
+        members[k] = (member){&r, k, body, context,
+                              .transport = {.rank = k,
+                                            .nrank = nrank,
+                                            .context = &members[k],
+                                            .all_gather = all_gather,
+                                            .broadcast = broadcast,
+                                            .send = send_bytes,
+                                            .receive = receive_bytes,
+                                            .why = why}};
     for (int k = 0; k < nrank; ++k) pthread_create(&threads[k], NULL, run_member, &members[k]);
     for (int k = 0; k < nrank; ++k) pthread_join(threads[k], NULL);
     pthread_cond_destroy(&r.moved);

@@ -9,6 +9,9 @@
 
 enum { RANKS_MOST = 9 };
 
+/* Where the bytes of a message are, if not where its address says: of doubles of GPUs. NULL: no such memory. */
+extern const void *(*ranks_see)(const void *data);
+
 /* What one rank does; `transport` is handed to a group. */
 typedef void ranks_body(int rank, const stet_transport *transport, void *context);
 /* Runs nrank threads and waits for them. */

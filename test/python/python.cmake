@@ -10,9 +10,6 @@ if(STET_PYTHON AND NOT STET_SANITIZE)
         add_test(NAME "python/${name}" COMMAND "${Python_EXECUTABLE}" -B -m pytest -q -p no:cacheprovider
             "${CMAKE_CURRENT_LIST_DIR}/test_${name}.py")
         set(labels python)
-        if(name STREQUAL view) # waits for its pages with limits that a busy machine exceeds
-            set_tests_properties(python/view PROPERTIES RUN_SERIAL TRUE)
-        endif()
         if(name MATCHES "^view_(browser|golden)$")
             list(APPEND labels long)
         endif()

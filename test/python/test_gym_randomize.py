@@ -542,20 +542,21 @@ def test_tasks_of_others_take_a_table():
     env.close()
 
 
-def test_tensors_have_noise():
-    torch = pytest.importorskip("torch")
+@pytest.mark.parametrize("arrays", ["torch", "jax"])
+def test_arrays_of_other_libraries_have_noise(arrays):
+    xp = pytest.importorskip({"torch": "torch", "jax": "jax.numpy"}[arrays])
 
     class Tensors(Scene):
         def observation(self, state):
-            return torch.cat([state.qpos, state.qvel], 1)
+            return xp.concatenate([state.qpos, state.qvel], 1)
 
         def reward(self, state, action):
-            return torch.zeros(self.num_envs)
+            return xp.zeros_like(state.qpos[:, 0])
 
-    a, b = Tensors(arrays="torch", randomize=TABLE), Scene(randomize=TABLE)
-    assert np.allclose(a.reset(seed=1)[0].numpy(), b.reset(seed=1)[0])
+    a, b = Tensors(arrays=arrays, randomize=TABLE), Scene(randomize=TABLE)
+    assert np.allclose(a.reset(seed=1)[0], b.reset(seed=1)[0])
     for k in range(12):
-        assert np.allclose(a.step(torch.from_numpy(act(k)))[0].numpy(), b.step(act(k))[0], atol=1e-5)
+        assert np.allclose(a.step(xp.asarray(act(k)))[0], b.step(act(k))[0], atol=1e-5)
     a.close(), b.close()
 
 

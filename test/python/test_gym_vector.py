@@ -241,32 +241,62 @@ def test_control_makes_controls_of_actions():
     env.close()
 
 
+def find_library(arrays):
+    """Its functions, its type of arrays, and whether it has a GPU."""
+    if arrays == "torch":
+        torch = pytest.importorskip("torch")
+        return torch, torch.Tensor, torch.cuda.is_available()
+    jax = pytest.importorskip("jax")
+    return jax.numpy, jax.Array, any(device.platform == "gpu" for device in jax.devices())
+
+
+def on_host(x):
+    return np.asarray(x.cpu() if hasattr(x, "cpu") else x)
+
+
+@pytest.mark.parametrize("arrays", ["torch", "jax"])
 @pytest.mark.parametrize("mode", MODES)
-def test_torch_sees_and_returns_tensors(mode):
-    torch = pytest.importorskip("torch")
+def test_functions_over_arrays_of_other_libraries(mode, arrays):
+    xp, kind, has_gpu = find_library(arrays)
 
     class Tensors(Balance):
         def observation(self, state):
-            return torch.cat([state.qpos, state.qvel], 1)
+            assert isinstance(state.qpos, kind)
+            return xp.concatenate([state.qpos, state.qvel], 1)
 
         def reward(self, state, action):
-            return {"alive": torch.ones_like(self.after), "speed": (self.after - self.before) / self.dt}
+            assert isinstance(action, kind)
+            return {"alive": xp.ones_like(self.after), "speed": (self.after - self.before) / self.dt}
 
         def terminated(self, state):
-            return state.qpos[:, 1].abs() > 0.1
+            return xp.abs(state.qpos[:, 1]) > 0.1
 
-    for device in ["cpu"] + ["cuda"] * ("cuda" in DEVICES):
+    for device in ["cpu"] + ["cuda"] * (has_gpu and "cuda" in DEVICES):
         keywords = {"noise": 0.05, "autoreset_mode": mode, "max_episode_steps": 12}
-        ours, theirs = Tensors(N, device, arrays="torch", **keywords), Balance(N, device, **keywords)
-        assert np.array_equal(ours.reset(seed=1)[0].cpu().numpy(), theirs.reset(seed=1)[0])
+        ours, theirs = Tensors(N, device, arrays=arrays, **keywords), Balance(N, device, **keywords)
+        first = ours.reset(seed=1)[0]
+        assert np.array_equal(on_host(first), theirs.reset(seed=1)[0])
         for k in range(40):
-            a, b = ours.step(torch.from_numpy(act(k)).to(device)), theirs.step(act(k))
-            assert all(isinstance(x, torch.Tensor) and x.device.type == device for x in a[:4])
-            assert all(np.allclose(x.cpu().numpy(), y, rtol=1e-6) for x, y in zip(a[:4], b[:4]))
+            action = xp.asarray(act(k))
+            action = action.to(device) if arrays == "torch" else action
+            a, b = ours.step(action), theirs.step(act(k))
+            assert all(isinstance(x, kind) for x in a[:4])
+            assert all(x.device == first.device for x in a[:4])
+            assert all(np.allclose(on_host(x), y, rtol=1e-6) for x, y in zip(a[:4], b[:4]))
             assert a[4].keys() == b[4].keys()
             for world in np.flatnonzero(b[4].get("_final_obs", [])):
-                assert np.array_equal(a[4]["final_obs"][world].cpu().numpy(), b[4]["final_obs"][world])
+                assert np.array_equal(on_host(a[4]["final_obs"][world]), b[4]["final_obs"][world])
         ours.close(), theirs.close()
+
+
+def test_jax_is_not_given_rounded_doubles():
+    jax = pytest.importorskip("jax")
+    with pytest.raises(stet.InvalidArgumentError, match="jax_enable_x64"):
+        Balance(N, "cpu", arrays="jax", isa="f64")
+    with jax.enable_x64(True):
+        env = Balance(N, "cpu", arrays="jax", isa="f64")
+        assert env._state.qpos.dtype == "float64"
+        env.close()
 
 
 # ---- pictures, wrong use --------------------------------------------------------------------------------------------
@@ -294,8 +324,8 @@ def test_wrong_use_is_said():
     env.close()
     with pytest.raises(ClosedEnvironmentError):
         env.reset()
-    with pytest.raises(ValueError, match="arrays"):
-        Balance(2, arrays="jax")
+    with pytest.raises(ValueError, match="'numpy', 'torch' or 'jax'"):
+        Balance(2, arrays="cupy")
     with pytest.raises(ValueError, match="frame_skip"):
         stet.gym.VectorEnv(stet.scenes / "hand.xml", frame_skip=0)
     with pytest.raises(NotImplementedError, match="observation"):

@@ -17,16 +17,25 @@ from stet import _xla  # noqa: E402
 from test_tape import BY, ITEMS, POINT, STEPS, WORLDS, Growth  # noqa: E402
 
 
+HAS_GPU = any(device.platform == "gpu" for device in jax.devices())
+
+
 @pytest.fixture(autouse=True)
-def place(request):
+def place():
     """JAX's arrays are on the CPU, also where there is a GPU, but for tests of it."""
-    with jax.default_device(None if "gpu" in request.fixturenames else jax.devices("cpu")[0]):
+    with jax.default_device(jax.devices("cpu")[0]):
         yield
 
 
-@pytest.fixture
-def growth():
-    with stet.Sim(POINT, worlds=WORLDS, device="cpu", physics="external") as sim:
+@pytest.fixture(params=["cpu", "cuda"])
+def growth(request):
+    """A sim on the CPU and, where JAX has one, on a GPU; JAX's arrays are there, too."""
+    if request.param == "cuda":
+        request.getfixturevalue("gpu")
+        if not HAS_GPU:
+            pytest.skip("JAX has no GPU here")
+    with (jax.default_device(jax.devices("gpu" if request.param == "cuda" else "cpu")[0]),
+          stet.Sim(POINT, worlds=WORLDS, device=request.param, physics="external") as sim):
         yield Growth(sim)
 
 
@@ -108,6 +117,33 @@ def test_vmap_over_worlds(growth, rows):
     close(*(jax.grad(lambda a, b, f=f: jax.vmap(f, (0, None))(a, b).sum(), (0, 1))(starts, rate)
             for f in (rollout.one_world, grown)))
     close(*(f(starts[0], rate) for f in (rollout.one_world, grown)))
+
+
+def test_other_work_before_and_after(growth, rollout):
+    """On a GPU the call is in the order of XLA's stream: it reads what was computed before, and is read after."""
+    start, rate = values(growth)
+
+    def make(function):
+        def loss(x):
+            noise = jax.random.normal(jax.random.key(0), (500, 500))
+            later = 0 * (noise @ noise).sum()
+            return (jnp.tanh(function(x + later, rate)) ** 2).sum() + later
+
+        return jax.jit(jax.value_and_grad(loss))
+
+    ours, theirs = make(rollout), make(grown)
+    for k in range(20):
+        close(ours(start * (1 - k / 100)), theirs(start * (1 - k / 100)))
+
+
+def test_a_descent_in_one_program(growth, rollout):
+    start, rate = values(growth)
+
+    def descend(function):
+        step = jax.grad(lambda x: (function(x, rate) ** 2).sum())
+        return jax.jit(lambda x: jax.lax.fori_loop(0, 10, lambda _, x: x - 0.05 * step(x), x))(start)
+
+    close(descend(rollout), descend(grown))
 
 
 def test_double():
@@ -198,31 +234,11 @@ def test_calls_with_memory(monkeypatch):
         close(tuple(found), back[1](jnp.array(gradient)))
 
 
-def test_a_gpu_is_refused(gpu):
-    with stet.Sim(POINT, worlds=WORLDS, device=gpu, physics="external") as sim:
-        growth = Growth(sim)
-        with pytest.raises(stet.UnsupportedError, match="device='cpu'"):
-            stet.jax.function(growth.tape, growth.run, [growth.start], [growth.y])
-
-
-@pytest.mark.skipif(not any(device.platform == "gpu" for device in jax.devices()), reason="JAX has no GPU here")
-def test_on_a_gpu(gpu, monkeypatch):
-    """Compiled and not: gradients, and worlds as elements of vmap; what is left on the CPU is refused."""
-    monkeypatch.setattr(stet.jax, "_DEVICES", (stet.jax._CPU, stet.jax._CUDA))
-    with stet.Sim(POINT, worlds=WORLDS, device=gpu, physics="external") as sim:
-        growth = Growth(sim)
-        rollout = stet.jax.function(growth.tape, growth.run, [growth.start, growth.rate], [growth.y])
-        start, rate = values(growth)
-        both = [jax.value_and_grad(lambda a, b, f=f: (f(jnp.sin(a), 2 * b) ** 2).sum(), (0, 1))
-                for f in (rollout, grown)]
-        for _ in range(5):
-            close(*(f(start, rate) for f in both))
-            close(*(jax.jit(f)(start, rate) for f in both))
-            start = 0.9 * start
-        starts = jnp.concatenate([start, start / 2])
-        close(*(jax.vmap(f, (0, None))(starts, rate) for f in (rollout.one_world, grown)))
+@pytest.mark.skipif(not HAS_GPU, reason="JAX has no GPU here")
+def test_a_sim_on_a_cpu_and_arrays_on_a_gpu():
     with stet.Sim(POINT, worlds=WORLDS, device="cpu", physics="external") as sim:
         growth = Growth(sim)
         rollout = stet.jax.function(growth.tape, growth.run, [growth.start, growth.rate], [growth.y])
+        given = [jax.device_put(x, jax.devices("gpu")[0]) for x in values(growth)]
         with pytest.raises(Exception, match="JAX's arrays are on a GPU"):
-            jax.block_until_ready(rollout(start, rate))
+            jax.block_until_ready(rollout(*given))

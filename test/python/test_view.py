@@ -24,7 +24,9 @@ from stet.view.camera import Camera
 from stet.view.overlay import Trail
 from stet.view.pictures import Look, Painter, Picture, body_point, colours, mosaic
 from stet.view.pull import Pull
+from stet.view.reader import Reader
 from stet.view.replay import Replay, open_folder
+from stet.view.source import Wants
 
 pytest.importorskip("websockets")
 Image = pytest.importorskip("PIL.Image")
@@ -72,13 +74,19 @@ class Page:
         return json.loads(data[4:4 + size]), np.asarray(Image.open(io.BytesIO(data[4 + size:])))
 
     def text(self):
-        while True:
-            data = self.socket.recv(timeout=20)
-            if isinstance(data, str):
-                return json.loads(data)
+        """The next message that is no picture; pictures before it count as shown, or no further one would come."""
+        while isinstance(data := self.socket.recv(timeout=20), bytes):
+            self.send("shown")
+        return json.loads(data)
 
     def close(self):
         self.socket.close()
+
+
+def wait_for_question(viewer, first=0):
+    """Until a reader has asked for worlds from `first` on: the next step answers it."""
+    while not any(wants.first == first for wants, *_ in list(viewer._source._asked.values())):
+        time.sleep(0.001)
 
 
 class Stepper:
@@ -308,8 +316,7 @@ def test_pictures_are_those_of_the_run(make):
         page = Page(viewer.url)
         for world in (1, 0):
             page.look(first=world)
-            while not viewer._source._asked:
-                time.sleep(0.001)
+            wait_for_question(viewer, world)  # not the one that "shown" put, of the world before
             sim.step()
             sim.render()
             head, picture = page.picture(shown=False)
@@ -327,6 +334,59 @@ def test_pictures_are_those_of_the_run(make):
     shown = painter.paint(dataclasses.replace(look, show=("inertia", "joints")), {"qpos": sim.qpos[1:]})
     assert np.array_equal(shown.pixels, mosaic(sim.read("rgb")[1:], 2)) and (shown.pixels != picture.pixels).any()
     painter.close()
+
+
+def test_the_question_of_an_older_look_does_not_replace_that_of_a_newer(make, monkeypatch):
+    """The thread that draws is held where it asks, while the page looks at another world."""
+    monkeypatch.setattr("stet.view.reader._QUICK", 60)  # so it asks as soon as it has drawn
+    sim = make(worlds=2)
+    with sim.view() as viewer:
+        plain, drawn, newer, older = viewer._source.ask, threading.Event(), threading.Event(), threading.Event()
+
+        def ask(reader, wants, *rest):
+            late = threading.current_thread().name == "stet.view pictures"
+            if late:
+                drawn.set()
+                newer.wait(0.3)
+            plain(reader, wants, *rest)
+            (older if late else newer).set()
+
+        page = Page(viewer.url)
+        page.look()
+        wait_for_question(viewer)
+        sim.step()
+        page.picture()
+        wait_for_question(viewer)
+        monkeypatch.setattr(viewer._source, "ask", ask)
+        sim.step()
+        assert drawn.wait(20)
+        page.look(first=1)
+        assert older.wait(20) and newer.wait(20)
+        (wants, *_), = viewer._source._asked.values()
+        assert wants.first == 1
+        page.close()
+
+
+def test_a_picture_is_of_the_look_that_its_sample_is_of(make, monkeypatch):
+    """The page looks at more worlds just before the picture is drawn: those are not in the sample."""
+    plain, looks = Reader._paint, [dict(count=2)]
+
+    def paint(reader, *rest):
+        if looks:
+            reader._set_look(dataclasses.replace(reader._look, **looks.pop()))
+        return plain(reader, *rest)
+
+    monkeypatch.setattr(Reader, "_paint", paint)
+    sim = make(worlds=2)
+    with sim.view() as viewer:
+        page = Page(viewer.url)
+        page.look()
+        for count in (1, 2):
+            wait_for_question(viewer)
+            sim.step()
+            head, _ = page.picture()
+            assert head["count"] == len(head["time"]) == count
+        page.close()
 
 
 def test_facts_and_plots(watched):
@@ -555,8 +615,7 @@ def test_marks(make):
         page = Page(viewer.url)
         page.look(first=1, contacts=True, forces=True, trail=1, view=[90, -20, 4, 0, 0, 1])
         for _ in range(3):
-            while not viewer._source._asked:
-                time.sleep(0.001)
+            wait_for_question(viewer, 1)
             sim.step(5)
             marks = page.picture()[0]["marks"]
         page.close()
@@ -758,6 +817,23 @@ def test_replay(recording):
         page.close()
 
 
+def test_a_pause_while_a_sample_is_taken(recording):
+    """Who has a sample from before it learns of it: the sample has the number from before."""
+    class Pausing(dict):
+        def __getitem__(self, name):
+            replay.tell("pause", {"on": True})
+            return super().__getitem__(name)
+
+    other = Pausing()
+    replay = Replay(SCENE, {"qpos": recording}, 1000.0)
+    replay._other = other
+    other["qpos"] = recording
+    sample = replay.take(Wants(0, 1))
+    assert sample.facts["paused"] or sample.number != replay.number
+    assert replay.take(Wants(0, 1)).facts["paused"]
+    replay.close()
+
+
 def test_two_recordings(recording):
     from stet.view import Viewer
 
@@ -804,9 +880,15 @@ def test_what_is_no_recording(tmp_path, recording):
 
 
 def start(*words):
-    """The command, and a page of it."""
-    process = subprocess.Popen([sys.executable, "-m", "stet", *words, "--no-browser"], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
+    """The command, and a page of it. It takes Ctrl-C also where the test runs in the background of a shell, in which
+    that signal is ignored, and a program inherits that.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen([sys.executable, "-m", "stet", *words, "--no-browser"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
     return process, Page(process.stdout.readline().split()[0])
 
 

@@ -129,7 +129,7 @@ class KernelVectorEnv(VectorEnv):
     def _make_call(self):
         """The step in the extension, if it is all that a step does."""
         own = all(getattr(type(self), name) is getattr(KernelVectorEnv, name) for name in _FUNCTIONS)
-        if not own or not self._in_step or self._table.rows or self._pixels or self._torch is not None:
+        if not own or not self._in_step or self._table.rows or self._pixels or self._arrays != "numpy":
             return None
         call = _core._EnvStep(self.action, self.observed, self.worth, self.failed, self.steps, self._over,
                               self._seen_type == np.float64)
@@ -146,11 +146,11 @@ class KernelVectorEnv(VectorEnv):
 
     def observation(self, state: State) -> Any:
         seen = self._see(self.observed)
-        return seen.astype(self._seen_type) if self._torch is None else seen
+        return seen.astype(self._seen_type) if self._arrays == "numpy" else seen
 
     def _terms(self, names):
         worth, terms = self._see(self.worth), {}
-        worth = worth.astype(np.float64) if self._torch is None else worth
+        worth = worth.astype(np.float64) if self._arrays == "numpy" else worth
         for name in names:
             first, width = self._columns[name]
             terms[name] = worth[:, first : first + width] if width else worth[:, first]

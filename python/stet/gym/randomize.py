@@ -528,13 +528,10 @@ class Randomizer:
         rows = self._rows_of(field) if self.rows else None
         if not rows:
             return x
-        values = np.array(self._env._to_numpy(x), np.float64).reshape(self._env.num_envs, -1)
+        values = np.array(self._env._library.to_numpy(x), np.float64).reshape(self._env.num_envs, -1)
         for row, part in rows:
             row.change(part, values, slice(None))
-        values = values.reshape(x.shape)
-        if self._env._torch is None:
-            return values.astype(x.dtype)
-        return self._env._torch.from_numpy(values).to(x)
+        return self._env._library.like(values.reshape(x.shape), x)
 
     def observe(self, x):
         """An observation with its noise, and late."""

@@ -18,7 +18,8 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 import stet
-from stet.state import State, find_torch
+from stet._arrays import find_arrays
+from stet.state import State
 
 from ._base import Base, count, final_info
 from .draws import Draws
@@ -40,7 +41,7 @@ class VectorEnv(Base):
     single_action_space       None: a Box of the actuators' ranges
     max_episode_steps         after which an episode is truncated; 0: never
     autoreset_mode            gymnasium's NEXT_STEP, SAME_STEP or DISABLED
-    arrays                    what functions see and return: "numpy" or "torch"
+    arrays                    what functions see and return: "numpy", "torch" or "jax"
     randomize                 rows of domain randomisation (Randomize); None: those of the class
     pixels                    True: an observation is not what `observation` returns but the picture of the sim's first
                               camera (`cameras`), uint8 [height, width, 3]
@@ -63,7 +64,6 @@ class VectorEnv(Base):
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, arrays: str = "numpy",
                  randomize: Sequence[Randomize] | None = None, pixels: bool = False, render_mode: str | None = None,
                  width: int | None = None, height: int | None = None, **sim: Unpack[SimOptions]) -> None:
-        self._torch = find_torch(arrays)
         self.frame_skip = count("frame_skip", frame_skip, 1)
         self._pixels, size = pixels, 64 if pixels else 480
         pictures = {"outputs": ("rgb",), "width": width or size, "height": height or size}
@@ -76,7 +76,8 @@ class VectorEnv(Base):
         n = self.num_envs
         self.steps, self._over = np.zeros(n, np.int64), np.zeros(n, np.bool_)
         self._key, self._episode = np.zeros((n, 2), np.uint32), np.zeros(n, np.int64)
-        self._state, self.home = State(sim, self._torch), sim.qpos.numpy()[0]
+        self._arrays, self._library = arrays, find_arrays(arrays, sim)
+        self._state, self.home = State(sim, self._library), sim.qpos.numpy()[0]
         self.before = self.after = None
         self._table = Randomizer(self, self.randomize if randomize is None else randomize)
         self._make_kernels()
@@ -89,7 +90,7 @@ class VectorEnv(Base):
         """What a base with another kind of functions needs; nothing has been observed yet."""
 
     def _guess_space(self):
-        seen = self._to_numpy(self.observation(self._state))
+        seen = self._library.to_numpy(self.observation(self._state))
         return spaces.Box(-np.inf, np.inf, seen.shape[1:], seen.dtype)
 
     def _control_space(self):
@@ -115,7 +116,7 @@ class VectorEnv(Base):
 
     def terminated(self, state: State) -> Any:
         """[num_envs] bool: where the episode ends. By default nowhere."""
-        return self._to_arrays(np.zeros(self.num_envs, np.bool_))
+        return self._library.from_numpy(np.zeros(self.num_envs, np.bool_))
 
     def begin(self, qpos: np.ndarray, qvel: np.ndarray, draws: Draws) -> None:
         """Changes the initial states of the worlds that begin an episode, in place: qpos [k, nq], qvel [k, nv], which
@@ -165,7 +166,7 @@ class VectorEnv(Base):
         self._table.after_step()
         self.before, self.after = self.after, self._copy(self.track(state))
         reward, terms = self._rate(state, actions, fresh)
-        terminated = self._to_numpy(self.terminated(state)) & ~fresh
+        terminated = self._library.to_numpy(self.terminated(state)) & ~fresh
         truncated = (0 < self.max_episode_steps) & (self.steps >= self.max_episode_steps) & ~fresh
         self._over[:] = terminated | truncated
         again = self._over.copy() if mode is AutoresetMode.SAME_STEP else fresh
@@ -177,10 +178,10 @@ class VectorEnv(Base):
             self._begin(again)
             self.after = self._keep(self.track(state), again, self.after)
             seen = self._keep(self._observe(), again, seen)
-        return seen, reward, self._to_arrays(terminated), self._to_arrays(truncated), info
+        return seen, reward, *map(self._library.from_numpy, (terminated, truncated)), info
 
     def _check_actions(self, actions):
-        actions = np.asarray(actions) if self._torch is None else actions
+        actions = self._library.given(actions)
         if tuple(actions.shape) != self.action_space.shape:
             raise ValueError(f"{type(self).__name__}.step: the actions have shape {list(actions.shape)}; the action "
                              f"space is {self.action_space}")
@@ -190,9 +191,7 @@ class VectorEnv(Base):
         if not self._pixels:
             return self._table.observe(self.observation(self._state))
         frame = self.sim.render()
-        if self._torch is None or self.sim.device.type == "cpu":
-            return self._to_arrays(self.sim.read("rgb", frame=frame))
-        return self._torch.from_dlpack(self.sim.tensor("rgb", frame=frame))
+        return self._library.see_picture(self.sim, "rgb", frame)
 
     def _advance(self):
         self.sim.step(self.frame_skip)
@@ -232,24 +231,15 @@ class VectorEnv(Base):
         """Random numbers of these worlds in the episode that begins; before=1: in the one before, which is running."""
         return Draws(self._key[worlds], worlds, self._episode[worlds] - before)
 
-    # ---- NumPy or PyTorch -------------------------------------------------------------------------------------------
-
-    def _to_numpy(self, x):
-        return np.asarray(x) if self._torch is None else x.cpu().numpy()
-
-    def _to_arrays(self, x):
-        return x if self._torch is None else self._torch.from_numpy(x).to(self._where_tensors_are())
-
-    def _where_tensors_are(self):
-        return self._state.qpos.device
+    # ---- of any library ---------------------------------------------------------------------------------------------
 
     def _copy(self, x):
-        return x if x is None else np.array(x) if self._torch is None else x.clone()
+        return x if x is None else self._library.own(x)
 
     def _where(self, mask, x, other):
         """Rows of x where the mask is set, of the other elsewhere."""
-        mask = self._to_arrays(mask).reshape((-1,) + (1,) * (other.ndim - 1))
-        return (self._torch or np).where(mask, x, other)
+        mask = self._library.from_numpy(mask).reshape((-1,) + (1,) * (other.ndim - 1))
+        return self._library.where(mask, x, other)
 
     def _keep(self, x, mask, other):
         return self._copy(x) if mask is None or x is None else self._where(mask, x, other)

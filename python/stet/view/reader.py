@@ -38,7 +38,8 @@ class _Painted:
 
 
 class Reader:
-    """Serves one open connection: serve() returns when it is closed. Its state is guarded by _changed.
+    """Serves one open connection: serve() returns when it is closed. Its state is guarded by _changed, which is taken
+    before the source's.
 
     One thread draws, one encodes and sends. At most one picture is on its way to the page, and one more is drawn.
     """
@@ -126,11 +127,11 @@ class Reader:
         self._ask()
 
     def _ask(self):
-        with self._changed:
+        with self._changed:  # until it has asked: the question of an older look must not replace that of a newer one
             look, sample = self._look, self._sample
-        if look is not None:
-            wants = Wants(look.first, look.count, look.plots, look.dynamics, look.timeline)
-            self._source.ask(self, wants, sample and (sample.number, sample.wants), self._deliver)
+            if look is not None:
+                wants = Wants(look.first, look.count, look.plots, look.dynamics, look.timeline)
+                self._source.ask(self, wants, sample and (sample.number, sample.wants), self._deliver)
 
     def _deliver(self, sample):
         with self._changed:
@@ -200,9 +201,9 @@ class Reader:
                     raise
 
     def _paint_all(self):
-        while self._wait():
+        while (todo := self._wait()) is not None:
             began = time.monotonic()
-            painted = self._paint()
+            painted = self._paint(*todo)
             took = time.monotonic() - began
             with self._changed:
                 self._changed.wait_for(lambda: self._closed or self._painted is None)
@@ -217,7 +218,7 @@ class Reader:
         return look and sample and (sample.wants.first, sample.wants.count) == (look.first, look.count)
 
     def _wait(self):
-        """Until there is something to draw: False once the connection is closed."""
+        """Until there is something to draw: look, sample and rays a pixel; None once the connection is closed."""
         def ready():
             return self._closed or self._unshown <= self._quick and self._stale and self._fits()
 
@@ -230,12 +231,10 @@ class Reader:
             else:
                 self._fine = False
             self._unshown += 1
-            return not self._closed
-
-    def _paint(self):
-        with self._changed:
-            look, sample, samples = self._look, self._sample, 4 if self._fine else 1
             self._stale = False
+            return None if self._closed else (self._look, self._sample, 4 if self._fine else 1)
+
+    def _paint(self, look, sample, samples):
         half = _half(look) if sample.other else look
         picture = self._painter.paint(half, sample.state, samples)
         pixels, view, marks = picture.pixels, picture.view, picture.marks + self._marks(look, sample, picture)

@@ -133,9 +133,8 @@ class Replay(Source):
                     self._at = min(self._at + (now - last) * self.speed / self.seconds, self.frames - 1.0)
                     self.paused = self._at == self.frames - 1.0
                 last = now
-                if int(self._at) != self._seen or self.paused:
-                    self.number += int(self._at) != self._seen
-                    self._seen = int(self._at)
+                self.number += int(self._at) != self._seen
+                self._seen = int(self._at)
                 if self._closed:
                     return
                 if not self._new_asked():
@@ -143,7 +142,9 @@ class Replay(Source):
             self.answer()
 
     def take(self, wants: Wants) -> Sample:
-        frame, worlds = int(self._at), slice(wants.first, wants.first + wants.count)
+        worlds = slice(wants.first, wants.first + wants.count)
+        with self.changed:
+            number, frame, paused, speed = self.number, int(self._at), self.paused, self.speed
 
         def of(name):
             return np.asarray(self._recording[name][frame]).reshape(self.nworld, -1)
@@ -151,14 +152,14 @@ class Replay(Source):
         state = {name: of(name)[worlds] for name in (*self.fields, *(self._dynamics if wants.dynamics else ()))}
         plots = [plot_row(of(name), wants.first, item) if name in self._recording else None
                  for name, item in wants.plots]
-        facts = {"steps": frame, "time": [frame * self.seconds] * wants.count, "paused": self.paused,
-                 "speed": self.speed, "plots": plots, "faults": self._faults}
+        facts = {"steps": frame, "time": [frame * self.seconds] * wants.count, "paused": paused,
+                 "speed": speed, "plots": plots, "faults": self._faults}
         other = None
         if self._other:
             other = {name: np.asarray(self._other[name][frame]).reshape(self.nworld, -1)[worlds]
                      for name in self.fields}
             facts["apart"] = self._apart(frame) | {"first": self._parted}
-        return Sample(self.number, wants, state, facts, other)
+        return Sample(number, wants, state, facts, other)
 
 
 def open_folder(folder: str | os.PathLike, scene: Any = None, other: str | os.PathLike | None = None) -> Replay:

@@ -5,8 +5,22 @@
 #include "group/mpi/table.h"
 
 #include <mpi.h>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* MPI's implementations have functions of their own that say whether they take memory of GPUs; not all builds do. */
+#if defined(MPIX_GPU_SUPPORT_CUDA) && defined(MPIX_GPU_SUPPORT_HIP)
+#pragma weak MPIX_GPU_query_support
+#elif defined(OMPI_HAVE_MPI_EXT_CUDA)
+#pragma weak MPIX_Query_cuda_support
+#endif
+#ifdef OMPI_HAVE_MPI_EXT_ROCM
+#pragma weak MPIX_Query_rocm_support
+#endif
 
 static const size_t most = (size_t)1 << 30; /* bytes of one call: MPI counts in int */
 
@@ -64,6 +78,33 @@ static int send_bytes(void *context, const void *data, size_t size, int to)
 static int receive_bytes(void *context, void *data, size_t size, int from)
 {
     return pass(context, RECEIVE, data, size, from);
+}
+
+static bool takes_gpu(stet_device_type type)
+{
+    int takes = 0;
+#if defined(MPIX_GPU_SUPPORT_CUDA) && defined(MPIX_GPU_SUPPORT_HIP)
+    int kind = type == STET_DEVICE_CUDA ? MPIX_GPU_SUPPORT_CUDA : MPIX_GPU_SUPPORT_HIP;
+    if (MPIX_GPU_query_support && MPIX_GPU_query_support(kind, &takes) != MPI_SUCCESS) takes = 0;
+#elif defined(OMPI_HAVE_MPI_EXT_CUDA)
+    if (type == STET_DEVICE_CUDA && MPIX_Query_cuda_support) takes = MPIX_Query_cuda_support();
+#endif
+#ifdef OMPI_HAVE_MPI_EXT_ROCM
+    if (type == STET_DEVICE_HIP && MPIX_Query_rocm_support) takes = MPIX_Query_rocm_support();
+#endif
+    return takes != 0;
+}
+
+static const char *why_no_gpu(void *context, stet_device_type type)
+{
+    link_state *l = context;
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "MPI";
+    int size;
+    if (takes_gpu(type)) return NULL;
+    (void)MPI_Get_library_version(version, &size);
+    (void)snprintf(l->why, sizeof l->why, "%.*s does not take memory of %s GPUs", (int)strcspn(version, ",\n"), version,
+                   type == STET_DEVICE_CUDA ? "CUDA" : "HIP");
+    return l->why;
 }
 
 static void close_link(void *context)
@@ -130,6 +171,7 @@ static int open_transport(const void *communicator, bool joins, stet_transport *
     out->receive = receive_bytes;
     out->why = why;
     out->close = close_link;
+    out->why_no_gpu = why_no_gpu;
     return 0;
 }
 

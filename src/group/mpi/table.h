@@ -7,7 +7,7 @@
 
 #include "stet/group.h"
 
-enum { STI_MPI_TABLE = 1 }; /* version of this struct */
+enum { STI_MPI_TABLE = 2 }; /* version of this struct */
 #define STI_MPI_MODULE "libstet_mpi.so"
 #define STI_MPI_SYMBOL "stet_mpi_table"
 

@@ -1,0 +1,129 @@
+"""What functions over the worlds' state see and return: arrays of NumPy, PyTorch or JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._errors import InvalidArgumentError
+
+
+class Numpy:
+    module: Any = np
+
+    def __init__(self, sim):
+        self._on_host = sim.device.type == "cpu"
+
+    def see(self, array):
+        """What the array holds, to be read until the sim writes it."""
+        return array.host()
+
+    def see_picture(self, sim, name, frame):
+        return sim.read(name, frame=frame)
+
+    def to_numpy(self, x):
+        return np.asarray(x)
+
+    def from_numpy(self, x):
+        return x
+
+    def like(self, values, x):
+        """Values of NumPy as an array of x's type."""
+        return values.astype(x.dtype)
+
+    def given(self, x):
+        """An array of the caller's."""
+        return np.asarray(x)
+
+    def own(self, x):
+        """A copy that is complete: the sim may go on."""
+        return np.array(x)
+
+    def where(self, mask, x, other):
+        return np.where(mask, x, other)
+
+
+class Torch(Numpy):
+    def __init__(self, sim):
+        import torch
+
+        super().__init__(sim)
+        self.module, self._sim = torch, sim
+
+    def see(self, array):
+        if self._on_host:  # worlds lie in blocks, which no tensor shows
+            return self.module.from_numpy(array.numpy())
+        return self.module.from_dlpack(array.export())
+
+    def see_picture(self, sim, name, frame):
+        if self._on_host:
+            return self.from_numpy(sim.read(name, frame=frame))
+        return self.module.from_dlpack(sim.tensor(name, frame=frame))
+
+    def to_numpy(self, x):
+        return x.cpu().numpy()
+
+    def from_numpy(self, x):
+        return self.module.from_numpy(x).to(self.see(self._sim.qpos).device)
+
+    def like(self, values, x):
+        return self.module.from_numpy(values).to(x)
+
+    def given(self, x):
+        return x
+
+    def own(self, x):
+        return x.clone()
+
+    def where(self, mask, x, other):
+        return self.module.where(mask, x, other)
+
+
+class Jax(Numpy):
+    """JAX computes while its caller goes on, from memory that the sim writes next: so what is kept is waited for."""
+
+    def __init__(self, sim):
+        import jax
+
+        super().__init__(sim)
+        if sim.qpos.dtype == "float64" and not jax.config.jax_enable_x64:
+            raise InvalidArgumentError("arrays='jax': the sim is float64, which JAX rounds to float32; call "
+                                       "jax.config.update('jax_enable_x64', True) first")
+        self._jax, self.module = jax, jax.numpy
+        self._device = jax.local_devices(backend="cpu")[0] if self._on_host else self.see(sim.qpos).device
+
+    def see(self, array):
+        if self._on_host:
+            return self.from_numpy(array.numpy())
+        return self._jax.dlpack.from_dlpack(array.export())
+
+    def see_picture(self, sim, name, frame):
+        if self._on_host:
+            return self.from_numpy(sim.read(name, frame=frame))
+        return self._jax.dlpack.from_dlpack(sim.tensor(name, frame=frame))
+
+    def from_numpy(self, x):
+        return self._jax.device_put(np.array(x), self._device)  # which may take the copy's memory
+
+    def like(self, values, x):
+        return self.from_numpy(values.astype(x.dtype))
+
+    def given(self, x):
+        return x if isinstance(x, self._jax.Array) else self.from_numpy(x)
+
+    def own(self, x):
+        return self._jax.block_until_ready(self.module.array(x, copy=True))
+
+    def where(self, mask, x, other):
+        return self._jax.block_until_ready(self.module.where(mask, x, other))
+
+
+_KINDS = {"numpy": Numpy, "torch": Torch, "jax": Jax}
+
+
+def find_arrays(arrays, sim, known=tuple(_KINDS)):
+    """The functions for arrays="numpy", "torch" or "jax"."""
+    if arrays not in known:
+        raise ValueError(f"arrays is {arrays!r}; use {', '.join(map(repr, known[:-1]))} or {known[-1]!r}")
+    return _KINDS[arrays](sim)
