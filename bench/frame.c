@@ -35,6 +35,8 @@ enum {
     SUBSTEPS = 2,
     WARM_UP = 2,     /* frames of a turn that are not timed */
     CHECKED = 6,     /* frames whose hashes are compared */
+    MANY = 4096,     /* worlds from which on there are as few turns and checked frames as can be */
+    LEAST = 2,       /* … of each */
     MOST_TIMED = 32, /* frames of a turn */
     TURNS = 8,       /* of each variant, an even number */
     FEW_TURNS = 4,   /* where few variants were asked for */
@@ -238,7 +240,7 @@ static stet_result begin_turn(workload *w, const variant *v, bool rests)
 typedef struct measured {
     workload work;
     variant variant[VARIANTS];
-    int nvariant, full, nturn, ntimed;
+    int nvariant, full, nchecked, nturn, ntimed;
     uint64_t hash[2];                                                  /* of the checked frames; moving, resting */
     double cold[STARTED][BENCH_SAMPLES], warm[STARTED][BENCH_SAMPLES]; /* ms */
     int64_t bytes;                                                     /* that the sim holds after all turns */
@@ -259,7 +261,7 @@ static stet_result check_frames(measured *m, bool rests)
         sti_hash h;
         sti_hash_begin(&h);
         STI_TRY(begin_turn(&m->work, &m->variant[i], rests));
-        for (int k = 0; k < CHECKED; ++k) STI_TRY(play_one(&m->work, k, &h));
+        for (int k = 0; k < m->nchecked; ++k) STI_TRY(play_one(&m->work, k, &h));
         uint64_t hash = sti_hash_end(&h);
         if (i == 0) m->hash[rests] = hash;
         STI_TRY(compare(&m->variant[i], m->variant, hash, m->hash[rests]));
@@ -445,13 +447,19 @@ static stet_result add_rows(bench *b, const measured *m, int nstart)
     return b->frame.brief ? STET_OK : add_starts(b, m, name, nstart);
 }
 
+static void choose_schedule(measured *m, const bench *b)
+{
+    bool many = m->work.nworld >= MANY;
+    m->nchecked = many ? LEAST : CHECKED;
+    m->nturn = b->frame.brief ? FEW_TURNS : TURNS;
+    if (b->quick || many) m->nturn = LEAST;
+}
+
 static stet_result measure_frame(bench *b, measured *m, int64_t nworld, int width, int height)
 {
     int nstart = b->quick ? 2 : STARTS;
-    *m = (measured){.work = {.nworld = nworld, .width = width, .height = height},
-                    .nturn = b->quick         ? 2
-                             : b->frame.brief ? FEW_TURNS
-                                              : TURNS};
+    *m = (measured){.work = {.nworld = nworld, .width = width, .height = height}};
+    choose_schedule(m, b);
     m->nvariant = list_variants(m->variant, b->frame.brief, &m->full);
     stet_result result = open_workload(&m->work, b);
     for (int rests = 0; rests < 2 && result == STET_OK; ++rests) result = check_frames(m, rests);

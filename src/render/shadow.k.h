@@ -110,14 +110,6 @@ LFN void lamp_way(const ureal *from, const ureal *place, int positional, ureal *
     unit_or(to, 0, 0, 1);
 }
 
-/* Lanes whose ray may meet a ball of radius r around the origin, at or after its beginning. */
-LFN mask may_meet(const real *o, const real *d, ureal r)
-{
-    real along = dot3(o, d), room = dot3(o, o) - splat(r * r * (ureal)1.0001), dd = dot3(d, d);
-    mask ahead = m_or(lt(room, splat(0)), lt(along, splat(0)));
-    return m_andnot(ahead, lt(along * along * splat((ureal)1.0001), room * dd));
-}
-
 /*
  * Lanes of `open` whose ray (from, way: in the frame that candidates were made for) meets none of the candidates. geom:
  * what they start from; if it is convex it is not in their way.
@@ -129,22 +121,22 @@ LFN mask unblocked(const ureal *candidate, const int *list, int n, const int *sh
     ray_range range = {0, 0};
     for (int c = 0; c < n && any(open); ++c) {
         const ureal *axes = candidate + c * CANDIDATE_SIZE;
+        real o[3], d[3], normal[3], t = far;
+        for (int k = 0; k < 3; ++k) o[k] = from[k] - splat(axes[CANDIDATE_BALL + k]);
+        mask may = m_and(open, may_meet(o, way, axes[CANDIDATE_BALL + 3]));
+        if (!any(may)) continue; /* most of them */
         const int *row = shown + list[c] * SHOWN_SIZE;
         int g = row[SHOWN_GEOM], type = row[SHOWN_TYPE], part[STET_W];
         int convex = type != RAY_HFIELD && type < RAY_MESH && !(row[SHOWN_KIND] & SHOWN_CORD);
-        mask may = convex ? m_andnot(open, ieq(geom, isplat(g))) : open;
+        may = convex ? m_andnot(may, ieq(geom, isplat(g))) : may;
         if (!any(may)) continue;
-        real o[3], d[3], normal[3], t = far;
         for (int k = 0; k < 3; ++k) {
             const ureal *a = axes + 3 * k;
             o[k] = fma(splat(a[2]), from[2], fma(splat(a[1]), from[1], fma(splat(a[0]), from[0], splat(axes[9 + k]))));
             d[k] = fma(splat(a[2]), way[2], fma(splat(a[1]), way[1], splat(a[0]) * way[0]));
             normal[k] = splat(0);
         }
-        if (type != RAY_PLANE) {
-            may = m_and(may, may_meet(o, d, axes[CANDIDATE_SHAPE + 3]));
-            if (!any(may)) continue;
-        } else { /* from below, too */
+        if (type == RAY_PLANE) { /* from below, too */
             real side = copysign_(splat(1), -d[2]);
             o[2] = o[2] * side;
             d[2] = d[2] * side;

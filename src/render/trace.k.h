@@ -5,11 +5,14 @@
  * the order of geoms, and a hit must be strictly nearer, so ties go to the lower id.
  */
 /*
- * A candidate is 16 numbers: the camera's axes in the geom's frame (3 x 3, columns right, up, back), the eye in that
- * frame, then the geom's size and radius (geom/geom.h).
+ * A candidate is 20 numbers: the camera's axes in the geom's frame (3 x 3, columns right, up, back), the eye in that
+ * frame, the geom's size and radius (geom/geom.h), then a ball around it: its centre from the eye in the camera's axes,
+ * its radius.
  */
 #define CANDIDATE_SHAPE 12
-#define CANDIDATE_SIZE 16
+#define CANDIDATE_BALL 16
+#define CANDIDATE_SIZE 20
+#define BALL_ENDLESS 1e15f /* metres: the radius of a plane's ball */
 /* A chunk's candidates, then its boxes (load_boxes). */
 #define CANDIDATES (CHUNK * (CANDIDATE_SIZE + (STET_W > 1 ? BOX_SIZE : 0)))
 
@@ -23,17 +26,18 @@ LFN ureal xform_det(const ureal *m)
 /* m: 3 x 4 by rows, any invertible transform, so scale works: t does not change. No ray hits a singular one (RAY-2). */
 LFN void candidate_of(const ureal *m, const ureal *view, ureal *candidate)
 {
-    ureal scale = 1 / xform_det(m);
+    ureal scale = 1 / xform_det(m), from[3];
+    for (int k = 0; k < 3; ++k) from[k] = view[VIEW_EYE + k] - m[4 * k + 3];
     for (int k = 0; k < 3; ++k) { /* row k of the inverse: the cross product of the two other columns */
         int a = (k + 1) % 3, b = (k + 2) % 3;
-        ureal row[3], from[3];
+        ureal row[3];
         for (int r = 0; r < 3; ++r) {
             int i = (r + 1) % 3, j = (r + 2) % 3;
             row[r] = ufma(m[4 * i + a], m[4 * j + b], -(m[4 * j + a] * m[4 * i + b])) * scale;
-            from[r] = view[VIEW_EYE + r] - m[4 * r + 3];
         }
         for (int j = 0; j < 3; ++j) candidate[3 * k + j] = udot(row, view + VIEW_RIGHT + 3 * j);
         candidate[9 + k] = udot(row, from);
+        candidate[CANDIDATE_BALL + k] = -udot(from, view + VIEW_RIGHT + 3 * k);
     }
 }
 
@@ -53,14 +57,43 @@ LFN void candidate_ray(const ureal *candidate, int flat, const sight *ray, real 
 }
 
 /*
+ * The most that a transform stretches a length, squared: at most the greatest sum of a row of the products of its
+ * columns. cord: of a piece of a tendon, whose z becomes metric.
+ */
+LFN ureal stretch_of(const ureal *m, int cord)
+{
+    ureal most = 0, dot[6];
+    for (int k = 0; k < 6; ++k) { /* of columns 00 11 22 01 12 20 */
+        int a = k % 3, b = k < 3 ? a : (a + 1) % 3;
+        dot[k] = ufma(m[8 + a], m[8 + b], ufma(m[4 + a], m[4 + b], m[a] * m[b]));
+    }
+    if (cord) {
+        ureal inv = 1 / usqrt(dot[2]);
+        dot[4] = dot[4] * inv;
+        dot[5] = dot[5] * inv;
+        dot[2] = 1;
+    }
+    for (int k = 0; k < 3; ++k) most = umax(most, dot[k] + uabs(dot[3 + k]) + uabs(dot[3 + (k + 2) % 3]));
+    return most;
+}
+
+/* The radius whose square is r2, and rounding errors of places as far from the eye as the ball. */
+LFN ureal ball_radius(const ureal *ball, ureal r2)
+{
+    return ufma(uabs(ball[0]) + uabs(ball[1]) + uabs(ball[2]), (ureal)2e-6, usqrt(r2));
+}
+
+/*
  * What rays need of a geom beside its frame. The frame of a piece of a tendon has a z as long as half of the piece
  * (stage/tendon.k.h): it becomes metric, and its size that of the capsule or cylinder. That of a plane's underside is
  * turned over. A surface that deforms is this world's own.
  */
-LFN void candidate_shape(const int *shown, const ureal *size, int world, ureal *candidate)
+LFN void candidate_shape(const ureal *m, const int *shown, const ureal *size, int world, ureal *candidate)
 {
-    ureal *own = candidate + CANDIDATE_SHAPE;
+    ureal *own = candidate + CANDIDATE_SHAPE, *ball = candidate + CANDIDATE_BALL;
     for (int k = 0; k < 4; ++k) own[k] = size[4 * shown[SHOWN_GEOM] + k];
+    ball[3] = (ureal)BALL_ENDLESS;
+    if (own[3] > 0) ball[3] = ball_radius(ball, own[3] * own[3] * stretch_of(m, 0));
     if (shown[SHOWN_KIND] & SHOWN_SOFT) own[0] = (ureal)world;
     if (!(shown[SHOWN_KIND] & (SHOWN_CORD | SHOWN_UNDERSIDE))) return;
     ureal scale = shown[SHOWN_KIND] & SHOWN_CORD ? 1 / usqrt(udot(candidate + 6, candidate + 6)) : -1;
@@ -69,6 +102,29 @@ LFN void candidate_shape(const int *shown, const ureal *size, int world, ureal *
     if (scale < 0) return;
     own[1] = scale - own[0];
     own[3] = scale;
+    ball[3] = ball_radius(ball, ufma(own[0] * 2, own[0], scale * scale) * stretch_of(m, 1));
+}
+
+/* Lanes whose ray may meet a ball of radius r around the origin, at or after its beginning. */
+LFN mask may_meet(const real *o, const real *d, ureal r)
+{
+    real along = ray_dot(o, d), room = ray_dot(o, o) - splat(r * r * (ureal)1.0001), dd = ray_dot(d, d);
+    mask ahead = m_or(lt(room, splat(0)), lt(along, splat(0)));
+    return m_andnot(ahead, lt(along * along * splat((ureal)1.0001), room * dd));
+}
+
+/* Lanes of a picture's rays that may meet a candidate's ball. */
+LFN mask sight_may_meet(const ureal *candidate, int flat, const sight *ray)
+{
+    const ureal *ball = candidate + CANDIDATE_BALL;
+    real o[3] = {splat(-ball[0]), splat(-ball[1]), splat(-ball[2])}, d[3] = {ray->u, ray->v, -ray->w};
+    if (flat) {
+        o[0] = o[0] + ray->u;
+        o[1] = o[1] + ray->v;
+        d[0] = d[1] = splat(0);
+        d[2] = splat(-1);
+    }
+    return may_meet(o, d, ball[3]);
 }
 
 /*
@@ -82,6 +138,8 @@ LFN void trace_candidate(const ureal *candidate, const int *shown, const int *da
     real o[3], d[3], near = *t, local[3] = {splat(0), splat(0), splat(0)};
     int g = shown[SHOWN_GEOM];
     ray_range range = {from, 1};
+    live = m_and(live, sight_may_meet(candidate, flat, ray));
+    if (!any(live)) return;
     candidate_ray(candidate, flat, ray, o, d);
     for (int k = 0; k < 3 && later; ++k) o[k] = fma(start, d[k], o[k]);
     ray_geom(range, shown[SHOWN_TYPE], candidate + CANDIDATE_SHAPE, data + 4 * g, node, tri, elevation, o, d, live,
@@ -123,7 +181,7 @@ LFN int find_candidates(const wreal *xform, int nitem, int world, const int *sce
         ureal m[12];
         xform_of(xform, nitem, world, shown[list[c] * SHOWN_SIZE + SHOWN_PRIM], m);
         candidate_of(m, view, candidate + c * CANDIDATE_SIZE);
-        candidate_shape(shown + list[c] * SHOWN_SIZE, size, world, candidate + c * CANDIDATE_SIZE);
+        candidate_shape(m, shown + list[c] * SHOWN_SIZE, size, world, candidate + c * CANDIDATE_SIZE);
     }
     sync();
     return found;

@@ -6,28 +6,36 @@
  * distance is pushed out, and a negative distance at the end says that the cores are apart.
  *
  * Each lane has a polytope of its own. It lives in plain local memory, where slot i of a lane is element i * lanes +
- * lane: a lane's own index is gathered and scattered, the same slot of all lanes is loaded and stored.
+ * lane: a lane's own index is gathered and scattered, the same slot of all lanes is loaded and stored. A GPU's driver
+ * keeps that memory for all threads that the device could hold (doc/design/gpu_programs.md), so it is small: the three
+ * numbers of a face are one, and faces that are gone make room.
  */
 #ifndef STI_PHYSICS_COLLIDE_PENETRATION_K_H
 #define STI_PHYSICS_COLLIDE_PENETRATION_K_H
 #include "physics/collide/convex.k.h"
 
 #define POLYTOPE_VERTICES 40 /* four, and one an iteration */
-#define POLYTOPE_FACES 192
-#define POLYTOPE_EDGES 32 /* of the hole that one support point makes */
-#define POLYTOPE_GONE ((ureal)1e10)
+#define POLYTOPE_EDGES 32    /* of the hole that one support point makes */
+#define POLYTOPE_LEFT 95     /* faces of a polytope, most; a closed surface of triangles has 2 * vertices - 4 */
+#define POLYTOPE_FACES (POLYTOPE_LEFT + POLYTOPE_EDGES)
+#define POLYTOPE_NONE (POLYTOPE_FACES - 1) /* a slot without a face; seen as little as one that is gone */
+#define POLYTOPE_MADE 192                  /* faces in all, with those that are gone: a limit of the work */
+#define POLYTOPE_FLAT ((ureal)1e10)        /* the distance of a face without an area */
+#define POLYTOPE_GONE ((ureal)2e10)        /* … of one that is no face any more */
+#define VERTEX_BITS 6
+#define FACE_BITS 7
 
 typedef struct polytope {
     ureal point[6 * POLYTOPE_VERTICES * STET_W]; /* component c of vertex i is slot c * POLYTOPE_VERTICES + i */
-    ureal vertex[3 * POLYTOPE_FACES * STET_W];   /* the corners of a face, counterclockwise from outside */
-    ureal beside[3 * POLYTOPE_FACES * STET_W];   /* the face across the edge from corner c to the next one */
+    ureal vertex[POLYTOPE_FACES * STET_W]; /* the corners of a face, counterclockwise from outside: VERTEX_BITS each */
+    ureal beside[POLYTOPE_FACES * STET_W]; /* the face across the edge from corner c to the next one: FACE_BITS each */
     ureal normal[3 * POLYTOPE_FACES * STET_W];
-    ureal dist[POLYTOPE_FACES * STET_W];   /* of the origin below the face; POLYTOPE_GONE: no face any more */
+    ureal dist[POLYTOPE_FACES * STET_W];   /* of the origin below the face */
     ureal seen[POLYTOPE_FACES * STET_W];   /* 1: the new vertex is above the face */
     ureal edge[POLYTOPE_EDGES * STET_W];   /* the edges of the hole: face * 4 + corner */
     ureal out[POLYTOPE_VERTICES * STET_W]; /* the new face whose edge of the hole begins at a vertex */
     ureal in[POLYTOPE_VERTICES * STET_W];  /* … ends there */
-    lint nface;
+    lint nface, nleft, nmade;              /* slots that are used; faces that are not gone; faces in all */
     int nvertex;
 } polytope;
 
@@ -36,6 +44,20 @@ LFN lint slot_get_int(const ureal *memory, lint slot) { return to_int(slot_get(m
 LFN void slot_put(mask m, ureal *memory, lint slot, real x)
 {
     scatter_if(m, memory, slot * isplat(STET_W) + lane(), x);
+}
+
+/* Three whole numbers of `bits` bits as one; number k (0 to 2) of such a one. */
+LFN lint triple_of(lint a, lint b, lint c, int bits) { return a | ishl(b, bits) | ishl(c, 2 * bits); }
+LFN lint triple_get(lint triple, lint k, int bits)
+{
+    lint high = iselect(ieq(k, isplat(1)), ishr(triple, bits), ishr(triple, 2 * bits));
+    return iselect(ieq(k, isplat(0)), triple, high) & isplat((1 << bits) - 1);
+}
+LFN lint triple_put(lint triple, lint k, lint x, int bits)
+{
+    lint part[3];
+    for (int i = 0; i < 3; ++i) part[i] = iselect(ieq(k, isplat(i)), x, triple_get(triple, isplat(i), bits));
+    return triple_of(part[0], part[1], part[2], bits);
 }
 
 LFN void polytope_point(const polytope *t, lint i, int component, real *p)
@@ -64,11 +86,9 @@ LFN void polytope_put_face(polytope *t, mask m, lint face, const lint *corner)
     real area2 = v3_dot(normal, normal);
     mask flat = le(area2, splat(CONVEX_ROUNDING * CONVEX_ROUNDING) * v3_dot(u, u) * v3_dot(v, v));
     v3_scale(normal, select(flat, splat(0), splat(1) / sqrt(select(flat, splat(1), area2))), normal);
-    for (int k = 0; k < 3; ++k) {
-        slot_put(m, t->vertex, face + isplat(k * POLYTOPE_FACES), to_real(corner[k]));
-        slot_put(m, t->normal, face + isplat(k * POLYTOPE_FACES), normal[k]);
-    }
-    slot_put(m, t->dist, face, select(flat, splat(POLYTOPE_GONE), v3_dot(normal, a)));
+    slot_put(m, t->vertex, face, to_real(triple_of(corner[0], corner[1], corner[2], VERTEX_BITS)));
+    for (int k = 0; k < 3; ++k) slot_put(m, t->normal, face + isplat(k * POLYTOPE_FACES), normal[k]);
+    slot_put(m, t->dist, face, select(flat, splat(POLYTOPE_FLAT), v3_dot(normal, a)));
 }
 
 /* The faces of the first tetrahedron: corners, and the faces across the edges from each corner to the next. */
@@ -79,14 +99,20 @@ static const int tetrahedron_beside[12] = {3, 2, 1, 0, 2, 3, 0, 3, 1, 1, 2, 0};
 LFN void polytope_begin(polytope *t)
 {
     for (int f = 0; f < 4; ++f) {
-        lint corner[3];
+        lint corner[3], beside[3];
         for (int k = 0; k < 3; ++k) {
             corner[k] = isplat(tetrahedron_corner[3 * f + k]);
-            store(t->beside + (k * POLYTOPE_FACES + f) * STET_W, splat((ureal)tetrahedron_beside[3 * f + k]));
+            beside[k] = isplat(tetrahedron_beside[3 * f + k]);
         }
+        store(t->beside + f * STET_W, to_real(triple_of(beside[0], beside[1], beside[2], FACE_BITS)));
         polytope_put_face(t, m_all(), isplat(f), corner);
     }
+    store(t->vertex + POLYTOPE_NONE * STET_W, splat(0));
+    store(t->beside + POLYTOPE_NONE * STET_W, splat(0));
+    store(t->seen + POLYTOPE_NONE * STET_W, splat(0));
     t->nface = isplat(4);
+    t->nleft = isplat(4);
+    t->nmade = isplat(4);
 }
 
 /* The farther of the support points along a direction and its opposite, measured from a point. */
@@ -131,7 +157,7 @@ LFN void spread_points(const convex *a, const convex *b, const int *tables, cons
 LFN lint polytope_nearest(const polytope *t, int nface, real *dist)
 {
     lint best = isplat(0);
-    *dist = splat(POLYTOPE_GONE);
+    *dist = splat(POLYTOPE_FLAT);
     rolled for (int f = 0; f < nface; ++f)
     {
         real d = load(t->dist + f * STET_W);
@@ -142,10 +168,46 @@ LFN lint polytope_nearest(const polytope *t, int nface, real *dist)
     return best;
 }
 
-/* Marks the faces that the newest vertex sees and lists the edges around them: how many there are. */
-LFN lint polytope_cut(polytope *t, int nface, const real *point, real rounding, mask lanes)
+/*
+ * Where a lane has little room it moves the faces that are left to the first slots, in their order. Returns the most
+ * slots that a lane uses.
+ */
+LFN int polytope_make_room(polytope *t, int nface)
+{
+    lint n = isplat(0);
+    mask full = igt(t->nface, isplat(POLYTOPE_LEFT));
+    int most = 0;
+    rolled for (int f = 0; f < nface; ++f)
+    {
+        mask gone = m_and(full, le(splat(POLYTOPE_GONE), load(t->dist + f * STET_W)));
+        mask left = m_andnot(ilt(isplat(f), t->nface), gone);
+        store(t->seen + f * STET_W, to_real(iselect(left, n, isplat(POLYTOPE_NONE)))); /* where it goes */
+        slot_put(left, t->vertex, n, load(t->vertex + f * STET_W));
+        slot_put(left, t->beside, n, load(t->beside + f * STET_W));
+        for (int k = 0; k < 3; ++k)
+            slot_put(left, t->normal, n + isplat(k * POLYTOPE_FACES),
+                     load(t->normal + (k * POLYTOPE_FACES + f) * STET_W));
+        slot_put(left, t->dist, n, load(t->dist + f * STET_W));
+        n = n + iselect(left, isplat(1), isplat(0));
+    }
+    for (; any(igt(n, isplat(most)));) ++most;
+    store(t->seen + POLYTOPE_NONE * STET_W, splat(POLYTOPE_NONE));
+    rolled for (int f = 0; f < most; ++f)
+    {
+        lint beside[3], all = iselect(ilt(isplat(f), n), to_int(load(t->beside + f * STET_W)), isplat(0));
+        for (int k = 0; k < 3; ++k) beside[k] = slot_get_int(t->seen, triple_get(all, isplat(k), FACE_BITS));
+        store(t->beside + f * STET_W, to_real(triple_of(beside[0], beside[1], beside[2], FACE_BITS)));
+    }
+    store(t->seen + POLYTOPE_NONE * STET_W, splat(0));
+    t->nface = n;
+    return most;
+}
+
+/* Marks the faces that the newest vertex sees (*seen: how many) and lists the edges around them: how many there are. */
+LFN lint polytope_cut(polytope *t, int nface, const real *point, real rounding, mask lanes, lint *seen)
 {
     lint count = isplat(0);
+    *seen = isplat(0);
     rolled for (int f = 0; f < nface; ++f)
     {
         real normal[3];
@@ -154,15 +216,15 @@ LFN lint polytope_cut(polytope *t, int nface, const real *point, real rounding, 
         /* a face in whose plane the vertex lies goes, too, so that no new face joins three points of a line */
         mask sees = m_and(m_and(lanes, ilt(isplat(f), t->nface)), gt(above, -rounding));
         store(t->seen + f * STET_W, select(sees, splat(1), splat(0)));
+        *seen = *seen + iselect(sees, isplat(1), isplat(0));
     }
     rolled for (int f = 0; f < nface; ++f)
     {
         mask sees = gt(load(t->seen + f * STET_W), splat(0));
         if (!any(sees)) continue;
+        lint all = iselect(sees, to_int(load(t->beside + f * STET_W)), isplat(0));
         for (int k = 0; k < 3; ++k) {
-            lint beside = to_int(load(t->beside + (k * POLYTOPE_FACES + f) * STET_W));
-            beside = iselect(sees, beside, isplat(0));
-            mask border = m_and(sees, eq(slot_get(t->seen, beside), splat(0)));
+            mask border = m_and(sees, eq(slot_get(t->seen, triple_get(all, isplat(k), FACE_BITS)), splat(0)));
             border = m_and(border, ilt(count, isplat(POLYTOPE_EDGES)));
             slot_put(border, t->edge, iselect(border, count, isplat(0)), splat((ureal)(4 * f + k)));
             count = count + iselect(border, isplat(1), isplat(0));
@@ -185,22 +247,23 @@ LFN void polytope_close(polytope *t, int nface, lint count, mask lanes)
             if (!any(m)) break;
             lint code = iselect(m, to_int(load(t->edge + i * STET_W)), isplat(0)), old = ishr(code, 2);
             lint k = code & isplat(3), next = iselect(ieq(k, isplat(2)), isplat(0), k + isplat(1));
-            lint face = iselect(m, t->nface + isplat(i), isplat(0)), corner[3];
-            corner[0] = slot_get_int(t->vertex, old + k * isplat(POLYTOPE_FACES));
-            corner[1] = slot_get_int(t->vertex, old + next * isplat(POLYTOPE_FACES));
+            lint face = iselect(m, t->nface + isplat(i), isplat(0)), corner[3], corners = slot_get_int(t->vertex, old);
+            corner[0] = triple_get(corners, k, VERTEX_BITS);
+            corner[1] = triple_get(corners, next, VERTEX_BITS);
             corner[2] = isplat(t->nvertex - 1);
             if (pass == 1) { /* all new faces have their places: link them */
-                slot_put(m, t->beside, face + isplat(POLYTOPE_FACES), slot_get(t->out, corner[1]));
-                slot_put(m, t->beside, face + isplat(2 * POLYTOPE_FACES), slot_get(t->in, corner[0]));
+                lint all = triple_of(slot_get_int(t->beside, face), slot_get_int(t->out, corner[1]),
+                                     slot_get_int(t->in, corner[0]), FACE_BITS);
+                slot_put(m, t->beside, face, to_real(all));
                 continue;
             }
-            lint kept = slot_get_int(t->beside, old + k * isplat(POLYTOPE_FACES)), side = isplat(0);
+            lint kept = triple_get(slot_get_int(t->beside, old), k, FACE_BITS), side = isplat(0);
+            corners = slot_get_int(t->vertex, kept);
             for (int c = 1; c < 3; ++c) /* the edge of the kept face begins where that of the old one ends */
-                side = iselect(ieq(slot_get_int(t->vertex, kept + isplat(c * POLYTOPE_FACES)), corner[1]), isplat(c),
-                               side);
+                side = iselect(ieq(triple_get(corners, isplat(c), VERTEX_BITS), corner[1]), isplat(c), side);
             polytope_put_face(t, m, face, corner);
             slot_put(m, t->beside, face, to_real(kept));
-            slot_put(m, t->beside, kept + side * isplat(POLYTOPE_FACES), to_real(face));
+            slot_put(m, t->beside, kept, to_real(triple_put(slot_get_int(t->beside, kept), side, face, FACE_BITS)));
             slot_put(m, t->out, corner[0], to_real(face));
             slot_put(m, t->in, corner[1], to_real(face));
         }
@@ -218,8 +281,9 @@ LFN void polytope_result(const polytope *t, lint face, real dist, const real *no
 {
     real corner[3][3], on_a[3][3], near[3], area[3], sum = splat(0), point[3];
     v3_scale(normal, dist, near);
+    lint corners = slot_get_int(t->vertex, face);
     for (int i = 0; i < 3; ++i) {
-        lint v = slot_get_int(t->vertex, face + isplat(i * POLYTOPE_FACES));
+        lint v = triple_get(corners, isplat(i), VERTEX_BITS);
         polytope_point(t, v, 0, corner[i]);
         polytope_point(t, v, 3, on_a[i]);
         v3_sub(corner[i], near, corner[i]);
@@ -279,7 +343,7 @@ LFN void convex_penetration(const convex *a, const convex *b, const int *tables,
     for (int n = 0; n < iterations && t.nvertex < POLYTOPE_VERTICES && any(active); ++n) {
         real dist, normal[3];
         lint face = polytope_nearest(&t, nface, &dist);
-        active = m_and(active, lt(dist, splat(POLYTOPE_GONE)));
+        active = m_and(active, lt(dist, splat(POLYTOPE_FLAT)));
         for (int k = 0; k < 3; ++k) normal[k] = slot_get(t.normal, face + isplat(k * POLYTOPE_FACES));
         polytope_result(&t, face, dist, normal, active, out);
         convex_point next;
@@ -288,10 +352,15 @@ LFN void convex_penetration(const convex *a, const convex *b, const int *tables,
         active = m_and(active, gt(v3_dot(normal, next.v) - dist, rmax(tolerance, rounding)));
         if (!any(active)) break;
         polytope_add_vertex(&t, &next);
-        lint count = polytope_cut(&t, nface, next.v, rounding, active);
-        mask fits = m_and(ilt(count, isplat(POLYTOPE_EDGES)), ilt(t.nface + count, isplat(POLYTOPE_FACES)));
+        if (nface > POLYTOPE_LEFT) nface = polytope_make_room(&t, nface);
+        lint seen, count = polytope_cut(&t, nface, next.v, rounding, active, &seen);
+        lint left = t.nleft - seen + count;
+        mask fits = m_andnot(ilt(count, isplat(POLYTOPE_EDGES)), igt(left, isplat(POLYTOPE_LEFT)));
+        fits = m_and(fits, ilt(t.nmade + count, isplat(POLYTOPE_MADE)));
         active = m_and(active, m_and(fits, igt(count, isplat(2))));
         polytope_close(&t, nface, count, active);
+        t.nleft = iselect(active, left, t.nleft);
+        t.nmade = t.nmade + iselect(active, count, isplat(0));
         for (; nface < POLYTOPE_FACES && any(m_and(active, igt(t.nface, isplat(nface))));) ++nface;
     }
 }
