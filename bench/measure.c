@@ -173,8 +173,8 @@ double bench_peak_gflops(void)
 {
     enum { TURNS = 200000 };
     double best = 0;
-    bool wide = sti_isa_available(STI_ISA_avx512);
-    if (!wide && !sti_isa_available(STI_ISA_avx2)) return 0;
+    bool wide = sti_isa_width(sti_isa_best()) == 16;
+    if (!wide && sti_isa_width(sti_isa_best()) != 8) return 0;
     for (int k = 0; k < 25; ++k) {
         volatile float sink;
         double start = bench_now();

@@ -368,7 +368,7 @@ stet_result bench_physics(bench *b)
         if (!covered) continue;
         STI_TRY(measure_at(b, s, nworld, NULL, "", s->goal, s->scaling && !b->quick));
         STI_TRY(measure_at(b, s, 1, NULL, "one_world/", 0, false));
-        if (s->goal_avx2 > 0 && sti_isa_available(STI_ISA_avx512))
+        if (s->goal_avx2 > 0 && sti_isa_width(sti_isa_best()) > 8)
             STI_TRY(measure_at(b, s, nworld, "avx2", "avx2/", s->goal_avx2, false));
     }
     return STET_OK;

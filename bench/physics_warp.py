@@ -1,13 +1,14 @@
 """Native physics on a GPU beside mujoco_warp, in turns on one machine.
 
     python3 bench/physics_warp.py [--stet build/stet] [--scenes humanoid,cartpole] [--worlds 1024,8192,65536]
-    [--steps 500] [--samples 3] [--contacts 64] [--rows 256] [--out FILE]
+    [--steps 500] [--samples 3] [--contacts 64] [--rows 256] [--compiled] [--out FILE]
 
 Both step the same file from its first keyframe under noise on the controls. mujoco_warp's time is what its own
 benchmark (mujoco_warp.testspeed, of the package of that name) measures: a graph of one step, launched and waited for.
-stet's is the device's time of its steps, five a frame. Compiling is in neither, and in the notes. --contacts and --rows
-are mujoco_warp's capacities a world; it ends where they do not suffice. stet has none that a user sets; worlds that had
-no room for a contact are counted in the notes.
+stet's is the device's time of its steps, five a frame. Compiling is in neither, and in the notes; --compiled: both ran
+here before, and compiling is left out. --contacts and --rows are mujoco_warp's capacities a world; it ends where they
+do not suffice. stet has none that a user sets; worlds that had no room for a contact are counted in the notes. FILE has
+what is measured so far.
 """
 
 import argparse
@@ -33,6 +34,7 @@ parser.add_argument("--samples", type=int, default=3)
 parser.add_argument("--noise", type=float, default=0.3)
 parser.add_argument("--contacts", type=int, default=64)
 parser.add_argument("--rows", type=int, default=256)
+parser.add_argument("--compiled", action="store_true")
 parser.add_argument("--out")
 options = parser.parse_args()
 
@@ -76,7 +78,9 @@ def compile_first(scene, worlds):
 
 def measure(scene, worlds):
     path = ROOT / "scenes" / f"{scene}.xml"
-    first = compile_first(path, worlds)
+    first = ""
+    if not options.compiled:
+        first = "first steps {:.1f} and {:.1f} s; ".format(*compile_first(path, worlds))
     ours, theirs = [], []
     for _ in range(options.samples):
         ns, device, faults = run_stet(path, worlds, options.steps)
@@ -86,7 +90,7 @@ def measure(scene, worlds):
     samples = [b / a for a, b in zip(ours, theirs)]
     goal = next((goal for most, goal in GOALS if worlds <= most), None)
     note = (f"{statistics.median(ours):.1f} ns a world and step, mujoco_warp {statistics.median(theirs):.1f}; "
-            f"{options.steps} steps; first steps {first[0]:.1f} and {first[1]:.1f} s; mujoco_warp: "
+            f"{options.steps} steps; {first}mujoco_warp: "
             f"{report['ncon_mean']:.1f} contacts a world, at most {report['nefc_mean']:.1f} rows, "
             f"{report['solver_niter_mean']:.1f} iterations, {report['total_memory'] / worlds / 1024:.1f} KiB a world; "
             f"worlds of stet's with faults: {faults or 0}")
@@ -101,8 +105,8 @@ def main():
         for worlds in map(int, options.worlds.split(",")):
             device, row = measure(scene, worlds)
             rows.append(row)
-    if options.out:
-        write(options.out, device, rows)
+            if options.out:
+                write(options.out, device, rows)
 
 
 main()

@@ -19,6 +19,17 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     set(STET_ISA_avx2_FLAGS -mavx2 -mfma)
     set(STET_ISA_avx512_DEFINITIONS STET_W=16)
     set(STET_ISA_avx512_FLAGS -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
+    if(STET_SANITIZE)
+        # One of the two wide ones, the machine's widest; the tests without a sanitizer have all.
+        file(STRINGS /proc/cpuinfo avx512 REGEX "avx512vl" LIMIT_COUNT 1)
+        if(avx512)
+            list(REMOVE_ITEM STET_ISAS avx2)
+            add_compile_options("-DSTI_WIDE_ISAS(X)=X(avx512, 16, false)")
+        else()
+            list(REMOVE_ITEM STET_ISAS avx512)
+            add_compile_options("-DSTI_WIDE_ISAS(X)=X(avx2, 8, false)")
+        endif()
+    endif()
 endif()
 
 # All compiled kernels; another tree, for which the compiler is the same, may take them from this one.

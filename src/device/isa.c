@@ -28,8 +28,9 @@ bool sti_isa_available(sti_isa isa)
 #if defined(__x86_64__)
     __builtin_cpu_init();
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    if (isa == STI_ISA_avx2 || isa == STI_ISA_w1) return avx2;
-    if (isa == STI_ISA_avx512)
+    int width = isa < STI_ISA_COUNT ? sti_isa_width(isa) : 0;
+    if (width == 8 || isa == STI_ISA_w1) return avx2;
+    if (width == 16)
         return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 #endif

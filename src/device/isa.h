@@ -7,20 +7,20 @@
 
 #include <stdbool.h>
 
-/* Name, lanes, test only (never chosen automatically). */
+/* The wide ones. A sanitized build has no more than one, the machine's widest (cmake/StetKernels.cmake). */
+#ifndef STI_WIDE_ISAS
 #if defined(__x86_64__)
-#define STI_ISAS(X)                                                                                                    \
-    X(portable, 4, false)                                                                                              \
-    X(w1, 1, true)                                                                                                     \
-    X(avx2, 8, false)                                                                                                  \
-    X(avx512, 16, false)                                                                                               \
-    X(f64, 1, true)
+#define STI_WIDE_ISAS(X) X(avx2, 8, false) X(avx512, 16, false)
 #else
+#define STI_WIDE_ISAS(X)
+#endif
+#endif
+/* Name, lanes, test only (never chosen automatically). */
 #define STI_ISAS(X)                                                                                                    \
     X(portable, 4, false)                                                                                              \
     X(w1, 1, true)                                                                                                     \
+    STI_WIDE_ISAS(X)                                                                                                   \
     X(f64, 1, true)
-#endif
 
 typedef enum sti_isa {
 #define STI_ISA_ENUM(name, width, test_only) STI_ISA_##name,

@@ -23,51 +23,40 @@ _Static_assert(PH_BAD_QPOS == 1 << STET_FAULT_BAD_QPOS && PH_BAD_QVEL == 1 << ST
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-/* Searching for contacts of height fields and meshes takes so much memory of a thread that few threads are faster. */
-static bool has_surfaces(const sti_physics_tables *t)
-{
-    const int *type = t->m + t->m[M_GEOM_TYPE];
-    for (int g = 0; g < t->m[M_NGEOM]; ++g)
-        if (type[g] == PH_HFIELD || type[g] == PH_MESH) return true;
-    return false;
-}
-
 /*
  * Teams of a step on a GPU, as measured (doc/design/gpu_programs.md). A processor holds 256 threads with all the
  * registers that they ask for, one block. Fewer threads a world do less work twice and wait less for one another, so a
- * world has no more of them than run at once: 32 threads a world up to 8 worlds a processor, 4 from 64 on. Up to 12 a
- * processor get two blocks that wait for their own worlds only: one of 8 would have to come twice. From 64 on twice
- * the threads with half the registers hide more latency. A thread alone has its memory for itself, which a processor
- * interleaves with that of its neighbours: the fastest where there are worlds for all threads, as long as a world's
- * memory is not too large for the bandwidth.
+ * world has no more of them than run at once: 32 threads a world up to 8 worlds a processor, 8 from 32 on. Up to 12 a
+ * processor get two blocks that wait for their own worlds only: one of 8 would have to come twice. More than 32 get
+ * twice the threads with half the registers, which hide more latency. A thread alone has its memory for itself, which a
+ * processor interleaves with that of its neighbours: the fastest where there are worlds for all threads, as long as a
+ * world's memory is not too large for the bandwidth.
  */
 static sti_step_shape choose_shape(const stet_device *device, const sti_physics_tables *tables, int64_t nworld)
 {
     enum {
         THREADS = 256,
         MOST = 32,
-        FEW = 4,
         EIGHT = THREADS / MOST,
         TWELVE = 12,
         SMALL = 1024,
         MIDDLE = 4096,
-        LONE_SMALL = 32,
+        MANY = 32,
         LONE = 128,
         LONE_MOST = 512
     };
     int64_t processors = device->processors > 0 ? device->processors : 1, share = nworld / processors;
     bool small = tables->m[M_NMEMORY] < SMALL;
-    if (share >= LONE_SMALL && (small || (share >= LONE && tables->m[M_NMEMORY] < MIDDLE))) {
-        int teams = LONE_SMALL;
+    if (share >= MANY && (small || (share >= LONE && tables->m[M_NMEMORY] < MIDDLE))) {
+        int teams = MANY;
         while (teams < LONE_MOST && teams < share) teams *= 2;
         return (sti_step_shape){{1, teams}, 1};
     }
     if (nworld > EIGHT * processors && nworld <= TWELVE * processors)
         return (sti_step_shape){{MOST, (int)((nworld + 2 * processors - 1) / (2 * processors))}, 2};
-    int team = MOST, least = small ? FEW / 2 : FEW;
-    while (team > least && nworld * team > THREADS * processors) team /= 2;
-    if (team == FEW && !small && !has_surfaces(tables)) return (sti_step_shape){{2 * FEW, THREADS / FEW}, 1};
-    return (sti_step_shape){{team, THREADS / team}, 1};
+    int team = MOST, threads = nworld > MANY * processors ? 2 * THREADS : THREADS;
+    while (team > EIGHT && nworld * team > THREADS * processors) team /= 2;
+    return (sti_step_shape){{team, threads / team}, 1};
 }
 
 stet_result sti_native_set_room(sti_native *n, int room)

@@ -68,7 +68,7 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
     ph_actuation(m, f, v, w, bad);
     ph_acceleration(m, w);
     if (align) align_teams();
-    lint faults = ph_constrain(m, f, v, w, s, on, extra, most);
+    lint faults = ph_constrain(m, f, v, w, s, on, extra, align, most);
     if (align) align_teams();
     ph_after(m, f, v, w, extra);
     if (extra & PH_EXTRA_SENSORS) ph_sensors(m, f, v, w);

@@ -23,11 +23,6 @@
 #else
 #define PH_SIDE_BY_SIDE 0
 #endif
-#if STET_GPU && STET_TEAM >= 2 * PH_SUMS
-#define PH_BY_PART 1
-#else
-#define PH_BY_PART 0
-#endif
 
 LFN int ph_slot_part(const int *m, const int *s, int k)
 {
@@ -37,8 +32,8 @@ LFN int ph_slot_part(const int *m, const int *s, int k)
 }
 
 /*
- * The slots that hold in one of the lanes `on`: in all others those lanes have zeros only. Large teams have them listed
- * by part, too; small ones go through all of them, so that the worlds of a warp are at slots of the same kind.
+ * The slots that hold in one of the lanes `on`: in all others those lanes have zeros only. Where sums are made side by
+ * side, they are listed by part, too.
  */
 LFN void ph_list_slots(const int *m, const real *w, int *s, mask on)
 {
@@ -46,8 +41,8 @@ LFN void ph_list_slots(const int *m, const real *w, int *s, mask on)
     each (k, s[S_NSLOT])
         part[k] = any(m_andnot(on, eq(PH_AT(W_EFC_D)[ph_slot_row(s, k)], splat(0)))) ? ph_slot_part(m, s, k) : PH_SUMS;
     sync();
-    each (t, PH_BY_PART ? PH_SUMS + 1 : 1) {
-        int all = !PH_BY_PART || t == PH_SUMS, p = all ? PH_SUMS : t, n = 0;
+    each (t, PH_SIDE_BY_SIDE ? PH_SUMS + 1 : 1) {
+        int all = !PH_SIDE_BY_SIDE || t == PH_SUMS, p = all ? PH_SUMS : t, n = 0;
         int *to = s + (all ? ph_active(m) : ph_by_part(m));
         rolled for (int k = 0; k < s[S_NSLOT] && !all; ++k) n = n + (part[k] < p);
         if (!all) begin[t] = n;
@@ -56,7 +51,7 @@ LFN void ph_list_slots(const int *m, const real *w, int *s, mask on)
             to[n] = k;
             n = n + 1;
         }
-        if (all) begin[PH_SUMS + t - (PH_BY_PART ? PH_SUMS : 0)] = n;
+        if (all) begin[PH_SUMS + t - (PH_SIDE_BY_SIDE ? PH_SUMS : 0)] = n;
     }
     sync();
 }
@@ -263,14 +258,14 @@ LFN void ph_sums(const int *m, const ureal *f, const real *v, real *w, const int
                  const real *x, real *sum)
 {
     for (int q = 0; q < n; ++q) sum[q] = splat(0);
-    const int *begin = s + S_PARTS, *part = s + ph_parts(m), *list = s + (PH_BY_PART ? ph_by_part(m) : ph_active(m));
+    const int *begin = s + S_PARTS;
 #if PH_SIDE_BY_SIDE
+    const int *list = s + ph_by_part(m);
     real *parts = PH_AT(W_SUMS);
     each (p, PH_SUMS) {
-        int first = PH_BY_PART ? begin[p] : 0, end = begin[PH_BY_PART ? p + 1 : PH_SUMS];
         real own[PH_TERMS];
         ph_zero(own, PH_TERMS);
-        rolled for (int i = first; i < end && what <= PH_SUM_COST; ++i) if (PH_BY_PART || part[list[i]] == p)
+        rolled for (int i = begin[p]; i < begin[p + 1] && what <= PH_SUM_COST; ++i)
             ph_add_term(m, f, v, w, s, what, list[i], alpha, x, own);
         if (what > PH_SUM_COST) ph_dof_part(m, w, what, p, x, own);
         for (int q = 0; q < n; ++q) parts[PH_SUMS * q + p] = own[q];
@@ -280,6 +275,7 @@ LFN void ph_sums(const int *m, const ureal *f, const real *v, real *w, const int
         for (int p = 0; p < PH_SUMS; ++p) sum[q] = sum[q] + parts[PH_SUMS * q + p];
     sync();
 #else
+    const int *part = s + ph_parts(m), *list = s + ph_active(m);
     if (what <= PH_SUM_COST) {
         real parts[PH_SUMS * PH_TERMS];
         ph_zero(parts, PH_SUMS * PH_TERMS);
@@ -467,17 +463,19 @@ LFN void ph_keep(const int *m, real *w, mask group, int back)
  * enough for the contacts of them all. If not, one lane after the other is solved by itself, so that a lane never lacks
  * room because of others. `extra`: bits PH_EXTRA_…; forces make cfrc_ext, and sensors read what the rows of a group do.
  * most[0] becomes at least the contacts of a lane where it is one alone: while lanes share slots, each has fewer.
+ * `align`: as in ph_forward.
  */
 STET_CALLED LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, int extra,
-                                  lint *most)
+                                  int align, lint *most)
 {
     mask todo = on;
     lint faults = isplat(0);
     if (extra & PH_EXTRA_FORCES) ph_applied(m, w);
     for (int i = -1; any(todo); ++i) {
         mask group = m_and(on, i < 0 ? m_all() : ieq(lane(), isplat(i)));
-        ph_constraint(m, f, v, w, s, group, i >= 0);
+        ph_constraint(m, f, v, w, s, group, i >= 0, align);
         int full = s[S_FULL];
+        if (align && i < 0) align_teams();
         if (!full || i >= 0) {
             ph_solve_constraints(m, f, v, w, s, group);
             if (extra & PH_EXTRA_FORCES) ph_external(m, f, v, w, s, group);

@@ -62,7 +62,7 @@ stet_device *make_device(const char *isa)
     def.threads = 1;
     stet_device *device = NULL;
     stet_result result = stet_device_create(&def, &device);
-    if (result == STET_ERROR_UNSUPPORTED) return NULL;
+    if (result == STET_ERROR_UNSUPPORTED || result == STET_ERROR_NOT_FOUND) return NULL;
     GOOD(result);
     return device;
 }

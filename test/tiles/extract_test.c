@@ -11,7 +11,7 @@
 static const char *const isas[] = {"portable", "w1", "avx2", "avx512"};
 enum { NISA = 4, GUARD = 64 };
 
-/* NULL: this machine does not have it. */
+/* NULL: this machine, or a sanitized build, does not have it. */
 static stet_device *device_of(const char *isa, int threads)
 {
     stet_device_def def = stet_default_device_def();
@@ -20,7 +20,7 @@ static stet_device *device_of(const char *isa, int threads)
     def.threads = threads;
     picked_device(&def);
     stet_result result = stet_device_create(&def, &device);
-    assert_true(result == STET_OK || result == STET_ERROR_UNSUPPORTED);
+    assert_true(result == STET_OK || result == STET_ERROR_UNSUPPORTED || result == STET_ERROR_NOT_FOUND);
     return device;
 }
 
