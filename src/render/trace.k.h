@@ -121,7 +121,8 @@ LFN mask sight_may_meet(const ureal *candidate, int flat, const sight *ray)
     if (flat) {
         o[0] = o[0] + ray->u;
         o[1] = o[1] + ray->v;
-        d[0] = d[1] = splat(0);
+        d[0] = splat(0);
+        d[1] = splat(0);
         d[2] = splat(-1);
     }
     return may_meet(o, d, ball[3]);
