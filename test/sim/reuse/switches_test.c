@@ -14,8 +14,8 @@
 
 enum { N = 3, F = 4, S = 5, K = 2, WIDTH = 12, HEIGHT = 8, REQUESTS = 3 };
 
-/* Bytes of what is uploaded along the way: one number a world; the extraction's rows of where from, and of where to. */
-enum { LIST = N * 4, JOBS = REQUESTS * STI_JOB_COLUMNS * 4, PLACES = REQUESTS * STI_PLACE_COLUMNS * 8 };
+/* Bytes of what is uploaded along the way: the extraction's rows of where from, and of where to. */
+enum { JOBS = REQUESTS * STI_JOB_COLUMNS * 4, PLACES = REQUESTS * STI_PLACE_COLUMNS * 8 };
 enum { RGB = N * WIDTH * HEIGHT * 3, WORDS = N * WIDTH * HEIGHT * 4 };
 
 static stet_sim *open_hand(uint32_t disabled)
@@ -136,14 +136,13 @@ static raised without_pose_sync(const measured *m)
 static raised without_hierarchy(const measured *m) { return (raised){F * 2 * m->flush, 0, 0, F * 3, F * 3 * m->flush}; }
 
 /*
- * Each world of each output is a launch of its own, also of those that need none. Each uploads which world it is for;
- * each output where from and where to.
+ * Each world of each output is a launch of its own, also of those that need none. Which world it is for is a number;
+ * each output uploads where from and where to.
  */
 static raised without_tiles(const measured *m)
 {
     (void)m;
-    return (raised){F * (REQUESTS * N - 1), F * REQUESTS * (N * LIST + JOBS + PLACES), 0, F * REQUESTS,
-                    F * REQUESTS * N};
+    return (raised){F * (REQUESTS * N - 1), F * REQUESTS * (JOBS + PLACES), 0, F * REQUESTS, F * REQUESTS * N};
 }
 
 /* Extraction comes with the frame instead of the first read. All frames are read here, so that it is as much work. */
