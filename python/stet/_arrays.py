@@ -44,28 +44,33 @@ class Numpy:
         return np.where(mask, x, other)
 
 
-class Torch(Numpy):
-    def __init__(self, sim):
-        import torch
-
-        super().__init__(sim)
-        self.module, self._sim = torch, sim
+class _OfDevice(Numpy):
+    """Arrays of a library that takes what is on a GPU by DLPack, with its _from_dlpack."""
 
     def see(self, array):
         if self._on_host:  # worlds lie in blocks, which no tensor shows
-            return self.module.from_numpy(array.numpy())
-        return self.module.from_dlpack(array.export())
+            return self.from_numpy(array.numpy())
+        return self._from_dlpack(array.export())
 
     def see_picture(self, sim, name, frame):
         if self._on_host:
             return self.from_numpy(sim.read(name, frame=frame))
-        return self.module.from_dlpack(sim.tensor(name, frame=frame))
+        return self._from_dlpack(sim.tensor(name, frame=frame))
+
+
+class Torch(_OfDevice):
+    def __init__(self, sim):
+        import torch
+
+        super().__init__(sim)
+        self.module, self._from_dlpack = torch, torch.from_dlpack
+        self._device = "cpu" if self._on_host else self.see(sim.qpos).device
 
     def to_numpy(self, x):
         return x.cpu().numpy()
 
     def from_numpy(self, x):
-        return self.module.from_numpy(x).to(self.see(self._sim.qpos).device)
+        return self.module.from_numpy(x).to(self._device)
 
     def like(self, values, x):
         return self.module.from_numpy(values).to(x)
@@ -80,7 +85,7 @@ class Torch(Numpy):
         return self.module.where(mask, x, other)
 
 
-class Jax(Numpy):
+class Jax(_OfDevice):
     """JAX computes while its caller goes on, from memory that the sim writes next: so what is kept is waited for."""
 
     def __init__(self, sim):
@@ -90,18 +95,8 @@ class Jax(Numpy):
         if sim.qpos.dtype == "float64" and not jax.config.jax_enable_x64:
             raise InvalidArgumentError("arrays='jax': the sim is float64, which JAX rounds to float32; call "
                                        "jax.config.update('jax_enable_x64', True) first")
-        self._jax, self.module = jax, jax.numpy
+        self._jax, self.module, self._from_dlpack = jax, jax.numpy, jax.dlpack.from_dlpack
         self._device = jax.local_devices(backend="cpu")[0] if self._on_host else self.see(sim.qpos).device
-
-    def see(self, array):
-        if self._on_host:
-            return self.from_numpy(array.numpy())
-        return self._jax.dlpack.from_dlpack(array.export())
-
-    def see_picture(self, sim, name, frame):
-        if self._on_host:
-            return self.from_numpy(sim.read(name, frame=frame))
-        return self._jax.dlpack.from_dlpack(sim.tensor(name, frame=frame))
 
     def from_numpy(self, x):
         return self._jax.device_put(np.array(x), self._device)  # which may take the copy's memory

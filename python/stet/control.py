@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from ._arrays import find_arrays
 from ._errors import InvalidArgumentError, NotFoundError, UnsupportedError
 from .sim import Sim
-from ._arrays import find_arrays
 from .state import State
 
 _BALL = 1  # joints of this type and below have quaternions

@@ -15,7 +15,7 @@
 #include "physics/collide/convex.k.h"
 
 #define POLYTOPE_VERTICES 40 /* four, and one an iteration */
-#define POLYTOPE_EDGES 32    /* of the hole that one support point makes */
+#define POLYTOPE_EDGES 32    /* one support point makes a hole: its edges, at most */
 #define POLYTOPE_LEFT 95     /* faces of a polytope, most; a closed surface of triangles has 2 * vertices - 4 */
 #define POLYTOPE_FACES (POLYTOPE_LEFT + POLYTOPE_EDGES)
 #define POLYTOPE_NONE (POLYTOPE_FACES - 1) /* a slot without a face; seen as little as one that is gone */
