@@ -105,6 +105,17 @@ LFN real pixel_geometry(const ureal *view, int flat, const sight *ray, mask hit,
 #define KEPT_SIZE 10
 #define KEPT (STET_W > 1 ? PIXELS * KEPT_SIZE : 1)
 
+/* Computes them for the hits of pixels p …, which are at (x, y) …; returns the distance. */
+LFN real make_hit(const ureal *view, int flat, int x, int y, int p, const ureal *best, mask hit, real *up, real *way,
+                  real *point)
+{
+    real n[3], t = load_best(best, p, n);
+    sight ray;
+    row_sight(view, x, y, &ray);
+    real far = pixel_geometry(view, flat, &ray, hit, t, n, 0, up, way, point);
+    return far;
+}
+
 LFN void keep_hits(const ureal *view, int flat, int px, int py, int width, int height, const ureal *best,
                    const int *best_geom, ureal *kept)
 {
@@ -113,11 +124,9 @@ LFN void keep_hits(const ureal *view, int flat, int px, int py, int width, int h
     {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
-        real n[3], up[3], way[3], point[3], t = load_best(best, p, n);
-        sight ray;
-        row_sight(view, x, y, &ray);
+        real up[3], way[3], point[3];
         mask hit = ilt(isplat(-1), iload(best_geom + p));
-        real far = pixel_geometry(view, flat, &ray, hit, t, n, 0, up, way, point);
+        real far = make_hit(view, flat, x, y, p, best, hit, up, way, point);
         store(kept + p, far);
         for (int k = 0; k < 3; ++k) {
             store(kept + (KEPT_NORMAL + k) * PIXELS + p, up[k]);
@@ -127,15 +136,12 @@ LFN void keep_hits(const ureal *view, int flat, int px, int py, int width, int h
     }
 }
 
-/* Returns the distance of the hits of pixels p …, which are at (x, y) …, with the rest. */
+/* The same as make_hit, of what was kept. */
 LFN real kept_hit(const ureal *view, int flat, int x, int y, int p, const ureal *best, mask hit, const ureal *kept,
                   real *up, real *way, real *point)
 {
     if (STET_W == 1) {
-        real n[3], t = load_best(best, p, n);
-        sight ray;
-        row_sight(view, x, y, &ray);
-        real far = pixel_geometry(view, flat, &ray, hit, t, n, 0, up, way, point);
+        real far = make_hit(view, flat, x, y, p, best, hit, up, way, point);
         return far;
     }
     for (int k = 0; k < 3; ++k) {
