@@ -32,6 +32,7 @@ CHECKED = 37  # worlds of the comparison of hashes
 GRADIENT = 25_000_000  # numbers of the gradient that is summed
 PIECES = (1, 2, 3, 4)  # of a rank's share of it
 POLICY = 1_000_000  # numbers of one that is summed between steps
+WARM = 400  # steps before anything is timed: while humanoids fall, a step costs more from one to the next
 
 
 class Pipes:
@@ -79,8 +80,8 @@ def ranks(devices, body, *arguments):
     ]
     for process in processes:
         process.start()
-    for _, end in answers:
-        end.close()
+    for end in [end for row in ends for end in row if end] + [end for _, end in answers]:
+        end.close()  # so that who waits for a process that has ended gets an EOFError
     out = []
     for rank, (end, _) in enumerate(answers):
         try:
@@ -89,9 +90,9 @@ def ranks(devices, body, *arguments):
             out.append(RuntimeError(f"rank {rank} ended without an answer"))
     for process in processes:
         process.join()
-    for one in out:
-        if isinstance(one, Exception):
-            sys.exit(f"scale_ranks: {one}")
+    failed = [str(one) for one in out if isinstance(one, Exception)]
+    if failed:
+        sys.exit(f"scale_ranks: {'; '.join(failed)}")
     return out
 
 
@@ -100,7 +101,7 @@ def _rank(rank, ends, answer, device, body, arguments):
         answer.send(body(Pipes(rank, ends), device, *arguments))
     except Exception as error:
         traceback.print_exc()
-        answer.send(RuntimeError(f"rank {rank} on {device}: {error}"))
+        answer.send(RuntimeError(f"rank {rank} on {device}: {type(error).__name__}: {error}"))
 
 
 # ---- the same bits ---------------------------------------------------------------------------------------------------
@@ -202,6 +203,8 @@ def timed(transport, device, worlds, samples):
             group.share(b"")
             return time.perf_counter() - begun
 
+        for _ in range(WARM // 40):
+            physics(False)
         for work in (physics, gradients, beside, frames):
             work(False)
             work(True)
@@ -369,6 +372,15 @@ def gradient(devices, samples):
     return rows
 
 
+def names(devices):
+    """What the devices are, for the result file."""
+    found = []
+    for device in dict.fromkeys(devices):
+        with stet.Sim(stet.scenes / "cartpole.xml", worlds=1, device=device) as sim:
+            found.append(f"{device}: {sim.device.name}")
+    return "; ".join(found)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--devices", default="cpu,cpu")
@@ -380,12 +392,17 @@ def main():
     devices = o.devices.split(",")
     parts = o.parts.split(",")
     state, frame = compare(devices) if "hashes" in parts else (None, None)
-    rows = scale(devices, o.worlds, o.samples) if "scale" in parts else []
-    rows += gradient(devices, o.samples) if "gradient" in parts else []
-    for row in rows:
-        print(f"{row['name']:<48} {row['value']:8.3f} {row['unit']:<6} {row['note']}")
-    if o.out:
-        write(o.out, machine(o.devices), rows, devices=devices, state_hash=state, frame_hash=frame)
+    rows = []
+    for part, measure in (("scale", lambda: scale(devices, o.worlds, o.samples)),
+                          ("gradient", lambda: gradient(devices, o.samples))):  # fmt: skip
+        if part not in parts:
+            continue
+        found = measure()
+        for row in found:
+            print(f"{row['name']:<48} {row['value']:8.3f} {row['unit']:<6} {row['note']}", flush=True)
+        rows += found
+        if o.out:  # what is measured so far stays, whatever comes
+            write(o.out, machine(names(devices)), rows, devices=devices, state_hash=state, frame_hash=frame)
     return 0
 
 

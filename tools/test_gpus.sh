@@ -8,8 +8,8 @@
 #   tools/test_gpus.sh [FILE]     FILE: where the figures go as JSON
 #
 # Variables: JOBS; BUILD (default build/gpus); PYTHON (default python3); DEVICES (default cuda:0,cuda:1); WORLDS (of
-# each device, default 4096); PARTS (of bench/scale_ranks.py, default hashes,scale,gradient); UPDATES (of the training,
-# default 60; 0: none).
+# each device, default 4096); SAMPLES (default 15); PARTS (of bench/scale_ranks.py, default hashes,scale,gradient);
+# UPDATES (of the training, default 60; 0: none).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${BUILD:-build/gpus}
@@ -30,7 +30,7 @@ export PYTHONPATH=$build/python${PYTHONPATH:+:$PYTHONPATH}
 devices=${DEVICES:-cuda:0,cuda:1}
 failed=0
 "$python" -B bench/scale_ranks.py --devices "$devices" --worlds "${WORLDS:-4096}" \
-    --parts "${PARTS:-hashes,scale,gradient}" ${1:+--out "$1"} || failed=1
+    --samples "${SAMPLES:-15}" --parts "${PARTS:-hashes,scale,gradient}" ${1:+--out "$1"} || failed=1
 
 if [ "${UPDATES:-60}" -eq 0 ]; then
     echo "test-gpus: no training was asked for"
