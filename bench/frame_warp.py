@@ -91,28 +91,35 @@ class Warp:
         begun = time.perf_counter()
         self.warp, self.to, self.substeps = warp, mujoco_warp, spec["substeps"]
         warp.set_device("cpu" if spec["device"] == "cpu" else "cuda:0")
-        model = mujoco.MjModel.from_xml_path(spec["scene"])
+        model = (mujoco.MjModel.from_binary_path if spec["scene"].endswith(".mjb") else
+                 mujoco.MjModel.from_xml_path)(spec["scene"])
         data = mujoco.MjData(model)
         if model.nkey:
             mujoco.mj_resetDataKeyframe(model, data, 0)
         mujoco.mj_forward(model, data)
-        size, shape = (spec["width"], spec["height"]), (spec["worlds"], model.nu)
+        size = spec["width"], spec["height"]
         self.m = mujoco_warp.put_model(model)
         self.d = mujoco_warp.put_data(model, data, nworld=spec["worlds"], nconmax=spec["contacts"], njmax=spec["rows"])
         self.rc = mujoco_warp.create_render_context(
-            model, nworld=spec["worlds"], cam_res=size, render_rgb=True, render_depth=True, render_skybox=True,
+            model, nworld=spec["worlds"], cam_res=size, render_rgb=True, render_depth=True,
+            render_skybox=bool((model.tex_type == mujoco.mjtTexture.mjTEXTURE_SKYBOX).any()),
             cam_active=[k == 0 for k in range(model.ncam)], use_shadows=spec["shadows"])
+        self._draw()  # compiles, as what follows does
+        self.depth = self.rc.depth_data.numpy()[0].reshape(size[1], size[0])
+        self._prepare(model, data, spec)
+        self.device, self.first = "", time.perf_counter() - begun
+
+    def _prepare(self, model, data, spec):
+        """What frames need beside their pictures."""
         self.overflows, self.m.opt.warn_overflow = self.m.opt.warn_overflow, 0
         low, high = model.actuator_ctrlrange.T
-        self.values = [warp.array(value, dtype=float) for value in controls(shape, data.ctrl, low, high)]
+        self.values = [self.warp.array(value, dtype=float)
+                       for value in controls((spec["worlds"], model.nu), data.ctrl, low, high)]
         names = ("qpos", "qvel", "act", "qacc_warmstart", "ctrl", "time")
-        self.state = [(getattr(self.d, name), warp.clone(getattr(self.d, name))) for name in names]
-        self._draw()  # compiles, as the next line does
-        self.depth = self.rc.depth_data.numpy()[0].reshape(size[1], size[0])
+        self.state = [(getattr(self.d, name), self.warp.clone(getattr(self.d, name))) for name in names]
         self._step()
-        warp.synchronize()
+        self.warp.synchronize()
         self.graphs = [self._graph(self._step), self._graph(self._step, self._draw)]
-        self.device, self.first = "", time.perf_counter() - begun
 
     def _step(self):
         for _ in range(self.substeps):
@@ -219,23 +226,29 @@ def agreement(ours, theirs):
     return float((np.abs(ours - theirs)[seen] <= 0.01 * theirs[seen]).mean()) if seen.any() else 0.0
 
 
-def measure(options, worlds, width, height):
-    spec = {"scene": str(SCENES / f"{options.scene}.xml"), "worlds": worlds, "device": options.device, "width": width,
-            "height": height, "substeps": options.substeps, "contacts": options.contacts, "rows": options.rows,
-            "shadows": not options.no_shadows}
-    sides = [Process(kind, spec) for kind in (Stet, Warp)]
+def take_turns(kinds, spec, options, works):
+    """(device, what stet said of itself, what mujoco_warp did, seconds a frame of each side and work, faults)."""
+    sides = [Process(kind, spec) for kind in kinds]
     (device, *ours), (_, *theirs) = [side.answer() for side in sides]
-    counts = [max(2, int(options.seconds / side.play("frame", 2)[0])) for side in sides]
-    seconds = {(side.name, what): [] for side in sides for what in ("frame", "physics")}
+    counts = [max(2, int(options.seconds / side.play(works[0], 2)[0])) for side in sides]
+    seconds = {(side.name, what): [] for side in sides for what in works}
     faults = ""
     for turn in range(options.turns):
         for k in (0, 1) if turn % 2 == 0 else (1, 0):
-            for what in ("frame", "physics"):
+            for what in works:
                 took, said = sides[k].play(what, counts[k])
                 seconds[sides[k].name, what].append(took)
                 faults = said or faults
     for side in sides:
         side.close()
+    return device, ours, theirs, seconds, faults
+
+
+def measure(options, worlds, width, height):
+    spec = {"scene": str(SCENES / f"{options.scene}.xml"), "worlds": worlds, "device": options.device, "width": width,
+            "height": height, "substeps": options.substeps, "contacts": options.contacts, "rows": options.rows,
+            "shadows": not options.no_shadows}
+    device, ours, theirs, seconds, faults = take_turns((Stet, Warp), spec, options, ("frame", "physics"))
     return device, rows_of(options, (worlds, width, height), seconds, ours, theirs, faults)
 
 
@@ -248,21 +261,25 @@ def rows_of(options, size, seconds, ours, theirs, faults):
     shadows = "without shadows" if options.no_shadows else "with shadows"
     rows = []
 
-    def add(row, samples, unit, better, note):
-        rows.append({"name": f"{name}/{row}", "value": statistics.median(samples), "unit": unit, "better": better,
-                     "goal": None, "samples": samples, "note": note})
-
-    for what, row in (("frame", "ratio_to_mujoco_warp"), ("physics", "physics_ratio_to_mujoco_warp")):
-        ratio = [b / a for a, b in zip(seconds["Stet", what], seconds["Warp", what])]
-        add(row, ratio, "times", "higher",
-            f"{ms['Stet', what]:.4g} ms, mujoco_warp {ms['Warp', what]:.4g}; {conditions if what == 'frame' else ''}"
-            .rstrip("; ") + (f"; {faults}" if faults else ""))
-    for side, row, first, more in (("Stet", "beside_mujoco_warp_ms", ours[0], ""),
-                                   ("Warp", "mujoco_warp_ms", theirs[0], f"; {shadows}")):
-        add(row, [1e3 * s for s in seconds[side, "frame"]], "ms a frame", "lower",
-            f"of which physics alone {ms[side, 'physics']:.4g} ms; from nothing to a first picture and step "
-            f"{first:.1f} s, compiling with it{more}")
+    for what, which in (("frame", "ratio_to_mujoco_warp"), ("physics", "physics_ratio_to_mujoco_warp")):
+        rows.append(row(f"{name}/{which}", ratios(seconds, what), "times", "higher",
+                        f"{ms['Stet', what]:.4g} ms, mujoco_warp {ms['Warp', what]:.4g}; "
+                        f"{conditions if what == 'frame' else ''}".rstrip("; ") + (f"; {faults}" if faults else "")))
+    for side, which, first, more in (("Stet", "beside_mujoco_warp_ms", ours[0], ""),
+                                     ("Warp", "mujoco_warp_ms", theirs[0], f"; {shadows}")):
+        rows.append(row(f"{name}/{which}", [1e3 * s for s in seconds[side, "frame"]], "ms a frame", "lower",
+                        f"of which physics alone {ms[side, 'physics']:.4g} ms; from nothing to a first picture and "
+                        f"step {first:.1f} s, compiling with it{more}"))
     return rows
+
+
+def ratios(seconds, what):
+    return [theirs / ours for ours, theirs in zip(seconds["Stet", what], seconds["Warp", what])]
+
+
+def row(name, samples, unit, better, note, goal=None):
+    return {"name": name, "value": statistics.median(samples), "unit": unit, "better": better, "goal": goal,
+            "samples": samples, "note": note}
 
 
 def main():
