@@ -1,11 +1,13 @@
 """What the tests of the command share: running it, reading its pictures, a folder of one's own."""
 
 import contextlib
+import functools
 import json
 import os
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import zlib
 
@@ -15,6 +17,27 @@ COMMAND = os.environ["STET_TEST_COMMAND"]
 SOURCE = os.environ["STET_TEST_SOURCE_DIR"]
 BUILD = os.environ["STET_TEST_BINARY_DIR"]
 PACKAGES = os.environ["STET_TEST_PACKAGES"]
+
+
+MPIRUN = shutil.which("mpirun")
+
+
+@functools.cache
+def is_open_mpi():
+    return "Open MPI" in subprocess.run([MPIRUN, "--version"], capture_output=True, text=True).stdout
+
+
+def launch(nrank, *words):
+    """The words of a command line that starts `nrank` processes, as many as processors or not, also as root."""
+    more = ["--oversubscribe", "--allow-run-as-root"] if is_open_mpi() else []
+    return [MPIRUN, *more, "-n", str(nrank), *map(str, words)]
+
+
+def skip_without_mpi():
+    """Ends a test where this build has no module over MPI, or there is no mpirun."""
+    if not MPIRUN or not os.path.exists(os.path.join(BUILD, "libstet_mpi.so")):
+        print("skipped: " + ("this build has no module over MPI" if MPIRUN else "there is no mpirun"))
+        sys.exit(77)
 
 
 def scene(name):

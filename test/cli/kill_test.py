@@ -5,18 +5,16 @@ With RANKS a random one of as many processes is killed, and the run goes on over
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import time
 
-from command import BUILD, COMMAND, folder, is_running, run, scene
+from command import COMMAND, folder, is_running, launch, run, scene, skip_without_mpi
 
 WORLDS, FRAMES, EVERY = 5, 40, 3
 WORDS = ["run", scene("quadruped.xml"), "--worlds", WORLDS, "--control", "noise", "--output", "none", "--substeps", 20,
          "--until", FRAMES, "--json"]  # fmt: skip
-MPIRUN = shutil.which("mpirun") if os.path.exists(os.path.join(BUILD, "libstet_mpi.so")) else None
 ENVIRONMENT = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
 
 
@@ -27,7 +25,7 @@ def begin(cwd, nrank):
         words += ["--resume", "state"]
     before = ["sh", "-c", 'echo $$ >> pids; exec "$@"', "sh"]
     if nrank > 1:
-        before = [MPIRUN, "--oversubscribe", "--allow-run-as-root", "-n", str(nrank), *before]
+        before = launch(nrank, *before)
     pids = os.path.join(cwd, "pids")
     if os.path.exists(pids):
         os.remove(pids)
@@ -100,7 +98,6 @@ def main(times, most):
 
 
 ranks = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-if ranks > 1 and not MPIRUN:
-    print("skipped: there is no mpirun, or this build has no module over MPI")
-    sys.exit(77)
+if ranks > 1:
+    skip_without_mpi()
 main(int(sys.argv[1]) if len(sys.argv) > 1 else 3, ranks)
