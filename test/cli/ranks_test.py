@@ -113,7 +113,7 @@ RANK_1 = '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ]'
 
 def scripted(nrank, of_rank_1, *words):
     """Rank 1 does something in a shell first."""
-    return launch(nrank, "sh", "-c", f'if {RANK_1}; then {of_rank_1}; fi; exec "$@"', "sh", COMMAND, *words)
+    return launch(nrank, "sh", "-c", f'if {RANK_1}; then {of_rank_1}\nfi; exec "$@"', "sh", COMMAND, *words)
 
 
 def test_a_rank_that_does_not_see_the_files_sends_what_it_has():
@@ -230,6 +230,21 @@ def test_a_rank_that_dies_ends_the_others():
         assert re.search(r"rank \d.* (Killed|exited on signal 9)", said) or re.search(
             rf"PID {pids[1]} .*EXIT CODE: 9", out, re.DOTALL
         ), (out, said)  # Open MPI's launcher, MPICH's
+
+
+def test_a_straggler_is_named():
+    """Rank 1 is stopped nine tenths of the time; without that nobody is that slow."""
+    words = [*RUN, "--worlds", 60, "--frames", 40, "--output", "none", "--threads", 1]
+    halted = "while [ -e /proc/$$/exe ]; do kill -STOP $$; sleep 0.05; kill -CONT $$; sleep 0.005; done 2>/dev/null &"
+    for more in ((), ("--json",)):
+        done = subprocess.run(
+            scripted(3, halted, *words, *more), env=ENVIRONMENT, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        if more:
+            assert json.loads(done.stdout)["straggler"] == 1, done.stdout
+        else:
+            assert re.search(r"rank 1 on \S+ is slow: it worked \S+ s, and the others waited for it", done.stdout), done
 
 
 def test_an_interruption_is_agreed_upon():
