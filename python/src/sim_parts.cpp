@@ -385,6 +385,12 @@ static Snapshot load_snapshot(const nb::bytes &bytes)
     return out;
 }
 
+static std::string snapshot_repr(const Snapshot &snapshot)
+{
+    int64_t size = stet_snapshot_get_size(snapshot.own->get<stet_snapshot>());
+    return "<stet.Snapshot, " + std::to_string(size) + " bytes>";
+}
+
 template <class Work> static void with_file(Core &core, Work &&work)
 {
     stet_result result;
@@ -423,7 +429,8 @@ void bind_sim_parts(nb::class_<Sim> &sim)
 {
     nb::module_ core = nb::module_::import_("stet._core");
     nb::class_<Snapshot>(core, "Snapshot", "The state of all worlds at a time: see Sim.snapshot. It can be pickled.")
-        .def("__reduce__", reduce_snapshot, nb::sig("def __reduce__(self) -> tuple[Any, ...]"));
+        .def("__reduce__", reduce_snapshot, nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
+        .def("__repr__", snapshot_repr);
     core.def("_load_snapshot", load_snapshot);
     bind_arrays(sim);
     bind_kernels(sim);

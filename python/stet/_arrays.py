@@ -11,6 +11,8 @@ from ._errors import InvalidArgumentError
 
 class Numpy:
     module: Any = np
+    type: Any = np.ndarray
+    bool: Any = np.bool_
 
     def __init__(self, sim):
         self._on_host = sim.device.type == "cpu"
@@ -64,6 +66,7 @@ class Torch(_OfDevice):
 
         super().__init__(sim)
         self.module, self._from_dlpack = torch, torch.from_dlpack
+        self.type, self.bool = torch.Tensor, torch.bool
         self._device = "cpu" if self._on_host else self.see(sim.qpos).device
 
     def to_numpy(self, x):
@@ -96,6 +99,7 @@ class Jax(_OfDevice):
             raise InvalidArgumentError("arrays='jax': the sim is float64, which JAX rounds to float32; call "
                                        "jax.config.update('jax_enable_x64', True) first")
         self._jax, self.module, self._from_dlpack = jax, jax.numpy, jax.dlpack.from_dlpack
+        self.type = jax.Array
         self._device = jax.local_devices(backend="cpu")[0] if self._on_host else self.see(sim.qpos).device
 
     def from_numpy(self, x):

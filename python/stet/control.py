@@ -22,9 +22,16 @@ from typing import Any
 import numpy as np
 
 from ._arrays import find_arrays
-from ._errors import InvalidArgumentError, NotFoundError, UnsupportedError
+from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError, UnsupportedError
 from .sim import Sim
 from .state import State
+
+__all__ = ["InverseKinematics", "JointPD", "Limb", "OperationalSpace", "rotation_error"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 _BALL = 1  # joints of this type and below have quaternions
 _EXACT = 1e-4  # damping of the null space: hardly any
@@ -68,6 +75,8 @@ class Limb:
     def __init__(self, sim: Sim, *, site: str | int | None = None, body: str | int | None = None,
                  geom: str | int | None = None, joints: str | Iterable[str] | None = None,
                  arrays: str = "numpy") -> None:
+        if not isinstance(sim, Sim):
+            raise ArgumentTypeError(f"Limb: sim is a stet.Sim, not a {type(sim).__name__!r}")
         self.sim = sim
         given = {kind: x for kind, x in (("site", site), ("body", body), ("geom", geom)) if x is not None}
         if len(given) != 1:
@@ -87,6 +96,10 @@ class Limb:
         self.coordinates, self.dofs = model.jnt_qposadr[chosen].tolist(), model.jnt_dofadr[chosen].tolist()
         """Where the joints are in qpos, and in qvel."""
         self._jacobian = sim.jacobian(self.kind, self.end)
+
+    def __repr__(self) -> str:
+        name = getattr(self.sim.model, _KINDS[self.kind])[self.end] or self.end
+        return f"<stet.control.Limb, {', '.join(map(str, self.joints))} to {self.kind} {name!r}>"
 
     def _find_end(self, end):
         model, names = self.sim.model, _KINDS[self.kind]
@@ -128,7 +141,7 @@ class Limb:
         array = array if columns is None else array[:, columns]
         return array.astype(np.float64) if self._torch is None else array.double()
 
-    def _own(self, x, *shape):
+    def _own(self, what, x, *shape):
         """A caller's numbers as [worlds, …]: given for each world or for all."""
         like = self._state.qpos
         try:
@@ -136,10 +149,10 @@ class Limb:
                 return np.broadcast_to(np.asarray(x, np.float64), (len(like), *shape))
             x = self._torch.as_tensor(x, dtype=self._torch.float64, device=like.device)
             return x.broadcast_to((len(like), *shape))
-        except (RuntimeError, ValueError):
-            raise InvalidArgumentError(
-                f"the numbers have shape {tuple(np.shape(x))}; give {list(shape)}, or one such for each of the "
-                f"{len(like)} worlds") from None
+        except (RuntimeError, TypeError, ValueError):
+            has = f"has shape {list(x.shape)}" if hasattr(x, "shape") else f"is {x!r}"
+            raise InvalidArgumentError(f"{what} {has}; give numbers {list(shape)}, or one such for each of the "
+                                       f"{len(like)} worlds") from None
 
     def _parameter(self, name):
         x = self.sim.parameter(name)
@@ -200,7 +213,7 @@ class Limb:
         """([worlds, n], [worlds, n]) The least and the greatest position of each joint; infinite without limits."""
         ranges = self._parameter("jnt_range").reshape(self.sim.nworld, -1, 2)[:, self._joint_ids]
         low, high = ranges[:, :, 0], ranges[:, :, 1]
-        limited = self._own(self.sim.model.jnt_limited[self._joint_ids], len(self.joints)) != 0
+        limited = self._own("jnt_limited", self.sim.model.jnt_limited[self._joint_ids], len(self.joints)) != 0
         return self._xp.where(limited, low, -np.inf), self._xp.where(limited, high, np.inf)
 
     def error(self, position: Any = None, quaternion: Any = None) -> Any:
@@ -209,10 +222,12 @@ class Limb:
             raise InvalidArgumentError("a pose: give a position, a quaternion or both")
         parts = []
         if position is not None:
-            parts.append(self._own(position, 3) - self.position)
+            parts.append(self._own("position", position, 3) - self.position)
         if quaternion is not None:
-            target = self._own(quaternion, 4)
+            target = self._own("quaternion", quaternion, 4)
             size = self._xp.sqrt((target * target).sum(-1))[:, None]
+            if not bool((size > 0).all()):
+                raise InvalidArgumentError("quaternion is 0 or not a number in some world; give w x y z of a rotation")
             parts.append(rotation_error(self._xp, self.quaternion, target / size))
         return self._xp.concatenate(parts, 1)
 
@@ -225,7 +240,7 @@ class Limb:
     def applied(self, force: Any) -> Any:
         """[worlds, nv] Forces of the joints as qfrc_applied has them, 0 elsewhere: `sim.qfrc_applied.write(…)`."""
         out = 0 * self._take(self._state.qvel)
-        out[:, self.dofs] = self._own(force, len(self.joints))
+        out[:, self.dofs] = self._own("force", force, len(self.joints))
         return out
 
     @functools.cached_property
@@ -259,7 +274,7 @@ class Limb:
         gear = gear[:, :, 0]
         standing = bias[:, :, 0] + gear * (bias[:, :, 1] * self.q + bias[:, :, 2] * self.v)
         out = self._take(self._state.ctrl) + 0
-        out[:, chosen] = (self._own(force, len(self.joints)) / gear - standing) / gain[:, :, 0]
+        out[:, chosen] = (self._own("force", force, len(self.joints)) / gear - standing) / gain[:, :, 0]
         return out
 
 
@@ -304,6 +319,11 @@ class InverseKinematics:
             raise InvalidArgumentError(f"InverseKinematics: damping is {damping!r}; give a number above 0")
         self.limb, self.damping, self.posture_gain, self.max_step = limb, damping, posture_gain, max_step
         self.posture = posture
+        if posture is not None:
+            limb._own("posture", posture, len(limb.joints))
+
+    def __repr__(self) -> str:
+        return f"<stet.control.InverseKinematics of {self.limb!r}>"
 
     def step(self, position: Any = None, quaternion: Any = None) -> Any:
         """[worlds, n] How far the joints move from where they are towards a pose of the end: the dq with the least
@@ -323,7 +343,7 @@ class InverseKinematics:
         if self.posture_gain == 0:
             return 0 * q
         if self.posture is not None:
-            return self.posture_gain * (limb._own(self.posture, len(limb.joints)) - q)
+            return self.posture_gain * (limb._own("posture", self.posture, len(limb.joints)) - q)
         low, high = limb.limits
         bounded = limb._xp.isfinite(low + high)
         return self.posture_gain * limb._xp.where(bounded, (low + high) / 2 - q, 0 * q)
@@ -391,7 +411,7 @@ class InverseKinematics:
             scratch.sim.qpos.write(qpos)
         if limb._torch is None:
             return best, left
-        return limb._own(best, len(limb.joints)), limb._own(left)
+        return limb._own("q", best, len(limb.joints)), limb._own("error", left)
 
 
 # ---- controllers -----------------------------------------------------------------------------------------------------
@@ -400,7 +420,7 @@ class InverseKinematics:
 def _squash(limb, force, limit):
     if limit is None:
         return force
-    limit = limb._own(limit, len(limb.joints))
+    limit = limb._own("limit", limit, len(limb.joints))
     return limb._xp.minimum(limb._xp.maximum(force, -limit), limit)
 
 
@@ -414,12 +434,20 @@ class JointPD:
 
     def __init__(self, limb: Limb, kp: Any, kd: Any, *, limit: Any = None, feedforward: bool = False) -> None:
         self.limb, self.kp, self.kd, self.limit, self.feedforward = limb, kp, kd, limit, feedforward
+        self._gains()
+
+    def __repr__(self) -> str:
+        return f"<stet.control.JointPD of {self.limb!r}>"
+
+    def _gains(self):
+        return [self.limb._own(what, x, len(self.limb.joints)) for what, x in (("kp", self.kp), ("kd", self.kd))]
 
     def force(self, target: Any, velocity: Any = 0.0, acceleration: Any = 0.0) -> Any:
         """[worlds, n] Forces of the joints now."""
         limb, n = self.limb, len(self.limb.joints)
-        kp, kd, target, velocity, acceleration = (
-            limb._own(x, n) for x in (self.kp, self.kd, target, velocity, acceleration))
+        kp, kd = self._gains()
+        target, velocity, acceleration = (limb._own(what, x, n) for what, x in (
+            ("target", target), ("velocity", velocity), ("acceleration", acceleration)))
         force = kp * (target - limb.q) + kd * (velocity - limb.v)
         if self.feedforward:
             force = _apply(limb.mass_matrix, force + acceleration) + limb.resistance
@@ -439,22 +467,33 @@ class OperationalSpace:
                  posture_kd: float = 0.0, limit: Any = None, damping: float = 1e-4) -> None:
         self.limb, self.kp, self.kd, self.limit, self.damping = limb, kp, kd, limit, damping
         self.posture, self.posture_kp, self.posture_kd = posture, posture_kp, posture_kd
+        self._gains()
+
+    def __repr__(self) -> str:
+        return f"<stet.control.OperationalSpace of {self.limb!r}>"
+
+    def _gains(self):
+        """kp, kd and the posture."""
+        limb = self.limb
+        posture = None if self.posture is None else limb._own("posture", self.posture, len(limb.joints))
+        return limb._own("kp", self.kp, 6), limb._own("kd", self.kd, 6), posture
 
     def force(self, position: Any = None, quaternion: Any = None, velocity: Any = 0.0) -> Any:
         """[worlds, n] Forces of the joints now. velocity: [6] that the end shall have at the target, or one number."""
-        limb, n, xp = self.limb, len(self.limb.joints), self.limb._xp
+        limb, xp = self.limb, self.limb._xp
         rows = limb._rows(position, quaternion)
         error = limb.error(position, quaternion)
         jacobian, mass, v = limb.jacobian[:, rows], limb.mass_matrix, limb.v
-        kp, kd, aim = (limb._own(x, 6)[:, rows] for x in (self.kp, self.kd, velocity))
-        wish = kp * error + kd * (aim - _apply(jacobian, v))
+        kp, kd, posture = self._gains()
+        aim = limb._own("velocity", velocity, 6) - _apply(limb.jacobian, v)
+        wish = kp[:, rows] * error + kd[:, rows] * aim[:, rows]
         eased = xp.linalg.solve(mass, _turn_over(jacobian))  # accelerations of the joints by forces on the end
         mobility = jacobian @ eased
         diagonal = range(mobility.shape[1])
         mobility[:, diagonal, diagonal] += self.damping**2
         still = -self.posture_kd * v
-        if self.posture is not None:
-            still = still + self.posture_kp * (limb._own(self.posture, n) - limb.q)
+        if posture is not None:
+            still = still + self.posture_kp * (posture - limb.q)
         # What the posture would do to the end is taken out of its acceleration.
         end = _solve(xp, mobility, wish - _apply(jacobian, still))
         force = _apply(_turn_over(jacobian), end) + _apply(mass, still) + limb.resistance

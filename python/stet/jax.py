@@ -25,6 +25,13 @@ from ._errors import InvalidArgumentError, StateError, UnsupportedError
 from ._function import Launches
 from ._xla import Memory, handler
 
+__all__ = ["Function", "function"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _CPU, _CUDA = 1, 2  # as DLPack numbers devices
 
 _functions: weakref.WeakValueDictionary[int, Function] = weakref.WeakValueDictionary()

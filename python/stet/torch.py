@@ -22,6 +22,13 @@ from ._core import Array, Tape
 from ._errors import UnsupportedError
 from ._function import Launches
 
+__all__ = ["Function", "function"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _CPU = 1  # as DLPack numbers devices
 
 

@@ -20,6 +20,13 @@ from ._libraries import check_libraries
 from .sim import Sim
 from .view.pictures import colours, mosaic
 
+__all__ = ["Recording", "record"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _ENCODE = {  # .mp4, .gif and .webp as `--video` has them: src/cli/pictures/video.c
     ".mp4": ("mp4", "-c:v libx264 -crf 16 -pix_fmt yuv420p -vf pad=ceil(iw/2)*2:ceil(ih/2)*2 -movflags +faststart"),
     ".gif": ("gif", "-filter_complex split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1 -loop 0"),

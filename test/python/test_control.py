@@ -124,6 +124,26 @@ def test_wrong_limbs_are_said(arguments, sentence):
             control.Limb(sim, **arguments)
 
 
+def test_wrong_targets_are_said(arm):
+    limb = control.Limb(arm[0], site="grasp")
+    ik, osc = control.InverseKinematics(limb), control.OperationalSpace(limb, 1, 1)
+    for call, sentence in (
+        (lambda: control.Limb(7, site=0), "sim is a stet.Sim, not a 'int'"),
+        (lambda: control.InverseKinematics(limb, posture=np.ones(2)), r"posture has shape \[2\]"),
+        (lambda: ik.solve("left"), r"position is 'left'; give numbers \[3\], or one such for each of the 6 worlds"),
+        (lambda: ik.solve(np.ones((5, 3))), r"position has shape \[5, 3\]; give numbers \[3\]"),
+        (lambda: osc.force(quaternion=[0, 0, 0, 0]), "quaternion is 0 or not a number in some world; give w x y z"),
+        (lambda: osc.force(np.ones(3), velocity=[1, 2]), r"velocity is \[1, 2\]; give numbers \[6\]"),
+        (lambda: control.OperationalSpace(limb, np.ones(2), 1), r"kp has shape \[2\]; give numbers \[6\]"),
+    ):
+        with pytest.raises(stet.Error, match=sentence):
+            call()
+    joints = ", ".join(f"joint{i}" for i in range(1, 8))
+    assert repr(ik) == f"<stet.control.InverseKinematics of <stet.control.Limb, {joints} to site 'grasp'>>"
+    assert "JointPD of <stet.control.Limb" in repr(control.JointPD(limb, 1, 1)) and "OperationalSpace" in repr(osc)
+    assert {"Limb", "JointPD"} <= set(control.__all__) and all(hasattr(control, name) for name in control.__all__)
+
+
 # ---- rotations ------------------------------------------------------------------------------------------------------
 
 
@@ -264,8 +284,10 @@ def test_pd_forces(arm):
     assert np.array_equal(control.JointPD(limb, kp, 3).force(target, 0.5), expected)
     limited = control.JointPD(limb, kp, 3, limit=2).force(target, 0.5)
     assert np.array_equal(limited, np.clip(expected, -2, 2)) and (np.abs(expected) > 2).any()
-    with pytest.raises(stet.InvalidArgumentError, match=r"shape \(3,\); give \[7\]"):
+    with pytest.raises(stet.InvalidArgumentError, match=r"target is \[1, 2, 3\]; give numbers \[7\]"):
         control.JointPD(limb, 1, 1).force([1, 2, 3])
+    with pytest.raises(stet.InvalidArgumentError, match=r"kd has shape \[2\]; give numbers \[7\]"):
+        control.JointPD(limb, 1, np.ones(2))
 
 
 @pytest.mark.parametrize("physics, isa, limit", PLACES)

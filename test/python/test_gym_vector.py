@@ -1,6 +1,7 @@
 """stet.gym.VectorEnv with tasks of one's own: episodes beside gymnasium's own vector environment, seeds, resets."""
 
 import hashlib
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -332,3 +333,47 @@ def test_wrong_use_is_said():
         stet.gym.VectorEnv(stet.scenes / "cartpole.xml")
     with pytest.raises(stet.ArgumentTypeError, match="thread"):
         Balance(2, threds=1)
+    with pytest.raises(stet.ArgumentTypeError, match="Balance has no argument 'max_steps'; did you mean 'max_episode_"):
+        Balance(2, max_steps=1)
+    with pytest.raises(ValueError, match="there is no autoreset_mode sometimes here; use .*NEXT_STEP, SAME_STEP, DISA"):
+        Balance(2, autoreset_mode="sometimes")
+    with pytest.raises(ValueError, match="width is 0; give a whole number of at least 1"):
+        Balance(2, pixels=True, width=0)
+    with closing(Balance(3)) as env:
+        for seed in (-1, [1, -2, 3], 1.5, "abc"):
+            with pytest.raises(ValueError, match="a seed is .*; give a whole number of at least 0, one for each world"):
+                env.reset(seed=seed)
+        with pytest.raises(TypeError, match="options is list; give a dict, or None"):
+            env.reset(options=[])
+
+
+@pytest.mark.parametrize("function, returned, said", [
+    ("reward", np.ones((3, 1)), r"reward returned float64 \[3, 1\]; return \[3\]"),
+    ("reward", 1.0, r"reward returned float64 \[\]; return \[3\]"),
+    ("reward", None, r"reward returned a 'NoneType'; return \[3\]"),
+    ("reward", {"one": np.ones(3), "two": np.ones(2)}, r"reward returned float64 \[2\]; return \[3\]"),
+    ("reward", {}, r"reward returned a 'dict'; return \[3\]"),
+    ("terminated", np.zeros(3), r"terminated returned float64 \[3\]; return bool \[3\]"),
+    ("terminated", np.zeros(3, np.int64), r"terminated returned int64 \[3\]; return bool \[3\]"),
+    ("terminated", False, r"terminated returned bool \[\]; return bool \[3\]"),
+    ("track", np.ones(2), r"track returned float64 \[2\]; return \[3, …\]"),
+    ("info", {"more": 7}, r"info returned int64 \[\]; return \[3, …\]"),
+    ("observation", None, r"observation returned a 'NoneType'; return \[3, …\]"),
+    ("observation", np.zeros(4), r"observation returned float64 \[4\]; return \[3, …\]"),
+])
+def test_what_functions_return_is_checked(function, returned, said):
+    task = type("Wrong", (Balance,), {function: lambda *_: returned})
+    with pytest.raises(ValueError, match=r"^Wrong\." + said + "$"):
+        env = task(3)
+        env.reset(seed=0)
+        env.step(act(0, 3))
+
+
+def test_an_observation_fits_its_space():
+    wide = spaces.Box(-1, 1, (5,), np.float32)
+    with closing(Balance(3, single_observation_space=wide)) as env:
+        with pytest.raises(ValueError, match=r"observation returned float32 \[3, 4\]; return \[3, 5\]"):
+            env.reset(seed=0)
+    with closing(type("Lists", (Balance,), {"reward": lambda *_: [1, 2, 3]})(3)) as env:
+        env.reset(seed=0)
+        assert env.step(act(0, 3))[1].tolist() == [1, 2, 3], "lists are numbers, too"

@@ -29,9 +29,11 @@ def test_modules_are_imported_when_they_are_used():
     code = "import sys, stet; assert 'stet.control' not in sys.modules; print(stet.control.__name__, stet.nothing)"
     done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True)
     assert done.returncode == 1 and "AttributeError: module 'stet' has no attribute 'nothing'" in done.stderr
-    for name in "data", "gym", "jax", "torch":
+    for name in "control", "data", "gym", "jax", "torch":
         try:
-            assert getattr(stet, name).__name__ == f"stet.{name}"
+            module = getattr(stet, name)
+            assert module.__name__ == f"stet.{name}" and set(module.__all__) <= set(dir(module))
+            assert name == "gym" or dir(module) == sorted(module.__all__), "what a module imports is not its own"
         except ModuleNotFoundError as error:
             assert error.name in ("h5py", "gymnasium", "jax", "torch")
 

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -141,6 +142,7 @@ def test_snapshots_are_pickled():
         sim.ctrl[:] = 0.5
         sim.step(7)
         data = pickle.dumps(sim.snapshot())
+        assert re.fullmatch(r"<stet\.Snapshot, \d+ bytes>", repr(sim.snapshot()))
         other.restore(pickle.loads(data))
         assert other.hash() == sim.hash()
     assert len(data) < 5000, "the model is not in it"

@@ -34,6 +34,13 @@ from .. import _core
 from .._errors import FileError, InvalidArgumentError, MissingFileError
 from .._libraries import check_libraries, progress
 
+__all__ = ["Reader", "Writer", "scene_hash"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _FORMAT = 1
 _SHARD_BYTES = 64 << 20
 _CHUNK_BYTES = 128 << 10  # what is read at once; smaller ones cost HDF5 more than compressing them does

@@ -31,11 +31,13 @@ class Base(VectorEnv):
         self.action_space = batch_space(action, self.num_envs)
 
     def _pick_autoreset(self, mode):
-        mode = AutoresetMode(mode)
-        if mode not in self._autoreset_modes:
+        known = {x: m for m in self._autoreset_modes for x in (m, m.value)}
+        if mode not in known:
             names = ", ".join(m.name for m in self._autoreset_modes)
-            raise ValueError(f"{type(self).__name__}: autoreset_mode {mode.name} is not supported; use {names}")
-        return mode
+            mode = getattr(mode, "name", mode)
+            raise ValueError(f"{type(self).__name__}: there is no autoreset_mode {mode} here; use "
+                             f"gymnasium.vector.AutoresetMode's {names}")
+        return known[mode]
 
     def _begin_reset(self, seed, options, keys):
         """The worlds that a reset is of, bool [num_envs], and those of them that a seed is for, which get new keys
@@ -48,7 +50,11 @@ class Base(VectorEnv):
         seeds = seed if np.iterable(seed) else [None] * self.num_envs
         if len(seeds) != self.num_envs:
             raise ValueError(f"{type(self).__name__}.reset: {len(seeds)} seeds for {self.num_envs} worlds")
-        super().reset(seed=None if np.iterable(seed) else seed)
+        for one in seeds if np.iterable(seed) else [seed]:
+            if one is not None and (not isinstance(one, (int, np.integer)) or one < 0):
+                raise ValueError(f"{type(self).__name__}.reset: a seed is {one!r}; give a whole number of at least 0, "
+                                 "one for each world, or None")
+        super().reset(seed=None if seed is None or np.iterable(seed) else int(seed))
         seeded = mask & (not self._ready or seeds is not seed and seed is not None)
         if seeded.any():
             keys[seeded] = self.np_random.integers(0, 2**32, 2, np.uint32)
@@ -109,6 +115,8 @@ def pick_render_mode(mode, known):
 
 def reset_mask(options, n):
     """options["reset_mask"] of a reset, or all worlds."""
+    if options is not None and not isinstance(options, dict):
+        raise TypeError(f"options is {type(options).__name__}; give a dict, or None")
     mask = None if options is None else options.get("reset_mask")
     if mask is None:
         return np.ones(n, np.bool_)

@@ -9,6 +9,7 @@ Invariants:
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,9 @@ from gymnasium.vector import AutoresetMode
 
 import stet
 from stet._arrays import find_arrays
+from stet._convert import unknown_keyword
+from stet._errors import ArgumentTypeError
+from stet.sim import SimOptions
 from stet.state import State
 
 from ._base import Base, count, final_info
@@ -27,8 +31,6 @@ from .randomize import Randomize, Randomizer
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-    from stet.sim import SimOptions
 
 
 class VectorEnv(Base):
@@ -64,9 +66,11 @@ class VectorEnv(Base):
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, arrays: str = "numpy",
                  randomize: Sequence[Randomize] | None = None, pixels: bool = False, render_mode: str | None = None,
                  width: int | None = None, height: int | None = None, **sim: Unpack[SimOptions]) -> None:
+        self._check_keywords(sim)
         self.frame_skip = count("frame_skip", frame_skip, 1)
         self._pixels, size = pixels, 64 if pixels else 480
-        pictures = {"outputs": ("rgb",), "width": width or size, "height": height or size}
+        width, height = (size if x is None else count(name, x, 1) for name, x in (("width", width), ("height", height)))
+        pictures = {"outputs": ("rgb",), "width": width, "height": height}
         pictures = pictures if pixels or render_mode is not None else {}
         sim = stet.Sim(scene, count("num_envs", num_envs, 1), device, **{**pictures, **sim})
         super().__init__(sim, autoreset_mode=autoreset_mode, max_episode_steps=max_episode_steps,
@@ -86,11 +90,21 @@ class VectorEnv(Base):
         self._set_spaces(single_observation_space or self._guess_space(), single_action_space or self._control_space())
         self._table.add_signals()
 
+    def _check_keywords(self, more):
+        """Those that Sim takes are left; a misspelt one may have been meant for either."""
+        known = [*getattr(self, "_defaults", ()), *SimOptions.__annotations__]
+        known += [name for base in type(self).__mro__ if "__init__" in base.__dict__
+                 for name, one in inspect.signature(base.__init__).parameters.items()
+                 if name != "self" and one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+        for name in more:
+            if name not in SimOptions.__annotations__:
+                raise ArgumentTypeError(unknown_keyword(type(self).__name__, name, list(dict.fromkeys(known))))
+
     def _make_kernels(self):
         """What a base with another kind of functions needs; nothing has been observed yet."""
 
     def _guess_space(self):
-        seen = self._library.to_numpy(self.observation(self._state))
+        seen = self._library.to_numpy(self._given("observation", self.observation(self._state)))
         return spaces.Box(-np.inf, np.inf, seen.shape[1:], seen.dtype)
 
     def _control_space(self):
@@ -138,6 +152,19 @@ class VectorEnv(Base):
         """Further arrays for the info of a step, [num_envs, …] by name."""
         return {}
 
+    def _given(self, function, x, shape=None):
+        """What a function of the task returned, which is numbers of all worlds, [num_envs, …], or has this shape."""
+        library, given = self._library, self._library.given(x)
+        known = isinstance(given, library.type) and given.dtype != object
+        has = tuple(given.shape) if known else ()
+        fits = known and (has[:1] == (self.num_envs,) if shape is None else has == shape)
+        if fits and (function != "terminated" or given.dtype == library.bool):
+            return given
+        returned = f"{given.dtype} {list(has)}" if known else f"a {type(x).__name__!r}"
+        wanted = f"[{self.num_envs}, …]" if shape is None else list(shape)
+        raise ValueError(f"{type(self).__name__}.{function} returned {returned}; return "
+                         f"{'bool ' * (function == 'terminated')}{wanted}")
+
     # ---- gymnasium's interface --------------------------------------------------------------------------------------
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -149,7 +176,7 @@ class VectorEnv(Base):
         self._episode[seeded] = 0
         self._begin(mask)
         whole = mask.all()
-        self.after = self._keep(self.track(self._state), None if whole else mask, self.after)
+        self.after = self._keep(self._track(), None if whole else mask, self.after)
         self._ready = True
         return self._copy(self._observe()), {}
 
@@ -164,9 +191,10 @@ class VectorEnv(Base):
         self._advance()
         self.steps += 1
         self._table.after_step()
-        self.before, self.after = self.after, self._copy(self.track(state))
+        self.before, self.after = self.after, self._copy(self._track())
         reward, terms = self._rate(state, actions, fresh)
-        terminated = self._library.to_numpy(self.terminated(state)) & ~fresh
+        failed = self._given("terminated", self.terminated(state), (self.num_envs,))
+        terminated = self._library.to_numpy(failed) & ~fresh
         truncated = (0 < self.max_episode_steps) & (self.steps >= self.max_episode_steps) & ~fresh
         self._over[:] = terminated | truncated
         again = self._over.copy() if mode is AutoresetMode.SAME_STEP else fresh
@@ -176,7 +204,7 @@ class VectorEnv(Base):
             info |= final_info(again, seen, self._list_terms(terms, again))
         if again.any():
             self._begin(again)
-            self.after = self._keep(self.track(state), again, self.after)
+            self.after = self._keep(self._track(), again, self.after)
             seen = self._keep(self._observe(), again, seen)
         return seen, reward, *map(self._library.from_numpy, (terminated, truncated)), info
 
@@ -187,9 +215,14 @@ class VectorEnv(Base):
                              f"space is {self.action_space}")
         return actions
 
+    def _track(self):
+        tracked = self.track(self._state)
+        return None if tracked is None else self._given("track", tracked)
+
     def _observe(self):
         if not self._pixels:
-            return self._table.observe(self.observation(self._state))
+            seen = self._given("observation", self.observation(self._state), self.observation_space.shape)
+            return self._table.observe(seen)
         frame = self.sim.render()
         return self._library.see_picture(self.sim, "rgb", frame)
 
@@ -198,9 +231,11 @@ class VectorEnv(Base):
 
     def _rate(self, state, actions, fresh):
         """The reward, and what info has by name; worlds that begin with this step have none."""
-        terms = self.reward(state, actions)
-        reward = sum(terms.values()) if isinstance(terms, dict) else self._copy(terms)
-        terms = (terms if isinstance(terms, dict) else {}) | self.info(state)
+        worth, shape = self.reward(state, actions), (self.num_envs,)
+        parts = worth.items() if isinstance(worth, dict) else ()
+        terms = {name: self._given("reward", part, shape) for name, part in parts}
+        reward = sum(terms.values()) if terms else self._copy(self._given("reward", worth, shape))
+        terms |= {name: self._given("info", x) for name, x in self.info(state).items()}
         reward = self._where(fresh, 0.0, reward) if fresh.any() else reward
         return reward, {name: self._copy(term) for name, term in terms.items()}
 
