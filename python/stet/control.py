@@ -17,16 +17,18 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import _core
 from ._arrays import find_arrays
 from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError, UnsupportedError
 from .sim import Sim
 from .state import State
 
-__all__ = ["InverseKinematics", "JointPD", "Limb", "OperationalSpace", "rotation_error"]
+__all__ = ["InStep", "InverseKinematics", "JointPD", "Limb", "OperationalSpace", "rotation_error"]
 
 
 def __dir__() -> list[str]:
@@ -35,6 +37,7 @@ def __dir__() -> list[str]:
 
 _BALL = 1  # joints of this type and below have quaternions
 _EXACT = 1e-4  # damping of the null space: hardly any
+_RESISTANCE = "qM", "qfrc_bias", "qfrc_passive"
 _KINDS = {"site": "sites", "body": "bodies", "geom": "geoms"}
 
 
@@ -264,6 +267,14 @@ class Limb:
         """[worlds, nu] Controls by which the joints' actuators (motors or servos, without dynamics of their own) have
         these forces; the others keep theirs. An actuator's own range still holds.
         """
+        motor, chosen = self._motors(), self.actuators
+        out = self._take(self._state.ctrl) + 0
+        force = self._own("force", force, len(self.joints))
+        out[:, chosen] = motor[:, 0] * force + motor[:, 1] + motor[:, 2] * self.q + motor[:, 3] * self.v
+        return out
+
+    def _motors(self):
+        """[worlds, 4, n] An actuator's control is [0] force + [1] + [2] q + [3] v."""
         chosen = self.actuators
         gain, bias, gear = (
             self._parameter(name).reshape(self.sim.nworld, self.sim.model.nu, -1)[:, chosen]
@@ -271,11 +282,9 @@ class Limb:
         if bool((gain[:, :, 0] == 0).any()) or bool((gain[:, :, 1:3] != 0).any()):
             raise UnsupportedError("Limb: the gain of an actuator is not constant; apply forces instead: "
                                    "sim.qfrc_applied.write(limb.applied(force))")
-        gear = gear[:, :, 0]
-        standing = bias[:, :, 0] + gear * (bias[:, :, 1] * self.q + bias[:, :, 2] * self.v)
-        out = self._take(self._state.ctrl) + 0
-        out[:, chosen] = (self._own("force", force, len(self.joints)) / gear - standing) / gain[:, :, 0]
-        return out
+        gain, gear = gain[:, :, 0], gear[:, :, 0]
+        return self._xp.stack((1 / (gear * gain), -bias[:, :, 0] / gain, -gear * bias[:, :, 1] / gain,
+                               -gear * bias[:, :, 2] / gain), 1)
 
 
 def _apply(matrix, vector):
@@ -417,6 +426,44 @@ class InverseKinematics:
 # ---- controllers -----------------------------------------------------------------------------------------------------
 
 
+class InStep(NamedTuple):
+    """A controller in the step of a sim: `add_to_step`."""
+
+    target: _core.Array
+    """[worlds, …] What the caller writes; in the beginning it is how things are."""
+    kernel: int
+    """For Sim.remove_kernel, which takes it out of the step."""
+
+
+def _add_to_step(name, limb, to, target, gains, limit, quantities=(), work=0, more=()):
+    """Adds a kernel of control.k.h. target, gains [worlds, …]; work: how many numbers it needs; more: its last
+    arguments.
+    """
+    if to not in ("ctrl", "qfrc_applied"):
+        raise InvalidArgumentError(f"add_to_step: to is {to!r}; give 'ctrl' or 'qfrc_applied'")
+    sim, n = limb.sim, len(limb.joints)
+    if to == "ctrl":
+        motor, places = limb._motors(), limb.actuators
+    else:
+        motor, places = limb._own("motor", np.eye(4)[0][:, None] * np.ones(n), 4, n), limb.dofs
+
+    def array(name, x, worlds=True):
+        x = x if isinstance(x, np.ndarray) else x.cpu().numpy()
+        made = sim.zeros(x.shape, "real" if worlds else "int32", worlds=worlds, name=name)
+        made.write(x)
+        return made
+
+    limit = limb._own("limit", np.inf if limit is None else limit, n)
+    arrays = [array(name, x) for name, x in (("target", target), ("gains", gains), ("limit", limit),
+                                             ("motor", motor.reshape(sim.nworld, 4 * n)))]
+    at = array("at", np.array([*limb.coordinates, *limb.dofs, *places], np.int32), worlds=False)
+    work = [sim.zeros((sim.nworld, work), "real", worlds=True, name="work")] if work else []
+    kernel = sim.kernel(path=Path(__file__).resolve().with_name("control.k.h"), name=name,
+                        shipped_folder=Path(_core.__file__).with_name("kernels"))
+    return InStep(arrays[0], sim.add_kernel("before_physics", kernel, [
+        sim.qpos, sim.qvel, *quantities, *arrays, at, *work, sim.array(to), *more]))
+
+
 def _squash(limb, force, limit):
     if limit is None:
         return force
@@ -452,6 +499,20 @@ class JointPD:
         if self.feedforward:
             force = _apply(limb.mass_matrix, force + acceleration) + limb.resistance
         return _squash(limb, force, self.limit)
+
+    def add_to_step(self, *, to: str = "ctrl") -> InStep:
+        """Makes the controller a kernel before the physics of each step, on the device: it reads `target` of what this
+        returns, [worlds, 3 n]: positions, velocities, accelerations (in the beginning those of now, 0 and 0), and
+        writes the joints' controls, or with to="qfrc_applied" their forces. Gains and what actuators make of a control
+        are those of now.
+        """
+        limb, n, sim = self.limb, len(self.limb.joints), self.limb.sim
+        xp, rest = limb._xp, 0 * limb.q
+        arguments = limb, to, xp.concatenate((limb.q, rest, rest), 1), xp.concatenate(self._gains(), 1), self.limit
+        if not self.feedforward:
+            return _add_to_step("k_joints", *arguments, more=(n,))
+        return _add_to_step("k_joints_torque", *arguments, [sim.array(name) for name in _RESISTANCE],
+                            more=(n, sim.model.nv))
 
 
 class OperationalSpace:
@@ -498,3 +559,24 @@ class OperationalSpace:
         end = _solve(xp, mobility, wish - _apply(jacobian, still))
         force = _apply(_turn_over(jacobian), end) + _apply(mass, still) + limb.resistance
         return _squash(limb, force, self.limit)
+
+    def add_to_step(self, *, position: bool = True, quaternion: bool = True, to: str = "ctrl") -> InStep:
+        """Makes the controller a kernel before the physics of each step, on the device: it reads `target` of what this
+        returns, [worlds, 13]: position, quaternion and velocity of the end (in the beginning the pose of now, and 0),
+        and writes the joints' controls, or with to="qfrc_applied" their forces. position, quaternion: whether the end
+        goes there. Gains, posture and what actuators make of a control are those of now.
+        """
+        if not (position or quaternion):
+            raise InvalidArgumentError("a pose: give a position, a quaternion or both")
+        limb, n, sim, xp = self.limb, len(self.limb.joints), self.limb.sim, self.limb._xp
+        rows = limb._rows(position or None, quaternion or None)
+        m = rows.stop - rows.start
+        kp, kd, posture = self._gains()
+        target = xp.concatenate((limb.position, limb.quaternion, 0 * kp), 1)
+        gains = xp.concatenate((kp, kd, limb.q if posture is None else posture), 1)
+        place, turn = ("xpos", "xquat") if limb.kind == "body" else (f"{limb.kind}_xpos", f"{limb.kind}_xquat")
+        mass, *resistance = (sim.array(name) for name in _RESISTANCE)
+        quantities = mass, limb._jacobian, sim.array(place), sim.array(turn), *resistance
+        return _add_to_step("k_end", limb, to, target, gains, self.limit, quantities, n * n + n * m + m * m + m + n,
+                            (self.damping, 0.0 if posture is None else self.posture_kp, self.posture_kd, rows.start, m,
+                             limb.end, n, sim.model.nv))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stet
+from conftest import PLACES as DEVICES, keywords
 from stet import control
 
 mujoco = pytest.importorskip("mujoco")
@@ -393,3 +394,91 @@ def test_tensors():
         for a, b in zip(*both):
             assert isinstance(b, torch.Tensor) and b.dtype == torch.float64
             np.testing.assert_allclose(b.numpy(), a, atol=1e-9)
+
+
+# ---- in the step ----------------------------------------------------------------------------------------------------
+
+
+def random_goal(limb, what, rng):
+    """What a controller is to reach, as arguments of force() and as the target of its kernel."""
+    n = len(limb.joints)
+    if what == "joints":
+        goal = limb.q + rng.uniform(-0.2, 0.2, (N, n)), *rng.uniform(-1, 1, (2, N, n))
+        return goal, np.concatenate(goal, 1)
+    place = limb.position + rng.uniform(-0.1, 0.1, (N, 3))
+    turn, velocity = rng.normal(size=(N, 4)), rng.uniform(-1, 1, (N, 6))
+    seen = {"pose": (place, turn), "place": (place, None), "turn": (None, turn)}[what]
+    return (*seen, velocity), np.concatenate([place, turn, velocity], 1)
+
+
+@pytest.mark.parametrize("to", ["ctrl", "qfrc_applied"])
+@pytest.mark.parametrize("what, kind, arguments", [
+    ("joints", control.JointPD, {"kp": np.arange(1, 8) * 10.0, "kd": 3, "limit": 4}),
+    ("joints", control.JointPD, {"kp": 100, "kd": 20, "feedforward": True}),
+    ("pose", control.OperationalSpace, {"kp": 100, "kd": 20, "posture": np.full(7, 0.1), "posture_kp": 10,
+                                        "posture_kd": 6, "damping": 0.01}),
+    ("place", control.OperationalSpace, {"kp": [90, 80, 70, 1, 2, 3], "kd": 20, "limit": 9}),
+    ("turn", control.OperationalSpace, {"kp": 50, "kd": [1, 2, 3, 4, 5, 6], "posture_kd": 2}),
+])
+def test_controllers_in_the_step(arm, what, kind, arguments, to):
+    """A kernel of the step has the forces that force() has, and is gone when it was removed."""
+    sim, limit = arm
+    limb = control.Limb(sim, site="grasp")
+    controller = kind(limb, **arguments)
+    goal, target = random_goal(limb, what, np.random.default_rng(3))
+    force = controller.force(*goal)
+    more = {} if what == "joints" else {"position": what != "turn", "quaternion": what != "place"}
+    here = controller.add_to_step(to=to, **more)
+    still = controller.force(limb.q, 0, 0) if what == "joints" else controller.force(
+        *(pose if use else None for pose, use in zip((limb.position, limb.quaternion), more.values())), 0)
+    for written, expected in ((here.target.numpy(), still), (target, force)):
+        here.target[:] = written
+        before, others = sim.snapshot(), sim.array(to).numpy()
+        sim.step()
+        found = sim.array(to).numpy()
+        sim.restore(before)
+        close(found, limb.controls(expected) if to == "ctrl" else limb.applied(expected), limit)
+        own = limb.actuators if to == "ctrl" else limb.dofs
+        assert np.array_equal(np.delete(found, own, 1), np.delete(others, own, 1))
+    sim.remove_kernel(here.kernel)
+    sim.array(to)[:] = 0.125
+    sim.step()
+    assert (sim.array(to).numpy() == 0.125).all()
+
+
+def test_a_controller_in_the_step_gets_there():
+    """Many steps without a call of Python's between them; checked: no kernel leaves its arrays."""
+    for checked in False, True:
+        with stet.Sim(stet.scenes / "arm_table.xml", N, "cpu", physics="native", threads=1, checked=checked) as sim:
+            limb = control.Limb(sim, site="grasp")
+            osc = control.OperationalSpace(limb, 100, 20, posture=limb.q[0], posture_kp=10, posture_kd=6, damping=0.01)
+            here = osc.add_to_step()
+            goal = limb.position + np.random.default_rng(0).uniform(-0.1, 0.1, (N, 3))
+            here.target[:, :3] = goal
+            for _ in range(20 if checked else 400):
+                sim.step()
+            assert checked or np.linalg.norm(limb.position - goal, axis=1).max() < 0.01
+
+
+@pytest.mark.parametrize("physics", ["mujoco", "native"])
+def test_controllers_in_the_step_have_the_same_bits_everywhere(physics):
+    found = {}
+    for place in DEVICES:
+        with stet.Sim(stet.scenes / "arm_table.xml", N, physics=physics, threads=1, **keywords(place)) as sim:
+            limb = control.Limb(sim, site="grasp")
+            sim.qpos[:, :7] = limb.q + np.linspace(-0.2, 0.2, N)[:, None]
+            control.OperationalSpace(limb, 100, 20).add_to_step().target[:, :3] = [0.5, 0.1, 0.7]
+            pd = control.JointPD(limb, 30, 5, feedforward=True, limit=20).add_to_step(to="qfrc_applied")
+            pd.target[:, :7] = 0.3
+            for _ in range(5):
+                sim.step()
+            found[place] = sim.ctrl.numpy().tobytes() + sim.qfrc_applied.numpy().tobytes(), sim.hash()
+    assert len(set(found.values())) == 1, {place: hash_ for place, (_, hash_) in found.items()}
+
+
+def test_what_add_to_step_refuses(arm):
+    limb = control.Limb(arm[0], site="grasp")
+    with pytest.raises(stet.InvalidArgumentError, match="to is 'qpos'; give 'ctrl' or 'qfrc_applied'"):
+        control.JointPD(limb, 1, 1).add_to_step(to="qpos")
+    with pytest.raises(stet.InvalidArgumentError, match="give a position, a quaternion or both"):
+        control.OperationalSpace(limb, 1, 1).add_to_step(position=False, quaternion=False)

@@ -168,11 +168,12 @@ def outside(wheel, folder, *command):
 
 def test_the_wheel_has_all(wheel):
     have = {str(file.relative_to(wheel / "stet")) for file in (wheel / "stet").rglob("*") if file.is_file()}
-    assert {"bin/stet", "_command.py", "_core.pyi", "py.typed", "scenes/hand.xml", "gym/worlds/random.k.h"} <= have
+    assert {"bin/stet", "_command.py", "_core.pyi", "py.typed", "scenes/hand.xml", "gym/worlds/random.k.h",
+            "control.k.h"} <= have
     assert any(name.startswith("libmujoco") for name in have)
     assert any(name.startswith("licenses/mujoco/LICENSE") for name in have)
     assert "Apache License" in "".join(file.read_text() for file in (wheel / "stet" / "licenses" / "mujoco").iterdir())
-    assert len([name for name in have if name.startswith("kernels/")]) == 6 * (
+    assert len([name for name in have if name.startswith("kernels/")]) == 7 * (
         5 if os.uname().machine == "x86_64" else 3
     )
 
