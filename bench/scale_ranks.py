@@ -30,7 +30,6 @@ import stet
 
 CHECKED = 37  # worlds of the comparison of hashes
 GRADIENT = 25_000_000  # numbers of the gradient that is summed
-PIECES = (1, 2, 3, 4)  # of a rank's share of it
 POLICY = 1_000_000  # numbers of one that is summed between steps
 WARM = 400  # steps before anything is timed: while humanoids fall, a step costs more from one to the next
 
@@ -257,7 +256,7 @@ def scale(devices, worlds, samples):
 
 def nccl_alone(rank, nrank, device, file, values):
     """NCCL without stet, in functions that do their work some times and wait: its own all-reduce, and the messages of
-    stet's sum in so many pieces; also the tensor that is reduced. Without PyTorch, or on a CPU: nothing.
+    stet's sum; also the tensor that is reduced. Without PyTorch, or on a CPU: nothing.
     """
     if not device.startswith("cuda") or importlib.util.find_spec("torch") is None:
         return {}, None
@@ -273,20 +272,16 @@ def nccl_alone(rank, nrank, device, file, values):
             dist.all_reduce(tensor)
         torch.cuda.synchronize()
 
-    def messages(pieces):
-        size = len(values) // nrank // pieces
+    def messages(times):
+        share = len(values) // nrank
         others = [r for r in range(nrank) if r != rank]
-
-        def exchange(times):
-            for _ in range(2 * pieces * times):  # nodes, then sums
-                for one in dist.batch_isend_irecv(
-                    [dist.P2POp(dist.isend, tensor[r * size : (r + 1) * size], r) for r in others]
-                    + [dist.P2POp(dist.irecv, parts[r * size : (r + 1) * size], r) for r in others]
-                ):
-                    one.wait()
-            torch.cuda.synchronize()
-
-        return exchange
+        for _ in range(2 * times):  # nodes, then sums
+            for one in dist.batch_isend_irecv(
+                [dist.P2POp(dist.isend, tensor[r * share : (r + 1) * share], r) for r in others]
+                + [dist.P2POp(dist.irecv, parts[r * share : (r + 1) * share], r) for r in others]
+            ):
+                one.wait()
+        torch.cuda.synchronize()
 
     def adding(times):
         share = len(values) // nrank
@@ -295,8 +290,7 @@ def nccl_alone(rank, nrank, device, file, values):
                 torch.add(tensor[:share], parts[r * share : (r + 1) * share], out=parts[:share])
         torch.cuda.synchronize()
 
-    works = {"all_reduce": add, "adding": adding}
-    return works | {f"messages/{pieces}_pieces": messages(pieces) for pieces in PIECES}, tensor
+    return {"all_reduce": add, "messages": messages, "adding": adding}, tensor
 
 
 def large(transport, device, samples, file):
@@ -305,15 +299,14 @@ def large(transport, device, samples, file):
     values = np.random.default_rng(5 + rank).normal(size=count).astype(np.float32)
     alone, tensor = nccl_alone(rank, nrank, device, file, values)
     meeting = stet.Group(nrank, transport)
-    groups = {"sum": stet.Group(nrank, transport)}
-    groups |= {f"sum/{pieces}_pieces": stet.Group(nrank, transport) for pieces in PIECES}
+    group = stet.Group(nrank, transport)
     with stet.Sim(stet.scenes / "cartpole.xml", worlds=1, device=device) as sim:
         gradient, total = sim.zeros((1, count)), sim.zeros(count)
         one, total_of_one = sim.zeros((1, 1)), sim.zeros(1)
         gradient.write(values[None])
-        works = {}
+        link = group.link(sim)
 
-        def reducing(group, own, out):
+        def reducing(own, out):
             def reduce(times):
                 for _ in range(times):
                     group.reduce(own, out)
@@ -325,11 +318,8 @@ def large(transport, device, samples, file):
             for _ in range(times // 2):
                 meeting.share(b"")  # two all-gathers
 
-        for name, group in groups.items():
-            os.environ["STET_GROUP_PIECES"] = name[4:].partition("_")[0]
-            link = group.link(sim)
-            works[name] = reducing(group, gradient, total)
-        works |= {"sum/of_one_number": reducing(groups["sum"], one, total_of_one), "sum/comparison": compare_calls}
+        works = {"sum": reducing(gradient, total), "sum/of_one_number": reducing(one, total_of_one),
+                 "sum/comparison": compare_calls}  # fmt: skip
         works["sum"](1)
         found = total.numpy()
         if tensor is not None:
@@ -358,17 +348,15 @@ def gradient(devices, samples):
     notes = {"sum": f"{size}, by {found[0][1]}", "sum/of_one_number": "what no byte of it costs",
              "sum/comparison": "of calls, by pipes of Python's: the host's time, while the GPU works",
              "all_reduce": "NCCL's own, in an order that depends on the number of ranks",
-             "adding": "PyTorch's, of a rank's share"}  # fmt: skip
+             "messages": "those of stet's sum, without it", "adding": "PyTorch's, of a rank's share"}
     rows = [{"name": prefix + name, "value": 1e3 * statistics.median(times), "unit": "ms", "better": "lower",
-             "goal": None, "samples": [1e3 * s for s in times],
-             "note": notes.get(name, f"{size}, crosses in so many pieces")}
+             "goal": None, "samples": [1e3 * s for s in times], "note": notes[name]}
             for name, times in seconds.items()]  # fmt: skip
-    for name in seconds if "all_reduce" in seconds else ():
-        if name == "sum" or name.endswith("_pieces"):
-            ratio = [a / b for a, b in zip(seconds[name], seconds["all_reduce"])]
-            rows.append({"name": f"{prefix}{name}/over_all_reduce", "value": statistics.median(ratio), "unit": "times",
-                         "better": "lower", "goal": 1.11 if name == "sum" else None, "samples": ratio,
-                         "note": "against NCCL's own all-reduce, in turns"})  # fmt: skip
+    for name in ("sum", "messages") if "all_reduce" in seconds else ():
+        ratio = [a / b for a, b in zip(seconds[name], seconds["all_reduce"])]
+        rows.append({"name": f"{prefix}{name}/over_all_reduce", "value": statistics.median(ratio), "unit": "times",
+                     "better": "lower", "goal": 1.11 if name == "sum" else None, "samples": ratio,
+                     "note": "against NCCL's own all-reduce, in turns"})  # fmt: skip
     return rows
 
 
@@ -377,7 +365,7 @@ def names(devices):
     found = []
     for device in dict.fromkeys(devices):
         with stet.Sim(stet.scenes / "cartpole.xml", worlds=1, device=device) as sim:
-            found.append(f"{device}: {sim.device.name}")
+            found.append(sim.device.name)
     return "; ".join(found)
 
 

@@ -45,7 +45,6 @@ static void close_link(sti_link *l, bool failed)
     if (l->direct && !failed) (void)sti_device_wait_idle(l->device); /* NCCL must not be left with work */
     sti_nccl_leave(&l->nccl, l->device, failed);
     if (l->second) sti_gpu_second_destroy(l->device, l->second);
-    if (l->adder) sti_gpu_second_destroy(l->device, l->adder);
     stet_array_destroy(l->arrived);
     stet_array_destroy(l->merges);
     stet_array_destroy(l->nodes);
@@ -164,8 +163,6 @@ stet_result stet_group_link(stet_group *g, stet_device *device, const char *libr
     STI_TRY(sti_alloc(&l, sizeof *l, "a group's link"));
     sti_device_retain(device);
     l->device = device;
-    const char *pieces = sti_environment("STET_GROUP_PIECES");
-    l->pieces = pieces ? atoi(pieces) : 0;
     stet_result result = sti_alloc(&all, (size_t)g->transport.nrank * sizeof *all, "ranks of a group");
     if (result == STET_OK) {
         result = link_all(g, l, library, all);

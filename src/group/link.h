@@ -26,8 +26,6 @@ typedef struct sti_link {
     stet_array *arrived; /* a piece of an array that is streamed to rank 0; NULL: not made yet */
     /* Of stet_group_reduce (reduce.c); NULL: not made yet. */
     stet_array *merges, *nodes, *parts;
-    void *adder;     /* the stream in which pieces are added up */
-    int pieces;      /* of a rank's share; 0: as many as pay */
     int *first_node; /* [nrank + 1]: the nodes of each rank, in the order of all */
 } sti_link;
 

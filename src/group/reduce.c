@@ -6,11 +6,8 @@
  *
  *   REDUCE-1  merges[k]: how many sums end with row k, first of the own worlds, node by node, then of the nodes of all
  *       ranks. So what is added to what depends on the division into blocks alone, and its order not even on that
- *   REDUCE-2  a large share consists of pieces: while one is added up, in a stream of its own (link->adder), the next
- *       one crosses. Messages are all in one stream
  */
 #include "base/memory.h"
-#include "device/gpu/stream.h"
 #include "group/link.h"
 #include "kernel/record/launch.h"
 
@@ -18,9 +15,7 @@
 
 extern const sti_kernel sti_k_reduce;
 enum { ITEMS = 256, MOST_SUMS = 64 }; /* of reduce.k.h */
-enum { SHARE_STEP = 256 };            /* numbers; a rank's share, and a piece of it, is a multiple of it */
-/* Pieces of a share (REDUCE-2), and the bytes from which on it has so many: each costs one or two more exchanges. */
-enum { PIECES = 2, LEAST_SHARE = 4 << 20, MOST_PIECES = 64 };
+enum { SHARE_STEP = 256 };            /* numbers; a rank's share is a multiple of it */
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -95,39 +90,15 @@ typedef struct reduction {
     stet_group *group;
     sti_link *link;
     stet_array *own, *out;
-    int64_t n, share, piece;      /* numbers; of a rank, and of a piece of it, but the last ones may have less */
+    int64_t n, share;             /* numbers; of a rank, but the last ones may have less */
     int rank, nrank, nnode, mine; /* nodes of this rank; the first number of all its own */
-    int npiece;
     const stet_array *nodes; /* [nnode][n] */
 } reduction;
 
-/* Where a rank's share begins, and a piece of it. */
+/* Where a rank's share begins, and how large it is. */
 static int64_t share_begin(const reduction *d, int rank) { return least(d->share * rank, d->n); }
 
-static int64_t piece_begin(const reduction *d, int rank, int piece)
-{
-    return least(share_begin(d, rank) + d->piece * piece, share_begin(d, rank + 1));
-}
-
-static int64_t piece_size(const reduction *d, int rank, int piece)
-{
-    return piece_begin(d, rank, piece + 1) - piece_begin(d, rank, piece);
-}
-
-/* The numbers of a part, if n are divided into so many. */
-static int64_t divide_evenly(int64_t n, int parts)
-{
-    int64_t step = (int64_t)parts * SHARE_STEP;
-    return (n + step - 1) / step * SHARE_STEP;
-}
-
-static int count_pieces(const reduction *d)
-{
-    const sti_link *l = d->link;
-    if (!l->direct || d->nrank == 1) return 1;
-    if (l->pieces > 0) return l->pieces < MOST_PIECES ? l->pieces : MOST_PIECES;
-    return d->share * (int64_t)l->device->real_size < LEAST_SHARE ? 1 : PIECES;
-}
+static int64_t share_size(const reduction *d, int rank) { return share_begin(d, rank + 1) - share_begin(d, rank); }
 
 static char *element(const reduction *d, const stet_array *a, int64_t index)
 {
@@ -154,13 +125,13 @@ static bool nodes_are_rows(const reduction *d)
 static stet_result make_rooms(reduction *d)
 {
     sti_link *l = d->link;
-    int64_t share = share_begin(d, d->rank + 1) - share_begin(d, d->rank);
     d->nodes = d->own;
     if (!nodes_are_rows(d)) {
         STI_TRY(make_room(l, "sums of own worlds", d->nnode * d->n, &l->nodes));
         d->nodes = l->nodes;
     }
-    return share > 0 ? make_room(l, "sums of all ranks", l->first_node[d->nrank] * d->share, &l->parts) : STET_OK;
+    if (share_size(d, d->rank) == 0) return STET_OK;
+    return make_room(l, "sums of all ranks", l->first_node[d->nrank] * d->share, &l->parts);
 }
 
 /* What k_reduce adds: rows of `own`, and of link->parts where there are more. */
@@ -168,7 +139,7 @@ typedef struct addends {
     const stet_array *own;
     int64_t first, mine, nmine; /* rows of own, which are rows mine … mine + nmine - 1 of all */
     int64_t nrow, order;        /* all rows; where their merges begin */
-    int64_t begin, count, skip; /* columns of own; of the parts from `skip` on */
+    int64_t begin, count;       /* columns of own; those of the parts begin with 0 */
 } addends;
 
 /* out [count] from `at` on. */
@@ -178,11 +149,11 @@ static stet_result launch_sum(const reduction *d, const addends *a, stet_array *
     bool worlds = a->own->worlds;
     return STI_LAUNCH(sti_k_reduce, d->link->device, (a->count + ITEMS - 1) / ITEMS,
                       sti_arg_array(a->nrow > a->nmine ? d->link->parts : none), sti_arg_int(d->share),
-                      sti_arg_int(a->skip), sti_arg_array(worlds ? none : a->own),
-                      sti_arg_array(worlds ? a->own : none), sti_arg_int(worlds), sti_arg_int(d->n),
-                      sti_arg_int(a->begin), sti_arg_int(a->first), sti_arg_int(a->mine), sti_arg_int(a->nmine),
-                      sti_arg_array(d->link->merges), sti_arg_int(a->order), sti_arg_int(a->nrow),
-                      sti_arg_int(a->count), sti_arg_array(out), sti_arg_int(at));
+                      sti_arg_array(worlds ? none : a->own), sti_arg_array(worlds ? a->own : none),
+                      sti_arg_int(worlds), sti_arg_int(d->n), sti_arg_int(a->begin), sti_arg_int(a->first),
+                      sti_arg_int(a->mine), sti_arg_int(a->nmine), sti_arg_array(d->link->merges),
+                      sti_arg_int(a->order), sti_arg_int(a->nrow), sti_arg_int(a->count), sti_arg_array(out),
+                      sti_arg_int(at));
 }
 
 /* The own nodes' sums. */
@@ -200,11 +171,11 @@ static stet_result sum_own_nodes(reduction *d)
     return STET_OK;
 }
 
-/* A piece of the own share, of the nodes of all ranks. */
-static stet_result sum_piece(reduction *d, int piece)
+/* The own share, of the nodes of all ranks. */
+static stet_result sum_share(reduction *d)
 {
     sti_link *l = d->link;
-    int64_t begin = piece_begin(d, d->rank, piece), size = piece_size(d, d->rank, piece);
+    int64_t begin = share_begin(d, d->rank), size = share_size(d, d->rank);
     if (size == 0) return STET_OK;
     sti_version_bump(&l->parts->version);
     addends a = {d->nodes,
@@ -213,8 +184,7 @@ static stet_result sum_piece(reduction *d, int piece)
                  .nrow = l->first_node[d->nrank],
                  .order = stet_group_get_own(d->group),
                  .begin = begin,
-                 .count = size,
-                 .skip = d->piece * piece};
+                 .count = size};
     return launch_sum(d, &a, d->out, begin);
 }
 
@@ -224,56 +194,40 @@ static sti_message *add_message(sti_message *m, bool send, int peer, void *data,
     return n > 0 ? m + 1 : m;
 }
 
-/* A piece of each rank's share of all nodes, to that rank: link->parts [nodes of all][share]. */
-static sti_message *list_nodes(const reduction *d, int piece, sti_message *m)
+/* Each rank's share of all nodes, to that rank: link->parts [nodes of all][share]. */
+static sti_message *list_nodes(const reduction *d, sti_message *m)
 {
     sti_link *l = d->link;
-    int64_t size = piece_size(d, d->rank, piece);
+    int64_t size = share_size(d, d->rank);
     for (int r = 0; r < d->nrank; ++r) {
         if (r == d->rank) continue;
         for (int k = 0; k < d->nnode; ++k)
-            m = add_message(m, true, r, element(d, d->nodes, k * d->n + piece_begin(d, r, piece)),
-                            piece_size(d, r, piece), d);
+            m = add_message(m, true, r, element(d, d->nodes, k * d->n + share_begin(d, r)), share_size(d, r), d);
         for (int k = l->first_node[r]; size > 0 && k < l->first_node[r + 1]; ++k)
-            m = add_message(m, false, r, element(d, l->parts, k * d->share + d->piece * piece), size, d);
+            m = add_message(m, false, r, element(d, l->parts, k * d->share), size, d);
     }
     return m;
 }
 
-/* A piece of each rank's share of the sum, to all. */
-static sti_message *list_sums(const reduction *d, int piece, sti_message *m)
+/* Each rank's share of the sum, to all. */
+static sti_message *list_sums(const reduction *d, sti_message *m)
 {
     for (int r = 0; r < d->nrank; ++r) {
         if (r == d->rank) continue;
-        m = add_message(m, true, r, element(d, d->out, piece_begin(d, d->rank, piece)), piece_size(d, d->rank, piece),
-                        d);
-        m = add_message(m, false, r, element(d, d->out, piece_begin(d, r, piece)), piece_size(d, r, piece), d);
+        m = add_message(m, true, r, element(d, d->out, share_begin(d, d->rank)), share_size(d, d->rank), d);
+        m = add_message(m, false, r, element(d, d->out, share_begin(d, r)), share_size(d, r), d);
     }
     return m;
 }
 
-/* In a stream beside the one that messages cross in, behind what has crossed. */
-static stet_result sum_beside(reduction *d, int piece)
-{
-    void *used;
-    STI_TRY(sti_gpu_second_begin(d->link->device, &d->link->adder, &used));
-    stet_result result = sum_piece(d, piece);
-    sti_gpu_second_end(d->link->device, used);
-    return result;
-}
 
-/* Step k of REDUCE-2: the nodes of piece k cross and the sums of piece k - 2, while piece k - 1 is added up. */
-static stet_result exchange_step(reduction *d, int k, sti_message *messages)
+/* In one piece: adding one while the next one crosses was slower on two GPUs. */
+static stet_result sum_all(reduction *d, sti_message *messages)
 {
-    sti_link *l = d->link;
-    sti_message *m = messages;
-    bool beside = d->npiece > 1;
-    if (k < d->npiece) m = list_nodes(d, k, m);
-    if (k >= 2) m = list_sums(d, k - 2, m);
-    stet_result result = sti_link_exchange(d->group, messages, (int)(m - messages));
-    if (beside && l->adder) STI_TRY(sti_gpu_second_join(l->device, l->adder));
-    if (k >= d->npiece || result != STET_OK) return result;
-    return beside ? sum_beside(d, k) : sum_piece(d, k);
+    STI_TRY(sum_own_nodes(d));
+    STI_TRY(sti_link_exchange(d->group, messages, (int)(list_nodes(d, messages) - messages)));
+    STI_TRY(sum_share(d));
+    return sti_link_exchange(d->group, messages, (int)(list_sums(d, messages) - messages));
 }
 
 static stet_result check_reduction(const stet_group *g, const stet_array *own, const stet_array *out, const char *call)
@@ -300,12 +254,12 @@ static stet_result run_reduction(reduction *d, bool beside)
 {
     sti_message *messages;
     void *used;
-    size_t most = (size_t)d->nrank * (size_t)d->nnode + (size_t)d->link->first_node[d->nrank] + 2 * (size_t)d->nrank;
+    size_t nrank = (size_t)d->nrank, of_nodes = nrank * (size_t)d->nnode + (size_t)d->link->first_node[d->nrank];
+    size_t most = of_nodes > 2 * nrank ? of_nodes : 2 * nrank;
     STI_TRY(sti_alloc(&messages, most * sizeof *messages, "messages between ranks"));
     stet_result result = sti_link_begin(d->link, beside, &used);
     if (result == STET_OK) {
-        result = sum_own_nodes(d);
-        for (int k = 0; k < d->npiece + 2 && result == STET_OK; ++k) result = exchange_step(d, k, messages);
+        result = sum_all(d, messages);
         sti_link_end(d->link, beside, used);
     }
     sti_free(messages);
@@ -318,9 +272,8 @@ static stet_result reduce(stet_group *g, stet_array *own, stet_array *out, bool 
     STI_TRY(check_reduction(g, own, out, call));
     reduction d = {g, g->link, own, out, .rank = g->transport.rank, .nrank = g->transport.nrank};
     d.n = stet_array_get_nelement(own) / stet_group_get_own(g);
-    d.share = divide_evenly(d.n, d.nrank);
-    d.npiece = count_pieces(&d);
-    d.piece = divide_evenly(d.share, d.npiece);
+    int64_t step = (int64_t)d.nrank * SHARE_STEP;
+    d.share = (d.n + step - 1) / step * SHARE_STEP;
     STI_TRY(sti_group_meet(g, STI_GROUP_REDUCE, (uint64_t)d.n));
     STI_TRY(make_tree(g));
     d.mine = d.link->first_node[d.rank];

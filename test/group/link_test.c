@@ -29,7 +29,6 @@ typedef struct job {
     int index[MOST_RANKS];                                                       /* of the GPU */
     int64_t nworld, own[MOST_RANKS], n;
     bool worlds;             /* arrays of worlds, else plain ones */
-    int pieces;              /* of a rank's share of a sum; 0: as many as pay */
     const float *values;     /* [nworld][n] */
     bool beside[MOST_RANKS]; /* something went on beside the stream in use */
     float *early[MOST_RANKS], *sum[MOST_RANKS], *shared[MOST_RANKS], *gathered, *scattered,
@@ -138,7 +137,6 @@ static stet_result run_rank(job *j, int rank, stet_device *device, stet_group *g
 {
     rank_arrays a = {0};
     STI_TRY(stet_group_link(g, device, j->library[rank]));
-    g->link->pieces = j->pieces;
     (void)snprintf(j->link[rank], sizeof j->link[rank], "%s", stet_group_get_link(g));
     stet_result result = make_arrays(j, device, g, &a);
     if (result == STET_OK) result = exchange_arrays(j, g, &a);
@@ -300,7 +298,6 @@ static void all_ways_have_the_same_bits(void **state)
         if (dice_below(&d, 4) > 0) j.nworld += (int64_t)dice_below(&d, (size_t)(MOST_WORLDS - j.nrank + 1));
         j.n = 1 + (int64_t)dice_below(&d, dice_below(&d, 2) ? MOST_NUMBERS : 5);
         j.worlds = dice_below(&d, 2);
-        j.pieces = (int)dice_below(&d, 5);
         divide_at_random(&d, &j);
         bool mixed = dice_below(&d, 3) == 0, gpus = true, has_nccl = dice_below(&d, 3) > 0;
         bool aware = !has_nccl && dice_below(&d, 3) > 0;
@@ -314,8 +311,8 @@ static void all_ways_have_the_same_bits(void **state)
         }
         bool direct = gpus && has_nccl;
         aware = aware && gpus;
-        print_message("case %d: seed %llu, %d ranks, %lld worlds, %lld numbers, %d pieces, %s\n", k,
-                      (unsigned long long)seed, j.nrank, (long long)j.nworld, (long long)j.n, j.pieces,
+        print_message("case %d: seed %llu, %d ranks, %lld worlds, %lld numbers, %s\n", k, (unsigned long long)seed,
+                      j.nrank, (long long)j.nworld, (long long)j.n,
                       direct  ? "direct"
                       : aware ? "by the transport"
                               : "through the host");
