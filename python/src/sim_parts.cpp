@@ -6,9 +6,11 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 
 #include <array>
 #include <optional>
+#include <variant>
 
 namespace binding
 {
@@ -37,9 +39,12 @@ static Array field(const Sim &sim, const char *name)
     return out;
 }
 
-static Array jacobian(const Sim &sim, std::string kind, int object, std::optional<std::array<double, 3>> point)
+static Array jacobian(const Sim &sim, std::string kind, std::variant<int, std::string> object,
+                      std::optional<std::array<double, 3>> point)
 {
     static const char *const kinds[] = {"body", "body_com", "geom", "site", "point"};
+    static const stet_object objects[] = {STET_OBJECT_BODY, STET_OBJECT_BODY, STET_OBJECT_GEOM, STET_OBJECT_SITE,
+                                          STET_OBJECT_BODY};
     stet_array *array = nullptr;
     int of = 0;
     while (of < 5 && kind != kinds[of]) ++of;
@@ -47,7 +52,11 @@ static Array jacobian(const Sim &sim, std::string kind, int object, std::optiona
         raise(STET_ERROR_NOT_FOUND,
               "jacobian: there is no kind '" + kind + "'; use body, body_com, geom, site or point");
     run_now(*sim.core, [&] {
-        return stet_worlds_get_jacobian(sim.core->worlds, (stet_jacobian)of, object, point ? point->data() : nullptr,
+        const std::string *name = std::get_if<std::string>(&object);
+        int index = name ? 0 : std::get<int>(object);
+        stet_result found = name ? stet_model_find(sim.core->model, objects[of], name->c_str(), &index) : STET_OK;
+        if (found != STET_OK) return found;
+        return stet_worlds_get_jacobian(sim.core->worlds, (stet_jacobian)of, index, point ? point->data() : nullptr,
                                         &array);
     });
     Array out(sim.core, nullptr, array, true);
@@ -193,7 +202,8 @@ static void bind_arrays(nb::class_<Sim> &sim)
            "The array of a field of the state, or of a quantity.")
         .def("jacobian", jacobian, "kind"_a, "object"_a, "point"_a = nb::none(),
              "[world, 6 nv] The Jacobian of a body, its centre of mass (body_com), a geom, a site, or a point that is "
-             "fixed to a body, in the body's frame: three rows of the linear velocity, three of the angular one.")
+             "fixed to a body, in the body's frame: three rows of the linear velocity, three of the angular one. "
+             "object: its number or name.")
         .def("step_quantity", step_quantity, "name"_a,
              "A quantity as MuJoCo's data have it after a step, [world, item]: of the last evaluation of the dynamics "
              "in it, not of the present state. For MuJoCo's physics only.")

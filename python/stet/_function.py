@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import weakref
 
-from ._core import Array
+from ._core import Array, Tape
 from ._errors import ArgumentTypeError, InvalidArgumentError, StateError
 
 _numbers = itertools.count(1)
@@ -20,6 +20,10 @@ class Launches:
     """`run`, recorded by `tape`, as a function of `inputs`, which gives `outputs`."""
 
     def __init__(self, tape, run, inputs, outputs):
+        if not isinstance(tape, Tape):
+            raise ArgumentTypeError(f"what records the run is a stet.Tape, not a {type(tape).__name__!r}")
+        if not callable(run):
+            raise ArgumentTypeError(f"run is a function that launches kernels, not a {type(run).__name__!r}")
         self.tape, self.run, self.inputs, self.outputs = tape, run, list(inputs), list(outputs)
         for array in (*self.inputs, *self.outputs):
             if not isinstance(array, Array):

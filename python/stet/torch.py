@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from ._core import Array, Tape
-from ._errors import UnsupportedError
+from ._errors import ArgumentTypeError, UnsupportedError
 from ._function import Launches
 
 __all__ = ["Function", "function"]
@@ -123,6 +123,9 @@ class Function:
 
     def __call__(self, *tensors: torch.Tensor) -> Any:
         """Tensors of the inputs' shapes; returns a tensor an output, or, if there is one output, that."""
+        for x in tensors:
+            if not isinstance(x, torch.Tensor):
+                raise ArgumentTypeError(f"an input is a tensor of PyTorch, not a {type(x).__name__!r}")
         self._launches.check([x.shape for x in tensors], [str(x.dtype).removeprefix("torch.") for x in tensors])
         outputs = _Run.apply(self._launches, *tensors)[:-1]
         return outputs[0] if len(outputs) == 1 else outputs

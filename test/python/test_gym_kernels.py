@@ -225,3 +225,11 @@ def test_a_task_without_kernels_is_said():
 
     with pytest.raises(NotImplementedError, match="Nothing has no function `kernels`"):
         Nothing(stet.scenes / "cartpole_classic.xml", observed=1, rewards=())
+    for returned in None, [3], [("kernel", ())]:
+        wrong = type("Wrong", (stet.gym.KernelVectorEnv,), {"kernels": lambda *_: returned})
+        with pytest.raises(ValueError, match=r"Wrong.kernels returned no list of launches; return \[\(kernel, argum"):
+            wrong(stet.scenes / "cartpole_classic.xml", observed=1, rewards="one")
+    with pytest.raises(ValueError, match="Nothing: two terms are named 'up'; give each a name of its own"):
+        Nothing(stet.scenes / "cartpole_classic.xml", observed=1, rewards=["up"], shown=["x", "up"])
+    with pytest.raises(ValueError, match="observed is 0; give a whole number of at least 1"):
+        Nothing(stet.scenes / "cartpole_classic.xml", observed=0, rewards="up")

@@ -45,8 +45,13 @@ def test_jacobians(sim):
         sim.qpos[:] = moved
         np.testing.assert_allclose((sim.xipos.numpy()[:, 3 * tip : 3 * tip + 3] - x) / step, J[:, :3, d], atol=2e-3)
     assert sim.jacobian("point", tip, (0.1, 0, 0)).shape == (sim.nworld, 6 * nv)
+    assert np.array_equal(sim.jacobian("body_com", "tip").numpy(), sim.jacobian("body_com", np.int64(tip)).numpy())
     with pytest.raises(stet.NotFoundError, match="body_com"):
         sim.jacobian("bodies", tip)
+    with pytest.raises(stet.NotFoundError, match="body top: the model has none of this name; it has: .*tip"):
+        sim.jacobian("point", "top", (0, 0, 0))
+    with pytest.raises(stet.ArgumentTypeError, match="object is a whole number or a str, not a 'float'"):
+        sim.jacobian("body", 1.5)
     with pytest.raises(stet.NotFoundError, match="jac_geom"):
         sim.jacobian("geom", 99)
 

@@ -174,5 +174,11 @@ def test_wrong_calls(growth):
         rollout(torch.zeros(1), torch.zeros(1))
     with pytest.raises(stet.InvalidArgumentError, match="reshape it"):
         rollout(torch.zeros(WORLDS, ITEMS + 1))
+    with pytest.raises(stet.ArgumentTypeError, match="a tensor of PyTorch, not a 'ndarray'"):
+        rollout(np.zeros((WORLDS, ITEMS)))
     with pytest.raises(stet.ArgumentTypeError, match="not 'int'"):
         stet.torch.function(growth.tape, growth.run, [1], [growth.y])
+    with pytest.raises(stet.ArgumentTypeError, match="is a stet.Tape, not a 'Sim'"):
+        stet.torch.function(growth.sim, growth.run, [growth.y], [growth.y])
+    with pytest.raises(stet.ArgumentTypeError, match="run is a function that launches kernels, not a 'list'"):
+        stet.torch.function(growth.tape, [], [growth.y], [growth.y])

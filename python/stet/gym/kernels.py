@@ -22,7 +22,7 @@ from gymnasium.vector import AutoresetMode
 import stet
 from stet import _core
 
-from ._base import final_info
+from ._base import count, final_info
 from .vector import State, VectorEnv
 
 _FUNCTIONS = ("observation", "reward", "terminated", "control", "info", "track")
@@ -54,11 +54,13 @@ class KernelVectorEnv(VectorEnv):
     def __init__(self, scene: str | os.PathLike[str] | stet.Model, num_envs: int = 1, device: str = "auto", *,
                  observed: int, rewards: Sequence[str], shown: Sequence[str | tuple[str, int]] = (),
                  **more: Any) -> None:
-        self._observed = observed
-        self._rewards = list(rewards)
+        self._observed = count("observed", observed, 1)
+        self._rewards = [rewards] if isinstance(rewards, str) else list(rewards)
         self._columns, first = {}, 0  # (first, width) by name; width 0: a number
-        for one in (*rewards, *shown):
+        for one in (*self._rewards, *shown):
             name, width = (one, 0) if isinstance(one, str) else one
+            if name in self._columns:
+                raise ValueError(f"{type(self).__name__}: two terms are named {name!r}; give each a name of its own")
             self._columns[name] = first, width
             first += max(width, 1)
         self._nterm = max(first, 1)
@@ -105,9 +107,20 @@ class KernelVectorEnv(VectorEnv):
         self.begun = sim.zeros((n, 1), "int32", worlds=True, name="begun")
         self._apart = self._table.changes_actions()  # what the actuators get is not what the policy did
         self.action = sim.zeros(sim.ctrl.shape, "real", worlds=True, name="action") if self._apart else sim.ctrl
-        self._before_step, self._in_step = self.controls(), []
-        self._after_step, self._after_begin = self.kernels(False), self.kernels(True)
+        self._before_step, self._in_step = self._list_launches("controls", self.controls()), []
+        self._after_step, self._after_begin = (self._list_launches("kernels", self.kernels(begins))
+                                               for begins in (False, True))
         self._add_to_step()
+
+    def _list_launches(self, function, launches):
+        try:
+            launches = [(kernel, list(arguments)) for kernel, arguments in launches]
+        except TypeError:
+            launches = None
+        if launches is None or not all(isinstance(kernel, stet.Kernel) for kernel, _ in launches):
+            raise ValueError(f"{type(self).__name__}.{function} returned no list of launches; return "
+                             "[(kernel, arguments), …]")
+        return launches
 
     def _add_to_step(self):
         self._in_step = [self.sim.add_kernel(phase, kernel, arguments)
