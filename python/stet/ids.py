@@ -34,6 +34,9 @@ class Ids:
         self._sim = sim
         self._table = table
 
+    def __repr__(self) -> str:
+        return f"<stet.Ids, {len(self._table.rows())} ids>"
+
     @property
     def rows(self) -> list[IdRow]:
         """All ids, in order."""

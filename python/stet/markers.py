@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _core
@@ -32,6 +33,9 @@ class Marker:
         self._prim, self._shape, self._id = numbers
         self._gone = False
 
+    def __repr__(self) -> str:
+        return f"<stet.Marker, {'removed' if self._gone else f'id {self._id}'}>"
+
     def _ready(self, world: int | None) -> tuple[int, int]:
         if self._gone:
             raise StateError("this marker was removed; add another")
@@ -52,7 +56,12 @@ class Marker:
         None: not turned.
         """
         first, n = self._ready(world)
-        _core._move_marker(self._sim, self._prim, pos, (1, 0, 0, 0) if quat is None else quat, first, n)
+        quat = (1, 0, 0, 0) if quat is None else quat
+        for what, numbers, count in (("pos", pos, 3), ("quat", quat, 4)):
+            if np.shape(numbers)[-1:] != (count,):
+                raise InvalidArgumentError(f"move: {what} has shape {list(np.shape(numbers))}; give [{count}], or "
+                                           f"[{n}, {count}]")
+        _core._move_marker(self._sim, self._prim, pos, quat, first, n)
 
     def show(self, visible: ArrayLike = True, *, world: int | None = None) -> None:
         """Shows or hides it: one boolean, or [world]."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import _core
-from ._errors import InvalidArgumentError, NotFoundError
+from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,9 @@ class Tiles:
         self._tiles = tiles
         self.outputs = tuple(outputs)
 
+    def __repr__(self) -> str:
+        return f"<stet.Tiles of {', '.join(one.name for one in self.outputs)}>"
+
     def render(self, mask: object = None) -> int:
         """Starts a frame of stet's renderer; returns its number, the last one's if nothing moved. mask: the worlds to
         draw.
@@ -169,6 +172,8 @@ def own_tiles(
 def foreign_tiles(
     sim: _core.SimBase, pictures: Mapping[str, object], outputs: Iterable[str | Output] | None, frames: int
 ) -> Tiles:
+    if not isinstance(pictures, Mapping):
+        raise ArgumentTypeError(f"pictures are a dict of tensors by name, not a {type(pictures).__name__!r}")
     names = list(pictures)
     every = [_output(one) for one in (names if outputs is None else outputs)]
     found, sizes = [], []

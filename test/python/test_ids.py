@@ -58,6 +58,7 @@ def test_what_makes_no_sense(make):
     sim = make(outputs=("seg_geom", "depth"))
     sim.render()
     table = sim.ids("seg_geom")
+    assert repr(table) == f"<stet.Ids, {len(table.rows)} ids>"
     with pytest.raises(ValueError, match="depth has no ids"):
         sim.ids("depth")
     with pytest.raises(ValueError, match="has gaps"):

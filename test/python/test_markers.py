@@ -116,7 +116,11 @@ def test_what_is_wrong_is_said():
         marker.hide(world=3)
     with pytest.raises(stet.InvalidArgumentError, match="pos"):
         marker.move([[0, 0, 1]] * 2)
+    with pytest.raises(stet.InvalidArgumentError, match=r"move: quat has shape \[1\]; give \[4\], or \[3, 4\]"):
+        marker.move([0, 0, 1], [1])
+    assert repr(marker) == "<stet.Marker, id 2>"
     marker.remove()
+    assert repr(marker) == "<stet.Marker, removed>"
     assert same(pictures(sim), before)
     sim.close()
     with pytest.raises(stet.StateError):

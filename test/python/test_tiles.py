@@ -190,6 +190,10 @@ def test_what_is_wrong_is_said(sim_on_cpu):
             sim_on_cpu.foreign_tiles(pictures)
     with pytest.raises(stet.NotFoundError, match="no picture 'depth'; there are rgb"):
         sim_on_cpu.foreign_tiles({"rgb": x}, ["depth"])
+    for pictures in x, None, ["rgb"]:
+        with pytest.raises(stet.ArgumentTypeError, match="pictures are a dict of tensors by name, not a "):
+            sim_on_cpu.foreign_tiles(pictures)
+    assert repr(sim_on_cpu.foreign_tiles({"rgb": x}, ["rgb", "rgb"])) == "<stet.Tiles of rgb, rgb>"
     with pytest.raises(stet.InvalidArgumentError, match="no such conversion"):
         sim_on_cpu.foreign_tiles({"rgb": x}, [Output("rgb", dtype="int64")])
     with pytest.raises(stet.StateError, match="stet_tiles_accept|no renderer|render"):
