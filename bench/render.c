@@ -465,8 +465,8 @@ static stet_result bench_curves(bench *b)
         balls_scene(&t, n, true);
         STI_TRY(add_point(b, "geoms_out_of_view", n, &t, STI_BUFFER_DEPTH, EDGE, 1));
     }
-    static const int knots[] = {8, 25, 79, 250}; /* 10^3 … 10^6 triangles */
-    for (int k = 0; k < (b->quick ? 1 : 4); ++k) {
+    static const int knots[] = {8, 25, 79, 250, 790}; /* 10^3 … 10^7 triangles */
+    for (int k = 0; k < (b->quick ? 1 : 5); ++k) {
         knot_scene(&t, knots[k]);
         STI_TRY(add_point(b, "triangles", (int64_t)16 * knots[k] * knots[k], &t, STI_BUFFER_DEPTH, EDGE, 1));
     }
