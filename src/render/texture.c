@@ -85,19 +85,25 @@ static void fill_first_level(const mjModel *m, int texture, int faces, sti_texel
     }
 }
 
-/* Texel (x, y) of a picture of half the size: the mean of the texels below it, of two or three (odd sizes) each way. */
-static int mean_texel(const int *from, int width, int height, int x, int y, int to_width, int to_height, bool linear)
+/*
+ * Texel (x, y) of the next level: what is in its middle, linear between texels. That is the mean of four where sizes
+ * are even, and the middle one alone where they are odd, as Mesa has it: a line in the middle of a cube's face stays.
+ */
+static int halved_texel(const int *from, int width, int height, int x, int y, int to_width, int to_height, bool linear)
 {
-    double sum[3] = {0, 0, 0}, left = (double)x * width / to_width, right = (double)(x + 1) * width / to_width;
-    double low = (double)y * height / to_height, high = (double)(y + 1) * height / to_height;
-    int texel = 0;
-    for (int j = (int)low; j < (int)ceil(high); ++j) {
-        for (int i = (int)left; i < (int)ceil(right); ++i) {
-            double area = (fmin(i + 1, right) - fmax(i, left)) * (fmin(j + 1, high) - fmax(j, low));
-            for (int k = 0; k < 3; ++k) sum[k] += area * channel_of(from[(int64_t)j * width + i], k, linear);
+    double right = (x + 0.5) * width / to_width - 0.5, high = (y + 0.5) * height / to_height - 0.5;
+    int left = (int)right, low = (int)high, texel = 0;
+    right -= left;
+    high -= low;
+    for (int k = 0; k < 3; ++k) {
+        double sum = 0;
+        for (int c = 0; c < 4; ++c) {
+            double part = (c & 1 ? right : 1 - right) * (c & 2 ? high : 1 - high);
+            int at = (low + (c >> 1 && high > 0)) * width + left + (c & 1 && right > 0);
+            sum += part * channel_of(from[at], k, linear);
         }
+        texel |= bits_of(sum, k, linear);
     }
-    for (int k = 0; k < 3; ++k) texel |= bits_of(sum[k] / ((right - left) * (high - low)), k, linear);
     return texel;
 }
 
@@ -108,8 +114,8 @@ static void fill_next_level(const int *from, const int *level, int faces, bool l
     for (int f = 0; f < faces; ++f)
         for (int y = 0; y < next[LEVEL_HEIGHT]; ++y)
             for (int x = 0; x < next[LEVEL_WIDTH]; ++x)
-                *to++ = mean_texel(from + (int64_t)f * width * height, width, height, x, y, next[LEVEL_WIDTH],
-                                   next[LEVEL_HEIGHT], linear);
+                *to++ = halved_texel(from + (int64_t)f * width * height, width, height, x, y, next[LEVEL_WIDTH],
+                                     next[LEVEL_HEIGHT], linear);
 }
 
 void sti_texture_fill(const mjModel *m, int texture, sti_texels kind, int *scene, int at)

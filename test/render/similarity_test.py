@@ -29,6 +29,7 @@ LEAST = {
     "checker": 0.98,
     "clear": 0.98,
     "cube": 0.97,
+    "lines": 0.97,
     "mirror": 0.97,
     "nodes": 0.97,
     "roles": 0.90,
