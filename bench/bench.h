@@ -123,6 +123,8 @@ double bench_now(void); /* seconds, monotonic */
  * `least` seconds. seconds [nwork]: a row of samples for each, of one run. They run once before, unmeasured.
  */
 stet_result bench_in_turns(const bench_work *work, int nwork, double least, double seconds[][BENCH_SAMPLES]);
+/* The same of work that one thread does, by the processor's time: what other processes take does not count. */
+stet_result bench_on_core_in_turns(const bench_work *work, int nwork, double least, double seconds[][BENCH_SAMPLES]);
 /*
  * The host's time of a call alone. `calls` calls are timed together; they should fit into a device's queue. finish is
  * called before and after them, untimed. In turns, BENCH_SAMPLES rounds of `times` such measurements.

@@ -59,12 +59,14 @@ stet_device_def bench_device_def(const bench *b)
     return def;
 }
 
-double bench_now(void)
+static double read_clock(clockid_t clock)
 {
     struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    (void)clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
+double bench_now(void) { return read_clock(CLOCK_MONOTONIC); }
 
 static int compare_bench_measure(const void *a, const void *b)
 {
@@ -80,26 +82,26 @@ double bench_median(const double *sample, int n)
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-static stet_result repeat(const bench_work *work, int64_t times, double *seconds)
+static stet_result repeat(const bench_work *work, int64_t times, clockid_t clock, double *seconds)
 {
-    double start = bench_now();
+    double start = read_clock(clock);
     for (int64_t k = 0; k < times; ++k) {
         stet_result result = work->run(work->context);
         if (result != STET_OK) return result;
     }
     stet_result result = work->finish ? work->finish(work->context) : STET_OK;
     if (result != STET_OK) return result;
-    *seconds = bench_now() - start;
+    *seconds = read_clock(clock) - start;
     return STET_OK;
 }
 
 /* How often to repeat work so that it takes `least` seconds; doubles the count until it does. */
-static stet_result calibrate(const bench_work *work, double least, int64_t *times)
+static stet_result calibrate(const bench_work *work, double least, clockid_t clock, int64_t *times)
 {
     double seconds;
-    stet_result result = repeat(work, 1, &seconds);
+    stet_result result = repeat(work, 1, clock, &seconds);
     for (*times = 1; result == STET_OK; *times *= 2) {
-        result = repeat(work, *times, &seconds);
+        result = repeat(work, *times, clock, &seconds);
         if (seconds >= least / 2) break;
     }
     if (result == STET_OK && seconds < least) *times *= 2;
@@ -108,17 +110,28 @@ static stet_result calibrate(const bench_work *work, double least, int64_t *time
 
 enum { MAX_WORK = 8 };
 
-stet_result bench_in_turns(const bench_work *work, int nwork, double least, double seconds[][BENCH_SAMPLES])
+static stet_result take_turns(const bench_work *work, int nwork, double least, clockid_t clock,
+                              double seconds[][BENCH_SAMPLES])
 {
     int64_t times[MAX_WORK];
     stet_result result = STET_OK;
-    for (int i = 0; i < nwork && result == STET_OK; ++i) result = calibrate(&work[i], least, &times[i]);
+    for (int i = 0; i < nwork && result == STET_OK; ++i) result = calibrate(&work[i], least, clock, &times[i]);
     for (int s = 0; s < BENCH_SAMPLES; ++s)
         for (int i = 0; i < nwork && result == STET_OK; ++i) {
-            result = repeat(&work[i], times[i], &seconds[i][s]);
+            result = repeat(&work[i], times[i], clock, &seconds[i][s]);
             seconds[i][s] /= (double)times[i];
         }
     return result;
+}
+
+stet_result bench_in_turns(const bench_work *work, int nwork, double least, double seconds[][BENCH_SAMPLES])
+{
+    return take_turns(work, nwork, least, CLOCK_MONOTONIC, seconds);
+}
+
+stet_result bench_on_core_in_turns(const bench_work *work, int nwork, double least, double seconds[][BENCH_SAMPLES])
+{
+    return take_turns(work, nwork, least, CLOCK_PROCESS_CPUTIME_ID, seconds);
 }
 
 static stet_result time_calls(const bench_work *work, int calls, double *seconds)
