@@ -125,12 +125,15 @@ docs:
 	done; \
 	PYTHONPATH=$(BUILD)/python .venv/bin/python -m pdoc --no-show-source -o $(BUILD)/api $$modules
 
+# The doubles of GPUs are not sanitized: what their compiler made is that of the usual tree.
+with_double_code = -DSTET_DOUBLE_CODE="$(abspath $(BUILD))/test/double_code"
+
 asan:
 	@tools/setup.sh asan
-	$(call build_tree,$(BUILD)/asan,-DSTET_TESTS=ON -DSTET_SANITIZE=address)
+	$(call build_tree,$(BUILD)/asan,-DSTET_TESTS=ON -DSTET_SANITIZE=address $(with_double_code))
 	$(call run_tests,$(BUILD)/asan)
 
-tsan: with_tsan = -DSTET_TESTS=ON -DSTET_SANITIZE=thread -DCMAKE_C_COMPILER=clang
+tsan: with_tsan = -DSTET_TESTS=ON -DSTET_SANITIZE=thread -DCMAKE_C_COMPILER=clang $(with_double_code)
 tsan:
 	@tools/setup.sh tsan
 	$(call build_tree,$(BUILD)/tsan,$(with_tsan),$(if $(filter race,$(LABEL)),tests_of_race))

@@ -1,6 +1,8 @@
 # The driver double, as CUDA and as HIP: shared objects that tests open at run time. They are built without sanitizers:
 # their fibers change stacks, and their device memory is closed on purpose. A test that opens them says
-# stet_test_doubles(<layer>/<noun>).
+# stet_test_doubles(<layer>/<noun>). What their compiler made is kept in STET_DOUBLE_CODE (driver/source.c).
+set(STET_DOUBLE_CODE "${PROJECT_BINARY_DIR}/test/double_code" CACHE PATH
+    "What the compiler of the driver doubles made; trees of one checkout may share it")
 foreach(kind IN ITEMS cuda hip)
     set(target "double_${kind}")
     add_library(${target} MODULE)
@@ -11,7 +13,7 @@ foreach(kind IN ITEMS cuda hip)
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/test")
     target_compile_options(${target} PRIVATE ${STET_WARNINGS} -ffp-contract=off)
     target_compile_definitions(${target} PRIVATE DD_HIP=$<STREQUAL:${kind},hip>
-        DOUBLE_PRELUDE="${CMAKE_CURRENT_LIST_DIR}/exec/prelude.h")
+        DOUBLE_PRELUDE="${CMAKE_CURRENT_LIST_DIR}/exec/prelude.h" DOUBLE_CODE="${STET_DOUBLE_CODE}")
     target_link_libraries(${target} PRIVATE m ${CMAKE_DL_LIBS} pthread)
     set_target_properties(${target} PROPERTIES PREFIX "lib" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/double"
         LINK_OPTIONS -Wl,-Bsymbolic)

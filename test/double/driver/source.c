@@ -1,13 +1,17 @@
 /*
  * Files, entry points and the run of the system's C++ compiler; see source.h.
+ *
+ * Invariant DOUBLE-SOURCE-1: the same text with the same arguments gives the same code, so what compiled without a word
+ * is kept in the folder DOUBLE_CODE, for all processes and all trees that name this folder. Whoever compiles again (an
+ * audit, a test with an empty kernel cache, the tests under a sanitizer) gets it without another run of the compiler.
  */
 #define _GNU_SOURCE
 #include "source.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <pthread.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -96,56 +100,12 @@ static char *describe_all(const char *text)
     return tail.text;
 }
 
-/*
- * ---- what was compiled before
- * --------------------------------------------------------------------------------------------- The same text with the
- * same arguments gives the same code; a process that asks again (an audit does at each device) gets it without another
- * run of the compiler.
- */
-
-enum { KEPT = 64 };
-static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct kept {
-    unsigned long long key;
-    dd_text code;
-} kept[KEPT];
-static int kept_next;
+/* ---- what was compiled before ------------------------------------------------------------------------------------ */
 
 static unsigned long long mix(unsigned long long key, const char *text)
 {
     for (; *text; ++text) key = (key ^ (unsigned char)*text) * 0x100000001b3u;
     return (key ^ 0xff) * 0x100000001b3u;
-}
-
-static bool copy_text(const dd_text *from, dd_text *out)
-{
-    char *copy = malloc(from->size + 1);
-    if (!copy) return false;
-    memcpy(copy, from->text, from->size);
-    *out = (dd_text){copy, from->size};
-    return true;
-}
-
-static bool recall(unsigned long long key, dd_text *code)
-{
-    bool found = false;
-    pthread_mutex_lock(&kept_lock);
-    for (int i = 0; i < KEPT && !found; ++i)
-        if (kept[i].code.text && kept[i].key == key) found = copy_text(&kept[i].code, code);
-    pthread_mutex_unlock(&kept_lock);
-    return found;
-}
-
-static void keep(unsigned long long key, const dd_text *code)
-{
-    dd_text copy;
-    pthread_mutex_lock(&kept_lock);
-    struct kept *k = &kept[kept_next++ % KEPT];
-    if (copy_text(code, &copy)) {
-        free(k->code.text);
-        *k = (struct kept){key, copy};
-    }
-    pthread_mutex_unlock(&kept_lock);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -217,6 +177,64 @@ static bool read_file(const char *path, dd_text *out)
     return good;
 }
 
+/* ---- code that is kept (DOUBLE-SOURCE-1) ------------------------------------------------------------------------- */
+
+enum { MOST_KEPT = 4096 };
+
+static void kept_path(unsigned long long key, char *out, size_t size)
+{
+    snprintf(out, size, "%s/%016llx.code", DOUBLE_CODE, key);
+}
+
+/* The prelude's text, which every program depends on, and the compiler. */
+static unsigned long long mix_prelude(unsigned long long key)
+{
+    dd_text prelude = {0};
+    if (read_file(DOUBLE_PRELUDE, &prelude)) key = mix(key, prelude.text);
+    free(prelude.text);
+    return mix(key, __VERSION__);
+}
+
+static bool recall(unsigned long long key, dd_text *code)
+{
+    char path[512];
+    kept_path(key, path, sizeof path);
+    if (read_file(path, code)) return true;
+    free(code->text);
+    *code = (dd_text){0};
+    return false;
+}
+
+static int is_kept(const struct dirent *entry) { return strstr(entry->d_name, ".code") != NULL; }
+
+/* Where there are too many, those of old sources among them, the folder begins anew. */
+static void make_room(void)
+{
+    struct dirent **list;
+    char path[512];
+    int n = scandir(DOUBLE_CODE, &list, is_kept, NULL);
+    for (int i = 0; i < n; ++i) {
+        snprintf(path, sizeof path, "%s/%s", DOUBLE_CODE, list[i]->d_name);
+        if (n >= MOST_KEPT) unlink(path);
+        free(list[i]);
+    }
+    if (n >= 0) free(list);
+}
+
+/* Under its name it is whole: other processes may look for it now. */
+static void keep(unsigned long long key, const dd_text *code)
+{
+    char path[512], made[512];
+    kept_path(key, path, sizeof path);
+    snprintf(made, sizeof made, "%s/XXXXXX", DOUBLE_CODE);
+    mkdir(DOUBLE_CODE, 0700);
+    make_room();
+    int file = mkstemp(made);
+    if (file < 0) return;
+    bool good = write(file, code->text, code->size) == (ssize_t)code->size;
+    if (close(file) != 0 || !good || rename(made, path) != 0) unlink(made);
+}
+
 /* ---- the compiler ------------------------------------------------------------------------------------------------ */
 
 static bool run(const char *const *arguments, const char *log)
@@ -278,7 +296,7 @@ bool dd_source_compile(const dd_source *source, const char **arguments, const ch
     *code = (dd_text){0};
     char object[128], said[128], define[64], folder[80];
     int n = 0;
-    unsigned long long key = mix(source->key, arch);
+    unsigned long long key = mix_prelude(mix(source->key, arch));
     while (arguments[n]) key = mix(key, arguments[n++]);
     if (recall(key, code)) return true;
     snprintf(object, sizeof object, "%s/.object", source->folder);
