@@ -15,16 +15,11 @@ foreach(noun IN ITEMS devices gather handle item_devices listed listed_overflow 
     stet_test_doubles(adjoint/${noun})
     stet_test_sees_gpu(adjoint/${noun})
 endforeach()
-# 64 programs a source, some 4 s of a core: 512 programs in the short tier, 1536 others in `long`, 25600 others in
-# `whole`, in four parts. Each production of the grammar for which no program is refused has to be right as often as the
-# last number says: 1000 times in all parts of `whole` together.
+# 64 programs a source, some 4 s of a core: 512 programs in the short tier, 25600 others in `whole`, in four parts. Each
+# production of the grammar for which no program is refused has to be right as often as the last number says: 1000 times
+# in all parts of `whole` together.
 stet_test(adjoint/random SOURCES adjoint/programs.c adjoint/programs_functions.c adjoint/programs_team.c
     adjoint/programs_writer.c)
-foreach(part RANGE 1 3)
-    math(EXPR seed "1 + 8 * ${part}")
-    add_test(NAME adjoint/random_more_${part} COMMAND test_adjoint_random 8 ${seed} 0)
-    stet_test_properties(adjoint/random_more_${part} adjoint long)
-endforeach()
 foreach(part RANGE 1 4)
     add_test(NAME adjoint/random_long_${part} COMMAND test_adjoint_random 100 ${part}000 250)
     stet_test_properties(adjoint/random_long_${part} adjoint whole)

@@ -238,7 +238,6 @@ static void write_table(void)
 
 static void gradients_of_random_programs_are_right(void **state)
 {
-    quick_compiler();
     assert_true(programs_productions() <= MOST_PRODUCTIONS);
     print_message("%d sources of %d programs, seeds from %llu\n", sources, PROGRAMS, (unsigned long long)first_seed);
     for (int i = 0; i < sources; ++i) check_seed(first_seed + (uint64_t)i);
@@ -267,5 +266,5 @@ int main(int argc, char **argv)
     if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
     if (argc > 3) least = strtoll(argv[3], NULL, 10);
     if (argc > 4) table = argv[4];
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

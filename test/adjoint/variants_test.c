@@ -113,5 +113,5 @@ int main(void)
         cmocka_unit_test(the_same_operations_have_the_same_bits),
         cmocka_unit_test(gradients_are_of_what_the_device_computed),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

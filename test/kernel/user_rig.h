@@ -101,6 +101,14 @@ static inline void quick_compiler(void)
     assert_int_equal(unsetenv("CC"), 0); /* it would come before PATH, and optimise */
 }
 
+/* make_folder for tests that compile much: without optimisation. */
+static inline int make_quick_folder(void **state)
+{
+    int result = make_folder(state);
+    if (result == 0) quick_compiler();
+    return result;
+}
+
 static inline stet_kernel_def kernel_def(const char *source)
 {
     static char cache[512];

@@ -203,5 +203,5 @@ int main(void)
         TEST(the_source_is_kept),
         TEST(a_kernel_may_bring_its_adjoint),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

@@ -184,5 +184,5 @@ int main(void)
         cmocka_unit_test(entries_of_a_round_by_many),
         cmocka_unit_test(an_each_that_logs_by_many_iterations),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

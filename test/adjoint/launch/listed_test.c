@@ -196,5 +196,5 @@ int main(void)
         cmocka_unit_test(entries_that_are_taken_back),
         cmocka_unit_test(shared_memory),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

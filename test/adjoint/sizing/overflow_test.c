@@ -323,5 +323,5 @@ int main(void)
         cmocka_unit_test(replays_are_looked_at_too),
         cmocka_unit_test(a_list_that_writes_what_sizes_come_from_is_split),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

@@ -106,5 +106,5 @@ static void a_world_has_the_same_part_in_each_launch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_world_has_the_same_part_in_each_launch)};
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

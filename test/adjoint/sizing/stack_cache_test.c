@@ -301,5 +301,5 @@ int main(void)
         TEST(kf24_an_exported_array_never_stands),
         TEST(kf32_a_hit_allocates_nothing),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

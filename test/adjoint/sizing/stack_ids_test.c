@@ -154,5 +154,5 @@ int main(void)
         TEST(kf29_an_overflow_after_a_warm_start_has_its_names),
         TEST(kf30_equal_ids_of_unequal_content_are_found),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

@@ -246,5 +246,5 @@ int main(void)
         cmocka_unit_test(a_producer_may_launch_adjoints),
         cmocka_unit_test(a_list_with_adjoints_comes_back_as_a_recording),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

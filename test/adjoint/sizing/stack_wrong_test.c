@@ -115,5 +115,5 @@ int main(void)
         cmocka_unit_test(stacks_beyond_all_memory_are_an_error),
         TEST(any_allocation_may_fail),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

@@ -167,5 +167,5 @@ int main(void)
         cmocka_unit_test(each_allocation_may_fail),
         cmocka_unit_test(each_call_of_a_driver_may_fail),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

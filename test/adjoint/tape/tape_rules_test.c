@@ -568,5 +568,5 @@ int main(void)
         cmocka_unit_test(launches_from_inside_are_taken_down),
         cmocka_unit_test(gradients_go_with_their_arrays),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

@@ -230,5 +230,5 @@ int main(void)
         cmocka_unit_test(exported_inputs_are_announced),
         cmocka_unit_test(tensors_for_reading_are_no_writers),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

@@ -223,5 +223,5 @@ int main(void)
         cmocka_unit_test(a_second_pass_is_a_replay),
         cmocka_unit_test(a_tape_tells_what_it_holds),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

@@ -167,5 +167,5 @@ int main(void)
         TEST(sizes_of_tapes_follow_from_the_source),
         TEST(bounds_are_evaluated),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

@@ -71,5 +71,5 @@ int main(void)
         TEST(every_function_is_in_the_table),
         TEST(derivatives_are_those_of_differences),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

@@ -331,5 +331,5 @@ int main(void)
         TEST(own_adjoints_are_used),
         TEST(constants_have_no_gradients),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

@@ -166,5 +166,5 @@ int main(void)
         TEST(lanes_in_functions),
         TEST(what_items_share_is_refused),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

@@ -230,5 +230,5 @@ int main(void)
         TEST(left_early),
         TEST(nothing_is_worked_out_for_nobody),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }

@@ -114,5 +114,5 @@ int main(void)
         TEST(a_newton_step_has_gradients),
         TEST(a_level_of_a_hierarchy_has_gradients),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }
