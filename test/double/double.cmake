@@ -39,18 +39,25 @@ function(stet_test_doubles)
     endforeach()
 endfunction()
 
-# Runs test programs again, with what they open on the best device opened on each of these (test/device/picked.h);
-# `cuda` is skipped where there is none.
+# stet_test_on_devices(<layer>/<noun> … OFTEN <layer>/<noun> …) runs test programs again, with what they open on the
+# best device opened on each of these (test/device/picked.h); `cuda` is skipped where there is none. Those after OFTEN
+# have between them what the host does for each feature. The others run on the double as CUDA, too, but under a
+# sanitizer only in `long`; and as HIP, which differs from CUDA below the table of entry points only, in `whole`.
 function(stet_test_on_devices)
-    foreach(name IN LISTS ARGN)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "OFTEN")
+    foreach(name IN LISTS arg_UNPARSED_ARGUMENTS arg_OFTEN)
         string(REPLACE "/" "_" target "test_${name}")
         get_filename_component(layer "${name}" DIRECTORY)
         stet_test_doubles("${name}")
         foreach(device IN ITEMS double-cuda double-hip cuda)
             add_test(NAME "${name}@${device}" COMMAND ${target})
-            # HIP differs from CUDA below the table of entry points only: not in the short tier.
             set(tier)
             if(device STREQUAL "double-hip")
+                set(tier whole)
+                if(name IN_LIST arg_OFTEN)
+                    set(tier long)
+                endif()
+            elseif(STET_SANITIZE AND NOT name IN_LIST arg_OFTEN)
                 set(tier long)
             endif()
             stet_test_properties("${name}@${device}" ${layer} devices ${tier})

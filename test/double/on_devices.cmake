@@ -1,20 +1,23 @@
 # The test programs that are run again on each device (stet_test_on_devices, double.cmake): those about behaviour that a
 # device must not change. Included last, when all of them are there.
 stet_test_on_devices(
-    kernel/args kernel/binding kernel/binding_use kernel/checked kernel/foreign kernel/fuse kernel/graph
-    kernel/external_capture kernel/list kernel/random_list kernel/record kernel/team_memory kernel/recording
-    kernel/user_names kernel/launch_observer
-    stage/decor stage/hierarchy stage/prim stage/stage stage/tendon stage/tree
-    render/clip render/detail render/fisheye
-    render/looks render/mode render/points render/renderer render/same render/sample render/shade
-    render/shadow render/shape
-    render/site render/soft render/surface render/variety
+    kernel/checked kernel/random_list
+    stage/decor stage/hierarchy stage/prim stage/tendon stage/tree
+    render/clip render/detail render/fisheye render/looks render/mode render/points render/sample render/shade
+    render/shadow render/shape render/site render/variety
+    physics/life physics/model_code physics/native physics/read
+    sim/division sim/idle sim/long_native sim/long_run sim/native sim/phase sim/recorded sim/round_known sim/same
+    sim/sim sim/subset
+    OFTEN
+    kernel/args kernel/binding kernel/binding_use kernel/foreign kernel/fuse kernel/graph kernel/external_capture
+    kernel/list kernel/record kernel/team_memory kernel/recording kernel/user_names kernel/launch_observer
+    stage/stage
+    render/renderer render/same render/soft render/surface
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles
-    worlds/poses worlds/reset worlds/snapshot worlds/worlds
-    physics/life physics/model_code physics/native physics/read physics/reset physics/room worlds/quantities step/faults
-    step/step
-    sim/control sim/division sim/frame sim/idle sim/long_native sim/long_run sim/native sim/phase sim/program
-    sim/recorded sim/round sim/round_known sim/same sim/sim sim/subset sim/tape sim/tensor)
+    worlds/poses worlds/reset worlds/snapshot worlds/worlds worlds/quantities
+    physics/reset physics/room
+    step/faults step/step
+    sim/control sim/frame sim/program sim/round sim/tape sim/tensor)
 foreach(run IN ITEMS "long_native cuda 2000 1024" "long_run cuda 10000" "program double-cuda 10000"
         "program cuda 100000" "recorded cuda 2000")
     separate_arguments(run)
