@@ -5,7 +5,8 @@
 
 pictures: a run of one world in real time, and a page that says at once that it has shown a picture, in a process of its
 own: pictures a second, and milliseconds of processor time that stet's process takes for one (the run's steps, drawing,
-encoding, sending). 60 a second on two cores are at most 33 ms each.
+encoding, sending). 60 a second on two cores are at most 33 ms each. With all pixels, and as the page does it where it
+is not asked for all: what is slow to draw has half as many of a side while it moves.
 
 training: steps of all worlds with random controls a second, with one world watched over without, in turns (without,
 with, with, without) within one run, so that other work on the machine touches both; the median of the samples.
@@ -30,8 +31,9 @@ import json, sys, time
 from websockets.sync.client import connect
 page, token = sys.argv[1].split("/#")
 look = {"do": "look", "camera": "", "view": [145, -12, 3, 0, 0, 0.8], "output": "rgb", "first": 0, "count": 1,
-        "width": int(sys.argv[2]), "height": int(sys.argv[3]), "follow": -1, "groups": [0, 1, 2], "fisheye": 0,
-        "trail": -1, "contacts": False, "forces": False, "show": [], "timeline": False, "plots": []}
+        "width": int(sys.argv[2]), "height": int(sys.argv[3]), "full": sys.argv[4] == "True", "follow": -1,
+        "groups": [0, 1, 2], "fisheye": 0, "trail": -1, "contacts": False, "forces": False, "show": [],
+        "timeline": False, "plots": []}
 with connect(page.replace("http", "ws") + "/socket?token=" + token, origin=page, compression=None, max_size=None) as on:
     on.send(json.dumps(look))
     n = 0
@@ -46,8 +48,9 @@ with connect(page.replace("http", "ws") + "/socket?token=" + token, origin=page,
 class Page:
     """A page in another process that counts its pictures."""
 
-    def __init__(self, url, size):
-        self._process = subprocess.Popen([sys.executable, "-c", PAGE, url, *map(str, size)], stdout=subprocess.PIPE)
+    def __init__(self, url, size, full):
+        words = [sys.executable, "-c", PAGE, url, *map(str, size), str(full)]
+        self._process = subprocess.Popen(words, stdout=subprocess.PIPE)
         self._process.stdout.readline()  # the first one is there
         os.set_blocking(self._process.stdout.fileno(), False)
 
@@ -60,10 +63,10 @@ class Page:
         self._process.wait()
 
 
-def open_page(viewer, size, sim, steps):
+def open_page(viewer, size, full, sim, steps):
     """A page that has its first picture; the sim steps meanwhile."""
     pages = []
-    opens = threading.Thread(target=lambda: pages.append(Page(viewer.url, size)))
+    opens = threading.Thread(target=lambda: pages.append(Page(viewer.url, size, full)))
     opens.start()
     while opens.is_alive():
         sim.step(steps)
@@ -75,12 +78,12 @@ def processor_seconds():
     return used.ru_utime + used.ru_stime
 
 
-def pictures(options, size):
+def pictures(options, size, full):
     """[pictures a second, ms of processor time for one], a sample each."""
     rows = []
     with stet.Sim(stet.scenes / f"{options.scene}.xml", 1, "cpu") as sim, sim.view(speed=1) as viewer:
         steps = max(1, round(1 / 120 / sim.model.timestep))
-        page = open_page(viewer, size, sim, steps)
+        page = open_page(viewer, size, full, sim, steps)
         for _ in range(options.samples):
             page.new()
             used, begin = processor_seconds(), time.monotonic()
@@ -117,7 +120,7 @@ def training(options, size):
                     rates[False].append(rate(sim, options.seconds))
                     continue
                 with sim.view(share=options.share, rate=options.rate) as viewer:
-                    page = open_page(viewer, size, sim, 5)
+                    page = open_page(viewer, size, False, sim, 5)
                     page.new()
                     rates[True].append(rate(sim, options.seconds))
                     came += page.new()
@@ -139,18 +142,22 @@ def main():
     parser.add_argument("--out")
     options = parser.parse_args()
     size, load = tuple(map(int, options.size.split("x"))), os.getloadavg()[0]
-    alone = pictures(options, size)
+    alone = {full: pictures(options, size, full) for full in (True, False)}
     watched, device = training(options, size)
     base = f"view/{options.scene}"
-    rows = [
-        {"name": f"{base}/{options.size}/pictures", "unit": "a second", "better": "higher", "goal": 60,
-         "samples": [row[0] for row in alone], "note": f"{os.cpu_count()} processors"},
-        {"name": f"{base}/{options.size}/processor_ms", "unit": "ms", "better": "lower", "goal": 33,
-         "samples": [row[1] for row in alone], "note": "of stet's process, for one picture"},
+    rows = []
+    for full, place, what in ((True, options.size, "all pixels"), (False, f"{options.size}/moving", "half of a side")):
+        rows += [
+            {"name": f"{base}/{place}/pictures", "unit": "a second", "better": "higher", "goal": 60,
+             "samples": [row[0] for row in alone[full]], "note": f"{what}; {len(os.sched_getaffinity(0))} processors"},
+            {"name": f"{base}/{place}/processor_ms", "unit": "ms", "better": "lower", "goal": 33,
+             "samples": [row[1] for row in alone[full]], "note": "of stet's process, for one picture"},
+        ]  # fmt: skip
+    rows.append(
         {"name": f"{base}/{options.device}/{options.worlds}/watched", "unit": "of the rate", "better": "higher",
          "goal": 0.98, "samples": [row[0] for row in watched],
-         "note": f"share {options.share}; {statistics.median(row[1] for row in watched):.1f} pictures a second"},
-    ]
+         "note": f"share {options.share}; {statistics.median(row[1] for row in watched):.1f} pictures a second"}
+    )
     for row in rows:
         row["value"] = statistics.median(row["samples"])
         print(f"{row['name']:46} {row['value']:8.3g} {row['unit']:12} {row['note']}")

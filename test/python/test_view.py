@@ -34,7 +34,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
 from websockets.sync import client  # noqa: E402
 
 LOOK = {"do": "look", "camera": "", "view": [90, -20, 4, 0, 0, 1], "output": "rgb", "first": 0, "count": 1, "width": 64,
-        "height": 48, "follow": -1, "groups": [0, 1, 2], "fisheye": 0, "trail": -1, "contacts": False,
+        "height": 48, "full": True, "follow": -1, "groups": [0, 1, 2], "fisheye": 0, "trail": -1, "contacts": False,
         "forces": False, "show": [], "timeline": False, "plots": []}
 
 
@@ -463,6 +463,51 @@ def test_a_reader_that_stalls(watched):
     for _ in range(3):
         last, _ = one.picture()
     assert last["sent"] == 4 and last["skipped"] == last["steps"] - 4 and last["steps"] > first + 20
+
+
+@pytest.mark.parametrize("full, coarse", [(False, 2), (True, 1)])
+def test_what_is_slow_to_draw_has_fewer_pixels_while_it_moves(make, full, coarse):
+    """Nothing is drawn a million times a second. What stands still has all pixels, and a paused run fine ones."""
+    sim = make(worlds=2, physics="mujoco")
+    viewer = sim.view(control=True, rate=1e6)
+    stepper, one = Stepper(sim), Page(viewer.url)
+
+    def picture(azimuth=90):
+        """The next one from there."""
+        head = {"view": [None]}
+        while head["view"][0] != azimuth:
+            head, pixels = one.picture()
+        assert pixels.shape == (48 // head["coarse"], 64 // head["coarse"], 3)
+        return head["coarse"], head["rays"], head["paused"]
+
+    one.look(full=full)
+    assert picture() == (1, 1, False)
+    for _ in range(3):
+        assert picture() == (coarse, 1, False)
+    one.send("pick", x=0.5, y=0.5)
+    assert one.text()["picked"]["world"] == 0
+    one.send("pause", on=True)
+    while (last := picture())[1] == 1:
+        pass
+    assert last == (1, 4, True)
+    one.send("pause", on=False)
+    while picture()[2]:
+        pass
+    stepper.end()  # a run that is not paused, and does not step
+    one.look(full=full, view=[0, -80, 3, 0, 0, 1])
+    assert picture(0) == (coarse, 1, False)
+    if not full:
+        assert picture(0) == (1, 1, False)
+    one.close()
+    viewer.close()
+
+
+def test_all_pixels_come_back_with_room_to_spare():
+    one = Reader(None, None, None, rate=10, share=1)
+    for coarse, took, slow in ((False, 0.09, False), (False, 0.11, True), (True, 0.02, True), (True, 0.017, False)):
+        one._coarse = coarse
+        one._judge(took)
+        assert one._slow == slow
 
 
 def test_pause_step_and_speed(watched):

@@ -83,6 +83,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "count": _integer(1, MOST_WORLDS),
         "width": _integer(16, MOST_PIXELS),
         "height": _integer(16, MOST_PIXELS),
+        "full": _flag,  # all of these pixels, however long they take; else half as many of a side where they are slow
         "follow": _integer(-1, _INT),  # body
         "groups": _items(0, 6, _integer(0, 5)),
         "show": _items(0, len(DECORATIONS), _among(*DECORATIONS)),

@@ -34,6 +34,7 @@ class Look:
     count: int = 1
     width: int = 640
     height: int = 360
+    full: bool = True  # all of these pixels, also of what moves and is slow to draw
     follow: int = -1
     groups: tuple[int, ...] = (0, 1, 2)
     show: tuple[str, ...] = ()  # decorations, as a Sim's

@@ -4,7 +4,9 @@ A picture is sent when the page has said that it drew the one before ("shown"), 
 pictures and slows neither the run nor other readers; steps that it did not see are counted as skipped. While a page
 is quick, its next picture is drawn as the last one is encoded, sent and shown.
 
-A paused run that nobody looks at differently is drawn once more, finely.
+What takes longer to draw than the rate allows is drawn with half as many pixels of a side while it moves, unless the
+page wants all of them, and with all once it stands still. A paused run that nobody looks at differently is drawn once
+more, finely.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from .source import Sample, Wants
 
 
 _QUICK = 0.05  # seconds in which a page shows a picture, and after which one that was drawn ahead is drawn anew
-_STILL = 0.4  # seconds until a paused run is drawn finely
+_STILL = 0.4  # seconds until what does not move is drawn with all pixels, and a paused run finely
+_COARSE = 2  # as many pixels of a side of what moves and is slow to draw, as one
 
 
 @dataclasses.dataclass
@@ -56,6 +59,7 @@ class Reader:
         self._sent_at = 0.0
         self._painted: _Painted | None = None
         self._fine = False  # the picture that was drawn last is a fine one
+        self._coarse = self._slow = False  # … has fewer pixels; all of them take too long while something moves
         self._closed = False
         self._picture: Picture | None = None  # the one that was drawn last, of _look
         self._held: Hit | None = None  # what the reader pulls
@@ -206,6 +210,7 @@ class Reader:
             painted = self._paint(*todo)
             took = time.monotonic() - began
             with self._changed:
+                self._judge(took)
                 self._changed.wait_for(lambda: self._closed or self._painted is None)
                 self._painted = painted
                 self._changed.notify_all()
@@ -213,29 +218,46 @@ class Reader:
                 self._ask()
             time.sleep(max(0.0, self._least_seconds - took, took * (1 / self._share - 1)))
 
+    def _judge(self, took):
+        """Whether the next picture of what moves has fewer pixels: all of them as fast as the rate, with room to spare
+        before they come back.
+        """
+        if not self._fine:
+            self._slow = took * _COARSE**2 > 0.7 * self._least_seconds if self._coarse else took > self._least_seconds
+
     def _fits(self):
         look, sample = self._look, self._sample
         return look and sample and (sample.wants.first, sample.wants.count) == (look.first, look.count)
 
     def _wait(self):
-        """Until there is something to draw: look, sample and rays a pixel; None once the connection is closed."""
+        """Until there is something to draw: look, sample, rays a pixel and whether it is drawn with fewer pixels; None
+        once the connection is closed.
+        """
         def ready():
             return self._closed or self._unshown <= self._quick and self._stale and self._fits()
 
         with self._changed:
             while not self._changed.wait_for(ready, _STILL):
-                if (not self._fine and not self._unshown and self._fits() and self._look.output == "rgb"
-                        and self._sample.facts.get("paused")):
-                    self._fine = True
+                if self._unshown or not self._fits():
+                    continue
+                if not self._fine and self._look.output == "rgb" and self._sample.facts.get("paused"):
+                    self._fine, self._coarse = True, False
+                    break
+                if self._coarse:
+                    self._coarse = False
                     break
             else:
                 self._fine = False
+                self._coarse = self._slow and self._look is not None and not self._look.full
             self._unshown += 1
             self._stale = False
-            return None if self._closed else (self._look, self._sample, 4 if self._fine else 1)
+            return None if self._closed else (self._look, self._sample, 4 if self._fine else 1, self._coarse)
 
-    def _paint(self, look, sample, samples):
+    def _paint(self, look, sample, samples, coarse):
         half = _half(look) if sample.other else look
+        if coarse:
+            width, height = (max(16, side // _COARSE) for side in (half.width, half.height))
+            half = dataclasses.replace(half, width=width, height=height)
         picture = self._painter.paint(half, sample.state, samples)
         pixels, view, marks = picture.pixels, picture.view, picture.marks + self._marks(look, sample, picture)
         if sample.other:
@@ -247,7 +269,8 @@ class Reader:
             if look.view is None and view and self._look is look:  # a camera that shows the whole scene stays there
                 self._look = dataclasses.replace(look, view=view)
         head = sample.facts | {"first": look.first, "count": look.count, "columns": half.columns, "view": view,
-                               "sides": 2 if sample.other else 1, "marks": marks, "rays": samples}
+                               "sides": 2 if sample.other else 1, "marks": marks, "rays": samples,
+                               "coarse": _COARSE if coarse else 1}
         return _Painted(head, pixels, time.monotonic())
 
     def _send_all(self):

@@ -4,7 +4,7 @@ import { Timeline } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
 const canvas = $("picture");
-const look = { camera: "", view: null, output: "rgb", first: 0, count: 1, width: 640, height: 360, follow: -1,
+const look = { camera: "", view: null, output: "rgb", first: 0, count: 1, width: 640, height: 360, full: false, follow: -1,
   groups: [0, 1, 2], show: [], fisheye: 0, trail: -1, contacts: false, forces: false,
   timeline: false, plots: [] };
 let facts = null, head = null, image = null, socket = null, plots = [], wait = 250;
@@ -68,15 +68,16 @@ async function receive(data) {
 // ---- the picture ----------------------------------------------------------------------------------------------------
 
 function draw() {
-  canvas.width = image.width;
-  canvas.height = image.height;
+  canvas.width = head.coarse * image.width; // so lines and numbers are as fine as ever
+  canvas.height = head.coarse * image.height;
   const pen = canvas.getContext("2d");
-  pen.drawImage(image, 0, 0);
-  for (const [colour, places] of head.marks) drawMark(pen, colour, places.map(([x, y]) => [x * image.width, y * image.height]));
+  pen.imageSmoothingEnabled = look.output === "rgb" || look.output === "albedo"; // between two ids there is none
+  pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+  for (const [colour, places] of head.marks) drawMark(pen, colour, places.map(([x, y]) => [x * canvas.width, y * canvas.height]));
   if (head.count === 1) return;
   const faulty = new Set((head.faults?.first ?? []).map((row) => row[0]));
   const rows = Math.ceil(head.count / head.columns);
-  const width = image.width / head.columns / head.sides, height = image.height / rows;
+  const width = canvas.width / head.columns / head.sides, height = canvas.height / rows;
   pen.font = "12px system-ui";
   for (let k = 0; k < head.count * head.sides; ++k) {
     const world = head.first + (k % head.count), at = k % head.count, bad = faulty.has(world);
@@ -296,7 +297,8 @@ function show() {
   if (document.activeElement !== $("speed")) $("speed").value = head.speed;
   const at = facts.frames ? `frame ${head.steps} of ${facts.frames}` : `step ${head.steps}`;
   $("clock").textContent = `${head.time[0].toFixed(3)} s · ${at} · ${head.sent} pictures, ${head.skipped} steps skipped` +
-    (head.rays > 1 ? ` · ${head.rays} rays a pixel` : "");
+    (head.rays > 1 ? ` · ${head.rays} rays a pixel` : "") +
+    (head.coarse > 1 ? ` · ${image.width} × ${image.height} pixels while it moves` : "");
   if (facts.frames && document.activeElement !== $("frame")) $("frame").value = head.steps;
   (head.plots ?? []).forEach((row, k) => plots[k]?.add(head.time[0], row));
   showFaults(head.faults);
@@ -379,7 +381,7 @@ $("output").onchange = () => { look.output = $("output").value; sendLook(); };
 $("follow").onchange = () => follow(+$("follow").value);
 $("trail").onchange = () => { look.trail = +$("trail").value; sendLook(); };
 $("fisheye").onchange = () => { look.fisheye = Math.max(0, Math.min(360, +$("fisheye").value)); sendLook(); };
-for (const id of ["contacts", "forces", "timeline"]) $(id).onchange = () => { look[id] = $(id).checked; sendLook(); };
+for (const id of ["full", "contacts", "forces", "timeline"]) $(id).onchange = () => { look[id] = $(id).checked; sendLook(); };
 $("first").onchange = $("count").onchange = () => setWorlds(Math.floor($("first").value), Math.floor($("count").value));
 $("fit").onclick = () => { $("camera").value = look.camera = ""; look.view = null; follow(-1); };
 $("pause").onclick = () => send("pause", { on: !head?.paused });
