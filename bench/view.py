@@ -1,7 +1,7 @@
 """What looking at a run costs, and how fast a page gets pictures.
 
     PYTHONPATH=build/python .venv/bin/python bench/view.py [--scene humanoid] [--size 1280x720] [--worlds 256]
-    [--device cpu] [--share 0.02] [--seconds 4] [--samples 5] [--out FILE]
+    [--device cpu] [--share 0.02] [--seconds 4] [--samples 5] [--parts pictures,training] [--out FILE]
 
 pictures: a run of one world in real time, and a page that says at once that it has shown a picture, in a process of its
 own: pictures a second, and milliseconds of processor time that stet's process takes for one (the run's steps, drawing,
@@ -139,25 +139,28 @@ def main():
     parser.add_argument("--rate", type=float, default=60.0)
     parser.add_argument("--seconds", type=float, default=4.0, help="of a sample")
     parser.add_argument("--samples", type=int, default=5)
+    parser.add_argument("--parts", default="pictures,training")
     parser.add_argument("--out")
     options = parser.parse_args()
     size, load = tuple(map(int, options.size.split("x"))), os.getloadavg()[0]
-    alone = {full: pictures(options, size, full) for full in (True, False)}
-    watched, device = training(options, size)
-    base = f"view/{options.scene}"
-    rows = []
+    base, rows, device = f"view/{options.scene}", [], "cpu"
     for full, place, what in ((True, options.size, "all pixels"), (False, f"{options.size}/moving", "half of a side")):
+        if "pictures" not in options.parts:
+            continue
+        found = pictures(options, size, full)
         rows += [
             {"name": f"{base}/{place}/pictures", "unit": "a second", "better": "higher", "goal": 60,
-             "samples": [row[0] for row in alone[full]], "note": f"{what}; {len(os.sched_getaffinity(0))} processors"},
+             "samples": [row[0] for row in found], "note": f"{what}; {len(os.sched_getaffinity(0))} processors"},
             {"name": f"{base}/{place}/processor_ms", "unit": "ms", "better": "lower", "goal": 33,
-             "samples": [row[1] for row in alone[full]], "note": "of stet's process, for one picture"},
+             "samples": [row[1] for row in found], "note": "of stet's process, for one picture"},
         ]  # fmt: skip
-    rows.append(
-        {"name": f"{base}/{options.device}/{options.worlds}/watched", "unit": "of the rate", "better": "higher",
-         "goal": 0.98, "samples": [row[0] for row in watched],
-         "note": f"share {options.share}; {statistics.median(row[1] for row in watched):.1f} pictures a second"}
-    )
+    if "training" in options.parts:
+        watched, device = training(options, size)
+        rows.append(
+            {"name": f"{base}/{options.device}/{options.worlds}/watched", "unit": "of the rate", "better": "higher",
+             "goal": 0.98, "samples": [row[0] for row in watched],
+             "note": f"share {options.share}; {statistics.median(row[1] for row in watched):.1f} pictures a second"}
+        )  # fmt: skip
     for row in rows:
         row["value"] = statistics.median(row["samples"])
         print(f"{row['name']:46} {row['value']:8.3g} {row['unit']:12} {row['note']}")

@@ -49,11 +49,12 @@ if _TYPE_CHECKING:
     from . import gym as gym
     from . import jax as jax
     from . import torch as torch
+    from . import video as video
 else:
 
     def __getattr__(name):
         """Modules that need libraries of their own, or time, are imported when they are first used: stet.gym …"""
-        if name in ("control", "data", "gym", "jax", "torch"):
+        if name in ("control", "data", "gym", "jax", "torch", "video"):
             return _importlib.import_module(f".{name}", __name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import random
 import signal
 import subprocess
 import sys
@@ -111,6 +112,27 @@ def damaged(path):
         place = file["qpos"].id.get_chunk_info(0).byte_offset
     content[place + 4] ^= 0x10
     path.write_bytes(content)
+
+
+def test_any_damage_is_a_sentence_or_changes_nothing(make, tmp_path):
+    """Any bit of a shard flipped; not all of a file's bytes are used."""
+    with Writer(tmp_path, make(worlds=3), fields=("qpos",)) as data:
+        for _ in range(5):
+            data.add()
+    path, rng, found = tmp_path / "shard-000000000.h5", random.Random(3), 0
+    whole, reader = path.read_bytes(), Reader(tmp_path)
+    kept = {name: reader.read(name) for name in reader.names}
+    for _ in range(300):
+        at = rng.randrange(len(whole))
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << rng.randrange(8)]) + whole[at + 1:])
+        try:
+            reader = Reader(tmp_path)
+            reader.verify()
+            assert reader.names == sorted(kept)
+            assert all(np.array_equal(reader.read(name), kept[name]) for name in kept)
+        except stet.FileError:
+            found += 1
+    assert found
 
 
 def test_damage_is_found(make, tmp_path):

@@ -29,7 +29,7 @@ def test_modules_are_imported_when_they_are_used():
     code = "import sys, stet; assert 'stet.control' not in sys.modules; print(stet.control.__name__, stet.nothing)"
     done = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True)
     assert done.returncode == 1 and "AttributeError: module 'stet' has no attribute 'nothing'" in done.stderr
-    for name in "control", "data", "gym", "jax", "torch":
+    for name in "control", "data", "gym", "jax", "torch", "video":
         try:
             module = getattr(stet, name)
             assert module.__name__ == f"stet.{name}" and set(module.__all__) <= set(dir(module))

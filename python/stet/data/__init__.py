@@ -21,6 +21,7 @@ Invariants:
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -31,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._errors import FileError, InvalidArgumentError, MissingFileError
+from .._errors import Error, FileError, InvalidArgumentError, MissingFileError
 from .._libraries import check_libraries, progress
 
 __all__ = ["Reader", "Writer", "scene_hash"]
@@ -107,13 +108,18 @@ class Reader:
         return text
 
     @staticmethod
-    def _open(path):
+    @contextlib.contextmanager
+    def _open(path, name=""):
+        """A shard, to read this array; what is damaged in it is a FileError."""
         import h5py
 
         try:
-            return h5py.File(path, "r")
-        except OSError as error:
-            raise FileError(f"{path}: {error}") from None
+            with h5py.File(path, "r") as shard:
+                yield shard
+        except Error:
+            raise
+        except (OSError, KeyError, RuntimeError, ValueError) as error:  # whatever h5py says of it
+            raise FileError(f"{path}: {name + ': ' if name else ''}{error.args[0] if error.args else error}") from None
 
     @property
     def names(self) -> list[str]:
@@ -124,13 +130,10 @@ class Reader:
             return sorted(shard)
 
     def _rows(self, path, name, rows):
-        with self._open(path) as shard:
-            if name not in shard:
+        with self._open(path, name) as shard:
+            if name not in list(shard):
                 raise InvalidArgumentError(f"{path}: no array {name}; it has {', '.join(sorted(shard))}")
-            try:
-                return shard[name][rows]
-            except OSError as error:
-                raise FileError(f"{path}: {name}: {error}") from None
+            return shard[name][rows]
 
     def read(self, name: str, first: int = 0, n: int | None = None, world: int | None = None) -> Any:
         """[frame, world, …] of an array: n frames (None: all that follow) from `first` on; of one world [frame, …]."""
