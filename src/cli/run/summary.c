@@ -340,9 +340,9 @@ static void print_ranks(const ranks *r)
                grouped(row->first), row->busy, row->host, row->device, row->threads, STI_S(row->threads));
     }
     if (n > MOST) printf("  … %d more\n", n - MOST);
-    if (r->count > n)
-        printf("  rank%s %d to %d have none: there are fewer worlds than processes\n", STI_S(r->count - n), n,
-               r->count - 1);
+    const char *why = "there are fewer worlds than processes";
+    if (r->count == n + 1) printf("  rank %d has none: %s\n", n, why);
+    if (r->count > n + 1) printf("  ranks %d to %d have none: %s\n", n, r->count - 1, why);
     if (*stet_group_get_link(r->group)) printf("  pictures cross by %s\n", stet_group_get_link(r->group));
     if (slow >= 0)
         printf("  rank %d on %s is slow: it worked %.3f s, and the others waited for it\n", slow, r->row[slow].host,
