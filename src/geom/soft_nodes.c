@@ -29,7 +29,7 @@ static void node_weights(double x, int order, double out[3])
 int sti_soft_node_shares(const double place[3], const int n[3], int order, int *node, double *weight)
 {
     double along[3][3];
-    int first[3], nshare = 0;
+    int first[3], nshare = 0, last = order == 1 ? 1 : 2; /* node of a cell along an axis */
     assert(order == 1 || order == 2);
     for (int k = 0; k < 3; ++k) {
         int ncell = (n[k] - 1) / order, cell = (int)(place[k] * ncell);
@@ -37,9 +37,9 @@ int sti_soft_node_shares(const double place[3], const int n[3], int order, int *
         node_weights(place[k] * ncell - cell, order, along[k]);
         first[k] = cell * order;
     }
-    for (int i = 0; i <= order; ++i)
-        for (int j = 0; j <= order; ++j)
-            for (int k = 0; k <= order; ++k) {
+    for (int i = 0; i <= last; ++i)
+        for (int j = 0; j <= last; ++j)
+            for (int k = 0; k <= last; ++k) {
                 double all = along[0][i] * along[1][j] * along[2][k];
                 if (all == 0) continue;
                 node[nshare] = ((first[0] + i) * n[1] + first[1] + j) * n[2] + first[2] + k;

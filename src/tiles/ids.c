@@ -113,13 +113,12 @@ static void name_row(char *out, size_t size, const stet_stage *stage, stet_outpu
     const mjModel *m = stage->tree.model->mj;
     static const char *const types[mjNGEOMTYPES] = {"plane",    "hfield", "sphere", "capsule", "ellipsoid",
                                                     "cylinder", "box",    "mesh",   "sdf"};
-    static const char *const kinds[] = {"tendons", "flexes", "skins"};
     if (id == SKY)
         snprintf(out, size, "sky");
     else if (id < SKY && output == STET_OUTPUT_SEG_GEOM)
         name_other(out, size, m, -2 - id);
     else if (id < SKY)
-        snprintf(out, size, "%s", kinds[-2 - id]);
+        snprintf(out, size, "%s", id == -2 ? "tendons" : id == -3 ? "flexes" : "skins");
     else if (output == STET_OUTPUT_SEG_GEOM && id >= (int)m->ngeom)
         name_shape(out, size, stage, id - (int)m->ngeom);
     else if (output == STET_OUTPUT_SEG_GEOM)
