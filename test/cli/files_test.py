@@ -165,6 +165,19 @@ def test_groups():
             assert np.unique(load(cwd, "seg_geom.npy")).tolist() == geoms, groups
 
 
+def test_numbers():
+    with folder() as cwd:
+        common = [scene("hand.xml"), "--worlds", 2, "--frames", 1, "--size", "40x30", "--first-world", 7]
+        run(*common, "--out", "out", cwd=cwd)
+        run(*common, "--out", "numbered", "--numbers", cwd=cwd)
+        plain, numbered = png(cwd, "mosaic-rgb.png"), read_png(os.path.join(cwd, "numbered", "mosaic-rgb.png"))
+        assert plain.shape == numbered.shape
+        cells = numbered.reshape(30, 2, 40, 3)
+        assert (cells[0] == 128).all() and (cells[:, :, 0] == 128).all()
+        assert (cells[1:8, 0, 1:6] != cells[1:8, 1, 1:6]).any(), "7 and 8"
+        assert np.array_equal(cells[8:, :, 1:], plain.reshape(cells.shape)[8:, :, 1:])
+
+
 def test_save_every():
     with folder() as cwd:
         common = [

@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <string.h>
 #include <cmocka.h>
 
 enum { SIDE = 65500 };
@@ -55,8 +56,31 @@ static void known_layouts(void **state)
     assert_int_equal(m.worlds, 32768);
 }
 
+/* Three worlds, the first is number 9, in a grid of four cells of 30 x 20. */
+static void numbers_and_lines(void **state)
+{
+    static const char *const nine[5] = {"###", "# #", "###", "  #", "###"}, *const one[5] = {" # ", "## ", " # ", " # ",
+                                                                                             "###"};
+    enum { WIDTH = 60, HEIGHT = 40, BEFORE = 7 };
+    static uint8_t pixels[HEIGHT][WIDTH][3];
+    mosaic_layout m = mosaic_plan(3, 30, 20);
+    memset(pixels, BEFORE, sizeof pixels);
+    m.first = 9;
+    mosaic_number(&m, 3, &pixels[0][0][0]);
+    for (int k = 0; k < 15; ++k) {
+        assert_int_equal(pixels[2 + k / 3][2 + k % 3][0], nine[k / 3][k % 3] == '#' ? 255 : 32);
+        assert_int_equal(pixels[2 + k / 3][32 + k % 3][2], one[k / 3][k % 3] == '#' ? 255 : 32);
+    }
+    for (int y = 0; y < HEIGHT; ++y)
+        for (int x = 0; x < WIDTH; ++x) {
+            bool shown = x < 30 || y < 20, line = shown && (x % 30 == 0 || y % 20 == 0);
+            if (line || !shown || x % 30 > 10 || y % 20 > 7) assert_int_equal(pixels[y][x][1], line ? 128 : BEFORE);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sizes_in_range), cmocka_unit_test(known_layouts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sizes_in_range), cmocka_unit_test(known_layouts),
+                                       cmocka_unit_test(numbers_and_lines)};
     return cmocka_run_group_tests_name("cli/mosaic", tests, NULL, NULL);
 }

@@ -51,6 +51,7 @@ typedef struct run_options {
     const char *control_path;
     const char *save, *resume, *out, *trace;
     const char *video;                  /* of the first output */
+    bool numbers;                       /* of worlds, in mosaics and videos */
     int64_t video_every, tensors_every; /* 0: not given */
     double video_fps;                   /* 0: as many as make it as fast as the scene */
     uint64_t seed;

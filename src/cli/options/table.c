@@ -313,6 +313,8 @@ static bool read_disable(run_options *o, const char *text)
     return good;
 }
 
+static bool read_numbers(run_options *o, const char *text) { return (void)text, o->numbers = true; }
+
 static bool read_strict(run_options *o, const char *text) { return (void)text, o->mechanisms.strict = true; }
 static bool read_audit(run_options *o, const char *text) { return (void)text, o->mechanisms.audit = true; }
 static bool read_profile(run_options *o, const char *text) { return (void)text, o->profile = true; }
@@ -404,6 +406,7 @@ static const option_row rows[] = {
      "write a video of the first output in all worlds, through ffmpeg, which has to be installed"},
     {"video-every", "K", read_video_every, "only every K-th frame of it (1)"},
     {"video-fps", "FPS", read_video_fps, "its frames a second (as many as make it as fast as the scene's time)"},
+    {"numbers", NULL, read_numbers, "mosaics and videos have a line around each world, and its number"},
     {"view", NULL, read_view,
      "a page in the browser shows the run while it goes on (with the Python package's stet);\n"
      "--port N, --share PART of the processors' time for its pictures (1), --no-browser"},

@@ -2,6 +2,7 @@
 #include "cli/pictures/mosaic.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,5 +158,48 @@ void mosaic_fill(const mosaic_layout *m, const stet_sim *sim, stet_output output
                          pixels + (row * m->width + column) * shown);
             }
         left += width;
+    }
+}
+
+/* ---- lines and numbers ------------------------------------------------------------------------------------------- */
+
+typedef struct picture_cell {
+    uint8_t *pixels; /* its first */
+    int64_t pitch;   /* bytes of a row of the whole picture */
+    int width, height, channels;
+} picture_cell;
+
+/* A rectangle of a cell, as far as it lies in it. */
+static void fill_box(const picture_cell *cell, int x, int y, int width, int height, int light)
+{
+    for (int j = y; j < y + height && j < cell->height; ++j)
+        for (int i = x; i < x + width && i < cell->width; ++i) {
+            uint8_t *pixel = cell->pixels + j * cell->pitch + (ptrdiff_t)i * cell->channels;
+            memset(pixel, light, 3);
+            if (cell->channels == 4) pixel[3] = 255;
+        }
+}
+
+/* A number in a dark box, of digits of 3 x 5 points. */
+static void draw_number(const picture_cell *cell, int64_t number)
+{
+    static const uint16_t digits[10] = {0x7b6f, 0x2c97, 0x73e7, 0x73cf, 0x5bc9, 0x79cf, 0x79ef, 0x7249, 0x7bef, 0x7bcf};
+    char text[24];
+    int n = snprintf(text, sizeof text, "%lld", (long long)number), point = cell->height / 80 + 1;
+    fill_box(cell, 0, 0, (4 * n + 1) * point + 1, 7 * point + 1, 32);
+    for (int k = 0; k < n; ++k)
+        for (int i = 0; i < 15; ++i)
+            if (digits[text[k] - '0'] >> (14 - i) & 1)
+                fill_box(cell, (4 * k + 1 + i % 3) * point + 1, (1 + i / 3) * point + 1, point, point, 255);
+}
+
+void mosaic_number(const mosaic_layout *m, int channels, uint8_t *pixels)
+{
+    picture_cell cell = {NULL, (int64_t)m->width * channels, m->width / m->columns, m->height / m->rows, channels};
+    for (int64_t w = 0; w < m->worlds; ++w) {
+        cell.pixels = pixels + w / m->columns * cell.height * cell.pitch + w % m->columns * cell.width * channels;
+        draw_number(&cell, m->first + w);
+        fill_box(&cell, 0, 0, cell.width, 1, 128);
+        fill_box(&cell, 0, 0, 1, cell.height, 128);
     }
 }

@@ -11,6 +11,8 @@ typedef struct mosaic_layout {
     int64_t worlds; /* worlds that are shown: all, or as many as fit into a picture */
     int columns, rows;
     int width, height; /* pixels of the whole */
+    bool numbered;     /* cells have a line around them and their world's number */
+    int64_t first;     /* number of the first world */
 } mosaic_layout;
 
 /* cell_width: pixels of all cameras of a world together; height: of the highest. */
@@ -24,5 +26,7 @@ int mosaic_channels(stet_output output);
  */
 void mosaic_fill(const mosaic_layout *m, const stet_sim *sim, stet_output output, const void *const *tensors,
                  uint8_t *pixels);
+/* Draws lines and numbers over the cells of such a picture. */
+void mosaic_number(const mosaic_layout *m, int channels, uint8_t *pixels);
 
 #endif

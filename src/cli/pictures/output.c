@@ -73,6 +73,7 @@ const char *output_pixels(stet_sim *sim, stet_group *group, int64_t frame, stet_
                             ? read_tensors(sim, group, frame, output, tensors, buffers)
                             : no_memory;
     if (!wrong && writes) mosaic_fill(m, sim, output, tensors, *pixels);
+    if (!wrong && writes && m->numbered) mosaic_number(m, mosaic_channels(output), *pixels);
     for (size_t c = 0; buffers && c < ncamera; ++c) free(buffers[c]);
     free(buffers);
     free(tensors);
@@ -102,18 +103,16 @@ static bool mosaic_path(stet_output output, const char *folder, int64_t number, 
     return snprintf(path, PATH_MAX, "%s/mosaic-%s%s.png", folder, stet_output_name(output), suffix) < PATH_MAX;
 }
 
-const char *output_mosaics(stet_sim *sim, stet_group *group, int64_t frame, const char *folder, int64_t number,
-                           file_list *files, int64_t *shown)
+const char *output_mosaics(stet_sim *sim, stet_group *group, int64_t frame, const mosaic_layout *m, const char *folder,
+                           int64_t number, file_list *files)
 {
     const char *wrong = NULL;
-    mosaic_layout m = output_layout(sim, group);
-    *shown = m.worlds;
     for (int k = 0; k < STET_OUTPUT_COUNT && !wrong; ++k) {
         stet_output output = (stet_output)k;
         char path[PATH_MAX];
         if (!(stet_sim_get_outputs(sim) & 1u << k)) continue;
         if (!mosaic_path(output, folder, number, path)) wrong = long_name;
-        if (!wrong) wrong = write_mosaic(sim, group, frame, &m, output, path, files);
+        if (!wrong) wrong = write_mosaic(sim, group, frame, m, output, path, files);
     }
     return wrong;
 }

@@ -22,9 +22,9 @@ mosaic_layout output_layout(stet_sim *sim, const stet_group *group);
  */
 const char *output_pixels(stet_sim *sim, stet_group *group, int64_t frame, stet_output output, const mosaic_layout *m,
                           uint8_t **pixels);
-/* mosaic-<output>.png of each output, or mosaic-<output>-<number>.png if number > 0. *shown: worlds in them. */
-const char *output_mosaics(stet_sim *sim, stet_group *group, int64_t frame, const char *folder, int64_t number,
-                           file_list *files, int64_t *shown);
+/* mosaic-<output>.png of each output, or mosaic-<output>-<number>.png if number > 0. */
+const char *output_mosaics(stet_sim *sim, stet_group *group, int64_t frame, const mosaic_layout *m, const char *folder,
+                           int64_t number, file_list *files);
 /*
  * <output>.npy, or <output>-<camera>.npy where there are several: [nworld][height][width][channels]; with those of ids
  * ids-<output>.csv, the names of ids and their colours in mosaics.

@@ -44,7 +44,7 @@ typedef struct run {
     tensor_frames tensors;
     video video;
     watch watch;
-    mosaic_layout layout; /* of the video */
+    mosaic_layout layout; /* if there are pictures */
     summary summary;
     int64_t since; /* frames from the scene's initial state to this run's first */
     int64_t frame; /* number of the latest picture */
@@ -176,9 +176,7 @@ static const char *open_video(run *r)
 {
     const run_options *o = &r->options;
     double every = o->video_every ? (double)o->video_every : 1, fps = 1 / (r->summary.frame_time * every);
-    if (!o->video) return NULL;
-    r->layout = output_layout(r->sim, r->ranks.group);
-    if (!whole_writes(r->ranks.group)) return NULL;
+    if (!o->video || !whole_writes(r->ranks.group)) return NULL;
     fps = o->video_fps > 0 ? o->video_fps : fmin(fmax(fps, 0.1), 1000);
     return video_open(&r->video, o->video, r->layout.width, r->layout.height, mosaic_channels(video_output(r)), fps);
 }
@@ -195,6 +193,9 @@ static int link_ranks(run *r)
 static int open_files(run *r)
 {
     const char *wrong;
+    if (r->options.outputs) r->layout = output_layout(r->sim, r->ranks.group);
+    r->layout.numbered = r->options.numbers;
+    r->layout.first = r->options.first_world;
     if (r->options.out && whole_writes(r->ranks.group) && !folder_make(r->options.out, &r->made, &wrong))
         return report_error(EXIT_INPUT, "--out %s: the folder cannot be made: %s; choose another", r->options.out,
                             wrong);
@@ -238,7 +239,8 @@ static int write_mosaics(run *r, int64_t number)
 {
     double begun = progress_now(), reading = sim_reading(r);
     const char *wrong =
-        output_mosaics(r->sim, r->ranks.group, r->frame, r->options.out, number, &r->summary.files, &r->summary.shown);
+        output_mosaics(r->sim, r->ranks.group, r->frame, &r->layout, r->options.out, number, &r->summary.files);
+    r->summary.shown = r->layout.worlds;
     r->summary.write += progress_now() - begun - (sim_reading(r) - reading);
     return report_text(EXIT_WORK, wrong);
 }
@@ -466,8 +468,10 @@ static int write_files(run *r)
     const char *wrong = r->rounds.row ? NULL : record_close(&r->recorder);
     if (!wrong) wrong = tensor_frames_close(&r->tensors);
     if (!wrong && o->out && r->rounds.row && writes) wrong = write_rounds(r);
-    if (!wrong && o->out && o->outputs)
-        wrong = output_mosaics(r->sim, r->ranks.group, r->frame, o->out, 0, &r->summary.files, &r->summary.shown);
+    if (!wrong && o->out && o->outputs) {
+        wrong = output_mosaics(r->sim, r->ranks.group, r->frame, &r->layout, o->out, 0, &r->summary.files);
+        r->summary.shown = r->layout.worlds;
+    }
     if (!wrong && o->out && o->outputs)
         wrong = output_tensors(r->sim, r->ranks.group, r->frame, o->out, &r->summary.files);
     if (!wrong && o->save) {
