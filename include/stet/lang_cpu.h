@@ -313,7 +313,10 @@ LFN void sti_put_if(mask m, ureal *p, real x)
 #if STET_W == 16 && defined(__AVX512F__)
     _mm512_mask_storeu_ps(p, _mm512_movepi32_mask((__m512i)m), (__m512)x);
 #else
-    STI_LANES(l) if (STI_LANE(m, l)) p[l] = STI_LANE(x, l);
+    if (STET_W > 1 && all(m)) /* mostly */
+        sti_put(p, x);
+    else
+        STI_LANES(l) if (STI_LANE(m, l)) p[l] = STI_LANE(x, l);
 #endif
 }
 LFN void istore_if(mask m, int *p, lint x)
@@ -321,7 +324,10 @@ LFN void istore_if(mask m, int *p, lint x)
 #if STET_W == 16 && defined(__AVX512F__)
     _mm512_mask_storeu_epi32(p, _mm512_movepi32_mask((__m512i)m), (__m512i)x);
 #else
-    STI_LANES(l) if (STI_LANE(m, l)) p[l] = STI_LANE(x, l);
+    if (STET_W > 1 && all(m))
+        istore(p, x);
+    else
+        STI_LANES(l) if (STI_LANE(m, l)) p[l] = STI_LANE(x, l);
 #endif
 }
 /* Scatters lanes to p[i]; two active lanes must not have the same index. */
