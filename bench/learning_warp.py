@@ -129,8 +129,8 @@ class WarpAnt:
 MAKERS = {"stet": make_stet, "mujoco_warp": WarpAnt}
 
 
-def learn(side, options, stop):
-    """Seconds to the goal (None: not reached), and the curve."""
+def learn(side, options, seconds):
+    """Seconds until all was compiled and made, which are none of `seconds`, and the curve."""
     import torch
 
     begun = time.perf_counter()
@@ -141,6 +141,7 @@ def learn(side, options, stop):
     wait = torch.cuda.synchronize if learner.device.type == "cuda" else lambda: None
     wait()
     ready = last = time.perf_counter()
+    stop = ready + seconds
     print(f"{side}: {env.num_envs} worlds, ready after {ready - begun:.1f} s", flush=True)
     curve, rolling = [], 0.0
     while not curve or (curve[-1]["return"] or 0) < options.goal and time.perf_counter() < stop:
@@ -211,12 +212,12 @@ def main():
     sides = options.sides.split(",")
     if not set(sides) <= MAKERS.keys():
         parser.error(f"--sides takes names of {', '.join(MAKERS)}, not {options.sides!r}")
-    device, end, found = gpu_learning.device_name(options.device), time.perf_counter() + options.seconds, {}
+    device, left, found = gpu_learning.device_name(options.device), options.seconds, {}
     versions = {"torch": importlib.metadata.version("torch")}
     for side in sides:
-        now = time.perf_counter()
-        stop = now + (end - now) / (len(sides) - len(found))
-        found[side] = rows_of(side, *learn(side, options, stop), options)
+        first, curve = learn(side, options, left / (len(sides) - len(found)))
+        left -= curve[-1]["seconds"]
+        found[side] = rows_of(side, first, curve, options)
         versions |= {"mujoco_warp": importlib.metadata.version("mujoco-warp")} if side == "mujoco_warp" else {}
         rows = [row for some in found.values() for row in some]
         rows += compare(found) if len(found) == 2 else []
