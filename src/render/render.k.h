@@ -127,7 +127,7 @@ LFN void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view
     for (int chunk = 0; chunk < nshown; chunk += CHUNK) {
         const int *part = scene + at + chunk * SHOWN_SIZE;
         int n = find_candidates(xform, nitem, world, scene, at + chunk * SHOWN_SIZE, nmin(nshown - chunk, CHUNK),
-                                bounds, size, view, pyramid, flag, list, candidate);
+                                bounds, size, view, pyramid, 1, flag, list, candidate);
         if (STET_W > 1 && !mirrored && any_mesh(list, n, part))
             trace_squares(view, flat, px, py, width, height, candidate, list, n, part, data, node, tri, elevation, best,
                           best_geom, best_part);
@@ -174,7 +174,7 @@ LFN int count_candidates(const wreal *xform, int nitem, int world, const int *sc
     int found = 0;
     for (int chunk = 0; chunk < nshown; chunk += CHUNK) {
         int n = find_candidates(xform, nitem, world, scene, at + chunk * SHOWN_SIZE, nmin(nshown - chunk, CHUNK),
-                                bounds, size, view, pyramid, flag, list, candidate);
+                                bounds, size, view, pyramid, 1, flag, list, candidate);
         found += n;
     }
     return found;
@@ -304,9 +304,10 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                           int grid, int block)
 {
     shared(int, flag, FLAG_SIZE);
-    shared(int, list, CHUNK);
+    shared(int, list, LIST_SIZE);
     shared(ureal, candidate, CANDIDATES);
     shared(ureal, lamps, LAMP_MOST * LAMP_PLACE);
+    shared(ureal, tubes, LAMP_MOST * PYRAMID_SIZE);
     shared(ureal, best, PIXELS * BEST_SIZE);
     shared(int, best_geom, PIXELS);
     shared(int, best_part, PIXELS);
@@ -392,12 +393,12 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                 if (scene_number(scene, SCENE_NSHADOW) && !mirrored)
                     shadow_patch(xform, nitem, world, lamps, view, flat, px, py, width, height, nmax(s, 0), scene, own,
                                  bounds, size, data, node, tri, elevation, flag, list, candidate, best, best_geom, kept,
-                                 best_part, blocked, share);
+                                 tubes, best_part, blocked, share);
                 put_colours(lamps, view, mirror, glass, mirrored, flat, px, py, width, height, scene, look, own, plane,
                             best, best_geom, best_part, kept, share, further, (int *)colour, first, pitch, entry);
                 for (int chunk = 0; layers > 0 && chunk < nclear; chunk += CHUNK) {
                     int n = find_candidates(xform, nitem, world, scene, clear + chunk * SHOWN_SIZE,
-                                            nmin(nclear - chunk, CHUNK), bounds, size, view, pyramid, flag, list,
+                                            nmin(nclear - chunk, CHUNK), bounds, size, view, pyramid, 1, flag, list,
                                             candidate);
                     blend_patch(xform, nitem, world, lamps, view, glass, mirrored, flat, px, py, width, height, scene,
                                 look, own, choice, candidate, list, n, scene + clear + chunk * SHOWN_SIZE, data, node,

@@ -7,8 +7,9 @@
  *
  * All geoms and sites that are drawn cast shadows, from both sides; what does not face a lamp is in its shadow. A
  * convex geom casts none on its side that faces the lamp: rays leave it, and are not tested against it. Geoms are
- * culled for each patch and lamp: those outside the tube from what the patch shows to the lamp are left out. As culling
- * is conservative, it changes no pixel.
+ * culled for each patch: those outside the tube from what the patch shows to a lamp are left out. As culling is
+ * conservative, it changes no pixel. Threads cull for all lamps at once, since most of them wait meanwhile; where lanes
+ * are pixels, and in mode physical, one lamp follows the other.
  */
 #define SHADOW_LIFT 3e-5f /* rays begin above the surface by this part of the depth: 500 roundings */
 #define SHADOW_FAR 1e9f   /* metres, where a lamp has no place */
@@ -129,15 +130,16 @@ LFN void lamp_way(const ureal *from, const ureal *place, int positional, ureal *
 }
 
 /*
- * Lanes of `open` whose ray (from, way: in the frame that candidates were made for) meets none of the candidates. geom:
- * what they start from; if it is convex it is not in their way.
+ * Lanes of `open` whose ray (from, way: in the frame that candidates were made for) meets none of the candidates; for
+ * threads, of those with the bit `flag`. geom: what they start from; if it is convex it is not in their way.
  */
-LFN mask unblocked(const ureal *candidate, const int *list, int n, const int *shown, const int *data, const ureal *node,
-                   const ureal *tri, const ureal *elevation, lint geom, const real *from, const real *way, mask open,
-                   real far)
+LFN mask unblocked(const ureal *candidate, const int *list, int flag, int n, const int *shown, const int *data,
+                   const ureal *node, const ureal *tri, const ureal *elevation, lint geom, const real *from,
+                   const real *way, mask open, real far)
 {
     ray_range range = {0, 0};
     for (int c = 0; c < n && any(open); ++c) {
+        if (STET_W == 1 && !(list[CHUNK + c] & flag)) continue;
         const ureal *axes = candidate + c * CANDIDATE_SIZE;
         real o[3], d[3], normal[3], t = far;
         for (int k = 0; k < 3; ++k) o[k] = from[k] - splat(axes[CANDIDATE_BALL + k]);
@@ -184,44 +186,77 @@ LFN void to_bulb(lint x, int y, int sample, ureal radius, int i, real *to, real 
     unit3(to);
 }
 
-/*
- * Marks pixels of a patch that a lamp's light does not reach, because of n candidates, with `bit` in `mark`. Of a bulb:
- * that of its i-th point.
- */
-LFN void mark_shadow(const ureal *view, int flat, int px, int py, int width, int height, int sample, const ureal *place,
-                     int positional, ureal cutoff, ureal radius, int i, const ureal *centre, const ureal *candidate,
-                     const int *list, int n, const int *shown, const int *data, const ureal *node, const ureal *tri,
-                     const ureal *elevation, const ureal *best, const int *best_geom, const ureal *kept, int bit,
-                     int *mark)
+/* A lamp that casts shadows. cutoff: less than -1 without a cone; radius: of its bulb, in mode physical; else 0. */
+typedef struct shadow_lamp {
+    int positional, bit;
+    ureal cutoff, radius;
+} shadow_lamp;
+
+LFN void lamp_of(const int *scene, const ureal *own, int l, shadow_lamp *out)
 {
+    const int *row = scene + scene[SCENE_LAMPS] + l * LAMP_INTS;
+    const ureal *numbers = own + scene[SCENE_LOOK_LAMPS] + l * LAMP_REALS;
+    out->positional = row[LAMP_POSITIONAL];
+    out->bit = row[LAMP_SHADOW];
+    out->cutoff = row[LAMP_POSITIONAL] ? numbers[LAMP_CUTOFF] : -2;
+    out->radius = scene_number(scene, SCENE_PHYSICAL) ? numbers[LAMP_RADIUS] : 0;
+}
+
+/*
+ * Marks pixels of a patch that the light of the lamps in `which`, from the `first` on, does not reach, because of n
+ * candidates, with the lamps' bits in `mark`. In mode physical `which` is one lamp, and the bits are those of the rays
+ * to its bulb.
+ */
+LFN void mark_shadows(const ureal *view, int flat, int px, int py, int width, int height, int sample, const int *scene,
+                      const ureal *own, const ureal *lamps, int first, int which, const ureal *centre,
+                      const ureal *candidate, const int *list, int n, const int *shown, const int *data,
+                      const ureal *node, const ureal *tri, const ureal *elevation, const ureal *best,
+                      const int *best_geom, const ureal *kept, int *mark)
+{
+    int physical = scene_number(scene, SCENE_PHYSICAL);
+    shadow_lamp one;
+    lamp_of(scene, own, first, &one);
     items(p, PIXELS)
     {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         lint word = iload(mark + p);
-        mask hit = m_and(ilt(isplat(-1), iload(best_geom + p)), ieq(word & isplat(bit), isplat(0)));
+        mask hit = ilt(isplat(-1), iload(best_geom + p));
         if (!any(hit)) continue;
-        real up[3], way[3], point[3], to[3], t = load(best + p), far = splat((ureal)SHADOW_FAR);
+        real up[3], way[3], point[3], from[3], t = load(best + p);
         kept_hit(view, flat, x, y, p, best, hit, kept, up, way, point);
         for (int k = 0; k < 3; ++k) {
             point[k] = fma(up[k], t * splat((ureal)SHADOW_LIFT), point[k]);
-            to[k] = positional ? splat(place[k]) - point[k] : splat(-place[3 + k]);
-            point[k] = point[k] - splat(centre[k]);
+            from[k] = point[k] - splat(centre[k]);
         }
-        if (positional) {
-            far = sqrt(dot3(to, to));
-            unit3(to);
+        for (int l = first; which >> l; ++l) {
+            real to[3], far = splat((ureal)SHADOW_FAR);
+            if (!(which >> l & 1)) continue;
+            shadow_lamp lamp = one;
+            if (STET_W == 1) lamp_of(scene, own, l, &lamp); /* else there is one */
+            const ureal *place = lamps + l * LAMP_PLACE;
+            for (int k = 0; k < 3; ++k) to[k] = lamp.positional ? splat(place[k]) - point[k] : splat(-place[3 + k]);
+            if (lamp.positional) {
+                far = sqrt(dot3(to, to));
+                unit3(to);
+            }
+            mask lit = hit;
+            if (lamp.cutoff >= -1) { /* outside of the cone there is no light to keep off */
+                real along = -fma(to[2], splat(place[5]), fma(to[1], splat(place[4]), to[0] * splat(place[3])));
+                lit = m_and(lit, le(splat(lamp.cutoff), along));
+            }
+            for (int i = 0; i < (lamp.radius > 0 ? SHADOW_RAYS : 1); ++i) {
+                int bit = physical ? 1 << i : lamp.bit;
+                real ray[3] = {to[0], to[1], to[2]}, end = far;
+                if (lamp.radius > 0) to_bulb(lane() + isplat(x), y, sample, lamp.radius, i, ray, &end);
+                mask unmarked = m_and(hit, ieq(word & isplat(bit), isplat(0)));
+                mask open = m_and(m_and(lit, unmarked), lt(splat(0), dot3(up, ray)));
+                open = unblocked(candidate, list, 1 << l, n, shown, data, node, tri, elevation, iload(best_geom + p),
+                                 from, ray, open, end);
+                word = word | (isplat(bit) & m_andnot(unmarked, open));
+            }
         }
-        mask lit = hit;
-        if (positional && cutoff >= -1) { /* outside of the cone there is no light to keep off */
-            real along = -fma(to[2], splat(place[5]), fma(to[1], splat(place[4]), to[0] * splat(place[3])));
-            lit = m_and(lit, le(splat(cutoff), along));
-        }
-        if (radius > 0) to_bulb(lane() + isplat(x), y, sample, radius, i, to, &far);
-        mask open = m_and(lit, lt(splat(0), dot3(up, to)));
-        open = unblocked(candidate, list, n, shown, data, node, tri, elevation, iload(best_geom + p), point, to, open,
-                         far);
-        istore(mark + p, word | (isplat(bit) & m_andnot(hit, open)));
+        istore(mark + p, word);
     }
 }
 
@@ -241,18 +276,19 @@ LFN void clear_words(int *words) { items(p, PIXELS) istore(words + p, isplat(0))
 
 /*
  * Marks in a patch's words (LAMP_SHADOW) which lamps' light does not reach a pixel; in mode physical puts which share
- * of it does into `share`, by way of `blocked`. Overwrites the lists of candidates.
+ * of it does into `share`, by way of `blocked`. Overwrites the lists of candidates. tubes: shared, PYRAMID_SIZE numbers
+ * for each lamp.
  */
 LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view, int flat, int px,
                       int py, int width, int height, int sample, const int *scene, const ureal *own,
                       const ureal *bounds, const ureal *size, const int *data, const ureal *node, const ureal *tri,
                       const ureal *elevation, int *flag, int *list, ureal *candidate, const ureal *best,
-                      const int *best_geom, const ureal *kept, int *mark, int *blocked, int *share)
+                      const int *best_geom, const ureal *kept, ureal *tubes, int *mark, int *blocked, int *share)
 {
-    const int *lamp = scene + scene[SCENE_LAMPS];
     int shown = scene[SCENE_SHOWN], ncast = scene[SCENE_NSHOWN] + scene_number(scene, SCENE_NSITE);
-    int physical = scene_number(scene, SCENE_PHYSICAL);
-    ureal corner[27], frame[VIEW_SIZE], to[3], tube[PYRAMID_SIZE];
+    int physical = scene_number(scene, SCENE_PHYSICAL), nlamp = scene_number(scene, SCENE_NLAMP), casting = 0;
+    int together = STET_W == 1 && !physical;
+    ureal corner[27], frame[VIEW_SIZE];
     if (!physical && !scene_number(scene, SCENE_DETAIL)) clear_words(mark);
     if (physical) clear_words(share);
     ureal low, high;
@@ -260,25 +296,33 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lam
     if (high < 0) return;
     patch_corners(view, flat, px, py, low, high, corner);
     for (int k = 0; k < VIEW_SIZE; ++k) frame[k] = k < 3 ? corner[k] : (ureal)(k < 12 && k % 4 == 3);
-    for (int l = 0; l < scene_number(scene, SCENE_NLAMP); ++l) {
-        const int *row = lamp + l * LAMP_INTS;
-        const ureal *numbers = own + scene[SCENE_LOOK_LAMPS] + l * LAMP_REALS;
-        const ureal *place = lamps + l * LAMP_PLACE;
-        if (!row[LAMP_SHADOW]) continue;
-        ureal cutoff = numbers[LAMP_CUTOFF], radius = physical ? numbers[LAMP_RADIUS] : 0;
-        int nray = radius > 0 ? SHADOW_RAYS : 1;
-        lamp_way(corner, place, row[LAMP_POSITIONAL], to);
-        tube_of(view, corner, to, radius, tube);
+    shadow_lamp lamp;
+    for (int l = 0; l < nlamp; ++l) {
+        lamp_of(scene, own, l, &lamp);
+        if (lamp.bit) casting |= 1 << l;
+    }
+    each (l, nlamp) {
+        ureal to[3], tube[PYRAMID_SIZE];
+        shadow_lamp here;
+        lamp_of(scene, own, l, &here);
+        if (!here.bit) continue;
+        lamp_way(corner, lamps + l * LAMP_PLACE, here.positional, to);
+        tube_of(view, corner, to, here.radius, tube);
+        for (int k = 0; k < PYRAMID_SIZE; ++k) tubes[l * PYRAMID_SIZE + k] = tube[k];
+    }
+    for (int l = 0; l < nlamp; l += together ? nlamp : 1) {
+        int which = together ? casting : casting & 1 << l;
+        if (!which) continue;
         if (physical) clear_words(blocked);
         for (int chunk = 0; chunk < ncast; chunk += CHUNK) {
             const int *part = scene + shown + chunk * SHOWN_SIZE;
             int n = find_candidates(xform, nitem, world, scene, shown + chunk * SHOWN_SIZE, nmin(ncast - chunk, CHUNK),
-                                    bounds, size, frame, tube, flag, list, candidate);
-            for (int i = 0; i < nray; ++i)
-                mark_shadow(view, flat, px, py, width, height, sample, place, row[LAMP_POSITIONAL], cutoff, radius, i,
-                            corner, candidate, list, n, part, data, node, tri, elevation, best, best_geom, kept,
-                            physical ? 1 << i : row[LAMP_SHADOW], physical ? blocked : mark);
+                                    bounds, size, frame, tubes, which, flag, list, candidate);
+            mark_shadows(view, flat, px, py, width, height, sample, scene, own, lamps, l, which, corner, candidate,
+                         list, n, part, data, node, tri, elevation, best, best_geom, kept, physical ? blocked : mark);
         }
-        if (physical) put_shares(blocked, nray, row[LAMP_SHADOW] - 1, share);
+        if (!physical) continue;
+        lamp_of(scene, own, l, &lamp);
+        put_shares(blocked, lamp.radius > 0 ? SHADOW_RAYS : 1, lamp.bit - 1, share);
     }
 }

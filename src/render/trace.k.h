@@ -156,12 +156,23 @@ LFN void trace_candidate(const ureal *candidate, const int *shown, const int *da
     }
 }
 
+/* The candidate of a geom to draw. */
+LFN void make_candidate(const wreal *xform, int nitem, int world, const int *shown, const ureal *size,
+                        const ureal *view, ureal *candidate)
+{
+    ureal m[12];
+    xform_of(xform, nitem, world, shown[SHOWN_PRIM], m);
+    candidate_of(m, view, candidate);
+    candidate_shape(m, shown, size, world, candidate);
+}
+
 /*
- * Makes candidates of those of the n geoms at `at` in `scene` that the patch may show, in order; returns their number.
- * flag, candidate: FLAG_SIZE and CANDIDATES numbers.
+ * Lists those of the n geoms at `at` in `scene` that may touch a pyramid, in order, and makes candidates of them;
+ * returns their number. which: bits of the pyramids, PYRAMID_SIZE numbers each. flag, list, candidate: FLAG_SIZE,
+ * LIST_SIZE and CANDIDATES numbers.
  */
 LFN int find_candidates(const wreal *xform, int nitem, int world, const int *scene, int at, int n, const ureal *bounds,
-                        const ureal *size, const ureal *view, const ureal *pyramid, int *flag, int *list,
+                        const ureal *size, const ureal *view, const ureal *pyramid, int which, int *flag, int *list,
                         ureal *candidate)
 {
     const int *shown = scene + at;
@@ -170,24 +181,29 @@ LFN int find_candidates(const wreal *xform, int nitem, int world, const int *sce
     sync();
     load_boxes(xform, nitem, world, scene, at, n, bounds, flag, boxes);
     if (STET_W > 1) {
-        each (one, 1) list_boxes(boxes, n, view + VIEW_EYE, pyramid, flag, list);
-    } else {
-        each (i, n) {
-            ureal box[BOX_SIZE];
-            load_box(xform, nitem, world, shown + i * SHOWN_SIZE, bounds, 1, box);
-            istore(flag + i, box_may_touch(box, view + VIEW_EYE, pyramid) & isplat(1));
+        each (one, 1) list_boxes(boxes, n, view + VIEW_EYE, pyramid, which, flag, list);
+        if (n > 0) found = flag[n];
+        each (c, found)
+            make_candidate(xform, nitem, world, shown + list[c] * SHOWN_SIZE, size, view,
+                           candidate + c * CANDIDATE_SIZE);
+        return found;
+    }
+    each (i, n) {
+        ureal box[BOX_SIZE];
+        load_box(xform, nitem, world, shown + i * SHOWN_SIZE, bounds, 1, box);
+        flag[i] = flag_of(box, view + VIEW_EYE, pyramid, which);
+    }
+    sync();
+    each (i, n) { /* whose place in the list is the number of those before it */
+        int c = 0;
+        for (int k = 0; k < i; ++k) c += flag[k] != 0;
+        if (flag[i]) {
+            list[c] = i;
+            list[CHUNK + c] = flag[i];
+            make_candidate(xform, nitem, world, shown + i * SHOWN_SIZE, size, view, candidate + c * CANDIDATE_SIZE);
         }
-        sync();
-        each (g, (n + GROUP - 1) / GROUP) list_group(g, n, flag, list);
+        if (i == n - 1) flag[i + 1] = c + (flag[i] != 0);
     }
     sync();
-    if (n > 0) found = flag[n];
-    each (c, found) {
-        ureal m[12];
-        xform_of(xform, nitem, world, shown[list[c] * SHOWN_SIZE + SHOWN_PRIM], m);
-        candidate_of(m, view, candidate + c * CANDIDATE_SIZE);
-        candidate_shape(m, shown + list[c] * SHOWN_SIZE, size, world, candidate + c * CANDIDATE_SIZE);
-    }
-    sync();
-    return found;
+    return n > 0 ? flag[n] : 0;
 }
