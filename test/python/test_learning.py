@@ -35,13 +35,13 @@ def run(monkeypatch, capfd):
 def test_curves_on_a_gpu(run, tmp_path):
     """Here on a CPU, an update each; the same command goes on from there."""
     out, words = tmp_path / "out.json", ["--work", tmp_path / "work", "--device", "cpu", "--seconds", 0]
-    runs = ["--runs", "cartpole_pixels,hand", "--jobs", 2]
+    runs = ["--runs", "cartpole_pixels,hand_pixels", "--jobs", 2]
     said = run("gpu_learning", "train", "--out", out, *words, "--worlds", 4, *runs)
     assert said.count(" million steps") == 2
     result = json.loads(out.read_text())
     assert {"machine", "commit", "versions", "settings", "command", "results"} <= result.keys()
     rows = {row["run"]: row for row in result["results"]}
-    assert rows.keys() == {"cartpole_pixels", "hand"}
+    assert rows.keys() == {"cartpole_pixels", "hand_pixels"}
     for row in rows.values():
         assert row["name"].startswith("learning/") and row["worlds"] == 4 and len(row["samples"]) == 1
         point = row["curve"][-1]
