@@ -155,6 +155,7 @@ static void many_steps_on_the_device(void **state)
         change_worlds(&s);
         play_alone(&s);
         for (int i = 0; i < TWIN; ++i) expect_equal(&s, i);
+        if (steps > FILLED && s.frame % FILLED == 0) print_message("%" PRId64 " steps are equal\n", s.frame);
         int64_t bytes = stet_get_memory_stats().bytes;
         if (bytes > peak[2 * s.frame > steps]) peak[2 * s.frame > steps] = bytes;
     }
@@ -173,6 +174,7 @@ int main(int argc, char **argv)
     const char *device = getenv("STET_TEST_DEVICE");
     if (device && strncmp(device, "double", 6) == 0)
         steps = ON_A_DOUBLE, nworld = 4, scene = "cartpole.xml", pictures = false;
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* a run that is stopped has said how far it came */
     if (argc > 1) steps = strtoll(argv[1], NULL, 10);
     if (argc > 2) nworld = strtoll(argv[2], NULL, 10);
     if (argc > 3) scene = argv[3];
