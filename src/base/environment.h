@@ -10,7 +10,6 @@
  *   TMPDIR                  where the compiler works
  *   STET_NCCL               the file of NCCL or RCCL
  *   STET_GROUP_STAGED       arrays of GPUs never cross between ranks by GPU-aware MPI
- *   STET_GROUP_PIECES       pieces in which a rank's share of a sum crosses and is added up
  *   OMPI_COMM_WORLD_SIZE, PMI_SIZE, PMIX_RANK    set by MPI's launchers
  *   CC                      the compiler of kernels, if none is named
  */
