@@ -288,6 +288,27 @@ def test_lerobot(make, tmp_path, capsys, monkeypatch):
     assert "not empty" in capsys.readouterr().err
 
 
+def test_lerobots_own_reader(make, tmp_path, monkeypatch):
+    """The same rows, where LeRobot is installed (for CPython 3.12 and later, with PyTorch)."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    reader = pytest.importorskip("lerobot.datasets.lerobot_dataset")
+    from stet.data.command import main
+
+    sim = make(**RUN)
+    with Writer(tmp_path / "a", sim, outputs=["rgb"], frames_in_shard=4) as data:
+        kept = record(sim, data)
+    main(["export", str(tmp_path / "a"), str(tmp_path / "b"), "--format", "lerobot", "--task", "swing"])
+    found = reader.LeRobotDataset("stet/test", root=tmp_path / "b")
+    assert len(found) == 30 and found.num_episodes == 8 and found.fps == 100
+    rows = [(0, k) for k in range(10)] + [(1, k) for k in range(10)] + [(2, k) for k in range(10)]
+    for at, (world, frame) in enumerate(rows):
+        row = found[at]
+        assert row["task"] == "swing" and row["next.reward"] == world + frame
+        assert np.array_equal(row["observation.state"].numpy(), kept["qpos"][frame, world])
+        picture = row["observation.images.top"].numpy().transpose(1, 2, 0) * 255
+        assert np.array_equal(np.rint(picture), kept["rgb:top"][frame, world])
+
+
 def test_a_library_is_missing(make, monkeypatch, tmp_path):
     sim = make()
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
