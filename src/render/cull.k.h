@@ -6,7 +6,7 @@
  * pose is not finite may be listed, but no ray hits it (RAY-2).
  */
 #define CHUNK 128             /* geoms that are culled together: the capacity of the shared list */
-#define LIST_SIZE (2 * CHUNK) /* listed geoms, as numbers in their chunk; then for each its flag */
+#define LIST_SIZE (2 * CHUNK) /* listed geoms, as numbers in their chunk; then, for threads, each one's flag */
 /*
  * A geom's box: its centre (3), half of its three edges as vectors (3 x 3), both in the world frame; what the slack of
  * tests grows with; the radius of the ball around it (only where lanes are geoms).
@@ -17,8 +17,8 @@
 #define BOX_SIZE 14
 #define BOX_ENDLESS (1 / (ureal)0) /* slack: of any distance */
 /*
- * For each geom of a chunk a bit for each pyramid that it may touch, and how many geoms touch one; then the chunk whose
- * boxes are loaded: its first row in `scene` (0: none) and how many.
+ * For threads, of each geom of a chunk a bit for each pyramid that it may touch; how many geoms are listed; then the
+ * chunk whose boxes are loaded: its first row in `scene` (0: none) and how many.
  */
 #define FLAG_BOXES (CHUNK + 1)
 #define FLAG_SIZE (CHUNK + 3)
@@ -123,31 +123,22 @@ LFN void load_boxes(const wreal *xform, int nitem, int world, const int *scene, 
     flag[FLAG_BOXES + 1] = n;
 }
 
-/* Flags the n geoms of loaded boxes, and lists those with a flag; flag[n] becomes their number. */
-LFN void list_boxes(const ureal *boxes, int n, const ureal *eye, const ureal *pyramid, int which, int *flag, int *list)
+/* Lists those of the n geoms of loaded boxes that the pyramid may touch; flag[n] becomes their number. */
+LFN void list_boxes(const ureal *boxes, int n, const ureal *eye, const ureal *pyramid, int *flag, int *list)
 {
-    int found = 0;
-    for (int i = 0; i < n; i += STET_W) istore(flag + i, isplat(0));
-    for (int p = 0; which >> p; ++p) {
-        const ureal *planes = pyramid + p * PYRAMID_SIZE;
-        ureal length[PYRAMID_PLANES];
-        if (!(which >> p & 1)) continue;
-        for (int k = 0; k < PYRAMID_PLANES; ++k)
-            length[k] = usqrt(udot(planes + 4 * k, planes + 4 * k)) * (ureal)1.0001;
-        for (int i = 0; i < n; i += STET_W) {
-            real box[BOX_SIZE];
-            for (int k = 0; k < BOX_SIZE; ++k) box[k] = load(boxes + k * CHUNK + i);
-            mask may = m_and(in_range(i, n), balls_may_touch(box, eye, planes, length));
-            if (any(may)) may = m_and(may, boxes_may_touch(box, eye, planes));
-            if (any(may)) istore(flag + i, iload(flag + i) | (may & isplat(1 << p)));
-        }
-    }
+    ureal length[PYRAMID_PLANES];
+    int found = 0, lanes[STET_W];
+    for (int p = 0; p < PYRAMID_PLANES; ++p) length[p] = usqrt(udot(pyramid + 4 * p, pyramid + 4 * p)) * (ureal)1.0001;
     for (int i = 0; i < n; i += STET_W) {
-        if (!any(m_not(ieq(iload(flag + i), isplat(0))))) continue;
+        real box[BOX_SIZE];
+        for (int k = 0; k < BOX_SIZE; ++k) box[k] = load(boxes + k * CHUNK + i);
+        mask may = m_and(in_range(i, n), balls_may_touch(box, eye, pyramid, length));
+        if (any(may)) may = m_and(may, boxes_may_touch(box, eye, pyramid));
+        if (!any(may)) continue;
+        istore(lanes, may & isplat(1));
         for (int l = 0; l < STET_W; ++l) {
             list[found] = i + l;
-            list[CHUNK + found] = flag[i + l];
-            found += flag[i + l] != 0;
+            found += lanes[l];
         }
     }
     flag[n] = found;

@@ -203,9 +203,9 @@ LFN void lamp_of(const int *scene, const ureal *own, int l, shadow_lamp *out)
 }
 
 /*
- * Marks pixels of a patch that the light of the lamps in `which`, from the `first` on, does not reach, because of n
- * candidates, with the lamps' bits in `mark`. In mode physical `which` is one lamp, and the bits are those of the rays
- * to its bulb.
+ * Marks pixels of a patch that the light of lamps does not reach, because of n candidates, with the lamps' bits in
+ * `mark`. which: bits of the lamps from the `first` on; only threads may have several. In mode physical it is one, and
+ * the bits in `mark` are those of the rays to its bulb.
  */
 LFN void mark_shadows(const ureal *view, int flat, int px, int py, int width, int height, int sample, const int *scene,
                       const ureal *own, const ureal *lamps, int first, int which, const ureal *centre,
@@ -229,9 +229,9 @@ LFN void mark_shadows(const ureal *view, int flat, int px, int py, int width, in
             point[k] = fma(up[k], t * splat((ureal)SHADOW_LIFT), point[k]);
             from[k] = point[k] - splat(centre[k]);
         }
-        for (int l = first; which >> l; ++l) {
+        for (int l = first; which >> (l - first); ++l) {
             real to[3], far = splat((ureal)SHADOW_FAR);
-            if (!(which >> l & 1)) continue;
+            if (!(which >> (l - first) & 1)) continue;
             shadow_lamp lamp = one;
             if (STET_W == 1) lamp_of(scene, own, l, &lamp); /* else there is one */
             const ureal *place = lamps + l * LAMP_PLACE;
@@ -251,8 +251,8 @@ LFN void mark_shadows(const ureal *view, int flat, int px, int py, int width, in
                 if (lamp.radius > 0) to_bulb(lane() + isplat(x), y, sample, lamp.radius, i, ray, &end);
                 mask unmarked = m_and(hit, ieq(word & isplat(bit), isplat(0)));
                 mask open = m_and(m_and(lit, unmarked), lt(splat(0), dot3(up, ray)));
-                open = unblocked(candidate, list, 1 << l, n, shown, data, node, tri, elevation, iload(best_geom + p),
-                                 from, ray, open, end);
+                open = unblocked(candidate, list, 1 << (l - first), n, shown, data, node, tri, elevation,
+                                 iload(best_geom + p), from, ray, open, end);
                 word = word | (isplat(bit) & m_andnot(unmarked, open));
             }
         }
@@ -311,13 +311,13 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lam
         for (int k = 0; k < PYRAMID_SIZE; ++k) tubes[l * PYRAMID_SIZE + k] = tube[k];
     }
     for (int l = 0; l < nlamp; l += together ? nlamp : 1) {
-        int which = together ? casting : casting & 1 << l;
+        int which = together ? casting : casting >> l & 1;
         if (!which) continue;
         if (physical) clear_words(blocked);
         for (int chunk = 0; chunk < ncast; chunk += CHUNK) {
             const int *part = scene + shown + chunk * SHOWN_SIZE;
             int n = find_candidates(xform, nitem, world, scene, shown + chunk * SHOWN_SIZE, nmin(ncast - chunk, CHUNK),
-                                    bounds, size, frame, tubes, which, flag, list, candidate);
+                                    bounds, size, frame, tubes + l * PYRAMID_SIZE, which, flag, list, candidate);
             mark_shadows(view, flat, px, py, width, height, sample, scene, own, lamps, l, which, corner, candidate,
                          list, n, part, data, node, tri, elevation, best, best_geom, kept, physical ? blocked : mark);
         }

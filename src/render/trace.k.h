@@ -168,8 +168,8 @@ LFN void make_candidate(const wreal *xform, int nitem, int world, const int *sho
 
 /*
  * Lists those of the n geoms at `at` in `scene` that may touch a pyramid, in order, and makes candidates of them;
- * returns their number. which: bits of the pyramids, PYRAMID_SIZE numbers each. flag, list, candidate: FLAG_SIZE,
- * LIST_SIZE and CANDIDATES numbers.
+ * returns their number. which: bits of the pyramids, PYRAMID_SIZE numbers each; 1 where lanes are geoms. flag, list,
+ * candidate: FLAG_SIZE, LIST_SIZE and CANDIDATES numbers.
  */
 LFN int find_candidates(const wreal *xform, int nitem, int world, const int *scene, int at, int n, const ureal *bounds,
                         const ureal *size, const ureal *view, const ureal *pyramid, int which, int *flag, int *list,
@@ -177,12 +177,11 @@ LFN int find_candidates(const wreal *xform, int nitem, int world, const int *sce
 {
     const int *shown = scene + at;
     ureal *boxes = candidate + CHUNK * CANDIDATE_SIZE;
-    int found = 0;
     sync();
     load_boxes(xform, nitem, world, scene, at, n, bounds, flag, boxes);
     if (STET_W > 1) {
-        each (one, 1) list_boxes(boxes, n, view + VIEW_EYE, pyramid, which, flag, list);
-        if (n > 0) found = flag[n];
+        each (one, 1) list_boxes(boxes, n, view + VIEW_EYE, pyramid, flag, list);
+        int found = n > 0 ? flag[n] : 0;
         each (c, found)
             make_candidate(xform, nitem, world, shown + list[c] * SHOWN_SIZE, size, view,
                            candidate + c * CANDIDATE_SIZE);
