@@ -180,11 +180,13 @@ static bool knows(const sti_rtc *rtc, int arch)
     return false;
 }
 
-static void entries_compile_for_nvidia(const sti_rtc *rtc, const char *arch, int form)
+/* code: a compiler that knows the architecture makes code of it, and else text. */
+static void entries_compile_for_nvidia(const sti_rtc *rtc, const char *arch, int form, bool code)
 {
     pieces all = every_unit(1u << form);
     compile_pieces(rtc, arch, &all);
     has_every_entry(&all, form == STI_FORM_BLOCK ? "block" : "value");
+    for (int k = 0; k < all.n; ++k) assert_int_equal(memcmp(all.piece[k].object.data, "\177ELF", 4) == 0, code);
     free_pieces(&all);
 }
 
@@ -201,11 +203,11 @@ static void every_kernel_compiles_for_nvidia(void **state)
         char arch[16];
         if (!knows(&rtc, archs[i])) continue;
         (void)snprintf(arch, sizeof arch, "sm_%d", archs[i]);
-        entries_compile_for_nvidia(&rtc, arch, STI_FORM_VALUE);
+        entries_compile_for_nvidia(&rtc, arch, STI_FORM_VALUE, true);
         done++;
     }
     assert_true(done > 0);
-    if (everything) entries_compile_for_nvidia(&rtc, "sm_90", STI_FORM_BLOCK);
+    if (everything) entries_compile_for_nvidia(&rtc, "sm_90", STI_FORM_BLOCK, true);
     sti_rtc_close(&rtc);
 }
 
@@ -217,9 +219,9 @@ static void every_kernel_becomes_text_for_nvidia(void **state)
     oldest = rtc;
     oldest.narch = 1;
     physics = everything;
-    entries_compile_for_nvidia(&oldest, "sm_999", STI_FORM_VALUE);
+    entries_compile_for_nvidia(&oldest, "sm_999", STI_FORM_VALUE, false);
     pictures = everything;
-    entries_compile_for_nvidia(&oldest, "sm_999", STI_FORM_BLOCK);
+    entries_compile_for_nvidia(&oldest, "sm_999", STI_FORM_BLOCK, false);
     pictures = true;
     sti_rtc_close(&rtc);
 }
