@@ -123,7 +123,7 @@ double bench_now(void); /* seconds, monotonic */
  * `least` seconds. seconds [nwork]: a row of samples for each, of one run. They run once before, unmeasured.
  */
 stet_result bench_in_turns(const bench_work *work, int nwork, double least, double seconds[][BENCH_SAMPLES]);
-/* The same of work that one thread does, by the processor's time: what other processes take does not count. */
+/* The same for work of one thread, measured in processor time, so that other processes do not count. */
 stet_result bench_on_core_in_turns(const bench_work *work, int nwork, double least, double seconds[][BENCH_SAMPLES]);
 /*
  * The host's time of a call alone. `calls` calls are timed together; they should fit into a device's queue. finish is

@@ -92,7 +92,7 @@ typedef struct reduction {
     stet_array *own, *out;
     int64_t n, share;             /* numbers; of a rank, but the last ones may have less */
     int rank, nrank, nnode, mine; /* nodes of this rank; the first number of all its own */
-    const stet_array *nodes; /* [nnode][n] */
+    const stet_array *nodes;      /* [nnode][n] */
 } reduction;
 
 /* Where a rank's share begins, and how large it is. */
@@ -149,11 +149,10 @@ static stet_result launch_sum(const reduction *d, const addends *a, stet_array *
     bool worlds = a->own->worlds;
     return STI_LAUNCH(sti_k_reduce, d->link->device, (a->count + ITEMS - 1) / ITEMS,
                       sti_arg_array(a->nrow > a->nmine ? d->link->parts : none), sti_arg_int(d->share),
-                      sti_arg_array(worlds ? none : a->own), sti_arg_array(worlds ? a->own : none),
-                      sti_arg_int(worlds), sti_arg_int(d->n), sti_arg_int(a->begin), sti_arg_int(a->first),
-                      sti_arg_int(a->mine), sti_arg_int(a->nmine), sti_arg_array(d->link->merges),
-                      sti_arg_int(a->order), sti_arg_int(a->nrow), sti_arg_int(a->count), sti_arg_array(out),
-                      sti_arg_int(at));
+                      sti_arg_array(worlds ? none : a->own), sti_arg_array(worlds ? a->own : none), sti_arg_int(worlds),
+                      sti_arg_int(d->n), sti_arg_int(a->begin), sti_arg_int(a->first), sti_arg_int(a->mine),
+                      sti_arg_int(a->nmine), sti_arg_array(d->link->merges), sti_arg_int(a->order),
+                      sti_arg_int(a->nrow), sti_arg_int(a->count), sti_arg_array(out), sti_arg_int(at));
 }
 
 /* The own nodes' sums. */
@@ -219,7 +218,6 @@ static sti_message *list_sums(const reduction *d, sti_message *m)
     }
     return m;
 }
-
 
 /* In one piece: adding one while the next one crosses was slower on two GPUs. */
 static stet_result sum_all(reduction *d, sti_message *messages)

@@ -10,9 +10,9 @@
  * out [count] from `to` on: the sum of nrow rows, of which rows `mine` to mine + nmine - 1 are those of an array [][n]
  * from row `first` and column `begin` on; it is plain, or has worlds. The others are of parts [nrow][share].
  */
-item_kernel void k_reduce(const ureal *parts, i64 share, const ureal *plain, const wreal *worlds, int has_worlds,
-                          i64 n, i64 begin, int first, int mine, int nmine, const int *merges, int order, int nrow,
-                          i64 count, ureal *out, i64 to, int block)
+item_kernel void k_reduce(const ureal *parts, i64 share, const ureal *plain, const wreal *worlds, int has_worlds, i64 n,
+                          i64 begin, int first, int mine, int nmine, const int *merges, int order, int nrow, i64 count,
+                          ureal *out, i64 to, int block)
 {
     each (i, 256) {
         i64 column = (i64)block * 256 + i;

@@ -131,8 +131,8 @@ def test_a_rank_that_does_not_see_the_files_sends_what_it_has():
 
 
 def test_a_rank_that_cannot_write_ends_the_run():
-    """No file of more than 1024 bytes; what all ranks have recorded by then is kept. MPICH's UCX has its own in memory
-    that ranks share, unless it is told to use sockets.
+    """No file may be larger than 1024 bytes; what all ranks have recorded by then is kept. MPICH's UCX makes larger
+    ones in memory that ranks share, so it is told to use sockets.
     """
     words = [*RUN, "--worlds", 4, "--output", "none", "--record", "qpos", "--out", "out"]
     with folder() as cwd:

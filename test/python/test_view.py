@@ -467,7 +467,9 @@ def test_a_reader_that_stalls(watched):
 
 @pytest.mark.parametrize("full, coarse", [(False, 2), (True, 1)])
 def test_what_is_slow_to_draw_has_fewer_pixels_while_it_moves(make, full, coarse):
-    """Nothing is drawn a million times a second. What stands still has all pixels, and a paused run fine ones."""
+    """A rate of a million makes every picture slow, so what moves has fewer pixels. What stands still has all of them,
+    and a paused run has four rays a pixel.
+    """
     sim = make(worlds=2, physics="mujoco")
     viewer = sim.view(control=True, rate=1e6)
     stepper, one = Stepper(sim), Page(viewer.url)

@@ -100,8 +100,6 @@ static char *describe_all(const char *text)
     return tail.text;
 }
 
-/* ---- what was compiled before ------------------------------------------------------------------------------------ */
-
 static unsigned long long mix(unsigned long long key, const char *text)
 {
     for (; *text; ++text) key = (key ^ (unsigned char)*text) * 0x100000001b3u;
