@@ -23,7 +23,8 @@ enum {
 };
 
 typedef struct ray_hit { /* RTCRayHit */
-    _Alignas(16) float org[3], tnear, dir[3], time, tfar;
+    _Alignas(16) float org[3]; /* alone: each declarator of a declaration would be aligned */
+    float tnear, dir[3], time, tfar;
     unsigned mask, id, flags;
     float normal[3], u, v;
     unsigned prim, geom, inst[2];

@@ -237,7 +237,10 @@ static stet_result measure_mesh(bench *b, bench_embree *e, const char *name, bes
     const bench_work work[] = {
         {bench_picture_draw, &l->picture, NULL}, {bench_embree_single, e, NULL}, {bench_embree_packets, e, NULL}};
     if (result == STET_OK) result = bench_on_core_in_turns(work, 3, bench_least(b, 0.03), seconds);
-    if (result == STET_OK) result = bench_rays_compare(&l->picture, &l->rays, 0.999, name, &share);
+    for (int k = 1; k < 3 && result == STET_OK; ++k) { /* each peer's own hits: one that hits nothing is fast */
+        result = work[k].run(work[k].context);
+        if (result == STET_OK) result = bench_rays_compare(&l->picture, &l->rays, 0.999, name, &share);
+    }
     if (result != STET_OK) return result;
     double ours = ns(seconds[0], l->rays.n), single = ns(seconds[1], l->rays.n), packets = ns(seconds[2], l->rays.n);
     divide(seconds[single < packets ? 1 : 2], seconds[0], ratio);
