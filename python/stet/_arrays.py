@@ -13,6 +13,7 @@ class Numpy:
     module: Any = np
     type: Any = np.ndarray
     bool: Any = np.bool_
+    device: Any = "cpu"
 
     def __init__(self, sim):
         self._on_host = sim.device.type == "cpu"
@@ -37,6 +38,10 @@ class Numpy:
     def given(self, x):
         """An array of the caller's."""
         return np.asarray(x)
+
+    def act(self, x):
+        """Actions of the caller's."""
+        return self.given(x)
 
     def own(self, x):
         """A copy that is complete: the sim may go on."""
@@ -67,19 +72,35 @@ class Torch(_OfDevice):
         super().__init__(sim)
         self.module, self._from_dlpack = torch, torch.from_dlpack
         self.type, self.bool = torch.Tensor, torch.bool
-        self._device = "cpu" if self._on_host else self.see(sim.qpos).device
+        self.device = torch.device("cpu") if self._on_host else self.see(sim.qpos).device
+        self._to = {}  # tensors that are written, by their arrays' names
 
     def to_numpy(self, x):
         return x.cpu().numpy()
 
     def from_numpy(self, x):
-        return self.module.from_numpy(x).to(self._device)
+        return self.module.from_numpy(x).to(self.device)
 
     def like(self, values, x):
         return self.module.from_numpy(values).to(x)
 
     def given(self, x):
         return x
+
+    def act(self, x):
+        """Actions of the caller's."""
+        return self.module.as_tensor(x, device=self.device)
+
+    def write(self, array, x):
+        """Writes all of an array in the order of PyTorch's current stream; the host waits for nothing."""
+        if self._on_host:
+            array.write(x.numpy())
+            return
+        to = self._to.get(array.name)
+        if to is None:
+            to = self._to[array.name] = self._from_dlpack(array.export(writable=True, announced=True))
+        to.copy_(x)
+        array.mark_written()
 
     def own(self, x):
         return x.clone()
@@ -100,10 +121,10 @@ class Jax(_OfDevice):
                                        "jax.config.update('jax_enable_x64', True) first")
         self._jax, self.module, self._from_dlpack = jax, jax.numpy, jax.dlpack.from_dlpack
         self.type = jax.Array
-        self._device = jax.local_devices(backend="cpu")[0] if self._on_host else self.see(sim.qpos).device
+        self.device = jax.local_devices(backend="cpu")[0] if self._on_host else self.see(sim.qpos).device
 
     def from_numpy(self, x):
-        return self._jax.device_put(np.array(x), self._device)  # which may take the copy's memory
+        return self._jax.device_put(np.array(x), self.device)  # which may take the copy's memory
 
     def like(self, values, x):
         return self.from_numpy(values.astype(x.dtype))

@@ -15,12 +15,18 @@ from gymnasium.vector import AutoresetMode
 pytest.importorskip("dm_control")
 PAGE = (Path(__file__).resolve().parents[2] / "doc" / "environments.md").read_text()
 
+PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+
 
 @pytest.fixture(scope="module")
 def page():
-    """What the page's programs, run one after the other, have defined and printed, and the observations of each."""
+    """What the page's programs without PyTorch, run one after the other, have defined and printed, and what each has
+    observed.
+    """
     names, out, seen = {}, io.StringIO(), []
-    for program in re.findall(r"```python\n(.*?)```", PAGE, re.S):
+    for program in PROGRAMS:
+        if "import torch" in program:
+            continue
         with contextlib.redirect_stdout(out):
             exec(compile(program, "doc/environments.md", "exec"), names)
         seen.append(names["observation"])
@@ -33,6 +39,14 @@ def test_programs_run(page):
     _, printed, seen = page
     assert "episodes that ended: " in printed and "upright: 0.99" in printed
     assert [x.shape for x in seen] == [(64, 21), (21,), (64, 4), (64, 48), (64, 105), (64, 105), (64, 24), (64, 48)]
+
+
+def test_programs_with_pytorch_run(capsys):
+    pytest.importorskip("torch")
+    names = {}
+    for program in (PROGRAMS[0].split("\n\n\n")[0], *(x for x in PROGRAMS if "import torch" in x)):
+        exec(compile(program, "doc/environments.md", "exec"), names)
+    assert int(capsys.readouterr().out.rpartition(":")[2]) > 64 and names["observation"].shape == (64, 4)
 
 
 def test_the_arm_of_the_page_reaches(page):

@@ -18,6 +18,8 @@ _ROWS = 2**31  # streams from here on are the keys of branches
 class Draws:
     """Random numbers for the worlds that begin an episode, a row a world, in the order of worlds."""
 
+    _library: Any = np  # that computes with them
+
     def __init__(self, key: Any, world: Any, episode: Any) -> None:
         self._key, self._episode = np.asarray(key, np.uint32), np.asarray(episode, np.uint32)
         self.worlds = np.asarray(world)
@@ -28,6 +30,11 @@ class Draws:
     def __len__(self) -> int:
         return len(self.worlds)
 
+    @property
+    def begins(self) -> Any:
+        """bool [worlds]: which of these worlds begin an episode: all, but with episodes="device" (VectorEnv)."""
+        return np.ones(len(self), np.bool_)
+
     def _unit(self, size):
         """[worlds, size] in [0, 1), multiples of 2**-32."""
         groups = (size + 3) // 4
@@ -35,7 +42,7 @@ class Draws:
         self._next += groups
         return words[:, :size] * 2.0**-32
 
-    def uniform(self, low: Any, high: Any, size: int) -> np.ndarray:
+    def uniform(self, low: Any, high: Any, size: int) -> Any:
         """[worlds, size] between low and high: numbers, or one each of the size."""
         return low + (np.asarray(high) - low) * self._unit(size)
 
@@ -47,7 +54,7 @@ class Draws:
         key = _core._random_words(self._key, self.worlds, self._episode, stream, row, 1)[:, :2]
         return Draws(key, self.worlds, self._episode)
 
-    def until(self, good: Callable[[np.ndarray], np.ndarray], draw: Callable[[Draws], np.ndarray]) -> np.ndarray:
+    def until(self, good: Callable[[Any], Any], draw: Callable[[Draws], Any]) -> Any:
         """The rows of draw(draws), each drawn again until it is good: good(rows) is bool [worlds]. What is drawn
         afterwards does not depend on how often that was.
         """
@@ -56,10 +63,10 @@ class Draws:
         again._stream, again._next = self._streams, 0
         rows = draw(again)
         while not good(rows).all():
-            rows = np.where(good(rows)[:, None], rows, draw(again))
+            rows = self._library.where(good(rows)[:, None], rows, draw(again))
         return rows
 
-    def normal(self, size: int) -> np.ndarray:
+    def normal(self, size: int) -> Any:
         """[worlds, size] of the standard normal distribution."""
-        u = self._unit(2 * size)
-        return np.sqrt(-2 * np.log1p(-u[:, :size])) * np.cos(2 * np.pi * u[:, size:])
+        u, library = self._unit(2 * size), self._library
+        return library.sqrt(-2 * library.log1p(-u[:, :size])) * library.cos(2 * np.pi * u[:, size:])

@@ -36,7 +36,7 @@ class Env(gymnasium.Env):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """A step: observation, reward, terminated, truncated, info."""
         observation, reward, terminated, truncated, info = self.vector.step(np.asarray(action)[None])
-        info = {name: value[0] for name, value in info.items() if name[0] != "_"}
+        info = {name: _first(value) for name, value in info.items() if name[0] != "_"}
         return _first(observation), float(reward[0]), bool(terminated[0]), bool(truncated[0]), info
 
     def render(self) -> np.ndarray | None:

@@ -143,3 +143,19 @@ world_kernel void k_draw(const lint *begun, const lint *key, const lint *episode
         }
     }
 }
+
+/* ---- of functions over tensors (_device.py) ---------------------------------------------------------------------- */
+
+/*
+ * words [4 * blocks]: random words of the counters (first, stream, world, episode), (first + 1, …) … under the key [2];
+ * episode [1]. Those that draws.py has on the host.
+ */
+world_kernel void k_words(const lint *key, const lint *episode, lint *words, int stream, int first, int blocks,
+                          int world)
+{
+    each (b, blocks) {
+        lint c[4] = {isplat(first + b), isplat(stream), lane() + isplat(world), episode[0]};
+        rk_philox(c, key[0], key[1]);
+        for (int k = 0; k < 4; ++k) words[4 * b + k] = c[k];
+    }
+}

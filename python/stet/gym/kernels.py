@@ -99,6 +99,11 @@ class KernelVectorEnv(VectorEnv):
 
     # ---- made once ---------------------------------------------------------------------------------------------------
 
+    def _make_device_episodes(self, episodes, graph):
+        if episodes != "host" or graph:
+            raise ValueError(f"{type(self).__name__}: its task is kernels; for episodes on the device use "
+                             "stet.gym.TensorVectorEnv")
+
     def _make_kernels(self):
         sim, n = self.sim, self.num_envs
         self.observed = sim.zeros((n, self._observed), "real", worlds=True, name="observed")

@@ -404,6 +404,9 @@ class Randomizer:
         for row in self.rows:
             self._try(row)
 
+    def __bool__(self):
+        return bool(self._table)
+
     def _make_rows(self, wanted):
         self.rows += [_Row(self._env, number, row) for number, row in self._table if wanted(row)]
         names = [row.name for row in self.rows]

@@ -44,6 +44,10 @@ class VectorEnv(Base):
     max_episode_steps         after which an episode is truncated; 0: never
     autoreset_mode            gymnasium's NEXT_STEP, SAME_STEP or DISABLED
     arrays                    what functions see and return: "numpy", "torch" or "jax"
+    episodes                  "host", or, with arrays="torch", "device": ends, resets, initial states and statistics are
+                              tensors, too; `begin` then sees those of all worlds
+    graph                     with episodes="device" on a GPU: a step is captured as one graph, whose tensors the next
+                              step writes over
     randomize                 rows of domain randomisation (Randomize); None: those of the class
     pixels                    True: an observation is not what `observation` returns but the picture of the sim's first
                               camera (`cameras`), uint8 [height, width, 3]
@@ -53,19 +57,22 @@ class VectorEnv(Base):
 
     randomize: Sequence[Randomize] = ()
     """The table of domain randomisation of a class; the keyword of this name replaces it."""
+    device: Any
+    """Where the functions' arrays are: torch.zeros(…, device=self.device). "cpu" for NumPy."""
     dt: float
     """Seconds of a step."""
     home: np.ndarray
     """[nq] The state that episodes begin at, before `begin` changes it."""
-    steps: np.ndarray
-    """[num_envs] Steps of each world's episode; 0: it has just begun."""
+    steps: Any
+    """[num_envs] Steps of each world's episode; 0: it has just begun. A tensor with episodes="device"."""
 
     def __init__(self, scene: str | os.PathLike[str] | stet.Model, num_envs: int = 1, device: str = "auto", *,
                  frame_skip: int = 1, single_observation_space: spaces.Space[Any] | None = None,
                  single_action_space: spaces.Space[Any] | None = None, max_episode_steps: int = 0,
                  autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP, arrays: str = "numpy",
-                 randomize: Sequence[Randomize] | None = None, pixels: bool = False, render_mode: str | None = None,
-                 width: int | None = None, height: int | None = None, **sim: Unpack[SimOptions]) -> None:
+                 episodes: str = "host", graph: bool = False, randomize: Sequence[Randomize] | None = None,
+                 pixels: bool = False, render_mode: str | None = None, width: int | None = None,
+                 height: int | None = None, **sim: Unpack[SimOptions]) -> None:
         self._check_keywords(sim)
         self.frame_skip = count("frame_skip", frame_skip, 1)
         self._pixels, size = pixels, 64 if pixels else 480
@@ -83,8 +90,12 @@ class VectorEnv(Base):
         self._arrays, self._library = arrays, find_arrays(arrays, sim)
         self._state, self.home = State(sim, self._library), sim.qpos.numpy()[0]
         self.before = self.after = None
+        self.device = self._library.device
+        self._nowhere = self._library.from_numpy(np.zeros(n, np.bool_))
         self._table = Randomizer(self, self.randomize if randomize is None else randomize)
         self._make_kernels()
+        self._device = self._make_device_episodes(episodes, graph)
+        self.setup()
         if pixels:
             single_observation_space = spaces.Box(0, 255, (pictures["height"], pictures["width"], 3), np.uint8)
         self._set_spaces(single_observation_space or self._guess_space(), single_action_space or self._control_space())
@@ -103,8 +114,40 @@ class VectorEnv(Base):
     def _make_kernels(self):
         """What a base with another kind of functions needs; nothing has been observed yet."""
 
+    def _make_device_episodes(self, episodes, graph):
+        name, mode = type(self).__name__, self.metadata["autoreset_mode"]
+        if episodes not in ("host", "device"):
+            raise ValueError(f"episodes is {episodes!r}; use 'host' or 'device'")
+        if episodes == "host":
+            if graph:
+                raise ValueError(f"{name}: graph=True needs episodes='device'")
+            return None
+        if self._arrays != "torch":
+            raise ValueError(f"{name}: episodes='device' is for functions over PyTorch's tensors; give arrays='torch'")
+        if self._table:
+            raise ValueError(f"{name}: randomize draws on the host; leave it out, or use episodes='host'")
+        if self.sim.device.type != "cpu" and self.sim.physics != "native":
+            raise ValueError(f"{name}: with physics={self.sim.physics!r} a step is not on the device; use 'native'")
+        if graph and mode is AutoresetMode.SAME_STEP:
+            raise ValueError(f"{name}: graph=True needs autoreset_mode NEXT_STEP or DISABLED; with SAME_STEP the host "
+                             "reads which worlds ended")
+        from ._device import DeviceEpisodes
+
+        return DeviceEpisodes(self, graph, type(self).begin is not VectorEnv.begin)
+
+    @property
+    def captured(self) -> bool:
+        """Whether a step is the replay of one graph (graph=True) by now."""
+        return self._device is not None and self._device.graph is not None and self._device.graph.captured
+
     def _guess_space(self):
-        seen = self._library.to_numpy(self._given("observation", self.observation(self._state)))
+        try:
+            seen = self.observation(self._state)
+        except AttributeError as error:
+            error.add_note(f"VectorEnv.__init__ calls {type(self).__name__}.observation to find its space; make what "
+                           "it uses in a method `setup`, or before super().__init__")
+            raise
+        seen = self._library.to_numpy(self._given("observation", seen))
         return spaces.Box(-np.inf, np.inf, seen.shape[1:], seen.dtype)
 
     def _control_space(self):
@@ -120,6 +163,11 @@ class VectorEnv(Base):
 
     # ---- the task ---------------------------------------------------------------------------------------------------
 
+    def setup(self) -> None:
+        """Makes what the functions keep and use. Called once by __init__, when self.sim, self.num_envs and self.device
+        are there, and before `observation` is asked for the first time.
+        """
+
     def observation(self, state: State) -> Any:
         """[num_envs, …] What the policy sees."""
         raise NotImplementedError(f"{type(self).__name__} has no function `observation`")
@@ -130,12 +178,15 @@ class VectorEnv(Base):
 
     def terminated(self, state: State) -> Any:
         """[num_envs] bool: where the episode ends. By default nowhere."""
-        return self._library.from_numpy(np.zeros(self.num_envs, np.bool_))
+        return self._nowhere
 
-    def begin(self, qpos: np.ndarray, qvel: np.ndarray, draws: Draws) -> None:
+    def begin(self, qpos: Any, qvel: Any, draws: Draws) -> None:
         """Changes the initial states of the worlds that begin an episode, in place: qpos [k, nq], qvel [k, nv], which
         are those of the keyframe, always in NumPy. Random numbers come from `draws`: draws.uniform(low, high, size),
         draws.normal(size), both [k, size]; draws.worlds are the worlds' numbers.
+
+        With episodes="device" these are tensors of all worlds, and what becomes of those that do not begin now
+        (draws.begins is False) is not looked at.
         """
 
     def control(self, action: Any) -> Any:
@@ -172,6 +223,8 @@ class VectorEnv(Base):
 
         A seed decides about all episodes of these worlds from now on; without one they go on with their next episode.
         """
+        if self._device is not None:
+            return self._device.reset(seed, options)
         mask, seeded = self._begin_reset(seed, options, self._key)
         self._episode[seeded] = 0
         self._begin(mask)
@@ -182,6 +235,8 @@ class VectorEnv(Base):
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """A step of all worlds: observation, reward, terminated, truncated and info."""
+        if self._device is not None:
+            return self._device.step(actions)
         self._check_ready()
         actions = self._check_actions(actions)
         mode, state = self.metadata["autoreset_mode"], self._state
@@ -192,7 +247,8 @@ class VectorEnv(Base):
         self.steps += 1
         self._table.after_step()
         self.before, self.after = self.after, self._copy(self._track())
-        reward, terms = self._rate(state, actions, fresh)
+        reward, terms = self._rate(state, actions)
+        reward = self._where(fresh, 0.0, reward) if fresh.any() else reward
         failed = self._given("terminated", self.terminated(state), (self.num_envs,))
         terminated = self._library.to_numpy(failed) & ~fresh
         truncated = (0 < self.max_episode_steps) & (self.steps >= self.max_episode_steps) & ~fresh
@@ -209,7 +265,7 @@ class VectorEnv(Base):
         return seen, reward, *map(self._library.from_numpy, (terminated, truncated)), info
 
     def _check_actions(self, actions):
-        actions = self._library.given(actions)
+        actions = self._library.act(actions)
         if tuple(actions.shape) != self.action_space.shape:
             raise ValueError(f"{type(self).__name__}.step: the actions have shape {list(actions.shape)}; the action "
                              f"space is {self.action_space}")
@@ -229,14 +285,13 @@ class VectorEnv(Base):
     def _advance(self):
         self.sim.step(self.frame_skip)
 
-    def _rate(self, state, actions, fresh):
-        """The reward, and what info has by name; worlds that begin with this step have none."""
+    def _rate(self, state, actions):
+        """The reward, and what info has by name."""
         worth, shape = self.reward(state, actions), (self.num_envs,)
         parts = worth.items() if isinstance(worth, dict) else ()
         terms = {name: self._given("reward", part, shape) for name, part in parts}
         reward = sum(terms.values()) if terms else self._copy(self._given("reward", worth, shape))
         terms |= {name: self._given("info", x) for name, x in self.info(state).items()}
-        reward = self._where(fresh, 0.0, reward) if fresh.any() else reward
         return reward, {name: self._copy(term) for name, term in terms.items()}
 
     def _list_terms(self, terms, mask):
