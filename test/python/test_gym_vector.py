@@ -358,6 +358,8 @@ def test_wrong_use_is_said():
     ("terminated", False, r"terminated returned bool \[\]; return bool \[3\]"),
     ("track", np.ones(2), r"track returned float64 \[2\]; return \[3, …\]"),
     ("info", {"more": 7}, r"info returned int64 \[\]; return \[3, …\]"),
+    ("control", np.zeros((3, 2)), r"control returned float64 \[3, 2\]; return \[3, 1\]"),
+    ("begin", (1, 2), "begin returned a 'tuple'; change qpos and qvel in place, and return nothing"),
     ("observation", None, r"observation returned a 'NoneType'; return \[3, …\]"),
     ("observation", np.zeros(4), r"observation returned float64 \[4\]; return \[3, …\]"),
 ])

@@ -72,6 +72,9 @@ class Mine(stet.gym.VectorEnv):
 
     randomize = [stet.gym.Randomize("friction", uniform=(0.5, 1.0), operation="scale")]
 
+    def setup(self) -> None:
+        self.last = np.zeros((self.num_envs, self.sim.model.nu))
+
     def observation(self, state: stet.gym.State) -> np.ndarray:
         return np.asarray(state.qpos)
 

@@ -149,7 +149,7 @@ class DeviceEpisodes:
             first.copy_(torch.where(rows, library.see(state), first))
         drawn, kept = [x.clone() for x in self._first], self._copy_tensors()
         try:
-            env.begin(*drawn, DeviceDraws(self))
+            env._check_begun(env.begin(*drawn, DeviceDraws(self)))
             self._put_rows_back(kept, begins)
         except Exception as error:
             error.add_note(f"{type(env).__name__}.begin: with episodes='device' it sees the tensors of all worlds "
@@ -216,7 +216,7 @@ class DeviceEpisodes:
         env, torch, sim, library = self._env, self.torch, self._sim, self._library
         next_step = self._mode is AutoresetMode.NEXT_STEP
         fresh = self._over.clone() if next_step else self._nowhere
-        library.write(sim.ctrl, env.control(action))
+        library.write(sim.ctrl, env._controls(action))
         if next_step:
             library.write(self._mask, fresh[:, None].to(torch.int32))
         env._advance()

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+_NEVER = 2**62  # steps
+
+
 class VectorEnv(Base):
     """Base of vector environments of one's own. A subclass has `observation` and `reward`, and may have `terminated`,
     `begin`, `control`, `track` and `info`.
@@ -86,6 +89,7 @@ class VectorEnv(Base):
         self.metadata["render_fps"] = round(1 / self.dt)
         n = self.num_envs
         self.steps, self._over = np.zeros(n, np.int64), np.zeros(n, np.bool_)
+        self._everywhere = np.ones(n, np.bool_)
         self._key, self._episode = np.zeros((n, 2), np.uint32), np.zeros(n, np.int64)
         self._arrays, self._library = arrays, find_arrays(arrays, sim)
         self._state, self.home = State(sim, self._library), sim.qpos.numpy()[0]
@@ -185,8 +189,8 @@ class VectorEnv(Base):
         are those of the keyframe, always in NumPy. Random numbers come from `draws`: draws.uniform(low, high, size),
         draws.normal(size), both [k, size]; draws.worlds are the worlds' numbers.
 
-        With episodes="device" these are tensors of all worlds, and what becomes of those that do not begin now
-        (draws.begins is False) is not looked at.
+        With episodes="device" these are tensors of all worlds; what it does to those that do not begin now
+        (draws.begins is False) is undone, also in tensors [num_envs, …] that are attributes of the environment.
         """
 
     def control(self, action: Any) -> Any:
@@ -240,29 +244,43 @@ class VectorEnv(Base):
         self._check_ready()
         actions = self._check_actions(actions)
         mode, state = self.metadata["autoreset_mode"], self._state
-        fresh = self._over.copy() if mode is AutoresetMode.NEXT_STEP else np.zeros_like(self._over)
-        self._table.before_step()
-        self.sim.ctrl.write(self.control(self._table.act(actions)))
+        fresh = None  # worlds that begin with this step
+        if mode is AutoresetMode.NEXT_STEP and np.count_nonzero(self._over):
+            fresh = self._over.copy()
+        if self._table:
+            self._table.before_step()
+            self.sim.ctrl.write(self._controls(self._table.act(actions)))
+        else:
+            self.sim.ctrl.write(self._controls(actions))
         self._advance()
         self.steps += 1
-        self._table.after_step()
+        if self._table:
+            self._table.after_step()
         self.before, self.after = self.after, self._copy(self._track())
         reward, terms = self._rate(state, actions)
-        reward = self._where(fresh, 0.0, reward) if fresh.any() else reward
         failed = self._given("terminated", self.terminated(state), (self.num_envs,))
-        terminated = self._library.to_numpy(failed) & ~fresh
-        truncated = (0 < self.max_episode_steps) & (self.steps >= self.max_episode_steps) & ~fresh
-        self._over[:] = terminated | truncated
-        again = self._over.copy() if mode is AutoresetMode.SAME_STEP else fresh
+        terminated = np.array(self._library.to_numpy(failed))
+        truncated = self.steps >= (self.max_episode_steps or _NEVER)
+        if fresh is not None:
+            reward = self._where(fresh, 0.0, reward)
+            terminated &= ~fresh
+            truncated &= ~fresh
+        np.logical_or(terminated, truncated, out=self._over)
+        again = fresh
+        if mode is AutoresetMode.SAME_STEP and np.count_nonzero(self._over):
+            again = self._over.copy()
         seen = self._copy(self._observe())
-        info = self._list_terms(terms, ~(fresh | again))
-        if mode is AutoresetMode.SAME_STEP:
-            info |= final_info(again, seen, self._list_terms(terms, again))
-        if again.any():
+        info = self._list_terms(terms, self._everywhere if again is None else ~again)
+        if again is not None:
+            if mode is AutoresetMode.SAME_STEP:
+                info |= final_info(again, seen, self._list_terms(terms, again))
             self._begin(again)
             self.after = self._keep(self._track(), again, self.after)
             seen = self._keep(self._observe(), again, seen)
         return seen, reward, *map(self._library.from_numpy, (terminated, truncated)), info
+
+    def _controls(self, actions):
+        return self._given("control", self.control(actions), self.sim.ctrl.shape)
 
     def _check_actions(self, actions):
         actions = self._library.act(actions)
@@ -278,7 +296,7 @@ class VectorEnv(Base):
     def _observe(self):
         if not self._pixels:
             seen = self._given("observation", self.observation(self._state), self.observation_space.shape)
-            return self._table.observe(seen)
+            return self._table.observe(seen) if self._table else seen
         frame = self.sim.render()
         return self._library.see_picture(self.sim, "rgb", frame)
 
@@ -296,8 +314,9 @@ class VectorEnv(Base):
 
     def _list_terms(self, terms, mask):
         """The info of the worlds in the mask, as gymnasium has it."""
-        info, whole = {}, mask.all()
-        for name, term in terms.items() if mask.any() else ():
+        info, marked = {}, np.count_nonzero(mask) if terms else 0
+        whole = marked == len(mask)
+        for name, term in terms.items() if marked else ():
             info[name], info["_" + name] = term if whole else self._where(~mask, 0.0, term), mask.copy()
         return info
 
@@ -308,7 +327,7 @@ class VectorEnv(Base):
         self._table.begin(worlds)
         qpos, qvel = self.sim.qpos.numpy(), self.sim.qvel.numpy()
         first = [x[worlds].astype(np.float64) for x in (qpos, qvel)]
-        self.begin(*first, self._draws(worlds))
+        self._check_begun(self.begin(*first, self._draws(worlds)))
         self._table.begin_state(*first, worlds)
         qpos[worlds], qvel[worlds] = first
         self.sim.qpos.write(qpos)
@@ -316,6 +335,11 @@ class VectorEnv(Base):
         self._episode[worlds] += 1
         self.steps[worlds] = 0
         self._over[worlds] = False
+
+    def _check_begun(self, returned):
+        if returned is not None:
+            raise ValueError(f"{type(self).__name__}.begin returned a {type(returned).__name__!r}; change qpos and "
+                             "qvel in place, and return nothing")
 
     def _draws(self, worlds, before=0):
         """Random numbers of these worlds in the episode that begins; before=1: in the one before, which is running."""
