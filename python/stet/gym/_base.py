@@ -9,16 +9,21 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+import stet
+
 
 class Base(VectorEnv):
     """Worlds of a sim as gymnasium's sub-environments."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 50, "autoreset_mode": AutoresetMode.NEXT_STEP}
     _autoreset_modes = tuple(AutoresetMode)
+    sim: stet.Sim
+    """The `stet.Sim` behind the environment: its counters, timing, streams, arrays."""
+    max_episode_steps: int
+    """After which an episode is truncated; 0: never."""
 
     def __init__(self, sim, *, autoreset_mode, max_episode_steps, render_mode):
         self.sim = sim
-        """The `stet.Sim` behind the environment: its counters, timing, streams, arrays."""
         self.num_envs = sim.nworld
         self.render_mode = pick_render_mode(render_mode, self.metadata["render_modes"])
         self.max_episode_steps = count("max_episode_steps", max_episode_steps, 0)
