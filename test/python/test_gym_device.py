@@ -11,6 +11,7 @@ import pytest
 gymnasium = pytest.importorskip("gymnasium")
 torch = pytest.importorskip("torch")
 
+from gymnasium.error import ClosedEnvironmentError
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -239,6 +240,16 @@ def test_pictures():
     ours.close(), theirs.close()
 
 
+def test_a_closed_one_says_so():
+    env = Balance(episodes="device")
+    env.reset(seed=0)
+    env.close()
+    for call in (lambda: env.step(act(0)), env.reset):
+        with pytest.raises(ClosedEnvironmentError, match="Balance was closed"):
+            call()
+    assert not env.captured
+
+
 def test_one_alone():
     class One(stet.gym.Env):
         vector_type = Balance
@@ -381,6 +392,8 @@ def test_now_and_then_the_host_looks(monkeypatch):
     ours.reset(seed=1), theirs.reset(seed=1)
     play_beside(ours, theirs, AutoresetMode.NEXT_STEP, 30)
     assert graph.captures == 1 and graph._graph.played < 30 - 3
+    rewards = {id(ours.step(act(k))[1]) for k in range(10)}
+    assert len(rewards) == 1, "what a step returns lies where the graph has it"
     ours.close(), theirs.close()
 
 

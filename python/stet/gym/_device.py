@@ -209,8 +209,8 @@ class DeviceEpisodes:
             self._calls.follow()
         with self.torch.no_grad():
             actions = env._check_actions(actions)
-            seen, *out = self._run(actions) if self.graph is None else self.graph(actions)
-            return env._copy(env._observe()) if self._pictures_last else seen, *out
+            seen, *out, info = self._run(actions) if self.graph is None else self.graph(actions)
+            return env._copy(env._observe()) if self._pictures_last else seen, *out, dict(info)
 
     def _run(self, action):
         env, torch, sim, library = self._env, self.torch, self._sim, self._library

@@ -92,6 +92,19 @@ def find_rebound(before: dict[str, Any], after: dict[str, Any]) -> str:
             f"into a tensor instead (self.{name}.copy_(…), self.{name}[:] = …)")
 
 
+def fill(to: Any, x: Any) -> Any:
+    """Copies the tensors of tuples and dicts into others."""
+    if isinstance(x, dict):
+        for name in x:
+            fill(to[name], x[name])
+    elif isinstance(x, tuple):
+        for one, other in zip(to, x, strict=True):
+            fill(one, other)
+    elif x is not None:
+        to.copy_(x)
+    return to
+
+
 class StepGraph:
     """A step, run(actions), that is captured once it was run some times, and then replayed."""
 
@@ -139,8 +152,11 @@ class StepGraph:
                 return out
             if self._warm > _WARM:
                 self._capture(actions)
-        if self._graph is None or not self._stands():
+        if self._graph is None:
             return self._run(actions)
+        if not self._stands():
+            out = self._run(actions)
+            return out if self._graph is None else fill(self._out, out)
         self._actions.copy_(actions)
         self._graph.replay()
         for array in self._written:

@@ -279,6 +279,11 @@ class VectorEnv(Base):
             seen = self._keep(self._observe(), again, seen)
         return seen, reward, *map(self._library.from_numpy, (terminated, truncated)), info
 
+    def close_extras(self, **kwargs: Any) -> None:
+        """Closes the sim, and forgets a captured step with its memory."""
+        self._device = None
+        super().close_extras(**kwargs)
+
     def _controls(self, actions):
         return self._given("control", self.control(actions), self.sim.ctrl.shape)
 
