@@ -330,6 +330,7 @@ static int usual_threads(void)
 static int run_bench(int argc, char **argv)
 {
     bench_options o = {.device = stet_default_device_def(), .frame = {.physics = STET_PHYSICS_NATIVE}};
+    o.device.wait_for_code = true; /* what is measured is the code of the model and the scene */
     const char *why;
     char command[1024];
     report_begin("stet bench");

@@ -68,6 +68,13 @@ typedef struct stet_device_def {
      * variable STET_CHECKED=1 turns this on, too.
      */
     bool checked;
+    /*
+     * On a GPU, a step of native physics with many worlds and a picture run code that is compiled for their model or
+     * scene, which takes up to a minute once. Until it is there, code for all models and scenes runs, with the same
+     * bits. true: each call waits for its own code instead, as a measurement wants, or a test that counts launches.
+     * The environment variable STET_WAIT_FOR_CODE=1 turns this on, too.
+     */
+    bool wait_for_code;
 } stet_device_def;
 
 STET_API stet_device_def stet_default_device_def(void);
@@ -103,6 +110,12 @@ typedef enum stet_reuse {
 STET_API const char *stet_reuse_name(stet_reuse reuse); /* "content"; never NULL */
 /* Why this device cannot reuse it, and what happens instead: one clause. NULL: it is reused. */
 STET_API const char *stet_device_get_instead(const stet_device *device, stet_reuse reuse);
+
+/*
+ * Waits until all code that is being compiled beside the run (stet_device_def.wait_for_code) is there; the next calls
+ * use it. Call it before work is captured into a graph of your own, which goes on with the code that it began with.
+ */
+STET_API stet_result stet_device_wait_for_code(stet_device *device);
 
 /* Counters of all work on this device. */
 STET_API stet_counters stet_device_get_counters(const stet_device *device);

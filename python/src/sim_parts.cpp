@@ -334,6 +334,11 @@ static void bind_streams(nb::class_<Sim> &sim)
         .def(
             "synchronize", [](const Sim &s) { run(*s.core, [&] { return stet_device_synchronize(s.core->device); }); },
             "Waits until all that was issued to the device is done.")
+        .def(
+            "wait_for_code",
+            [](const Sim &s) { run(*s.core, [&] { return stet_device_wait_for_code(s.core->device); }); },
+            "On a GPU, waits until code that is being compiled beside the run is there: for the model, the scene.\n"
+            "Steps and pictures have the same bits before. To be called before work is captured into a graph.")
         .def_prop_ro(
             "recording",
             [](const Sim &s) {

@@ -76,9 +76,9 @@ static stet_result init(stet_device *device, const stet_device_def *def)
     return sti_error(STET_ERROR_INVALID_ARGUMENT, "device: there is no type %d", (int)def->type);
 }
 
-static bool checked_by_environment(void)
+static bool is_on(const char *variable)
 {
-    const char *value = sti_environment("STET_CHECKED");
+    const char *value = sti_environment(variable);
     return value && strcmp(value, "0") != 0;
 }
 
@@ -90,7 +90,8 @@ stet_result stet_device_create(const stet_device_def *def, stet_device **out)
     stet_device *device;
     STI_TRY(sti_alloc(&device, sizeof *device, "device"));
     device->mechanisms.options = def->mechanisms;
-    device->checked = def->checked || checked_by_environment();
+    device->checked = def->checked || is_on("STET_CHECKED");
+    device->wait_for_code = def->wait_for_code || is_on("STET_WAIT_FOR_CODE");
     atomic_init(&device->refs, 1);
     stet_result result = init(device, def);
     if (result != STET_OK) {

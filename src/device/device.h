@@ -194,6 +194,8 @@ typedef struct sti_list_hooks {
     void (*array_gone)(stet_device *device, const stet_array *array);
     /* Called before a kernel is destroyed, or its code is. */
     void (*kernel_gone)(stet_device *device, const struct sti_kernel *kernel);
+    /* True if a launch of the kernel is listed and has not run. */
+    bool (*is_listed)(const stet_device *device, const struct sti_kernel *kernel);
     void (*destroy)(stet_device *device);
 } sti_list_hooks;
 
@@ -262,6 +264,7 @@ struct stet_device {
      */
     bool checked;
     struct sti_checked *unread_faults; /* … are in this list */
+    bool wait_for_code;                /* the def's (kernel/gpu/programs.h) */
     bool listing;                      /* launches are listed instead of run */
     /* open lists that have no recorder, because memory ran out: their launches run at once */
     int unlisted;

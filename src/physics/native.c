@@ -246,13 +246,15 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     STI_TRY(take_writes(worlds));
     STI_TRY(look_at_room(n));
     STI_TRY(sti_native_update(n));
-    bool lone = sti_native_is_lone(n);
+    const sti_kernel *step;
+    STI_TRY(sti_program_choose(worlds->device, &n->step, &sti_k_native_step, &step));
+    bool own = step == &n->step, lone = own && sti_native_is_lone(n);
     int memory = lone ? 0 : n->tables.m[sti_model_memory(&n->tables)], ints = lone ? 0 : n->tables.m[M_NINTS];
     STI_TRY(make_room(n, nstep));
     STI_TRY(sti_native_put_mask(n->stepped, n->mask, mask));
     double start = sti_now();
-    STI_TRY(STI_LAUNCH(n->step, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
-                       sti_arg_team(NULL, n->near), sti_arg_team(n->memory, memory),
+    STI_TRY(STI_LAUNCH(*step, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
+                       sti_arg_team(NULL, own ? n->near : 0), sti_arg_team(n->memory, memory),
                        sti_arg_team(n->plain_memory, ints), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act),
                        INPUT_ARGS, STATE_ARG(sensordata), sti_arg_array(n->fault), sti_arg_array(n->ticks),
                        sti_arg_array(n->most), sti_arg_int(nstep)));

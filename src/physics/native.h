@@ -13,6 +13,8 @@
  *   NATIVE-5  room for contacts grows before a world needs all of it, where steps let it: what the most of all worlds
  *       was is read with the faults, and every few hundred calls. Room decides nothing in a world but whether it gets
  *       the fault contacts_full
+ *   NATIVE-6  on a GPU steps of many worlds run code for their model (model_code.h); until it is compiled, the code for
+ *       all models runs, in the same memory and with the same bits, also after room or parameters changed the tables
  */
 #ifndef STI_PHYSICS_NATIVE_H
 #define STI_PHYSICS_NATIVE_H

@@ -4,6 +4,8 @@
 #include "kernel/gpu/programs.h"
 #include "physics/model_code.h"
 
+extern const sti_kernel sti_k_native_step;
+
 stet_result sti_native_put_reals(stet_array *array, const double *numbers)
 {
     void *bytes;
@@ -69,7 +71,8 @@ stet_result sti_native_drop_memory(sti_native *n)
 
 /*
  * On a GPU a step's code is made for the model, or for all models where few worlds would not make up for the time to
- * compile it, or the tables would make it too large. No program of the former tables is listed.
+ * compile it, or the tables would make it too large. No program of the former tables is listed. What is not in the
+ * cache begins to be compiled; the code for all models needs memory meanwhile, also where the model's needs none.
  */
 static stet_result make_step(sti_native *n)
 {
@@ -84,8 +87,10 @@ static stet_result make_step(sti_native *n)
         STI_TRY(n->code.result);
         n->step.constants = n->code.data;
     }
-    if (!sti_native_is_lone(n)) STI_TRY(sti_native_make_memory(n)); /* else for reads, when they come */
-    return sti_program_set_team(device, &n->step, n->shape.team);
+    STI_TRY(sti_native_make_memory(n));
+    STI_TRY(sti_program_set_team(device, &n->step, n->shape.team));
+    sti_program_begin_either(device, &n->step, &sti_k_native_step);
+    return STET_OK;
 }
 
 static stet_result upload_tables(sti_native *n)

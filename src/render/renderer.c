@@ -374,8 +374,10 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
                                                        t->pixels; /* a stage that grows has another array */
     const bool lit = pixels[STI_BUFFER_COLOUR] || pixels[STI_BUFFER_ALBEDO];
     const int strip = sti_device_is_gpu(r->device) ? 1 : STRIP;
+    const sti_kernel *kernel;
+    STI_TRY(sti_program_choose(r->device, &r->kernel[lit], &sti_k_render, &kernel));
     return STI_LAUNCH(
-        r->kernel[lit], r->device, (int64_t)n * ((r->npatch + strip - 1) / strip), sti_arg_array(xform),
+        *kernel, r->device, (int64_t)n * ((r->npatch + strip - 1) / strip), sti_arg_array(xform),
         sti_arg_int(xform->nitem), sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene),
         sti_arg_array(r->appearance.look), sti_arg_array(k->own ? k->own : r->appearance.look),
         sti_arg_int(k->own ? (int)r->appearance.nown : 0), sti_arg_array(k->choice ? k->choice : r->appearance.scene),

@@ -66,6 +66,11 @@ typedef struct double_control {
      * has returned.
      */
     void (*fail_kernel)(int64_t at, int code);
+    /*
+     * From now on the compiler holds programs whose source has the text `with` and not `without` (may be NULL): their
+     * compilation ends after a call that does not hold them. NULL: it holds none.
+     */
+    void (*hold)(const char *with, const char *without);
     int64_t (*calls)(const char *entry); /* since the start; NULL: of all entries */
     double_alive (*alive)(void);
     /* Checks the zones; the number of errors since the last report, and a sentence for the first of them. */

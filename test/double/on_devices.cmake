@@ -15,9 +15,9 @@ stet_test_on_devices(
     render/renderer render/same render/soft render/surface
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles
     worlds/poses worlds/reset worlds/snapshot worlds/worlds worlds/quantities
-    physics/reset physics/room
+    physics/beside physics/reset physics/room
     step/faults step/step
-    sim/control sim/frame sim/program sim/round sim/tape sim/tensor)
+    sim/beside sim/control sim/frame sim/program sim/round sim/tape sim/tensor)
 foreach(run IN ITEMS "long_native cuda 2000 1024" "long_run cuda 10000" "program double-cuda 10000"
         "program cuda 100000" "recorded cuda 2000")
     separate_arguments(run)

@@ -30,15 +30,19 @@ typedef struct compilation {
     int n;
 } compilation;
 
-/* Counts a fallback. The thread's message gives the cause. */
-static stet_result fall_back(const compilation *o, const item *it, stet_reason why)
+stet_result sti_compile_fall_back(stet_device *device, const sti_compile_request *wanted, stet_reason why)
 {
     char where[MESSAGE];
-    (void)snprintf(where, sizeof where, "%s: %s", it->wanted->what, stet_get_last_error());
-    return sti_fallback(&o->device->mechanisms, STET_MECHANISM_KERNEL_CACHE, why, where);
+    (void)snprintf(where, sizeof where, "%s: %s", wanted->what, stet_get_last_error());
+    return sti_fallback(&device->mechanisms, STET_MECHANISM_KERNEL_CACHE, why, where);
 }
 
-static stet_reason reason_of(sti_verdict verdict)
+static stet_result fall_back(const compilation *o, const item *it, stet_reason why)
+{
+    return sti_compile_fall_back(o->device, it->wanted, why);
+}
+
+stet_reason sti_compile_reason(sti_verdict verdict)
 {
     switch (verdict) {
     case STI_DAMAGED: return STET_REASON_KERNEL_CACHE_DAMAGED;
@@ -55,7 +59,7 @@ static stet_result load_cached(compilation *o, item *it)
 {
     STI_TRY(sti_cache_load(&o->cache, &it->wanted->key, &it->wanted->object, &it->verdict));
     it->found = it->verdict == STI_FOUND;
-    it->why = reason_of(it->verdict);
+    it->why = sti_compile_reason(it->verdict);
     it->counted = true;
     return STET_OK;
 }
@@ -105,9 +109,8 @@ static void compile_one(void *context, int64_t i, int thread)
     if (it->result != STET_OK) (void)snprintf(it->message, sizeof it->message, "%s", stet_get_last_error());
 }
 
-static sti_trace_what trace_event(const item *it, stet_trace_kind kind)
+static sti_trace_what trace_event(const sti_compile_request *w, stet_trace_kind kind)
 {
-    const sti_compile_request *w = it->wanted;
     return (sti_trace_what){
         kind, w->kernel ? w->kernel : w->what, w->what, w->line, STET_REASON_NONE, (int64_t)w->object.size, 0};
 }
@@ -117,7 +120,7 @@ static void compile_traced(compilation *o, int n, const item *first)
 {
     sti_trace *trace = o->device->mechanisms.trace;
     sti_trace_mark mark = {0};
-    const sti_trace_what what = trace_event(first, STET_TRACE_COMPILE);
+    const sti_trace_what what = trace_event(first->wanted, STET_TRACE_COMPILE);
     stet_result result = STET_OK;
     if (trace) mark = sti_trace_open(trace, &what);
     if (n > 1 && o->keeping->parallel) /* no limit on threads: they wait for compilers */
@@ -150,7 +153,14 @@ static stet_result compile_all(compilation *o)
 
 /* ---- what comes of it -------------------------------------------------------------------------------------------- */
 
-static stet_result count_cached(compilation *o, const item *it)
+void sti_compile_count_cached(stet_device *device, const sti_compile_request *wanted)
+{
+    const sti_trace_what cached = trace_event(wanted, STET_TRACE_CACHED);
+    if (device->mechanisms.trace) sti_trace_instant(device->mechanisms.trace, &cached);
+    sti_count_hit(&device->mechanisms, STET_MECHANISM_KERNEL_CACHE, 0, (int64_t)wanted->object.size);
+}
+
+static stet_result count_cached(const compilation *o, const item *it)
 {
     const sti_text_buffer *was = &it->wanted->object;
     if (it->compiled && (it->again.size != was->size || memcmp(it->again.data, was->data, was->size) != 0))
@@ -158,9 +168,7 @@ static stet_result count_cached(compilation *o, const item *it)
                          "kernel_cache: %s: compiled again, the kernel is not what entry %s holds; clear the cache "
                          "and report it",
                          it->wanted->what, it->wanted->key.id);
-    const sti_trace_what cached = trace_event(it, STET_TRACE_CACHED);
-    if (o->device->mechanisms.trace) sti_trace_instant(o->device->mechanisms.trace, &cached);
-    sti_count_hit(&o->device->mechanisms, STET_MECHANISM_KERNEL_CACHE, 0, (int64_t)was->size);
+    sti_compile_count_cached(o->device, it->wanted);
     return STET_OK;
 }
 

@@ -41,4 +41,13 @@ typedef struct sti_cache_options {
 stet_result sti_cached_compile(stet_device *device, const sti_cache_options *keeping, sti_compile_request *wanted,
                                int n);
 
+/* ---- for compilations in threads of their own (beside.c) ---- */
+
+/* Counts a fallback. The thread's message gives the cause. */
+stet_result sti_compile_fall_back(stet_device *device, const sti_compile_request *wanted, stet_reason why);
+/* The reason to compile what the cache did not have. */
+stet_reason sti_compile_reason(sti_verdict verdict);
+/* Counts code that the cache had. */
+void sti_compile_count_cached(stet_device *device, const sti_compile_request *wanted);
+
 #endif

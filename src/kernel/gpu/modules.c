@@ -19,6 +19,15 @@ typedef struct jobs {
     int n;
 } jobs;
 
+/* A module that is compiled beside the caller (MODULES-3). */
+struct sti_pending {
+    job job;
+    sti_compile_request request;
+    sti_beside *beside; /* NULL: it ended, and failed with … */
+    stet_result result;
+    char message[1024];
+};
+
 void sti_modules_init(sti_modules *m, stet_device *device) { *m = (sti_modules){.device = device}; }
 
 void sti_module_unload(const sti_modules *modules, sti_module *m)
@@ -30,14 +39,6 @@ void sti_module_unload(const sti_modules *modules, sti_module *m)
     }
     sti_free(m->constants);
     sti_free(m);
-}
-
-void sti_modules_close(sti_modules *m)
-{
-    for (int i = 0; i < m->nmodule; ++i) sti_module_unload(m, m->module[i]);
-    sti_free(m->module);
-    sti_rtc_close(&m->rtc);
-    m->nmodule = 0;
 }
 
 /*
@@ -72,13 +73,17 @@ static stet_result finish_job(job *j, const sti_signature *const *kernel, int nk
     return sti_gpu_key(&it, kernel, nkernel, &j->key);
 }
 
+static void free_job(job *j)
+{
+    sti_user_source_free(&j->source);
+    sti_text_buffer_free(&j->key);
+    if (j->module) sti_module_unload(j->modules, j->module);
+    *j = (job){.modules = j->modules};
+}
+
 static void free_jobs(jobs *all)
 {
-    for (int i = 0; i < all->n; ++i) {
-        sti_user_source_free(&all->job[i].source);
-        sti_text_buffer_free(&all->job[i].key);
-        if (all->job[i].module) sti_module_unload(all->job[i].modules, all->job[i].module);
-    }
+    for (int i = 0; i < all->n; ++i) free_job(&all->job[i]);
     sti_free(all->job);
     *all = (jobs){0};
 }
@@ -112,18 +117,20 @@ static stet_result load_job(const job *j, const sti_text_buffer *object)
     return STET_OK;
 }
 
+static sti_compile_request request_of(job *j)
+{
+    return (sti_compile_request){.key = sti_cache_key_of(j->key.data, j->key.size),
+                                 .what = j->source.file[0].name,
+                                 .compile = compile_job,
+                                 .context = j};
+}
+
 /* Compiles and loads all of them, or none. id of the first, if it is asked for. */
 static stet_result make_modules(const jobs *all, const sti_cache_options *keeping, char *id)
 {
     sti_compile_request *wanted;
     STI_TRY(sti_alloc(&wanted, (size_t)all->n * sizeof *wanted, "modules to be made"));
-    for (int i = 0; i < all->n; ++i) {
-        job *j = &all->job[i];
-        wanted[i] = (sti_compile_request){.key = sti_cache_key_of(j->key.data, j->key.size),
-                                          .what = j->source.file[0].name,
-                                          .compile = compile_job,
-                                          .context = j};
-    }
+    for (int i = 0; i < all->n; ++i) wanted[i] = request_of(&all->job[i]);
     stet_result result = sti_cached_compile(all->job[0].modules->device, keeping, wanted, all->n);
     for (int i = 0; i < all->n && result == STET_OK; ++i) result = load_job(&all->job[i], &wanted[i].object);
     if (id) memcpy(id, wanted[0].key.id, STI_ID_SIZE);
@@ -138,15 +145,25 @@ static bool same_team(sti_team a, sti_team b) { return a.team == b.team && a.tea
 
 static bool same_text(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
 
+static bool is_module(const sti_module *m, const sti_module *wanted)
+{
+    return m->unit == wanted->unit && m->forms == wanted->forms && same_team(m->team, wanted->team) &&
+           strcmp(m->only, wanted->only) == 0 && same_text(m->constants, wanted->constants);
+}
+
 static sti_module *find_module(const sti_modules *p, const sti_module *wanted)
 {
-    for (int i = 0; i < p->nmodule; ++i) {
-        sti_module *m = p->module[i];
-        if (m->unit == wanted->unit && m->forms == wanted->forms && same_team(m->team, wanted->team) &&
-            strcmp(m->only, wanted->only) == 0 && same_text(m->constants, wanted->constants))
-            return m;
-    }
+    for (int i = 0; i < p->nmodule; ++i)
+        if (is_module(p->module[i], wanted)) return p->module[i];
     return NULL;
+}
+
+/* Its place among those that are compiled beside; npending: it is not one of them. */
+static int find_pending(const sti_modules *p, const sti_module *wanted)
+{
+    int i = 0;
+    while (i < p->npending && !is_module(p->pending[i]->job.module, wanted)) ++i;
+    return i;
 }
 
 static bool is_job(const jobs *all, const sti_module *wanted)
@@ -207,10 +224,19 @@ static stet_result add_unit_jobs(sti_modules *p, jobs *all, const sti_embedded *
     stet_result result = read_kernels(p, unit, &u);
     for (int i = 0; i < u.n && result == STET_OK; ++i) {
         const sti_module wanted = {.unit = unit, .team = u.team[i], .forms = forms};
-        if (!find_module(p, &wanted) && !is_job(all, &wanted)) result = add_unit_job(p, all, &u, &wanted);
+        if (!find_module(p, &wanted) && find_pending(p, &wanted) == p->npending && !is_job(all, &wanted))
+            result = add_unit_job(p, all, &u, &wanted);
     }
     free_kernels(&u);
     return result;
+}
+
+static stet_result keep_module(sti_modules *p, job *j)
+{
+    STI_TRY(sti_realloc(&p->module, (size_t)(p->nmodule + 1) * sizeof(void *), "modules"));
+    p->module[p->nmodule++] = j->module;
+    j->module = NULL;
+    return STET_OK;
 }
 
 /* Makes what the jobs say and keeps the modules. */
@@ -252,24 +278,149 @@ static stet_result make_units(sti_modules *p, const sti_embedded *unit, unsigned
     return result;
 }
 
+static stet_result add_one_job(sti_modules *p, jobs *all, const sti_module *wanted)
+{
+    unit_kernels u;
+    stet_result result = read_kernels(p, wanted->unit, &u);
+    if (result == STET_OK) result = add_unit_job(p, all, &u, wanted);
+    free_kernels(&u);
+    return result;
+}
+
 /* A module with one kernel alone, of a team that was set, or with constants. */
 static stet_result make_alone(sti_modules *p, const sti_module *wanted)
 {
     jobs all = {0};
-    unit_kernels u;
-    stet_result result = read_kernels(p, wanted->unit, &u);
-    if (result == STET_OK) result = add_unit_job(p, &all, &u, wanted);
+    stet_result result = add_one_job(p, &all, wanted);
     if (result == STET_OK) result = keep_modules(p, &all);
-    free_kernels(&u);
     free_jobs(&all);
     return result;
 }
 
+/* ---- beside the caller (MODULES-3) ------------------------------------------------------------------------------- */
+
+static void drop_pending(sti_modules *p, int at)
+{
+    sti_pending *it = p->pending[at];
+    if (it->beside) (void)sti_beside_end(p->device, it->beside);
+    sti_text_buffer_free(&it->request.object);
+    free_job(&it->job);
+    sti_free(it);
+    p->pending[at] = p->pending[--p->npending];
+}
+
+static stet_result load_pending(sti_modules *p, sti_pending *it)
+{
+    STI_TRY(load_job(&it->job, &it->request.object));
+    return keep_module(p, &it->job);
+}
+
+/* Loads what is there. The failure of another is kept until somebody asks for it. */
+static void take_pending(sti_modules *p)
+{
+    for (int i = p->npending - 1; i >= 0; --i) {
+        sti_pending *it = p->pending[i];
+        if (!it->beside || !sti_beside_is_done(it->beside)) continue;
+        it->result = sti_beside_end(p->device, it->beside);
+        it->beside = NULL;
+        if (it->result == STET_OK) it->result = load_pending(p, it);
+        if (it->result == STET_OK)
+            drop_pending(p, i);
+        else
+            (void)snprintf(it->message, sizeof it->message, "%s", stet_get_last_error());
+    }
+}
+
+/* The failure of one that was compiled beside, which is forgotten with it. */
+static stet_result take_failure(sti_modules *p, int at)
+{
+    if (p->pending[at]->beside) return STET_OK;
+    stet_result result = sti_error(p->pending[at]->result, "%s", p->pending[at]->message);
+    drop_pending(p, at);
+    return result;
+}
+
+/* Takes the job over. */
+static stet_result begin_job(sti_modules *p, job *j, bool only_look)
+{
+    const sti_cache_options keeping = {.folder = p->device->cache_folder};
+    sti_pending *it;
+    STI_TRY(sti_realloc(&p->pending, (size_t)(p->npending + 1) * sizeof(void *), "modules to be made"));
+    STI_TRY(sti_alloc(&it, sizeof *it, "a module to be made"));
+    p->pending[p->npending++] = it;
+    it->job = *j;
+    *j = (job){.modules = p};
+    it->request = request_of(&it->job);
+    stet_result result = sti_beside_begin(p->device, &keeping, &it->request, only_look, &it->beside);
+    if (result == STET_OK && it->beside) return STET_OK;
+    if (result == STET_OK && it->request.object.size > 0) result = load_pending(p, it);
+    drop_pending(p, p->npending - 1);
+    return result;
+}
+
+/* Waits for a module that is compiled beside; *out stays NULL if it is none. */
+static stet_result await_pending(sti_modules *p, const sti_module *wanted, const sti_module **out)
+{
+    int at = find_pending(p, wanted);
+    if (at == p->npending) return STET_OK;
+    if (p->pending[at]->beside) sti_beside_wait(&p->pending[at]->beside, 1);
+    take_pending(p);
+    *out = find_module(p, wanted);
+    return *out ? STET_OK : take_failure(p, find_pending(p, wanted));
+}
+
 /* ---- what others call -------------------------------------------------------------------------------------------- */
+
+void sti_modules_close(sti_modules *m)
+{
+    while (m->npending > 0) drop_pending(m, m->npending - 1);
+    sti_free(m->pending);
+    for (int i = 0; i < m->nmodule; ++i) sti_module_unload(m, m->module[i]);
+    sti_free(m->module);
+    sti_rtc_close(&m->rtc);
+    m->nmodule = 0;
+}
+
+stet_result sti_module_begin(sti_modules *modules, const sti_module *wanted, bool alone, bool *ready)
+{
+    jobs all = {0};
+    take_pending(modules);
+    *ready = find_module(modules, wanted) != NULL;
+    if (*ready) return STET_OK;
+    int at = find_pending(modules, wanted);
+    if (at < modules->npending) return take_failure(modules, at);
+    STI_TRY(open_compiler(modules));
+    stet_result result = add_one_job(modules, &all, wanted);
+    if (result == STET_OK) result = begin_job(modules, &all.job[0], alone && !modules->rtc.parallel);
+    free_jobs(&all);
+    *ready = find_module(modules, wanted) != NULL;
+    return result;
+}
+
+stet_result sti_modules_wait(const sti_modules *modules)
+{
+    sti_beside **running;
+    int n = 0;
+    STI_TRY(sti_alloc(&running, (size_t)(modules->npending + 1) * sizeof(void *), "modules to be made"));
+    for (int i = 0; i < modules->npending; ++i)
+        if (modules->pending[i]->beside) running[n++] = modules->pending[i]->beside;
+    sti_beside_wait(running, n);
+    sti_free(running);
+    return STET_OK;
+}
+
+void sti_modules_finish(sti_modules *modules)
+{
+    for (int i = 0; i < modules->npending; ++i)
+        if (modules->pending[i]->beside) sti_beside_wait(&modules->pending[i]->beside, 1);
+    take_pending(modules);
+}
 
 stet_result sti_module_get(sti_modules *modules, const sti_module *wanted, const sti_module **out)
 {
     *out = find_module(modules, wanted);
+    if (*out) return STET_OK;
+    STI_TRY(await_pending(modules, wanted, out));
     if (*out) return STET_OK;
     STI_TRY(open_compiler(modules));
     STI_TRY(wanted->only[0] ? make_alone(modules, wanted) : make_units(modules, wanted->unit, wanted->forms));

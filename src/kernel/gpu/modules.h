@@ -6,6 +6,8 @@
  *   MODULES-1  a call makes all that it is asked for, or nothing
  *   MODULES-2  the first module of a simulation brings the others with it, compiled at the same time (obtain.h), but
  *       for those with constants
+ *   MODULES-3  a module may be compiled in a thread of its own while the device works. The thread uses the compiler and
+ *       the module's text alone; the caller's thread loads what it made. Whoever needs the module before waits for it
  */
 #ifndef STI_KERNEL_GPU_MODULES_H
 #define STI_KERNEL_GPU_MODULES_H
@@ -13,7 +15,7 @@
 #include "kernel/gpu/rtc.h"
 #include "kernel/gpu/source.h"
 #include "kernel/gpu/teams.h"
-#include "kernel/compile/cached_compile.h"
+#include "kernel/compile/beside.h"
 
 typedef struct sti_module {
     const sti_embedded *unit; /* NULL: of a user's kernel */
@@ -25,12 +27,16 @@ typedef struct sti_module {
     size_t size;    /* bytes of code */
 } sti_module;
 
+typedef struct sti_pending sti_pending;
+
 typedef struct sti_modules {
     stet_device *device;
     sti_rtc rtc; /* open once a module was needed */
     sti_compile_target target;
     sti_module **module; /* the library's */
     int nmodule;
+    sti_pending **pending; /* those that are compiled beside */
+    int npending;
 } sti_modules;
 
 void sti_modules_init(sti_modules *modules, stet_device *device);
@@ -41,6 +47,16 @@ void sti_modules_close(sti_modules *modules);
  * closed.
  */
 stet_result sti_module_get(sti_modules *modules, const sti_module *wanted, const sti_module **out);
+/*
+ * Begins to make such a module, if it is not there, and takes those that are ready. *ready: it is there. Fails if it
+ * could not be compiled, once; then it may begin again. alone: where the compiler makes one module after the other, it
+ * is only looked for in the cache, because another is being made.
+ */
+stet_result sti_module_begin(sti_modules *modules, const sti_module *wanted, bool alone, bool *ready);
+/* Waits until at least one of those that are compiled beside has ended. */
+stet_result sti_modules_wait(const sti_modules *modules);
+/* Waits until all of them have, and takes them. */
+void sti_modules_finish(sti_modules *modules);
 /*
  * Makes the module of a user's kernel; `source` was read for a GPU, its text is finished here. id: of its entry in the
  * cache, may be NULL. The caller unloads *out.

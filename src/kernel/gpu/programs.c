@@ -79,20 +79,145 @@ stet_result sti_programs_get(struct sti_programs *p, const sti_kernel *kernel, s
     return *out ? STET_OK : new_program(p, kernel, out);
 }
 
+/* The module that a program's function in this form is in. */
+static stet_result find_wanted(const sti_program *it, sti_form form, sti_module *out)
+{
+    const sti_kernel *k = it->kernel;
+    *out = (sti_module){.constants = (char *)k->constants, /* it is only compared, or copied */
+                        .team = {it->code.team, it->code.teams},
+                        .forms = 1u << form};
+    if (it->set || k->constants) (void)snprintf(out->only, sizeof out->only, "%s", k->name);
+    return unit_of(k, &out->unit);
+}
+
 /* Makes the function of a program in this form. */
 static stet_result make_function(struct sti_programs *p, sti_program *it, sti_form form)
 {
     const sti_kernel *k = it->kernel;
     const sti_module *module;
-    sti_module wanted = {.constants = (char *)k->constants, /* it is only compared, or copied */
-                         .team = {it->code.team, it->code.teams},
-                         .forms = 1u << form};
-    STI_TRY(unit_of(k, &wanted.unit));
-    if (it->set || k->constants) (void)snprintf(wanted.only, sizeof wanted.only, "%s", k->name);
+    sti_module wanted;
+    STI_TRY(find_wanted(it, form, &wanted));
     STI_TRY(sti_module_get(&p->modules, &wanted, &module));
     it->code.waits = sti_target_waits(&p->modules.target);
     return sti_module_function(&p->modules, module, k->name, form,
                                form == STI_FORM_BLOCK ? &it->code.block : &it->code.value);
+}
+
+/* ---- one kernel's code in place of another's (PROGRAMS-4) -------------------------------------------------------- */
+
+static bool waits_for_code(const stet_device *device)
+{
+    return device->wait_for_code || device->mechanisms.options.audit;
+}
+
+/* The code in all forms that it is needed in, which are those of the code that runs now. */
+static bool has_code(const sti_program *it, const sti_program *now)
+{
+    return it->code.value && (it->code.block || !now->code.block);
+}
+
+/* general: another's code is being made, which the compiler may have to end first. */
+static stet_result begin_form(struct sti_programs *p, sti_program *it, sti_form form, bool general, bool *ready)
+{
+    sti_module wanted;
+    STI_TRY(find_wanted(it, form, &wanted));
+    return sti_module_begin(&p->modules, &wanted, general, ready);
+}
+
+/* Makes a program's functions as far as they are needed, if they are compiled. */
+static stet_result make_if_ready(struct sti_programs *p, sti_program *it, const sti_program *now)
+{
+    bool value = false, block = true;
+    STI_TRY(begin_form(p, it, STI_FORM_VALUE, it == now, &value));
+    if (now->code.block) STI_TRY(begin_form(p, it, STI_FORM_BLOCK, it == now, &block));
+    if (!value || !block) return STET_OK;
+    if (now->code.block) STI_TRY(make_function(p, it, STI_FORM_BLOCK));
+    return make_function(p, it, STI_FORM_VALUE);
+}
+
+/* The launches that follow are the other kernel's; recordings have this one's. */
+static void leave(stet_device *device, const sti_kernel *kernel)
+{
+    if (device->list_hooks) device->list_hooks->kernel_gone(device, kernel);
+    sti_log(STET_LOG_INFO, "kernel %s: the code that was compiled beside is used from now on", kernel->name);
+}
+
+static stet_result stay(stet_device *device, sti_program *it)
+{
+    char where[1024];
+    it->failed = true;
+    (void)snprintf(where, sizeof where, "kernel %s: %s", it->kernel->name, stet_get_last_error());
+    return sti_fallback(&device->mechanisms, STET_MECHANISM_KERNEL_CACHE, STET_REASON_KERNEL_CACHE_GENERAL, where);
+}
+
+/* One of the two gets code: `own`, if it is ready, else `general`, if it has none. */
+static stet_result make_either(stet_device *device, struct sti_programs *p, sti_program *own, sti_program *general)
+{
+    bool began = general->code.value != NULL;
+    for (;;) {
+        stet_result result = make_if_ready(p, own, general);
+        if (result == STET_ERROR_OUT_OF_MEMORY) return result;
+        if (result != STET_OK) return stay(device, own);
+        if (has_code(own, general)) {
+            if (general->code.value) leave(device, general->kernel);
+            return STET_OK;
+        }
+        if (general->code.value) return STET_OK;
+        result = make_if_ready(p, general, general);
+        if (result == STET_ERROR_OUT_OF_MEMORY) return result;
+        if (result != STET_OK) return make_function(p, own, STI_FORM_VALUE); /* which waits for it */
+        if (general->code.value) return STET_OK;
+        if (!began)
+            sti_log(STET_LOG_INFO, "kernel %s: no code of it is in the cache, so the first that is compiled runs",
+                    own->kernel->name);
+        began = true;
+        STI_TRY(sti_modules_wait(&p->modules));
+    }
+}
+
+stet_result sti_program_choose(stet_device *device, const sti_kernel *own, const sti_kernel *general,
+                               const sti_kernel **out)
+{
+    struct sti_programs *p;
+    sti_program *it, *now;
+    *out = own;
+    if (!sti_device_is_gpu(device) || !own->constants || waits_for_code(device)) return STET_OK;
+    STI_TRY(sti_programs_open(device, &p));
+    STI_TRY(sti_programs_get(p, own, &it));
+    STI_TRY(sti_programs_get(p, general, &now));
+    if (has_code(it, now)) return STET_OK;
+    bool runs = now->code.value != NULL, captured = sti_device_capture(device) != 0;
+    bool listed = runs && device->list_hooks && device->list_hooks->is_listed(device, general);
+    if (captured && !runs) return STET_OK;
+    if (!it->failed && !captured && !listed) STI_TRY(make_either(device, p, it, now));
+    if (!has_code(it, now)) *out = general;
+    return STET_OK;
+}
+
+/* Returns whether it has to be compiled. */
+static bool begin_value(stet_device *device, const sti_kernel *kernel, bool general)
+{
+    struct sti_programs *p;
+    sti_program *it;
+    bool ready = true;
+    if (!sti_device_is_gpu(device) || waits_for_code(device)) return false;
+    if (sti_programs_open(device, &p) != STET_OK || sti_programs_get(p, kernel, &it) != STET_OK || it->code.value)
+        return false;
+    return begin_form(p, it, STI_FORM_VALUE, general, &ready) == STET_OK && !ready;
+}
+
+void sti_program_begin(stet_device *device, const sti_kernel *kernel) { (void)begin_value(device, kernel, false); }
+
+void sti_program_begin_either(stet_device *device, const sti_kernel *own, const sti_kernel *general)
+{
+    if (begin_value(device, own, false) && own->constants) (void)begin_value(device, general, true);
+}
+
+stet_result stet_device_wait_for_code(stet_device *device)
+{
+    if (!device) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_device_wait_for_code: device must not be NULL");
+    if (device->programs) sti_modules_finish(&device->programs->modules);
+    return STET_OK;
 }
 
 /* ---- interface -------------------------------------------------------------------------------------------- */
@@ -190,5 +315,6 @@ stet_result sti_program_set_team(stet_device *device, const sti_kernel *k, sti_t
     it->code.team = choice.team;
     it->code.teams = choice.teams;
     it->code.value = it->code.block = NULL;
+    it->failed = false;
     return STET_OK;
 }

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "device/gpu/driver.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,8 +211,8 @@ static stet_result compile(const sti_rtc *rtc, void *program, const char *const 
     return fetch(rtc, program, rtc->api.code_size, rtc->api.code, code);
 }
 
-stet_result sti_rtc_compile(const sti_rtc *rtc, const char *text, const char *const *options, int noption, bool further,
-                            sti_text_buffer *code, sti_text_buffer *said)
+static stet_result compile_text(const sti_rtc *rtc, const char *text, const char *const *options, int noption,
+                                bool further, sti_text_buffer *code, sti_text_buffer *said)
 {
     void *program = NULL;
     int result = rtc->api.create(&program, text, "kernel.cu", 0, NULL, NULL);
@@ -219,4 +220,14 @@ stet_result sti_rtc_compile(const sti_rtc *rtc, const char *text, const char *co
     stet_result compiled = compile(rtc, program, options, noption, further, code, said);
     (void)rtc->api.destroy(&program);
     return compiled;
+}
+
+stet_result sti_rtc_compile(const sti_rtc *rtc, const char *text, const char *const *options, int noption, bool further,
+                            sti_text_buffer *code, sti_text_buffer *said)
+{
+    static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
+    if (!rtc->parallel) (void)pthread_mutex_lock(&alone);
+    stet_result result = compile_text(rtc, text, options, noption, further, code, said);
+    if (!rtc->parallel) (void)pthread_mutex_unlock(&alone);
+    return result;
 }

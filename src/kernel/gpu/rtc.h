@@ -60,7 +60,7 @@ stet_result sti_rtc_target(const sti_rtc *rtc, const char *arch, sti_compile_tar
 
 /*
  * Compiles one text. Adds the code to `code` and the compiler's messages to `said`. STET_ERROR_PARSE: errors in the
- * text. STET_ERROR_IO: another failure. May be called from any thread if rtc.parallel.
+ * text. STET_ERROR_IO: another failure. May be called from any thread; without rtc.parallel one waits for the other.
  */
 stet_result sti_rtc_compile(const sti_rtc *rtc, const char *text, const char *const *options, int noption, bool further,
                             sti_text_buffer *code, sti_text_buffer *said);

@@ -15,6 +15,7 @@ typedef struct sti_program {
     const sti_kernel *kernel;
     sti_code code;
     bool set;        /* the team was set by sti_program_set_team */
+    bool failed;     /* its code could not be compiled beside: another's runs (sti_program_choose) */
     sti_module *own; /* of a user's kernel */
     sti_fusing fusing;
     bool asked;

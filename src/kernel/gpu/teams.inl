@@ -24,5 +24,10 @@ TEAM(k_forward, "", 64, 1)
  * are shadows, colours have twice as many (renderer.c).
  */
 TEAM(k_render, "", 128, 1)
+/*
+ * The code for all models. Native physics has others for its numbers of worlds, and gives them to copies of the kernel
+ * (physics/native.c); with a row the kernel is not in one module with those that read quantities.
+ */
+TEAM(k_native_step, "", 32, 8)
 
 #undef TEAM

@@ -95,6 +95,11 @@ void sti_record_kernel_gone(stet_device *device, const sti_kernel *kernel)
         if (launches(&r->recording[k]->list, kernel)) sti_recording_drop(device, k);
 }
 
+static bool is_listed(const stet_device *device, const sti_kernel *kernel)
+{
+    return launches(&device->recorder->pending, kernel);
+}
+
 static void destroy(stet_device *device)
 {
     sti_recorder *r = device->recorder;
@@ -105,7 +110,7 @@ static void destroy(stet_device *device)
     device->list_hooks = NULL;
 }
 
-static const sti_list_hooks list_hooks = {before, array_gone, sti_record_kernel_gone, destroy};
+static const sti_list_hooks list_hooks = {before, array_gone, sti_record_kernel_gone, is_listed, destroy};
 
 stet_result sti_recorder_open(stet_device *device)
 {

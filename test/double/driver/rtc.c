@@ -13,6 +13,7 @@
 #include "module.h"
 #include "source.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ typedef struct program {
     dd_source source;
     dd_text log, code;
     bool further; /* code for a driver to compile on: no architecture's own */
+    char *text;   /* the source, for `hold` */
 } program;
 
 static bool is_program(const program *p) { return p && p->magic == MAGIC; }
@@ -94,8 +96,10 @@ int rtc_create(void **out, const char *source, const char *name, int nheader, co
     program *p = calloc(1, sizeof *p);
     if (!p) return RTC_OUT_OF_MEMORY;
     p->magic = MAGIC;
+    p->text = strdup(source);
     if (!dd_source_make(&p->source, source, name ? name : "default_program", nheader, headers, names)) {
         dd_source_drop(&p->source);
+        free(p->text);
         free(p);
         return RTC_CREATION;
     }
@@ -112,6 +116,7 @@ int rtc_destroy(void **out)
     dd_source_drop(&p->source);
     free(p->log.text);
     free(p->code.text);
+    free(p->text);
     p->magic = 0;
     free(p);
     *out = NULL;
@@ -189,6 +194,32 @@ static bool arch_is_known(const char *arch)
     return false;
 }
 
+/* ---- holding ----------------------------------------------------------------------------------------------------- */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    char with[64], without[64];
+} held = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+void dd_hold_compiler(const char *with, const char *without)
+{
+    pthread_mutex_lock(&held.lock);
+    snprintf(held.with, sizeof held.with, "%s", with ? with : "");
+    snprintf(held.without, sizeof held.without, "%s", without ? without : "");
+    pthread_cond_broadcast(&held.changed);
+    pthread_mutex_unlock(&held.lock);
+}
+
+static void wait_while_held(const program *p)
+{
+    pthread_mutex_lock(&held.lock);
+    while (p->text && held.with[0] && strstr(p->text, held.with) &&
+           (!held.without[0] || !strstr(p->text, held.without)))
+        pthread_cond_wait(&held.changed, &held.lock);
+    pthread_mutex_unlock(&held.lock);
+}
+
 /* ---- compiling --------------------------------------------------------------------------------------------------- */
 
 static bool takes_fma(void)
@@ -205,6 +236,7 @@ int rtc_compile(void *handle, int noption, const char *const *option)
     ENTER(compile);
     program *p = handle;
     if (!is_program(p)) return RTC_PROGRAM;
+    wait_while_held(p);
     options o = {.contract = true};
     const char *arguments[128] = {"c++", "-x", "c++", "-std=c++17", "-shared", "-Wl,-Bsymbolic", "-fPIC", "-O1", "-w"};
     int n = 9;

@@ -306,6 +306,7 @@ const double_control *double_get_control(void)
         .start = control_start,
         .fail_call = control_fail,
         .fail_kernel = control_fail_kernel,
+        .hold = dd_hold_compiler,
         .calls = control_calls,
         .alive = control_alive,
         .report = control_report,

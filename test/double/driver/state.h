@@ -82,6 +82,9 @@ int64_t dd_calls(const char *entry);
 void dd_fail(const char *entry, int64_t at, int code, bool for_ever);
 void dd_fail_kernel(int64_t at, int code);
 
+/* double_control.hold */
+void dd_hold_compiler(const char *with, const char *without);
+
 /* Adds a sentence to the report. */
 void dd_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -1,0 +1,30 @@
+/*
+ * A compilation in a thread of its own, while the caller goes on (mechanism kernel_cache).
+ *
+ * Invariants:
+ *   BESIDE-1  the thread compiles and stores what it compiled; only the caller's thread counts and writes messages
+ *   BESIDE-2  a compilation that has begun ends: its device waits for it, and so does the end of the process, because
+ *       the thread is in a vendor's library, and what it makes is kept for the next time
+ *   BESIDE-3  in the child of a fork, which has no such thread, it has failed
+ */
+#ifndef STI_KERNEL_COMPILE_BESIDE_H
+#define STI_KERNEL_COMPILE_BESIDE_H
+
+#include "kernel/compile/cached_compile.h"
+
+typedef struct sti_beside sti_beside;
+
+/*
+ * Fills wanted->object from the cache and sets *out to NULL. If the cache does not have it, and unless `only_look`, a
+ * thread begins to compile it; `wanted`, what its context points to, and the folder stay as they are until
+ * sti_beside_end.
+ */
+stet_result sti_beside_begin(stet_device *device, const sti_cache_options *keeping, sti_compile_request *wanted,
+                             bool only_look, sti_beside **out);
+bool sti_beside_is_done(const sti_beside *it);
+/* Waits until at least one of them is done. */
+void sti_beside_wait(sti_beside *const *all, int n);
+/* Waits until it is done, counts it and frees it. The result is that of the compilation. */
+stet_result sti_beside_end(stet_device *device, sti_beside *it);
+
+#endif
