@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-extern const sti_kernel sti_k_native_step, sti_k_native_poses;
+extern const sti_kernel sti_k_native_step, sti_k_native_poses, sti_k_native_reset;
 
 _Static_assert(PH_BAD_QPOS == 1 << STET_FAULT_BAD_QPOS && PH_BAD_QVEL == 1 << STET_FAULT_BAD_QVEL &&
                    PH_BAD_QACC == 1 << STET_FAULT_BAD_QACC && PH_BAD_CTRL == 1 << STET_FAULT_BAD_CTRL &&
@@ -82,6 +82,13 @@ static stet_result restore_room(void *context, int room)
     return room > sti_physics_room(&n->tables) && !n->captured ? sti_native_set_room(n, room) : STET_OK;
 }
 
+/* What the first reset and the first poses need is compiled beside the step. */
+static void begin_codes(stet_device *device)
+{
+    sti_program_begin(device, &sti_k_native_reset);
+    sti_program_begin(device, &sti_k_native_poses);
+}
+
 static stet_result build_native(sti_native *n)
 {
     stet_worlds *worlds = n->worlds;
@@ -92,6 +99,7 @@ static stet_result build_native(sti_native *n)
         STI_TRY(sti_native_set_room(n, sti_physics_contact_sizes(n->tables.m).alone));
     n->first_room = sti_physics_room(&n->tables);
     STI_TRY(sti_native_update(n));
+    begin_codes(worlds->device);
     STI_TRY(STI_ARRAY(worlds->device, "stepped worlds", STET_DTYPE_INT, true, &n->stepped, worlds->nworld, 1));
     STI_TRY(
         STI_ARRAY(worlds->device, "faults that were not pulled", STET_DTYPE_INT, true, &n->fault, worlds->nworld, 1));
@@ -131,7 +139,7 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
     }
     if (!worlds->physics.context)
         sti_worlds_set_physics(worlds, (sti_worlds_physics){n, make_poses, pull, sti_native_reset, sti_native_fill,
-                                                            grown_room, restore_room});
+                                                            sti_native_expect_reads, grown_room, restore_room});
     *out = n;
     return STET_OK;
 }

@@ -2,6 +2,7 @@
 #include "physics/native_state.h"
 
 #include "base/memory.h"
+#include "kernel/gpu/programs.h"
 #include "kernel/record/launch.h"
 #include "worlds/quantities.h"
 
@@ -129,6 +130,12 @@ static stet_result take_quantities(const sti_native *n)
         at += (int)q->array->nitem;
     }
     return STET_OK;
+}
+
+void sti_native_expect_reads(void *native)
+{
+    const sti_native *n = native;
+    sti_program_begin(n->worlds->device, &sti_k_native_forward);
 }
 
 /* One quantity alone needs no copy. */

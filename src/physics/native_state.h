@@ -85,6 +85,8 @@ stet_result sti_native_reset(void *native, stet_array *mask, const stet_reset_de
 
 /* Fills the quantities of a pass (worlds/quantities.h): forward dynamics once, then one copy each. */
 stet_result sti_native_fill(void *native);
+/* A GPU begins to compile what that launches. */
+void sti_native_expect_reads(void *native);
 
 static inline void sti_native_reads_free(sti_native_reads *reads)
 {

@@ -54,6 +54,8 @@ typedef struct sti_drawing {
 stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_drawing drawing,
                                 sti_renderer **out);
 void sti_renderer_destroy(sti_renderer *renderer);
+/* Begins to compile the code for pictures with or without colours (or albedo), where a GPU has to. */
+void sti_renderer_begin(sti_renderer *renderer, bool colours);
 /*
  * Takes over looks of worlds that have changed (stet/worlds.h), and increases the generation of the appearance. A run
  * does so, too; this is for who asks before it whether anything is to be drawn.

@@ -252,6 +252,11 @@ void sti_renderer_destroy(sti_renderer *r)
     sti_free(r);
 }
 
+void sti_renderer_begin(sti_renderer *r, bool colours)
+{
+    sti_program_begin_either(r->device, &r->kernel[colours], &sti_k_render);
+}
+
 const sti_version *sti_renderer_appearance(const sti_renderer *renderer) { return &renderer->version; }
 
 stet_result sti_renderer_set_fovy(sti_renderer *r, int camera, float fovy)

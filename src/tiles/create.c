@@ -104,6 +104,16 @@ static bool asks_for_motion(const stet_tiles_def *def)
     return asks;
 }
 
+static bool asks_for_colours(const stet_tiles_def *def)
+{
+    bool asks = false;
+    for (int k = 0; k < def->nrequest; ++k) {
+        const sti_picture_buffer buffer = sti_output_buffer(def->requests[k].output);
+        asks = asks || buffer == STI_BUFFER_COLOUR || buffer == STI_BUFFER_ALBEDO;
+    }
+    return asks;
+}
+
 static stet_result make_numbers(stage_painter *p)
 {
     size_t n = (size_t)sti_stage_worlds(p->stage)->nworld;
@@ -122,6 +132,7 @@ static stet_result create(stet_stage *stage, const stet_tiles_def *def, stet_til
     const sti_drawing drawing = {def->groups, def->mode};
     stet_result result = sti_renderer_create(stage, def->cameras, def->ncamera, drawing, &p->renderer);
     if (result == STET_OK) result = sti_renderer_set_samples(p->renderer, def->samples);
+    if (result == STET_OK) sti_renderer_begin(p->renderer, asks_for_colours(def));
     if (result == STET_OK && asks_for_motion(def)) result = make_numbers(p);
     if (result == STET_OK) result = sti_tiles_create_with(&painter, def, out);
     if (result != STET_OK) destroy(p);

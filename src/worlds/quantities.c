@@ -109,6 +109,7 @@ static stet_result add_quantity(stet_worlds *worlds, const sti_quantity *like, c
     q->next = worlds->quantities;
     worlds->quantities = q;
     *out = q->array;
+    if (worlds->physics.expect_quantities) worlds->physics.expect_quantities(worlds->physics.context);
     return STET_OK;
 }
 

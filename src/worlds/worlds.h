@@ -84,6 +84,8 @@ typedef struct sti_worlds_physics {
     stet_result (*reset)(void *context, stet_array *mask, const stet_reset_def *def, int keyframe);
     /* the quantities of worlds->quantities with in_pass, of all worlds (quantities.h) */
     stet_result (*fill_quantities)(void *context);
+    /* somebody has asked for a quantity, and is going to read it */
+    void (*expect_quantities)(void *context);
     /* how many contacts of a world a step has memory for, if that has grown, else 0; and that it has so many again */
     int (*grown_room)(void *context);
     stet_result (*restore_room)(void *context, int room);
