@@ -302,6 +302,9 @@ static stet_result make_alone(sti_modules *p, const sti_module *wanted)
 static void drop_pending(sti_modules *p, int at)
 {
     sti_pending *it = p->pending[at];
+    if (it->beside && !sti_beside_is_done(it->beside))
+        sti_log(STET_LOG_INFO, "%s: the device ends when it is compiled, so that the cache has it the next time",
+                it->request.what);
     if (it->beside) (void)sti_beside_end(p->device, it->beside);
     sti_text_buffer_free(&it->request.object);
     free_job(&it->job);
