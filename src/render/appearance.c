@@ -43,10 +43,7 @@ stet_result sti_reals_new(stet_device *device, const char *name, int64_t n, cons
     return sti_reals_write(*out, n, values);
 }
 
-/*
- * ---- geoms
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- geoms ------------------------------------------------------------------------------------------------------- */
 
 static bool own_colour(const float *rgba)
 {
@@ -410,10 +407,7 @@ static stet_result fill_details(scene_rows *rows, stet_stage *stage)
     return STET_OK;
 }
 
-/*
- * ---- lamps
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- lamps ------------------------------------------------------------------------------------------------------- */
 
 static stet_result fill_lamps(scene_rows *rows, stet_stage *stage)
 {
@@ -438,10 +432,7 @@ static stet_result fill_lamps(scene_rows *rows, stet_stage *stage)
     return STET_OK;
 }
 
-/*
- * ---- all of it
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 /* Which geoms and details are drawn. */
 static stet_result plan_rows(scene_rows *rows, const mjModel *m, const sti_patches *patches)
@@ -463,8 +454,8 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     for (int t = 0; t < m->ntendon; ++t) nrow += sti_tendon_pieces(m, t);
     for (int f = 0; f < m->nflex; ++f) nrow += sti_flex_pieces(m, f);
     int64_t shown = SCENE_PATCHES + (int64_t)PATCH_SIZE * patches->n, solid = shown + SHOWN_SIZE * nrow;
-    int64_t clear = solid + SHOWN_SIZE * nrow, ids = clear + SHOWN_SIZE * (nrow + nplane),
-            lamps = ids + IDS_SIZE * nshape;
+    int64_t clear = solid + SHOWN_SIZE * nrow, order = clear + SHOWN_SIZE * (nrow + nplane);
+    int64_t ids = order + BOX_STRIDE(3 * nrow + nplane), lamps = ids + IDS_SIZE * nshape;
     int64_t detail = lamps + LAMP_INTS * nlamp, mirror = detail + DETAIL_SIZE * ndetail;
     int64_t textures = mirror + MIRROR_SIZE * ngeom;
     int64_t scale = APPEARANCE_SIZE * nshape + LAMP_REALS * nlamp, haze = scale + SCALE_SIZE * ndetail;
@@ -501,6 +492,19 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     return STET_OK;
 }
 
+/* Puts the three lists of geoms to draw next to each other; that of the opaque is that of all, where they are equal. */
+static void close_up_lists(int *head)
+{
+    const int all = head[SCENE_NSHOWN] + head[SCENE_NSITE], *solid = &head[head[SCENE_SOLID]];
+    const int *clear = &head[head[SCENE_CLEAR]], *shown = &head[head[SCENE_SHOWN]];
+    const size_t row = SHOWN_SIZE * sizeof *head;
+    const bool same = head[SCENE_NSOLID] == all && memcmp(shown, solid, row * (size_t)all) == 0;
+    head[SCENE_SOLID] = head[SCENE_SHOWN] + (same ? 0 : SHOWN_SIZE * all);
+    if (!same) memmove(&head[head[SCENE_SOLID]], solid, row * (size_t)head[SCENE_NSOLID]);
+    head[SCENE_CLEAR] = head[SCENE_SHOWN] + SHOWN_SIZE * (same ? all : all + head[SCENE_NSOLID]);
+    memmove(&head[head[SCENE_CLEAR]], clear, row * (size_t)(head[SCENE_NCLEAR] + head[SCENE_NUNDER]));
+}
+
 static void make_colours_linear(double *colours, int n)
 {
     for (int k = 0; k < n; ++k) colours[k] = sti_linear_of_srgb(colours[k]);
@@ -530,6 +534,7 @@ static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_pa
     STI_TRY(fill_sites(rows, stage));
     STI_TRY(fill_details(rows, stage));
     STI_TRY(fill_planes(rows, stage));
+    close_up_lists(rows->scene);
     STI_TRY(fill_mirrors(rows, stage));
     STI_TRY(fill_haze(rows, stage));
     STI_TRY(fill_lamps(rows, stage));
@@ -540,12 +545,11 @@ static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_pa
 /* What the kernel's code must have for this scene. */
 static void note_needs(const int *head, sti_appearance *out)
 {
-    const int list[][2] = {{head[SCENE_SHOWN], head[SCENE_NSHOWN] + head[SCENE_NSITE]},
-                           {head[SCENE_SOLID], head[SCENE_NSOLID]},
-                           {head[SCENE_CLEAR], head[SCENE_NCLEAR] + head[SCENE_NUNDER]}};
+    const int all = head[SCENE_NSHOWN] + head[SCENE_NSITE], clear = head[SCENE_NCLEAR] + head[SCENE_NUNDER];
     for (int e = 0; e < SCENE_PATCHES; ++e) out->has |= (unsigned)(head[e] != 0) << e;
-    for (size_t l = 0; l < sizeof list / sizeof *list; ++l)
-        for (int i = 0; i < list[l][1]; ++i) out->types |= 1u << head[list[l][0] + i * SHOWN_SIZE + SHOWN_TYPE];
+    for (int i = 0; i < SCENE_NROW(head); ++i)
+        out->types |= 1u << head[head[SCENE_SHOWN] + (ptrdiff_t)i * SHOWN_SIZE + SHOWN_TYPE];
+    if (all > CHUNK || head[SCENE_NSOLID] > CHUNK || clear > CHUNK) out->nbox = SCENE_NROW(head);
 }
 
 /* A copy for worlds whose looks differ. */
@@ -568,6 +572,7 @@ stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, c
     memset(appearance, 0, sizeof *appearance);
     stet_result result = fill_tables(&rows, stage, patches);
     if (!result) note_needs(rows.scene, appearance);
+    if (!result && appearance->nbox) result = sti_near_order(stage, rows.scene, &rows.scene[SCENE_ORDER(rows.scene)]);
     if (!result) result = keep_own(&rows, appearance);
     if (!result) result = STI_ARRAY(device, "scene", STET_DTYPE_INT, false, &appearance->scene, rows.nscene);
     if (!result) result = stet_array_write(appearance->scene, rows.scene, (size_t)rows.nscene * sizeof *rows.scene);

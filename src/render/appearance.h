@@ -42,6 +42,7 @@ typedef struct sti_appearance {
     stet_array *scene; /* INT */
     stet_array *look;  /* REAL */
     unsigned has;      /* numbers of the scene's header that are not 0, a bit each */
+    int nbox;          /* of k_boxes, if a list has more than CHUNK geoms; else 0 */
     unsigned types;    /* of what is drawn, bits 1 << mjtGeom */
     double *own;       /* [nown]: a copy of the rows of appearance and of lamps, which `look` begins with */
     int64_t nown;
@@ -56,6 +57,12 @@ typedef struct sti_appearance {
 stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, const sti_soft *soft,
                                 const sti_patches *patches);
 void sti_appearance_free(sti_appearance *appearance);
+
+/*
+ * Fills the order of all rows of geoms to draw of tables with this header: those of a list that are near each other in
+ * the first world, as it is now, follow each other. No result depends on it.
+ */
+stet_result sti_near_order(stet_stage *stage, const int *head, int *order);
 
 /* Creates a plain array of n numbers, rounded to the device's real. */
 stet_result sti_reals_new(stet_device *device, const char *name, int64_t n, const double *values, stet_array **out);

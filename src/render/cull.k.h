@@ -4,52 +4,18 @@
  * Culling is conservative: a geom is left out only if its box is outside one plane of the patch's pyramid by more than
  * rounding errors. The list keeps the order of the geoms, so culling changes no pixel. Lanes are geoms. A geom whose
  * pose is not finite may be listed, but no ray hits it (RAY-2).
+ *
+ * Where a list has more than CHUNK geoms, k_boxes (boxes.k.h) makes the boxes of a world's geoms once, before its
+ * patches, and those around groups of geoms that are near each other: `boxes`, of this world. Else it is absent, and a
+ * block makes those that it needs.
  */
-#define CHUNK 128             /* geoms that are culled together: the capacity of the shared list */
 #define LIST_SIZE (2 * CHUNK) /* listed geoms, as numbers in their chunk; then, for threads, each one's flag */
-/*
- * A geom's box: its centre (3), half of its three edges as vectors (3 x 3), both in the world frame; what the slack of
- * tests grows with; the radius of the ball around it (only where lanes are geoms).
- */
-#define BOX_EDGE 3
-#define BOX_SLACK 12
-#define BOX_RADIUS 13
-#define BOX_SIZE 14
-#define BOX_ENDLESS (1 / (ureal)0) /* slack: of any distance */
 /*
  * For threads, of each geom of a chunk a bit for each pyramid that it may touch; how many geoms are listed; then the
  * chunk whose boxes are loaded: its first row in `scene` (0: none) and how many.
  */
 #define FLAG_BOXES (CHUNK + 1)
 #define FLAG_SIZE (CHUNK + 3)
-
-LFN void xform_of(const wreal *xform, int nitem, int world, int prim, ureal *m)
-{
-    for (int k = 0; k < 12; ++k) m[k] = of_world(xform, nitem, world, prim * 12 + k);
-}
-
-/* The box of a transform (3 x 4 by rows) and bounds (centre and half sizes in its frame), its numbers `step` apart. */
-LFN void make_box(const ureal *m, const ureal *bounds, int step, ureal *box)
-{
-    ureal slack = 0, most = 0, e[9];
-    for (int r = 0; r < 3; ++r) {
-        box[r * step] =
-            ufma(m[4 * r + 2], bounds[2], ufma(m[4 * r + 1], bounds[1], ufma(m[4 * r], bounds[0], m[4 * r + 3])));
-        slack = slack + uabs(m[4 * r + 3]);
-        for (int k = 0; k < 3; ++k) {
-            e[3 * k + r] = m[4 * r + k] * bounds[3 + k];
-            box[(BOX_EDGE + 3 * k + r) * step] = e[3 * k + r];
-            slack = slack + uabs(e[3 * k + r]);
-        }
-    }
-    box[BOX_SLACK * step] = slack;
-    for (int i = 0; i < 4 && STET_W > 1; ++i) { /* half of the longest diagonal, and more than roundings */
-        ureal d[3];
-        for (int r = 0; r < 3; ++r) d[r] = e[r] + (i & 1 ? -e[3 + r] : e[3 + r]) + (i & 2 ? -e[6 + r] : e[6 + r]);
-        most = umax(most, udot(d, d));
-    }
-    if (STET_W > 1) box[BOX_RADIUS * step] = usqrt(most) * (ureal)1.0001;
-}
 
 /* The centres of lanes' boxes, from the eye; returns the slack of tests of them. */
 LFN real box_centre(const real *box, const ureal *eye, const ureal *pyramid, real *c)
@@ -99,15 +65,6 @@ LFN mask balls_may_touch(const real *box, const ureal *eye, const ureal *pyramid
     return may;
 }
 
-/* The box of a geom to draw, its numbers `step` apart. One without end touches every pyramid. */
-LFN void load_box(const wreal *xform, int nitem, int world, const int *row, const ureal *bounds, int step, ureal *box)
-{
-    ureal m[12];
-    xform_of(xform, nitem, world, row[SHOWN_PRIM], m);
-    make_box(m, bounds + 6 * row[SHOWN_GEOM], step, box);
-    if (row[SHOWN_KIND] & SHOWN_ENDLESS) box[BOX_SLACK * step] = BOX_ENDLESS;
-}
-
 /*
  * Loads the boxes of the n geoms at `at` in `scene`, a lane a geom, unless they are those that were loaded last: a
  * block culls once for what each of its patches shows and once for each lamp. A thread that is its own lane loads what
@@ -123,15 +80,24 @@ LFN void load_boxes(const wreal *xform, int nitem, int world, const int *scene, 
     flag[FLAG_BOXES + 1] = n;
 }
 
-/* Lists those of the n geoms of loaded boxes that the pyramid may touch; flag[n] becomes their number. */
-LFN void list_boxes(const ureal *boxes, int n, const ureal *eye, const ureal *pyramid, int *flag, int *list)
+/* How long the normals of a pyramid's planes are, and a bit. */
+LFN void plane_lengths(const ureal *pyramid, ureal *length)
+{
+    for (int p = 0; p < PYRAMID_PLANES; ++p) length[p] = usqrt(udot(pyramid + 4 * p, pyramid + 4 * p)) * (ureal)1.0001;
+}
+
+/*
+ * Lists those of n geoms that the pyramid may touch, a lane a geom; their boxes' numbers are `stride` apart. Returns
+ * how many, at most CHUNK; *next: the geom after the last one that was tested.
+ */
+LFN int list_boxes(const ureal *boxes, int stride, int n, const ureal *eye, const ureal *pyramid, int *list, int *next)
 {
     ureal length[PYRAMID_PLANES];
-    int found = 0, lanes[STET_W];
-    for (int p = 0; p < PYRAMID_PLANES; ++p) length[p] = usqrt(udot(pyramid + 4 * p, pyramid + 4 * p)) * (ureal)1.0001;
-    for (int i = 0; i < n; i += STET_W) {
+    int found = 0, i = 0, lanes[STET_W];
+    plane_lengths(pyramid, length);
+    for (; i < n && found <= CHUNK - STET_W; i += STET_W) {
         real box[BOX_SIZE];
-        for (int k = 0; k < BOX_SIZE; ++k) box[k] = load(boxes + k * CHUNK + i);
+        for (int k = 0; k < BOX_SIZE; ++k) box[k] = load(boxes + (i64)k * stride + i);
         mask may = m_and(in_range(i, n), balls_may_touch(box, eye, pyramid, length));
         if (any(may)) may = m_and(may, boxes_may_touch(box, eye, pyramid));
         if (!any(may)) continue;
@@ -141,7 +107,71 @@ LFN void list_boxes(const ureal *boxes, int n, const ureal *eye, const ureal *py
             found += lanes[l];
         }
     }
-    flag[n] = found;
+    *next = i;
+    return found;
+}
+
+/* Lanes of rows `row` of all boxes, in `in`, that the pyramid may touch. */
+LFN mask rows_may_touch(const ureal *boxes, int stride, lint row, mask in, const ureal *eye, const ureal *pyramid,
+                        const ureal *length)
+{
+    real box[BOX_SIZE];
+    lint at = iselect(in, row, isplat(0));
+    for (int k = 0; k < 3; ++k) box[k] = gather(boxes + (i64)k * stride, at);
+    for (int k = BOX_SLACK; k < BOX_SIZE; ++k) box[k] = gather(boxes + (i64)k * stride, at);
+    mask may = m_and(in, balls_may_touch(box, eye, pyramid, length));
+    if (!any(may)) return may;
+    for (int k = BOX_EDGE; k < BOX_SLACK; ++k) box[k] = gather(boxes + (i64)k * stride, at);
+    return m_and(may, boxes_may_touch(box, eye, pyramid));
+}
+
+/* Puts a list in order. */
+LFN void sort_list(int *list, int n)
+{
+    for (int i = 1; i < n; ++i) {
+        int own = list[i], at = i;
+        for (; at > 0 && list[at - 1] > own; --at) list[at] = list[at - 1];
+        list[at] = own;
+    }
+}
+
+/*
+ * The same for rows `first` to end of all boxes, in order and counted from the first: groups that are near each other
+ * are left out, or looked at, together. More than CHUNK: the list does not take them.
+ */
+LFN int list_groups(const int *scene, const ureal *boxes, int first, int end, const ureal *eye, const ureal *pyramid,
+                    int *list)
+{
+    const int *order = scene + SCENE_ORDER(scene);
+    int n = SCENE_NROW(scene), stride = BOX_STRIDE(n), ngroup = GROUPS(n), found = 0, near[STET_W], rows[STET_W],
+        lanes[STET_W];
+    const ureal *groups = boxes + (i64)BOX_SIZE * stride;
+    ureal length[PYRAMID_PLANES];
+    plane_lengths(pyramid, length);
+    for (int g = 0; g < ngroup; g += STET_W) {
+        mask may =
+            rows_may_touch(groups, BOX_STRIDE(ngroup), lane() + isplat(g), in_range(g, ngroup), eye, pyramid, length);
+        if (!any(may)) continue;
+        istore(near, may);
+        for (int l = 0; l < STET_W; ++l) {
+            int most = near[l] ? nmin((g + l + 1) * GROUP, n) : 0;
+            for (int i = (g + l) * GROUP; i < most; i += STET_W) {
+                lint row = iload(order + i);
+                mask in = m_and(m_andnot(in_range(i, most), ilt(row, isplat(first))), ilt(row, isplat(end)));
+                if (any(in)) in = rows_may_touch(boxes, stride, row, in, eye, pyramid, length);
+                if (!any(in)) continue;
+                if (found > CHUNK - STET_W) return CHUNK + 1;
+                istore(lanes, in & isplat(1));
+                istore(rows, row - isplat(first));
+                for (int k = 0; k < STET_W; ++k) {
+                    list[found] = rows[k];
+                    found += lanes[k];
+                }
+            }
+        }
+    }
+    sort_list(list, found);
+    return found;
 }
 
 /* The flag of a geom: a bit for each of the pyramids in `which` that its box may touch. */

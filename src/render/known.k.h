@@ -11,6 +11,9 @@
 #ifndef RENDER_COLOURS
 #define RENDER_COLOURS 1 /* 0: neither colours nor albedo are asked for */
 #endif
+#ifndef MAY_BE_MANY
+#define MAY_BE_MANY 1 /* 0: no list of geoms is longer than CHUNK */
+#endif
 
 /* A number of the scene's header. */
 LFN int scene_number(const int *scene, int entry) { return SCENE_HAS >> entry & 1 ? scene[entry] : 0; }

@@ -3,10 +3,11 @@
  * lanes are pixels of a row. Kind item.
  *
  * scene.k.h has the tables, known.k.h what is known of them when code is made, view.k.h camera rays and pyramids of
- * patches, cull.k.h culling, trace.k.h hits, tone.k.h colours as bytes, shade.k.h light, detail.k.h smooth normals and
- * textures (texture.k.h), sky.k.h the sky, pixel.k.h what is written for a pixel, shadow.k.h shadows, blend.k.h
- * transparent geoms, mirror.k.h reflections, sample.k.h several samples a pixel. Any number of geoms is processed CHUNK
- * at a time, and the patch keeps the nearest hits between chunks.
+ * patches, box.k.h boxes of geoms, cull.k.h culling, trace.k.h hits, tone.k.h colours as bytes, shade.k.h light,
+ * detail.k.h smooth normals and textures (texture.k.h), sky.k.h the sky, pixel.k.h what is written for a pixel,
+ * shadow.k.h shadows, blend.k.h transparent geoms, mirror.k.h reflections, sample.k.h several samples a pixel. Any
+ * number of geoms is processed, as many at a time as a list takes (CHUNK), and the patch keeps the nearest hits between
+ * lists.
  */
 #include "stet/lang.h"
 
@@ -18,6 +19,7 @@
 #include "render/scene.k.h"
 #include "render/known.k.h"
 #include "render/view.k.h"
+#include "render/box.k.h"
 #include "render/cull.k.h"
 #include "render/trace.k.h"
 #include "render/tone.k.h"
@@ -119,15 +121,17 @@ LFN void trace_squares(const ureal *view, int flat, int px, int py, int width, i
 /* The nearest hits of a patch among the nshown geoms at `at` in `scene`. */
 LFN void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view, const ureal *glass, int mirrored,
                      int flat, int px, int py, int width, int height, const ureal *pyramid, const int *scene, int at,
-                     int nshown, const ureal *bounds, const ureal *size, const int *data, const ureal *node,
-                     const ureal *tri, const ureal *elevation, int *flag, int *list, ureal *candidate, ureal *best,
-                     int *best_geom, int *best_part)
+                     int nshown, const ureal *bounds, const ureal *size, const ureal *boxes, const int *data,
+                     const ureal *node, const ureal *tri, const ureal *elevation, int *flag, int *list,
+                     ureal *candidate, ureal *best, int *best_geom, int *best_part)
 {
+    int next;
     clear_best(view[VIEW_FAR], best, best_geom, best_part);
-    for (int chunk = 0; chunk < nshown; chunk += CHUNK) {
-        const int *part = scene + at + chunk * SHOWN_SIZE;
-        int n = find_candidates(xform, nitem, world, scene, at + chunk * SHOWN_SIZE, nmin(nshown - chunk, CHUNK),
-                                bounds, size, view, pyramid, 1, flag, list, candidate);
+    for (int from = 0; from < nshown; from = next) {
+        const int *part = scene + at + from * SHOWN_SIZE;
+        int n = find_candidates(xform, nitem, world, scene, at, from, nshown, bounds, size, boxes, view, pyramid, 1,
+                                flag, list, candidate, &next);
+        if (!n) continue;
         if (STET_W > 1 && !mirrored && any_mesh(list, n, part))
             trace_squares(view, flat, px, py, width, height, candidate, list, n, part, data, node, tri, elevation, best,
                           best_geom, best_part);
@@ -168,13 +172,13 @@ LFN void detail_patch(const wreal *xform, int nitem, int world, const ureal *vie
 
 /* How many of the nshown geoms at `at` in `scene` a patch may show. Overwrites the lists of candidates. */
 LFN int count_candidates(const wreal *xform, int nitem, int world, const int *scene, int at, int nshown,
-                         const ureal *bounds, const ureal *size, const ureal *view, const ureal *pyramid, int *flag,
-                         int *list, ureal *candidate)
+                         const ureal *bounds, const ureal *size, const ureal *boxes, const ureal *view,
+                         const ureal *pyramid, int *flag, int *list, ureal *candidate)
 {
-    int found = 0;
-    for (int chunk = 0; chunk < nshown; chunk += CHUNK) {
-        int n = find_candidates(xform, nitem, world, scene, at + chunk * SHOWN_SIZE, nmin(nshown - chunk, CHUNK),
-                                bounds, size, view, pyramid, 1, flag, list, candidate);
+    int found = 0, next;
+    for (int from = 0; from < nshown; from = next) {
+        int n = find_candidates(xform, nitem, world, scene, at, from, nshown, bounds, size, boxes, view, pyramid, 1,
+                                flag, list, candidate, &next);
         found += n;
     }
     return found;
@@ -289,7 +293,8 @@ LFN void put_colours(const ureal *lamps, const ureal *view, int mirror, const ur
 /*
  * xform [nworld][nitem]: world transforms of prims. Block = index in `worlds` * nstrip + strip. scene, look: see
  * scene.k.h. looks: for each world, `stride` apart, what looks.h says, and rows of details; lens [ncamera * LENS_SIZE]:
- * see view.k.h, those of a world `lens_stride` after the last one's. size … elevation: see geom/geom.h. Then the
+ * see view.k.h, those of a world `lens_stride` after the last one's. boxes: of k_boxes, absent where geoms are few.
+ * size … elevation: see geom/geom.h. Then the
  * buffers, absent where they are not wanted, and the tile table: first pixel and pitch of tile world * ncamera + camera
  * in each row; a buffer's row is in `rows`. grid: side of that of a pixel's samples, 1, 2 or 4.
  *
@@ -298,10 +303,10 @@ LFN void put_colours(const ureal *lamps, const ureal *view, int mirror, const ur
  */
 item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, const int *scene, const ureal *look,
                           const ureal *looks, int stride, const int *choices, const ureal *lens, int lens_stride,
-                          const ureal *size, const int *data, const ureal *bounds, const ureal *node, const ureal *tri,
-                          const ureal *elevation, u32 *colour, ureal *depth, ureal *distance, ureal *normal,
-                          u32 *albedo, int *geom, int *body, int *type, const i64 *first, const int *pitch, int rows,
-                          int grid, int block)
+                          const ureal *size, const int *data, const ureal *bounds, const ureal *boxes,
+                          const ureal *node, const ureal *tri, const ureal *elevation, u32 *colour, ureal *depth,
+                          ureal *distance, ureal *normal, u32 *albedo, int *geom, int *body, int *type,
+                          const i64 *first, const int *pitch, int rows, int grid, int block)
 {
     shared(int, flag, FLAG_SIZE);
     shared(int, list, LIST_SIZE);
@@ -318,6 +323,7 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
     shared(int, further, MAY_HAVE_ROLES ? PIXELS * 2 : 1);
     int npatch = scene[SCENE_NPATCH], ntile = scene[SCENE_NTILE], strip = STET_GPU ? 1 : STRIP;
     int nstrip = (npatch + strip - 1) / strip, world = worlds[block / nstrip], from = block % nstrip * strip;
+    const ureal *made = MAY_BE_MANY && boxes ? boxes + (i64)(block / nstrip) * BOXES_SIZE(SCENE_NROW(scene)) : boxes;
     int clear = scene[SCENE_CLEAR], site = scene[SCENE_SHOWN] + scene[SCENE_NSHOWN] * SHOWN_SIZE;
     if (STET_W > 1)
         each (k, 2) flag[FLAG_BOXES + k] = 0;
@@ -364,7 +370,7 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                 sample_view(middle, s < 0 ? 1 : side, s < 0 ? 0 : s, view);
                 trace_geoms(xform, nitem, world, view, glass, mirrored, flat, px, py, width, height, pyramid, scene,
                             scene[ids ? SCENE_SHOWN : SCENE_SOLID], scene[ids ? SCENE_NSHOWN : SCENE_NSOLID], bounds,
-                            size, data, node, tri, elevation, flag, list, candidate, best, best_geom, best_part);
+                            size, made, data, node, tri, elevation, flag, list, candidate, best, best_geom, best_part);
                 if (ids && hits)
                     put_hits(view, flat, px, py, width, height, scene, best, best_geom, depth, distance, normal, geom,
                              body, type, first, pitch, rows, ntile, tile);
@@ -376,15 +382,15 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                     put_albedo(px, py, width, height, scene, own, best_geom, best_part, (int *)albedo, first, pitch,
                                tile_entry(rows, BUFFER_ALBEDO, ntile, tile));
                 if (!colour || (s < 0 && side > 1)) continue;
-                int layers = count_candidates(xform, nitem, world, scene, clear, nclear, bounds, size, view, pyramid,
-                                              flag, list, candidate);
+                int layers = count_candidates(xform, nitem, world, scene, clear, nclear, bounds, size, made, view,
+                                              pyramid, flag, list, candidate);
                 int sites =
                     count_candidates(xform, nitem, world, scene, site, ids ? scene_number(scene, SCENE_NSITE) : 0,
-                                     bounds, size, view, pyramid, flag, list, candidate);
+                                     bounds, size, made, view, pyramid, flag, list, candidate);
                 if (layers + sites > 0 && ids) {
                     trace_geoms(xform, nitem, world, view, glass, 0, flat, px, py, width, height, pyramid, scene,
-                                scene[SCENE_SOLID], scene[SCENE_NSOLID], bounds, size, data, node, tri, elevation, flag,
-                                list, candidate, best, best_geom, best_part);
+                                scene[SCENE_SOLID], scene[SCENE_NSOLID], bounds, size, made, data, node, tri, elevation,
+                                flag, list, candidate, best, best_geom, best_part);
                     if (scene_number(scene, SCENE_DETAIL))
                         detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, choice, data,
                                      tri, best, best_geom, best_part, further);
@@ -392,14 +398,13 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                 keep_hits(view, flat, px, py, width, height, best, best_geom, kept);
                 if (scene_number(scene, SCENE_NSHADOW) && !mirrored)
                     shadow_patch(xform, nitem, world, lamps, view, flat, px, py, width, height, nmax(s, 0), scene, own,
-                                 bounds, size, data, node, tri, elevation, flag, list, candidate, best, best_geom, kept,
-                                 tubes, best_part, blocked, share);
+                                 bounds, size, made, data, node, tri, elevation, flag, list, candidate, best, best_geom,
+                                 kept, tubes, best_part, blocked, share);
                 put_colours(lamps, view, mirror, glass, mirrored, flat, px, py, width, height, scene, look, own, plane,
                             best, best_geom, best_part, kept, share, further, (int *)colour, first, pitch, entry);
                 for (int chunk = 0; layers > 0 && chunk < nclear; chunk += CHUNK) {
-                    int n = find_candidates(xform, nitem, world, scene, clear + chunk * SHOWN_SIZE,
-                                            nmin(nclear - chunk, CHUNK), bounds, size, view, pyramid, 1, flag, list,
-                                            candidate);
+                    int next, n = find_candidates(xform, nitem, world, scene, clear, chunk, nmin(nclear, chunk + CHUNK),
+                                                  bounds, size, made, view, pyramid, 1, flag, list, candidate, &next);
                     blend_patch(xform, nitem, world, lamps, view, glass, mirrored, flat, px, py, width, height, scene,
                                 look, own, choice, candidate, list, n, scene + clear + chunk * SHOWN_SIZE, data, node,
                                 tri, elevation, best, best_geom, best_part, (int *)colour, first, pitch, entry);

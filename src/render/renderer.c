@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-extern const sti_kernel sti_k_render;
+extern const sti_kernel sti_k_render, sti_k_boxes;
 
 enum { MAX_EDGE = 16384, TEAM = 128 };
 _Static_assert((int)BUFFER_DEPTH == (int)STI_BUFFER_DEPTH && (int)BUFFER_TYPE == (int)STI_BUFFER_TYPE &&
@@ -48,7 +48,7 @@ struct sti_renderer {
     } seen;               /* generations of the stage's shapes and of its tree for which the tables were made */
     sti_kernel kernel[2]; /* without and with colours; on a GPU code is made for the scene and the samples */
     char constants[2][160];
-    stet_array *lens, *worlds;
+    stet_array *lens, *worlds, *boxes; /* boxes: of k_boxes, or NULL */
     sti_surface surface;
     sti_version version;
 };
@@ -99,6 +99,17 @@ static stet_result fill_patches(const sti_renderer *r, int camera, sti_patches *
     return STET_OK;
 }
 
+/* Room for the boxes of geoms, where they are made before patches (cull.k.h). */
+static stet_result make_boxes(sti_renderer *r)
+{
+    int64_t nworld = sti_stage_worlds(r->stage)->nworld;
+    stet_array_destroy(r->boxes);
+    r->boxes = NULL;
+    if (!r->appearance.nbox) return STET_OK;
+    return STI_ARRAY(r->device, "boxes of geoms", STET_DTYPE_REAL, false, &r->boxes, nworld,
+                     BOXES_SIZE((int64_t)r->appearance.nbox));
+}
+
 static stet_result make_appearance(sti_renderer *r)
 {
     sti_patches patches = {.ncamera = r->ncamera, .drawing = r->drawing, .choice = r->looks.given & STI_LOOK_MATERIALS};
@@ -120,7 +131,7 @@ static stet_result make_appearance(sti_renderer *r)
     made.types |= r->appearance.types;
     sti_appearance_free(&r->appearance);
     r->appearance = made;
-    return STET_OK;
+    return make_boxes(r);
 }
 
 static void drop_kernels(sti_renderer *r)
@@ -140,8 +151,8 @@ static stet_result make_kernels(sti_renderer *r)
         if (!sti_device_is_gpu(r->device)) continue;
         (void)snprintf(r->constants[k], sizeof r->constants[k],
                        "#define RAY_TYPES 0x%x\n#define SCENE_HAS 0x%x\n#define RENDER_SIDE %d\n"
-                       "#define RENDER_COLOURS %d\n",
-                       r->appearance.types, r->appearance.has, r->side, k);
+                       "#define RENDER_COLOURS %d\n#define MAY_BE_MANY %d\n",
+                       r->appearance.types, r->appearance.has, r->side, k, r->boxes != NULL);
         r->kernel[k].constants = r->constants[k];
         STI_TRY(sti_program_set_team(r->device, &r->kernel[k], (sti_team){k ? 2 * TEAM : TEAM, 1}));
     }
@@ -245,6 +256,7 @@ void sti_renderer_destroy(sti_renderer *r)
     sti_surface_free(&r->surface);
     stet_array_destroy(r->lens);
     stet_array_destroy(r->worlds);
+    stet_array_destroy(r->boxes);
     sti_free(r->cameras);
     sti_free(r->chosen);
     sti_free(r->asked);
@@ -291,10 +303,12 @@ stet_result sti_renderer_set_samples(sti_renderer *r, int samples)
 static stet_result make_tables_anew(sti_renderer *r)
 {
     unsigned has = r->appearance.has, types = r->appearance.types;
+    bool many = r->boxes;
     sti_surface_forget(&r->surface);
     STI_TRY(add_shapes(r));
     STI_TRY(make_appearance(r));
-    if (r->appearance.has != has || r->appearance.types != types) STI_TRY(make_kernels(r));
+    if (r->appearance.has != has || r->appearance.types != types || many != (r->boxes != NULL))
+        STI_TRY(make_kernels(r));
     see_shapes(r);
     return STET_OK;
 }
@@ -370,6 +384,17 @@ static int pack_rows(const sti_render_target *target)
 
 static int lens_stride(const sti_renderer *r) { return r->looks.lens ? r->ncamera * STI_LENS_ROW : 0; }
 
+/* The boxes of the n listed worlds' geoms, where they are many. */
+static stet_result fill_boxes(sti_renderer *r, int n)
+{
+    stet_array *xform = sti_stage_world(r->stage);
+    int64_t nrun = (r->appearance.nbox + CHUNK - 1) / CHUNK;
+    if (!r->boxes) return STET_OK;
+    return STI_LAUNCH(sti_k_boxes, r->device, n * nrun, sti_arg_array(xform), sti_arg_int(xform->nitem),
+                      sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene), sti_arg_array(r->geoms->bounds),
+                      sti_arg_array(r->boxes));
+}
+
 /* Launches the kernel for the n listed worlds. */
 static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
 {
@@ -381,18 +406,19 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
     const int strip = sti_device_is_gpu(r->device) ? 1 : STRIP;
     const sti_kernel *kernel;
     STI_TRY(sti_program_choose(r->device, &r->kernel[lit], &sti_k_render, &kernel));
-    return STI_LAUNCH(
-        *kernel, r->device, (int64_t)n * ((r->npatch + strip - 1) / strip), sti_arg_array(xform),
-        sti_arg_int(xform->nitem), sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene),
-        sti_arg_array(r->appearance.look), sti_arg_array(k->own ? k->own : r->appearance.look),
-        sti_arg_int(k->own ? (int)r->appearance.nown : 0), sti_arg_array(k->choice ? k->choice : r->appearance.scene),
-        sti_arg_array(k->lens ? k->lens : r->lens), sti_arg_int(lens_stride(r)), sti_arg_array(g->size),
-        sti_arg_array(g->data), sti_arg_array(g->bounds), sti_arg_array(g->node), sti_arg_array(g->tri),
-        sti_arg_array(g->elevation), sti_arg_array(pixels[STI_BUFFER_COLOUR]), sti_arg_array(pixels[STI_BUFFER_DEPTH]),
-        sti_arg_array(pixels[STI_BUFFER_DISTANCE]), sti_arg_array(pixels[STI_BUFFER_NORMAL]),
-        sti_arg_array(pixels[STI_BUFFER_ALBEDO]), sti_arg_array(pixels[STI_BUFFER_GEOM]),
-        sti_arg_array(pixels[STI_BUFFER_BODY]), sti_arg_array(pixels[STI_BUFFER_TYPE]), sti_arg_array(t->first),
-        sti_arg_array(t->pitch), sti_arg_int(pack_rows(t)), sti_arg_int(r->side));
+    return STI_LAUNCH(*kernel, r->device, (int64_t)n * ((r->npatch + strip - 1) / strip), sti_arg_array(xform),
+                      sti_arg_int(xform->nitem), sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene),
+                      sti_arg_array(r->appearance.look), sti_arg_array(k->own ? k->own : r->appearance.look),
+                      sti_arg_int(k->own ? (int)r->appearance.nown : 0),
+                      sti_arg_array(k->choice ? k->choice : r->appearance.scene),
+                      sti_arg_array(k->lens ? k->lens : r->lens), sti_arg_int(lens_stride(r)), sti_arg_array(g->size),
+                      sti_arg_array(g->data), sti_arg_array(g->bounds), sti_arg_array(r->boxes), sti_arg_array(g->node),
+                      sti_arg_array(g->tri), sti_arg_array(g->elevation), sti_arg_array(pixels[STI_BUFFER_COLOUR]),
+                      sti_arg_array(pixels[STI_BUFFER_DEPTH]), sti_arg_array(pixels[STI_BUFFER_DISTANCE]),
+                      sti_arg_array(pixels[STI_BUFFER_NORMAL]), sti_arg_array(pixels[STI_BUFFER_ALBEDO]),
+                      sti_arg_array(pixels[STI_BUFFER_GEOM]), sti_arg_array(pixels[STI_BUFFER_BODY]),
+                      sti_arg_array(pixels[STI_BUFFER_TYPE]), sti_arg_array(t->first), sti_arg_array(t->pitch),
+                      sti_arg_int(pack_rows(t)), sti_arg_int(r->side));
 }
 
 stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const sti_render_target *target)
@@ -400,7 +426,8 @@ stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const st
     if (n < 0 || (n > 0 && !worlds) || n > sti_stage_worlds(r->stage)->nworld)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "render: a list of 0 to %lld worlds is needed (%d given)",
                          (long long)sti_stage_worlds(r->stage)->nworld, n);
-    if ((int64_t)n * r->npatch > INT32_MAX || (int64_t)n * r->soft->n > INT32_MAX)
+    if ((int64_t)n * r->npatch > INT32_MAX || (int64_t)n * r->soft->n > INT32_MAX ||
+        n * (((int64_t)r->appearance.nbox + CHUNK - 1) / CHUNK) > INT32_MAX)
         return sti_error(STET_ERROR_LIMIT,
                          "render: %d worlds of %d patches are more than 2^31; render fewer worlds at once", n,
                          r->npatch);
@@ -411,6 +438,7 @@ stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const st
     if (n == 0) return STET_OK;
     STI_TRY(sti_array_put(r->worlds, r->chosen, stet_array_get_bytes(r->worlds)));
     STI_TRY(sti_geoms_deform(r->geoms, r->soft, sti_stage_world(r->stage), r->worlds, n));
+    STI_TRY(fill_boxes(r, n));
     STI_TRY(launch(r, target, n));
     stet_array *lens = r->looks.lens ? r->looks.lens : r->lens;
     const sti_surface_rows rows = {r->worlds, r->appearance.scene, lens, lens_stride(r), n, r->npatch};

@@ -28,7 +28,10 @@
 #define SCENE_LOOK_LAMPS 9
 #define SCENE_LOOK_SCALE 10
 #define SCENE_DETAIL 11 /* 0: no geom has details */
-/* Rows like those of geoms to draw: the opaque, and the transparent ones; none where nothing is transparent. */
+/*
+ * Rows like those of geoms to draw, after these: the opaque ones (or the same rows, where the lists are equal), and the
+ * transparent ones.
+ */
 #define SCENE_SOLID 12
 #define SCENE_NSOLID 13
 #define SCENE_CLEAR 14
@@ -73,6 +76,19 @@
 #define SHOWN_UNDERSIDE 4 /* a plane as seen from below */
 #define SHOWN_SOFT 8      /* a surface that deforms: each world has its own */
 #define SHOWN_SIZE 4
+#define CHUNK 128 /* geoms that a patch culls together: how long its list is */
+/* How many rows of geoms to draw there are, in all lists. */
+#define SCENE_NROW(scene)                                                                                              \
+    (((scene)[SCENE_CLEAR] - (scene)[SCENE_SHOWN]) / SHOWN_SIZE + (scene)[SCENE_NCLEAR] + (scene)[SCENE_NUNDER])
+#define BOX_SIZE 14 /* numbers of a geom's box: see cull.k.h */
+/* How far apart the numbers of n boxes of k_boxes are: whole vectors may be read at the last one. */
+#define BOX_STRIDE(n) ((n) + 16)
+/* The order of rows in which those that are near each other follow each other (near.c), GROUP at a time; as long. */
+#define SCENE_ORDER(scene) ((scene)[SCENE_SHOWN] + SHOWN_SIZE * SCENE_NROW(scene))
+#define GROUP 32
+#define GROUPS(n) (((n) + GROUP - 1) / GROUP)
+/* Numbers of the boxes of a world: of n rows, then of their groups. */
+#define BOXES_SIZE(n) (BOX_SIZE * (BOX_STRIDE(n) + BOX_STRIDE(GROUPS(n))))
 
 /* A geom that reflects: a plane, or a box, whose upper side does. Its numbers: the height of that side; how much. */
 #define MIRROR_GEOM 0

@@ -281,9 +281,10 @@ LFN void clear_words(int *words) { items(p, PIXELS) istore(words + p, isplat(0))
  */
 LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view, int flat, int px,
                       int py, int width, int height, int sample, const int *scene, const ureal *own,
-                      const ureal *bounds, const ureal *size, const int *data, const ureal *node, const ureal *tri,
-                      const ureal *elevation, int *flag, int *list, ureal *candidate, const ureal *best,
-                      const int *best_geom, const ureal *kept, ureal *tubes, int *mark, int *blocked, int *share)
+                      const ureal *bounds, const ureal *size, const ureal *boxes, const int *data, const ureal *node,
+                      const ureal *tri, const ureal *elevation, int *flag, int *list, ureal *candidate,
+                      const ureal *best, const int *best_geom, const ureal *kept, ureal *tubes, int *mark, int *blocked,
+                      int *share)
 {
     int shown = scene[SCENE_SHOWN], ncast = scene[SCENE_NSHOWN] + scene_number(scene, SCENE_NSITE);
     int physical = scene_number(scene, SCENE_PHYSICAL), nlamp = scene_number(scene, SCENE_NLAMP), casting = 0;
@@ -314,10 +315,10 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lam
         int which = together ? casting : casting >> l & 1;
         if (!which) continue;
         if (physical) clear_words(blocked);
-        for (int chunk = 0; chunk < ncast; chunk += CHUNK) {
-            const int *part = scene + shown + chunk * SHOWN_SIZE;
-            int n = find_candidates(xform, nitem, world, scene, shown + chunk * SHOWN_SIZE, nmin(ncast - chunk, CHUNK),
-                                    bounds, size, frame, tubes + l * PYRAMID_SIZE, which, flag, list, candidate);
+        for (int from = 0, next; from < ncast; from = next) {
+            const int *part = scene + shown + from * SHOWN_SIZE;
+            int n = find_candidates(xform, nitem, world, scene, shown, from, ncast, bounds, size, boxes, frame,
+                                    tubes + l * PYRAMID_SIZE, which, flag, list, candidate, &next);
             mark_shadows(view, flat, px, py, width, height, sample, scene, own, lamps, l, which, corner, candidate,
                          list, n, part, data, node, tri, elevation, best, best_geom, kept, physical ? blocked : mark);
         }

@@ -166,43 +166,71 @@ LFN void make_candidate(const wreal *xform, int nitem, int world, const int *sho
     candidate_shape(m, shown, size, world, candidate);
 }
 
-/*
- * Lists those of the n geoms at `at` in `scene` that may touch a pyramid, in order, and makes candidates of them;
- * returns their number. which: bits of the pyramids, PYRAMID_SIZE numbers each; 1 where lanes are geoms. flag, list,
- * candidate: FLAG_SIZE, LIST_SIZE and CANDIDATES numbers.
- */
-LFN int find_candidates(const wreal *xform, int nitem, int world, const int *scene, int at, int n, const ureal *bounds,
-                        const ureal *size, const ureal *view, const ureal *pyramid, int which, int *flag, int *list,
-                        ureal *candidate)
+/* The box of row i of the list at `at`, from k_boxes if there are such, for a thread. */
+LFN void take_box(const wreal *xform, int nitem, int world, const int *scene, int at, int i, const ureal *bounds,
+                  const ureal *boxes, int many, ureal *box)
 {
-    const int *shown = scene + at;
-    ureal *boxes = candidate + CHUNK * CANDIDATE_SIZE;
+    if (many) {
+        const ureal *made = boxes + (at - scene[SCENE_SHOWN]) / SHOWN_SIZE + i;
+        for (int k = 0; k < BOX_RADIUS; ++k) box[k] = made[(i64)k * BOX_STRIDE(SCENE_NROW(scene))];
+    } else
+        load_box(xform, nitem, world, scene + at + i * SHOWN_SIZE, bounds, 1, box);
+}
+
+/*
+ * Lists those of the geoms `from` to n at `at` in `scene` that may touch a pyramid, in order, and makes candidates of
+ * them; returns their number. They are counted from the geom `from`. *next: the first geom that was left for the next
+ * list, or n at least. which: bits of the pyramids, PYRAMID_SIZE numbers each; 1 where lanes are geoms. boxes: see
+ * cull.k.h. flag, list, candidate: FLAG_SIZE, LIST_SIZE and CANDIDATES numbers.
+ */
+LFN int find_candidates(const wreal *xform, int nitem, int world, const int *scene, int at, int from, int n,
+                        const ureal *bounds, const ureal *size, const ureal *boxes, const ureal *view,
+                        const ureal *pyramid, int which, int *flag, int *list, ureal *candidate, int *next)
+{
+    int first = at + from * SHOWN_SIZE, many = MAY_BE_MANY && boxes, found = 0, end = from;
+    const int *shown = scene + first;
     sync();
-    load_boxes(xform, nitem, world, scene, at, n, bounds, flag, boxes);
     if (STET_W > 1) {
-        each (one, 1) list_boxes(boxes, n, view + VIEW_EYE, pyramid, flag, list);
-        int found = n > 0 ? flag[n] : 0;
+        ureal *loaded = candidate + CHUNK * CANDIDATE_SIZE;
+        int row = (first - scene[SCENE_SHOWN]) / SHOWN_SIZE, here = many ? n - from : nmin(n - from, CHUNK);
+        int tested = here;
+        found = CHUNK + 1;
+        if (!many) load_boxes(xform, nitem, world, scene, first, here, bounds, flag, loaded);
+        if (many && !from) found = list_groups(scene, boxes, row, row + n, view + VIEW_EYE, pyramid, list);
+        if (found > CHUNK)
+            found = list_boxes(many ? boxes + row : loaded, many ? BOX_STRIDE(SCENE_NROW(scene)) : CHUNK, here,
+                               view + VIEW_EYE, pyramid, list, &tested);
         each (c, found)
             make_candidate(xform, nitem, world, shown + list[c] * SHOWN_SIZE, size, view,
                            candidate + c * CANDIDATE_SIZE);
+        *next = from + tested;
         return found;
     }
-    each (i, n) {
-        ureal box[BOX_SIZE];
-        load_box(xform, nitem, world, shown + i * SHOWN_SIZE, bounds, 1, box);
-        flag[i] = flag_of(box, view + VIEW_EYE, pyramid, which);
-    }
-    sync();
-    each (i, n) { /* whose place in the list is the number of those before it */
-        int c = 0;
-        for (int k = 0; k < i; ++k) c += flag[k] != 0;
-        if (flag[i]) {
-            list[c] = i;
-            list[CHUNK + c] = flag[i];
-            make_candidate(xform, nitem, world, shown + i * SHOWN_SIZE, size, view, candidate + c * CANDIDATE_SIZE);
+    for (int more = end < n; more; more = many && end < n) { /* CHUNK geoms, while the list has room */
+        int m = nmin(n - end, CHUNK), add = 0;
+        each (i, m) {
+            ureal box[BOX_SIZE];
+            take_box(xform, nitem, world, scene, at, end + i, bounds, boxes, many, box);
+            flag[i] = flag_of(box, view + VIEW_EYE, pyramid, which);
         }
-        if (i == n - 1) flag[i + 1] = c + (flag[i] != 0);
+        sync();
+        for (int i = 0; i < m && many; ++i) add += flag[i] != 0;
+        if (found + add > CHUNK) break;
+        each (i, m) { /* whose place in the list is the number of those before it */
+            int c = found;
+            for (int k = 0; k < i; ++k) c += flag[k] != 0;
+            if (flag[i]) {
+                list[c] = end - from + i;
+                list[CHUNK + c] = flag[i];
+                make_candidate(xform, nitem, world, shown + (end - from + i) * SHOWN_SIZE, size, view,
+                               candidate + c * CANDIDATE_SIZE);
+            }
+            if (i == m - 1) flag[i + 1] = c + (flag[i] != 0);
+        }
+        sync();
+        found = flag[m];
+        end += m;
     }
-    sync();
-    return n > 0 ? flag[n] : 0;
+    *next = end;
+    return found;
 }

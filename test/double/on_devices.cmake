@@ -12,7 +12,7 @@ stet_test_on_devices(
     kernel/args kernel/binding kernel/binding_use kernel/foreign kernel/fuse kernel/graph kernel/external_capture
     kernel/list kernel/record kernel/team_memory kernel/recording kernel/user_names kernel/launch_observer
     stage/stage
-    render/renderer render/same render/soft render/surface
+    render/crowd render/renderer render/same render/soft render/surface
     tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles
     worlds/poses worlds/reset worlds/snapshot worlds/worlds worlds/quantities
     physics/beside physics/reset physics/room

@@ -1,0 +1,46 @@
+/* Boxes around geoms to draw, which culling tests (cull.k.h). Part of render.k.h and boxes.k.h. */
+/*
+ * A geom's box: its centre (3), half of its three edges as vectors (3 x 3), both in the world frame; what the slack of
+ * tests grows with; the radius of the ball around it (only where lanes are geoms): BOX_SIZE numbers.
+ */
+#define BOX_EDGE 3
+#define BOX_SLACK 12
+#define BOX_RADIUS 13
+#define BOX_ENDLESS (1 / (ureal)0) /* slack: of any distance */
+
+LFN void xform_of(const wreal *xform, int nitem, int world, int prim, ureal *m)
+{
+    for (int k = 0; k < 12; ++k) m[k] = of_world(xform, nitem, world, prim * 12 + k);
+}
+
+/* The box of a transform (3 x 4 by rows) and bounds (centre and half sizes in its frame), its numbers `step` apart. */
+LFN void make_box(const ureal *m, const ureal *bounds, int step, ureal *box)
+{
+    ureal slack = 0, most = 0, e[9];
+    for (int r = 0; r < 3; ++r) {
+        box[r * step] =
+            ufma(m[4 * r + 2], bounds[2], ufma(m[4 * r + 1], bounds[1], ufma(m[4 * r], bounds[0], m[4 * r + 3])));
+        slack = slack + uabs(m[4 * r + 3]);
+        for (int k = 0; k < 3; ++k) {
+            e[3 * k + r] = m[4 * r + k] * bounds[3 + k];
+            box[(BOX_EDGE + 3 * k + r) * step] = e[3 * k + r];
+            slack = slack + uabs(e[3 * k + r]);
+        }
+    }
+    box[BOX_SLACK * step] = slack;
+    for (int i = 0; i < 4 && STET_W > 1; ++i) { /* half of the longest diagonal, and more than roundings */
+        ureal d[3];
+        for (int r = 0; r < 3; ++r) d[r] = e[r] + (i & 1 ? -e[3 + r] : e[3 + r]) + (i & 2 ? -e[6 + r] : e[6 + r]);
+        most = umax(most, udot(d, d));
+    }
+    if (STET_W > 1) box[BOX_RADIUS * step] = usqrt(most) * (ureal)1.0001;
+}
+
+/* The box of a geom to draw, its numbers `step` apart. One without end touches every pyramid. */
+LFN void load_box(const wreal *xform, int nitem, int world, const int *row, const ureal *bounds, int step, ureal *box)
+{
+    ureal m[12];
+    xform_of(xform, nitem, world, row[SHOWN_PRIM], m);
+    make_box(m, bounds + 6 * row[SHOWN_GEOM], step, box);
+    if (row[SHOWN_KIND] & SHOWN_ENDLESS) box[BOX_SLACK * step] = BOX_ENDLESS;
+}
