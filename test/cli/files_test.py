@@ -209,6 +209,14 @@ def test_save_tensors():
             for name in ("rgb-main", "depth-top", "seg_geom-top"):
                 alone = np.load(os.path.join(cwd, f"to{count}", name + ".npy"))
                 assert np.array_equal(load(cwd, f"frames-{name}.npy")[k], alone), (name, count)
+        one = run(*common, "--frames", 7, "--out", "one", "--save-tensors", "every:3:npz", cwd=cwd)
+        assert "one/frames.npz" in one["files"] and not [name for name in one["files"] if "frames-" in name]
+        assert not [name for name in os.listdir(os.path.join(cwd, "one")) if name.startswith("frames-")]
+        with np.load(os.path.join(cwd, "one", "frames.npz")) as arrays:
+            assert sorted(arrays) == [f"{o}:{c}" for o in ("depth", "rgb", "seg_geom") for c in ("main", "top")]
+            for name in arrays:
+                apart = load(cwd, f"frames-{name.replace(':', '-')}.npy")
+                assert arrays[name].dtype == apart.dtype and np.array_equal(arrays[name], apart), name
         run(*common, "--frames", 2, "--out", "few", "--save-tensors", "every:3", cwd=cwd)
         assert np.load(os.path.join(cwd, "few", "frames-rgb-main.npy")).shape == (0, 2, 12, 16, 3)
 

@@ -131,7 +131,7 @@ def test_places():
         for save in ("nosuch/state", "file/state", ".", ""):
             refused(["run", CARTPOLE, "--save", save], ["--save"], cwd)
         refused(["run", CARTPOLE, "--record", "qpos"], ["--record", "--out"], cwd)
-        for text in ("3", "every:0", "every:", "every:2x", "all"):
+        for text in ("3", "every:0", "every:", "every:2x", "all", "every:npz", "every:2:h5", "every:2:npz:"):
             refused(["run", CARTPOLE, "--save-tensors", text, "--out", "o"], [text, "every:10"], cwd)
         refused(["run", CARTPOLE, "--save-tensors", "every:2"], ["--save-tensors", "--out"], cwd)
         refused(["run", CARTPOLE, "--save-tensors", "every:2", "--out", "o", "--output", "none"], ["pictures"], cwd)

@@ -160,6 +160,7 @@ WRITERS = {
     "numbered": (["--out", "out", "--save-every", 1], "out/mosaic-rgb-00002.png"),
     "tensor": (["--out", "out"], "out/rgb.npy"),
     "frames": (["--out", "out", "--save-tensors", "every:1"], "out/frames-rgb.npy"),
+    "packed": (["--out", "out", "--save-tensors", "every:1:npz"], "out/frames.npz"),
     "recording": (["--out", "out", "--record", "qpos"], "out/qpos.npy"),
 }
 READERS = ["--resume", "state", "--control", "control.npy"]
@@ -397,7 +398,7 @@ def test_signals():
         with folder() as cwd:
             out = os.path.join(cwd, "out")
             process = begin(cwd, "--frames", 10**7, "--size", "8x8", "--record", "qpos,qvel", "--out", "out", "--save",
-                            "state", "--save-every", 1, "--json")
+                            "state", "--save-every", 1, "--save-tensors", "every:1:npz", "--json")
             wait_for(out, "mosaic-rgb-00003")
             process.send_signal(number)
             said, error = process.communicate(timeout=120)
@@ -407,6 +408,8 @@ def test_signals():
             assert f"frame {summary['frames_done']} of" in error, error
             for name in ("qpos", "qvel"):
                 assert np.load(os.path.join(out, name + ".npy")).shape[0] == summary["frames_done"], name
+            with np.load(os.path.join(out, "frames.npz")) as arrays:
+                assert [len(frames) for frames in arrays.values()] == [summary["frames_done"]]
             assert sorted(os.path.join("out", n) for n in os.listdir(out)) + ["state"] == sorted(
                 summary["files"]
             ), "all is listed, and nothing else is there"

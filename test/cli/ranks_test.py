@@ -64,6 +64,16 @@ def test_results_do_not_depend_on_the_number_of_ranks():
             done.result()
 
 
+def test_one_file_of_all_tensors():
+    words = [*RUN, "--worlds", 5, "--output", "rgb,depth", "--save-tensors", "every:2:npz", "--save", "state",
+             "--out", "out"]  # fmt: skip
+    with folder() as whole:
+        one = run(*words[1:], cwd=whole)
+        assert "out/frames.npz" in one["files"]
+        for nrank in (2, 8):
+            compare_with(one, whole, words, nrank)
+
+
 def test_a_saved_state_goes_on_over_another_number_of_ranks():
     with folder() as cwd:
         words = [*RUN, "--worlds", 3, "--output", "none"]

@@ -180,6 +180,7 @@ static int check_folder(places *p, stet_sim *sim)
         code = check_inside(p, o->record.name[i], ".npy");
     if (code < 0) code = output_files(sim, o->out, 0, check_output, p);
     if (code < 0 && o->tensors_every) code = output_frame_files(sim, o->out, check_output, p);
+    if (code < 0 && o->tensors_npz) code = check_inside(p, "frames", ".npz");
     p->numbered = true;
     if (stat(o->out, &about) == 0 && o->save_every)
         for (int64_t f = o->save_every; f <= o->frames && code < 0; f += o->save_every)

@@ -139,17 +139,26 @@ const char *whole_append(whole_file *f, stet_array *array)
     return agree(f, error);
 }
 
+static const char *end_apart(whole_file *f)
+{
+    if (f->own < 0) return NULL;
+    const char *wrong = agree(f, close(f->own) == 0 ? 0 : errno);
+    f->own = -1;
+    /* On a file system over a network this process may not know yet how long the file is. */
+    if (f->w.out.file && ftruncate(fileno(f->w.out.file), NPY_HEADER + f->size) != 0 && !wrong)
+        wrong = error_text("%s: writing stopped: %s", f->w.path, strerror(errno));
+    return wrong;
+}
+
 const char *whole_close(whole_file *f, int64_t rows)
 {
-    const char *wrong = NULL, *sealed = NULL;
-    if (f->own >= 0) {
-        wrong = agree(f, close(f->own) == 0 ? 0 : errno);
-        f->own = -1;
-        /* On a file system over a network this process may not know yet how long the file is. */
-        if (f->w.out.file && ftruncate(fileno(f->w.out.file), NPY_HEADER + f->size) != 0 && !wrong)
-            wrong = error_text("%s: writing stopped: %s", f->w.path, strerror(errno));
-    }
-    if (f->w.out.file) sealed = npy_close(&f->w, rows);
+    const char *wrong = end_apart(f), *sealed = f->w.out.file ? npy_close(&f->w, rows) : NULL;
+    return wrong ? wrong : sealed;
+}
+
+const char *whole_seal(whole_file *f, int64_t rows)
+{
+    const char *wrong = end_apart(f), *sealed = f->w.out.file ? npy_seal(&f->w, rows) : NULL;
     return wrong ? wrong : sealed;
 }
 

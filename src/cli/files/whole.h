@@ -32,6 +32,8 @@ const char *whole_open(whole_file *f, stet_group *group, bool apart, const char 
 /* Appends the array's content in all worlds. */
 const char *whole_append(whole_file *f, stet_array *array);
 const char *whole_close(whole_file *f, int64_t rows);
+/* The same, but the file gets no name: what is in it can be read (npz_add_npy), and whole_drop removes it. */
+const char *whole_seal(whole_file *f, int64_t rows);
 /* Of this process alone. */
 void whole_drop(whole_file *f);
 

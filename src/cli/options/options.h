@@ -53,6 +53,7 @@ typedef struct run_options {
     const char *video;                  /* of the first output */
     bool numbers;                       /* of worlds, in mosaics and videos */
     int64_t video_every, tensors_every; /* 0: not given */
+    bool tensors_npz;                   /* in one file */
     double video_fps;                   /* 0: as many as make it as fast as the scene */
     uint64_t seed;
     int threads; /* 0: one per processor */

@@ -252,10 +252,16 @@ static bool read_save_every(run_options *o, const char *text)
 
 static bool read_save_tensors(run_options *o, const char *text)
 {
-    if (strncmp(text, "every:", 6) == 0 && parse_whole(text + 6, 1, INT32_MAX, &o->tensors_every)) return true;
+    char number[16];
+    size_t n = strlen(text), end = n > 4 && strcmp(text + n - 4, ":npz") == 0 ? n - 4 : n;
+    o->tensors_npz = end < n;
+    if (strncmp(text, "every:", 6) == 0 && end >= 6 && end < 6 + sizeof number) {
+        snprintf(number, sizeof number, "%.*s", (int)(end - 6), text + 6);
+        if (parse_whole(number, 1, INT32_MAX, &o->tensors_every)) return true;
+    }
     return report_error(EXIT_INPUT,
-                        "--save-tensors %s: this is not every:K, with a whole number K above 0; give such "
-                        "as every:10",
+                        "--save-tensors %s: this is not every:K or every:K:npz, with a whole number K above 0; give "
+                        "such as every:10",
                         text),
            false;
 }
@@ -400,8 +406,9 @@ static const option_row rows[] = {
     {"resume", "FILE", read_resume, "begin with a state that was saved"},
     {"out", "DIR", read_out, "folder for pictures, tensors, recordings and summary.json (nothing is written)"},
     {"save-every", "K", read_save_every, "write a picture of every K-th frame too"},
-    {"save-tensors", "every:K", read_save_tensors,
-     "write the tensors of every K-th frame, as frames-OUTPUT.npy [frames][worlds][height][width][channels]"},
+    {"save-tensors", "every:K[:npz]", read_save_tensors,
+     "write the tensors of every K-th frame, as frames-OUTPUT.npy [frames][worlds][height][width][channels]; with\n"
+     ":npz as arrays OUTPUT:CAMERA of one file, frames.npz, named as those of stet.data"},
     {"video", "FILE.mp4|.gif|.webp", read_video,
      "write a video of the first output in all worlds, through ffmpeg, which has to be installed"},
     {"video-every", "K", read_video_every, "only every K-th frame of it (1)"},

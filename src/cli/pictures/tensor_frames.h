@@ -1,6 +1,7 @@
 /*
  * Tensors of many frames: of each output of each camera a file frames-<output>.npy (or frames-<output>-<camera>.npy)
- * [frames][nworld][height][width][channels], which is written frame by frame.
+ * [frames][nworld][height][width][channels], which is written frame by frame; or all of them, as arrays
+ * <output>:<camera>, in frames.npz, into which these files go at the end.
  */
 #ifndef STI_CLI_PICTURES_TENSOR_FRAMES_H
 #define STI_CLI_PICTURES_TENSOR_FRAMES_H
@@ -12,7 +13,8 @@
 typedef struct tensor_frames {
     whole_file *file; /* camera by camera of each output */
     int count;
-    int64_t frames;    /* written */
+    int64_t frames; /* written */
+    bool one_file;
     stet_group *group; /* borrowed; NULL: one process */
 } tensor_frames;
 
@@ -20,10 +22,12 @@ typedef struct tensor_frames {
 
 /* frames: how many are expected. */
 const char *tensor_frames_open(tensor_frames *t, stet_sim *sim, stet_group *group, const char *folder, int64_t frames,
-                               file_list *files);
+                               bool one_file, file_list *files);
 const char *tensor_frames_add(tensor_frames *t, stet_sim *sim, int64_t frame);
 /* The files hold the frames that were added, also if more were expected. */
 const char *tensor_frames_close(tensor_frames *t);
+/* After it, where one file is wanted: that file. Of the process that writes alone. */
+const char *tensor_frames_pack(tensor_frames *t, const stet_sim *sim, const char *folder, file_list *files);
 /* Removes files that are still open. */
 void tensor_frames_drop(tensor_frames *t);
 

@@ -201,8 +201,9 @@ static int open_files(run *r)
                             wrong);
     wrong = record_open(&r->recorder, &r->options, r->sim, r->ranks.group, &r->summary.files);
     if (!wrong && r->options.tensors_every)
-        wrong = tensor_frames_open(&r->tensors, r->sim, r->ranks.group, r->options.out,
-                                   r->options.frames / r->options.tensors_every, &r->summary.files);
+        wrong =
+            tensor_frames_open(&r->tensors, r->sim, r->ranks.group, r->options.out,
+                               r->options.frames / r->options.tensors_every, r->options.tensors_npz, &r->summary.files);
     if (!wrong) wrong = open_video(r);
     return report_text(EXIT_WORK, wrong);
 }
@@ -480,6 +481,7 @@ static int write_files(run *r)
         else if (!file_list_add(&r->summary.files, o->save))
             wrong = "out of memory for the names of files";
     }
+    if (!wrong && o->tensors_npz && writes) wrong = tensor_frames_pack(&r->tensors, r->sim, o->out, &r->summary.files);
     if (!wrong && o->trace && writes) wrong = write_trace(r);
     if (!wrong && o->video && writes) wrong = end_video(r);
     r->summary.write += progress_now() - begun;
