@@ -23,7 +23,8 @@ enum {
 };
 
 typedef struct ray_hit { /* RTCRayHit */
-    _Alignas(16) float org[3]; /* alone: each declarator of a declaration would be aligned */
+    /* _Alignas aligns each declarator of its declaration. */
+    _Alignas(16) float org[3];
     float tnear, dir[3], time, tfar;
     unsigned mask, id, flags;
     float normal[3], u, v;
