@@ -324,23 +324,27 @@ LFN real ray_edge(real a, real b, real c, real d)
     return e;
 }
 
+/* Where a vertex v goes in the plane across the ray, and its distance along the main axis. */
+LFN void ray_place(const ray_walk *w, const ureal *v, real *p)
+{
+    p[2] = splat(v[w->kz]) - w->o[w->kz];
+    p[0] = fma(-w->shear_x, p[2], splat(v[w->kx]) - w->o[w->kx]);
+    p[1] = fma(-w->shear_y, p[2], splat(v[w->ky]) - w->o[w->ky]);
+}
+
+/* The edge function of two places; of the same two in turn, exactly its negative. */
+LFN real ray_side(const real *p, const real *q) { return ray_edge(p[0], q[1], p[1], q[0]); }
+
 /*
  * A triangle, by the shear and the edge functions of Woop, Benthin and Wald (Watertight Ray/Triangle Intersection,
  * 2013). Each vertex goes to one point of the plane across the ray, the same for all its triangles, and the edge
  * functions have exact signs; an edge belongs to both its triangles. So there is no gap (RAY-3). The distance is a mean
- * of the vertices' distances with weights of one sign, and at least `near` of the leaf, so that a tree that leaves out
- * what is further than the best changes nothing (RAY-1).
+ * of the vertices' distances (z) with weights of one sign (e, of the edges opposite), and at least `near` of the leaf,
+ * so that a tree that leaves out what is further than the best changes nothing (RAY-1).
  */
-LFN void ray_triangle(ray_range range, const ray_walk *w, const ureal *v, mask live, real near, int at, ray_best *best)
+LFN void ray_weigh(ray_range range, const ray_walk *w, real e0, real e1, real e2, real z0, real z1, real z2, mask live,
+                   real near, int at, ray_best *best)
 {
-    real x[3], y[3], z[3];
-    for (int i = 0; i < 3; ++i) {
-        z[i] = splat(v[3 * i + w->kz]) - w->o[w->kz];
-        x[i] = fma(-w->shear_x, z[i], splat(v[3 * i + w->kx]) - w->o[w->kx]);
-        y[i] = fma(-w->shear_y, z[i], splat(v[3 * i + w->ky]) - w->o[w->ky]);
-    }
-    real e0 = ray_edge(x[2], y[1], y[2], x[1]), e1 = ray_edge(x[0], y[2], y[0], x[2]),
-         e2 = ray_edge(x[1], y[0], y[1], x[0]);
     real zero = splat(0);
     mask same = m_or(m_and(le(zero, e0), m_and(le(zero, e1), le(zero, e2))),
                      m_and(le(e0, zero), m_and(le(e1, zero), le(e2, zero))));
@@ -348,13 +352,22 @@ LFN void ray_triangle(ray_range range, const ray_walk *w, const ureal *v, mask l
     live = m_and(m_andnot(live, eq(det, zero)), same);
     if (range.front) live = m_and(live, lt(zero, det * copysign_(splat(1), w->inv[w->kz])));
     if (!any(live)) return;
-    real c = fma(e2, z[2], fma(e1, z[1], e0 * z[0])) / det * w->inv[w->kz];
+    real c = fma(e2, z2, fma(e1, z1, e0 * z0)) / det * w->inv[w->kz];
     live = m_and(live, le(splat(range.from), c));
     c = rmax(c, near);
     mask nearer = m_or(lt(c, best->t), m_and(eq(c, best->t), ilt(isplat(at), best->at)));
     live = m_and(live, nearer);
     best->t = select(live, c, best->t);
     best->at = iselect(live, isplat(at), best->at);
+}
+
+LFN void ray_triangle(ray_range range, const ray_walk *w, const ureal *v, mask live, real near, int at, ray_best *best)
+{
+    real p[3], q[3], r[3];
+    ray_place(w, v, p);
+    ray_place(w, v + 3, q);
+    ray_place(w, v + 6, r);
+    ray_weigh(range, w, ray_side(r, q), ray_side(p, r), ray_side(q, p), p[2], q[2], r[2], live, near, at, best);
 }
 
 /* Corner i of a height field's vertex (row, col) goes to v. */
@@ -375,6 +388,42 @@ LFN void ray_grid_triangle(const ureal *head, int nrow, int ncol, int row, int c
     ray_grid_vertex(head, ncol, dx, dy, row, col, v);
     ray_grid_vertex(head, ncol, dx, dy, which ? row + 1 : row, col + 1, v + 3);
     ray_grid_vertex(head, ncol, dx, dy, row + 1, which ? col : col + 1, v + 6);
+}
+
+/* The place of a height field's vertex. */
+LFN void ray_grid_place(const ray_walk *w, const ureal *head, int ncol, ureal dx, ureal dy, int row, int col, real *p)
+{
+    ureal v[3];
+    ray_grid_vertex(head, ncol, dx, dy, row, col, v);
+    ray_place(w, v, p);
+}
+
+/*
+ * The triangles of `count` cells of a row, from number `first` on. Neighbours share places and edges: with 4 cells that
+ * is half of the work of ray_triangle for each.
+ */
+LFN void ray_cells(ray_range range, const ray_walk *w, const ureal *head, int nrow, int ncol, int first, int count,
+                   mask live, real near, ray_best *best)
+{
+    ureal dx = 2 * head[0] / (ureal)(ncol - 1), dy = 2 * head[1] / (ureal)(nrow - 1);
+    int row = first / ncol, col = first % ncol;
+    real a[3], b[3], c[3], d[3]; /* a cell's corners: b a column after a, c a row after a, d both */
+    ray_grid_place(w, head, ncol, dx, dy, row, col, a);
+    ray_grid_place(w, head, ncol, dx, dy, row + 1, col, c);
+    real left = ray_side(a, c);
+    for (int i = 1; i <= count; ++i) {
+        int at = 2 * (first + i - 1);
+        ray_grid_place(w, head, ncol, dx, dy, row, col + i, b);
+        ray_grid_place(w, head, ncol, dx, dy, row + 1, col + i, d);
+        real right = ray_side(d, b), across = ray_side(a, d);
+        ray_weigh(range, w, right, across, ray_side(b, a), a[2], b[2], d[2], live, near, at, best);
+        ray_weigh(range, w, ray_side(c, d), left, -across, a[2], d[2], c[2], live, near, at + 1, best);
+        left = -right;
+        for (int k = 0; k < 3; ++k) {
+            a[k] = b[k];
+            c[k] = d[k];
+        }
+    }
 }
 
 /*
@@ -400,6 +449,8 @@ LFN void ray_tree(ray_range range, const ray_walk *w, const ureal *node, const u
         } else if (nrow == 0) {
             for (int i = first; i < first + count; ++i)
                 ray_triangle(range, w, tri + (i64)i * RAY_TRI, here, near, i, best);
+        } else if (STET_W > 1) {
+            ray_cells(range, w, head, nrow, ncol, first, count, here, near, best);
         } else {
             ureal v[9];
             for (int i = 2 * first; i < 2 * (first + count); ++i) {
@@ -454,75 +505,7 @@ LFN void ray_mesh(ray_range range, int world, const int *data, const ureal *node
     ray_take_direction(hit, p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0], n);
 }
 
-/* ---- height fields ----------------------------------------------------------------------------------------------- */
-
-/* The surface. Its triangle 2 k + i is number i of the cell whose first vertex is k, row by row. */
-LFN void ray_surface(ray_range range, const ureal *node, const ureal *head, int nrow, int ncol, const real *o,
-                     const real *d, mask live, real *t, real *n)
-{
-    ray_best best = {*t, isplat(-1)};
-    ray_trees(range, node, head, head, nrow, ncol, o, d, live, &best);
-    mask hit = m_and(live, ilt(isplat(-1), best.at));
-    if (!any(hit)) return;
-    lint at = imax(best.at, isplat(0)), k = ishr(at, 1);
-    mask second = ieq(at & isplat(1), isplat(1));
-    const ureal *z = head + RAY_HEADER;
-    real z00 = gather(z, k), z11 = gather(z, k + isplat(ncol + 1));
-    real corner = gather(z, k + iselect(second, isplat(ncol), isplat(1)));
-    real along_x = select(second, z11 - corner, corner - z00), along_y = select(second, corner - z00, z11 - corner);
-    ureal per_x = (ureal)(ncol - 1) / (2 * head[0]), per_y = (ureal)(nrow - 1) / (2 * head[1]);
-    *t = select(hit, best.t, *t);
-    ray_take_direction(hit, along_x * splat(-per_x), along_y * splat(-per_y), splat(1), n);
-}
-
-/*
- * One wall: across the axis (0 or 1), on its lower (side -1) or upper (side 1) end; from z = 0 up to the profile of the
- * surface. Along one row or column alone the profile is level.
- */
-LFN void ray_wall(ray_range range, const ureal *head, int nrow, int ncol, int axis, int side, const real *o,
-                  const real *d, mask live, real *t, real *n)
-{
-    int other = 1 - axis, count = axis == 0 ? nrow : ncol, step = axis == 0 ? ncol : 1;
-    int first = side < 0 ? 0 : axis == 0 ? ncol - 1 : (nrow - 1) * ncol;
-    int last = count > 1 ? count - 2 : 0, next = count > 1 ? step : 0;
-    ureal half = head[other];
-    real c = (splat((ureal)side * head[axis]) - o[axis]) * ray_inverse(d[axis]);
-    real p = fma(c, d[other], o[other]), z = fma(c, d[2], o[2]);
-    live = m_and(live, m_and(le(rabs(p), splat(half)), m_and(le(splat(0), z), le(z, splat(head[2])))));
-    if (range.front) live = m_and(live, lt(d[axis] * splat((ureal)side), splat(0)));
-    if (!any(live)) return;
-    real y = select(live, (p + splat(half)) * splat((ureal)(count - 1) / (2 * half)), splat(0));
-    lint row = imin(to_int(floor(y)), isplat(last));
-    lint at = isplat(RAY_HEADER + first) + row * isplat(step);
-    real part = y - to_real(row), z0 = gather(head, at), z1 = gather(head, at + isplat(next));
-    live = ray_take(range, m_and(live, le(z, fma(part, z1 - z0, z0))), c, t);
-    ray_take_normal(live, splat(axis == 0 ? (ureal)side : 0), splat(axis == 1 ? (ureal)side : 0), splat(0), n);
-}
-
-/*
- * Lanes that begin above the base and not above the surface's highest point: the lid of the base cannot be seen from
- * there.
- */
-LFN mask ray_in_hill(ray_range range, const ureal *head, const real *o, const real *d)
-{
-    real p[3];
-    for (int k = 0; k < 3; ++k) p[k] = fma(splat(range.from), d[k], o[k]);
-    return m_and(m_and(le(rabs(p[0]), splat(head[0])), le(rabs(p[1]), splat(head[1]))),
-                 m_and(lt(splat(0), p[2]), le(p[2], splat(head[2]))));
-}
-
-LFN void ray_hfield(ray_range range, const int *data, const ureal *node, const ureal *elevation, const real *o,
-                    const real *d, mask live, real *t, real *n)
-{
-    const ureal *head = elevation + data[0] - RAY_HEADER;
-    ureal base[3] = {head[0], head[1], head[3] / 2};
-    mask outside = live;
-    if (range.front) outside = m_andnot(live, ray_in_hill(range, head, o, d));
-    ray_box(range, base, -base[2], o, d, outside, t, n);
-    if (data[1] > 1 && data[2] > 1)
-        ray_surface(range, node + (i64)data[3] * RAY_NODE, head, data[1], data[2], o, d, live, t, n);
-    for (int i = 0; i < 4; ++i) ray_wall(range, head, data[1], data[2], i / 2, i % 2 ? 1 : -1, o, d, live, t, n);
-}
+#include "geom/ray_hfield.k.h"
 
 /* ---- any geom ---------------------------------------------------------------------------------------------------- */
 
