@@ -285,7 +285,7 @@ static stet_result measure_busy(bench *b, const bench_scene *scene, side *s, con
     for (int k = 0; k < BENCH_SAMPLES; ++k) {
         for (int i = 0; i < KINDS && result == STET_OK; ++i)
             result = time_side(s, &kind[i], bench_least(b, 0.02), &seconds[i][k]);
-        alike[k] = (seconds[LIE][k] + seconds[FLY][k]) / 2;
+        if (result == STET_OK) alike[k] = (seconds[LIE][k] + seconds[FLY][k]) / 2;
     }
     free_states(&kind[FLY]);
     free_states(&kind[MIXED]);
