@@ -1,8 +1,8 @@
 /*
  * All kernels of the library compile for GPUs, wherever a run-time compiler is installed; no GPU is needed. What the
  * machine code must have for equal bits is looked up in it where its format says it. Architectures: one of NVIDIA's as
- * code and the oldest as text, which a driver would go on from; with the argument "*_for_amd" (which tests run) one of
- * AMD's; with "all" all that are named below, of both.
+ * code, and the oldest as text, which a driver would go on from (of the two largest units only the text); with the
+ * argument "*_for_amd" (which tests run) one of AMD's; with "all" all that are named below, of both, and all as code.
  */
 #include "bench/pilot/pilot.h"
 #include "device/rig.h"
@@ -19,8 +19,8 @@
 #include <stdlib.h>
 
 static bool everything; /* "all" was said */
-/* Units whose compilation takes longest: native physics is compiled once for each vendor, unless it is everything. */
-static bool physics, pictures = true;
+/* The unit is compiled; else one of the two that take longest is left out: native physics, pictures. */
+static bool physics, pictures;
 
 /* NVRTC's or hipRTC's; the test is skipped, with a sentence, where there is none. */
 static void need_compiler(stet_device_type type, sti_rtc *out)
@@ -198,7 +198,7 @@ static void every_kernel_compiles_for_nvidia(void **state)
     sti_rtc rtc;
     int done = 0;
     need_compiler(STET_DEVICE_CUDA, &rtc);
-    physics = true;
+    physics = pictures = everything;
     for (size_t i = 0; i < narch; ++i) {
         char arch[16];
         if (!knows(&rtc, archs[i])) continue;
@@ -211,18 +211,17 @@ static void every_kernel_compiles_for_nvidia(void **state)
     sti_rtc_close(&rtc);
 }
 
-/* For a device that a compiler of the oldest architecture does not know. */
+/* For a device that a compiler of the oldest architecture does not know. To become code is most of the time. */
 static void every_kernel_becomes_text_for_nvidia(void **state)
 {
     sti_rtc rtc, oldest;
     need_compiler(STET_DEVICE_CUDA, &rtc);
     oldest = rtc;
     oldest.narch = 1;
-    physics = everything;
+    physics = pictures = true;
     entries_compile_for_nvidia(&oldest, "sm_999", STI_FORM_VALUE, false);
-    pictures = everything;
+    physics = pictures = everything;
     entries_compile_for_nvidia(&oldest, "sm_999", STI_FORM_BLOCK, false);
-    pictures = true;
     sti_rtc_close(&rtc);
 }
 
@@ -271,7 +270,7 @@ static void every_kernel_compiles_for_amd(void **state)
     static const char *const archs[] = {"gfx90a", "gfx1030"};
     sti_rtc rtc;
     need_compiler(STET_DEVICE_HIP, &rtc);
-    physics = true;
+    physics = pictures = true;
     pieces all = every_unit(1u << STI_FORM_VALUE);
     for (int i = 0; i < (everything ? 2 : 1); ++i) {
         int modes = 0;
