@@ -139,16 +139,26 @@ static void drop_kernels(sti_renderer *r)
     for (int k = 0; k < 2; ++k) sti_program_drop(r->device, &r->kernel[k]);
 }
 
+/* A frame of all worlds takes so long that code of its own is worth a compilation. */
+static bool is_large(const sti_renderer *r)
+{
+    enum { PIXELS = 1 << 18 };
+    int64_t n = 0;
+    for (int c = 0; c < r->ncamera; ++c) n += (int64_t)r->cameras[c].width * r->cameras[c].height;
+    return n * r->side * r->side * sti_stage_worlds(r->stage)->nworld >= PIXELS;
+}
+
 /*
- * The kernel's code for what is known now (known.k.h). With light, a patch's threads have more to do between the steps
- * in which few of them work: twice the threads are faster, and without light slower (doc/design/rays.md).
+ * The kernel's code for what is known now (known.k.h), where frames are large; small ones run that for all scenes. With
+ * light, a patch's threads have more to do between the steps in which few of them work: twice the threads are faster,
+ * and without light slower (doc/design/rays.md).
  */
 static stet_result make_kernels(sti_renderer *r)
 {
     drop_kernels(r);
     for (int k = 0; k < 2; ++k) {
         r->kernel[k] = sti_k_render;
-        if (!sti_device_is_gpu(r->device)) continue;
+        if (!sti_device_is_gpu(r->device) || !is_large(r)) continue;
         (void)snprintf(r->constants[k], sizeof r->constants[k],
                        "#define RAY_TYPES 0x%x\n#define SCENE_HAS 0x%x\n#define RENDER_SIDE %d\n"
                        "#define RENDER_COLOURS %d\n#define MAY_BE_MANY %d\n",
@@ -157,6 +167,11 @@ static stet_result make_kernels(sti_renderer *r)
         STI_TRY(sti_program_set_team(r->device, &r->kernel[k], (sti_team){k ? 2 * TEAM : TEAM, 1}));
     }
     return STET_OK;
+}
+
+static const sti_kernel *own_kernel(const sti_renderer *r, bool colours)
+{
+    return r->kernel[colours].constants ? &r->kernel[colours] : &sti_k_render;
 }
 
 static stet_result make_shapes(sti_renderer *r)
@@ -266,7 +281,7 @@ void sti_renderer_destroy(sti_renderer *r)
 
 void sti_renderer_begin(sti_renderer *r, bool colours)
 {
-    sti_program_begin_either(r->device, &r->kernel[colours], &sti_k_render);
+    sti_program_begin_either(r->device, own_kernel(r, colours), &sti_k_render);
 }
 
 const sti_version *sti_renderer_appearance(const sti_renderer *renderer) { return &renderer->version; }
@@ -405,7 +420,7 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
     const bool lit = pixels[STI_BUFFER_COLOUR] || pixels[STI_BUFFER_ALBEDO];
     const int strip = sti_device_is_gpu(r->device) ? 1 : STRIP;
     const sti_kernel *kernel;
-    STI_TRY(sti_program_choose(r->device, &r->kernel[lit], &sti_k_render, &kernel));
+    STI_TRY(sti_program_choose(r->device, own_kernel(r, lit), &sti_k_render, &kernel));
     return STI_LAUNCH(*kernel, r->device, (int64_t)n * ((r->npatch + strip - 1) / strip), sti_arg_array(xform),
                       sti_arg_int(xform->nitem), sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene),
                       sti_arg_array(r->appearance.look), sti_arg_array(k->own ? k->own : r->appearance.look),

@@ -65,8 +65,8 @@ static stet_sim *open_sim(const stet_model *model, const char *isa)
     def.nworld = WORLDS;
     def.physics = STET_PHYSICS_NATIVE;
     def.outputs = 1u << STET_OUTPUT_RGBA | 1u << STET_OUTPUT_DEPTH;
-    def.width = 16;
-    def.height = 12;
+    def.width = 36; /* with so many worlds a large frame (src/render/renderer.c) */
+    def.height = 30;
     OK(stet_sim_create((stet_model *)(uintptr_t)model, &def, &sim));
     return sim;
 }
