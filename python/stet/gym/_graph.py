@@ -39,6 +39,7 @@ class Cuda:
 
     def watch(self, run: Any) -> tuple[Any, str]:
         """What run() returned, and where in it PyTorch's host waited for the device, which no graph can."""
+        self._sim.wait_for_code()  # a graph goes on with the code that it began with
         self._cuda.set_sync_debug_mode("warn")
         try:
             with warnings.catch_warnings(record=True) as said:
