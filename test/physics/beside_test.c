@@ -3,10 +3,10 @@
  * runs, with the bits of a CPU, in lists that are replayed, with room that grew, and in a caller's graph. Driver
  * doubles hold their compiler as long as a test says; a real GPU has its code when it has it, and no bit shows which.
  */
-#include "physics/native_state.h"
-#include "worlds/parameters.h"
+#include "physics/model_runs.h"
 #include "worlds/rig.h"
 
+#include "kernel/beside.h"
 #include "kernel/caller.h"
 #include "kernel/gpu/table.h"
 #include "stet/kernel.h"
@@ -14,12 +14,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { FEW = STI_NATIVE_MODEL_WORLDS, MANY = 2 * FEW, CALLS = 7, COMPILATION = 6 };
-
-static const char scene[] = PARAMETERS_SCENE("<option timestep='.004'/>");
-static const char no_geoms[] =
-    "<mujoco><worldbody><body><joint axis='0 1 0' damping='.1'/><inertial mass='1' pos='.2 0 "
-    "0' diaginertia='.1 .1 .1'/></body></worldbody></mujoco>";
+enum { CALLS = 7, COMPILATION = 6 };
 
 /* There may be more contacts than there is room for in the beginning. */
 static const char balls[] = "<mujoco><option timestep='.004'/><worldbody><geom type='plane' size='9 9 1'/>"
@@ -34,24 +29,6 @@ typedef struct run {
     rig r;
     sti_native *native;
 } run;
-
-static char folder[64]; /* of a test's compiled kernels: empty in the beginning */
-
-static int make_folder(void **state)
-{
-    stet_device_def def = stet_default_device_def();
-    picked_device(&def); /* so that its double is open */
-    (void)snprintf(folder, sizeof folder, "/tmp/stet_beside_XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    char command[128];
-    if (picked_double) picked_double->hold(NULL, NULL); /* also after a failure */
-    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
 
 static stet_device *open_folder_device(const char *isa)
 {
@@ -156,17 +133,12 @@ static void make_general(void)
 /* Also where a thread alone has a world, which has no memory of teams in its own code. */
 static void the_code_changes_over_with_the_same_bits(void **state)
 {
-    static const struct {
-        const char *text;
-        int64_t nworld;
-        bool lone;
-    } runs[] = {{scene, FEW, false}, {scene, MANY, true}, {no_geoms, FEW, true}};
-    for (size_t k = 0; k < sizeof runs / sizeof *runs; ++k) {
+    for (int k = 0; k < MODEL_RUNS; ++k) {
         uint64_t on_cpu[CALLS];
-        run_on_cpu(runs[k].text, runs[k].nworld, 2, on_cpu);
+        run_on_cpu(model_runs[k].text, model_runs[k].nworld, 2, on_cpu);
         make_general();
         hold_own();
-        run x = begin(runs[k].text, runs[k].nworld, NULL);
+        run x = begin(model_runs[k].text, model_runs[k].nworld, NULL);
         for (int i = 0; i < CALLS; ++i) {
             if (i == CALLS / 2) {
                 hold_nothing();
@@ -177,7 +149,7 @@ static void the_code_changes_over_with_the_same_bits(void **state)
             expect_code(&x, i >= CALLS / 2);
         }
         if (picked_double) {
-            assert_int_equal(sti_native_is_lone(x.native), runs[k].lone);
+            assert_int_equal(sti_native_is_lone(x.native), model_runs[k].lone);
             assert_true(reason(&x, STET_REASON_KERNEL_CACHE_BESIDE) >= 1);
             assert_int_equal(reason(&x, STET_REASON_KERNEL_CACHE_GENERAL), 0);
         }
@@ -405,7 +377,7 @@ static void a_device_may_wait(void **state)
     (void)unsetenv("STET_WAIT_FOR_CODE");
 }
 
-#define BESIDE_TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+#define BESIDE_TEST(f) cmocka_unit_test_setup_teardown(f, begin_beside, end_beside)
 
 int main(void)
 {

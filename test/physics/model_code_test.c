@@ -3,15 +3,9 @@
  * parameters of a world moved tables, and after they were taken back.
  */
 #include "physics/model_code.h"
-#include "physics/native_state.h"
-#include "worlds/parameters.h"
+#include "physics/model_runs.h"
 
-enum { STEPS = 4, STAGES = 3, FEW = STI_NATIVE_MODEL_WORLDS, MANY = 2 * FEW };
-
-static const char scene[] = PARAMETERS_SCENE("<option timestep='.004'/>");
-static const char no_geoms[] =
-    "<mujoco><worldbody><body><joint axis='0 1 0' damping='.1'/><inertial mass='1' pos='.2 0 "
-    "0' diaginertia='.1 .1 .1'/></body></worldbody></mujoco>";
+enum { STEPS = 4, STAGES = 3 };
 
 /* Hashes of the state after steps with the model's parameters, with a world's own, and with the model's again. */
 static void run_stages(const char *text, int64_t nworld, bool lone, const char *isa, uint64_t *hash)
@@ -44,16 +38,10 @@ static void run_stages(const char *text, int64_t nworld, bool lone, const char *
 
 static void bits_are_those_of_all_models(void **state)
 {
-    /* lone: for its size and number of worlds, on the few processors of a double, a thread alone has a world */
-    static const struct {
-        const char *text;
-        int64_t nworld;
-        bool lone;
-    } runs[] = {{scene, FEW, false}, {scene, MANY, true}, {no_geoms, FEW, true}};
-    for (size_t k = 0; k < sizeof runs / sizeof *runs; ++k) {
+    for (int k = 0; k < MODEL_RUNS; ++k) {
         uint64_t on_cpu[STAGES], here[STAGES];
-        run_stages(runs[k].text, runs[k].nworld, runs[k].lone, "portable", on_cpu);
-        run_stages(runs[k].text, runs[k].nworld, runs[k].lone, NULL, here);
+        run_stages(model_runs[k].text, model_runs[k].nworld, model_runs[k].lone, "portable", on_cpu);
+        run_stages(model_runs[k].text, model_runs[k].nworld, model_runs[k].lone, NULL, here);
         for (int s = 0; s < STAGES; ++s) assert_true(here[s] == on_cpu[s]);
         assert_true(on_cpu[0] != on_cpu[1]);
     }

@@ -2,14 +2,12 @@
  * A sim whose code is compiled beside the run (PROGRAMS-4): steps and pictures with the code for all models and scenes,
  * then with their own, have the hashes of a CPU; also where the stage gets shapes, which want other code.
  */
-#include "device/picked.h"
 #include "device/rig.h"
+#include "kernel/beside.h"
 
 #include "kernel/gpu/table.h"
 #include "stet/sim.h"
 #include "stet/stage.h"
-
-#include <stdlib.h>
 
 enum { WORLDS = 256, FRAMES = 7, OWN = 2, SHAPE = 4, OWN_AGAIN = 6 };
 
@@ -17,24 +15,6 @@ static const char scene[] =
     "<mujoco><option timestep='.01'/><worldbody><light pos='0 0 3'/><geom type='plane' size='2 2 .1'/>"
     "<body pos='0 0 1'><freejoint/><geom type='box' size='.4 .3 .2' euler='30 20 10' rgba='.8 .3 .2 1'/></body>"
     "<camera name='eye' pos='0 -2 1' xyaxes='1 0 0 0 .45 .9'/></worldbody></mujoco>";
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    stet_device_def def = stet_default_device_def();
-    picked_device(&def); /* so that its double is open */
-    (void)snprintf(folder, sizeof folder, "/tmp/stet_beside_XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    char command[128];
-    if (picked_double) picked_double->hold(NULL, NULL); /* also after a failure */
-    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
 
 /* hipRTC makes one code after the other: it cannot hold one and make the general one, which nobody made before. */
 static bool can_hold(void) { return picked_double && strcmp(getenv("STET_TEST_DEVICE"), "double-cuda") == 0; }
@@ -116,7 +96,7 @@ static void pictures_change_over_with_the_same_bits(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(pictures_change_over_with_the_same_bits, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(pictures_change_over_with_the_same_bits, begin_beside, end_beside),
     };
     (void)unsetenv("STET_WAIT_FOR_CODE");
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ class DeviceEpisodes:
 
         sim, n, library = env.sim, env.num_envs, env._library
         self._env, self._sim, self._library, self.torch = env, sim, library, torch
-        device = library.see(sim.qpos).device
+        device = library.device
         self._mode = env.metadata["autoreset_mode"]
 
         def zeros(dtype, *shape):
