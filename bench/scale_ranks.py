@@ -8,8 +8,9 @@ Needs NumPy alone: processes are started here, and bytes cross through pipes; be
 it is found. First the hashes of state and pictures, sums and gathered pictures of one process on the first device, of
 one process a device with uneven blocks, and of mixtures with processes on the CPU are compared: they must be equal.
 Then each rank's worlds are timed in turns, alone (the other ranks wait) and together; the efficiency is the slowest
-rank's time alone over the time together. A barrier is part of both. Last the sum of a gradient of 100 MB is timed with
-its parts, and where PyTorch is installed NCCL's own all-reduce of as much, in turns in the same processes.
+rank's time alone over the time together. A barrier is part of both. Last the sum of a gradient of 100 MB is compared
+with NumPy's, special numbers included, and timed with its parts, and where PyTorch is installed NCCL's own all-reduce
+of as much, in turns in the same processes.
 """
 
 import argparse
@@ -254,9 +255,28 @@ def scale(devices, worlds, samples):
 # ---- a large gradient ------------------------------------------------------------------------------------------------
 
 
+SPECIAL = [0, 0x80000000, 1, 0x80000001, 0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00001, 0x7FFFFFFF, 0x7FC12345]
+
+
+def numbers(rank, count):
+    """A rank's gradient. The first ones are special, in all pairs of two ranks: zeros, denormals, infinities, NaN."""
+    values = np.random.default_rng(5 + rank).normal(size=count).astype(np.float32)
+    bits = np.array(SPECIAL, np.uint32).view(np.float32)
+    values[: bits.size**2] = np.tile(bits, bits.size) if rank % 2 else np.repeat(bits, bits.size)
+    return values
+
+
+def tree_sum(values):
+    """In the order of stet's sums over worlds, with its bits of NaN."""
+    with np.errstate(invalid="ignore"):
+        while len(values) > 1:
+            values = [sum(values[k + 1 : k + 2], values[k]) for k in range(0, len(values), 2)]
+    return np.where(np.isnan(values[0]), np.float32(np.nan), values[0])
+
+
 def nccl_alone(rank, nrank, device, file, values):
     """NCCL without stet, in functions that do their work some times and wait: its own all-reduce, and the messages of
-    stet's sum; also the tensor that is reduced. Without PyTorch, or on a CPU: nothing.
+    stet's sum of more than two ranks; also the tensor that is reduced. Without PyTorch, or on a CPU: nothing.
     """
     if not device.startswith("cuda") or importlib.util.find_spec("torch") is None:
         return {}, None
@@ -296,7 +316,7 @@ def nccl_alone(rank, nrank, device, file, values):
 def large(transport, device, samples, file):
     """Seconds of one sum by stet and of its parts, {name: [sample]}; what stet's arrays cross by; the numbers."""
     rank, nrank, count = transport.rank, transport.nrank, GRADIENT if device.startswith("cuda") else GRADIENT // 100
-    values = np.random.default_rng(5 + rank).normal(size=count).astype(np.float32)
+    values = numbers(rank, count)
     alone, tensor = nccl_alone(rank, nrank, device, file, values)
     meeting = stet.Group(nrank, transport)
     group = stet.Group(nrank, transport)
@@ -321,11 +341,10 @@ def large(transport, device, samples, file):
         works = {"sum": reducing(gradient, total), "sum/of_one_number": reducing(one, total_of_one),
                  "sum/comparison": compare_calls}  # fmt: skip
         works["sum"](1)
-        found = total.numpy()
+        if total.numpy().tobytes() != tree_sum([numbers(r, count) for r in range(nrank)]).tobytes():
+            raise ValueError("the sum has other bits than NumPy's")
         if tensor is not None:
             alone["all_reduce"](1)
-            if nrank <= 2 and not np.array_equal(tensor.cpu().numpy(), found):
-                raise ValueError("NCCL's sum of two ranks has other bits")
             tensor.zero_()
         seconds = {name: [] for name in works | alone}
         for sample in range(samples + 1):  # the first one warms up
@@ -348,7 +367,7 @@ def gradient(devices, samples):
     notes = {"sum": f"{size}, by {found[0][1]}", "sum/of_one_number": "what no byte of it costs",
              "sum/comparison": "of calls, by pipes of Python's: the host's time, while the GPU works",
              "all_reduce": "NCCL's own, in an order that depends on the number of ranks",
-             "messages": "those of stet's sum, without it", "adding": "PyTorch's, of a rank's share"}
+             "messages": "those of stet's sum of more than two ranks", "adding": "PyTorch's, of a rank's share"}
     rows = [{"name": prefix + name, "value": 1e3 * statistics.median(times), "unit": "ms", "better": "lower",
              "goal": None, "samples": [1e3 * s for s in times], "note": notes[name]}
             for name, times in seconds.items()]  # fmt: skip

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NCCL_BYTE = 0, LEAST_VERSION = 2700 }; /* 2.7 has sends and receives */
+enum { NCCL_BYTE = 0, NCCL_FLOAT = 7, NCCL_DOUBLE = 8, NCCL_SUM = 0 };
+enum { LEAST_VERSION = 2700 }; /* 2.7 has sends and receives */
 
 /* ---- finding it -------------------------------------------------------------------------------------------------- */
 
@@ -34,10 +35,10 @@ static const char *find_all(sti_nccl *n, const sti_library *library)
     const struct {
         const char *symbol;
         void *pointer;
-    } rows[] = {{"ncclGetVersion", &n->get_version}, {"ncclGetUniqueId", &n->get_id}, {"ncclCommInitRank", &n->join},
-                {"ncclCommDestroy", &n->destroy},    {"ncclCommAbort", &n->abort},    {"ncclSend", &n->send},
-                {"ncclRecv", &n->receive},           {"ncclGroupStart", &n->begin},   {"ncclGroupEnd", &n->end},
-                {"ncclGetErrorString", &n->error}};
+    } rows[] = {{"ncclGetVersion", &n->get_version}, {"ncclGetUniqueId", &n->get_id},   {"ncclCommInitRank", &n->join},
+                {"ncclCommDestroy", &n->destroy},    {"ncclCommAbort", &n->abort},      {"ncclSend", &n->send},
+                {"ncclRecv", &n->receive},           {"ncclAllReduce", &n->all_reduce}, {"ncclGroupStart", &n->begin},
+                {"ncclGroupEnd", &n->end},           {"ncclGetErrorString", &n->error}};
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k)
         if (!find(library, rows[k].symbol, rows[k].pointer)) return rows[k].symbol;
     (void)find(library, "ncclGetLastError", &n->last_error);
@@ -118,4 +119,17 @@ stet_result sti_nccl_exchange(sti_nccl *n, stet_device *device, const sti_messag
     sti_gpu *gpu = device->state;
     if (count == 0) return STET_OK;
     STI_GPU_WITHIN(gpu, issue(n, gpu->stream, messages, count));
+}
+
+static stet_result add_two(sti_nccl *n, const stet_device *device, void *stream, const void *data, void *out,
+                           int64_t count)
+{
+    int type = device->real_size == sizeof(double) ? NCCL_DOUBLE : NCCL_FLOAT;
+    return check(n, n->all_reduce(data, out, (size_t)count, type, NCCL_SUM, n->comm, stream), "ncclAllReduce");
+}
+
+stet_result sti_nccl_add_two(sti_nccl *n, stet_device *device, const void *data, void *out, int64_t count)
+{
+    sti_gpu *gpu = device->state;
+    STI_GPU_WITHIN(gpu, add_two(n, device, gpu->stream, data, out, count));
 }

@@ -3,7 +3,8 @@
  * building stet needs nothing of it.
  *
  * Invariants:
- *   NCCL-1  only sends and receives are used, never NCCL's own sums: their order depends on the number of ranks
+ *   NCCL-1  only sends and receives are used, and NCCL's own sum for two ranks: a + b is b + a but for NaN's bits. With
+ *       more, its order depends on the number of ranks and on the algorithm that it chooses
  *   NCCL-2  a communicator's calls are made with its device current, and issued to the stream in use
  */
 #ifndef STI_GROUP_NCCL_H
@@ -30,6 +31,7 @@ typedef struct sti_nccl {
     int (*abort)(void *comm);
     int (*send)(const void *data, size_t count, int type, int to, void *comm, void *stream);
     int (*receive)(void *data, size_t count, int type, int from, void *comm, void *stream);
+    int (*all_reduce)(const void *data, void *out, size_t count, int type, int sum, void *comm, void *stream);
     int (*begin)(void);
     int (*end)(void);
     const char *(*error)(int code);
@@ -53,5 +55,7 @@ stet_result sti_nccl_join(sti_nccl *nccl, stet_device *device, const sti_nccl_id
 void sti_nccl_leave(sti_nccl *nccl, stet_device *device, bool abort);
 /* Issues all messages at once; those between two ranks are in one order on both. */
 stet_result sti_nccl_exchange(sti_nccl *n, stet_device *device, const sti_message *messages, int count);
+/* out [count], REAL: data of one rank + data of the other, of two (NCCL-1); NaN has any of its bits. */
+stet_result sti_nccl_add_two(sti_nccl *n, stet_device *device, const void *data, void *out, int64_t count);
 
 #endif

@@ -2,7 +2,8 @@
  * Sums over the worlds of all ranks on their devices, in the order of sum.c.
  *
  * Each rank adds up the whole nodes that its block of worlds consists of. Then the n numbers are divided: rank r takes
- * its share of them from the nodes of all ranks, adds it up as the tree has it, and sends it to all.
+ * its share of them from the nodes of all ranks, adds it up as the tree has it, and sends it to all. Where there are
+ * two nodes, of two ranks with NCCL, NCCL adds them: no order is left to choose.
  *
  *   REDUCE-1  merges[k]: how many sums end with row k, first of the own worlds, node by node, then of the nodes of all
  *       ranks. So what is added to what depends on the division into blocks alone, and its order not even on that
@@ -13,9 +14,9 @@
 
 #include <assert.h>
 
-extern const sti_kernel sti_k_reduce;
-enum { ITEMS = 256, MOST_SUMS = 64 }; /* of reduce.k.h */
-enum { SHARE_STEP = 256 };            /* numbers; a rank's share is a multiple of it */
+extern const sti_kernel sti_k_reduce, sti_k_canonical;
+enum { ITEMS = 256, CANONICAL = 1024, MOST_SUMS = 64 }; /* of reduce.k.h */
+enum { SHARE_STEP = 256 };                              /* numbers; a rank's share is a multiple of it */
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -121,6 +122,9 @@ static bool nodes_are_rows(const reduction *d)
     return d->nnode == stet_group_get_own(d->group) && (!d->own->worlds || d->link->device->lanes == 1);
 }
 
+/* Two nodes of two ranks: the sum is one addition (NCCL-1). */
+static bool are_two(const reduction *d) { return d->link->direct && d->nrank == 2 && d->link->first_node[2] == 2; }
+
 /* Everything that is allocated, before the second stream is used (STREAM-5). */
 static stet_result make_rooms(reduction *d)
 {
@@ -130,7 +134,7 @@ static stet_result make_rooms(reduction *d)
         STI_TRY(make_room(l, "sums of own worlds", d->nnode * d->n, &l->nodes));
         d->nodes = l->nodes;
     }
-    if (share_size(d, d->rank) == 0) return STET_OK;
+    if (are_two(d) || share_size(d, d->rank) == 0) return STET_OK;
     return make_room(l, "sums of all ranks", l->first_node[d->nrank] * d->share, &l->parts);
 }
 
@@ -219,10 +223,20 @@ static sti_message *list_sums(const reduction *d, sti_message *m)
     return m;
 }
 
+static stet_result sum_two(reduction *d)
+{
+    sti_link *l = d->link;
+    if (sti_nccl_add_two(&l->nccl, l->device, d->nodes->data, d->out->data, d->n) != STET_OK)
+        return sti_group_set_failure(d->group, d->rank, stet_get_last_error());
+    return STI_LAUNCH(sti_k_canonical, l->device, (d->n + CANONICAL - 1) / CANONICAL, sti_arg_array(d->out),
+                      sti_arg_int(d->n));
+}
+
 /* In one piece: adding one while the next one crosses was slower on two GPUs. */
 static stet_result sum_all(reduction *d, sti_message *messages)
 {
     STI_TRY(sum_own_nodes(d));
+    if (are_two(d)) return sum_two(d);
     STI_TRY(sti_link_exchange(d->group, messages, (int)(list_nodes(d, messages) - messages)));
     STI_TRY(sum_share(d));
     return sti_link_exchange(d->group, messages, (int)(list_sums(d, messages) - messages));

@@ -1,10 +1,19 @@
 /*
- * Sums of rows in the order of a binary tree (sum.c), column by column. Kind item; a block is 256 columns.
+ * Sums of rows in the order of a binary tree (sum.c), column by column. Kind item; a block is 256 columns of k_reduce,
+ * 1024 numbers of k_canonical.
  *
  * merges: how many sums end with each row, from `order` on. Sums that wait for their neighbour are fewer than bits of a
  * world's number; the last two are in registers, so that two rows, as of two ranks, need no other memory.
  */
 #include "stet/lang.h"
+
+/* NaN with the one pattern of bits that all devices store. */
+LFN ureal canonical(ureal x)
+{
+    ureal lanes[STET_W];
+    store(lanes, splat(x));
+    return lanes[0];
+}
 
 /*
  * out [count] from `to` on: the sum of nrow rows, of which rows `mine` to mine + nmine - 1 are those of an array [][n]
@@ -35,7 +44,19 @@ item_kernel void k_reduce(const ureal *parts, i64 share, const ureal *plain, con
                     if (nsum > 1) before = waiting[nsum - 2];
                 }
             }
-            out[to + column] = last;
+            out[to + column] = canonical(last);
         }
+    }
+}
+
+/* Gives NaN in out [count] that one pattern. Four numbers are read before one is written, so that reads overlap. */
+item_kernel void k_canonical(ureal *out, i64 count, int block)
+{
+    each (i, 256) {
+        ureal x[4];
+        i64 first = (i64)block * 1024 + i;
+        for (int k = 0; k < 4; ++k) x[k] = first + k * 256 < count ? out[first + k * 256] : 0.0f;
+        for (int k = 0; k < 4; ++k)
+            if (x[k] != x[k]) out[first + k * 256] = canonical(x[k]);
     }
 }

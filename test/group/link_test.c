@@ -233,11 +233,26 @@ static float early[MOST_RANKS][MOST_NUMBERS];
 static float scattered[MOST_WORLDS * MOST_NUMBERS], sums[MOST_RANKS][MOST_NUMBERS],
     shared_numbers[MOST_RANKS][MOST_NUMBERS];
 
+static float any_number(uint64_t *d)
+{
+    return (float)ldexp((double)dice_below(d, 1 << 20) - (1 << 19), (int)dice_below(d, 30) - 30);
+}
+
+/* The bits of numbers that sums could treat in ways of their own: both zeros, denormals, infinities, several NaN. */
+static float special_number(uint64_t *d)
+{
+    static const uint32_t bits[] = {0,          0x80000000, 1,          0x80000001, 0x7f800000,
+                                    0xff800000, 0x7fc00000, 0xffc00001, 0x7fffffff, 0x7fc12345};
+    float number;
+    memcpy(&number, &bits[dice_below(d, sizeof bits / sizeof *bits)], sizeof number);
+    return number;
+}
+
 static job new_job(uint64_t *d, int nrank)
 {
     job j = {.nrank = nrank, .nworld = nrank, .n = 3, .values = values, .gathered = gathered, .scattered = scattered};
     for (size_t i = 0; i < sizeof values / sizeof *values; ++i)
-        values[i] = (float)ldexp((double)dice_below(d, 1 << 20) - (1 << 19), (int)dice_below(d, 30) - 30);
+        values[i] = dice_below(d, 8) == 0 ? special_number(d) : any_number(d);
     j.streamed = streamed;
     memset(gathered, 0, sizeof gathered);
     memset(streamed, 0, sizeof streamed);
@@ -264,7 +279,9 @@ static void check_bits(const job *j)
         assert_memory_equal(shared_numbers[r], values, row);
         assert_memory_equal(early[r], sums[r], row);
         for (int64_t i = 0; i < j->n; ++i) {
+            const uint32_t nan = 0x7fc00000;
             float right = tree_sum(j, i, 0, 64);
+            if (isnan(right)) memcpy(&right, &nan, sizeof right);
             if (memcmp(&sums[r][i], &right, sizeof right) != 0)
                 fail_msg("rank %d of %d: number %lld is %.9g and not %.9g", r, j->nrank, (long long)i,
                          (double)sums[r][i], (double)right);
@@ -282,6 +299,13 @@ static void divide_at_random(uint64_t *d, job *j)
         j->own[r] = after == 0 ? left : 1 + (int64_t)dice_below(d, (size_t)(left - after));
         left -= j->own[r];
     }
+}
+
+/* Two ranks, and each one's worlds are one node of the tree. */
+static bool are_two_nodes(const job *j)
+{
+    int64_t first = j->own[0] < 0 ? (j->nworld + 1) / 2 : j->own[0];
+    return j->nrank == 2 && sti_count_nodes(0, first, j->nworld) + sti_count_nodes(first, j->nworld, j->nworld) == 2;
 }
 
 static void all_ways_have_the_same_bits(void **state)
@@ -325,6 +349,8 @@ static void all_ways_have_the_same_bits(void **state)
         }
         int64_t sent = nccl[CUDA]->calls("ncclSend") + nccl[HIP]->calls("ncclSend");
         assert_true(direct && j.nrank > 1 ? sent > 0 : sent == 0);
+        int64_t added = nccl[CUDA]->calls("ncclAllReduce") + nccl[HIP]->calls("ncclAllReduce");
+        assert_true(direct && are_two_nodes(&j) ? added > 0 : added == 0);
         assert_true(aware && j.nrank > 1 ? taken > 0 : taken == 0);
         for (int r = 0; r < j.nrank; ++r) beside += j.beside[r];
         expect_clean();
@@ -341,6 +367,28 @@ static job two_gpus(uint64_t *d)
         j.library[r] = DOUBLE_NCCL;
     }
     return j;
+}
+
+/* NCCL's own sum is used where there is one addition, and no order to choose. */
+static void two_nodes_are_added_by_nccl(void **state)
+{
+    static const struct {
+        int64_t own[2];
+        bool nccl;
+    } cases[] = {{{1, 1}, true}, {{16, 16}, true}, {{16, 3}, true}, {{3, 16}, false}, {{3, 1}, false}};
+    uint64_t d = dice_seed("group/link");
+    for (size_t k = 0; k < 2 * (sizeof cases / sizeof *cases); ++k) {
+        const int64_t *own = cases[k / 2].own;
+        job j = two_gpus(&d);
+        j.worlds = k % 2;
+        j.n = 1 + (int64_t)dice_below(&d, MOST_NUMBERS);
+        j.nworld = own[0] + own[1];
+        memcpy(j.own, own, sizeof cases[0].own);
+        ranks_run(2, be_rank, &j);
+        check_bits(&j);
+        assert_true(cases[k / 2].nccl == (nccl[CUDA]->calls("ncclAllReduce") > 0));
+        expect_clean();
+    }
 }
 
 enum { LARGE = 3 * STI_GROUP_PIECE / 2 / (int)sizeof(float) };
@@ -441,7 +489,7 @@ static void without_nccl_a_transport_takes_memory_of_gpus(void **state)
 
 static void a_call_that_fails_ends_all(void **state)
 {
-    static const char *const functions[] = {"ncclSend", "ncclRecv", "ncclGroupStart", "ncclGroupEnd"};
+    static const char *const functions[] = {"ncclSend", "ncclRecv", "ncclGroupStart", "ncclGroupEnd", "ncclAllReduce"};
     uint64_t d = dice_seed("group/link");
     for (size_t k = 0; k < sizeof functions / sizeof *functions; ++k) {
         job j = two_gpus(&d);
@@ -511,6 +559,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_ways_have_the_same_bits),
+        cmocka_unit_test(two_nodes_are_added_by_nccl),
         cmocka_unit_test(a_large_array_is_streamed_in_pieces),
         cmocka_unit_test(without_nccl_the_host_is_used_and_says_why),
         cmocka_unit_test(without_nccl_a_transport_takes_memory_of_gpus),

@@ -1,7 +1,7 @@
 /*
  * The double of NCCL (and of RCCL): its functions over the driver double, for ranks that are threads of one process,
  * each with a device of the double. Messages are copies and events in the ranks' streams, so that the double's order
- * between streams (DOUBLE-3) shows what is not ordered.
+ * between streams (DOUBLE-3) shows what is not ordered. Sums are those of two ranks, of floats, added up on the host.
  *
  * What it does that NCCL does not:
  *   NCCL-DOUBLE-1  the end of a group of calls waits for the ranks that it exchanges messages with, so that an order of
