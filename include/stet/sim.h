@@ -166,9 +166,9 @@ STET_API void stet_sim_clear_kernels(stet_sim *sim);                /* removes a
  * Sets the reset by mask: in each step after AFTER_PHYSICS, worlds whose mask is not 0 are reset as by
  * stet_worlds_reset with `def` (NULL: the default; the def's own mask must be NULL). Each write of the mask resets
  * worlds once: the mask is looked at only if it was written since, by native physics on the device. stet does not
- * change the mask, so it can be read after the step (`done`). `mask` is an INT array of worlds, [nworld][1]; the caller
- * owns it (see stet_sim_add_kernel). NULL removes the reset. A picture that is read after the step shows the worlds
- * after the reset, as after stet_sim_reset.
+ * change the mask, so it can be read after the step (`done`). `mask` is as stet_reset_def.mask_array; the caller owns
+ * it (see stet_sim_add_kernel). NULL removes the reset. A picture that is read after the step shows the worlds after
+ * the reset, as after stet_sim_reset.
  */
 STET_API stet_result stet_sim_set_reset(stet_sim *sim, stet_array *mask, const stet_reset_def *def);
 

@@ -195,10 +195,16 @@ STET_API stet_result stet_worlds_randomize(stet_worlds *worlds, const char *name
  * the worlds' def), and so do their controls. qpos and qvel get uniform noise of the given half-width, a function of
  * (seed, global number of the world, number of its resets); quaternions are normalised. Faults of these worlds are
  * cleared. A mask of zeros changes nothing. INVALID_ARGUMENT: nothing is reset.
+ *
+ * The mask may be an array on the worlds' device instead: `mask_array`, INT [nworld][1] of worlds, or U8 [nworld] (a
+ * tensor of bool). With native physics, if no parameters are drawn (stet_worlds_randomize), the host does not read it:
+ * the reset is one launch (of U8 two), which may be listed or captured, and all worlds count as moved. Else the host
+ * reads it.
  */
 typedef struct stet_reset_def {
     uint32_t cookie;
     const uint8_t *mask;
+    stet_array *mask_array;
     int keyframe;
     double qpos_noise, qvel_noise;
 } stet_reset_def;

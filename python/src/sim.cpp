@@ -1,4 +1,5 @@
 // stet.Sim: stepping, pictures, putting worlds back. Python's half is stet/sim.py.
+#include "dlpack.h"
 #include "names.h"
 #include "numpy.h"
 
@@ -192,15 +193,41 @@ static uint64_t hash_frame(const Sim &sim, std::optional<int64_t> frame)
 
 // ---- putting worlds back -------------------------------------------------------------------------------------------
 
+static bool is_mask(const Array &a)
+{
+    return a.array && (a.worlds ? a.dtype == STET_DTYPE_INT : a.dtype == STET_DTYPE_U8);
+}
+
+// A mask that the library takes where it lies: an array of this sim, or a tensor on its GPU.
+static std::optional<Array> find_mask(const Shared &core, nb::handle x)
+{
+    Array *own;
+    if (nb::try_cast<Array *>(x, own) && own)
+        return own->core == core && is_mask(*own) ? std::optional(*own) : std::nullopt;
+    bool gpu = core->type == STET_DEVICE_CUDA || core->type == STET_DEVICE_HIP;
+    if (!gpu || !lies_on_gpu(x)) return std::nullopt;
+    Array seen = import_tensor(core, x, {false, 0, true, "mask"});
+    if (seen.dtype == STET_DTYPE_INT) seen = import_tensor(core, x, {true, 0, true, "mask"});
+    if (!is_mask(seen))
+        raise(STET_ERROR_INVALID_ARGUMENT, "a mask of worlds on a GPU has bool, uint8 or int32; convert it first");
+    return seen;
+}
+
 // A reset in Python's terms. The mask lives in it.
 struct Reset {
-    Mask mask;
+    std::optional<Array> array;
+    std::optional<Mask> mask;
     stet_reset_def def = stet_default_reset_def();
 
-    Reset(Core &core, nb::handle mask_, nb::handle worlds_, nb::handle keyframe, double qpos_noise, double qvel_noise)
-        : mask(convert("chosen", mask_, worlds_, core.nworld), core.nworld)
+    Reset(const Shared &shared, nb::handle mask_, nb::handle worlds_, nb::handle keyframe, double qpos_noise,
+          double qvel_noise)
     {
-        def.mask = mask.data();
+        Core &core = *shared;
+        if (worlds_.is_none()) array = find_mask(shared, mask_);
+        if (array)
+            def.mask_array = array->array;
+        else
+            def.mask = mask.emplace(convert("chosen", mask_, worlds_, core.nworld), core.nworld).data();
         Hold hold(core);
         def.keyframe = to_keyframe(core.model, keyframe, def.keyframe);
         def.qpos_noise = qpos_noise;
@@ -211,7 +238,7 @@ struct Reset {
 static void reset(const Sim &sim, nb::handle mask, nb::handle worlds, nb::handle keyframe, double qpos_noise,
                   double qvel_noise)
 {
-    Reset how(*sim.core, mask, worlds, keyframe, qpos_noise, qvel_noise);
+    Reset how(sim.core, mask, worlds, keyframe, qpos_noise, qvel_noise);
     run(*sim.core, [&] { return stet_sim_reset(sim.core->sim, &how.def); });
 }
 
@@ -221,7 +248,7 @@ static void set_reset(const Sim &sim, const Array *mask, nb::handle keyframe, do
     if (mask && (mask->core != sim.core || !mask->array))
         raise(STET_ERROR_INVALID_ARGUMENT,
               "set_reset: array " + mask->name + " is not one of this sim's that lasts; make the mask with zeros()");
-    Reset how(core, nb::none(), nb::none(), keyframe, qpos_noise, qvel_noise);
+    Reset how(sim.core, nb::none(), nb::none(), keyframe, qpos_noise, qvel_noise);
     run(core, [&] { return stet_sim_set_reset(core.sim, mask ? mask->array : nullptr, &how.def); });
     core.reset_mask.clear();
     if (mask && mask->own) core.reset_mask.push_back(mask->own);
@@ -236,7 +263,10 @@ static void bind_worlds(nb::class_<Sim> &sim)
              "qpos_noise"_a = 0.0, "qvel_noise"_a = 0.0,
              "Puts worlds back: those of a mask [world], or of a list of numbers, or all. To `keyframe` (a number or a "
              "name, \"qpos0\"; None: the "
-             "initial one), with uniform noise of that half-width (metres and radians, and their rates).")
+             "initial one), with uniform noise of that half-width (metres and radians, and their rates). A mask may "
+             "be on the device: an array of this sim, zeros((nworld, 1), \"int32\", worlds=True) or zeros(nworld, "
+             "\"uint8\"), or a tensor of bool, uint8 or int32 on the same GPU. With native physics the host does not "
+             "read it then, and all worlds count as moved. In a capture give an array that lasts.")
         .def("set_reset", set_reset, "mask"_a.none(), "keyframe"_a = nb::none(), "qpos_noise"_a = 0.0,
              "qvel_noise"_a = 0.0,
              "The reset by mask: in each step, after the kernels of \"after_physics\", worlds whose mask is not 0 are "

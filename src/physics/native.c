@@ -192,22 +192,6 @@ static void mark_moved(sti_native *n, bool all)
 }
 
 /*
- * WORLDS-5. In a list all worlds step: what the caller wrote to their state moves nothing more, so nothing needs to be
- * looked at but poses, which the step ends. A list that writes them runs first.
- */
-static stet_result take_writes(stet_worlds *worlds)
-{
-    static const sti_field poses[] = {STI_FIELD_xpos, STI_FIELD_xquat};
-    if (!worlds->device->listing) return sti_worlds_sync(worlds);
-    for (size_t k = 0; k < sizeof poses / sizeof *poses; ++k) {
-        stet_array *a = worlds->field[poses[k]];
-        STI_TRY(sti_before_host_access(a->device, STI_ACT_READ, a, a->name));
-    }
-    sti_poses_take_written(worlds);
-    return STET_OK;
-}
-
-/*
  * NATIVE-5. Looks at the most contacts of all worlds; when they come near to what there is room for, there is twice as
  * much room from the next step on, or four times, …: rooms of other runs, whose code a GPU's cache may have. Steps in a
  * caller's graph go on with their memory.
@@ -251,7 +235,7 @@ static stet_result make_room(sti_native *n, int nstep)
 stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
 {
     stet_worlds *worlds = n->worlds;
-    STI_TRY(take_writes(worlds));
+    STI_TRY(sti_worlds_take_writes(worlds));
     STI_TRY(look_at_room(n));
     STI_TRY(sti_native_update(n));
     const sti_kernel *step;

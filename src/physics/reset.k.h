@@ -84,3 +84,14 @@ world_kernel void k_native_reset(const int *m, const ureal *f, const real *v, co
     ph_reset_noise(m, on, number, stream, qpos, qvel, qpos_noise, qvel_noise, seed_low, seed_high,
                    rk_world(first, world));
 }
+
+/* chosen [1] of each world: its byte of bytes [nworld]. */
+world_kernel void k_native_chosen(const u8 *bytes, lint *chosen, int nworld, int world)
+{
+    each (i, 1) {
+        lint x = isplat(0);
+        for (int k = 0; k < STET_W && world + k < nworld; ++k)
+            x = iselect(ieq(lane(), isplat(k)), isplat(bytes[world + k]), x);
+        chosen[0] = x;
+    }
+}

@@ -139,40 +139,20 @@ void stet_sim_clear_kernels(stet_sim *sim)
 
 /* ---- the reset by mask ------------------------------------------------------------------------------------------- */
 
-static stet_result check_mask(const stet_sim *sim, const stet_array *mask)
-{
-    if (mask->device != sim->device)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "step: mask %s lives on another device; make it on that of the sim (stet_sim_get_device)",
-                         mask->name);
-    if (mask->dtype == STET_DTYPE_INT && mask->worlds && mask->shape[0] == sim->worlds->nworld && mask->nitem == 1)
-        return STET_OK;
-    return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                     "step: mask %s must be an array of worlds of int, [%lld][1]: not 0 says that a world is put back",
-                     mask->name, (long long)sim->worlds->nworld);
-}
-
-static stet_result check_reset(const stet_sim *sim, const stet_reset_def *def)
-{
-    if (def->mask)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "step: the array says which worlds are put back; leave the mask of the reset's def out");
-    return sti_check_reset(sim->worlds, def);
-}
-
 stet_result stet_sim_set_reset(stet_sim *sim, stet_array *mask, const stet_reset_def *def)
 {
     if (!sim) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_set_reset: sim must not be NULL");
     sti_phases *p = &sim->phases;
     if (mask) {
-        stet_reset_def usual = stet_default_reset_def();
-        if (!def) def = &usual;
-        STI_TRY(check_mask(sim, mask));
-        STI_TRY(check_reset(sim, def));
-        if (!p->chosen) STI_TRY(sti_alloc(&p->chosen, (size_t)sim->worlds->nworld, "worlds to put back"));
+        stet_reset_def own = def ? *def : stet_default_reset_def();
+        if (own.mask || own.mask_array)
+            return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                             "step: the array says which worlds are put back; leave the mask of the reset's def out");
+        own.mask_array = mask;
+        STI_TRY(sti_check_reset(sim->worlds, &own));
         watch(sim);
-        p->reset = *def;
-        p->reset.mask = p->chosen;
+        p->reset = own;
+        p->reset.mask_array = NULL;
     }
     p->mask = mask;
     p->mask_lost = false;
@@ -184,6 +164,5 @@ void sti_phases_free(stet_sim *sim)
     if (sim->device && sim->phases.watching) sti_device_unwatch(sim->device, &sim->phases.watcher);
     stet_sim_clear_kernels(sim);
     sti_free(sim->phases.kernel);
-    sti_free(sim->phases.chosen);
     sti_stamp_free(&sim->phases.taken);
 }

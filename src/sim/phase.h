@@ -33,8 +33,7 @@ typedef struct sti_phases {
     stet_array *mask;     /* INT, one item per world; NULL: no reset by mask */
     bool mask_lost;       /* the mask was destroyed */
     char mask_name[48];   /* for the message in that case */
-    stet_reset_def reset; /* its mask points to `chosen` */
-    uint8_t *chosen;      /* [nworld] */
+    stet_reset_def reset; /* without the mask */
     sti_stamp taken;      /* PHASE-4: version of the mask at the last reset */
     sti_watcher watcher;  /* PHASE-1 */
     bool watching;

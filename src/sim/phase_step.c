@@ -142,19 +142,14 @@ static stet_result physics(stepping *s, int n)
 static stet_result put_back(stet_sim *sim)
 {
     sti_phases *p = &sim->phases;
-    const void *mask;
+    stet_reset_def def = p->reset;
     sti_stamp now = {0};
-    int64_t chosen = 0;
     STI_TRY(sti_array_ensure(p->mask));
     sti_stamp_begin(&now);
     sti_stamp_add(&now, &p->mask->version);
     if (sti_stamp_equal(&p->taken, &now)) return STET_OK;
-    STI_TRY(stet_array_get_host(p->mask, &mask));
-    for (int64_t w = 0; w < sim->worlds->nworld; ++w) {
-        p->chosen[w] = ((const int32_t *)mask)[w] != 0;
-        chosen += p->chosen[w];
-    }
-    if (chosen) STI_TRY(stet_worlds_reset(sim->worlds, &p->reset));
+    def.mask_array = p->mask;
+    STI_TRY(stet_worlds_reset(sim->worlds, &def));
     sti_stamp_keep(&p->taken, &now);
     return STET_OK;
 }

@@ -279,3 +279,15 @@ stet_result sti_worlds_sync(stet_worlds *worlds)
         if (worlds->marks[w] && !(worlds->external_poses && worlds->caller_poses[w])) sti_worlds_moved(worlds, w);
     return STET_OK;
 }
+
+stet_result sti_worlds_take_writes(stet_worlds *worlds)
+{
+    static const sti_field poses[] = {STI_FIELD_xpos, STI_FIELD_xquat};
+    if (!worlds->device->listing) return sti_worlds_sync(worlds);
+    for (size_t k = 0; k < sizeof poses / sizeof *poses; ++k) {
+        stet_array *a = worlds->field[poses[k]];
+        STI_TRY(sti_before_host_access(a->device, STI_ACT_READ, a, a->name));
+    }
+    sti_poses_take_written(worlds);
+    return STET_OK;
+}

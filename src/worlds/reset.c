@@ -3,7 +3,8 @@
  *
  *   RESET-1  a world's state after a reset depends on (seed, its global number, number of its earlier resets) and the
  *       call, on no other world
- *   RESET-2  a reset of no world changes nothing, and no version
+ *   RESET-2  a reset of no world changes nothing, and no version; but the host does not know what a mask on the device
+ *       says, so a reset by one counts as a move of all worlds
  */
 #include "worlds/reset.h"
 
@@ -245,6 +246,24 @@ stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FI
 
 /* ---- the call --------------------------------------------------------------------------------------------------- */
 
+static stet_result check_mask_array(const stet_worlds *worlds, const stet_reset_def *def)
+{
+    const stet_array *a = def->mask_array;
+    if (!a) return STET_OK;
+    if (def->mask)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "reset: the def has a mask and a mask_array; leave one out");
+    if (a->device != worlds->device)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "reset: mask %s lives on another device; make it on that of the worlds", a->name);
+    bool fits = a->dtype == STET_DTYPE_INT ? a->worlds : a->dtype == STET_DTYPE_U8 && !a->worlds;
+    if (fits && stet_array_get_nelement(a) == worlds->nworld && a->shape[0] == worlds->nworld) return STET_OK;
+    return sti_error(
+        STET_ERROR_INVALID_ARGUMENT,
+        "reset: mask %s must be an array of worlds of int, [%lld][1], or of uint8, [%lld]: not 0 says that "
+        "a world is put back",
+        a->name, (long long)worlds->nworld, (long long)worlds->nworld);
+}
+
 stet_result sti_check_reset(const stet_worlds *worlds, const stet_reset_def *def)
 {
     if (def->cookie != RESET_COOKIE)
@@ -254,16 +273,31 @@ stet_result sti_check_reset(const stet_worlds *worlds, const stet_reset_def *def
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "reset: noise of half-width %g (qpos) and %g (qvel); give finite numbers of 0 or more",
                          def->qpos_noise, def->qvel_noise);
+    STI_TRY(check_mask_array(worlds, def));
     if (def->keyframe == -2) return STET_OK;
     return sti_check_keyframe(worlds->model->mj, def->keyframe, "reset");
 }
 
-/* Marks the chosen worlds; returns how many there are. */
-static int64_t mark_chosen(stet_worlds *worlds, const stet_reset_def *def)
+/* Reads an array's mask for those that need it on the host. */
+static stet_result read_mask(stet_worlds *worlds, stet_reset_def *def)
 {
-    int64_t chosen = 0;
-    for (int64_t w = 0; w < worlds->nworld; ++w) chosen += worlds->marks[w] = !def->mask || def->mask[w] != 0;
-    return chosen;
+    const void *host;
+    if (!def->mask_array) return STET_OK;
+    STI_TRY(stet_array_get_host(def->mask_array, &host));
+    bool ints = def->mask_array->dtype == STET_DTYPE_INT;
+    for (int64_t w = 0; w < worlds->nworld; ++w)
+        worlds->chosen[w] = ints ? ((const int32_t *)host)[w] != 0 : ((const uint8_t *)host)[w] != 0;
+    def->mask = worlds->chosen;
+    return STET_OK;
+}
+
+static bool is_chosen(const stet_reset_def *def, int64_t w) { return !def->mask || def->mask[w] != 0; }
+
+static bool any_chosen(const stet_worlds *worlds, const stet_reset_def *def)
+{
+    int64_t w = 0;
+    while (w < worlds->nworld && !is_chosen(def, w)) w++;
+    return w < worlds->nworld;
 }
 
 /* The number of resets that each world will have had: the draw of its random numbers. */
@@ -336,12 +370,9 @@ bool sti_worlds_reset_is_on_device(const stet_worlds *worlds)
     return worlds->physics.reset && !sti_parameters_drawn(&worlds->parameters);
 }
 
-stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
+/* On the host, or with a mask from there. */
+static stet_result reset_chosen(stet_worlds *worlds, const stet_reset_def *def)
 {
-    if (!worlds || !def)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_reset: worlds and def must not be NULL");
-    STI_TRY(sti_check_reset(worlds, def));
-    STI_TRY(sti_not_listing(worlds->device, "stet_worlds_reset"));
     void *drawn = NULL;
     bool device = worlds->physics.reset != NULL, parameters = sti_parameters_drawn(&worlds->parameters);
     bool noise = !device && (def->qpos_noise > 0 || def->qvel_noise > 0);
@@ -352,10 +383,25 @@ stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
     if (noise || parameters) STI_TRY(number_draws(worlds));
     if (noise) STI_TRY(draw_noise(worlds, &drawn));
     if (parameters) STI_TRY(sti_parameters_draw(worlds, worlds->draws));
-    if (mark_chosen(worlds, def) == 0) return STET_OK;
+    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->marks[w] = is_chosen(def, w);
     if (parameters) sti_parameters_take_drawn(worlds);
     if (device) return sti_worlds_reset_on_device(worlds, NULL, def);
     reset_marked(worlds, def, drawn);
     count_resets(worlds);
     return STET_OK;
+}
+
+stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
+{
+    if (!worlds || !def)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_reset: worlds and def must not be NULL");
+    STI_TRY(sti_check_reset(worlds, def));
+    if (def->mask_array && sti_worlds_reset_is_on_device(worlds)) {
+        STI_TRY(sti_worlds_take_writes(worlds));
+        return sti_worlds_reset_on_device(worlds, def->mask_array, def);
+    }
+    STI_TRY(sti_not_listing(worlds->device, "stet_worlds_reset"));
+    stet_reset_def own = *def;
+    STI_TRY(read_mask(worlds, &own));
+    return any_chosen(worlds, &own) ? reset_chosen(worlds, &own) : STET_OK;
 }

@@ -29,7 +29,7 @@ void sti_worlds_forget_initial(stet_worlds *worlds);
 stet_result sti_check_keyframe(const mjModel *m, int keyframe, const char *who);
 
 /*
- * A reset by the physics' own kernel (WORLDS-10), which may be listed. mask INT [nworld][1] on the device: the worlds
+ * A reset by the physics' own kernel (WORLDS-10), which may be listed. mask, as stet_reset_def.mask_array: the worlds
  * where it is not 0, and all worlds count as moved; NULL: those that are marked, which are those of def->mask.
  */
 stet_result sti_worlds_reset_on_device(stet_worlds *worlds, stet_array *mask, const stet_reset_def *def);

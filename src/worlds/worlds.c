@@ -87,6 +87,7 @@ static stet_result make_tables(stet_worlds *worlds)
     STI_TRY(sti_alloc(&worlds->reset_at, n * sizeof *worlds->reset_at, "resets of worlds"));
     STI_TRY(sti_alloc(&worlds->caller_poses, n, "owners of poses"));
     STI_TRY(sti_alloc(&worlds->marks, n, "marks of worlds"));
+    STI_TRY(sti_alloc(&worlds->chosen, n, "marks of worlds"));
     STI_TRY(
         sti_alloc(&worlds->pending, (size_t)sti_worlds_blocks(worlds) * sizeof *worlds->pending, "blocks of worlds"));
     if (worlds->def.exact) return sti_alloc(&worlds->data, n * sizeof(mjData *), "data of worlds");
@@ -232,6 +233,7 @@ void stet_worlds_destroy(stet_worlds *worlds)
     sti_free(worlds->reset_at);
     sti_free(worlds->caller_poses);
     sti_free(worlds->marks);
+    sti_free(worlds->chosen);
     sti_free(worlds->pending);
     stet_model_destroy(worlds->model);
     sti_free(worlds);

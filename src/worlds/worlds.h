@@ -78,8 +78,8 @@ typedef struct sti_worlds_physics {
     /* brings `faults` and `time` up to date; with `drop` forgets what steps left to do for them */
     stet_result (*pull)(void *context, bool drop);
     /*
-     * puts worlds back as stet_worlds_reset says, to keyframe (-1: qpos0): those whose number in mask (INT [nworld][1])
-     * is not 0; NULL: those of def->mask
+     * puts worlds back as stet_worlds_reset says, to keyframe (-1: qpos0): those whose number in mask (as
+     * stet_reset_def.mask_array) is not 0; NULL: those of def->mask
      */
     stet_result (*reset)(void *context, stet_array *mask, const stet_reset_def *def, int keyframe);
     /* the quantities of worlds->quantities with in_pass, of all worlds (quantities.h) */
@@ -125,6 +125,7 @@ struct stet_worlds {
     uint64_t *posed;        /* [nworld]: moved[w] when xpos and xquat were computed */
     uint8_t *caller_poses;  /* [nworld], WORLDS-4 */
     uint8_t *marks;         /* [nworld], scratch of one call */
+    uint8_t *chosen;        /* [nworld], the mask of a reset by an array, on the host */
     /* [blocks of the layout], scratch of one call: worlds of a block that are not done yet */
     atomic_int *pending;
     sti_parameters parameters;            /* parameters of the physics per world */
@@ -180,6 +181,12 @@ void sti_worlds_field_written(stet_worlds *worlds, sti_field field);
 stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUNT]);
 /* Takes everything that the caller wrote: take_dirty and push. Worlds whose qpos or mocap poses changed have moved. */
 stet_result sti_worlds_sync(stet_worlds *worlds);
+/*
+ * WORLDS-5, for a launch that moves all worlds and may be listed: what the caller wrote to their state moves nothing
+ * more then, so in a list nothing needs to be looked at but poses, which the launch ends. A list that writes them runs
+ * first.
+ */
+stet_result sti_worlds_take_writes(stet_worlds *worlds);
 
 /* Poses come from this physics from now on, but those that the caller wrote stay (WORLDS-10). */
 void sti_worlds_set_physics(stet_worlds *worlds, sti_worlds_physics physics);

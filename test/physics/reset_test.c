@@ -197,6 +197,152 @@ static void noise_goes_on_from_a_snapshot(void **state)
     rig_free(&r);
 }
 
+/* ---- a mask on the device ---------------------------------------------------------------------------------------- */
+
+static stet_array *make_mask(const rig *r, bool bytes)
+{
+    stet_array *mask;
+    if (bytes)
+        OK(STI_ARRAY(r->device, "mask", STET_DTYPE_U8, false, &mask, N));
+    else
+        OK(STI_ARRAY(r->device, "mask", STET_DTYPE_INT, true, &mask, N, 1));
+    return mask;
+}
+
+static void write_mask(stet_array *mask, const uint8_t *from)
+{
+    int32_t ints[N];
+    for (int w = 0; w < N; ++w) ints[w] = from[w] ? 7 + w : 0;
+    bool bytes = stet_array_get_dtype(mask) == STET_DTYPE_U8;
+    OK(stet_array_write(mask, bytes ? (const void *)from : ints, bytes ? N : sizeof ints));
+}
+
+static void draw_mask(uint64_t *dice, uint8_t *mask)
+{
+    uint64_t kind = dice_next(dice) % 4; /* none, all, or some */
+    for (int w = 0; w < N; ++w) mask[w] = kind == 0 ? 0 : kind == 1 ? 255 : dice_next(dice) % 3 == 0;
+}
+
+/* Two rigs that are told the same, one of them by an array in most calls. */
+static void check_array(stet_physics physics, const char *isa, bool bytes, bool drawn, bool audit)
+{
+    bool exact = physics == STET_PHYSICS_MUJOCO;
+    rig a = rig_make(scene, N, isa, 2, exact), b = rig_make(scene, N, isa, 1, exact);
+    rig *both[] = {&a, &b};
+    uint64_t dice = dice_seed("masks on the device");
+    for (int k = 0; k < 2; ++k) {
+        const double low[] = {-1, -1, -10}, high[] = {1, 1, -9};
+        rig_step(both[k], physics);
+        rig_mechanisms(both[k], 0, audit && k == 0);
+        if (drawn) OK(stet_worlds_randomize(both[k]->worlds, "gravity", low, high, 3));
+    }
+    stet_array *array = make_mask(&a, bytes);
+    for (int call = 0; call < 24; ++call) {
+        uint8_t mask[N];
+        draw_mask(&dice, mask);
+        bool by_array = dice_next(&dice) % 4 > 0;
+        stet_reset_def def = stet_default_reset_def();
+        def.keyframe = (int)(dice_next(&dice) % 3) - 1;
+        def.qpos_noise = dice_next(&dice) % 2 ? 0.2 : 0;
+        def.qvel_noise = dice_next(&dice) % 2 ? 0.3 : 0;
+        for (int k = 0; k < 2; ++k) {
+            stir(both[k], call);
+            OK(stet_step_run(both[k]->step, 1 + call % 3));
+            if (call % 5 == 0) rig_set(both[k], "xpos", 3, 4, 9); /* the caller's until its world moves */
+        }
+        def.mask = mask;
+        OK(stet_worlds_reset(b.worlds, &def));
+        if (by_array) {
+            write_mask(array, mask);
+            def.mask = NULL;
+            def.mask_array = array;
+        }
+        OK(stet_worlds_reset(a.worlds, &def));
+        if (call % 5 == 0) /* a mask on the device counts as a move of all worlds */
+            for (int k = 0; k < 2; ++k) OK(stet_step_run(both[k]->step, 1));
+        if (call % 3 == 0 && rig_all_hash(&a) != rig_all_hash(&b))
+            fail_msg("call %d: another state, isa %s, bytes %d, drawn %d", call, isa ? isa : "-", bytes, drawn);
+    }
+    assert_true(rig_all_hash(&a) == rig_all_hash(&b));
+    assert_memory_equal(stet_worlds_get_faults(a.worlds), stet_worlds_get_faults(b.worlds), N * sizeof(uint32_t));
+    for (int w = 0; w < N; ++w) {
+        assert_true(a.worlds->resets[w] == b.worlds->resets[w] && a.worlds->resets[w] > 3);
+        assert_true(exact || a.worlds->time[w] == b.worlds->time[w]);
+    }
+    stet_array_destroy(array);
+    rig_free(&a);
+    rig_free(&b);
+}
+
+static void a_mask_on_the_device_has_the_bits_of_the_hosts(void **state)
+{
+    FOR_FLOAT_ISAS(isa)
+    for (int bytes = 0; bytes < 2; ++bytes)
+        check_array(STET_PHYSICS_NATIVE, sti_isa_name((sti_isa)isa), bytes, false, false);
+    for (int bytes = 0; bytes < 2; ++bytes) {
+        check_array(STET_PHYSICS_NATIVE, NULL, bytes, false, true);
+        check_array(STET_PHYSICS_NATIVE, NULL, bytes, true, false);
+        check_array(STET_PHYSICS_MUJOCO, NULL, bytes, false, false);
+        check_array(STET_PHYSICS_EXTERNAL, NULL, bytes, false, false);
+    }
+}
+
+static void a_mask_on_the_device_stays_there(void **state)
+{
+    for (int bytes = 0; bytes < 2; ++bytes) {
+        rig r = make_rig(STET_PHYSICS_NATIVE, NULL, 1);
+        const uint8_t some[N] = {1, 0, 1};
+        stet_array *mask = make_mask(&r, bytes);
+        stet_reset_def def = stet_default_reset_def();
+        def.qpos_noise = def.qvel_noise = 0.1;
+        def.mask_array = mask;
+        write_mask(mask, some);
+        OK(stet_worlds_reset(r.worlds, &def));
+        OK(stet_step_run(r.step, 1));
+        stet_counters before = rig_counters(&r);
+        for (int i = 0; i < 5; ++i) {
+            stet_array_mark_written(mask); /* as if a kernel had written it */
+            OK(stet_worlds_reset(r.worlds, &def));
+            OK(stet_step_run(r.step, 1));
+        }
+        assert_int_equal(rig_counters(&r).bytes_copied, before.bytes_copied);
+        assert_int_equal(rig_counters(&r).launches - before.launches, bytes ? 15 : 10);
+        OK(sti_worlds_pull_physics(r.worlds));
+        for (int w = 0; w < N; ++w) assert_int_equal(r.worlds->resets[w], some[w] ? 6 : 0);
+        stet_array_destroy(mask);
+        rig_free(&r);
+    }
+}
+
+static void what_is_no_mask_is_refused(void **state)
+{
+    rig r = make_rig(STET_PHYSICS_NATIVE, NULL, 1), other = make_rig(STET_PHYSICS_NATIVE, NULL, 1);
+    const uint8_t some[N] = {1};
+    stet_reset_def def = stet_default_reset_def();
+    stet_array *theirs = make_mask(&other, false), *mine = make_mask(&r, false), *wrong[4];
+    OK(STI_ARRAY(r.device, "reals", STET_DTYPE_REAL, true, &wrong[0], N, 1));
+    OK(STI_ARRAY(r.device, "pairs", STET_DTYPE_INT, true, &wrong[1], N, 2));
+    OK(STI_ARRAY(r.device, "few", STET_DTYPE_U8, false, &wrong[2], N - 1));
+    OK(STI_ARRAY(r.device, "plain", STET_DTYPE_INT, false, &wrong[3], N));
+    uint64_t before = rig_all_hash(&r);
+    def.mask_array = theirs;
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "mask mask lives on another device", stet_worlds_reset(r.worlds, &def));
+    for (int k = 0; k < 4; ++k) {
+        def.mask_array = wrong[k];
+        REFUSED(STET_ERROR_INVALID_ARGUMENT, "must be an array of worlds of int, [19][1], or of uint8, [19]",
+                stet_worlds_reset(r.worlds, &def));
+        stet_array_destroy(wrong[k]);
+    }
+    def.mask_array = mine;
+    def.mask = some;
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "a mask and a mask_array; leave one out", stet_worlds_reset(r.worlds, &def));
+    assert_true(rig_all_hash(&r) == before);
+    stet_array_destroy(theirs);
+    stet_array_destroy(mine);
+    rig_free(&r);
+    rig_free(&other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +351,9 @@ int main(void)
         cmocka_unit_test(times_and_faults_follow_the_latest_reset),
         cmocka_unit_test(a_reset_copies_nothing_back),
         cmocka_unit_test(noise_goes_on_from_a_snapshot),
+        cmocka_unit_test(a_mask_on_the_device_has_the_bits_of_the_hosts),
+        cmocka_unit_test(a_mask_on_the_device_stays_there),
+        cmocka_unit_test(what_is_no_mask_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,6 +118,30 @@ def test_reset(sim):
     assert (np.abs(noisy - [0.5, -0.5]) <= 0.1001).all() and len(np.unique(noisy)) == 10
 
 
+@pytest.mark.parametrize("physics", ["native", "mujoco"])
+def test_a_mask_on_the_device(place, make, physics):
+    sims = [make(**keywords(place), physics=physics) for _ in range(2)]
+    ours, theirs = sims
+    ints, bytes_ = ours.zeros((5, 1), "int32", worlds=True), ours.zeros(5, "uint8")
+    for k, mask in enumerate([[0, 1, 0, 0, 2], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1], [0, 0, 255, 1, 0]]):
+        for array in (ints, bytes_):
+            for sim in sims:
+                sim.ctrl[:] = 1
+                sim.step(3 + k)
+            array.write(np.asarray(mask, array.dtype).reshape(array.shape))
+            ours.reset(array, keyframe="bent", qpos_noise=0.1)
+            theirs.reset(mask, keyframe="bent", qpos_noise=0.1)
+            assert ours.hash() == theirs.hash()
+    for wrong in (ours.zeros(4, "uint8"), ours.zeros((5, 2), "int32", worlds=True)):
+        with pytest.raises(ValueError, match=r"must be an array of worlds of int, \[5\]\[1\], or of uint8, \[5\]"):
+            ours.reset(wrong)
+    with pytest.raises(ValueError, match="booleans or integers, not float"):
+        ours.reset(ours.qpos)
+    ours.step(), theirs.step()
+    ours.reset(theirs.zeros(5, "uint8"))  # of another sim: by the host
+    assert ours.hash() == theirs.hash()
+
+
 def test_pictures(place, make):
     sim = make(**keywords(place), cameras=["top", "front"], outputs=("rgb", "depth", "seg_body"), width=32, height=24)
     assert sim.render() == 0

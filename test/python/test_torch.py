@@ -98,6 +98,39 @@ def test_writing_tensors(sim):
                 sim.ctrl.write(bad)
 
 
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int32])
+def test_a_mask_as_a_tensor(sim, make, dtype):
+    ours, theirs = (make(device=sim.device.type, physics="native") for _ in range(2))
+    ours.reset(), theirs.reset()  # the state of the keyframe goes to the device once
+    for k in range(4):
+        mask = torch.arange(5, device=sim.device.type) % (k + 2) == 0
+        for one in (ours, theirs):
+            one.step(2)
+            one.qpos.host()
+        ours.clear_counters()
+        ours.reset(mask.to(dtype), qvel_noise=0.3)
+        if sim.device.type == "cuda":
+            counters = ours.counters()
+            assert counters["readback"]["done_bytes"] == 0 and counters["total"]["bytes_copied"] == 0
+        theirs.reset(mask.cpu().numpy(), qvel_noise=0.3)
+        assert ours.hash() == theirs.hash()
+    if sim.device.type == "cuda":
+        with pytest.raises(ValueError, match="a mask of worlds on a GPU has bool, uint8 or int32; convert it first"):
+            ours.reset(mask.long())
+
+
+def test_a_mask_comes_after_its_stream(gpu_sim, make):
+    ours, theirs = (make(device="cuda", physics="native") for _ in range(2))
+    stream, mask = torch.cuda.Stream(), torch.zeros(5, dtype=torch.int32, device="cuda")
+    torch.cuda.synchronize()
+    ours.step(5), theirs.step(5)
+    with torch.cuda.stream(stream):
+        spin(mask)
+        ours.reset(mask)
+    theirs.reset()
+    assert ours.hash() == theirs.hash()
+
+
 def test_tensors_of_the_wrong_device(gpu_sim, make):
     tensor = torch.zeros(3, device="cuda")
     with pytest.raises(stet.UnsupportedError, match="lies on the CPU"):

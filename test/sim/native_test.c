@@ -196,6 +196,102 @@ static void a_whole_frame_is_a_part_of_the_callers_graph(void **state)
     if (!can) skip();
 }
 
+/* ---- a reset by a mask on the device ----------------------------------------------------------------------------- */
+
+/* A step that says who fell, and then the reset of those, by the array or through the host. */
+static void fall_and_reset(phases *p, const episode *e, bool array)
+{
+    stet_reset_def def = phases_noise();
+    uint8_t mask[13];
+    OK(stet_sim_step(p->sim, 2));
+    for (int w = 0; !array && w < 13; ++w) mask[w] = phases_int(p, e->done, w) != 0;
+    if (array)
+        def.mask_array = e->done;
+    else
+        def.mask = mask;
+    OK(stet_sim_reset(p->sim, &def));
+}
+
+static void a_reset_by_an_array_joins_the_callers_graph(void **state)
+{
+    room_def d = native;
+    d.nworld = 13;
+    phases p = phases_open(&d), q = phases_open(&d);
+    stet_device *device = stet_sim_get_device(p.sim);
+    bool can = caller_can(device);
+    episode e = phases_episode(&p, false), f = phases_episode(&q, false);
+    for (int i = 0; i < 12; ++i) {
+        fall_and_reset(&p, &e, true);
+        fall_and_reset(&q, &f, false);
+        assert_true(room_state(p.sim) == room_state(q.sim));
+    }
+    if (can) {
+        OK(device->ops->synchronize(device));
+        void *stream = caller_stream(device);
+        caller_capture(device, stream);
+        fall_and_reset(&p, &e, true);
+        uint64_t id = stet_recording_get_last(device);
+        void *graph = caller_captured(device, stream);
+        int64_t copied = room_counters(p.sim).bytes_copied;
+        for (int run = 0; run < 20; ++run) {
+            caller_launch(device, graph, stream);
+            OK(stet_recording_mark_replayed(device, id));
+            fall_and_reset(&q, &f, false);
+        }
+        assert_true(room_counters(p.sim).bytes_copied == copied);
+        assert_true(room_state(p.sim) == room_state(q.sim));
+        assert_true(phases_hash(phases_field(&p, "xpos")) == phases_hash(phases_field(&q, "xpos")));
+        caller_graph_end(device, graph, stream);
+        caller_stream_end(device, stream);
+    }
+    for (int w = 0; w < 13; ++w) {
+        stet_worlds *a = stet_sim_get_worlds(p.sim), *b = stet_sim_get_worlds(q.sim);
+        assert_true(a->resets[w] == b->resets[w] && a->resets[w] >= 1);
+    }
+    phases_close(&p);
+    phases_close(&q);
+    if (!can) skip();
+}
+
+/* A kernel that says who is put back, and the reset, are one list. */
+static void a_reset_by_an_array_is_listed(void **state)
+{
+    room_def d = native;
+    d.nworld = 13;
+    d.strict = true;
+    phases p = phases_open(&d), q = phases_open(&d);
+    stet_device *device = stet_sim_get_device(p.sim);
+    stet_reset_def def = phases_noise();
+    stet_array *done = phases_array(&p, "done", STET_DTYPE_INT, 1), *dice = phases_array(&p, "dice", STET_DTYPE_INT, 1);
+    stet_kernel *end = p.kernel[p.nkernel++] = phases_kernel(p.sim, "k_end");
+    const stet_arg args[] = {stet_arg_array(done), stet_arg_array(dice)};
+    int32_t begin[13];
+    for (int w = 0; w < 13; ++w) begin[w] = 97 * w;
+    OK(stet_array_write(dice, begin, sizeof begin));
+    def.mask_array = done;
+    OK(stet_sim_reset(p.sim, &def)); /* of no world: makes what resets need */
+    for (int i = 0; i < 60; ++i) {
+        uint8_t mask[13];
+        stet_reset_def plain = phases_noise();
+        OK(stet_sim_step(p.sim, 1));
+        OK(stet_sim_step(q.sim, 1));
+        OK(stet_record_begin(device, "ends"));
+        stet_result result = stet_kernel_launch(end, 13, args, 2);
+        if (result == STET_OK) result = stet_sim_reset(p.sim, &def);
+        OK(stet_record_end(device, result));
+        for (int w = 0; w < 13; ++w) mask[w] = phases_int(&p, done, w) != 0;
+        plain.mask = mask;
+        OK(stet_sim_reset(q.sim, &plain));
+        assert_true(room_state(p.sim) == room_state(q.sim));
+    }
+    assert_true(room_counters(p.sim).mechanism[STET_MECHANISM_GRAPH_REPLAY].hits > 50);
+    int64_t resets = 0;
+    for (int w = 0; w < 13; ++w) resets += (int64_t)stet_sim_get_worlds(p.sim)->resets[w];
+    assert_true(resets > 3);
+    phases_close(&p);
+    phases_close(&q);
+}
+
 /* ---- pictures ---------------------------------------------------------------------------------------------------- */
 
 static void pictures_follow_the_worlds_that_moved(void **state)
@@ -255,6 +351,8 @@ int main(void)
         cmocka_unit_test(no_mechanism_changes_a_bit),
         cmocka_unit_test(a_listed_step_ends_poses_that_a_kernel_wrote),
         cmocka_unit_test(a_whole_frame_is_a_part_of_the_callers_graph),
+        cmocka_unit_test(a_reset_by_an_array_joins_the_callers_graph),
+        cmocka_unit_test(a_reset_by_an_array_is_listed),
         cmocka_unit_test(pictures_follow_the_worlds_that_moved),
         cmocka_unit_test(auto_takes_native_physics_where_it_covers_the_model),
     };
