@@ -242,18 +242,20 @@ class DeviceEpisodes:
         return seen, reward, terminated, truncated, info
 
     def _begin_at_once(self, over, terms, info):
-        """Which worlds are put back comes to the host: a reset by a mask on the device is a part of sim.step alone."""
         env, last = self._env, self._env._copy(self._env._observe())
         info |= self._list_terms(terms, ~over)
         info |= {"final_obs": last, "_final_obs": over, "final_info": self._list_terms(terms, over),
                  "_final_info": over}
-        mask = self._library.to_numpy(over)
-        if not mask.any():
+        if self._calls is None and not over.any():  # on a processor it costs nothing to know
             return last
-        self._sim.reset(mask=mask)
+        self._library.write(self._mask, over[:, None].to(self.torch.int32))
+        self._put_back()
         self._begin(over)
         self._track(over)
         return self._where(over, env._observe(), last)
+
+    def _put_back(self):
+        self._sim.reset(self._mask)
 
     def _statistics(self, reward, live, over):
         """Of the episodes that end: their returns and lengths, as gymnasium's RecordEpisodeStatistics has them."""

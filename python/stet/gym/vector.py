@@ -132,9 +132,8 @@ class VectorEnv(Base):
             raise ValueError(f"{name}: randomize draws on the host; leave it out, or use episodes='host'")
         if self.sim.device.type != "cpu" and self.sim.physics != "native":
             raise ValueError(f"{name}: with physics={self.sim.physics!r} a step is not on the device; use 'native'")
-        if graph and mode is AutoresetMode.SAME_STEP:
-            raise ValueError(f"{name}: graph=True needs autoreset_mode NEXT_STEP or DISABLED; with SAME_STEP the host "
-                             "reads which worlds ended")
+        if graph and self._pixels and mode is AutoresetMode.SAME_STEP:
+            raise ValueError(f"{name}: with pixels graph=True needs autoreset_mode NEXT_STEP or DISABLED")
         from ._device import DeviceEpisodes
 
         return DeviceEpisodes(self, graph, type(self).begin is not VectorEnv.begin)
