@@ -28,13 +28,35 @@ void op_control(program *p)
 
 static int keyframe(program *p) { return roll(p, stet_model_get_info(p->model[p->scene]).nkey + 2) - 2; }
 
+/* By an array on the device, of numbers of worlds or of bytes. */
+static stet_result reset_by_array(program *p, int who, stet_reset_def def, bool bytes)
+{
+    stet_array_def made = stet_default_array_def();
+    stet_array *mask;
+    int32_t ints[8];
+    made.name = "mask";
+    made.dtype = bytes ? STET_DTYPE_U8 : STET_DTYPE_INT;
+    made.worlds = !bytes;
+    made.ndim = 1;
+    made.shape[0] = p->nworld;
+    STI_TRY(stet_array_create(device_of(p, who), &made, &mask));
+    for (int64_t w = 0; w < p->nworld; ++w) ints[w] = def.mask[w];
+    stet_result result =
+        stet_array_write(mask, bytes ? (const void *)def.mask : ints, (size_t)p->nworld * (bytes ? 1 : sizeof *ints));
+    def.mask = NULL;
+    def.mask_array = mask;
+    if (result == STET_OK) result = stet_sim_reset(p->sim[who], &def);
+    stet_array_destroy(mask);
+    return result;
+}
+
 void op_reset(program *p)
 {
     stet_reset_def def = stet_default_reset_def();
     int64_t list[8];
     uint8_t mask[8];
     int how = roll(p, 4);
-    bool direct = once_in(p, 4);
+    bool direct = once_in(p, 4), array = once_in(p, 3), bytes = once_in(p, 2);
     for (int64_t w = 0; w < p->nworld; ++w) {
         list[w] = roll(p, (int)p->nworld);
         mask[w] = once_in(p, 3);
@@ -48,13 +70,19 @@ void op_reset(program *p)
     def.keyframe = keyframe(p);
     def.qpos_noise = once_in(p, 2) ? 0.1 : 0;
     def.qvel_noise = once_in(p, 3) ? 0.2 : 0;
-    say(p, "reset%s by %s, keyframe %d, noise %g %g", direct ? " worlds" : "",
+    array = array && def.mask;
+    say(p, "reset%s by %s%s, keyframe %d, noise %g %g", direct ? " worlds" : "",
+        !array  ? ""
+        : bytes ? "bytes on the device, "
+                : "an array, ",
         how == 0   ? "mask"
         : how == 1 ? "some worlds"
         : how == 2 ? "one world"
                    : "nothing: all",
         def.keyframe, def.qpos_noise, def.qvel_noise);
-    if (direct)
+    if (array)
+        BOTH(p, reset_by_array(p, i, def, bytes));
+    else if (direct)
         BOTH(p, stet_worlds_reset(worlds_of(p, i), &def));
     else
         BOTH(p, stet_sim_reset(p->sim[i], &def));
