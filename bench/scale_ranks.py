@@ -2,15 +2,16 @@
 keeps while the others work (weak scaling).
 
     PYTHONPATH=build/python python3 bench/scale_ranks.py --devices cuda:0,cuda:1 [--worlds 4096] [--samples 7]
-    [--parts hashes,scale,gradient] [--out FILE]
+    [--parts hashes,gradient,scale,ppo] [--out FILE]
 
-Needs NumPy alone: processes are started here, and bytes cross through pipes; between GPUs arrays cross by NCCL, where
-it is found. First the hashes of state and pictures, sums and gathered pictures of one process on the first device, of
-one process a device with uneven blocks, and of mixtures with processes on the CPU are compared: they must be equal.
-Then each rank's worlds are timed in turns, alone (the other ranks wait) and together; the efficiency is the slowest
-rank's time alone over the time together. A barrier is part of both. Last the sum of a gradient of 100 MB is compared
-with NumPy's, special numbers included, and timed with its parts, and where PyTorch is installed NCCL's own all-reduce
-of as much, in turns in the same processes.
+Needs NumPy, for what learns also PyTorch and gymnasium: processes are started here, and bytes cross through pipes;
+between GPUs arrays cross by NCCL, where it is found. First the hashes of state and pictures, sums and gathered pictures
+of one process on the first device, of one process a device with uneven blocks, and of mixtures with processes on the
+CPU are compared: they must be equal. The sum of a gradient of 100 MB is compared with NumPy's, special numbers
+included, and timed with its parts, and where PyTorch is installed NCCL's own all-reduce of as much, in turns in the
+same processes. Then each rank's worlds are timed in turns, alone (the other ranks wait) and together; the efficiency is
+the slowest rank's time alone over the time together. A barrier is part of both. So are updates of
+examples/python/train_hand.py, alone by the policy itself, together by DistributedDataParallel.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import tempfile
 import time
 import traceback
 import zlib
+from pathlib import Path
 
 import numpy as np
 from origin import machine, write
@@ -32,6 +34,7 @@ import stet
 CHECKED = 37  # worlds of the comparison of hashes
 GRADIENT = 25_000_000  # numbers of the gradient that is summed
 POLICY = 1_000_000  # numbers of one that is summed between steps
+HANDS = 2048  # of each device, that are taught
 WARM = 400  # steps before anything is timed: while humanoids fall, a step costs more from one to the next
 
 
@@ -150,6 +153,41 @@ def compare(devices):
 # ---- weak scaling ----------------------------------------------------------------------------------------------------
 
 
+def seconds(group, work, alone=False):
+    begun = time.perf_counter()
+    work(alone)
+    group.share(b"")
+    return time.perf_counter() - begun
+
+
+def in_turns(group, work, samples):
+    """Seconds of work(True), while the other ranks wait, and of work(False) with all ranks."""
+    work(False)
+    work(True)
+    alone, together = [], []
+    for _ in range(samples):
+        for rank in range(group.nrank):
+            group.share(b"")
+            took = seconds(group, work if rank == group.rank else lambda alone: None, True)
+            if rank == group.rank:
+                alone.append(took)
+        group.share(b"")
+        together.append(seconds(group, work))
+    return alone, together
+
+
+def efficiency(devices, what, found, samples, note):
+    """The row of it; found: what in_turns gave on each rank."""
+    alone = [max(rank[0][k] for rank in found) for k in range(samples)]
+    together = [max(rank[1][k] for rank in found) for k in range(samples)]
+    ratio = [a / b for a, b in zip(alone, together)]
+    return {
+        "name": f"scale/{len(devices)}_devices/{what}/efficiency", "value": statistics.median(ratio), "unit": "times",
+        "better": "higher", "goal": 0.97, "samples": ratio,
+        "note": note(statistics.median(alone), statistics.median(together)),
+    }  # fmt: skip
+
+
 def timed(transport, device, worlds, samples):
     """Seconds of each work, [sample]: alone, together; and what arrays cross by."""
     group = stet.Group(worlds * transport.nrank, transport)
@@ -197,31 +235,14 @@ def timed(transport, device, worlds, samples):
             group.gather_array(sim.tensor("depth"), everything)
             sim.synchronize()
 
-        def seconds(work, alone=False):
-            begun = time.perf_counter()
-            work(alone)
-            group.share(b"")
-            return time.perf_counter() - begun
-
         for _ in range(WARM // 40):
             physics(False)
         for work in (physics, gradients, beside, frames):
-            work(False)
-            work(True)
-            alone, together = [], []
-            for _ in range(samples):
-                for rank in range(group.nrank):
-                    group.share(b"")
-                    took = seconds(work if rank == group.rank else lambda alone: None, True)
-                    if rank == group.rank:
-                        alone.append(took)
-                group.share(b"")
-                together.append(seconds(work))
-            out[work.__name__] = alone, together
+            out[work.__name__] = in_turns(group, work, samples)
         for work in (sums, gathered):
             work(False)
             group.share(b"")
-            out[work.__name__] = [seconds(work) for _ in range(samples)]
+            out[work.__name__] = [seconds(group, work) for _ in range(samples)]
     return out, link
 
 
@@ -229,27 +250,72 @@ def scale(devices, worlds, samples):
     found, rows = ranks(devices, timed, worlds, samples), []
     link, found = found[0][1], [one for one, _ in found]
     for what in ("physics", "gradients", "beside", "frames"):
-        alone = [max(rank[what][0][k] for rank in found) for k in range(samples)]
-        together = [max(rank[what][1][k] for rank in found) for k in range(samples)]
-        ratio = [a / b for a, b in zip(alone, together)]
         steps = (20 if what == "frames" else 40) * worlds
-        rows.append({
-            "name": f"scale/{len(devices)}_devices/{what}/efficiency", "value": statistics.median(ratio),
-            "unit": "times", "better": "higher", "goal": 0.97, "samples": ratio,
-            "note": f"{worlds} worlds a device: {steps / statistics.median(alone):.0f} world steps/s of one, "
-                    f"{steps * len(devices) / statistics.median(together):.0f} of all",
-        })  # fmt: skip
+        rows.append(efficiency(devices, what, [rank[what] for rank in found], samples, lambda alone, together: (
+            f"{worlds} worlds a device: {steps / alone:.0f} world steps/s of one, "
+            f"{steps * len(devices) / together:.0f} of all")))  # fmt: skip
     for what, bytes_each, by in (
         ("sums", worlds * 27 * 8, "host memory and pipes"),
         ("gathered", worlds * 64 * 64 * 4, link),
     ):
-        seconds = [max(rank[what][k] for rank in found) for k in range(samples)]
+        times = [max(rank[what][k] for rank in found) for k in range(samples)]
         rows.append({
-            "name": f"scale/{len(devices)}_devices/{what}", "value": 1e3 * statistics.median(seconds), "unit": "ms",
-            "better": "lower", "goal": None, "samples": [1e3 * s for s in seconds],
+            "name": f"scale/{len(devices)}_devices/{what}", "value": 1e3 * statistics.median(times), "unit": "ms",
+            "better": "lower", "goal": None, "samples": [1e3 * s for s in times],
             "note": f"{bytes_each / 1e6:.1f} MB a rank, by {by}",
         })  # fmt: skip
     return rows
+
+
+# ---- learning --------------------------------------------------------------------------------------------------------
+
+
+def taught(transport, device, worlds, samples, file):
+    """Seconds of an update of the hand's policy: alone, together; and the steps of a world in one."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "examples" / "python"))
+    import torch
+    import torch.distributed as dist
+    import train_cartpole as learner
+    import train_hand as task
+
+    gpu = device.startswith("cuda")
+    if gpu:
+        torch.cuda.set_device(device)
+        torch.cuda.set_stream(torch.cuda.Stream(device))
+    dist.init_process_group("nccl" if gpu else "gloo", init_method=f"file://{file}", rank=transport.rank,
+                            world_size=transport.nrank)  # fmt: skip
+    group = stet.Group(worlds * transport.nrank, transport)
+    torch.manual_seed(1)
+    policy = task.Policy().to(device)
+    both = torch.nn.parallel.DistributedDataParallel(policy)
+    env = task.environment(worlds, device)
+    env.reset(seed=1 + group.rank)
+    learner.use_stream(env, torch.device(device))
+    rollouts = {True: learner.Rollouts(env, policy), False: learner.Rollouts(env, both)}
+    optimizer = torch.optim.Adam(policy.parameters(), task.RATE)
+
+    def update(alone):
+        learner.update(policy if alone else both, optimizer, rollouts[alone].run())
+        if gpu:
+            torch.cuda.synchronize()
+
+    found = in_turns(group, update, samples)
+    env.close()
+    dist.destroy_process_group()
+    return found, learner.STEPS
+
+
+def ppo(devices, worlds, samples):
+    missing = [name for name in ("torch", "gymnasium") if importlib.util.find_spec(name) is None]
+    if missing:
+        print(f"scale_ranks: no ppo: {' and '.join(missing)} not installed")
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        found = ranks(devices, taught, worlds, samples, os.path.join(folder, "store"))
+    steps = found[0][1] * worlds
+    return [efficiency(devices, "ppo", [rank for rank, _ in found], samples, lambda alone, together: (
+        f"{worlds} hands a device: {steps / alone:.0f} steps/s of one, learning included, "
+        f"{steps * len(devices) / together:.0f} of all"))]  # fmt: skip
 
 
 # ---- a large gradient ------------------------------------------------------------------------------------------------
@@ -393,15 +459,17 @@ def main():
     parser.add_argument("--devices", default="cpu,cpu")
     parser.add_argument("--worlds", type=int, default=4096)
     parser.add_argument("--samples", type=int, default=7)
-    parser.add_argument("--parts", default="hashes,scale,gradient", help="which of the three")
+    parser.add_argument("--hands", type=int, default=HANDS, help="of each device, that are taught")
+    parser.add_argument("--parts", default="hashes,gradient,scale,ppo", help="which of the four")
     parser.add_argument("--out")
     o = parser.parse_args()
     devices = o.devices.split(",")
     parts = o.parts.split(",")
     state, frame = compare(devices) if "hashes" in parts else (None, None)
     rows = []
-    for part, measure in (("scale", lambda: scale(devices, o.worlds, o.samples)),
-                          ("gradient", lambda: gradient(devices, o.samples))):  # fmt: skip
+    for part, measure in (("gradient", lambda: gradient(devices, o.samples)),
+                          ("scale", lambda: scale(devices, o.worlds, o.samples)),
+                          ("ppo", lambda: ppo(devices, o.hands, o.samples))):  # fmt: skip
         if part not in parts:
             continue
         found = measure()

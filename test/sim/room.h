@@ -19,11 +19,17 @@ typedef struct room_def {
     const char *isa;
     uint32_t disabled;
     bool strict, audit;
-    stet_physics physics; /* AUTO: MuJoCo's */
+    stet_physics physics; /* AUTO: MuJoCo's, or what STET_TEST_PHYSICS says (`native`) */
     uint32_t outputs;     /* 0: rgba, depth and seg_geom */
     const char *camera;
     int width, height, flight;
 } room_def;
+
+static inline stet_physics room_physics(void)
+{
+    const char *name = getenv("STET_TEST_PHYSICS");
+    return name && strcmp(name, "native") == 0 ? STET_PHYSICS_NATIVE : STET_PHYSICS_MUJOCO;
+}
 
 static inline stet_sim_def room_sim_def(const room_def *d)
 {
@@ -33,7 +39,7 @@ static inline stet_sim_def room_sim_def(const room_def *d)
     def.device.mechanisms = (stet_mechanism_options){d->disabled, d->strict, d->audit};
     picked_device(&def.device);
     def.nworld = d->nworld ? d->nworld : 3;
-    def.physics = d->physics == STET_PHYSICS_AUTO ? STET_PHYSICS_MUJOCO : d->physics;
+    def.physics = d->physics == STET_PHYSICS_AUTO ? room_physics() : d->physics;
     def.seed = 11;
     def.outputs = d->outputs ? d->outputs : BIT(RGBA) | BIT(DEPTH) | BIT(SEG_GEOM);
     def.cameras = d->camera ? &d->camera : NULL;
