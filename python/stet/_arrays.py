@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,38 @@ class Numpy:
     def where(self, mask, x, other):
         return np.where(mask, x, other)
 
+    def where_rows(self, mask, x, other):
+        """Rows of x where the mask is set, of the other elsewhere."""
+        return self.where(self._over_rows(mask, other), x, other)
+
+    @staticmethod
+    def _over_rows(mask, x):
+        return mask.reshape((-1,) + (1,) * (x.ndim - 1))
+
 
 class _OfDevice(Numpy):
-    """Arrays of a library that takes what is on a GPU by DLPack, with its _from_dlpack."""
+    """Arrays of a library that takes what is on a GPU by DLPack, with its _from_dlpack. For episodes on the device
+    (gym/_device.py) it also has:
+
+    write(array, x)   all of an array of stet's; the host reads nothing
+    put(old, new)     what lasts gets new content: in place, if arrays can be changed
+    keep(x)           x as it is now, also after `put` and changes in place
+    version(x)        how often x was changed in place; None: nobody counts
+    cast(x, other)    x with the element type of the other
+    zero(x, mask)     x with 0 in the rows of the mask
+    unit(words)       int32 as numbers in [0, 1)
+    compile(f)        a function of arrays that has no effects, perhaps compiled
+    no_grad()         no gradients are recorded
+    changes           whether arrays can be changed in place
+    """
+
+    changes = True
+
+    def no_grad(self):
+        return contextlib.nullcontext()
+
+    def compile(self, f):
+        return f
 
     def see(self, array):
         if self._on_host:  # worlds lie in blocks, which no tensor shows
@@ -105,8 +135,29 @@ class Torch(_OfDevice):
     def own(self, x):
         return x.clone()
 
+    keep = own
+
+    def put(self, old, new):
+        return old.copy_(new)
+
+    def version(self, x):
+        return None if x.is_inference() else x._version
+
+    def cast(self, x, other):
+        return x.to(other.dtype)
+
     def where(self, mask, x, other):
         return self.module.where(mask, x, other)
+
+    def zero(self, x, mask):
+        return x.masked_fill(self._over_rows(mask, x), 0)
+
+    def unit(self, words):
+        words = words.to(self.module.float64)
+        return self.module.where(words < 0, words + 2.0**32, words) * 2.0**-32
+
+    def no_grad(self):
+        return self.module.no_grad()
 
 
 class Jax(_OfDevice):
@@ -137,6 +188,37 @@ class Jax(_OfDevice):
 
     def where(self, mask, x, other):
         return self._jax.block_until_ready(self.module.where(mask, x, other))
+
+    changes = False
+
+    def write(self, array, x):
+        x = x.astype(array.dtype)
+        array.write(np.asarray(x) if self._on_host else x)
+
+    def put(self, old, new):
+        return self._jax.block_until_ready(new)
+
+    def keep(self, x):
+        return x
+
+    def version(self, x):
+        return 0
+
+    def cast(self, x, other):
+        return x.astype(other.dtype)
+
+    def zero(self, x, mask):
+        return self.module.where(self._over_rows(mask, x), self.module.zeros_like(x), x)
+
+    def unit(self, words):
+        """With 32 bits if JAX has doubles, else with the 24 that a float has."""
+        if not self._jax.config.jax_enable_x64:
+            return ((words >> 8) & 0xFFFFFF).astype(np.float32) * np.float32(2.0**-24)
+        words = words.astype(np.float64)
+        return self.module.where(words < 0, words + 2.0**32, words) * 2.0**-32
+
+    def compile(self, f):
+        return self._jax.jit(f)
 
 
 _KINDS = {"numpy": Numpy, "torch": Torch, "jax": Jax}

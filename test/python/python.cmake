@@ -2,7 +2,7 @@
 # libraries are skipped where the library is not installed (pytest's status 5: nothing to run).
 if(STET_PYTHON AND NOT STET_SANITIZE)
     set(stet_python_tests adjoint array bench bench_scripts contacts control control_page data dlpack
-        environments_page errors examples group gym_api gym_cartpole gym_device gym_episodes gym_hand
+        environments_page errors examples group gym_api gym_cartpole gym_device gym_device_jax gym_episodes gym_hand
         gym_kernels gym_mujoco gym_randomize gym_robots gym_suite gym_tensors gym_vector ids jax jax_function
         kernel kernels_page learning lifetime logging markers notebooks package process quantities rounds
         signature sim tape threads tiles torch torch_function types video view view_browser view_golden)
@@ -20,7 +20,8 @@ if(STET_PYTHON AND NOT STET_SANITIZE)
         "${Python_EXECUTABLE}")
     stet_test_properties(python/wheel python whole)
     set_property(TEST python/wheel PROPERTY SKIP_RETURN_CODE 77)
-    stet_test_sees_gpu(python/gym_device python/jax python/jax_function python/torch python/torch_function)
+    stet_test_sees_gpu(python/gym_device python/gym_device_jax python/jax python/jax_function python/torch
+        python/torch_function)
     foreach(name IN LISTS stet_python_tests)
         set_property(TEST "python/${name}" APPEND PROPERTY ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python")
         set_property(TEST "python/${name}" PROPERTY SKIP_RETURN_CODE 5)

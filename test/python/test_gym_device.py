@@ -227,7 +227,7 @@ def test_begin_is_told_what_it_sees():
 
     with closing(Wrong(episodes="device")) as env, pytest.raises(TypeError) as said:
         env.reset(seed=0)
-    assert "Wrong.begin: with episodes='device' it sees the tensors of all worlds" in said.value.__notes__[0]
+    assert "Wrong.begin: with episodes='device' it sees the arrays of all worlds" in said.value.__notes__[0]
 
 
 def test_pictures():
@@ -270,7 +270,7 @@ def test_what_is_refused():
     ):
         with pytest.raises(ValueError, match=said):
             Balance(**keywords)
-    with pytest.raises(ValueError, match="for functions over PyTorch's tensors; give arrays='torch'"):
+    with pytest.raises(ValueError, match="for functions over tensors; give arrays='torch' or 'jax'"):
         stet.gym.VectorEnv(stet.scenes / "cartpole.xml", episodes="device")
     with pytest.raises(ValueError, match="its task is kernels; .* stet.gym.TensorVectorEnv"):
         gymnasium.make_vec("stet.gym:stet/QuadrupedJoystick-v0", 2, arrays="torch", episodes="device")
@@ -323,9 +323,6 @@ class Double:
             self.recorded = True
             raise stet.NotFoundError("the recording is gone")
 
-    def follow(self):
-        pass
-
     def watch(self, run):
         return run(), ""
 
@@ -352,8 +349,8 @@ class Replay:
 
 def give_graph(env):
     """A step of the environment is a graph of the double's from now on."""
-    env._device._calls = Double(env)  # so that a step has no branch on what a processor knows
-    env._device.graph = StepGraph(env, env._device._run, [], env._device._calls)
+    env._device._looks = False  # as on a GPU
+    env._device.graph = StepGraph(env, env._device._run, [], Double(env))
     return env._device.graph
 
 

@@ -359,7 +359,8 @@ def test_wrong_use_is_said():
     ("track", np.ones(2), r"track returned float64 \[2\]; return \[3, …\]"),
     ("info", {"more": 7}, r"info returned int64 \[\]; return \[3, …\]"),
     ("control", np.zeros((3, 2)), r"control returned float64 \[3, 2\]; return \[3, 1\]"),
-    ("begin", (1, 2), "begin returned a 'tuple'; change qpos and qvel in place, and return nothing"),
+    ("begin", (1, 2), r"begin returned \[\], \[\]; return nothing, or both states, \[3, 2\], \[3, 2\]"),
+    ("begin", 7, r"begin returned a 'int'; return nothing, or both states, \[3, 2\], \[3, 2\]"),
     ("observation", None, r"observation returned a 'NoneType'; return \[3, …\]"),
     ("observation", np.zeros(4), r"observation returned float64 \[4\]; return \[3, …\]"),
 ])
@@ -369,6 +370,20 @@ def test_what_functions_return_is_checked(function, returned, said):
         env = task(3)
         env.reset(seed=0)
         env.step(act(0, 3))
+
+
+def test_begin_changes_states_in_place_or_returns_them():
+    class Returns(Balance):
+        def begin(self, qpos, qvel, draws):
+            changed = qpos.copy(), qvel.copy()
+            super().begin(*changed, draws)
+            return changed
+
+    ours, theirs = (kind(3, max_episode_steps=4) for kind in (Returns, Balance))
+    assert np.array_equal(ours.reset(seed=1)[0], theirs.reset(seed=1)[0])
+    for k in range(9):
+        assert np.array_equal(ours.step(act(k, 3))[0], theirs.step(act(k, 3))[0])
+    ours.close(), theirs.close()
 
 
 def test_an_observation_fits_its_space():

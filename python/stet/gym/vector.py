@@ -47,10 +47,10 @@ class VectorEnv(Base):
     max_episode_steps         after which an episode is truncated; 0: never
     autoreset_mode            gymnasium's NEXT_STEP, SAME_STEP or DISABLED
     arrays                    what functions see and return: "numpy", "torch" or "jax"
-    episodes                  "host", or, with arrays="torch", "device": ends, resets, initial states and statistics are
-                              tensors, too; `begin` then sees those of all worlds
-    graph                     with episodes="device" on a GPU: a step is captured as one graph, whose tensors the next
-                              step writes over
+    episodes                  "host", or, with arrays="torch" or "jax", "device": ends, resets, initial states and
+                              statistics are such arrays, too; `begin` then sees those of all worlds
+    graph                     with arrays="torch" and episodes="device" on a GPU: a step is captured as one graph, whose
+                              tensors the next step writes over
     randomize                 rows of domain randomisation (Randomize); None: those of the class
     pixels                    True: an observation is not what `observation` returns but the picture of the sim's first
                               camera (`cameras`), uint8 [height, width, 3]
@@ -126,8 +126,11 @@ class VectorEnv(Base):
             if graph:
                 raise ValueError(f"{name}: graph=True needs episodes='device'")
             return None
-        if self._arrays != "torch":
-            raise ValueError(f"{name}: episodes='device' is for functions over PyTorch's tensors; give arrays='torch'")
+        if self._arrays == "numpy":
+            raise ValueError(f"{name}: episodes='device' is for functions over tensors; give arrays='torch' or 'jax'")
+        if graph and self._arrays != "torch":
+            raise ValueError(f"{name}: graph=True is for arrays='torch'; functions over JAX's arrays call what jax.jit "
+                             "compiled")
         if self._table:
             raise ValueError(f"{name}: randomize draws on the host; leave it out, or use episodes='host'")
         if self.sim.device.type != "cpu" and self.sim.physics != "native":
@@ -183,13 +186,13 @@ class VectorEnv(Base):
         """[num_envs] bool: where the episode ends. By default nowhere."""
         return self._nowhere
 
-    def begin(self, qpos: Any, qvel: Any, draws: Draws) -> None:
-        """Changes the initial states of the worlds that begin an episode, in place: qpos [k, nq], qvel [k, nv], which
-        are those of the keyframe, always in NumPy. Random numbers come from `draws`: draws.uniform(low, high, size),
-        draws.normal(size), both [k, size]; draws.worlds are the worlds' numbers.
+    def begin(self, qpos: Any, qvel: Any, draws: Draws) -> tuple[Any, Any] | None:
+        """Changes the initial states of the worlds that begin an episode, in place, or returns both: qpos [k, nq], qvel
+        [k, nv], which are those of the keyframe, always in NumPy. Random numbers come from `draws`:
+        draws.uniform(low, high, size), draws.normal(size), both [k, size]; draws.worlds are the worlds' numbers.
 
-        With episodes="device" these are tensors of all worlds; what it does to those that do not begin now
-        (draws.begins is False) is undone, also in tensors [num_envs, …] that are attributes of the environment.
+        With episodes="device" these are arrays of the library, of all worlds; what it does to those that do not begin
+        now (draws.begins is False) is undone, also in arrays [num_envs, …] that are attributes of the environment.
         """
 
     def control(self, action: Any) -> Any:
@@ -331,7 +334,7 @@ class VectorEnv(Base):
         self._table.begin(worlds)
         qpos, qvel = self.sim.qpos.numpy(), self.sim.qvel.numpy()
         first = [x[worlds].astype(np.float64) for x in (qpos, qvel)]
-        self._check_begun(self.begin(*first, self._draws(worlds)))
+        first = self._take_begun(first, self.begin(*first, self._draws(worlds)))
         self._table.begin_state(*first, worlds)
         qpos[worlds], qvel[worlds] = first
         self.sim.qpos.write(qpos)
@@ -340,10 +343,20 @@ class VectorEnv(Base):
         self.steps[worlds] = 0
         self._over[worlds] = False
 
-    def _check_begun(self, returned):
-        if returned is not None:
-            raise ValueError(f"{type(self).__name__}.begin returned a {type(returned).__name__!r}; change qpos and "
-                             "qvel in place, and return nothing")
+    def _take_begun(self, first, returned):
+        """The initial states: what `begin` returned, or else what it changed."""
+        kind, name = type(first[0]), type(self).__name__
+        if returned is None and (kind is np.ndarray or self._library.changes):
+            return first
+        if returned is None:
+            raise ValueError(f"{name}.begin returned nothing; JAX's arrays cannot be changed in place: return qpos, "
+                             "qvel")
+        pair = isinstance(returned, (tuple, list)) and len(returned) == 2
+        wanted, has = (", ".join(str(list(np.shape(x))) for x in some) for some in (first, returned if pair else ()))
+        if pair and has == wanted:
+            return [np.array(x, np.float64) for x in returned] if kind is np.ndarray else returned
+        raise ValueError(f"{name}.begin returned {has or f'a {type(returned).__name__!r}'}; return nothing, or both "
+                         f"states, {wanted}")
 
     def _draws(self, worlds, before=0):
         """Random numbers of these worlds in the episode that begins; before=1: in the one before, which is running."""
@@ -356,8 +369,7 @@ class VectorEnv(Base):
 
     def _where(self, mask, x, other):
         """Rows of x where the mask is set, of the other elsewhere."""
-        mask = self._library.from_numpy(mask).reshape((-1,) + (1,) * (other.ndim - 1))
-        return self._library.where(mask, x, other)
+        return self._library.where_rows(self._library.from_numpy(mask), x, other)
 
     def _keep(self, x, mask, other):
         return self._copy(x) if mask is None or x is None else self._where(mask, x, other)
