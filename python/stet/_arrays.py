@@ -119,7 +119,7 @@ class Torch(_OfDevice):
 
     def act(self, x):
         """Actions of the caller's."""
-        return self.module.as_tensor(x, device=self.device)
+        return self.module.as_tensor(x, device=self.device).detach()
 
     def write(self, array, x):
         """Writes all of an array in the order of PyTorch's current stream; the host waits for nothing."""

@@ -28,6 +28,9 @@ class State:
             raise AttributeError(name)
         return self.see(name, lambda: self._sim.array(name))
 
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._sim.fields, *self._sim.quantities]
+
     def of_step(self, name: str) -> Any:
         """A quantity as MuJoCo's data have it after a step (Sim.step_quantity); with other physics, and in worlds that
         have just begun, that of the present state.

@@ -386,6 +386,35 @@ def test_begin_changes_states_in_place_or_returns_them():
     ours.close(), theirs.close()
 
 
+def test_what_a_new_user_gets_wrong():
+    with pytest.raises(TypeError, match="Balance has no argument 'worlds'; their number is num_envs"):
+        Balance(worlds=3)
+    with closing(Balance(3, autoreset_mode="SAME_STEP")) as env:
+        assert env.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+        assert {"qpos", "site_xpos", "of_step"} <= set(dir(env._state))
+        env.reset(seed=0)
+        with pytest.raises(ValueError, match="is False everywhere; at least one world"):
+            env.reset(options={"reset_mask": np.zeros(3, bool)})
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"observation returned a 'ndarray'; return Tensor \[3, …\]"):
+        Balance(3, "cpu", arrays="torch")
+
+    class Tensors(Balance):
+        def observation(self, state):
+            return torch.cat([state.qpos, state.qvel], 1)
+
+        def reward(self, state, action):
+            return {"alive": torch.ones(3)}
+
+        def terminated(self, state):
+            return state.qpos[:, 1].abs() > 0.2
+
+    with closing(Tensors(3, "cpu", arrays="torch")) as env:
+        env.reset(seed=0)
+        reward = env.step(torch.zeros(3, 1, requires_grad=True))[1]  # of a policy without no_grad
+        assert not reward.requires_grad
+
+
 def test_an_observation_fits_its_space():
     wide = spaces.Box(-1, 1, (5,), np.float32)
     with closing(Balance(3, single_observation_space=wide)) as env:

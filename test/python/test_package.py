@@ -89,6 +89,16 @@ def test_the_readme_s_ten_lines(monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("(64, ")
 
 
+def test_the_readme_s_environment():
+    """Its section "Environments" runs as it stands."""
+    pytest.importorskip("gymnasium")
+    (block,) = python_blocks((ROOT / "README.md").read_text().split("## Environments")[1].split("\n## ")[0])
+    names = {}
+    exec(compile(block, "README.md", "exec"), names)
+    assert names["observation"].shape == (64, 4) and (names["reward"] > 0.9).all()
+    names["envs"].close()
+
+
 def test_the_readme_s_c(tmp_path):
     """Its C is C: the lines of a body of main, or of a function that has what they name."""
     before = "#include <stet/stet.h>\n#include <stdio.h>\n"

@@ -36,7 +36,7 @@ class Base(VectorEnv):
         self.action_space = batch_space(action, self.num_envs)
 
     def _pick_autoreset(self, mode):
-        known = {x: m for m in self._autoreset_modes for x in (m, m.value)}
+        known = {x: m for m in self._autoreset_modes for x in (m, m.value, m.name)}
         if mode not in known:
             names = ", ".join(m.name for m in self._autoreset_modes)
             mode = getattr(mode, "name", mode)
@@ -127,6 +127,8 @@ def reset_mask(options, n):
         return np.ones(n, np.bool_)
     if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
         raise TypeError(f"options['reset_mask'] is {type(mask).__name__}; give a NumPy array of bool")
-    if mask.shape != (n,) or not mask.any():
-        raise ValueError(f"options['reset_mask'] has shape {mask.shape}; give ({n},), with at least one True")
+    if mask.shape != (n,):
+        raise ValueError(f"options['reset_mask'] has shape {mask.shape}; give ({n},)")
+    if not mask.any():
+        raise ValueError("options['reset_mask'] is False everywhere; at least one world is to be reset")
     return mask

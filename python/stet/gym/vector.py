@@ -112,6 +112,8 @@ class VectorEnv(Base):
                  for name, one in inspect.signature(base.__init__).parameters.items()
                  if name != "self" and one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
         for name in more:
+            if name == "worlds":
+                raise ArgumentTypeError(f"{type(self).__name__} has no argument 'worlds'; their number is num_envs")
             if name not in SimOptions.__annotations__:
                 raise ArgumentTypeError(unknown_keyword(type(self).__name__, name, list(dict.fromkeys(known))))
 
@@ -219,7 +221,8 @@ class VectorEnv(Base):
             return given
         returned = f"{given.dtype} {list(has)}" if known else f"a {type(x).__name__!r}"
         wanted = f"[{self.num_envs}, …]" if shape is None else list(shape)
-        raise ValueError(f"{type(self).__name__}.{function} returned {returned}; return "
+        kind = "" if known or self._arrays == "numpy" else f"{library.type.__name__} "
+        raise ValueError(f"{type(self).__name__}.{function} returned {returned}; return {kind}"
                          f"{'bool ' * (function == 'terminated')}{wanted}")
 
     # ---- gymnasium's interface --------------------------------------------------------------------------------------
