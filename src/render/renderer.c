@@ -47,7 +47,7 @@ struct sti_renderer {
         uint64_t set, connectivity, colours; /* colours: 0 at first */
     } seen;               /* generations of the stage's shapes and of its tree for which the tables were made */
     sti_kernel kernel[2]; /* without and with colours; on a GPU code is made for the scene and the samples */
-    char constants[2][160];
+    char constants[2][192];
     stet_array *lens, *worlds, *boxes; /* boxes: of k_boxes, or NULL */
     sti_surface surface;
     sti_version version;
@@ -151,18 +151,21 @@ static bool is_large(const sti_renderer *r)
 /*
  * The kernel's code for what is known now (known.k.h), where frames are large; small ones run that for all scenes. With
  * light, a patch's threads have more to do between the steps in which few of them work: twice the threads are faster,
- * and without light slower (doc/design/rays.md).
+ * and without light slower. Then registers are for two patches a processor, so that one works while the other waits,
+ * but where rays walk through trees of triangles or height fields, which would have to spill (doc/design/rays.md).
  */
 static stet_result make_kernels(sti_renderer *r)
 {
     drop_kernels(r);
     for (int k = 0; k < 2; ++k) {
+        const unsigned walked = 1u << mjGEOM_MESH | 1u << mjGEOM_SDF | 1u << mjGEOM_HFIELD;
+        const char *blocks = k && !(r->appearance.types & walked) ? "#define STET_BLOCKS 2\n" : "";
         r->kernel[k] = sti_k_render;
         if (!sti_device_is_gpu(r->device) || !is_large(r)) continue;
         (void)snprintf(r->constants[k], sizeof r->constants[k],
                        "#define RAY_TYPES 0x%x\n#define SCENE_HAS 0x%x\n#define RENDER_SIDE %d\n"
-                       "#define RENDER_COLOURS %d\n#define MAY_BE_MANY %d\n",
-                       r->appearance.types, r->appearance.has, r->side, k, r->boxes != NULL);
+                       "#define RENDER_COLOURS %d\n#define MAY_BE_MANY %d\n%s",
+                       r->appearance.types, r->appearance.has, r->side, k, r->boxes != NULL, blocks);
         r->kernel[k].constants = r->constants[k];
         STI_TRY(sti_program_set_team(r->device, &r->kernel[k], (sti_team){k ? 2 * TEAM : TEAM, 1}));
     }
