@@ -39,9 +39,11 @@ endif()
 # because its stacks are aligned to 32 bytes before GCC 13, which faults on vectors of 64.
 string(JOIN ":" STET_ASAN_OPTIONS detect_leaks=1 strict_string_checks=1 detect_stack_use_after_return=0
     handle_segv=2 handle_sigbus=2 handle_sigfpe=2)
-# Tests count launches and recordings, which must not depend on when a compiler is ready.
+# Tests count launches and recordings, which must not depend on when a compiler is ready; and what is compiled, which
+# must not depend on what code lies in the build tree.
 set(STET_TEST_ENVIRONMENT
     "STET_WAIT_FOR_CODE=1"
+    "STET_GPU_CODE_FOLDER=${PROJECT_BINARY_DIR}/test/no_gpu_code"
     "ASAN_OPTIONS=${STET_ASAN_OPTIONS}"
     "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1")
 if(STET_SANITIZE STREQUAL "thread")

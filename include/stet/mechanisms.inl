@@ -43,6 +43,8 @@ STET_REASON(PLAIN_VIEW, WRITTEN, "written", "the caller wrote the view: the chan
 STET_MECHANISM(KERNEL_CACHE, "kernel_cache", "Kernels that are compiled at run time are kept on disk, under a key of everything that the code depends on, and are not compiled again.")
 STET_REASON(KERNEL_CACHE, DISABLED, "disabled", "switched off: each kernel is compiled, and not stored")
 STET_REASON(KERNEL_CACHE, ABSENT, "absent", "the cache had no entry for this kernel")
+STET_REASON(KERNEL_CACHE, SHIPPED, "shipped", "the code came with stet, or with a program that uses it: neither the cache nor a compiler was asked")
+STET_REASON(KERNEL_CACHE, UNFIT, "unfit", "the code that came with stet was damaged, or the driver refused it: the cache or a compiler made up for it")
 STET_REASON(KERNEL_CACHE, BESIDE, "beside", "the cache had no entry: the kernel was compiled in a thread of its own, while code for all models and scenes ran")
 STET_REASON(KERNEL_CACHE, DAMAGED, "damaged", "the entry was incomplete or altered: the kernel was compiled again")
 STET_REASON(KERNEL_CACHE, FOREIGN, "foreign", "the entry belonged to another user, or others could write it: the kernel was compiled again")

@@ -3,16 +3,21 @@
  * runs, with the bits of a CPU, in lists that are replayed, with room that grew, and in a caller's graph. Driver
  * doubles hold their compiler as long as a test says; a real GPU has its code when it has it, and no bit shows which.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memmem */
+#endif
 #include "physics/model_runs.h"
 #include "worlds/rig.h"
 
 #include "kernel/beside.h"
 #include "kernel/caller.h"
+#include "kernel/compile/compiled.h"
 #include "kernel/gpu/table.h"
 #include "stet/kernel.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { CALLS = 7, COMPILATION = 6 };
 
@@ -30,7 +35,8 @@ typedef struct run {
     sti_native *native;
 } run;
 
-static stet_device *open_folder_device(const char *isa)
+/* compiler NULL: the double's */
+static stet_device *open_device_with(const char *compiler, const char *isa)
 {
     stet_device *device;
     stet_device_def def = stet_default_device_def();
@@ -38,6 +44,7 @@ static stet_device *open_folder_device(const char *isa)
     def.threads = 2;
     picked_device(&def);
     def.cache_folder = folder;
+    if (compiler) def.gpu.compiler_library = compiler;
     OK(stet_device_create(&def, &device));
     return device;
 }
@@ -56,7 +63,7 @@ static run begin_on(stet_device *device, const char *text, int64_t nworld)
 
 static run begin(const char *text, int64_t nworld, const char *isa)
 {
-    return begin_on(open_folder_device(isa), text, nworld);
+    return begin_on(open_device_with(NULL, isa), text, nworld);
 }
 
 static void end_but_device(run *x)
@@ -362,6 +369,90 @@ static void a_compilation_may_fail(void **state)
     end(&x);
 }
 
+/* ---- code that was shipped --------------------------------------------------------------------------------------- */
+
+typedef struct shipping {
+    const char *folder;
+    int n;
+} shipping;
+
+/* The entry under its key without the compiler's lines, which are the last. */
+static void ship_item(void *context, const sti_cache_item *item)
+{
+    shipping *to = context;
+    sti_text_buffer bytes = {0};
+    sti_entry entry;
+    sti_verdict verdict;
+    sti_cache cache;
+    const char *compiler = memmem(item->key, item->key_size, "\ncompiler ", 10);
+    assert_int_equal(item->verdict, STI_FOUND);
+    assert_non_null(compiler);
+    OK(sti_cache_open(folder, 0, true, &cache));
+    OK(sti_cache_read(&cache, item->id, NULL, &bytes, &entry, &verdict));
+    const sti_cache_key key = sti_cache_key_of(entry.key, (size_t)(compiler - item->key) + 1);
+    const sti_text_buffer object = {.data = (char *)(uintptr_t)entry.object, .size = entry.object_size};
+    OK(sti_compiled_ship(to->folder, &key, &object));
+    sti_text_buffer_free(&bytes);
+    sti_cache_close(&cache);
+    to->n++;
+}
+
+/* The code for all models lies in a folder to be shipped, and the cache is empty. */
+static int ship_general(const char *to)
+{
+    shipping s = {.folder = to};
+    sti_cache cache;
+    int64_t removed;
+    make_general();
+    assert_int_equal(mkdir(to, 0755), 0);
+    OK(sti_cache_open(folder, 0, true, &cache));
+    OK(sti_cache_list(&cache, ship_item, &s));
+    OK(sti_cache_clear(&cache, &removed));
+    sti_cache_close(&cache);
+    return s.n;
+}
+
+/* A first step waits for no compiler; where there is none, the code for all models stays, and that is said once. */
+static void a_first_step_runs_code_that_was_shipped(void **state)
+{
+    if (!picked_double) skip();
+    char path[64];
+    uint64_t on_cpu[CALLS];
+    run_on_cpu(scene, FEW, 1, on_cpu);
+    (void)snprintf(path, sizeof path, "%s/shipped", folder);
+    int n = ship_general(path), said = 0;
+    assert_true(n >= 3); /* step, poses, reset */
+    if (setenv("STET_GPU_CODE_FOLDER", path, 1) != 0) fail();
+    hold_own();
+    run x = begin(scene, FEW, NULL);
+    OK(sti_native_steps(x.native, NULL, 1));
+    assert_true(hash_of(&x) == on_cpu[0]);
+    expect_code(&x, false);
+    assert_true(reason(&x, STET_REASON_KERNEL_CACHE_SHIPPED) >= 3);
+    assert_int_equal(reason(&x, STET_REASON_KERNEL_CACHE_ABSENT), 0);
+    assert_int_equal(reason(&x, STET_REASON_KERNEL_CACHE_BESIDE), 0);
+    hold_nothing();
+    OK(stet_device_wait_for_code(x.r.device));
+    OK(sti_native_steps(x.native, NULL, 1));
+    assert_true(hash_of(&x) == on_cpu[1]);
+    expect_code(&x, true);
+    assert_int_equal(reason(&x, STET_REASON_KERNEL_CACHE_BESIDE), 1);
+    end(&x);
+
+    stet_set_log(count_said, &said);
+    x = begin_on(open_device_with("/no/such/compiler.so", NULL), scene, FEW);
+    for (int i = 0; i < CALLS; ++i) {
+        OK(sti_native_steps(x.native, NULL, 1));
+        assert_true(hash_of(&x) == on_cpu[i]);
+    }
+    expect_code(&x, false);
+    assert_int_equal(reason(&x, STET_REASON_KERNEL_CACHE_GENERAL), said);
+    assert_true(said >= 1);
+    stet_set_log(NULL, NULL);
+    end(&x);
+    (void)unsetenv("STET_GPU_CODE_FOLDER");
+}
+
 /* Who counts what happens waits instead. */
 static void a_device_may_wait(void **state)
 {
@@ -390,6 +481,7 @@ int main(void)
         BESIDE_TEST(a_run_may_end_before_its_code),
         BESIDE_TEST(a_device_ends_after_its_compilations),
         BESIDE_TEST(a_compilation_may_fail),
+        BESIDE_TEST(a_first_step_runs_code_that_was_shipped),
         BESIDE_TEST(a_device_may_wait),
     };
     (void)unsetenv("STET_WAIT_FOR_CODE");

@@ -153,10 +153,29 @@ static stet_result compile_all(compilation *o)
 
 /* ---- what comes of it -------------------------------------------------------------------------------------------- */
 
-void sti_compile_count_cached(stet_device *device, const sti_compile_request *wanted)
+static void trace_cached(const stet_device *device, const sti_compile_request *wanted)
 {
     const sti_trace_what cached = trace_event(wanted, STET_TRACE_CACHED);
     if (device->mechanisms.trace) sti_trace_instant(device->mechanisms.trace, &cached);
+}
+
+void sti_compile_count_shipped(stet_device *device, const sti_compile_request *wanted)
+{
+    trace_cached(device, wanted);
+    sti_count_miss(&device->mechanisms, STET_MECHANISM_KERNEL_CACHE, STET_REASON_KERNEL_CACHE_SHIPPED, 0,
+                   (int64_t)wanted->object.size);
+}
+
+stet_result sti_compile_unfit(stet_device *device, const sti_compile_request *wanted, sti_verdict verdict)
+{
+    (void)sti_error(STET_ERROR_IO, "the shipped entry %s.kernel is %s; install stet again", wanted->key.id,
+                    verdict == STI_OTHER_SCHEMA ? "of another version" : "damaged");
+    return sti_compile_fall_back(device, wanted, STET_REASON_KERNEL_CACHE_UNFIT);
+}
+
+void sti_compile_count_cached(stet_device *device, const sti_compile_request *wanted)
+{
+    trace_cached(device, wanted);
     sti_count_hit(&device->mechanisms, STET_MECHANISM_KERNEL_CACHE, 0, (int64_t)wanted->object.size);
 }
 

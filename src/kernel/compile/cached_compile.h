@@ -41,7 +41,7 @@ typedef struct sti_cache_options {
 stet_result sti_cached_compile(stet_device *device, const sti_cache_options *keeping, sti_compile_request *wanted,
                                int n);
 
-/* ---- for compilations in threads of their own (beside.c) ---- */
+/* ---- for other ways to get code ---- */
 
 /* Counts a fallback. The thread's message gives the cause. */
 stet_result sti_compile_fall_back(stet_device *device, const sti_compile_request *wanted, stet_reason why);
@@ -49,5 +49,9 @@ stet_result sti_compile_fall_back(stet_device *device, const sti_compile_request
 stet_reason sti_compile_reason(sti_verdict verdict);
 /* Counts code that the cache had. */
 void sti_compile_count_cached(stet_device *device, const sti_compile_request *wanted);
+/* Counts code that was shipped (compiled.h). */
+void sti_compile_count_shipped(stet_device *device, const sti_compile_request *wanted);
+/* Counts shipped code that is no good, as a fallback. */
+stet_result sti_compile_unfit(stet_device *device, const sti_compile_request *wanted, sti_verdict verdict);
 
 #endif

@@ -19,25 +19,33 @@ static void put_path(sti_text_buffer *out, const char *folder, const char *id)
 
 /* ---- shipped ----------------------------------------------------------------------------------------------------- */
 
-stet_result sti_compiled_shipped(const char *folder, const sti_cache_key *key, sti_text_buffer *object, bool *found)
+static stet_result read_shipped(const char *path, const sti_cache_key *key, sti_text_buffer *object,
+                                sti_verdict *verdict)
 {
-    sti_text_buffer path = {0}, bytes = {0};
+    sti_text_buffer bytes = {0};
     sti_entry entry;
-    *found = false;
-    put_path(&path, folder, key->id);
-    stet_result result = path.result;
-    int fd = result == STET_OK ? open(path.data, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd >= 0) {
-        result = sti_text_buffer_read(&bytes, fd, ENTRY_LIMIT, path.data);
-        close(fd);
-    }
-    if (result == STET_OK && fd >= 0 && sti_entry_read(bytes.data, bytes.size, key, &entry) == STI_FOUND) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *verdict = fd < 0 ? STI_ABSENT : STI_DAMAGED;
+    if (fd < 0) return STET_OK;
+    stet_result result = sti_text_buffer_read(&bytes, fd, ENTRY_LIMIT, path);
+    if (result == STET_OK) *verdict = sti_entry_read(bytes.data, bytes.size, key, &entry);
+    if (*verdict == STI_FOUND) {
         sti_text_buffer_add(object, entry.object, entry.object_size);
         result = object->result;
-        *found = result == STET_OK;
     }
-    sti_text_buffer_free(&path);
+    close(fd);
     sti_text_buffer_free(&bytes);
+    return result == STET_ERROR_OUT_OF_MEMORY ? result : STET_OK;
+}
+
+stet_result sti_compiled_shipped(const char *folder, const sti_cache_key *key, sti_text_buffer *object,
+                                 sti_verdict *verdict)
+{
+    sti_text_buffer path = {0};
+    put_path(&path, folder, key->id);
+    stet_result result = path.result;
+    if (result == STET_OK) result = read_shipped(path.data, key, object, verdict);
+    sti_text_buffer_free(&path);
     return result;
 }
 

@@ -10,10 +10,11 @@
 #include "kernel/compile/cache.h"
 
 /*
- * Loads code that was shipped with a program: a folder of entries `<id>.kernel` under keys without a compiler. A
- * damaged entry counts as not found.
+ * Loads code that was shipped with a program: a folder of entries `<id>.kernel` under keys without a compiler, which is
+ * only read. With STI_FOUND the code was added to `object`. Fails only for lack of memory.
  */
-stet_result sti_compiled_shipped(const char *folder, const sti_cache_key *key, sti_text_buffer *object, bool *found);
+stet_result sti_compiled_shipped(const char *folder, const sti_cache_key *key, sti_text_buffer *object,
+                                 sti_verdict *verdict);
 /* Writes such an entry into an existing folder. */
 stet_result sti_compiled_ship(const char *folder, const sti_cache_key *key, const sti_text_buffer *object);
 

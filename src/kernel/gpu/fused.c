@@ -136,7 +136,7 @@ static stet_result compile(struct sti_programs *p, sti_fused *it)
     sti_user_source_free(&source);
     if (result == STET_ERROR_PARSE) return sti_error_prefix(result, "%s", it->code.name);
     STI_TRY(result);
-    it->code.waits = sti_target_waits(&p->modules.target);
+    it->code.waits = it->module->waits;
     STI_TRY(sti_module_function(&p->modules, it->module, base, STI_FORM_VALUE, &it->code.value));
     stet_device *device = p->modules.device;
     return device->ops->attribute(device, it->code.value, STI_ATTRIBUTE_REGISTERS, &it->registers);

@@ -1,160 +1,171 @@
 /* Modules of a GPU; see modules.h. */
 #include "kernel/gpu/modules.h"
 
-#include "kernel/gpu/compile.h"
+#include "kernel/compile/compiled.h"
+#include "kernel/gpu/shipped.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A module that is being made. */
-typedef struct job {
-    sti_modules *modules;
-    sti_module *module;
-    sti_user_source source;
-    sti_text_buffer key;
-} job;
-
-typedef struct jobs {
-    job *job;
-    int n;
-} jobs;
-
 /* A module that is compiled beside the caller (MODULES-3). */
 struct sti_pending {
-    job job;
+    sti_job job;
     sti_compile_request request;
     sti_beside *beside; /* NULL: it ended, and failed with … */
     stet_result result;
     char message[1024];
 };
 
-void sti_modules_init(sti_modules *m, stet_device *device) { *m = (sti_modules){.device = device}; }
+stet_result sti_modules_init(sti_modules *m, stet_device *device)
+{
+    *m = (sti_modules){.device = device, .maker.arch = device->arch};
+    return sti_shipped_folder(&m->shipped);
+}
+
+/* It stays, without code. */
+static void drop_code(const sti_modules *modules, sti_module *m)
+{
+    stet_device *device = modules->device;
+    if (!m->handle) return;
+    device->ops->unload(device, m->handle);
+    sti_count_held(&device->mechanisms, STET_MECHANISM_KERNEL_CACHE, -(int64_t)m->size);
+    m->handle = NULL;
+}
 
 void sti_module_unload(const sti_modules *modules, sti_module *m)
 {
-    stet_device *device = modules->device;
-    if (m->handle) {
-        device->ops->unload(device, m->handle);
-        sti_count_held(&device->mechanisms, STET_MECHANISM_KERNEL_CACHE, -(int64_t)m->size);
-    }
+    drop_code(modules, m);
     sti_free(m->constants);
     sti_free(m);
 }
 
+static void free_job(const sti_modules *modules, sti_job *j)
+{
+    if (j->module) drop_code(modules, j->module);
+    sti_job_free(j);
+}
+
 /*
- * The compiler, opened when the first module is needed: also a start that finds all in the cache asks for its version.
+ * The compiler, opened when the first module is needed that was not shipped: also a start that finds all in the cache
+ * asks for its version. Where none is installed the search is not repeated.
  */
 static stet_result open_compiler(sti_modules *p)
 {
-    if (p->rtc.library.handle) return STET_OK;
-    stet_result result = sti_rtc_open(p->device->type, p->device->compiler_library, p->device->driver_version, &p->rtc);
-    if (result == STET_OK) result = sti_rtc_target(&p->rtc, p->device->arch, &p->target);
+    if (p->maker.rtc.library.handle) return STET_OK;
+    if (p->no_compiler) return sti_error(STET_ERROR_NOT_FOUND, "%s", p->no_compiler);
+    const stet_device *device = p->device;
+    sti_maker *m = &p->maker;
+    stet_result result = sti_rtc_open(device->type, device->compiler_library, device->driver_version, &m->rtc);
+    if (result == STET_OK) result = sti_rtc_target(&m->rtc, m->arch, &m->target);
     if (result == STET_OK) return STET_OK;
-    sti_rtc_close(&p->rtc);
-    return sti_error_prefix(result, "%s needs a compiler for its kernels", p->device->name);
+    sti_rtc_close(&m->rtc);
+    result = sti_error_prefix(result, "%s needs a compiler for its kernels", device->name);
+    if (result == STET_ERROR_NOT_FOUND) (void)sti_strdup(&p->no_compiler, stet_get_last_error());
+    return result;
+}
+
+/* An audit compiles again and compares bytes, which another compiler's code may differ in. */
+static bool looks_for_shipped(const sti_modules *p)
+{
+    const sti_mechanisms *m = &p->device->mechanisms;
+    return p->shipped.size > 0 && sti_enabled(m, STET_MECHANISM_KERNEL_CACHE) && !m->options.audit;
 }
 
 /* ---- making modules ---------------------------------------------------------------------------------------------- */
 
-static stet_result compile_job(void *context, sti_text_buffer *object)
+static stet_result load_code(stet_device *device, const sti_job *j, const sti_text_buffer *object)
 {
-    const job *j = context;
-    const sti_modules *p = j->modules;
-    return sti_gpu_compile(&(sti_gpu_program){&p->rtc, &p->target, p->device->arch, j->module->team, &j->source},
-                           object);
-}
-
-/* The source is read: its entries, if it has kernels of the language, and its key. */
-static stet_result finish_job(job *j, const sti_signature *const *kernel, int nkernel)
-{
-    const sti_modules *p = j->modules;
-    if (nkernel > 0) STI_TRY(sti_gpu_finish(&j->source, kernel, nkernel, j->module->forms));
-    const sti_gpu_program it = {&p->rtc, &p->target, p->device->arch, j->module->team, &j->source};
-    return sti_gpu_key(&it, kernel, nkernel, &j->key);
-}
-
-static void free_job(job *j)
-{
-    sti_user_source_free(&j->source);
-    sti_text_buffer_free(&j->key);
-    if (j->module) sti_module_unload(j->modules, j->module);
-    *j = (job){.modules = j->modules};
-}
-
-static void free_jobs(jobs *all)
-{
-    for (int i = 0; i < all->n; ++i) free_job(&all->job[i]);
-    sti_free(all->job);
-    *all = (jobs){0};
-}
-
-static stet_result add_job(sti_modules *p, jobs *all, const sti_module *wanted, job **out)
-{
-    STI_TRY(sti_realloc(&all->job, (size_t)(all->n + 1) * sizeof *all->job, "modules to be made"));
-    job *j = &all->job[all->n];
-    memset(j, 0, sizeof *j);
-    j->modules = p;
-    STI_TRY(sti_alloc(&j->module, sizeof *j->module, "a module"));
-    *j->module = *wanted;
-    j->module->constants = NULL;
-    all->n++;
-    *out = j;
-    return wanted->constants ? sti_strdup(&j->module->constants, wanted->constants) : STET_OK;
-}
-
-static stet_result load_job(const job *j, const sti_text_buffer *object)
-{
-    stet_device *device = j->modules->device;
-    stet_result result =
-        device->ops->load(device, object->data, object->size, j->source.file[0].name, &j->module->handle);
-    if (result != STET_OK) {
-        char compiler[128];
-        sti_rtc_identity(&j->modules->rtc, compiler, sizeof compiler);
-        return sti_error_prefix(result, "code of %s", compiler);
-    }
+    STI_TRY(device->ops->load(device, object->data, object->size, j->source.file[0].name, &j->module->handle));
     j->module->size = object->size;
     sti_count_held(&device->mechanisms, STET_MECHANISM_KERNEL_CACHE, (int64_t)object->size);
     return STET_OK;
 }
 
-static sti_compile_request request_of(job *j)
+/* Loads code for the device's architecture. What a driver refuses, for being older than the code, is made again. */
+static stet_result load_shipped(stet_device *device, sti_job *j, const sti_compile_request *found)
 {
-    return (sti_compile_request){.key = sti_cache_key_of(j->key.data, j->key.size),
-                                 .what = j->source.file[0].name,
-                                 .compile = compile_job,
-                                 .context = j};
+    stet_result result = load_code(device, j, &found->object);
+    if (result == STET_ERROR_OUT_OF_MEMORY || result == STET_ERROR_STATE) return result;
+    if (result != STET_OK) return sti_compile_fall_back(device, found, STET_REASON_KERNEL_CACHE_UNFIT);
+    j->module->waits = sti_rtc_arch_number(device->arch) >= STI_ARCH_WAITS;
+    sti_compile_count_shipped(device, found);
+    return STET_OK;
 }
 
-/* Compiles and loads all of them, or none. id of the first, if it is asked for. */
-static stet_result make_modules(const jobs *all, const sti_cache_options *keeping, char *id)
+/* The module, if its code was shipped (MODULES-4); else it has no handle. */
+static stet_result look_for_shipped(const sti_modules *p, sti_job *j)
+{
+    sti_verdict verdict = STI_ABSENT;
+    sti_compile_request it = sti_job_request(j);
+    if (j->looked || !looks_for_shipped(p)) return STET_OK;
+    j->looked = true;
+    stet_result result = sti_compiled_shipped(p->shipped.data, &it.key, &it.object, &verdict);
+    if (result == STET_OK && verdict == STI_FOUND)
+        result = load_shipped(p->device, j, &it);
+    else if (result == STET_OK && verdict != STI_ABSENT)
+        result = sti_compile_unfit(p->device, &it, verdict);
+    sti_text_buffer_free(&it.object);
+    return result;
+}
+
+static void free_jobs(const sti_modules *p, sti_jobs *all)
+{
+    for (int i = 0; i < all->n; ++i) free_job(p, &all->job[i]);
+    sti_free(all->job);
+    *all = (sti_jobs){0};
+}
+
+static stet_result load_job(const sti_modules *p, const sti_job *j, const sti_text_buffer *object)
+{
+    char compiler[128];
+    stet_result result = load_code(p->device, j, object);
+    j->module->waits = p->maker.target.sm >= STI_ARCH_WAITS;
+    if (result == STET_OK) return STET_OK;
+    sti_rtc_identity(&p->maker.rtc, compiler, sizeof compiler);
+    return sti_error_prefix(result, "code of %s", compiler);
+}
+
+/* Compiles and loads the modules of these jobs. */
+static stet_result compile_modules(sti_modules *p, sti_job *const *list, int n, const sti_cache_options *keeping,
+                                   char *id)
 {
     sti_compile_request *wanted;
-    STI_TRY(sti_alloc(&wanted, (size_t)all->n * sizeof *wanted, "modules to be made"));
-    for (int i = 0; i < all->n; ++i) wanted[i] = request_of(&all->job[i]);
-    stet_result result = sti_cached_compile(all->job[0].modules->device, keeping, wanted, all->n);
-    for (int i = 0; i < all->n && result == STET_OK; ++i) result = load_job(&all->job[i], &wanted[i].object);
+    stet_result result = STET_OK;
+    STI_TRY(open_compiler(p));
+    sti_cache_options here = *keeping;
+    here.parallel = p->maker.rtc.parallel;
+    STI_TRY(sti_alloc(&wanted, (size_t)n * sizeof *wanted, "modules to be made"));
+    for (int i = 0; i < n && result == STET_OK; ++i) result = sti_job_ask(list[i], &wanted[i]);
+    if (result == STET_OK) result = sti_cached_compile(p->device, &here, wanted, n);
+    for (int i = 0; i < n && result == STET_OK; ++i) result = load_job(p, list[i], &wanted[i].object);
     if (id) memcpy(id, wanted[0].key.id, STI_ID_SIZE);
-    for (int i = 0; i < all->n; ++i) sti_text_buffer_free(&wanted[i].object);
+    for (int i = 0; i < n; ++i) sti_text_buffer_free(&wanted[i].object);
     sti_free(wanted);
+    return result;
+}
+
+/* Makes all of them, or none, and those that were not shipped at the same time. id of the first, if it is asked for. */
+static stet_result make_modules(sti_modules *p, const sti_jobs *all, const sti_cache_options *keeping, char *id)
+{
+    sti_job **missing;
+    int n = 0;
+    stet_result result = STET_OK;
+    STI_TRY(sti_alloc(&missing, (size_t)all->n * sizeof(void *), "modules to be made"));
+    for (int i = 0; i < all->n && result == STET_OK; ++i) {
+        if (!id) result = look_for_shipped(p, &all->job[i]); /* a user's kernel is the user's to ship */
+        if (!all->job[i].module->handle) missing[n++] = &all->job[i];
+    }
+    if (result == STET_OK && n > 0) result = compile_modules(p, missing, n, keeping, id);
+    sti_free(missing);
     return result;
 }
 
 /* ---- the library's kernels --------------------------------------------------------------------------------------- */
 
-static bool same_team(sti_team a, sti_team b) { return a.team == b.team && a.teams == b.teams; }
-
-static bool same_text(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
-
-static bool is_module(const sti_module *m, const sti_module *wanted)
-{
-    return m->unit == wanted->unit && m->forms == wanted->forms && same_team(m->team, wanted->team) &&
-           strcmp(m->only, wanted->only) == 0 && same_text(m->constants, wanted->constants);
-}
-
 static sti_module *find_module(const sti_modules *p, const sti_module *wanted)
 {
     for (int i = 0; i < p->nmodule; ++i)
-        if (is_module(p->module[i], wanted)) return p->module[i];
+        if (sti_module_is(p->module[i], wanted)) return p->module[i];
     return NULL;
 }
 
@@ -162,76 +173,17 @@ static sti_module *find_module(const sti_modules *p, const sti_module *wanted)
 static int find_pending(const sti_modules *p, const sti_module *wanted)
 {
     int i = 0;
-    while (i < p->npending && !is_module(p->pending[i]->job.module, wanted)) ++i;
+    while (i < p->npending && !sti_module_is(p->pending[i]->job.module, wanted)) ++i;
     return i;
 }
 
-static bool is_job(const jobs *all, const sti_module *wanted)
+static bool is_there(const void *context, const sti_module *wanted)
 {
-    for (int i = 0; i < all->n; ++i) {
-        const sti_module *m = all->job[i].module;
-        if (m->unit == wanted->unit && m->forms == wanted->forms && same_team(m->team, wanted->team)) return true;
-    }
-    return false;
+    const sti_modules *p = context;
+    return find_module(p, wanted) || find_pending(p, wanted) < p->npending;
 }
 
-/* The kernels of a unit, and the team of each. */
-typedef struct unit_kernels {
-    sti_signature *kernel;
-    sti_team *team;
-    int n;
-} unit_kernels;
-
-static stet_result read_kernels(const sti_modules *p, const sti_embedded *unit, unit_kernels *out)
-{
-    const bool shares = sti_gpu_unit_shares(unit);
-    memset(out, 0, sizeof *out);
-    STI_TRY(sti_gpu_unit_kernels(unit, &out->kernel, &out->n));
-    STI_TRY(sti_alloc(&out->team, (size_t)out->n * sizeof *out->team, "teams"));
-    for (int i = 0; i < out->n; ++i)
-        out->team[i] = sti_team_choose(out->kernel[i].name, out->kernel[i].kind, p->device->arch, shares);
-    return STET_OK;
-}
-
-static void free_kernels(unit_kernels *u)
-{
-    sti_free(u->kernel);
-    sti_free(u->team);
-}
-
-/* The job of one module of a unit. */
-static stet_result add_unit_job(sti_modules *p, jobs *all, const unit_kernels *u, const sti_module *wanted)
-{
-    const sti_signature **kernel;
-    job *j = NULL;
-    int n = 0;
-    STI_TRY(sti_alloc(&kernel, (size_t)u->n * sizeof(void *), "the kernels of a module"));
-    for (int i = 0; i < u->n; ++i)
-        if (wanted->only[0] ? strcmp(u->kernel[i].name, wanted->only) == 0 : same_team(u->team[i], wanted->team))
-            kernel[n++] = &u->kernel[i];
-    stet_result result = add_job(p, all, wanted, &j);
-    if (result == STET_OK)
-        result = sti_gpu_unit_read(wanted->unit, wanted->constants ? wanted->constants : "", &j->source);
-    if (result == STET_OK) result = finish_job(j, kernel, n);
-    sti_free(kernel);
-    return result;
-}
-
-/* Jobs for all modules of a unit in one form that are not there yet. */
-static stet_result add_unit_jobs(sti_modules *p, jobs *all, const sti_embedded *unit, unsigned forms)
-{
-    unit_kernels u;
-    stet_result result = read_kernels(p, unit, &u);
-    for (int i = 0; i < u.n && result == STET_OK; ++i) {
-        const sti_module wanted = {.unit = unit, .team = u.team[i], .forms = forms};
-        if (!find_module(p, &wanted) && find_pending(p, &wanted) == p->npending && !is_job(all, &wanted))
-            result = add_unit_job(p, all, &u, &wanted);
-    }
-    free_kernels(&u);
-    return result;
-}
-
-static stet_result keep_module(sti_modules *p, job *j)
+static stet_result keep_module(sti_modules *p, sti_job *j)
 {
     STI_TRY(sti_realloc(&p->module, (size_t)(p->nmodule + 1) * sizeof(void *), "modules"));
     p->module[p->nmodule++] = j->module;
@@ -240,12 +192,12 @@ static stet_result keep_module(sti_modules *p, job *j)
 }
 
 /* Makes what the jobs say and keeps the modules. */
-static stet_result keep_modules(sti_modules *p, jobs *all)
+static stet_result keep_modules(sti_modules *p, sti_jobs *all)
 {
-    const sti_cache_options keeping = {.folder = p->device->cache_folder, .parallel = p->rtc.parallel};
+    const sti_cache_options keeping = {.folder = p->device->cache_folder};
     if (all->n == 0) return STET_OK;
     STI_TRY(sti_realloc(&p->module, (size_t)(p->nmodule + all->n) * sizeof(void *), "modules"));
-    STI_TRY(make_modules(all, &keeping, NULL));
+    STI_TRY(make_modules(p, all, &keeping, NULL));
     for (int i = 0; i < all->n; ++i) {
         p->module[p->nmodule++] = all->job[i].module;
         all->job[i].module = NULL;
@@ -253,47 +205,37 @@ static stet_result keep_modules(sti_modules *p, jobs *all)
     return STET_OK;
 }
 
-/* Those of all units that a simulation needs. */
-static stet_result add_sim_jobs(sti_modules *p, jobs *all, unsigned forms)
+/* Those of all units that a simulation needs (MODULES-2), or of this one, if it is another's. */
+static stet_result add_others(sti_modules *p, sti_jobs *all, const sti_module *wanted)
 {
     stet_result result = STET_OK;
+    if (!sti_gpu_unit_in_sim(wanted->unit))
+        return sti_jobs_add_unit(all, &p->maker, wanted->unit, wanted->forms, is_there, p);
     for (const sti_embedded *u = sti_gpu_unit_first(sti_kernel_sources); u && result == STET_OK;
          u = sti_gpu_unit_next(u))
-        if (sti_gpu_unit_in_sim(u)) result = add_unit_jobs(p, all, u, forms);
+        if (sti_gpu_unit_in_sim(u)) result = sti_jobs_add_unit(all, &p->maker, u, wanted->forms, is_there, p);
     return result;
 }
 
-/* Makes a unit's modules in one form; with a unit of the simulation's, all others of it (MODULES-2). */
-static stet_result make_units(sti_modules *p, const sti_embedded *unit, unsigned forms)
+/* Makes a module; if it was not shipped, others with it. */
+static stet_result make_units(sti_modules *p, const sti_module *wanted)
 {
-    jobs all = {0};
-    stet_result result;
-    if (!sti_gpu_unit_in_sim(unit)) {
-        result = add_unit_jobs(p, &all, unit, forms);
-    } else {
-        result = add_sim_jobs(p, &all, forms);
-    }
+    sti_jobs all = {0};
+    stet_result result = sti_jobs_add_module(&all, &p->maker, wanted);
+    if (result == STET_OK) result = look_for_shipped(p, &all.job[0]);
+    if (result == STET_OK && !all.job[0].module->handle) result = add_others(p, &all, wanted);
     if (result == STET_OK) result = keep_modules(p, &all);
-    free_jobs(&all);
-    return result;
-}
-
-static stet_result add_one_job(sti_modules *p, jobs *all, const sti_module *wanted)
-{
-    unit_kernels u;
-    stet_result result = read_kernels(p, wanted->unit, &u);
-    if (result == STET_OK) result = add_unit_job(p, all, &u, wanted);
-    free_kernels(&u);
+    free_jobs(p, &all);
     return result;
 }
 
 /* A module with one kernel alone, of a team that was set, or with constants. */
 static stet_result make_alone(sti_modules *p, const sti_module *wanted)
 {
-    jobs all = {0};
-    stet_result result = add_one_job(p, &all, wanted);
+    sti_jobs all = {0};
+    stet_result result = sti_jobs_add_module(&all, &p->maker, wanted);
     if (result == STET_OK) result = keep_modules(p, &all);
-    free_jobs(&all);
+    free_jobs(p, &all);
     return result;
 }
 
@@ -307,14 +249,14 @@ static void drop_pending(sti_modules *p, int at)
                 it->request.what);
     if (it->beside) (void)sti_beside_end(p->device, it->beside);
     sti_text_buffer_free(&it->request.object);
-    free_job(&it->job);
+    free_job(p, &it->job);
     sti_free(it);
     p->pending[at] = p->pending[--p->npending];
 }
 
 static stet_result load_pending(sti_modules *p, sti_pending *it)
 {
-    STI_TRY(load_job(&it->job, &it->request.object));
+    STI_TRY(load_job(p, &it->job, &it->request.object));
     return keep_module(p, &it->job);
 }
 
@@ -343,18 +285,22 @@ static stet_result take_failure(sti_modules *p, int at)
     return result;
 }
 
-/* Takes the job over. */
-static stet_result begin_job(sti_modules *p, job *j, bool only_look)
+/* Takes the job over. alone: see sti_module_begin. */
+static stet_result begin_job(sti_modules *p, sti_job *j, bool alone)
 {
     const sti_cache_options keeping = {.folder = p->device->cache_folder};
     sti_pending *it;
+    STI_TRY(look_for_shipped(p, j));
+    if (j->module->handle) return keep_module(p, j);
+    STI_TRY(open_compiler(p));
     STI_TRY(sti_realloc(&p->pending, (size_t)(p->npending + 1) * sizeof(void *), "modules to be made"));
     STI_TRY(sti_alloc(&it, sizeof *it, "a module to be made"));
     p->pending[p->npending++] = it;
     it->job = *j;
-    *j = (job){.modules = p};
-    it->request = request_of(&it->job);
-    stet_result result = sti_beside_begin(p->device, &keeping, &it->request, only_look, &it->beside);
+    *j = (sti_job){.maker = &p->maker};
+    stet_result result = sti_job_ask(&it->job, &it->request);
+    if (result == STET_OK)
+        result = sti_beside_begin(p->device, &keeping, &it->request, alone && !p->maker.rtc.parallel, &it->beside);
     if (result == STET_OK && it->beside) return STET_OK;
     if (result == STET_OK && it->request.object.size > 0) result = load_pending(p, it);
     drop_pending(p, p->npending - 1);
@@ -380,22 +326,23 @@ void sti_modules_close(sti_modules *m)
     sti_free(m->pending);
     for (int i = 0; i < m->nmodule; ++i) sti_module_unload(m, m->module[i]);
     sti_free(m->module);
-    sti_rtc_close(&m->rtc);
+    sti_free(m->no_compiler);
+    sti_text_buffer_free(&m->shipped);
+    sti_rtc_close(&m->maker.rtc);
     m->nmodule = 0;
 }
 
 stet_result sti_module_begin(sti_modules *modules, const sti_module *wanted, bool alone, bool *ready)
 {
-    jobs all = {0};
+    sti_jobs all = {0};
     take_pending(modules);
     *ready = find_module(modules, wanted) != NULL;
     if (*ready) return STET_OK;
     int at = find_pending(modules, wanted);
     if (at < modules->npending) return take_failure(modules, at);
-    STI_TRY(open_compiler(modules));
-    stet_result result = add_one_job(modules, &all, wanted);
-    if (result == STET_OK) result = begin_job(modules, &all.job[0], alone && !modules->rtc.parallel);
-    free_jobs(&all);
+    stet_result result = sti_jobs_add_module(&all, &modules->maker, wanted);
+    if (result == STET_OK) result = begin_job(modules, &all.job[0], alone);
+    free_jobs(modules, &all);
     *ready = find_module(modules, wanted) != NULL;
     return result;
 }
@@ -425,67 +372,61 @@ stet_result sti_module_get(sti_modules *modules, const sti_module *wanted, const
     if (*out) return STET_OK;
     STI_TRY(await_pending(modules, wanted, out));
     if (*out) return STET_OK;
-    STI_TRY(open_compiler(modules));
-    STI_TRY(wanted->only[0] ? make_alone(modules, wanted) : make_units(modules, wanted->unit, wanted->forms));
+    STI_TRY(wanted->only[0] ? make_alone(modules, wanted) : make_units(modules, wanted));
     *out = find_module(modules, wanted);
-    if (*out) return STET_OK;
-    return sti_error(STET_ERROR_NOT_FOUND, "%s%s: has no kernels with teams of %d x %d threads",
-                     sti_gpu_unit_folder(wanted->unit), wanted->unit->name, wanted->team.team, wanted->team.teams);
+    return STET_OK;
+}
+
+/* Makes the job's module, which becomes the caller's. */
+static stet_result make_own(sti_modules *p, const sti_jobs *all, const sti_cache_options *keeping, char *id,
+                            sti_module **out)
+{
+    STI_TRY(make_modules(p, all, keeping, id));
+    *out = all->job[0].module;
+    all->job[0].module = NULL;
+    return STET_OK;
+}
+
+/* The source is lent to the job. kernel NULL: its text is finished. */
+static stet_result make_of_source(sti_modules *p, const sti_module *wanted, const sti_signature *kernel,
+                                  sti_user_source *source, const sti_cache_options *keeping, char *id, sti_module **out)
+{
+    sti_jobs all = {0};
+    sti_job *j;
+    stet_result result = sti_jobs_add(&all, &p->maker, wanted, &j);
+    if (result == STET_OK) {
+        j->source = *source;
+        result = sti_job_finish(j, &kernel, kernel != NULL);
+        if (result == STET_OK) result = make_own(p, &all, keeping, id, out);
+        *source = j->source;
+        j->source = (sti_user_source){0};
+    }
+    free_jobs(p, &all);
+    return result;
 }
 
 stet_result sti_module_make(sti_modules *modules, sti_team team, const sti_signature *kernel, sti_user_source *source,
                             const sti_cache_options *keeping, char *id, sti_module **out)
 {
+    char here[STI_ID_SIZE];
     const sti_module wanted = {.team = team, .forms = STI_FORMS_BOTH};
-    jobs all = {0};
-    job *j;
     STI_TRY(open_compiler(modules));
-    stet_result result = add_job(modules, &all, &wanted, &j);
-    if (result == STET_OK) {
-        j->source = *source; /* lent */
-        result = finish_job(j, &kernel, 1);
-        if (result == STET_OK) result = make_modules(&all, keeping, id);
-        *source = j->source;
-        j->source = (sti_user_source){0};
-    }
-    if (result == STET_OK) {
-        *out = j->module;
-        j->module = NULL;
-    }
-    free_jobs(&all);
-    return result;
+    return make_of_source(modules, &wanted, kernel, source, keeping, id ? id : here, out);
 }
 
 stet_result sti_module_from_source(sti_modules *modules, sti_team team, sti_user_source *source, sti_module **out)
 {
     const sti_cache_options keeping = {.folder = modules->device->cache_folder};
-    const sti_module wanted = {.team = team};
-    jobs all = {0};
-    job *j;
-    STI_TRY(open_compiler(modules));
-    stet_result result = add_job(modules, &all, &wanted, &j);
-    if (result == STET_OK) {
-        j->source = *source; /* lent */
-        result = finish_job(j, NULL, 0);
-        if (result == STET_OK) result = make_modules(&all, &keeping, NULL);
-        *source = j->source;
-        j->source = (sti_user_source){0};
-    }
-    if (result == STET_OK) {
-        *out = j->module;
-        j->module = NULL;
-    }
-    free_jobs(&all);
-    return result;
+    return make_of_source(modules, &(sti_module){.team = team}, NULL, source, &keeping, NULL, out);
 }
 
 stet_result sti_module_from_text(sti_modules *modules, const char *name, const char *text, sti_module **out)
 {
-    const sti_user_source_def def = {.text = text, .path = name, .gpu = true};
-    sti_user_source source;
-    STI_TRY(sti_user_source_read(&def, &source));
-    stet_result result = sti_module_from_source(modules, (sti_team){1, 1}, &source, out);
-    sti_user_source_free(&source);
+    const sti_cache_options keeping = {.folder = modules->device->cache_folder};
+    sti_jobs all = {0};
+    stet_result result = sti_jobs_add_text(&all, &modules->maker, name, text);
+    if (result == STET_OK) result = make_own(modules, &all, &keeping, NULL, out);
+    free_jobs(modules, &all);
     return result;
 }
 

@@ -4,42 +4,32 @@
  *
  * Invariants:
  *   MODULES-1  a call makes all that it is asked for, or nothing
- *   MODULES-2  the first module of a simulation brings the others with it, compiled at the same time (obtain.h), but
- *       for those with constants
+ *   MODULES-2  the first module of a simulation that has to be compiled brings the others with it, compiled at the same
+ *       time, but for those with constants
  *   MODULES-3  a module may be compiled in a thread of its own while the device works. The thread uses the compiler and
  *       the module's text alone; the caller's thread loads what it made. Whoever needs the module before waits for it
+ *   MODULES-4  a module whose code was shipped (shipped.h) needs no compiler, and none is opened for it
  */
 #ifndef STI_KERNEL_GPU_MODULES_H
 #define STI_KERNEL_GPU_MODULES_H
 
-#include "kernel/gpu/rtc.h"
-#include "kernel/gpu/source.h"
-#include "kernel/gpu/teams.h"
+#include "kernel/gpu/jobs.h"
 #include "kernel/compile/beside.h"
-
-typedef struct sti_module {
-    const sti_embedded *unit; /* NULL: of a user's kernel */
-    char only[STI_MAX_NAME];  /* the one kernel that it has; "": all of the unit with this team */
-    char *constants;          /* of that kernel; NULL: none. A module that is kept owns it */
-    sti_team team;
-    unsigned forms; /* bits of sti_form */
-    void *handle;   /* of the device */
-    size_t size;    /* bytes of code */
-} sti_module;
 
 typedef struct sti_pending sti_pending;
 
 typedef struct sti_modules {
     stet_device *device;
-    sti_rtc rtc; /* open once a module was needed */
-    sti_compile_target target;
-    sti_module **module; /* the library's */
+    sti_text_buffer shipped; /* the folder of shipped code; empty: there is none */
+    sti_maker maker;         /* its compiler opens once a module has to be compiled, or looked for in the cache */
+    char *no_compiler;       /* why there is none; NULL: nobody looked, or there is one */
+    sti_module **module;     /* the library's */
     int nmodule;
     sti_pending **pending; /* those that are compiled beside */
     int npending;
 } sti_modules;
 
-void sti_modules_init(sti_modules *modules, stet_device *device);
+stet_result sti_modules_init(sti_modules *modules, stet_device *device);
 void sti_modules_close(sti_modules *modules);
 
 /*

@@ -28,9 +28,10 @@ stet_result sti_programs_open(stet_device *device, struct sti_programs **out)
     *out = device->programs;
     if (*out) return STET_OK;
     STI_TRY(sti_alloc(out, sizeof **out, "the programs of a device"));
-    sti_modules_init(&(*out)->modules, device);
-    stet_result result = sti_table_begin(*out);
+    stet_result result = sti_modules_init(&(*out)->modules, device);
+    if (result == STET_OK) result = sti_table_begin(*out);
     if (result != STET_OK) {
+        sti_modules_close(&(*out)->modules);
         sti_free(*out);
         return result;
     }
@@ -98,7 +99,7 @@ static stet_result make_function(struct sti_programs *p, sti_program *it, sti_fo
     sti_module wanted;
     STI_TRY(find_wanted(it, form, &wanted));
     STI_TRY(sti_module_get(&p->modules, &wanted, &module));
-    it->code.waits = sti_target_waits(&p->modules.target);
+    it->code.waits = module->waits;
     return sti_module_function(&p->modules, module, k->name, form,
                                form == STI_FORM_BLOCK ? &it->code.block : &it->code.value);
 }
@@ -264,7 +265,7 @@ static stet_result make_user_program(struct sti_programs *p, sti_program *it, st
     if (!sig) return sti_error(STET_ERROR_NOT_FOUND, "%s: has no kernel %s", source->file[0].name, it->kernel->name);
     STI_TRY(sti_table_keep_name(p, it->kernel->name, &it->code.name));
     STI_TRY(sti_module_make(&p->modules, team, sig, source, keeping, id, &it->own));
-    it->code.waits = sti_target_waits(&p->modules.target);
+    it->code.waits = it->own->waits;
     STI_TRY(sti_module_function(&p->modules, it->own, sig->name, STI_FORM_VALUE, &it->code.value));
     return sti_module_function(&p->modules, it->own, sig->name, STI_FORM_BLOCK, &it->code.block);
 }

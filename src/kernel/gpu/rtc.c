@@ -16,7 +16,7 @@ enum { COMPILATION = 6 };
 
 /* ---- finding it -------------------------------------------------------------------------------------------------- */
 
-static const char *title(const sti_rtc *rtc) { return rtc->hip ? "hipRTC" : "NVRTC"; }
+const char *sti_rtc_title(const sti_rtc *rtc) { return rtc->hip ? "hipRTC" : "NVRTC"; }
 
 /* Fills the table. Names of missing symbols are added to `missing`. */
 static void fill_rtc(sti_rtc *rtc, sti_text_buffer *missing)
@@ -69,12 +69,12 @@ static stet_result query_compiler(sti_rtc *rtc)
     int result = rtc->api.version(&rtc->major, &rtc->minor);
     if (result == 0 && !rtc->hip) result = rtc->api.arch_count(&rtc->narch);
     if (result == 0 && rtc->narch > STI_RTC_ARCHS)
-        return sti_error(STET_ERROR_UNSUPPORTED, "%s (%s): knows %d architectures; at most %d are expected", title(rtc),
-                         rtc->library.file, rtc->narch, STI_RTC_ARCHS);
+        return sti_error(STET_ERROR_UNSUPPORTED, "%s (%s): knows %d architectures; at most %d are expected",
+                         sti_rtc_title(rtc), rtc->library.file, rtc->narch, STI_RTC_ARCHS);
     if (result == 0 && !rtc->hip) result = rtc->api.arch_list(rtc->arch);
     if (result != 0)
-        return sti_error(STET_ERROR_UNSUPPORTED, "%s (%s): does not say what it is: %s", title(rtc), rtc->library.file,
-                         rtc->api.error_text(result));
+        return sti_error(STET_ERROR_UNSUPPORTED, "%s (%s): does not say what it is: %s", sti_rtc_title(rtc),
+                         rtc->library.file, rtc->api.error_text(result));
     rtc->bytes = file_bytes(rtc->library.file) + (rtc->hip ? worker_bytes(rtc) : 0);
     return STET_OK;
 }
@@ -119,7 +119,7 @@ stet_result sti_rtc_open(stet_device_type type, const char *given, int driver, s
     fill_rtc(out, &missing);
     stet_result result = missing.result;
     if (result == STET_OK && missing.size > 0)
-        result = sti_error(STET_ERROR_UNSUPPORTED, "%s (%s): has no %s; install a newer one", title(out),
+        result = sti_error(STET_ERROR_UNSUPPORTED, "%s (%s): has no %s; install a newer one", sti_rtc_title(out),
                            out->library.file, missing.data);
     if (result == STET_OK) result = query_compiler(out);
     if (result == STET_OK && !out->hip && driver > 0 && out->major > driver / 1000)
@@ -145,8 +145,7 @@ void sti_rtc_identity(const sti_rtc *rtc, char *out, size_t size)
 
 /* ---- what for ---------------------------------------------------------------------------------------------------- */
 
-/* 90 for "sm_90"; 0 for anything else. */
-static int number_of(const char *arch)
+int sti_rtc_arch_number(const char *arch)
 {
     char *end = NULL;
     long n = strncmp(arch, "sm_", 3) == 0 ? strtol(arch + 3, &end, 10) : 0;
@@ -160,7 +159,7 @@ stet_result sti_rtc_target(const sti_rtc *rtc, const char *arch, sti_compile_tar
         (void)snprintf(out->option, sizeof out->option, "--offload-arch=%s", arch);
         return STET_OK;
     }
-    int wanted = number_of(arch), newest = 0;
+    int wanted = sti_rtc_arch_number(arch), newest = 0;
     for (int i = 0; i < rtc->narch; ++i)
         if (rtc->arch[i] <= wanted && rtc->arch[i] > newest) newest = rtc->arch[i];
     if (newest == 0)
@@ -196,7 +195,7 @@ static stet_result fetch(const sti_rtc *rtc, void *program, size_entry *get_size
         if (result == 0) sti_text_buffer_add(out, bytes, size);
         sti_free(bytes);
     }
-    if (result != 0) return sti_error(STET_ERROR_IO, "%s: %s", title(rtc), rtc->api.error_text(result));
+    if (result != 0) return sti_error(STET_ERROR_IO, "%s: %s", sti_rtc_title(rtc), rtc->api.error_text(result));
     return out->result;
 }
 
@@ -205,8 +204,9 @@ static stet_result compile(const sti_rtc *rtc, void *program, const char *const 
 {
     int result = rtc->api.compile(program, noption, options);
     STI_TRY(fetch(rtc, program, rtc->api.log_size, rtc->api.log, said));
-    if (result == COMPILATION) return sti_error(STET_ERROR_PARSE, "%s: the program does not compile", title(rtc));
-    if (result != 0) return sti_error(STET_ERROR_IO, "%s: %s", title(rtc), rtc->api.error_text(result));
+    if (result == COMPILATION)
+        return sti_error(STET_ERROR_PARSE, "%s: the program does not compile", sti_rtc_title(rtc));
+    if (result != 0) return sti_error(STET_ERROR_IO, "%s: %s", sti_rtc_title(rtc), rtc->api.error_text(result));
     if (further) return fetch(rtc, program, rtc->api.ptx_size, rtc->api.ptx, code);
     return fetch(rtc, program, rtc->api.code_size, rtc->api.code, code);
 }
@@ -216,7 +216,7 @@ static stet_result compile_text(const sti_rtc *rtc, const char *text, const char
 {
     void *program = NULL;
     int result = rtc->api.create(&program, text, "kernel.cu", 0, NULL, NULL);
-    if (result != 0) return sti_error(STET_ERROR_IO, "%s: %s", title(rtc), rtc->api.error_text(result));
+    if (result != 0) return sti_error(STET_ERROR_IO, "%s: %s", sti_rtc_title(rtc), rtc->api.error_text(result));
     stet_result compiled = compile(rtc, program, options, noption, further, code, said);
     (void)rtc->api.destroy(&program);
     return compiled;

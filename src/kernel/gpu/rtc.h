@@ -43,6 +43,8 @@ typedef struct sti_rtc {
 stet_result sti_rtc_open(stet_device_type type, const char *given, int driver, sti_rtc *out);
 /* Closes it. An empty one is allowed. */
 void sti_rtc_close(sti_rtc *rtc);
+/* "NVRTC" or "hipRTC" */
+const char *sti_rtc_title(const sti_rtc *rtc);
 /* "nvrtc 13.0, 109338064 bytes" */
 void sti_rtc_identity(const sti_rtc *rtc, char *out, size_t size);
 
@@ -52,6 +54,8 @@ typedef struct sti_compile_target {
     bool further; /* the driver compiles the output further */
     int sm;       /* CUDA: the architecture, such as 90; else 0 */
 } sti_compile_target;
+/* 90 for "sm_90"; 0 for anything else. */
+int sti_rtc_arch_number(const char *arch);
 /*
  * Finds the target. arch as in stet_device: "sm_90", "gfx90a". STET_ERROR_UNSUPPORTED if the compiler cannot compile
  * for it.

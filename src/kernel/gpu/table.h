@@ -70,7 +70,4 @@ stet_result sti_programs_open(stet_device *device, struct sti_programs **out);
  * Finds a kernel's program, or makes one without code. STET_ERROR_UNSUPPORTED: the library has no source of the kernel.
  */
 stet_result sti_programs_get(struct sti_programs *p, const sti_kernel *kernel, sti_program **out);
-/* True if code for this target waits by itself for the kernels before it (stet/lang_gpu.h). */
-static inline bool sti_target_waits(const sti_compile_target *target) { return target->sm >= 90; }
-
 #endif

@@ -111,16 +111,21 @@ static stet_result compile(void *context, sti_text_buffer *object)
     return sti_compile_cpu(&m->compiler, m->device->isa, compiled(m), object);
 }
 
+static sti_compile_request request_of(maker *m)
+{
+    return (sti_compile_request){.key = sti_cache_key_of(m->key.data, m->key.size),
+                                 .what = m->source.file[0].name,
+                                 .kernel = m->kernel->kernel.name,
+                                 .line = m->kernel->kernel.line,
+                                 .compile = compile,
+                                 .context = m};
+}
+
 /* Fills m->object from the cache or a compiler. */
 static stet_result compile_cached(maker *m)
 {
     const sti_cache_options keeping = {.folder = m->def->cache_folder, .limit = m->def->cache_limit};
-    sti_compile_request wanted = {.key = sti_cache_key_of(m->key.data, m->key.size),
-                                  .what = m->source.file[0].name,
-                                  .kernel = m->kernel->kernel.name,
-                                  .line = m->kernel->kernel.line,
-                                  .compile = compile,
-                                  .context = m};
+    sti_compile_request wanted = request_of(m);
     memcpy(m->kernel->id, wanted.key.id, sizeof wanted.key.id);
     stet_result result = sti_cached_compile(m->device, &keeping, &wanted, 1);
     m->object = wanted.object;
@@ -168,12 +173,15 @@ static bool cached(const maker *m) { return sti_enabled(&m->device->mechanisms, 
 /* Looks for shipped code. m->key has no compiler. */
 static stet_result load_shipped(maker *m, bool *found)
 {
-    const sti_cache_key key = sti_cache_key_of(m->key.data, m->key.size);
+    sti_verdict verdict;
+    sti_compile_request wanted = request_of(m);
     if (!m->def->shipped_folder || !cached(m)) return STET_OK;
-    STI_TRY(sti_compiled_shipped(m->def->shipped_folder, &key, &m->object, found));
-    if (!*found) return STET_OK;
-    memcpy(m->kernel->id, key.id, sizeof key.id);
-    sti_count_hit(&m->device->mechanisms, STET_MECHANISM_KERNEL_CACHE, 0, (int64_t)m->object.size);
+    STI_TRY(sti_compiled_shipped(m->def->shipped_folder, &wanted.key, &wanted.object, &verdict));
+    *found = verdict == STI_FOUND;
+    if (verdict != STI_FOUND) return verdict == STI_ABSENT ? STET_OK : sti_compile_unfit(m->device, &wanted, verdict);
+    memcpy(m->kernel->id, wanted.key.id, sizeof wanted.key.id);
+    sti_compile_count_shipped(m->device, &wanted);
+    m->object = wanted.object;
     return STET_OK;
 }
 
