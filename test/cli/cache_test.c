@@ -4,7 +4,7 @@
  */
 #include "kernel/user_rig.h"
 
-#include "kernel/compile/cache.h"
+#include "kernel/compile/compiled.h"
 
 #include <jansson.h>
 #include <sys/wait.h>
@@ -325,24 +325,82 @@ static void folders_that_are_refused(void **state)
 
 static void words_that_are_not_understood(void **state)
 {
-    refuse(cache(""), "it is not said what to do; give list, clear or verify");
-    refuse(cache("lst"), "lst: there are list, clear and verify; give one");
+    refuse(cache("lst"), "lst: there are info, list, fill, clear and verify; give one");
     refuse(cache("list clear"), "clear: it is said already what to do (list); give one");
     refuse(cache("list --all"), "--all: there is no such option; stet cache --help lists them");
     refuse(cache("list --folder"), "--folder needs a value; stet cache --help explains");
     refuse(cache("list --folder="), "--folder: the name is empty; give a folder");
-    refuse(cache("clear --json"), "--json goes with list only; leave it out");
+    refuse(cache("clear --json"), "--json goes with info and list only; leave it out");
+    refuse(cache("--arch=sm_90"), "--arch goes with fill only; leave it out");
+    refuse(cache("list --to x"), "--to goes with fill only; leave it out");
+    refuse(cache("fill --to="), "--to: the name is empty; give a folder");
+    refuse(cache("fill --to x --folder y"),
+           "--folder is a cache, and --to a folder to be shipped; give one of the two");
+    refuse(cache("fill --arch ,"), "--arch: no architecture is named; give some, such as sm_90");
+    refuse(cache("fill --arch 9.0"), "9.0: is no architecture of a GPU; give sm_ and a number, such as sm_90, or one "
+                                     "of AMD's, such as gfx90a");
     said s = cache("--help");
     assert_int_equal(s.code, 0);
-    assert_non_null(strstr(s.out, "list|clear|verify"));
+    assert_non_null(strstr(s.out, "list|fill|clear|verify"));
+}
+
+/* ---- what was shipped -------------------------------------------------------------------------------------------- */
+
+static void ship(const char *path, const char *text)
+{
+    const sti_cache_key key = sti_cache_key_of(text, strlen(text));
+    const sti_text_buffer object = {.data = (char[]){"object"}, .size = 6};
+    OK(sti_compiled_ship(path, &key, &object));
+}
+
+/* Beside the program, as an installation and the wheel have it: there is no need to say where. */
+static void shipped_code_is_found_where_it_lies(void **state)
+{
+    static const char *const places[][2] = {
+        {"p/bin/stet", "p/lib/stet/gpu_code"}, {"q/stet/bin/stet", "q/stet/gpu_code"}, {"r/stet", "r/gpu_code"}};
+    char command[1200], line[700];
+    for (size_t i = 0; i < sizeof places / sizeof *places; ++i) {
+        (void)snprintf(command, sizeof command, "mkdir -p '%s' '%s' && rmdir '%s' && cp '%s' '%s'",
+                       in_folder(places[i][1]), in_folder(places[i][0]), in_folder(places[i][0]), STET_TEST_COMMAND,
+                       in_folder(places[i][0]));
+        shell(command);
+        ship(in_folder(places[i][1]), "stet 1\narch sm_90\nkernels k_a\n");
+        ship(in_folder(places[i][1]), "stet 1\narch sm_90\nkernels k_b\n");
+        (void)snprintf(command, sizeof command, "env -u STET_GPU_CODE_FOLDER XDG_CACHE_HOME=/nowhere '%s' cache >'%s'",
+                       in_folder(places[i][0]), in_folder("out"));
+        shell(command);
+        said s = {0};
+        read_whole(in_folder("out"), s.out, sizeof s.out);
+        (void)snprintf(line, sizeof line, "\nshipped  %s: 2 entries, ", in_folder(places[i][1]));
+        if (!strstr(s.out, line) || !strstr(s.out, "\n  sm_90    0 of the ")) fail_msg("%s in %s", line, s.out);
+        (void)snprintf(command, sizeof command, "rm '%s'", in_folder(places[i][0]));
+        shell(command);
+    }
+    said s = cache_with("STET_GPU_CODE_FOLDER=/no/such XDG_CACHE_HOME=/nowhere", "");
+    assert_int_equal(s.code, 0);
+    assert_non_null(strstr(s.out, "cache    /nowhere/stet: 0 entries, 0 of 268435456 bytes\n"
+                                  "shipped  /no/such: 0 entries, 0 bytes\n"));
+    s = cache_with("STET_GPU_CODE_FOLDER= XDG_CACHE_HOME=/nowhere", "info --json");
+    json_t *o = json_loads(s.out, 0, NULL);
+    assert_non_null(o);
+    assert_int_equal(json_integer_value(json_object_get(o, "entries")), 0);
+    assert_true(json_is_object(json_object_get(json_object_get(o, "shipped"), "architectures")));
+    json_decref(o);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(real_kernels_are_listed), TEST(entries_that_are_no_good_are_told), TEST(kernels_of_gpus),
-        TEST(a_key_that_is_no_text),   TEST(verify_removes_what_is_no_good),    TEST(clear_removes_the_caches_own),
-        TEST(the_usual_folder),        TEST(folders_that_are_refused),          TEST(words_that_are_not_understood),
+        TEST(real_kernels_are_listed),
+        TEST(entries_that_are_no_good_are_told),
+        TEST(kernels_of_gpus),
+        TEST(a_key_that_is_no_text),
+        TEST(verify_removes_what_is_no_good),
+        TEST(clear_removes_the_caches_own),
+        TEST(the_usual_folder),
+        TEST(folders_that_are_refused),
+        TEST(words_that_are_not_understood),
+        TEST(shipped_code_is_found_where_it_lies),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

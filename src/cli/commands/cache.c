@@ -1,9 +1,10 @@
 /*
- * `stet cache`: lists, checks and empties the disk cache of compiled kernels.
+ * `stet cache`: describes, lists, checks, fills and empties the disk cache of compiled kernels.
  *
  * A listing is first built as JSON, and the text is made from that, so the two always agree.
  */
 #include "cli/command.h"
+#include "cli/commands/cache_code.h"
 #include "cli/files/json_file.h"
 #include "cli/report_error.h"
 #include "kernel/compile/cache.h"
@@ -15,6 +16,7 @@
 
 typedef struct cache_options {
     const char *action, *folder; /* folder NULL: the default folder */
+    const char *arch, *to;       /* of `fill` */
     bool json;
 } cache_options;
 
@@ -155,18 +157,32 @@ static void print_entry(const json_t *o)
     putchar('\n');
 }
 
-static void print_listing(const json_t *listing, const char *folder)
+static void print_total(const json_t *listing, const char *folder)
 {
-    size_t i;
-    json_t *o, *entries = json_object_get(listing, "entries");
-    json_array_foreach(entries, i, o) print_entry(o);
+    const json_t *entries = json_object_get(listing, "entries");
     printf("%s: %zu %s, %lld of %lld bytes\n", folder, json_array_size(entries),
            json_array_size(entries) == 1 ? "entry" : "entries",
            (long long)json_integer_value(json_object_get(listing, "bytes")),
            (long long)json_integer_value(json_object_get(listing, "limit")));
 }
 
-static int list(const cache_options *options, opened *o)
+static void print_listing(const json_t *listing, const char *folder)
+{
+    size_t i;
+    json_t *o;
+    json_array_foreach(json_object_get(listing, "entries"), i, o) print_entry(o);
+    print_total(listing, folder);
+}
+
+static void print_summary(const json_t *listing, const char *folder)
+{
+    printf("cache    ");
+    print_total(listing, folder);
+    cache_shipped_print(json_object_get(listing, "shipped"));
+}
+
+/* With what was shipped, and without what each entry is, if it is a summary. */
+static int show(const cache_options *options, opened *o, bool summary)
 {
     json_t *listing = json_object(), *folder = json_string(o->path.data);
     json_object_set_new(listing, "folder", folder ? folder : json_null());
@@ -174,15 +190,32 @@ static int list(const cache_options *options, opened *o)
     json_object_set_new(listing, "bytes", json_integer(0));
     json_object_set_new(listing, "entries", json_array());
     bool good = o->absent || sti_cache_list(&o->cache, add_item, listing) == STET_OK;
+    if (good && summary) {
+        json_object_set_new(listing, "shipped", cache_shipped_json());
+        if (options->json)
+            json_object_set_new(listing, "entries",
+                                json_integer((json_int_t)json_array_size(json_object_get(listing, "entries"))));
+    }
     if (good && options->json)
         json_file_print(listing, JSON_INDENT(2));
+    else if (good && summary)
+        print_summary(listing, o->path.data);
     else if (good)
         print_listing(listing, o->path.data);
     json_decref(listing);
     return good ? 0 : report_last_error(EXIT_WORK);
 }
 
-/* ---- verify and clear -------------------------------------------------------------------------------------------- */
+static int info(const cache_options *options, opened *o) { return show(options, o, true); }
+static int list(const cache_options *options, opened *o) { return show(options, o, false); }
+
+/* ---- fill, verify and clear -------------------------------------------------------------------------------------- */
+
+static int fill(const cache_options *options, opened *o)
+{
+    (void)o;
+    return cache_fill(options->arch, options->folder, options->to);
+}
 
 static int verify(const cache_options *options, opened *o)
 {
@@ -207,19 +240,29 @@ static int clear(const cache_options *options, opened *o)
 static const struct action {
     const char *name, *help;
     int (*run)(const cache_options *options, opened *o);
+    bool makes; /* the folder, if there is none */
 } actions[] = {
-    {"list", "each entry: id, size, last use (UTC), whether it is good, its kernels, what runs them, compiler", list},
-    {"clear", "removes all of it; kernels are compiled again when they are needed", clear},
-    {"verify", "reads each entry and removes those that are damaged, not this user's, or of an older stet", verify},
+    {"info", "where it is, how large, and what code for GPUs came with stet; the same without a word", info, false},
+    {"list", "each entry: id, size, last use (UTC), whether it is good, its kernels, what runs them, compiler", list,
+     false},
+    {"fill", "compiles for GPUs what a first run of any scene needs, before it does", fill, true},
+    {"clear", "removes all of it; kernels are compiled again when they are needed", clear, false},
+    {"verify", "reads each entry and removes those that are damaged, not this user's, or of an older stet", verify,
+     false},
 };
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
 static int print_help(void)
 {
-    printf("stet cache list|clear|verify [--folder F] [--json]\n\nThe compiled kernels that stet keeps on disk.\n\n");
+    printf("stet cache [info|list|fill|clear|verify] [--folder F] [--arch A] [--to F] [--json]\n\nThe compiled kernels "
+           "that stet keeps on disk.\n\n");
     for (int i = 0; i < ACTIONS; ++i) printf("  %-8s %s\n", actions[i].name, actions[i].help);
     printf("\n  --folder F   another folder than $XDG_CACHE_HOME/stet or ~/.cache/stet\n"
-           "  --json       the list as one JSON object, and nothing else\n");
+           "  --json       info or the list as one JSON object, and nothing else\n"
+           "  --arch A     fill: for these architectures, such as sm_90,sm_100 or gfx90a; no GPU is needed (default:\n"
+           "               those of this machine's GPUs)\n"
+           "  --to F       fill: not the cache, but a folder to be shipped; any user may read it. stet looks for one\n"
+           "               beside its library (gpu_code), or where $STET_GPU_CODE_FOLDER says\n");
     return 0;
 }
 
@@ -230,17 +273,31 @@ static const struct action *find_action(const char *name)
     return NULL;
 }
 
+/* The place of an option's value; NULL: it is no option with a value. */
+static const char **value_of(cache_options *o, const char *name, size_t n)
+{
+    const struct {
+        const char *name;
+        const char **value;
+    } all[] = {{"--folder", &o->folder}, {"--arch", &o->arch}, {"--to", &o->to}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; ++k)
+        if (strlen(all[k].name) == n && strncmp(all[k].name, name, n) == 0) return all[k].value;
+    return NULL;
+}
+
 /* Reads one word of the command. -1: continue with the word after the option's value; else the exit code. */
 static int read_word(char **argv, int *i, cache_options *out)
 {
     const char *word = argv[*i];
+    size_t n = strcspn(word, "=");
+    const char **value = value_of(out, word, n);
     if (strcmp(word, "--json") == 0) {
         out->json = true;
-    } else if (strncmp(word, "--folder=", 9) == 0) {
-        out->folder = word + 9;
-    } else if (strcmp(word, "--folder") == 0) {
-        if (!argv[*i + 1]) return report_error(EXIT_INPUT, "--folder needs a value; stet cache --help explains");
-        out->folder = argv[++*i];
+    } else if (value && word[n]) {
+        *value = word + n + 1;
+    } else if (value) {
+        if (!argv[*i + 1]) return report_error(EXIT_INPUT, "%s needs a value; stet cache --help explains", word);
+        *value = argv[++*i];
     } else if (word[0] == '-') {
         return report_error(EXIT_INPUT, "%s: there is no such option; stet cache --help lists them", word);
     } else if (out->action) {
@@ -253,12 +310,17 @@ static int read_word(char **argv, int *i, cache_options *out)
 
 static int check_cache_command(const cache_options *o)
 {
-    if (!o->action) return report_error(EXIT_INPUT, "it is not said what to do; give list, clear or verify");
+    const bool fills = strcmp(o->action, "fill") == 0;
     if (!find_action(o->action))
-        return report_error(EXIT_INPUT, "%s: there are list, clear and verify; give one", o->action);
-    if (o->json && strcmp(o->action, "list") != 0)
-        return report_error(EXIT_INPUT, "--json goes with list only; leave it out");
+        return report_error(EXIT_INPUT, "%s: there are info, list, fill, clear and verify; give one", o->action);
+    if (o->json && strcmp(o->action, "list") != 0 && strcmp(o->action, "info") != 0)
+        return report_error(EXIT_INPUT, "--json goes with info and list only; leave it out");
+    if ((o->arch || o->to) && !fills)
+        return report_error(EXIT_INPUT, "%s goes with fill only; leave it out", o->arch ? "--arch" : "--to");
     if (o->folder && !*o->folder) return report_error(EXIT_INPUT, "--folder: the name is empty; give a folder");
+    if (o->to && !*o->to) return report_error(EXIT_INPUT, "--to: the name is empty; give a folder");
+    if (o->to && o->folder)
+        return report_error(EXIT_INPUT, "--folder is a cache, and --to a folder to be shipped; give one of the two");
     return -1;
 }
 
@@ -272,8 +334,10 @@ int cache_main(int argc, char **argv)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return print_help();
         code = read_word(argv, &i, &options);
     }
+    if (!options.action) options.action = "info";
     if (code < 0) code = check_cache_command(&options);
     if (code >= 0) return code;
+    if (find_action(options.action)->makes) return find_action(options.action)->run(&options, NULL);
     code = open_cache(options.folder, &o);
     if (code == 0) code = find_action(options.action)->run(&options, &o);
     close_cache(&o);
