@@ -29,6 +29,10 @@ install(TARGETS stet EXPORT stetTargets
 if(TARGET stet_mpi)
     install(TARGETS stet_mpi LIBRARY DESTINATION "${stet_private_dir}")
 endif()
+if(STET_GPU_CODE)
+    install(DIRECTORY "${PROJECT_BINARY_DIR}/gpu_code" DESTINATION "${stet_private_dir}"
+        FILES_MATCHING PATTERN "*.kernel")
+endif()
 install(TARGETS stet_cli stet_bench RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/stet" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/scenes" DESTINATION "${CMAKE_INSTALL_DATADIR}/stet")
