@@ -45,6 +45,7 @@ static sti_step_shape choose_shape(const stet_device *device, const sti_physics_
         LONE = 128,
         LONE_MOST = 512
     };
+    if (nworld < STI_NATIVE_MODEL_WORLDS) return (sti_step_shape){{MOST, EIGHT}, 1}; /* the code for all models */
     int64_t processors = device->processors > 0 ? device->processors : 1, share = nworld / processors;
     bool small = tables->m[M_NMEMORY] < SMALL;
     if (share >= MANY && (small || (share >= LONE && tables->m[M_NMEMORY] < MIDDLE))) {

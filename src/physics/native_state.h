@@ -62,7 +62,7 @@ struct sti_native {
         STATE_ARG(qacc_warmstart), STATE_ARG(eq_active)
 
 /* Are teams one thread, whose code has memory of its own? */
-static inline bool sti_native_is_lone(const sti_native *n) { return n->step.constants && n->shape.team.team == 1; }
+static inline bool sti_native_is_lone(const sti_native *n) { return n->code.size > 0 && n->shape.team.team == 1; }
 
 /* Tables and numbers of worlds follow the worlds' parameters. */
 stet_result sti_native_update(sti_native *n);

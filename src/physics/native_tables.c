@@ -70,9 +70,11 @@ stet_result sti_native_drop_memory(sti_native *n)
 }
 
 /*
- * On a GPU a step's code is made for the model, or for all models where few worlds would not make up for the time to
- * compile it, or the tables would make it too large. No program of the former tables is listed. What is not in the
- * cache begins to be compiled; the code for all models needs memory meanwhile, also where the model's needs none.
+ * On a GPU a step's code is made for the model. Where the tables would make it too large it is that for all models with
+ * another team, which is compiled beside, too: constants that are empty. Few worlds would not make up for the time to
+ * compile either, so they have the code for all models and its team. No program of the former tables is listed. What is
+ * not in the cache begins to be compiled; the code for all models needs memory meanwhile, also where the model's needs
+ * none.
  */
 static stet_result make_step(sti_native *n)
 {
@@ -82,11 +84,12 @@ static stet_result make_step(sti_native *n)
     sti_text_buffer_free(&n->code);
     n->near = 0;
     n->step.constants = NULL;
-    if (n->worlds->nworld >= STI_NATIVE_MODEL_WORLDS && n->tables.nm <= STI_NATIVE_MODEL_INTS) {
+    bool many = n->worlds->nworld >= STI_NATIVE_MODEL_WORLDS;
+    if (many && n->tables.nm <= STI_NATIVE_MODEL_INTS) {
         sti_model_code_write(&n->tables, n->shape, device->shared, &n->code, &n->near);
         STI_TRY(n->code.result);
-        n->step.constants = n->code.data;
     }
+    if (many) n->step.constants = n->code.data ? n->code.data : "";
     STI_TRY(sti_native_make_memory(n));
     STI_TRY(sti_program_set_team(device, &n->step, n->shape.team));
     sti_program_begin_either(device, &n->step, &sti_k_native_step);
