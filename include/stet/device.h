@@ -26,8 +26,8 @@ typedef enum stet_device_type {
 } stet_device_type;
 
 /*
- * Which GPU to use. stet loads the driver and the run-time compiler when the device is created; building stet needs
- * neither. The two paths are for libraries in unusual places, and for tests.
+ * Which GPU to use. stet loads the driver when the device is created, and the run-time compiler when there is something
+ * to compile; building stet needs neither. The two paths are for libraries in unusual places, and for tests.
  */
 typedef struct stet_gpu_def {
     int index;           /* from 0, in the driver's order of the GPUs that this process can see */

@@ -79,7 +79,7 @@ static stet_result fill_one(stet_device *host, const sti_fill_def *def)
 {
     const stet_counter before = stet_device_get_counters(host).mechanism[STET_MECHANISM_KERNEL_CACHE];
     const double began = sti_now();
-    fprintf(stderr, "%s: compiling, which takes a minute or two\n", def->arch);
+    fprintf(stderr, "%s: compiling what is not there, which may take minutes\n", def->arch);
     STI_TRY(sti_fill(host, def));
     const stet_counter after = stet_device_get_counters(host).mechanism[STET_MECHANISM_KERNEL_CACHE];
     printf("%s: %lld compiled, %lld were there, %.1f s\n", def->arch, (long long)(after.misses - before.misses),

@@ -24,7 +24,8 @@ struct sti_user_source;   /* kernel/compile/user_source.h */
 
 /*
  * Returns the code of a kernel, with the entry for arguments by value or in a block. *out is valid until the kernel is
- * dropped or its team is set. STET_ERROR_NOT_FOUND if no compiler is installed; the message says what was searched.
+ * dropped or its team is set. STET_ERROR_NOT_FOUND if it was not shipped and no compiler is installed; the message says
+ * what was searched.
  */
 stet_result sti_program_code(stet_device *device, const sti_kernel *kernel, bool in_block, const sti_code **out);
 
