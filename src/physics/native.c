@@ -180,13 +180,8 @@ static int64_t count_stepped(const sti_native *n)
 
 static void mark_moved(sti_native *n, bool all)
 {
-    static const sti_field written[] = {STI_FIELD_qpos,          STI_FIELD_qvel,         STI_FIELD_act,
-                                        STI_FIELD_ctrl,          STI_FIELD_qfrc_applied, STI_FIELD_xfrc_applied,
-                                        STI_FIELD_mocap_pos,     STI_FIELD_mocap_quat,   STI_FIELD_eq_active,
-                                        STI_FIELD_qacc_warmstart};
     stet_worlds *worlds = n->worlds;
-    for (size_t k = 0; k < sizeof written / sizeof *written; ++k)
-        sti_stamp_keep_version(&worlds->pushed[written[k]], &worlds->field[written[k]]->version);
+    sti_worlds_launch_wrote(worlds);
     if (all) sti_worlds_all_moved(worlds);
     for (int64_t w = 0; !all && w < worlds->nworld; ++w)
         if (n->mask[w]) sti_worlds_moved(worlds, w);

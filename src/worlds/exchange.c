@@ -291,3 +291,13 @@ stet_result sti_worlds_take_writes(stet_worlds *worlds)
     sti_poses_take_written(worlds);
     return STET_OK;
 }
+
+void sti_worlds_launch_wrote(stet_worlds *worlds)
+{
+    static const sti_field written[] = {STI_FIELD_qpos,          STI_FIELD_qvel,         STI_FIELD_act,
+                                        STI_FIELD_ctrl,          STI_FIELD_qfrc_applied, STI_FIELD_xfrc_applied,
+                                        STI_FIELD_mocap_pos,     STI_FIELD_mocap_quat,   STI_FIELD_eq_active,
+                                        STI_FIELD_qacc_warmstart};
+    for (size_t k = 0; k < sizeof written / sizeof *written; ++k)
+        sti_stamp_keep_version(&worlds->pushed[written[k]], &worlds->field[written[k]]->version);
+}

@@ -358,6 +358,7 @@ static void count_resets(stet_worlds *worlds)
 stet_result sti_worlds_reset_on_device(stet_worlds *worlds, stet_array *mask, const stet_reset_def *def)
 {
     STI_TRY(worlds->physics.reset(worlds->physics.context, mask, def, keyframe_of(worlds, def)));
+    sti_worlds_launch_wrote(worlds);
     worlds->reset_clock++;
     if (mask) sti_worlds_all_moved(worlds);
     for (int64_t w = 0; !mask && w < worlds->nworld; ++w)

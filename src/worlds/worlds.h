@@ -187,6 +187,8 @@ stet_result sti_worlds_sync(stet_worlds *worlds);
  * first.
  */
 stet_result sti_worlds_take_writes(stet_worlds *worlds);
+/* The physics' own launch wrote the state and the inputs, so their versions are not the caller's writes. */
+void sti_worlds_launch_wrote(stet_worlds *worlds);
 
 /* Poses come from this physics from now on, but those that the caller wrote stay (WORLDS-10). */
 void sti_worlds_set_physics(stet_worlds *worlds, sti_worlds_physics physics);

@@ -197,6 +197,31 @@ static void noise_goes_on_from_a_snapshot(void **state)
     rig_free(&r);
 }
 
+/* Poses are computed again of those that were put back, and of all if the host does not know whom. */
+static void a_reset_moves_its_worlds_alone(void **state)
+{
+    rig r = make_rig(STET_PHYSICS_NATIVE, NULL, 1);
+    const uint8_t two[N] = {[3] = 1, [17] = 1};
+    stet_array *mask;
+    stet_reset_def def = stet_default_reset_def();
+    OK(STI_ARRAY(r.device, "mask", STET_DTYPE_U8, false, &mask, N));
+    OK(stet_array_write(mask, two, sizeof two));
+    for (int i = 0; i < 4; ++i) {
+        bool writes = i == 1, array = i == 3;
+        OK(stet_step_run(r.step, 1));
+        (void)rig_get(&r, "xpos", 0, 0);
+        int64_t before = rig_counters(&r).kinematics;
+        def.mask = array ? NULL : two;
+        def.mask_array = array ? mask : NULL;
+        if (writes) rig_set(&r, "qpos", 5, 0, 0.5F); /* the host keeps no more than that it was written */
+        OK(stet_worlds_reset(r.worlds, &def));
+        (void)rig_get(&r, "xpos", 0, 0);
+        assert_int_equal(rig_counters(&r).kinematics - before, writes || array ? N : 2);
+    }
+    stet_array_destroy(mask);
+    rig_free(&r);
+}
+
 /* ---- a mask on the device ---------------------------------------------------------------------------------------- */
 
 static stet_array *make_mask(const rig *r, bool bytes)
@@ -351,6 +376,7 @@ int main(void)
         cmocka_unit_test(times_and_faults_follow_the_latest_reset),
         cmocka_unit_test(a_reset_copies_nothing_back),
         cmocka_unit_test(noise_goes_on_from_a_snapshot),
+        cmocka_unit_test(a_reset_moves_its_worlds_alone),
         cmocka_unit_test(a_mask_on_the_device_has_the_bits_of_the_hosts),
         cmocka_unit_test(a_mask_on_the_device_stays_there),
         cmocka_unit_test(what_is_no_mask_is_refused),
