@@ -20,7 +20,7 @@ import stet
 import stet.gym
 from gym_rig import DEVICES, device_of
 from stet.gym import Randomize
-from stet.gym._graph import StepGraph, find_culprit
+from stet.gym._graph import Cuda, StepGraph, find_culprit
 
 MODES = list(AutoresetMode)
 N = 6
@@ -274,6 +274,29 @@ def test_what_is_refused():
         stet.gym.VectorEnv(stet.scenes / "cartpole.xml", episodes="device")
     with pytest.raises(ValueError, match="its task is kernels; .* stet.gym.TensorVectorEnv"):
         gymnasium.make_vec("stet.gym:stet/QuadrupedJoystick-v0", 2, arrays="torch", episodes="device")
+
+
+def test_stet_works_in_pytorchs_stream(monkeypatch):
+    class Stream:  # PyTorch's is neither equal nor unequal to None
+        def __init__(self, number):
+            self.number = number
+
+        def __eq__(self, other):
+            return other is not None and self.number == other.number
+
+        def __ne__(self, other):
+            return other is not None and self.number != other.number
+
+    class Sim:
+        def use_stream(self, stream):
+            used.append(stream.number)
+            self._in_stream = stream
+
+    used, calls = [], Cuda(Sim(), torch.device("cuda"))
+    for number in (0, 0, 3, 3, 0):
+        monkeypatch.setattr(torch.cuda, "current_stream", lambda device, number=number: Stream(number))
+        calls.follow()
+    assert used == [0, 3, 0]
 
 
 # ---- a step as one graph, with a double of PyTorch's ----------------------------------------------------------------

@@ -33,8 +33,8 @@ class Cuda:
 
     def follow(self) -> None:
         """stet works in PyTorch's current stream, so what one of them writes the other reads in order."""
-        stream = self._cuda.current_stream(self._device)
-        if stream != self._sim.__dict__.get("_in_stream"):
+        stream, now = self._cuda.current_stream(self._device), self._sim.__dict__.get("_in_stream")
+        if now is None or stream != now:  # to PyTorch a stream is neither equal nor unequal to None
             self._sim.use_stream(stream)
 
     def watch(self, run: Any) -> tuple[Any, str]:
