@@ -34,10 +34,12 @@ static void bad_definitions_are_refused(void **state)
     BAD(STET_ERROR_INVALID_ARGUMENT, "0 worlds", def.nworld = 0);
     BAD(STET_ERROR_INVALID_ARGUMENT, "-3 worlds", def.nworld = -3);
     BAD(STET_ERROR_LIMIT, "at most 2147483647", def.nworld = INT64_C(1) << 33);
-    BAD(STET_ERROR_LIMIT, "ask for", def.nworld = INT32_MAX; def.outputs = 0);
     /* Of a GPU's memory its driver knows best. */
     const stet_sim_def usual = room_sim_def(&(room_def){0});
     bool gpu = usual.device.type == STET_DEVICE_CUDA || usual.device.type == STET_DEVICE_HIP;
+    bool there = gpu && usual.physics == STET_PHYSICS_NATIVE;
+    BAD(there ? STET_ERROR_OUT_OF_MEMORY : STET_ERROR_LIMIT, there ? "" : "ask for", def.nworld = INT32_MAX;
+        def.outputs = 0);
     BAD(gpu ? STET_ERROR_OUT_OF_MEMORY : STET_ERROR_LIMIT, gpu ? "" : "pictures of 2000 worlds", def.nworld = 2000;
         def.width = def.height = 16384);
     BAD(STET_ERROR_INVALID_ARGUMENT, "width is -1", def.width = -1);
