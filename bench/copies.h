@@ -23,6 +23,7 @@ typedef struct bench_variant {
     stet_output output;
     stet_dtype dtype;
     int channels;
+    double cpu_goal; /* speed on a CPU, of memcpy of as many bytes as the tensor has; 0: none */
 } bench_variant;
 
 enum { BENCH_VARIANTS = 6 };

@@ -163,7 +163,7 @@ static stet_result measure_hierarchy(bench *b, stet_device *device)
     double host = 0;
     if (result == STET_OK) result = host_time(&f, &host);
     fell(&f);
-    if (result == STET_OK) result = add_ratio(b, "device/hierarchy/ratio_to_copy", moved, seconds, 0.5);
+    if (result == STET_OK) result = add_ratio(b, "device/hierarchy/ratio_to_copy", moved, seconds, 0.6);
     if (result == STET_OK) {
         bench_row *row = &b->row[b->nrow - 1];
         size_t n = strlen(row->note);
