@@ -119,6 +119,5 @@ stet_result bench_tiles(bench *b)
     STI_TRY(measure_rgba8(b));
     for (size_t k = 1; k < BENCH_VARIANTS; ++k)
         STI_TRY(measure_bench_tiles(b, &bench_variants[k], 1225, 120, 1, ratio));
-    for (size_t k = 0; k < BENCH_VARIANTS; ++k) STI_TRY(measure_bench_tiles(b, &bench_variants[k], 8, 120, 1, ratio));
     return bench_direct(b);
 }

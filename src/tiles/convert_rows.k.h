@@ -9,16 +9,24 @@
 #include "tiles/ahead.k.h"
 #include "tiles/conversion.h"
 #include "tiles/half.k.h"
+#include "tiles/pack.k.h"
 
 #define TX_CHUNK 128  /* pixels converted at a time */
 #define TX_VALUES 512 /* numbers of those: at most 4 channels */
 #define TX_ROOM 528   /* and one vector more, because the last group may write past the end */
+#define TX_LINE 64    /* bytes of a cache line */
+#define TX_STAGE 160  /* words: bytes of a chunk, those of a line that were left, and a line after them */
 
 /* Three bytes of each colour: four colours as three words first. `word` is scratch memory of the block. */
 LFN void tx_three_bytes(const int *from, u8 *to, int n, int *word)
 {
-    int fours = n / 4, done = 4 * fours;
     const u8 *packed = (const u8 *)word;
+#if TX_PACK
+    int fours = 0, done = n - n % STET_W;
+    items(p, done) tx_put_three_bytes(to + 3 * p, iload(from + p));
+#else
+    int fours = n / 4, done = 4 * fours;
+#endif
     each (i, fours) {
         u32 a = (u32)from[4 * i], b = (u32)from[4 * i + 1], c = (u32)from[4 * i + 2], d = (u32)from[4 * i + 3];
         word[3 * i] = (int)((a & 0xffffffu) | b << 24);
@@ -128,6 +136,16 @@ LFN void tx_one_half(const int *from, u16 *to, int n, int shift, int *half)
     sync();
 }
 
+#if TX_PACK
+/* Three halves of n <= TX_CHUNK colours, a multiple of W: their bytes one after the other first. */
+LFN void tx_three_halves(const int *from, u16 *to, int n, int *half, int *word)
+{
+    u8 *byte = (u8 *)word;
+    (void)half;
+    items(p, n) tx_put_three_bytes(byte + 3 * p, iload(from + p));
+    items(p, 3 * n) tx_put_halves(to + p, tx_unit_half(tx_get_bytes(byte + p), 0));
+}
+#else
 /*
  * Three halves of n <= TX_CHUNK colours, a multiple of W; two colours as three words first. Words have scratch memory
  * of their own, so that a compiler sees that they are nothing that is read, and vectorises the loop.
@@ -157,6 +175,7 @@ LFN void tx_three_halves(const int *from, u16 *to, int n, int *half, int *word)
         to[3 * n - 1] = (u16)blue[n - 1];
     }
 }
+#endif
 
 /* One or three halves of n >= W colours; those of a last group that is not whole are converted twice. */
 LFN void tx_unit_halves(const int *from, u16 *to, int n, int channels, int shift, int *half, int *word)
@@ -216,20 +235,50 @@ LFN int tx_size(int conversion, int channels)
     return (conversion == STI_INT_LONG ? 8 : (int)sizeof(ureal)) * channels;
 }
 
-/* Converts a band of npixel pixels to `to`, which is dense. Arguments as tx_convert of convert_words.k.h. */
+/*
+ * Streams the whole cache lines of n bytes of `stage` to `line`, which is aligned to them, and moves the bytes after
+ * them to the front of `stage`. The first `skip` bytes belong to another block. Returns the number of bytes streamed.
+ */
+LFN int tx_stream_lines(int *stage, u8 *line, int skip, int n)
+{
+    int whole = n - n % TX_LINE, first = skip ? TX_LINE : 0;
+    const u8 *byte = (const u8 *)stage;
+    if (whole == 0) return 0;
+    each (i, first - skip) line[skip + i] = byte[skip + i];
+    items(p, (whole - first) / 4) istream((int *)(line + first) + p, iload(stage + first / 4 + p));
+    items(r, TX_LINE / 4) istore(stage + r, iload(stage + whole / 4 + r));
+    return whole;
+}
+
+/*
+ * Converts a band of npixel pixels to `to`, which is dense. Arguments as tx_convert of convert_words.k.h. `past`: bytes
+ * from the start of a cache line to `to` if the output bypasses the caches, or -1.
+ */
 LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int npixel, int channels,
-                    int shift, int skip, int width, int gap, ureal *value, int *half, int *word)
+                    int shift, int skip, int width, int gap, int past, ureal *value, int *half, int *word, int *stage)
 {
     int size = tx_size(conversion, channels), pitch = width + gap, last = (skip + npixel - 1) / width;
+    int held = nmax(past, 0), before = held;
+    u8 *line = to - held;
     for (int q = 0; q < npixel;) {
         int y = (skip + q) / width, x = skip + q - y * width, n = nmin(nmin(width - x, npixel - q), TX_CHUNK);
         i64 at = ((i64)y * pitch + x) * stride;
         if (x < TX_CHUNK && y + ROWS_AHEAD <= last)
             tx_prefetch_row(words, reals, (i64)(y + ROWS_AHEAD) * pitch * stride, width * stride);
-        tx_convert_pixels(conversion, words ? words + at : 0, reals ? reals + at : 0, stride, to + (i64)q * size, n,
-                          channels, shift, value, half, word);
+        tx_convert_pixels(conversion, words ? words + at : 0, reals ? reals + at : 0, stride,
+                          past < 0 ? to + (i64)q * size : (u8 *)stage + held, n, channels, shift, value, half, word);
         q += n;
+        if (past < 0) continue;
+        held += n * size;
+        sync();
+        int streamed = tx_stream_lines(stage, line, before, held);
+        held -= streamed;
+        line += streamed;
+        if (streamed) before = 0;
     }
+    if (past < 0) return;
+    const u8 *byte = (const u8 *)stage;
+    each (i, held - before) line[before + i] = byte[before + i];
 }
 
 #endif

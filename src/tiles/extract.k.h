@@ -166,8 +166,6 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
                 stream);
         return;
     }
-#else
-    (void)stream; /* a real has eight bytes: uses the conversions */
 #endif
     int y = begin / width, size = tx_size(conversion, channels);
     i64 row = (i64)y * pitch[tile];
@@ -180,14 +178,18 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
     int aligned = ((to + (i64)begin * size) & (4 * STET_WIDE - 1)) == 0;
     int fours = !STET_DOUBLE && conversion != STI_INT_LONG && stride == 1 &&
                 ((width | pitch[tile] | begin | (int)first[tile]) & (STET_WIDE - 1)) == 0;
+    (void)stream;
     tx_convert(conversion, from, real_from, stride, dense, aligned, fours, end - begin, channels, 8 * channel,
                begin - y * width, width, pitch[tile] - width, halves, word);
 #else
     shared(ureal, value, TX_ROOM);
     shared(int, half, TX_ROOM);
     shared(int, word, TX_ROOM);
+    shared(int, stage, TX_STAGE);
+    /* Bytes of colours alone, and only where packing them is quick: the rest was not faster when it was streamed. */
+    int past = TX_PACK && stream && conversion == STI_TO_BYTES ? (int)((to + (i64)begin * size) & (TX_LINE - 1)) : -1;
     tx_convert(conversion, from, real_from, stride, dense, end - begin, channels, 8 * channel, begin - y * width, width,
-               pitch[tile] - width, value, half, word);
+               pitch[tile] - width, past, value, half, word, stage);
 #endif
 }
 

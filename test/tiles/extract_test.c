@@ -148,6 +148,20 @@ static const stet_tile_request conversions[] = {
 };
 enum { NCONVERSION = sizeof conversions / sizeof *conversions };
 
+static void check_conversion(bench *b, const stet_tile_request *r)
+{
+    stet_array *whole;
+    sti_copy c = copy_for(b, r, &whole);
+    sti_tile_source source = {&b->table, 2, b->pixels};
+    int64_t bytes;
+    assert_int_equal(sti_extract(&b->extractor, &source, &c, 1, NULL, 0, &bytes), STET_OK);
+    assert_int_equal(bytes, stet_array_get_bytes(c.to));
+    assert_tensor(b, r, c.to);
+    check_guards(whole);
+    stet_array_destroy(c.to);
+    stet_array_destroy(whole);
+}
+
 /* Conversions from the buffers given; where a real is a double, those whose elements are not made of reals. */
 static void check_conversions(stet_device *device, sti_tile_size size, int64_t nworld, unsigned buffers)
 {
@@ -155,22 +169,13 @@ static void check_conversions(stet_device *device, sti_tile_size size, int64_t n
     bench b;
     bench_open(&b, device, nworld, 2, sizes, buffers);
     for (int k = 0; k < 2 * NCONVERSION; ++k) {
-        stet_array *whole;
         stet_tile_request r = conversions[k / 2];
         stet_dtype dtype = r.dtype;
         r.planar = k % 2;
         if (!(buffers >> sti_output_buffer(r.output) & 1u)) continue;
         if (stet_dtype_size(device, STET_DTYPE_REAL) == 8 && (dtype == STET_DTYPE_REAL || dtype == STET_DTYPE_F16))
             continue;
-        sti_copy c = copy_for(&b, &r, &whole);
-        sti_tile_source source = {&b.table, 2, b.pixels};
-        int64_t bytes;
-        assert_int_equal(sti_extract(&b.extractor, &source, &c, 1, NULL, 0, &bytes), STET_OK);
-        assert_int_equal(bytes, stet_array_get_bytes(c.to));
-        assert_tensor(&b, &r, c.to);
-        check_guards(whole);
-        stet_array_destroy(c.to);
-        stet_array_destroy(whole);
+        check_conversion(&b, &r);
     }
     bench_close(&b);
 }
@@ -205,6 +210,11 @@ static void a_large_extraction_is_streamed_to_the_same_bits(void **state)
         if (!device) continue;
         /* Above the size from which stores are streamed. */
         check_conversions(device, (sti_tile_size){121, 119}, 151, 1u << STI_BUFFER_ALBEDO | 1u << STI_BUFFER_DEPTH);
+        /* Three bytes a pixel, at all distances from the start of a cache line. */
+        bench b;
+        bench_open(&b, device, 200, 2, (sti_tile_size[]){{121, 119}, {3, 2}}, 1u << STI_BUFFER_COLOUR);
+        check_conversion(&b, &conversions[1]);
+        bench_close(&b);
         stet_device_destroy(device);
     }
 }
