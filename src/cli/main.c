@@ -29,7 +29,7 @@ static const struct command {
     {"bench", "[NAME...]", "measure how fast it is, and compare", bench_main},
     {"view", "SCENE", "a page in the browser that shows a run (the Python package's)", package_main},
     {"replay", "FOLDER", "the same of what a run recorded (the Python package's)", package_main},
-    {"data", "info|verify|export", "data sets of trajectories (the Python package's)", package_main},
+    {"data", "info|verify|import|export", "data sets of trajectories (the Python package's)", package_main},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -37,7 +37,7 @@ static int print_help(void)
 {
     printf("stet simulates many copies of a robot scene at once and looks at them through cameras.\n\n");
     for (int i = 0; i < COMMANDS; ++i)
-        printf("  stet %-9s %-18s %s\n", commands[i].name, commands[i].words, commands[i].help);
+        printf("  stet %-9s %-25s %s\n", commands[i].name, commands[i].words, commands[i].help);
     printf("\n`stet run --help` lists its options; `stet --version` prints the versions.\n");
     return 0;
 }

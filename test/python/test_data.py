@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -216,6 +217,55 @@ def test_the_command(make, tmp_path, capsys):
     assert ended.value.code == 2 and capsys.readouterr().err.count("\n") == 1
     done = subprocess.run([sys.executable, "-m", "stet", "data", "verify", tmp_path / "a"], capture_output=True)
     assert done.returncode == 0
+
+
+def test_a_run_of_the_command_is_imported(tmp_path, capsys, monkeypatch):
+    """Pictures of every third frame beside the recordings of the same frames; without pictures all frames."""
+    from stet.data.command import main
+
+    def stet_run(out, *words):
+        program = Path(stet.__file__).parent / "bin" / "stet"
+        subprocess.run([program, "run", stet.scenes / "cartpole.xml", "--worlds", "2", "--frames", "7", "--control",
+                        "noise", *words, "--out", tmp_path / out], check=True, stdout=subprocess.DEVNULL)
+
+    def refused(source, out, sentence):
+        with pytest.raises(SystemExit) as ended:
+            main(["import", str(tmp_path / source), str(tmp_path / out)])
+        said = capsys.readouterr().err
+        assert ended.value.code == 2 and said.count("\n") == 1 and sentence in said, said
+
+    monkeypatch.setattr("stet.data._MOST_FRAMES", 1)
+    pictures = ("--output", "rgb,depth", "--camera", "all", "--size", "16x12")
+    stet_run("run", *pictures, "--record", "time,qpos", "--save-tensors", "every:3:npz")
+    main(["import", str(tmp_path / "run"), str(tmp_path / "set")])
+    assert "2 frames of 2 worlds" in capsys.readouterr().out
+    data = Reader(tmp_path / "set")
+    assert data.frames == len(data.shards) == 2 and data.manifest["notes"]["every"] == 3
+    assert data.manifest["fields"] == ["qpos", "time"] and data.manifest["outputs"] == ["rgb", "depth"]
+    with np.load(tmp_path / "run" / "frames.npz") as arrays:
+        assert sorted([*arrays, "episode", "qpos", "time"]) == data.names
+        for name in arrays:
+            assert np.array_equal(data.read(name), arrays[name]), name
+    for name in ("time", "qpos"):
+        assert np.array_equal(data.read(name), np.load(tmp_path / "run" / f"{name}.npy")[2:6:3]), name
+    assert not data.read("episode").any() and data.verify()
+    refused("run", "set", "a data set is there")
+
+    stet_run("fields", "--output", "none", "--record", "time,ctrl")
+    main(["import", str(tmp_path / "fields"), str(tmp_path / "more")])
+    data = Reader(tmp_path / "more")
+    assert data.frames == 7 and data.names == ["ctrl", "episode", "time"] and data.manifest["outputs"] == []
+    assert np.array_equal(data.read("ctrl"), np.load(tmp_path / "fields" / "ctrl.npy"))
+
+    refused("fields/none", "none", "no recording of stet run")
+    stet_run("untimed", "--output", "none", "--record", "qpos")
+    refused("untimed", "none", "--record time,qpos")
+    stet_run("apart", *pictures, "--record", "time", "--save-tensors", "every:2")
+    refused("apart", "none", "--save-tensors every:2:npz")
+    packed = bytearray((tmp_path / "run" / "frames.npz").read_bytes())
+    packed[len(packed) // 3] ^= 1
+    (tmp_path / "run" / "frames.npz").write_bytes(packed)
+    refused("run", "damaged", "Bad CRC")
 
 
 def test_a_bar_shows_who_watches_how_far_an_export_is(make, tmp_path, monkeypatch):

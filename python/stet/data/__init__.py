@@ -64,6 +64,53 @@ def _write_whole(path, text, sync):
     temporary.replace(path)
 
 
+def make_manifest(model: _core.Model, worlds: int, **more: Any) -> dict[str, Any]:
+    """What manifest.json says; more: physics, device, fields, outputs, cameras, notes."""
+    return {"format": _FORMAT, "scene": model.path, "scene_sha256": scene_hash(model), "worlds": worlds,
+            "timestep": model.timestep, "stet": _core.__version__, "mujoco": _core.mujoco_version, **more}
+
+
+def save_manifest(folder: Path, manifest: Mapping[str, Any]) -> str:
+    """Returns its text, which shards have, too (DATA-3)."""
+    text = json.dumps(manifest, indent=2) + "\n"
+    _write_whole(folder / _MANIFEST, text, len(text) > _ATTRIBUTE_BYTES)
+    return text
+
+
+def has_frames(folder: Path) -> bool:
+    """Whether a data set has begun there."""
+    there = folder / _MANIFEST
+    return (folder / _shard_name(0)).exists() or (there.exists() and there.stat().st_size > 0)
+
+
+def frames_of_shard(frame_bytes: int) -> int:
+    """How many have 64 MB together."""
+    return max(1, min(_MOST_FRAMES, _SHARD_BYTES // max(1, frame_bytes)))
+
+
+def write_shard(folder: Path, first: int, manifest: str, arrays: Mapping[str, np.ndarray],
+                compression: int = 1) -> None:
+    """The shard with the frames from number `first` on: arrays [frame, world, …]."""
+    import h5py
+
+    temporary = folder / _OPEN
+    with h5py.File(temporary, "w") as file:
+        file.attrs["frames"] = len(next(iter(arrays.values())))
+        if len(manifest) <= _ATTRIBUTE_BYTES:
+            file.attrs["manifest"] = manifest
+        for name, block in arrays.items():
+            item = max(block[0, 0].nbytes, 1)
+            rows = max(1, min(len(block), _CHUNK_BYTES // item))
+            worlds = max(1, min(block.shape[1], _CHUNK_BYTES // (rows * item)))
+            whole = 0 not in block.shape
+            file.create_dataset(name, data=block, **(dict(
+                chunks=(rows, worlds, *block.shape[2:]), compression="gzip", compression_opts=compression,
+                shuffle=True, fletcher32=True) if whole else {}))
+    with open(temporary, "rb") as done:
+        os.fsync(done.fileno())
+    temporary.replace(folder / _shard_name(first))
+
+
 def scene_hash(model: _core.Model) -> str:
     """SHA-256 of the compiled model: equal scenes have equal ones, whatever their files are called."""
     return hashlib.sha256(model.__reduce__()[1][0]).hexdigest()
@@ -190,32 +237,25 @@ class Writer:
 
     def _begin(self, notes):
         sim = self._sim
-        manifest = {
-            "format": _FORMAT, "scene": sim.model.path, "scene_sha256": scene_hash(sim.model), "worlds": sim.nworld,
-            "timestep": sim.model.timestep, "physics": sim.physics, "fields": self._fields, "outputs": self._outputs,
-            "cameras": sim.cameras if self._outputs else [], "stet": _core.__version__, "mujoco": _core.mujoco_version,
-            "device": str(sim.device.name), "notes": notes}
+        manifest = make_manifest(
+            sim.model, sim.nworld, physics=sim.physics, fields=self._fields, outputs=self._outputs,
+            cameras=sim.cameras if self._outputs else [], device=str(sim.device.name), notes=notes)
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / _OPEN).unlink(missing_ok=True)
-        there = self.folder / _MANIFEST
-        if not (self.folder / _shard_name(0)).exists() and not (there.exists() and there.stat().st_size):
-            self._save_manifest(manifest)
+        if not has_frames(self.folder):
+            self._manifest = save_manifest(self.folder, manifest)
             return
         old = Reader(self.folder)
         for key in ("scene_sha256", "worlds", "fields", "outputs", "cameras"):
             if old.manifest[key] != manifest[key]:
                 raise InvalidArgumentError(f"{self.folder}: it is of another {key}: {old.manifest[key]}; this run has "
                                            f"{manifest[key]}; choose another folder")
-        self._save_manifest(old.manifest)
+        self._manifest = save_manifest(self.folder, old.manifest)
         self.frames = old.frames
         if self.frames:
             last = {name: old.read(name, self.frames - 1, 1) for name in old.names}
             self._form = {name: (row.dtype, row.shape[1:]) for name, row in last.items()}
             self._episode = last["episode"][0] + 1
-
-    def _save_manifest(self, manifest):
-        self._manifest = json.dumps(manifest, indent=2) + "\n"
-        _write_whole(self.folder / _MANIFEST, self._manifest, len(self._manifest) > _ATTRIBUTE_BYTES)
 
     def add(self, done: Any = None, **more: Any) -> None:
         """A frame: the fields and pictures as they are now, and arrays of the caller's by name, [world, …]. done: a
@@ -241,7 +281,7 @@ class Writer:
             self._check_form(row)
         if not self._blocks:
             size = max(1, sum(values.nbytes for values in row.values()))
-            self._most = self._shard_frames or max(1, min(_MOST_FRAMES, _SHARD_BYTES // size))
+            self._most = self._shard_frames or frames_of_shard(size)
             frames = max(1, min(self._most, _SHARD_BYTES // size))
             self._blocks = {name: np.empty((frames, *values.shape), values.dtype) for name, values in row.items()}
         for name in (row if k == 0 else [*more, "episode"]):
@@ -264,25 +304,8 @@ class Writer:
         """What was added is in a shard afterwards."""
         if not self._held:
             return
-        import h5py
-
-        temporary = self.folder / _OPEN
-        with h5py.File(temporary, "w") as file:
-            file.attrs["frames"] = self._held
-            if len(self._manifest) <= _ATTRIBUTE_BYTES:
-                file.attrs["manifest"] = self._manifest
-            for name, frames in self._blocks.items():
-                block = frames[:self._held]
-                item = max(block[0, 0].nbytes, 1)
-                rows = max(1, min(len(block), _CHUNK_BYTES // item))
-                worlds = max(1, min(block.shape[1], _CHUNK_BYTES // (rows * item)))
-                whole = 0 not in block.shape
-                file.create_dataset(name, data=block, **(dict(
-                    chunks=(rows, worlds, *block.shape[2:]), compression="gzip", compression_opts=self._compression,
-                    shuffle=True, fletcher32=True) if whole else {}))
-        with open(temporary, "rb") as done:
-            os.fsync(done.fileno())
-        temporary.replace(self.folder / _shard_name(self.frames))
+        blocks = {name: frames[:self._held] for name, frames in self._blocks.items()}
+        write_shard(self.folder, self.frames, self._manifest, blocks, self._compression)
         self.frames += self._held
         self._held = 0
 

@@ -13,9 +13,11 @@ from .. import Error
 from .._errors import InvalidArgumentError
 from .._libraries import progress
 from . import Reader
+from .run import import_run
 
 
-def _info(data, arguments):
+def _info(arguments):
+    data = Reader(arguments.folder)
     print(json.dumps(data.manifest, indent=2))
     print(f"{data.frames} frames in {len(data.shards)} shards")
     for name in data.names:
@@ -23,12 +25,17 @@ def _info(data, arguments):
         print(f"  {name:24} {one.dtype} [frame, {', '.join(map(str, one.shape[1:]))}]")
 
 
-def _verify(data, arguments):
+def _verify(arguments):
+    data = Reader(arguments.folder)
     print(f"{data.folder}: {data.frames} frames, {data.verify()} bytes: all checksums are right")
 
 
-def _export(data, arguments):
-    out = Path(arguments.out)
+def _import(arguments):
+    print(import_run(Path(arguments.folder), Path(arguments.out)))
+
+
+def _export(arguments):
+    data, out = Reader(arguments.folder), Path(arguments.out)
     if not data.frames:
         raise InvalidArgumentError(f"{data.folder}: it has no frames")
     if arguments.format == "lerobot":
@@ -49,22 +56,24 @@ def _export(data, arguments):
 
 def main(words: list[str]) -> None:
     """What is wrong is one sentence and exit code 2."""
-    parser = argparse.ArgumentParser(prog="stet data", description="Data sets that stet.data.Writer wrote.")
+    parser = argparse.ArgumentParser(prog="stet data", description="Data sets of stet.data.")
     commands = parser.add_subparsers(required=True)
     for name, work, text in (("info", _info, "what it is of, and its arrays"),
                              ("verify", _verify, "read everything, compare checksums"),
+                             ("import", _import, "make one of what stet run --record --save-tensors every:K:npz wrote"),
                              ("export", _export, "write a .npy file of each array, or LeRobot's layout")):
         command = commands.add_parser(name, help=text)
         command.add_argument("folder")
         command.set_defaults(work=work)
-        if name == "export":
+        if name in ("import", "export"):
             command.add_argument("out")
+        if name == "export":
             command.add_argument("--format", choices=("npy", "lerobot"), default="npy",
                                  help="lerobot: Parquet files in LeRobot's layout v3.0, with pictures of cameras")
             command.add_argument("--task", default="", help="LeRobot: what the robot shall do, a sentence")
     arguments = parser.parse_args(words)
     try:
-        arguments.work(Reader(arguments.folder), arguments)
+        arguments.work(arguments)
     except (Error, OSError) as error:
         print(f"stet: {error}", file=sys.stderr)
         sys.exit(2)

@@ -5,7 +5,6 @@ Positions are enough: poses are computed from them for what is drawn, as in a ru
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import FileError, InvalidArgumentError, MissingFileError
+from .._errors import InvalidArgumentError
 from ..sim import load
 from .source import DYNAMICS, Sample, Source, Wants, plot_row
 
@@ -172,19 +171,12 @@ def open_folder(folder: str | os.PathLike, scene: Any = None, other: str | os.Pa
 
 def _read(folder, scene):
     """Scene, fields, and seconds of a frame."""
+    from ..data.run import read_run
+
     if (folder / "manifest.json").exists():
         return _read_data(folder, scene)
-    try:
-        summary = json.loads((folder / "summary.json").read_text())
-        arrays = {file.stem: np.load(file, mmap_mode="r") for file in sorted(folder.glob("*.npy"))}
-        frames, worlds = summary["frames_done"], summary["worlds"]
-        scene, substeps = load(scene or summary["scene"]), summary["substeps"]
-    except FileNotFoundError as error:
-        raise MissingFileError(f"{folder}: no recording of stet run --record qpos --out FOLDER: {error}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise FileError(f"{folder}: no recording of stet run: {error}") from None
-    fields = {name: array for name, array in arrays.items() if array.ndim >= 3 and array.shape[:2] == (frames, worlds)}
-    return scene, fields, substeps * scene.timestep
+    summary, scene, fields = read_run(folder, scene)
+    return scene, fields, summary["substeps"] * scene.timestep
 
 
 def _read_data(folder, scene):

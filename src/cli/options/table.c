@@ -408,7 +408,8 @@ static const option_row rows[] = {
     {"save-every", "K", read_save_every, "write a picture of every K-th frame too"},
     {"save-tensors", "every:K[:npz]", read_save_tensors,
      "write the tensors of every K-th frame, as frames-OUTPUT.npy [frames][worlds][height][width][channels]; with\n"
-     ":npz as arrays OUTPUT:CAMERA of one file, frames.npz, named as those of stet.data"},
+     ":npz as arrays OUTPUT:CAMERA of one file, frames.npz; of that and of --record time,... `stet data import` makes\n"
+     "a data set for training, in HDF5 (with the Python package's stet)"},
     {"video", "FILE.mp4|.gif|.webp", read_video,
      "write a video of the first output in all worlds, through ffmpeg, which has to be installed"},
     {"video-every", "K", read_video_every, "only every K-th frame of it (1)"},

@@ -214,6 +214,7 @@ static json_t *to_json(const summary *s)
     json_object_set_new(o, "frames_before", json_integer(s->since));
     json_object_set_new(o, "frames_done", json_integer(s->done));
     json_object_set_new(o, "interrupted", json_boolean(s->interrupted));
+    json_object_set_new(o, "tensors_every", json_integer(s->options->tensors_every));
     json_object_set_new(o, "substeps", json_integer(s->substeps));
     json_object_set_new(o, "device", json_string(stet_device_get_name(stet_sim_get_device(s->sim))));
     json_object_set_new(o, "physics", json_string(stet_physics_name(stet_sim_get_physics(s->sim))));
