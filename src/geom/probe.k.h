@@ -15,7 +15,7 @@ item_kernel void k_ray_probe(const int *type, const ureal *size, const int *data
                              const ureal *elevation, const ureal *origin, const ureal *direction, int nray, ureal tmax,
                              ureal *t, ureal *normal, int geom, int block)
 {
-    ray_range range = {0, 0};
+    ray_range range = {0, 0, 0};
     items(p, PROBE_BLOCK)
     {
         int first = block * PROBE_BLOCK + p;

@@ -61,11 +61,11 @@
 
 /*
  * Which hits count: at t >= from; with front, only where a ray enters a solid, or meets the side that a normal points
- * to.
+ * to. bare: normals are not wanted, and not set.
  */
 typedef struct ray_range {
     ureal from;
-    int front;
+    int front, bare;
 } ray_range;
 
 /* Is a type this one? */
@@ -115,6 +115,7 @@ LFN void ray_plane(ray_range range, const ureal *size, const real *o, const real
     if (size[0] > 0) front = m_and(front, le(rabs(fma(c, d[0], o[0])), splat(size[0])));
     if (size[1] > 0) front = m_and(front, le(rabs(fma(c, d[1], o[1])), splat(size[1])));
     front = ray_take(range, front, c, t);
+    if (range.bare) return;
     ray_take_normal(front, splat(0), splat(0), splat(1), n);
 }
 
@@ -141,7 +142,7 @@ LFN void ray_sphere(ray_range range, const ureal *size, const real *o, const rea
     ok = m_and(live, ok);
     real c = ray_first(range, mid - half, mid + half);
     ok = ray_take(range, ok, c, t);
-    if (any(ok)) ray_take_direction(ok, fma(c, d[0], o[0]), fma(c, d[1], o[1]), fma(c, d[2], o[2]), n);
+    if (!range.bare && any(ok)) ray_take_direction(ok, fma(c, d[0], o[0]), fma(c, d[1], o[1]), fma(c, d[2], o[2]), n);
 }
 
 /* A unit sphere, in a frame that is scaled on each axis. */
@@ -157,7 +158,7 @@ LFN void ray_ellipsoid(ray_range range, const ureal *size, const real *o, const 
     ok = m_and(live, ok);
     real c = ray_first(range, mid - half, mid + half);
     ok = ray_take(range, ok, c, t);
-    if (any(ok))
+    if (!range.bare && any(ok))
         ray_take_direction(ok, fma(c, sd[0], so[0]) * inv[0], fma(c, sd[1], so[1]) * inv[1],
                            fma(c, sd[2], so[2]) * inv[2], n);
 }
@@ -209,7 +210,7 @@ LFN void ray_capsule(ray_range range, const ureal *size, const real *o, const re
         in = select(inside, out, in);
     }
     ok = ray_take(range, ok, in, t);
-    if (!any(ok)) return;
+    if (range.bare || !any(ok)) return;
     real z = fma(in, d[2], o[2]);
     real beyond = z - rmin(rmax(z, splat(-size[1])), splat(size[1]));
     ray_take_direction(ok, fma(in, d[0], o[0]), fma(in, d[1], o[1]), beyond, n);
@@ -229,7 +230,7 @@ LFN void ray_cylinder(ray_range range, const ureal *size, const real *o, const r
     mask outside = ray_enters(range, in);
     real c = select(outside, in, out);
     ok = ray_take(range, ok, c, t);
-    if (!any(ok)) return;
+    if (range.bare || !any(ok)) return;
     mask lid = m_or(m_and(outside, by_lid_in), m_andnot(by_lid_out, outside));
     real up = copysign_(splat(1), select(outside, -d[2], d[2]));
     real x = fma(c, d[0], o[0]), y = fma(c, d[1], o[1]);
@@ -250,7 +251,7 @@ LFN void ray_box(ray_range range, const ureal *h, ureal z, const real *o, const 
     mask outside = ray_enters(range, in);
     real c = select(outside, in, out);
     mask ok = ray_take(range, m_and(live, le(in, out)), c, t);
-    if (!any(ok)) return;
+    if (range.bare || !any(ok)) return;
     mask left = ok;
     for (int k = 0; k < 3; ++k) {
         mask here = m_and(left, m_or(m_and(outside, eq(near[k], c)), m_andnot(eq(far[k], c), outside)));
@@ -390,31 +391,58 @@ LFN void ray_grid_triangle(const ureal *head, int nrow, int ncol, int row, int c
     ray_grid_vertex(head, ncol, dx, dy, row + 1, which ? col : col + 1, v + 6);
 }
 
-/* The place of a height field's vertex. */
-LFN void ray_grid_place(const ray_walk *w, const ureal *head, int ncol, ureal dx, ureal dy, int row, int col, real *p)
+/* ray_place of a vertex that is at (x, y, z) from where rays begin: of these, vertices share two. */
+LFN void ray_grid_place(const ray_walk *w, real x, real y, real z, real *p)
 {
-    ureal v[3];
-    ray_grid_vertex(head, ncol, dx, dy, row, col, v);
-    ray_place(w, v, p);
+    if (w->kz == 2) {
+        p[0] = fma(-w->shear_x, z, x);
+        p[1] = fma(-w->shear_y, z, y);
+        p[2] = z;
+    } else if (w->kz == 0) {
+        p[0] = fma(-w->shear_x, x, y);
+        p[1] = fma(-w->shear_y, x, z);
+        p[2] = x;
+    } else {
+        p[0] = fma(-w->shear_x, y, z);
+        p[1] = fma(-w->shear_y, y, x);
+        p[2] = y;
+    }
 }
+
+/* Of a height field: columns, the size of a cell, 1 / columns. */
+typedef struct ray_grid {
+    int ncol;
+    ureal dx, dy, per_row;
+} ray_grid;
 
 /*
  * The triangles of `count` cells of a row, from number `first` on. Neighbours share places and edges: with 4 cells that
  * is half of the work of ray_triangle for each.
  */
-LFN void ray_cells(ray_range range, const ray_walk *w, const ureal *head, int nrow, int ncol, int first, int count,
+LFN void ray_cells(ray_range range, const ray_walk *w, const ureal *head, const ray_grid *grid, int first, int count,
                    mask live, real near, ray_best *best)
 {
-    ureal dx = 2 * head[0] / (ureal)(ncol - 1), dy = 2 * head[1] / (ureal)(nrow - 1);
-    int row = first / ncol, col = first % ncol;
+    int row = (int)((ureal)first * grid->per_row), col = first - row * grid->ncol; /* off by one at most */
+    if (col < 0) {
+        row = row - 1;
+        col = col + grid->ncol;
+    } else if (col >= grid->ncol) {
+        row = row + 1;
+        col = col - grid->ncol;
+    }
+    const ureal *lower = head + RAY_HEADER + row * grid->ncol + col, *upper = lower + grid->ncol;
+    real y0 = splat(ufma(grid->dy, (ureal)row, -head[1])) - w->o[1];
+    real y1 = splat(ufma(grid->dy, (ureal)(row + 1), -head[1])) - w->o[1];
+    real x = splat(ufma(grid->dx, (ureal)col, -head[0])) - w->o[0];
     real a[3], b[3], c[3], d[3]; /* a cell's corners: b a column after a, c a row after a, d both */
-    ray_grid_place(w, head, ncol, dx, dy, row, col, a);
-    ray_grid_place(w, head, ncol, dx, dy, row + 1, col, c);
+    ray_grid_place(w, x, y0, splat(lower[0]) - w->o[2], a);
+    ray_grid_place(w, x, y1, splat(upper[0]) - w->o[2], c);
     real left = ray_side(a, c);
     for (int i = 1; i <= count; ++i) {
         int at = 2 * (first + i - 1);
-        ray_grid_place(w, head, ncol, dx, dy, row, col + i, b);
-        ray_grid_place(w, head, ncol, dx, dy, row + 1, col + i, d);
+        x = splat(ufma(grid->dx, (ureal)(col + i), -head[0])) - w->o[0];
+        ray_grid_place(w, x, y0, splat(lower[i]) - w->o[2], b);
+        ray_grid_place(w, x, y1, splat(upper[i]) - w->o[2], d);
         real right = ray_side(d, b), across = ray_side(a, d);
         ray_weigh(range, w, right, across, ray_side(b, a), a[2], b[2], d[2], live, near, at, best);
         ray_weigh(range, w, ray_side(c, d), left, -across, a[2], d[2], c[2], live, near, at + 1, best);
@@ -433,6 +461,12 @@ LFN void ray_tree(ray_range range, const ray_walk *w, const ureal *node, const u
                   int ncol, mask live, ray_best *best)
 {
     int stack[RAY_STACK];
+    ray_grid grid = {ncol, 0, 0, 0};
+    if (STET_W > 1 && nrow > 0) {
+        grid.dx = 2 * head[0] / (ureal)(ncol - 1);
+        grid.dy = 2 * head[1] / (ureal)(nrow - 1);
+        grid.per_row = 1 / (ureal)ncol;
+    }
     stack[0] = 0;
     for (int depth = 1; depth > 0;) {
         --depth;
@@ -450,7 +484,7 @@ LFN void ray_tree(ray_range range, const ray_walk *w, const ureal *node, const u
             for (int i = first; i < first + count; ++i)
                 ray_triangle(range, w, tri + (i64)i * RAY_TRI, here, near, i, best);
         } else if (STET_W > 1) {
-            ray_cells(range, w, head, nrow, ncol, first, count, here, near, best);
+            ray_cells(range, w, head, &grid, first, count, here, near, best);
         } else {
             ureal v[9];
             for (int i = 2 * first; i < 2 * (first + count); ++i) {
@@ -493,6 +527,9 @@ LFN void ray_mesh(ray_range range, int world, const int *data, const ureal *node
     mask hit = m_and(live, ilt(isplat(-1), best.at));
     if (!any(hit)) return;
     lint at = imax(best.at, isplat(0));
+    *t = select(hit, best.t, *t);
+    istore(part, iselect(hit, at, iload(part)));
+    if (range.bare) return;
     real p[3], q[3];
     for (int k = 0; k < 3; ++k) {
         lint j = at * isplat(RAY_TRI) + isplat(k);
@@ -500,8 +537,6 @@ LFN void ray_mesh(ray_range range, int world, const int *data, const ureal *node
         p[k] = gather(triangles, j + isplat(3)) - a;
         q[k] = gather(triangles, j + isplat(6)) - a;
     }
-    *t = select(hit, best.t, *t);
-    istore(part, iselect(hit, at, iload(part)));
     ray_take_direction(hit, p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0], n);
 }
 
@@ -513,8 +548,8 @@ LFN void ray_mesh(ray_range range, int world, const int *data, const ureal *node
  * Rays o + t d against one geom, all in its frame: o in metres; d of a length of 1e-3 … 1e3, t in units of it. `size`
  * (4 numbers) and `data` (4) are this geom's, `node`, `tri` and `elevation` those of all (geom.h); the first size of a
  * surface that deforms is the number of the world. On lanes of `live` that hit in range with t < tmax, *t is set, n is
- * the unit normal that points out of the solid, and `part` (memory of the lanes) is the triangle of a mesh, in the
- * order of the tree; other lanes keep all three.
+ * the unit normal that points out of the solid (unless range.bare), and `part` (memory of the lanes) is the triangle of
+ * a mesh, in the order of the tree; other lanes keep all three.
  */
 LFN void ray_geom(ray_range range, int type, const ureal *size, const int *data, const ureal *node, const ureal *tri,
                   const ureal *elevation, const real o[3], const real d[3], mask live, real tmax, real *t, real n[3],

@@ -40,7 +40,7 @@ LFN void ray_cone(ray_range range, const ureal *size, const real *o, const real 
     mask outside = ray_enters(range, in);
     real c = select(outside, in, out);
     ok = ray_take(range, ok, c, t);
-    if (!any(ok)) return;
+    if (range.bare || !any(ok)) return;
     ureal slope = size[0] / size[1];
     mask lid = m_or(m_and(outside, base_in), m_andnot(base_out, outside));
     real z = splat(slope * slope) * (splat(size[1]) - fma(c, d[2], o[2]));

@@ -8,6 +8,8 @@ LFN void ray_surface(ray_range range, const ureal *node, const ureal *head, int 
     ray_trees(range, node, head, head, nrow, ncol, o, d, live, &best);
     mask hit = m_and(live, ilt(isplat(-1), best.at));
     if (!any(hit)) return;
+    *t = select(hit, best.t, *t);
+    if (range.bare) return;
     lint at = imax(best.at, isplat(0)), k = ishr(at, 1);
     mask second = ieq(at & isplat(1), isplat(1));
     const ureal *z = head + RAY_HEADER;
@@ -15,7 +17,6 @@ LFN void ray_surface(ray_range range, const ureal *node, const ureal *head, int 
     real corner = gather(z, k + iselect(second, isplat(ncol), isplat(1)));
     real along_x = select(second, z11 - corner, corner - z00), along_y = select(second, corner - z00, z11 - corner);
     ureal per_x = (ureal)(ncol - 1) / (2 * head[0]), per_y = (ureal)(nrow - 1) / (2 * head[1]);
-    *t = select(hit, best.t, *t);
     ray_take_direction(hit, along_x * splat(-per_x), along_y * splat(-per_y), splat(1), n);
 }
 
@@ -30,6 +31,10 @@ LFN void ray_wall(ray_range range, const ureal *head, int nrow, int ncol, int ax
     int first = side < 0 ? 0 : axis == 0 ? ncol - 1 : (nrow - 1) * ncol;
     int last = count > 1 ? count - 2 : 0, next = count > 1 ? step : 0;
     ureal half = head[other];
+    if (range.front && range.from >= 0) { /* from outside, exactly as the test of c below has it */
+        live = m_and(live, le(splat(head[axis]), o[axis] * splat((ureal)side)));
+        if (!any(live)) return;
+    }
     real c = (splat((ureal)side * head[axis]) - o[axis]) * ray_inverse(d[axis]);
     real p = fma(c, d[other], o[other]), z = fma(c, d[2], o[2]);
     live = m_and(live, m_and(le(rabs(p), splat(half)), m_and(le(splat(0), z), le(z, splat(head[2])))));
@@ -40,6 +45,7 @@ LFN void ray_wall(ray_range range, const ureal *head, int nrow, int ncol, int ax
     lint at = isplat(RAY_HEADER + first) + row * isplat(step);
     real part = y - to_real(row), z0 = gather(head, at), z1 = gather(head, at + isplat(next));
     live = ray_take(range, m_and(live, le(z, fma(part, z1 - z0, z0))), c, t);
+    if (range.bare) return;
     ray_take_normal(live, splat(axis == 0 ? (ureal)side : 0), splat(axis == 1 ? (ureal)side : 0), splat(0), n);
 }
 

@@ -144,7 +144,7 @@ LFN void ph_sense_force(const int *m, const real *w, const int *row, real *x)
 LFN void ph_ray(int type, const ureal *size, const real *pos, const real *R, const real *o, const real *d, real *t,
                 real *normal)
 {
-    ray_range range = {0, 0};
+    ray_range range = {0, 0, 0};
     real off[3], from[3], way[3], n[3], turned[3], best = *t;
     v3_sub(o, pos, off);
     m3_mul_transposed(R, off, from);

@@ -19,13 +19,14 @@ LFN mask next_layer(const ureal *candidate, const int *list, int count, const in
     lint found = isplat(-1);
     for (int c = 0; c < count; ++c) {
         const int *row = shown + list[c] * SHOWN_SIZE;
+        if (!sight_may_meet(candidate + c * CANDIDATE_SIZE, flat, ray)) continue;
         real own = end, normal[3];
         lint g = isplat(row[SHOWN_GEOM]), none = isplat(-1);
         int triangle[STET_W];
         for (int k = 0; k < 3; ++k) normal[k] = splat(0);
         istore(triangle, isplat(0));
-        trace_candidate(candidate + c * CANDIDATE_SIZE, row, data, node, tri, elevation, from, flat, ray, later, start,
-                        live, &own, &none, normal, triangle);
+        trace_candidate(candidate + c * CANDIDATE_SIZE, row, data, node, tri, elevation, from, flat, 0, ray, later,
+                        start, live, &own, &none, normal, triangle);
         mask behind = m_or(lt(*t, own), m_and(eq(*t, own), ilt(*geom, g))), here = m_and(behind, lt(own, best));
         best = select(here, own, best);
         found = iselect(here, g, found);

@@ -9,7 +9,7 @@
  * patches, and those around groups of geoms that are near each other: `boxes`, of this world. Else it is absent, and a
  * block makes those that it needs.
  */
-#define LIST_SIZE (2 * CHUNK) /* listed geoms, as numbers in their chunk; then, for threads, each one's flag */
+#define LIST_SIZE (2 * CHUNK) /* listed geoms, as numbers in their chunk; then each one's flag, or span (span.k.h) */
 /*
  * For threads, of each geom of a chunk a bit for each pyramid that it may touch; how many geoms are listed; then the
  * chunk whose boxes are loaded: its first row in `scene` (0: none) and how many.

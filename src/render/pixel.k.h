@@ -9,28 +9,30 @@
  */
 #define BEST_SIZE 4
 
-/* Nothing is visible beyond the far plane. */
-LFN void clear_best(ureal far, ureal *best, int *best_geom, int *best_part)
+/* No hit of the pixels from p on: nothing is visible beyond the far plane. bare, here and below: without normals. */
+LFN void clear_hit(ureal far, int bare, int p, ureal *best, int *best_geom, int *best_part)
 {
-    items(p, PIXELS)
-    {
-        store(best + p, splat(far));
-        for (int k = 1; k < BEST_SIZE; ++k) store(best + k * PIXELS + p, splat(0));
-        istore(best_geom + p, isplat(-1));
-        istore(best_part + p, isplat(0));
-    }
+    store(best + p, splat(far));
+    for (int k = 1; k < BEST_SIZE && !bare; ++k) store(best + k * PIXELS + p, splat(0));
+    istore(best_geom + p, isplat(-1));
+    istore(best_part + p, isplat(0));
 }
 
-LFN real load_best(const ureal *best, int p, real *n)
+LFN void clear_best(ureal far, int bare, ureal *best, int *best_geom, int *best_part)
 {
-    for (int k = 0; k < 3; ++k) n[k] = load(best + (k + 1) * PIXELS + p);
+    items(p, PIXELS) clear_hit(far, bare, p, best, best_geom, best_part);
+}
+
+LFN real load_best(const ureal *best, int p, int bare, real *n)
+{
+    for (int k = 0; k < 3 && !bare; ++k) n[k] = load(best + (k + 1) * PIXELS + p);
     return load(best + p);
 }
 
-LFN void store_best(ureal *best, int p, real t, const real *n)
+LFN void store_best(ureal *best, int p, int bare, real t, const real *n)
 {
     store(best + p, t);
-    for (int k = 0; k < 3; ++k) store(best + (k + 1) * PIXELS + p, n[k]);
+    for (int k = 0; k < 3 && !bare; ++k) store(best + (k + 1) * PIXELS + p, n[k]);
 }
 
 /* The entry of the tile table for a tile of a buffer. rows: the buffers' rows in the table, ROW_BITS bits each. */
@@ -109,7 +111,7 @@ LFN real pixel_geometry(const ureal *view, int flat, const sight *ray, mask hit,
 LFN real make_hit(const ureal *view, int flat, int x, int y, int p, const ureal *best, mask hit, real *up, real *way,
                   real *point)
 {
-    real n[3], t = load_best(best, p, n);
+    real n[3], t = load_best(best, p, 0, n);
     sight ray;
     row_sight(view, x, y, &ray);
     real far = pixel_geometry(view, flat, &ray, hit, t, n, 0, up, way, point);

@@ -3,11 +3,11 @@
  * lanes are pixels of a row. Kind item.
  *
  * scene.k.h has the tables, known.k.h what is known of them when code is made, view.k.h camera rays and pyramids of
- * patches, box.k.h boxes of geoms, cull.k.h culling, trace.k.h hits, tone.k.h colours as bytes, shade.k.h light,
- * detail.k.h smooth normals and textures (texture.k.h), sky.k.h the sky, pixel.k.h what is written for a pixel,
- * shadow.k.h shadows, blend.k.h transparent geoms, mirror.k.h reflections, sample.k.h several samples a pixel. Any
- * number of geoms is processed, as many at a time as a list takes (CHUNK), and the patch keeps the nearest hits between
- * lists.
+ * patches, box.k.h boxes of geoms, cull.k.h culling, trace.k.h hits, span.k.h what rows of a patch may hit, tone.k.h
+ * colours as bytes, shade.k.h light, detail.k.h smooth normals and textures (texture.k.h), sky.k.h the sky, pixel.k.h
+ * what is written for a pixel, shadow.k.h shadows, blend.k.h transparent geoms, mirror.k.h reflections, sample.k.h
+ * several samples a pixel. Any number of geoms is processed, as many at a time as a list takes (CHUNK), and the patch
+ * keeps the nearest hits between lists.
  */
 #include "stet/lang.h"
 
@@ -22,6 +22,7 @@
 #include "render/box.k.h"
 #include "render/cull.k.h"
 #include "render/trace.k.h"
+#include "render/span.k.h"
 #include "render/tone.k.h"
 #include "render/shade.k.h"
 #include "render/texture.k.h"
@@ -33,31 +34,43 @@
 #include "render/mirror.k.h"
 #include "render/blend.k.h"
 
-/* Updates the nearest hits of all pixels of the patch at (px, py) with n candidates. */
-LFN void trace_patch(const ureal *view, const ureal *glass, int mirrored, int flat, int px, int py, int width,
-                     int height, const ureal *candidate, const int *list, int n, const int *shown, const int *data,
-                     const ureal *node, const ureal *tri, const ureal *elevation, ureal *best, int *best_geom,
-                     int *best_part)
+/*
+ * Updates the nearest hits of all pixels of the patch at (px, py) with n candidates. fresh: they are the first ones;
+ * spans: whether mark_spans has filled theirs; bare: without normals.
+ */
+LFN void trace_patch(const ureal *view, const ureal *glass, int mirrored, int flat, int bare, int fresh, int spans,
+                     int px, int py, int width, int height, const ureal *candidate, const int *list, int n,
+                     const int *shown, const int *data, const ureal *node, const ureal *tri, const ureal *elevation,
+                     ureal *best, int *best_geom, int *best_part)
 {
     items(p, PIXELS)
     {
-        int x = px + p % PATCH, y = py + p / PATCH;
-        if (x >= width || y >= height) continue;
+        int x = px + p % PATCH, y = py + p / PATCH, span = span_bits(p);
+        int outside = x >= width || y >= height;
+        if (fresh && outside) clear_hit(view[VIEW_FAR], bare, p, best, best_geom, best_part);
+        if (outside) continue;
+        if (fresh) istore(best_part + p, isplat(0));
         sight ray;
         row_sight(view, x, y, &ray);
-        real towards[3], t = load_best(best, p, towards);
-        real start = splat(0);
-        lint g = iload(best_geom + p);
+        real towards[3] = {splat(0), splat(0), splat(0)}, t = splat(view[VIEW_FAR]), start = splat(0);
+        lint g = isplat(-1);
+        if (!fresh) {
+            t = load_best(best, p, bare, towards);
+            g = iload(best_geom + p);
+        }
         if (mirrored) {
             start = mirror_start(glass, view, flat, &ray);
             t = t - start;
         }
-        for (int c = 0; c < n; ++c)
-            trace_candidate(candidate + c * CANDIDATE_SIZE, shown + list[c] * SHOWN_SIZE, data, node, tri, elevation,
-                            mirrored ? 0 : view[VIEW_NEAR], flat, &ray, mirrored, start, in_range(x, width), &t, &g,
-                            towards, best_part + p);
+        for (int c = 0; c < n; ++c) {
+            const ureal *own = candidate + c * CANDIDATE_SIZE;
+            if (STET_W > 1 && spans ? (list[CHUNK + c] & span) != span : !sight_may_meet(own, flat, &ray)) continue;
+            trace_candidate(own, shown + list[c] * SHOWN_SIZE, data, node, tri, elevation,
+                            mirrored ? 0 : view[VIEW_NEAR], flat, bare, &ray, mirrored, start, in_range(x, width), &t,
+                            &g, towards, best_part + p);
+        }
         if (mirrored) t = t + start;
-        store_best(best, p, t, towards);
+        store_best(best, p, bare, t, towards);
         istore(best_geom + p, g);
     }
 }
@@ -83,9 +96,10 @@ LFN lint square_columns(lint i)
  * The same as trace_patch, with lanes that are pixels of a square: more often than those of a row they meet the same
  * part of a mesh. Not for threads: a pixel's hit stays with its thread from here on.
  */
-LFN void trace_squares(const ureal *view, int flat, int px, int py, int width, int height, const ureal *candidate,
-                       const int *list, int n, const int *shown, const int *data, const ureal *node, const ureal *tri,
-                       const ureal *elevation, ureal *best, int *best_geom, int *best_part)
+LFN void trace_squares(const ureal *view, int flat, int bare, int px, int py, int width, int height,
+                       const ureal *candidate, const int *list, int n, const int *shown, const int *data,
+                       const ureal *node, const ureal *tri, const ureal *elevation, ureal *best, int *best_geom,
+                       int *best_part)
 {
     items(p, PIXELS)
     {
@@ -99,18 +113,21 @@ LFN void trace_squares(const ureal *view, int flat, int px, int py, int width, i
         sight_of(view, x, y, &ray);
         real t = gather(best, pixel), before = t;
         lint g = igather(best_geom, pixel);
-        for (int k = 0; k < 3; ++k) towards[k] = gather(best + (k + 1) * PIXELS, pixel);
+        for (int k = 0; k < 3; ++k) towards[k] = bare ? t : gather(best + (k + 1) * PIXELS, pixel);
         istore(part, igather(best_part, pixel));
-        for (int c = 0; c < n; ++c)
-            trace_candidate(candidate + c * CANDIDATE_SIZE, shown + list[c] * SHOWN_SIZE, data, node, tri, elevation,
-                            view[VIEW_NEAR], flat, &ray, 0, splat(0), live, &t, &g, towards, part);
+        for (int c = 0; c < n; ++c) {
+            const ureal *own = candidate + c * CANDIDATE_SIZE;
+            if (!sight_may_meet(own, flat, &ray)) continue;
+            trace_candidate(own, shown + list[c] * SHOWN_SIZE, data, node, tri, elevation, view[VIEW_NEAR], flat, bare,
+                            &ray, 0, splat(0), live, &t, &g, towards, part);
+        }
         mask hit = lt(t, before);
         if (!any(hit)) continue;
         int at[STET_W], geom[STET_W];
         istore(at, pixel);
         istore(geom, g);
         scatter_if(hit, best, pixel, t);
-        for (int k = 0; k < 3; ++k) scatter_if(hit, best + (k + 1) * PIXELS, pixel, towards[k]);
+        for (int k = 0; k < 3 && !bare; ++k) scatter_if(hit, best + (k + 1) * PIXELS, pixel, towards[k]);
         for (int l = 0; l < STET_W; ++l) {
             best_geom[at[l]] = geom[l];
             best_part[at[l]] = part[l];
@@ -118,27 +135,37 @@ LFN void trace_squares(const ureal *view, int flat, int px, int py, int width, i
     }
 }
 
-/* The nearest hits of a patch among the nshown geoms at `at` in `scene`. */
+/* The nearest hits of a patch among the nshown geoms at `at` in `scene`. bare: their normals are not wanted. */
 LFN void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view, const ureal *glass, int mirrored,
-                     int flat, int px, int py, int width, int height, const ureal *pyramid, const int *scene, int at,
-                     int nshown, const ureal *bounds, const ureal *size, const ureal *boxes, const int *data,
+                     int flat, int bare, int px, int py, int width, int height, const ureal *pyramid, const int *scene,
+                     int at, int nshown, const ureal *bounds, const ureal *size, const ureal *boxes, const int *data,
                      const ureal *node, const ureal *tri, const ureal *elevation, int *flag, int *list,
                      ureal *candidate, ureal *best, int *best_geom, int *best_part)
 {
-    int next;
-    clear_best(view[VIEW_FAR], best, best_geom, best_part);
+    int many = MAY_BE_MANY && boxes, next, fresh = 1,
+        straight = STET_W > 1 && view[VIEW_FISHEYE] == 0 && square_view(view);
     for (int from = 0; from < nshown; from = next) {
         const int *part = scene + at + from * SHOWN_SIZE;
         int n = find_candidates(xform, nitem, world, scene, at, from, nshown, bounds, size, boxes, view, pyramid, 1,
                                 flag, list, candidate, &next);
         if (!n) continue;
-        if (STET_W > 1 && !mirrored && any_mesh(list, n, part))
-            trace_squares(view, flat, px, py, width, height, candidate, list, n, part, data, node, tri, elevation, best,
-                          best_geom, best_part);
-        else
-            trace_patch(view, glass, mirrored, flat, px, py, width, height, candidate, list, n, part, data, node, tri,
-                        elevation, best, best_geom, best_part);
+        if (STET_W > 1 && !mirrored && any_mesh(list, n, part)) {
+            if (fresh) clear_best(view[VIEW_FAR], bare, best, best_geom, best_part);
+            trace_squares(view, flat, bare, px, py, width, height, candidate, list, n, part, data, node, tri, elevation,
+                          best, best_geom, best_part);
+        } else {
+            /* those that find_candidates looked at, counted as those that it lists are */
+            const ureal *tested =
+                many ? boxes + ((at - scene[SCENE_SHOWN]) / SHOWN_SIZE + from) : candidate + CHUNK * CANDIDATE_SIZE;
+            if (straight)
+                mark_spans(view, flat, px, py, pyramid, tested, many ? BOX_STRIDE(SCENE_NROW(scene)) : CHUNK, candidate,
+                           list, n, part, list + CHUNK);
+            trace_patch(view, glass, mirrored, flat, bare, fresh, straight, px, py, width, height, candidate, list, n,
+                        part, data, node, tri, elevation, best, best_geom, best_part);
+        }
+        fresh = 0;
     }
+    if (fresh) clear_best(view[VIEW_FAR], bare, best, best_geom, best_part);
 }
 
 /*
@@ -154,13 +181,13 @@ LFN void detail_patch(const wreal *xform, int nitem, int world, const ureal *vie
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         roles r;
-        real n[3], texel[3] = {splat(1), splat(1), splat(1)}, t = load_best(best, p, n);
+        real n[3], texel[3] = {splat(1), splat(1), splat(1)}, t = load_best(best, p, 0, n);
         sight ray;
         row_sight(view, x, y, &ray);
         no_roles(&r);
         hit_details(xform, nitem, world, view, flat, scene, look, choice, data, tri, best_geom + p,
                     iload(best_part + p), &ray, t, n, texel, &r);
-        store_best(best, p, t, n);
+        store_best(best, p, 0, t, n);
         istore(best_part + p, pack_texel(scene, texel));
         if (scene_number(scene, SCENE_ROLES)) {
             lint word[2];
@@ -201,26 +228,30 @@ LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int he
                   int *body, int *type, const i64 *first, const int *pitch, int rows, int ntile, int tile)
 {
     const int *ids = scene + scene[SCENE_IDS];
+    int named = geom || body || type, shaped = distance || normal;
     items(p, PIXELS)
     {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         mask live = in_range(x, width);
-        real n[3], t = load_best(best, p, n);
-        lint g = iload(best_geom + p), known = imax(g, isplat(0)), none = isplat(-1);
+        lint g = iload(best_geom + p), none = isplat(-1);
         mask hit = ilt(none, g);
-        t = select(hit, t, splat(1) / splat(0));
+        real n[3], t = select(hit, load(best + p), splat(1) / splat(0));
         put_real(depth, first, pitch, tile_entry(rows, BUFFER_DEPTH, ntile, tile), x, y, live, t);
-        if (scene_number(scene, SCENE_TENDON) || scene_number(scene, SCENE_NADDED)) g = shape_id(scene, g);
-        put_int(geom, first, pitch, tile_entry(rows, BUFFER_GEOM, ntile, tile), x, y, live, g);
-        if (body)
-            put_int(body, first, pitch, tile_entry(rows, BUFFER_BODY, ntile, tile), x, y, live,
-                    iselect(hit, igather(ids + IDS_BODY, known + known), none));
-        if (type)
-            put_int(type, first, pitch, tile_entry(rows, BUFFER_TYPE, ntile, tile), x, y, live,
-                    iselect(hit, igather(ids + IDS_TYPE, known + known), none));
-        if (!distance && !normal) continue;
+        if (named) {
+            lint known = imax(g, isplat(0));
+            if (scene_number(scene, SCENE_TENDON) || scene_number(scene, SCENE_NADDED)) g = shape_id(scene, g);
+            put_int(geom, first, pitch, tile_entry(rows, BUFFER_GEOM, ntile, tile), x, y, live, g);
+            if (body)
+                put_int(body, first, pitch, tile_entry(rows, BUFFER_BODY, ntile, tile), x, y, live,
+                        iselect(hit, igather(ids + IDS_BODY, known + known), none));
+            if (type)
+                put_int(type, first, pitch, tile_entry(rows, BUFFER_TYPE, ntile, tile), x, y, live,
+                        iselect(hit, igather(ids + IDS_TYPE, known + known), none));
+        }
+        if (!shaped) continue;
         real up[3], way[3], point[3];
+        for (int k = 0; k < 3; ++k) n[k] = load(best + (k + 1) * PIXELS + p);
         sight ray;
         row_sight(view, x, y, &ray);
         real far = pixel_geometry(view, flat, &ray, hit, t, n, 1, up, way, point);
@@ -368,9 +399,11 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                         pyramid_of(middle, flat, px, py, PATCH, pyramid);
                 }
                 sample_view(middle, s < 0 ? 1 : side, s < 0 ? 0 : s, view);
-                trace_geoms(xform, nitem, world, view, glass, mirrored, flat, px, py, width, height, pyramid, scene,
-                            scene[ids ? SCENE_SHOWN : SCENE_SOLID], scene[ids ? SCENE_NSHOWN : SCENE_NSOLID], bounds,
-                            size, made, data, node, tri, elevation, flag, list, candidate, best, best_geom, best_part);
+                int bare = ids && !(distance || normal || (RENDER_COLOURS && (colour || albedo)));
+                trace_geoms(xform, nitem, world, view, glass, mirrored, flat, bare, px, py, width, height, pyramid,
+                            scene, scene[ids ? SCENE_SHOWN : SCENE_SOLID], scene[ids ? SCENE_NSHOWN : SCENE_NSOLID],
+                            bounds, size, made, data, node, tri, elevation, flag, list, candidate, best, best_geom,
+                            best_part);
                 if (ids && hits)
                     put_hits(view, flat, px, py, width, height, scene, best, best_geom, depth, distance, normal, geom,
                              body, type, first, pitch, rows, ntile, tile);
@@ -388,7 +421,7 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                     count_candidates(xform, nitem, world, scene, site, ids ? scene_number(scene, SCENE_NSITE) : 0,
                                      bounds, size, made, view, pyramid, flag, list, candidate);
                 if (layers + sites > 0 && ids) {
-                    trace_geoms(xform, nitem, world, view, glass, 0, flat, px, py, width, height, pyramid, scene,
+                    trace_geoms(xform, nitem, world, view, glass, 0, flat, 0, px, py, width, height, pyramid, scene,
                                 scene[SCENE_SOLID], scene[SCENE_NSOLID], bounds, size, made, data, node, tri, elevation,
                                 flag, list, candidate, best, best_geom, best_part);
                     if (scene_number(scene, SCENE_DETAIL))

@@ -137,7 +137,7 @@ LFN mask unblocked(const ureal *candidate, const int *list, int flag, int n, con
                    const ureal *node, const ureal *tri, const ureal *elevation, lint geom, const real *from,
                    const real *way, mask open, real far)
 {
-    ray_range range = {0, 0};
+    ray_range range = {0, 0, 1};
     for (int c = 0; c < n && any(open); ++c) {
         if (STET_W == 1 && !(list[CHUNK + c] & flag)) continue;
         const ureal *axes = candidate + c * CANDIDATE_SIZE;

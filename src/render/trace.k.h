@@ -12,7 +12,7 @@
 #define CANDIDATE_SHAPE 12
 #define CANDIDATE_BALL 16
 #define CANDIDATE_SIZE 20
-#define BALL_ENDLESS 1e15f /* metres: the radius of a plane's ball */
+#define BALL_ENDLESS 1e15f /* metres: the radius of a plane's ball, and of all in axes that are not at right angles */
 /* A chunk's candidates, then its boxes (load_boxes). */
 #define CANDIDATES (CHUNK * (CANDIDATE_SIZE + (STET_W > 1 ? BOX_SIZE : 0)))
 
@@ -113,8 +113,8 @@ LFN mask may_meet(const real *o, const real *d, ureal r)
     return m_andnot(ahead, lt(along * along * splat((ureal)1.0001), room * dd));
 }
 
-/* Lanes of a picture's rays that may meet a candidate's ball. */
-LFN mask sight_may_meet(const ureal *candidate, int flat, const sight *ray)
+/* Whether a lane of a picture's rays may meet a candidate's ball. */
+LFN int sight_may_meet(const ureal *candidate, int flat, const sight *ray)
 {
     const ureal *ball = candidate + CANDIDATE_BALL;
     real o[3] = {splat(-ball[0]), splat(-ball[1]), splat(-ball[2])}, d[3] = {ray->u, ray->v, -ray->w};
@@ -125,22 +125,21 @@ LFN mask sight_may_meet(const ureal *candidate, int flat, const sight *ray)
         d[1] = splat(0);
         d[2] = splat(-1);
     }
-    return may_meet(o, d, ball[3]);
+    return any(may_meet(o, d, ball[3]));
 }
 
 /*
  * Tests one more candidate, from the depth `from` on, front faces only. The nearest hit so far: t, geom, its normal n
- * in the camera's frame, of any length, and its triangle. later: depths are counted from `start`.
+ * in the camera's frame, of any length, unless bare, and its triangle. later: depths are counted
+ * from `start`.
  */
 LFN void trace_candidate(const ureal *candidate, const int *shown, const int *data, const ureal *node, const ureal *tri,
-                         const ureal *elevation, ureal from, int flat, const sight *ray, int later, real start,
-                         mask live, real *t, lint *geom, real *n, int *part)
+                         const ureal *elevation, ureal from, int flat, int bare, const sight *ray, int later,
+                         real start, mask live, real *t, lint *geom, real *n, int *part)
 {
     real o[3], d[3], near = *t, local[3] = {splat(0), splat(0), splat(0)};
     int g = shown[SHOWN_GEOM];
-    ray_range range = {from, 1};
-    live = m_and(live, sight_may_meet(candidate, flat, ray));
-    if (!any(live)) return;
+    ray_range range = {from, 1, bare};
     candidate_ray(candidate, flat, ray, o, d);
     for (int k = 0; k < 3 && later; ++k) o[k] = fma(start, d[k], o[k]);
     ray_geom(range, shown[SHOWN_TYPE], candidate + CANDIDATE_SHAPE, data + 4 * g, node, tri, elevation, o, d, live,
@@ -148,7 +147,7 @@ LFN void trace_candidate(const ureal *candidate, const int *shown, const int *da
     mask hit = lt(*t, near);
     if (any(hit)) {
         *geom = iselect(hit, isplat(g), *geom);
-        for (int k = 0; k < 3; ++k) {
+        for (int k = 0; k < 3 && !bare; ++k) {
             real turned = splat(candidate[k]) * local[0];
             turned = fma(splat(candidate[3 + k]), local[1], turned);
             n[k] = select(hit, fma(splat(candidate[6 + k]), local[2], turned), n[k]);
@@ -164,6 +163,7 @@ LFN void make_candidate(const wreal *xform, int nitem, int world, const int *sho
     xform_of(xform, nitem, world, shown[SHOWN_PRIM], m);
     candidate_of(m, view, candidate);
     candidate_shape(m, shown, size, world, candidate);
+    if (!square_view(view)) candidate[CANDIDATE_BALL + 3] = (ureal)BALL_ENDLESS;
 }
 
 /* The box of row i of the list at `at`, from k_boxes if there are such, for a thread. */

@@ -40,6 +40,15 @@ LFN void view_from(const ureal *m, const ureal *lens, ureal *view)
     for (int k = 0; k < LENS_SIZE; ++k) view[VIEW_LENS + k] = lens[k];
 }
 
+/* Whether a view's axes are at right angles, but for roundings: a camera's prim may have any. */
+LFN int square_view(const ureal *view)
+{
+    ureal skew = 0;
+    for (int k = 0; k < 3; ++k)
+        skew = umax(skew, uabs(udot(view + VIEW_RIGHT + 3 * k, view + VIEW_RIGHT + 3 * ((k + 1) % 3))));
+    return skew < (ureal)4e-6;
+}
+
 /*
  * Coordinates on the plane of the picture: of the edge before column x, of the edge above row y, of the centres of
  * columns (lanes).

@@ -223,6 +223,94 @@ static void test_any_axes_of_a_camera(void **state)
     }
 }
 
+/*
+ * A ball is seen in all pixels whose ray meets it, whatever the angles between a camera's axes; these are made unit
+ * vectors. Balls around geoms that are tested before their shapes know nothing of such angles.
+ */
+static void test_a_ball_in_any_axes(void **state)
+{
+    enum { WORLDS = 60, EDGE = 24 };
+    uint64_t seed = dice_seed("ball");
+    static float frame[WORLDS][12];
+    int hits = 0;
+    pictures p;
+    pictures_open(&p, "<mujoco><statistic extent='1'/><worldbody><geom type='sphere' size='.3'/></worldbody></mujoco>",
+                  WORLDS, NULL, 1);
+    pictures_camera(&p, (double[]){0, -3, 1}, (double[]){0, 0, 1}, 90, EDGE, EDGE);
+    pictures_ready(&p);
+    for (int w = 0; w < WORLDS; ++w)
+        for (int k = 0; k < 12; ++k)
+            frame[w][k] = (float)(dice_in(&seed, -0.4, 0.4) + (k % 5 == 0) + (k % 4 == 2 && k != 10) * 0.3 + (k == 11));
+    OK(stet_stage_write_local(p.stage, p.camera[0].prim, 0, WORLDS, frame[0]));
+    pictures_run(&p);
+    int *geom = pictures_read(&p, STI_BUFFER_GEOM);
+    for (int i = 0; i < WORLDS * EDGE * EDGE; ++i) {
+        const float *m = frame[i / (EDGE * EDGE)];
+        double u = (i % EDGE + 0.5) * 2 / EDGE - 1, v = 1 - (i / EDGE % EDGE + 0.5) * 2 / EDGE, d[3] = {0, 0, 0};
+        for (int k = 0; k < 3; ++k) {
+            double len = sqrt(m[k] * m[k] + m[4 + k] * m[4 + k] + m[8 + k] * m[8 + k]);
+            for (int r = 0; r < 3; ++r) d[r] += m[4 * r + k] / len * (k == 0 ? u : k == 1 ? v : -1);
+        }
+        double o[3] = {m[3], m[7], m[11]}, od = mju_dot3(o, d), dd = mju_dot3(d, d), oo = mju_dot3(o, o) - 0.09;
+        double rest = od * od - oo * dd;
+        if (fabs(rest) < 1e-4 || oo < 0) continue;
+        assert_int_equal(geom[i], rest > 0 && od < 0 ? 0 : -1);
+        hits += geom[i] == 0;
+    }
+    assert_true(hits > 300);
+    free(geom);
+    pictures_close(&p);
+}
+
+/*
+ * Which rows and columns of a patch may show a geom is decided for all of a row's rays at once (span.k.h), also of
+ * planes that are seen from the side; one lane looks at each ray alone. And depths alone are those of all outputs.
+ */
+static void test_rows_and_columns_leave_nothing_out(void **state)
+{
+    static const char *const types[] = {"plane", "sphere", "capsule", "ellipsoid", "cylinder", "box", "hfield"};
+    static const char *const isas[] = {"w1", "portable", "avx2", "avx512"};
+    uint64_t seed = dice_seed("rows"), hash[4][STI_BUFFER_COUNT];
+    for (int n = 0; n < 12; ++n) {
+        scene_text t = {.n = 0};
+        double place[4][6];
+        add(&t, "<mujoco><statistic extent='1'/><visual><map znear='.02'/></visual>");
+        add_assets(&t, &seed);
+        add(&t, "<worldbody>");
+        for (int i = 0; i < 14; ++i) add_geom(&t, types[dice_below(&seed, n % 2 ? 7 : 6)], &seed);
+        add(&t, "<geom type='plane' size='0 0 1' pos='0 0 %.3f'/></worldbody></mujoco>", dice_in(&seed, -2, 0));
+        for (int c = 0; c < 4; ++c)
+            for (int k = 0; k < 6; ++k) place[c][k] = dice_in(&seed, -1, 1) * (k < 3 ? 4 : 2);
+        for (int i = 0; i < 4; ++i) {
+            sti_isa isa;
+            pictures p;
+            uint64_t alone;
+            if (!sti_isa_find(isas[i], &isa) || !sti_isa_available(isa)) continue;
+            pictures_open(&p, t.at, 1, isas[i], 1);
+            for (int c = 0; c < 4; ++c) {
+                pictures_camera(&p, place[c], place[c] + 3, c == 3 ? 5 : 30 + 30 * (float)c, 75, 52);
+                p.camera[c].orthographic = c == 3;
+            }
+            pictures_ready(&p);
+            pictures_run(&p);
+            all_hashes(&p, hash[i]);
+            assert_memory_equal(hash[i], hash[0], sizeof hash[0]);
+            sti_render_target all = p.target;
+            for (int b = 0; b < STI_BUFFER_COUNT; ++b)
+                if (b != STI_BUFFER_DEPTH) p.target.pixels[b] = NULL;
+            size_t size = stet_array_get_bytes(p.target.pixels[STI_BUFFER_DEPTH]);
+            void *zeros = calloc(1, size);
+            OK(stet_array_write(p.target.pixels[STI_BUFFER_DEPTH], zeros, size));
+            free(zeros);
+            pictures_run(&p);
+            OK(stet_array_hash(p.target.pixels[STI_BUFFER_DEPTH], &alone));
+            assert_true(alone == hash[0][STI_BUFFER_DEPTH]);
+            p.target = all;
+            pictures_close(&p);
+        }
+    }
+}
+
 /* The double build of the same source sees the same geoms, but for pixels on edges. */
 static void test_double_build(void **state)
 {
@@ -285,6 +373,8 @@ int main(void)
         cmocka_unit_test(test_nan_stays_in_its_world),
         cmocka_unit_test(test_nan_camera_sees_nothing),
         cmocka_unit_test(test_any_axes_of_a_camera),
+        cmocka_unit_test(test_a_ball_in_any_axes),
+        cmocka_unit_test(test_rows_and_columns_leave_nothing_out),
         cmocka_unit_test(test_odd_sizes),
         cmocka_unit_test(test_double_build),
     };
