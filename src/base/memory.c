@@ -6,9 +6,6 @@
  *   MEMORY-2  every block is freed by the allocator that it came from: the hook changes only while no block is in use
  *   MEMORY-3  counts are kept for blocks that exist, so a failure changes only the count of calls
  */
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* madvise */
-#endif
 #include "base/memory.h"
 
 #include "base/error.h"
@@ -17,7 +14,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #define COOKIE UINT64_C(0x7374657420626c6b) /* in each header; other memory does not have it */
@@ -29,27 +25,11 @@ typedef struct header {
 
 static_assert(sizeof(header) <= STI_ALIGN, "the header keeps the alignment");
 
-/* Pages of processors, and the size from which a block is made of them. */
-enum { LARGE_PAGE = 2 << 20, LARGE_FROM = 3 << 19 };
-
-/*
- * Large blocks are whole pages of 2 MB, if the system has such: what is read here and there, such as the tree of a
- * mesh, then waits less for addresses to be translated.
- */
 static void *default_alloc(size_t size, size_t align, void *context)
 {
     (void)context;
     void *memory = NULL;
-    bool large = size >= LARGE_FROM && size <= SIZE_MAX - LARGE_PAGE;
-    if (large) {
-        align = LARGE_PAGE;
-        size = (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-    }
-    if (posix_memalign(&memory, align, size) != 0) return NULL;
-#ifdef MADV_HUGEPAGE
-    if (large) (void)madvise(memory, size, MADV_HUGEPAGE);
-#endif
-    return memory;
+    return posix_memalign(&memory, align, size) == 0 ? memory : NULL;
 }
 
 static void default_free(void *memory, void *context)

@@ -27,24 +27,6 @@ static int nothing_is_held(void **state)
     return stats.blocks == 0 && stats.bytes == 0 ? 0 : 1;
 }
 
-/* Of 2 MB pages: the header begins one, and the next block is in another. */
-static void large_blocks_are_whole_large_pages(void **state)
-{
-    static const size_t sizes[] = {3 << 19, 2 << 20, (4 << 20) + 1};
-    char *block[3];
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(sti_alloc(&block[i], sizes[i], "a test"), STET_OK);
-        assert_int_equal((uintptr_t)block[i] % (2 << 20), STI_ALIGN);
-        assert_int_equal(sti_block_size(block[i]), sizes[i]);
-        assert_true(all_bytes_are(block[i], sizes[i], 0));
-        memset(block[i], i, sizes[i]);
-    }
-    for (int i = 0; i < 3; i++) {
-        assert_true(all_bytes_are(block[i], sizes[i], (unsigned char)i));
-        sti_free(block[i]);
-    }
-}
-
 static void blocks_are_zeroed_aligned_and_know_their_size(void **state)
 {
     static const size_t sizes[] = {0, 1, 63, 64, 65, 1000, 1 << 20};
@@ -251,7 +233,6 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, nothing_is_held, nothing_is_held)
     const struct CMUnitTest tests[] = {
-        TEST(large_blocks_are_whole_large_pages),
         TEST(blocks_are_zeroed_aligned_and_know_their_size),
         TEST(what_is_held_is_counted),
         TEST(realloc_keeps_and_zeroes),
