@@ -74,9 +74,11 @@ static void keep_model_values(story *s)
 
 /* ---- what happens ------------------------------------------------------------------------------------------------ */
 
+/* A third of the worlds, and at least one: few worlds and steps would now and then have none. */
 static void random_mask(story *s, uint8_t *mask)
 {
     for (int64_t w = 0; w < nworld; ++w) mask[w] = dice_below(&s->dice, 3) == 0;
+    mask[dice_below(&s->dice, (size_t)nworld)] = 1;
 }
 
 static void change_parameter(story *s, int k, const uint8_t *mask)
