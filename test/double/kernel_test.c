@@ -120,7 +120,8 @@ static void code_for_another_device_is_not_loaded(void **state)
 
 static const char *const numbers =
     "struct pack { int *out; double d; char c; };\n"
-    "extern \"C\" __global__ void __launch_bounds__(64) f(pack p, float x, long long n)\n"
+    "#define BOUNDS 64, 2 /* threads, blocks a processor */\n"
+    "extern \"C\" __global__ void __launch_bounds__(BOUNDS) f(pack p, float x, long long n)\n"
     "{\n"
     "    int i = ((int)blockIdx.x * (int)blockDim.y + (int)threadIdx.y) * (int)blockDim.x + (int)threadIdx.x;\n"
     "    if (i < n) p.out[i] = i + (int)p.d + p.c + (int)x;\n"

@@ -82,9 +82,7 @@ static void describe(const char *at, dd_text *tail)
         }
         const char *end = skip_brackets(bracket);
         int length = (int)(end - bracket - 2);
-        const char *comma = memchr(bracket, ',', (size_t)length);
-        if (comma) length = (int)(comma - bracket - 1);
-        snprintf(bound, sizeof bound, "(%.*s)", length, bracket + 1);
+        snprintf(bound, sizeof bound, "DOUBLE_BOUND(%.*s)", length, bracket + 1);
         at = end;
     }
 }

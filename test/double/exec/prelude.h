@@ -204,6 +204,8 @@ template <class... T> static inline void double_call_with(void (*f)(T...), void 
     double_apply(f, p, typename double_count<sizeof...(T)>::type());
 }
 
+#define DOUBLE_FIRST(first, ...) first
+#define DOUBLE_BOUND(...) DOUBLE_FIRST(__VA_ARGS__, 0) /* of threads; blocks a processor may follow */
 #define DOUBLE_ENTRY(name, bound)                                                                                      \
     static void double_call_##name(void **p) { double_call_with(name, p); }                                            \
     DOUBLE_OUT const double_entry double_entry_##name;                                                                 \
