@@ -49,7 +49,7 @@ item_kernel void k_reduce(const ureal *parts, i64 share, const ureal *plain, con
     }
 }
 
-/* Gives NaN in out [count] that one pattern. Four numbers are read before one is written, so that reads overlap. */
+/* Each NaN in out [count] gets the bits of `canonical`. Four numbers are read before one is written: reads overlap. */
 item_kernel void k_canonical(ureal *out, i64 count, int block)
 {
     each (i, 256) {

@@ -151,8 +151,9 @@ static bool is_large(const sti_renderer *r)
 /*
  * The kernel's code for what is known now (known.k.h), where frames are large; small ones run that for all scenes. With
  * light, a patch's threads have more to do between the steps in which few of them work: twice the threads are faster,
- * and without light slower. Then registers are for two patches a processor, so that one works while the other waits,
- * but where rays walk through trees of triangles or height fields, which would have to spill (doc/design/rays.md).
+ * and without light slower. With light, a processor has registers for two patches, so that one works while the other
+ * waits. Code that walks through trees of triangles or height fields would spill some, so it has one patch
+ * (doc/design/rays.md).
  */
 static stet_result make_kernels(sti_renderer *r)
 {

@@ -130,8 +130,7 @@ LFN int sight_may_meet(const ureal *candidate, int flat, const sight *ray)
 
 /*
  * Tests one more candidate, from the depth `from` on, front faces only. The nearest hit so far: t, geom, its normal n
- * in the camera's frame, of any length, unless bare, and its triangle. later: depths are counted
- * from `start`.
+ * in the camera's frame, of any length, unless bare, and its triangle. later: depths are counted from `start`.
  */
 LFN void trace_candidate(const ureal *candidate, const int *shown, const int *data, const ureal *node, const ureal *tri,
                          const ureal *elevation, ureal from, int flat, int bare, const sight *ray, int later,

@@ -30,7 +30,7 @@ typedef struct sti_phase_kernel {
 typedef struct sti_phases {
     sti_phase_kernel *kernel; /* in the order of adding */
     int nkernel, room, next_id;
-    stet_array *mask;     /* INT, one item per world; NULL: no reset by mask */
+    stet_array *mask;     /* as stet_reset_def.mask_array; NULL: no reset by mask */
     bool mask_lost;       /* the mask was destroyed */
     char mask_name[48];   /* for the message in that case */
     stet_reset_def reset; /* without the mask */

@@ -37,8 +37,9 @@ static void bad_definitions_are_refused(void **state)
     /* Of a GPU's memory its driver knows best. */
     const stet_sim_def usual = room_sim_def(&(room_def){0});
     bool gpu = usual.device.type == STET_DEVICE_CUDA || usual.device.type == STET_DEVICE_HIP;
-    bool there = gpu && usual.physics == STET_PHYSICS_NATIVE;
-    BAD(there ? STET_ERROR_OUT_OF_MEMORY : STET_ERROR_LIMIT, there ? "" : "ask for", def.nworld = INT32_MAX;
+    bool worlds_on_gpu = gpu && usual.physics == STET_PHYSICS_NATIVE;
+    BAD(worlds_on_gpu ? STET_ERROR_OUT_OF_MEMORY : STET_ERROR_LIMIT, worlds_on_gpu ? "" : "ask for",
+        def.nworld = INT32_MAX;
         def.outputs = 0);
     BAD(gpu ? STET_ERROR_OUT_OF_MEMORY : STET_ERROR_LIMIT, gpu ? "" : "pictures of 2000 worlds", def.nworld = 2000;
         def.width = def.height = 16384);

@@ -384,14 +384,7 @@ static stet_result use_two_kernels(void)
     def.type = STET_DEVICE_NULL;
     def.threads = 1;
     STI_TRY(stet_device_create(&def, &d));
-    rig.ops = *d->ops;
-    rig.ops.load = rig_load;
-    rig.ops.unload = rig_unload;
-    rig.ops.function = rig_function;
-    rig.ops.launch = rig_launch;
-    d->ops = &rig.ops;
-    d->type = STET_DEVICE_CUDA;
-    (void)snprintf(d->arch, sizeof d->arch, "sm_90");
+    pass_for_gpu(d, STET_DEVICE_CUDA, "sm_90");
     static char compiler[] = DOUBLE_CUDA;
     d->compiler_library = rig.installed ? NULL : compiler;
     d->cache_folder = cache_path;

@@ -98,14 +98,9 @@ static inline int rig_loaded(void)
     return n;
 }
 
-/* compiler NULL: the one of this run (need_compiler). */
-static inline stet_device *open_gpu(stet_device_type type, const char *arch, const char *compiler)
+/* A device of type NULL passes for a GPU, whose code the rig loads and launches. */
+static inline void pass_for_gpu(stet_device *d, stet_device_type type, const char *arch)
 {
-    stet_device_def def = stet_default_device_def();
-    stet_device *d;
-    def.type = STET_DEVICE_NULL;
-    def.threads = 2;
-    OK(stet_device_create(&def, &d));
     rig.ops = *d->ops;
     rig.ops.load = rig_load;
     rig.ops.unload = rig_unload;
@@ -114,6 +109,17 @@ static inline stet_device *open_gpu(stet_device_type type, const char *arch, con
     d->ops = &rig.ops;
     d->type = type;
     (void)snprintf(d->arch, sizeof d->arch, "%s", arch);
+}
+
+/* compiler NULL: the one of this run (need_compiler). */
+static inline stet_device *open_gpu(stet_device_type type, const char *arch, const char *compiler)
+{
+    stet_device_def def = stet_default_device_def();
+    stet_device *d;
+    def.type = STET_DEVICE_NULL;
+    def.threads = 2;
+    OK(stet_device_create(&def, &d));
+    pass_for_gpu(d, type, arch);
     (void)snprintf(d->name, sizeof d->name, "a GPU of the test's (%s)", arch);
     OK(sti_strdup(&d->cache_folder, in_folder("cache")));
     if (!compiler && !rig.installed) compiler = type == STET_DEVICE_HIP ? DOUBLE_HIP : DOUBLE_CUDA;

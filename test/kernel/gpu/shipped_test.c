@@ -184,7 +184,7 @@ static void no_compiler_is_needed(void **state)
         OK(ask_code(d, &sti_k_pilot_level));
         counted(d, CODES, 0, 0);
         assert_int_equal(rig.loads, CODES);
-        /* Another form was not shipped; who asks again is told the same. */
+        /* The other form was not shipped. Asking again gives the same answer. */
         for (int k = 0; k < 2; ++k)
             FAILS(sti_program_code(d, &sti_k_pilot_level, true, &code), STET_ERROR_NOT_FOUND,
                   "a GPU of the test's (sm_90) needs a compiler for its kernels: ");
@@ -282,13 +282,7 @@ static stet_result use_shipped(void)
     def.type = STET_DEVICE_NULL;
     def.threads = 1;
     STI_TRY(stet_device_create(&def, &d));
-    rig.ops = *d->ops;
-    rig.ops.load = rig_load;
-    rig.ops.unload = rig_unload;
-    rig.ops.function = rig_function;
-    d->ops = &rig.ops;
-    d->type = STET_DEVICE_CUDA;
-    (void)snprintf(d->arch, sizeof d->arch, "sm_90");
+    pass_for_gpu(d, STET_DEVICE_CUDA, "sm_90");
     d->compiler_library = compiler;
     stet_result result = ask_code(d, &sti_k_pilot_level);
     if (result == STET_OK) result = sti_program_condition(d, &code);
