@@ -7,15 +7,15 @@
  * error may be SPREADS times that, or LEAST. Where geoms touch whose contacts are found by iterations, MuJoCo's may be
  * others (see pairs_test.c), and errors may be SEARCHED. What is found goes into corpus.md in the build tree.
  */
+#include "physics/corpus.h"
 #include "physics/oracle.h"
 
 #include "physics/pairs.h"
 
-#include <ftw.h>
 #include <math.h>
 #include <stdlib.h>
 
-enum { MODELS_MOST = 400, FEATURES_MOST = 64, WORLDS = 4, SETTLE = 60, STEPS = 20, NATIVE_LEAST = 50 };
+enum { FEATURES_MOST = 64, WORLDS = 4, SETTLE = 60, STEPS = 20, NATIVE_LEAST = 50 };
 #define NUDGE 1e-12
 #define SPREADS 10
 #define LEAST 1e-9
@@ -29,8 +29,8 @@ typedef struct distance {
 } distance;
 
 typedef struct corpus_model {
-    char path[512], failure[200];
-    const char *name; /* the path below the folder of packages */
+    const corpus_file *file;
+    char failure[200];
     bool loads, compared, sensors_off;
     bool searched;              /* contacts may be found by iterations */
     unsigned long long missing; /* bits: numbers of features */
@@ -40,7 +40,7 @@ typedef struct corpus_model {
     distance error, spread;
 } corpus_model;
 
-static corpus_model models[MODELS_MOST];
+static corpus_model models[CORPUS_MOST];
 static int nmodel;
 static const char *features[FEATURES_MOST];
 static int nfeature;
@@ -212,7 +212,7 @@ static const char *compare_worlds(corpus_model *c, rig *r, mjData *const *d, mjD
 {
     const mjModel *m = r->model->mj;
     uint64_t dice = seed;
-    for (const char *p = c->name; *p; ++p) dice = dice * 31 + (unsigned char)*p;
+    for (const char *p = c->file->name; *p; ++p) dice = dice * 31 + (unsigned char)*p;
     sti_native *native;
     for (int w = 0; w < WORLDS; ++w) {
         if (!d[w] || !near[w]) return "no memory for MuJoCo's data";
@@ -264,7 +264,7 @@ static void check_model(corpus_model *c)
     stet_model *model;
     const char *name;
     bool covered;
-    if (stet_model_load(c->path, &model) != STET_OK) {
+    if (stet_model_load(c->file->path, &model) != STET_OK) {
         (void)snprintf(c->failure, sizeof c->failure, "MuJoCo cannot load it");
         return;
     }
@@ -312,7 +312,7 @@ static void write_missing(FILE *out)
     (void)fprintf(out, "\n| model that is not covered | needs |\n|---|---|\n");
     for (int k = 0; k < nmodel; ++k) {
         if (models[k].missing == 0) continue;
-        (void)fprintf(out, "| %s |", models[k].name);
+        (void)fprintf(out, "| %s |", models[k].file->name);
         const char *comma = " ";
         for (int i = 0; i < nfeature; ++i)
             if (models[k].missing >> i & 1) {
@@ -332,7 +332,7 @@ static int by_error(const void *a, const void *b)
 
 static void write_errors(FILE *out)
 {
-    static corpus_model *sorted[MODELS_MOST];
+    static corpus_model *sorted[CORPUS_MOST];
     int n = 0;
     for (int k = 0; k < nmodel; ++k)
         if (models[k].compared) sorted[n++] = &models[k];
@@ -343,7 +343,7 @@ static void write_errors(FILE *out)
                   STEPS);
     for (int k = 0; k < n; ++k) {
         const corpus_model *c = sorted[k];
-        (void)fprintf(out, "| %s | %d | %d | %.1e | %.1e | %.1e | %.1e, %.1e, %.1e | %s%s%s |\n", c->name, c->nv,
+        (void)fprintf(out, "| %s | %d | %d | %.1e | %.1e | %.1e | %.1e, %.1e, %.1e | %s%s%s |\n", c->file->name, c->nv,
                       c->most_rows, c->error.qacc, c->error.first, c->error.last, c->spread.qacc, c->spread.first,
                       c->spread.last,
                       !agrees(c)  ? "differs "
@@ -389,59 +389,32 @@ static void write_report(FILE *out, const corpus_counts *n)
     write_missing(out);
     (void)fprintf(out, "\n| file that is not compared | why |\n|---|---|\n");
     for (int k = 0; k < nmodel; ++k)
-        if (models[k].failure[0]) (void)fprintf(out, "| %s | %s |\n", models[k].name, models[k].failure);
+        if (models[k].failure[0]) (void)fprintf(out, "| %s | %s |\n", models[k].file->name, models[k].failure);
 }
 
 /* ---- the test ---------------------------------------------------------------------------------------------------- */
-
-static int collect_file(const char *path, const struct stat *status, int kind)
-{
-    (void)status;
-    size_t n = strlen(path);
-    if (kind != FTW_F || n < 4 || strcmp(path + n - 4, ".xml") != 0) return 0;
-    assert_true(nmodel < MODELS_MOST && n < sizeof models->path);
-    (void)snprintf(models[nmodel++].path, sizeof models->path, "%s", path);
-    return 0;
-}
-
-static int by_path(const void *a, const void *b)
-{
-    return strcmp(((const corpus_model *)a)->path, ((const corpus_model *)b)->path);
-}
-
-/* The folder of packages, and its part that is a corpus's. */
-static void collect(const char *packages, const char *part)
-{
-    char folder[512];
-    int from = nmodel;
-    (void)snprintf(folder, sizeof folder, "%s/%s", packages, part);
-    if (ftw(folder, collect_file, 20) != 0) return;
-    qsort(models + from, (size_t)(nmodel - from), sizeof *models, by_path);
-    for (int k = from; k < nmodel; ++k) models[k].name = models[k].path + strlen(packages) + 1;
-}
 
 static void models_that_are_covered_move_as_mujocos(void **state)
 {
     seed = dice_seed("models_that_are_covered_move_as_mujocos");
     const char *only = getenv("CORPUS");
-    collect(STET_TEST_PACKAGES, "gymnasium");
-    collect(STET_TEST_PACKAGES, "dm_control");
-    int nlocal = nmodel;
-    collect(STET_TEST_SOURCE_DIR "/.venv/corpus", "mujoco_warp");
-    bool all = nlocal > 0 && nmodel > nlocal;
+    static corpus_file files[CORPUS_MOST];
+    bool all;
+    nmodel = corpus_list(files, &all);
+    for (int k = 0; k < nmodel; ++k) models[k].file = &files[k];
     if (nmodel == 0) {
         print_message("there are no models in .venv/: run tools/setup.sh corpus\n");
         skip();
     }
     for (int k = 0; k < nmodel; ++k)
-        if (!only || strstr(models[k].path, only)) check_model(&models[k]);
+        if (!only || strstr(models[k].file->path, only)) check_model(&models[k]);
     corpus_counts n = count_models();
     FILE *out = fopen(STET_TEST_BINARY_DIR "/corpus.md", "w");
     assert_non_null(out);
     write_report(out, &n);
     assert_int_equal(fclose(out), 0);
     for (int k = 0; k < nmodel; ++k)
-        if (models[k].compared && !agrees(&models[k])) print_message("%s differs from MuJoCo\n", models[k].name);
+        if (models[k].compared && !agrees(&models[k])) print_message("%s differs from MuJoCo\n", models[k].file->name);
     print_message("%d models: %d native, %d more without sensors; see %s/corpus.md\n", n.loads, n.native, n.sensors,
                   STET_TEST_BINARY_DIR);
     assert_int_equal(n.differs, 0);

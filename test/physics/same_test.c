@@ -1,0 +1,179 @@
+/*
+ * Native physics has the same bits on the device that the run is about (picked.h) as on a CPU with one lane: state,
+ * sensors and contacts of the shipped scenes, of random trees, and of the models of other projects that it covers,
+ * where those are installed (tools/setup.sh corpus).
+ *
+ * Usage: test_physics_same [TREES [WORLDS]]. From 256 worlds on a GPU's code is made for each model. CORPUS in the
+ * environment: a part of the paths of the models of other projects that are taken.
+ */
+#include "physics/corpus.h"
+#include "physics/trees.h"
+#include "worlds/rig.h"
+
+#include <stdlib.h>
+
+enum { TEXT = 1 << 16, CALLS = 3, STEPS = 6, ON_A_DOUBLE = 2 };
+
+static int ntree = 12;
+static int64_t nworld = 5;
+
+static bool on_a_double(void) { return picked_double != NULL; }
+
+/* ---- one model --------------------------------------------------------------------------------------------------- */
+
+/* Adds waves of this size to a field. */
+static void stir(const rig *r, const char *field, float size)
+{
+    stet_array *a = rig_array(r, field);
+    size_t bytes = (size_t)a->nitem * sizeof(float);
+    float *row = malloc(bytes + 1);
+    assert_non_null(row);
+    for (int64_t w = 0; w < nworld && a->nitem > 0; ++w) {
+        OK(stet_array_read_worlds(a, w, 1, row, bytes));
+        for (int64_t i = 0; i < a->nitem; ++i) row[i] += size * rig_wave(w, 1, i);
+        OK(stet_array_write_worlds(a, w, 1, row, bytes));
+    }
+    free(row);
+}
+
+static void write_controls(const rig *r, int64_t step)
+{
+    stet_array *a = rig_array(r, "ctrl");
+    size_t bytes = (size_t)a->nitem * sizeof(float);
+    float *row = malloc(bytes + 1);
+    assert_non_null(row);
+    for (int64_t w = 0; w < nworld && a->nitem > 0; ++w) {
+        rig_controls(r->model->mj, w, step, row);
+        OK(stet_array_write_worlds(a, w, 1, row, bytes));
+    }
+    free(row);
+}
+
+/* What is compared: fields of the state and sensors, contacts with their forces, faults. */
+enum { STATE, CONTACTS, FAULTS, WHAT };
+static const char *const what[WHAT] = {"state and sensors", "contacts", "faults"};
+
+typedef struct digest {
+    uint64_t of[WHAT];
+    int64_t ncon; /* of all worlds, after each call */
+} digest;
+
+static void add_digest(const rig *r, digest *d)
+{
+    static const char *const contacts[] = {"ncon",        "contact_geom",  "contact_dist",
+                                           "contact_pos", "contact_frame", "contact_force"};
+    d->of[STATE] = d->of[STATE] * 31 + rig_all_hash(r);
+    for (size_t k = 0; k < sizeof contacts / sizeof *contacts; ++k)
+        d->of[CONTACTS] = d->of[CONTACTS] * 31 + rig_array_hash(r, contacts[k]);
+    for (int64_t w = 0; w < nworld; ++w) {
+        d->of[FAULTS] = d->of[FAULTS] * 31 + stet_worlds_get_faults(r->worlds)[w];
+        const void *ncon;
+        OK(stet_array_get_host(rig_array(r, "ncon"), &ncon));
+        d->ncon += ((const int32_t *)ncon)[w];
+    }
+}
+
+static void run(stet_model *model, const char *isa, digest *out)
+{
+    rig r = {.device = rig_open_device(isa, 2), .model = model};
+    stet_worlds_def def = stet_default_worlds_def();
+    def.nworld = nworld;
+    def.exact = false;
+    def.seed = 7;
+    def.keyframe = stet_model_get_info(model).nkey > 0 ? 0 : -1;
+    OK(stet_worlds_create(r.device, model, &def, &r.worlds));
+    rig_step(&r, STET_PHYSICS_NATIVE);
+    stir(&r, "qpos", .01f);
+    stir(&r, "qvel", .1f);
+    *out = (digest){.ncon = 0};
+    for (int k = 0; k < CALLS; ++k) {
+        write_controls(&r, k);
+        OK(stet_step_run(r.step, STEPS));
+        add_digest(&r, out);
+    }
+    stet_step_destroy(r.step);
+    stet_worlds_destroy(r.worlds);
+    stet_device_destroy(r.device);
+}
+
+/* Whether native physics covers it; if so, it has the bits of one lane. */
+static bool check(stet_model *model, const char *name, int64_t *ncon)
+{
+    const char *feature;
+    bool covered;
+    digest want, got;
+    for (int i = 0; (feature = stet_native_get_feature(model, i, &covered)) != NULL; ++i)
+        if (!covered) return false;
+    run(model, "w1", &want);
+    run(model, NULL, &got);
+    for (int k = 0; k < WHAT; ++k)
+        if (want.of[k] != got.of[k])
+            fail_msg("%s: %s: %016" PRIx64 ", not %016" PRIx64, name, what[k], got.of[k], want.of[k]);
+    *ncon += want.ncon;
+    return true;
+}
+
+/* ---- the models -------------------------------------------------------------------------------------------------- */
+
+static void shipped_scenes(void **state)
+{
+    static const char *const scenes[] = {"cartpole.xml",  "hand.xml",   "humanoid.xml",        "quadruped.xml",
+                                         "arm_table.xml", "robot.urdf", "cartpole_classic.xml"};
+    enum { SCENES = sizeof scenes / sizeof *scenes };
+    int64_t ncon = 0;
+    for (int k = 0; k < (on_a_double() ? ON_A_DOUBLE : SCENES); ++k) {
+        stet_model *model = rig_model(scenes[k]);
+        assert_true(check(model, scenes[k], &ncon));
+        stet_model_destroy(model);
+    }
+    assert_true(ncon > 0);
+}
+
+static void random_trees(void **state)
+{
+    static char text[TEXT];
+    uint64_t dice = dice_seed("random_trees");
+    tree_counts counts = {.models = 0};
+    int n = on_a_double() && ntree > ON_A_DOUBLE ? ON_A_DOUBLE : ntree;
+    int64_t ncon = 0;
+    for (int tries = 0; n > 0; ++tries) {
+        stet_model *model;
+        assert_true(tries < 4 * (ntree + 1));
+        tree_draw(&dice, text, sizeof text, &counts);
+        if (stet_model_load_string(text, &model) != STET_OK) continue;
+        n -= check(model, text, &ncon);
+        stet_model_destroy(model);
+    }
+    tree_print(&counts);
+}
+
+static void models_of_other_projects(void **state)
+{
+    static corpus_file file[CORPUS_MOST];
+    const char *only = getenv("CORPUS");
+    bool whole;
+    int n = corpus_list(file, &whole), loaded = 0, compared = 0;
+    int64_t ncon = 0;
+    if (n == 0 || on_a_double()) skip();
+    for (int k = 0; k < n; ++k) {
+        stet_model *model;
+        if ((only && !strstr(file[k].path, only)) || stet_model_load(file[k].path, &model) != STET_OK) continue;
+        loaded++;
+        compared += check(model, file[k].name, &ncon);
+        stet_model_destroy(model);
+    }
+    print_message("%d models that load, %d covered and equal, with %lld contacts\n", loaded, compared, (long long)ncon);
+    if (whole && !only) assert_true(compared >= 50 && ncon > 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shipped_scenes),
+        cmocka_unit_test(random_trees),
+        cmocka_unit_test(models_of_other_projects),
+    };
+    if (argc > 1) ntree = (int)strtol(argv[1], NULL, 10);
+    if (argc > 2) nworld = strtoll(argv[2], NULL, 10);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
