@@ -16,7 +16,7 @@ enum {
     BENCH_NAME = 96,
     BENCH_NOTE = 320,
     BENCH_ROWS = 512,
-    BENCH_WORLDS = 6,
+    BENCH_WORLDS = 12,
     BENCH_SIZES = 4,
     BENCH_FRAME_EDGE = 64
 };
@@ -59,7 +59,8 @@ typedef struct bench {
     char gpu[96];           /* name of the GPU that was measured; "": none was */
     const char *scenes;     /* folder of the shipped scenes */
     bool quick;             /* mechanisms: only checks that it runs, without measuring */
-    bench_frame_def frame;
+    bench_frame_def frame;  /* of `frame`; its numbers of worlds also of `physics` on a GPU */
+    const char *models;     /* names of `physics`, with commas; NULL: all */
     bench_row row[BENCH_ROWS];
     int nrow;
 } bench;
@@ -86,9 +87,10 @@ stet_result bench_replays(bench *b, stet_device *device);
 stet_result bench_springs(bench *b, stet_device *device);
 stet_result bench_fusion(bench *b); /* of the CPU, unless a GPU was asked for */
 stet_result bench_start(bench *b);
-stet_result bench_physics(bench *b); /* of the CPU */
-stet_result bench_threads(bench *b); /* of the CPU */
-stet_result bench_scale(bench *b);   /* of the CPU */
+stet_result bench_physics(bench *b);      /* of the CPU, unless a GPU was asked for */
+bool bench_physics_has(const char *name); /* whether it knows a model of this name */
+stet_result bench_threads(bench *b);      /* of the CPU */
+stet_result bench_scale(bench *b);        /* of the CPU */
 stet_result bench_rounds(bench *b);
 stet_result bench_frame(bench *b);   /* of the CPU, unless a GPU was asked for */
 stet_result bench_adjoint(bench *b); /* of the CPU, unless a GPU was asked for */

@@ -26,6 +26,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "stet/trace.h"
 #include "tiles/tiles.h"
 
 #include <assert.h>
@@ -245,6 +246,7 @@ typedef struct measured {
     double cold[STARTED][BENCH_SAMPLES], warm[STARTED][BENCH_SAMPLES]; /* ms */
     int64_t bytes;                                                     /* that the sim holds after all turns */
     size_t device_free, device_total;                                  /* bytes of a GPU then; total 0: not known */
+    double host[TURNS], over_kernels[TURNS];                           /* of full, on a GPU: us; ratio */
 } measured;
 
 static stet_result compare(const variant *v, const variant *first, uint64_t hash, uint64_t expected)
@@ -331,6 +333,57 @@ static stet_result measure_memory(measured *m)
     return device->ops->memory ? device->ops->memory(device, &m->device_free, &m->device_total) : STET_OK;
 }
 
+/* Seconds of the host for a frame of full: the device's queue has room for these few. */
+static stet_result time_host(measured *m, double *seconds)
+{
+    enum { QUEUED = 4 };
+    double all;
+    STI_TRY(begin_turn(&m->work, &m->variant[m->full], false));
+    STI_TRY(play_frames(&m->work, 0, WARM_UP, &all));
+    double start = bench_now();
+    for (int k = 0; k < QUEUED; ++k) STI_TRY(play_one(&m->work, WARM_UP + k, NULL));
+    *seconds = (bench_now() - start) / QUEUED;
+    return stet_device_synchronize(stet_sim_get_device(m->work.sim));
+}
+
+/* Seconds of the device for all that a frame launches and copies, each by itself between two of the driver's events. */
+static stet_result time_kernels(measured *m, double *seconds)
+{
+    stet_device *device = stet_sim_get_device(m->work.sim);
+    stet_trace_def def = stet_default_trace_def();
+    variant singly = m->variant[m->full];
+    stet_profile_row row;
+    double all;
+    int64_t ns = 0;
+    singly.on &= ~(uint32_t)RECORDING;
+    def.events = false;
+    STI_TRY(begin_turn(&m->work, &singly, false));
+    STI_TRY(play_frames(&m->work, 0, WARM_UP, &all));
+    STI_TRY(stet_trace_begin(device, &def));
+    stet_result result = play_frames(&m->work, WARM_UP, m->ntimed, &all);
+    STI_TRY(stet_trace_end(device));
+    for (int64_t i = 0; stet_profile_get_row(device, i, &row); ++i)
+        if (row.kind != STET_TRACE_PHASE) ns += row.device_duration;
+    *seconds = 1e-9 * (double)ns / m->ntimed;
+    return result;
+}
+
+/* What a frame of full takes of the host, and how much longer it is than its kernels; of a GPU. */
+static stet_result measure_launching(measured *m)
+{
+    double frame, kernels;
+    for (int t = 0; t < m->nturn && sti_device_is_gpu(stet_sim_get_device(m->work.sim)); ++t) {
+        STI_TRY(time_host(m, &m->host[t]));
+        m->host[t] *= 1e6;
+        STI_TRY(begin_turn(&m->work, &m->variant[m->full], false));
+        STI_TRY(play_frames(&m->work, 0, WARM_UP, &frame));
+        STI_TRY(play_frames(&m->work, WARM_UP, m->ntimed, &frame));
+        STI_TRY(time_kernels(m, &kernels));
+        m->over_kernels[t] = kernels > 0 ? frame / kernels : 0;
+    }
+    return STET_OK;
+}
+
 /* The first frames of a new sim, with kernels that this process has compiled before. */
 static stet_result start_one(const workload *like, const variant *v, bench *b, double *cold, double *warm)
 {
@@ -375,7 +428,8 @@ static void ratios(const double *above, const double *below, int n, double *out)
     for (int s = 0; s < n; ++s) out[s] = above[s] / below[s];
 }
 
-static stet_result add_variants(bench *b, const measured *m, bool rests, const char *name)
+/* `goal` 0: none; of full, ms. */
+static stet_result add_variants(bench *b, const measured *m, bool rests, const char *name, double goal)
 {
     double of_naive[TURNS], of_full[TURNS];
     for (int i = 0; i < m->nvariant; ++i) {
@@ -383,6 +437,7 @@ static stet_result add_variants(bench *b, const measured *m, bool rests, const c
         const stet_counters *c = &v->counters[rests];
         bench_row *row;
         STI_TRY(bench_add(b, &row, v->ms[rests], m->nturn, "ms a frame", false, "%s/%s_ms", name, v->name));
+        if (goal > 0 && i == m->full) bench_goal(row, goal);
         ratios(v->ms[rests], m->variant[NAIVE].ms[rests], m->nturn, of_naive);
         ratios(v->ms[rests], m->variant[m->full].ms[rests], m->nturn, of_full);
         bench_note(row, "%.3g of naive, %.3g of full; %.4g launches, %.4g MB copied, kinematics of %.4g worlds",
@@ -431,6 +486,20 @@ static stet_result add_memory(bench *b, const measured *m, const char *name)
     return STET_OK;
 }
 
+/* `goals`: those of 1225 hands. */
+static stet_result add_launching(bench *b, const measured *m, const char *name, bool goals)
+{
+    bench_row *row;
+    if (m->host[0] <= 0) return STET_OK;
+    STI_TRY(bench_add(b, &row, m->host, m->nturn, "us a frame", false, "%s/host_us", name));
+    if (goals) bench_goal(row, 20);
+    bench_note(row, "of the host for a frame of full that the device has not done yet");
+    STI_TRY(bench_add(b, &row, m->over_kernels, m->nturn, "times", false, "%s/over_kernels", name));
+    if (goals) bench_goal(row, 1.1);
+    bench_note(row, "a frame of full over the sum of what its launches and copies take on the device, one by one");
+    return STET_OK;
+}
+
 static stet_result add_rows(bench *b, const measured *m, int nstart)
 {
     /* goals are of the scene that moves, on a GPU that it fills */
@@ -438,11 +507,12 @@ static stet_result add_rows(bench *b, const measured *m, int nstart)
     char name[BENCH_NAME];
     for (int rests = 0; rests < 2; ++rests) {
         name_rows(b, &m->work, rests ? "/resting" : "", name);
-        STI_TRY(add_variants(b, m, rests, name));
+        STI_TRY(add_variants(b, m, rests, name, goals && !rests && m->work.width == 120 ? 4 : 0));
         STI_TRY(add_speedup(b, m, rests, NAIVE, name, goals && !rests ? 10 : 0));
         STI_TRY(add_speedup(b, m, rests, PLAIN, name, goals && !rests ? 1.5 : 0));
     }
     name_rows(b, &m->work, "", name);
+    STI_TRY(add_launching(b, m, name, goals));
     STI_TRY(add_memory(b, m, name));
     return b->frame.brief ? STET_OK : add_starts(b, m, name, nstart);
 }
@@ -466,6 +536,7 @@ static stet_result measure_frame(bench *b, measured *m, int64_t nworld, int widt
     if (result == STET_OK) result = choose_length(m, b);
     if (result == STET_OK) result = take_turns(m);
     if (result == STET_OK) result = measure_memory(m);
+    if (result == STET_OK) result = measure_launching(m);
     close_workload(&m->work);
     if (result == STET_OK && !b->frame.brief) result = measure_starts(m, b, nstart);
     return result == STET_OK ? add_rows(b, m, nstart) : result;

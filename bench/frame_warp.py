@@ -29,6 +29,7 @@ import numpy as np
 from origin import machine, write
 
 SCENES = Path(__file__).parents[1] / "scenes"
+GOAL = 8  # times mujoco_warp's frame, 1225 worlds
 WARM_UP, CONTROLS = 4, 8  # frames of a turn that are not timed; frames after which controls come again
 
 
@@ -264,7 +265,8 @@ def rows_of(options, size, seconds, ours, theirs, faults):
     for what, which in (("frame", "ratio_to_mujoco_warp"), ("physics", "physics_ratio_to_mujoco_warp")):
         rows.append(row(f"{name}/{which}", ratios(seconds, what), "times", "higher",
                         f"{ms['Stet', what]:.4g} ms, mujoco_warp {ms['Warp', what]:.4g}; "
-                        f"{conditions if what == 'frame' else ''}".rstrip("; ") + (f"; {faults}" if faults else "")))
+                        f"{conditions if what == 'frame' else ''}".rstrip("; ") + (f"; {faults}" if faults else ""),
+                        GOAL if what == "frame" and worlds == 1225 else None))
     for side, which, first, more in (("Stet", "beside_mujoco_warp_ms", ours[0], ""),
                                      ("Warp", "mujoco_warp_ms", theirs[0], f"; {shadows}")):
         rows.append(row(f"{name}/{which}", [1e3 * s for s in seconds[side, "frame"]], "ms a frame", "lower",

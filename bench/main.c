@@ -33,8 +33,10 @@ static const benchmark table[] = {
      true},
     {"adjoint", "100 steps of masses on springs and a pass back through them, and what is of it finding sizes",
      bench_adjoint, true},
-    {"physics", "native physics against MuJoCo's on one core; native physics with 1 to 16384 worlds, 1 and 2 threads",
-     bench_physics, false},
+    {"physics",
+     "native physics against MuJoCo's on one core, and with 1 to 16384 worlds; on a GPU with 64 to 131072 worlds, and "
+     "worlds that differ",
+     bench_physics, true},
     {"threads", "the same work by all threads and by one, with and without another busy process", bench_threads, false},
     {"scale", "a run over several processes, beside the same in one with as many threads", bench_scale, false},
     {"start", "from a new process to the first frame of the hand, kernels compiled before or not", bench_start, true},
@@ -50,9 +52,10 @@ static const char usage[] =
     "  --json            one JSON object instead of the table\n"
     "  --out FILE        writes the JSON object to FILE, too\n"
     "  --threads T       threads where all are meant (default: one a processor)\n"
-    "  --device D        of `adjoint`, `device`, `frame`, `fusion`, `launches`, `mechanisms`, `rounds`, `start`, "
-    "`teams`: " DEVICE_NAMES "\n"
-    "  --worlds N[,N …]  of `frame`: numbers of worlds, at most 6 (default: 64,1225)\n"
+    "  --device D        of `adjoint`, `device`, `frame`, `fusion`, `launches`, `mechanisms`, `physics`, `rounds`, "
+    "`start`, `teams`: " DEVICE_NAMES "\n"
+    "  --worlds N[,N …]  of `frame` (default: 64,1225), and of `physics` on a GPU: numbers of worlds, at most 12\n"
+    "  --models M[,M …]  of `physics`: only these, by the names in its rows\n"
     "  --size WxH[,WxH …]   of `frame`: pixels of a picture, at most 4 sizes (default: 64x64)\n"
     "  --physics P       of `frame`: native (default), mujoco or external: recorded poses\n"
     "  --brief           of `frame`: only naive, plain and full, in half the turns, without first frames\n"
@@ -66,7 +69,8 @@ static const char usage[] =
 
 typedef struct bench_options {
     bool chosen[NBENCH], any, json, list, quick, burn;
-    const char *device_name, *of_frame; /* as given; an option that only `frame` takes. NULL: none */
+    const char *device_name;                /* as given; NULL: was not */
+    const char *of_frame, *worlds, *models; /* an option that only `frame` takes; --worlds, --models. NULL: none */
     const char *out, *scenes, *first_frame;
     stet_device_def device;
     int threads;
@@ -133,6 +137,15 @@ static int read_sizes(const char *text, bench_frame_def *out)
     return -1;
 }
 
+static int read_models(const char *text)
+{
+    char value[32];
+    for (const char *rest = text; rest;)
+        if (!bench_physics_has(next_value(&rest, value)))
+            return report_error(EXIT_INPUT, "--models: there is no model '%s'; rows of 'physics' name them", value);
+    return -1;
+}
+
 static int read_physics(const char *text, stet_physics *out)
 {
     static const stet_physics known[] = {STET_PHYSICS_NATIVE, STET_PHYSICS_MUJOCO, STET_PHYSICS_EXTERNAL};
@@ -149,6 +162,7 @@ enum {
     OPTION_DEVICE,
     OPTION_SCENES,
     OPTION_WORLDS,
+    OPTION_MODELS,
     OPTION_SIZE,
     OPTION_PHYSICS,
     OPTION_BRIEF,
@@ -180,6 +194,7 @@ static int read_options(int argc, char **argv, bench_options *o)
         {"device", required_argument, NULL, OPTION_DEVICE},
         {"scenes", required_argument, NULL, OPTION_SCENES},
         {"worlds", required_argument, NULL, OPTION_WORLDS},
+        {"models", required_argument, NULL, OPTION_MODELS},
         {"size", required_argument, NULL, OPTION_SIZE},
         {"physics", required_argument, NULL, OPTION_PHYSICS},
         {"brief", no_argument, NULL, OPTION_BRIEF},
@@ -199,7 +214,8 @@ static int read_options(int argc, char **argv, bench_options *o)
         case OPTION_OUT: o->out = optarg; break;
         case OPTION_THREADS: code = read_threads(optarg, &o->threads); break;
         case OPTION_DEVICE: code = read_device(o->device_name = optarg, &o->device); break;
-        case OPTION_WORLDS: code = read_worlds(optarg, &o->frame), o->of_frame = "--worlds"; break;
+        case OPTION_WORLDS: code = read_worlds(o->worlds = optarg, &o->frame); break;
+        case OPTION_MODELS: code = read_models(o->models = optarg); break;
         case OPTION_SIZE: code = read_sizes(optarg, &o->frame), o->of_frame = "--size"; break;
         case OPTION_PHYSICS: code = read_physics(optarg, &o->frame.physics), o->of_frame = "--physics"; break;
         case OPTION_BRIEF: o->frame.brief = true, o->of_frame = "--brief"; break;
@@ -267,6 +283,11 @@ static int refuse_if_disabled(void)
     return report_error(EXIT_INPUT, "STET_DISABLE switches mechanisms off, and the figures would be others; unset it");
 }
 
+static int refuse_option(const char *option, const char *name, const char *who)
+{
+    return report_error(EXIT_INPUT, "%s: benchmark '%s' does not take it, %s", option, name, who);
+}
+
 /* Options that a benchmark named does not take. */
 static int refuse_if_unused(const bench_options *o)
 {
@@ -275,10 +296,15 @@ static int refuse_if_unused(const bench_options *o)
         if (o->chosen[i] && !table[i].any_device)
             return report_error(EXIT_INPUT, "--device %s: benchmark '%s' measures the CPU; leave the option out",
                                 o->device_name, table[i].name);
-    for (int i = 0; i < NBENCH && o->of_frame; ++i)
-        if (o->chosen[i] && table[i].run != bench_frame)
-            return report_error(EXIT_INPUT, "%s: benchmark '%s' does not take it, only 'frame' does", o->of_frame,
-                                table[i].name);
+    bool gpu = o->device.type == STET_DEVICE_CUDA || o->device.type == STET_DEVICE_HIP;
+    for (int i = 0; i < NBENCH; ++i) {
+        bool frame = table[i].run == bench_frame, physics = table[i].run == bench_physics;
+        if (!o->chosen[i]) continue;
+        if (o->of_frame && !frame) return refuse_option(o->of_frame, table[i].name, "only 'frame' does");
+        if (o->worlds && !frame && !(physics && gpu))
+            return refuse_option("--worlds", table[i].name, "only 'frame' does, and 'physics' on a GPU");
+        if (o->models && !physics) return refuse_option("--models", table[i].name, "only 'physics' does");
+    }
     return -1;
 }
 
@@ -352,6 +378,7 @@ static int run_bench(int argc, char **argv)
     b->quick = o.quick;
     b->device = o.device;
     b->frame = o.frame;
+    b->models = o.models;
     if (o.first_frame) {
         code = bench_first_frame(b, o.first_frame) == STET_OK ? 0 : report_last_error(EXIT_WORK);
         free(b);

@@ -23,8 +23,14 @@
 #define LINK(n)                                                                                                        \
     "<body pos='0 0 -.3'><joint axis='" n "' damping='.01'/><geom type='capsule' size='.03' fromto='0 0 0 0 0 -.3'/>"
 
+/* 60 of them, which fall into a heap. */
+#define BOXES                                                                                                          \
+    "<mujoco><option timestep='.002'/><worldbody><geom type='plane' size='9 9 1'/><replicate count='5' offset='.22 0 " \
+    ".05'><replicate count='4' offset='.05 .22 0'><replicate count='3' offset='.03 0 .25'><body pos='0 0 .2'>"         \
+    "<freejoint/><geom type='box' size='.1 .1 .1'/></body></replicate></replicate></replicate></worldbody></mujoco>"
+
 static const bench_scene scenes[] = {
-    {"cartpole", "cartpole.xml", 20, 0, false, 0},
+    {"cartpole", "cartpole.xml", 20, 0, false, 0, false},
     {"arm",
      "<mujoco><option timestep='.002' integrator='implicitfast'>" FLAGS "</option><default><joint damping='1' "
      "armature='.1'/><position kp='200' kv='20' forcerange='-80 80'/></default><worldbody><body pos='0 0 .3'><joint "
@@ -38,16 +44,20 @@ static const bench_scene scenes[] = {
      "mass='.7'/></body></body></body></body></body></body></body>"
      "</worldbody><actuator><position joint='a'/><position joint='b'/><position joint='c'/><position joint='d'/>"
      "<position joint='e'/><position joint='f'/><position joint='g'/></actuator></mujoco>",
-     20, 0, true, 0},
+     20, 0, true, 0, false},
     {"chain",
      "<mujoco><option timestep='.002'>" FLAGS "</option><worldbody>" LINK("0 1 0") LINK("1 0 0") LINK("0 1 0")
          LINK("1 0 0") LINK("0 1 0") LINK("1 0 0") LINK("0 1 0") LINK("1 0 0") LINK("0 1 0") LINK(
              "1 0 0") "</body></body></body></body></body></body></body></body></body></body></worldbody></mujoco>",
-     10, 0, false, 0},
-    {"humanoid_of_capsules", HUMANOID("1.3", "integrator='implicitfast'"), 0, 0, true, 0},
-    {"humanoid", "humanoid.xml", 10, 5, false, 58.0 / 3},
-    {"quadruped", "quadruped.xml", 10, 0, false, 0},
-    {"hand", "hand.xml", 8, 0, false, 700.0 / 3},
+     10, 0, false, 0, false},
+    {"humanoid_of_capsules", HUMANOID("1.3", "integrator='implicitfast'"), 0, 0, true, 0, false},
+    {"humanoid", "humanoid.xml", 10, 5, false, 58.0 / 3, false},
+    {"quadruped", "quadruped.xml", 10, 0, false, 0, false},
+    {"hand", "hand.xml", 8, 0, false, 700.0 / 3, false},
+    {"three_humanoids",
+     HUMANOIDS("1.3", "integrator='implicitfast'", "<replicate count='3' offset='0 1 0'>", "</replicate>"),
+     .gpu = true},
+    {"boxes", BOXES, .gpu = true},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes, WORLDS = 1024 };
 
@@ -149,35 +159,6 @@ static stet_result measure_sizes(bench *b, const bench_scene *scene, const state
 
 /* ---- worlds that are not alike, and room ------------------------------------------------------------------------- */
 
-/* Gives each world a parameter of its own: the model's numbers times 1 - by … 1 + by; none of a mesh (`type`). */
-static stet_result give_parameter(side *s, const char *name, const double *own, const int *type, int64_t n,
-                                  int64_t each, double by)
-{
-    double *values;
-    uint64_t dice = 3;
-    int64_t nworld = s->worlds->nworld;
-    STI_TRY(sti_alloc(&values, (size_t)(nworld * n + 1) * sizeof *values, "parameters of a benchmark"));
-    for (int64_t w = 0; w < nworld; ++w)
-        for (int64_t i = 0; i < n; i += each) {
-            bool fixed = type && (type[i / each] < mjGEOM_SPHERE || type[i / each] > mjGEOM_BOX);
-            double factor = fixed ? 1 : 1 + by * draw_wave(&dice);
-            for (int64_t k = 0; k < each; ++k) values[w * n + i + k] = own[i + k] * factor;
-        }
-    stet_result result = stet_worlds_set_parameter(s->worlds, name, values, nworld * n);
-    sti_free(values);
-    return result;
-}
-
-/* Masses, sizes and frictions that differ between worlds. */
-static stet_result make_worlds_differ(side *s)
-{
-    const mjModel *m = s->model->mj;
-    STI_TRY(give_parameter(s, "body_mass", m->body_mass, NULL, m->nbody, 1, 0.3));
-    STI_TRY(give_parameter(s, "body_inertia", m->body_inertia, NULL, 3 * (int64_t)m->nbody, 3, 0.3));
-    STI_TRY(give_parameter(s, "geom_friction", m->geom_friction, NULL, 3 * (int64_t)m->ngeom, 3, 0.5));
-    return give_parameter(s, "geom_size", m->geom_size, m->geom_type, 3 * (int64_t)m->ngeom, 3, 0.02);
-}
-
 /* A row: the median of numerators over denominators, samples that were taken in turns. */
 static stet_result add_ratio(bench *b, const bench_scene *scene, const char *what, const double *top,
                              const double *bottom, double goal, bench_row **row)
@@ -217,17 +198,12 @@ static stet_result measure_differ(bench *b, const bench_scene *scene, side s[2],
 /* The same batch with four times the room for contacts. */
 static stet_result measure_room(bench *b, const bench_scene *scene, side s[2], const states *from)
 {
-    sti_physics_tables tables;
     bench_row *row;
-    STI_TRY(sti_physics_tables_make(s[0].model->mj, &tables));
-    sti_contact_sizes sizes = sti_physics_contact_sizes(tables.m);
-    sti_physics_tables_free(&tables);
-    int more = 4 * sizes.start < sizes.limit ? 4 * sizes.start : sizes.limit;
-    if (more == sizes.start) return STET_OK;
-    STI_TRY(sti_native_set_room(s[1].native, more));
+    int before, now;
+    STI_TRY(make_more_room(&s[1], &s[0], &before, &now));
+    if (now == 0) return STET_OK;
     STI_TRY(compare_sides(b, scene, "room/ratio_to_less", s, from, 0, &row));
-    bench_note(row, "room for %d contacts over room for %d; a model of this kind can have %d", more, sizes.start,
-               sizes.most);
+    bench_note(row, "room for %d contacts over room for %d", now, before);
     return STET_OK;
 }
 
@@ -257,21 +233,6 @@ static stet_result measure_memory(bench *b, const bench_scene *scene, side *s)
     return STET_OK;
 }
 
-/* Every other world flies two metres higher; `all`: each. */
-static stet_result lift_worlds(const side *s, const states *from, bool all, states *out)
-{
-    const int64_t items[STATE_FIELDS] = {s->model->mj->nq, s->model->mj->nv, s->model->mj->na, s->model->mj->nu};
-    out->nworld = from->nworld;
-    for (int i = 0; i < STATE_FIELDS; ++i) {
-        size_t bytes = (size_t)(from->nworld * items[i]) * sizeof(float);
-        STI_TRY(sti_alloc(&out->row[i], bytes + 1, "states of a benchmark"));
-        if (bytes > 0) memcpy(out->row[i], from->row[i], bytes);
-    }
-    for (int64_t w = 0; w < from->nworld; ++w)
-        if (all || w % 2) out->row[0][w * items[0] + 2] += 2;
-    return STET_OK;
-}
-
 /* Worlds that lie and worlds that fly, side by side, over as many of each among their like. */
 static stet_result measure_busy(bench *b, const bench_scene *scene, side *s, const states *from)
 {
@@ -279,7 +240,7 @@ static stet_result measure_busy(bench *b, const bench_scene *scene, side *s, con
     states kind[KINDS] = {*from, {.nworld = 0}, {.nworld = 0}};
     double seconds[KINDS][BENCH_SAMPLES], alike[BENCH_SAMPLES];
     bench_row *row;
-    if (s->model->mj->jnt_type[0] != mjJNT_FREE) return STET_OK;
+    if (!has_free_root(s)) return STET_OK;
     stet_result result = lift_worlds(s, from, true, &kind[FLY]);
     if (result == STET_OK) result = lift_worlds(s, from, false, &kind[MIXED]);
     for (int k = 0; k < BENCH_SAMPLES; ++k) {
@@ -348,7 +309,7 @@ static stet_result measure_at(bench *b, const bench_scene *scene, int64_t nworld
     states from = {.nworld = 0};
     stet_result result = open_side(b, scene, true, 1, nworld, isa, CUT_NOTHING, &s[0]);
     if (result == STET_OK) result = open_side(b, scene, false, 1, nworld, isa, CUT_NOTHING, &s[1]);
-    if (result == STET_OK) result = make_states(&s[1], &from);
+    if (result == STET_OK) result = make_states(&s[1], WARM, &from);
     if (result == STET_OK) result = measure_ratio(b, scene, s, &from, what, goal);
     if (result == STET_OK && !what[0]) result = measure_batches(b, scene, &s[0], &from);
     close_side(&s[0]);
@@ -358,14 +319,42 @@ static stet_result measure_at(bench *b, const bench_scene *scene, int64_t nworld
     return result;
 }
 
+/* Is a name one of a list with commas? */
+static bool is_named(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
+        if (strncmp(at, name, n) == 0 && (at[n] == 0 || at[n] == ',')) return true;
+    return false;
+}
+
+bool bench_physics_has(const char *name)
+{
+    for (int i = 0; i < SCENES; ++i)
+        if (strcmp(scenes[i].name, name) == 0) return true;
+    return false;
+}
+
+static bool is_wanted(const bench *b, const bench_scene *scene, bool gpu)
+{
+    if (scene->gpu && !gpu) return false;
+    return !b->models || is_named(b->models, scene->name);
+}
+
 stet_result bench_physics(bench *b)
 {
+    bool gpu = b->device.type == STET_DEVICE_CUDA || b->device.type == STET_DEVICE_HIP;
     for (int i = 0; i < SCENES; ++i) {
         const bench_scene *s = &scenes[i];
         int64_t nworld = b->quick ? 20 : WORLDS;
         bool covered;
+        if (!is_wanted(b, s, gpu)) continue;
         STI_TRY(name_missing(b, s, &covered));
         if (!covered) continue;
+        if (gpu) {
+            STI_TRY(measure_on_gpu(b, s));
+            continue;
+        }
         STI_TRY(measure_at(b, s, nworld, NULL, "", s->goal, s->scaling && !b->quick));
         STI_TRY(measure_at(b, s, 1, NULL, "one_world/", 0, false));
         if (s->goal_avx2 > 0 && sti_isa_width(sti_isa_best()) > 8)

@@ -5,13 +5,14 @@
 #include "base/memory.h"
 #include "model/model.h"
 #include "physics/layout.k.h"
+#include "physics/native_state.h"
 #include "physics/tables.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { WARM = 100, DRAW = 20 };
+enum { DRAW = 20 };
 
 static const char *const field[STATE_FIELDS] = {"qpos", "qvel", "act", "ctrl"};
 
@@ -38,21 +39,33 @@ void close_side(side *s)
     *s = (side){.native = NULL};
 }
 
-stet_result open_side(const bench *b, const bench_scene *scene, bool native, int threads, int64_t nworld,
-                      const char *isa, cut without, side *s)
+static stet_result open_with(const bench *b, const bench_scene *scene, const stet_device_def *device, bool native,
+                             int64_t nworld, cut without, side *s)
 {
-    stet_device_def device = bench_cpu_def();
     stet_worlds_def worlds = stet_default_worlds_def();
-    device.threads = threads;
-    device.isa = isa;
     worlds.nworld = nworld;
     worlds.exact = !native;
     STI_TRY(load_scene(b, scene, without, &s->model));
     if (s->model->mj->nkey > 0) worlds.keyframe = 0;
-    STI_TRY(stet_device_create(&device, &s->device));
+    STI_TRY(stet_device_create(device, &s->device));
     STI_TRY(stet_worlds_create(s->device, s->model, &worlds, &s->worlds));
     return native ? sti_native_create(s->worlds, &s->native)
                   : stet_step_create(s->worlds, STET_PHYSICS_MUJOCO, &s->mujoco);
+}
+
+stet_result open_side(const bench *b, const bench_scene *scene, bool native, int threads, int64_t nworld,
+                      const char *isa, cut without, side *s)
+{
+    stet_device_def device = bench_cpu_def();
+    device.threads = threads;
+    device.isa = isa;
+    return open_with(b, scene, &device, native, nworld, without, s);
+}
+
+stet_result open_side_on(const bench *b, const bench_scene *scene, const stet_device_def *device, int64_t nworld,
+                         side *s)
+{
+    return open_with(b, scene, device, true, nworld, CUT_NOTHING, s);
 }
 
 stet_result step_side(side *s, int n)
@@ -88,7 +101,7 @@ static stet_result draw_controls(side *s, float *row, uint64_t *dice)
     return stet_array_write(ctrl, row, (size_t)(s->worlds->nworld * m->nu) * sizeof *row);
 }
 
-stet_result make_states(side *s, states *out)
+stet_result make_states(side *s, int steps, states *out)
 {
     uint64_t dice = 1;
     out->nworld = s->worlds->nworld;
@@ -98,7 +111,7 @@ stet_result make_states(side *s, states *out)
         size_t bytes = (size_t)(out->nworld * a->nitem) * sizeof(float);
         STI_TRY(sti_alloc(&out->row[i], bytes + 1, "states of a benchmark"));
     }
-    for (int i = 0; i < WARM / DRAW; ++i) {
+    for (int i = 0; i < steps / DRAW; ++i) {
         STI_TRY(draw_controls(s, out->row[STATE_FIELDS - 1], &dice));
         STI_TRY(step_side(s, DRAW));
     }
@@ -121,6 +134,61 @@ stet_result put_states(side *s, const states *from)
         }
     }
     return step_side(s, 1); /* the solver's warm start belongs to these states */
+}
+
+/* ---- worlds that are not alike, and room ------------------------------------------------------------------------- */
+
+/* Gives each world a parameter of its own: the model's numbers times 1 - by … 1 + by; none of a mesh (`type`). */
+static stet_result give_parameter(side *s, const char *name, const double *own, const int *type, int64_t n,
+                                  int64_t each, double by)
+{
+    double *values;
+    uint64_t dice = 3;
+    int64_t nworld = s->worlds->nworld;
+    STI_TRY(sti_alloc(&values, (size_t)(nworld * n + 1) * sizeof *values, "parameters of a benchmark"));
+    for (int64_t w = 0; w < nworld; ++w)
+        for (int64_t i = 0; i < n; i += each) {
+            bool fixed = type && (type[i / each] < mjGEOM_SPHERE || type[i / each] > mjGEOM_BOX);
+            double factor = fixed ? 1 : 1 + by * draw_wave(&dice);
+            for (int64_t k = 0; k < each; ++k) values[w * n + i + k] = own[i + k] * factor;
+        }
+    stet_result result = stet_worlds_set_parameter(s->worlds, name, values, nworld * n);
+    sti_free(values);
+    return result;
+}
+
+stet_result make_worlds_differ(side *s)
+{
+    const mjModel *m = s->model->mj;
+    STI_TRY(give_parameter(s, "body_mass", m->body_mass, NULL, m->nbody, 1, 0.3));
+    STI_TRY(give_parameter(s, "body_inertia", m->body_inertia, NULL, 3 * (int64_t)m->nbody, 3, 0.3));
+    STI_TRY(give_parameter(s, "geom_friction", m->geom_friction, NULL, 3 * (int64_t)m->ngeom, 3, 0.5));
+    return give_parameter(s, "geom_size", m->geom_size, m->geom_type, 3 * (int64_t)m->ngeom, 3, 0.02);
+}
+
+stet_result lift_worlds(const side *s, const states *from, bool all, states *out)
+{
+    const int64_t items[STATE_FIELDS] = {s->model->mj->nq, s->model->mj->nv, s->model->mj->na, s->model->mj->nu};
+    out->nworld = from->nworld;
+    for (int i = 0; i < STATE_FIELDS; ++i) {
+        size_t bytes = (size_t)(from->nworld * items[i]) * sizeof(float);
+        STI_TRY(sti_alloc(&out->row[i], bytes + 1, "states of a benchmark"));
+        if (bytes > 0) memcpy(out->row[i], from->row[i], bytes);
+    }
+    for (int64_t w = 0; w < from->nworld; ++w)
+        if (all || w % 2) out->row[0][w * items[0] + 2] += 2;
+    return STET_OK;
+}
+
+bool has_free_root(const side *s) { return s->model->mj->njnt > 0 && s->model->mj->jnt_type[0] == mjJNT_FREE; }
+
+stet_result make_more_room(side *s, const side *plain, int *before, int *now)
+{
+    int limit = sti_physics_contact_sizes(s->native->tables.m).limit, room = sti_physics_room(&plain->native->tables);
+    int more = 4 * room < limit ? 4 * room : limit;
+    *before = room;
+    *now = more > room ? more : 0;
+    return *now ? sti_native_set_room(s->native, more) : STET_OK;
 }
 
 /* ---- what the steps were about ----------------------------------------------------------------------------------- */
@@ -254,8 +322,10 @@ stet_result time_calls(side *s, const states *from, int calls, int steps, double
     int n = 0;
     for (; n == 0 || spent < least; ++n) {
         STI_TRY(put_states(s, from));
+        STI_TRY(stet_device_synchronize(s->device));
         double start = bench_now();
         for (int i = 0; i < calls; ++i) STI_TRY(step_side(s, steps));
+        STI_TRY(stet_device_synchronize(s->device));
         spent += bench_now() - start;
     }
     *seconds = spent / n;

@@ -16,10 +16,11 @@ typedef struct bench_scene {
     double goal_avx2;        /* the same with AVX2 where there is AVX-512; 0: is not measured */
     bool scaling;            /* is measured with many numbers of worlds */
     double goal_kB;          /* of memory a world on a GPU; 0: none */
+    bool gpu;                /* is measured on a GPU alone */
 } bench_scene;
 
-/* Steps of a call, calls of a measurement; fields of the state that is put. */
-enum { CALL = 10, CALLS = 2, STATE_FIELDS = 4 };
+/* Steps of a call, calls of a measurement; fields of the state that is put; steps until states are taken. */
+enum { CALL = 10, CALLS = 2, STATE_FIELDS = 4, WARM = 100 };
 
 typedef enum cut { CUT_NOTHING, CUT_ITERATIONS, CUT_CONSTRAINTS } cut; /* what a side leaves out of a step */
 
@@ -46,13 +47,23 @@ stet_result load_scene(const bench *b, const bench_scene *scene, cut without, st
 /* What is made by a call that fails is destroyed by close_side. */
 stet_result open_side(const bench *b, const bench_scene *scene, bool native, int threads, int64_t nworld,
                       const char *isa, cut without, side *s);
+/* The same on this device, with native physics. */
+stet_result open_side_on(const bench *b, const bench_scene *scene, const stet_device_def *device, int64_t nworld,
+                         side *s);
 void close_side(side *s);
 stet_result step_side(side *s, int n);
 
 /* -1 … 1. */
 double draw_wave(uint64_t *dice);
-/* Steps MuJoCo's side with random controls and takes what that leads to. */
-stet_result make_states(side *s, states *out);
+/* Steps a side with random controls and takes what that leads to. */
+stet_result make_states(side *s, int steps, states *out);
+/* The same states, but that every other world, or each (`all`), is two metres higher; of scenes whose root is free. */
+stet_result lift_worlds(const side *s, const states *from, bool all, states *out);
+bool has_free_root(const side *s);
+/* Each world gets masses, inertias, frictions and sizes of its own. */
+stet_result make_worlds_differ(side *s);
+/* Four times the room for contacts that a plain side has; *now 0: the model can have no more. */
+stet_result make_more_room(side *s, const side *plain, int *before, int *now);
 /* World w gets state w of those there are, again from the first on after the last. */
 stet_result put_states(side *s, const states *from);
 void free_states(states *s);
@@ -62,5 +73,8 @@ stet_result measure_load(side *s, load *out);
 stet_result time_calls(side *s, const states *from, int calls, int steps, double least, double *seconds);
 /* The same of CALLS calls of CALL steps. */
 stet_result time_side(side *s, const states *from, double least, double *seconds);
+
+/* Rows of one scene on the GPU that was asked for. */
+stet_result measure_on_gpu(bench *b, const bench_scene *scene);
 
 #endif

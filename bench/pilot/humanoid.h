@@ -1,14 +1,16 @@
 /*
  * A humanoid of capsules and spheres on a floor: a floating base, 21 hinges with limits, and contacts of its limbs with
- * the floor and with each other. height: of the pelvis above the floor, as text.
+ * the floor and with each other. height: of the pelvis above the floor, as text. HUMANOIDS has text before and after
+ * the humanoid, such as the two ends of <replicate>.
  */
 #ifndef BENCH_PILOT_HUMANOID_H
 #define BENCH_PILOT_HUMANOID_H
 
-#define HUMANOID(height, options)                                                                                      \
+#define HUMANOIDS(height, options, before, after)                                                                      \
     "<mujoco><compiler angle='degree'/><option timestep='.005' " options                                               \
     "/><default><geom type='capsule' condim='1' friction='.7'/><joint "                                                \
-    "limited='true'/></default><worldbody><geom type='plane' size='9 9 1' condim='3'/><body pos='0 0 " height          \
+    "limited='true'/></default><worldbody><geom type='plane' size='9 9 1' condim='3'/>" before                         \
+    "<body pos='0 0 " height                                                                                           \
     "'><freejoint/><geom fromto='0 -.07 0 0 .07 0' size='.07'/><geom type='sphere' pos='0 0 .19' "                     \
     "size='.09'/><geom fromto='-.01 -.06 -.12 -.01 .06 -.12' size='.06'/><body pos='-.01 0 -.26'><joint "              \
     "name='z' axis='0 0 1' range='-45 45' damping='5' stiffness='20' armature='.01'/><joint name='y' axis='0 "         \
@@ -41,6 +43,7 @@
     "damping='1' stiffness='1' armature='.01'/><geom fromto='0 0 0 .16 0.16 -.16' size='.04'/><body pos='.18 "         \
     "0.18 -.18'><joint name='Le' axis='0 -1 1' range='-90 50' damping='1' stiffness='1' "                              \
     "armature='.01'/><geom fromto='.01 -0.01 .01 .17 -0.17 .17' size='.031'/><body pos='.18 -0.18 .18'><geom "         \
-    "type='sphere' size='.04'/></body></body></body></body></worldbody></mujoco>"
+    "type='sphere' size='.04'/></body></body></body></body>" after "</worldbody></mujoco>"
+#define HUMANOID(height, options) HUMANOIDS(height, options, "", "")
 
 #endif

@@ -72,6 +72,23 @@ def test_physics_measures_a_scene_or_says_what_is_missing():
     assert "physics/cartpole/cpu/ratio_to_mujoco" in rows
 
 
+def test_physics_on_a_gpu():
+    """Over the driver double: that it runs, and what it measures, not what comes out."""
+    with folder() as at:
+        printed = measure("physics", "--quick", "--json", "--threads", 1, "--device", "cuda", "--models",
+                          "humanoid_of_capsules", "--worlds", "5,20", env=double(at))
+    if printed is None:
+        return
+    rows = {row["name"]: row for row in json.loads(printed)["results"]}
+    numbers = {f"physics/humanoid_of_capsules/cuda/{n}/step_ns" for n in (5, 20)}
+    batches = {f"physics/humanoid_of_capsules/cuda/20/{what}" for what in (
+        "different/ratio_to_equal", "busy/ratio_to_equal", "differ/ratio_to_equal", "room/ratio_to_less")}
+    assert set(rows) == numbers | batches, rows
+    assert all(len(row["samples"]) == 5 and min(row["samples"]) > 0 for row in rows.values()), rows
+    assert all(rows[name]["note"].endswith("worlds with faults: 0") for name in numbers), rows
+    assert rows["physics/humanoid_of_capsules/cuda/20/differ/ratio_to_equal"]["goal"] == 1.2
+
+
 MECHANISMS = """pose_sync hierarchy tiles deferred_tiles frame readback kernel_cache graph_replay fusion args
     quantities""".split()
 
@@ -118,7 +135,8 @@ def test_frames_are_equal_in_all_variants():
             if printed is None:
                 return
             rows = {row["name"]: row for row in json.loads(printed)["results"]}
-            assert set(rows) == {name + row for row in rows_of}, set(rows) ^ {name + row for row in rows_of}
+            expected = {name + row for row in rows_of + ["/host_us", "/over_kernels"] * (device == "cuda")}
+            assert set(rows) == expected, set(rows) ^ expected
             assert all(len(row["samples"]) == (1 if "memory_mb" in row["name"] else 2) and min(row["samples"]) > 0
                        for row in rows.values())
             seen[physics, device] = frame_hashes(rows, name)
@@ -286,12 +304,15 @@ def test_bad_input():
     refused("--device", "gpu", mentions="gpu")
     refused("frame", "--worlds", "64,0", mentions="64,0")
     refused("frame", "--worlds", "1,", mentions="1,")
-    refused("frame", "--worlds", "1,2,3,4,5,6,7", mentions="6 whole numbers")
+    refused("frame", "--worlds", "1,2,3,4,5,6,7,8,9,10,11,12,13", mentions="12 whole numbers")
     refused("frame", "--size", "64", mentions="--size 64")
     refused("frame", "--size", "8x8,8x8,8x8,8x8,8x8", mentions="4 sizes")
     refused("frame", "--physics", "auto", mentions="external")
     refused("tiles", "--brief", mentions="--brief: benchmark 'tiles' does not take it")
-    refused("physics", "--device", "cuda", mentions="'physics' measures the CPU")
+    refused("physics", "--worlds", "64", mentions="--worlds: benchmark 'physics' does not take it")
+    refused("frame", "--models", "hand", mentions="--models: benchmark 'frame' does not take it")
+    refused("physics", "--models", "hand,fish", mentions="--models: there is no model 'fish'")
+    refused("sim", "--device", "cuda", mentions="'sim' measures the CPU")
     refused("frame", "render", "--device", "cuda", mentions="'render' measures the CPU")
     refused("tiles", "--worlds", "64", mentions="--worlds: benchmark 'tiles' does not take it")
     refused("--frobnicate", mentions="--frobnicate")
