@@ -48,6 +48,11 @@ class Numpy:
         """A copy that is complete: the sim may go on."""
         return np.array(x)
 
+    def put(self, old, new):
+        """What lasts gets new content: in place, if arrays can be changed."""
+        old[...] = new
+        return old
+
     def where(self, mask, x, other):
         return np.where(mask, x, other)
 
@@ -65,7 +70,6 @@ class _OfDevice(Numpy):
     (gym/_device.py) it also has:
 
     write(array, x)   all of an array of stet's; the host reads nothing
-    put(old, new)     what lasts gets new content: in place, if arrays can be changed
     keep(x)           x as it is now, also after `put` and changes in place
     version(x)        how often x was changed in place; None: nobody counts
     cast(x, other)    x with the element type of the other

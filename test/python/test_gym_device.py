@@ -21,6 +21,7 @@ import stet.gym
 from gym_rig import DEVICES, device_of
 from stet.gym import Randomize
 from stet.gym._graph import Cuda, StepGraph, find_culprit
+from test_gym_randomize import SCENE
 
 MODES = list(AutoresetMode)
 N = 6
@@ -264,7 +265,8 @@ def test_what_is_refused():
     for keywords, said in (
         ({"episodes": "gpu"}, "episodes is 'gpu'; use 'host' or 'device'"),
         ({"graph": True}, "graph=True needs episodes='device'"),
-        ({"episodes": "device", "randomize": [Randomize("gravity", constant=(0, 0, -5))]}, "randomize draws on the"),
+        ({"episodes": "device", "graph": True, "randomize": [Randomize("gravity", constant=(0, 0, -5))]},
+         r"randomize\[0\], gravity: graph=True leaves the host nothing to draw in a step; use every='world'"),
         ({"episodes": "device", "graph": True, "autoreset_mode": AutoresetMode.SAME_STEP, "pixels": True},
          "with pixels graph=True needs autoreset_mode NEXT_STEP or DISABLED"),
     ):
@@ -297,6 +299,100 @@ def test_stet_works_in_pytorchs_stream(monkeypatch):
         monkeypatch.setattr(torch.cuda, "current_stream", lambda device, number=number: Stream(number))
         calls.follow()
     assert used == [0, 3, 0]
+
+
+# ---- domain randomisation -------------------------------------------------------------------------------------------
+
+THERE = [  # rows that are drawn on the device
+    Randomize("qpos", uniform=(-0.05, 0.05), operation="add"),
+    Randomize("qvel", 1, uniform=(-0.4, 0.4), operation="add", every=5),
+    Randomize("xfrc_applied", 1, [0, 1], uniform=(-3, 3), every=6, lasting=3),
+    Randomize("qfrc_applied", 0, choice=(-0.5, 0, 0.5), every="world"),
+    Randomize("action_delay", choice=range(3)),
+    Randomize("action", uniform=(-0.2, 0.2), clip=(-1, 1)),
+    Randomize("observation", uniform=(-0.02, 0.02)),
+    Randomize("observation", [0, 3], choice=((1, 2), (3, 5), (0, 0)), correlated=True, name="bias", every="episode"),
+    Randomize("observation_delay", choice=(0, 2), every="world"),
+]
+HERE = [  # rows that the host draws
+    Randomize("gravity", normal=(0, 0.2), operation="add"),
+    Randomize("body_mass", loguniform=(0.5, 2), operation="scale", every="world"),
+    Randomize("dof_damping", uniform=(0, 0.1), every=4),
+]
+
+
+def check_rows(ours, theirs):
+    """What was drawn, and what came of it."""
+    assert list(ours.randomized) == list(theirs.randomized)
+    for name, x in ours.randomized.items():
+        assert isinstance(x, torch.Tensor)
+        np.testing.assert_array_equal(on_host(x), theirs.randomized[name], name)
+    for name in ("gravity", "body_mass", "dof_damping"):
+        np.testing.assert_array_equal(*(env.sim.parameter(name) for env in (ours, theirs)))
+    for name in ("xfrc_applied", "qfrc_applied", "qpos", "qvel"):
+        np.testing.assert_array_equal(*(env.sim.array(name).numpy() for env in (ours, theirs)))
+
+
+def play_rows_beside(ours, theirs, mode, steps=60):
+    ended = 0
+    for k in range(steps):
+        ended += play_beside(ours, theirs, mode, 1, k).sum()
+        check_rows(ours, theirs)
+    return ended
+
+
+@pytest.mark.parametrize("kind", [Balance, Remembers])
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("mode", MODES)
+def test_rows_are_those_of_the_host_to_the_bit(mode, device, kind):
+    ours, theirs = make_pair(mode, device, kind, randomize=THERE + HERE)
+    np.testing.assert_array_equal(*(on_host(env.reset(seed=1)[0]) for env in (ours, theirs)))
+    check_rows(ours, theirs)
+    assert play_rows_beside(ours, theirs, mode) > 2 * N
+    mask = np.arange(N) % 2 == 0
+    for keywords in ({"seed": 5}, {}, {"seed": 8, "options": {"reset_mask": mask}}, {"options": {"reset_mask": ~mask}}):
+        np.testing.assert_array_equal(*(on_host(env.reset(**keywords)[0]) for env in (ours, theirs)))
+        check_rows(ours, theirs)
+        play_rows_beside(ours, theirs, mode, 8)
+    ours.close(), theirs.close()
+
+
+class Things(stet.gym.VectorEnv):
+    """A scene with joints of all kinds, seen as it is; `begin` is the base's."""
+
+    def __init__(self, num_envs=N, device="cpu", **more):
+        super().__init__(SCENE, num_envs, device, arrays="torch", physics="native", max_episode_steps=9, **more)
+
+    def observation(self, state):
+        return torch.cat([state.qpos, state.qvel], 1)
+
+    def reward(self, state, action):
+        return state.qvel[:, 0]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_quaternions_of_rows(mode):
+    rows = [Randomize("qpos", uniform=(-0.3, 0.3), operation="add"),
+            Randomize("qpos", "left/ball", uniform=(0.9, 1.1), operation="scale", every=3, name="kick")]
+    ours, theirs = (Things(episodes=episodes, randomize=rows, autoreset_mode=mode, threads=1)
+                    for episodes in ("device", "host"))
+    np.testing.assert_array_equal(*(on_host(env.reset(seed=1)[0]) for env in (ours, theirs)))
+    for _ in range(25):
+        for x, y in zip(*(env.step(np.zeros((N, 2), np.float32))[:4] for env in (ours, theirs))):
+            np.testing.assert_array_equal(on_host(x), on_host(y))
+        np.testing.assert_allclose(np.linalg.norm(ours.sim.qpos.numpy()[:, 3:7], axis=1), 1, atol=1e-6)
+    ours.close(), theirs.close()
+
+
+def test_functions_of_another_library_in_rows():
+    """log, exp and cos of PyTorch may differ in the last bit from NumPy's."""
+    rows = [Randomize("observation", normal=(0, 0.1)), Randomize("qvel", loguniform=(0.1, 1))]
+    ours, theirs = make_pair(AutoresetMode.NEXT_STEP, kind=Simple, randomize=rows)
+    seen = [on_host(env.reset(seed=1)[0]) for env in (ours, theirs)]
+    for k in range(30):
+        np.testing.assert_allclose(*seen, rtol=1e-5, atol=1e-6)
+        seen = [on_host(env.step(act(k))[0]) for env in (ours, theirs)]
+    ours.close(), theirs.close()
 
 
 # ---- a step as one graph, with a double of PyTorch's ----------------------------------------------------------------
@@ -389,6 +485,21 @@ def test_replays_are_steps(mode):
         np.testing.assert_array_equal(*(on_host(env.reset(**keywords)[0]) for env in (ours, theirs)))
         play_beside(ours, theirs, mode, 8)
     assert ours.captured and graph.captures == 1, "seeds and resets are no reason for another"
+    ours.close(), theirs.close()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_replays_draw_rows(mode):
+    rows = [*THERE, Randomize("body_mass", uniform=(0.5, 2), operation="scale", every="world")]
+    ours, theirs = make_pair(mode, kind=Remembers, noise=0.02, randomize=rows)
+    graph = give_graph(ours)
+    ours.reset(seed=1), theirs.reset(seed=1)
+    assert play_rows_beside(ours, theirs, mode, 40) > N
+    assert ours.captured and graph.captures == 1
+    for captures, keywords in ((1, {}), (2, {"seed": 5})):  # whose masses are other ones
+        ours.reset(**keywords), theirs.reset(**keywords)
+        play_rows_beside(ours, theirs, mode, 12)
+        assert ours.captured and graph.captures == captures
     ours.close(), theirs.close()
 
 

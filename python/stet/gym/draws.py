@@ -18,7 +18,7 @@ _ROWS = 2**31  # streams from here on are the keys of branches
 class Draws:
     """Random numbers for the worlds that begin an episode, a row a world, in the order of worlds."""
 
-    _library: Any = np  # that computes with them
+    library: Any = np  # that computes with them
 
     def __init__(self, key: Any, world: Any, episode: Any) -> None:
         self._key, self._episode = np.asarray(key, np.uint32), np.asarray(episode, np.uint32)
@@ -29,6 +29,10 @@ class Draws:
 
     def __len__(self) -> int:
         return len(self.worlds)
+
+    def constant(self, x: Any) -> Any:
+        """Numbers of NumPy where the random ones are."""
+        return x
 
     @property
     def begins(self) -> Any:
@@ -63,10 +67,10 @@ class Draws:
         again._stream, again._next = self._streams, 0
         rows = draw(again)
         while not good(rows).all():
-            rows = self._library.where(good(rows)[:, None], rows, draw(again))
+            rows = self.library.where(good(rows)[:, None], rows, draw(again))
         return rows
 
     def normal(self, size: int) -> Any:
         """[worlds, size] of the standard normal distribution."""
-        u, library = self._unit(2 * size), self._library
+        u, library = self._unit(2 * size), self.library
         return library.sqrt(-2 * library.log1p(-u[:, :size])) * library.cos(2 * np.pi * u[:, size:])

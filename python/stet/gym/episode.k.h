@@ -147,6 +147,22 @@ world_kernel void k_draw(const lint *begun, const lint *key, const lint *episode
 /* ---- of functions over tensors (_device.py) ---------------------------------------------------------------------- */
 
 /*
+ * branch [2]: the key of a row of a table, when it is drawn for the occasion [1] of this world's episode [1], as
+ * draws.py has it on the host: streams are those from 2^31 on.
+ */
+world_kernel void k_branch(const lint *key, const lint *episode, const lint *occasion, lint *branch, int row,
+                           int world)
+{
+    each (i, 1) {
+        lint stream = occasion[0] + isplat((int)0x80000000u);
+        lint c[4] = {isplat(row), stream, lane() + isplat(world), episode[0]};
+        rk_philox(c, key[0], key[1]);
+        branch[0] = c[0];
+        branch[1] = c[1];
+    }
+}
+
+/*
  * words [4 * blocks]: random words of the counters (first, stream, world, episode), (first + 1, …) … under the key [2];
  * episode [1]. Those that draws.py has on the host.
  */

@@ -232,18 +232,22 @@ class _Distribution:
             _refuse(f"{who}: loguniform from {self.low.min():g}; give bounds above 0")
 
     def draw(self, draws, groups):
-        """[worlds, count]; numbers of one group share a draw."""
-        size = groups.max() + 1
-        if self.kind == "normal":
-            return self.low + self.high * draws.normal(size).take(groups, axis=1)
+        """[worlds, count], or [1, count] if all have the same; numbers of one group share a draw."""
+        constant, library = draws.constant, draws.library
+        size, of = int(groups.max()) + 1, constant(groups)
         if self.kind == "constant":
-            return np.repeat(self.options, len(draws), 0)
-        u = draws.uniform(0, 1, size).take(groups, axis=1)
-        if self.kind == "choice":
-            return self.options[(u * len(self.options)).astype(int), np.arange(len(groups))]
+            return constant(self.options)
+        if self.kind == "normal":
+            return constant(self.low) + constant(self.high) * draws.normal(size)[:, of]
+        u = draws.uniform(0, 1, size)[:, of]
         if self.kind == "uniform":
-            return self.low + (self.high - self.low) * u
-        return self.low * np.exp(np.log(self.high / self.low) * u)
+            return constant(self.low) + constant(self.high - self.low) * u
+        if self.kind == "loguniform":
+            return constant(self.low) * library.exp(constant(np.log(self.high / self.low)) * u)
+        place, chosen = u * len(self.options), constant(self.options[0])
+        for number, option in enumerate(self.options[1:], 1):
+            chosen = library.where(place >= number, constant(option), chosen)
+        return chosen
 
     def extremes(self):
         """Numbers that bound all others, where there are such."""
@@ -256,10 +260,14 @@ class _Distribution:
 
 
 class _Part:
-    """What a row does to one field: items of it, and their places among the numbers drawn."""
+    """What a row does to one field: which items it changes, bool [items], and where the number that was drawn for each
+    of them is.
+    """
 
-    def __init__(self, field, items, drawn):
-        self.field, self.items, self.drawn = field, items, drawn
+    def __init__(self, field, width, items, first):
+        self.field, self.items, self.changes, self.drawn = field, items, np.zeros(width, bool), np.zeros(width, int)
+        self.changes[items] = True
+        self.drawn[items] = first + np.arange(len(items))
 
 
 class _Row:
@@ -275,6 +283,7 @@ class _Row:
         self.who = f"randomize[{number}], {self.name}"
         self.number, self.fields = number, fields
         self._check_fields()
+        self.is_parameter = fields[0] in stet.Sim.parameters
         self.operation = row.operation or ("add" if fields[0] in _SIGNALS else "abs")
         if self.operation not in _OPERATIONS:
             _refuse(f"{self.who}: operation is {row.operation!r}; use 'abs', 'add' or 'scale'")
@@ -304,7 +313,7 @@ class _Row:
             return None
         if not np.iterable(clip) or len(clip) != 2 or not clip[0] <= clip[1]:
             _refuse(f"{self.who}: clip is {clip!r}; give (least, most)")
-        return clip
+        return float(clip[0]), float(clip[1])
 
     def _set_times(self, row):
         every = row.every if row.every is not None else 1 if self.fields[0] in _SIGNALS else "episode"
@@ -326,7 +335,7 @@ class _Row:
             places = _find_places(env, field)
             nouns.add(places.noun)
             items = _pick_items(places, row, self.who)
-            self.parts.append(_Part(field, items, slice(count, count + len(items))))
+            self.parts.append(_Part(field, len(places.element), items, count))
             elements.append(places.element[items])
             count += len(items)
         elements = np.concatenate(elements)
@@ -361,12 +370,12 @@ class _Row:
         self.drawn[worlds] = self.distribution.draw(draws.branch(self.number, occasion), self.groups)
         self.active[worlds] = True
 
-    def change(self, part, values, worlds):
-        """Applies what these worlds have drawn to the items of a field, [worlds, items], in place."""
-        made = _OPERATIONS[self.operation](values[:, part.items], self.drawn[worlds, part.drawn])
+    def change(self, part, values, worlds, library=np, constant=np.asarray):
+        """What a field of these worlds, [worlds, items], becomes by what they have drawn."""
+        made = _OPERATIONS[self.operation](values, self.drawn[worlds][:, constant(part.drawn)])
         if self.clip:
-            made = np.clip(made, *self.clip)
-        values[:, part.items] = np.where(self.active[worlds, None], made, values[:, part.items])
+            made = library.clip(made, *self.clip)
+        return library.where(self.active[worlds][:, None] & constant(part.changes), made, values)
 
 
 class _Late:
@@ -377,11 +386,13 @@ class _Late:
 
     def pass_on(self, x, row, again=False):
         """What came as many steps ago as the row has drawn, or else first. again: x is of the step of the last call."""
-        env, delays = self._env, row.drawn[:, 0]
-        fresh, older = env.steps == 0, self._kept[1:] if again else self._kept
-        older = [env._where(fresh, x, y) for y in older[: row.most]] or [x] * row.most
-        self._kept = [env._copy(x), *older]
-        out = self._kept[0]
+        env, delays, put = self._env, row.drawn[:, 0], self._env._library.put
+        self._kept = self._kept or [env._copy(x) for _ in range(row.most + 1)]
+        fresh, kept = env.steps == 0, self._kept
+        for steps in range(row.most, 0, -1):
+            kept[steps] = put(kept[steps], env._where(fresh, x, kept[steps if again else steps - 1]))
+        kept[0] = put(kept[0], x)
+        out = kept[0]
         for steps in range(1, row.most + 1):
             out = env._where(delays == steps, self._kept[steps], out)
         return out
@@ -390,8 +401,12 @@ class _Late:
 class Randomizer:
     """The table of an environment at work."""
 
+    _module = np  # that computes with the numbers
+
     def __init__(self, env, rows):
         self._env, self._sim = env, env.sim
+        if not np.iterable(rows) and not isinstance(rows, Randomize):
+            raise stet.ArgumentTypeError(f"randomize is a {type(rows).__name__!r}; give a list of Randomize(field, …)")
         self._table = list(enumerate([rows] if isinstance(rows, Randomize) else rows))
         self.rows = []
         self._make_rows(lambda row: getattr(row, "field", None) not in _SIGNALS)
@@ -420,6 +435,16 @@ class Randomizer:
         """
         self._make_rows(lambda row: row.field in _SIGNALS)
 
+    @property
+    def _drawn_here(self):
+        """Rows whose numbers are drawn on the host."""
+        return self.rows
+
+    @property
+    def _steps(self):
+        """[num_envs] Steps of each world's episode."""
+        return self._env.steps
+
     def changes_actions(self):
         """Whether actuators get something else than the policy's actions."""
         return any(getattr(row, "field", None) in ("action", "action_delay") for _, row in self._table)
@@ -432,7 +457,7 @@ class Randomizer:
         for numbers in row.distribution.extremes():
             for part in (part for part in row.parts if part.field in stet.Sim.parameters):
                 values = self._own[part.field].copy()
-                made = _OPERATIONS[row.operation](values[part.items], numbers[part.drawn])
+                made = _OPERATIONS[row.operation](values[part.items], numbers[part.drawn[part.items]])
                 values[part.items] = np.clip(made, *row.clip) if row.clip else made
                 self._set(row.who, part.field, values)
                 self._sim.set_parameter(part.field, None)
@@ -447,27 +472,29 @@ class Randomizer:
 
     def begin(self, worlds):
         """Worlds begin an episode: draws numbers, and sets parameters and forces."""
-        for row in self.rows:
+        for row in self._drawn_here:
             new = worlds[self._env._episode[worlds] == 0] if row.every == "world" else worlds
             if len(new):
                 row.draw(self._env._draws(new), new, 0)
         self._write(self._own, worlds)
 
-    def begin_state(self, qpos, qvel, worlds):
-        """Changes the initial states of these worlds, in place."""
+    def begin_state(self, states, worlds=slice(None)):
+        """What the initial states of these worlds, qpos and qvel, become."""
+        states = dict(zip(_STATES, states))
         for row, part in self._rows_of(*_STATES):
-            row.change(part, {"qpos": qpos, "qvel": qvel}[part.field], worlds)
+            states[part.field] = self._change(row, part, states[part.field], worlds)
         if self._rows_of("qpos"):
-            self._normalize(qpos)
+            states["qpos"] = self._normalize(states["qpos"])
+        return list(states.values())
 
     def before_step(self):
         """Draws what is due before the physics of a step."""
-        fields = set()
-        for row in self.rows:
+        fields, steps = set(), self._steps
+        for row in self._drawn_here:
             if not row.interval or row.fields[0] == "observation":
                 continue
-            phase = self._env.steps % row.interval
-            due = np.flatnonzero((phase == 0) & (self._env.steps > 0))
+            phase = steps % row.interval
+            due = np.flatnonzero((phase == 0) & (steps > 0))
             over = phase == row.lasting if row.lasting else np.zeros_like(phase, np.bool_)
             row.active &= ~over
             self._draw_again(row, due)
@@ -486,7 +513,7 @@ class Randomizer:
 
     def _draw_again(self, row, worlds):
         if len(worlds):
-            occasion = self._env.steps[worlds] // row.interval
+            occasion = self._steps[worlds] // row.interval
             row.draw(self._env._draws(worlds, 1), worlds, occasion)
 
     # ---- what it does ------------------------------------------------------------------------------------------------
@@ -497,7 +524,7 @@ class Randomizer:
             values = np.tile(self._own[field], (len(worlds), 1))
             who = ""
             for row, part in self._rows_of(field):
-                row.change(part, values, worlds)
+                values = row.change(part, values, worlds)
                 who = row.who
             self._values[field][worlds] = values
             if field in _FORCES:
@@ -512,29 +539,43 @@ class Randomizer:
             return
         array = self._sim.array(row.fields[0])
         now = array.numpy()
-        values = now[worlds].astype(np.float64)
-        row.change(row.parts[0], values, worlds)
-        if row.fields[0] == "qpos":
-            self._normalize(values)
-        now[worlds] = values
+        now[worlds] = self._kicked(row, now[worlds].astype(np.float64), worlds)
         array.write(now)
 
+    def _kicked(self, row, values, worlds):
+        values = self._change(row, row.parts[0], values, worlds)
+        return self._normalize(values) if row.fields[0] == "qpos" else values
+
+    def _change(self, row, part, values, worlds):
+        return row.change(part, values, worlds)
+
     def _normalize(self, qpos):
-        """The quaternions in qpos, in place."""
-        model = self._sim.model
+        """The same with quaternions of length 1."""
+        model, library, parts, end = self._sim.model, self._module, [], 0
         for kind, first in zip(model.jnt_type, model.jnt_qposadr):
             if kind < 2:  # free, ball
-                at = slice(first + 3 * (kind == 0), first + 3 * (kind == 0) + 4)
-                qpos[:, at] /= np.linalg.norm(qpos[:, at], axis=1, keepdims=True)
+                first = int(first) + 3 * (kind == 0)
+                w, x, y, z = (qpos[:, first + k : first + k + 1] for k in range(4))
+                length = library.sqrt(w * w + x * x + y * y + z * z)
+                parts += [qpos[:, end:first], qpos[:, first : first + 4] / length]
+                end = first + 4
+        return library.concatenate([*parts, qpos[:, end:]], 1)
 
     def _disturb(self, field, x):
         rows = self._rows_of(field) if self.rows else None
         if not rows:
             return x
-        values = np.array(self._env._library.to_numpy(x), np.float64).reshape(self._env.num_envs, -1)
+        values = self._doubles(x).reshape(self._env.num_envs, -1)
         for row, part in rows:
-            row.change(part, values, slice(None))
-        return self._env._library.like(values.reshape(x.shape), x)
+            values = self._change(row, part, values, slice(None))
+        return self._like(values.reshape(x.shape), x)
+
+    def _doubles(self, x):
+        """Numbers of the policy's where the rows' are, and back."""
+        return np.array(self._env._library.to_numpy(x), np.float64)
+
+    def _like(self, values, x):
+        return self._env._library.like(values, x)
 
     def observe(self, x):
         """An observation with its noise, and late."""

@@ -9,9 +9,11 @@ Invariants:
 
 from __future__ import annotations
 
+import dis
 import inspect
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +36,25 @@ if TYPE_CHECKING:
 
 
 _NEVER = 2**62  # steps
+
+
+def find_rebound(function: Callable[..., Any], names: Sequence[str]) -> list[str]:
+    """Which of its arguments, `names` behind self, a function binds anew (`x = …`, but not `x += …`), where that can be
+    seen.
+    """
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return []
+    found, last = set(), None
+    for one in dis.get_instructions(code):
+        stored = one.argval if isinstance(one.argval, tuple) else (one.argval,)
+        if one.opname == "STORE_FAST_LOAD_FAST":
+            stored = stored[:1]
+        in_place = last is not None and last.opname == "BINARY_OP" and last.argrepr.endswith("=")
+        if one.opname.startswith(("STORE_FAST", "STORE_DEREF")):
+            found.update(stored[1:] if in_place else stored)
+        last = one
+    return [name for name, own in zip(names, code.co_varnames[1:]) if own in found]
 
 
 class VectorEnv(Base):
@@ -94,9 +115,10 @@ class VectorEnv(Base):
         self._arrays, self._library = arrays, find_arrays(arrays, sim)
         self._state, self.home = State(sim, self._library), sim.qpos.numpy()[0]
         self.before = self.after = None
+        self._began = False  # `begin` was called
         self.device = self._library.device
         self._nowhere = self._library.from_numpy(np.zeros(n, np.bool_))
-        self._table = Randomizer(self, self.randomize if randomize is None else randomize)
+        self._table = self._make_table(self.randomize if randomize is None else randomize, episodes)
         self._make_kernels()
         self._device = self._make_device_episodes(episodes, graph)
         self.setup()
@@ -120,6 +142,13 @@ class VectorEnv(Base):
     def _make_kernels(self):
         """What a base with another kind of functions needs; nothing has been observed yet."""
 
+    def _make_table(self, rows, episodes):
+        if episodes != "device" or self._arrays == "numpy":
+            return Randomizer(self, rows)
+        from ._device_rows import DeviceRandomizer
+
+        return DeviceRandomizer(self, rows)
+
     def _make_device_episodes(self, episodes, graph):
         name, mode = type(self).__name__, self.metadata["autoreset_mode"]
         if episodes not in ("host", "device"):
@@ -133,12 +162,12 @@ class VectorEnv(Base):
         if graph and self._arrays != "torch":
             raise ValueError(f"{name}: graph=True is for arrays='torch'; functions over JAX's arrays call what jax.jit "
                              "compiled")
-        if self._table:
-            raise ValueError(f"{name}: randomize draws on the host; leave it out, or use episodes='host'")
         if self.sim.device.type != "cpu" and self.sim.physics != "native":
             raise ValueError(f"{name}: with physics={self.sim.physics!r} a step is not on the device; use 'native'")
         if graph and self._pixels and mode is AutoresetMode.SAME_STEP:
             raise ValueError(f"{name}: with pixels graph=True needs autoreset_mode NEXT_STEP or DISABLED")
+        if graph:
+            self._table.check_graph()
         from ._device import DeviceEpisodes
 
         return DeviceEpisodes(self, graph, type(self).begin is not VectorEnv.begin)
@@ -152,8 +181,9 @@ class VectorEnv(Base):
         try:
             seen = self.observation(self._state)
         except AttributeError as error:
-            error.add_note(f"VectorEnv.__init__ calls {type(self).__name__}.observation to find its space; make what "
-                           "it uses in a method `setup`, or before super().__init__")
+            if getattr(error, "obj", self) is self:
+                error.add_note(f"VectorEnv.__init__ calls {type(self).__name__}.observation to find its space; make "
+                               "what it uses in a method `setup`, or before super().__init__")
             raise
         seen = self._library.to_numpy(self._given("observation", seen))
         return spaces.Box(-np.inf, np.inf, seen.shape[1:], seen.dtype)
@@ -211,19 +241,23 @@ class VectorEnv(Base):
         """Further arrays for the info of a step, [num_envs, …] by name."""
         return {}
 
-    def _given(self, function, x, shape=None):
-        """What a function of the task returned, which is numbers of all worlds, [num_envs, …], or has this shape."""
+    def _given(self, function, x, shape=None, term=None):
+        """What a function of the task returned (as this term), which is numbers of all worlds, [num_envs, …], or has
+        this shape.
+        """
         library, given = self._library, self._library.given(x)
-        known = isinstance(given, library.type) and given.dtype != object
+        known = isinstance(given, library.type)
         has = tuple(given.shape) if known else ()
-        fits = known and (has[:1] == (self.num_envs,) if shape is None else has == shape)
+        fits = known and given.dtype != object and (has[:1] == (self.num_envs,) if shape is None else has == shape)
         if fits and (function != "terminated" or given.dtype == library.bool):
             return given
-        returned = f"{given.dtype} {list(has)}" if known else f"a {type(x).__name__!r}"
+        returned = f"{given.dtype} of shape {list(has)}" if known and np.shape(x) else f"a {type(x).__name__!r}"
+        returned = "a dict without terms" if isinstance(x, dict) and not x else returned
         wanted = f"[{self.num_envs}, …]" if shape is None else list(shape)
-        kind = "" if known or self._arrays == "numpy" else f"{library.type.__name__} "
+        kind = "a torch.Tensor" if self._arrays == "torch" else "an array"
+        returned += f" as {term!r}" if term else ""
         raise ValueError(f"{type(self).__name__}.{function} returned {returned}; return {kind}"
-                         f"{'bool ' * (function == 'terminated')}{wanted}")
+                         f"{' of bool' if function == 'terminated' else ''} of shape {wanted}")
 
     # ---- gymnasium's interface --------------------------------------------------------------------------------------
 
@@ -294,6 +328,9 @@ class VectorEnv(Base):
 
     def _check_actions(self, actions):
         actions = self._library.act(actions)
+        if getattr(actions.dtype, "kind", "f") not in "fiub":
+            raise ValueError(f"{type(self).__name__}.step: the actions are {actions.dtype}; give numbers of the action "
+                             f"space {self.action_space}")
         if tuple(actions.shape) != self.action_space.shape:
             raise ValueError(f"{type(self).__name__}.step: the actions have shape {list(actions.shape)}; the action "
                              f"space is {self.action_space}")
@@ -316,10 +353,12 @@ class VectorEnv(Base):
     def _rate(self, state, actions):
         """The reward, and what info has by name."""
         worth, shape = self.reward(state, actions), (self.num_envs,)
-        parts = worth.items() if isinstance(worth, dict) else ()
-        terms = {name: self._given("reward", part, shape) for name, part in parts}
+        parts, more = worth.items() if isinstance(worth, dict) else (), self.info(state)
+        if not isinstance(more, dict):
+            raise ValueError(f"{type(self).__name__}.info returned a {type(more).__name__!r}; return a dict of arrays")
+        terms = {name: self._given("reward", part, shape, name) for name, part in parts}
         reward = sum(terms.values()) if terms else self._copy(self._given("reward", worth, shape))
-        terms |= {name: self._given("info", x) for name, x in self.info(state).items()}
+        terms |= {name: self._given("info", x, term=name) for name, x in more.items()}
         return reward, {name: self._copy(term) for name, term in terms.items()}
 
     def _list_terms(self, terms, mask):
@@ -337,14 +376,36 @@ class VectorEnv(Base):
         self._table.begin(worlds)
         qpos, qvel = self.sim.qpos.numpy(), self.sim.qvel.numpy()
         first = [x[worlds].astype(np.float64) for x in (qpos, qvel)]
-        first = self._take_begun(first, self.begin(*first, self._draws(worlds)))
-        self._table.begin_state(*first, worlds)
-        qpos[worlds], qvel[worlds] = first
+        first = self._call_begin(first, self._draws(worlds))
+        qpos[worlds], qvel[worlds] = self._table.begin_state(first, worlds)
         self.sim.qpos.write(qpos)
         self.sim.qvel.write(qvel)
         self._episode[worlds] += 1
         self.steps[worlds] = 0
         self._over[worlds] = False
+
+    def _call_begin(self, first, draws):
+        """The initial states by `begin`. What it does that would be lost is said."""
+        states = self.sim.qpos, self.sim.qvel
+        written = [x.generation for x in states]
+        rebound = [] if self._began else find_rebound(type(self).begin, ("qpos", "qvel"))
+        before = self._numpy_of(first) if rebound else ()
+        returned = self.begin(*first, draws)
+        for state, generation in zip(states, written):
+            if state.generation != generation:
+                raise ValueError(f"{type(self).__name__}.begin wrote into sim.{state.name}, where its arguments qpos "
+                                 "and qvel are written afterwards; change these instead")
+        self._began = True
+        for name, old, new in zip(("qpos", "qvel"), before, self._numpy_of(first) if before else ()):
+            if returned is None and name in rebound and np.array_equal(old, new):
+                warnings.warn(f"{type(self).__name__}.begin binds {name} to another array and returns nothing, so "
+                              f"episodes begin with the old one; change it in place ({name}[:] = …, {name} += …), or "
+                              "return qpos, qvel", RuntimeWarning, stacklevel=4)
+        return self._take_begun(first, returned)
+
+    def _numpy_of(self, states):
+        """Copies."""
+        return [np.array(x if isinstance(x, np.ndarray) else self._library.to_numpy(x)) for x in states]
 
     def _take_begun(self, first, returned):
         """The initial states: what `begin` returned, or else what it changed."""
@@ -372,7 +433,8 @@ class VectorEnv(Base):
 
     def _where(self, mask, x, other):
         """Rows of x where the mask is set, of the other elsewhere."""
-        return self._library.where_rows(self._library.from_numpy(mask), x, other)
+        mask = mask if isinstance(mask, self._library.type) else self._library.from_numpy(mask)
+        return self._library.where_rows(mask, x, other)
 
     def _keep(self, x, mask, other):
         return self._copy(x) if mask is None or x is None else self._where(mask, x, other)
