@@ -28,6 +28,12 @@ class State:
             raise AttributeError(name)
         return self.see(name, lambda: self._sim.array(name))
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_"):
+            raise AttributeError(f"state.{name} shows what the sim has, and is no place to keep a result; use a name "
+                                 f"of your own, or, to change the worlds, self.sim.{name}.write(…)")
+        super().__setattr__(name, value)
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._sim.fields, *self._sim.quantities]
 

@@ -1,6 +1,7 @@
 """stet.gym.VectorEnv with tasks of one's own: episodes beside gymnasium's own vector environment, seeds, resets."""
 
 import hashlib
+import warnings
 from contextlib import closing
 
 import numpy as np
@@ -345,31 +346,78 @@ def test_wrong_use_is_said():
                 env.reset(seed=seed)
         with pytest.raises(TypeError, match="options is list; give a dict, or None"):
             env.reset(options=[])
+        env.reset(seed=0)
+        with pytest.raises(ValueError, match=r"Balance.step: the actions are complex128; give numbers of the act"):
+            env.step(np.zeros((3, 1), complex))
+    with pytest.raises(stet.ArgumentTypeError, match=r"randomize is a 'int'; give a list of Randomize\(field, …\)"):
+        Balance(3, randomize=3)
 
 
 @pytest.mark.parametrize("function, returned, said", [
-    ("reward", np.ones((3, 1)), r"reward returned float64 \[3, 1\]; return \[3\]"),
-    ("reward", 1.0, r"reward returned float64 \[\]; return \[3\]"),
-    ("reward", None, r"reward returned a 'NoneType'; return \[3\]"),
-    ("reward", {"one": np.ones(3), "two": np.ones(2)}, r"reward returned float64 \[2\]; return \[3\]"),
-    ("reward", {}, r"reward returned a 'dict'; return \[3\]"),
-    ("terminated", np.zeros(3), r"terminated returned float64 \[3\]; return bool \[3\]"),
-    ("terminated", np.zeros(3, np.int64), r"terminated returned int64 \[3\]; return bool \[3\]"),
-    ("terminated", False, r"terminated returned bool \[\]; return bool \[3\]"),
-    ("track", np.ones(2), r"track returned float64 \[2\]; return \[3, …\]"),
-    ("info", {"more": 7}, r"info returned int64 \[\]; return \[3, …\]"),
-    ("control", np.zeros((3, 2)), r"control returned float64 \[3, 2\]; return \[3, 1\]"),
-    ("begin", (1, 2), r"begin returned \[\], \[\]; return nothing, or both states, \[3, 2\], \[3, 2\]"),
-    ("begin", 7, r"begin returned a 'int'; return nothing, or both states, \[3, 2\], \[3, 2\]"),
-    ("observation", None, r"observation returned a 'NoneType'; return \[3, …\]"),
-    ("observation", np.zeros(4), r"observation returned float64 \[4\]; return \[3, …\]"),
+    ("reward", np.ones((3, 1)), r"float64 of shape \[3, 1\]; return an array of shape \[3\]"),
+    ("reward", 1.0, r"a 'float'; return an array of shape \[3\]"),
+    ("reward", None, r"a 'NoneType'; return an array of shape \[3\]"),
+    ("reward", {"one": np.ones(3), "two": np.ones(2)},
+     r"float64 of shape \[2\] as 'two'; return an array of shape \[3\]"),
+    ("reward", {}, r"a dict without terms; return an array of shape \[3\]"),
+    ("terminated", np.zeros(3), r"float64 of shape \[3\]; return an array of bool of shape \[3\]"),
+    ("terminated", np.zeros(3, np.int64), r"int64 of shape \[3\]; return an array of bool of shape \[3\]"),
+    ("terminated", False, r"a 'bool'; return an array of bool of shape \[3\]"),
+    ("track", np.ones(2), r"float64 of shape \[2\]; return an array of shape \[3, …\]"),
+    ("info", {"more": 7}, r"a 'int' as 'more'; return an array of shape \[3, …\]"),
+    ("info", [7], "a 'list'; return a dict of arrays"),
+    ("control", np.zeros((3, 2)), r"float64 of shape \[3, 2\]; return an array of shape \[3, 1\]"),
+    ("begin", (1, 2), r"\[\], \[\]; return nothing, or both states, \[3, 2\], \[3, 2\]"),
+    ("begin", 7, r"a 'int'; return nothing, or both states, \[3, 2\], \[3, 2\]"),
+    ("observation", None, r"a 'NoneType'; return an array of shape \[3, …\]"),
+    ("observation", np.zeros(4), r"float64 of shape \[4\]; return an array of shape \[3, …\]"),
 ])
 def test_what_functions_return_is_checked(function, returned, said):
     task = type("Wrong", (Balance,), {function: lambda *_: returned})
-    with pytest.raises(ValueError, match=r"^Wrong\." + said + "$"):
+    with pytest.raises(ValueError, match=rf"^Wrong\.{function} returned " + said + "$"):
         env = task(3)
         env.reset(seed=0)
         env.step(act(0, 3))
+
+
+class Rebinds(Balance):
+    def begin(self, qpos, qvel, draws):
+        qpos = qpos + draws.uniform(-0.1, 0.1, 2)
+        qvel += 1
+
+
+class Writes(Balance):
+    def begin(self, qpos, qvel, draws):
+        self.sim.qvel[:] = 1
+
+
+class Replaces(Balance):
+    def begin(self, qpos, qvel, draws):
+        self.sim.qpos = qpos + 1
+
+
+class Keeps(Balance):
+    def reward(self, state, action):
+        state.qpos = state.qpos + 1
+        return state.qpos[:, 0]
+
+
+def test_what_would_be_lost_is_said():
+    for kind, error, said in (
+        (Rebinds, RuntimeWarning, r"^Rebinds.begin binds qpos to another array .*; change it in place \(qpos\[:\] = …"),
+        (Writes, ValueError, r"^Writes.begin wrote into sim.qvel, where its arguments .*; change these instead$"),
+        (Replaces, AttributeError, r"^Sim.qpos cannot be replaced; write into it: sim.qpos.write\(…\)"),
+        (Keeps, AttributeError, r"^state.qpos shows what the sim has, .* to change the worlds, self.sim.qpos.write"),
+    ):
+        with closing(kind(3)) as env:
+            how = pytest.warns if error is RuntimeWarning else pytest.raises
+            with how(error, match=said):
+                env.reset(seed=0)
+                env.step(act(0, 3))
+            if error is RuntimeWarning:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    env.reset(seed=0)
 
 
 def test_begin_changes_states_in_place_or_returns_them():
@@ -396,7 +444,7 @@ def test_what_a_new_user_gets_wrong():
         with pytest.raises(ValueError, match="is False everywhere; at least one world"):
             env.reset(options={"reset_mask": np.zeros(3, bool)})
     torch = pytest.importorskip("torch")
-    with pytest.raises(ValueError, match=r"observation returned a 'ndarray'; return Tensor \[3, …\]"):
+    with pytest.raises(ValueError, match=r"observation returned a 'ndarray'; return a torch.Tensor of shape \[3, …\]"):
         Balance(3, "cpu", arrays="torch")
 
     class Tensors(Balance):
@@ -418,7 +466,7 @@ def test_what_a_new_user_gets_wrong():
 def test_an_observation_fits_its_space():
     wide = spaces.Box(-1, 1, (5,), np.float32)
     with closing(Balance(3, single_observation_space=wide)) as env:
-        with pytest.raises(ValueError, match=r"observation returned float32 \[3, 4\]; return \[3, 5\]"):
+        with pytest.raises(ValueError, match=r"float32 of shape \[3, 4\]; return an array of shape \[3, 5\]"):
             env.reset(seed=0)
     with closing(type("Lists", (Balance,), {"reward": lambda *_: [1, 2, 3]})(3)) as env:
         env.reset(seed=0)
