@@ -322,10 +322,9 @@ stet_result sti_group_stream(stet_group *g, const void *own, size_t item, sti_gr
     return result == STET_OK ? taken : result;
 }
 
-static stet_result put_after(void *context, const void *data, size_t size)
+stet_result sti_group_put(void *context, const void *data, size_t size)
 {
     char **at = context;
-    if (!*at) return STET_OK; /* not of rank 0, where nothing is taken */
     memcpy(*at, data, size);
     *at += size;
     return STET_OK;
@@ -335,7 +334,7 @@ stet_result stet_group_gather(stet_group *g, const void *own, size_t item, void 
 {
     STI_TRY(check_pointers(g, g && (own || stet_group_get_own(g) == 0) && (all || g->transport.rank != 0),
                            "stet_group_gather"));
-    return sti_group_stream(g, own, item, put_after, &all);
+    return sti_group_stream(g, own, item, sti_group_put, &all);
 }
 
 stet_result stet_group_scatter(stet_group *g, const void *all, size_t item, void *own)

@@ -71,6 +71,8 @@ stet_result sti_mpi_check_launcher(const stet_transport *t);
  */
 typedef stet_result sti_group_take(void *context, const void *data, size_t size);
 stet_result sti_group_stream(stet_group *group, const void *own, size_t item, sti_group_take *take, void *context);
+/* Such a function, which puts the pieces one after the other into memory; context: a char ** there. */
+stet_result sti_group_put(void *context, const void *data, size_t size);
 /* link.c: the same of an array with this rank's worlds, by NCCL where the group is linked so with its device. */
 stet_result sti_group_stream_array(stet_group *group, stet_array *own, sti_group_take *take, void *context);
 

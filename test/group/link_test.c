@@ -84,14 +84,6 @@ static void destroy_arrays(const rank_arrays *a)
     stet_array_destroy(a->late);
 }
 
-static stet_result put_after(void *context, const void *data, size_t size)
-{
-    char **at = context;
-    memcpy(*at, data, size);
-    *at += size;
-    return STET_OK;
-}
-
 /* Work of the stream in use does not wait for what has begun: `late` may not be there yet. */
 static stet_result work_beside(job *j, int rank, const rank_arrays *a)
 {
@@ -129,7 +121,7 @@ static stet_result exchange_arrays(job *j, stet_group *g, const rank_arrays *a)
         STI_TRY(stet_array_read(a->back, j->early[rank], (size_t)j->n * sizeof(float)));
     }
     char *at = (char *)j->streamed;
-    STI_TRY(sti_group_stream_array(g, a->own, put_after, &at));
+    STI_TRY(sti_group_stream_array(g, a->own, sti_group_put, &at));
     return rank == 0 ? stet_array_read(a->all, j->gathered, stet_array_get_bytes(a->all)) : STET_OK;
 }
 
@@ -404,7 +396,7 @@ static stet_result stream_large(int rank, stet_device *device, stet_group *g)
     for (int k = 0; k < LARGE; ++k) data[k] = (float)(rank * LARGE + k);
     stet_result result = stet_array_write(own, data, LARGE * sizeof *data);
     at = (char *)data;
-    if (result == STET_OK) result = sti_group_stream_array(g, own, put_after, &at);
+    if (result == STET_OK) result = sti_group_stream_array(g, own, sti_group_put, &at);
     for (int k = 0; k < 2 * LARGE && rank == 0; ++k) assert_true(data[k] == (float)k);
     sti_free(data);
     stet_array_destroy(own);

@@ -150,17 +150,14 @@ static const char *end_apart(whole_file *f)
     return wrong;
 }
 
-const char *whole_close(whole_file *f, int64_t rows)
+static const char *end_file(whole_file *f, int64_t rows, const char *(*end)(npy_writer *w, int64_t rows))
 {
-    const char *wrong = end_apart(f), *sealed = f->w.out.file ? npy_close(&f->w, rows) : NULL;
-    return wrong ? wrong : sealed;
+    const char *wrong = end_apart(f), *ended = f->w.out.file ? end(&f->w, rows) : NULL;
+    return wrong ? wrong : ended;
 }
 
-const char *whole_seal(whole_file *f, int64_t rows)
-{
-    const char *wrong = end_apart(f), *sealed = f->w.out.file ? npy_seal(&f->w, rows) : NULL;
-    return wrong ? wrong : sealed;
-}
+const char *whole_close(whole_file *f, int64_t rows) { return end_file(f, rows, npy_close); }
+const char *whole_seal(whole_file *f, int64_t rows) { return end_file(f, rows, npy_seal); }
 
 void whole_drop(whole_file *f)
 {
@@ -170,14 +167,6 @@ void whole_drop(whole_file *f)
 }
 
 /* ---- in memory --------------------------------------------------------------------------------------------------- */
-
-static stet_result put_after(void *context, const void *data, size_t size)
-{
-    char **at = context;
-    memcpy(*at, data, size);
-    *at += size;
-    return STET_OK;
-}
 
 const char *whole_read(stet_group *group, stet_array *array, const void **data, void **buffer)
 {
@@ -189,5 +178,5 @@ const char *whole_read(stet_group *group, stet_array *array, const void **data, 
         if (!at) return "out of memory for an array of all worlds; ask for fewer worlds";
     }
     *data = *buffer;
-    return sti_group_stream_array(group, array, put_after, &at) == STET_OK ? NULL : stet_get_last_error();
+    return sti_group_stream_array(group, array, sti_group_put, &at) == STET_OK ? NULL : stet_get_last_error();
 }
