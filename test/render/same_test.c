@@ -311,6 +311,47 @@ static void test_rows_and_columns_leave_nothing_out(void **state)
     }
 }
 
+/*
+ * A plane without an end is where it was after it moved along itself, also by more than any box is long: it has none,
+ * neither where a block makes boxes nor where they are made before (more geoms than a list takes).
+ */
+static void test_planes_without_an_end_have_no_place_on_them(void **state)
+{
+    static const char *const isas[] = {"w1", "portable", "avx2", "avx512"};
+    static const float away[][2] = {{0, 0}, {1e14f, 0}, {-1e12f, 1e14f}};
+    enum { WORLDS = 3, BODIES = 2 };
+    for (int i = 0; i < 8; ++i) {
+        scene_text t = {.n = 0};
+        sti_isa isa;
+        pictures p;
+        if (!sti_isa_find(isas[i % 4], &isa) || !sti_isa_available(isa)) continue;
+        add(&t, "<mujoco><statistic extent='1'/><worldbody><light pos='1 -1 3'/><body mocap='true'>"
+                "<geom type='plane' size='0 0 1'/></body>");
+        int nball = i < 4 ? 5 : 300; /* the world's own geoms come before the plane */
+        for (int k = 0; k < nball; ++k)
+            add(&t, "<geom size='.0625' pos='%g %g .25'/>", k % 20 * 0.125 - 1, k / 20 * 0.125);
+        add(&t, "</worldbody></mujoco>");
+        pictures_open(&p, t.at, WORLDS, isas[i % 4], 1);
+        pictures_camera(&p, (double[]){0, -3, 2}, (double[]){0, 0, 0}, 50, 70, 45);
+        pictures_ready(&p);
+        float *pos = calloc(WORLDS * BODIES * 3, sizeof *pos), *quat = calloc(WORLDS * BODIES * 4, sizeof *quat);
+        for (int k = 0; k < WORLDS * BODIES; ++k) quat[4 * k] = 1;
+        for (int w = 0; w < WORLDS; ++w) memcpy(pos + 3 * (w * BODIES + 1), away[w], sizeof away[w]);
+        pictures_take_poses(&p, pos, quat);
+        pictures_run(&p);
+        int *geom = pictures_read(&p, STI_BUFFER_GEOM), plane = 0;
+        for (int64_t k = 0; k < p.npixel; ++k) plane += geom[k] == nball;
+        assert_true(plane > 500 && plane < p.npixel);
+        free(geom);
+        for (int w = 1; w < WORLDS; ++w) {
+            assert_true(pictures_hash(&p, STI_BUFFER_GEOM, w) == pictures_hash(&p, STI_BUFFER_GEOM, 0));
+            assert_true(pictures_hash(&p, STI_BUFFER_DEPTH, w) == pictures_hash(&p, STI_BUFFER_DEPTH, 0));
+            assert_true(pictures_hash(&p, STI_BUFFER_COLOUR, w) == pictures_hash(&p, STI_BUFFER_COLOUR, 0));
+        }
+        pictures_close(&p);
+    }
+}
+
 /* The double build of the same source sees the same geoms, but for pixels on edges. */
 static void test_double_build(void **state)
 {
@@ -375,6 +416,7 @@ int main(void)
         cmocka_unit_test(test_any_axes_of_a_camera),
         cmocka_unit_test(test_a_ball_in_any_axes),
         cmocka_unit_test(test_rows_and_columns_leave_nothing_out),
+        cmocka_unit_test(test_planes_without_an_end_have_no_place_on_them),
         cmocka_unit_test(test_odd_sizes),
         cmocka_unit_test(test_double_build),
     };
