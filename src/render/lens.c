@@ -13,14 +13,17 @@ int sti_lens_camera(const stet_stage *stage, int prim)
     return -1;
 }
 
-/* The picture is the sensor, seen through the principal point, as in mjv_cameraFrustum, at one metre. */
+/*
+ * The picture is the sensor, seen through the principal point, whose y goes down, at one metre: the top and the bottom
+ * are those of mjv_cameraFrustum's zver, in this order.
+ */
 static void sensor_lens(const mjModel *m, ptrdiff_t c, stet_lens *out)
 {
     const float *focal = &m->cam_intrinsic[4 * c], *middle = focal + 2, *size = &m->cam_sensorsize[2 * c];
     out->left = -(size[0] / 2.0 - middle[0]) / focal[0];
     out->right = (size[0] / 2.0 + middle[0]) / focal[0];
-    out->bottom = -(size[1] / 2.0 - middle[1]) / focal[1];
-    out->top = (size[1] / 2.0 + middle[1]) / focal[1];
+    out->bottom = -(size[1] / 2.0 + middle[1]) / focal[1];
+    out->top = (size[1] / 2.0 - middle[1]) / focal[1];
 }
 
 /*

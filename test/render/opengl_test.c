@@ -1,7 +1,7 @@
 /*
- * Pictures against MuJoCo's own renderer, over OSMesa (OpenGL in software): the shipped scenes, one with tendons and
- * one with flexes and a skin, through their cameras, geoms and depth of each pixel. Where no OSMesa is found the test
- * is skipped.
+ * Pictures against MuJoCo's own renderer, over OSMesa (OpenGL in software): the shipped scenes, one with tendons, two
+ * with flexes and a skin, one with cameras of all kinds; through their cameras, geoms and depth of each pixel. Where no
+ * OSMesa is found the test is skipped.
  *
  * Both sample the middle of a pixel, but OpenGL draws triangles, so the two may differ along edges. Two rules are held:
  *
@@ -55,13 +55,16 @@ static void read_pixels(theirs *t)
     static unsigned char rgb[WIDTH * HEIGHT * 3];
     static float depth[WIDTH * HEIGHT];
     const mjModel *m = t->renderer.m;
+    const bool flat = t->renderer.scene.camera[0].orthographic;
     double near = (double)m->vis.map.znear * m->stat.extent, far = (double)m->vis.map.zfar * m->stat.extent;
     mjr_readPixels(rgb, depth, (mjrRect){0, 0, WIDTH, HEIGHT}, &t->renderer.context);
     for (int y = 0; y < HEIGHT; ++y) {
         for (int x = 0; x < WIDTH; ++x) {
             int to = y * WIDTH + x, from = (HEIGHT - 1 - y) * WIDTH + x;
             t->geom[to] = geom_of_colour(&t->renderer, rgb + 3 * (size_t)from);
-            t->depth[to] = (float)(near / (1 - (double)depth[from] * (1 - near / far)));
+            /* Orthographic: a part of the way from near to far; else of that from 1 / near to 1 / far. */
+            double part = (double)depth[from];
+            t->depth[to] = (float)(flat ? near + part * (far - near) : near / (1 - part * (1 - near / far)));
         }
     }
 }
@@ -158,6 +161,7 @@ static void shipped_scenes_look_as_in_mujoco(void **state)
     check_scene("test/render/looks", "tendons.xml");
     check_scene("test/render/looks", "soft.xml");
     check_scene("test/render/looks", "nodes.xml");
+    check_scene("test/render/looks", "cameras.xml");
     close_osmesa(&o);
 }
 

@@ -33,34 +33,44 @@ static void test_outputs(void **state)
     assert_string_equal(stet_output_name(STET_OUTPUT_COUNT), "unknown");
 }
 
-/* MuJoCo's own frustum, at one metre; it gives lengths down, up, left and right of the axis. */
+/* The frustum that MuJoCo renders with, at one metre. */
 static void test_lenses(void **state)
 {
     pictures p;
     pictures_open(&p, BALL, 1, NULL, 1);
     const mjModel *m = p.model->mj;
     for (int c = 0; c < (int)m->ncam; ++c) pictures_model_camera(&p, c, 60, 40);
+    mjData *d = mj_makeData(m);
+    mjvOption option;
+    mjvScene scene;
+    mj_forward(m, d);
+    mjv_defaultOption(&option);
+    mjv_defaultScene(&scene);
+    mjv_makeScene(m, &scene, 100);
     for (int c = 0; c < (int)m->ncam; ++c) {
-        float vertical[2], horizontal[2], clip[2];
         mjvCamera camera;
         stet_lens lens;
         mjv_defaultCamera(&camera);
         camera.type = mjCAMERA_FIXED;
         camera.fixedcamid = c;
-        mjv_cameraFrustum(vertical, horizontal, clip, m, &camera);
-        double scale = m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC ? 1 : 1 / (double)clip[0];
+        mjv_updateScene(m, d, &option, NULL, &camera, mjCAT_ALL, &scene);
+        const mjvGLCamera *theirs = &scene.camera[0];
+        double middle = (double)theirs->frustum_center, half = (double)theirs->frustum_width;
+        double scale = m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC ? 1 : 1 / (double)theirs->frustum_near;
         OK(sti_lens_of(p.stage, &p.camera[c], &lens));
         assert_int_equal(lens.orthographic, m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC);
-        assert_true(fabs(lens.bottom + (double)vertical[0] * scale) < 1e-5);
-        assert_true(fabs(lens.top - (double)vertical[1] * scale) < 1e-5);
+        assert_true(fabs(lens.bottom - (double)theirs->frustum_bottom * scale) < 1e-5);
+        assert_true(fabs(lens.top - (double)theirs->frustum_top * scale) < 1e-5);
         if (m->cam_sensorsize[2 * c] > 0) {
-            assert_true(fabs(lens.left + (double)horizontal[0] * scale) < 1e-5);
-            assert_true(fabs(lens.right - (double)horizontal[1] * scale) < 1e-5);
+            assert_true(fabs(lens.left - (middle - half) * scale) < 1e-5);
+            assert_true(fabs(lens.right - (middle + half) * scale) < 1e-5);
         } else {
             assert_true(fabs(lens.right - 1.5 * lens.top) < 1e-9);
             assert_true(lens.left == -lens.right);
         }
     }
+    mjv_freeScene(&scene);
+    mj_deleteData(d);
     pictures_close(&p);
 }
 

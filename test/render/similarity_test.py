@@ -26,6 +26,7 @@ LEAST = {
     "lights": 0.96,
     "quadruped": 0.90,
     "below": 0.98,
+    "cameras": 0.97,
     "checker": 0.98,
     "clear": 0.98,
     "cube": 0.97,

@@ -68,7 +68,7 @@ static void picture_of(const mjModel *m, int camera, double *middle, double *hal
     bool flat = m->cam_projection[camera] == mjPROJ_ORTHOGRAPHIC, sensor = size[0] > 0;
     double tall = flat ? m->cam_fovy[camera] / 2 : tan(m->cam_fovy[camera] * mjPI / 360);
     for (int k = 0; k < 2; ++k) {
-        middle[k] = sensor ? (double)(focal[2 + k] / focal[k]) : 0;
+        middle[k] = sensor ? (double)((k ? -1 : 1) * focal[2 + k] / focal[k]) : 0;
         half[k] = sensor ? (double)(size[k] / 2 / focal[k]) : k ? tall : tall * WIDTH / HEIGHT;
     }
 }
