@@ -5,7 +5,8 @@
  * show what lies between the near and the far plane (the model's visual/map znear and zfar times statistic/extent, as
  * depth along the viewing axis), and only front sides: a geom around the camera, or cut open by the near plane, is
  * transparent. Planes are invisible from below, except that they are transparent in colours. Light comes from the
- * headlight and MuJoCo's lights, eight together, as there. A geom whose pose is NaN is not drawn.
+ * headlight and MuJoCo's lights, eight together, as there; points of light count in mode PHYSICAL alone, since MuJoCo's
+ * classic renderer has none. A geom whose pose is NaN is not drawn.
  *
  * Spatial tendons of groups 0 to 2 are visible in all outputs, as capsules along their paths, without textures. Limp
  * ones hang, as MuJoCo draws them. So are skins and flexes of these groups: lines as cylinders, cloths with both sides
@@ -95,10 +96,11 @@ STET_API stet_result stet_render_mode_find(const char *name, stet_render_mode *o
 #define STET_GROUPS_ALL 0x3fu
 
 /*
- * The i-th kind of things that the model has and that pictures of a mode lack, as words, and how many there are;
- * NULL after the last. count may be NULL.
+ * The i-th kind of things that the model has and that pictures of a mode, with these decorations (stet_stage_decorate),
+ * lack, as words, and how many there are; NULL after the last. count may be NULL.
  */
-STET_API const char *stet_render_get_not_drawn(const stet_model *model, stet_render_mode mode, int i, int *count);
+STET_API const char *stet_render_get_not_drawn(const stet_model *model, stet_render_mode mode, uint32_t decorations,
+                                               int i, int *count);
 
 /*
  * A camera of the renderer: a prim of the stage that looks along its -z axis, with x right and y up. For a camera of

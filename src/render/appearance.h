@@ -32,8 +32,12 @@ bool sti_soft_drawn(const mjModel *m, int object);
 /* A row of appearance (scene.k.h) from a material (-1: none, MuJoCo's defaults) and an object's own colour. */
 void sti_appearance_of(const mjModel *m, ptrdiff_t material, const float *rgba, double *row);
 
-/* A lamp of the model; false if it is off, or of a kind that only affects images of the surroundings. */
-bool sti_lamp_of_model(const mjModel *m, int light, double *row, int *info);
+/*
+ * Is a light of the model a lamp? Not if it is off, or an image of the surroundings; nor, in mode mujoco, if it is a
+ * point: mjv_updateScene gives points a cone of no angle, so MuJoCo's classic renderer shows nothing of them.
+ */
+bool sti_lamp_shines(const mjModel *m, int light, bool physical);
+void sti_lamp_of_model(const mjModel *m, int light, double *row, int *info);
 /* The headlight shines from the camera along its viewing direction. */
 void sti_lamp_of_head(const mjModel *m, double *row, int *info);
 

@@ -5,10 +5,15 @@
 
 #include <math.h>
 
-bool sti_lamp_of_model(const mjModel *m, int light, double *row, int *info)
+bool sti_lamp_shines(const mjModel *m, int light, bool physical)
+{
+    int type = m->light_type[light];
+    return m->light_active[light] && type != mjLIGHT_IMAGE && (physical || type != mjLIGHT_POINT);
+}
+
+void sti_lamp_of_model(const mjModel *m, int light, double *row, int *info)
 {
     const float *colours[] = {m->light_ambient, m->light_diffuse, m->light_specular, m->light_attenuation};
-    if (!m->light_active[light] || m->light_type[light] == mjLIGHT_IMAGE) return false;
     for (int c = 0; c < 4; ++c)
         for (int k = 0; k < 3; ++k) row[3 * c + k] = colours[c][3 * light + k];
     double *attenuation = &row[LAMP_ATTENUATION];
@@ -18,7 +23,6 @@ bool sti_lamp_of_model(const mjModel *m, int light, double *row, int *info)
     row[LAMP_EXPONENT] = cone ? m->light_exponent[light] : 0;
     row[LAMP_RADIUS] = m->light_type[light] != mjLIGHT_DIRECTIONAL ? m->light_bulbradius[light] : 0;
     info[LAMP_POSITIONAL] = m->light_type[light] != mjLIGHT_DIRECTIONAL;
-    return true;
 }
 
 void sti_lamp_of_head(const mjModel *m, double *row, int *info)

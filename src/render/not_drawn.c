@@ -111,8 +111,16 @@ static int count_roles(const mjModel *m, bool physical)
     return n;
 }
 
-static int count_other_textures(const mjModel *m) { return count_roles(m, false); }
-static int count_lost_textures(const mjModel *m) { return count_roles(m, true); }
+/* Materials whose picture MuJoCo's classic renderer does not read either. */
+static int count_unread_textures(const mjModel *m)
+{
+    int n = 0;
+    for (ptrdiff_t i = 0; i < m->nmat; ++i) {
+        int texture = m->mat_texid[i * mjNTEXROLE + mjTEXROLE_RGB];
+        n += texture >= 0 && !sti_texture_drawn(m, texture) && material_shown(m, (int)i);
+    }
+    return n;
+}
 
 static int count_site_textures(const mjModel *m)
 {
@@ -143,52 +151,59 @@ static int count_image_lights(const mjModel *m)
     return n;
 }
 
-static bool is_lamp(const mjModel *m, int light)
+static int count_points(const mjModel *m, bool physical)
 {
-    return m->light_active[light] && m->light_type[light] != mjLIGHT_IMAGE;
+    int n = 0;
+    for (int i = 0; i < m->nlight && !physical; ++i) n += m->light_active[i] && m->light_type[i] == mjLIGHT_POINT;
+    return n;
 }
 
-static int count_further_lights(const mjModel *m)
+static int count_further_lights(const mjModel *m, bool physical)
 {
     int n = m->vis.headlight.active != 0;
-    for (int i = 0; i < m->nlight; ++i) n += is_lamp(m, i);
+    for (int i = 0; i < m->nlight; ++i) n += sti_lamp_shines(m, i, physical);
     return n > LAMP_MOST ? n - LAMP_MOST : 0;
 }
 
 /* Of lights that are drawn. */
-static int count_shadows(const mjModel *m)
+static int count_shadows(const mjModel *m, bool physical)
 {
     int n = 0, lamps = m->vis.headlight.active != 0;
     for (int i = 0; i < m->nlight && lamps < LAMP_MOST; ++i) {
-        n += is_lamp(m, i) && m->light_castshadow[i];
-        lamps += is_lamp(m, i);
+        if (!sti_lamp_shines(m, i, physical)) continue;
+        n += m->light_castshadow[i];
+        ++lamps;
     }
     return m->vis.quality.shadowsize > 0 && n > LAMP_SHADOW_MOST ? n - LAMP_SHADOW_MOST : 0;
 }
 
-const char *stet_render_get_not_drawn(const stet_model *model, stet_render_mode mode, int i, int *count)
+const char *stet_render_get_not_drawn(const stet_model *model, stet_render_mode mode, uint32_t decorations, int i,
+                                      int *count)
 {
-    enum { MUJOCO = 1 << STET_RENDER_MODE_MUJOCO, PHYSICAL = 1 << STET_RENDER_MODE_PHYSICAL, ALL = MUJOCO | PHYSICAL };
     static const struct {
         const char *name;
         int (*count)(const mjModel *m);
-        int modes;
-    } kinds[] = {{"flexes of one dimension with nodes", count_node_flexes, ALL},
-                 {"textures of skins and flexes without coordinates, or cubes", count_soft_textures, ALL},
-                 {"further materials of flexes", count_flex_materials, ALL},
-                 {"slider-cranks", count_slider_cranks, ALL},
-                 {"rays of range finders", count_rangefinders, ALL},
-                 {"rays of range finders at cameras", count_camera_rangefinders, ALL},
-                 {"drawings of plugins", count_plugins, ALL},
-                 {"textures of other roles than colour", count_other_textures, MUJOCO},
-                 {"textures of other roles than colour", count_lost_textures, PHYSICAL},
-                 {"textures of sites", count_site_textures, ALL},
-                 {"textures of tendons", count_tendon_textures, ALL},
-                 {"lights by images", count_image_lights, ALL},
-                 {"lights after the eighth", count_further_lights, ALL},
-                 {"shadows of further lights", count_shadows, ALL}};
+        int (*of_mode)(const mjModel *m, bool physical); /* instead of count */
+        uint32_t by;                                     /* decorations that draw them */
+    } kinds[] = {{"flexes of one dimension with nodes", count_node_flexes, NULL, 0},
+                 {"textures of skins and flexes without coordinates, or cubes", count_soft_textures, NULL, 0},
+                 {"further materials of flexes", count_flex_materials, NULL, 0},
+                 {"slider-cranks", count_slider_cranks, NULL, 0},
+                 {"rays of range finders", count_rangefinders, NULL, 1u << STET_DECORATION_RANGEFINDER},
+                 {"rays of range finders at cameras", count_camera_rangefinders, NULL, 0},
+                 {"drawings of plugins", count_plugins, NULL, 0},
+                 {"textures of one channel, or in KTX files", count_unread_textures, NULL, 0},
+                 {"textures of other roles than colour", NULL, count_roles, 0},
+                 {"textures of sites", count_site_textures, NULL, 0},
+                 {"textures of tendons", count_tendon_textures, NULL, 0},
+                 {"lights by images", count_image_lights, NULL, 0},
+                 {"point lights", NULL, count_points, 0},
+                 {"lights after the eighth", NULL, count_further_lights, 0},
+                 {"shadows of further lights", NULL, count_shadows, 0}};
+    const bool physical = mode == STET_RENDER_MODE_PHYSICAL;
     for (size_t k = 0; model && i >= 0 && k < sizeof kinds / sizeof *kinds; ++k) {
-        int n = kinds[k].modes >> mode & 1 ? kinds[k].count(model->mj) : 0;
+        const mjModel *m = model->mj;
+        int n = kinds[k].by & decorations ? 0 : kinds[k].count ? kinds[k].count(m) : kinds[k].of_mode(m, physical);
         if (n == 0 || i-- > 0) continue;
         if (count) *count = n;
         return kinds[k].name;

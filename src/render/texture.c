@@ -4,6 +4,7 @@
 #include "render/scene.k.h"
 
 #include <math.h>
+#include <string.h>
 
 /* MuJoCo's classic renderer draws these. */
 bool sti_texture_drawn(const mjModel *m, int texture)
@@ -12,10 +13,20 @@ bool sti_texture_drawn(const mjModel *m, int texture)
            m->tex_width[texture] > 0 && m->tex_height[texture] > 0;
 }
 
+/* MuJoCo keeps the bytes of a KTX file as they are, as one channel. */
+static bool is_ktx(const mjModel *m, int texture)
+{
+    static const unsigned char begin[] = {0xab, 'K', 'T', 'X', ' '};
+    int64_t size = (int64_t)m->tex_nchannel[texture] * m->tex_width[texture] * m->tex_height[texture];
+    return m->tex_nchannel[texture] == 1 && size > (int64_t)sizeof begin &&
+           memcmp(m->tex_data + m->tex_adr[texture], begin, sizeof begin) == 0;
+}
+
 bool sti_texture_has_values(const mjModel *m, int texture)
 {
     return texture >= 0 && m->tex_type[texture] == mjTEXTURE_2D && m->tex_width[texture] > 0 &&
-           m->tex_height[texture] > 0 && (m->tex_nchannel[texture] == 1 || sti_texture_drawn(m, texture));
+           m->tex_height[texture] > 0 &&
+           ((m->tex_nchannel[texture] == 1 && !is_ktx(m, texture)) || sti_texture_drawn(m, texture));
 }
 
 bool sti_texture_is_cube(const mjModel *m, int texture) { return m->tex_type[texture] != mjTEXTURE_2D; }

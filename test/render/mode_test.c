@@ -101,7 +101,7 @@ static void bulbs_have_penumbras(void **state)
     const double radius = 0.3, step = 2.0 / SIZE;
     const char *scene = SCENE("<material name='m' rgba='1 1 1 1' specular='0'/>",
                               FLOOR "<geom type='box' size='2 2 .0005' pos='-2 0 .6'/>"
-                                    "<light type='point' pos='0 0 1.2' diffuse='.5 .5 .5' attenuation='1 0 0' "
+                                    "<light cutoff='180' pos='0 0 1.2' diffuse='.5 .5 .5' attenuation='1 0 0' "
                                     "specular='0 0 0' bulbradius='.3'/>");
     uint8_t *soft = draw(scene, STET_RENDER_MODE_PHYSICAL, 1), *hard = draw(scene, STET_RENDER_MODE_MUJOCO, 1);
     double most = 0;

@@ -1,19 +1,21 @@
 /* The list of what a model has and pictures do not show: each kind counts what MuJoCo would show, and nothing else. */
 #include "render/pictures.h"
 
-static void check_mode(const char *xml, stet_render_mode mode, const char *want)
+static void check_shown(const char *xml, stet_render_mode mode, uint32_t decorations, const char *want)
 {
     stet_model *model;
     char text[512] = "";
     const char *name;
     int count;
     OK(stet_model_load_string(xml, &model));
-    for (int i = 0; (name = stet_render_get_not_drawn(model, mode, i, &count)); ++i)
+    for (int i = 0; (name = stet_render_get_not_drawn(model, mode, decorations, i, &count)); ++i)
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s %d", i ? ", " : "", name, count);
     assert_string_equal(text, want);
-    assert_null(stet_render_get_not_drawn(model, mode, -1, NULL));
+    assert_null(stet_render_get_not_drawn(model, mode, decorations, -1, NULL));
     stet_model_destroy(model);
 }
+
+static void check_mode(const char *xml, stet_render_mode mode, const char *want) { check_shown(xml, mode, 0, want); }
 
 static void check(const char *xml, const char *want) { check_mode(xml, STET_RENDER_MODE_MUJOCO, want); }
 
@@ -40,6 +42,25 @@ static void materials(void **state)
           "<site material='picture' name='a'/><site name='b' pos='1 0 0'/></worldbody>"
           "<tendon><spatial material='picture'><site site='a'/><site site='b'/></spatial></tendon></mujoco>",
           "textures of other roles than colour 2, textures of sites 1, textures of tendons 1");
+}
+
+/* The bytes of a KTX file, which MuJoCo keeps as one channel, are no picture. */
+static void unread_textures(void **state)
+{
+    static const unsigned char ktx[] = {0xab, 'K', 'T', 'X', ' ', '1', '1', 0xbb, '\r', '\n', 0x1a, '\n', 1, 2, 3, 4};
+    static const char path[] = STET_TEST_BINARY_DIR "/not_drawn.ktx";
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(ktx, 1, sizeof ktx, file), sizeof ktx);
+    assert_int_equal(fclose(file), 0);
+#define KTX(material)                                                                                                  \
+    "<mujoco><asset><texture name='t' type='2d' file='" STET_TEST_BINARY_DIR "/not_drawn.ktx' "                        \
+    "content_type='image/ktx'/>" material "</asset><worldbody><geom size='.1' material='m'/></worldbody></mujoco>"
+    check(KTX("<material name='m' texture='t'/>"), "textures of one channel, or in KTX files 1");
+    check(KTX("<material name='m'/>"), "");
+    check_mode(KTX("<material name='m'><layer texture='t' role='roughness'/></material>"), STET_RENDER_MODE_PHYSICAL,
+               "textures of other roles than colour 1");
+    assert_int_equal(remove(path), 0);
 }
 
 /* Mode physical lacks opacity, and what would have to lie as a cube does. */
@@ -71,6 +92,9 @@ static void lights(void **state)
     check("<mujoco>" LIGHTS "</mujoco>", "lights after the eighth 2");
     check("<mujoco><visual><headlight active='0'/></visual>" LIGHTS "</mujoco>",
           "lights after the eighth 1, shadows of further lights 1");
+#define TYPES "<mujoco><worldbody><light type='point'/><light type='image'/><geom size='.1'/></worldbody></mujoco>"
+    check(TYPES, "lights by images 1, point lights 1");
+    check_mode(TYPES, STET_RENDER_MODE_PHYSICAL, "lights by images 1");
 }
 
 static void soft_things(void **state)
@@ -106,6 +130,17 @@ static void mechanics(void **state)
           "slider-cranks 1, rays of range finders 2");
 }
 
+/* Decorations draw the rays of range finders at sites, in both modes. */
+static void decorations(void **state)
+{
+    static const char xml[] = "<mujoco><worldbody><geom size='.1'/><site name='s'/></worldbody>"
+                              "<sensor><rangefinder site='s'/></sensor></mujoco>";
+    for (int mode = 0; mode < STET_RENDER_MODE_COUNT; ++mode) {
+        check_shown(xml, mode, ~(1u << STET_DECORATION_RANGEFINDER), "rays of range finders 1");
+        check_shown(xml, mode, 1u << STET_DECORATION_RANGEFINDER, "");
+    }
+}
+
 static void plugins(void **state)
 {
     check(
@@ -120,13 +155,9 @@ static void plugins(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_is_drawn),
-        cmocka_unit_test(materials),
-        cmocka_unit_test(lights),
-        cmocka_unit_test(roles),
-        cmocka_unit_test(soft_things),
-        cmocka_unit_test(mechanics),
-        cmocka_unit_test(plugins),
+        cmocka_unit_test(everything_is_drawn), cmocka_unit_test(materials),   cmocka_unit_test(lights),
+        cmocka_unit_test(unread_textures),     cmocka_unit_test(roles),       cmocka_unit_test(soft_things),
+        cmocka_unit_test(mechanics),           cmocka_unit_test(decorations), cmocka_unit_test(plugins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,11 +116,14 @@ static void test_spot_cone_and_attenuation(void **state)
     pictures_close(&p);
 }
 
-static void test_point_light(void **state)
+/* A cone of all directions; MuJoCo's classic renderer has no light of type point. */
+static void test_light_in_all_directions(void **state)
 {
-    assert_middle("<mujoco>" DARK MATT "<worldbody>" FLOOR
-                  "<light type='point' pos='3 0 4' diffuse='1 1 1' attenuation='1 0 .04'/></worldbody></mujoco>",
-                  0.2, 0.1, 0.4, 255);
+#define LIGHT_AT(type)                                                                                                 \
+    "<mujoco>" DARK MATT "<worldbody>" FLOOR "<light " type                                                            \
+    " pos='3 0 4' diffuse='1 1 1' attenuation='1 0 .04'/></worldbody></mujoco>"
+    assert_middle(LIGHT_AT("cutoff='180' exponent='3'"), 0.2, 0.1, 0.4, 255);
+    assert_middle(LIGHT_AT("type='point'"), 0, 0, 0, 255);
 }
 
 /* Every pixel of a sphere: colour by its normal, normal by its place. */
@@ -289,7 +292,7 @@ int main(void)
         cmocka_unit_test(test_highlight),
         cmocka_unit_test(test_highlight_falls_off),
         cmocka_unit_test(test_spot_cone_and_attenuation),
-        cmocka_unit_test(test_point_light),
+        cmocka_unit_test(test_light_in_all_directions),
         cmocka_unit_test(test_sphere_by_normal),
         cmocka_unit_test(test_material_and_own_colour),
         cmocka_unit_test(test_transparent_layers),

@@ -48,7 +48,7 @@ static void test_ball_darkens_a_disc(void **state)
 /* From a lamp at 3 m, 2 m above the ball's middle: the disc's radius is 3 tan(asin(1 / 8)). */
 static void test_lamp_with_a_place_widens_it(void **state)
 {
-    uint8_t *rgba = draw(SCENE(BALL CAMERA "<light type='point' pos='0 0 3' diffuse='.5 .5 .5' attenuation='1 0 0'/>"));
+    uint8_t *rgba = draw(SCENE(BALL CAMERA "<light cutoff='180' pos='0 0 3' diffuse='.5 .5 .5' attenuation='1 0 0'/>"));
     const double radius = 3 * 0.125 / sqrt(1 - 0.125 * 0.125), step = 2.0 / SIZE;
     for (int i = 0; i < SIZE * SIZE; ++i) {
         double far = hypot((i % SIZE + 0.5) * step - 1, 1 - (i / SIZE + 0.5) * step);

@@ -8,9 +8,8 @@ json_t *not_drawn_json(const stet_model *model, stet_render_mode mode, uint32_t 
     json_t *o = json_object();
     const char *name;
     int count;
-    for (int i = 0; (name = stet_render_get_not_drawn(model, mode, i, &count)); ++i)
+    for (int i = 0; (name = stet_render_get_not_drawn(model, mode, decorations, i, &count)); ++i)
         json_object_set_new(o, name, json_integer(count));
-    if (decorations >> STET_DECORATION_RANGEFINDER & 1) json_object_del(o, "rays of range finders");
     return o;
 }
 
