@@ -230,6 +230,33 @@ def test_begin_is_told_what_it_sees():
         env.reset(seed=0)
     assert "Wrong.begin: with episodes='device' it sees the arrays of all worlds" in said.value.__notes__[0]
 
+    class Other(Balance):
+        def begin(self, qpos, qvel, draws):
+            qpos.add_(1)
+
+    with closing(Other()) as env, pytest.raises(AttributeError) as said:
+        env.reset(seed=0)
+    assert said.value.__notes__[0].startswith("Other.begin: with episodes='host' it sees NumPy's arrays")
+
+    class Mixed(Balance):
+        def begin(self, qpos, qvel, draws):
+            return qpos.numpy(), qvel
+
+    with closing(Mixed(episodes="device")) as env:
+        with pytest.raises(ValueError, match="begin returned a 'ndarray' and a 'Tensor'; return two of 'Tensor'$"):
+            env.reset(seed=0)
+
+
+def test_tensors_are_taken_where_episodes_are_on_the_host():
+    with closing(Balance()) as env, closing(Balance()) as other:
+        env.reset(seed=1), other.reset(seed=1)
+        mask = np.arange(N) % 2 == 0
+        seen = [one.reset(options={"reset_mask": m})[0] for one, m in ((env, torch.from_numpy(mask)), (other, mask))]
+        assert torch.equal(*seen)
+        for actions in (None, "left", np.zeros((N, 1), object), torch.zeros(N, 1, dtype=torch.complex64)):
+            with pytest.raises(ValueError, match=r"^Balance.step: the actions are .* action space"):
+                env.step(actions)
+
 
 def test_pictures():
     ours, theirs = make_pair(AutoresetMode.NEXT_STEP, pixels=True, width=24, height=16)

@@ -344,7 +344,7 @@ def test_wrong_use_is_said():
         for seed in (-1, [1, -2, 3], 1.5, "abc"):
             with pytest.raises(ValueError, match="a seed is .*; give a whole number of at least 0, one for each world"):
                 env.reset(seed=seed)
-        with pytest.raises(TypeError, match="options is list; give a dict, or None"):
+        with pytest.raises(TypeError, match="options is a 'list'; give a dict, or None"):
             env.reset(options=[])
         env.reset(seed=0)
         with pytest.raises(ValueError, match=r"Balance.step: the actions are complex128; give numbers of the act"):

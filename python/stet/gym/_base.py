@@ -121,12 +121,13 @@ def pick_render_mode(mode, known):
 def reset_mask(options, n):
     """options["reset_mask"] of a reset, or all worlds."""
     if options is not None and not isinstance(options, dict):
-        raise TypeError(f"options is {type(options).__name__}; give a dict, or None")
+        raise TypeError(f"options is a {type(options).__name__!r}; give a dict, or None")
     mask = None if options is None else options.get("reset_mask")
     if mask is None:
         return np.ones(n, np.bool_)
     if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
-        raise TypeError(f"options['reset_mask'] is {type(mask).__name__}; give a NumPy array of bool")
+        has = f"an array of {mask.dtype}" if isinstance(mask, np.ndarray) else f"a {type(mask).__name__!r}"
+        raise TypeError(f"options['reset_mask'] is {has}; give an array of bool [{n}]")
     if mask.shape != (n,):
         raise ValueError(f"options['reset_mask'] has shape {mask.shape}; give ({n},)")
     if not mask.any():

@@ -208,14 +208,9 @@ class DeviceEpisodes:
             library.write(state, library.where(rows, library.cast(x, now), now))
 
     def _call_begin(self, first, begins):
-        env, kept = self._env, self._copy_tensors()
-        try:
-            first = env._call_begin(first, DeviceDraws(self, self._key))
-            self._put_rows_back(kept, begins)
-        except Exception as error:
-            error.add_note(f"{type(env).__name__}.begin: with episodes='device' it sees the arrays of all worlds "
-                           "(doc/environments.md, Episodes on the device)")
-            raise
+        kept = self._copy_tensors()
+        first = self._env._call_begin(first, DeviceDraws(self, self._key))
+        self._put_rows_back(kept, begins)
         return first
 
     def _find_tensors(self):

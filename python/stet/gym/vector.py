@@ -268,6 +268,9 @@ class VectorEnv(Base):
         """
         if self._device is not None:
             return self._device.reset(seed, options)
+        mask = options.get("reset_mask") if isinstance(options, dict) else None
+        if isinstance(mask, self._library.type):
+            options = {**options, "reset_mask": self._library.to_numpy(mask)}
         mask, seeded = self._begin_reset(seed, options, self._key)
         self._episode[seeded] = 0
         self._begin(mask)
@@ -327,13 +330,18 @@ class VectorEnv(Base):
         return self._given("control", self.control(actions), self.sim.ctrl.shape)
 
     def _check_actions(self, actions):
-        actions = self._library.act(actions)
-        if getattr(actions.dtype, "kind", "f") not in "fiub":
-            raise ValueError(f"{type(self).__name__}.step: the actions are {actions.dtype}; give numbers of the action "
-                             f"space {self.action_space}")
+        name, given = type(self).__name__, type(actions).__name__
+        try:
+            actions = self._library.act(actions)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ValueError(f"{name}.step: the actions are a {given!r} that holds no numbers; the action space is "
+                             f"{self.action_space}") from error
+        if getattr(actions.dtype, "kind", "f") not in "fiub" or getattr(actions.dtype, "is_complex", False):
+            raise ValueError(f"{name}.step: the actions are {actions.dtype}; give numbers of the action space "
+                             f"{self.action_space}")
         if tuple(actions.shape) != self.action_space.shape:
-            raise ValueError(f"{type(self).__name__}.step: the actions have shape {list(actions.shape)}; the action "
-                             f"space is {self.action_space}")
+            raise ValueError(f"{name}.step: the actions have shape {list(actions.shape)}; the action space is "
+                             f"{self.action_space}")
         return actions
 
     def _track(self):
@@ -390,7 +398,14 @@ class VectorEnv(Base):
         written = [x.generation for x in states]
         rebound = [] if self._began else find_rebound(type(self).begin, ("qpos", "qvel"))
         before = self._numpy_of(first) if rebound else ()
-        returned = self.begin(*first, draws)
+        try:
+            returned = self.begin(*first, draws)
+        except Exception as error:
+            what = ("'host' it sees NumPy's arrays of the worlds that begin" if type(first[0]) is np.ndarray else
+                    "'device' it sees the arrays of all worlds")
+            if self._arrays != "numpy":
+                error.add_note(f"{type(self).__name__}.begin: with episodes={what} (doc/environments.md)")
+            raise
         for state, generation in zip(states, written):
             if state.generation != generation:
                 raise ValueError(f"{type(self).__name__}.begin wrote into sim.{state.name}, where its arguments qpos "
@@ -416,6 +431,9 @@ class VectorEnv(Base):
             raise ValueError(f"{name}.begin returned nothing; JAX's arrays cannot be changed in place: return qpos, "
                              "qvel")
         pair = isinstance(returned, (tuple, list)) and len(returned) == 2
+        if pair and kind is not np.ndarray and not all(isinstance(x, self._library.type) for x in returned):
+            raise ValueError(f"{name}.begin returned a {type(returned[0]).__name__!r} and a "
+                             f"{type(returned[1]).__name__!r}; return two of {self._library.type.__name__!r}")
         wanted, has = (", ".join(str(list(np.shape(x))) for x in some) for some in (first, returned if pair else ()))
         if pair and has == wanted:
             return [np.array(x, np.float64) for x in returned] if kind is np.ndarray else returned
