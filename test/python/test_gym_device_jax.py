@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 import stet
 import stet.gym
 from gym_rig import DEVICES, device_of
+from stet.gym import Randomize
 
 jnp = jax.numpy
 MODES = list(AutoresetMode)
@@ -107,6 +108,35 @@ def test_episodes_are_those_of_the_host_to_the_bit(mode, place, doubles):
             np.testing.assert_array_equal(*(env.reset(**keywords)[0] for env in (ours, theirs)))
             play_beside(ours, theirs, mode, 8)
         np.testing.assert_array_equal(ours.memory["level"], theirs.memory["level"])
+        ours.close(), theirs.close()
+
+
+ROWS = [
+    Randomize("qpos", uniform=(-0.05, 0.05), operation="add"),
+    Randomize("qvel", 1, uniform=(-0.4, 0.4), operation="add", every=5),
+    Randomize("xfrc_applied", 1, [0, 1], uniform=(-3, 3), every=6, lasting=3),
+    Randomize("action_delay", choice=range(3)),
+    Randomize("action", uniform=(-0.2, 0.2), clip=(-1, 1)),
+    Randomize("observation", uniform=(-0.02, 0.02)),
+    Randomize("observation_delay", choice=(0, 2), every="world"),
+    Randomize("gravity", normal=(0, 0.2), operation="add"),
+    Randomize("body_mass", loguniform=(0.5, 2), operation="scale", every="world"),
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rows_are_those_of_the_host_to_the_bit(mode):
+    with jax.enable_x64(True):
+        ours, theirs = (Balance(episodes=kind, autoreset_mode=mode, max_episode_steps=11, randomize=ROWS,
+                                **device_of(PLACES[-1])) for kind in ("device", "host"))
+        np.testing.assert_array_equal(*(env.reset(seed=1)[0] for env in (ours, theirs)))
+        for _ in range(13):
+            play_beside(ours, theirs, mode, 2)
+            assert list(ours.randomized) == list(theirs.randomized)
+            for name, x in ours.randomized.items():
+                assert isinstance(x, jax.Array)
+                np.testing.assert_array_equal(x, theirs.randomized[name], name)
+            np.testing.assert_array_equal(*(env.sim.parameter("gravity") for env in (ours, theirs)))
         ours.close(), theirs.close()
 
 

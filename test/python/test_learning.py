@@ -82,12 +82,12 @@ def test_time_to_a_return(tmp_path, monkeypatch):
     assert math.isfinite(seconds["samples"][0]) and seconds["curve"][0]["steps"] == 16 * 24
     assert rollout["value"] > frames["value"] > 0
 
-    options, found = argparse.Namespace(goal=3000, worlds=4, seed=1), {}
+    options, found = argparse.Namespace(task="Ant", goal=3000, worlds=4, seed=1), {}
     for side, at in ("stet", 30.0), ("mujoco_warp", 75.0):
         point = {"seconds": at, "rolling": at / 2, "steps": 6000, "return": 3001.0}
         found[side] = learning_warp.rows_of(side, 1.0, [point], options)
     assert [row["value"] for row in found["stet"]] == [30, 200, 400]
-    assert [row["value"] for row in learning_warp.compare(found)] == [2.5, 2.5, 2.5]
+    assert [row["value"] for row in learning_warp.compare(found, "Ant")] == [2.5, 2.5, 2.5]
     monkeypatch.setattr(sys, "argv", ["learning_warp.py", "--sides", "stet,warp"])
     with pytest.raises(SystemExit):
         learning_warp.main()
