@@ -157,11 +157,37 @@ class Functions(VectorEnv):
                          single_observation_space=spaces.Box(-np.inf, np.inf, (2,), np.float64))
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_worlds_differ_as_those_of_the_environment_itself(device):
+    rows = [Randomize("body_mass", uniform=(0.5, 2), operation="scale", every="world"),
+            Randomize("geom_friction", component=0, loguniform=(0.5, 2), operation="scale", every="world")]
+    envs, same = make("Hopper", device=device, randomize=rows, max_episode_steps=5), HopperVectorEnv(
+        N, randomize=rows, **device_of(device), **NATIVE)
+    plain = make("Hopper", device=device, max_episode_steps=5)
+    for seed in (3, 4):
+        for env in (envs, same, plain):
+            env.reset(seed=seed)
+        for k in range(12):
+            seen, other = envs.step(act(envs, k))[0], plain.step(act(envs, k))[0]
+            for name in ("body_mass", "geom_friction"):
+                np.testing.assert_array_equal(*(env.sim.parameter(name) for env in (envs, same)))
+        assert (np.abs(seen - other).max(1) > 1e-4).all(), "the physics has them"
+        np.testing.assert_array_equal(envs.randomized["body_mass"], same.randomized["body_mass"])
+    first = envs.sim.parameter("body_mass")
+    envs.reset(seed=[None, 7, None, None, None])
+    changed = (envs.sim.parameter("body_mass") != first).any(1)
+    assert changed.tolist() == [False, True, False, False, False]
+    envs.reset()
+    np.testing.assert_array_equal(envs.sim.parameter("body_mass")[0], first[0])
+    envs.close(), same.close(), plain.close()
+
+
 def test_what_is_refused():
     with pytest.raises(TypeError, match="takes a KernelVectorEnv, not Functions"):
         TensorVectorEnv(Functions())
-    with pytest.raises(ValueError, match="randomize draws on the host"):
-        make("Hopper", randomize=[Randomize("body_mass", uniform=(0.9, 1.1), operation="scale")])
+    for row in (Randomize("body_mass", uniform=(0.9, 1.1), operation="scale"), Randomize("qpos", constant=0)):
+        with pytest.raises(ValueError, match=rf"randomize\[0\], {row.field}: the host .* takes .* every='world'"):
+            make("Hopper", randomize=[row])
     with pytest.raises(ValueError, match="with pixels TensorVectorEnv needs autoreset_mode NEXT_STEP or DISABLED"):
         make("HandRotate", pixels=True, width=8, height=8)
     with pytest.raises(NotImplementedError, match="ReacherVectorEnv has no function `widths`"):

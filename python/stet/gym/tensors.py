@@ -24,16 +24,20 @@ class TensorVectorEnv(Episodes):
 
     It takes the environment over, which is not to be used by itself any more. Observations and rewards are float32, and
     the reward is the sum of the terms, which `info` does not have. Episodes begin as the environment's `widths` and
-    `drawn` say, with other random numbers than those of the environment by itself. With pixels an observation is the
-    picture, which is drawn after the step; then autoreset_mode is NEXT_STEP or DISABLED.
+    `drawn` say, with other random numbers than those of the environment by itself. Rows of `randomize` are of
+    parameters and looks with every="world", which a reset with a seed sets. With pixels an observation is the picture,
+    which is drawn after the step; then autoreset_mode is NEXT_STEP or DISABLED.
     """
 
     def __init__(self, env: KernelVectorEnv) -> None:
         if not isinstance(env, KernelVectorEnv):
-            raise TypeError(f"TensorVectorEnv takes a KernelVectorEnv, not {type(env).__name__}")
+            raise TypeError(f"TensorVectorEnv takes a KernelVectorEnv, not {type(env).__name__}; functions over "
+                            "tensors have episodes='device'")
         name, mode = type(env).__name__, env.metadata["autoreset_mode"]
-        if env._table.rows:
-            raise ValueError(f"{name}: randomize draws on the host; leave it out for TensorVectorEnv")
+        for row in env._table.rows:
+            if not row.is_parameter or row.every != "world":
+                raise ValueError(f"{name}: {row.who}: the host draws nothing in a step; TensorVectorEnv takes "
+                                 "parameters of the physics and looks with every='world'")
         if env._pixels and mode is AutoresetMode.SAME_STEP:
             raise ValueError(f"{name}: with pixels TensorVectorEnv needs autoreset_mode NEXT_STEP or DISABLED")
         widths = np.asarray(env.widths())
@@ -70,6 +74,17 @@ class TensorVectorEnv(Episodes):
             final=[(show, (env.observed, self._again, self._final, seen, 0, n))],
             begin=[*self._draw_launches(), begin, *self._disturb_launches(), *env.kernels(True),
                    (show, (env.observed, self._again, self._seen, seen, 1, n))])
+
+    def _seed_worlds(self, mask):
+        super()._seed_worlds(mask)
+        env = self.env
+        env._key[mask], env._episode[mask] = self._key_host.view(np.uint32)[mask], 0
+        env._table.begin(np.flatnonzero(mask))
+
+    @property
+    def randomized(self) -> dict[str, np.ndarray]:
+        """As of VectorEnv."""
+        return self.env.randomized
 
     def _task_kernel(self, name):
         return self._kernel(name, "episode.k.h")
