@@ -95,15 +95,9 @@ LFN void tube_of(const ureal *view, const ureal *corner, const ureal *to, ureal 
 {
     const ureal *back = view + VIEW_BACK, *right = view + VIEW_RIGHT;
     ureal side[3], up[3], most = radius * radius;
-    for (int k = 0; k < 3; ++k) {
-        int i = (k + 1) % 3, j = (k + 2) % 3;
-        side[k] = ufma(to[i], back[j], -(to[j] * back[i]));
-    }
+    ucross(to, uabs(udot(to, back)) < (ureal)0.98 ? back : right, side); /* of what is nearly parallel: roundings */
     unit_or(side, right[0], right[1], right[2]);
-    for (int k = 0; k < 3; ++k) {
-        int i = (k + 1) % 3, j = (k + 2) % 3;
-        up[k] = ufma(to[i], side[j], -(to[j] * side[i]));
-    }
+    ucross(to, side, up);
     for (int k = 0; k < 3; ++k) {
         tube[k] = side[k];
         tube[4 + k] = -side[k];

@@ -109,12 +109,35 @@ static void test_no_acne(void **state)
     }
 }
 
+/* A lamp that shines along the view, however both are turned; the camera is 2 m above the floor, the ball beside it. */
+static void test_a_lamp_along_the_view(void **state)
+{
+    for (int turn = 0; turn < 24; ++turn) {
+        char xml[1024];
+        (void)snprintf(xml, sizeof xml,
+                       "<mujoco>" DARK MATT "<worldbody><body euler='%d %d %d' pos='%d 1 2'><camera fovy='90'/>" SUN
+                       "<geom type='plane' size='0 0 1' pos='0 0 -2' material='m'/>"
+                       "<geom size='.2' pos='.9 0 -1' material='m'/></body></worldbody></mujoco>",
+                       37 * turn, 53 * turn, 71 * turn, turn);
+        uint8_t *rgba = draw(xml);
+        for (int i = 0; i < SIZE * SIZE; ++i) {
+            const double step = 4.0 / SIZE, x = (i % SIZE + 0.5) * step - 2, y = 2 - (i / SIZE + 0.5) * step;
+            double far = hypot(x - 0.9, y);
+            if (x > 1.2 || fabs(far - 0.2) < step) continue; /* beside it is the ball itself */
+            if (abs(rgba[4 * i] - (far < 0.2 ? 0 : 102)) > 1)
+                fail_msg("turn %d, %g %g: %d, %g m from the middle of the shadow", turn, x, y, rgba[4 * i], far);
+        }
+        free(rgba);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ball_darkens_a_disc),   cmocka_unit_test(test_lamp_with_a_place_widens_it),
         cmocka_unit_test(test_what_casts_none),       cmocka_unit_test(test_what_casts),
         cmocka_unit_test(test_each_lamp_has_its_own), cmocka_unit_test(test_no_acne),
+        cmocka_unit_test(test_a_lamp_along_the_view),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
