@@ -16,10 +16,10 @@
  * Decorations (stet_stage_decorate) are visible in rgb and rgba alone.
  *
  * rgb and rgba have textures, shadows, transparency and reflections, where other outputs show the nearest surface; and
- * they alone show the sites of groups 0 to 2, without textures: rays of physics do not see sites either. As in MuJoCo's
- * renderer one plane or upper side of a box reflects: of the geoms whose material does, the first that the camera is
- * above. They are of one ray a pixel, or the mean of 4 or 16 (`samples` of a def); the alpha of rgba is then the part
- * of them that hit something. All other outputs show the pixel's centre.
+ * they alone show the sites of groups 0 to 2: rays of physics do not see sites either. As in MuJoCo's renderer one
+ * plane or upper side of a box reflects: of the geoms whose material does, the first that the camera is above. They are
+ * of one ray a pixel, or the mean of 4 or 16 (`samples` of a def); the alpha of rgba is then the part of them that hit
+ * something. All other outputs show the pixel's centre.
  */
 #ifndef STET_RENDER_H
 #define STET_RENDER_H

@@ -17,7 +17,7 @@ typedef struct scene_rows {
     int *scene;
     double *look;
     int64_t nscene, nlook;
-    bool *drawn; /* [ngeom] */
+    bool *drawn; /* [ngeom + nsite] */
     const sti_soft *soft;
     const sti_shapes *shapes;
     sti_details details;
@@ -70,11 +70,6 @@ bool sti_group_in(int group, uint32_t groups) { return group < mjNGROUP && (grou
 static void geom_appearance(const mjModel *m, ptrdiff_t geom, double *row)
 {
     sti_appearance_of(m, m->geom_matid[geom], &m->geom_rgba[4 * geom], row);
-}
-
-static void site_appearance(const mjModel *m, ptrdiff_t site, double *row)
-{
-    sti_appearance_of(m, m->site_matid[site], &m->site_rgba[4 * site], row);
 }
 
 static void tendon_appearance(const mjModel *m, ptrdiff_t tendon, double *row)
@@ -240,16 +235,22 @@ static void split_shown(scene_rows *rows)
         list_by_alpha(rows, &head[head[SCENE_SHOWN] + (ptrdiff_t)SHOWN_SIZE * i]);
 }
 
-/* Sites of MuJoCo's default groups, without textures. */
+static bool site_drawn(const mjModel *m, ptrdiff_t site)
+{
+    double look[APPEARANCE_SIZE];
+    sti_appearance_of(m, m->site_matid[site], &m->site_rgba[4 * site], look);
+    return sti_group_in(m->site_group[site], STET_GROUPS_DEFAULT) && look[APPEARANCE_ALPHA] > 0;
+}
+
 static stet_result fill_sites(scene_rows *rows, stet_stage *stage)
 {
     const mjModel *m = sti_stage_worlds(stage)->model->mj;
     int *head = rows->scene;
     for (int s = 0; s < (int)m->nsite; ++s) {
         int row[SHOWN_SIZE] = {[SHOWN_GEOM] = (int)m->ngeom + s, [SHOWN_TYPE] = m->site_type[s]};
-        double *look = &rows->look[(ptrdiff_t)APPEARANCE_SIZE * row[SHOWN_GEOM]];
-        site_appearance(m, s, look);
-        if (!sti_group_in(m->site_group[s], STET_GROUPS_DEFAULT) || look[APPEARANCE_ALPHA] <= 0) continue;
+        sti_appearance_of(m, m->site_matid[s], &m->site_rgba[4 * (ptrdiff_t)s],
+                          &rows->look[(ptrdiff_t)APPEARANCE_SIZE * row[SHOWN_GEOM]]);
+        if (!rows->drawn[m->ngeom + s]) continue;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_SITE, s, &row[SHOWN_PRIM]));
         list_by_alpha(rows, row);
         int at = head[SCENE_NSHOWN] + head[SCENE_NSITE]++;
@@ -334,28 +335,24 @@ static stet_result fill_haze(scene_rows *rows, stet_stage *stage)
     return STET_OK;
 }
 
-/* Row number `row` of details: a geom's, with a material. */
-static stet_result fill_detail(const scene_rows *rows, stet_stage *stage, int geom, int material, int row)
+/* Row number `row` of details: what has this form, at a prim. */
+static void fill_detail(const scene_rows *rows, const mjModel *m, sti_form form, int prim, ptrdiff_t row)
 {
     const int *head = rows->scene;
-    int *detail = &rows->scene[head[SCENE_DETAIL] + (ptrdiff_t)DETAIL_SIZE * row];
-    sti_form form = sti_form_of_geom(sti_stage_worlds(stage)->model->mj, geom);
-    form.material = material;
-    sti_details_form(&rows->details, sti_stage_worlds(stage)->model->mj, &form, rows->textures, rows->corners, detail,
-                     &rows->look[head[SCENE_LOOK_SCALE] + (ptrdiff_t)SCALE_SIZE * row]);
-    return stet_stage_get_prim(stage, STET_PRIM_GEOM, geom, &detail[DETAIL_PRIM]);
+    int *detail = &rows->scene[head[SCENE_DETAIL] + DETAIL_SIZE * row];
+    sti_details_form(&rows->details, m, &form, rows->textures, rows->corners, detail,
+                     &rows->look[head[SCENE_LOOK_SCALE] + SCALE_SIZE * row]);
+    detail[DETAIL_PRIM] = prim;
 }
 
-/* Sites, tendons and flexes of one dimension have their materials alone. */
+/* Tendons and flexes of one dimension have their materials alone. */
 static void fill_plain(const scene_rows *rows, const mjModel *m)
 {
     const int *head = rows->scene;
-    for (ptrdiff_t s = m->ngeom; s < sti_shape_flex(m) + m->nflex; ++s) {
-        ptrdiff_t site = s - m->ngeom, tendon = site - m->nsite, flex = s - sti_shape_flex(m);
+    for (ptrdiff_t s = m->ngeom + m->nsite; s < sti_shape_flex(m) + m->nflex; ++s) {
+        ptrdiff_t tendon = s - m->ngeom - m->nsite, flex = s - sti_shape_flex(m);
         if (flex >= 0 && sti_soft_object(m, (int)flex)) continue;
-        ptrdiff_t material = flex >= 0     ? sti_soft_material(m, (int)flex)
-                             : tendon >= 0 ? m->tendon_matid[tendon]
-                                           : m->site_matid[site];
+        ptrdiff_t material = flex >= 0 ? sti_soft_material(m, (int)flex) : m->tendon_matid[tendon];
         sti_details_plain(&rows->details, m, material, &rows->scene[head[SCENE_DETAIL] + DETAIL_SIZE * s],
                           &rows->look[head[SCENE_LOOK_SCALE] + SCALE_SIZE * s]);
     }
@@ -381,11 +378,19 @@ static stet_result fill_details(scene_rows *rows, stet_stage *stage)
     sti_details_fill(&rows->details, m, rows->textures, head, rows->look + rows->corners);
     if (rows->details.sky >= 0) head[SCENE_SKY] = rows->textures + (int)rows->details.texture[rows->details.sky];
     for (int g = 0; g < (int)m->ngeom; ++g) {
-        int further = sti_shape_count(m) + rows->shapes->n + g * ((int)m->nmat + 1);
+        int further = sti_shape_count(m) + rows->shapes->n + g * ((int)m->nmat + 1), prim;
+        sti_form form = sti_form_of_geom(m, g);
         if (!rows->drawn[g]) continue;
-        STI_TRY(fill_detail(rows, stage, g, m->geom_matid[g], g));
-        for (int material = -1; head[SCENE_CHOICE] && material < (int)m->nmat; ++material)
-            STI_TRY(fill_detail(rows, stage, g, material, further + material + 1));
+        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &prim));
+        fill_detail(rows, m, form, prim, g);
+        for (form.material = -1; head[SCENE_CHOICE] && form.material < (int)m->nmat; ++form.material)
+            fill_detail(rows, m, form, prim, further + form.material + 1);
+    }
+    for (int s = 0; s < (int)m->nsite; ++s) {
+        int prim;
+        if (!rows->drawn[m->ngeom + s]) continue;
+        STI_TRY(stet_stage_get_prim(stage, STET_PRIM_SITE, s, &prim));
+        fill_detail(rows, m, sti_form_of_site(m, s), prim, m->ngeom + s);
     }
     for (int i = 0; i < rows->soft->n; ++i) {
         ptrdiff_t shape = sti_shape_flex(m) + rows->soft->surface[i].object;
@@ -394,13 +399,8 @@ static stet_result fill_details(scene_rows *rows, stet_stage *stage)
                          &rows->look[head[SCENE_LOOK_SCALE] + SCALE_SIZE * shape], rows->look);
     }
     for (int i = 0; i < rows->shapes->n; ++i) {
-        const sti_form form = sti_form_of_shape(&rows->shapes->shape[i]);
-        ptrdiff_t shape = sti_shape_count(m) + i;
-        int *detail = &head[head[SCENE_DETAIL] + DETAIL_SIZE * shape];
-        if (rows->shapes->shape[i].prim < 0) continue;
-        sti_details_form(&rows->details, m, &form, rows->textures, rows->corners, detail,
-                         &rows->look[head[SCENE_LOOK_SCALE] + SCALE_SIZE * shape]);
-        detail[DETAIL_PRIM] = rows->shapes->shape[i].prim;
+        const sti_shape *shape = &rows->shapes->shape[i];
+        if (shape->prim >= 0) fill_detail(rows, m, sti_form_of_shape(shape), shape->prim, sti_shape_count(m) + i);
     }
     fill_plain(rows, m);
     note_details(rows);
@@ -435,11 +435,12 @@ static stet_result fill_lamps(scene_rows *rows, stet_stage *stage)
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-/* Which geoms and details are drawn. */
+/* Which geoms, sites and details are drawn. */
 static stet_result plan_rows(scene_rows *rows, const mjModel *m, const sti_patches *patches)
 {
-    STI_TRY(sti_alloc(&rows->drawn, (size_t)(m->ngeom + 1) * sizeof *rows->drawn, "geoms to draw"));
+    STI_TRY(sti_alloc(&rows->drawn, (size_t)(m->ngeom + m->nsite + 1) * sizeof *rows->drawn, "geoms to draw"));
     for (int g = 0; g < (int)m->ngeom; ++g) rows->drawn[g] = geom_drawn(m, g, patches->drawing.groups);
+    for (int s = 0; s < (int)m->nsite; ++s) rows->drawn[m->ngeom + s] = site_drawn(m, s);
     return sti_details_plan(m, rows->drawn, rows->soft, rows->shapes, patches->choice,
                             patches->drawing.mode == STET_RENDER_MODE_PHYSICAL, &rows->details);
 }

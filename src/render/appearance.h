@@ -5,8 +5,8 @@
  * whose colour has an alpha above 0; those below 0.995 are transparent in colours (blend.k.h), and opaque in depth and
  * ids. The colour is MuJoCo's: the geom's own unless it is MuJoCo's default grey, else the material's. Textures and
  * smooth normals: detail.h. Sites of the groups 0, 1 and 2 are drawn in colours alone, and spatial tendons, flexes and
- * skins of these groups everywhere; sites, tendons and flexes of one dimension without textures. Shapes that were added
- * to the stage are drawn as geoms.
+ * skins of these groups everywhere; tendons and flexes of one dimension without textures. Shapes that were added to the
+ * stage are drawn as geoms.
  */
 #ifndef STI_RENDER_APPEARANCE_H
 #define STI_RENDER_APPEARANCE_H

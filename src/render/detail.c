@@ -60,6 +60,11 @@ sti_form sti_form_of_geom(const mjModel *m, ptrdiff_t geom)
                       .size = m->geom_size + 3 * geom};
 }
 
+sti_form sti_form_of_site(const mjModel *m, ptrdiff_t site)
+{
+    return (sti_form){m->site_type[site], -1, m->site_matid[site], m->site_size + 3 * site};
+}
+
 sti_form sti_form_of_shape(const sti_shape *shape)
 {
     return (sti_form){shape->type, shape->mesh, shape->material, shape->size};
@@ -179,6 +184,8 @@ stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft
         if (choice) form.material = -1;
         for (; drawn[g] && form.material <= last; ++form.material) plan_form(m, form, out);
     }
+    for (int s = 0; s < m->nsite; ++s)
+        if (drawn[m->ngeom + s]) plan_form(m, sti_form_of_site(m, s), out);
     for (int i = 0; i < shapes->n; ++i)
         if (shapes->shape[i].prim >= 0) plan_form(m, sti_form_of_shape(&shapes->shape[i]), out);
     out->soft = out->ncorner;

@@ -26,11 +26,12 @@ typedef struct sti_form {
 } sti_form;
 
 sti_form sti_form_of_geom(const mjModel *m, ptrdiff_t geom);
+sti_form sti_form_of_site(const mjModel *m, ptrdiff_t site);
 sti_form sti_form_of_shape(const sti_shape *shape);
 
 /*
- * drawn: a flag for each geom. soft: the surfaces that deform, and shapes: those that were added; all are drawn.
- * choice: geoms may get any of the materials.
+ * drawn: a flag for each geom, then for each site. soft: the surfaces that deform, and shapes: those that were added;
+ * all are drawn. choice: geoms may get any of the materials.
  */
 stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, const sti_shapes *shapes,
                              bool choice, bool physical, sti_details *out);

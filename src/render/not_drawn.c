@@ -122,17 +122,6 @@ static int count_unread_textures(const mjModel *m)
     return n;
 }
 
-static int count_site_textures(const mjModel *m)
-{
-    int n = 0;
-    for (int i = 0; i < m->nsite; ++i) {
-        ptrdiff_t material = m->site_matid[i];
-        n += material >= 0 && m->mat_texid[material * mjNTEXROLE + mjTEXROLE_RGB] >= 0 &&
-             group_shown(m->site_group[i]) && shown_alpha(m, (int)material, m->site_rgba + 4 * (ptrdiff_t)i) > 0;
-    }
-    return n;
-}
-
 static int count_tendon_textures(const mjModel *m)
 {
     int n = 0;
@@ -194,7 +183,6 @@ const char *stet_render_get_not_drawn(const stet_model *model, stet_render_mode 
                  {"drawings of plugins", count_plugins, NULL, 0},
                  {"textures of one channel, or in KTX files", count_unread_textures, NULL, 0},
                  {"textures of other roles than colour", NULL, count_roles, 0},
-                 {"textures of sites", count_site_textures, NULL, 0},
                  {"textures of tendons", count_tendon_textures, NULL, 0},
                  {"lights by images", count_image_lights, NULL, 0},
                  {"point lights", NULL, count_points, 0},

@@ -41,7 +41,7 @@ static void materials(void **state)
           "<geom type='box' size='1 1 1' material='mirror'/><geom size='.1' material='rough'/>"
           "<site material='picture' name='a'/><site name='b' pos='1 0 0'/></worldbody>"
           "<tendon><spatial material='picture'><site site='a'/><site site='b'/></spatial></tendon></mujoco>",
-          "textures of other roles than colour 2, textures of sites 1, textures of tendons 1");
+          "textures of other roles than colour 2, textures of tendons 1");
 }
 
 /* The bytes of a KTX file, which MuJoCo keeps as one channel, are no picture. */

@@ -6,7 +6,10 @@
 
 #define SCENE(shapes)                                                                                                  \
     "<mujoco><visual><headlight ambient='.3 .3 .3' diffuse='.4 .4 .4'/></visual>"                                      \
-    "<asset><material name='m' rgba='.2 .3 .8 1' specular='1' shininess='.9'/></asset><worldbody>"                     \
+    "<asset><texture name='t' type='2d' builtin='checker' rgb1='.9 .8 .2' rgb2='.2 .3 .7' width='32' height='32'/>"    \
+    "<texture name='c' type='cube' builtin='gradient' rgb1='.9 .1 .2' rgb2='.2 .9 .7' width='32' height='192'/>"       \
+    "<material name='m' rgba='.2 .3 .8 1' specular='1' shininess='.9'/><material name='t' texture='t' texrepeat='3 "   \
+    "2'/><material name='c' texture='c' rgba='1 1 1 .6'/></asset><worldbody>"                                          \
     "<light pos='1 -1 4' dir='-.2 .2 -1' diffuse='.5 .5 .5'/><geom type='plane' size='2 2 .1'/>" shapes                \
     "<camera pos='0 -3 1.4' xyaxes='1 0 0 0 .4 .9'/></worldbody></mujoco>"
 #define SHAPES(kind)                                                                                                   \
@@ -15,7 +18,9 @@
     "<" kind " type='sphere' size='.3' pos='-.3 -.4 .4' rgba='.3 .4 .9 .3'/>"                                          \
     "<" kind " type='capsule' size='.1 .25' pos='.9 0 .5' euler='0 40 0' rgba='.9 .3 .2 1'/>"                          \
     "<" kind " type='cylinder' size='.15 .2' pos='.3 -.5 .3'/>"                                                        \
-    "<" kind " type='ellipsoid' size='.2 .3 .15' pos='.3 0 .6' rgba='.9 .8 .1 1'/>"
+    "<" kind " type='ellipsoid' size='.2 .3 .15' pos='.3 0 .6' rgba='.9 .8 .1 1'/>"                                    \
+    "<" kind " type='box' size='.15 .1 .15' pos='-.8 -.9 .25' euler='20 0 30' material='t'/>"                          \
+    "<" kind " type='ellipsoid' size='.2 .1 .15' pos='.9 -.8 .2' euler='0 20 30' material='c'/>"
 #define UNSEEN                                                                                                         \
     "<site size='.4' pos='0 0 .6' group='3'/><site size='.4' pos='0 0 .6' group='5'/>"                                 \
     "<site size='.4' pos='0 0 .6' rgba='1 1 1 0'/>"
