@@ -22,7 +22,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 LABEL ?=
-RUN ?= scenes/hand.xml --worlds 64 --frames 60 --control noise --out out
+RUN ?= scenes/hand.xml --worlds 16 --size 240x200 --control noise:0.4 --out out
 BENCH ?=
 CHART ?= epyc-avx512-frame-16 epyc-avx512-frame-64
 CMAKE_FLAGS ?=
