@@ -16,6 +16,8 @@ import numpy as np
 from skimage.metrics import structural_similarity
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, f"{SOURCE}/bench")
+from origin import commit
 INSTALLED = sysconfig.get_paths()["purelib"]
 PACKAGES = [f"{INSTALLED}/gymnasium", f"{INSTALLED}/dm_control", f"{SOURCE}/.venv/corpus/mujoco_warp",
             f"{SOURCE}/scenes"]
@@ -71,6 +73,7 @@ def summary(rows, failed):
     yield "says why the lowest differ."
     yield ""
     yield f"{len({row[0] for row in rows})} models, {len(rows)} pictures; {failed} files are no models that load."
+    yield f"Commit {commit()[:12]}."
     yield ""
     yield "| rays a pixel | median | at least 0.95 | at least 0.85 | least |"
     yield "|---|---|---|---|---|"
