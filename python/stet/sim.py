@@ -251,13 +251,15 @@ class Sim(Rounds, _core.SimBase):
             os.fspath(cache_folder) if cache_folder else "",
         )
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        try:
-            super().__setattr__(name, value)
-        except AttributeError:
-            hint = (f"write into it: sim.{name}.write(…), sim.{name}[…] = …" if name in self.fields else
-                    "it follows from the state" if name in self.quantities else "it is the sim's own")
-            raise AttributeError(f"Sim.{name} cannot be replaced; {hint}") from None
+    if not TYPE_CHECKING:  # which would take any assignment then
+
+        def __setattr__(self, name, value):
+            try:
+                super().__setattr__(name, value)
+            except AttributeError:
+                hint = (f"write into it: sim.{name}.write(…), sim.{name}[…] = …" if name in self.fields else
+                        "it follows from the state" if name in self.quantities else "it is the sim's own")
+                raise AttributeError(f"Sim.{name} cannot be replaced; {hint}") from None
 
     @property
     def model(self) -> _core.Model:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._arrays import Numpy
 
@@ -28,11 +28,13 @@ class State:
             raise AttributeError(name)
         return self.see(name, lambda: self._sim.array(name))
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not name.startswith("_"):
-            raise AttributeError(f"state.{name} shows what the sim has, and is no place to keep a result; use a name "
-                                 f"of your own, or, to change the worlds, self.sim.{name}.write(…)")
-        super().__setattr__(name, value)
+    if not TYPE_CHECKING:  # which would take any assignment then
+
+        def __setattr__(self, name, value):
+            if not name.startswith("_"):
+                raise AttributeError(f"state.{name} shows what the sim has, and is no place to keep a result; use a "
+                                     f"name of your own, or, to change the worlds, self.sim.{name}.write(…)")
+            super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._sim.fields, *self._sim.quantities]

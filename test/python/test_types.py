@@ -150,6 +150,7 @@ def test_pyright_agrees(tmp_path):
 
 def test_a_mistake_is_found(tmp_path):
     file = tmp_path / "mistake.py"
-    file.write_text("import stet\nsim = stet.Sim('x.xml', wrlds=3)\nsim.step('three')\nsim.model.nose\n")
+    file.write_text("import stet\nsim = stet.Sim('x.xml', wrlds=3)\nsim.step('three')\nsim.model.nose\nsim.qpos = 3\n"
+                    "sim.qops = 3\n")
     found = check(str(file))
-    assert [f"mistake.py:{line}:" in found for line in (2, 3, 4)] == [True] * 3
+    assert [f"mistake.py:{line}:" in found for line in range(2, 7)] == [True] * 5
