@@ -649,6 +649,20 @@ def test_a_graph_on_a_gpu(mode):
 
 
 @needs_gpu
+@pytest.mark.parametrize("mode", MODES)
+def test_a_graph_on_a_gpu_draws_rows(mode):
+    keywords = {"device": "cuda", "autoreset_mode": mode, "max_episode_steps": 11, "randomize": [*THERE, HERE[1]]}
+    graph, theirs = Remembers(episodes="device", graph=True, **keywords), Remembers(**keywords)
+    graph.reset(seed=1), theirs.reset(seed=1)
+    assert play_rows_beside(graph, theirs, mode, 40) > N
+    assert graph.captured and graph._device.graph.captures == 1
+    graph.reset(seed=5), theirs.reset(seed=5)
+    play_rows_beside(graph, theirs, mode, 12)
+    assert graph.captured and graph._device.graph.captures == 2
+    graph.close(), theirs.close()
+
+
+@needs_gpu
 def test_a_graph_with_pictures_in_a_stream_of_its_own():
     keywords = {"device": "cuda", "pixels": True, "width": 24, "height": 16, "max_episode_steps": 9}
     with torch.cuda.stream(torch.cuda.Stream()):
