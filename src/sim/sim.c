@@ -73,10 +73,7 @@ void stet_sim_destroy(stet_sim *sim)
     sti_round_free(sim);
     sti_phases_free(sim);
     stet_tiles_destroy(sim->tiles);
-    stet_array_destroy(sim->hold);
-    stet_array_destroy(sim->half);
-    stet_array_destroy(sim->low);
-    stet_array_destroy(sim->high);
+    sti_sim_free_controls(sim);
     stet_stage_destroy(sim->stage);
     stet_step_destroy(sim->step);
     stet_worlds_destroy(sim->worlds);
@@ -168,6 +165,7 @@ int64_t stet_sim_get_bytes(const stet_sim *sim)
     if (!sim) return 0;
     int64_t n = sim->device->array_bytes + data_bytes(sim->worlds) +
                 sim->device->mechanisms.counters.mechanism[STET_MECHANISM_READBACK].held_bytes;
+    if (sim->host.device) n += sim->host.device->array_bytes;
     for (int k = 0; k < sim->round.nslot; ++k)
         n += (int64_t)(sim->round.slot[k].now.room + sim->round.slot[k].next.room);
     return n;

@@ -16,6 +16,15 @@
 #include "stet/tiles.h"
 #include "worlds/worlds.h"
 
+enum { STI_CONTROL_TABLES = 4 };
+/* What computes controls (control.c). */
+typedef struct sti_controls {
+    stet_device *device;
+    stet_array *ctrl;                      /* REAL [nworld][nu]; of the sim's device: the field's */
+    stet_array *table[STI_CONTROL_TABLES]; /* hold, half, low, high: REAL [max(nu, 1)]; see control.k.h */
+    uint64_t taken[STI_CONTROL_TABLES];    /* generations of the sim's tables that these hold */
+} sti_controls;
+
 struct stet_sim {
     stet_model *model;
     stet_device *device;
@@ -30,11 +39,12 @@ struct stet_sim {
     int noutput;
     int64_t newest; /* number of the latest frame; -1: none */
     uint32_t outputs, groups;
-    stet_array *hold, *half, *low, *high; /* REAL [max(nu, 1)], one value per actuator; see control.k.h */
-    uint64_t *seen;                       /* [nworld]: the worlds' reset_clock when a world was rendered, SIM-3 */
-    uint64_t all_seen;                    /* the reset_clock at which no world had to be rendered again */
-    uint8_t *again;                       /* [nworld]: worlds to render again */
-    sti_phases phases;                    /* the caller's kernels in the step */
+    sti_controls controls; /* of the sim's device, */
+    sti_controls host;     /* and where MuJoCo's physics takes them; without a device: there are none */
+    uint64_t *seen;        /* [nworld]: the worlds' reset_clock when a world was rendered, SIM-3 */
+    uint64_t all_seen;     /* the reset_clock at which no world had to be rendered again */
+    uint8_t *again;        /* [nworld]: worlds to render again */
+    sti_phases phases;     /* the caller's kernels in the step */
     sti_round round;
     uint64_t seed; /* from the def */
     struct {
@@ -93,6 +103,7 @@ stet_result sti_free_camera_place(stet_sim *sim, sti_free_camera *view, stet_cam
 /* ---- control.c --------------------------------------------------------------------------------------------------- */
 
 stet_result sti_sim_make_controls(stet_sim *sim);
+void sti_sim_free_controls(stet_sim *sim);
 
 /* ---- frame.c ----------------------------------------------------------------------------------------------------- */
 

@@ -167,6 +167,47 @@ static void tables_are_those_of_the_actuators(void **state)
     stet_sim_destroy(sim);
 }
 
+/* With MuJoCo's physics no control comes back from a GPU, behind its pictures; the bits are those of a CPU. */
+static void controls_for_mujoco_do_not_wait_for_pictures(void **state)
+{
+    enum { FRAMES = 6 };
+    float x[2][FRAMES][2];
+    for (int i = 0; i < 2; ++i) { /* a device; one lane of a processor */
+        stet_sim *sim =
+            room_open("hand.xml", &(room_def){.nworld = 4, .isa = i ? "w1" : NULL, .physics = STET_PHYSICS_MUJOCO});
+        stet_device *device = stet_sim_get_device(sim);
+        for (int f = 0; f < FRAMES; ++f) {
+            if (f == 2) stet_device_clear_counters(device);
+            OK(f == 4 ? stet_sim_control_zero(sim) : stet_sim_control_noise(sim, 0.3, 40 + f));
+            OK(stet_sim_step(sim, 1));
+            room_render(sim);
+        }
+        assert_int_equal(room_counters(sim).reason[STET_REASON_READBACK_MOVED], 0);
+        for (int f = 0; f < FRAMES; ++f) {
+            OK(stet_sim_control_noise(sim, 0.3, 40 + f));
+            for (int k = 0; k < 2; ++k) x[i][f][k] = room_ctrl(sim, 2, 3 + k);
+        }
+        stet_sim_destroy(sim);
+    }
+    assert_memory_equal(x[0], x[1], sizeof x[0]);
+}
+
+/* A table that the caller writes counts at once, wherever controls are computed. */
+static void tables_that_are_written_count(void **state)
+{
+    static const float half[3] = {0, 4, 1};
+    stet_sim *sim = room_open(ARMS_PLAIN, &(room_def){.nworld = 5, .physics = STET_PHYSICS_MUJOCO});
+    stet_array *table;
+    OK(stet_sim_control_noise(sim, 0.5, 30));
+    float before = room_ctrl(sim, 3, 1);
+    OK(stet_sim_get_control_table(sim, "half", &table));
+    OK(stet_array_write(table, half, sizeof half));
+    OK(stet_sim_control_noise(sim, 0.5, 30));
+    assert_true(room_ctrl(sim, 3, 0) == 1 && before != 0);
+    assert_true(room_ctrl(sim, 3, 1) == fmaxf(-1, fminf(1, 4 * before)));
+    stet_sim_destroy(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +217,8 @@ int main(void)
         cmocka_unit_test(noise_depends_on_the_seed),
         cmocka_unit_test(bad_noise_is_refused),
         cmocka_unit_test(tables_are_those_of_the_actuators),
+        cmocka_unit_test(controls_for_mujoco_do_not_wait_for_pictures),
+        cmocka_unit_test(tables_that_are_written_count),
         cmocka_unit_test(the_hand_keeps_its_cube),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
