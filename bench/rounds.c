@@ -291,7 +291,8 @@ static stet_result prepare_hands(hands *h, bench *b)
     h->def.nworld = b->quick ? FEW_HANDS : WORLDS;
     h->def.physics = STET_PHYSICS_NATIVE;
     h->def.outputs = 1u << STET_OUTPUT_RGB | 1u << STET_OUTPUT_DEPTH;
-    h->def.width = h->def.height = b->quick ? 16 : 64;
+    bool gpu = b->device.type == STET_DEVICE_CUDA || b->device.type == STET_DEVICE_HIP;
+    h->def.width = h->def.height = b->quick ? 16 : gpu ? 120 : 64;
     STI_TRY(stet_model_load(path, &h->model));
     STI_TRY(stet_sim_create(h->model, &h->def, &h->sim)); /* compiles what there is to compile */
     STI_TRY(stet_worlds_get_array(stet_sim_get_worlds(h->sim), "qpos", &qpos));
@@ -326,8 +327,10 @@ static stet_result time_hands(bench *b, hands *h)
     made += round[0];
     for (int r = COLD; r < ROUNDS; ++r) ratio[r] = made / round[r];
     STI_TRY(bench_add(b, &row, round + COLD, ROUNDS - COLD, "s", false, "rounds/hand/round_s"));
-    bench_note(row, "%lld hands, %d frames of two steps of native physics and a picture: %.1f MB of the sim reused", n,
-               STEPS, (double)stet_sim_get_bytes(h->sim) * 1e-6);
+    bench_note(row,
+               "%lld hands, %d frames of two steps of native physics and a picture (%d x %d): %.1f MB of the sim "
+               "reused in each of %d rounds",
+               n, STEPS, h->def.width, h->def.height, (double)stet_sim_get_bytes(h->sim) * 1e-6, ROUNDS - 1);
     for (int r = COLD; r < ROUNDS; ++r) begin[r] *= 1e6;
     STI_TRY(bench_add(b, &row, begin + COLD, ROUNDS - COLD, "us", false, "rounds/hand/later_setup_us"));
     bench_note(row, "of which the beginning, with another qpos of %zu bytes", h->size);
