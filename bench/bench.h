@@ -14,7 +14,7 @@
 enum {
     BENCH_SAMPLES = 15,
     BENCH_NAME = 96,
-    BENCH_NOTE = 320,
+    BENCH_NOTE = 400,
     BENCH_ROWS = 512,
     BENCH_WORLDS = 12,
     BENCH_SIZES = 4,

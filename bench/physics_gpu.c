@@ -29,6 +29,7 @@ typedef struct gpu_bench {
     stet_device_def device;
     const char *kind; /* of GPU, in names of rows */
     states from;
+    load of_states; /* what a step from them is about */
 } gpu_bench;
 
 static const char *kind_of(const stet_device *device)
@@ -96,10 +97,11 @@ static stet_result measure_number(gpu_bench *g, int64_t nworld, double *longest)
         bench_note(row,
                    "%.4g million steps a second; %d threads a world, %d worlds a block, %d block%s a processor; room "
                    "for %d contacts; a world has %.1f kB of arrays; %.0f MB more of the GPU are in use than before its "
-                   "first step; worlds with faults: %d",
+                   "first step; %.1f contacts, %.1f rows, %.1f iterations a world; worlds with faults: %d",
                    1e3 / bench_median(ns, SAMPLES), shape.team.team, shape.team.teams, shape.blocks,
                    shape.blocks == 1 ? "" : "s", sti_physics_room(&s.native->tables), arrays_of(&s),
-                   1e-6 * (after - before), count_faults(&s));
+                   1e-6 * (after - before), g->of_states.contacts, g->of_states.rows, g->of_states.iterations,
+                   count_faults(&s));
     }
     close_side(&s);
     return result;
@@ -277,6 +279,7 @@ static stet_result make_late_states(gpu_bench *g)
     stet_result result =
         open_side(g->b, g->scene, true, g->b->threads, g->b->quick ? 20 : STATES, NULL, CUT_NOTHING, &s);
     if (result == STET_OK) result = make_states(&s, g->b->quick ? WARM : LATE, &g->from);
+    if (result == STET_OK) result = measure_load(&s, &g->of_states);
     close_side(&s);
     return result;
 }
