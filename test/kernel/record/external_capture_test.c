@@ -235,6 +235,59 @@ static void a_loop_joins(void **state)
     close_joint(&j);
 }
 
+/* c0 = condition; a0 += 10, if it is not 0, though nothing ends the loop; a1 += 1 */
+static stet_result choose(bench *b, int condition)
+{
+    STI_TRY(set(b, b->c[0], condition));
+    STI_TRY(sti_record_while(b->device, b->c[0], 1));
+    STI_TRY(add(b, b->a[0], 10));
+    STI_TRY(sti_record_while_end(b->device));
+    return add(b, b->a[1], 1);
+}
+
+static stet_result play_choice(bench *b, int condition)
+{
+    STI_TRY(sti_record_begin(b->device, "an if"));
+    return sti_record_end(b->device, choose(b, condition));
+}
+
+/* A loop of at most one trip is an `if`: played, replayed, and as a node of the caller's graph. */
+static void an_if_is_a_loop_of_one_trip(void **state)
+{
+    static const int conditions[] = {5, 0, 1, 0, -2, 7};
+    enum { CHOICES = sizeof conditions / sizeof *conditions };
+    float a0 = 0;
+    joint j;
+    bench plain;
+    open_bench(&plain);
+    for (int i = 0; i < CHOICES; ++i) {
+        OK(play_choice(&plain, conditions[i]));
+        a0 += conditions[i] ? 10 : 0;
+        assert_true(real_at(plain.a[0], 0) == a0 && real_at(plain.a[0], N - 1) == a0);
+        assert_true(real_at(plain.a[1], 0) == (float)(i + 1));
+    }
+    close_bench(&plain);
+    if (!open_joint(&j)) return;
+    bench *b = &j.b;
+    OK(play_choice(b, 1)); /* its code is there */
+    for (int i = 0; i < CHOICES && device_loops(b); ++i) {
+        float before = real_at(b->a[0], 0), after = real_at(b->a[1], 0);
+        caller_capture(b->device, j.stream);
+        OK(play_choice(b, conditions[i]));
+        j.id = stet_recording_get_last(b->device);
+        j.executable = caller_captured(b->device, j.stream);
+        for (int run = 1; run <= 2; ++run) {
+            caller_launch(b->device, j.executable, j.stream);
+            OK(stet_recording_mark_replayed(b->device, j.id));
+            assert_true(real_at(b->a[0], 0) == before + (float)(conditions[i] ? 10 * run : 0));
+            assert_true(real_at(b->a[1], 0) == after + (float)run);
+        }
+        caller_graph_end(b->device, j.executable, j.stream);
+        j.executable = NULL;
+    }
+    close_joint(&j);
+}
+
 /* Where the driver has no such nodes a loop is refused, and the capture lives. */
 static void a_loop_that_cannot_join_is_refused(void **state)
 {
@@ -267,6 +320,7 @@ int main(void)
         cmocka_unit_test(kf11_what_was_captured_goes_with_its_arrays),
         cmocka_unit_test(switched_off_it_is_announced_all_the_same),
         cmocka_unit_test(a_loop_joins),
+        cmocka_unit_test(an_if_is_a_loop_of_one_trip),
         cmocka_unit_test(a_loop_that_cannot_join_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
