@@ -230,6 +230,40 @@ static void draws_reach_the_physics(void **state)
     close_rig(&same);
 }
 
+/* Bodies of which each world has another mesh: that of a model without the others. */
+#define MESHES(geoms)                                                                                                  \
+    "<mujoco><option timestep='.004'/><asset><mesh name='brick' vertex='-.2 -.1 -.1 .2 -.1 -.1 -.2 .1 -.1 .2 .1 -.1 "  \
+    "-.2 -.1 .1 .2 -.1 .1 -.2 .1 .1 .2 .1 .1'/><mesh name='wedge' vertex='-.3 -.2 -.05 .3 -.2 -.05 -.3 .2 -.05 .3 .2 " \
+    "-.05 0 0 .3'/></asset><worldbody><geom type='plane' size='5 5 1'/><body pos='0 0 .25'><freejoint/><inertial "     \
+    "pos='0 0 0' mass='1' diaginertia='.01 .02 .015'/>" geoms "</body></worldbody></mujoco>"
+#define BRICK "<geom type='mesh' mesh='brick'/>"
+#define WEDGE "<geom type='mesh' mesh='wedge'/>"
+
+static void each_world_has_a_mesh_of_its_own(void **state)
+{
+    enum { FALL = 150, GEOMS = 3 };
+    static const char *const alone[] = {MESHES(BRICK), MESHES(WEDGE)};
+    native_rig both = open_rig(MESHES(BRICK WEDGE), "f64", 1);
+    for (int k = 0; k < 2; ++k) { /* even worlds have the brick, odd ones the wedge */
+        const double present[GEOMS] = {1, k == 0, k == 1};
+        uint8_t mask[WORLDS];
+        for (int w = 0; w < WORLDS; ++w) mask[w] = w % 2 == k;
+        OK(stet_worlds_set_parameter_where(both.r.worlds, "geom_contype", mask, present, GEOMS));
+        OK(stet_worlds_set_parameter_where(both.r.worlds, "geom_conaffinity", mask, present, GEOMS));
+    }
+    OK(sti_native_steps(both.native, NULL, FALL));
+    for (int k = 0; k < 2; ++k) {
+        native_rig one = open_rig(alone[k], "f64", 1);
+        OK(sti_native_steps(one.native, NULL, FALL));
+        for (int64_t w = k; w < WORLDS; w += 2)
+            for (int64_t i = 0; i < 7; ++i)
+                assert_true(fabs(rig_get(&both.r, "qpos", w, i) - rig_get(&one.r, "qpos", 0, i)) < 1e-9);
+        close_rig(&one);
+    }
+    assert_true(fabs(rig_get(&both.r, "qpos", 0, 2) - rig_get(&both.r, "qpos", 1, 2)) > .02); /* heights at rest */
+    close_rig(&both);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +271,7 @@ int main(void)
         cmocka_unit_test(many_parameters_together),
         cmocka_unit_test(neighbours_do_not_matter),
         cmocka_unit_test(draws_reach_the_physics),
+        cmocka_unit_test(each_world_has_a_mesh_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
