@@ -52,7 +52,8 @@ static stet_result make_host(stet_sim *sim)
 {
     stet_device_def def = stet_default_device_def();
     sti_controls *host = &sim->host;
-    if (!sti_device_is_gpu(sim->device) || stet_sim_get_physics(sim) != STET_PHYSICS_MUJOCO || sim->model->mj->nu == 0)
+    if (!sti_device_is_gpu(sim->device) || stet_step_get_physics(sim->step) != STET_PHYSICS_MUJOCO ||
+        sim->model->mj->nu == 0)
         return STET_OK;
     def.type = STET_DEVICE_CPU;
     def.threads = stet_device_get_threads(sim->device);
