@@ -15,8 +15,10 @@
 #   make docs       pages of the Python package's docstrings, in build/api/
 #   make test-gpu   the tests and the GPU's sanitizers on a machine with an NVIDIA GPU (tools/test_gpu.sh)
 #
-# Variables: BUILD (folder), JOBS, LABEL (only the tests with this label: short, long, race, or whole, which takes
-# hours), RUN (arguments of make run), BENCH (arguments of make bench), CMAKE_FLAGS (more settings for CMake), CC
+# .ci/run leaves out of these what takes long; before a release: make asan, make tsan, make test LABEL=whole, make lint.
+#
+# Variables: BUILD (folder), JOBS, LABEL (only the tests with this label: short, long, race, memory, or whole, which
+# takes hours), RUN (arguments of make run), BENCH (arguments of make bench), CMAKE_FLAGS (more settings for CMake), CC
 # (compiler; needs a BUILD of its own).
 
 BUILD ?= build
@@ -125,17 +127,22 @@ docs:
 	done; \
 	PYTHONPATH=$(BUILD)/python .venv/bin/python -m pdoc --no-show-source -o $(BUILD)/api $$modules
 
-# The doubles of GPUs are not sanitized: what their compiler made is that of the usual tree.
-with_double_code = -DSTET_DOUBLE_CODE="$(abspath $(BUILD))/test/double_code"
+# Sanitized trees. The doubles of GPUs are not sanitized: what their compiler made is that of the usual tree. With a
+# LABEL kernels are sanitized for the machine's widest instruction set alone; those of the others are the usual tree's.
+with_usual = -DSTET_DOUBLE_CODE="$(abspath $(BUILD))/test/double_code" \
+    -DSTET_KERNELS_OF="$(if $(LABEL),$(abspath $(BUILD)))"
+usual_kernels = $(if $(LABEL),$(call build_tree,$(BUILD),,kernels))
 
 asan:
 	@tools/setup.sh asan
-	$(call build_tree,$(BUILD)/asan,-DSTET_TESTS=ON -DSTET_SANITIZE=address $(with_double_code))
+	$(usual_kernels)
+	$(call build_tree,$(BUILD)/asan,-DSTET_TESTS=ON -DSTET_SANITIZE=address $(with_usual))
 	$(call run_tests,$(BUILD)/asan)
 
-tsan: with_tsan = -DSTET_TESTS=ON -DSTET_SANITIZE=thread -DCMAKE_C_COMPILER=clang $(with_double_code)
+tsan: with_tsan = -DSTET_TESTS=ON -DSTET_SANITIZE=thread -DCMAKE_C_COMPILER=clang $(with_usual)
 tsan:
 	@tools/setup.sh tsan
+	$(usual_kernels)
 	$(call build_tree,$(BUILD)/tsan,$(with_tsan),$(if $(filter race,$(LABEL)),tests_of_race))
 	$(call run_tests,$(BUILD)/tsan)
 

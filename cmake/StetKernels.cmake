@@ -32,8 +32,19 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     endif()
 endif()
 
-# All compiled kernels; another tree, for which the compiler is the same, may take them from this one.
+# All compiled kernels; another tree may take them from this one (STET_KERNELS_OF): all, but in a tree with sanitizers
+# those of the widest instruction set are its own.
 add_custom_target(kernels)
+set(STET_TAKEN_ISAS)
+if(STET_KERNELS_OF)
+    set(STET_TAKEN_ISAS ${STET_ISAS})
+    if(STET_SANITIZE)
+        list(REMOVE_ITEM STET_TAKEN_ISAS avx2 avx512)
+        if(STET_TAKEN_ISAS STREQUAL "${STET_ISAS}")
+            list(REMOVE_ITEM STET_TAKEN_ISAS portable)
+        endif()
+    endif()
+endif()
 
 function(stet_kernel_unit)
     foreach(unit IN LISTS ARGN)
@@ -67,8 +78,7 @@ function(stet_generate_kernel unit table result)
     set(${result} "${generated}" PARENT_SCOPE)
 endfunction()
 
-# Compiles the kernels of the units named into `target`, or takes them from the tree STET_KERNELS_OF, and embeds their
-# sources there as `table`.
+# Compiles the kernels of the units named into `target`, and embeds their sources there as `table`.
 function(stet_build_kernels target table)
     set(sources)
     set(names)
@@ -84,35 +94,59 @@ function(stet_build_kernels target table)
     # Without an instruction set, the generated C holds the descriptions of the kernels.
     target_sources(${target} PRIVATE ${sources})
     add_dependencies(${target} ${target}_kernel_sources)
-    if(STET_KERNELS_OF)
-        stet_take_kernels(${target} ${sources})
-        return()
-    endif()
-    foreach(isa IN LISTS STET_ISAS)
-        set(objects "${target}_kernels_${isa}")
-        add_library(${objects} OBJECT ${sources})
-        add_dependencies(${objects} ${target}_kernel_sources)
-        add_dependencies(kernels ${objects})
-        target_include_directories(${objects} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
-            "${PROJECT_SOURCE_DIR}")
-        target_compile_definitions(${objects} PRIVATE STI_ISA=${isa} ${STET_ISA_${isa}_DEFINITIONS})
-        target_compile_options(${objects} PRIVATE ${STET_KERNEL_WARNINGS} ${STET_KERNEL_FLAGS} ${STET_KERNEL_LEVEL}
-            ${STET_ISA_${isa}_FLAGS} ${STET_KERNEL_SANITIZE_FLAGS})
-        target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
-    endforeach()
+    stet_compile_kernels(${target}_kernels ${target}_kernel_sources objects ${sources})
+    target_sources(${target} PRIVATE ${objects})
 endfunction()
 
-# Puts the objects of another tree into `target`: those of the same target there, which the target `kernels` builds.
-function(stet_take_kernels target)
+# Sets `result` to the objects of generated C, for each instruction set: those of the targets <name>_<set>, which are
+# built after `generated`, or those that these targets made in the tree STET_KERNELS_OF.
+function(stet_compile_kernels name generated result)
     file(RELATIVE_PATH folder "${PROJECT_BINARY_DIR}" "${CMAKE_CURRENT_BINARY_DIR}")
-    foreach(source IN LISTS ARGN)
-        file(RELATIVE_PATH name "${CMAKE_CURRENT_BINARY_DIR}" "${source}")
-        string(REPLACE "../" "__/" name "${name}") # CMake's name for what lies above
-        foreach(isa IN LISTS STET_ISAS)
-            target_sources(${target} PRIVATE
-                "${STET_KERNELS_OF}/${folder}/CMakeFiles/${target}_kernels_${isa}.dir/${name}.o")
-        endforeach()
+    set(all)
+    foreach(isa IN LISTS STET_ISAS)
+        set(objects "${name}_${isa}")
+        if(isa IN_LIST STET_TAKEN_ISAS)
+            foreach(source IN LISTS ARGN)
+                file(RELATIVE_PATH path "${CMAKE_CURRENT_BINARY_DIR}" "${source}")
+                string(REPLACE "../" "__/" path "${path}") # CMake's name for what lies above
+                list(APPEND all "${STET_KERNELS_OF}/${folder}/CMakeFiles/${objects}.dir/${path}.o")
+            endforeach()
+            continue()
+        endif()
+        add_library(${objects} OBJECT ${ARGN})
+        add_dependencies(${objects} ${generated})
+        add_dependencies(kernels ${objects})
+        stet_kernel_options(${objects} ${isa})
+        target_compile_definitions(${objects} PRIVATE STI_ISA=${isa} ${STET_ISA_${isa}_DEFINITIONS})
+        list(APPEND all $<TARGET_OBJECTS:${objects}>)
     endforeach()
+    set(${result} ${all} PARENT_SCOPE)
+endfunction()
+
+# How generated C is compiled; isa: "" where it becomes descriptions.
+function(stet_kernel_options target isa)
+    target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
+        "${PROJECT_SOURCE_DIR}")
+    target_compile_options(${target} PRIVATE ${STET_KERNEL_WARNINGS} ${STET_KERNEL_FLAGS} ${STET_KERNEL_LEVEL}
+        ${STET_ISA_${isa}_FLAGS} ${STET_KERNEL_SANITIZE_FLAGS})
+endfunction()
+
+# A unit of the tests, test/…/<noun>.k.h: sets `result` to what a test adds to its SOURCES.
+function(stet_probe_kernels unit result)
+    string(REGEX REPLACE "^test/(.*/)?([a-z0-9_]+)\\.k\\.h$" "\\2" noun "${unit}")
+    set(source "${PROJECT_BINARY_DIR}/kernels/test/${noun}.c")
+    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/kernels/test")
+    add_custom_command(
+        OUTPUT "${source}"
+        COMMAND kernelgen "${PROJECT_SOURCE_DIR}/${unit}" "${unit}" "${source}"
+        DEPENDS kernelgen "${PROJECT_SOURCE_DIR}/${unit}"
+        VERBATIM)
+    add_custom_target(${noun}_generated DEPENDS "${source}")
+    stet_compile_kernels(${noun} ${noun}_generated objects "${source}")
+    add_library(${noun}_ OBJECT "${source}") # the descriptions
+    add_dependencies(${noun}_ ${noun}_generated)
+    stet_kernel_options(${noun}_ "")
+    set(${result} ${objects} $<TARGET_OBJECTS:${noun}_> PARENT_SCOPE)
 endfunction()
 
 # Adds a file and all that it includes of this project to the list `result`, as NAME=PATH: each as its name in an

@@ -1,5 +1,6 @@
 # The tests of kernels, and of the language.
-include(kernel/lang/lang_probes.cmake)
+# Of the language's functions, compiled for each instruction set with the very flags of the library's kernels.
+stet_probe_kernels(test/kernel/lang/lang_probe.k.h LANG_PROBES)
 stet_tests(kernel/lang bits kernelgen lang_list)
 stet_test(kernel/lang/lang SOURCES ${LANG_PROBES})
 stet_test(kernel/lang/math SOURCES ${LANG_PROBES})
