@@ -103,11 +103,12 @@ function(stet_test_properties name)
         ENVIRONMENT "${STET_TEST_ENVIRONMENT};CUDA_VISIBLE_DEVICES=;HIP_VISIBLE_DEVICES=")
 endfunction()
 
-# Tests that repeat much (test/base/part.h): under a sanitizer, and on a device that is slow (<test>@<device>), they do
-# a part of it; the whole does <test>_whole[@<device>].
+# Tests that repeat much (test/base/part.h): under a sanitizer, and on a device that is slow (<test>@<device>), those
+# after ALWAYS everywhere, they do a part of it; the whole does <test>_whole[@<device>].
 function(stet_test_in_part)
-    foreach(name IN LISTS ARGN)
-        if(STET_SANITIZE OR name MATCHES "@")
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "ALWAYS")
+    foreach(name IN LISTS arg_UNPARSED_ARGUMENTS arg_ALWAYS)
+        if(STET_SANITIZE OR name MATCHES "@" OR name IN_LIST arg_ALWAYS)
             string(REGEX REPLACE "@.*$" "" program "${name}")
             string(REPLACE "/" "_" target "test_${program}")
             get_filename_component(layer "${name}" DIRECTORY)

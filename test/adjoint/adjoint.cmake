@@ -15,9 +15,9 @@ foreach(noun IN ITEMS devices gather handle item_devices listed listed_overflow 
     stet_test_doubles(adjoint/${noun})
     stet_test_sees_gpu(adjoint/${noun})
 endforeach()
-# 64 programs a source, some 4 s of a core: 512 programs in the short tier, 25600 others in `whole`, in four parts. Each
-# production of the grammar for which no program is refused has to be right as often as the last number says: 1000 times
-# in all parts of `whole` together.
+# 64 programs a source, some 10 s of a core: 192 in the short tier, by a seed of each run, 512 in adjoint/random_whole
+# and 25600 others in `whole`, in four parts. Each production of the grammar for which no program is refused has to be
+# right as often as the last number says: 1000 times in all parts of `whole` together.
 stet_test(adjoint/random SOURCES adjoint/programs.c adjoint/programs_functions.c adjoint/programs_team.c
     adjoint/programs_writer.c)
 foreach(part RANGE 1 4)

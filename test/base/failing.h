@@ -37,14 +37,15 @@ static inline void failing_free(void *memory, void *context)
 }
 
 /*
- * Runs a scenario with its first allocation failing, then its second (in part, part.h: its sixth), … until it runs
+ * Runs a scenario with its first allocation failing, then its second (in part, part.h: every fifth), … until it runs
  * without a failure. The scenario returns after having given everything back, also when it failed; after each run
  * nothing may be held. A run in which an allocation failed returns STET_ERROR_OUT_OF_MEMORY, unless `forgives`, where
  * STET_OK is as good. Returns the number of allocations of the run without a failure.
  */
 static inline int64_t fail_each_allocation(stet_result (*scenario)(void), bool forgives)
 {
-    for (int64_t n = 1;; n += in_part() ? 5 : 1) {
+    const test_part p = choose_part(5);
+    for (int64_t n = p.first;; n += p.step) {
         failing f = {.fail_at = n};
         assert_int_equal(stet_set_allocator(failing_alloc, failing_free, &f), STET_OK);
         stet_result result = scenario();

@@ -1,6 +1,6 @@
 /*
- * Tapes while memory or the device fails: each allocation, and each call of a driver, once. What was done is an error
- * or right, arrays that the launches wrote are put back, and the next tape works.
+ * Tapes while memory or the device fails: each allocation, and each call of a driver, once (in part, part.h: some of
+ * them). What was done is an error or right, arrays that the launches wrote are put back, and the next tape works.
  */
 #include "device/devices.h"
 
@@ -104,10 +104,11 @@ static void each_allocation_may_fail(void **state)
     stet_tape_destroy(s.tape);
     s.tape = NULL;
     works_again(&s); /* adjoints are compiled, and stay */
-    int64_t n = 0;
+    const test_part p = choose_part(5);
+    int64_t n = p.first - p.step;
     do {
         f.failed = false;
-        f.fail_at = f.calls + ++n;
+        f.fail_at = f.calls + (n += p.step);
         stet_result result = one_tape(&s, &forward);
         f.fail_at = 0;
         if (result != STET_OK) assert_int_equal(result, STET_ERROR_OUT_OF_MEMORY);
@@ -148,15 +149,16 @@ static void each_call_of_a_driver_may_fail(void **state)
 {
     FOR_RUNNING_DEVICES(rig)
     {
-        int64_t n = 1, failed = 0;
+        const test_part p = choose_part(5);
+        int64_t n = p.first, failed = 0;
         if (!rig.control) continue;
         small s = open_small(rig.device, 0);
         stet_tape_destroy(s.tape);
         s.tape = NULL;
         works_again(&s);
-        while (fail_at(&rig, &s, n, &failed)) ++n;
+        while (fail_at(&rig, &s, n, &failed)) n += p.step;
         print_message("%lld calls, %lld failures\n", (long long)n, (long long)failed);
-        assert_true(n > 100 && failed > 30);
+        assert_true(n > 100 && failed > 30 / p.step);
         close_small(&s);
     }
 }
