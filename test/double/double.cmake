@@ -39,13 +39,14 @@ function(stet_test_doubles)
     endforeach()
 endfunction()
 
-# stet_test_on_devices(<layer>/<noun> … OFTEN <layer>/<noun> …) runs test programs again, with what they open on the
-# best device opened on each of these (test/device/picked.h); `cuda` is skipped where there is none. Those after OFTEN
-# have between them what the host does for each feature. The others run on the double as CUDA, too, but under a
-# sanitizer only in `long`; and as HIP, which differs from CUDA below the table of entry points only, in `whole`.
+# stet_test_on_devices(<layer>/<noun> … OFTEN <layer>/<noun> … HIP <layer>/<noun> …) runs test programs again, with what
+# they open on the best device opened on each of these (test/device/picked.h); `cuda` is skipped where there is none.
+# Those after OFTEN and HIP have between them what the host does for each feature; the others run on the double as CUDA,
+# too, but under a sanitizer only in `long`. As HIP, which differs from CUDA below the table of entry points only, those
+# after HIP run, which have between them what is asked of that table; the others do in `whole`.
 function(stet_test_on_devices)
-    cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "OFTEN")
-    foreach(name IN LISTS arg_UNPARSED_ARGUMENTS arg_OFTEN)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "OFTEN;HIP")
+    foreach(name IN LISTS arg_UNPARSED_ARGUMENTS arg_OFTEN arg_HIP)
         string(REPLACE "/" "_" target "test_${name}")
         get_filename_component(layer "${name}" DIRECTORY)
         stet_test_doubles("${name}")
@@ -54,10 +55,10 @@ function(stet_test_on_devices)
             set(tier)
             if(device STREQUAL "double-hip")
                 set(tier whole)
-                if(name IN_LIST arg_OFTEN)
+                if(name IN_LIST arg_HIP)
                     set(tier long)
                 endif()
-            elseif(STET_SANITIZE AND NOT name IN_LIST arg_OFTEN)
+            elseif(STET_SANITIZE AND NOT name IN_LIST arg_OFTEN AND NOT name IN_LIST arg_HIP)
                 set(tier long)
             endif()
             stet_test_properties("${name}@${device}" ${layer} devices ${tier})

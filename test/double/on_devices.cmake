@@ -9,15 +9,20 @@ stet_test_on_devices(
     sim/division sim/idle sim/long_native sim/long_run sim/native sim/phase sim/recorded sim/round_known sim/same
     sim/sim sim/subset
     OFTEN
+    render/crowd render/same render/soft render/surface
+    tiles/extract tiles/tiles
+    physics/beside
+    sim/round
+    HIP
     kernel/args kernel/binding kernel/binding_use kernel/foreign kernel/fuse kernel/graph kernel/external_capture
     kernel/list kernel/record kernel/team_memory kernel/recording kernel/user_names kernel/launch_observer
     stage/stage
-    render/crowd render/renderer render/same render/soft render/surface
-    tiles/extract tiles/fault tiles/ring tiles/stage tiles/tiles
+    render/renderer
+    tiles/fault tiles/ring tiles/stage
     worlds/poses worlds/reset worlds/snapshot worlds/worlds worlds/quantities
-    physics/beside physics/reset physics/room
+    physics/reset physics/room
     step/faults step/step
-    sim/beside sim/control sim/frame sim/program sim/round sim/tape sim/tensor)
+    sim/beside sim/control sim/frame sim/program sim/tape sim/tensor)
 foreach(run IN ITEMS "long_native cuda 2000 1024" "long_run cuda 10000" "program double-cuda 10000"
         "program cuda 100000" "recorded cuda 2000")
     separate_arguments(run)
