@@ -4,6 +4,7 @@ of it.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -129,28 +130,39 @@ def check_by_pyright(folder, *files):
     return out.stdout
 
 
-def test_a_program_is_typed(tmp_path):
-    file = tmp_path / "program.py"
-    file.write_text(PROGRAM)
-    assert check(str(file)) == ""
-    exec(compile(PROGRAM, str(file), "exec"), {"__name__": "program"})
+MISTAKES = """import stet
+sim = stet.Sim('x.xml', wrlds=3)
+sim.step('three')
+sim.model.nose
+sim.qpos = 3
+sim.qops = 3
+"""
 
 
-def test_the_stub_is_typed():
-    assert check(str(Path(stet.__file__).with_name("_core.pyi"))) == ""
-
-
-def test_pyright_agrees(tmp_path):
+@pytest.fixture
+def files(tmp_path):
+    """The program, the stub, and a file with mistakes in lines 2 to 6: looked at together, for most of the time goes
+    into NumPy's own types.
+    """
     (tmp_path / "program.py").write_text(PROGRAM)
-    (tmp_path / "mistake.py").write_text("import stet\nsim = stet.Sim('x.xml', wrlds=3)\n")
-    stub = Path(stet.__file__).with_name("_core.pyi")
-    assert "0 errors" in (said := check_by_pyright(tmp_path, tmp_path / "program.py", stub)), said
-    assert "mistake.py:2:" in check_by_pyright(tmp_path, tmp_path / "mistake.py")
+    (tmp_path / "mistakes.py").write_text(MISTAKES)
+    return [tmp_path / "program.py", Path(stet.__file__).with_name("_core.pyi"), tmp_path / "mistakes.py"]
 
 
-def test_a_mistake_is_found(tmp_path):
-    file = tmp_path / "mistake.py"
-    file.write_text("import stet\nsim = stet.Sim('x.xml', wrlds=3)\nsim.step('three')\nsim.model.nose\nsim.qpos = 3\n"
-                    "sim.qops = 3\n")
-    found = check(str(file))
-    assert [f"mistake.py:{line}:" in found for line in range(2, 7)] == [True] * 5
+def mistaken(said, kind):
+    """Lines of the mistakes' file that errors name; no error may name another file."""
+    found = re.findall(rf"(\S*):(\d+):.*\b{kind}\b", said)
+    assert found and all(Path(file).name == "mistakes.py" for file, _ in found), said
+    return {int(line) for _, line in found}
+
+
+def test_mypy_finds_mistakes_and_nothing_else(files):
+    assert mistaken(check(*map(str, files)), "error") == {2, 3, 4, 5, 6}
+
+
+def test_pyright_finds_mistakes_and_nothing_else(files):
+    assert {2, 4} <= mistaken(check_by_pyright(files[0].parent, *files), "error") <= {2, 3, 4, 5, 6}
+
+
+def test_the_program_runs():
+    exec(compile(PROGRAM, "program.py", "exec"), {"__name__": "program"})

@@ -420,7 +420,7 @@ static uint64_t first_seed = 1;
 static void an_index_that_is_wrong_is_found(void **state)
 {
     print_message("%d sources, seeds from %llu\n", nsource, (unsigned long long)first_seed);
-    if (!picked_any()) quick_compiler();
+    if (!picked_any()) quick_compiler(true);
     for (int i = 0; i < nsource; ++i) random_source(first_seed + (uint64_t)i);
 }
 
@@ -566,7 +566,7 @@ static int begin_all(void **state)
 {
     int result = make_folder(state);
     if (result != 0 || !picked_any()) return result;
-    quick_compiler();
+    quick_compiler(true);
     rig r = open_rig(STI_ISA_COUNT, false, true);
     stet_kernel *k = kernel_from(r.device, "#include <stet/lang.h>\n"
                                            "world_kernel void k_one(real *y) { put(y, 0, splat(1)); }\n");
