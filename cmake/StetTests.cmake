@@ -3,7 +3,7 @@
 # each noun. The target tests_of_<layer> builds those of a layer.
 #
 # Labels: the layer's name, and `short` unless LABELS has `long` (most short tests also run under ASan and UBSan in
-# .ci/run: label `memory`), or `whole`: what takes a quarter of an hour or more, and the whole of what others do in part;
+# .ci/run: label `memory`), or `whole`: what takes a quarter of an hour or more, and all of what others do in part;
 # it runs only when it is asked for (LABEL=whole). A test sees the internals of the library (src/) and, as definitions:
 # STET_TEST_SOURCE_DIR (the checkout), STET_TEST_BINARY_DIR (the build tree, may be written), STET_TEST_COMMAND (the
 # built command), STET_TEST_PACKAGES (the folder that holds the packages gymnasium and dm_control; "" where they are not
