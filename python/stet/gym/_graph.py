@@ -9,9 +9,12 @@ Invariants:
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
 import traceback
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import stet
@@ -69,6 +72,18 @@ class Cuda:
             self._cuda.set_stream(before)  # which a capture that fails may have left
             self._sim.use_stream(before)
         return graph, out, recording
+
+
+@contextlib.contextmanager
+def nothing_collected() -> Iterator[None]:
+    """Python's garbage waits: to free memory of a GPU, or an older graph, would end a capture with an error."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def find_culprit(error: BaseException) -> str:
@@ -182,7 +197,8 @@ class StepGraph:
         self._actions = actions.clone()
         self.capturing = True
         try:
-            graph, out, recording = self._calls.capture(lambda: self._run(self._actions))
+            with nothing_collected():
+                graph, out, recording = self._calls.capture(lambda: self._run(self._actions))
         except Exception as error:
             why = find_culprit(error)
         else:
