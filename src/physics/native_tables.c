@@ -23,9 +23,9 @@ stet_result sti_native_put_reals(stet_array *array, const double *numbers)
 stet_result sti_native_put_mask(stet_array *array, uint8_t *held, const uint8_t *mask)
 {
     int64_t nworld = array->shape[0];
-    bool same = true;
-    for (int64_t w = 0; w < nworld; ++w) same = same && held[w] == (!mask || mask[w]);
-    if (same) return STET_OK;
+    unsigned differ = 0; /* all are compared: without a branch a compiler makes vectors of it */
+    for (int64_t w = 0; w < nworld; ++w) differ |= held[w] != (mask ? mask[w] != 0 : 1);
+    if (!differ) return STET_OK;
     void *mirror;
     STI_TRY(sti_array_mirror_write(array, &mirror));
     for (int64_t w = 0; w < nworld; ++w) {

@@ -132,17 +132,9 @@ bool sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_
 {
     bool moves = false, changes = false;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
-        if (!dirty[f]) continue;
-        changes = changes || !worlds->data;
-        if (worlds->data) {
-            bool changed = push_field(worlds, f, w, worlds->data[w]);
-            changes = changes || changed;
-            moves = moves || (changed && field_moves(f));
-        } else if (f == STI_FIELD_time) {
-            (void)push_numbers(worlds, f, w, &worlds->time[w]);
-        } else {
-            moves = moves || field_moves(f); /* nothing to compare with: the array is the state */
-        }
+        if (!dirty[f] || !push_field(worlds, f, w, worlds->data[w])) continue;
+        changes = true;
+        moves = moves || field_moves(f);
     }
     if (changes) worlds->changed[w] = worlds->changes + 1; /* the caller then increases changes */
     return moves;
@@ -253,14 +245,16 @@ static void push_world(void *context, int64_t w, int thread)
     s->worlds->marks[w] = sti_worlds_push(s->worlds, w, s->dirty);
 }
 
-/* Without MuJoCo's data a push of a world is one number at most, and starting threads would take longer. */
-static void push_all(syncing *s)
+/* Without MuJoCo's data the arrays are the state: nothing is compared, and all worlds count as changed. */
+static void push_arrays(const syncing *s)
 {
     stet_worlds *worlds = s->worlds;
-    if (worlds->data)
-        sti_worlds_parallel(worlds, push_world, s, 0);
-    else
-        for (int64_t w = 0; w < worlds->nworld; ++w) push_world(s, w, 0);
+    bool moves = false;
+    for (int f = 0; f < STI_FIELD_COUNT; ++f) moves = moves || (s->dirty[f] && field_moves(f));
+    for (int64_t w = 0; w < worlds->nworld && s->dirty[STI_FIELD_time]; ++w)
+        (void)push_numbers(worlds, STI_FIELD_time, w, &worlds->time[w]);
+    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->changed[w] = worlds->changes + 1;
+    memset(worlds->marks, moves, (size_t)worlds->nworld * sizeof *worlds->marks);
 }
 
 stet_result sti_worlds_sync(stet_worlds *worlds)
@@ -270,9 +264,12 @@ stet_result sti_worlds_sync(stet_worlds *worlds)
     bool any = false;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) any = any || s.dirty[f];
     if (!any) return STET_OK;
-    push_all(&s);
+    if (worlds->data)
+        sti_worlds_parallel(worlds, push_world, &s, 0);
+    else
+        push_arrays(&s);
     bool changed = false;
-    for (int64_t w = 0; w < worlds->nworld; ++w) changed = changed || worlds->changed[w] > worlds->changes;
+    for (int64_t w = 0; w < worlds->nworld && !changed; ++w) changed = worlds->changed[w] > worlds->changes;
     worlds->changes += changed;
     if (changed) sti_version_bump(&worlds->changed_version);
     for (int64_t w = 0; w < worlds->nworld; ++w)

@@ -160,9 +160,9 @@ typedef void sti_worlds_fn(void *context, int64_t w, int thread);
 void sti_worlds_parallel(stet_worlds *worlds, sti_worlds_fn *f, void *context, double seconds);
 
 /*
- * For the physics; one thread per world. push copies what the caller changed into mjData (WORLDS-2, only fields with
- * dirty set) and returns true if qpos or mocap poses changed. pull copies what the physics writes into the arrays and,
- * with `all`, what the caller writes, too. Before a parallel pass, take the mirrors of written fields with
+ * For physics with mjData; one thread per world. push copies what the caller changed into it (WORLDS-2, only fields
+ * with dirty set) and returns true if qpos or mocap poses changed. pull copies what the physics writes into the arrays
+ * and, with `all`, what the caller writes, too. Before a parallel pass, take the mirrors of written fields with
  * sti_worlds_take_mirrors, then those of read fields with sti_worlds_take_dirty. After it, mark the pulled arrays once
  * with sti_worlds_written.
  */

@@ -7,12 +7,13 @@
  * environment: a part of the paths of the models of other projects that are taken.
  */
 #include "physics/corpus.h"
+#include "physics/native_state.h"
 #include "physics/trees.h"
 #include "worlds/rig.h"
 
 #include <stdlib.h>
 
-enum { TEXT = 1 << 16, CALLS = 3, STEPS = 6, ON_A_DOUBLE = 2 };
+enum { TEXT = 1 << 16, CALLS = 3, STEPS = 6, ON_A_DOUBLE = 2, ENOUGH = 64 };
 
 static int ntree = 12;
 static int64_t nworld = 5;
@@ -82,16 +83,19 @@ static void run(stet_model *model, const char *isa, digest *out)
     def.seed = 7;
     def.keyframe = stet_model_get_info(model).nkey > 0 ? 0 : -1;
     OK(stet_worlds_create(r.device, model, &def, &r.worlds));
-    rig_step(&r, STET_PHYSICS_NATIVE);
+    sti_native *native;
+    OK(sti_native_create(r.worlds, &native));
+    if (sti_physics_room(&native->tables) < ENOUGH) /* with less a GPU leaves out contacts at first, and says so */
+        OK(sti_native_set_room(native, ENOUGH));
     stir(&r, "qpos", .01f);
     stir(&r, "qvel", .1f);
     *out = (digest){.ncon = 0};
     for (int k = 0; k < CALLS; ++k) {
         write_controls(&r, k);
-        OK(stet_step_run(r.step, STEPS));
+        OK(sti_native_steps(native, NULL, STEPS));
         add_digest(&r, out);
     }
-    stet_step_destroy(r.step);
+    sti_native_destroy(native);
     stet_worlds_destroy(r.worlds);
     stet_device_destroy(r.device);
 }
@@ -154,7 +158,7 @@ static void models_of_other_projects(void **state)
     bool whole;
     int n = corpus_list(file, &whole), loaded = 0, compared = 0;
     int64_t ncon = 0;
-    if (n == 0 || on_a_double()) skip();
+    if (n == 0 || (on_a_double() && !only)) skip();
     for (int k = 0; k < n; ++k) {
         stet_model *model;
         if ((only && !strstr(file[k].path, only)) || stet_model_load(file[k].path, &model) != STET_OK) continue;
