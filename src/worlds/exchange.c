@@ -188,6 +188,12 @@ static bool is_compared(const stet_worlds *worlds, int f)
     return f == STI_FIELD_time && !sti_stamp_is(&worlds->pushed[f], &worlds->field[f]->version);
 }
 
+/* Where there is no data of MuJoCo's to hold it. */
+static void push_times(const stet_worlds *worlds)
+{
+    for (int64_t w = 0; w < worlds->nworld; ++w) (void)push_numbers(worlds, STI_FIELD_time, w, &worlds->time[w]);
+}
+
 stet_result sti_worlds_take_time(stet_worlds *worlds)
 {
     stet_array *time = worlds->field[STI_FIELD_time];
@@ -195,7 +201,7 @@ stet_result sti_worlds_take_time(stet_worlds *worlds)
     (void)sti_array_poll_external_writes(time);
     if (sti_stamp_is(pushed, &time->version)) return STET_OK;
     STI_TRY(sti_array_mirror(time, &worlds->mirror[STI_FIELD_time]));
-    for (int64_t w = 0; w < worlds->nworld; ++w) (void)push_numbers(worlds, STI_FIELD_time, w, &worlds->time[w]);
+    push_times(worlds);
     sti_stamp_keep_version(pushed, &time->version);
     return STET_OK;
 }
@@ -251,8 +257,7 @@ static void push_arrays(const syncing *s)
     stet_worlds *worlds = s->worlds;
     bool moves = false;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) moves = moves || (s->dirty[f] && field_moves(f));
-    for (int64_t w = 0; w < worlds->nworld && s->dirty[STI_FIELD_time]; ++w)
-        (void)push_numbers(worlds, STI_FIELD_time, w, &worlds->time[w]);
+    if (s->dirty[STI_FIELD_time]) push_times(worlds);
     for (int64_t w = 0; w < worlds->nworld; ++w) worlds->changed[w] = worlds->changes + 1;
     memset(worlds->marks, moves, (size_t)worlds->nworld * sizeof *worlds->marks);
 }
