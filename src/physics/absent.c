@@ -49,6 +49,12 @@ stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n)
     return STET_OK;
 }
 
+stet_result sti_native_set_stages(sti_native *native, const char *stages)
+{
+    (void)native, (void)stages;
+    return STET_OK;
+}
+
 stet_result sti_native_set_room(sti_native *native, int room)
 {
     (void)native, (void)room;

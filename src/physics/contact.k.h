@@ -346,18 +346,23 @@ LFN void ph_list_near(const int *m, const ureal *f, const real *v, const real *w
 }
 
 /*
- * Slots and rows of the lanes of a group; if that is not one lane (`alone`), S_FULL says that there are none. `align`:
- * as in ph_forward; a team that comes twice, alone after S_FULL, is as often at a barrier as others.
+ * Slots and rows of the lanes of a group, as far as there are stages contacts (which ends with slots) and rows; if that
+ * is not one lane (`alone`), S_FULL says that there are none. `align`: as in ph_forward; a team that comes twice, alone
+ * after S_FULL, is as often at a barrier as others.
  */
-STET_CALLED LFN void ph_constraint(const int *m, const ureal *f, const real *v, real *w, int *s, mask group, int alone,
-                                   int align)
+STET_CALLED LFN void ph_constraint(const int *m, const ureal *f, const real *v, real *w, int *s,
+                                   PH_TAKE_STAGES mask group, int alone, int align)
 {
     int *held = s + S_SLOTS + 4 * m[M_NSLOT], *pairs = s + ph_near_pairs(m);
-    each (b, m[M_NBLOCK]) held[b] = any(m_and(group, ph_block_holds(m, f, v, w, m + m[M_BLOCK] + B_SIZE * b)));
-    ph_list_near(m, f, v, w, s, group);
-    for (int pass = 0; pass < 2; ++pass) {
+    if (PH_RUNS(PH_STAGE_CONTACTS)) {
+        each (b, m[M_NBLOCK]) held[b] = any(m_and(group, ph_block_holds(m, f, v, w, m + m[M_BLOCK] + B_SIZE * b)));
+        ph_list_near(m, f, v, w, s, group);
+    } else if (!PH_RUNS(PH_STAGE_ROWS) || (s[S_FULL] && !alone)) {
+        return;
+    }
+    for (int pass = PH_RUNS(PH_STAGE_CONTACTS) ? 0 : 1; pass < (PH_RUNS(PH_STAGE_ROWS) ? 2 : 1); ++pass) {
         int npair = PH_HAS_PAIRS ? s[S_NNEAR] : 0;
-        if (align && (pass || !alone)) align_teams();
+        if (align && (PH_SINGLE || pass || !alone)) align_teams();
         each (i, pass ? PH_PARTS * npair : npair) {
             int p = pass ? i / PH_PARTS : i, part = i - PH_PARTS * p;
             int *near = pairs + NEAR_SIZE * p, bits = pass ? near[NEAR_BITS] : 0, at = near[NEAR_KEPT];
@@ -382,12 +387,13 @@ STET_CALLED LFN void ph_constraint(const int *m, const ureal *f, const real *v, 
         }
         sync();
         if (pass == 0) {
-            if (align && !alone) align_teams();
+            if (align && (PH_SINGLE || !alone)) align_teams();
             each (one, 1) ph_assign_slots(m, f, v, w, s + one, group, alone);
             sync();
             if (s[S_FULL] && !alone) return;
         }
     }
+    if (!PH_RUNS(PH_STAGE_ROWS)) return;
     if (align) align_teams();
     ph_references(m, f, v, w, s, group);
 }

@@ -417,6 +417,26 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define P_SCALE 18      /* five: R of the other rows of an elliptic contact, divided by that of the first */
 #define P_SIZE 23
 
+/* stages of a step: those of forward dynamics, what goes before and after them, … */
+#define PH_STAGE_POSES 1
+#define PH_STAGE_INERTIA 2
+#define PH_STAGE_FORCES 4
+#define PH_STAGE_CONTACTS 8
+#define PH_STAGE_ROWS 16
+#define PH_STAGE_SOLVE 32
+#define PH_STAGE_AFTER 64
+#define PH_STAGES_FORWARD 127
+#define PH_STAGE_BEGIN 128
+#define PH_STAGE_END 256
+#define PH_STAGE_AGAIN 512 /* after the end: forward dynamics and the end of worlds whose acceleration was bad */
+
+/* what a kernel of stages leaves of a world to those after it */
+#define LEFT_FOUND 0 /* faults of this step */
+#define LEFT_BAD 1   /* 1: its controls are */
+#define LEFT_RESET 2 /* 1: it was reset in this step */
+#define LEFT_WILD 3  /* 1: its acceleration is bad */
+#define LEFT_SIZE 4
+
 /* what forward dynamics do beside */
 #define PH_EXTRA_SENSORS 1
 #define PH_EXTRA_FORCES 2 /* of stage after: cacc, cfrc_ext, cfrc_int */

@@ -8,16 +8,24 @@
 enum { NQUANTITY = W_AFTER_END - W_QPOS, BANKS = 32 };
 
 /*
- * Quantities in the order in which they get shared memory, first and last of each range; the solver's come first. Not
- * among them: inputs, which are copied as one piece (stage integrate), and those that have an item for each row of all
- * constraints: few of their items are used, and stay in the first cache.
+ * Quantities in the order in which they get shared memory, first and last of each range, and the one stage that uses
+ * them, or 0; the solver's come first. Not among them: inputs, which are copied as one piece (stage integrate), and
+ * those that have an item for each row of all constraints: few of their items are used, and stay in the first cache.
  */
-static const short wanted[][2] = {{W_SUMS, W_SUMS},     {W_H, W_H},          {W_GRAD, W_MV},
-                                  {W_QACC, W_QACC},     {W_QM, W_QLDIAGINV}, {W_QFRC_SMOOTH, W_QACC_WARMSTART},
-                                  {W_XPOS, W_EQ_ACTIVE}};
+static const struct {
+    int first, last, stage;
+} wanted[] = {{W_SUMS, W_SUMS, PH_STAGE_SOLVE},
+              {W_H, W_H, PH_STAGE_SOLVE},
+              {W_GRAD, W_MV, PH_STAGE_SOLVE},
+              {W_QACC, W_QACC, 0},
+              {W_QM, W_QLDIAGINV, 0},
+              {W_QFRC_SMOOTH, W_QACC, 0},
+              {W_QH, W_QACC_STEP, PH_STAGE_END},
+              {W_QACC_WARMSTART, W_QACC_WARMSTART, 0},
+              {W_XPOS, W_EQ_ACTIVE, 0}};
 
 /* Places of quantities in a team's shared memory; returns how many reals that has. */
-static int place_quantities(const int *m, sti_step_shape shape, int64_t shared, int *at)
+static int place_quantities(const int *m, sti_step_shape shape, int64_t shared, int stages, int *at)
 {
     /* Of what a processor has, the first cache keeps three eighths. */
     sti_team team = shape.team;
@@ -25,7 +33,7 @@ static int place_quantities(const int *m, sti_step_shape shape, int64_t shared, 
     int used = 0;
     memset(at, -1, NQUANTITY * sizeof *at);
     for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k)
-        for (int q = wanted[k][0]; q <= wanted[k][1]; ++q) {
+        for (int q = wanted[k].first; q <= wanted[k].last && (!stages || wanted[k].stage & stages); ++q) {
             int size = (sti_model_quantity_size(m, q) + 3) / 4 * 4; /* four reals are one load */
             if (at[q - W_QPOS] >= 0 || size == 0 || used + size > room) continue;
             if (q == W_SUMS && team.team < PH_SUMS) continue;
@@ -67,19 +75,20 @@ static occurring find_occurring(const int *m)
     return o;
 }
 
-void sti_model_code_write(const sti_physics_tables *tables, sti_step_shape shape, int64_t shared, sti_text_buffer *out,
-                          int *near)
+void sti_model_code_write(const sti_physics_tables *tables, sti_step_shape shape, int64_t shared, int stages,
+                          sti_text_buffer *out, int *near)
 {
     int at[NQUANTITY];
-    *near = place_quantities(tables->m, shape, shared, at);
+    *near = place_quantities(tables->m, shape, shared, stages, at);
     put_ints(out, "PH_MODEL", tables->m, tables->nm);
     put_ints(out, "PH_NEAR", at, NQUANTITY);
     occurring o = find_occurring(tables->m);
     put_ints(out, "PH_KINDS", o.kinds, PH_ROWS + 1);
     put_ints(out, "PH_PARTNERS", o.partners, PH_TYPES);
     sti_text_buffer_format(out, "#define PH_NEAR_REALS %d\n#define PH_HAS_SEARCHED %d\n", *near, o.searched);
+    if (stages) sti_text_buffer_format(out, "#define PH_STAGES %d\n", stages);
     if (shape.blocks > 1) sti_text_buffer_format(out, "#define STET_BLOCKS %d\n", shape.blocks);
-    if (shape.team.team == 1)
+    if (shape.team.team == 1 && !stages)
         sti_text_buffer_format(out, "#define PH_OWN_REALS %d\n#define PH_OWN_INTS %d\n",
                                tables->m[sti_model_memory(tables)], tables->m[M_NINTS]);
 }

@@ -1,7 +1,7 @@
 /*
  * Code for one model: a step of native physics that a GPU compiles with the model's tables as constants, and with a
  * part of team memory in shared memory (layout.k.h has its words). A team of one thread has the rest for its own
- * (PH_OWN_REALS and PH_OWN_INTS). Its bits are those of the code for all models.
+ * (PH_OWN_REALS and PH_OWN_INTS). Its bits are those of the code for all models. The same for a group of its stages.
  */
 #ifndef STI_PHYSICS_MODEL_CODE_H
 #define STI_PHYSICS_MODEL_CODE_H
@@ -30,10 +30,12 @@ typedef struct sti_step_shape {
 } sti_step_shape;
 
 /*
- * Appends the lines that go before the source of k_native_step (sti_kernel.constants). shared: bytes that a processor
- * has for its blocks; *near: reals of a team that the code takes of it. The caller looks at the buffer's result.
+ * Appends the lines that go before the source of k_native_step (sti_kernel.constants) or, if there are `stages`, of a
+ * k_native_stages with those: what other stages use is not in shared memory then, nor a thread's own. shared: bytes
+ * that a processor has for its blocks; *near: reals of a team that the code takes of it. The caller looks at the
+ * buffer's result.
  */
-void sti_model_code_write(const sti_physics_tables *tables, sti_step_shape shape, int64_t shared, sti_text_buffer *out,
-                          int *near);
+void sti_model_code_write(const sti_physics_tables *tables, sti_step_shape shape, int64_t shared, int stages,
+                          sti_text_buffer *out, int *near);
 
 #endif

@@ -2,6 +2,7 @@
 #include "physics/native_state.h"
 
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/memory.h"
 #include "kernel/gpu/programs.h"
 #include "kernel/gpu/teams.h"
@@ -30,9 +31,10 @@ _Static_assert(PH_BAD_QPOS == 1 << STET_FAULT_BAD_QPOS && PH_BAD_QVEL == 1 << ST
  * processor get two blocks that wait for their own worlds only: one of 8 would have to come twice. More than 32 get
  * twice the threads with half the registers, which hide more latency. A thread alone has its memory for itself, which a
  * processor interleaves with that of its neighbours: the fastest where there are worlds for all threads, as long as a
- * world's memory is not too large for the bandwidth.
+ * world's memory is not too large for the bandwidth. lone: that may be.
  */
-static sti_step_shape choose_shape(const stet_device *device, const sti_physics_tables *tables, int64_t nworld)
+static sti_step_shape choose_shape(const stet_device *device, const sti_physics_tables *tables, int64_t nworld,
+                                   bool lone)
 {
     enum {
         THREADS = 256,
@@ -48,7 +50,7 @@ static sti_step_shape choose_shape(const stet_device *device, const sti_physics_
     if (nworld < STI_NATIVE_MODEL_WORLDS) return (sti_step_shape){{MOST, EIGHT}, 1}; /* the code for all models */
     int64_t processors = device->processors > 0 ? device->processors : 1, share = nworld / processors;
     bool small = tables->m[M_NMEMORY] < SMALL;
-    if (share >= MANY && (small || (share >= LONE && tables->m[M_NMEMORY] < MIDDLE))) {
+    if (lone && share >= MANY && (small || (share >= LONE && tables->m[M_NMEMORY] < MIDDLE))) {
         int teams = MANY;
         while (teams < LONE_MOST && teams < share) teams *= 2;
         return (sti_step_shape){{1, teams}, 1};
@@ -66,7 +68,9 @@ stet_result sti_native_set_room(sti_native *n, int room)
     STI_TRY(sti_native_drop_memory(n));
     sti_physics_tables_resize(worlds->model->mj, &n->tables, room);
     n->old = true;
-    if (sti_device_is_gpu(worlds->device)) n->shape = choose_shape(worlds->device, &n->tables, worlds->nworld);
+    if (!sti_device_is_gpu(worlds->device)) return STET_OK;
+    n->shape = choose_shape(worlds->device, &n->tables, worlds->nworld, true);
+    n->stages.shape = choose_shape(worlds->device, &n->tables, worlds->nworld, false);
     return STET_OK;
 }
 
@@ -93,6 +97,8 @@ static void begin_codes(stet_device *device)
 static stet_result build_native(sti_native *n)
 {
     stet_worlds *worlds = n->worlds;
+    const char *stages = sti_environment("STET_STAGES");
+    if (stages) STI_TRY(sti_native_set_stages(n, stages));
     STI_TRY(sti_physics_tables_make(worlds->model->mj, &n->tables));
     n->old = true;
     n->step = sti_k_native_step;
@@ -154,6 +160,7 @@ void sti_native_destroy(sti_native *n)
     }
     sti_program_drop(n->worlds->device, &n->step);
     sti_text_buffer_free(&n->code);
+    sti_native_stages_free(n);
     stet_array *arrays[] = {n->m,   n->f,      n->stepped,  n->fault, n->ticks, n->due, n->memory, n->plain_memory,
                             n->key, n->resets, n->put_back, n->most};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
@@ -228,24 +235,28 @@ static stet_result make_room(sti_native *n, int nstep)
     return STET_OK;
 }
 
+static stet_result run_whole(sti_native *n, int nstep)
+{
+    stet_device *device = n->worlds->device;
+    const sti_kernel *step;
+    STI_TRY(sti_program_choose(device, &n->step, &sti_k_native_step, &step));
+    bool own = step == &n->step, lone = own && sti_native_is_lone(n);
+    int memory = lone ? 0 : n->tables.m[sti_model_memory(&n->tables)], ints = lone ? 0 : n->tables.m[M_NINTS];
+    return STI_LAUNCH(*step, device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
+                      sti_arg_team(NULL, own ? n->near : 0), sti_arg_team(n->memory, memory),
+                      sti_arg_team(n->plain_memory, ints), STEP_ARGS, sti_arg_int(nstep));
+}
+
 stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
 {
     stet_worlds *worlds = n->worlds;
     STI_TRY(sti_worlds_take_writes(worlds));
     STI_TRY(look_at_room(n));
-    STI_TRY(sti_native_update(n));
-    const sti_kernel *step;
-    STI_TRY(sti_program_choose(worlds->device, &n->step, &sti_k_native_step, &step));
-    bool own = step == &n->step, lone = own && sti_native_is_lone(n);
-    int memory = lone ? 0 : n->tables.m[sti_model_memory(&n->tables)], ints = lone ? 0 : n->tables.m[M_NINTS];
     STI_TRY(make_room(n, nstep));
+    STI_TRY(sti_native_update(n));
     STI_TRY(sti_native_put_mask(n->stepped, n->mask, mask));
     double start = sti_now();
-    STI_TRY(STI_LAUNCH(*step, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
-                       sti_arg_team(NULL, own ? n->near : 0), sti_arg_team(n->memory, memory),
-                       sti_arg_team(n->plain_memory, ints), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act),
-                       INPUT_ARGS, STATE_ARG(sensordata), sti_arg_array(n->fault), sti_arg_array(n->ticks),
-                       sti_arg_array(n->most), sti_arg_int(nstep)));
+    STI_TRY(n->stages.n > 0 ? sti_native_run_stages(n, nstep) : run_whole(n, nstep));
     if (worlds->device->host_memory && !worlds->device->listing)
         worlds->step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
     mark_moved(n, mask == NULL);

@@ -15,6 +15,8 @@
  *       the fault contacts_full
  *   NATIVE-6  on a GPU steps of many worlds run code for their model (model_code.h); until it is compiled, the code for
  *       all models runs, in the same memory and with the same bits, also after room or parameters changed the tables
+ *   NATIVE-7  a time step may be launches of groups of its stages instead (stages.k.h), with the same bits. What they
+ *       hand on is in memory of each world. It is there to be measured
  */
 #ifndef STI_PHYSICS_NATIVE_H
 #define STI_PHYSICS_NATIVE_H
@@ -28,6 +30,13 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out);
 void sti_native_destroy(sti_native *native);
 /* n time steps of the worlds whose byte in mask is not 0 (NULL: all). */
 stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n);
+
+/*
+ * Which launches a time step is, from the next call on (NATIVE-7): "whole", a part of one for all steps of a call;
+ * "one"; "three", smooth dynamics, contacts with their rows, the rest; "apart", each stage. INVALID_ARGUMENT. New ones
+ * have what STET_STAGES says.
+ */
+stet_result sti_native_set_stages(sti_native *native, const char *stages);
 
 /* Room for so many contacts, within the model's limits, from the next step on (NATIVE-5). */
 stet_result sti_native_set_room(sti_native *native, int room);

@@ -1,113 +1,10 @@
 /*
  * Native physics: MuJoCo's time step as one kernel. Kind world: a lane is a world, a team works on it.
- *
- * All stages run one after the other in the team's memory w; layout.k.h says where things are, and how a stage reads
- * the model. The order of every sum is that of the loops, so no bit depends on lanes, teams or neighbours.
  */
 #define STET_CALLS 1
 #include "stet/lang.h"
 
-#ifndef STET_CALLED
-#define STET_CALLED
-#endif
-
-#include "geom/ray.k.h"
-#include "physics/layout.k.h"
-#include "physics/math.k.h"
-#include "physics/collide/box.k.h"
-#include "physics/collide/box_box.k.h"
-#include "physics/collide/broad.k.h"
-#include "physics/collide/hfield.k.h"
-#include "physics/collide/manifold.k.h"
-#include "physics/collide/plane.k.h"
-#include "physics/collide/plane_mesh.k.h"
-#include "physics/collide/round.k.h"
-#include "physics/spatial.k.h"
-#include "physics/kinematics.k.h"
-#include "physics/inertia.k.h"
-#include "physics/velocity.k.h"
-#include "physics/actuation.k.h"
-#include "physics/integrate.k.h"
-#include "physics/constraint.k.h"
-#include "physics/contact.k.h"
-#include "physics/force.k.h"
-#include "physics/hessian.k.h"
-#include "physics/after.k.h"
-#include "physics/sensor.k.h"
-#include "physics/show.k.h"
-#include "physics/solve.k.h"
-
-/*
- * Forward dynamics of the state in w; the lanes `bad` have no controls, and only those `on` are constrained: the others
- * would have contacts that nobody asks for. `extra`: bits PH_EXTRA_… of what is done beside; stage after needs the
- * memory M_NMEMORY_ALL, and a list of n contacts 1 + PH_LISTED * n reals behind it. `align`: all worlds
- * come here, so teams do the stages together. most: as in ph_constrain. Gives the bits of faults.
- */
-LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, mask bad, int ngeom,
-                    int nsite, int extra, int align, lint *most)
-{
-    if (align) align_teams();
-    ph_kinematics(m, f, v, w, ngeom, nsite);
-    if (align) align_teams();
-    ph_com(m, f, v, w);
-    ph_tendon(m, f, v, w);
-    if (align) align_teams();
-    ph_inertia(m, f, v, w);
-    ph_tendon_armature(m, f, v, w);
-    each (e, m[M_NC]) PH_AT(W_QLD)[e] = PH_AT(W_QM)[e];
-    sync();
-    if (align) align_teams();
-    ph_factor(m, PH_AT(W_QLD), PH_AT(W_QLDIAGINV));
-    if (align) align_teams();
-    ph_transmission(m, f, v, w);
-    ph_velocity(m, w);
-    if (align) align_teams();
-    ph_passive(m, f, v, w);
-    ph_bias(m, f, v, w);
-    if (align) align_teams();
-    ph_actuation(m, f, v, w, bad);
-    ph_acceleration(m, w);
-    if (align) align_teams();
-    lint faults = ph_constrain(m, f, v, w, s, on, extra, align, most);
-    if (align) align_teams();
-    ph_after(m, f, v, w, extra);
-    if (extra & PH_EXTRA_SENSORS) ph_sensors(m, f, v, w);
-    return faults;
-}
-
-/* Copies the state and the inputs into w. */
-LFN void ph_take(const int *m, real *w, const real *qpos, const real *qvel, const real *act, const real *ctrl,
-                 const real *qfrc_applied, const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat,
-                 const real *warm, const real *eq_active)
-{
-    each (i, m[M_NEQ]) PH_AT(W_EQ_ACTIVE)[i] = select(eq(eq_active[i], splat(0)), splat(0), splat(1));
-    each (i, m[M_NQ]) PH_AT(W_QPOS)[i] = qpos[i];
-    each (i, m[M_NV]) {
-        PH_AT(W_QVEL)[i] = qvel[i];
-        PH_AT(W_QFRC_APPLIED)[i] = qfrc_applied[i];
-        PH_AT(W_QACC_WARMSTART)[i] = warm[i];
-    }
-    each (i, m[M_NA]) PH_AT(W_ACT)[i] = act[i];
-    each (i, m[M_NU]) PH_AT(W_CTRL)[i] = ctrl[i];
-    each (i, 6 * m[M_NBODY]) PH_AT(W_XFRC_APPLIED)[i] = xfrc_applied[i];
-    each (i, 3 * m[M_NMOCAP]) PH_AT(W_MOCAP_POS)[i] = mocap_pos[i];
-    each (i, 4 * m[M_NMOCAP]) PH_AT(W_MOCAP_QUAT)[i] = mocap_quat[i];
-    sync();
-}
-
-/* The inputs in the arrays of the worlds `gone`, which ph_reset has reset in w. */
-LFN void ph_reset_inputs(const int *m, const real *w, mask gone, real *ctrl, real *qfrc_applied, real *xfrc_applied,
-                         real *mocap_pos, real *mocap_quat, real *eq_active)
-{
-    each (i, m[M_NU]) put(ctrl, i, select(gone, splat(0), ctrl[i]));
-    each (i, m[M_NV]) put(qfrc_applied, i, select(gone, splat(0), qfrc_applied[i]));
-    each (i, 6 * m[M_NBODY]) put(xfrc_applied, i, select(gone, splat(0), xfrc_applied[i]));
-    each (i, 3 * m[M_NMOCAP]) put(mocap_pos, i, select(gone, PH_AT(W_MOCAP_POS)[i], mocap_pos[i]));
-    each (i, 4 * m[M_NMOCAP]) put(mocap_quat, i, select(gone, PH_AT(W_MOCAP_QUAT)[i], mocap_quat[i]));
-    each (i, m[M_NEQ]) put(eq_active, i, select(gone, PH_AT(W_EQ_ACTIVE)[i], eq_active[i]));
-}
-
-LFN lint ph_fault(mask where, int bits) { return iselect(where, isplat(bits), isplat(0)); }
+#include "physics/forward.k.h"
 
 /*
  * nstep time steps of the worlds whose `stepped` [1] is not 0. fault [1] gets bits PH_BAD_… of what was found; ticks
@@ -170,11 +67,7 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
         each (d, m[M_NV]) PH_AT(W_QACC_WARMSTART)[d] = PH_AT(W_QACC)[d];
         sync();
     }
-    each (i, m[M_NQ]) put(qpos, i, select(on, PH_AT(W_QPOS)[i], qpos[i]));
-    each (i, m[M_NV]) put(qvel, i, select(on, PH_AT(W_QVEL)[i], qvel[i]));
-    each (i, m[M_NV]) put(warm, i, select(on, PH_AT(W_QACC_WARMSTART)[i], warm[i]));
-    each (i, m[M_NA]) put(act, i, select(on, PH_AT(W_ACT)[i], act[i]));
-    each (i, m[M_NSENSORDATA]) put(sensordata, i, select(on, PH_AT(W_SENSORDATA)[i], sensordata[i]));
+    PH_PUT_STATE(on);
     gone = m_and(gone, on);
     if (any(gone)) ph_reset_inputs(m, w, gone, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, eq_active);
     faults = faults | ph_fault(gone, PH_WAS_RESET);

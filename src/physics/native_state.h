@@ -20,7 +20,24 @@ typedef struct sti_native_reads {
 
 /* On a GPU code is made for a model from so many worlds on, if its tables have no more ints. */
 enum { STI_NATIVE_MODEL_WORLDS = 256, STI_NATIVE_MODEL_INTS = 1 << 17 };
-enum { NO_KEY = -2 };
+enum { NO_KEY = -2, STI_NATIVE_GROUPS = 7 };
+
+/* A launch of a step in stages (stages.k.h). */
+typedef struct sti_native_group {
+    int stages;           /* bits PH_STAGE_… */
+    sti_kernel kernel;    /* k_native_stages; on a GPU with a team that suits the number of worlds */
+    sti_text_buffer code; /* and, with many worlds, for the model and these stages, */
+    int near;             /* with so many reals of shared memory a team */
+} sti_native_group;
+
+/* NATIVE-7: what a step in stages has. */
+typedef struct sti_native_stages {
+    sti_native_group group[STI_NATIVE_GROUPS];
+    int n;                             /* 0: a step is one launch */
+    bool made;                         /* their code and memory are there */
+    sti_step_shape shape;              /* of their teams on a GPU */
+    stet_array *memory, *lists, *left; /* of worlds, on a GPU of their teams: reals, ints, LEFT_… (stages.k.h) */
+} sti_native_stages;
 
 struct sti_native {
     stet_worlds *worlds;
@@ -53,6 +70,7 @@ struct sti_native {
     sti_text_buffer code;              /* and, with many worlds, for the model (model_code.h), */
     int near;                          /* with so many reals of shared memory a team */
     stet_array *memory, *plain_memory; /* on a GPU, of the teams that run at once: reals and ints */
+    sti_native_stages stages;
 };
 
 #define STATE_ARG(name) sti_arg_array(n->worlds->field[STI_FIELD_##name])
@@ -60,6 +78,11 @@ struct sti_native {
 #define INPUT_ARGS                                                                                                     \
     STATE_ARG(ctrl), STATE_ARG(qfrc_applied), STATE_ARG(xfrc_applied), STATE_ARG(mocap_pos), STATE_ARG(mocap_quat),    \
         STATE_ARG(qacc_warmstart), STATE_ARG(eq_active)
+
+/* What a step changes. */
+#define STEP_ARGS                                                                                                      \
+    STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, STATE_ARG(sensordata), sti_arg_array(n->fault),      \
+        sti_arg_array(n->ticks), sti_arg_array(n->most)
 
 /* Are teams one thread, whose code has memory of its own? */
 static inline bool sti_native_is_lone(const sti_native *n) { return n->code.size > 0 && n->shape.team.team == 1; }
@@ -71,6 +94,12 @@ stet_result sti_native_update(sti_native *n);
 stet_result sti_native_make_memory(sti_native *n);
 /* Forgets it, if there is any, because its size changes. */
 stet_result sti_native_drop_memory(sti_native *n);
+
+/* The launches of n time steps in stages. */
+stet_result sti_native_run_stages(sti_native *n, int nstep);
+/* Forgets their code and memory, which the next steps make again. */
+stet_result sti_native_drop_stages(sti_native *n);
+void sti_native_stages_free(sti_native *n);
 
 /* Numbers of a plain array of REAL. */
 stet_result sti_native_put_reals(stet_array *array, const double *numbers);

@@ -79,6 +79,7 @@ stet_result sti_native_drop_memory(sti_native *n)
 static stet_result make_step(sti_native *n)
 {
     stet_device *device = n->worlds->device;
+    STI_TRY(sti_native_drop_stages(n));
     if (!sti_device_is_gpu(device)) return STET_OK;
     sti_program_drop(device, &n->step);
     sti_text_buffer_free(&n->code);
@@ -86,7 +87,7 @@ static stet_result make_step(sti_native *n)
     n->step.constants = NULL;
     bool many = n->worlds->nworld >= STI_NATIVE_MODEL_WORLDS;
     if (many && n->tables.nm <= STI_NATIVE_MODEL_INTS) {
-        sti_model_code_write(&n->tables, n->shape, device->shared, &n->code, &n->near);
+        sti_model_code_write(&n->tables, n->shape, device->shared, 0, &n->code, &n->near);
         STI_TRY(n->code.result);
     }
     if (many) n->step.constants = n->code.data ? n->code.data : "";

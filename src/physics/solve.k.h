@@ -459,24 +459,27 @@ LFN void ph_keep(const int *m, real *w, mask group, int back)
 }
 
 /*
- * Constraints of the lanes `on` and what they do; gives the bits of faults. Those lanes share slots, if there are
- * enough for the contacts of them all. If not, one lane after the other is solved by itself, so that a lane never lacks
- * room because of others. `extra`: bits PH_EXTRA_…; forces make cfrc_ext, and sensors read what the rows of a group do.
- * most[0] becomes at least the contacts of a lane where it is one alone: while lanes share slots, each has fewer.
+ * Constraints of the lanes `on` and what they do, as far as `stages` has contacts, rows and solve; gives the bits of
+ * faults. Those lanes share slots, if there are enough for the contacts of them all. If not, one lane after the other
+ * is solved by itself, so that a lane never lacks room because of others: in stage solve, or, where that has a lane
+ * only, from its contacts on. `extra`: bits PH_EXTRA_…; forces make cfrc_ext, and sensors read what the rows of a group
+ * do. most[0] becomes at least the contacts of a lane where it is one alone: while lanes share slots, each has fewer.
  * `align`: as in ph_forward.
  */
-STET_CALLED LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, int extra,
-                                  int align, lint *most)
+STET_CALLED LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int *s, PH_TAKE_STAGES mask on,
+                                  int extra, int align, lint *most)
 {
     mask todo = on;
     lint faults = isplat(0);
-    if (extra & PH_EXTRA_FORCES) ph_applied(m, w);
-    for (int i = -1; any(todo); ++i) {
+    if (PH_RUNS(PH_STAGE_SOLVE) && (extra & PH_EXTRA_FORCES)) ph_applied(m, w);
+    for (int i = -1; any(todo) && (!PH_SINGLE || i < 0); ++i) {
         mask group = m_and(on, i < 0 ? m_all() : ieq(lane(), isplat(i)));
-        ph_constraint(m, f, v, w, s, group, i >= 0, align);
+        ph_constraint(m, f, v, w, s, PH_GIVE_STAGES(PH_SINGLE || i < 0 ? stages : PH_STAGES_FORWARD) group,
+                      PH_SINGLE || i >= 0, align);
+        if (!PH_RUNS(PH_STAGE_SOLVE)) break;
         int full = s[S_FULL];
         if (align && i < 0) align_teams();
-        if (!full || i >= 0) {
+        if (!full || PH_SINGLE || i >= 0) {
             ph_solve_constraints(m, f, v, w, s, group);
             if (extra & PH_EXTRA_FORCES) ph_external(m, f, v, w, s, group);
             if (extra & PH_EXTRA_SENSORS) ph_sense_rows(m, f, v, w, s, group);

@@ -5,7 +5,7 @@ stet_test_on_devices(
     stage/decor stage/hierarchy stage/prim stage/tendon stage/tree
     render/clip render/detail render/fisheye render/looks render/mode render/points render/sample render/shade
     render/shadow render/shape render/site render/variety
-    physics/life physics/model_code physics/native physics/read physics/same
+    physics/life physics/model_code physics/native physics/read physics/same physics/stages
     sim/division sim/idle sim/long_native sim/long_run sim/native sim/phase sim/recorded sim/round_known sim/same
     sim/sim sim/subset
     OFTEN
@@ -50,6 +50,22 @@ foreach(run IN ITEMS frame idle same sim subset tensor "long_run 10000")
     stet_test_sees_gpu(${name})
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT STET_TEST_DEVICE=cuda STET_TEST_PHYSICS=native)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1800)
+endforeach()
+# Native physics with each stage of a time step as a kernel of its own.
+foreach(noun IN ITEMS native room same)
+    foreach(device IN ITEMS cpu double-cuda cuda)
+        set(name "physics/${noun}_apart@${device}")
+        add_test(NAME "${name}" COMMAND "test_physics_${noun}")
+        stet_test_properties("${name}" physics devices)
+        if(device STREQUAL "cuda")
+            stet_test_sees_gpu("${name}")
+        endif()
+        if(NOT device STREQUAL "cpu")
+            set_property(TEST "${name}" APPEND PROPERTY ENVIRONMENT "STET_TEST_DEVICE=${device}")
+        endif()
+        set_property(TEST "${name}" APPEND PROPERTY ENVIRONMENT STET_STAGES=apart)
+        set_tests_properties("${name}" PROPERTIES SKIP_RETURN_CODE 77)
+    endforeach()
 endforeach()
 # A list of devices of its own.
 stet_test_doubles(group/link tiles/foreign tiles/ids)

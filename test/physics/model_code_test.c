@@ -47,23 +47,31 @@ static void bits_are_those_of_all_models(void **state)
     }
 }
 
-/* Places in shared memory: none overlap, all fit. */
+/* Places in shared memory: none overlap, all fit. Stages have there what no other stage uses. */
 static void places_fit(void **state)
 {
     static const sti_step_shape shapes[] = {{{32, 8}, 1}, {{32, 5}, 2},  {{8, 64}, 1},
                                             {{4, 64}, 1}, {{2, 128}, 1}, {{1, 512}, 1}};
     static const int64_t shared[] = {0, 48 << 10, 227 << 10};
+    static const int stages[] = {0, PH_STAGE_SOLVE, PH_STAGE_SOLVE | PH_STAGE_END, PH_STAGE_POSES | PH_STAGE_ROWS};
+    enum { STAGES_TRIED = sizeof stages / sizeof *stages };
     stet_model *model = rig_model(scene);
     sti_physics_tables t;
     OK(sti_physics_tables_make(model->mj, &t));
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; ++k)
-        for (size_t s = 0; s < sizeof shared / sizeof *shared; ++s) {
+        for (size_t s = 0; s < STAGES_TRIED * sizeof shared / sizeof *shared; ++s) {
+            int of = stages[s % STAGES_TRIED];
+            int64_t bytes = shared[s / STAGES_TRIED];
             sti_text_buffer text = {0};
             int near;
-            sti_model_code_write(&t, shapes[k], shared[s], &text, &near);
+            sti_model_code_write(&t, shapes[k], bytes, of, &text, &near);
             OK(text.result);
-            assert_true(near >= 0 && (int64_t)near * 4 * shapes[k].team.teams * shapes[k].blocks <= shared[s]);
-            assert_true(shared[s] == 0 ? near == 0 : near > 0);
+            assert_true(near >= 0 && (int64_t)near * 4 * shapes[k].team.teams * shapes[k].blocks <= bytes);
+            if (bytes == 0 || of == stages[STAGES_TRIED - 1])
+                assert_int_equal(near, 0);
+            else if (!of)
+                assert_true(near > 0);
+            assert_int_equal(strstr(text.data, "#define PH_STAGES ") != NULL, of != 0);
             const char *at = strstr(text.data, "#define PH_NEAR ");
             assert_non_null(at);
             char *taken = calloc((size_t)near + 1, 1), *next = (char *)at + strlen("#define PH_NEAR ");
@@ -71,7 +79,10 @@ static void places_fit(void **state)
             for (int q = W_QPOS; q < W_AFTER_END; ++q, ++next) {
                 int place = (int)strtol(next, &next, 10), size = place < 0 ? 0 : sti_model_quantity_size(t.m, q);
                 assert_int_equal(*next, ',');
-                if (q == W_SUMS) assert_int_equal(place >= 0, shared[s] > 0 && shapes[k].team.team >= PH_SUMS);
+                bool solved = q == W_SUMS || q == W_H || (q >= W_GRAD && q <= W_MV);
+                if (q == W_SUMS && (!of || of & PH_STAGE_SOLVE))
+                    assert_int_equal(place >= 0, bytes > 0 && shapes[k].team.team >= PH_SUMS);
+                if (of && place >= 0) assert_true(solved || (of & PH_STAGE_END && q >= W_QH && q <= W_QACC_STEP));
                 assert_true(place + size <= near && (place < 0 || place % 4 == 0));
                 for (int i = place; i < place + size; ++i) {
                     assert_int_equal(taken[i], 0);

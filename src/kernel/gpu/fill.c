@@ -34,7 +34,7 @@ static stet_result add_jobs(const sti_fill_def *def, const sti_maker *m, sti_job
 {
     stet_result result = STET_OK;
     for (const sti_embedded *u = sti_gpu_unit_first(def->sources); u && result == STET_OK; u = sti_gpu_unit_next(u))
-        result = sti_jobs_add_unit(jobs, m, u, 1u << STI_FORM_VALUE, NULL, NULL);
+        if (sti_gpu_unit_ships(u)) result = sti_jobs_add_unit(jobs, m, u, 1u << STI_FORM_VALUE, NULL, NULL);
     if (result == STET_OK && !is_amd(def->arch))
         result = sti_jobs_add_text(jobs, m, "a loop's condition", sti_graph_condition_source);
     return result;

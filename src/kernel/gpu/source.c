@@ -43,6 +43,8 @@ bool sti_gpu_unit_in_sim(const sti_embedded *unit)
     return false;
 }
 
+bool sti_gpu_unit_ships(const sti_embedded *unit) { return strcmp(unit->name, "physics/stages.k.h") != 0; }
+
 stet_result sti_gpu_unit_kernels(const sti_embedded *unit, sti_signature **out, int *n)
 {
     size_t cursor = 0;

@@ -18,6 +18,8 @@ const sti_embedded *sti_gpu_unit_first(const sti_embedded *table);
 const sti_embedded *sti_gpu_unit_next(const sti_embedded *unit);
 /* True if every simulation needs it, as it is: the renderer's code is made for a scene. */
 bool sti_gpu_unit_in_sim(const sti_embedded *unit);
+/* True if it is compiled before it is needed (shipped.h): stages of a step are there to be measured. */
+bool sti_gpu_unit_ships(const sti_embedded *unit);
 /* True if its kernels have memory that a team shares, which limits the teams of a block. */
 bool sti_gpu_unit_shares(const sti_embedded *unit);
 /* Lists its kernels in their order. The caller frees *out. */

@@ -70,7 +70,8 @@ static const sti_embedded *next_unit(const sti_embedded *unit)
 {
     const sti_embedded *next = unit ? sti_gpu_unit_next(unit) : sti_gpu_unit_first(sti_kernel_sources);
     if (!next && unit->table == sti_kernel_sources) next = sti_gpu_unit_first(sti_pilot_sources);
-    bool left_out = next && ((!physics && strcmp(next->name, "physics/native.k.h") == 0) ||
+    bool left_out = next && ((!physics && (strcmp(next->name, "physics/native.k.h") == 0 ||
+                                           strcmp(next->name, "physics/stages.k.h") == 0)) ||
                              (!pictures && strcmp(next->name, "render/render.k.h") == 0));
     return left_out ? next_unit(next) : next;
 }
