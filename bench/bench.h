@@ -88,6 +88,7 @@ stet_result bench_springs(bench *b, stet_device *device);
 stet_result bench_fusion(bench *b); /* of the CPU, unless a GPU was asked for */
 stet_result bench_start(bench *b);
 stet_result bench_physics(bench *b);      /* of the CPU, unless a GPU was asked for */
+stet_result bench_stages(bench *b);       /* the same */
 bool bench_physics_has(const char *name); /* whether it knows a model of this name */
 stet_result bench_threads(bench *b);      /* of the CPU */
 stet_result bench_scale(bench *b);        /* of the CPU */

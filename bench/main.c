@@ -37,6 +37,8 @@ static const benchmark table[] = {
      "native physics against MuJoCo's on one core, and with 1 to 16384 worlds; on a GPU with 64 to 131072 worlds, and "
      "worlds that differ",
      bench_physics, true},
+    {"stages", "a time step of native physics as one kernel, against launches of groups of its stages", bench_stages,
+     true},
     {"threads", "the same work by all threads and by one, with and without another busy process", bench_threads, false},
     {"scale", "a run over several processes, beside the same in one with as many threads", bench_scale, false},
     {"start", "from a new process to the first frame of the hand, kernels compiled before or not", bench_start, true},
@@ -53,9 +55,11 @@ static const char usage[] =
     "  --out FILE        writes the JSON object to FILE, too\n"
     "  --threads T       threads where all are meant (default: one a processor)\n"
     "  --device D        of `adjoint`, `device`, `frame`, `fusion`, `launches`, `mechanisms`, `physics`, `rounds`, "
-    "`start`, `teams`: " DEVICE_NAMES "\n"
-    "  --worlds N[,N …]  of `frame` (default: 64,1225), and of `physics` on a GPU: numbers of worlds, at most 12\n"
-    "  --models M[,M …]  of `physics`: only these, by the names in its rows\n"
+    "`stages`, `start`, `teams`: " DEVICE_NAMES "\n"
+    "  --worlds N[,N …]  of `frame` (default: 64,1225), `stages` (default: 64,1024 and, on a GPU, 8192), and of "
+    "`physics` on a GPU: "
+    "numbers of worlds, at most 12\n"
+    "  --models M[,M …]  of `physics` and `stages`: only these, by the names in their rows\n"
     "  --size WxH[,WxH …]   of `frame`: pixels of a picture, at most 4 sizes (default: 64x64)\n"
     "  --physics P       of `frame`: native (default), mujoco or external: recorded poses\n"
     "  --brief           of `frame`: only naive, plain and full, in half the turns, without first frames\n"
@@ -63,7 +67,7 @@ static const char usage[] =
     "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
     "  --burn            keep one core busy: the other process of `threads`\n"
     "  --quick           of `adjoint`, `frame`, `fusion`, `mechanisms`, `launches`, `physics`, `render`, `scale`, "
-    "`threads`: "
+    "`stages`, `threads`: "
     "few worlds and samples as short as can be, to see that it runs\n"
     "  --help            this text\n";
 
@@ -299,11 +303,13 @@ static int refuse_if_unused(const bench_options *o)
     bool gpu = o->device.type == STET_DEVICE_CUDA || o->device.type == STET_DEVICE_HIP;
     for (int i = 0; i < NBENCH; ++i) {
         bool frame = table[i].run == bench_frame, physics = table[i].run == bench_physics;
+        bool stages = table[i].run == bench_stages;
         if (!o->chosen[i]) continue;
         if (o->of_frame && !frame) return refuse_option(o->of_frame, table[i].name, "only 'frame' does");
-        if (o->worlds && !frame && !(physics && gpu))
-            return refuse_option("--worlds", table[i].name, "only 'frame' does, and 'physics' on a GPU");
-        if (o->models && !physics) return refuse_option("--models", table[i].name, "only 'physics' does");
+        if (o->worlds && !frame && !stages && !(physics && gpu))
+            return refuse_option("--worlds", table[i].name, "only 'frame' and 'stages' do, and 'physics' on a GPU");
+        if (o->models && !physics && !stages)
+            return refuse_option("--models", table[i].name, "only 'physics' and 'stages' do");
     }
     return -1;
 }

@@ -30,7 +30,7 @@
     "<freejoint/><geom type='box' size='.1 .1 .1'/></body></replicate></replicate></replicate></worldbody></mujoco>"
 
 static const bench_scene scenes[] = {
-    {"cartpole", "cartpole.xml", 20, 0, false, 0, false},
+    {"cartpole", "cartpole.xml", 20, 0, false, 0, false, true},
     {"arm",
      "<mujoco><option timestep='.002' integrator='implicitfast'>" FLAGS "</option><default><joint damping='1' "
      "armature='.1'/><position kp='200' kv='20' forcerange='-80 80'/></default><worldbody><body pos='0 0 .3'><joint "
@@ -44,20 +44,20 @@ static const bench_scene scenes[] = {
      "mass='.7'/></body></body></body></body></body></body></body>"
      "</worldbody><actuator><position joint='a'/><position joint='b'/><position joint='c'/><position joint='d'/>"
      "<position joint='e'/><position joint='f'/><position joint='g'/></actuator></mujoco>",
-     20, 0, true, 0, false},
+     20, 0, true, 0, false, false},
     {"chain",
      "<mujoco><option timestep='.002'>" FLAGS "</option><worldbody>" LINK("0 1 0") LINK("1 0 0") LINK("0 1 0")
          LINK("1 0 0") LINK("0 1 0") LINK("1 0 0") LINK("0 1 0") LINK("1 0 0") LINK("0 1 0") LINK(
              "1 0 0") "</body></body></body></body></body></body></body></body></body></body></worldbody></mujoco>",
-     10, 0, false, 0, false},
-    {"humanoid_of_capsules", HUMANOID("1.3", "integrator='implicitfast'"), 0, 0, true, 0, false},
-    {"humanoid", "humanoid.xml", 10, 5, false, 58.0 / 3, false},
-    {"quadruped", "quadruped.xml", 10, 0, false, 0, false},
-    {"hand", "hand.xml", 8, 0, false, 700.0 / 3, false},
+     10, 0, false, 0, false, false},
+    {"humanoid_of_capsules", HUMANOID("1.3", "integrator='implicitfast'"), 0, 0, true, 0, false, false},
+    {"humanoid", "humanoid.xml", 10, 5, false, 58.0 / 3, false, true},
+    {"quadruped", "quadruped.xml", 10, 0, false, 0, false, false},
+    {"hand", "hand.xml", 8, 0, false, 700.0 / 3, false, true},
     {"three_humanoids",
-     HUMANOIDS("1.3", "integrator='implicitfast'", "<replicate count='3' offset='0 1 0'>", "</replicate>"),
-     .gpu = true},
-    {"boxes", BOXES, .gpu = true},
+     HUMANOIDS("1.3", "integrator='implicitfast'", "<replicate count='3' offset='0 1 0'>", "</replicate>"), .gpu = true,
+     .stages = true},
+    {"boxes", BOXES, .gpu = true, .stages = true},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes, WORLDS = 1024 };
 
@@ -360,5 +360,12 @@ stet_result bench_physics(bench *b)
         if (s->goal_avx2 > 0 && sti_isa_width(sti_isa_best()) > 8)
             STI_TRY(measure_at(b, s, nworld, "avx2", "avx2/", s->goal_avx2, false));
     }
+    return STET_OK;
+}
+
+stet_result bench_stages(bench *b)
+{
+    for (int i = 0; i < SCENES; ++i)
+        if (scenes[i].stages && is_wanted(b, &scenes[i], true)) STI_TRY(measure_stages_of(b, &scenes[i]));
     return STET_OK;
 }

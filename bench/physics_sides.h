@@ -17,6 +17,7 @@ typedef struct bench_scene {
     bool scaling;            /* is measured with many numbers of worlds */
     double goal_kB;          /* of memory a world on a GPU; 0: none */
     bool gpu;                /* is measured on a GPU alone */
+    bool stages;             /* is measured by `stages` */
 } bench_scene;
 
 /* Steps of a call, calls of a measurement; fields of the state that is put; steps until states are taken. */
@@ -76,5 +77,7 @@ stet_result time_side(side *s, const states *from, double least, double *seconds
 
 /* Rows of one scene on the GPU that was asked for. */
 stet_result measure_on_gpu(bench *b, const bench_scene *scene);
+/* Rows of one scene for `stages`, on the device that was asked for. */
+stet_result measure_stages_of(bench *b, const bench_scene *scene);
 
 #endif

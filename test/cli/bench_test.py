@@ -89,6 +89,21 @@ def test_physics_on_a_gpu():
     assert rows["physics/humanoid_of_capsules/cuda/20/differ/ratio_to_equal"]["goal"] == 1.2
 
 
+def test_stages_have_the_bits_of_one_kernel():
+    """The command itself compares them, and fails where they differ."""
+    for device in ("cpu", "cuda"):
+        with folder() as at:
+            printed = measure("stages", "--quick", "--json", "--threads", 1, "--device", device, "--models", "cartpole",
+                              "--worlds", "5,20", env=double(at))
+        if printed is None:
+            return
+        rows = {row["name"]: row for row in json.loads(printed)["results"]}
+        expected = {f"physics/cartpole/{device}/{n}/fused_over_staged/{groups}"
+                    for n in (5, 20) for groups in ("one", "three", "apart")}
+        assert set(rows) == expected, rows
+        assert all(len(row["samples"]) == 5 and min(row["samples"]) > 0 for row in rows.values()), rows
+
+
 MECHANISMS = """pose_sync hierarchy tiles deferred_tiles frame readback kernel_cache graph_replay fusion args
     quantities""".split()
 
