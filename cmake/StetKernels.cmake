@@ -2,6 +2,8 @@
 # build tree, and stet_build_kernels(TARGET TABLE UNITS…), called for the library after all layers, compiles that C once
 # per instruction set and puts the objects into TARGET.
 #
+# Units in the global property STET_SMALL_UNITS are compiled for size: what is not there for processors' speed.
+#
 # Each compilation sees -DSTI_ISA=<name> -DSTET_W=<lanes>, and -DSTET_DOUBLE=1 where `real` is double. The settings
 # below are part of the promise of equal bits: no contraction, no reassociation, never -ffast-math; nor
 # -fno-trapping-math, with which GCC 12 turns (float)(int)x into a rounding that gives -0 for -0.
@@ -85,6 +87,10 @@ function(stet_build_kernels target table)
     foreach(unit IN LISTS ARGN)
         stet_generate_kernel("${unit}" ${table} generated)
         list(APPEND sources "${generated}")
+        get_property(small GLOBAL PROPERTY STET_SMALL_UNITS)
+        if(unit IN_LIST small)
+            set_source_files_properties("${generated}" PROPERTIES COMPILE_OPTIONS -Os)
+        endif()
         string(REGEX REPLACE "^src/" "" unit "${unit}")
         stet_collect_sources("${unit}" names)
     endforeach()
