@@ -8,6 +8,7 @@ gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.vector import AutoresetMode
 
 from gym_rig import DEVICES, device_of
+import stet
 from stet.gym import HandPixelsVectorEnv
 
 
@@ -156,3 +157,24 @@ def test_tensors_are_those_of_the_latest_frame(depth):
 def test_what_it_does_not_do():
     with pytest.raises(ValueError, match="no autoreset_mode SAME_STEP here; use .* NEXT_STEP, DISABLED"):
         make(2, autoreset_mode=AutoresetMode.SAME_STEP)
+
+
+def test_faces_of_the_cube_are_read_from_outside():
+    """Each face in turn before the camera from above: its file, in one of four turns, not mirrored."""
+    image = pytest.importorskip("PIL.Image")
+    turn, side = np.sqrt(0.5), 174  # so that a face is 128 pixels wide, as its file is
+    shown = {"a": (turn, 0, -turn, 0), "b": (turn, 0, turn, 0), "c": (turn, turn, 0, 0), "d": (turn, -turn, 0, 0),
+             "e": (1, 0, 0, 0), "f": (0, 1, 0, 0)}
+    with stet.Sim(stet.scenes / "hand.xml", len(shown), "cpu", cameras="top", width=side, height=side,
+                  outputs="albedo", threads=1) as sim:
+        qpos = sim.qpos.numpy()
+        qpos[:, -7:-4] = (0.065, 0, 0.5)
+        qpos[:, -4:] = list(shown.values())
+        sim.qpos[:] = qpos
+        sim.render()
+        edge = (side - 128) // 2
+        seen = sim.read("albedo")[:, edge:-edge, edge:-edge, :3].astype(float)
+    for letter, picture in zip(shown, seen):
+        file = np.asarray(image.open(stet.scenes / "assets" / f"cube_{letter}.png"), float)
+        apart = [np.abs(picture - np.rot90(other, k)).mean() for other in (file, file[:, ::-1]) for k in range(4)]
+        assert min(apart[:4]) < 4 and min(apart[:4]) < min(apart[4:]) + 1e-9, (letter, apart)
