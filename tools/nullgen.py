@@ -17,6 +17,7 @@ import source
 VALUES = {
     "bool": "true",
     "double": "0.5",
+    "float": "0.5f",
     "int": "0",
     "int64_t": "1",
     "uint32_t": "1",
@@ -57,6 +58,8 @@ NAMED = {
     ("stet_worlds_set_parameter", "name"): '"gravity"',
     ("stet_worlds_set_parameter", "nvalue"): "3",
     ("stet_sim_get_control_table", "name"): '"hold"',
+    ("stet_depth_colour", "far"): "1",
+    ("stet_depth_colours", "far"): "1",
     ("stet_sim_place_camera", "camera"): "1",
     ("stet_sim_place_camera", "name"): '"free"',
     ("stet_stage_find", "name"): '"ball"',

@@ -91,6 +91,14 @@ typedef enum stet_render_mode {
 STET_API const char *stet_render_mode_name(stet_render_mode mode);                   /* "mujoco", "physical" */
 STET_API stet_result stet_render_mode_find(const char *name, stet_render_mode *out); /* NOT_FOUND lists the names */
 
+/*
+ * Fog: with `fog` of a def, colours have the fog that MuJoCo's renderer shows with its flag mjRND_FOG, which is off at
+ * first there, too. What is as deep as the model's visual/map fogstart times statistic/extent is clear, from fogend
+ * times extent on it has the colour visual/rgba fog, and in between the fog grows with the depth. The sky is as far
+ * as MuJoCo draws it, 0.7 of the far plane; without a skybox it stays black. What is mirrored has the fog on its way,
+ * weaker by the mirror's reflectance, where MuJoCo adds all of it.
+ */
+
 /* Groups of geoms, 0 to 5, that are drawn if no others are chosen, as in MuJoCo: a bit 1u << group each. */
 #define STET_GROUPS_DEFAULT (1u << 0 | 1u << 1 | 1u << 2)
 #define STET_GROUPS_ALL 0x3fu

@@ -48,6 +48,7 @@ typedef struct stet_sim_def {
     int frames_in_flight;  /* how many frames stay readable after they were started, 1 to 16; default 2 */
     uint32_t groups;       /* of geoms that are drawn, bits 1u << group; default STET_GROUPS_DEFAULT */
     stet_render_mode mode; /* of colours; default STET_RENDER_MODE_MUJOCO */
+    bool fog;              /* in colours (render.h); default false */
     uint32_t decorations;  /* as of stet_stage_decorate, which changes them later; default 0 */
 } stet_sim_def;
 STET_API stet_sim_def stet_default_sim_def(void);

@@ -36,6 +36,7 @@ typedef struct stet_tiles_def {
     int frames_in_flight;  /* K, 1 … 16 */
     uint32_t groups;       /* of geoms that are drawn, bits 1u << group; default STET_GROUPS_DEFAULT */
     stet_render_mode mode; /* default STET_RENDER_MODE_MUJOCO */
+    bool fog;              /* in colours (render.h); default false */
 } stet_tiles_def;
 STET_API stet_tiles_def stet_default_tiles_def(void);
 STET_API stet_result stet_tiles_create(stet_stage *stage, const stet_tiles_def *def, stet_tiles **out);
@@ -174,6 +175,18 @@ STET_API stet_result stet_id_table_colour(stet_id_table *table, const stet_array
 STET_API stet_result stet_id_table_classify(stet_id_table *table, const stet_array *ids, stet_array *classes);
 /* The colour of an id in every table and picture: neighbours are apart, 0 is grey, -1 black. */
 STET_API void stet_id_colour(int id, uint8_t colour[3]);
+
+/* ---- depths as colours ------------------------------------------------------------------------------------------- */
+
+/*
+ * Writes the colours of n depths or distances, such as a tensor of tiles, on the device: `depth` is a plain array of n
+ * REAL, `colours` one of n * 3 (R G B) or n * 4 (R G B, and 255 where something was hit) U8. From `near` to `far`, in
+ * metres, they go from straw over orange, rose and violet to night blue, in even steps of 1 / depth, so that near
+ * depths differ most; black where nothing was hit. INVALID_ARGUMENT: not 0 <= near < far.
+ */
+STET_API stet_result stet_depth_colours(const stet_array *depth, float near, float far, stet_array *colours);
+/* The same of one depth, on the host. */
+STET_API void stet_depth_colour(float depth, float near, float far, uint8_t colour[3]);
 
 #ifdef __cplusplus
 }

@@ -73,25 +73,32 @@ static void label_prim(const Ids &ids, bool geom, std::string name, std::string 
 }
 
 // `write` gets both arrays; `out` is one that lasts.
-template <class Write> static void write_numbers(const Ids &ids, const Array &pixels, const Array &out, Write &&write)
+template <class Write>
+static void write_numbers(const char *call, const Shared &core, const Array &pixels, const Array &out, Write &&write)
 {
-    if (pixels.core != ids.core || out.core != ids.core || !out.array)
-        raise(STET_ERROR_INVALID_ARGUMENT, "ids: arrays " + pixels.name + " and " + out.name +
-                                               " must be of the table's sim, and the second one lasting: zeros()");
+    if (pixels.core != core || out.core != core || !out.array)
+        raise(STET_ERROR_INVALID_ARGUMENT, std::string(call) + ": arrays " + pixels.name + " and " + out.name +
+                                               " must be of this sim, and the second one lasting: zeros()");
     run(pixels, [&](stet_array *from) { return write(from, out.array); });
 }
 
 static void colour(const Ids &ids, const Array &pixels, const Array &out, bool by_class)
 {
-    write_numbers(ids, pixels, out, [&](stet_array *from, stet_array *to) {
+    write_numbers("ids", ids.core, pixels, out, [&](stet_array *from, stet_array *to) {
         return stet_id_table_colour(ids.get(), from, by_class, to);
     });
 }
 
 static void classify(const Ids &ids, const Array &pixels, const Array &out)
 {
-    write_numbers(ids, pixels, out,
+    write_numbers("ids", ids.core, pixels, out,
                   [&](stet_array *from, stet_array *to) { return stet_id_table_classify(ids.get(), from, to); });
+}
+
+static void colour_depth(const Sim &sim, const Array &pixels, const Array &out, float near, float far)
+{
+    write_numbers("colour_depth", sim.core, pixels, out,
+                  [&](stet_array *from, stet_array *to) { return stet_depth_colours(from, near, far, to); });
 }
 
 void bind_ids(nb::module_ &m)
@@ -105,6 +112,7 @@ void bind_ids(nb::module_ &m)
         .def("classify", classify, "pixels"_a, "out"_a);
     m.def("_model_ids", model_ids);
     m.def("_plain_ids", plain_ids);
+    m.def("_colour_depth", colour_depth, "sim"_a, "pixels"_a, "out"_a, "near"_a, "far"_a);
 }
 
 } // namespace binding

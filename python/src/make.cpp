@@ -22,6 +22,7 @@ struct Options {
     std::vector<float> fisheyes;
     int samples;
     std::string mode;
+    bool fog;
     std::vector<std::string> outputs;
     uint64_t seed;
     nb::object keyframe; // None, a number or a name
@@ -71,6 +72,7 @@ static stet_sim_def to_def(const Model &model, const Options &o, std::vector<con
     def.nfisheye = (int)o.fisheyes.size();
     def.samples = o.samples;
     def.mode = to_render_mode(o.mode);
+    def.fog = o.fog;
     def.frames_in_flight = o.frames_in_flight;
     def.groups = o.groups;
     def.decorations = to_decorations(o.show);
@@ -107,8 +109,8 @@ static Shared make_core(const Model &model, const Options &o)
 static void init_sim(Sim *self, const Model &model, int64_t worlds, int64_t first_world, int type, int index,
                      std::string physics, std::vector<std::string> cameras, int width, int height,
                      std::vector<std::array<int, 2>> sizes, std::vector<float> fisheyes, int samples, std::string mode,
-                     std::vector<std::string> outputs, uint64_t seed, nb::object keyframe, int frames_in_flight,
-                     uint32_t groups, std::vector<std::string> show, int threads, std::string isa,
+                     bool fog, std::vector<std::string> outputs, uint64_t seed, nb::object keyframe,
+                     int frames_in_flight, uint32_t groups, std::vector<std::string> show, int threads, std::string isa,
                      std::vector<std::string> disable, bool strict, bool audit, bool checked, std::string cache_folder)
 {
     Options o{worlds,
@@ -123,6 +125,7 @@ static void init_sim(Sim *self, const Model &model, int64_t worlds, int64_t firs
               std::move(fisheyes),
               samples,
               std::move(mode),
+              fog,
               std::move(outputs),
               seed,
               std::move(keyframe),
@@ -142,7 +145,7 @@ static void init_sim(Sim *self, const Model &model, int64_t worlds, int64_t firs
 void bind_making(nb::class_<Sim> &sim)
 {
     sim.def("__init__", init_sim, "model"_a, "worlds"_a, "first_world"_a, "type"_a, "index"_a, "physics"_a, "cameras"_a,
-            "width"_a, "height"_a, "sizes"_a, "fisheyes"_a, "samples"_a, "mode"_a, "outputs"_a, "seed"_a,
+            "width"_a, "height"_a, "sizes"_a, "fisheyes"_a, "samples"_a, "mode"_a, "fog"_a, "outputs"_a, "seed"_a,
             "keyframe"_a.none(), "frames_in_flight"_a, "groups"_a, "show"_a, "threads"_a, "isa"_a, "disable"_a,
             "strict"_a, "audit"_a, "checked"_a, "cache_folder"_a);
 }

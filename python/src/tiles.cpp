@@ -53,7 +53,7 @@ template <class Make> static Tiles make_tiles(const Sim &sim, std::vector<Held> 
 using Wanted = std::tuple<nb::object, nb::object, nb::object, int, bool>;
 
 static Tiles own_tiles(const Sim &sim, const std::vector<Wanted> &requests, int samples, const std::string &mode,
-                       uint32_t groups, int frames)
+                       bool fog, uint32_t groups, int frames)
 {
     Core &core = *sim.core;
     std::vector<stet_tile_request> list;
@@ -69,6 +69,7 @@ static Tiles own_tiles(const Sim &sim, const std::vector<Wanted> &requests, int 
     def.nrequest = (int)list.size();
     def.samples = samples;
     def.mode = to_render_mode(mode);
+    def.fog = fog;
     def.groups = groups;
     def.frames_in_flight = frames;
     return make_tiles(sim, {}, [&](stet_tiles **out) {

@@ -126,6 +126,7 @@ class SimOptions(TypedDict, total=False):
     fisheye: float | Iterable[float]
     samples: int
     mode: str
+    fog: bool
     outputs: str | Iterable[str]
     seed: int
     first_world: int
@@ -162,6 +163,8 @@ class Sim(Rounds, _core.SimBase):
     samples      rays a pixel for colours: 1, 4 or 16; other outputs show the pixel's centre
     mode         of colours: "mujoco", as its classic renderer makes them, or "physical": linear light, sRGB at the end,
                  soft shadows of lights with a bulb
+    fog          whether colours have the fog of the model's visual/map fogstart and fogend, and visual/rgba fog, which
+                 MuJoCo's renderer has off at first, too
     outputs      of "rgb", "rgba", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type",
                  "motion", "body_point"; none: no pictures
     seed         of noise at resets and of control noise
@@ -197,6 +200,7 @@ class Sim(Rounds, _core.SimBase):
         fisheye: float | Iterable[float] = (),
         samples: int = 1,
         mode: str = "mujoco",
+        fog: bool = False,
         outputs: str | Iterable[str] = (),
         seed: int = 0,
         first_world: int = 0,
@@ -236,6 +240,7 @@ class Sim(Rounds, _core.SimBase):
             [float(fisheye)] if isinstance(fisheye, (int, float)) else [float(angle) for angle in fisheye],
             _integer("samples", samples, 1, 16),
             str(mode),
+            bool(fog),
             _texts("outputs", outputs),
             _integer("seed", seed, 0, 2**64 - 1),
             keyframe,
@@ -310,6 +315,7 @@ class Sim(Rounds, _core.SimBase):
         *,
         samples: int = 1,
         mode: str = "mujoco",
+        fog: bool = False,
         groups: Iterable[int] = (0, 1, 2),
         frames_in_flight: int = 2,
     ) -> Tiles:
@@ -321,6 +327,7 @@ class Sim(Rounds, _core.SimBase):
             outputs,
             _integer("samples", samples, 1, 16),
             str(mode),
+            bool(fog),
             _groups(groups),
             _integer("frames_in_flight", frames_in_flight, 1, 16),
         )
@@ -345,6 +352,20 @@ class Sim(Rounds, _core.SimBase):
         numbers, for pictures of another renderer. Labels, colours and classes: Ids.
         """
         return make_ids(self, of)
+
+    @_names_keywords("colour_depth")
+    def colour_depth(
+        self, pixels: _core.Array, near: float, far: float, out: _core.Array | None = None
+    ) -> _core.Array:
+        """Depths or distances as colours, on the device: of `pixels`, a tensor of Sim.tensor or Tiles.tensor of
+        float32, [world, height, width, 1], from `near` (light and warm) to `far` metres (dark) in even steps of
+        1 / depth; black where nothing was hit. out: where to, zeros([world, height, width, 3 or 4], "uint8"); None: a
+        new one.
+        """
+        if out is None:
+            out = self.zeros((*pixels.shape[:-1], 3), "uint8")
+        _core._colour_depth(self, pixels, out, float(near), float(far))
+        return out
 
     @_names_keywords("contacts")
     def contacts(

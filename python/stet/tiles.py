@@ -162,11 +162,11 @@ class Tiles:
 
 
 def own_tiles(
-    sim: _core.SimBase, outputs: Iterable[str | Output], samples: int, mode: str, groups: int, frames: int
+    sim: _core.SimBase, outputs: Iterable[str | Output], samples: int, mode: str, fog: bool, groups: int, frames: int
 ) -> Tiles:
     every = [_output(one) for one in ([outputs] if isinstance(outputs, (str, Output)) else outputs)]
     requests = [(one.name, one.camera, one.dtype, one.channels, one.planar) for one in every]
-    return Tiles(_core._own_tiles(sim, requests, samples, mode, groups, frames), every)
+    return Tiles(_core._own_tiles(sim, requests, samples, mode, fog, groups, frames), every)
 
 
 def foreign_tiles(

@@ -295,7 +295,7 @@ static stet_result fill_mirrors(scene_rows *rows, stet_stage *stage)
 {
     const mjModel *m = sti_stage_worlds(stage)->model->mj;
     int *head = rows->scene, *row = &head[head[SCENE_MIRROR]];
-    double *look = &rows->look[head[SCENE_LOOK_MIRROR]];
+    double *look = &rows->look[LOOK_MIRROR(head)];
     bool box = false;
     for (int g = 0; g < (int)m->ngeom && !box; ++g) {
         ptrdiff_t material = m->geom_matid[g];
@@ -330,7 +330,7 @@ static stet_result fill_haze(scene_rows *rows, stet_stage *stage)
     head[SCENE_HAZE] = prim + 1;
     for (int k = 0; k < 3; ++k) row[HAZE_RGB + k] = (double)m->vis.rgba.haze[k];
     row[HAZE_WIDTH] = width;
-    row[HAZE_RADIUS] = 0.7 * (double)m->vis.map.zfar * m->stat.extent;
+    row[HAZE_RADIUS] = sti_sky_distance(m);
     row[HAZE_THICK] = sqrt(0.5) * width * sin(up) / sin(0.75 * mjPI - up);
     return STET_OK;
 }
@@ -461,7 +461,7 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     int64_t detail = lamps + LAMP_INTS * nlamp, mirror = detail + DETAIL_SIZE * ndetail;
     int64_t textures = mirror + MIRROR_SIZE * ngeom;
     int64_t scale = APPEARANCE_SIZE * nshape + LAMP_REALS * nlamp, haze = scale + SCALE_SIZE * ndetail;
-    int64_t mirror_look = haze + HAZE_SIZE, corners = mirror_look + MIRROR_REALS * ngeom;
+    int64_t corners = haze + HAZE_SIZE + FOG_SIZE + MIRROR_REALS * ngeom;
     rows->nscene = textures + rows->details.ntexel;
     rows->nlook = corners + rows->details.ncorner;
     if (rows->nscene > INT32_MAX || rows->nlook > INT32_MAX)
@@ -489,7 +489,7 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     head[SCENE_LOOK_SCALE] = (int)scale;
     head[SCENE_LOOK_HAZE] = (int)haze;
     head[SCENE_MIRROR] = (int)mirror;
-    head[SCENE_LOOK_MIRROR] = (int)mirror_look;
+    head[SCENE_FOG] = patches->drawing.fog ? (int)haze + HAZE_SIZE : 0;
     memcpy(head + SCENE_PATCHES, patches->row, sizeof(int) * PATCH_SIZE * (size_t)patches->n);
     return STET_OK;
 }
@@ -513,8 +513,8 @@ static void make_colours_linear(double *colours, int n)
 }
 
 /*
- * Mode physical: colours of surfaces and of the haze are meant for bytes that are shown as they are, so they become
- * linear. Lights, emission, specular and reflectance are amounts of light already.
+ * Mode physical: colours of surfaces, of the haze and of the fog are meant for bytes that are shown as they are, so
+ * they become linear. Lights, emission, specular and reflectance are amounts of light already.
  */
 static void make_linear(scene_rows *rows, const mjModel *m)
 {
@@ -522,6 +522,7 @@ static void make_linear(scene_rows *rows, const mjModel *m)
     for (ptrdiff_t g = 0; g < sti_shape_count(m) + rows->shapes->n; ++g)
         make_colours_linear(&rows->look[APPEARANCE_SIZE * g + APPEARANCE_RGB], 3);
     make_colours_linear(&rows->look[head[SCENE_LOOK_HAZE] + HAZE_RGB], 3);
+    if (head[SCENE_FOG]) make_colours_linear(&rows->look[head[SCENE_FOG] + FOG_RGB], 3);
 }
 
 static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_patches *patches)
@@ -539,6 +540,7 @@ static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_pa
     close_up_lists(rows->scene);
     STI_TRY(fill_mirrors(rows, stage));
     STI_TRY(fill_haze(rows, stage));
+    if (rows->scene[SCENE_FOG]) sti_fog_row(sti_stage_worlds(stage)->model->mj, &rows->look[rows->scene[SCENE_FOG]]);
     STI_TRY(fill_lamps(rows, stage));
     if (rows->scene[SCENE_PHYSICAL]) make_linear(rows, sti_stage_worlds(stage)->model->mj);
     return STET_OK;

@@ -68,6 +68,11 @@ void sti_appearance_free(sti_appearance *appearance);
  */
 stet_result sti_near_order(stet_stage *stage, const int *head, int *order);
 
+/* Radius and half the height of the upright cylinder around the camera that MuJoCo draws the sky on, metres. */
+double sti_sky_distance(const mjModel *m);
+/* The row of OpenGL's linear fog; where it begins and ends at once it is 1 m thick, as Mesa has it. */
+void sti_fog_row(const mjModel *m, double *row);
+
 /* Creates a plain array of n numbers, rounded to the device's real. */
 stet_result sti_reals_new(stet_device *device, const char *name, int64_t n, const double *values, stet_array **out);
 stet_result sti_reals_write(stet_array *array, int64_t n, const double *values);

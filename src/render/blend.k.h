@@ -100,8 +100,10 @@ LFN void blend_patch(const wreal *xform, int nitem, int world, const ureal *lamp
             if (!any(hit)) break;
             any_layer = m_or(any_layer, hit);
             real surface[APPEARANCE_SIZE], rgb[3];
+            real depth = mirrored ? t + start : t;
             hit_colour(xform, nitem, world, lamps, view, flat, scene, look, own, choice, data, tri, best_geom + p,
-                       best_part + p, &ray, hit, mirrored ? t + start : t, normal, surface, rgb);
+                       best_part + p, &ray, hit, depth, normal, surface, rgb);
+            if (scene_number(scene, SCENE_FOG)) fog_over(look + scene[SCENE_FOG], depth, rgb);
             add_layer(hit, rgb, surface[APPEARANCE_ALPHA], &sum);
         }
         if (!any(any_layer)) continue;

@@ -22,7 +22,7 @@ LFN int find_mirror(const wreal *xform, int nitem, int world, const int *scene, 
 {
     for (int i = 0; i < scene_number(scene, SCENE_NMIRROR); ++i) {
         const int *row = scene + scene[SCENE_MIRROR] + i * MIRROR_SIZE;
-        ureal m[12], box[BOX_SIZE], height = look[scene[SCENE_LOOK_MIRROR] + i * MIRROR_REALS + MIRROR_HEIGHT];
+        ureal m[12], box[BOX_SIZE], height = look[LOOK_MIRROR(scene) + i * MIRROR_REALS + MIRROR_HEIGHT];
         xform_of(xform, nitem, world, row[MIRROR_PRIM], m);
         if (!xform_usable(m)) continue;
         ureal axis[3] = {m[2], m[6], m[10]}, inv = 1 / usqrt(udot(axis, axis)), from[3];
@@ -66,7 +66,7 @@ LFN void add_mirrored(const int *scene, const ureal *look, int mirror, const ure
                       const int *at, int n, real *rgb)
 {
     const int *row = scene + scene[SCENE_MIRROR] + (mirror - 1) * MIRROR_SIZE;
-    ureal share = look[scene[SCENE_LOOK_MIRROR] + (mirror - 1) * MIRROR_REALS + MIRROR_SHARE];
+    ureal share = look[LOOK_MIRROR(scene) + (mirror - 1) * MIRROR_REALS + MIRROR_SHARE];
     real facing = splat(0), seen[3];
     for (int k = 0; k < 3; ++k) facing = fma(up[k], splat(glass[k]), facing);
     mask here = m_and(ieq(geom, isplat(row[MIRROR_GEOM])), lt(splat((ureal)0.9), facing));

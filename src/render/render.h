@@ -48,8 +48,9 @@ typedef struct sti_render_target {
 typedef struct sti_drawing {
     uint32_t groups; /* of geoms, bits 1u << group */
     stet_render_mode mode;
+    bool fog;
 } sti_drawing;
-#define STI_DRAWING_DEFAULT ((sti_drawing){STET_GROUPS_DEFAULT, STET_RENDER_MODE_MUJOCO})
+#define STI_DRAWING_DEFAULT ((sti_drawing){STET_GROUPS_DEFAULT, STET_RENDER_MODE_MUJOCO, false})
 
 stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_drawing drawing,
                                 sti_renderer **out);

@@ -278,8 +278,9 @@ LFN void put_albedo(int px, int py, int width, int height, const int *scene, con
 }
 
 /*
- * Colours of a patch's opaque hits, the sky and the haze. plane: the one with haze above it. mirror, glass: as of
- * find_mirror; mirrored: the view is, and there is no sky, no haze. share: of shadow_patch; further: of detail_patch.
+ * Colours of a patch's opaque hits, the sky, the haze and the fog. plane: the one with haze above it. mirror, glass: as
+ * of find_mirror; mirrored: the view is, and there is no sky, no haze. share: of shadow_patch; further: of
+ * detail_patch.
  */
 LFN void put_colours(const ureal *lamps, const ureal *view, int mirror, const ureal *glass, int mirrored, int flat,
                      int px, int py, int width, int height, const int *scene, const ureal *look, const ureal *own,
@@ -309,14 +310,15 @@ LFN void put_colours(const ureal *lamps, const ureal *view, int mirror, const ur
                 unpack_roles(words, &r);
             }
             shade(lamps, scene, own, surface, texel, &r, up, way, point, 1, word, rgb);
+            if (scene_number(scene, SCENE_FOG)) fog_over(look + scene[SCENE_FOG], load(best + p), rgb);
             for (int k = 0; k < 3; ++k) rgb[k] = select(hit, rgb[k], splat(0));
             if (mirror && !mirrored)
                 add_mirrored(scene, look, mirror, glass, g, up, colour + pixel_at(first, pitch, entry, x, y), width - x,
                              rgb);
         }
-        if (!mirrored) sky_behind(scene, view, hit, way, rgb);
+        if (!mirrored) sky_behind(scene, look, view, hit, way, rgb);
         if (scene_number(scene, SCENE_HAZE) && !flat && !mirrored)
-            haze_before(look + scene[SCENE_LOOK_HAZE], plane, view, hit, far, way, rgb);
+            haze_before(scene, look, plane, view, hit, far, way, rgb);
         put_int(colour, first, pitch, entry, x, y, live, pack_colour(scene, rgb, hit & isplat(255)));
     }
 }

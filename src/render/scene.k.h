@@ -8,7 +8,8 @@
  * all geoms, then of all sites, tendons, flexes, skins, and of the undersides of all planes. A tendon, and a flex of
  * one dimension, is drawn as its pieces, which are rows of geoms to draw with its number. After all these come shapes
  * that were added to the stage, whose ids are those of geoms after the model's.
- * look (REAL): rows of all geoms' appearance, of lamps, of all geoms' scales, the haze, then corners of triangles.
+ * look (REAL): rows of all geoms' appearance, of lamps, of all geoms' scales, the haze, the fog, numbers of mirrors,
+ * then corners of triangles.
  * Worlds whose looks differ have the rows of appearance and of lamps in a table of their own (looks.h). If materials
  * differ, details and scales have further rows: of each geom without a material, then with each of the model's.
  */
@@ -44,7 +45,7 @@
 #define SCENE_NUNDER 21 /* undersides of planes, which only colours show; their rows follow the transparent ones */
 #define SCENE_MIRROR 22 /* geoms that reflect, rows of MIRROR_SIZE; the first one that the camera is above does */
 #define SCENE_NMIRROR 23
-#define SCENE_LOOK_MIRROR 24
+#define SCENE_FOG 24      /* the fog in `look`; 0: none */
 #define SCENE_FISHEYE 25  /* 1: a camera is a fisheye */
 #define SCENE_PHYSICAL 26 /* 1: mode physical: numbers of `look` and texels are linear light (tone.k.h) */
 #define SCENE_CHOICE 27   /* how many shapes there are, if materials of geoms differ between worlds; else 0 */
@@ -91,6 +92,7 @@
 #define BOXES_SIZE(n) (BOX_SIZE * (BOX_STRIDE(n) + BOX_STRIDE(GROUPS(n))))
 
 /* A geom that reflects: a plane, or a box, whose upper side does. Its numbers: the height of that side; how much. */
+#define LOOK_MIRROR(scene) ((scene)[SCENE_LOOK_HAZE] + HAZE_SIZE + FOG_SIZE) /* where those of the first begin */
 #define MIRROR_GEOM 0
 #define MIRROR_PRIM 1
 #define MIRROR_BOX 2 /* it reflects for all cameras */
@@ -171,6 +173,13 @@
 #define HAZE_RADIUS 4
 #define HAZE_THICK 5
 #define HAZE_SIZE 6
+
+/* Fog: its colour; the depth from which on it hides all; 1 over that less where it begins; how far the sky is. */
+#define FOG_RGB 0
+#define FOG_END 3
+#define FOG_SCALE 4
+#define FOG_SKY 5
+#define FOG_SIZE 6
 
 /* A lamp in `scene`. */
 #define LAMP_PRIM 0 /* -1: the camera */

@@ -1,7 +1,32 @@
 /*
- * The sky: the model's skybox, seen from its middle, which MuJoCo turns by 90 degrees around x; black without one. Part
- * of render.k.h.
+ * The sky: the model's skybox, seen from its middle, which MuJoCo turns by 90 degrees around x; black without one. Haze
+ * over it, and fog, where it is asked for. Part of render.k.h.
  */
+
+/* MuJoCo's fog over colours of what is at a depth; fog: of SCENE_FOG. */
+LFN void fog_over(const ureal *fog, real depth, real *rgb)
+{
+    real clear = clamp((splat(fog[FOG_END]) - depth) * splat(fog[FOG_SCALE]), splat(0), splat(1));
+    for (int k = 0; k < 3; ++k) {
+        real own = splat(fog[FOG_RGB + k]);
+        rgb[k] = fma(clear, rgb[k] - own, own);
+    }
+}
+
+/* The depth of what is `far` along rays; way: unit, world frame. */
+LFN real depth_along(const ureal *view, real far, const real *way)
+{
+    real ahead = splat(0);
+    for (int k = 0; k < 3; ++k) ahead = fma(way[k], splat(-view[VIEW_BACK + k]), ahead);
+    return SCENE_HAS >> SCENE_FISHEYE & 1 && view[VIEW_FISHEYE] != 0 ? far : far * ahead;
+}
+
+/* Over the sky, which MuJoCo draws on an upright cylinder around the eye. */
+LFN void fog_over_sky(const ureal *fog, const ureal *view, const real *way, real *rgb)
+{
+    real across = sqrt(fma(way[0], way[0], way[1] * way[1]));
+    fog_over(fog, depth_along(view, splat(fog[FOG_SKY]) / rmax(across, rabs(way[2])), way), rgb);
+}
 
 /*
  * The mip level for all of a picture: the first whose texels, in the middle of a face, are not much smaller than a
@@ -17,7 +42,7 @@ LFN int sky_level(const int *sky, const ureal *view)
 }
 
 /* The sky in pixels without a hit. way: unit, world frame. */
-LFN void sky_behind(const int *scene, const ureal *view, mask hit, const real *way, real *rgb)
+LFN void sky_behind(const int *scene, const ureal *look, const ureal *view, mask hit, const real *way, real *rgb)
 {
     real above[3] = {splat(0), splat(0), splat(0)};
     if (all(hit)) return;
@@ -32,6 +57,7 @@ LFN void sky_behind(const int *scene, const ureal *view, mask hit, const real *w
         add_level(scene, isplat(level[LEVEL_FIRST]) + face * isplat(sky[TEXTURE_CUBE] * size * size), isplat(size),
                   isplat(size), m_none(), fma(on[0], scale, half), fma(on[1], scale, half), splat((ureal)TEXEL_UNIT),
                   above);
+        if (scene_number(scene, SCENE_FOG)) fog_over_sky(look + scene[SCENE_FOG], view, way, above);
     }
     for (int k = 0; k < 3; ++k) rgb[k] = select(hit, rgb[k], above[k]);
 }
@@ -40,9 +66,10 @@ LFN void sky_behind(const int *scene, const ureal *view, mask hit, const real *w
  * Haze over what is further than it: a cone from the plane, at HAZE_WIDTH of its radius from the end, up to the eye's
  * height at its end, thickest in between. m: the plane's transform; far: distances of hits.
  */
-LFN void haze_before(const ureal *haze, const ureal *m, const ureal *view, mask hit, real far, const real *way,
-                     real *rgb)
+LFN void haze_before(const int *scene, const ureal *look, const ureal *m, const ureal *view, mask hit, real far,
+                     const real *way, real *rgb)
 {
+    const ureal *haze = look + scene[SCENE_LOOK_HAZE];
     ureal axis[3] = {m[2], m[6], m[10]}, len = usqrt(udot(axis, axis)), height = 0;
     for (int k = 0; k < 3; ++k) height = ufma(view[VIEW_EYE + k] - m[4 * k + 3], axis[k] / len, height);
     if (!(height > 0)) return;
@@ -59,5 +86,8 @@ LFN void haze_before(const ureal *haze, const ureal *m, const ureal *view, mask 
     real reach = splat(haze[HAZE_RADIUS]) * fma(-low, width, one) / across, high = one - low;
     here = m_andnot(here, m_and(hit, lt(far, reach)));
     real share = select(lt(high, thick), high / thick, low / (one - thick));
-    for (int k = 0; k < 3; ++k) rgb[k] = select(here, fma(share, splat(haze[HAZE_RGB + k]) - rgb[k], rgb[k]), rgb[k]);
+    real own[3];
+    for (int k = 0; k < 3; ++k) own[k] = splat(haze[HAZE_RGB + k]);
+    if (scene_number(scene, SCENE_FOG)) fog_over(look + scene[SCENE_FOG], depth_along(view, reach, way), own);
+    for (int k = 0; k < 3; ++k) rgb[k] = select(here, fma(share, own[k] - rgb[k], rgb[k]), rgb[k]);
 }

@@ -52,6 +52,7 @@ static stet_result make_tiles(stet_sim *sim, const stet_sim_def *resolved)
     def.frames_in_flight = resolved->frames_in_flight;
     def.groups = resolved->groups;
     def.mode = resolved->mode;
+    def.fog = resolved->fog;
     STI_TRY(sti_alloc(&requests, (size_t)def.nrequest * sizeof *requests, "requests"));
     list_requests(sim, requests);
     def.requests = requests;

@@ -129,7 +129,7 @@ static stet_result create(stet_stage *stage, const stet_tiles_def *def, stet_til
     STI_TRY(sti_alloc(&p, sizeof *p, "painter"));
     p->stage = stage;
     sti_painter painter = {p, worlds->device, worlds->nworld, update, paint, destroy};
-    const sti_drawing drawing = {def->groups, def->mode};
+    const sti_drawing drawing = {def->groups, def->mode, def->fog};
     stet_result result = sti_renderer_create(stage, def->cameras, def->ncamera, drawing, &p->renderer);
     if (result == STET_OK) result = sti_renderer_set_samples(p->renderer, def->samples);
     if (result == STET_OK) sti_renderer_begin(p->renderer, asks_for_colours(def));

@@ -57,6 +57,23 @@ def test_every_output():
         check_agreement(tensor)
 
 
+def test_range_of_depths():
+    """Even steps of 1 / depth from the light end to the dark one; nothing hit is black."""
+    with folder() as cwd:
+        run(scene("cartpole.xml"), "--worlds", 2, "--frames", 1, "--size", "40x30", "--output", "depth,distance",
+            "--depth-range", "3,4.5", "--camera", "main", "--out", "out", cwd=cwd)
+        for name in ("depth", "distance"):
+            depth = load(cwd, f"{name}.npy")
+            colours = png(cwd, f"mosaic-{name}.png").astype(int)
+            grid = in_grid(np.where(np.isfinite(depth), depth, 0), 2, 1)[..., 0]
+            part = np.clip((1 / 3 - 1 / np.maximum(grid, 1e-6)) / (1 / 3 - 1 / 4.5), 0, 1)
+            ramp = np.array([(0.99, 0.98, 0.82, 0.43, 0.09), (0.95, 0.66, 0.33, 0.18, 0.08),
+                             (0.74, 0.42, 0.45, 0.50, 0.26)])
+            wanted = np.stack([np.interp(4 * part, range(5), points) for points in ramp], axis=-1) * 255
+            wanted[grid == 0] = 0
+            assert np.abs(colours - wanted).max() < 1 and (part > 0).any() and (part < 1).any()
+
+
 def test_fisheye():
     with folder() as cwd:
         run(scene("hand.xml"), "--worlds", 1, "--frames", 1, "--size", "40x30", "--output", "depth,distance",

@@ -76,6 +76,8 @@ def test_absurd_sizes():
             *[(["--fisheye", text], ["--fisheye", "0 (none) to 360"]) for text in ("-1", "361", "wide", "10,x")],
             *[(["--samples", text], [f"--samples {text}", "1, 4 or 16"]) for text in ("0", "2", "-4", "64", "x", "")],
             (["--mode", "fancy"], ["--mode fancy", "mujoco or physical"]),
+            *[(["--depth-range", text], [f"--depth-range {text}", "0.2,3"])
+              for text in ("1", "2,1", "1,1", "-1,2", "a,b", "1,2,3", "1,inf", "nan,1")],
             (["--show", "joint"], ["--show: decoration 'joint'", "joints contacts"]),
         ]
     )

@@ -54,6 +54,30 @@ def test_ids_of_another_renderer(make):
     assert (colours == looked_up(frame, table, "colour", (0, 0, 0))).all()
 
 
+def test_depths_have_colours(place, make):
+    from conftest import keywords
+
+    sim = make(cameras="front", width=40, height=30, outputs=("depth", "distance"), **keywords(place))
+    sim.render()
+    for output in ("depth", "distance"):
+        depth, tensor = sim.read(output)[..., 0], sim.tensor(output)
+        hit = np.isfinite(depth)
+        near, far = float(np.quantile(depth[hit], 0.1)), float(np.quantile(depth[hit], 0.9))
+        out = sim.zeros((*depth.shape, 4), "uint8")
+        assert sim.colour_depth(tensor, near, far, out) is out
+        colours, three = out.numpy(), sim.colour_depth(tensor, near, far).numpy()
+        assert (colours[..., :3] == three).all() and (colours[..., 3] == np.where(hit, 255, 0)).all()
+        assert (three[~hit] == 0).all() and hit.any() and not hit.all()
+        assert (three[hit & (depth <= near)] == (252, 242, 189)).all()
+        assert (three[hit & (depth >= far)] == (23, 20, 66)).all()
+        light = three[hit].sum(axis=1, dtype=int)[np.argsort(depth[hit])]
+        assert (np.diff(light) <= 2).all() and len(np.unique(light)) > 20, "further is darker, but for roundings"
+        with pytest.raises(ValueError, match="0 <= near < far"):
+            sim.colour_depth(tensor, far, near)
+    with pytest.raises(ValueError, match="colour_depth.*lasting"):
+        sim.colour_depth(sim.tensor("depth"), 0, 1, sim.tensor("depth"))
+
+
 def test_what_makes_no_sense(make):
     sim = make(outputs=("seg_geom", "depth"))
     sim.render()

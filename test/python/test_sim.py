@@ -181,6 +181,21 @@ def test_mode(make):
     assert (tiles.read("rgb") == pictures[1].read("rgb")).all()
 
 
+def test_fog(make):
+    text = """<mujoco><statistic extent="1"/><visual><map fogstart="1" fogend="2"/><rgba fog="0 .5 1 1"/></visual>
+        <worldbody><geom type="box" size="9 9 .1" rgba="1 0 0 1"/>
+        <camera pos="0 0 9" xyaxes="1 0 0 0 1 0"/></worldbody></mujoco>"""
+    clear, foggy = (stet.Sim(text, device="cpu", outputs=("rgb", "depth"), width=8, height=8, **fog)
+                    for fog in ({}, {"fog": True}))
+    for sim in (clear, foggy):
+        sim.render()
+    assert (clear.read("depth") == foggy.read("depth")).all()
+    assert (foggy.read("rgb") == (0, 128, 255)).all() and (clear.read("rgb")[..., 1:] < 128).all()
+    tiles = clear.tiles("rgb", fog=True)
+    tiles.render()
+    assert (tiles.read("rgb") == foggy.read("rgb")).all()
+
+
 def test_looks_of_worlds(make):
     sim = make(cameras=["top"], outputs=("rgb",), width=32, height=24)
     sim.render()

@@ -33,6 +33,7 @@ typedef struct pictures {
     int ncamera;
     int64_t nworld, npixel; /* npixel: of a world */
     stet_render_mode mode;  /* MuJoCo's, unless a test sets another before pictures_ready */
+    bool fog;               /* false, likewise */
     sti_render_target target;
 } pictures;
 
@@ -108,7 +109,7 @@ static inline int64_t pictures_first(const pictures *p, int64_t w, int c)
 /* The renderer and buffers of all kinds. */
 static inline void pictures_ready(pictures *p)
 {
-    const sti_drawing drawing = {STET_GROUPS_DEFAULT, p->mode};
+    const sti_drawing drawing = {STET_GROUPS_DEFAULT, p->mode, p->fog};
     OK(sti_renderer_create(p->stage, p->camera, p->ncamera, drawing, &p->renderer));
     for (int i = 0; i < p->ncamera; ++i) p->npixel += (int64_t)p->camera[i].width * p->camera[i].height;
     int64_t ntile = p->nworld * p->ncamera;

@@ -1,7 +1,7 @@
 /*
  * Draws models with stet and with MuJoCo's own renderer, for similarity_test.py: one PNG a camera, stet's picture left
  * of MuJoCo's. A model without a camera is seen through MuJoCo's free camera. stet takes SAMPLES rays a pixel, MuJoCo
- * what the model asks for.
+ * what the model asks for. A model with a custom number "fog" is drawn with fog.
  *
  *     similarity_pictures FOLDER SAMPLES MODEL…
  *
@@ -66,11 +66,13 @@ static void draw_model(const char *folder, int samples, const char *model)
     int ncamera = m->ncam > 4 ? 4 : (int)m->ncam;
     for (int c = 0; c < ncamera; ++c) pictures_model_camera(&p, c, WIDTH, HEIGHT);
     if (ncamera == 0) add_free_camera(&p);
+    p.fog = mj_name2id(m, mjOBJ_NUMERIC, "fog") >= 0;
     pictures_ready(&p);
     OK(sti_renderer_set_samples(p.renderer, samples));
     pictures_run(&p);
     uint32_t *colour = pictures_read(&p, STI_BUFFER_COLOUR);
     assert_true(open_mujoco_renderer(&t, m, WIDTH, HEIGHT, 0));
+    t.scene.flags[mjRND_FOG] = p.fog;
     for (int c = 0; c < p.ncamera; ++c) {
         draw_mujoco(&t, ncamera ? c : -1);
         copy_colours(colour + pictures_first(&p, 0, c));

@@ -23,6 +23,7 @@ LEAST = {
     "cartpole_classic": 0.99,
     "hand": 0.82,
     "humanoid": 0.85,
+    "fog": 0.97,
     "lights": 0.96,
     "quadruped": 0.90,
     "below": 0.98,

@@ -1,6 +1,6 @@
 /*
  * Tables of ids: rows of a model, labels of ids and prims, colours and classes of pictures on every device, by plain
- * loops over the ids; the same of another renderer's frames; what is refused.
+ * loops over the ids; the same of another renderer's frames; depths as colours; what is refused.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include "device/devices.h"
 #include "stet/tiles.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { WORLDS = 3, WIDTH = 53, HEIGHT = 37, PIXELS = WORLDS * WIDTH * HEIGHT };
@@ -271,10 +272,76 @@ static void what_makes_no_sense_is_refused(void **state)
     }
 }
 
+/* ---- depths ------------------------------------------------------------------------------------------------------ */
+
+static void refuse_depths(const stet_array *depth, float near, float far, stet_array *colours, const char *mentions)
+{
+    assert_int_equal(stet_depth_colours(depth, near, far, colours), STET_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(stet_get_last_error(), mentions));
+}
+
+/* Over several blocks, with what has no depth: the host's colours, of 3 and of 4 bytes. */
+static void depths_have_the_hosts_colours(void **state)
+{
+    enum { N = 9000 };
+    static float depth[N];
+    static uint8_t colour[N * 4];
+    for (int i = 0; i < N; ++i) depth[i] = i % 97 == 0 ? INFINITY : i % 89 == 0 ? NAN : 0.001f * (float)i;
+    FOR_RUNNING_DEVICES(rig)
+    {
+        stet_array *from, *to[2], *odd;
+        OK(STI_ARRAY(rig.device, "depth", STET_DTYPE_REAL, false, &from, N));
+        OK(STI_ARRAY(rig.device, "odd", STET_DTYPE_U8, false, &odd, N * 3 + 1));
+        OK(stet_array_write(from, depth, sizeof depth));
+        for (int k = 0; k < 2; ++k) {
+            int channels = 3 + k;
+            OK(STI_ARRAY(rig.device, "colours", STET_DTYPE_U8, false, &to[k], N, channels));
+            for (int near = 0; near < 2; ++near) {
+                OK(stet_depth_colours(from, (float)near, 5.5f, to[k]));
+                OK(stet_array_read(to[k], colour, (size_t)(N * channels)));
+                for (int i = 0; i < N; ++i) {
+                    uint8_t wanted[4] = {0, 0, 0, isfinite(depth[i]) ? 255 : 0};
+                    stet_depth_colour(depth[i], (float)near, 5.5f, wanted);
+                    assert_memory_equal(&colour[(ptrdiff_t)i * channels], wanted, (size_t)channels);
+                }
+            }
+        }
+        refuse_depths(from, 1, 1, to[0], "near < far");
+        refuse_depths(from, NAN, 1, to[0], "near < far");
+        refuse_depths(from, -1, 1, to[0], "near < far");
+        refuse_depths(from, 0, INFINITY, to[0], "near < far");
+        refuse_depths(to[0], 0, 1, to[0], "must be a plain one of real");
+        refuse_depths(from, 0, 1, from, "one of u8");
+        refuse_depths(from, 0, 1, odd, "3 or 4 bytes");
+        refuse_depths(NULL, 0, 1, odd, "must not be NULL");
+        stet_array_destroy(odd);
+        for (int k = 0; k < 2; ++k) stet_array_destroy(to[k]);
+        stet_array_destroy(from);
+    }
+}
+
+/* The ends and points of the ramp, whose steps are even in 1 / depth. */
+static void the_ramp_goes_from_near_to_far(void **state)
+{
+    static const uint8_t point[5][3] = {{252, 242, 189}, {250, 168, 107}, {209, 84, 115}, {110, 46, 128}, {23, 20, 66}};
+    for (int k = 0; k < 7; ++k) {
+        uint8_t colour[3];
+        float inverse = 1 - 0.125f * (float)(k - 1); /* from 1 m to 2 m, and beyond both */
+        stet_depth_colour(1 / inverse, 1, 2, colour);
+        for (int c = 0; c < 3; ++c) assert_in_range(colour[c] + 1 - point[k < 1 ? 0 : k > 5 ? 4 : k - 1][c], 0, 2);
+    }
+    uint8_t colour[3] = {1, 2, 3};
+    stet_depth_colour(1, 2, 2, colour); /* no range */
+    assert_memory_equal(colour, "\0\0\0", 3);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_have_the_models_names), cmocka_unit_test(pixels_get_colours_and_classes),
-        cmocka_unit_test(frames_of_another_renderer_get_colours), cmocka_unit_test(what_makes_no_sense_is_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(depths_have_the_hosts_colours),
+                                       cmocka_unit_test(the_ramp_goes_from_near_to_far),
+                                       cmocka_unit_test(rows_have_the_models_names),
+                                       cmocka_unit_test(pixels_get_colours_and_classes),
+                                       cmocka_unit_test(frames_of_another_renderer_get_colours),
+                                       cmocka_unit_test(what_makes_no_sense_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

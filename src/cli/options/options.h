@@ -45,6 +45,8 @@ typedef struct run_options {
     uint32_t outputs; /* bits 1u << STET_OUTPUT_x */
     uint32_t groups;  /* bits 1u << group */
     stet_render_mode mode;
+    bool fog;
+    float depth_range[2]; /* both 0: not given */
     uint32_t decorations; /* bits 1u << stet_decoration */
     control_kind control;
     double noise_scale;

@@ -13,6 +13,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,26 @@ static bool read_mode(run_options *o, const char *text)
     if (stet_render_mode_find(text, &o->mode) == STET_OK) return true;
     return report_error(EXIT_INPUT, "--mode %s: pictures have no such mode; use mujoco or physical", text), false;
 }
+
+static bool read_depth_range(run_options *o, const char *text)
+{
+    name_list list = {0};
+    double range[2] = {0, 0};
+    bool good = option_names("depth-range", text, &list);
+    if (!good) return false;
+    good = list.count == 2 && parse_number(list.name[0], &range[0]) && parse_number(list.name[1], &range[1]);
+    for (int k = 0; k < 2; ++k) o->depth_range[k] = (float)range[k];
+    free(list.text);
+    if (good && o->depth_range[0] >= 0 && o->depth_range[0] < o->depth_range[1] && o->depth_range[1] < INFINITY)
+        return true;
+    return report_error(EXIT_INPUT,
+                        "--depth-range %s: this is not NEAR,FAR in metres, 0 or more, the second one larger; give "
+                        "such as 0.2,3",
+                        text),
+           false;
+}
+
+static bool read_fog(run_options *o, const char *text) { return (void)text, o->fog = true; }
 
 /* The bits of a list of names. find: a name's bit; it says so where there is none. */
 static bool read_bits(const char *option, const char *text, bool (*find)(const char *name, int *bit), uint32_t *bits)
@@ -379,7 +400,11 @@ static const option_row rows[] = {
     {"mode", "mujoco|physical", read_mode,
      "how colours are made: as MuJoCo's classic renderer makes them, or of linear light, with sRGB at the\n"
      "end, soft shadows of lights that have a bulb, and metallic and rough materials with their textures (mujoco)"},
+    {"fog", NULL, read_fog,
+     "colours have fog, as MuJoCo's with its flag for it: visual/map fogstart and fogend, visual/rgba fog"},
     {"output", "NAME,...|none", read_output, "what to render (rgb)"},
+    {"depth-range", "NEAR,FAR", read_depth_range,
+     "metres from which to which colours of depths go in pictures and videos (most of a picture's depths)"},
     {"groups", "N,...", read_groups,
      "groups of geoms that are shown, from 0 to 5 (0,1,2); collision geoms are often in 3"},
     {"show", "NAME,...", read_show,

@@ -36,24 +36,6 @@ int mosaic_channels(stet_output output) { return output == STET_OUTPUT_RGBA ? 4 
 
 static uint8_t byte(double x) { return (uint8_t)(x <= 0 ? 0 : x >= 1 ? 255 : x * 255 + 0.5); }
 
-/*
- * Near is light and warm, far is dark, in even steps of 1 / depth, so most of the ramp is used for near depths. Values
- * that are not finite (nothing hit) are black. lo < hi.
- */
-static void colour_depth(float depth, float lo, float hi, uint8_t rgb[3])
-{
-    /* Points of a ramp with evenly decreasing lightness: straw, orange, rose, violet, night blue. */
-    static const double ramp[5][3] = {
-        {0.99, 0.95, 0.74}, {0.98, 0.66, 0.42}, {0.82, 0.33, 0.45}, {0.43, 0.18, 0.50}, {0.09, 0.08, 0.26}};
-    memset(rgb, 0, 3);
-    if (!isfinite(depth)) return;
-    double near = 1 / fmax((double)lo, 1e-6), far = 1 / fmax((double)hi, 1e-6), here = 1 / fmax((double)depth, 1e-6);
-    double x = near > far ? (near - here) / (near - far) : 0;
-    x = (x < 0 ? 0 : x > 1 ? 1 : x) * 4;
-    int k = x >= 4 ? 3 : (int)x;
-    for (int c = 0; c < 3; ++c) rgb[c] = byte(ramp[k][c] + (x - k) * (ramp[k + 1][c] - ramp[k][c]));
-}
-
 /* Components of a unit vector from -1 … 1 to 0 … 255; the zero vector (nothing hit) is black. */
 static void colour_normal(const float n[3], uint8_t rgb[3])
 {
@@ -112,6 +94,7 @@ static void depth_range(const float *tensor, int64_t count, float range[2])
         qsort(sample, (size_t)n, sizeof *sample, by_value);
         range[0] = sample[(n - 1) * 5 / 100];
         range[1] = sample[(n - 1) * 95 / 100];
+        if (range[1] <= range[0]) range[1] = 2 * range[0] + 1;
     }
     free(sample);
 }
@@ -132,7 +115,7 @@ static void fill_row(stet_output output, const void *tensor, int64_t first, int6
         for (int64_t x = 0; x < n; ++x) colour_point((const float *)tensor + (first + x) * 3, range[1], to + x * 3);
     } else if (is_depth(output)) {
         for (int64_t x = 0; x < n; ++x)
-            colour_depth(((const float *)tensor)[first + x], range[0], range[1], to + x * 3);
+            stet_depth_colour(((const float *)tensor)[first + x], range[0], range[1], to + x * 3);
     } else {
         for (int64_t x = 0; x < n; ++x) stet_id_colour(((const int32_t *)tensor)[first + x], to + x * 3);
     }
@@ -147,7 +130,10 @@ void mosaic_fill(const mosaic_layout *m, const stet_sim *sim, stet_output output
         int width = stet_sim_get_camera(sim, c)->width, height = stet_sim_get_camera(sim, c)->height;
         float range[2] = {0, 1};
         int64_t npixel = m->worlds * height * width;
-        if (is_depth(output)) depth_range(tensors[c], npixel, range);
+        if (is_depth(output) && m->depth[0] < m->depth[1])
+            memcpy(range, m->depth, sizeof range);
+        else if (is_depth(output))
+            depth_range(tensors[c], npixel, range);
         if (output == STET_OUTPUT_MOTION || output == STET_OUTPUT_BODY_POINT)
             range[1] = largest(tensors[c], npixel * stet_output_channels(output));
         for (int64_t w = 0; w < m->worlds; ++w)

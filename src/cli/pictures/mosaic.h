@@ -13,6 +13,7 @@ typedef struct mosaic_layout {
     int width, height; /* pixels of the whole */
     bool numbered;     /* cells have a line around them and their world's number */
     int64_t first;     /* number of the first world */
+    float depth[2];    /* from where to where colours of depths go, metres; both 0: as each picture's depths do */
 } mosaic_layout;
 
 /* cell_width: pixels of all cameras of a world together; height: of the highest. */

@@ -112,6 +112,7 @@ static int make_sim(run *r)
     def.outputs = o->outputs;
     def.groups = o->groups;
     def.mode = o->mode;
+    def.fog = o->fog;
     def.decorations = o->decorations;
     if (stet_sim_create(r->model, &def, &r->sim) != STET_OK) return report_last_error(EXIT_INPUT);
     return ranks_check_physics(&r->ranks, stet_sim_get_physics(r->sim));
@@ -196,6 +197,7 @@ static int open_files(run *r)
     if (r->options.outputs) r->layout = output_layout(r->sim, r->ranks.group);
     r->layout.numbered = r->options.numbers;
     r->layout.first = r->options.first_world;
+    memcpy(r->layout.depth, r->options.depth_range, sizeof r->layout.depth);
     if (r->options.out && whole_writes(r->ranks.group) && !folder_make(r->options.out, &r->made, &wrong))
         return report_error(EXIT_INPUT, "--out %s: the folder cannot be made: %s; choose another", r->options.out,
                             wrong);
