@@ -107,7 +107,7 @@ static stet_result build_native(sti_native *n)
     n->first_room = sti_physics_room(&n->tables);
     STI_TRY(sti_native_update(n));
     begin_codes(worlds->device);
-    STI_TRY(STI_ARRAY(worlds->device, "stepped worlds", STET_DTYPE_INT, true, &n->stepped, worlds->nworld, 1));
+    STI_TRY(sti_mask_init(&n->stepped, worlds->device, "stepped worlds", worlds->nworld));
     STI_TRY(
         STI_ARRAY(worlds->device, "faults that were not pulled", STET_DTYPE_INT, true, &n->fault, worlds->nworld, 1));
     STI_TRY(
@@ -115,14 +115,11 @@ static stet_result build_native(sti_native *n)
     STI_TRY(
         STI_ARRAY(worlds->device, "resets that were not pulled", STET_DTYPE_INT, true, &n->resets, worlds->nworld, 3));
     STI_TRY(STI_ARRAY(worlds->device, "most contacts", STET_DTYPE_INT, true, &n->most, worlds->nworld, 1));
-    STI_TRY(STI_ARRAY(worlds->device, "worlds to put back", STET_DTYPE_INT, true, &n->put_back, worlds->nworld, 1));
-    STI_TRY(sti_alloc(&n->put_back_mask, (size_t)worlds->nworld, "mask of worlds"));
+    STI_TRY(sti_mask_init(&n->put_back, worlds->device, "worlds to put back", worlds->nworld));
     STI_TRY(sti_native_put_resets(n));
     n->keyframe = NO_KEY;
     sti_stamp_keep_version(&n->pulled, &n->fault->version);
-    STI_TRY(STI_ARRAY(worlds->device, "worlds to pose", STET_DTYPE_INT, true, &n->due, worlds->nworld, 1));
-    STI_TRY(sti_alloc(&n->posed, (size_t)worlds->nworld, "mask of worlds"));
-    return sti_alloc(&n->mask, (size_t)worlds->nworld, "mask of worlds");
+    return sti_mask_init(&n->due, worlds->device, "worlds to pose", worlds->nworld);
 }
 
 static stet_result make_poses(void *context, const uint8_t *due);
@@ -161,8 +158,7 @@ void sti_native_destroy(sti_native *n)
     sti_program_drop(n->worlds->device, &n->step);
     sti_text_buffer_free(&n->code);
     sti_native_stages_free(n);
-    stet_array *arrays[] = {n->m,   n->f,      n->stepped,  n->fault, n->ticks, n->due, n->memory, n->plain_memory,
-                            n->key, n->resets, n->put_back, n->most};
+    stet_array *arrays[] = {n->m, n->f, n->fault, n->ticks, n->most, n->memory, n->plain_memory, n->key, n->resets};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
     sti_native_reads_free(&n->reads);
     sti_physics_tables_free(&n->tables);
@@ -170,9 +166,9 @@ void sti_native_destroy(sti_native *n)
     sti_stamp_free(&n->pulled);
     sti_stamp_free(&n->numbered);
     sti_stamp_free(&n->counted);
-    sti_free(n->put_back_mask);
-    sti_free(n->mask);
-    sti_free(n->posed);
+    sti_mask_free(&n->stepped);
+    sti_mask_free(&n->put_back);
+    sti_mask_free(&n->due);
     sti_free(n);
 }
 
@@ -181,17 +177,8 @@ void sti_native_destroy(sti_native *n)
 static int64_t count_stepped(const sti_native *n)
 {
     int64_t count = 0;
-    for (int64_t w = 0; w < n->worlds->nworld; ++w) count += n->mask[w];
+    for (int64_t w = 0; w < n->worlds->nworld; ++w) count += n->stepped.held[w];
     return count;
-}
-
-static void mark_moved(sti_native *n, bool all)
-{
-    stet_worlds *worlds = n->worlds;
-    sti_worlds_launch_wrote(worlds);
-    if (all) sti_worlds_all_moved(worlds);
-    for (int64_t w = 0; !all && w < worlds->nworld; ++w)
-        if (n->mask[w]) sti_worlds_moved(worlds, w);
 }
 
 /*
@@ -242,7 +229,7 @@ static stet_result run_whole(sti_native *n, int nstep)
     STI_TRY(sti_program_choose(device, &n->step, &sti_k_native_step, &step));
     bool own = step == &n->step, lone = own && sti_native_is_lone(n);
     int memory = lone ? 0 : n->tables.m[sti_model_memory(&n->tables)], ints = lone ? 0 : n->tables.m[M_NINTS];
-    return STI_LAUNCH(*step, device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
+    return STI_LAUNCH(*step, device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped.array),
                       sti_arg_team(NULL, own ? n->near : 0), sti_arg_team(n->memory, memory),
                       sti_arg_team(n->plain_memory, ints), STEP_ARGS, sti_arg_int(nstep));
 }
@@ -254,12 +241,13 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     STI_TRY(look_at_room(n));
     STI_TRY(make_room(n, nstep));
     STI_TRY(sti_native_update(n));
-    STI_TRY(sti_native_put_mask(n->stepped, n->mask, mask));
+    STI_TRY(sti_mask_put(&n->stepped, mask));
     double start = sti_now();
     STI_TRY(n->stages.n > 0 ? sti_native_run_stages(n, nstep) : run_whole(n, nstep));
     if (worlds->device->host_memory && !worlds->device->listing)
         worlds->step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
-    mark_moved(n, mask == NULL);
+    sti_worlds_launch_wrote(worlds);
+    sti_worlds_moved(worlds, mask);
     return STET_OK;
 }
 
@@ -320,7 +308,7 @@ static stet_result take_resets(sti_native *n)
         if (latest == 0) continue;
         worlds->resets[w] += number - (uint32_t)worlds->resets[w];
         uint64_t since = (uint64_t)(all - latest); /* more than the host knows of, if a captured reset was replayed */
-        worlds->reset_at[w] = worlds->reset_clock > since ? worlds->reset_clock - since : 1;
+        sti_generations_put(&worlds->reset_at, w, worlds->reset_clock > since ? worlds->reset_clock - since : 1);
     }
     return STET_OK;
 }
@@ -368,13 +356,13 @@ static stet_result pull(void *context, bool drop)
 
 /* ---- poses ------------------------------------------------------------------------------------------------------- */
 
-/* Of the worlds whose byte is not 0. Kinematics use team memory up to the quantities of geoms. */
+/* Kinematics use team memory up to the quantities of geoms. */
 static stet_result make_poses(void *context, const uint8_t *due)
 {
     sti_native *n = context;
     STI_TRY(sti_native_update(n));
-    STI_TRY(sti_native_put_mask(n->due, n->posed, due));
-    return STI_LAUNCH(sti_k_native_poses, n->worlds->device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->due),
+    STI_TRY(sti_mask_put(&n->due, due));
+    return STI_LAUNCH(sti_k_native_poses, n->worlds->device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->due.array),
                       sti_arg_int(n->tables.m[W_GEOM_XPOS]), STATE_ARG(qpos), STATE_ARG(mocap_pos),
                       STATE_ARG(mocap_quat), STATE_ARG(xpos), STATE_ARG(xquat));
 }

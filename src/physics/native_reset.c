@@ -78,10 +78,9 @@ stet_result sti_native_put_resets(sti_native *n)
 /* A mask of bytes as numbers of worlds, in `put_back`, whose content is the host's no more. */
 static stet_result take_bytes(sti_native *n, stet_array *mask)
 {
-    enum { UNKNOWN = 255 };
-    memset(n->put_back_mask, UNKNOWN, (size_t)n->worlds->nworld);
+    sti_mask_forget(&n->put_back);
     return STI_LAUNCH(sti_k_native_chosen, n->worlds->device, n->worlds->nworld, sti_arg_array(mask),
-                      sti_arg_array(n->put_back), sti_arg_int(n->worlds->nworld));
+                      sti_arg_array(n->put_back.array), sti_arg_int(n->worlds->nworld));
 }
 
 stet_result sti_native_reset(void *native, stet_array *mask, const stet_reset_def *def, int keyframe)
@@ -93,11 +92,11 @@ stet_result sti_native_reset(void *native, stet_array *mask, const stet_reset_de
     STI_TRY(take_key(n, keyframe));
     STI_TRY(take_numbers(n));
     if (!mask) {
-        STI_TRY(sti_native_put_mask(n->put_back, n->put_back_mask, def->mask));
-        mask = n->put_back;
+        STI_TRY(sti_mask_put(&n->put_back, def->mask));
+        mask = n->put_back.array;
     } else if (mask->dtype == STET_DTYPE_U8) {
         STI_TRY(take_bytes(n, mask));
-        mask = n->put_back;
+        mask = n->put_back.array;
     }
     return STI_LAUNCH(sti_k_native_reset, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->key),
                       sti_arg_array(mask), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,

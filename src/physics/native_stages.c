@@ -113,7 +113,7 @@ static stet_result launch(sti_native *n, const sti_kernel *kernel, int near, int
     const sti_native_stages *s = &n->stages;
     stet_device *device = n->worlds->device;
     bool gpu = sti_device_is_gpu(device);
-    return STI_LAUNCH(*kernel, device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped),
+    return STI_LAUNCH(*kernel, device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped.array),
                       sti_arg_team(NULL, near), sti_arg_team(s->memory, n->tables.m[sti_model_memory(&n->tables)]),
                       sti_arg_team(s->lists, n->tables.m[M_NINTS]), sti_arg_array(gpu ? NULL : s->memory),
                       sti_arg_array(gpu ? NULL : s->lists), sti_arg_array(s->left), STEP_ARGS, sti_arg_int(stages),

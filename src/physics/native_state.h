@@ -10,6 +10,7 @@
 #include "physics/native.h"
 #include "physics/parameters.h"
 #include "physics/tables.h"
+#include "worlds/mask.h"
 
 /* What reads keep: the quantities of the latest list, one after the other. */
 typedef struct sti_native_reads {
@@ -45,7 +46,7 @@ struct sti_native {
     stet_array *m, *f;         /* the tables on the device */
     bool old;                  /* they are not these tables */
     sti_native_parameters own; /* parameters that differ between worlds */
-    stet_array *stepped;       /* [nworld][1], the mask of the last step */
+    sti_mask stepped;          /* of the last step */
     stet_array *fault, *ticks; /* [nworld][1], NATIVE-3 */
     sti_stamp pulled;          /* version of `fault` after the last pull */
     stet_array *most;          /* [nworld][1], contacts that a world had at most (NATIVE-5) */
@@ -53,17 +54,14 @@ struct sti_native {
     int looked;                /* calls of steps since `most` was looked at */
     bool captured;             /* steps are parts of a caller's graph, which keep their memory */
     int64_t unpulled;          /* time steps since, at most; `ticks` has room for INT32_MAX */
-    uint8_t *mask;             /* [nworld], what `stepped` holds */
-    stet_array *due;           /* [nworld][1], worlds whose poses were computed last */
-    uint8_t *posed;            /* [nworld], what `due` holds */
+    sti_mask due;              /* worlds whose poses were computed last */
     stet_array *key;           /* the state of the latest reset's keyframe, see k_native_reset; NULL: there was none */
     int keyframe;              /* the one that `key` holds; NO_KEY: not known */
     double key_time;           /* its time */
     stet_array *resets;        /* [nworld][3], see k_native_reset */
     sti_stamp numbered;        /* version of worlds->resets that it follows from, */
     sti_stamp counted;         /* and its own version then */
-    stet_array *put_back;      /* [nworld][1], the host's mask of the last reset */
-    uint8_t *put_back_mask;    /* [nworld], what `put_back` holds */
+    sti_mask put_back;         /* the host's mask of the last reset, or one of bytes */
     sti_native_reads reads;
     sti_kernel step;                   /* k_native_step; on a GPU with a team that suits the number of worlds, */
     sti_step_shape shape;              /* this one, */
@@ -103,9 +101,6 @@ void sti_native_stages_free(sti_native *n);
 
 /* Numbers of a plain array of REAL. */
 stet_result sti_native_put_reals(stet_array *array, const double *numbers);
-
-/* A mask on the device; it is written only if it differs from the last one, which `held` [nworld] has. NULL: all. */
-stet_result sti_native_put_mask(stet_array *array, uint8_t *held, const uint8_t *mask);
 
 /* Numbers of resets from the host's; nothing is left to be pulled from them. */
 stet_result sti_native_put_resets(sti_native *n);

@@ -20,22 +20,6 @@ stet_result sti_native_put_reals(stet_array *array, const double *numbers)
     return STET_OK;
 }
 
-stet_result sti_native_put_mask(stet_array *array, uint8_t *held, const uint8_t *mask)
-{
-    int64_t nworld = array->shape[0];
-    unsigned differ = 0; /* all are compared: without a branch a compiler makes vectors of it */
-    for (int64_t w = 0; w < nworld; ++w) differ |= held[w] != (mask ? mask[w] != 0 : 1);
-    if (!differ) return STET_OK;
-    void *mirror;
-    STI_TRY(sti_array_mirror_write(array, &mirror));
-    for (int64_t w = 0; w < nworld; ++w) {
-        held[w] = !mask || mask[w];
-        ((int32_t *)mirror)[sti_array_index(array, w, 0)] = held[w];
-    }
-    sti_array_mirror_written(array);
-    return STET_OK;
-}
-
 /*
  * The memory of teams is in the memory of a GPU, because a processor shares too little for as many as it can run. No
  * more than 2 GiB: a model that needs so much for a team has enough to do in each.

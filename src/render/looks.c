@@ -171,7 +171,7 @@ static stet_result update(sti_looks *looks, stet_stage *stage, const sti_appeara
         STI_TRY(make_tables(looks, worlds, base, ncamera));
     }
     for (int64_t w = 0; (looks->given || looks->coloured) && w < worlds->nworld; ++w) {
-        if (!anew && looks->clock > 0 && p->look_changed[w] <= looks->clock) continue;
+        if (!anew && looks->clock > 0 && sti_generation_of(&p->look_changed, w) <= looks->clock) continue;
         double *numbers = looks->numbers ? looks->numbers + w * base->nown : NULL;
         if (numbers) memcpy(numbers, base->own, (size_t)base->nown * sizeof *numbers);
         if (numbers && geoms_differ(looks)) fill_geoms(looks, worlds, w, base->nshape, physical, numbers);

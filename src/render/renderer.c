@@ -38,6 +38,7 @@ struct sti_renderer {
     int side;          /* of the grid of a pixel's samples */
     int *chosen;       /* [nworld], staging for worlds */
     bool *asked;       /* [nworld], marks listed worlds; all false between runs */
+    bool lists_all;    /* `worlds` lists all of them in order */
     double *lens_rows; /* [ncamera][STI_LENS_ROW], copy of `lens` */
     sti_soft *soft;
     sti_geoms *geoms;
@@ -356,7 +357,7 @@ stet_result sti_renderer_update(sti_renderer *r)
 }
 
 /* Checks that each listed world exists and is listed once; otherwise two threads would write its pixels. */
-static stet_result choose_worlds(sti_renderer *r, const int *worlds, int n)
+static stet_result check_worlds(sti_renderer *r, const int *worlds, int n)
 {
     int64_t nworld = sti_stage_worlds(r->stage)->nworld;
     stet_result result = STET_OK;
@@ -374,6 +375,17 @@ static stet_result choose_worlds(sti_renderer *r, const int *worlds, int n)
     }
     for (int i = 0; i < taken; ++i) r->asked[worlds[i]] = false;
     return result;
+}
+
+/* Uploads the list of worlds; NULL: of all. */
+static stet_result put_worlds(sti_renderer *r, const int *worlds)
+{
+    if (!worlds && r->lists_all) return STET_OK;
+    for (int w = 0; !worlds && w < (int)sti_stage_worlds(r->stage)->nworld; ++w) r->chosen[w] = w;
+    r->lists_all = false;
+    STI_TRY(sti_array_put(r->worlds, r->chosen, stet_array_get_bytes(r->worlds)));
+    r->lists_all = !worlds;
+    return STET_OK;
 }
 
 static stet_result check_target(const sti_renderer *r, const sti_render_target *target)
@@ -442,20 +454,21 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
 
 stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const sti_render_target *target)
 {
-    if (n < 0 || (n > 0 && !worlds) || n > sti_stage_worlds(r->stage)->nworld)
+    int64_t nworld = sti_stage_worlds(r->stage)->nworld;
+    if (n < 0 || n > nworld || (n > 0 && n < nworld && !worlds))
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "render: a list of 0 to %lld worlds is needed (%d given)",
-                         (long long)sti_stage_worlds(r->stage)->nworld, n);
+                         (long long)nworld, n);
     if ((int64_t)n * r->npatch > INT32_MAX || (int64_t)n * r->soft->n > INT32_MAX ||
         n * (((int64_t)r->appearance.nbox + CHUNK - 1) / CHUNK) > INT32_MAX)
         return sti_error(STET_ERROR_LIMIT,
                          "render: %d worlds of %d patches are more than 2^31; render fewer worlds at once", n,
                          r->npatch);
     STI_TRY(check_target(r, target));
-    STI_TRY(choose_worlds(r, worlds, n));
+    if (worlds) STI_TRY(check_worlds(r, worlds, n));
     STI_TRY(sti_renderer_update(r));
     STI_TRY(sti_surface_prepare(&r->surface, target));
     if (n == 0) return STET_OK;
-    STI_TRY(sti_array_put(r->worlds, r->chosen, stet_array_get_bytes(r->worlds)));
+    STI_TRY(put_worlds(r, worlds));
     STI_TRY(sti_geoms_deform(r->geoms, r->soft, sti_stage_world(r->stage), r->worlds, n));
     STI_TRY(fill_boxes(r, n));
     STI_TRY(launch(r, target, n));

@@ -64,7 +64,7 @@ static stet_result make_tiles(stet_sim *sim, const stet_sim_def *resolved)
 stet_result sti_sim_make_frames(stet_sim *sim, const stet_sim_def *resolved)
 {
     size_t n = (size_t)sim->worlds->nworld;
-    STI_TRY(sti_alloc(&sim->seen, n * sizeof *sim->seen, "numbers of resets"));
+    STI_TRY(sti_generations_init(&sim->seen, sim->worlds->nworld, "numbers of resets"));
     STI_TRY(sti_alloc(&sim->again, n, "worlds to render again"));
     sim->newest = -1;
     sim->outputs = resolved->outputs;
@@ -103,9 +103,7 @@ static stet_result time_scene(stet_sim *sim, bool *asked)
 static void see_resets(stet_sim *sim, const uint8_t *mask)
 {
     const stet_worlds *worlds = sim->worlds;
-    if (!mask && sim->all_seen == worlds->reset_clock) return;
-    for (int64_t w = 0; w < worlds->nworld; ++w)
-        if (!mask || mask[w]) sim->seen[w] = worlds->reset_clock;
+    (void)sti_generations_put_some(&sim->seen, mask, worlds->reset_clock);
     if (!mask) sim->all_seen = worlds->reset_clock;
 }
 
@@ -148,7 +146,7 @@ void sti_sim_all_put_back(stet_sim *sim)
 {
     stet_worlds *worlds = sim->worlds;
     worlds->reset_clock++;
-    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->reset_at[w] = worlds->reset_clock;
+    sti_generations_put_all(&worlds->reset_at, worlds->reset_clock);
 }
 
 /* Renders the worlds again that were reset since the latest frame, if there is one (SIM-3). */
@@ -159,7 +157,7 @@ static stet_result render_put_back(stet_sim *sim)
     if (sim->newest < 0 || sim->all_seen == worlds->reset_clock) return STET_OK;
     STI_TRY(sti_worlds_pull_physics(sim->worlds));
     for (int64_t w = 0; w < worlds->nworld; ++w) {
-        sim->again[w] = worlds->reset_at[w] > sim->seen[w];
+        sim->again[w] = sti_generation_of(&worlds->reset_at, w) > sti_generation_of(&sim->seen, w);
         any = any || sim->again[w];
     }
     if (any) STI_TRY(render(sim, sim->again, NULL));

@@ -80,7 +80,7 @@ void stet_sim_destroy(stet_sim *sim)
     stet_device_destroy(sim->device);
     stet_model_destroy(sim->model);
     sti_free(sim->cameras);
-    sti_free(sim->seen);
+    sti_generations_free(&sim->seen);
     sti_free(sim->again);
     sti_free(sim);
 }

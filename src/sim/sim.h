@@ -41,7 +41,7 @@ struct stet_sim {
     uint32_t outputs, groups;
     sti_controls controls; /* of the sim's device, */
     sti_controls host;     /* and where MuJoCo's physics takes them; without a device: there are none */
-    uint64_t *seen;        /* [nworld]: the worlds' reset_clock when a world was rendered, SIM-3 */
+    sti_generations seen;  /* the worlds' reset_clock when a world was rendered, SIM-3 */
     uint64_t all_seen;     /* the reset_clock at which no world had to be rendered again */
     uint8_t *again;        /* [nworld]: worlds to render again */
     sti_phases phases;     /* the caller's kernels in the step */

@@ -261,8 +261,8 @@ static stet_result get_quantities(stet_worlds *worlds, sti_decor *decor)
     for (int k = 0; k < STI_DECOR_KERNELS; ++k) reads |= decor->n[k] > 0 ? kernels[k].reads : 0;
     for (int q = 0; q < STI_DECOR_QUANTITIES; ++q)
         if (reads >> q & 1) STI_TRY(stet_worlds_get_array(worlds, fields[q], &decor->quantity[q]));
-    if (reads == 0) return STET_OK;
-    return sti_alloc(&decor->seen, (size_t)worlds->nworld * sizeof *decor->seen, "versions of worlds");
+    decor->reads = reads != 0;
+    return STET_OK;
 }
 
 /* Room for `each` numbers of each world. */
@@ -305,7 +305,6 @@ void sti_decor_free(sti_decor *decor)
     stet_array_destroy(decor->number);
     stet_array_destroy(decor->body);
     stet_array_destroy(decor->own);
-    sti_free(decor->seen);
     *decor = (sti_decor){0};
 }
 
@@ -372,7 +371,7 @@ stet_result sti_decor_ensure(const sti_decor *decor)
 }
 
 #define PART_ARGS                                                                                                      \
-    sti_arg_array(stage->stale), sti_arg_array(stage->world), sti_arg_array(d->row), sti_arg_array(d->number)
+    sti_arg_array(stage->stale.array), sti_arg_array(stage->world), sti_arg_array(d->row), sti_arg_array(d->number)
 #define QUANTITY(name) sti_arg_array(d->quantity[STI_DECOR_##name])
 #define RANGE(kernel) sti_arg_int(d->first[kernel]), sti_arg_int(d->n[kernel])
 

@@ -41,7 +41,8 @@ typedef struct sti_decor {
     bool apart;                                         /* `own` has them; else it has no use */
     uint64_t clock;                                     /* of parameters, up to which `own` was made */
     stet_array *quantity[STI_DECOR_QUANTITIES];         /* of the worlds; NULL: not needed */
-    uint64_t *seen; /* [nworld]: worlds->changed when parts were computed (DECOR-2); NULL: no quantity is needed */
+    bool reads;                                         /* quantities */
+    uint64_t seen; /* generation of worlds->changed_version when parts were computed (DECOR-2) */
 } sti_decor;
 
 /* A part while it is made. */

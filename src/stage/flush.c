@@ -45,11 +45,18 @@ void sti_stage_after_write(stet_stage *stage)
     sti_stamp_keep(&stage->own, &now);
 }
 
+static void mark_written(stet_stage *stage, int64_t first, int64_t n)
+{
+    sti_version_bump(&stage->values);
+    if (n == stage->worlds->nworld) sti_generations_put_all(&stage->written, stage->values.generation);
+    for (int64_t w = first; n < stage->worlds->nworld && w < first + n; ++w)
+        sti_generations_put(&stage->written, w, stage->values.generation);
+}
+
 void sti_stage_due(stet_stage *stage, int prim, int64_t first, int64_t n)
 {
     stage->due_prim[prim] = 1;
-    memset(stage->due_world + first, 1, (size_t)n);
-    sti_version_bump(&stage->values);
+    mark_written(stage, first, n);
 }
 
 void sti_stage_due_connectivity(stet_stage *stage) { stage->due_why = STET_REASON_HIERARCHY_CONNECTIVITY; }
@@ -57,38 +64,36 @@ void sti_stage_due_connectivity(stet_stage *stage) { stage->due_why = STET_REASO
 /* Clears the dirty marks; called after the world transforms were computed (FLUSH-2). */
 static void forget_due(stet_stage *stage)
 {
-    int64_t n = stage->worlds->nworld;
     stage->due_all = false;
     stage->due_why = STET_REASON_NONE;
     memset(stage->due_prim, 0, (size_t)stage->tree.capacity);
-    memset(stage->due_world, 0, (size_t)n);
-    memcpy(stage->flushed, stage->worlds->moved, (size_t)n * sizeof *stage->flushed);
-    if (stage->decor.seen) memcpy(stage->decor.seen, stage->worlds->changed, (size_t)n * sizeof *stage->decor.seen);
+    stage->flushed = stage->values.generation;
+    stage->flushed_moved = stage->worlds->moved_version.generation;
+    stage->decor.seen = stage->worlds->changed_version.generation;
 }
 
 /* ---- world transforms -------------------------------------------------------------------------------------------- */
 
 /*
- * Marks the worlds to visit, and gives a new number to those whose inputs moved (FLUSH-4). *poses: some world's bodies
- * moved. Returns how many worlds to visit.
+ * Gives the worlds whose inputs moved a new generation (FLUSH-4); *poses: some world's bodies moved. Returns how many
+ * worlds to visit: all, none, or those in `visit`.
  */
 static int64_t find_worlds(stet_stage *stage, bool all, bool *poses)
 {
-    const uint64_t *moved = stage->worlds->moved, *seen = stage->decor.seen;
-    int64_t n = stage->worlds->nworld, visits = 0, changes = 0;
-    *poses = false;
-    for (int64_t w = 0; w < n; w++) {
-        bool posed = moved[w] != stage->flushed[w];
-        bool due = posed || stage->due_all || stage->due_world[w] || (seen && seen[w] != stage->worlds->changed[w]);
-        *poses = *poses || posed;
-        stage->visit[w] = due || all;
-        visits += stage->visit[w];
-        if (!due) continue;
-        stage->changed[w] = ++stage->clock;
-        changes++;
-    }
-    if (changes) sti_version_bump(&stage->changes);
-    return visits;
+    const stet_worlds *worlds = stage->worlds;
+    uint64_t before = stage->changes.generation;
+    *poses = sti_generations_bump_since(&stage->changed, &stage->changes, &worlds->moved, stage->flushed_moved);
+    (void)sti_generations_bump_since(&stage->changed, &stage->changes, &stage->written, stage->flushed);
+    if (stage->decor.reads)
+        (void)sti_generations_bump_since(&stage->changed, &stage->changes, &worlds->changed, stage->decor.seen);
+    if (stage->due_all) (void)sti_generations_bump(&stage->changed, &stage->changes, NULL);
+    return all ? worlds->nworld : sti_generations_since(&stage->changed, before, stage->visit);
+}
+
+/* The worlds that the next launches visit: n of them, in `visit` unless they are all. */
+static stet_result put_stale(stet_stage *stage, int64_t n)
+{
+    return sti_mask_put(&stage->stale, n == stage->worlds->nworld ? NULL : stage->visit);
 }
 
 /* Computes transforms of bodies (the first nbody in the schedule's list) and of the prims that follow bodies. */
@@ -98,13 +103,13 @@ static stet_result make_poses(flush *f, int nbody)
     const stet_array *xpos = s->worlds->field[STI_FIELD_xpos], *xquat = s->worlds->field[STI_FIELD_xquat];
     int64_t n = s->worlds->nworld;
     if (nbody > 0) {
-        STI_TRY(STI_LAUNCH(sti_k_body_world, s->device, n, sti_arg_array(s->stale), sti_arg_array(xpos),
+        STI_TRY(STI_LAUNCH(sti_k_body_world, s->device, n, sti_arg_array(s->stale.array), sti_arg_array(xpos),
                            sti_arg_array(xquat), sti_arg_array(s->world), sti_arg_array(s->schedule.body),
                            sti_arg_int(nbody)));
         f->work.launches++;
     }
     if (s->track.n > 0) {
-        STI_TRY(STI_LAUNCH(sti_k_track, s->device, n, sti_arg_array(s->stale), sti_arg_array(xpos),
+        STI_TRY(STI_LAUNCH(sti_k_track, s->device, n, sti_arg_array(s->stale.array), sti_arg_array(xpos),
                            sti_arg_array(xquat), sti_arg_array(s->world), sti_arg_array(s->track.entry),
                            sti_arg_array(s->track.frame), sti_arg_array(s->track.body), sti_arg_array(s->track.part),
                            sti_arg_int(s->track.n)));
@@ -118,9 +123,9 @@ static stet_result make_forward(flush *f, const sti_selection *x)
     stet_stage *s = f->stage;
     if (x->nprim == 0) return STET_OK;
     f->work.launches++;
-    return STI_LAUNCH(sti_k_forward, s->device, s->worlds->nworld, sti_arg_array(s->stale), sti_arg_array(s->local),
-                      sti_arg_array(s->world), sti_arg_array(s->schedule.parent), sti_arg_array(x->prim),
-                      sti_arg_array(x->level), sti_arg_int(x->nlevel));
+    return STI_LAUNCH(sti_k_forward, s->device, s->worlds->nworld, sti_arg_array(s->stale.array),
+                      sti_arg_array(s->local), sti_arg_array(s->world), sti_arg_array(s->schedule.parent),
+                      sti_arg_array(x->prim), sti_arg_array(x->level), sti_arg_int(x->nlevel));
 }
 
 /* Pieces of tendons, between sites and around geoms, whose transforms are up to date. */
@@ -129,8 +134,9 @@ static stet_result make_tendons(flush *f)
     stet_stage *s = f->stage;
     if (s->tendons.nlink == 0) return STET_OK;
     f->work.launches++;
-    return STI_LAUNCH(sti_k_tendons, s->device, s->worlds->nworld, sti_arg_array(s->stale), sti_arg_array(s->world),
-                      sti_arg_array(s->tendons.link), sti_arg_array(s->tendons.look), sti_arg_int(s->tendons.nlink));
+    return STI_LAUNCH(sti_k_tendons, s->device, s->worlds->nworld, sti_arg_array(s->stale.array),
+                      sti_arg_array(s->world), sti_arg_array(s->tendons.link), sti_arg_array(s->tendons.look),
+                      sti_arg_int(s->tendons.nlink));
 }
 
 static void count_cost(flush *f, int64_t nworld, int64_t nprim)
@@ -173,7 +179,7 @@ static stet_result make_world(void *context)
     if (nworld > 0) {
         if (!all) STI_TRY(sti_schedule_select(h, &s->tree, s->due_prim, poses, &x, &built));
         s->device->mechanisms.counters.schedules_built += built;
-        STI_TRY(sti_array_put(s->stale, s->visit, stet_array_get_bytes(s->stale)));
+        STI_TRY(put_stale(s, nworld));
         STI_TRY(launch_world(f, all || poses, nbody, x));
         count_cost(f, nworld, x->nprim + nbody + (all || poses ? s->track.n : 0) + s->tendons.npiece + s->decor.npart);
         s->cost_launches = f->work.launches;
@@ -214,7 +220,7 @@ static stet_result update_schedule(stet_stage *stage)
     bool was_free = stage->free_poses;
     /* Taking poses that the caller wrote moves their worlds (WORLDS-5). */
     if (!was_free && !sti_stamp_is(&stage->poses_seen, &worlds->moved_version)) {
-        stage->free_poses = memchr(worlds->caller_poses, 1, (size_t)worlds->nworld) != NULL;
+        stage->free_poses = sti_worlds_any_caller_posed(worlds);
         sti_stamp_keep_version(&stage->poses_seen, &worlds->moved_version);
     }
     if (worlds->external_poses || sti_parameters_posed(&worlds->parameters)) stage->free_poses = true;
@@ -253,8 +259,7 @@ static stet_result update_decor(stet_stage *s)
 {
     if (!sti_decor_due(s)) return STET_OK;
     STI_TRY(sti_decor_update(s));
-    memset(s->due_world, 1, (size_t)s->worlds->nworld);
-    sti_version_bump(&s->values);
+    mark_written(s, 0, s->worlds->nworld);
     return STET_OK;
 }
 
@@ -276,7 +281,7 @@ stet_result sti_stage_flush(stet_stage *stage, bool force)
     sti_stamp_add(&now, &stage->tree.connectivity);
     sti_stamp_add(&now, &stage->worlds->moved_version);
     sti_stamp_add(&now, &stage->values);
-    if (stage->decor.seen) sti_stamp_add(&now, &stage->worlds->changed_version);
+    if (stage->decor.reads) sti_stamp_add(&now, &stage->worlds->changed_version);
     sti_stamp_add_value(&now, stage->free_poses);
     sti_stamp_add_address(&now, stage->local->data);
     sti_stamp_add_address(&now, stage->world->data);
@@ -306,19 +311,18 @@ static stet_result make_local(void *context)
     sti_stamp base = {0};
     stamp_base(s, &base);
     bool all = f->again || s->local_foreign != s->foreign.generation || !sti_stamp_equal(&s->local_base, &base);
-    int64_t n = s->worlds->nworld, nworld = 0;
+    int64_t n = s->worlds->nworld, nworld = all ? n : sti_generations_since(&s->changed, s->localised, s->visit);
     int nprim = all ? s->schedule.nrigid : s->schedule.nrigid_moving;
-    for (int64_t w = 0; w < n; w++) nworld += s->visit[w] = all || s->localised[w] != s->changed[w];
     f->work.launches = f->work.bytes = 0;
     if (nworld > 0 && nprim > 0) {
-        STI_TRY(sti_array_put(s->stale, s->visit, stet_array_get_bytes(s->stale)));
-        STI_TRY(STI_LAUNCH(sti_k_inverse, s->device, n, sti_arg_array(s->stale), sti_arg_array(s->world),
+        STI_TRY(put_stale(s, nworld));
+        STI_TRY(STI_LAUNCH(sti_k_inverse, s->device, n, sti_arg_array(s->stale.array), sti_arg_array(s->world),
                            sti_arg_array(s->local), sti_arg_array(s->schedule.parent), sti_arg_array(s->schedule.rigid),
                            sti_arg_int(nprim)));
         f->work.launches = 1;
         count_cost(f, nworld, nprim);
     }
-    memcpy(s->localised, s->changed, (size_t)n * sizeof *s->localised);
+    s->localised = s->changes.generation;
     sti_stamp_keep(&s->local_base, &base);
     s->local_foreign = s->foreign.generation;
     return STET_OK;

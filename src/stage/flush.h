@@ -7,8 +7,8 @@
  *   FLUSH-2  a dirty mark is cleared only after the transforms were computed: after a failure the next flush does the
  *       work
  *   FLUSH-3  a write to the arrays that the stage did not make itself marks everything dirty
- *   FLUSH-4  changed[w] grows only for a world whose inputs may have moved, not for work that is repeated (audit,
- *       mechanism off)
+ *   FLUSH-4  a world's generation in `changed` grows only if its inputs may have moved, not for work that is repeated
+ *       (audit, mechanism off)
  */
 #ifndef STI_STAGE_FLUSH_H
 #define STI_STAGE_FLUSH_H
@@ -20,6 +20,7 @@
 #include "stage/stage.h"
 #include "stage/tendon.h"
 #include "stage/track.h"
+#include "worlds/mask.h"
 
 struct stet_stage {
     stet_worlds *worlds; /* borrowed, like its device and model */
@@ -32,8 +33,8 @@ struct stet_stage {
     sti_decor decor;
     sti_places places;
     stet_array *local, *world; /* REAL [nworld][capacity][12] */
-    stet_array *stale;         /* INT [nworld]: worlds that a launch visits */
-    int *visit;                /* [nworld]: `stale` on the host */
+    sti_mask stale;            /* worlds that a launch visits */
+    uint8_t *visit;            /* [nworld], scratch: worlds to visit */
     bool flushing;             /* a flush is running: its own reads of local and world do not flush again */
     bool free_poses;           /* the caller gave poses or body_pos: any body may move from now on */
 
@@ -41,15 +42,14 @@ struct stet_stage {
     bool due_all;        /* every prim of every world is dirty */
     stet_reason due_why; /* reason of the next miss; none: values were written */
     uint8_t *due_prim;   /* [capacity]: the prim's local (rigid prims: world) transform was written */
-    uint8_t *due_world;  /* [nworld]: one of these writes was in this world */
-    uint64_t *flushed;   /* [nworld]: worlds->moved at the time world transforms were computed */
-
-    /* [nworld]: FLUSH-4; its value when local transforms of rigid prims were computed */
-    uint64_t *changed, *localised;
-    uint64_t clock; /* last value given to changed */
     /* bumped by each write through the stage, and by each detected write (FLUSH-3) */
     sti_version values;
-    sti_version changes; /* bumped with changed */
+    sti_generations written;         /* generation of `values` at a world's latest write through the stage */
+    uint64_t flushed, flushed_moved; /* generations of `values` and worlds->moved up to which all is computed */
+
+    sti_generations changed; /* FLUSH-4, */
+    sti_version changes;     /* and their version */
+    uint64_t localised;      /* its generation up to which local transforms of rigid prims are computed */
     /* bumped by each detected write: local transforms of all rigid prims are dirty */
     sti_version foreign;
     sti_stamp poses_seen; /* moves of worlds for which no caller had written poses */

@@ -81,16 +81,13 @@ static stet_result fill_model(stet_stage *stage)
 
 static stet_result make_tables(stet_stage *stage)
 {
-    size_t n = (size_t)stage->worlds->nworld;
-    STI_TRY(STI_ARRAY(stage->device, "worlds to visit", STET_DTYPE_INT, true, &stage->stale, (int64_t)n));
-    sti_array_held_by(stage->stale, STET_MECHANISM_HIERARCHY);
-    STI_TRY(sti_array_prepare_put(stage->stale));
-    STI_TRY(sti_alloc(&stage->visit, n * sizeof *stage->visit, "worlds to visit"));
+    int64_t n = stage->worlds->nworld;
+    STI_TRY(sti_mask_init(&stage->stale, stage->device, "worlds to visit", n));
+    sti_array_held_by(stage->stale.array, STET_MECHANISM_HIERARCHY);
+    STI_TRY(sti_alloc(&stage->visit, (size_t)n, "worlds to visit"));
     STI_TRY(sti_alloc(&stage->due_prim, (size_t)stage->tree.capacity, "prims that are due"));
-    STI_TRY(sti_alloc(&stage->due_world, n, "worlds that are due"));
-    STI_TRY(sti_alloc(&stage->flushed, n * sizeof *stage->flushed, "versions of worlds"));
-    STI_TRY(sti_alloc(&stage->changed, n * sizeof *stage->changed, "versions of worlds"));
-    return sti_alloc(&stage->localised, n * sizeof *stage->localised, "versions of worlds");
+    STI_TRY(sti_generations_init(&stage->written, n, "writes to worlds"));
+    return sti_generations_init(&stage->changed, n, "changes of worlds");
 }
 
 static stet_result make_stage(stet_stage *stage)
@@ -135,7 +132,7 @@ void stet_stage_destroy(stet_stage *stage)
     if (!stage) return;
     stet_array_destroy(stage->local);
     stet_array_destroy(stage->world);
-    stet_array_destroy(stage->stale);
+    sti_mask_free(&stage->stale);
     sti_schedule_free(&stage->schedule);
     sti_track_free(&stage->track);
     sti_tendons_free(&stage->tendons);
@@ -145,10 +142,8 @@ void stet_stage_destroy(stet_stage *stage)
     sti_places_free(&stage->places);
     sti_free(stage->visit);
     sti_free(stage->due_prim);
-    sti_free(stage->due_world);
-    sti_free(stage->flushed);
-    sti_free(stage->changed);
-    sti_free(stage->localised);
+    sti_generations_free(&stage->written);
+    sti_generations_free(&stage->changed);
     sti_stamp_free(&stage->own);
     sti_stamp_free(&stage->kept_world);
     sti_stamp_free(&stage->kept_local);
@@ -164,7 +159,7 @@ int stet_stage_get_capacity(const stet_stage *stage) { return stage ? stage->tre
 stet_array *sti_stage_world(stet_stage *stage) { return stage->world; }
 stet_array *sti_stage_local(stet_stage *stage) { return stage->local; }
 stet_worlds *sti_stage_worlds(stet_stage *stage) { return stage->worlds; }
-const uint64_t *sti_stage_changed(const stet_stage *stage) { return stage->changed; }
+const sti_generations *sti_stage_changed(const stet_stage *stage) { return &stage->changed; }
 const sti_version *sti_stage_changes(const stet_stage *stage) { return &stage->changes; }
 const sti_version *sti_stage_connectivity(const stet_stage *stage) { return &stage->tree.connectivity; }
 const sti_shapes *sti_stage_shapes(const stet_stage *stage) { return &stage->shapes; }

@@ -13,11 +13,11 @@ stet_array *sti_stage_world(stet_stage *stage);
 stet_array *sti_stage_local(stet_stage *stage);
 stet_worlds *sti_stage_worlds(stet_stage *stage);
 /*
- * Valid after a flush: one number per world that changes when a world transform of this world may have changed.
- * [nworld], borrowed.
+ * Valid after a flush: the generation of each world, which grows when a world transform of this world may have changed.
+ * Borrowed.
  */
-const uint64_t *sti_stage_changed(const stet_stage *stage);
-/* A version of all these numbers: while its generation is the same, none of them has changed. */
+const sti_generations *sti_stage_changed(const stet_stage *stage);
+/* Their version. */
 const sti_version *sti_stage_changes(const stet_stage *stage);
 /* Allocates the memory that a flush needs, so that the next flush cannot run out of it. */
 stet_result sti_stage_prepare(stet_stage *stage);

@@ -141,13 +141,6 @@ static stet_result pull_inputs(stet_worlds *worlds)
     return STET_OK;
 }
 
-static void mark_moved(stet_worlds *worlds, const uint8_t *mask)
-{
-    if (!mask) sti_worlds_all_moved(worlds);
-    for (int64_t w = 0; mask && w < worlds->nworld; ++w)
-        if (mask[w]) sti_worlds_moved(worlds, w);
-}
-
 stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
 {
     stepping s = {.worlds = worlds, .mask = mask, .n = n};
@@ -159,7 +152,7 @@ stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
     memset(worlds->marks, 0, (size_t)worlds->nworld);
     sti_worlds_parallel(worlds, step_world, &s, worlds->step_seconds * steps + 1e-9);
     worlds->step_seconds = (sti_now() - start) / (steps + 1e-9);
-    mark_moved(worlds, mask);
+    sti_worlds_moved(worlds, mask);
     sti_quantities_stepped(worlds, mask);
     sti_worlds_written(worlds, false);
     return pull_inputs(worlds);

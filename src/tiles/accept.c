@@ -41,11 +41,10 @@ static bool any_world(const stet_tiles *t, const uint8_t *mask)
 /* Starts a frame: gives new serials to the pixels of its worlds, and drops the last one if nobody read it. */
 static void start_frame(stet_tiles *t, const uint8_t *mask)
 {
-    bool later = t->newest >= 0;
-    sti_tile_place *p = sti_place_of(t, t->newest + 1), *last = later ? sti_place_of(t, t->newest) : p;
-    t->serial++;
-    for (int64_t w = 0; w < t->nworld; ++w) p->serial[w] = !mask || mask[w] ? t->serial : later ? last->serial[w] : 0;
-    if (later && !last->extracted.valid) last->frame = -1;
+    sti_tile_place *p = sti_place_of(t, t->newest + 1), *last = t->newest >= 0 ? sti_place_of(t, t->newest) : NULL;
+    (void)sti_generations_put_some(&t->painted, mask, ++t->serial);
+    sti_generations_copy(&p->serial, &t->painted);
+    if (last && !last->extracted.valid) last->frame = -1;
     sti_stamp_invalidate(&p->extracted);
     p->frame = ++t->newest;
     for (int k = 0; k < t->foreign->npicture; ++k) stet_array_mark_written(t->foreign->picture[k].array);

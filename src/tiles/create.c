@@ -6,46 +6,68 @@
 #include <string.h>
 
 /*
- * With motion, pixels are also made from where their world was when it was last rendered. So the number of a world is
- * another one while it has moved since, and changes again when it was rendered.
+ * With motion, pixels are also made from where their world was when it was last rendered. So a world that had moved
+ * since the rendering before changes once more when it is rendered.
  */
 typedef struct stage_painter {
     stet_stage *stage;
     sti_renderer *renderer;
-    uint64_t *shown, *number; /* [nworld]: the stage's number at the last rendering (0: none), and ours; with motion */
-    sti_version numbers;
+    bool motion;                    /* with motion: */
+    sti_generations changed, shown; /* of worlds; and the stage's generation when a world was rendered, 0: never */
+    sti_version changes;            /* the version of `changed` */
+    uint64_t seen;                  /* the stage's generation up to which `changed` follows it */
 } stage_painter;
-
-static void number_worlds(stage_painter *p)
-{
-    const uint64_t *changed = sti_stage_changed(p->stage);
-    bool same = true;
-    for (int64_t w = 0; w < sti_stage_worlds(p->stage)->nworld; ++w) {
-        uint64_t now = 2 * changed[w] + (p->shown[w] != 0 && p->shown[w] != changed[w]);
-        same = same && now == p->number[w];
-        p->number[w] = now;
-    }
-    if (!same) sti_version_bump(&p->numbers);
-}
 
 static stet_result update(void *context, sti_scene *out)
 {
     stage_painter *p = context;
+    const sti_generations *changed = sti_stage_changed(p->stage);
+    const sti_version *changes = sti_stage_changes(p->stage);
     STI_TRY(sti_array_ensure(sti_stage_world(p->stage))); /* flushes the stage */
     STI_TRY(sti_renderer_update(p->renderer));
-    if (p->number) number_worlds(p);
-    *out = (sti_scene){.changed = p->number ? p->number : sti_stage_changed(p->stage),
-                       .changes = p->number ? p->numbers : *sti_stage_changes(p->stage),
+    if (p->motion) {
+        (void)sti_generations_bump_since(&p->changed, &p->changes, changed, p->seen);
+        p->seen = changes->generation;
+    }
+    *out = (sti_scene){.changed = p->motion ? &p->changed : changed,
+                       .changes = p->motion ? p->changes : *changes,
                        .appearance = *sti_renderer_appearance(p->renderer),
                        .connectivity = *sti_stage_connectivity(p->stage)};
     return STET_OK;
+}
+
+/* Was a world rendered before, and has moved since? */
+static bool has_motion(const stage_painter *p, int64_t w)
+{
+    uint64_t shown = sti_generation_of(&p->shown, w);
+    return shown > 0 && sti_generation_of(sti_stage_changed(p->stage), w) > shown;
+}
+
+static void show_worlds(stage_painter *p, const int *worlds, int n)
+{
+    uint64_t next = p->changes.generation + 1, now = sti_stage_changes(p->stage)->generation;
+    bool any = false;
+    if (!worlds && !sti_stage_changed(p->stage)->apart && !p->shown.apart) { /* what is true of one is true of all */
+        if (has_motion(p, 0)) (void)sti_generations_bump(&p->changed, &p->changes, NULL);
+        sti_generations_put_all(&p->shown, now);
+        return;
+    }
+    for (int i = 0; i < n; ++i) {
+        int64_t w = worlds ? worlds[i] : i;
+        if (has_motion(p, w)) {
+            sti_generations_put(&p->changed, w, next);
+            any = true;
+        }
+        sti_generations_put(&p->shown, w, now);
+    }
+    if (any) sti_version_bump(&p->changes);
 }
 
 static stet_result paint(void *context, const int *worlds, int n, const sti_render_target *target)
 {
     stage_painter *p = context;
     STI_TRY(sti_renderer_run(p->renderer, worlds, n, target));
-    for (int i = 0; i < n && p->shown; ++i) p->shown[worlds[i]] = sti_stage_changed(p->stage)[worlds[i]];
+    if (p->motion) show_worlds(p, worlds, n);
     return STET_OK;
 }
 
@@ -53,8 +75,8 @@ static void destroy(void *context)
 {
     stage_painter *p = context;
     sti_renderer_destroy(p->renderer);
-    sti_free(p->shown);
-    sti_free(p->number);
+    sti_generations_free(&p->changed);
+    sti_generations_free(&p->shown);
     sti_free(p);
 }
 
@@ -114,12 +136,13 @@ static bool asks_for_colours(const stet_tiles_def *def)
     return asks;
 }
 
-static stet_result make_numbers(stage_painter *p)
+static stet_result follow_motion(stage_painter *p)
 {
-    size_t n = (size_t)sti_stage_worlds(p->stage)->nworld;
-    p->numbers = sti_version_new();
-    STI_TRY(sti_alloc(&p->shown, n * sizeof *p->shown, "numbers of worlds"));
-    return sti_alloc(&p->number, n * sizeof *p->number, "numbers of worlds");
+    int64_t n = sti_stage_worlds(p->stage)->nworld;
+    p->motion = true;
+    p->changes = sti_version_new();
+    STI_TRY(sti_generations_init(&p->changed, n, "changes of worlds"));
+    return sti_generations_init(&p->shown, n, "renderings of worlds");
 }
 
 static stet_result create(stet_stage *stage, const stet_tiles_def *def, stet_tiles **out)
@@ -133,7 +156,7 @@ static stet_result create(stet_stage *stage, const stet_tiles_def *def, stet_til
     stet_result result = sti_renderer_create(stage, def->cameras, def->ncamera, drawing, &p->renderer);
     if (result == STET_OK) result = sti_renderer_set_samples(p->renderer, def->samples);
     if (result == STET_OK) sti_renderer_begin(p->renderer, asks_for_colours(def));
-    if (result == STET_OK && asks_for_motion(def)) result = make_numbers(p);
+    if (result == STET_OK && asks_for_motion(def)) result = follow_motion(p);
     if (result == STET_OK) result = sti_tiles_create_with(&painter, def, out);
     if (result != STET_OK) destroy(p);
     return result;

@@ -9,8 +9,6 @@
 
 #include "device/host_mirror.h"
 
-#include <string.h>
-
 typedef struct taking {
     stet_tiles *t;
     sti_tile_place *place;
@@ -52,23 +50,25 @@ static stet_result collect(stet_tiles *t, sti_tile_place *p, bool all, int *n)
     return STET_OK;
 }
 
-static bool holds(const stet_tiles *t, const sti_tile_place *p, int64_t w)
-{
-    for (int k = 0; k < t->nrequest; ++k) {
-        const sti_request *r = &t->request[k];
-        if (r->direct || superseded(r, p)) continue;
-        if ((r->ask.bound ? r->held[w] : p->taken[w]) != p->serial[w]) return false;
-    }
-    return true;
-}
-
-/* Lists the worlds for which some destination lacks this frame's pixels in t->carry; returns their number. */
+/*
+ * Lists the worlds for which some destination lacks this frame's pixels in t->carry, unless they are all; returns their
+ * number. A destination that was filled from an earlier frame lacks what was rendered later.
+ */
 static int list_missing(stet_tiles *t, const sti_tile_place *p)
 {
+    uint64_t least = UINT64_MAX;
     int n = 0;
-    for (int64_t w = 0; w < t->nworld; ++w)
-        if (!holds(t, p, w)) t->carry[n++] = (int)w;
-    return n;
+    for (int k = 0; k < t->nrequest; ++k) {
+        const sti_request *r = &t->request[k];
+        uint64_t held = r->ask.bound ? r->held : p->taken;
+        if (r->direct || superseded(r, p)) continue;
+        if (r->ask.bound && !r->known) return (int)t->nworld;
+        least = held < least ? held : least;
+    }
+    int64_t missing = sti_generations_since(&p->serial, least, NULL);
+    for (int64_t w = 0; missing > 0 && missing < t->nworld && w < t->nworld; ++w)
+        if (sti_generation_of(&p->serial, w) > least) t->carry[n++] = (int)w;
+    return (int)missing;
 }
 
 /* ---- doing it ---------------------------------------------------------------------------------------------------- */
@@ -85,12 +85,12 @@ static stet_result run_copies(stet_tiles *t, sti_tile_place *p, const sti_copy *
 /* Notes that the destinations hold the pixels of this place. */
 static void remember(stet_tiles *t, sti_tile_place *p)
 {
-    size_t size = (size_t)t->nworld * sizeof(uint64_t);
-    memcpy(p->taken, p->serial, size);
+    p->taken = p->serial.latest;
     for (int k = 0; k < t->nrequest; ++k) {
         sti_request *r = &t->request[k];
         if (!r->ask.bound || superseded(r, p)) continue;
-        memcpy(r->held, p->serial, size);
+        r->held = p->serial.latest;
+        r->known = true;
         r->frame = p->frame;
         r->generation = r->ask.bound->version.generation;
     }
@@ -199,7 +199,7 @@ static bool distrust_bound(stet_tiles *t, sti_tile_place *p)
         sti_request *r = &t->request[k];
         bool writer = r->ask.bound && sti_array_poll_external_writes(r->ask.bound);
         if (!r->ask.bound || r->frame < 0 || r->ask.bound->version.generation == r->generation) continue;
-        memset(r->held, 0xff, (size_t)t->nworld * sizeof *r->held); /* no serial is that large */
+        r->known = false;
         if (r->frame != p->frame) continue;
         sti_stamp_invalidate(&p->extracted);
         exported = exported || writer;

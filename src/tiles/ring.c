@@ -86,14 +86,13 @@ static stet_result create_tensor(stet_tiles *t, sti_tile_place *p, int k)
 
 static stet_result create_place(stet_tiles *t, sti_tile_place *p)
 {
-    size_t serials = (size_t)t->nworld * sizeof(uint64_t), tensors = (size_t)t->nrequest * sizeof(stet_array *);
+    size_t tensors = (size_t)t->nrequest * sizeof(stet_array *);
     int64_t nrow = 0;
     for (int k = 0; k < t->nrequest; ++k) nrow += t->request[k].planar ? t->request[k].ask.channels : 1;
     p->frame = -1;
     STI_TRY(t->foreign ? sti_extractor_create_foreign(t->device, t->nworld, t->nrequest, &p->extractor)
                        : sti_extractor_create(t->device, t->nworld, t->nrequest, nrow, &p->extractor));
-    STI_TRY(sti_alloc(&p->serial, serials, "serials of pixels"));
-    STI_TRY(sti_alloc(&p->taken, serials, "serials of tensors"));
+    STI_TRY(sti_generations_init(&p->serial, t->nworld, "serials of pixels"));
     STI_TRY(sti_alloc(&p->tensor, tensors, "tensors"));
     STI_TRY(sti_alloc(&p->copy, tensors, "tensors"));
     STI_TRY(create_pixels(t, p));
@@ -109,8 +108,7 @@ static void destroy_place(stet_tiles *t, sti_tile_place *p)
     }
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) stet_array_destroy(p->pixels[b]);
     sti_extractor_destroy(&p->extractor);
-    sti_free(p->serial);
-    sti_free(p->taken);
+    sti_generations_free(&p->serial);
     sti_free(p->tensor);
     sti_free(p->copy);
     sti_stamp_free(&p->extracted);
@@ -147,23 +145,11 @@ stet_result sti_tiles_begin(stet_tiles *t, const stet_camera *cameras, int ncame
     return sti_alloc(&t->request, (size_t)nrequest * sizeof *t->request, "requests");
 }
 
-/* What bound arrays hold is unknown. */
-static stet_result create_held(stet_tiles *t)
-{
-    size_t size = (size_t)t->nworld * sizeof(uint64_t);
-    for (int k = 0; k < t->nrequest; ++k) {
-        if (!t->request[k].ask.bound) continue;
-        STI_TRY(sti_alloc(&t->request[k].held, size, "serials of a bound array"));
-        memset(t->request[k].held, 0xff, size);
-    }
-    return STET_OK;
-}
-
 static stet_result create_scratch(stet_tiles *t)
 {
     size_t n = (size_t)t->nworld;
-    STI_TRY(sti_alloc(&t->drawn, n * sizeof *t->drawn, "what worlds were drawn from"));
-    STI_TRY(sti_alloc(&t->next, n * sizeof *t->next, "what worlds are drawn from"));
+    STI_TRY(sti_generations_init(&t->painted, t->nworld, "serials of worlds"));
+    STI_TRY(sti_generations_init(&t->drawn, t->nworld, "what worlds were drawn from"));
     STI_TRY(sti_alloc(&t->list, n * sizeof *t->list, "worlds to render"));
     STI_TRY(sti_alloc(&t->carry, n * sizeof *t->carry, "worlds to carry over"));
     STI_TRY(sti_alloc(&t->copies, (size_t)t->nrequest * sizeof *t->copies, "copies of tiles"));
@@ -172,7 +158,6 @@ static stet_result create_scratch(stet_tiles *t)
 
 stet_result sti_tiles_make_places(stet_tiles *t)
 {
-    STI_TRY(create_held(t));
     STI_TRY(create_scratch(t));
     STI_TRY(STI_ARRAY(t->device, "sizes of cameras", STET_DTYPE_INT, false, &t->sizes, t->ncamera, 2));
     STI_TRY(stet_array_write(t->sizes, t->size, (size_t)t->ncamera * sizeof *t->size));
@@ -212,7 +197,6 @@ void stet_tiles_destroy(stet_tiles *t)
 {
     if (!t) return;
     for (int i = 0; t->place && i < t->nplace; ++i) destroy_place(t, &t->place[i]);
-    for (int k = 0; t->request && k < t->nrequest; ++k) sti_free(t->request[k].held);
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) sti_free(t->layout[b].part);
     if (t->painter.destroy) t->painter.destroy(t->painter.context);
     sti_tile_table_destroy(&t->table);
@@ -226,8 +210,8 @@ void stet_tiles_destroy(stet_tiles *t)
     sti_free(t->size);
     sti_free(t->request);
     sti_free(t->place);
-    sti_free(t->drawn);
-    sti_free(t->next);
+    sti_generations_free(&t->painted);
+    sti_generations_free(&t->drawn);
     sti_free(t->list);
     sti_free(t->carry);
     sti_free(t->copies);

@@ -20,54 +20,53 @@ static void stamp_scene(const sti_scene *scene, sti_stamp *s)
     sti_stamp_add(s, &scene->changes);
 }
 
-/* The record of what a world would be drawn from now. */
-static sti_drawn record_of(const sti_scene *scene, int64_t w)
+static bool is_same(const sti_version *a, const sti_version *b)
 {
-    return (sti_drawn){scene->changed[w], scene->appearance.generation, scene->connectivity.generation};
+    return a->id == b->id && a->generation == b->generation;
 }
 
-static bool same(const sti_drawn *a, const sti_drawn *b)
+/* Brings the scene up to date. If it looks otherwise than it was drawn, no world's pixels are valid (TILES-4). */
+static stet_result update_scene(stet_tiles *t, sti_scene *scene)
 {
-    return a->changed == b->changed && a->appearance == b->appearance && a->connectivity == b->connectivity;
+    STI_TRY(t->painter.update(t->painter.context, scene));
+    if (is_same(&t->look[0], &scene->appearance) && is_same(&t->look[1], &scene->connectivity)) return STET_OK;
+    t->look[0] = scene->appearance;
+    t->look[1] = scene->connectivity;
+    sti_generations_put_all(&t->drawn, 0);
+    return STET_OK;
 }
 
-static bool was_drawn(const sti_drawn *d) { return d->appearance != 0; }
+static bool is_stale(const stet_tiles *t, const sti_scene *scene, int64_t w)
+{
+    return sti_generation_of(scene->changed, w) > sti_generation_of(&t->drawn, w);
+}
 
 /*
- * Lists in t->list the wanted worlds that moved, or with `all` all wanted worlds. Returns true if a world that moved is
- * not wanted.
+ * Chooses the wanted worlds that moved, or with `all` all wanted worlds. *moved: a wanted world did; *left: one that
+ * is not wanted did.
  */
-static bool choose(stet_tiles *t, const sti_scene *scene, const uint8_t *mask, bool all)
+static void choose(stet_tiles *t, const sti_scene *scene, bool all, bool *moved, bool *left)
 {
-    bool left = false;
+    *moved = *left = false;
     t->nlist = 0;
-    for (int64_t w = 0; w < t->nworld; ++w) {
-        t->next[w] = record_of(scene, w);
-        bool moved = !same(&t->next[w], &t->drawn[w]);
-        if (mask && !mask[w]) {
-            t->next[w] = t->drawn[w];
-            left = left || moved;
-        } else if (all || moved) {
-            t->list[t->nlist++] = (int)w;
-        }
+    if (!t->wanted && !scene->changed->apart && !t->drawn.apart) { /* what is true of one is true of all */
+        *moved = is_stale(t, scene, 0);
+        t->nlist = all || *moved ? (int)t->nworld : 0;
     }
-    return left;
+    for (int64_t w = 0; (t->wanted || scene->changed->apart || t->drawn.apart) && w < t->nworld; ++w) {
+        bool wanted = !t->wanted || t->wanted[w], stale = is_stale(t, scene, w);
+        *moved = *moved || (wanted && stale);
+        *left = *left || (!wanted && stale);
+        if (wanted && (all || stale)) t->list[t->nlist++] = (int)w;
+    }
+    t->chosen = t->nlist == t->nworld ? NULL : t->list;
 }
 
-/* Computes the stamp of a frame: identities, and every world's record. */
-static void stamp(stet_tiles *t, const sti_scene *scene)
+/* The stamp of a frame: the serial of the latest rendering that its wanted worlds need. */
+static void stamp_frame(stet_tiles *t, bool moved)
 {
-    sti_stamp *s = &t->frame_now;
-    sti_stamp_begin(s);
-    sti_stamp_add_value(s, scene->appearance.id);
-    sti_stamp_add_value(s, scene->connectivity.id);
-    for (int64_t w = 0; w < t->nworld; ++w) {
-        uint64_t *word = sti_stamp_extend(s, 3);
-        if (!word) return;
-        word[0] = t->next[w].changed;
-        word[1] = t->next[w].appearance;
-        word[2] = t->next[w].connectivity;
-    }
+    sti_stamp_begin(&t->frame_now);
+    sti_stamp_add_value(&t->frame_now, t->serial + moved);
 }
 
 /* ---- drawing ----------------------------------------------------------------------------------------------------- */
@@ -78,7 +77,7 @@ void sti_place_mark_direct(stet_tiles *t, sti_tile_place *p)
         if (t->request[k].direct) stet_array_mark_written(p->tensor[k]);
 }
 
-/* Renders the worlds of t->list into a place. */
+/* Renders the chosen worlds into a place. */
 static stet_result paint(stet_tiles *t, sti_tile_place *p)
 {
     sti_render_target target = {.first = t->table.first, .pitch = t->table.pitch};
@@ -87,7 +86,7 @@ static stet_result paint(stet_tiles *t, sti_tile_place *p)
         target.pixels[b] = p->pixels[b];
         target.row[b] = t->table.row[b];
     }
-    STI_TRY(t->painter.paint(t->painter.context, t->list, t->nlist, &target));
+    STI_TRY(t->painter.paint(t->painter.context, t->chosen, t->nlist, &target));
     sti_place_mark_direct(t, p);
     return STET_OK;
 }
@@ -95,18 +94,17 @@ static stet_result paint(stet_tiles *t, sti_tile_place *p)
 /* Copies the pixels of all other worlds from the newest frame, unless this place has them. */
 static stet_result carry(stet_tiles *t, sti_tile_place *p)
 {
-    sti_tile_place *from = sti_place_of(t, t->newest);
-    sti_tile_source source = {&t->table, t->ncamera, from->pixels};
+    sti_tile_source source = {&t->table, t->ncamera, sti_place_of(t, t->newest)->pixels};
     int n = 0;
-    for (int64_t w = 0, k = 0; w < t->nworld; ++w) {
-        bool painted = k < t->nlist && t->list[k] == w;
+    for (int64_t w = 0, k = 0; t->chosen && w < t->nworld; ++w) {
+        bool painted = k < t->nlist && t->chosen[k] == w;
+        bool same = !p->unknown && sti_generation_of(&p->serial, w) == sti_generation_of(&t->painted, w);
         k += painted;
-        if (!painted && p->serial[w] != from->serial[w]) t->carry[n++] = (int)w;
+        if (!painted && !same) t->carry[n++] = (int)w;
     }
     for (int b = 0; b < STI_BUFFER_COUNT; ++b)
         if (t->used[b])
             STI_TRY(sti_carry(&p->extractor, &source, (sti_picture_buffer)b, p->pixels[b], t->sizes, t->carry, n));
-    for (int i = 0; i < n; ++i) p->serial[t->carry[i]] = from->serial[t->carry[i]];
     if (n) sti_place_mark_direct(t, p);
     return STET_OK;
 }
@@ -115,16 +113,16 @@ static stet_result carry(stet_tiles *t, sti_tile_place *p)
  * After a failure the content of a place is unknown. Before the first frame there is nothing to copy from, so it is
  * zeroed.
  */
-static void abandon(stet_tiles *t, sti_tile_place *p)
+static void abandon(sti_tile_place *p)
 {
-    memset(p->serial, 0xff, (size_t)t->nworld * sizeof *p->serial);
+    p->unknown = true;
     p->frame = -1;
 }
 
 static stet_result clear_abandoned(stet_tiles *t, sti_tile_place *p)
 {
     void *zero;
-    if (t->newest >= 0 || p->serial[0] != UINT64_MAX) return STET_OK;
+    if (t->newest >= 0 || !p->unknown) return STET_OK;
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
         if (!t->used[b]) continue;
         STI_TRY(sti_alloc(&zero, stet_array_get_bytes(p->pixels[b]), "an empty frame"));
@@ -132,7 +130,6 @@ static stet_result clear_abandoned(stet_tiles *t, sti_tile_place *p)
         sti_free(zero);
         STI_TRY(result);
     }
-    memset(p->serial, 0, (size_t)t->nworld * sizeof *p->serial);
     return STET_OK;
 }
 
@@ -151,6 +148,15 @@ static stet_result make_room_tiles(stet_tiles *t, int64_t frame)
     return sti_tiles_extract_frame(t, oldest, STET_REASON_DEFERRED_TILES_RING_FULL);
 }
 
+/* The chosen worlds were rendered, and the wanted ones are as the scene is. */
+static void mark_drawn(stet_tiles *t)
+{
+    if (t->nlist > 0) t->serial++;
+    if (!t->chosen) sti_generations_put_all(&t->painted, t->serial);
+    for (int i = 0; t->chosen && i < t->nlist; ++i) sti_generations_put(&t->painted, t->chosen[i], t->serial);
+    (void)sti_generations_put_some(&t->drawn, t->wanted, t->generation);
+}
+
 static stet_result draw(void *context)
 {
     stet_tiles *t = context;
@@ -162,14 +168,12 @@ static stet_result draw(void *context)
     sti_stamp_invalidate(&p->extracted);
     stet_result result = fill_place(t, p);
     if (result != STET_OK) {
-        abandon(t, p);
+        abandon(p);
         return result;
     }
-    t->serial++;
-    for (int i = 0; i < t->nlist; ++i) {
-        p->serial[t->list[i]] = t->serial;
-        t->drawn[t->list[i]] = t->next[t->list[i]];
-    }
+    mark_drawn(t);
+    sti_generations_copy(&p->serial, &t->painted);
+    p->unknown = false;
     p->frame = t->newest = frame;
     return STET_OK;
 }
@@ -182,16 +186,16 @@ static stet_result paint_again(void *context)
     return paint(t, sti_place_of(t, t->newest));
 }
 
-/*
- * t->list: the wanted worlds whose pixels were reused, which are all that were not painted for this frame (`serial` or
- * later).
- */
-static void list_standing(stet_tiles *t, const uint8_t *mask, uint64_t serial)
+/* Chooses the wanted worlds whose pixels were reused: all that were not painted for this frame (`serial` or later). */
+static void list_standing(stet_tiles *t, uint64_t serial)
 {
     const sti_tile_place *p = sti_place_of(t, t->newest);
     t->nlist = 0;
-    for (int64_t w = 0; w < t->nworld; ++w)
-        if ((!mask || mask[w]) && was_drawn(&t->drawn[w]) && p->serial[w] < serial) t->list[t->nlist++] = (int)w;
+    t->chosen = t->list;
+    for (int64_t w = 0; w < t->nworld; ++w) {
+        uint64_t own = sti_generation_of(&p->serial, w);
+        if ((!t->wanted || t->wanted[w]) && own > 0 && own < serial) t->list[t->nlist++] = (int)w;
+    }
 }
 
 static int list_pixels(stet_tiles *t)
@@ -204,29 +208,29 @@ static int list_pixels(stet_tiles *t)
 }
 
 /* Audits the worlds that were reused in a frame in which others moved. */
-static stet_result audit_standing(stet_tiles *t, const uint8_t *mask, uint64_t before)
+static stet_result audit_standing(stet_tiles *t, uint64_t before)
 {
     if (!t->device->mechanisms.options.audit || t->serial == before) return STET_OK;
-    list_standing(t, mask, t->serial);
+    list_standing(t, t->serial);
     return sti_tiles_audit(STET_MECHANISM_FRAME, "pixels of worlds that did not move", paint_again, t, t->spans,
                            list_pixels(t));
 }
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
 
-static int64_t count_wanted(const stet_tiles *t, const uint8_t *mask)
+static int64_t count_wanted(const stet_tiles *t)
 {
     int64_t n = 0;
-    if (!mask) return t->nworld;
-    for (int64_t w = 0; w < t->nworld; ++w) n += mask[w] != 0;
+    if (!t->wanted) return t->nworld;
+    for (int64_t w = 0; w < t->nworld; ++w) n += t->wanted[w] != 0;
     return n;
 }
 
 /* The newest frame is valid: the kept stamp equals the present one. */
-static stet_result stand(stet_tiles *t, const uint8_t *mask, sti_stamp *kept, const sti_stamp *now)
+static stet_result stand(stet_tiles *t, sti_stamp *kept, const sti_stamp *now)
 {
     sti_mechanisms *m = &t->device->mechanisms;
-    int64_t n = count_wanted(t, mask);
+    int64_t n = count_wanted(t);
     sti_work work = {.mechanism = STET_MECHANISM_FRAME,
                      .what = "pixels of a frame",
                      .kept = kept,
@@ -237,7 +241,7 @@ static stet_result stand(stet_tiles *t, const uint8_t *mask, sti_stamp *kept, co
                      .launches = n > 0,
                      .bytes = n * t->world_bytes};
     if (m->options.audit) {
-        list_standing(t, mask, UINT64_MAX);
+        list_standing(t, UINT64_MAX);
         work.noutput = list_pixels(t);
     }
     stet_result result = sti_let_stand(m, &work);
@@ -247,8 +251,8 @@ static stet_result stand(stet_tiles *t, const uint8_t *mask, sti_stamp *kept, co
     return result;
 }
 
-/* Starts a new frame and draws the worlds of t->list into it. */
-static stet_result draw_frame(stet_tiles *t, const uint8_t *mask)
+/* Starts a new frame and draws the chosen worlds into it. */
+static stet_result draw_frame(stet_tiles *t)
 {
     uint64_t before = t->serial;
     sti_work work = {.mechanism = STET_MECHANISM_FRAME,
@@ -262,21 +266,22 @@ static stet_result draw_frame(stet_tiles *t, const uint8_t *mask)
                      .bytes = t->nlist * t->world_bytes};
     sti_stamp_invalidate(&t->whole);
     STI_TRY(sti_let_stand(&t->device->mechanisms, &work));
-    return audit_standing(t, mask, before);
+    return audit_standing(t, before);
 }
 
 /* Draws a frame unless the newest one is valid: compares the scene as a whole (TILES-5), then world by world. */
-static stet_result draw_what_moved(stet_tiles *t, const uint8_t *mask)
+static stet_result draw_what_moved(stet_tiles *t)
 {
-    bool enabled = sti_enabled(&t->device->mechanisms, STET_MECHANISM_FRAME);
+    bool moved, left, enabled = sti_enabled(&t->device->mechanisms, STET_MECHANISM_FRAME);
     sti_scene scene;
-    STI_TRY(t->painter.update(t->painter.context, &scene));
+    STI_TRY(update_scene(t, &scene));
     stamp_scene(&scene, &t->scene_now);
-    if (enabled && sti_stamp_equal(&t->whole, &t->scene_now)) return stand(t, mask, &t->whole, &t->scene_now);
-    bool left = choose(t, &scene, mask, !enabled);
-    stamp(t, &scene);
+    if (enabled && sti_stamp_equal(&t->whole, &t->scene_now)) return stand(t, &t->whole, &t->scene_now);
+    t->generation = scene.changes.generation;
+    choose(t, &scene, !enabled, &moved, &left);
+    stamp_frame(t, moved);
     bool stands = enabled && sti_stamp_equal(&t->frame_kept, &t->frame_now);
-    STI_TRY(stands ? stand(t, mask, &t->frame_kept, &t->frame_now) : draw_frame(t, mask));
+    STI_TRY(stands ? stand(t, &t->frame_kept, &t->frame_now) : draw_frame(t));
     if (!left) sti_stamp_keep(&t->whole, &t->scene_now);
     return STET_OK;
 }
@@ -294,7 +299,8 @@ stet_result stet_tiles_render(stet_tiles *t, const uint8_t *mask, int64_t *frame
         return sti_error(STET_ERROR_STATE,
                          "stet_tiles_render: these tiles take frames of another renderer; use stet_tiles_accept");
     STI_TRY(sti_not_listing(t->device, "stet_tiles_render"));
-    STI_TRY(draw_what_moved(t, mask));
+    t->wanted = mask;
+    STI_TRY(draw_what_moved(t));
     if (frame) *frame = t->newest; /* there is a frame, also if its tensors are made later only */
     return sti_tiles_extract_at_once(t);
 }
@@ -349,9 +355,7 @@ bool stet_tiles_is_stale(stet_tiles *t, int64_t world)
 {
     sti_scene scene;
     if (!t || world < 0 || world >= t->nworld || t->newest < 0) return true;
-    if (t->foreign) return sti_place_of(t, t->newest)->serial[world] == 0;
+    if (t->foreign) return sti_generation_of(&t->painted, world) == 0;
     /* If the update fails, the frame counts as stale. */
-    if (t->painter.update(t->painter.context, &scene) != STET_OK) return true;
-    sti_drawn now = record_of(&scene, world);
-    return !same(&now, &t->drawn[world]);
+    return update_scene(t, &scene) != STET_OK || is_stale(t, &scene, world);
 }

@@ -10,10 +10,10 @@
  *            made them; equal numbers mean equal pixels (0: never rendered, all zero)
  *   TILES-2  at most K frames are not extracted; starting one more extracts the oldest of them first, and counts it
  *   TILES-3  the frame number in a bound array only grows: an older frame never overwrites a newer one
- *   TILES-4  a world's record in `drawn` has everything that its pixels are made from: transforms, appearance,
- *            connectivity
- *   TILES-5  the records of all worlds are those of the scene `whole`; while `whole` equals the present scene, all
- *            pixels are valid and no world is checked
+ *   TILES-4  a world's pixels are valid while it has not changed since its generation in `drawn`, and the scene has the
+ *            appearance and the connectivity of `look`
+ *   TILES-5  the pixels of all worlds are those of the scene `whole`; while `whole` equals the present scene, no world
+ *            is checked
  *   TILES-6  the newest of another renderer's frames (`foreign`) is in its pictures: no place has pixels, direct
  *            requests are views of the pictures, and an older frame has what was extracted of it, or is dropped
  */
@@ -25,10 +25,9 @@
 
 /* What pictures are made from. */
 typedef struct sti_scene {
-    const uint64_t
-        /* [nworld], borrowed until the next update: the number of a world changes when the world may have moved */
-        *changed;
-    sti_version changes;    /* version of all these numbers */
+    /* borrowed until the next update: a world's generation, not 0, grows when the world may have moved */
+    const sti_generations *changed;
+    sti_version changes;    /* their version */
     sti_version appearance; /* everything but the transforms */
     sti_version connectivity;
 } sti_scene;
@@ -39,15 +38,10 @@ typedef struct sti_painter {
     stet_device *device;
     int64_t nworld;
     stet_result (*update)(void *context, sti_scene *out); /* brings the scene up to date */
-    /* Renders all cameras of the n listed worlds; other pixels do not change. */
+    /* Renders all cameras of the n listed worlds (NULL: of all); other pixels do not change. */
     stet_result (*paint)(void *context, const int *worlds, int n, const sti_render_target *target);
     void (*destroy)(void *context);
 } sti_painter;
-
-/* What a world's pixels are made from (TILES-4); all zero: never drawn (generations start at 1). */
-typedef struct sti_drawn {
-    uint64_t changed, appearance, connectivity;
-} sti_drawn;
 
 /* A resolved request. */
 typedef struct sti_request {
@@ -66,7 +60,8 @@ typedef struct sti_request {
     int64_t frame; /* -1: nothing yet */
     /* of the array after the last extraction; a different one means that code outside stet wrote the array */
     uint64_t generation;
-    uint64_t *held; /* [nworld]: serials */
+    uint64_t held; /* the serial up to which it holds what was rendered, */
+    bool known;    /* if its content is known */
 } sti_request;
 
 typedef struct sti_tile_place {
@@ -75,8 +70,9 @@ typedef struct sti_tile_place {
     stet_array **tensor; /* [nrequest]: direct: a view of pixels; bound: NULL */
     /* [nrequest]: arrays of direct requests while `tiles` is switched off; created when first needed */
     stet_array **copy;
-    uint64_t *serial;    /* [nworld]: of pixels (TILES-1) */
-    uint64_t *taken;     /* [nworld]: serials in the tensors that are neither direct nor bound */
+    sti_generations serial; /* of pixels (TILES-1) */
+    bool unknown;           /* a failure has left other pixels than those */
+    uint64_t taken;      /* the serial up to which tensors that are neither direct nor bound hold what was rendered */
     sti_stamp extracted; /* what the tensors were made from */
     /* of this place, so that its tables, which name the place's tensors, stand each time round the ring */
     sti_extractor extractor;
@@ -102,16 +98,21 @@ struct stet_tiles {
     sti_tile_table table;
     stet_array *sizes; /* INT [ncamera * 2] */
     sti_tile_place *place;
-    int64_t newest; /* frame; -1: none */
-    uint64_t serial;
-    sti_drawn *drawn, *next; /* [nworld]: of the newest frame, and as it would be now */
+    int64_t newest;          /* frame; -1: none */
+    uint64_t serial;         /* of the latest rendering */
+    sti_generations painted; /* serial of each world's latest rendering */
+    sti_generations drawn;   /* TILES-4; 0: none */
+    sti_version look[2];     /* TILES-4 */
     sti_stamp frame_kept, frame_now, take_now;
     sti_stamp whole, scene_now; /* TILES-5 */
     int *list, *carry;          /* [nworld]: worlds to paint, worlds to copy */
-    int nlist;
-    int64_t world_bytes; /* of the pixels of one world */
-    sti_copy *copies;    /* [nrequest], scratch */
-    sti_span *spans;     /* [nrequest + buffers], scratch */
+    const int *chosen;          /* the worlds to paint: `list`, or NULL: all, */
+    int nlist;                  /* and their number */
+    const uint8_t *wanted;      /* the mask of the running call; NULL: all worlds */
+    uint64_t generation;        /* of the scene's changes in it */
+    int64_t world_bytes;        /* of the pixels of one world */
+    sti_copy *copies;           /* [nrequest], scratch */
+    sti_span *spans;            /* [nrequest + buffers], scratch */
 };
 
 /* ---- tiles.c ----------------------------------------------------------------------------------------------------- */

@@ -43,15 +43,12 @@ static void take_one(stet_worlds *worlds, sti_parameter which, int64_t w, const 
 void sti_parameters_take_drawn(stet_worlds *worlds)
 {
     sti_parameters *p = &worlds->parameters;
-    bool drawn[2] = {false, false};
-    for (int k = 0; k < STI_PARAMETER_COUNT; ++k) drawn[k >= STI_PARAMETER_PHYSICS] |= p->noise[k] != NULL;
-    p->clock += drawn[0];
-    p->look_clock += drawn[1];
     for (int k = 0; k < STI_PARAMETER_COUNT; ++k) {
         void *mirror;
         if (!p->noise[k] || p->noise[k]->nitem == 0) continue;
         (void)sti_array_mirror(p->noise[k], &mirror); /* it was downloaded by sti_parameters_draw */
         for (int64_t w = 0; w < worlds->nworld; ++w)
             if (worlds->marks[w]) take_one(worlds, (sti_parameter)k, w, mirror);
+        sti_parameter_changed(worlds, (sti_parameter)k, worlds->marks);
     }
 }

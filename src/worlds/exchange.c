@@ -128,16 +128,14 @@ static bool field_moves(int f) { return f == STI_FIELD_qpos || f == STI_FIELD_mo
 
 /* ---- one world -------------------------------------------------------------------------------------------------- */
 
-bool sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_COUNT])
+uint8_t sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_COUNT])
 {
-    bool moves = false, changes = false;
+    uint8_t pushed = 0;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (!dirty[f] || !push_field(worlds, f, w, worlds->data[w])) continue;
-        changes = true;
-        moves = moves || field_moves(f);
+        pushed |= field_moves(f) ? STI_PUSHED_ANY | STI_PUSHED_POSE : STI_PUSHED_ANY;
     }
-    if (changes) worlds->changed[w] = worlds->changes + 1; /* the caller then increases changes */
-    return moves;
+    return pushed;
 }
 
 void sti_worlds_pull_fields(stet_worlds *worlds, int64_t w, mjData *d, const bool fields[STI_FIELD_COUNT])
@@ -251,15 +249,33 @@ static void push_world(void *context, int64_t w, int thread)
     s->worlds->marks[w] = sti_worlds_push(s->worlds, w, s->dirty);
 }
 
+/* Worlds that the caller moved; NULL: all. */
+static void mark_moved(stet_worlds *worlds, const uint8_t *mask)
+{
+    if (worlds->external_poses)
+        sti_worlds_moved_unless_posed(worlds, mask);
+    else
+        sti_worlds_moved(worlds, mask);
+}
+
+static void sync_data(syncing *s)
+{
+    stet_worlds *worlds = s->worlds;
+    sti_worlds_parallel(worlds, push_world, s, 0);
+    sti_quantities_changed(worlds, worlds->marks);
+    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->marks[w] &= STI_PUSHED_POSE;
+    mark_moved(worlds, worlds->marks);
+}
+
 /* Without MuJoCo's data the arrays are the state: nothing is compared, and all worlds count as changed. */
-static void push_arrays(const syncing *s)
+static void sync_arrays(const syncing *s)
 {
     stet_worlds *worlds = s->worlds;
     bool moves = false;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) moves = moves || (s->dirty[f] && field_moves(f));
     if (s->dirty[STI_FIELD_time]) push_times(worlds);
-    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->changed[w] = worlds->changes + 1;
-    memset(worlds->marks, moves, (size_t)worlds->nworld * sizeof *worlds->marks);
+    sti_quantities_changed(worlds, NULL);
+    if (moves) mark_moved(worlds, NULL);
 }
 
 stet_result sti_worlds_sync(stet_worlds *worlds)
@@ -270,15 +286,9 @@ stet_result sti_worlds_sync(stet_worlds *worlds)
     for (int f = 0; f < STI_FIELD_COUNT; ++f) any = any || s.dirty[f];
     if (!any) return STET_OK;
     if (worlds->data)
-        sti_worlds_parallel(worlds, push_world, &s, 0);
+        sync_data(&s);
     else
-        push_arrays(&s);
-    bool changed = false;
-    for (int64_t w = 0; w < worlds->nworld && !changed; ++w) changed = worlds->changed[w] > worlds->changes;
-    worlds->changes += changed;
-    if (changed) sti_version_bump(&worlds->changed_version);
-    for (int64_t w = 0; w < worlds->nworld; ++w)
-        if (worlds->marks[w] && !(worlds->external_poses && worlds->caller_poses[w])) sti_worlds_moved(worlds, w);
+        sync_arrays(&s);
     return STET_OK;
 }
 

@@ -59,7 +59,7 @@ static stet_result compare_first_poses(const stet_worlds *worlds)
 
 stet_result sti_poses_keep_first(stet_worlds *worlds)
 {
-    if (!worlds->begun || worlds->clock != worlds->begun) return STET_OK;
+    if (!worlds->begun || worlds->moved_version.generation != worlds->begun) return STET_OK;
     if (worlds->first_valid && is_key(worlds->first_key, worlds->begun_key)) return compare_first_poses(worlds);
     worlds->first_valid = false;
     for (int k = 0; k < POSES; ++k) STI_TRY(keep_first_poses(worlds, k));
@@ -98,8 +98,8 @@ stet_result sti_poses_begin(stet_worlds *worlds, const uint64_t key[STI_POSE_INP
     if (given) sti_poses_keep_written(worlds); /* these copies are not writes of the caller */
     STI_TRY(sti_worlds_sync(worlds));          /* writes up to now are part of the initial state */
     memcpy(worlds->begun_key, key, sizeof worlds->begun_key);
-    worlds->begun = worlds->clock;
-    if (given) memcpy(worlds->posed, worlds->moved, (size_t)worlds->nworld * sizeof *worlds->posed);
+    worlds->begun = worlds->moved_version.generation;
+    if (given) worlds->posed = worlds->begun;
     return STET_OK;
 }
 

@@ -205,7 +205,8 @@ static void fill_world(void *context)
     forward *k = context;
     const stet_worlds *worlds = k->p->worlds;
     const sti_stage *stage = k->p->stage;
-    bool stepped = worlds->stepped[k->w] > 0 && worlds->stepped[k->w] == worlds->changed[k->w]; /* QUANTITY-4 */
+    uint64_t of_step = sti_generation_of(&worlds->stepped, k->w);
+    bool stepped = of_step > 0 && of_step == sti_generation_of(&worlds->changed, k->w); /* QUANTITY-4 */
     k->stage = stepped || stage[0] > stage[1] ? stage[0] : stage[1];
     if (k->stage > STI_STAGE_NONE) run_forward(k);
     put_quantities(k, k->d, k->stage, false);
@@ -216,7 +217,7 @@ static void forward_world(void *context, int64_t w, int thread)
 {
     const pass *p = context;
     stet_worlds *worlds = p->worlds;
-    if (worlds->changed[w] <= p->from) return;
+    if (sti_generation_of(&worlds->changed, w) <= p->from) return;
     forward k = {.p = p, .w = w, .thread = thread, .d = worlds->scratch[thread]};
     k.m = awake_model(worlds, w, thread);
     bool done = sti_mujoco_guard(fill_world, &k, NULL, 0);
@@ -246,8 +247,7 @@ static stet_result take_mirrors(pass *p, bool all)
 stet_result sti_quantities_forward(stet_worlds *worlds, uint64_t from)
 {
     pass p = {.worlds = worlds, .from = from};
-    int64_t due = 0;
-    for (int64_t w = 0; w < worlds->nworld; ++w) due += worlds->changed[w] > from;
+    int64_t due = sti_generations_since(&worlds->changed, from, NULL);
     if (due == 0) return STET_OK;
     STI_TRY(sti_parameters_update(worlds));
     STI_TRY(take_mirrors(&p, due == worlds->nworld));

@@ -3,27 +3,31 @@
  */
 #include "worlds/poses.h"
 
-#include <string.h>
-
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
-void sti_worlds_moved(stet_worlds *worlds, int64_t w)
+void sti_worlds_moved(stet_worlds *worlds, const uint8_t *mask)
 {
-    worlds->moved[w] = ++worlds->clock;
-    sti_quantities_changed(worlds, w);
-    worlds->caller_poses[w] = 0;
+    if (!sti_generations_bump(&worlds->moved, &worlds->moved_version, mask)) return;
+    sti_quantities_changed(worlds, mask);
     worlds->pose_why = STET_REASON_POSE_SYNC_QPOS;
-    sti_version_bump(&worlds->moved_version);
 }
 
-void sti_worlds_all_moved(stet_worlds *worlds)
+void sti_worlds_moved_unless_posed(stet_worlds *worlds, const uint8_t *mask)
 {
-    worlds->clock++;
-    sti_quantities_all_changed(worlds);
-    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->moved[w] = worlds->clock;
-    memset(worlds->caller_poses, 0, (size_t)worlds->nworld);
-    worlds->pose_why = STET_REASON_POSE_SYNC_QPOS;
+    uint64_t now = worlds->moved_version.generation + 1;
+    bool any = false;
+    if (!sti_worlds_any_caller_posed(worlds)) {
+        sti_worlds_moved(worlds, mask);
+        return;
+    }
+    for (int64_t w = 0; w < worlds->nworld; ++w) {
+        if ((mask && !mask[w]) || sti_worlds_is_caller_posed(worlds, w)) continue;
+        sti_generations_put(&worlds->moved, w, now);
+        any = true;
+    }
+    if (!any) return;
     sti_version_bump(&worlds->moved_version);
+    worlds->pose_why = STET_REASON_POSE_SYNC_QPOS;
 }
 
 /* ---- physics that keeps its own state ---------------------------------------------------------------------------- */
@@ -34,9 +38,8 @@ void sti_worlds_set_physics(stet_worlds *worlds, sti_worlds_physics physics)
 {
     worlds->physics = physics;
     sti_array_set_producer(worlds->field[STI_FIELD_time], physics.pull ? pull_time : NULL, worlds);
-    sti_quantities_all_changed(worlds);
-    for (int64_t w = 0; w < worlds->nworld; ++w)
-        if (!worlds->caller_poses[w]) sti_worlds_moved(worlds, w);
+    sti_quantities_changed(worlds, NULL);
+    sti_worlds_moved_unless_posed(worlds, NULL);
 }
 
 stet_result sti_worlds_pull_physics(stet_worlds *worlds)
@@ -66,9 +69,8 @@ void sti_poses_take_written(stet_worlds *worlds)
     stamp_written(worlds, &now);
     if (sti_stamp_equal(&worlds->pose_written, &now)) return;
     sti_stamp_keep(&worlds->pose_written, &now);
-    sti_worlds_all_moved(worlds);
-    memcpy(worlds->posed, worlds->moved, (size_t)worlds->nworld * sizeof *worlds->posed);
-    memset(worlds->caller_poses, 1, (size_t)worlds->nworld);
+    sti_worlds_moved(worlds, NULL);
+    worlds->posed = worlds->caller_posed = worlds->moved_version.generation;
     worlds->pose_why = STET_REASON_POSE_SYNC_EXTERNAL;
 }
 

@@ -170,7 +170,6 @@ static double *value_of(const stet_worlds *worlds, sti_parameter parameter, int6
 
 void sti_parameter_put(stet_worlds *worlds, sti_parameter parameter, int64_t w, const double *value)
 {
-    sti_parameters *p = &worlds->parameters;
     int64_t items = sti_parameter_items(worlds->model->mj, parameter);
     const double *own = sti_parameter_own(worlds->model->mj, parameter);
     double *to = value_of(worlds, parameter, w);
@@ -180,29 +179,33 @@ void sti_parameter_put(stet_worlds *worlds, sti_parameter parameter, int64_t w, 
         for (int64_t i = 0; i < items; i += 4)
             if (memcmp((const void *)(to + i), (const void *)(own + i), 4 * sizeof *to) != 0) /* other bits */
                 mju_normalize4(to + i);                                                       /* PARAMETER-2 */
-    if (parameter >= STI_PARAMETER_PHYSICS) {
-        p->look_changed[w] = p->look_clock;
-        return;
-    }
-    p->changed[w] = p->clock;
-    sti_quantities_changed(worlds, w);
-    if (parameter != STI_PARAMETER_body_pos && parameter != STI_PARAMETER_body_quat) return;
-    if (!worlds->caller_poses[w]) sti_worlds_moved(worlds, w); /* its poses are computed again */
 }
 
-static void count_change(sti_parameters *p, sti_parameter parameter)
+void sti_parameter_changed(stet_worlds *worlds, sti_parameter parameter, const uint8_t *mask)
 {
-    if (parameter < STI_PARAMETER_PHYSICS)
-        p->clock++;
-    else
-        p->look_clock++;
+    sti_parameters *p = &worlds->parameters;
+    if (parameter >= STI_PARAMETER_PHYSICS) {
+        (void)sti_generations_put_some(&p->look_changed, mask, ++p->look_clock);
+        return;
+    }
+    (void)sti_generations_put_some(&p->changed, mask, ++p->clock);
+    sti_quantities_changed(worlds, mask);
+    if (parameter == STI_PARAMETER_body_pos || parameter == STI_PARAMETER_body_quat)
+        sti_worlds_moved_unless_posed(worlds, mask); /* their poses are computed again */
+}
+
+/* The model's own value in all worlds. */
+static void put_own(stet_worlds *worlds, sti_parameter parameter)
+{
+    for (int64_t w = 0; w < worlds->nworld; ++w) sti_parameter_put(worlds, parameter, w, NULL);
+    sti_parameter_changed(worlds, parameter, NULL);
 }
 
 static stet_result alloc_worlds(stet_worlds *worlds)
 {
     sti_parameters *p = &worlds->parameters;
     size_t size = (size_t)worlds->nworld * sizeof(uint64_t);
-    if (!p->changed) STI_TRY(sti_alloc(&p->changed, size, "parameters of worlds"));
+    if (!p->changed.own) STI_TRY(sti_generations_init(&p->changed, worlds->nworld, "parameters of worlds"));
     if (!p->key) STI_TRY(sti_alloc(&p->key, size, "parameters of worlds"));
     if (!p->derived_key) STI_TRY(sti_alloc(&p->derived_key, size, "parameters of worlds"));
     return sti_parameters_make_models(worlds);
@@ -213,16 +216,15 @@ stet_result sti_parameter_give(stet_worlds *worlds, sti_parameter parameter)
     sti_parameters *p = &worlds->parameters;
     size_t items = (size_t)sti_parameter_items(worlds->model->mj, parameter), all;
     bool look = parameter >= STI_PARAMETER_PHYSICS;
-    size_t size = (size_t)worlds->nworld * sizeof *p->look_changed;
     if (p->given[parameter]) return STET_OK;
     if (!look) STI_TRY(alloc_worlds(worlds));
-    if (look && !p->look_changed) STI_TRY(sti_alloc(&p->look_changed, size, "looks of worlds"));
+    if (look && !p->look_changed.own)
+        STI_TRY(sti_generations_init(&p->look_changed, worlds->nworld, "looks of worlds"));
     STI_TRY(sti_mul_size(items * sizeof(double), (size_t)worlds->nworld, &all, "parameters of worlds"));
     if (!p->value[parameter]) STI_TRY(sti_alloc(&p->value[parameter], all, "parameters of worlds"));
     p->given[parameter] = true;
     p->ngiven += !look;
-    count_change(p, parameter);
-    for (int64_t w = 0; w < worlds->nworld; ++w) sti_parameter_put(worlds, parameter, w, NULL);
+    put_own(worlds, parameter);
     return STET_OK;
 }
 
@@ -231,8 +233,7 @@ static void take_back(stet_worlds *worlds, sti_parameter parameter)
 {
     sti_parameters *p = &worlds->parameters;
     if (!p->given[parameter]) return;
-    count_change(p, parameter);
-    for (int64_t w = 0; w < worlds->nworld; ++w) sti_parameter_put(worlds, parameter, w, NULL);
+    put_own(worlds, parameter);
     p->given[parameter] = false;
     p->ngiven -= parameter < STI_PARAMETER_PHYSICS;
 }
@@ -253,10 +254,10 @@ stet_result stet_worlds_set_parameter_where(stet_worlds *worlds, const char *nam
     if (!values && !worlds->parameters.given[which]) return STET_OK;
     STI_TRY(sti_parameter_give(worlds, which));
     int64_t items = sti_parameter_items(worlds->model->mj, which);
-    count_change(&worlds->parameters, which);
     for (int64_t w = 0; w < worlds->nworld; ++w)
         if (!mask || mask[w])
             sti_parameter_put(worlds, which, w, values ? values + (n == items ? 0 : w * items) : NULL);
+    sti_parameter_changed(worlds, which, mask);
     return STET_OK;
 }
 
@@ -393,8 +394,8 @@ void sti_parameters_free(stet_worlds *worlds)
         stop_drawing(p, (sti_parameter)k);
         sti_free(p->value[k]);
     }
-    sti_free(p->changed);
-    sti_free(p->look_changed);
+    sti_generations_free(&p->changed);
+    sti_generations_free(&p->look_changed);
     sti_free(p->key);
     sti_free(p->derived_key);
     sti_parameters_free_models(worlds);

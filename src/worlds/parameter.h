@@ -18,6 +18,7 @@
 #ifndef STI_WORLDS_PARAMETER_H
 #define STI_WORLDS_PARAMETER_H
 
+#include "base/generations.h"
 #include "model/model.h"
 #include "stet/worlds.h"
 
@@ -105,15 +106,15 @@ typedef struct sti_parameters {
     double *value[STI_PARAMETER_COUNT]; /* [nworld][items]; NULL: never given */
     /* false: all worlds have the model's own value, and `value` is unused */
     bool given[STI_PARAMETER_COUNT];
-    int ngiven;             /* of the physics */
-    uint64_t look_clock;    /* counts calls that changed a look */
-    uint64_t *look_changed; /* [nworld]: look_clock when a look of that world was last changed */
+    int ngiven;                   /* of the physics */
+    uint64_t look_clock;          /* counts changes of a look, */
+    sti_generations look_changed; /* and its values at those of a world */
     /* bounds of draws at resets, [items] each; NULL: not drawn */
     double *low[STI_PARAMETER_COUNT], *high[STI_PARAMETER_COUNT];
     stet_array *noise[STI_PARAMETER_COUNT]; /* [nworld][items], made with the bounds */
-    uint64_t clock;                         /* counts calls that changed a value */
+    uint64_t clock;                         /* counts changes of a value, */
+    sti_generations changed;                /* and its values at those of a world */
     uint64_t updated;                       /* clock when the following were last made */
-    uint64_t *changed;                      /* [nworld]: clock when a value of that world was last changed */
     uint64_t *key;                          /* [nworld], names the content of a world's values; 0: the model's own */
     uint64_t *derived_key;                  /* [nworld], the same of the values that `derived` was made from */
     char *derived;                          /* [nworld][derived_size]: constants by mj_setConst; NULL: not needed yet */
@@ -152,8 +153,10 @@ stet_result sti_parameter_check(const stet_worlds *worlds, sti_parameter paramet
 static inline bool sti_parameters_any(const sti_parameters *p) { return p->ngiven > 0; }
 /* Makes a parameter one that differs between worlds: its array, filled with the model's own value. */
 stet_result sti_parameter_give(stet_worlds *worlds, sti_parameter parameter);
-/* Replaces the value of one world. The caller has made the parameter differ, and counts the clock. */
+/* Replaces the value of one world. The caller has made the parameter differ, and calls sti_parameter_changed. */
 void sti_parameter_put(stet_worlds *worlds, sti_parameter parameter, int64_t w, const double *value);
+/* Values of the worlds of mask (NULL: all) were replaced. */
+void sti_parameter_changed(stet_worlds *worlds, sti_parameter parameter, const uint8_t *mask);
 void sti_parameters_free(stet_worlds *worlds);
 
 /* ---- parameter_model.c: models of threads ------------------------------------------------------------------------ */

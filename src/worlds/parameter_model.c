@@ -254,7 +254,7 @@ static void update_world(void *context, int64_t w, int thread)
     updating *u = context;
     sti_parameters *p = &u->worlds->parameters;
     const mjModel *m = u->worlds->model->mj;
-    if (p->changed[w] <= u->since) return;
+    if (sti_generation_of(&p->changed, w) <= u->since) return;
     p->key[w] = content_key(p, m, w, false);
     uint64_t key = content_key(p, m, w, true);
     if (key == p->derived_key[w]) return;

@@ -14,7 +14,8 @@
 
 typedef struct pass {
     stet_worlds *worlds;
-    bool every; /* audit, or the mechanism is off: valid poses are computed again */
+    bool every;    /* audit, or the mechanism is off: valid poses are computed again */
+    uint64_t from; /* worlds that moved later are due */
     atomic_llong made;
     atomic_bool changed;
 } pass;
@@ -52,19 +53,7 @@ static bool put_poses(const stet_worlds *worlds, sti_field field, int64_t w, con
     return changed;
 }
 
-static bool is_due(const pass *p, int64_t w)
-{
-    const stet_worlds *worlds = p->worlds;
-    return !worlds->caller_poses[w] && (p->every || worlds->posed[w] != worlds->moved[w]);
-}
-
-/* Counts the worlds to compute. If it is 0 (the caller writes all poses on the device), nothing is downloaded. */
-static int64_t count_due(const pass *p)
-{
-    int64_t n = 0;
-    for (int64_t w = 0; w < p->worlds->nworld; ++w) n += is_due(p, w);
-    return n;
-}
+static bool is_due(const pass *p, int64_t w) { return sti_generation_of(&p->worlds->moved, w) > p->from; }
 
 /*
  * If the poses of all worlds are computed, the old ones are not downloaded first. Then nothing can be compared, and
@@ -115,23 +104,20 @@ static void pose_world(void *context, int64_t w, int thread)
     changed = put_poses(worlds, STI_FIELD_xquat, w, d->xquat) || changed;
     if (changed) atomic_store_explicit(&p->changed, true, memory_order_relaxed);
     atomic_fetch_add_explicit(&p->made, 1, memory_order_relaxed);
-    worlds->posed[w] = worlds->moved[w];
 }
 
 /* The kernel writes both arrays, and must not call their producer, which is running. */
-static stet_result launch_poses(const pass *p)
+static stet_result launch_poses(const pass *p, const uint8_t *due)
 {
     stet_worlds *worlds = p->worlds;
     stet_array *xpos = worlds->field[STI_FIELD_xpos], *xquat = worlds->field[STI_FIELD_xquat];
     bool producing[] = {xpos->producing, xquat->producing};
-    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->marks[w] = is_due(p, w);
     xpos->producing = xquat->producing = true;
-    stet_result result = worlds->physics.make_poses(worlds->physics.context, worlds->marks);
+    stet_result result = worlds->physics.make_poses(worlds->physics.context, due);
     xpos->producing = producing[0];
     xquat->producing = producing[1];
     if (result != STET_OK) return result;
-    for (int64_t w = 0; w < worlds->nworld; ++w)
-        if (worlds->marks[w]) worlds->posed[w] = worlds->moved[w];
+    worlds->posed = worlds->moved_version.generation;
     sti_poses_keep_written(worlds);
     return STET_OK;
 }
@@ -140,14 +126,16 @@ static stet_result make_poses(void *context)
 {
     pass *p = context;
     stet_worlds *worlds = p->worlds;
-    int64_t due = count_due(p);
-    if (due == 0) return STET_OK;
+    p->from = p->every ? worlds->caller_posed : worlds->posed;
+    int64_t due = sti_generations_since(&worlds->moved, p->from, worlds->marks);
+    if (due == 0) return STET_OK; /* the caller writes all poses on the device: nothing is downloaded */
     if (worlds->physics.make_poses) {
         worlds->device->mechanisms.counters.kinematics += due;
-        return launch_poses(p);
+        return launch_poses(p, due == worlds->nworld ? NULL : worlds->marks);
     }
     STI_TRY(take_mirrors(p, due == worlds->nworld));
     sti_worlds_parallel(worlds, pose_world, p, 0);
+    worlds->posed = worlds->moved_version.generation;
     worlds->device->mechanisms.counters.kinematics += (int64_t)atomic_load(&p->made);
     if (!atomic_load(&p->changed)) return STET_OK;
     sti_array_mirror_written(worlds->field[STI_FIELD_xpos]);

@@ -41,7 +41,7 @@ static stet_result fill(void *context)
     stet_worlds *worlds = asked->worlds;
     sti_stamp now = {0};
     /* An audit, or the mechanism is off: what is valid is computed again. */
-    bool again = asked->filled == worlds->changes;
+    bool again = asked->filled == worlds->changed_version.generation;
     uint64_t from = UINT64_MAX;
     choose(asked);
     for (sti_quantity *q = worlds->quantities; q; q = q->next)
@@ -57,7 +57,7 @@ static stet_result fill(void *context)
         if (!q->in_pass) continue;
         stamp_now(worlds, q, &now);
         sti_stamp_keep(&q->stamp, &now);
-        q->filled = worlds->changes;
+        q->filled = worlds->changed_version.generation;
     }
     return STET_OK;
 }

@@ -6,7 +6,7 @@
  *   QUANTITY-1  a quantity is a function of the present state, inputs and parameters of its world; reading it changes
  *       nothing that a step reads
  *   QUANTITY-2  one pass fills all quantities that were read since the pass before, for the worlds that changed since
- *   QUANTITY-3  `changed` of a world grows whenever something that a quantity depends on may have changed
+ *   QUANTITY-3  a world's generation in `changed` grows whenever something that a quantity depends on may have changed
  *   QUANTITY-4  a quantity of the step is what a world's data have since its last step, while `changed` is `stepped`;
  *       else it is that of the present state, too
  */
@@ -96,15 +96,14 @@ typedef struct sti_quantity {
     stet_array *array;
     void *mirror;    /* while a pass fills it */
     sti_stamp stamp; /* what it was filled from */
-    uint64_t filled; /* worlds->changes at that time; 0: never */
+    uint64_t filled; /* generation of worlds->changed_version at that time; 0: never */
     bool wanted;     /* it was read since the last pass */
     bool in_pass;    /* the present pass fills it */
 } sti_quantity;
 
-/* Something that quantities depend on may have changed, in one world or all (QUANTITY-3). */
-void sti_quantities_changed(stet_worlds *worlds, int64_t w);
-void sti_quantities_all_changed(stet_worlds *worlds);
-/* The data of these worlds (NULL: all) have just made a step, and nothing has changed since. */
+/* Something that quantities depend on may have changed in the worlds of mask [nworld] (NULL: all; QUANTITY-3). */
+void sti_quantities_changed(stet_worlds *worlds, const uint8_t *mask);
+/* The data of these worlds have just made a step that was their latest change, and the latest of all. */
 void sti_quantities_stepped(stet_worlds *worlds, const uint8_t *mask);
 void sti_quantities_free(stet_worlds *worlds);
 
@@ -115,7 +114,7 @@ int64_t sti_quantity_items(const stet_worlds *worlds, sti_quantity_kind kind);
 /* The numbers of a quantity in MuJoCo's data, or NULL. */
 const mjtNum *sti_quantity_exact(const mjData *d, sti_quantity_kind kind);
 
-/* The pass of MuJoCo's library: forward dynamics on scratch data, in worlds whose `changed` is above `from`. */
+/* The pass of MuJoCo's library: forward dynamics on scratch data, in worlds that changed later than `from`. */
 stet_result sti_quantities_forward(stet_worlds *worlds, uint64_t from);
 
 #endif

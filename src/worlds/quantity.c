@@ -57,23 +57,14 @@ stet_dtype sti_quantity_type(sti_quantity_kind kind)
     return types[kind];
 }
 
-void sti_quantities_changed(stet_worlds *worlds, int64_t w)
+void sti_quantities_changed(stet_worlds *worlds, const uint8_t *mask)
 {
-    worlds->changed[w] = ++worlds->changes;
-    sti_version_bump(&worlds->changed_version);
-}
-
-void sti_quantities_all_changed(stet_worlds *worlds)
-{
-    worlds->changes++;
-    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->changed[w] = worlds->changes;
-    sti_version_bump(&worlds->changed_version);
+    (void)sti_generations_bump(&worlds->changed, &worlds->changed_version, mask);
 }
 
 void sti_quantities_stepped(stet_worlds *worlds, const uint8_t *mask)
 {
-    for (int64_t w = 0; w < worlds->nworld; ++w)
-        if (!mask || mask[w]) worlds->stepped[w] = worlds->changed[w];
+    (void)sti_generations_put_some(&worlds->stepped, mask, worlds->changed_version.generation);
 }
 
 void sti_quantities_free(stet_worlds *worlds)

@@ -102,7 +102,7 @@ stet_result sti_worlds_begin(stet_worlds *worlds)
     memset(worlds->marks, 1, (size_t)worlds->nworld);
     sti_worlds_parallel(worlds, reset_world, &r, 0);
     sti_worlds_written(worlds, true);
-    sti_worlds_all_moved(worlds);
+    sti_worlds_moved(worlds, NULL);
     return STET_OK;
 }
 
@@ -347,12 +347,9 @@ static void reset_marked(stet_worlds *worlds, const stet_reset_def *def, void *n
 static void count_resets(stet_worlds *worlds)
 {
     worlds->reset_clock++;
-    for (int64_t w = 0; w < worlds->nworld; ++w) {
-        if (!worlds->marks[w]) continue;
-        worlds->resets[w]++;
-        worlds->reset_at[w] = worlds->reset_clock;
-        sti_worlds_moved(worlds, w);
-    }
+    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->resets[w] += worlds->marks[w] != 0;
+    (void)sti_generations_put_some(&worlds->reset_at, worlds->marks, worlds->reset_clock);
+    sti_worlds_moved(worlds, worlds->marks);
 }
 
 stet_result sti_worlds_reset_on_device(stet_worlds *worlds, stet_array *mask, const stet_reset_def *def)
@@ -360,9 +357,7 @@ stet_result sti_worlds_reset_on_device(stet_worlds *worlds, stet_array *mask, co
     STI_TRY(worlds->physics.reset(worlds->physics.context, mask, def, keyframe_of(worlds, def)));
     sti_worlds_launch_wrote(worlds);
     worlds->reset_clock++;
-    if (mask) sti_worlds_all_moved(worlds);
-    for (int64_t w = 0; !mask && w < worlds->nworld; ++w)
-        if (worlds->marks[w]) sti_worlds_moved(worlds, w);
+    sti_worlds_moved(worlds, mask ? NULL : worlds->marks);
     return STET_OK;
 }
 

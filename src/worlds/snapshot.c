@@ -167,11 +167,6 @@ stet_result sti_snapshot_check(const mjModel *m)
         option);
 }
 
-static bool any_caller_poses(const stet_worlds *worlds)
-{
-    return memchr(worlds->caller_poses, 1, (size_t)worlds->nworld) != NULL;
-}
-
 static void take_world(stet_snapshot *s, const stet_worlds *worlds, int64_t w)
 {
     size_t k = (size_t)w;
@@ -181,10 +176,10 @@ static void take_world(stet_snapshot *s, const stet_worlds *worlds, int64_t w)
         memcpy(sensor, worlds->data[w]->sensordata, s->head.nsensor * sizeof *sensor);
     else
         read_numbers(worlds, STI_FIELD_sensordata, w, sensor);
-    if (worlds->caller_poses[w]) get_poses(worlds, w, s->pose + k * s->head.npose);
+    s->caller[k] = sti_worlds_is_caller_posed(worlds, w);
+    if (s->caller[k]) get_poses(worlds, w, s->pose + k * s->head.npose);
     s->resets[k] = worlds->resets[w];
     s->faults[k] = worlds->faults[w];
-    s->caller[k] = worlds->caller_poses[w];
 }
 
 /*
@@ -199,7 +194,7 @@ static stet_result sync_mirrors(stet_worlds *worlds)
     STI_TRY(sti_worlds_pull_physics(worlds));
     for (int f = 0; !worlds->data && f < STI_FIELD_COUNT; ++f)
         if (sti_field_writer[f] & STI_WRITER_BOTH) STI_TRY(sti_array_mirror_read(field[f], &mirror[f]));
-    if (!any_caller_poses(worlds)) return STET_OK;
+    if (!sti_worlds_any_caller_posed(worlds)) return STET_OK;
     STI_TRY(sti_array_mirror(field[STI_FIELD_xpos], &mirror[STI_FIELD_xpos]));
     return sti_array_mirror(field[STI_FIELD_xquat], &mirror[STI_FIELD_xquat]);
 }
@@ -210,7 +205,7 @@ stet_result sti_snapshot_take(stet_worlds *worlds, bool poses, stet_snapshot **o
     STI_TRY(sti_not_listing(worlds->device, "a snapshot"));
     STI_TRY(sync_mirrors(worlds));
     sti_snapshot_head head = sti_snapshot_head_of(worlds);
-    if (poses || any_caller_poses(worlds)) head.npose = sti_snapshot_pose_items(worlds);
+    if (poses || sti_worlds_any_caller_posed(worlds)) head.npose = sti_snapshot_pose_items(worlds);
     stet_snapshot *s;
     STI_TRY(sti_snapshot_new(worlds->model, &head, &s));
     for (int64_t w = 0; w < worlds->nworld; ++w) take_world(s, worlds, w);
@@ -293,14 +288,15 @@ static void restore_world(void *context, int64_t w, int thread)
     worlds->faults[w] = r->s->faults[k];
 }
 
+/* After all worlds were marked as moved: those without poses in the snapshot move once more (WORLDS-4). */
 static void restore_poses(stet_worlds *worlds, const stet_snapshot *s)
 {
+    worlds->posed = worlds->caller_posed = worlds->moved_version.generation;
     for (int64_t w = 0; w < worlds->nworld; ++w) {
-        if (!s->caller[w]) continue;
-        set_poses(worlds, w, s->pose + (size_t)w * s->head.npose);
-        worlds->caller_poses[w] = 1;
-        worlds->posed[w] = worlds->moved[w];
+        worlds->marks[w] = !s->caller[w];
+        if (s->caller[w]) set_poses(worlds, w, s->pose + (size_t)w * s->head.npose);
     }
+    sti_worlds_moved(worlds, worlds->marks);
     sti_array_mirror_written(worlds->field[STI_FIELD_xpos]);
     sti_array_mirror_written(worlds->field[STI_FIELD_xquat]);
     sti_poses_keep_written(worlds);
@@ -327,7 +323,7 @@ stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapsh
     sti_worlds_parallel(worlds, restore_world, &r, 0);
     sti_worlds_written(worlds, true);
     sti_version_bump(&worlds->resets_version);
-    sti_worlds_all_moved(worlds);
+    sti_worlds_moved(worlds, NULL);
     worlds->def.seed = snapshot->head.seed;
     if (snapshot->head.npose) restore_poses(worlds, snapshot);
     return STET_OK;
@@ -358,7 +354,7 @@ stet_result stet_worlds_hash(stet_worlds *worlds, uint64_t *out)
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         get_state(worlds, w, numbers);
         add_numbers(&h, numbers, nstate);
-        if (!worlds->caller_poses[w]) continue;
+        if (!sti_worlds_is_caller_posed(worlds, w)) continue;
         get_poses(worlds, w, numbers);
         add_numbers(&h, numbers, npose);
     }

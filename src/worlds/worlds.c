@@ -79,13 +79,12 @@ static stet_result make_tables(stet_worlds *worlds)
 {
     size_t n = (size_t)worlds->nworld;
     STI_TRY(sti_alloc(&worlds->faults, n * sizeof *worlds->faults, "faults of worlds"));
-    STI_TRY(sti_alloc(&worlds->moved, n * sizeof *worlds->moved, "moves of worlds"));
-    STI_TRY(sti_alloc(&worlds->posed, n * sizeof *worlds->posed, "moves of worlds"));
-    STI_TRY(sti_alloc(&worlds->changed, n * sizeof *worlds->changed, "changes of worlds"));
-    STI_TRY(sti_alloc(&worlds->stepped, n * sizeof *worlds->stepped, "steps of worlds"));
+    STI_TRY(sti_generations_init(&worlds->moved, worlds->nworld, "moves of worlds"));
+    STI_TRY(sti_generations_init(&worlds->changed, worlds->nworld, "changes of worlds"));
+    STI_TRY(sti_generations_init(&worlds->stepped, worlds->nworld, "steps of worlds"));
+    STI_TRY(sti_generations_init(&worlds->reset_at, worlds->nworld, "resets of worlds"));
+    sti_worlds_moved(worlds, NULL);
     STI_TRY(sti_alloc(&worlds->resets, n * sizeof *worlds->resets, "resets of worlds"));
-    STI_TRY(sti_alloc(&worlds->reset_at, n * sizeof *worlds->reset_at, "resets of worlds"));
-    STI_TRY(sti_alloc(&worlds->caller_poses, n, "owners of poses"));
     STI_TRY(sti_alloc(&worlds->marks, n, "marks of worlds"));
     STI_TRY(sti_alloc(&worlds->chosen, n, "marks of worlds"));
     STI_TRY(
@@ -225,13 +224,11 @@ void stet_worlds_destroy(stet_worlds *worlds)
     sti_stamp_free(&worlds->pose_written);
     sti_free(worlds->time);
     sti_free(worlds->faults);
-    sti_free(worlds->moved);
-    sti_free(worlds->posed);
-    sti_free(worlds->changed);
-    sti_free(worlds->stepped);
+    sti_generations_free(&worlds->moved);
+    sti_generations_free(&worlds->changed);
+    sti_generations_free(&worlds->stepped);
+    sti_generations_free(&worlds->reset_at);
     sti_free(worlds->resets);
-    sti_free(worlds->reset_at);
-    sti_free(worlds->caller_poses);
     sti_free(worlds->marks);
     sti_free(worlds->chosen);
     sti_free(worlds->pending);

@@ -5,10 +5,10 @@
  *   WORLDS-1  one thread at a time touches the mjData of a world, and a kinematics pass never does (it has scratch data
  *       of its own)
  *   WORLDS-2  an array element that equals the rounding of the exact number leaves the exact number as it is
- *   WORLDS-3  moved[w] grows whenever the pose of world w may have changed (a step, a reset, a write to qpos, mocap or
- *       poses)
+ *   WORLDS-3  a world's generation in `moved` grows when its pose may have changed (a step, a reset, a write to qpos,
+ *       mocap or poses)
  *   WORLDS-4  poses that the caller wrote are valid until their world moves; every other world's are those of
- *       kinematics
+ *       kinematics. Those of the worlds that have not moved since generation `caller_posed` are the caller's
  *   WORLDS-5  a function that moves worlds first takes what the caller wrote (sti_worlds_take_dirty, sti_worlds_sync),
  *       so the later of a write and a move wins
  *   WORLDS-7  passes over worlds access fields through `mirror`, which is filled before a pass, when nothing has
@@ -24,6 +24,7 @@
 #ifndef STI_WORLDS_WORLDS_H
 #define STI_WORLDS_WORLDS_H
 
+#include "base/generations.h"
 #include "device/device.h"
 #include "device/host_mirror.h"
 #include "model/guard.h"
@@ -73,7 +74,7 @@ int64_t sti_field_items(const mjModel *m, sti_field field);
 /* What physics to the right of the worlds does when the worlds ask for it. Zeroed: there is none (WORLDS-10). */
 typedef struct sti_worlds_physics {
     void *context;
-    /* xpos and xquat of the worlds whose byte in due [nworld] is not 0 */
+    /* xpos and xquat of the worlds whose byte in due [nworld] is not 0; NULL: of all */
     stet_result (*make_poses)(void *context, const uint8_t *due);
     /* brings `faults` and `time` up to date; with `drop` forgets what steps left to do for them */
     stet_result (*pull)(void *context, bool drop);
@@ -108,13 +109,12 @@ struct stet_worlds {
     mjModel *pose_model;
     mjData **scratch;                  /* [threads], for kinematics, and for resets of worlds without data */
     uint32_t *faults;                  /* [nworld] */
-    uint64_t *moved;                   /* [nworld], WORLDS-3 */
+    sti_generations moved;             /* WORLDS-3, */
+    sti_version moved_version;         /* and their version */
     uint64_t *resets;                  /* [nworld], number of resets, for the noise */
     sti_version resets_version;        /* bumped by every change of resets but those of resets themselves */
     uint64_t reset_clock;              /* calls that put worlds back, from 1 on */
-    uint64_t *reset_at;                /* [nworld]: the value of reset_clock at the latest one of this world */
-    uint64_t clock;                    /* last value given to moved */
-    sti_version moved_version;         /* bumped by every change of moved */
+    sti_generations reset_at;          /* the value of reset_clock at a world's latest one */
     sti_stamp pushed[STI_FIELD_COUNT]; /* versions of arrays that MuJoCo's data already has */
     sti_worlds_physics physics;
     /* physics is external: steps move no world; a write to qpos moves none whose poses the caller wrote */
@@ -122,8 +122,8 @@ struct stet_worlds {
     sti_stamp pose_stamp;   /* what the poses were last computed from */
     sti_stamp pose_written; /* known versions of xpos and xquat */
     stet_reason pose_why;   /* reason of the last move */
-    uint64_t *posed;        /* [nworld]: moved[w] when xpos and xquat were computed */
-    uint8_t *caller_poses;  /* [nworld], WORLDS-4 */
+    uint64_t posed;         /* the generation of moved_version up to which xpos and xquat were computed, */
+    uint64_t caller_posed;  /* and up to which they are the caller's (WORLDS-4), which is not later; 0: none are */
     uint8_t *marks;         /* [nworld], scratch of one call */
     uint8_t *chosen;        /* [nworld], the mask of a reset by an array, on the host */
     /* [blocks of the layout], scratch of one call: worlds of a block that are not done yet */
@@ -133,12 +133,12 @@ struct stet_worlds {
     stet_array *first_poses[2];           /* WORLDS-9: xpos, xquat; NULL: not needed yet */
     /* content that first_poses was computed from, and content of the latest beginning */
     uint64_t first_key[STI_POSE_INPUTS], begun_key[STI_POSE_INPUTS];
-    uint64_t begun; /* clock of that beginning; 0: there was none, or its content is not known */
+    /* generation of moved_version at that beginning; 0: there was none, or its content is not known */
+    uint64_t begun;
     bool first_valid;
-    uint64_t *changed;           /* [nworld], QUANTITY-3: the value of `changes` at the last one */
-    uint64_t changes;            /* last value given to changed */
-    uint64_t *stepped;           /* [nworld]: `changed` after the last step of MuJoCo's physics; 0: there was none */
-    sti_version changed_version; /* bumped by every change of changed */
+    sti_generations changed;     /* QUANTITY-3, */
+    sti_version changed_version; /* and their version */
+    sti_generations stepped;     /* `changed` after the last step of MuJoCo's physics; 0: there was none */
     sti_quantity *quantities;    /* those that somebody asked for */
     int contact_slots;           /* 0: the default */
     int64_t forwards;            /* worlds whose forward dynamics MuJoCo's library ran for quantities */
@@ -161,13 +161,14 @@ void sti_worlds_parallel(stet_worlds *worlds, sti_worlds_fn *f, void *context, d
 
 /*
  * For physics with mjData; one thread per world. push copies what the caller changed into it (WORLDS-2, only fields
- * with dirty set) and returns true if qpos or mocap poses changed. pull copies what the physics writes into the arrays
+ * with dirty set) and returns what that was, as bits STI_PUSHED_. pull copies what the physics writes into the arrays
  * and, with `all`, what the caller writes, too. Before a parallel pass, take the mirrors of written fields with
  * sti_worlds_take_mirrors, then those of read fields with sti_worlds_take_dirty. After it, mark the pulled arrays once
  * with sti_worlds_written.
  */
+enum { STI_PUSHED_ANY = 1, STI_PUSHED_POSE = 2 }; /* a number; one of qpos or of mocap poses */
 stet_result sti_worlds_take_mirrors(stet_worlds *worlds, int writers);
-bool sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_COUNT]);
+uint8_t sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_COUNT]);
 void sti_worlds_pull(stet_worlds *worlds, int64_t w, mjData *d, bool all);
 void sti_worlds_written(stet_worlds *worlds, bool all);
 /* The same for the fields that are marked, whoever writes them. */
@@ -202,8 +203,20 @@ stet_result sti_worlds_take_time(stet_worlds *worlds);
 /* STET_ERROR_LIMIT if worlds of `each` bytes do not fit into `have` bytes (0: not known). */
 stet_result sti_worlds_check_memory(int64_t nworld, double each, double have);
 
-/* World w, or all worlds, may have moved. One thread at a time. */
-void sti_worlds_moved(stet_worlds *worlds, int64_t w);
-void sti_worlds_all_moved(stet_worlds *worlds);
+/* The worlds of mask [nworld] (NULL: all) may have moved. One thread at a time. */
+void sti_worlds_moved(stet_worlds *worlds, const uint8_t *mask);
+/* The same, but for those whose poses the caller wrote, and whose quantities count as changed already. */
+void sti_worlds_moved_unless_posed(stet_worlds *worlds, const uint8_t *mask);
+
+/* WORLDS-4: are the poses of a world, or those of any, the caller's? */
+static inline bool sti_worlds_is_caller_posed(const stet_worlds *worlds, int64_t w)
+{
+    return sti_generation_of(&worlds->moved, w) <= worlds->caller_posed;
+}
+static inline bool sti_worlds_any_caller_posed(const stet_worlds *worlds)
+{
+    return worlds->caller_posed > 0 &&
+           sti_generations_since(&worlds->moved, worlds->caller_posed, NULL) < worlds->nworld;
+}
 
 #endif

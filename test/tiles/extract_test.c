@@ -74,7 +74,7 @@ static void bench_close(bench *b)
     sti_extractor_destroy(&b->extractor);
     sti_tile_table_destroy(&b->table);
     for (int k = 0; k < STI_BUFFER_COUNT; ++k) stet_array_destroy(b->pixels[k]);
-    free(b->painter.value);
+    painter_free(&b->painter);
 }
 
 /* A copy for a request, with its destination in the middle of a larger array whose other bytes must stay. */

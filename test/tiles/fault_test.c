@@ -130,7 +130,7 @@ static stet_result whole_life(void)
         if (result == STET_OK) result = stet_tiles_get_array(s.tiles, -1, f, &a);
     }
     stet_tiles_destroy(s.tiles);
-    free(s.painter.value);
+    painter_free(&s.painter);
     stet_device_destroy(s.device);
     return result;
 }

@@ -351,7 +351,7 @@ static void tiles_of_a_renderer_accept_nothing(void **state)
     OK(sti_tiles_create_with(&p.base, &def, &tiles));
     FAILS(stet_tiles_accept(tiles, NULL, STET_READY_NOW, NULL, NULL), STET_ERROR_STATE, "stet_tiles_render");
     stet_tiles_destroy(tiles);
-    free(p.value);
+    painter_free(&p);
     stet_device_destroy(device);
 }
 

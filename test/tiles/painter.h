@@ -15,7 +15,9 @@
 
 typedef struct painter {
     sti_painter base;
-    uint64_t *value; /* [nworld]: what a world looks like; the number that `changed` is, too */
+    uint64_t *value;         /* [nworld]: what a world looks like, as tests write it, */
+    uint64_t *seen;          /* and what it was at the last update */
+    sti_generations changed; /* … at which this follows */
     sti_version appearance, connectivity, changes;
     int ncamera;
     sti_tile_size size[8];
@@ -95,7 +97,7 @@ static inline stet_result painter_paint(void *context, const int *worlds, int n,
         int64_t *first = bytes_take(target->first), skip = target->row[b] * p->base.nworld * p->ncamera;
         int *pitch = bytes_take(target->pitch);
         canvas to = {target->pixels[b], bytes_take(target->pixels[b]), first + skip, pitch + skip};
-        for (int i = 0; i < n; ++i) paint_world(p, &to, worlds[i], b);
+        for (int i = 0; i < n; ++i) paint_world(p, &to, worlds ? worlds[i] : i, b);
         bytes_give(target->pixels[b], to.pixels, true);
         bytes_give(target->first, first, false);
         bytes_give(target->pitch, pitch, false);
@@ -108,11 +110,12 @@ static inline stet_result painter_paint(void *context, const int *worlds, int n,
 static inline stet_result painter_update(void *context, sti_scene *out)
 {
     painter *p = context;
-    /* Tests write `value` as they like: a generation that tells its content is one that moves with it. */
-    p->changes.generation = 0;
-    for (int64_t w = 0; w < p->base.nworld; ++w)
-        p->changes.generation = (p->changes.generation + p->value[w] + 1) * 0x9E3779B97F4A7C15u;
-    *out = (sti_scene){p->value, p->changes, p->appearance, p->connectivity};
+    uint8_t moved[256] = {0};
+    if (p->base.nworld > (int64_t)sizeof moved) return sti_error(STET_ERROR_LIMIT, "painter: too many worlds");
+    for (int64_t w = 0; w < p->base.nworld; ++w) moved[w] = p->value[w] != p->seen[w];
+    (void)sti_generations_bump(&p->changed, &p->changes, moved);
+    memcpy(p->seen, p->value, (size_t)p->base.nworld * sizeof *p->seen);
+    *out = (sti_scene){&p->changed, p->changes, p->appearance, p->connectivity};
     return STET_OK;
 }
 
@@ -124,8 +127,18 @@ static inline void painter_init(painter *p, stet_device *device, int64_t nworld,
     p->value = calloc((size_t)nworld, sizeof *p->value);
     p->appearance = sti_version_new();
     p->changes = sti_version_new();
+    p->seen = calloc((size_t)nworld, sizeof *p->seen);
+    p->changed = (sti_generations){.n = nworld, .own = calloc((size_t)nworld, sizeof(uint64_t))}; /* never fails */
+    (void)sti_generations_bump(&p->changed, &p->changes, NULL);
     p->connectivity = sti_version_new();
     memcpy(p->size, size, (size_t)ncamera * sizeof *size);
+}
+
+static inline void painter_free(painter *p)
+{
+    free(p->value);
+    free(p->seen);
+    free(p->changed.own);
 }
 
 /* ---- what a tensor must hold ---- */

@@ -70,7 +70,7 @@ static inline void close_scene(scene *s)
 {
     stet_tiles_destroy(s->tiles);
     if (s->tiles) assert_true(s->painter.destroyed);
-    free(s->painter.value);
+    painter_free(&s->painter);
     stet_device_destroy(s->device);
 }
 

@@ -209,9 +209,9 @@ static void poses_of_the_caller_stand_until_their_world_moves(void **state)
         float poses[4 * 12];
         for (int i = 0; i < 48; ++i) poses[i] = (float)i;
         OK(stet_array_write(xpos, poses, sizeof poses)); /* before anybody has read any */
-        uint64_t moved = r.worlds->moved[3];
+        uint64_t moved = sti_generation_of(&r.worlds->moved, 3);
         for (int k = 0; k < 3; ++k) assert_true(rig_get(&r, "xpos", 3, 4) == 40);
-        assert_true(r.worlds->moved[3] > moved);
+        assert_true(sti_generation_of(&r.worlds->moved, 3) > moved);
         rig_set(&r, "qpos", 1, 1, 0.5f);
         assert_true(rig_get(&r, "xpos", 1, 6) == 0.5);
         assert_true(rig_get(&r, "xpos", 3, 4) == 40);

@@ -5,6 +5,7 @@
 #include "sim/room.h"
 
 #include "stage/stage.h"
+#include "tiles/tiles.h"
 
 #include <math.h>
 
@@ -33,6 +34,29 @@ static void an_idle_render_asks_each_once(void **state)
         assert_int_equal(stet_get_memory_stats().allocations, allocations);
         stet_sim_destroy(sim);
     }
+}
+
+/* ---- all or some ------------------------------------------------------------------------------------------------- */
+
+static bool any_apart(const stet_sim *sim)
+{
+    const sti_tile_place *place = sti_place_of(sim->tiles, sim->newest);
+    return sim->worlds->moved.apart || sim->worlds->changed.apart || sti_stage_changed(sim->stage)->apart ||
+           sim->tiles->painted.apart || sim->tiles->drawn.apart || place->serial.apart;
+}
+
+/* Nobody walks through the worlds where all of them move, also after one has moved alone. */
+static void worlds_that_move_together_are_one(void **state)
+{
+    stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = 5});
+    for (int k = 0; k < 3; ++k) {
+        room_play(sim, k, 1, 2);
+        assert_false(any_apart(sim));
+        room_reset(sim, 2);
+        (void)room_render(sim);
+        assert_true(sim->worlds->moved.apart && sti_stage_changed(sim->stage)->apart && sim->tiles->painted.apart);
+    }
+    stet_sim_destroy(sim);
 }
 
 /* ---- what ends the rest ------------------------------------------------------------------------------------------ */
@@ -230,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_idle_render_asks_each_once),
+        cmocka_unit_test(worlds_that_move_together_are_one),
         cmocka_unit_test(whatever_moves_ends_the_rest),
         cmocka_unit_test(a_world_left_behind_is_not_forgotten),
         cmocka_unit_test(worlds_put_back_are_found_once),
