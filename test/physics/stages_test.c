@@ -112,7 +112,7 @@ static void run_in(const run *it, const char *stages, const char *isa, seen *out
 static void compare(const run *it, const char *isa, seen *want)
 {
     if (it->room) run_in(it, "whole", isa, want);
-    bool slow = picked_double && it->nworld >= FEW; /* to compile */
+    bool slow = picked_any() && it->nworld >= FEW; /* to compile */
     for (int g = slow ? GROUPINGS - 1 : 0; g < GROUPINGS; ++g) {
         seen got;
         run_in(it, groupings[g], isa, &got);
