@@ -15,7 +15,7 @@ from ._errors import ArgumentTypeError, InvalidArgumentError
 # ---- calls with wrong arguments --------------------------------------------------------------------------------------
 
 
-def unknown_keyword(function, name, names):
+def unknown_keyword(function, name, names, kind="argument"):
     """A sentence about a keyword that is not there, with the one that was meant, if that can be guessed."""
     near = difflib.get_close_matches(name, names, 1)
     hint = (
@@ -23,7 +23,7 @@ def unknown_keyword(function, name, names):
         if near
         else f"there are {', '.join(names)}" if len(names) > 1 else f"it takes {names[0] if names else 'none'}"
     )
-    return f"{function} has no argument {name!r}; {hint}"
+    return f"{function} has no {kind} {name!r}; {hint}"
 
 
 _FITS = {

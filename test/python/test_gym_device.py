@@ -300,6 +300,11 @@ def test_what_is_refused():
     ):
         with pytest.raises(ValueError, match=said):
             Balance(**keywords)
+    with closing(Balance(episodes="device")) as env:
+        env.reset(seed=0)
+        mask = torch.ones(N, dtype=torch.bool)
+        with pytest.raises(ValueError, match=r"Balance\.reset has no option 'mask'; it takes reset_mask"):
+            env.reset(options={"mask": mask})
     with pytest.raises(ValueError, match="for functions over tensors; give arrays='torch' or 'jax'"):
         stet.gym.VectorEnv(stet.scenes / "cartpole.xml", episodes="device")
     with pytest.raises(ValueError, match="its task is kernels; .* stet.gym.TensorVectorEnv"):

@@ -323,6 +323,12 @@ def test_wrong_use_is_said():
         env.step(act(0, 3))
     with pytest.raises(TypeError, match="reset_mask"):
         env.reset(options={"reset_mask": [True, False]})
+    with pytest.raises(ValueError, match=r"Balance\.reset has no option 'reset_msk'; did you mean 'reset_mask'\?"):
+        env.reset(options={"reset_msk": np.array([True, False])})
+    one = BalanceOne()
+    with pytest.raises(ValueError, match=r"BalanceOne\.reset has no option 'reset_mask'; it takes none"):
+        one.reset(options={"reset_mask": np.array([True])})
+    one.close()
     env.close()
     with pytest.raises(ClosedEnvironmentError):
         env.reset()

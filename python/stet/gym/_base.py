@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 import stet
+from stet._convert import unknown_keyword
 
 
 class Base(VectorEnv):
@@ -49,6 +50,7 @@ class Base(VectorEnv):
         (two numbers, for the initial states of episodes) in keys [num_envs, 2].
         """
         self._check_open()
+        check_options(options, type(self).__name__)
         mask = reset_mask(options, self.num_envs)
         if not self._ready and not mask.all():
             raise ResetNeeded(f"{type(self).__name__}.reset: the first reset is of all worlds, without reset_mask")
@@ -118,10 +120,17 @@ def pick_render_mode(mode, known):
     return mode
 
 
-def reset_mask(options, n):
-    """options["reset_mask"] of a reset, or all worlds."""
+def check_options(options, who, known=("reset_mask",)):
+    """Refuses options of a reset that nobody reads."""
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"options is a {type(options).__name__!r}; give a dict, or None")
+    for name in options or ():
+        if name not in known:
+            raise ValueError(unknown_keyword(f"{who}.reset", str(name), known, "option"))
+
+
+def reset_mask(options, n):
+    """options["reset_mask"] of a reset, or all worlds."""
     mask = None if options is None else options.get("reset_mask")
     if mask is None:
         return np.ones(n, np.bool_)

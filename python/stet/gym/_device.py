@@ -17,6 +17,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from . import _files
+from ._base import check_options
 from ._graph import Cuda, StepGraph
 from .draws import Draws
 
@@ -159,6 +160,7 @@ class DeviceEpisodes:
         env, library = self._env, self.library
         mask = options.get("reset_mask") if isinstance(options, dict) else None
         env._check_open()
+        check_options(options, type(env).__name__)
         if self._calls is not None:
             self._calls.follow()
         if isinstance(mask, library.type) and seed is None and env._ready:

@@ -8,6 +8,8 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
 
+from ._base import check_options
+
 
 class Env(gymnasium.Env):
     """Base of single environments; a subclass names the class of the vector environment."""
@@ -29,6 +31,7 @@ class Env(gymnasium.Env):
     def reset(self, *, seed: int | None = None,
               options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begins an episode. options: none are known."""
+        check_options(options, type(self).__name__, ())
         super().reset(seed=seed)
         observation, info = self.vector.reset(seed=seed)
         return _first(observation), info
