@@ -8,7 +8,7 @@ STET_REASON(POSE_SYNC, QPOS, "qpos", "joint positions were written")
 STET_REASON(POSE_SYNC, EXTERNAL, "external", "the caller wrote poses")
 
 STET_MECHANISM(HIERARCHY, "hierarchy", "World transforms of the scene tree are computed level by level for all worlds, and only where an input was written.")
-STET_REASON(HIERARCHY, DISABLED, "disabled", "switched off: every level is computed for every world at each flush")
+STET_REASON(HIERARCHY, DISABLED, "disabled", "switched off: every level is computed for every world at each flush, a GPU's on the host")
 STET_REASON(HIERARCHY, CONNECTIVITY, "connectivity", "prims were added, removed or given another parent: the schedule was built again")
 STET_REASON(HIERARCHY, VALUES, "values", "poses or local transforms were written")
 STET_REASON(HIERARCHY, FORCED, "forced", "the caller asked for a full update")

@@ -163,7 +163,7 @@ static int64_t data_bytes(const stet_worlds *worlds)
 int64_t stet_sim_get_bytes(const stet_sim *sim)
 {
     if (!sim) return 0;
-    int64_t n = sim->device->array_bytes + data_bytes(sim->worlds) +
+    int64_t n = sim->device->array_bytes + data_bytes(sim->worlds) + sti_stage_host_bytes(sim->stage) +
                 sim->device->mechanisms.counters.mechanism[STET_MECHANISM_READBACK].held_bytes;
     if (sim->host.device) n += sim->host.device->array_bytes;
     for (int k = 0; k < sim->round.nslot; ++k)

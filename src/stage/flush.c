@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-extern const sti_kernel sti_k_body_world, sti_k_track, sti_k_forward, sti_k_inverse, sti_k_tendons;
+extern const sti_kernel sti_k_inverse, sti_k_tendons;
 
 /* One flush, of world or of local transforms. */
 typedef struct flush {
@@ -96,36 +96,30 @@ static stet_result put_stale(stet_stage *stage, int64_t n)
     return sti_mask_put(&stage->stale, n == stage->worlds->nworld ? NULL : stage->visit);
 }
 
-/* Computes transforms of bodies (the first nbody in the schedule's list) and of the prims that follow bodies. */
-static stet_result make_poses(flush *f, int nbody)
+/* Transforms of bodies (the first nbody in the schedule's list), of prims that follow bodies, and of the selected. */
+static sti_transforms list_transforms(stet_stage *s, bool poses, int nbody, const sti_selection *x)
 {
-    stet_stage *s = f->stage;
-    const stet_array *xpos = s->worlds->field[STI_FIELD_xpos], *xquat = s->worlds->field[STI_FIELD_xquat];
-    int64_t n = s->worlds->nworld;
-    if (nbody > 0) {
-        STI_TRY(STI_LAUNCH(sti_k_body_world, s->device, n, sti_arg_array(s->stale.array), sti_arg_array(xpos),
-                           sti_arg_array(xquat), sti_arg_array(s->world), sti_arg_array(s->schedule.body),
-                           sti_arg_int(nbody)));
-        f->work.launches++;
-    }
-    if (s->track.n > 0) {
-        STI_TRY(STI_LAUNCH(sti_k_track, s->device, n, sti_arg_array(s->stale.array), sti_arg_array(xpos),
-                           sti_arg_array(xquat), sti_arg_array(s->world), sti_arg_array(s->track.entry),
-                           sti_arg_array(s->track.frame), sti_arg_array(s->track.body), sti_arg_array(s->track.part),
-                           sti_arg_int(s->track.n)));
-        f->work.launches++;
-    }
-    return STET_OK;
-}
-
-static stet_result make_forward(flush *f, const sti_selection *x)
-{
-    stet_stage *s = f->stage;
-    if (x->nprim == 0) return STET_OK;
-    f->work.launches++;
-    return STI_LAUNCH(sti_k_forward, s->device, s->worlds->nworld, sti_arg_array(s->stale.array),
-                      sti_arg_array(s->local), sti_arg_array(s->world), sti_arg_array(s->schedule.parent),
-                      sti_arg_array(x->prim), sti_arg_array(x->level), sti_arg_int(x->nlevel));
+    return (sti_transforms){
+        .device = s->device,
+        .nworld = s->worlds->nworld,
+        .array = {[STI_TRANSFORMS_STALE] = s->stale.array,
+                  [STI_TRANSFORMS_XPOS] = s->worlds->field[STI_FIELD_xpos],
+                  [STI_TRANSFORMS_XQUAT] = s->worlds->field[STI_FIELD_xquat],
+                  [STI_TRANSFORMS_LOCAL] = s->local,
+                  [STI_TRANSFORMS_WORLD] = s->world,
+                  [STI_TRANSFORMS_BODY] = s->schedule.body,
+                  [STI_TRANSFORMS_PARENT] = s->schedule.parent,
+                  [STI_TRANSFORMS_PRIM] = x->prim,
+                  [STI_TRANSFORMS_LEVEL] = x->level,
+                  [STI_TRANSFORMS_ENTRY] = s->track.entry,
+                  [STI_TRANSFORMS_FRAME] = s->track.frame,
+                  [STI_TRANSFORMS_FOLLOWED] = s->track.body,
+                  [STI_TRANSFORMS_PART] = s->track.part},
+        .nbody = poses ? nbody : 0,
+        .ntrack = poses ? s->track.n : 0,
+        .nprim = x->nprim,
+        .nlevel = x->nlevel,
+    };
 }
 
 /* Pieces of tendons, between sites and around geoms, whose transforms are up to date. */
@@ -153,13 +147,21 @@ static stet_result make_decor(flush *f)
     return result;
 }
 
+/* Without the mechanism a GPU's transforms are computed on the host, except for a graph that is being captured. */
+static bool on_host(stet_device *device)
+{
+    return sti_device_is_gpu(device) && !sti_enabled(&device->mechanisms, STET_MECHANISM_HIERARCHY) &&
+           sti_device_capture(device) == 0;
+}
+
 /* Issues the launches of a flush as one list. A selection of prims that is used again is replayed as a recording. */
-static stet_result launch_world(flush *f, bool poses, int nbody, const sti_selection *x)
+static stet_result launch_world(flush *f, const sti_transforms *transforms)
 {
     stet_device *device = f->stage->device;
+    bool host = on_host(device);
+    if (host) STI_TRY(sti_transforms_on_host(transforms, &f->stage->host, &f->work.launches));
     STI_TRY(sti_record_begin(device, "world transforms"));
-    stet_result result = poses ? make_poses(f, nbody) : STET_OK;
-    if (result == STET_OK) result = make_forward(f, x);
+    stet_result result = host ? STET_OK : sti_transforms_launch(transforms, &f->work.launches);
     if (result == STET_OK) result = make_tendons(f);
     if (result == STET_OK) result = make_decor(f);
     return sti_record_end(device, result);
@@ -180,7 +182,8 @@ static stet_result make_world(void *context)
         if (!all) STI_TRY(sti_schedule_select(h, &s->tree, s->due_prim, poses, &x, &built));
         s->device->mechanisms.counters.schedules_built += built;
         STI_TRY(put_stale(s, nworld));
-        STI_TRY(launch_world(f, all || poses, nbody, x));
+        const sti_transforms transforms = list_transforms(s, all || poses, nbody, x);
+        STI_TRY(launch_world(f, &transforms));
         count_cost(f, nworld, x->nprim + nbody + (all || poses ? s->track.n : 0) + s->tendons.npiece + s->decor.npart);
         s->cost_launches = f->work.launches;
         s->cost_bytes = f->work.bytes;

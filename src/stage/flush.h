@@ -20,6 +20,7 @@
 #include "stage/stage.h"
 #include "stage/tendon.h"
 #include "stage/track.h"
+#include "stage/transforms.h"
 #include "worlds/mask.h"
 
 struct stet_stage {
@@ -35,6 +36,7 @@ struct stet_stage {
     stet_array *local, *world; /* REAL [nworld][capacity][12] */
     sti_mask stale;            /* worlds that a launch visits */
     uint8_t *visit;            /* [nworld], scratch: worlds to visit */
+    sti_host_transforms host;  /* of a GPU without the mechanism */
     bool flushing;             /* a flush is running: its own reads of local and world do not flush again */
     bool free_poses;           /* the caller gave poses or body_pos: any body may move from now on */
 

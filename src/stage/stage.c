@@ -140,6 +140,7 @@ void stet_stage_destroy(stet_stage *stage)
     sti_shapes_free(&stage->shapes);
     sti_decor_free(&stage->decor);
     sti_places_free(&stage->places);
+    sti_host_transforms_free(&stage->host);
     sti_free(stage->visit);
     sti_free(stage->due_prim);
     sti_generations_free(&stage->written);
@@ -158,6 +159,10 @@ int stet_stage_get_nprim(const stet_stage *stage) { return stage ? stage->tree.c
 int stet_stage_get_capacity(const stet_stage *stage) { return stage ? stage->tree.capacity : 0; }
 stet_array *sti_stage_world(stet_stage *stage) { return stage->world; }
 stet_array *sti_stage_local(stet_stage *stage) { return stage->local; }
+int64_t sti_stage_host_bytes(const stet_stage *stage)
+{
+    return stage->host.device ? stage->host.device->array_bytes : 0;
+}
 stet_worlds *sti_stage_worlds(stet_stage *stage) { return stage->worlds; }
 const sti_generations *sti_stage_changed(const stet_stage *stage) { return &stage->changed; }
 const sti_version *sti_stage_changes(const stet_stage *stage) { return &stage->changes; }

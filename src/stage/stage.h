@@ -12,6 +12,8 @@
 stet_array *sti_stage_world(stet_stage *stage);
 stet_array *sti_stage_local(stet_stage *stage);
 stet_worlds *sti_stage_worlds(stet_stage *stage);
+/* Memory of copies on the host, which a GPU without the mechanism hierarchy needs. */
+int64_t sti_stage_host_bytes(const stet_stage *stage);
 /*
  * Valid after a flush: the generation of each world, which grows when a world transform of this world may have changed.
  * Borrowed.

@@ -154,12 +154,14 @@ static void check_twins(const episode *a, stet_array *pixels, const episode *b, 
 }
 
 /* On a GPU: worlds that end their episodes in the caller's graph begin again there, and the host is not asked. */
-static void a_whole_frame_is_a_part_of_the_callers_graph(void **state)
+static bool capture_frames(uint32_t disabled)
 {
     room_def d = native;
     d.nworld = 13;
     d.outputs = BIT(RGB); /* which is extracted, not direct */
-    phases p = phases_open(&d), q = phases_open(&d);
+    phases q = phases_open(&d);
+    d.disabled = disabled;
+    phases p = phases_open(&d);
     stet_device *device = stet_sim_get_device(p.sim);
     bool can = caller_can(device);
     episode e = phases_episode(&p, true), f = phases_episode(&q, true);
@@ -193,7 +195,18 @@ static void a_whole_frame_is_a_part_of_the_callers_graph(void **state)
     }
     phases_close(&p);
     phases_close(&q);
-    if (!can) skip();
+    return can;
+}
+
+static void a_whole_frame_is_a_part_of_the_callers_graph(void **state)
+{
+    if (!capture_frames(0)) skip();
+}
+
+/* Transforms that the host would compute without the mechanism are launched while a graph is captured. */
+static void a_graph_does_not_wait_for_transforms_of_the_host(void **state)
+{
+    if (!capture_frames(1u << STET_MECHANISM_HIERARCHY)) skip();
 }
 
 /* ---- a reset by a mask on the device ----------------------------------------------------------------------------- */
@@ -351,6 +364,7 @@ int main(void)
         cmocka_unit_test(no_mechanism_changes_a_bit),
         cmocka_unit_test(a_listed_step_ends_poses_that_a_kernel_wrote),
         cmocka_unit_test(a_whole_frame_is_a_part_of_the_callers_graph),
+        cmocka_unit_test(a_graph_does_not_wait_for_transforms_of_the_host),
         cmocka_unit_test(a_reset_by_an_array_joins_the_callers_graph),
         cmocka_unit_test(a_reset_by_an_array_is_listed),
         cmocka_unit_test(pictures_follow_the_worlds_that_moved),

@@ -456,6 +456,7 @@ static void switching_it_off_changes_no_bit_and_shows(void **state)
     for (int i = 0; i < 4; i++) {
         cost c = flush(&off, false, STET_REASON_HIERARCHY_DISABLED), wanted = miss(2, 11, ALL_PRIMS);
         wanted.schedules = i == 0;
+        if (sti_device_is_gpu(off.device)) wanted.total_launches = 0; /* the host's launches */
         assert_cost(c, wanted);
         if (i > 0) assert_int_equal(sti_stage_changes(off.stage)->generation, changed); /* nothing did */
         changed = sti_stage_changes(off.stage)->generation;
