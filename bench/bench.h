@@ -61,6 +61,8 @@ typedef struct bench {
     bool quick;             /* mechanisms: only checks that it runs, without measuring */
     bench_frame_def frame;  /* of `frame`; its numbers of worlds also of `physics` on a GPU */
     const char *models;     /* names of `physics`, with commas; NULL: all */
+    const char *out;        /* file of the JSON object; NULL: none */
+    const char *command;    /* what was asked for */
     bench_row row[BENCH_ROWS];
     int nrow;
 } bench;
@@ -142,8 +144,8 @@ double bench_median(const double *sample, int n);
  * is two); 0: not known.
  */
 double bench_peak_gflops(void);
-/* Describes this machine: processor, number of processors that may be used, instruction set. */
-void bench_machine(char *out, size_t size);
+/* Describes this machine: processor, how many processors may be used, instruction set; the GPU that was measured. */
+void bench_machine(const bench *b, char *out, size_t size);
 
 /* ---- rows (bench_report.c) --------------------------------------------------------------------------------------- */
 
@@ -154,9 +156,13 @@ stet_result bench_add(bench *b, bench_row **out, const double *sample, int n, co
 stet_result bench_add_ns(bench *b, const double *seconds, double each, bench_row **row, const char *name);
 void bench_goal(bench_row *row, double goal);
 void bench_note(bench_row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Prints all rows as a table, or as one JSON object to a file, or (NULL) on standard output. NULL, or what is wrong. */
+/* Prints all rows as a table. */
 void bench_print_table(const bench *b);
-const char *bench_write_json(const bench *b, const char *machine, const char *command,
-                             const char *path); /* NULL: standard output */
+/* Writes them as one JSON object to a file, or (NULL) to standard output. NULL, or what is wrong. */
+const char *bench_write_json(const bench *b, const char *path);
+/* Writes the rows so far to the file that was asked for, if any: a run that is ended later leaves them. */
+stet_result bench_keep(const bench *b);
+/* Says on a terminal what is being measured; "": nothing any more. */
+void bench_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

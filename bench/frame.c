@@ -7,7 +7,8 @@
  * Variants are code paths of the switches of the mechanisms, and of nothing else, but that `allocates` makes the memory
  * of a frame (pixels, tensors, tables) in each frame:
  *
- *     naive     no mechanism; allocates
+ *     naive     no mechanism; allocates. Poses of a GPU's worlds come to the host after each substep, transforms of the
+ *               scene's tree are computed there, and go back
  *     plain     what a careful engineer writes: memory is made once; poses and transforms of all worlds are computed
  *               once a frame, everything is drawn, one launch extracts; launches pass arguments by value; nothing of
  *               the last frame is used. `pose_sync`, `hierarchy` and `tiles` are on, and compute no more than that; in
@@ -308,13 +309,14 @@ static stet_result take_turn(measured *m, variant *v, bool rests, int turn, uint
 }
 
 /* FRAME-2: of the scene that moves and of the one that rests, one after the other. */
-static stet_result take_turns(measured *m)
+static stet_result take_turns(measured *m, const char *name)
 {
     uint64_t expected[2] = {0}, hash;
     for (int t = 0; t < m->nturn; ++t)
         for (int i = 0; i < 2 * m->nvariant; ++i) {
             int rests = i % 2;
             variant *v = &m->variant[t % 2 ? m->nvariant - 1 - i / 2 : i / 2];
+            bench_progress("%s: turn %d of %d, %s", name, t + 1, m->nturn, v->name);
             STI_TRY(take_turn(m, v, rests, t, &hash));
             if (t == 0 && i < 2) expected[rests] = hash;
             STI_TRY(compare(v, m->variant, hash, expected[rests]));
@@ -528,18 +530,24 @@ static void choose_schedule(measured *m, const bench *b)
 static stet_result measure_frame(bench *b, measured *m, int64_t nworld, int width, int height)
 {
     int nstart = b->quick ? 2 : STARTS;
+    char name[BENCH_NAME];
     *m = (measured){.work = {.nworld = nworld, .width = width, .height = height}};
     choose_schedule(m, b);
     m->nvariant = list_variants(m->variant, b->frame.brief, &m->full);
+    name_rows(b, &m->work, "", name);
+    bench_progress("%s: worlds are made", name);
     stet_result result = open_workload(&m->work, b);
+    if (result == STET_OK) bench_progress("%s: kernels are compiled, first frames compared", name);
     for (int rests = 0; rests < 2 && result == STET_OK; ++rests) result = check_frames(m, rests);
     if (result == STET_OK) result = choose_length(m, b);
-    if (result == STET_OK) result = take_turns(m);
+    if (result == STET_OK) result = take_turns(m, name);
+    if (result == STET_OK) bench_progress("%s: memory, launches, first frames of new sims", name);
     if (result == STET_OK) result = measure_memory(m);
     if (result == STET_OK) result = measure_launching(m);
     close_workload(&m->work);
     if (result == STET_OK && !b->frame.brief) result = measure_starts(m, b, nstart);
-    return result == STET_OK ? add_rows(b, m, nstart) : result;
+    if (result == STET_OK) result = add_rows(b, m, nstart);
+    return result == STET_OK ? bench_keep(b) : result;
 }
 
 /* What was asked for, or the usual. */

@@ -52,7 +52,9 @@ static const char usage[] =
     "\n"
     "  --list            the benchmarks, and what each measures\n"
     "  --json            one JSON object instead of the table\n"
-    "  --out FILE        writes the JSON object to FILE, too\n"
+    "  --out FILE        writes the JSON object to FILE, too; after each benchmark, and after each number of worlds "
+    "and\n"
+    "                    size of `frame`, so that a run that is ended leaves what it has measured\n"
     "  --threads T       threads where all are meant (default: one a processor)\n"
     "  --device D        of `adjoint`, `device`, `frame`, `fusion`, `launches`, `mechanisms`, `physics`, `rounds`, "
     "`stages`, `start`, `teams`: " DEVICE_NAMES "\n"
@@ -326,23 +328,21 @@ static int run_all(const bench_options *o, bench *b)
 {
     for (int i = 0; i < NBENCH; ++i) {
         if (o->any && !o->chosen[i]) continue;
-        if (isatty(STDERR_FILENO)) (void)fprintf(stderr, "\r\033[K%s …", table[i].name);
-        if (table[i].run(b) != STET_OK) return report_last_error(EXIT_WORK);
+        bench_progress("%s …", table[i].name);
+        stet_result result = table[i].run(b);
+        bench_progress("%s", "");
+        if (result != STET_OK || bench_keep(b) != STET_OK) return report_last_error(EXIT_WORK);
     }
-    if (isatty(STDERR_FILENO)) (void)fputs("\r\033[K", stderr);
     return 0;
 }
 
-static int report(const bench_options *o, const bench *b, const char *command)
+static int report(const bench_options *o, const bench *b)
 {
     char machine[256];
-    bench_machine(machine, sizeof machine);
-    size_t used = strlen(machine);
-    if (*b->gpu) (void)snprintf(machine + used, sizeof machine - used, "; %s", b->gpu);
-    const char *wrong = o->out ? bench_write_json(b, machine, command, o->out) : NULL;
-    if (!wrong && o->json) wrong = bench_write_json(b, machine, command, NULL);
+    const char *wrong = o->json ? bench_write_json(b, NULL) : NULL;
     if (wrong) return report_error(EXIT_WORK, "%s", wrong);
     if (o->json) return 0;
+    bench_machine(b, machine, sizeof machine);
     printf("%s\n\n", machine);
     bench_print_table(b);
     return 0;
@@ -385,13 +385,15 @@ static int run_bench(int argc, char **argv)
     b->device = o.device;
     b->frame = o.frame;
     b->models = o.models;
+    b->out = o.out;
+    b->command = command;
     if (o.first_frame) {
         code = bench_first_frame(b, o.first_frame) == STET_OK ? 0 : report_last_error(EXIT_WORK);
         free(b);
         return code;
     }
     code = b->threads ? run_all(&o, b) : report_last_error(EXIT_WORK);
-    if (code == 0) code = report(&o, b, command);
+    if (code == 0) code = report(&o, b);
     free(b);
     return code;
 }

@@ -219,7 +219,7 @@ static void processor(char *out, size_t size)
     if (f) (void)fclose(f);
 }
 
-void bench_machine(char *out, size_t size)
+void bench_machine(const bench *b, char *out, size_t size)
 {
     char name[160];
     stet_device_def def = bench_cpu_def();
@@ -230,7 +230,7 @@ void bench_machine(char *out, size_t size)
         return;
     }
     int threads = stet_device_get_threads(device);
-    (void)snprintf(out, size, "%s, %d processor%s, %s", name, threads, threads == 1 ? "" : "s",
-                   stet_device_get_isa(device));
+    (void)snprintf(out, size, "%s, %d processor%s, %s%s%s", name, threads, threads == 1 ? "" : "s",
+                   stet_device_get_isa(device), *b->gpu ? "; " : "", b->gpu);
     stet_device_destroy(device);
 }

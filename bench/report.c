@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 stet_result bench_add(bench *b, bench_row **out, const double *sample, int n, const char *unit, bool higher,
                       const char *format, ...)
@@ -88,13 +89,15 @@ static json_t *row_json(const bench_row *row)
                      row->has_goal ? json_real(row->goal) : json_null(), "samples", samples, "note", row->note);
 }
 
-const char *bench_write_json(const bench *b, const char *machine, const char *command, const char *path)
+const char *bench_write_json(const bench *b, const char *path)
 {
+    char machine[256];
+    bench_machine(b, machine, sizeof machine);
     json_t *results = json_array();
     bool good = results != NULL;
     for (int i = 0; good && i < b->nrow; ++i) good = json_array_append_new(results, row_json(&b->row[i])) == 0;
     json_t *all = good ? json_pack("{s:s, s:s, s:s, s:O}", "machine", machine, "commit", BENCH_COMMIT, "command",
-                                   command, "results", results)
+                                   b->command, "results", results)
                        : NULL;
     json_decref(results);
     if (!all) return "out of memory for the results";
@@ -105,4 +108,20 @@ const char *bench_write_json(const bench *b, const char *machine, const char *co
         json_file_print(all, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     json_decref(all);
     return wrong;
+}
+
+stet_result bench_keep(const bench *b)
+{
+    const char *wrong = b->out ? bench_write_json(b, b->out) : NULL;
+    return wrong ? sti_error(STET_ERROR_IO, "%s", wrong) : STET_OK;
+}
+
+void bench_progress(const char *format, ...)
+{
+    if (!isatty(STDERR_FILENO)) return;
+    va_list args;
+    va_start(args, format);
+    (void)fputs("\r\033[K", stderr);
+    (void)vfprintf(stderr, format, args);
+    va_end(args);
 }

@@ -174,6 +174,19 @@ def test_a_few_variants_of_frames_in_several_sizes():
     assert memory[0] < memory[1] < memory[3] and memory[0] < memory[2] < memory[3], memory
 
 
+def test_a_run_that_fails_leaves_what_it_has_measured():
+    with folder() as at:
+        path = os.path.join(at, "out.json")
+        done = stet("bench", "frame", "--quick", "--brief", "--threads", 1, "--worlds", "2,2147483647", "--size", "8x8",
+                    "--physics", "external", "--device", "cpu", "--out", path)
+        if "instrumented" in done.stderr:
+            return
+        assert done.returncode == 1 and done.stdout == "" and done.stderr.startswith("stet bench: "), done
+        with open(path, encoding="utf-8") as f:
+            rows = [row["name"] for row in json.load(f)["results"]]
+        assert "frame/hand_external/2x8x8/full_ms" in rows and all("/2x8x8/" in name for name in rows), rows
+
+
 def test_rounds_run():
     """The command itself fails where a later round copies in what is there."""
     names = ("first_setup_s", "later_setup_us", "later_setup_fraction", "setup_over_copy", "round_s",
