@@ -37,7 +37,8 @@ class TensorVectorEnv(Episodes):
         for row in env._table.rows:
             if not row.is_parameter or row.every != "world":
                 raise ValueError(f"{name}: {row.who}: the host draws nothing in a step; TensorVectorEnv takes "
-                                 "parameters of the physics and looks with every='world'")
+                                 "parameters of the physics and looks with every='world', which reset(seed=…) draws "
+                                 "again")
         if env._pixels and mode is AutoresetMode.SAME_STEP:
             raise ValueError(f"{name}: with pixels TensorVectorEnv needs autoreset_mode NEXT_STEP or DISABLED")
         widths = np.asarray(env.widths())
