@@ -4,10 +4,9 @@
 #include "stet/lang.h"
 
 /*
- * Rows of a tile are one frame row apart, which no hardware prefetcher predicts. So many rows are prefetched ahead:
- * with fewer, loads wait for memory; with many more, so do the prefetches at the beginning of a tile (bench/README.md).
+ * Rows of a tile are one frame row apart, which no hardware prefetcher predicts. With each row of a strip the one that
+ * is read a strip later is prefetched, that of the next tile (bench/README.md).
  */
-#define ROWS_AHEAD 8
 LFN void tx_prefetch_row(const int *words, const ureal *reals, i64 row, int width)
 {
     for (int x = 0; x < width; x += 16) {

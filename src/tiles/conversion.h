@@ -18,7 +18,7 @@
 
 /* Columns of a row of the job table (int): */
 #define STI_JOB_BLOCK 0  /* first block */
-#define STI_JOB_BANDS 1  /* blocks a tile */
+#define STI_JOB_BANDS 1  /* blocks a group of tiles */
 #define STI_JOB_BUFFER 2 /* sti_picture_buffer */
 #define STI_JOB_ROW 3    /* row of the tile table */
 #define STI_JOB_CAMERA 4
@@ -26,9 +26,12 @@
 #define STI_JOB_HEIGHT 6
 #define STI_JOB_CONVERSION 7
 #define STI_JOB_CHANNELS 8 /* of the destination */
-#define STI_JOB_BAND 9     /* pixels of a block */
+#define STI_JOB_BAND 9     /* pixels of each tile in a block */
 #define STI_JOB_CHANNEL 10 /* the first one, of the source */
-#define STI_JOB_COLUMNS 11
+#define STI_JOB_TILES 11   /* of a group: worlds that follow each other */
+#define STI_JOB_WORLDS 12  /* of all groups */
+#define STI_JOB_STRIP 13   /* pixels of a tile before it is the next tile's turn */
+#define STI_JOB_COLUMNS 14
 /* Columns of the table of places (i64): byte offset of the destination from `out`, bytes from one world to the next. */
 #define STI_PLACE_COLUMNS 2
 
@@ -72,6 +75,12 @@
  */
 #define STI_BAND 16384
 #define STI_BAND_GPU 4096
+/*
+ * On a CPU a block reads strips of so many rows of tiles that lie side by side, so many bytes in all: rows of one tile
+ * are a page apart or more, and reading 64 rows of 256 bytes waits for 64 pages.
+ */
+#define STI_STRIP_ROWS 8
+#define STI_STRIP_BYTES 4096
 
 /* Ids of a block of ids.k.h. */
 #define STI_IDS_BLOCK 4096

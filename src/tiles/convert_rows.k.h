@@ -252,19 +252,20 @@ LFN int tx_stream_lines(int *stage, u8 *line, int skip, int n)
 
 /*
  * Converts a band of npixel pixels to `to`, which is dense. Arguments as tx_convert of convert_words.k.h. `past`: bytes
- * from the start of a cache line to `to` if the output bypasses the caches, or -1.
+ * from the start of a cache line to `to` if the output bypasses the caches, or -1. ahead: where the row to prefetch is,
+ * elements from each row; 0: none is.
  */
 LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int npixel, int channels,
-                    int shift, int skip, int width, int gap, int past, ureal *value, int *half, int *word, int *stage)
+                    int shift, int skip, int width, int gap, int past, i64 ahead, ureal *value, int *half, int *word,
+                    int *stage)
 {
-    int size = tx_size(conversion, channels), pitch = width + gap, last = (skip + npixel - 1) / width;
+    int size = tx_size(conversion, channels), pitch = width + gap;
     int held = nmax(past, 0), before = held;
     u8 *line = to - held;
     for (int q = 0; q < npixel;) {
         int y = (skip + q) / width, x = skip + q - y * width, n = nmin(nmin(width - x, npixel - q), TX_CHUNK);
         i64 at = ((i64)y * pitch + x) * stride;
-        if (x < TX_CHUNK && y + ROWS_AHEAD <= last)
-            tx_prefetch_row(words, reals, (i64)(y + ROWS_AHEAD) * pitch * stride, width * stride);
+        if (ahead != 0 && x < TX_CHUNK) tx_prefetch_row(words, reals, (i64)y * pitch * stride + ahead, width * stride);
         tx_convert_pixels(conversion, words ? words + at : 0, reals ? reals + at : 0, stride,
                           past < 0 ? to + (i64)q * size : (u8 *)stage + held, n, channels, shift, value, half, word);
         q += n;

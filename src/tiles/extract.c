@@ -155,6 +155,15 @@ static stet_result add_blocks(int64_t n, int bands, int64_t *nblock)
                      (long long)n, INT32_MAX);
 }
 
+/* Tiles that a block of a CPU reads together, where there is enough for all threads. */
+static int group_of(const sti_extractor *x, const sti_copy *c, int64_t n)
+{
+    int64_t row = (int64_t)c->size.width * sti_buffer_channels(c->buffer) * (int64_t)sizeof(int);
+    int64_t most = n / (4 * (int64_t)stet_device_get_threads(x->device)), tiles = (STI_STRIP_BYTES + row - 1) / row;
+    if (sti_device_is_gpu(x->device) || most < 1) return 1;
+    return (int)(tiles < most ? tiles : most);
+}
+
 static int band_of(const sti_extractor *x) { return sti_device_is_gpu(x->device) ? STI_BAND_GPU : STI_BAND; }
 
 /* Distance from the origin of places. It is computed from integers, because the allocations are different objects. */
@@ -171,6 +180,7 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
                             int64_t n, int *njob, int64_t *nblock, int64_t *bytes)
 {
     int band = band_of(x);
+    bool gpu = sti_device_is_gpu(x->device);
     memset(x->job_next, 0, stet_array_get_bytes(x->job));
     memset(x->place_next, 0, stet_array_get_bytes(x->place));
     *njob = 0;
@@ -178,7 +188,7 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
     for (int k = 0; k < ncopy; ++k) {
         const sti_copy *c = &copies[k];
         int planes = c->planar ? c->channels : 1, pixels = c->size.width * c->size.height;
-        int bands = (pixels + band - 1) / band;
+        int bands = (pixels + band - 1) / band, group = group_of(x, c, n);
         int64_t pitch = (int64_t)(stet_array_get_bytes(c->to) / (size_t)x->nworld);
         for (int plane = 0; plane < planes; ++plane, ++*njob) {
             const int row[STI_JOB_COLUMNS] = {[STI_JOB_BLOCK] = (int)*nblock,
@@ -191,11 +201,14 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
                                               [STI_JOB_CONVERSION] = conversion_at(c),
                                               [STI_JOB_CHANNELS] = c->channels / planes,
                                               [STI_JOB_BAND] = band,
-                                              [STI_JOB_CHANNEL] = plane};
+                                              [STI_JOB_CHANNEL] = plane,
+                                              [STI_JOB_TILES] = group,
+                                              [STI_JOB_WORLDS] = (int)n,
+                                              [STI_JOB_STRIP] = gpu ? band : STI_STRIP_ROWS * c->size.width};
             memcpy(x->job_next + (ptrdiff_t)*njob * STI_JOB_COLUMNS, row, sizeof row);
             x->place_next[(ptrdiff_t)*njob * STI_PLACE_COLUMNS] = place_of(x, c->to) + pitch / planes * plane;
             x->place_next[*njob * STI_PLACE_COLUMNS + 1] = pitch;
-            STI_TRY(add_blocks(n, bands, nblock));
+            STI_TRY(add_blocks((n + group - 1) / group, bands, nblock));
         }
         *bytes += n * pitch;
     }

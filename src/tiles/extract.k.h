@@ -1,6 +1,6 @@
 /*
  * Extraction: all requests of all listed worlds are copied from the renderer's buffers in one launch. Kind item; a
- * block is a band of one tile for one request.
+ * block is a band of one tile for one request, on a CPU of a group of tiles, which it reads in strips (conversion.h).
  *
  * Destinations are separate allocations, more than a kernel has parameters. So a launch passes one base pointer, and
  * each job has the distance of its destination in bytes, which the host computes. The launch cannot know these
@@ -87,21 +87,18 @@ LFN void tx_stream_row(const int *words, const ureal *reals, i64 row, int *to, i
 
 /*
  * Copies elements begin … end - 1 of a tile, counted along its rows, to `to`, which is dense. Groups start where the
- * destination is aligned, `ahead` elements after begin, so that they can bypass the caches. A group that crosses the
- * end of a row is gathered.
+ * destination is aligned, `past` elements after begin, so that they can bypass the caches. A group that crosses the
+ * end of a row is gathered. ahead: where the row to prefetch is, elements from each row; 0: none is.
  */
-LFN void tx_copy(const int *words, const ureal *reals, int *to, int begin, int end, int ahead, int width, int pitch,
-                 int stream)
+LFN void tx_copy(const int *words, const ureal *reals, int *to, int begin, int end, int past, int width, int pitch,
+                 int stream, i64 ahead)
 {
-    int q = begin + nmin(ahead, end - begin), last = (end - 1) / width;
-    for (int y = q / width; stream && y < nmin(q / width + ROWS_AHEAD, last + 1); ++y)
-        tx_prefetch_row(words, reals, (i64)y * pitch, width);
+    int q = begin + nmin(past, end - begin);
     if (q > begin) tx_copy_across(words, reals, to, begin, q - begin, width, pitch, stream);
     for (; q < end;) {
         int y = q / width, x = q - y * width, rest = nmin(width - x, end - q), n = rest - rest % STET_W;
         i64 row = (i64)y * pitch + x;
-        if (stream && x < STET_W && y + ROWS_AHEAD <= last)
-            tx_prefetch_row(words, reals, (i64)(y + ROWS_AHEAD) * pitch, width);
+        if (ahead != 0 && x < STET_W) tx_prefetch_row(words, reals, row - x + ahead, width);
         if (stream)
             tx_stream_row(words, reals, row, to + q, n);
         else
@@ -116,6 +113,61 @@ LFN void tx_copy(const int *words, const ureal *reals, int *to, int begin, int e
 #endif
 
 /* ---- the kernels ------------------------------------------------------------------------------------------------- */
+
+/* Scratch memory of a block. */
+#if STET_WIDE > 1
+#define TX_SCRATCH int *word, int *halves
+#define TX_SCRATCH_ARGS word, halves
+#else
+#define TX_SCRATCH ureal *value, int *half, int *word, int *stage
+#define TX_SCRATCH_ARGS value, half, word, stage
+#endif
+
+/*
+ * Pixels begin … end - 1 of a world's tile. j: the row of the job table; to: where the tile of the destination begins,
+ * in bytes from `out`; the source is the one of words and reals that is not NULL. ahead: see tx_copy.
+ */
+LFN void tx_band(const int *words, const ureal *reals, const int *j, i64 source, int pitch, i64 to, int begin, int end,
+                 int stride, int stream, i64 ahead, u8 *out, TX_SCRATCH)
+{
+    int width = j[STI_JOB_WIDTH], channels = j[STI_JOB_CHANNELS], conversion = j[STI_JOB_CONVERSION];
+    int channel = j[STI_JOB_CHANNEL];
+    source = source * stride;
+    words = reals ? 0 : words + source;
+    reals = reals ? reals + source : 0;
+#if !STET_DOUBLE
+    if (conversion == STI_TO_WORDS || conversion == STI_TO_REALS) {
+        int row = width * stride, rows = pitch * stride, past = (int)((to / 4 + (i64)begin * stride) & (STET_W - 1));
+        int odd = (row | rows | begin * stride | end * stride | (int)source | (int)(to / 4)) & (STET_WIDE - 1);
+        if (STET_WIDE > 1 && odd == 0)
+            tx_copy_wide(reals ? (const int *)reals : words, (int *)(out + to), begin * stride, end * stride, row,
+                         rows);
+        else
+            tx_copy(words, reals, (int *)(out + to), begin * stride, end * stride, past ? STET_W - past : 0, row, rows,
+                    stream, stream ? ahead * stride : 0);
+        return;
+    }
+#endif
+    int y = begin / width, size = tx_size(conversion, channels);
+    i64 row = (i64)y * pitch;
+    u8 *dense = out + to + (i64)begin * size;
+    const int *from = reals ? 0 : words + row;
+    const ureal *real_from = reals ? reals + row * stride + channel : 0;
+#if STET_WIDE > 1
+    int aligned = ((to + (i64)begin * size) & (4 * STET_WIDE - 1)) == 0;
+    int fours = !STET_DOUBLE && conversion != STI_INT_LONG && stride == 1 &&
+                ((width | pitch | begin | (int)source) & (STET_WIDE - 1)) == 0;
+    (void)stream;
+    (void)ahead;
+    tx_convert(conversion, from, real_from, stride, dense, aligned, fours, end - begin, channels, 8 * channel,
+               begin - y * width, width, pitch - width, halves, word);
+#else
+    /* Bytes of colours alone, and only where packing them is quick: the rest was not faster when it was streamed. */
+    int past = TX_PACK && stream && conversion == STI_TO_BYTES ? (int)((to + (i64)begin * size) & (TX_LINE - 1)) : -1;
+    tx_convert(conversion, from, real_from, stride, dense, end - begin, channels, 8 * channel, begin - y * width, width,
+               pitch - width, past, ahead * stride, value, half, word, stage);
+#endif
+}
 
 /*
  * Sources are indexed by sti_picture_buffer (NULL if unused). first, pitch [nrow * ntile], ntile = worlds * ncamera:
@@ -133,64 +185,37 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
     for (int i = 1; i < njob; ++i)
         if (block >= job[i * STI_JOB_COLUMNS + STI_JOB_BLOCK]) k = i;
     const int *j = job + k * STI_JOB_COLUMNS;
-    int index = (block - j[STI_JOB_BLOCK]) / j[STI_JOB_BANDS], band = (block - j[STI_JOB_BLOCK]) % j[STI_JOB_BANDS];
-    int world = list ? list[index] : start + index, buffer = j[STI_JOB_BUFFER], conversion = j[STI_JOB_CONVERSION];
-    int width = j[STI_JOB_WIDTH], channels = j[STI_JOB_CHANNELS],
-        stride = buffer == 3 || buffer == 9 ? 3
-                 : buffer == 8              ? 2
-                                            : 1;
-    int channel = j[STI_JOB_CHANNEL];
-    int begin = band * j[STI_JOB_BAND], end = nmin(begin + j[STI_JOB_BAND], width * j[STI_JOB_HEIGHT]);
-    i64 tile = j[STI_JOB_ROW] * ntile + (i64)world * ncamera + j[STI_JOB_CAMERA];
-    i64 source = first[tile] * stride, to = place[k * STI_PLACE_COLUMNS] + place[k * STI_PLACE_COLUMNS + 1] * world;
+    int group = (block - j[STI_JOB_BLOCK]) / j[STI_JOB_BANDS], band = (block - j[STI_JOB_BLOCK]) % j[STI_JOB_BANDS];
+    int buffer = j[STI_JOB_BUFFER], stride = buffer == 3 || buffer == 9 ? 3 : buffer == 8 ? 2 : 1;
+    int begin = band * j[STI_JOB_BAND], end = nmin(begin + j[STI_JOB_BAND], j[STI_JOB_WIDTH] * j[STI_JOB_HEIGHT]);
+    int from = group * j[STI_JOB_TILES], tiles = nmin(j[STI_JOB_TILES], j[STI_JOB_WORLDS] - from);
     const int *words = buffer == 0 ? colour : buffer == 4 ? albedo : buffer == 5 ? geom : buffer == 6 ? body : type;
     const ureal *reals = buffer == 1   ? depth
                          : buffer == 2 ? distance
                          : buffer == 3 ? normal
                          : buffer == 8 ? motion
                                        : body_point;
-    int from_reals = (buffer >= 1 && buffer <= 3) || buffer >= 8;
-    words = from_reals ? 0 : words + source;
-    reals = from_reals ? reals + source : 0;
-#if !STET_DOUBLE
-    if (conversion == STI_TO_WORDS || conversion == STI_TO_REALS) {
-        int row = width * stride, rows = pitch[tile] * stride,
-            past = (int)((to / 4 + (i64)begin * stride) & (STET_W - 1));
-        int odd = (row | rows | begin * stride | end * stride | (int)source | (int)(to / 4)) & (STET_WIDE - 1);
-        if (STET_WIDE > 1 && odd == 0) {
-            tx_copy_wide(from_reals ? (const int *)reals : words, (int *)(out + to), begin * stride, end * stride, row,
-                         rows);
-            return;
-        }
-        tx_copy(words, reals, (int *)(out + to), begin * stride, end * stride, past ? STET_W - past : 0, row, rows,
-                stream);
-        return;
-    }
-#endif
-    int y = begin / width, size = tx_size(conversion, channels);
-    i64 row = (i64)y * pitch[tile];
-    u8 *dense = out + to + (i64)begin * size;
-    const int *from = from_reals ? 0 : words + row;
-    const ureal *real_from = from_reals ? reals + row * stride + channel : 0;
+    if (!((buffer >= 1 && buffer <= 3) || buffer >= 8)) reals = 0;
 #if STET_WIDE > 1
     shared(int, word, TX_ROOM);
     shared(int, halves, 256);
-    int aligned = ((to + (i64)begin * size) & (4 * STET_WIDE - 1)) == 0;
-    int fours = !STET_DOUBLE && conversion != STI_INT_LONG && stride == 1 &&
-                ((width | pitch[tile] | begin | (int)first[tile]) & (STET_WIDE - 1)) == 0;
-    (void)stream;
-    tx_convert(conversion, from, real_from, stride, dense, aligned, fours, end - begin, channels, 8 * channel,
-               begin - y * width, width, pitch[tile] - width, halves, word);
 #else
     shared(ureal, value, TX_ROOM);
     shared(int, half, TX_ROOM);
     shared(int, word, TX_ROOM);
     shared(int, stage, TX_STAGE);
-    /* Bytes of colours alone, and only where packing them is quick: the rest was not faster when it was streamed. */
-    int past = TX_PACK && stream && conversion == STI_TO_BYTES ? (int)((to + (i64)begin * size) & (TX_LINE - 1)) : -1;
-    tx_convert(conversion, from, real_from, stride, dense, end - begin, channels, 8 * channel, begin - y * width, width,
-               pitch[tile] - width, past, value, half, word, stage);
 #endif
+    for (int at = begin; at < end; at += j[STI_JOB_STRIP]) {
+        for (int t = from; t < from + tiles; ++t) {
+            int world = list ? list[t] : start + t, last = t == from + tiles - 1, other = last ? from : t + 1;
+            i64 row = j[STI_JOB_ROW] * ntile + j[STI_JOB_CAMERA], tile = row + (i64)world * ncamera;
+            i64 to = place[k * STI_PLACE_COLUMNS] + place[k * STI_PLACE_COLUMNS + 1] * world;
+            i64 ahead = first[row + (i64)(list ? list[other] : start + other) * ncamera] - first[tile];
+            if (last) ahead = at + j[STI_JOB_STRIP] < end ? ahead + (i64)STI_STRIP_ROWS * pitch[tile] : 0;
+            tx_band(words, reals, j, first[tile], pitch[tile], to, at, nmin(at + j[STI_JOB_STRIP], end), stride, stream,
+                    ahead, out, TX_SCRATCH_ARGS);
+        }
+    }
 }
 
 /*
