@@ -29,6 +29,11 @@ STET_REASON(FRAME, DISABLED, "disabled", "switched off: every world is rendered 
 STET_REASON(FRAME, MOVED, "moved", "transforms, materials or cameras were written")
 STET_REASON(FRAME, FIRST, "first", "nothing was rendered yet")
 
+STET_MECHANISM(PATCHES, "patches", "Of a world that moved, patches of its pictures keep their pixels where nothing moved that they show, or that may shade it.")
+STET_REASON(PATCHES, DISABLED, "disabled", "switched off: all patches of a world that moved are drawn")
+STET_REASON(PATCHES, FIRST, "first", "what the pixels were drawn from is not known: nothing was drawn there yet, or not by these rules")
+STET_REASON(PATCHES, EXPORTED, "exported", "a tensor exists through which the pixels may have been written unannounced")
+
 STET_MECHANISM(READBACK, "readback", "Content is copied between host and device once in each direction.")
 STET_REASON(READBACK, DISABLED, "disabled", "switched off: each read copies")
 STET_REASON(READBACK, MOVED, "moved", "the array was written since the host last read it")

@@ -13,6 +13,13 @@ LFN void xform_of(const wreal *xform, int nitem, int world, int prim, ureal *m)
     for (int k = 0; k < 12; ++k) m[k] = of_world(xform, nitem, world, prim * 12 + k);
 }
 
+LFN ureal xform_det(const ureal *m)
+{
+    ureal a = ufma(m[5], m[10], -(m[6] * m[9])), b = ufma(m[4], m[10], -(m[6] * m[8])),
+          c = ufma(m[4], m[9], -(m[5] * m[8]));
+    return ufma(m[2], c, ufma(m[0], a, -(m[1] * b)));
+}
+
 /* The box of a transform (3 x 4 by rows) and bounds (centre and half sizes in its frame), its numbers `step` apart. */
 LFN void make_box(const ureal *m, const ureal *bounds, int step, ureal *box)
 {

@@ -9,6 +9,7 @@
 #define STI_RENDER_RENDER_H
 
 #include "geom/geom.h"
+#include "render/stand.h"
 #include "stage/stage.h"
 #include "stet/render.h"
 
@@ -42,6 +43,7 @@ typedef struct sti_render_target {
     int row[STI_BUFFER_COUNT];            /* of wanted buffers: their row in the tile table; buffers may share one */
     stet_array *first;                    /* I64 [nrow * ntile]: first pixel of each tile */
     stet_array *pitch;                    /* INT [nrow * ntile] */
+    sti_standing *standing;               /* of this target, by which patches stand; NULL: all are drawn */
 } sti_render_target;
 
 /* What is drawn and how, for the renderer's whole life. */
@@ -67,6 +69,12 @@ stet_result sti_renderer_update(sti_renderer *renderer);
  * of other worlds do not change.
  */
 stet_result sti_renderer_run(sti_renderer *renderer, const int *worlds, int n, const sti_render_target *target);
+/* Allocates the record of a target for patches that stand. */
+stet_result sti_renderer_make_standing(sti_renderer *renderer, sti_standing *standing);
+/* Of the n listed worlds pixels, and what is known of them, are those of another target. */
+stet_result sti_renderer_carry(sti_renderer *renderer, sti_standing *from, sti_standing *to, const int *worlds, int n);
+/* How many patches the last run had that could stand, and how many did. Waits for the device. */
+stet_result sti_renderer_count_patches(sti_renderer *renderer, int64_t *stood, int64_t *of);
 /* Version of everything but transforms that pixels are made from: materials, lights, cameras. */
 const sti_version *sti_renderer_appearance(const sti_renderer *renderer);
 /* Changes the angle of view of a camera and increases the generation of the appearance. */

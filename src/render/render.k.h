@@ -21,6 +21,8 @@
 #include "render/view.k.h"
 #include "render/box.k.h"
 #include "render/cull.k.h"
+#include "render/tube.k.h"
+#include "render/glass.k.h"
 #include "render/trace.k.h"
 #include "render/span.k.h"
 #include "render/tone.k.h"
@@ -329,7 +331,8 @@ LFN void put_colours(const ureal *lamps, const ureal *view, int mirror, const ur
  * see view.k.h, those of a world `lens_stride` after the last one's. boxes: of k_boxes, absent where geoms are few.
  * size … elevation: see geom/geom.h. Then the
  * buffers, absent where they are not wanted, and the tile table: first pixel and pitch of tile world * ncamera + camera
- * in each row; a buffer's row is in `rows`. grid: side of that of a pixel's samples, 1, 2 or 4.
+ * in each row; a buffer's row is in `rows`. stands, range: of k_stand, or absent. grid: side of that of a pixel's
+ * samples, 1, 2 or 4.
  *
  * The first round is that of the pixels' centres, which all buffers but colours show; then there is one for each of
  * several samples.
@@ -339,7 +342,8 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                           const ureal *size, const int *data, const ureal *bounds, const ureal *boxes,
                           const ureal *node, const ureal *tri, const ureal *elevation, u32 *colour, ureal *depth,
                           ureal *distance, ureal *normal, u32 *albedo, int *geom, int *body, int *type,
-                          const i64 *first, const int *pitch, int rows, int grid, int block)
+                          const i64 *first, const int *pitch, const int *stands, ureal *range, int rows, int grid,
+                          int block)
 {
     shared(int, flag, FLAG_SIZE);
     shared(int, list, LIST_SIZE);
@@ -362,6 +366,7 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
         each (k, 2) flag[FLAG_BOXES + k] = 0;
     int end = STET_GPU ? from + 1 : nmin(from + strip, npatch);
     for (int patch = from; patch < end; ++patch) {
+        if (stands && stands[(i64)(block / nstrip) * npatch + patch]) continue;
         const int *here = scene + SCENE_PATCHES + patch * PATCH_SIZE;
         int flat = here[PATCH_FLAT];
         int tile = world * scene[SCENE_NCAMERA] + here[PATCH_CAMERA];
@@ -434,7 +439,8 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                 if (scene_number(scene, SCENE_NSHADOW) && !mirrored)
                     shadow_patch(xform, nitem, world, lamps, view, flat, px, py, width, height, nmax(s, 0), scene, own,
                                  bounds, size, made, data, node, tri, elevation, flag, list, candidate, best, best_geom,
-                                 kept, tubes, best_part, blocked, share);
+                                 kept, tubes, best_part, blocked, share,
+                                 range ? range + 2 * ((i64)world * npatch + patch) : range, s <= 0);
                 put_colours(lamps, view, mirror, glass, mirrored, flat, px, py, width, height, scene, look, own, plane,
                             best, best_geom, best_part, kept, share, further, (int *)colour, first, pitch, entry);
                 for (int chunk = 0; layers > 0 && chunk < nclear; chunk += CHUNK) {

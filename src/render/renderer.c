@@ -51,6 +51,7 @@ struct sti_renderer {
     char constants[2][192];
     stet_array *lens, *worlds, *boxes; /* boxes: of k_boxes, or NULL */
     sti_surface surface;
+    sti_stand stand;
     sti_version version;
 };
 
@@ -256,6 +257,7 @@ stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, i
         memcpy(r->cameras, cameras, (size_t)ncamera * sizeof *cameras);
         result = make_tables(r);
         if (!result) result = make_kernels(r);
+        if (!result) result = sti_stand_create(r->device, sti_stage_worlds(stage)->nworld, r->npatch, &r->stand);
     }
     if (result) {
         sti_renderer_destroy(r);
@@ -274,6 +276,7 @@ void sti_renderer_destroy(sti_renderer *r)
     sti_geoms_destroy(r->geoms);
     sti_soft_destroy(r->soft);
     sti_surface_free(&r->surface);
+    sti_stand_free(&r->stand);
     stet_array_destroy(r->lens);
     stet_array_destroy(r->worlds);
     stet_array_destroy(r->boxes);
@@ -305,7 +308,7 @@ stet_result sti_renderer_set_fovy(sti_renderer *r, int camera, float fovy)
     r->cameras[camera] = changed;
     sti_version_bump(&r->version);
     r->looks.clock = 0; /* lenses of worlds are made again */
-    return STET_OK;
+    return sti_stand_change(&r->stand);
 }
 
 bool sti_samples_known(int samples) { return samples == 1 || samples == 4 || samples == 16; }
@@ -316,6 +319,7 @@ stet_result sti_renderer_set_samples(sti_renderer *r, int samples)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "render: %d samples a pixel; 1, 4 or 16 are possible", samples);
     r->side = samples == 16 ? 4 : samples == 4 ? 2 : 1;
     sti_version_bump(&r->version);
+    STI_TRY(sti_stand_change(&r->stand));
     return make_kernels(r);
 }
 
@@ -344,6 +348,7 @@ stet_result sti_renderer_update(sti_renderer *r)
     bool other = moved || r->seen.set != shapes->set.generation;
     bool coloured = r->seen.colours != shapes->colours.generation;
     if (!looks && !other && !coloured) return STET_OK;
+    STI_TRY(sti_stand_change(&r->stand));
     if ((given ^ before) & STI_LOOK_MATERIALS || other) {
         r->looks.given = given;
         r->seen.set = 0; /* a failure is not forgotten */
@@ -354,6 +359,21 @@ stet_result sti_renderer_update(sti_renderer *r)
     r->seen.colours = shapes->colours.generation;
     if (looks) sti_version_bump(&r->version);
     return STET_OK;
+}
+
+stet_result sti_renderer_make_standing(sti_renderer *r, sti_standing *standing)
+{
+    return sti_standing_make(&r->stand, sti_stage_world(r->stage)->nitem, standing);
+}
+
+stet_result sti_renderer_carry(sti_renderer *r, sti_standing *from, sti_standing *to, const int *worlds, int n)
+{
+    return sti_standing_carry(&r->stand, from, to, worlds, n);
+}
+
+stet_result sti_renderer_count_patches(sti_renderer *r, int64_t *stood, int64_t *of)
+{
+    return sti_stand_count(&r->stand, stood, of);
 }
 
 /* Checks that each listed world exists and is listed once; otherwise two threads would write its pixels. */
@@ -426,6 +446,25 @@ static stet_result fill_boxes(sti_renderer *r, int n)
                       sti_arg_array(r->boxes));
 }
 
+/* Finds which patches of the n listed worlds stand. */
+static stet_result find_standing(sti_renderer *r, const sti_render_target *t, int n)
+{
+    const sti_looks *k = &r->looks;
+    if (!t->standing) return STET_OK;
+    const sti_stand_rows rows = {.xform = sti_stage_world(r->stage),
+                                 .worlds = r->worlds,
+                                 .scene = r->appearance.scene,
+                                 .look = r->appearance.look,
+                                 .own = k->own ? k->own : r->appearance.look,
+                                 .stride = k->own ? (int)r->appearance.nown : 0,
+                                 .lens = k->lens ? k->lens : r->lens,
+                                 .lens_stride = lens_stride(r),
+                                 .bounds = r->geoms->bounds,
+                                 .n = n,
+                                 .coloured = t->pixels[STI_BUFFER_COLOUR]};
+    return sti_standing_run(&r->stand, t->standing, &rows);
+}
+
 /* Launches the kernel for the n listed worlds. */
 static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
 {
@@ -434,6 +473,7 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
     stet_array *xform = sti_stage_world(r->stage), *const *pixels =
                                                        t->pixels; /* a stage that grows has another array */
     const bool lit = pixels[STI_BUFFER_COLOUR] || pixels[STI_BUFFER_ALBEDO];
+    stet_array *stands = t->standing ? r->stand.stands : NULL, *range = t->standing ? t->standing->range : NULL;
     const int strip = sti_device_is_gpu(r->device) ? 1 : STRIP;
     const sti_kernel *kernel;
     STI_TRY(sti_program_choose(r->device, own_kernel(r, lit), &sti_k_render, &kernel));
@@ -449,7 +489,7 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
                       sti_arg_array(pixels[STI_BUFFER_NORMAL]), sti_arg_array(pixels[STI_BUFFER_ALBEDO]),
                       sti_arg_array(pixels[STI_BUFFER_GEOM]), sti_arg_array(pixels[STI_BUFFER_BODY]),
                       sti_arg_array(pixels[STI_BUFFER_TYPE]), sti_arg_array(t->first), sti_arg_array(t->pitch),
-                      sti_arg_int(pack_rows(t)), sti_arg_int(r->side));
+                      sti_arg_array(stands), sti_arg_array(range), sti_arg_int(pack_rows(t)), sti_arg_int(r->side));
 }
 
 stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const sti_render_target *target)
@@ -471,6 +511,7 @@ stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const st
     STI_TRY(put_worlds(r, worlds));
     STI_TRY(sti_geoms_deform(r->geoms, r->soft, sti_stage_world(r->stage), r->worlds, n));
     STI_TRY(fill_boxes(r, n));
+    STI_TRY(find_standing(r, target, n));
     STI_TRY(launch(r, target, n));
     stet_array *lens = r->looks.lens ? r->looks.lens : r->lens;
     const sti_surface_rows rows = {r->worlds, r->appearance.scene, lens, lens_stride(r), n, r->npatch};

@@ -11,20 +11,6 @@ LFN void unit3(real *a)
     for (int k = 0; k < 3; ++k) a[k] = a[k] * inv;
 }
 
-#define LAMP_PLACE 6 /* position of a lamp (3) and its direction (3, unit), world frame */
-
-/* camera: the prim that the headlight is at. */
-LFN void lamp_place(const wreal *xform, int nitem, int world, int camera, int prim, ureal *place)
-{
-    ureal m[12];
-    xform_of(xform, nitem, world, prim < 0 ? camera : prim, m);
-    ureal axis[3] = {m[2], m[6], m[10]}, inv = 1 / usqrt(udot(axis, axis));
-    for (int k = 0; k < 3; ++k) {
-        place[k] = m[4 * k + 3];
-        place[3 + k] = -(axis[k] * inv);
-    }
-}
-
 /* Places of all lamps, LAMP_PLACE numbers each. */
 LFN void place_lamps(const wreal *xform, int nitem, int world, int camera, const int *scene, ureal *lamps)
 {

@@ -49,80 +49,6 @@ LFN void depth_range(const ureal *best, const int *best_geom, ureal *range, urea
     }
 }
 
-/* The same as patch_corners, of a fisheye: of a frustum around the cone, or of a cube where that is wide. */
-LFN void fisheye_corners(const ureal *view, int px, int py, ureal low, ureal high, ureal *corner)
-{
-    ureal axes[9], half = fisheye_cone(view, px, py, PATCH, axes), turn[2];
-    int wide = half > (ureal)1.2;
-    usincos(half, turn);
-    ureal near = wide ? -high : low * turn[1];
-    for (int k = 0; k < 3; ++k) corner[k] = ufma(axes[k], (near + high) / 2, view[VIEW_EYE + k]);
-    for (int i = 0; i < 8; ++i) {
-        ureal ahead = i < 4 ? near : high, reach = wide ? high : ahead * (turn[0] / turn[1]);
-        for (int k = 0; k < 3; ++k) {
-            ureal across = ufma(axes[3 + k], i & 1 ? reach : -reach, axes[6 + k] * (i & 2 ? reach : -reach));
-            corner[3 + 3 * i + k] = view[VIEW_EYE + k] + ufma(axes[k], ahead, across);
-        }
-    }
-}
-
-/* The eight corners of what a patch may show between two depths, and their middle before them: 9 x 3 numbers. */
-LFN void patch_corners(const ureal *view, int flat, int px, int py, ureal low, ureal high, ureal *corner)
-{
-    const ureal *lens = view + VIEW_LENS;
-    if (SCENE_HAS >> SCENE_FISHEYE & 1 && view[VIEW_FISHEYE] != 0) {
-        fisheye_corners(view, px, py, low, high, corner);
-        return;
-    }
-    ureal edge[4] = {edge_u(lens, px), edge_u(lens, px + PATCH), edge_v(lens, py), edge_v(lens, py + PATCH)};
-    for (int k = 0; k < 3; ++k) corner[k] = 0;
-    for (int i = 0; i < 8; ++i) {
-        ureal start[3], way[3];
-        patch_corner(view, flat, i & 3, edge, start, way);
-        for (int k = 0; k < 3; ++k) {
-            ureal x = ufma(way[k], i < 4 ? low : high, view[VIEW_EYE + k] + start[k]);
-            corner[3 + 3 * i + k] = x;
-            corner[k] = ufma(x, (ureal)0.125, corner[k]);
-        }
-    }
-}
-
-/*
- * The tube from a patch's corners in direction `to` (unit), as pyramid_of gives pyramids; it has no end. Its sides are
- * along and across the view: what a patch shows is long along it. radius: of the bulb that it leads to.
- */
-LFN void tube_of(const ureal *view, const ureal *corner, const ureal *to, ureal radius, ureal *tube)
-{
-    const ureal *back = view + VIEW_BACK, *right = view + VIEW_RIGHT;
-    ureal side[3], up[3], most = radius * radius;
-    ucross(to, uabs(udot(to, back)) < (ureal)0.98 ? back : right, side); /* of what is nearly parallel: roundings */
-    unit_or(side, right[0], right[1], right[2]);
-    ucross(to, side, up);
-    for (int k = 0; k < 3; ++k) {
-        tube[k] = side[k];
-        tube[4 + k] = -side[k];
-        tube[8 + k] = up[k];
-        tube[12 + k] = -up[k];
-        tube[16 + k] = to[k];
-    }
-    for (int p = 0; p < PYRAMID_PLANES; ++p) tube[4 * p + 3] = 0 - radius;
-    for (int i = 1; i <= 8; ++i) {
-        ureal from[3];
-        for (int k = 0; k < 3; ++k) from[k] = corner[3 * i + k] - corner[k];
-        for (int p = 0; p < PYRAMID_PLANES; ++p) tube[4 * p + 3] = umin(tube[4 * p + 3], udot(tube + 4 * p, from));
-        most = umax(most, udot(from, from));
-    }
-    tube[20] = (ureal)4e-6;
-    tube[21] = usqrt(most) * 4;
-}
-
-/* Unit, from a place to a lamp. */
-LFN void lamp_way(const ureal *from, const ureal *place, int positional, ureal *to)
-{
-    for (int k = 0; k < 3; ++k) to[k] = positional ? place[k] - from[k] : -place[3 + k];
-    unit_or(to, 0, 0, 1);
-}
-
 /*
  * Lanes of `open` whose ray (from, way: in the frame that candidates were made for) meets none of the candidates; for
  * threads, of those with the bit `flag`. geom: what they start from; if it is convex it is not in their way.
@@ -178,22 +104,6 @@ LFN void to_bulb(lint x, int y, int sample, ureal radius, int i, real *to, real 
     for (int k = 0; k < 3; ++k) to[k] = fma(across[3 + k], up, fma(across[k], right, to[k] * *far));
     *far = sqrt(dot3(to, to));
     unit3(to);
-}
-
-/* A lamp that casts shadows. cutoff: less than -1 without a cone; radius: of its bulb, in mode physical; else 0. */
-typedef struct shadow_lamp {
-    int positional, bit;
-    ureal cutoff, radius;
-} shadow_lamp;
-
-LFN void lamp_of(const int *scene, const ureal *own, int l, shadow_lamp *out)
-{
-    const int *row = scene + scene[SCENE_LAMPS] + l * LAMP_INTS;
-    const ureal *numbers = own + scene[SCENE_LOOK_LAMPS] + l * LAMP_REALS;
-    out->positional = row[LAMP_POSITIONAL];
-    out->bit = row[LAMP_SHADOW];
-    out->cutoff = row[LAMP_POSITIONAL] ? numbers[LAMP_CUTOFF] : -2;
-    out->radius = scene_number(scene, SCENE_PHYSICAL) ? numbers[LAMP_RADIUS] : 0;
 }
 
 /*
@@ -271,14 +181,14 @@ LFN void clear_words(int *words) { items(p, PIXELS) istore(words + p, isplat(0))
 /*
  * Marks in a patch's words (LAMP_SHADOW) which lamps' light does not reach a pixel; in mode physical puts which share
  * of it does into `share`, by way of `blocked`. Overwrites the lists of candidates. tubes: shared, PYRAMID_SIZE numbers
- * for each lamp.
+ * for each lamp. range: takes the depths of the patch's hits, unless `fresh` with those that it has; may be absent.
  */
 LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view, int flat, int px,
                       int py, int width, int height, int sample, const int *scene, const ureal *own,
                       const ureal *bounds, const ureal *size, const ureal *boxes, const int *data, const ureal *node,
                       const ureal *tri, const ureal *elevation, int *flag, int *list, ureal *candidate,
                       const ureal *best, const int *best_geom, const ureal *kept, ureal *tubes, int *mark, int *blocked,
-                      int *share)
+                      int *share, ureal *range, int fresh)
 {
     int shown = scene[SCENE_SHOWN], ncast = scene[SCENE_NSHOWN] + scene_number(scene, SCENE_NSITE);
     int physical = scene_number(scene, SCENE_PHYSICAL), nlamp = scene_number(scene, SCENE_NLAMP), casting = 0;
@@ -288,6 +198,10 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lam
     if (physical) clear_words(share);
     ureal low, high;
     depth_range(best, best_geom, candidate, &low, &high);
+    each (k, range ? 1 : 0) {
+        range[0] = fresh ? low : umin(range[0], low);
+        range[1] = fresh ? high : umax(range[1], high);
+    }
     if (high < 0) return;
     patch_corners(view, flat, px, py, low, high, corner);
     for (int k = 0; k < VIEW_SIZE; ++k) frame[k] = k < 3 ? corner[k] : (ureal)(k < 12 && k % 4 == 3);

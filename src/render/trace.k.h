@@ -16,13 +16,6 @@
 /* A chunk's candidates, then its boxes (load_boxes). */
 #define CANDIDATES (CHUNK * (CANDIDATE_SIZE + (STET_W > 1 ? BOX_SIZE : 0)))
 
-LFN ureal xform_det(const ureal *m)
-{
-    ureal a = ufma(m[5], m[10], -(m[6] * m[9])), b = ufma(m[4], m[10], -(m[6] * m[8])),
-          c = ufma(m[4], m[9], -(m[5] * m[8]));
-    return ufma(m[2], c, ufma(m[0], a, -(m[1] * b)));
-}
-
 /* m: 3 x 4 by rows, any invertible transform, so scale works: t does not change. No ray hits a singular one (RAY-2). */
 LFN void candidate_of(const ureal *m, const ureal *view, ureal *candidate)
 {

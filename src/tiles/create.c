@@ -71,6 +71,18 @@ static stet_result paint(void *context, const int *worlds, int n, const sti_rend
     return STET_OK;
 }
 
+static stet_result make_standing(void *context, sti_standing *standing)
+{
+    const stage_painter *p = context;
+    return sti_renderer_make_standing(p->renderer, standing);
+}
+
+static stet_result carry(void *context, sti_standing *from, sti_standing *to, const int *worlds, int n)
+{
+    const stage_painter *p = context;
+    return sti_renderer_carry(p->renderer, from, to, worlds, n);
+}
+
 static void destroy(void *context)
 {
     stage_painter *p = context;
@@ -151,7 +163,7 @@ static stet_result create(stet_stage *stage, const stet_tiles_def *def, stet_til
     stage_painter *p;
     STI_TRY(sti_alloc(&p, sizeof *p, "painter"));
     p->stage = stage;
-    sti_painter painter = {p, worlds->device, worlds->nworld, update, paint, destroy};
+    sti_painter painter = {p, worlds->device, worlds->nworld, update, paint, make_standing, carry, destroy};
     const sti_drawing drawing = {def->groups, def->mode, def->fog};
     stet_result result = sti_renderer_create(stage, def->cameras, def->ncamera, drawing, &p->renderer);
     if (result == STET_OK) result = sti_renderer_set_samples(p->renderer, def->samples);

@@ -96,6 +96,7 @@ static stet_result create_place(stet_tiles *t, sti_tile_place *p)
     STI_TRY(sti_alloc(&p->tensor, tensors, "tensors"));
     STI_TRY(sti_alloc(&p->copy, tensors, "tensors"));
     STI_TRY(create_pixels(t, p));
+    if (t->painter.make_standing) STI_TRY(t->painter.make_standing(t->painter.context, &p->standing));
     for (int k = 0; k < t->nrequest; ++k) STI_TRY(create_tensor(t, p, k));
     return STET_OK;
 }
@@ -108,6 +109,7 @@ static void destroy_place(stet_tiles *t, sti_tile_place *p)
     }
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) stet_array_destroy(p->pixels[b]);
     sti_extractor_destroy(&p->extractor);
+    sti_standing_free(&p->standing);
     sti_generations_free(&p->serial);
     sti_free(p->tensor);
     sti_free(p->copy);
@@ -183,12 +185,13 @@ stet_result sti_tiles_create_with(const sti_painter *painter, const stet_tiles_d
     STI_TRY(sti_alloc(&t, sizeof *t, "tiles"));
     t->device = painter->device;
     t->nworld = painter->nworld;
+    t->painter = *painter;
     stet_result result = build(t, def);
     if (result != STET_OK) {
+        t->painter.destroy = NULL; /* it is the caller's */
         stet_tiles_destroy(t);
         return result;
     }
-    t->painter = *painter;
     *out = t;
     return STET_OK;
 }

@@ -77,12 +77,12 @@ void sti_place_mark_direct(stet_tiles *t, sti_tile_place *p)
         if (t->request[k].direct) stet_array_mark_written(p->tensor[k]);
 }
 
-/* Renders the chosen worlds into a place. */
-static stet_result paint(stet_tiles *t, sti_tile_place *p)
+/* Renders the first n buffers of the chosen worlds into a place; without `standing` all their patches. */
+static stet_result paint(stet_tiles *t, sti_tile_place *p, sti_standing *standing, int n)
 {
-    sti_render_target target = {.first = t->table.first, .pitch = t->table.pitch};
+    sti_render_target target = {.first = t->table.first, .pitch = t->table.pitch, .standing = standing};
     if (t->nlist == 0) return STET_OK;
-    for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
+    for (int b = 0; b < n; ++b) {
         target.pixels[b] = p->pixels[b];
         target.row[b] = t->table.row[b];
     }
@@ -106,7 +106,8 @@ static stet_result carry(stet_tiles *t, sti_tile_place *p)
         if (t->used[b])
             STI_TRY(sti_carry(&p->extractor, &source, (sti_picture_buffer)b, p->pixels[b], t->sizes, t->carry, n));
     if (n) sti_place_mark_direct(t, p);
-    return STET_OK;
+    return t->painter.carry ? t->painter.carry(t->painter.context, &from->standing, &p->standing, t->carry, n)
+                            : STET_OK;
 }
 
 /*
@@ -116,6 +117,7 @@ static stet_result carry(stet_tiles *t, sti_tile_place *p)
 static void abandon(sti_tile_place *p)
 {
     p->unknown = true;
+    p->standing.stale = true;
     p->frame = -1;
 }
 
@@ -133,11 +135,43 @@ static stet_result clear_abandoned(stet_tiles *t, sti_tile_place *p)
     return STET_OK;
 }
 
+/* Whether someone may have written the place's pixels, through a tensor that is a view of them. */
+static bool may_be_written(stet_tiles *t, sti_tile_place *p)
+{
+    bool written = false;
+    for (int k = 0; k < t->nrequest; ++k) {
+        stet_array *tensor = t->request[k].direct ? p->tensor[k] : NULL;
+        if (!tensor) continue;
+        written = sti_array_poll_external_writes(tensor) || written;
+    }
+    return written;
+}
+
+/* Renders the worlds of t->list into a place, but for their patches that stand. */
+static stet_result paint_what_moved(stet_tiles *t, sti_tile_place *p)
+{
+    sti_mechanisms *m = &t->device->mechanisms;
+    stet_reason why = STET_REASON_NONE;
+    if (!t->painter.make_standing || t->nlist == 0) return paint(t, p, NULL, STI_BUFFER_COUNT);
+    if (!sti_enabled(m, STET_MECHANISM_PATCHES))
+        why = STET_REASON_PATCHES_DISABLED;
+    else if (may_be_written(t, p))
+        why = STET_REASON_PATCHES_EXPORTED;
+    else if (p->standing.stale)
+        why = STET_REASON_PATCHES_FIRST;
+    p->standing.stale = why != STET_REASON_NONE;
+    if (why == STET_REASON_NONE)
+        sti_count_hit(m, STET_MECHANISM_PATCHES, 0, 0);
+    else
+        sti_count_miss(m, STET_MECHANISM_PATCHES, why, 0, t->nlist * t->world_bytes);
+    return paint(t, p, why == STET_REASON_PATCHES_DISABLED ? NULL : &p->standing, STI_BUFFER_COUNT);
+}
+
 static stet_result fill_place(stet_tiles *t, sti_tile_place *p)
 {
     STI_TRY(clear_abandoned(t, p));
     if (t->newest >= 0) STI_TRY(carry(t, p));
-    return paint(t, p);
+    return paint_what_moved(t, p);
 }
 
 /* TILES-2: if too many frames would be in flight, extracts the oldest one now, unless it was read. */
@@ -183,7 +217,7 @@ static stet_result draw(void *context)
 static stet_result paint_again(void *context)
 {
     stet_tiles *t = context;
-    return paint(t, sti_place_of(t, t->newest));
+    return paint(t, sti_place_of(t, t->newest), NULL, STI_BUFFER_COUNT);
 }
 
 /* Chooses the wanted worlds whose pixels were reused: all that were not painted for this frame (`serial` or later). */
@@ -198,13 +232,29 @@ static void list_standing(stet_tiles *t, uint64_t serial)
     }
 }
 
-static int list_pixels(stet_tiles *t)
+/* Those of the first `most` buffers. */
+static int list_pixels(stet_tiles *t, int most)
 {
     const sti_tile_place *p = sti_place_of(t, t->newest);
     int n = 0;
-    for (int b = 0; b < STI_BUFFER_COUNT; ++b)
+    for (int b = 0; b < most; ++b)
         if (t->used[b]) t->spans[n++] = sti_array_span(p->pixels[b]);
     return n;
+}
+
+/* Draws all patches of what was just drawn; not what is made from poses of then, which would be those of now. */
+static stet_result paint_patches_again(void *context)
+{
+    stet_tiles *t = context;
+    return paint(t, sti_place_of(t, t->newest), NULL, STI_BUFFER_CAST);
+}
+
+/* Audits the patches that stood in the worlds of t->list, which were drawn. */
+static stet_result audit_patches(stet_tiles *t)
+{
+    if (!t->device->mechanisms.options.audit || t->nlist == 0 || !t->painter.make_standing) return STET_OK;
+    return sti_tiles_audit(STET_MECHANISM_PATCHES, "pixels of patches that stood", paint_patches_again, t, t->spans,
+                           list_pixels(t, STI_BUFFER_CAST));
 }
 
 /* Audits the worlds that were reused in a frame in which others moved. */
@@ -213,7 +263,7 @@ static stet_result audit_standing(stet_tiles *t, uint64_t before)
     if (!t->device->mechanisms.options.audit || t->serial == before) return STET_OK;
     list_standing(t, t->serial);
     return sti_tiles_audit(STET_MECHANISM_FRAME, "pixels of worlds that did not move", paint_again, t, t->spans,
-                           list_pixels(t));
+                           list_pixels(t, STI_BUFFER_COUNT));
 }
 
 /* ---- the calls --------------------------------------------------------------------------------------------------- */
@@ -242,7 +292,7 @@ static stet_result stand(stet_tiles *t, sti_stamp *kept, const sti_stamp *now)
                      .bytes = n * t->world_bytes};
     if (m->options.audit) {
         list_standing(t, UINT64_MAX);
-        work.noutput = list_pixels(t);
+        work.noutput = list_pixels(t, STI_BUFFER_COUNT);
     }
     stet_result result = sti_let_stand(m, &work);
     if (result == STET_OK) return STET_OK;
@@ -266,6 +316,7 @@ static stet_result draw_frame(stet_tiles *t)
                      .bytes = t->nlist * t->world_bytes};
     sti_stamp_invalidate(&t->whole);
     STI_TRY(sti_let_stand(&t->device->mechanisms, &work));
+    STI_TRY(audit_patches(t));
     return audit_standing(t, before);
 }
 

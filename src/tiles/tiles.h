@@ -40,6 +40,12 @@ typedef struct sti_painter {
     stet_result (*update)(void *context, sti_scene *out); /* brings the scene up to date */
     /* Renders all cameras of the n listed worlds (NULL: of all); other pixels do not change. */
     stet_result (*paint)(void *context, const int *worlds, int n, const sti_render_target *target);
+    /*
+     * For patches that stand; absent where the painter has none. make: allocates a place's record. carry: pixels of the
+     * n listed worlds were copied from one place to another.
+     */
+    stet_result (*make_standing)(void *context, sti_standing *standing);
+    stet_result (*carry)(void *context, sti_standing *from, sti_standing *to, const int *worlds, int n);
     void (*destroy)(void *context);
 } sti_painter;
 
@@ -67,7 +73,8 @@ typedef struct sti_request {
 typedef struct sti_tile_place {
     int64_t frame; /* -1: none */
     stet_array *pixels[STI_BUFFER_COUNT];
-    stet_array **tensor; /* [nrequest]: direct: a view of pixels; bound: NULL */
+    sti_standing standing; /* what the pixels were drawn from */
+    stet_array **tensor;   /* [nrequest]: direct: a view of pixels; bound: NULL */
     /* [nrequest]: arrays of direct requests while `tiles` is switched off; created when first needed */
     stet_array **copy;
     sti_generations serial; /* of pixels (TILES-1) */

@@ -104,7 +104,7 @@ def test_stages_have_the_bits_of_one_kernel():
         assert all(len(row["samples"]) == 5 and min(row["samples"]) > 0 for row in rows.values()), rows
 
 
-MECHANISMS = """pose_sync hierarchy tiles deferred_tiles frame readback kernel_cache graph_replay fusion args
+MECHANISMS = """pose_sync hierarchy tiles deferred_tiles frame patches readback kernel_cache graph_replay fusion args
     quantities""".split()
 
 

@@ -13,8 +13,8 @@ from command import COMMAND, files_below, folder, run, scene, stet
 
 SMALL = ["--worlds", 3, "--frames", 4, "--size", "24x16", "--control", "noise"]
 MECHANISMS = [
-    "pose_sync", "hierarchy", "tiles", "deferred_tiles", "frame", "readback", "plain_view", "kernel_cache",
-    "graph_replay", "fusion", "args", "rounds", "adstack", "adstack_handle", "gather_plan",
+    "pose_sync", "hierarchy", "tiles", "deferred_tiles", "frame", "patches", "readback", "plain_view",
+    "kernel_cache", "graph_replay", "fusion", "args", "rounds", "adstack", "adstack_handle", "gather_plan",
     "quantities"
 ]
 

@@ -123,7 +123,13 @@ static inline void painter_destroy(void *context) { ((painter *)context)->destro
 
 static inline void painter_init(painter *p, stet_device *device, int64_t nworld, int ncamera, const sti_tile_size *size)
 {
-    *p = (painter){.base = {p, device, nworld, painter_update, painter_paint, painter_destroy}, .ncamera = ncamera};
+    *p = (painter){.base = {.context = p,
+                            .device = device,
+                            .nworld = nworld,
+                            .update = painter_update,
+                            .paint = painter_paint,
+                            .destroy = painter_destroy},
+                   .ncamera = ncamera};
     p->value = calloc((size_t)nworld, sizeof *p->value);
     p->appearance = sti_version_new();
     p->changes = sti_version_new();

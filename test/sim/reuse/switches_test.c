@@ -99,8 +99,8 @@ static void check(const measured *m, const char *what, int64_t launches, int64_t
 
 /* ---- with all of them on ----------------------------------------------------------------------------------------- */
 
-/* A frame: controls, one flush, one rendering, one extraction (of rgb); kinematics once a world. */
-static int64_t launches_on(const measured *m) { return F * (1 + m->flush + 1 + 1); }
+/* A frame: controls, one flush, patches that stand, one rendering, one extraction (of rgb); kinematics once a world. */
+static int64_t launches_on(const measured *m) { return F * (1 + m->flush + 2 + 1); }
 
 /*
  * A frame: what is read. Which worlds to flush, and to render, are all of them each time, and where the extraction goes
@@ -124,16 +124,17 @@ typedef struct raised {
 
 /*
  * Poses are made each time somebody asks: after each substep the physics and the flush; for the first frame the flush
- * and the renderer's argument; for the second, which stands, the flush. Transforms follow each substep, not each frame.
+ * and the arguments of the renderer's two launches; for the second, which stands, the flush. Transforms follow each
+ * substep, not each frame.
  */
 static raised without_pose_sync(const measured *m)
 {
-    int64_t asked = 2 * S + 3;
+    int64_t asked = 2 * S + 4;
     return (raised){F * (S - 1) * m->flush, 0, F * (asked - 1) * N, F * asked, 0};
 }
 
-/* All levels are made each time somebody asks: twice for the first frame, and once for the second. */
-static raised without_hierarchy(const measured *m) { return (raised){F * 2 * m->flush, 0, 0, F * 3, F * 3 * m->flush}; }
+/* All levels are made each time somebody asks: three times for the first frame, and once for the second. */
+static raised without_hierarchy(const measured *m) { return (raised){F * 3 * m->flush, 0, 0, F * 4, F * 4 * m->flush}; }
 
 /*
  * Each world of each output is a launch of its own, also of those that need none. Which world it is for is a number;
@@ -159,7 +160,14 @@ static raised without_deferred_tiles(const measured *m)
 static raised without_frame(const measured *m)
 {
     (void)m;
-    return (raised){F * 2, 0, 0, F * 2, F * 2};
+    return (raised){F * 3, 0, 0, F * 2, F * 2};
+}
+
+/* Nobody looks which patches stand. */
+static raised without_patches(const measured *m)
+{
+    (void)m;
+    return (raised){-F, 0, 0, F, 0};
 }
 
 /* The second look at the positions copies them again. */
@@ -226,6 +234,7 @@ static const struct {
     {STET_MECHANISM_TILES, without_tiles},
     {STET_MECHANISM_DEFERRED_TILES, without_deferred_tiles},
     {STET_MECHANISM_FRAME, without_frame},
+    {STET_MECHANISM_PATCHES, without_patches},
     {STET_MECHANISM_READBACK, without_readback},
     {STET_MECHANISM_GRAPH_REPLAY, without_graph_replay},
     {STET_MECHANISM_FUSION, without_fusion},

@@ -1,0 +1,46 @@
+/*
+ * Mirrors and views in them. A glass is 4 numbers: the mirror's normal (unit), and how far the camera is above it. Part
+ * of render.k.h and stand.k.h.
+ */
+LFN int xform_usable(const ureal *m)
+{
+    ureal zero = 0;
+    for (int k = 0; k < 12; ++k) zero += m[k] - m[k];
+    return zero == 0 && uabs(xform_det(m)) > 0;
+}
+
+/* The number of the mirror that the patch may show, from 1 on, and its glass; 0: none. */
+LFN int find_mirror(const wreal *xform, int nitem, int world, const int *scene, const ureal *look, const ureal *bounds,
+                    const ureal *view, int flat, const ureal *pyramid, ureal *glass)
+{
+    for (int i = 0; i < scene_number(scene, SCENE_NMIRROR); ++i) {
+        const int *row = scene + scene[SCENE_MIRROR] + i * MIRROR_SIZE;
+        ureal m[12], box[BOX_SIZE], height = look[LOOK_MIRROR(scene) + i * MIRROR_REALS + MIRROR_HEIGHT];
+        xform_of(xform, nitem, world, row[MIRROR_PRIM], m);
+        if (!xform_usable(m)) continue;
+        ureal axis[3] = {m[2], m[6], m[10]}, inv = 1 / usqrt(udot(axis, axis)), from[3];
+        for (int k = 0; k < 3; ++k) {
+            from[k] = view[VIEW_EYE + k] - ufma(axis[k], height, m[4 * k + 3]);
+            glass[k] = axis[k] * inv;
+        }
+        glass[3] = udot(from, glass);
+        int above = flat ? udot(view + VIEW_BACK, glass) > 0 : glass[3] > 0;
+        if (!above && !row[MIRROR_BOX]) continue;
+        make_box(m, bounds + 6 * row[MIRROR_GEOM], 1, box);
+        if (above && glass[3] > 0 && any(box_may_touch(box, view + VIEW_EYE, pyramid))) return i + 1;
+        return 0;
+    }
+    return 0;
+}
+
+/* Mirrors a view, and makes the pyramid of a patch end at the mirror. */
+LFN void mirror_view(const ureal *glass, int flat, int px, int py, ureal *view, ureal *pyramid)
+{
+    for (int a = 0; a < 4; ++a) {
+        ureal *axis = view + 3 * a, along = a == 0 ? glass[3] : udot(axis, glass);
+        for (int k = 0; k < 3; ++k) axis[k] = ufma(-2 * along, glass[k], axis[k]);
+    }
+    pyramid_of(view, flat, px, py, PATCH, pyramid);
+    for (int k = 0; k < 3; ++k) pyramid[16 + k] = glass[k];
+    pyramid[19] = glass[3];
+}
