@@ -1,11 +1,21 @@
 /* Code from the cache or a compiler; see cached_compile.h. */
 #include "kernel/compile/cached_compile.h"
 
+#include "base/hash.h"
+
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE = 1024 };
+enum { MESSAGE = 1024, AUDITED_MOST = 1024 };
+
+/* The last entries that audits of this process have compiled, and the code that came of it (COMPILE-5). */
+static struct {
+    pthread_mutex_t lock;
+    uint64_t id[AUDITED_MOST], code[AUDITED_MOST]; /* hashes */
+    size_t n;                                      /* in all; the oldest are written over */
+} audited = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The state of one request. */
 typedef struct item {
@@ -54,6 +64,29 @@ stet_reason sti_compile_reason(sti_verdict verdict)
 }
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_of_code(const sti_text_buffer *object) { return sti_hash_bytes(object->data, object->size); }
+
+static void remember_audited(const item *it)
+{
+    pthread_mutex_lock(&audited.lock);
+    size_t at = audited.n++ % AUDITED_MOST;
+    audited.id[at] = sti_hash_bytes(it->wanted->key.id, strlen(it->wanted->key.id));
+    audited.code[at] = hash_of_code(&it->again);
+    pthread_mutex_unlock(&audited.lock);
+}
+
+static bool was_audited(const item *it)
+{
+    uint64_t id = sti_hash_bytes(it->wanted->key.id, strlen(it->wanted->key.id)),
+             code = hash_of_code(&it->wanted->object);
+    bool found = false;
+    pthread_mutex_lock(&audited.lock);
+    for (size_t i = 0; i < audited.n && i < AUDITED_MOST && !found; ++i)
+        found = audited.id[i] == id && audited.code[i] == code;
+    pthread_mutex_unlock(&audited.lock);
+    return found;
+}
 
 static stet_result load_cached(compilation *o, item *it)
 {
@@ -139,7 +172,7 @@ static stet_result compile_all(compilation *o)
     const item *first = NULL;
     int n = 0;
     for (int i = o->n - 1; i >= 0; --i) {
-        o->item[i].compiled = !o->item[i].found || o->device->mechanisms.options.audit;
+        o->item[i].compiled = !o->item[i].found || (o->device->mechanisms.options.audit && !was_audited(&o->item[i]));
         if (!o->item[i].compiled) continue;
         first = &o->item[i];
         ++n;
@@ -187,6 +220,7 @@ static stet_result count_cached(const compilation *o, const item *it)
                          "kernel_cache: %s: compiled again, the kernel is not what entry %s holds; clear the cache "
                          "and report it",
                          it->wanted->what, it->wanted->key.id);
+    if (it->compiled) remember_audited(it);
     sti_compile_count_cached(o->device, it->wanted);
     return STET_OK;
 }

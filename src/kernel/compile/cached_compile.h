@@ -8,6 +8,7 @@
  *   COMPILE-3  a process holds the locks of all entries that it compiles, taken in the order of their ids. So no two
  *       processes compile the same entry, and no two processes wait for each other
  *   COMPILE-4  only the calling thread counts and writes messages
+ *   COMPILE-5  an audit compiles an entry once in a process; after that it compares the entry with what came of it
  */
 #ifndef STI_KERNEL_COMPILE_CACHED_COMPILE_H
 #define STI_KERNEL_COMPILE_CACHED_COMPILE_H
@@ -36,7 +37,7 @@ typedef struct sti_cache_options {
 
 /*
  * Fills the objects of n requests. On failure the message is that of the first request that failed. In audit mode
- * cached code is compiled again and compared.
+ * cached code is compiled again and compared (COMPILE-5).
  */
 stet_result sti_cached_compile(stet_device *device, const sti_cache_options *keeping, sti_compile_request *wanted,
                                int n);
