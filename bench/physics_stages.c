@@ -26,11 +26,13 @@ typedef struct staged {
     states from;
 } staged;
 
-/* Until there is room for these states. */
+/* Until there is room for these states: the host learns later that there was too little. */
 static stet_result grow_room(side *s, const states *from)
 {
+    enum { STILL = 4 };
     double seconds;
-    for (int room = -1; room != sti_physics_room(&s->native->tables);) {
+    for (int room = -1, still = 0; still < STILL; ++still) {
+        if (room != sti_physics_room(&s->native->tables)) still = 0;
         room = sti_physics_room(&s->native->tables);
         STI_TRY(time_side(s, from, 0, &seconds));
         (void)stet_worlds_get_faults(s->worlds); /* which looks at the room */
@@ -64,10 +66,19 @@ static stet_result hash_after(side *s, const states *from, uint64_t *hash)
 static stet_result check_equal(side s[2], const states *from, const char *grouping)
 {
     uint64_t hash[2];
-    for (int i = 0; i < 2; ++i) STI_TRY(hash_after(&s[i], from, &hash[i]));
+    int64_t faulty[2] = {0, 0};
+    for (int i = 0; i < 2; ++i) {
+        STI_TRY(hash_after(&s[i], from, &hash[i]));
+        const uint32_t *faults = stet_worlds_get_faults(s[i].worlds);
+        for (int64_t w = 0; w < s[i].worlds->nworld; ++w) faulty[i] += faults[w] != 0;
+    }
     if (hash[0] == hash[1]) return STET_OK;
-    return sti_error(STET_ERROR_STATE, "bench stages: one kernel and '%s' have other positions after %d steps",
-                     grouping, CALL);
+    return sti_error(
+        STET_ERROR_STATE,
+        "bench stages: one kernel and '%s' have other positions after %d steps of %lld worlds (room for %d "
+        "and %d contacts; %lld and %lld worlds with faults)",
+        grouping, CALL, (long long)s[0].worlds->nworld, sti_physics_room(&s[0].native->tables),
+        sti_physics_room(&s[1].native->tables), (long long)faulty[0], (long long)faulty[1]);
 }
 
 static stet_result add_row(staged *g, side s[2], const char *grouping, double seconds[2][SAMPLES])

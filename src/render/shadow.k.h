@@ -198,9 +198,9 @@ LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lam
     if (physical) clear_words(share);
     ureal low, high;
     depth_range(best, best_geom, candidate, &low, &high);
-    each (k, range ? 1 : 0) {
-        range[0] = fresh ? low : umin(range[0], low);
-        range[1] = fresh ? high : umax(range[1], high);
+    each (k, range ? 2 : 0) {
+        ureal end = k ? high : low, was = fresh ? end : range[k];
+        range[k] = k ? umax(was, end) : umin(was, end);
     }
     if (high < 0) return;
     patch_corners(view, flat, px, py, low, high, corner);

@@ -147,7 +147,8 @@ LFN int patch_stands(const wreal *xform, int nitem, int world, const ureal *then
     if (scene_number(scene, SCENE_NSHADOW) &&
         any_in_tubes(xform, nitem, world, scene, own, view, here, boxes, n, range))
         return 0;
-    if (!find_mirror(xform, nitem, world, scene, look, bounds, view, flat, pyramid, glass)) return 1;
+    int mirror = find_mirror(xform, nitem, world, scene, look, bounds, view, flat, pyramid, glass);
+    if (!mirror) return 1;
     if (plane_moved(xform, nitem, world, then, scene)) return 0;
     mirror_view(glass, flat, px, py, view, pyramid);
     return !any_touches(boxes, n, view + VIEW_EYE, pyramid);

@@ -94,7 +94,8 @@ static stet_result paint(stet_tiles *t, sti_tile_place *p, sti_standing *standin
 /* Copies the pixels of all other worlds from the newest frame, unless this place has them. */
 static stet_result carry(stet_tiles *t, sti_tile_place *p)
 {
-    sti_tile_source source = {&t->table, t->ncamera, sti_place_of(t, t->newest)->pixels};
+    sti_tile_place *from = sti_place_of(t, t->newest);
+    sti_tile_source source = {&t->table, t->ncamera, from->pixels};
     int n = 0;
     for (int64_t w = 0, k = 0; t->chosen && w < t->nworld; ++w) {
         bool painted = k < t->nlist && t->chosen[k] == w;
@@ -147,7 +148,7 @@ static bool may_be_written(stet_tiles *t, sti_tile_place *p)
     return written;
 }
 
-/* Renders the worlds of t->list into a place, but for their patches that stand. */
+/* Renders the chosen worlds into a place, but for their patches that stand. */
 static stet_result paint_what_moved(stet_tiles *t, sti_tile_place *p)
 {
     sti_mechanisms *m = &t->device->mechanisms;
@@ -249,7 +250,7 @@ static stet_result paint_patches_again(void *context)
     return paint(t, sti_place_of(t, t->newest), NULL, STI_BUFFER_CAST);
 }
 
-/* Audits the patches that stood in the worlds of t->list, which were drawn. */
+/* Audits the patches that stood in the chosen worlds, which were drawn. */
 static stet_result audit_patches(stet_tiles *t)
 {
     if (!t->device->mechanisms.options.audit || t->nlist == 0 || !t->painter.make_standing) return STET_OK;
