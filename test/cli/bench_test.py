@@ -115,7 +115,7 @@ def test_every_mechanism_has_its_rows():
         return
     rows = {row["name"]: row for row in json.loads(printed)["results"]}
     in_frames = [name for name in MECHANISMS if name not in ("kernel_cache", "quantities")]
-    expected = {f"{name}/hit_ns" for name in MECHANISMS if name != "fusion"}  # whose hits do the work
+    expected = {f"{name}/hit_ns" for name in MECHANISMS if name not in ("fusion", "patches")}  # whose hits do the work
     expected |= {"stamp/64_inputs_ns", "idle/render_us", "idle/1024_worlds/render_us"}
     expected |= {f"graph_replay/{n}_launches/singly_ns" for n in (2, 20)} | {"graph_replay/2_launches/replayed_ns"}
     expected |= {f"ablation/hand/6/{name}" for name in ("none", "all", "speedup")}
@@ -316,6 +316,7 @@ def test_launches_need_a_gpu():
 def test_a_recording_that_is_not_there_is_named():
     with folder() as at:
         shutil.copy(scene("hand.xml"), at)
+        shutil.copytree(scene("assets"), os.path.join(at, "assets"))
         done = stet("bench", "mechanisms", "--quick", "--threads", 1, "--scenes", at)
         if "instrumented" in done.stderr:
             return

@@ -144,6 +144,9 @@ def test_traced_and_profiled_in_every_round():
         done = run(HAND, *SMALL, "--rounds", 3, "--profile", "--trace", path)
         of = {row["name"]: row for row in once["profile"]["kernels"]}
         for row in done["profile"]["kernels"]:
+            if row["name"] == "k_stand_drop":  # once for each place of a frame, which all rounds use
+                assert row["calls"] == of[row["name"]]["calls"], row
+                continue
             assert row["calls"] >= 3 * of[row["name"]]["calls"] - 4, (row, of[row["name"]])
         with open(path, encoding="utf-8") as f:
             assert f.read().count('"name":"step"') == 3 * 4

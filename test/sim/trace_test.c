@@ -61,6 +61,7 @@ static void events_of_a_frame(void **state)
         "launch k_forward",
         "miss hierarchy: values",
         "phase render",
+        "launch k_stand",
         "launch k_render",
         "miss frame: moved",
         "phase extract",
