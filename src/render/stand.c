@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "kernel/record/launch.h"
 
+#include <string.h>
+
 extern const sti_kernel sti_k_stand;
 extern const sti_kernel sti_k_stand_carry;
 extern const sti_kernel sti_k_stand_drop;
@@ -23,6 +25,7 @@ stet_result sti_stand_create(stet_device *device, int64_t nworld, int64_t npatch
     STI_TRY(make(device, "patches that stand", STET_DTYPE_INT, nworld * npatch, &out->stands));
     STI_TRY(make(device, "worlds to carry", STET_DTYPE_INT, nworld, &out->worlds));
     STI_TRY(sti_array_prepare_put(out->worlds));
+    STI_TRY(sti_alloc(&out->carried, (size_t)nworld * sizeof *out->carried, "worlds to carry"));
     return sti_stand_change(out);
 }
 
@@ -31,6 +34,7 @@ void sti_stand_free(sti_stand *stand)
     stet_array_destroy(stand->clock);
     stet_array_destroy(stand->stands);
     stet_array_destroy(stand->worlds);
+    sti_free(stand->carried);
 }
 
 stet_result sti_stand_change(sti_stand *stand)
@@ -91,7 +95,8 @@ stet_result sti_standing_carry(sti_stand *stand, sti_standing *from, sti_standin
         return STET_OK;
     }
     STI_TRY(refresh(stand, to));
-    STI_TRY(sti_array_put(stand->worlds, worlds, stet_array_get_bytes(stand->worlds)));
+    memcpy(stand->carried, worlds, (size_t)n * sizeof *worlds);
+    STI_TRY(sti_array_put(stand->worlds, stand->carried, stet_array_get_bytes(stand->worlds)));
     return STI_LAUNCH(sti_k_stand_carry, stand->device, n, sti_arg_array(stand->worlds),
                       sti_arg_int((int)(stet_array_get_nelement(to->before) / stand->nworld)),
                       sti_arg_int((int)(2 * stand->npatch)), sti_arg_array(from->before), sti_arg_array(from->range),

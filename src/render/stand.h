@@ -27,6 +27,7 @@ typedef struct sti_stand {
     stet_array *clock;           /* INT [2]: the time of the last change, and now */
     stet_array *stands;          /* INT [nworld][npatch], of the last run */
     stet_array *worlds;          /* INT [nworld]: those that are carried */
+    int *carried;                /* [nworld], staging for them */
     int64_t nworld, npatch, ran; /* ran: worlds of the last run */
     int time;
 } sti_stand;
