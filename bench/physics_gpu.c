@@ -14,8 +14,6 @@
 #include <string.h>
 
 enum {
-    STATES = 512, /* different ones */
-    LATE = 300,   /* steps until they are taken */
     SAMPLES = 5,
     MIXED = 8192, /* worlds of batches that are not alike, unless others were asked for */
     FIRST = 64,
@@ -41,18 +39,6 @@ static double steps_of(const side *s) { return (double)s->worlds->nworld * CALL 
 
 /* ---- sides ------------------------------------------------------------------------------------------------------- */
 
-/* Steps until the room for contacts is what these states need, and its code is there. */
-static stet_result warm_up(side *s, const states *from)
-{
-    double seconds;
-    for (int room = -1; room != sti_physics_room(&s->native->tables);) {
-        room = sti_physics_room(&s->native->tables);
-        STI_TRY(time_side(s, from, 0, &seconds));
-        (void)stet_worlds_get_faults(s->worlds); /* which looks at the room */
-    }
-    return STET_OK;
-}
-
 /* Bytes of a GPU that are in use; 0: not known. */
 static stet_result bytes_in_use(stet_device *device, double *out)
 {
@@ -60,13 +46,6 @@ static stet_result bytes_in_use(stet_device *device, double *out)
     if (device->ops->memory) STI_TRY(device->ops->memory(device, &free, &total));
     *out = (double)(total - free);
     return STET_OK;
-}
-
-static int count_faults(const side *s)
-{
-    int n = 0;
-    for (int64_t w = 0; w < s->worlds->nworld; ++w) n += stet_worlds_get_faults(s->worlds)[w] != 0;
-    return n;
 }
 
 /* ---- numbers of worlds ------------------------------------------------------------------------------------------- */
@@ -82,7 +61,7 @@ static stet_result measure_number(gpu_bench *g, int64_t nworld, double *longest)
     bench_row *row;
     stet_result result = open_side_on(b, g->scene, &g->device, nworld, &s);
     if (result == STET_OK) result = bytes_in_use(s.device, &before);
-    if (result == STET_OK) result = warm_up(&s, &g->from);
+    if (result == STET_OK) result = grow_room(&s, &g->from);
     if (result == STET_OK) result = bytes_in_use(s.device, &after);
     for (int k = 0; k < SAMPLES && result == STET_OK; ++k) {
         result = time_side(&s, &g->from, bench_least(b, 0.02), &seconds);
@@ -242,7 +221,7 @@ static stet_result measure_other(gpu_bench *g, side *plain, const other *o)
         close_side(&s);
         return result;
     }
-    result = warm_up(&s, &g->from);
+    result = grow_room(&s, &g->from);
     const batch batches[] = {{&s, &g->from}, {plain, &g->from}};
     if (result == STET_OK) result = time_batches(g, batches, 2, seconds);
     if (result == STET_OK) result = add_ratio(g, plain, o->name, seconds[0], seconds[1], o->goal, &row);
@@ -262,7 +241,7 @@ static stet_result measure_batches(gpu_bench *g)
     int64_t nworld = asked->nworlds ? asked->nworld[asked->nworlds - 1] : g->b->quick ? FIRST : MIXED;
     side s = {.native = NULL};
     stet_result result = open_side_on(g->b, g->scene, &g->device, nworld, &s);
-    if (result == STET_OK) result = warm_up(&s, &g->from);
+    if (result == STET_OK) result = grow_room(&s, &g->from);
     if (result == STET_OK) result = measure_equal(g, &s);
     if (result == STET_OK) result = measure_busy(g, &s);
     for (size_t k = 0; k < sizeof others / sizeof *others && result == STET_OK; ++k)
@@ -273,17 +252,6 @@ static stet_result measure_batches(gpu_bench *g)
 
 /* ---- a scene ----------------------------------------------------------------------------------------------------- */
 
-static stet_result make_late_states(gpu_bench *g)
-{
-    side s = {.native = NULL};
-    stet_result result =
-        open_side(g->b, g->scene, true, g->b->threads, g->b->quick ? 20 : STATES, NULL, CUT_NOTHING, &s);
-    if (result == STET_OK) result = make_states(&s, g->b->quick ? WARM : LATE, &g->from);
-    if (result == STET_OK) result = measure_load(&s, &g->of_states);
-    close_side(&s);
-    return result;
-}
-
 stet_result measure_on_gpu(bench *b, const bench_scene *scene)
 {
     gpu_bench g = {.b = b, .scene = scene, .device = bench_device_def(b)};
@@ -292,7 +260,7 @@ stet_result measure_on_gpu(bench *b, const bench_scene *scene)
     g.kind = kind_of(device);
     bench_name_gpu(b, device);
     stet_device_destroy(device);
-    stet_result result = make_late_states(&g);
+    stet_result result = make_late_states(b, scene, &g.from, &g.of_states);
     if (result == STET_OK) result = measure_numbers(&g);
     if (result == STET_OK) result = measure_batches(&g);
     free_states(&g.from);

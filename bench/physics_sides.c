@@ -314,6 +314,23 @@ stet_result measure_load(side *s, load *out)
     return result;
 }
 
+stet_result make_late_states(const bench *b, const bench_scene *scene, states *out, load *of)
+{
+    side s = {.native = NULL};
+    stet_result result = open_side(b, scene, true, b->threads, b->quick ? 20 : STATES, NULL, CUT_NOTHING, &s);
+    if (result == STET_OK) result = make_states(&s, b->quick ? WARM : LATE, out);
+    if (result == STET_OK && of) result = measure_load(&s, of);
+    close_side(&s);
+    return result;
+}
+
+int count_faults(const side *s)
+{
+    int n = 0;
+    for (int64_t w = 0; w < s->worlds->nworld; ++w) n += stet_worlds_get_faults(s->worlds)[w] != 0;
+    return n;
+}
+
 /* ---- times ------------------------------------------------------------------------------------------------------- */
 
 stet_result time_calls(side *s, const states *from, int calls, int steps, double least, double *seconds)
@@ -335,4 +352,15 @@ stet_result time_calls(side *s, const states *from, int calls, int steps, double
 stet_result time_side(side *s, const states *from, double least, double *seconds)
 {
     return time_calls(s, from, CALLS, CALL, least, seconds);
+}
+
+stet_result grow_room(side *s, const states *from)
+{
+    double seconds;
+    for (int room = -1; room != sti_physics_room(&s->native->tables);) {
+        room = sti_physics_room(&s->native->tables);
+        STI_TRY(time_side(s, from, 0, &seconds));
+        (void)stet_worlds_get_faults(s->worlds); /* which looks at the room */
+    }
+    return STET_OK;
 }

@@ -21,7 +21,7 @@ typedef struct bench_scene {
 } bench_scene;
 
 /* Steps of a call, calls of a measurement; fields of the state that is put; steps until states are taken. */
-enum { CALL = 10, CALLS = 2, STATE_FIELDS = 4, WARM = 100 };
+enum { CALL = 10, CALLS = 2, STATE_FIELDS = 4, WARM = 100, STATES = 512, LATE = 300 };
 
 typedef enum cut { CUT_NOTHING, CUT_ITERATIONS, CUT_CONSTRAINTS } cut; /* what a side leaves out of a step */
 
@@ -70,6 +70,14 @@ stet_result put_states(side *s, const states *from);
 void free_states(states *s);
 
 stet_result measure_load(side *s, load *out);
+/*
+ * States of native physics on the CPU after LATE steps with random controls, of STATES worlds (quick: fewer of both),
+ * and their load, unless `of` is NULL.
+ */
+stet_result make_late_states(const bench *b, const bench_scene *scene, states *out, load *of);
+/* Runs native physics from states until there is room for all their contacts. */
+stet_result grow_room(side *s, const states *from);
+int count_faults(const side *s); /* worlds with one */
 /* Seconds of calls of n steps from the states: the mean of as many repetitions as `least` takes. */
 stet_result time_calls(side *s, const states *from, int calls, int steps, double least, double *seconds);
 /* The same of CALLS calls of CALL steps. */

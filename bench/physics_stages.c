@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-enum { STATES = 512, LATE = 300, SAMPLES = 5, USUAL = 3 };
+enum { SAMPLES = 5, USUAL = 3 };
 static const int64_t usual[USUAL] = {64, 1024, 8192}; /* the last on a GPU alone */
 static const char *const groupings[] = {"one", "three", "apart"};
 enum { GROUPINGS = sizeof groupings / sizeof *groupings };
@@ -26,20 +26,6 @@ typedef struct staged {
     const char *kind; /* of device, in names of rows */
     states from;
 } staged;
-
-/* Until there is room for these states: the host learns later that there was too little. */
-static stet_result grow_room(side *s, const states *from)
-{
-    enum { STILL = 4 };
-    double seconds;
-    for (int room = -1, still = 0; still < STILL; ++still) {
-        if (room != sti_physics_room(&s->native->tables)) still = 0;
-        room = sti_physics_room(&s->native->tables);
-        STI_TRY(time_side(s, from, 0, &seconds));
-        (void)stet_worlds_get_faults(s->worlds); /* which looks at the room */
-    }
-    return STET_OK;
-}
 
 /* All code is made side by side, while that for all models runs; then recordings are trusted. */
 static stet_result warm_up(side *s, const states *from)
@@ -80,19 +66,14 @@ static stet_result hash_after(side *s, const states *from, uint64_t *hash)
 static stet_result check_equal(side s[2], const states *from, const char *grouping)
 {
     uint64_t hash[2];
-    int64_t faulty[2] = {0, 0};
-    for (int i = 0; i < 2; ++i) {
-        STI_TRY(hash_after(&s[i], from, &hash[i]));
-        const uint32_t *faults = stet_worlds_get_faults(s[i].worlds);
-        for (int64_t w = 0; w < s[i].worlds->nworld; ++w) faulty[i] += faults[w] != 0;
-    }
+    for (int i = 0; i < 2; ++i) STI_TRY(hash_after(&s[i], from, &hash[i]));
     if (hash[0] == hash[1]) return STET_OK;
     return sti_error(
         STET_ERROR_STATE,
         "bench stages: one kernel and '%s' have other positions after %d steps of %lld worlds (room for %d "
-        "and %d contacts; %lld and %lld worlds with faults)",
+        "and %d contacts; %d and %d worlds with faults)",
         grouping, CALL, (long long)s[0].worlds->nworld, sti_physics_room(&s[0].native->tables),
-        sti_physics_room(&s[1].native->tables), (long long)faulty[0], (long long)faulty[1]);
+        sti_physics_room(&s[1].native->tables), count_faults(&s[0]), count_faults(&s[1]));
 }
 
 static stet_result add_row(staged *g, side s[2], const char *grouping, double seconds[2][SAMPLES])
@@ -140,16 +121,6 @@ static stet_result measure_number(staged *g, int64_t nworld)
     return result;
 }
 
-static stet_result make_late_states(staged *g)
-{
-    side s = {.native = NULL};
-    stet_result result =
-        open_side(g->b, g->scene, true, g->b->threads, g->b->quick ? 20 : STATES, NULL, CUT_NOTHING, &s);
-    if (result == STET_OK) result = make_states(&s, g->b->quick ? WARM : LATE, &g->from);
-    close_side(&s);
-    return result;
-}
-
 stet_result measure_stages_of(bench *b, const bench_scene *scene)
 {
     staged g = {.b = b, .scene = scene, .device = bench_device_def(b), .kind = "cpu"};
@@ -162,7 +133,7 @@ stet_result measure_stages_of(bench *b, const bench_scene *scene)
     }
     int n = asked->nworlds ? asked->nworlds : b->quick ? 1 : USUAL - (stet_device_get_type(device) == STET_DEVICE_CPU);
     stet_device_destroy(device);
-    stet_result result = make_late_states(&g);
+    stet_result result = make_late_states(b, scene, &g.from, NULL);
     for (int i = 0; i < n && result == STET_OK; ++i)
         result = measure_number(&g, asked->nworlds ? asked->nworld[i] : usual[i]);
     free_states(&g.from);

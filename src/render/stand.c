@@ -21,7 +21,7 @@ static stet_result make(stet_device *device, const char *name, stet_dtype dtype,
 stet_result sti_stand_create(stet_device *device, int64_t nworld, int64_t npatch, sti_stand *out)
 {
     *out = (sti_stand){.device = device, .nworld = nworld, .npatch = npatch};
-    STI_TRY(make(device, "the clock of looks", STET_DTYPE_INT, 2, &out->clock));
+    STI_TRY(make(device, "the clock of looks", STET_DTYPE_INT, 1, &out->clock));
     STI_TRY(make(device, "patches that stand", STET_DTYPE_INT, nworld * npatch, &out->stands));
     STI_TRY(make(device, "worlds to carry", STET_DTYPE_INT, nworld, &out->worlds));
     STI_TRY(sti_array_prepare_put(out->worlds));
@@ -39,10 +39,9 @@ void sti_stand_free(sti_stand *stand)
 
 stet_result sti_stand_change(sti_stand *stand)
 {
-    if (!stand->clock) return STET_OK; /* nothing was drawn yet */
-    const int times[2] = {stand->time + 1, stand->time + 1};
-    STI_TRY(stet_array_write(stand->clock, times, sizeof times));
-    stand->time++;
+    const int next = stand->time + 1;
+    STI_TRY(stet_array_write(stand->clock, &next, sizeof next));
+    stand->time = next;
     return STET_OK;
 }
 

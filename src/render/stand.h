@@ -24,7 +24,7 @@ typedef struct sti_standing {
 /* Of the renderer. */
 typedef struct sti_stand {
     stet_device *device;
-    stet_array *clock;           /* INT [2]: the time of the last change, and now */
+    stet_array *clock;           /* INT [1]: the time, which is that of the last change */
     stet_array *stands;          /* INT [nworld][npatch], of the last run */
     stet_array *worlds;          /* INT [nworld]: those that are carried */
     int *carried;                /* [nworld], staging for them */

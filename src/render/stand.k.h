@@ -157,7 +157,7 @@ LFN int patch_stands(const wreal *xform, int nitem, int world, const ureal *then
 /*
  * stands [listed world][patch]: 1 for those that stand. before [nworld][nitem]: transforms that the target's pixels
  * were drawn from; range [nworld][patch][2]: depths of hits, of k_render; drawn [nworld]: when, 0: not; `before` and
- * `drawn` become those of now. clock: since when what is no transform is the same, and now. The others: as k_render.
+ * `drawn` become those of now. clock: the time since which what is no transform is the same. The others: as k_render.
  */
 item_kernel void k_stand(const wreal *xform, int nitem, const int *worlds, const int *scene, const ureal *look,
                          const ureal *looks, int stride, const ureal *lens, int lens_stride, const ureal *bounds,
@@ -170,7 +170,7 @@ item_kernel void k_stand(const wreal *xform, int nitem, const int *worlds, const
     ureal *then = before + (i64)world * nitem;
     const ureal *own = looks + (i64)world * stride, *own_lens = lens + (i64)world * lens_stride;
     const ureal *depths = range + (i64)world * npatch * 2;
-    int anew = drawn[world] < clock[0] || (coloured && light_moved(xform, nitem, world, then, scene));
+    int anew = drawn[world] != clock[0] || (coloured && light_moved(xform, nitem, world, then, scene));
     if (!anew) {
         n = find_moved(xform, nitem, world, then, scene, bounds, flag, boxes);
         anew = n > MOVED_BOXES;
@@ -181,7 +181,7 @@ item_kernel void k_stand(const wreal *xform, int nitem, const int *worlds, const
                                   scene + SCENE_PATCHES + p * PATCH_SIZE, boxes, n, depths + 2 * p, coloured);
     sync();
     each (k, nitem) then[k] = of_world(xform, nitem, world, k);
-    each (k, 1) drawn[world] = clock[1];
+    each (k, 1) drawn[world] = clock[0];
 }
 
 /* Copies what is known of a block's world's pixels, with them, from one target to another. nrange: numbers a world. */

@@ -10,11 +10,11 @@
 
 enum { MESSAGE = 1024, AUDITED_MOST = 1024 };
 
-/* The last entries that audits of this process have compiled, and the code that came of it (COMPILE-5). */
+/* Hashes of the last entries that audits of this process have compiled: of id and code (COMPILE-5). */
 static struct {
     pthread_mutex_t lock;
-    uint64_t id[AUDITED_MOST], code[AUDITED_MOST]; /* hashes */
-    size_t n;                                      /* in all; the oldest are written over */
+    uint64_t entry[AUDITED_MOST];
+    size_t n; /* in all; the oldest are written over */
 } audited = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The state of one request. */
@@ -65,25 +65,28 @@ stet_reason sti_compile_reason(sti_verdict verdict)
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t hash_of_code(const sti_text_buffer *object) { return sti_hash_bytes(object->data, object->size); }
+static uint64_t hash_of_entry(const item *it, const sti_text_buffer *code)
+{
+    sti_hash h;
+    sti_hash_begin(&h);
+    sti_hash_add(&h, it->wanted->key.id, strlen(it->wanted->key.id));
+    sti_hash_add(&h, code->data, code->size);
+    return sti_hash_end(&h);
+}
 
 static void remember_audited(const item *it)
 {
     pthread_mutex_lock(&audited.lock);
-    size_t at = audited.n++ % AUDITED_MOST;
-    audited.id[at] = sti_hash_bytes(it->wanted->key.id, strlen(it->wanted->key.id));
-    audited.code[at] = hash_of_code(&it->again);
+    audited.entry[audited.n++ % AUDITED_MOST] = hash_of_entry(it, &it->again);
     pthread_mutex_unlock(&audited.lock);
 }
 
 static bool was_audited(const item *it)
 {
-    uint64_t id = sti_hash_bytes(it->wanted->key.id, strlen(it->wanted->key.id)),
-             code = hash_of_code(&it->wanted->object);
+    uint64_t entry = hash_of_entry(it, &it->wanted->object);
     bool found = false;
     pthread_mutex_lock(&audited.lock);
-    for (size_t i = 0; i < audited.n && i < AUDITED_MOST && !found; ++i)
-        found = audited.id[i] == id && audited.code[i] == code;
+    for (size_t i = 0; i < audited.n && i < AUDITED_MOST && !found; ++i) found = audited.entry[i] == entry;
     pthread_mutex_unlock(&audited.lock);
     return found;
 }
