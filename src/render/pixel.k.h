@@ -3,17 +3,12 @@
  */
 #define PIXELS (PATCH * PATCH)
 
-/*
- * The nearest hits of a patch: depth and normal (3) per pixel; the geom and, of a mesh, the triangle in arrays of their
- * own.
- */
-#define BEST_SIZE 4
 
 /* No hit of the pixels from p on: nothing is visible beyond the far plane. bare, here and below: without normals. */
 LFN void clear_hit(ureal far, int bare, int p, ureal *best, int *best_geom, int *best_part)
 {
     store(best + p, splat(far));
-    for (int k = 1; k < BEST_SIZE && !bare; ++k) store(best + k * PIXELS + p, splat(0));
+    for (int k = 1; k < HIT_REALS && !bare; ++k) store(best + k * PIXELS + p, splat(0));
     istore(best_geom + p, isplat(-1));
     istore(best_part + p, isplat(0));
 }

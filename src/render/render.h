@@ -57,15 +57,18 @@ typedef struct sti_drawing {
 stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, int ncamera, sti_drawing drawing,
                                 sti_renderer **out);
 void sti_renderer_destroy(sti_renderer *renderer);
-/* Begins to compile the code for pictures with or without colours (or albedo), where a GPU has to. */
-void sti_renderer_begin(sti_renderer *renderer, bool colours);
+/*
+ * Pictures with or without colours (or albedo) are going to be asked for: begins to compile the code for them, where a
+ * GPU has to, and makes the memory that it needs.
+ */
+stet_result sti_renderer_begin(sti_renderer *renderer, bool colours);
 /*
  * Takes over looks of worlds that have changed (stet/worlds.h), and increases the generation of the appearance. A run
  * does so, too; this is for who asks before it whether anything is to be drawn.
  */
 stet_result sti_renderer_update(sti_renderer *renderer);
 /*
- * Renders all cameras of the n listed worlds (host indices) into target, in one launch. Flushes the stage first. Pixels
+ * Renders all cameras of the n listed worlds (host indices) into target. Flushes the stage first. Pixels
  * of other worlds do not change.
  */
 stet_result sti_renderer_run(sti_renderer *renderer, const int *worlds, int n, const sti_render_target *target);

@@ -335,38 +335,42 @@ LFN void put_colours(const ureal *lamps, const ureal *view, int mirror, const ur
  * samples, 1, 2 or 4.
  *
  * The first round is that of the pixels' centres, which all buffers but colours show; then there is one for each of
- * several samples.
+ * several samples. Where a mirror is, each has another round before it, of what is mirrored.
+ *
+ * A kernel for a part of that (RENDER_PART; one patch a block) does it for one round, `sample` and `reflected`, and
+ * keeps the patch's hits in hits and words, [patches of the launch][…][PIXELS]; the first is patch `start` of all.
  */
 item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, const int *scene, const ureal *look,
                           const ureal *looks, int stride, const int *choices, const ureal *lens, int lens_stride,
                           const ureal *size, const int *data, const ureal *bounds, const ureal *boxes,
                           const ureal *node, const ureal *tri, const ureal *elevation, u32 *colour, ureal *depth,
                           ureal *distance, ureal *normal, u32 *albedo, int *geom, int *body, int *type,
-                          const i64 *first, const int *pitch, const int *stands, ureal *range, int rows, int grid,
-                          int block)
+                          const i64 *first, const int *pitch, const int *stands, ureal *range, ureal *hits, int *words,
+                          int start, int sample, int reflected, int rows, int grid, int block)
 {
     shared(int, flag, FLAG_SIZE);
     shared(int, list, LIST_SIZE);
     shared(ureal, candidate, CANDIDATES);
     shared(ureal, lamps, LAMP_MOST * LAMP_PLACE);
     shared(ureal, tubes, LAMP_MOST * PYRAMID_SIZE);
-    shared(ureal, best, PIXELS * BEST_SIZE);
-    shared(int, best_geom, PIXELS);
-    shared(int, best_part, PIXELS);
+    shared(ureal, own_hits, OWN(PIXELS * HIT_REALS));
+    shared(int, own_words, OWN(PIXELS * HIT_WORDS(SCENE_HAS, 2)));
     shared(ureal, kept, KEPT);
-    shared(int, sum, PIXELS * 2);
     shared(int, blocked, MAY_BE_PHYSICAL ? PIXELS : 1);
-    shared(int, share, MAY_BE_PHYSICAL ? PIXELS : 1);
-    shared(int, further, MAY_HAVE_ROLES ? PIXELS * 2 : 1);
     int npatch = scene[SCENE_NPATCH], ntile = scene[SCENE_NTILE], strip = STET_GPU ? 1 : STRIP;
-    int nstrip = (npatch + strip - 1) / strip, world = worlds[block / nstrip], from = block % nstrip * strip;
-    const ureal *made = MAY_BE_MANY && boxes ? boxes + (i64)(block / nstrip) * BOXES_SIZE(SCENE_NROW(scene)) : boxes;
+    int nstrip = (npatch + strip - 1) / strip, listed = (start + block) / nstrip, world = worlds[listed],
+        from = (start + block) % nstrip * strip, alone = RENDER_PART != PART_ALL;
+    ureal *best = alone ? hits + (i64)block * (PIXELS * HIT_REALS) : own_hits;
+    int *best_geom = alone ? words + (i64)block * (PIXELS * HIT_WORDS(SCENE_HAS, RENDER_SIDE)) : own_words;
+    int *best_part = best_geom + PIXELS, *share = best_geom + HIT_SHARE * PIXELS;
+    int *further = best_geom + HIT_ROLES(SCENE_HAS) * PIXELS, *sum = best_geom + HIT_SUM(SCENE_HAS) * PIXELS;
+    const ureal *made = MAY_BE_MANY && boxes ? boxes + (i64)listed * BOXES_SIZE(SCENE_NROW(scene)) : boxes;
     int clear = scene[SCENE_CLEAR], site = scene[SCENE_SHOWN] + scene[SCENE_NSHOWN] * SHOWN_SIZE;
     if (STET_W > 1)
         each (k, 2) flag[FLAG_BOXES + k] = 0;
     int end = STET_GPU ? from + 1 : nmin(from + strip, npatch);
     for (int patch = from; patch < end; ++patch) {
-        if (stands && stands[(i64)(block / nstrip) * npatch + patch]) continue;
+        if (stands && stands[(i64)listed * npatch + patch]) continue;
         const int *here = scene + SCENE_PATCHES + patch * PATCH_SIZE;
         int flat = here[PATCH_FLAT];
         int tile = world * scene[SCENE_NCAMERA] + here[PATCH_CAMERA];
@@ -383,19 +387,30 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
         for (int k = 0; k < 12; ++k) plane[k] = 0;
         if (scene_number(scene, SCENE_HAZE)) xform_of(xform, nitem, world, scene_number(scene, SCENE_HAZE) - 1, plane);
         int side = RENDER_SIDE ? RENDER_SIDE : grid;
-        int hits = depth || distance || normal || geom || body || type, centre = side == 1 || hits || albedo,
+        int seen = depth || distance || normal || geom || body || type, centre = side == 1 || seen || albedo,
             nclear = scene_number(scene, SCENE_NCLEAR);
         int mirror = 0, rounds = side == 1 || !RENDER_COLOURS || !colour ? 0 : side * side;
-        if (RENDER_COLOURS && colour)
+        if (RENDER_COLOURS && colour && RENDER_PART != PART_SHADOWS)
             mirror = find_mirror(xform, nitem, world, scene, look, bounds, middle, flat, pyramid, glass);
         if (sees_underside(xform, nitem, world, scene + clear + nclear * SHOWN_SIZE, scene_number(scene, SCENE_NUNDER),
                            middle, flat))
             nclear += scene_number(scene, SCENE_NUNDER);
 
-        if (RENDER_COLOURS && colour) place_lamps(xform, nitem, world, here[PATCH_PRIM], scene, lamps);
+        if (RENDER_COLOURS && colour && RENDER_PART != PART_HITS)
+            place_lamps(xform, nitem, world, here[PATCH_PRIM], scene, lamps);
 
-        for (int s = centre ? -1 : 0; s < rounds; ++s) {
-            for (int mirrored = mirror && (s >= 0 || side == 1); mirrored >= 0; --mirrored) {
+        int first_round = centre ? -1 : 0, last_round = nmax(rounds - 1, -1);
+        if (alone) {
+            first_round = RENDER_SIDE == 1 ? -1 : sample;
+            last_round = first_round;
+        }
+        for (int s = first_round; s <= last_round; ++s) {
+            int mirrors = mirror && (s >= 0 || side == 1), before = mirrors, least = 0;
+            if (alone) {
+                least = scene_number(scene, SCENE_NMIRROR) ? reflected : 0;
+                before = least <= mirrors ? least : least - 1;
+            }
+            for (int mirrored = before; mirrored >= least; --mirrored) {
                 int ids = s < 0 && !mirrored;
                 if (mirror) { /* anew, so that scenes without one keep less in registers */
                     xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
@@ -406,41 +421,48 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                         pyramid_of(middle, flat, px, py, PATCH, pyramid);
                 }
                 sample_view(middle, s < 0 ? 1 : side, s < 0 ? 0 : s, view);
-                int bare = ids && !(distance || normal || (RENDER_COLOURS && (colour || albedo)));
-                trace_geoms(xform, nitem, world, view, glass, mirrored, flat, bare, px, py, width, height, pyramid,
-                            scene, scene[ids ? SCENE_SHOWN : SCENE_SOLID], scene[ids ? SCENE_NSHOWN : SCENE_NSOLID],
-                            bounds, size, made, data, node, tri, elevation, flag, list, candidate, best, best_geom,
-                            best_part);
-                if (ids && hits)
-                    put_hits(view, flat, px, py, width, height, scene, best, best_geom, depth, distance, normal, geom,
-                             body, type, first, pitch, rows, ntile, tile);
+                if (DOES_PART(PART_HITS)) {
+                    int bare = ids && !(distance || normal || (RENDER_COLOURS && (colour || albedo)));
+                    trace_geoms(xform, nitem, world, view, glass, mirrored, flat, bare, px, py, width, height, pyramid,
+                                scene, scene[ids ? SCENE_SHOWN : SCENE_SOLID], scene[ids ? SCENE_NSHOWN : SCENE_NSOLID],
+                                bounds, size, made, data, node, tri, elevation, flag, list, candidate, best, best_geom,
+                                best_part);
+                    if (ids && seen)
+                        put_hits(view, flat, px, py, width, height, scene, best, best_geom, depth, distance, normal,
+                                 geom, body, type, first, pitch, rows, ntile, tile);
+                }
                 if (!RENDER_COLOURS || !(colour || albedo)) continue;
-                if (scene_number(scene, SCENE_DETAIL))
+                if (DOES_PART(PART_HITS) && scene_number(scene, SCENE_DETAIL))
                     detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, choice, data, tri,
                                  best, best_geom, best_part, further);
-                if (ids && albedo)
+                if (DOES_PART(PART_HITS) && ids && albedo)
                     put_albedo(px, py, width, height, scene, own, best_geom, best_part, (int *)albedo, first, pitch,
                                tile_entry(rows, BUFFER_ALBEDO, ntile, tile));
                 if (!colour || (s < 0 && side > 1)) continue;
-                int layers = count_candidates(xform, nitem, world, scene, clear, nclear, bounds, size, made, view,
+                int layers = 0;
+                if (RENDER_PART != PART_SHADOWS)
+                    layers = count_candidates(xform, nitem, world, scene, clear, nclear, bounds, size, made, view,
                                               pyramid, flag, list, candidate);
-                int sites =
-                    count_candidates(xform, nitem, world, scene, site, ids ? scene_number(scene, SCENE_NSITE) : 0,
-                                     bounds, size, made, view, pyramid, flag, list, candidate);
-                if (layers + sites > 0 && ids) {
-                    trace_geoms(xform, nitem, world, view, glass, 0, flat, 0, px, py, width, height, pyramid, scene,
-                                scene[SCENE_SOLID], scene[SCENE_NSOLID], bounds, size, made, data, node, tri, elevation,
-                                flag, list, candidate, best, best_geom, best_part);
-                    if (scene_number(scene, SCENE_DETAIL))
-                        detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, choice, data,
-                                     tri, best, best_geom, best_part, further);
+                if (DOES_PART(PART_HITS)) {
+                    int sites =
+                        count_candidates(xform, nitem, world, scene, site, ids ? scene_number(scene, SCENE_NSITE) : 0,
+                                         bounds, size, made, view, pyramid, flag, list, candidate);
+                    if (layers + sites > 0 && ids) {
+                        trace_geoms(xform, nitem, world, view, glass, 0, flat, 0, px, py, width, height, pyramid, scene,
+                                    scene[SCENE_SOLID], scene[SCENE_NSOLID], bounds, size, made, data, node, tri,
+                                    elevation, flag, list, candidate, best, best_geom, best_part);
+                        if (scene_number(scene, SCENE_DETAIL))
+                            detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, choice,
+                                         data, tri, best, best_geom, best_part, further);
+                    }
+                    keep_hits(view, flat, px, py, width, height, best, best_geom, kept);
                 }
-                keep_hits(view, flat, px, py, width, height, best, best_geom, kept);
-                if (scene_number(scene, SCENE_NSHADOW) && !mirrored)
+                if (DOES_PART(PART_SHADOWS) && scene_number(scene, SCENE_NSHADOW) && !mirrored)
                     shadow_patch(xform, nitem, world, lamps, view, flat, px, py, width, height, nmax(s, 0), scene, own,
                                  bounds, size, made, data, node, tri, elevation, flag, list, candidate, best, best_geom,
                                  kept, tubes, best_part, blocked, share,
                                  range ? range + 2 * ((i64)world * npatch + patch) : range, s <= 0);
+                if (!DOES_PART(PART_COLOURS)) continue;
                 put_colours(lamps, view, mirror, glass, mirrored, flat, px, py, width, height, scene, look, own, plane,
                             best, best_geom, best_part, kept, share, further, (int *)colour, first, pitch, entry);
                 for (int chunk = 0; layers > 0 && chunk < nclear; chunk += CHUNK) {

@@ -8,10 +8,12 @@
  *   RENDERER-2  the kernel's tables change only with the version of the appearance, with the stage's connectivity, and
  *               in worlds that count as changed (SHAPE-2)
  */
+#include "base/environment.h"
 #include "base/plural.h"
 #include "kernel/gpu/programs.h"
 #include "kernel/gpu/teams.h"
 #include "kernel/record/launch.h"
+#include "kernel/record/record.h"
 #include "render/lens.h"
 #include "render/appearance.h"
 #include "render/looks.h"
@@ -20,11 +22,15 @@
 #include "render/surface.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 extern const sti_kernel sti_k_render, sti_k_boxes;
 
 enum { MAX_EDGE = 16384, TEAM = 128 };
+/* The code that a GPU has for a scene: all for pictures without colours; parts of those with them (PART_HITS …). */
+enum { ALL, HITS, SHADOWS, COLOURS, KERNELS };
+enum { HANDED_MOST = 128 << 20 }; /* bytes that parts hand over at a time */
 _Static_assert((int)BUFFER_DEPTH == (int)STI_BUFFER_DEPTH && (int)BUFFER_TYPE == (int)STI_BUFFER_TYPE &&
                    STI_BUFFER_CAST == 1 << ROW_BITS && STI_BUFFER_CAST * ROW_BITS < 32,
                "scene.k.h numbers the buffers as sti_picture_buffer, and packs their rows in one int");
@@ -46,9 +52,12 @@ struct sti_renderer {
     sti_looks looks;
     struct {
         uint64_t set, connectivity, colours; /* colours: 0 at first */
-    } seen;               /* generations of the stage's shapes and of its tree for which the tables were made */
-    sti_kernel kernel[2]; /* without and with colours; on a GPU code is made for the scene and the samples */
-    char constants[2][192];
+    } seen;                     /* generations of the stage's shapes and of its tree for which the tables were made */
+    sti_kernel kernel[KERNELS]; /* on a GPU code is made for the scene and the samples */
+    char constants[KERNELS][192];
+    bool coloured;                     /* parts are wanted */
+    int64_t handed;                    /* patches that parts do at a time; 0: there are no parts */
+    stet_array *hits, *words;          /* what they hand over; or NULL */
     stet_array *lens, *worlds, *boxes; /* boxes: of k_boxes, or NULL */
     sti_surface surface;
     sti_stand stand;
@@ -138,46 +147,70 @@ static stet_result make_appearance(sti_renderer *r)
 
 static void drop_kernels(sti_renderer *r)
 {
-    for (int k = 0; k < 2; ++k) sti_program_drop(r->device, &r->kernel[k]);
+    for (int k = 0; k < KERNELS; ++k) sti_program_drop(r->device, &r->kernel[k]);
+}
+
+/* STET_PARTS, or 0: all frames of a GPU run code of their own, so many patches at a time; for tests. */
+static int64_t asked_patches(void)
+{
+    const char *asked = sti_environment("STET_PARTS");
+    return asked ? strtoll(asked, NULL, 10) : 0;
 }
 
 /* A frame of all worlds takes so long that code of its own is worth a compilation. */
 static bool is_large(const sti_renderer *r)
 {
-    enum { PIXELS = 1 << 18 };
+    enum { SAMPLES = 1 << 18 };
     int64_t n = 0;
     for (int c = 0; c < r->ncamera; ++c) n += (int64_t)r->cameras[c].width * r->cameras[c].height;
-    return n * r->side * r->side * sti_stage_worlds(r->stage)->nworld >= PIXELS;
+    return asked_patches() > 0 || n * r->side * r->side * sti_stage_worlds(r->stage)->nworld >= SAMPLES;
+}
+
+/* Room for what parts hand over, for as many patches of a frame as it may take. */
+static stet_result make_handed(sti_renderer *r)
+{
+    enum { PIXELS = PATCH * PATCH };
+    int64_t words = HIT_WORDS(r->appearance.has, r->side), all = sti_stage_worlds(r->stage)->nworld * r->npatch;
+    int64_t most = HANDED_MOST / (PIXELS * (HIT_REALS + words) * (int64_t)sizeof(float));
+    stet_array_destroy(r->hits);
+    stet_array_destroy(r->words);
+    r->hits = r->words = NULL;
+    r->handed = 0;
+    if (!r->coloured || !r->kernel[HITS].constants) return STET_OK;
+    if (asked_patches() > 0) most = asked_patches();
+    r->handed = all < most ? all : most;
+    STI_TRY(STI_ARRAY(r->device, "hits", STET_DTYPE_REAL, false, &r->hits, r->handed, PIXELS * HIT_REALS));
+    return STI_ARRAY(r->device, "words of hits", STET_DTYPE_INT, false, &r->words, r->handed, PIXELS * words);
 }
 
 /*
- * The kernel's code for what is known now (known.k.h), where frames are large; small ones run that for all scenes. With
- * light, a patch's threads have more to do between the steps in which few of them work: twice the threads are faster,
- * and without light slower. With light, a processor has registers for two patches, so that one works while the other
- * waits. Code that walks through trees of triangles or height fields would spill some, so it has one patch
- * (doc/design/rays.md).
+ * The kernel's code for what is known now (known.k.h), where frames are large; small ones run that for all scenes.
+ * Colours are made by a kernel for each part: each has a third of the code and needs fewer registers, so that more
+ * patches are under way on a processor, while others wait for memory or code (doc/design/rays.md).
  */
 static stet_result make_kernels(sti_renderer *r)
 {
+    static const char *const parts[KERNELS] = {"PART_ALL", "PART_HITS", "PART_SHADOWS", "PART_COLOURS"};
+    static const int blocks[KERNELS] = {0, 0, 8, 6}; /* on a processor, at least; 0: as many as registers allow */
     drop_kernels(r);
-    for (int k = 0; k < 2; ++k) {
-        const unsigned walked = 1u << mjGEOM_MESH | 1u << mjGEOM_SDF | 1u << mjGEOM_HFIELD;
-        const char *blocks = k && !(r->appearance.types & walked) ? "#define STET_BLOCKS 2\n" : "";
+    for (int k = 0; k < KERNELS; ++k) {
+        char least[32] = "";
         r->kernel[k] = sti_k_render;
         if (!sti_device_is_gpu(r->device) || !is_large(r)) continue;
+        if (blocks[k]) (void)snprintf(least, sizeof least, "#define STET_BLOCKS %d\n", blocks[k]);
         (void)snprintf(r->constants[k], sizeof r->constants[k],
                        "#define RAY_TYPES 0x%x\n#define SCENE_HAS 0x%x\n#define RENDER_SIDE %d\n"
-                       "#define RENDER_COLOURS %d\n#define MAY_BE_MANY %d\n%s",
-                       r->appearance.types, r->appearance.has, r->side, k, r->boxes != NULL, blocks);
+                       "#define RENDER_COLOURS %d\n#define MAY_BE_MANY %d\n#define RENDER_PART %s\n%s",
+                       r->appearance.types, r->appearance.has, r->side, k != ALL, r->boxes != NULL, parts[k], least);
         r->kernel[k].constants = r->constants[k];
-        STI_TRY(sti_program_set_team(r->device, &r->kernel[k], (sti_team){k ? 2 * TEAM : TEAM, 1}));
+        STI_TRY(sti_program_set_team(r->device, &r->kernel[k], (sti_team){TEAM, 1}));
     }
-    return STET_OK;
+    return make_handed(r);
 }
 
-static const sti_kernel *own_kernel(const sti_renderer *r, bool colours)
+static const sti_kernel *own_kernel(const sti_renderer *r, int k)
 {
-    return r->kernel[colours].constants ? &r->kernel[colours] : &sti_k_render;
+    return r->kernel[k].constants ? &r->kernel[k] : &sti_k_render;
 }
 
 static stet_result make_shapes(sti_renderer *r)
@@ -280,6 +313,8 @@ void sti_renderer_destroy(sti_renderer *r)
     stet_array_destroy(r->lens);
     stet_array_destroy(r->worlds);
     stet_array_destroy(r->boxes);
+    stet_array_destroy(r->hits);
+    stet_array_destroy(r->words);
     sti_free(r->cameras);
     sti_free(r->chosen);
     sti_free(r->asked);
@@ -287,9 +322,15 @@ void sti_renderer_destroy(sti_renderer *r)
     sti_free(r);
 }
 
-void sti_renderer_begin(sti_renderer *r, bool colours)
+stet_result sti_renderer_begin(sti_renderer *r, bool colours)
 {
-    sti_program_begin_either(r->device, own_kernel(r, colours), &sti_k_render);
+    if (colours && !r->coloured) {
+        r->coloured = true;
+        STI_TRY(make_handed(r));
+    }
+    for (int k = colours ? HITS : ALL; k < (colours ? KERNELS : HITS); ++k)
+        sti_program_begin_either(r->device, own_kernel(r, k), &sti_k_render);
+    return STET_OK;
 }
 
 const sti_version *sti_renderer_appearance(const sti_renderer *renderer) { return &renderer->version; }
@@ -465,31 +506,92 @@ static stet_result find_standing(sti_renderer *r, const sti_render_target *t, in
     return sti_standing_run(&r->stand, t->standing, &rows);
 }
 
-/* Launches the kernel for the n listed worlds. */
-static stet_result launch(sti_renderer *r, const sti_render_target *t, int n)
+/* A launch of the kernel for n blocks, the first of which is `start`. sample, reflected: of a part. */
+typedef struct part_launch {
+    const sti_kernel *kernel;
+    int64_t start, n;
+    int sample, reflected;
+} part_launch;
+
+static stet_result launch(sti_renderer *r, const sti_render_target *t, const part_launch *p)
 {
     const sti_geoms *g = r->geoms;
     const sti_looks *k = &r->looks;
     stet_array *xform = sti_stage_world(r->stage), *const *pixels =
                                                        t->pixels; /* a stage that grows has another array */
-    const bool lit = pixels[STI_BUFFER_COLOUR] || pixels[STI_BUFFER_ALBEDO];
     stet_array *stands = t->standing ? r->stand.stands : NULL, *range = t->standing ? t->standing->range : NULL;
+    return STI_LAUNCH(
+        *p->kernel, r->device, p->n, sti_arg_array(xform), sti_arg_int(xform->nitem), sti_arg_array(r->worlds),
+        sti_arg_array(r->appearance.scene), sti_arg_array(r->appearance.look),
+        sti_arg_array(k->own ? k->own : r->appearance.look), sti_arg_int(k->own ? (int)r->appearance.nown : 0),
+        sti_arg_array(k->choice ? k->choice : r->appearance.scene), sti_arg_array(k->lens ? k->lens : r->lens),
+        sti_arg_int(lens_stride(r)), sti_arg_array(g->size), sti_arg_array(g->data), sti_arg_array(g->bounds),
+        sti_arg_array(r->boxes), sti_arg_array(g->node), sti_arg_array(g->tri), sti_arg_array(g->elevation),
+        sti_arg_array(pixels[STI_BUFFER_COLOUR]), sti_arg_array(pixels[STI_BUFFER_DEPTH]),
+        sti_arg_array(pixels[STI_BUFFER_DISTANCE]), sti_arg_array(pixels[STI_BUFFER_NORMAL]),
+        sti_arg_array(pixels[STI_BUFFER_ALBEDO]), sti_arg_array(pixels[STI_BUFFER_GEOM]),
+        sti_arg_array(pixels[STI_BUFFER_BODY]), sti_arg_array(pixels[STI_BUFFER_TYPE]), sti_arg_array(t->first),
+        sti_arg_array(t->pitch), sti_arg_array(stands), sti_arg_array(range), sti_arg_array(r->hits),
+        sti_arg_array(r->words), sti_arg_int((int)p->start), sti_arg_int(p->sample), sti_arg_int(p->reflected),
+        sti_arg_int(pack_rows(t)), sti_arg_int(r->side));
+}
+
+/* One round of the patches of p, part by part. Centres of pixels that have several samples have no colours. */
+static stet_result launch_round(sti_renderer *r, const sti_render_target *t, part_launch p)
+{
+    const bool shadows = r->appearance.has >> SCENE_NSHADOW & 1;
+    p.kernel = &r->kernel[HITS];
+    STI_TRY(launch(r, t, &p));
+    if (!t->pixels[STI_BUFFER_COLOUR] || (p.sample < 0 && r->side > 1)) return STET_OK;
+    p.kernel = &r->kernel[SHADOWS];
+    if (shadows && !p.reflected) STI_TRY(launch(r, t, &p));
+    p.kernel = &r->kernel[COLOURS];
+    return launch(r, t, &p);
+}
+
+/* All rounds of the n patches of the listed worlds, as many patches at a time as there is room for. */
+static stet_result launch_parts(sti_renderer *r, const sti_render_target *t, int64_t n)
+{
+    const bool mirrors = r->appearance.has >> SCENE_NMIRROR & 1, colour = t->pixels[STI_BUFFER_COLOUR];
+    bool centre = r->side == 1 || t->pixels[STI_BUFFER_ALBEDO];
+    for (int b = STI_BUFFER_DEPTH; b < STI_BUFFER_CAST; ++b) centre = centre || t->pixels[b];
+    part_launch p = {.n = r->handed};
+    for (p.start = 0; p.start < n; p.start += r->handed) {
+        if (n - p.start < p.n) p.n = n - p.start;
+        int last = colour && r->side > 1 ? r->side * r->side - 1 : -1;
+        for (p.sample = centre ? -1 : 0; p.sample <= last; ++p.sample)
+            for (p.reflected = mirrors && colour && (p.sample >= 0 || r->side == 1); p.reflected >= 0; --p.reflected)
+                STI_TRY(launch_round(r, t, p));
+    }
+    return STET_OK;
+}
+
+/* *whole: the kernel that does all of a picture; NULL: parts do. lit: with colours or albedo. */
+static stet_result choose_kernels(sti_renderer *r, bool lit, const sti_kernel **whole)
+{
+    *whole = NULL;
+    if (!lit) return sti_program_choose(r->device, own_kernel(r, ALL), &sti_k_render, whole);
+    if (!r->handed) *whole = &sti_k_render;
+    for (int k = HITS; k < KERNELS && !*whole; ++k) {
+        const sti_kernel *kernel;
+        if (k == SHADOWS && !(r->appearance.has >> SCENE_NSHADOW & 1)) continue;
+        STI_TRY(sti_program_choose(r->device, &r->kernel[k], &sti_k_render, &kernel));
+        if (kernel == &sti_k_render) *whole = kernel;
+    }
+    return STET_OK;
+}
+
+/* Draws the n listed worlds. On a GPU launches of parts are one recording, so that a frame is one graph. */
+static stet_result draw(sti_renderer *r, const sti_render_target *t, int n)
+{
     const int strip = sti_device_is_gpu(r->device) ? 1 : STRIP;
-    const sti_kernel *kernel;
-    STI_TRY(sti_program_choose(r->device, own_kernel(r, lit), &sti_k_render, &kernel));
-    return STI_LAUNCH(*kernel, r->device, (int64_t)n * ((r->npatch + strip - 1) / strip), sti_arg_array(xform),
-                      sti_arg_int(xform->nitem), sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene),
-                      sti_arg_array(r->appearance.look), sti_arg_array(k->own ? k->own : r->appearance.look),
-                      sti_arg_int(k->own ? (int)r->appearance.nown : 0),
-                      sti_arg_array(k->choice ? k->choice : r->appearance.scene),
-                      sti_arg_array(k->lens ? k->lens : r->lens), sti_arg_int(lens_stride(r)), sti_arg_array(g->size),
-                      sti_arg_array(g->data), sti_arg_array(g->bounds), sti_arg_array(r->boxes), sti_arg_array(g->node),
-                      sti_arg_array(g->tri), sti_arg_array(g->elevation), sti_arg_array(pixels[STI_BUFFER_COLOUR]),
-                      sti_arg_array(pixels[STI_BUFFER_DEPTH]), sti_arg_array(pixels[STI_BUFFER_DISTANCE]),
-                      sti_arg_array(pixels[STI_BUFFER_NORMAL]), sti_arg_array(pixels[STI_BUFFER_ALBEDO]),
-                      sti_arg_array(pixels[STI_BUFFER_GEOM]), sti_arg_array(pixels[STI_BUFFER_BODY]),
-                      sti_arg_array(pixels[STI_BUFFER_TYPE]), sti_arg_array(t->first), sti_arg_array(t->pitch),
-                      sti_arg_array(stands), sti_arg_array(range), sti_arg_int(pack_rows(t)), sti_arg_int(r->side));
+    const bool lit = t->pixels[STI_BUFFER_COLOUR] || t->pixels[STI_BUFFER_ALBEDO];
+    part_launch all = {.n = (int64_t)n * ((r->npatch + strip - 1) / strip)};
+    STI_TRY(choose_kernels(r, lit, &all.kernel));
+    if (all.kernel) return launch(r, t, &all);
+    if (r->device->listing) return launch_parts(r, t, all.n);
+    STI_TRY(sti_record_begin(r->device, "a picture"));
+    return sti_record_end(r->device, launch_parts(r, t, all.n));
 }
 
 stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const sti_render_target *target)
@@ -512,7 +614,7 @@ stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const st
     STI_TRY(sti_geoms_deform(r->geoms, r->soft, sti_stage_world(r->stage), r->worlds, n));
     STI_TRY(fill_boxes(r, n));
     STI_TRY(find_standing(r, target, n));
-    STI_TRY(launch(r, target, n));
+    STI_TRY(draw(r, target, n));
     stet_array *lens = r->looks.lens ? r->looks.lens : r->lens;
     const sti_surface_rows rows = {r->worlds, r->appearance.scene, lens, lens_stride(r), n, r->npatch};
     return sti_surface_run(&r->surface, &rows, target);

@@ -167,7 +167,7 @@ static stet_result create(stet_stage *stage, const stet_tiles_def *def, stet_til
     const sti_drawing drawing = {def->groups, def->mode, def->fog};
     stet_result result = sti_renderer_create(stage, def->cameras, def->ncamera, drawing, &p->renderer);
     if (result == STET_OK) result = sti_renderer_set_samples(p->renderer, def->samples);
-    if (result == STET_OK) sti_renderer_begin(p->renderer, asks_for_colours(def));
+    if (result == STET_OK) result = sti_renderer_begin(p->renderer, asks_for_colours(def));
     if (result == STET_OK && asks_for_motion(def)) result = follow_motion(p);
     if (result == STET_OK) result = sti_tiles_create_with(&painter, def, out);
     if (result != STET_OK) destroy(p);

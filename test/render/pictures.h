@@ -111,6 +111,7 @@ static inline void pictures_ready(pictures *p)
 {
     const sti_drawing drawing = {STET_GROUPS_DEFAULT, p->mode, p->fog};
     OK(sti_renderer_create(p->stage, p->camera, p->ncamera, drawing, &p->renderer));
+    OK(sti_renderer_begin(p->renderer, true));
     for (int i = 0; i < p->ncamera; ++i) p->npixel += (int64_t)p->camera[i].width * p->camera[i].height;
     int64_t ntile = p->nworld * p->ncamera;
     int64_t *first = calloc((size_t)ntile, sizeof *first);

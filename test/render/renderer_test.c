@@ -295,8 +295,9 @@ static void test_bad_runs(void **state)
 }
 
 /* A frame is one launch, with motion two more, and takes no memory; what was taken is given back. */
-static void test_memory_and_launches(void **state)
+static void check_memory_and_launches(int launches)
 {
+    enum { RECORDED = 4 }; /* runs after which launches of parts are replayed */
     pictures p;
     int64_t blocks = stet_get_memory_stats().blocks;
     stet_counters before, after;
@@ -304,19 +305,35 @@ static void test_memory_and_launches(void **state)
     pictures_model_camera(&p, 0, 40, 30);
     pictures_model_camera(&p, 2, 17, 9);
     pictures_ready(&p);
-    pictures_run(&p);
+    for (int i = 0; i < RECORDED; ++i) pictures_run(&p);
     int64_t allocations = stet_get_memory_stats().allocations;
     before = stet_device_get_counters(p.device);
     pictures_run(&p);
     after = stet_device_get_counters(p.device);
-    assert_int_equal(after.launches - before.launches, 3);
+    assert_int_equal(after.launches - before.launches, launches + 2);
     assert_int_equal(stet_get_memory_stats().allocations, allocations);
     sti_render_target target = p.target;
     target.pixels[STI_BUFFER_MOTION] = target.pixels[STI_BUFFER_BODY_POINT] = NULL;
     OK(sti_renderer_run(p.renderer, (const int[]){0, 1, 2, 3}, 4, &target));
-    assert_int_equal(stet_device_get_counters(p.device).launches - after.launches, 1);
+    assert_int_equal(stet_device_get_counters(p.device).launches - after.launches, launches);
     pictures_close(&p);
     assert_int_equal(stet_get_memory_stats().blocks, blocks);
+}
+
+static void test_memory_and_launches(void **state) { check_memory_and_launches(1); }
+
+/* Of 32 patches seven at a time: hits and colours, for no lamp casts shadows. */
+static void test_launches_of_parts(void **state)
+{
+    stet_device_def def = stet_default_device_def();
+    stet_device *device;
+    picked_device(&def);
+    OK(stet_device_create(&def, &device));
+    bool gpu = sti_device_is_gpu(device);
+    stet_device_destroy(device);
+    if (setenv("STET_PARTS", "7", 1) != 0) fail();
+    check_memory_and_launches(gpu ? 2 * 5 : 1);
+    (void)unsetenv("STET_PARTS");
 }
 
 int main(void)
@@ -332,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_bad_cameras),
         cmocka_unit_test(test_bad_runs),
         cmocka_unit_test(test_memory_and_launches),
+        cmocka_unit_test(test_launches_of_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
