@@ -8,29 +8,23 @@
  *   RENDERER-2  the kernel's tables change only with the version of the appearance, with the stage's connectivity, and
  *               in worlds that count as changed (SHAPE-2)
  */
-#include "base/environment.h"
 #include "base/plural.h"
-#include "kernel/gpu/programs.h"
-#include "kernel/gpu/teams.h"
 #include "kernel/record/launch.h"
 #include "kernel/record/record.h"
 #include "render/lens.h"
 #include "render/appearance.h"
 #include "render/looks.h"
+#include "render/parts.h"
 #include "render/render.h"
 #include "render/scene.k.h"
 #include "render/surface.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 extern const sti_kernel sti_k_render, sti_k_boxes;
 
-enum { MAX_EDGE = 16384, TEAM = 128 };
-/* The code that a GPU has for a scene: all for pictures without colours; parts of those with them (PART_HITS …). */
-enum { ALL, HITS, SHADOWS, COLOURS, KERNELS };
-enum { HANDED_MOST = 128 << 20 }; /* bytes that parts hand over at a time */
+enum { MAX_EDGE = 16384 };
 _Static_assert((int)BUFFER_DEPTH == (int)STI_BUFFER_DEPTH && (int)BUFFER_TYPE == (int)STI_BUFFER_TYPE &&
                    STI_BUFFER_CAST == 1 << ROW_BITS && STI_BUFFER_CAST * ROW_BITS < 32,
                "scene.k.h numbers the buffers as sti_picture_buffer, and packs their rows in one int");
@@ -52,12 +46,8 @@ struct sti_renderer {
     sti_looks looks;
     struct {
         uint64_t set, connectivity, colours; /* colours: 0 at first */
-    } seen;                     /* generations of the stage's shapes and of its tree for which the tables were made */
-    sti_kernel kernel[KERNELS]; /* on a GPU code is made for the scene and the samples */
-    char constants[KERNELS][192];
-    bool coloured;                     /* parts are wanted */
-    int64_t handed;                    /* patches that parts do at a time; 0: there are no parts */
-    stet_array *hits, *words;          /* what they hand over; or NULL */
+    } seen; /* generations of the stage's shapes and of its tree for which the tables were made */
+    sti_parts parts;
     stet_array *lens, *worlds, *boxes; /* boxes: of k_boxes, or NULL */
     sti_surface surface;
     sti_stand stand;
@@ -145,72 +135,22 @@ static stet_result make_appearance(sti_renderer *r)
     return make_boxes(r);
 }
 
-static void drop_kernels(sti_renderer *r)
+static sti_parts_def parts_def(const sti_renderer *r)
 {
-    for (int k = 0; k < KERNELS; ++k) sti_program_drop(r->device, &r->kernel[k]);
-}
-
-/* STET_PARTS, or 0: all frames of a GPU run code of their own, so many patches at a time; for tests. */
-static int64_t asked_patches(void)
-{
-    const char *asked = sti_environment("STET_PARTS");
-    return asked ? strtoll(asked, NULL, 10) : 0;
-}
-
-/* A frame of all worlds takes so long that code of its own is worth a compilation. */
-static bool is_large(const sti_renderer *r)
-{
-    enum { SAMPLES = 1 << 18 };
-    int64_t n = 0;
+    int64_t n = 0, nworld = sti_stage_worlds(r->stage)->nworld;
     for (int c = 0; c < r->ncamera; ++c) n += (int64_t)r->cameras[c].width * r->cameras[c].height;
-    return asked_patches() > 0 || n * r->side * r->side * sti_stage_worlds(r->stage)->nworld >= SAMPLES;
+    return (sti_parts_def){.types = r->appearance.types,
+                           .has = r->appearance.has,
+                           .side = r->side,
+                           .boxes = r->boxes,
+                           .npatch = nworld * r->npatch,
+                           .nsample = nworld * n * r->side * r->side};
 }
 
-/* Room for what parts hand over, for as many patches of a frame as it may take. */
-static stet_result make_handed(sti_renderer *r)
+static stet_result make_parts(sti_renderer *r)
 {
-    enum { PIXELS = PATCH * PATCH };
-    int64_t words = HIT_WORDS(r->appearance.has, r->side), all = sti_stage_worlds(r->stage)->nworld * r->npatch;
-    int64_t most = HANDED_MOST / (PIXELS * (HIT_REALS + words) * (int64_t)sizeof(float));
-    stet_array_destroy(r->hits);
-    stet_array_destroy(r->words);
-    r->hits = r->words = NULL;
-    r->handed = 0;
-    if (!r->coloured || !r->kernel[HITS].constants) return STET_OK;
-    if (asked_patches() > 0) most = asked_patches();
-    r->handed = all < most ? all : most;
-    STI_TRY(STI_ARRAY(r->device, "hits", STET_DTYPE_REAL, false, &r->hits, r->handed, PIXELS * HIT_REALS));
-    return STI_ARRAY(r->device, "words of hits", STET_DTYPE_INT, false, &r->words, r->handed, PIXELS * words);
-}
-
-/*
- * The kernel's code for what is known now (known.k.h), where frames are large; small ones run that for all scenes.
- * Colours are made by a kernel for each part: each has a third of the code and needs fewer registers, so that more
- * patches are under way on a processor, while others wait for memory or code (doc/design/rays.md).
- */
-static stet_result make_kernels(sti_renderer *r)
-{
-    static const char *const parts[KERNELS] = {"PART_ALL", "PART_HITS", "PART_SHADOWS", "PART_COLOURS"};
-    static const int blocks[KERNELS] = {0, 0, 8, 6}; /* on a processor, at least; 0: as many as registers allow */
-    drop_kernels(r);
-    for (int k = 0; k < KERNELS; ++k) {
-        char least[32] = "";
-        r->kernel[k] = sti_k_render;
-        if (!sti_device_is_gpu(r->device) || !is_large(r)) continue;
-        if (blocks[k]) (void)snprintf(least, sizeof least, "#define STET_BLOCKS %d\n", blocks[k]);
-        (void)snprintf(r->constants[k], sizeof r->constants[k],
-                       "#define RAY_TYPES 0x%x\n#define SCENE_HAS 0x%x\n#define RENDER_SIDE %d\n"
-                       "#define RENDER_COLOURS %d\n#define MAY_BE_MANY %d\n#define RENDER_PART %s\n%s",
-                       r->appearance.types, r->appearance.has, r->side, k != ALL, r->boxes != NULL, parts[k], least);
-        r->kernel[k].constants = r->constants[k];
-        STI_TRY(sti_program_set_team(r->device, &r->kernel[k], (sti_team){TEAM, 1}));
-    }
-    return make_handed(r);
-}
-
-static const sti_kernel *own_kernel(const sti_renderer *r, int k)
-{
-    return r->kernel[k].constants ? &r->kernel[k] : &sti_k_render;
+    const sti_parts_def def = parts_def(r);
+    return sti_parts_make(r->device, &def, &r->parts);
 }
 
 static stet_result make_shapes(sti_renderer *r)
@@ -289,7 +229,7 @@ stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, i
     if (!result) {
         memcpy(r->cameras, cameras, (size_t)ncamera * sizeof *cameras);
         result = make_tables(r);
-        if (!result) result = make_kernels(r);
+        if (!result) result = make_parts(r);
         if (!result) result = sti_stand_create(r->device, sti_stage_worlds(stage)->nworld, r->npatch, &r->stand);
     }
     if (result) {
@@ -303,7 +243,7 @@ stet_result sti_renderer_create(stet_stage *stage, const stet_camera *cameras, i
 void sti_renderer_destroy(sti_renderer *r)
 {
     if (!r) return;
-    drop_kernels(r);
+    sti_parts_free(r->device, &r->parts);
     sti_appearance_free(&r->appearance);
     sti_looks_free(&r->looks);
     sti_geoms_destroy(r->geoms);
@@ -313,8 +253,6 @@ void sti_renderer_destroy(sti_renderer *r)
     stet_array_destroy(r->lens);
     stet_array_destroy(r->worlds);
     stet_array_destroy(r->boxes);
-    stet_array_destroy(r->hits);
-    stet_array_destroy(r->words);
     sti_free(r->cameras);
     sti_free(r->chosen);
     sti_free(r->asked);
@@ -324,13 +262,8 @@ void sti_renderer_destroy(sti_renderer *r)
 
 stet_result sti_renderer_begin(sti_renderer *r, bool colours)
 {
-    if (colours && !r->coloured) {
-        r->coloured = true;
-        STI_TRY(make_handed(r));
-    }
-    for (int k = colours ? HITS : ALL; k < (colours ? KERNELS : HITS); ++k)
-        sti_program_begin_either(r->device, own_kernel(r, k), &sti_k_render);
-    return STET_OK;
+    const sti_parts_def def = parts_def(r);
+    return sti_parts_begin(r->device, &def, colours, &r->parts);
 }
 
 const sti_version *sti_renderer_appearance(const sti_renderer *renderer) { return &renderer->version; }
@@ -361,7 +294,7 @@ stet_result sti_renderer_set_samples(sti_renderer *r, int samples)
     r->side = samples == 16 ? 4 : samples == 4 ? 2 : 1;
     sti_version_bump(&r->version);
     STI_TRY(sti_stand_change(&r->stand));
-    return make_kernels(r);
+    return make_parts(r);
 }
 
 /* Tables for the shapes of the stage, and for materials if they differ between worlds. */
@@ -372,8 +305,7 @@ static stet_result make_tables_anew(sti_renderer *r)
     sti_surface_forget(&r->surface);
     STI_TRY(add_shapes(r));
     STI_TRY(make_appearance(r));
-    if (r->appearance.has != has || r->appearance.types != types || many != (r->boxes != NULL))
-        STI_TRY(make_kernels(r));
+    if (r->appearance.has != has || r->appearance.types != types || many != (r->boxes != NULL)) STI_TRY(make_parts(r));
     see_shapes(r);
     return STET_OK;
 }
@@ -531,21 +463,20 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, const par
         sti_arg_array(pixels[STI_BUFFER_DISTANCE]), sti_arg_array(pixels[STI_BUFFER_NORMAL]),
         sti_arg_array(pixels[STI_BUFFER_ALBEDO]), sti_arg_array(pixels[STI_BUFFER_GEOM]),
         sti_arg_array(pixels[STI_BUFFER_BODY]), sti_arg_array(pixels[STI_BUFFER_TYPE]), sti_arg_array(t->first),
-        sti_arg_array(t->pitch), sti_arg_array(stands), sti_arg_array(range), sti_arg_array(r->hits),
-        sti_arg_array(r->words), sti_arg_int((int)p->start), sti_arg_int(p->sample), sti_arg_int(p->reflected),
+        sti_arg_array(t->pitch), sti_arg_array(stands), sti_arg_array(range), sti_arg_array(r->parts.hits),
+        sti_arg_array(r->parts.words), sti_arg_int((int)p->start), sti_arg_int(p->sample), sti_arg_int(p->reflected),
         sti_arg_int(pack_rows(t)), sti_arg_int(r->side));
 }
 
 /* One round of the patches of p, part by part. Centres of pixels that have several samples have no colours. */
 static stet_result launch_round(sti_renderer *r, const sti_render_target *t, part_launch p)
 {
-    const bool shadows = r->appearance.has >> SCENE_NSHADOW & 1;
-    p.kernel = &r->kernel[HITS];
+    p.kernel = &r->parts.kernel[STI_PART_HITS];
     STI_TRY(launch(r, t, &p));
     if (!t->pixels[STI_BUFFER_COLOUR] || (p.sample < 0 && r->side > 1)) return STET_OK;
-    p.kernel = &r->kernel[SHADOWS];
-    if (shadows && !p.reflected) STI_TRY(launch(r, t, &p));
-    p.kernel = &r->kernel[COLOURS];
+    p.kernel = &r->parts.kernel[STI_PART_SHADOWS];
+    if (r->parts.shadows && !p.reflected) STI_TRY(launch(r, t, &p));
+    p.kernel = &r->parts.kernel[STI_PART_COLOURS];
     return launch(r, t, &p);
 }
 
@@ -555,28 +486,13 @@ static stet_result launch_parts(sti_renderer *r, const sti_render_target *t, int
     const bool mirrors = r->appearance.has >> SCENE_NMIRROR & 1, colour = t->pixels[STI_BUFFER_COLOUR];
     bool centre = r->side == 1 || t->pixels[STI_BUFFER_ALBEDO];
     for (int b = STI_BUFFER_DEPTH; b < STI_BUFFER_CAST; ++b) centre = centre || t->pixels[b];
-    part_launch p = {.n = r->handed};
-    for (p.start = 0; p.start < n; p.start += r->handed) {
+    part_launch p = {.n = r->parts.npatch};
+    for (p.start = 0; p.start < n; p.start += r->parts.npatch) {
         if (n - p.start < p.n) p.n = n - p.start;
         int last = colour && r->side > 1 ? r->side * r->side - 1 : -1;
         for (p.sample = centre ? -1 : 0; p.sample <= last; ++p.sample)
             for (p.reflected = mirrors && colour && (p.sample >= 0 || r->side == 1); p.reflected >= 0; --p.reflected)
                 STI_TRY(launch_round(r, t, p));
-    }
-    return STET_OK;
-}
-
-/* *whole: the kernel that does all of a picture; NULL: parts do. lit: with colours or albedo. */
-static stet_result choose_kernels(sti_renderer *r, bool lit, const sti_kernel **whole)
-{
-    *whole = NULL;
-    if (!lit) return sti_program_choose(r->device, own_kernel(r, ALL), &sti_k_render, whole);
-    if (!r->handed) *whole = &sti_k_render;
-    for (int k = HITS; k < KERNELS && !*whole; ++k) {
-        const sti_kernel *kernel;
-        if (k == SHADOWS && !(r->appearance.has >> SCENE_NSHADOW & 1)) continue;
-        STI_TRY(sti_program_choose(r->device, &r->kernel[k], &sti_k_render, &kernel));
-        if (kernel == &sti_k_render) *whole = kernel;
     }
     return STET_OK;
 }
@@ -587,7 +503,7 @@ static stet_result draw(sti_renderer *r, const sti_render_target *t, int n)
     const int strip = sti_device_is_gpu(r->device) ? 1 : STRIP;
     const bool lit = t->pixels[STI_BUFFER_COLOUR] || t->pixels[STI_BUFFER_ALBEDO];
     part_launch all = {.n = (int64_t)n * ((r->npatch + strip - 1) / strip)};
-    STI_TRY(choose_kernels(r, lit, &all.kernel));
+    STI_TRY(sti_parts_choose(r->device, &r->parts, lit, &all.kernel));
     if (all.kernel) return launch(r, t, &all);
     if (r->device->listing) return launch_parts(r, t, all.n);
     STI_TRY(sti_record_begin(r->device, "a picture"));
