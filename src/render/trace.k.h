@@ -7,12 +7,11 @@
 /*
  * A candidate is 20 numbers: the camera's axes in the geom's frame (3 x 3, columns right, up, back), the eye in that
  * frame, the geom's size and radius (geom/geom.h), then a ball around it: its centre from the eye in the camera's axes,
- * its radius.
+ * its radius. A plane's has no end and no place, and so have all in axes that are not at right angles.
  */
 #define CANDIDATE_SHAPE 12
 #define CANDIDATE_BALL 16
 #define CANDIDATE_SIZE 20
-#define BALL_ENDLESS 1e15f /* metres: the radius of a plane's ball, and of all in axes that are not at right angles */
 /* A chunk's candidates, then its boxes (load_boxes). */
 #define CANDIDATES (CHUNK * (CANDIDATE_SIZE + (STET_W > 1 ? BOX_SIZE : 0)))
 
@@ -85,8 +84,7 @@ LFN void candidate_shape(const ureal *m, const int *shown, const ureal *size, in
 {
     ureal *own = candidate + CANDIDATE_SHAPE, *ball = candidate + CANDIDATE_BALL;
     for (int k = 0; k < 4; ++k) own[k] = size[4 * shown[SHOWN_GEOM] + k];
-    ball[3] = (ureal)BALL_ENDLESS;
-    if (own[3] > 0) ball[3] = ball_radius(ball, own[3] * own[3] * stretch_of(m, 0));
+    ball[3] = ball_radius(ball, own[3] * own[3] * stretch_of(m, 0));
     if (shown[SHOWN_KIND] & SHOWN_SOFT) own[0] = (ureal)world;
     if (!(shown[SHOWN_KIND] & (SHOWN_CORD | SHOWN_UNDERSIDE))) return;
     ureal scale = shown[SHOWN_KIND] & SHOWN_CORD ? 1 / usqrt(udot(candidate + 6, candidate + 6)) : -1;
@@ -155,7 +153,8 @@ LFN void make_candidate(const wreal *xform, int nitem, int world, const int *sho
     xform_of(xform, nitem, world, shown[SHOWN_PRIM], m);
     candidate_of(m, view, candidate);
     candidate_shape(m, shown, size, world, candidate);
-    if (!square_view(view)) candidate[CANDIDATE_BALL + 3] = (ureal)BALL_ENDLESS;
+    if (candidate[CANDIDATE_SHAPE + 3] > 0 && square_view(view)) return;
+    for (int k = 0; k < 4; ++k) candidate[CANDIDATE_BALL + k] = k < 3 ? 0 : BOX_ENDLESS;
 }
 
 /* The box of row i of the list at `at`, from k_boxes if there are such, for a thread. */

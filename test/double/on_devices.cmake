@@ -6,8 +6,8 @@ stet_test_on_devices(
     render/clip render/detail render/fisheye render/fog render/looks render/mode render/points render/sample
     render/shade render/shadow render/shape render/site render/variety
     physics/life physics/model_code physics/native physics/read physics/same physics/stages
-    sim/division sim/idle sim/long_native sim/long_run sim/native sim/phase sim/recorded sim/round_known sim/same
-    sim/sim sim/subset
+    sim/division sim/idle sim/known sim/long_native sim/long_run sim/native sim/phase sim/recorded sim/round_known
+    sim/same sim/sim sim/subset
     OFTEN
     render/crowd render/same render/soft render/surface
     tiles/extract tiles/tiles

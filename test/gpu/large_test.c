@@ -10,12 +10,12 @@
 
 enum { WORLDS = 20000, EDGE = 200 };
 
-static stet_sim *open_sim(stet_model *model, stet_device_type type, stet_result *result)
+static stet_sim *open_sim(stet_model *model, stet_device_type type, stet_physics physics, stet_result *result)
 {
     stet_sim_def def = stet_default_sim_def();
     stet_sim *sim = NULL;
     def.device.type = type;
-    def.physics = STET_PHYSICS_MUJOCO;
+    def.physics = physics;
     def.nworld = WORLDS;
     def.width = def.height = EDGE;
     def.outputs = 1u << STET_OUTPUT_RGB;
@@ -41,7 +41,7 @@ static uint64_t draw(stet_sim *sim, uint8_t *pixels)
     return hash;
 }
 
-static void kf25_kf26_twenty_thousand_tiles_beyond_2_31_bytes(void **state)
+static void check_tiles(stet_physics physics)
 {
     stet_model *model;
     stet_result result;
@@ -49,14 +49,14 @@ static void kf25_kf26_twenty_thousand_tiles_beyond_2_31_bytes(void **state)
     uint8_t *on_gpu = malloc(size), *on_cpu = malloc(size);
     assert_true(on_gpu && on_cpu);
     OK(stet_model_load(STET_TEST_SOURCE_DIR "/scenes/cartpole.xml", &model));
-    stet_sim *sim = open_sim(model, STET_DEVICE_CUDA, &result);
+    stet_sim *sim = open_sim(model, STET_DEVICE_CUDA, physics, &result);
     if (result == STET_ERROR_NOT_FOUND) {
         print_message("skipped: %s\n", stet_get_last_error());
     } else {
         OK(result);
         uint64_t gpu = draw(sim, on_gpu);
         stet_sim_destroy(sim);
-        sim = open_sim(model, STET_DEVICE_CPU, &result);
+        sim = open_sim(model, STET_DEVICE_CPU, physics, &result);
         OK(result);
         uint64_t cpu = draw(sim, on_cpu);
         stet_sim_destroy(sim);
@@ -73,8 +73,13 @@ static void kf25_kf26_twenty_thousand_tiles_beyond_2_31_bytes(void **state)
     if (!sim) skip();
 }
 
+static void kf25_kf26_twenty_thousand_tiles_beyond_2_31_bytes(void **state) { check_tiles(STET_PHYSICS_MUJOCO); }
+
+static void kf25_kf26_the_same_with_native_physics(void **state) { check_tiles(STET_PHYSICS_NATIVE); }
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(kf25_kf26_twenty_thousand_tiles_beyond_2_31_bytes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kf25_kf26_twenty_thousand_tiles_beyond_2_31_bytes),
+                                       cmocka_unit_test(kf25_kf26_the_same_with_native_physics)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

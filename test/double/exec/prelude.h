@@ -64,7 +64,8 @@ double_frame double_here;
 /* Memory of a block: one section, so that it can be found and filled with garbage. Blocks run one after the other. */
 #define __shared__ static __attribute__((section("double_shared")))
 
-__attribute__((section("double_shared"), used)) static unsigned double_shared_begin;
+/* No byte of it: there is the section, also of code that shares nothing. */
+__attribute__((section("double_shared"), used)) static unsigned double_shared_begin[0];
 extern "C" {
 extern unsigned char __start_double_shared[] __attribute__((visibility("hidden")));
 extern unsigned char __stop_double_shared[] __attribute__((visibility("hidden")));

@@ -32,6 +32,9 @@ void say(program *p, const char *format, ...)
     va_end(list);
 }
 
+/* Which widths there are, a machine says: another one may need more than the seed. */
+static int lanes_of(const program *p, int who) { return p->sim[who] ? device_of(p, who)->lanes : 0; }
+
 void stop(program *p, const char *format, ...)
 {
     char text[4096];
@@ -40,7 +43,8 @@ void stop(program *p, const char *format, ...)
     (void)vsnprintf(text, sizeof text, format, list);
     va_end(list);
     int64_t first = p->operation + 1 > SAID ? p->operation + 1 - SAID : 0;
-    print_message("the last operations (scene %d, %lld worlds):\n", p->scene, (long long)p->nworld);
+    print_message("the last operations (scene %d, %lld worlds, subject and twin of %d and %d lanes):\n", p->scene,
+                  (long long)p->nworld, lanes_of(p, SUBJECT), lanes_of(p, TWIN));
     for (int64_t k = first; k <= p->operation; ++k) print_message("  %6lld %s\n", (long long)k, p->said[k % SAID]);
     fail_msg("operation %lld: %s; STET_TEST_SEED=%llu repeats it", (long long)p->operation, text,
              (unsigned long long)p->seed);
