@@ -13,7 +13,7 @@
 extern const sti_kernel sti_k_render;
 
 enum { TEAM = 128, PIXELS = PATCH * PATCH };
-enum { HANDED_MOST = 128 << 20 }; /* bytes that parts hand over at a time */
+enum { SHARE = 128, USUAL = 128 << 20 }; /* parts hand over at most this part of a GPU's memory at a time; bytes */
 
 /* STET_PARTS, or 0: all frames of a GPU run code of their own, so many patches at a time; for tests. */
 static int64_t asked_patches(void)
@@ -37,15 +37,23 @@ static void free_handed(sti_parts *p)
     p->npatch = 0;
 }
 
+/* Bytes that parts may hand over at a time: what makes most frames three launches. */
+static int64_t room_for_hits(stet_device *device)
+{
+    size_t available, total;
+    if (!device->ops->memory || device->ops->memory(device, &available, &total) != STET_OK || !total) return USUAL;
+    return (int64_t)(total / SHARE);
+}
+
 /* Room for what parts hand over, for as many patches of a frame as it may take. */
 static stet_result make_handed(stet_device *device, const sti_parts_def *def, sti_parts *p)
 {
     int64_t words = HIT_WORDS(def->has, def->side);
-    int64_t most = HANDED_MOST / (PIXELS * (HIT_REALS + words) * (int64_t)sizeof(float));
     free_handed(p);
     if (!p->coloured || !p->kernel[STI_PART_HITS].constants) return STET_OK;
+    int64_t most = room_for_hits(device) / (PIXELS * (HIT_REALS + words) * (int64_t)sizeof(float));
     if (asked_patches() > 0) most = asked_patches();
-    p->npatch = def->npatch < most ? def->npatch : most;
+    p->npatch = def->npatch < most ? def->npatch : most < 1 ? 1 : most;
     STI_TRY(STI_ARRAY(device, "hits", STET_DTYPE_REAL, false, &p->hits, p->npatch, PIXELS * HIT_REALS));
     return STI_ARRAY(device, "words of hits", STET_DTYPE_INT, false, &p->words, p->npatch, PIXELS * words);
 }
@@ -62,7 +70,7 @@ static void drop_kernels(stet_device *device, sti_parts *p)
 stet_result sti_parts_make(stet_device *device, const sti_parts_def *def, sti_parts *p)
 {
     static const char *const part[STI_PARTS] = {"PART_ALL", "PART_HITS", "PART_SHADOWS", "PART_COLOURS"};
-    static const int blocks[STI_PARTS] = {0, 0, 8, 6}; /* on a processor, at least; 0: as registers allow */
+    static const int blocks[STI_PARTS] = {0, 6, 8, 6}; /* on a processor, at least; 0: as registers allow */
     drop_kernels(device, p);
     p->shadows = def->has >> SCENE_NSHADOW & 1;
     for (int k = 0; k < STI_PARTS; ++k) {

@@ -10,7 +10,6 @@
  */
 #include "base/plural.h"
 #include "kernel/record/launch.h"
-#include "kernel/record/record.h"
 #include "render/lens.h"
 #include "render/appearance.h"
 #include "render/looks.h"
@@ -497,17 +496,14 @@ static stet_result launch_parts(sti_renderer *r, const sti_render_target *t, int
     return STET_OK;
 }
 
-/* Draws the n listed worlds. On a GPU launches of parts are one recording, so that a frame is one graph. */
+/* Draws the n listed worlds. */
 static stet_result draw(sti_renderer *r, const sti_render_target *t, int n)
 {
     const int strip = sti_device_is_gpu(r->device) ? 1 : STRIP;
     const bool lit = t->pixels[STI_BUFFER_COLOUR] || t->pixels[STI_BUFFER_ALBEDO];
     part_launch all = {.n = (int64_t)n * ((r->npatch + strip - 1) / strip)};
     STI_TRY(sti_parts_choose(r->device, &r->parts, lit, &all.kernel));
-    if (all.kernel) return launch(r, t, &all);
-    if (r->device->listing) return launch_parts(r, t, all.n);
-    STI_TRY(sti_record_begin(r->device, "a picture"));
-    return sti_record_end(r->device, launch_parts(r, t, all.n));
+    return all.kernel ? launch(r, t, &all) : launch_parts(r, t, all.n);
 }
 
 stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const sti_render_target *target)

@@ -20,8 +20,8 @@ TEAM(k_extract, "", 128, 1)
 /* 50 us for 8192 worlds of 128 prims on an H200 (32 threads, 4 teams: 51; 256: 59). */
 TEAM(k_forward, "", 64, 1)
 /*
- * 923 us for colours and depths of 1024 hands, 64 x 64, on an H200 (32 threads: 1089; 64: 965; 256: 1036); since there
- * are shadows, colours have twice as many (renderer.c).
+ * 923 us for colours and depths of 1024 hands, 64 x 64, on an H200 (32 threads: 1089; 64: 965; 256: 1036).
+ * Code for a scene has its own (render/parts.c).
  */
 TEAM(k_render, "", 128, 1)
 /*
