@@ -1,11 +1,13 @@
 /*
- * The same bits: over instruction sets, threads, batches and the place of a pixel in the grid of patches; and NaN stays
- * in its world.
+ * The same bits: over instruction sets, threads, batches and the place of a pixel in the grid of
+ * patches; and NaN stays in its world.
  *
  * Poses are made of small integers and one square root, so they are the same on every machine; the hashes below are
  * committed.
  */
 #include "render/pictures.h"
+
+#include "bench/count/count.h"
 
 static const char scene[] =
     "<mujoco><visual><headlight ambient='.2 .2 .2' diffuse='.3 .3 .3'/></visual><asset>"
@@ -102,6 +104,38 @@ static void test_golden_hashes(void **state)
             pictures_close(&p);
         }
     }
+}
+
+static void clear_pixels(pictures *p)
+{
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
+        size_t size = stet_array_get_bytes(p->target.pixels[b]);
+        void *zeros = calloc(1, size);
+        OK(stet_array_write(p->target.pixels[b], zeros, size));
+        free(zeros);
+    }
+}
+
+/* Kernels that count what they do (bench/count) are the same otherwise. */
+static void test_golden_hashes_while_counting(void **state)
+{
+    sti_isa isa;
+    if (!sti_isa_find("w1", &isa) || !sti_isa_available(isa)) skip();
+    pictures p;
+    uint64_t hash[STI_BUFFER_COUNT];
+    open_scene(&p, 0, NWORLD, "w1", 1);
+    clear_pixels(&p);
+    bench_count_on(p.device, bench_counted_render);
+    bench_counts.flops = bench_counts.bytes = 0;
+    pictures_run(&p);
+    all_hashes(&p, hash);
+    assert_memory_equal(hash, golden, sizeof hash);
+    uint64_t pixels = (uint64_t)(p.nworld * p.npixel);
+    print_message("%.1f operations and %.1f bytes a pixel\n", (double)bench_counts.flops / (double)pixels,
+                  (double)bench_counts.bytes / (double)pixels);
+    assert_true(bench_counts.flops > 100 * pixels); /* eye to pixel, and a test of each shape */
+    assert_true(bench_counts.bytes > 48 * pixels);  /* what is written, at least */
+    pictures_close(&p);
 }
 
 static void test_world_of_many_as_alone(void **state)
@@ -414,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden_hashes),
+        cmocka_unit_test(test_golden_hashes_while_counting),
         cmocka_unit_test(test_world_of_many_as_alone),
         cmocka_unit_test(test_patches_change_no_pixel),
         cmocka_unit_test(test_nan_stays_in_its_world),
