@@ -19,7 +19,9 @@ static const benchmark table[] = {
     {"pilots", "three small kernels: a Newton iteration, camera rays, a level of a hierarchy", bench_pilots, false},
     {"tiles", "extraction of tiles out of a frame, against memcpy of the same bytes", bench_tiles, false},
     {"sim", "a step of all worlds, against a plain parallel loop of mj_step", bench_sim, false},
-    {"render", "pictures on one core, against mj_ray, Embree and MuJoCo's renderer; what a pixel costs in large scenes",
+    {"render",
+     "pictures on one core, against mj_ray, Embree and MuJoCo's renderer; what a pixel costs in large scenes; a ray's "
+     "operations and bytes beside what a core can do",
      bench_render, false},
     {"mechanisms", "what asking costs where everything stands, and what each mechanism is worth", bench_mechanisms,
      true},

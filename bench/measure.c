@@ -203,6 +203,29 @@ double bench_peak_gflops(void)
 double bench_peak_gflops(void) { return 0; }
 #endif
 
+double bench_peak_gbytes(void)
+{
+    enum { SUMS = 8, LEAST = 1 << 28 };
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE); /* of all cores */
+    size_t n = (cache > LEAST / 2 ? 2 * (size_t)cache : LEAST) / sizeof(uint64_t) / SUMS * SUMS;
+    uint64_t *words = malloc(n * sizeof *words), sum[SUMS] = {0};
+    double best = 0;
+    if (!words) return 0;
+    memset(words, 1, n * sizeof *words);
+    for (int k = 0; k < 9; ++k) {
+        double start = bench_now();
+        for (size_t i = 0; i < n; i += SUMS)
+            for (int j = 0; j < SUMS; ++j) sum[j] += words[i + (size_t)j];
+        double gbytes = (double)(n * sizeof *words) / (bench_now() - start) * 1e-9;
+        if (gbytes > best) best = gbytes;
+    }
+    for (int j = 1; j < SUMS; ++j) sum[0] += sum[j];
+    volatile uint64_t sink = sum[0];
+    (void)sink;
+    free(words);
+    return best;
+}
+
 /* The processor's name as the system knows it. */
 static void processor(char *out, size_t size)
 {

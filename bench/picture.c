@@ -32,13 +32,14 @@ static stet_result make_target(bench_picture *p, sti_picture_buffer buffer)
     return result;
 }
 
-static stet_result make_sim(bench_picture *p)
+static stet_result make_sim(bench_picture *p, const char *isa)
 {
     static const char *const all[] = {"all"};
     stet_sim_def def = stet_default_sim_def();
     stet_model_info info = stet_model_get_info(p->model);
     def.device = bench_cpu_def();
     def.device.threads = 1;
+    def.device.isa = isa;
     def.nworld = p->nworld;
     def.physics = STET_PHYSICS_MUJOCO;
     def.outputs = 1u << STET_OUTPUT_DEPTH; /* so that it has cameras */
@@ -60,7 +61,7 @@ stet_result bench_picture_open(bench_picture *p, const bench_picture_def *def)
     *p = (bench_picture){.edge = def->edge, .nworld = def->nworld ? def->nworld : 1};
     STI_TRY(*text == '<' ? stet_model_load_string(text, &p->model) : stet_model_load(text, &p->model));
     for (int i = 0; i < p->model->mj->nlight && def->no_shadows; ++i) p->model->mj->light_castshadow[i] = 0;
-    STI_TRY(make_sim(p));
+    STI_TRY(make_sim(p, def->isa));
     p->npixel = (int64_t)p->ncamera * p->nworld * p->edge * p->edge;
     STI_TRY(sti_alloc(&p->world, sizeof *p->world * (size_t)p->nworld, "worlds to draw"));
     for (int w = 0; w < p->nworld; ++w) p->world[w] = w;

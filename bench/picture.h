@@ -27,6 +27,7 @@ typedef struct bench_picture_def {
     int edge;        /* pixels */
     int nworld;      /* 0: 1 */
     bool no_shadows; /* no light casts any */
+    const char *isa; /* NULL: the widest */
 } bench_picture_def;
 
 /*

@@ -6,8 +6,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "bench/count/count.h"
 #include "bench/embree.h"
 #include "bench/pilot/mujoco_renderer.h"
+#include "device/device.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -32,6 +34,8 @@ static scene_names scene_of(const bench *b, const char *file)
     (void)snprintf(s.name, sizeof s.name, "%.*s", (int)strcspn(file, "."), file);
     return s;
 }
+
+static int scene_count(const bench *b) { return b->quick ? 1 : SCENES; }
 
 static void missing(const char *rows, const char *why)
 {
@@ -76,7 +80,8 @@ static stet_result measure_depth(bench *b, const scene_names *scene, beside_rays
 {
     double seconds[2][BENCH_SAMPLES], ratio[BENCH_SAMPLES], share;
     bench_row *row;
-    STI_TRY(bench_picture_open(&l->picture, &(bench_picture_def){scene->path, STI_BUFFER_DEPTH, EDGE, 1, false}));
+    STI_TRY(bench_picture_open(&l->picture,
+                               &(bench_picture_def){.text = scene->path, .buffer = STI_BUFFER_DEPTH, .edge = EDGE}));
     STI_TRY(bench_rays_make(&l->picture, &l->rays));
     const bench_work work[] = {{bench_picture_draw, &l->picture, NULL}, {ask_mujoco, l, NULL}};
     STI_TRY(bench_on_core_in_turns(work, 2, bench_least(b, 0.03), seconds));
@@ -96,7 +101,7 @@ static stet_result measure_depth(bench *b, const scene_names *scene, beside_rays
 static stet_result bench_depths(bench *b)
 {
     stet_result result = STET_OK;
-    for (int k = 0; k < SCENES && result == STET_OK; ++k) {
+    for (int k = 0; k < scene_count(b) && result == STET_OK; ++k) {
         beside_rays l = {0};
         scene_names scene = scene_of(b, scenes[k]);
         result = measure_depth(b, &scene, &l);
@@ -260,7 +265,9 @@ static stet_result open_text(bench_picture *p, scene_text *t, sti_picture_buffer
     stet_result result = STET_OK;
     *p = (bench_picture){0};
     if (t->failed) result = sti_error(STET_ERROR_OUT_OF_MEMORY, "bench render: no memory for the text of a scene");
-    if (result == STET_OK) result = bench_picture_open(p, &(bench_picture_def){t->text, buffer, edge, nworld, false});
+    if (result == STET_OK)
+        result = bench_picture_open(
+            p, &(bench_picture_def){.text = t->text, .buffer = buffer, .edge = edge, .nworld = nworld});
     free(t->text);
     *t = (scene_text){0};
     return result;
@@ -361,7 +368,7 @@ static stet_result colour_difference(const beside_renderer *l, double *mean)
 
 static stet_result open_beside_renderer(beside_renderer *l, const scene_names *scene, int edge)
 {
-    bench_picture_def def = {scene->path, STI_BUFFER_COLOUR, edge, 1, false};
+    bench_picture_def def = {.text = scene->path, .buffer = STI_BUFFER_COLOUR, .edge = edge};
     STI_TRY(bench_picture_open(&l->picture, &def));
     STI_TRY(bench_picture_open(&l->fine, &def));
     def.no_shadows = true;
@@ -424,7 +431,7 @@ static stet_result bench_colours(bench *b)
     close_osmesa(&o);
     if (why) return missing("colours beside MuJoCo's renderer", why), STET_OK;
     stet_result result = STET_OK;
-    for (int k = 0; k < 2 * SCENES && result == STET_OK; ++k) {
+    for (int k = 0; k < (b->quick ? 1 : 2 * SCENES) && result == STET_OK; ++k) {
         beside_renderer l = {0};
         scene_names scene = scene_of(b, scenes[k / 2]);
         result = open_beside_renderer(&l, &scene, edges[k % 2]);
@@ -489,10 +496,88 @@ static stet_result bench_curves(bench *b)
     return STET_OK;
 }
 
+/* ---- what a ray costs -------------------------------------------------------------------------------------------- */
+
+/* What one core can do, and what one ray costs. */
+typedef struct core_peak {
+    double gflops, gbytes; /* a second; 0: not known */
+} core_peak;
+typedef struct ray_cost {
+    double flops, bytes, seconds[1][BENCH_SAMPLES];
+} ray_cost;
+
+/*
+ * Draws a picture with kernels that count. That its pixels are those of `usual` shows that these are the same kernels.
+ */
+static stet_result count_rays(bench_picture *p, const bench_picture *usual, sti_picture_buffer buffer, ray_cost *cost)
+{
+    uint64_t hash[2];
+    bench_count_on(stet_sim_get_device(p->sim), bench_counted_render);
+    STI_TRY(bench_picture_draw(p)); /* the first one may do more */
+    bench_counts.flops = bench_counts.bytes = 0;
+    STI_TRY(bench_picture_draw(p));
+    cost->flops = (double)bench_counts.flops / (double)p->npixel;
+    cost->bytes = (double)bench_counts.bytes / (double)p->npixel;
+    STI_TRY(stet_array_hash(p->target.pixels[buffer], &hash[0]));
+    STI_TRY(stet_array_hash(usual->target.pixels[buffer], &hash[1]));
+    if (hash[0] == hash[1]) return STET_OK;
+    return sti_error(STET_ERROR_STATE, "bench render: kernels that count draw other pixels");
+}
+
+static stet_result add_cost(bench *b, const ray_cost *c, const char *name, const core_peak *peak)
+{
+    bench_row *row;
+    double share[BENCH_SAMPLES], rate = 1 / bench_median(c->seconds[0], BENCH_SAMPLES);
+    STI_TRY(bench_add(b, &row, &c->flops, 1, "operations", false, "render/%s/flops_a_ray", name));
+    bench_note(row, "of a ray by itself; one core: %.1f million rays/s, so %.1f billion operations/s", rate * 1e-6,
+               c->flops * rate * 1e-9);
+    STI_TRY(bench_add(b, &row, &c->bytes, 1, "bytes", false, "render/%s/bytes_a_ray", name));
+    bench_note(row, "of arrays, of a ray by itself; at that rate %.1f GB/s; one core reads %.1f GB/s of memory",
+               c->bytes * rate * 1e-9, peak->gbytes);
+    if (!(peak->gflops > 0)) return STET_OK;
+    for (int s = 0; s < BENCH_SAMPLES; ++s) share[s] = c->flops / c->seconds[0][s] * 1e-9 / peak->gflops;
+    STI_TRY(bench_add(b, &row, share, BENCH_SAMPLES, "of the peak", true, "render/%s/share_of_flops", name));
+    bench_note(row, "one core does %.1f billion operations/s of multiply-adds", peak->gflops);
+    return STET_OK;
+}
+
+static stet_result measure_cost(bench *b, const scene_names *scene, sti_picture_buffer buffer, const core_peak *peak)
+{
+    char name[BENCH_NAME];
+    bench_picture usual, counted = {0};
+    bench_picture_def def = {.text = scene->path, .buffer = buffer, .edge = EDGE};
+    const bench_work work = {bench_picture_draw, &usual, NULL};
+    ray_cost cost;
+    (void)snprintf(name, sizeof name, "%s/%s", scene->name, buffer == STI_BUFFER_DEPTH ? "depth" : "rgb");
+    stet_result result = bench_picture_open(&usual, &def);
+    def.isa = "w1";
+    if (result == STET_OK) result = bench_picture_open(&counted, &def);
+    if (result == STET_OK) result = bench_on_core_in_turns(&work, 1, bench_least(b, 0.03), cost.seconds);
+    for (int s = 0; s < BENCH_SAMPLES && result == STET_OK; ++s) cost.seconds[0][s] /= (double)usual.npixel;
+    if (result == STET_OK) result = count_rays(&counted, &usual, buffer, &cost);
+    if (result == STET_OK) result = add_cost(b, &cost, name, peak);
+    bench_picture_close(&usual);
+    bench_picture_close(&counted);
+    return result;
+}
+
+static stet_result bench_costs(bench *b)
+{
+    if (!sti_isa_available(STI_ISA_w1)) return missing("what a ray costs", "this processor has no AVX2"), STET_OK;
+    const core_peak peak = {bench_peak_gflops(), bench_peak_gbytes()};
+    for (int k = 0; k < scene_count(b); ++k) {
+        scene_names scene = scene_of(b, scenes[k]);
+        STI_TRY(measure_cost(b, &scene, STI_BUFFER_DEPTH, &peak));
+        STI_TRY(measure_cost(b, &scene, STI_BUFFER_COLOUR, &peak));
+    }
+    return STET_OK;
+}
+
 stet_result bench_render(bench *b)
 {
     STI_TRY(bench_depths(b));
     STI_TRY(bench_meshes(b));
     STI_TRY(bench_colours(b));
-    return bench_curves(b);
+    STI_TRY(bench_curves(b));
+    return bench_costs(b);
 }

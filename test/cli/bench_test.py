@@ -237,6 +237,25 @@ def test_threads_run():
     assert {row["goal"] for row in rows.values()} == {0.9, 1, 1.9}
 
 
+def test_pictures_run():
+    """The command itself fails where kernels that count draw other pixels, or peers see other depths."""
+    done = stet("bench", "render", "--quick", "--json")
+    if "instrumented" in done.stderr:
+        return
+    left_out = done.stderr.splitlines()  # peers that are not installed
+    assert done.returncode == 0 and all(line.startswith("stet bench: render: no rows of") for line in left_out), done
+    rows = {row["name"]: row for row in json.loads(done.stdout)["results"]}
+    assert rows["depth/hand/ratio_to_mj_ray"]["value"] > 0, rows
+    assert sum(name.startswith("curve/") for name in rows) == 6, rows
+    if "what a ray costs" in done.stderr:
+        return
+    flops, size = ([rows[f"render/hand/{kind}/{what}_a_ray"]["value"] for kind in ("depth", "rgb")]
+                   for what in ("flops", "bytes"))
+    assert 10 < flops[0] < flops[1] < 1e5 and 4 <= size[0] < size[1] < 1e5, rows
+    shares = [row["value"] for name, row in rows.items() if name.endswith("/share_of_flops")]
+    assert len(shares) in (0, 2) and all(0 < share < 1 for share in shares), rows
+
+
 def test_scale_runs():
     done = stet("bench", "scale", "--quick", "--json", "--threads", 2)
     if "instrumented" in done.stderr or "no mpirun" in done.stderr or "a build with MPI" in done.stderr:

@@ -2,6 +2,10 @@
 # Of the language's functions, compiled for each instruction set with the very flags of the library's kernels.
 stet_probe_kernels(test/kernel/lang/lang_probe.k.h LANG_PROBES)
 stet_tests(kernel/lang bits kernelgen lang_list)
+stet_probe_kernels(test/kernel/lang/count.k.h COUNT_PROBES)
+stet_test(kernel/lang/count SOURCES ${COUNT_PROBES})
+stet_count_kernels(test_kernel_count test/kernel/lang/count.k.h test_counted)
+target_link_libraries(test_kernel_count PRIVATE stet_count)
 stet_test(kernel/lang/lang SOURCES ${LANG_PROBES})
 stet_test(kernel/lang/math SOURCES ${LANG_PROBES})
 stet_test(kernel/lang/pilot SOURCES kernel/lang/permuted.c)

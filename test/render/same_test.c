@@ -1,11 +1,14 @@
 /*
- * The same bits: over instruction sets, threads, batches and the place of a pixel in the grid of patches; and NaN stays
- * in its world.
+ * The same bits: over instruction sets, threads, a GPU's teams, batches and the place of a pixel in the grid of
+ * patches; and NaN stays in its world.
  *
  * Poses are made of small integers and one square root, so they are the same on every machine; the hashes below are
  * committed.
  */
 #include "render/pictures.h"
+
+#include "bench/count/count.h"
+#include "kernel/gpu/table.h"
 
 static const char scene[] =
     "<mujoco><visual><headlight ambient='.2 .2 .2' diffuse='.3 .3 .3'/></visual><asset>"
@@ -102,6 +105,77 @@ static void test_golden_hashes(void **state)
             pictures_close(&p);
         }
     }
+}
+
+static void clear_pixels(pictures *p)
+{
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
+        size_t size = stet_array_get_bytes(p->target.pixels[b]);
+        void *zeros = calloc(1, size);
+        OK(stet_array_write(p->target.pixels[b], zeros, size));
+        free(zeros);
+    }
+}
+
+/* Kernels that count what they do (bench/count) are the same otherwise. */
+static void test_golden_hashes_while_counting(void **state)
+{
+    sti_isa isa;
+    if (!sti_isa_find("w1", &isa) || !sti_isa_available(isa)) skip();
+    pictures p;
+    uint64_t hash[STI_BUFFER_COUNT];
+    open_scene(&p, 0, NWORLD, "w1", 1);
+    clear_pixels(&p);
+    bench_count_on(p.device, bench_counted_render);
+    bench_counts.flops = bench_counts.bytes = 0;
+    pictures_run(&p);
+    all_hashes(&p, hash);
+    assert_memory_equal(hash, golden, sizeof hash);
+    uint64_t pixels = (uint64_t)(p.nworld * p.npixel);
+    print_message("%.1f operations and %.1f bytes a pixel\n", (double)bench_counts.flops / (double)pixels,
+                  (double)bench_counts.bytes / (double)pixels);
+    assert_true(bench_counts.flops > 100 * pixels); /* eye to pixel, and a test of each shape */
+    assert_true(bench_counts.bytes > 48 * pixels);  /* what is written, at least */
+    pictures_close(&p);
+}
+
+/* Sets the team of all code of the ray caster that the device has; returns how many there are. */
+static int set_teams(stet_device *device, int team)
+{
+    struct sti_programs *p;
+    int n = 0;
+    OK(sti_programs_open(device, &p));
+    for (int i = 0; i < p->nslot; ++i) {
+        const sti_program *it = p->slot[i];
+        if (!it || strcmp(it->kernel->name, "k_render") != 0) continue;
+        OK(sti_program_set_team(device, it->kernel, (sti_team){team, 1}));
+        assert_int_equal(it->code.team, team);
+        ++n;
+    }
+    return n;
+}
+
+/* The threads that share a patch on a GPU: the CPU's bits whatever their number is. */
+static void test_any_team(void **state)
+{
+    static const int team[] = {32, 64, 128, 256};
+    enum { WORLDS = 3 };
+    pictures p;
+    uint64_t expected[STI_BUFFER_COUNT], hash[STI_BUFFER_COUNT];
+    if (!picked_any()) skip();
+    open_scene(&p, 0, WORLDS, "portable", 1); /* on the CPU */
+    all_hashes(&p, expected);
+    pictures_close(&p);
+    open_scene(&p, 0, WORLDS, NULL, 1);
+    assert_true(sti_device_is_gpu(p.device));
+    for (int t = 0; t < 4; ++t) {
+        assert_true(set_teams(p.device, team[t]) > 0);
+        clear_pixels(&p);
+        pictures_run(&p);
+        all_hashes(&p, hash);
+        assert_memory_equal(hash, expected, sizeof hash);
+    }
+    pictures_close(&p);
 }
 
 static void test_world_of_many_as_alone(void **state)
@@ -414,6 +488,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden_hashes),
+        cmocka_unit_test(test_golden_hashes_while_counting),
+        cmocka_unit_test(test_any_team),
         cmocka_unit_test(test_world_of_many_as_alone),
         cmocka_unit_test(test_patches_change_no_pixel),
         cmocka_unit_test(test_nan_stays_in_its_world),

@@ -305,6 +305,71 @@ static void a_reset_by_an_array_is_listed(void **state)
     phases_close(&q);
 }
 
+enum { LOOKED = 5 };
+
+/* One call of a random run of resets, steps and pictures, the same for each sim that is at `turn`. */
+static void play_turn(stet_sim *sim, stet_array *chosen, stet_snapshot *snapshot, int turn)
+{
+    uint64_t dice = (uint64_t)turn * 77;
+    uint8_t mask[LOOKED];
+    int32_t ints[LOOKED];
+    stet_reset_def def = stet_default_reset_def();
+    for (int w = 0; w < LOOKED; ++w) ints[w] = mask[w] = dice_below(&dice, 3) == 0;
+    size_t kind = dice_below(&dice, 16);
+    if (kind < 4) {
+        OK(stet_array_write(chosen, ints, sizeof ints));
+        def.mask_array = chosen;
+    } else {
+        def.mask = mask;
+    }
+    if (kind < 7)
+        OK(stet_sim_reset(sim, &def));
+    else if (kind == 7)
+        OK(stet_sim_restore(sim, snapshot));
+    else if (kind == 8)
+        OK(stet_sim_round_begin(sim, NULL, 0));
+    else if (kind == 9)
+        OK(stet_sim_step(sim, 9));
+    else
+        OK(stet_sim_render_worlds(sim, mask, NULL));
+}
+
+/*
+ * Whoever was put back is drawn again for a read of the latest frame, and nobody else, whether the host asked what
+ * resets on the device did after each call or not before the read.
+ */
+static void when_the_host_looks_at_resets_changes_no_frame(void **state)
+{
+    room_def d = native;
+    d.nworld = LOOKED;
+    uint64_t dice = dice_seed("looks");
+    stet_sim *sim[2];
+    stet_array *chosen[2];
+    stet_snapshot *snapshot[2];
+    for (int k = 0; k < 2; ++k) {
+        sim[k] = room_open(COVERED_SCENE, &d);
+        OK(STI_ARRAY(stet_sim_get_device(sim[k]), "chosen", STET_DTYPE_INT, true, &chosen[k], LOOKED, 1));
+        OK(stet_sim_step(sim[k], 20));
+        OK(stet_snapshot_create(stet_sim_get_worlds(sim[k]), &snapshot[k]));
+        (void)room_render(sim[k]);
+    }
+    for (int i = 0; i < 400; ++i) {
+        int turn = (int)dice_below(&dice, 1 << 20);
+        for (int k = 0; k < 2; ++k) play_turn(sim[k], chosen[k], snapshot[k], turn);
+        assert_non_null(stet_worlds_get_faults(stet_sim_get_worlds(sim[0])));
+        if (dice_below(&dice, 5) > 0) continue;
+        if (room_frame(sim[0], STET_FRAME_LATEST) != room_frame(sim[1], STET_FRAME_LATEST) ||
+            stet_sim_get_latest_frame(sim[0]) != stet_sim_get_latest_frame(sim[1]))
+            fail_msg("call %d: another latest frame", i);
+    }
+    assert_true(stet_sim_get_latest_frame(sim[0]) > 20);
+    for (int k = 0; k < 2; ++k) {
+        stet_snapshot_destroy(snapshot[k]);
+        stet_array_destroy(chosen[k]);
+        stet_sim_destroy(sim[k]);
+    }
+}
+
 /* ---- pictures ---------------------------------------------------------------------------------------------------- */
 
 static void pictures_follow_the_worlds_that_moved(void **state)
@@ -367,6 +432,7 @@ int main(void)
         cmocka_unit_test(a_graph_does_not_wait_for_transforms_of_the_host),
         cmocka_unit_test(a_reset_by_an_array_joins_the_callers_graph),
         cmocka_unit_test(a_reset_by_an_array_is_listed),
+        cmocka_unit_test(when_the_host_looks_at_resets_changes_no_frame),
         cmocka_unit_test(pictures_follow_the_worlds_that_moved),
         cmocka_unit_test(auto_takes_native_physics_where_it_covers_the_model),
     };
