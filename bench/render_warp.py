@@ -12,7 +12,7 @@ and a depth picture of the first camera of all worlds on the device; textures ar
 
 moving: poses are copied on the device before each frame; stet gets bodies' poses and computes its scene tree,
 mujoco_warp gets poses of geoms and refits its tree of boxes. World w has pose (w + frame) of POSES, which MuJoCo
-simulated before. standing: nothing is written; stet's mechanism `frame` is off, so that it draws.
+simulated before. standing: nothing is written. stet's mechanisms `frame` and `patches` are off, so that it draws all pixels.
 
 --compile: compiles all of both side by side, with few worlds, and measures nothing. --device cpu: to see that it runs.
 """
@@ -86,8 +86,8 @@ class Stet:
         import stet
 
         begun = time.perf_counter()
-        self.sim = sim = stet.Sim(spec["scene"], spec["worlds"], spec["device"], physics="external", disable="frame",
-                                  width=spec["width"], height=spec["height"])
+        self.sim = sim = stet.Sim(spec["scene"], spec["worlds"], spec["device"], physics="external",
+                                  disable="frame,patches", width=spec["width"], height=spec["height"])
         self.tiles = sim.tiles(("rgb", "depth"), frames_in_flight=1)
         self.arrays = sim.xpos, sim.xquat
         self.frames = [[sim.zeros(array.shape, worlds=True) for array in self.arrays] for _ in range(POSES)]
