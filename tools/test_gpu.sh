@@ -85,14 +85,21 @@ fi
 
 # ---- sanitizers ------------------------------------------------------------------------------------------------------
 
-# Native physics apart, and twice: a team for each world, and a thread for each.
+# Pictures by one kernel, and part by part. Native physics apart, and twice: a team for each world, and a thread for
+# each.
 program=$build/test/gpu/gpu_small
 cache=$(cd "$build" && pwd)/test/small_cache_gpu
-declare -A small=([small]="scenes/hand.xml" [small-native]="scenes/hand.xml --native 256"
-    [small-native-thread]="scenes/cartpole.xml --native 8192")
+declare -A small=([small]="scenes/hand.xml" [small-parts]="scenes/hand.xml"
+    [small-native]="scenes/hand.xml --native 256" [small-native-thread]="scenes/cartpole.xml --native 8192")
+declare -A setting=([small-parts]="STET_PARTS=7 STET_WAIT_FOR_CODE=1")
+run_small() { # run_small NAME [COMMAND...], in a subshell
+    local name=$1
+    [ -z "${setting[$name]-}" ] || export ${setting[$name]}
+    "${@:2}" "$program" ${small[$name]} --cache "$cache"
+}
 for name in "${!small[@]}"; do # which leaves compiled programs for what follows
     rm -f "$build/$name.passed"
-    ("$program" ${small[$name]} --cache "$cache" >"$build/$name.log" 2>&1 && : >"$build/$name.passed") &
+    (run_small "$name" >"$build/$name.log" 2>&1 && : >"$build/$name.passed") &
 done
 wait
 for name in "${!small[@]}"; do
@@ -112,8 +119,8 @@ for tool in $sanitizers; do
     [ "$tool" = memcheck ] && options=(--leak-check full)
     for name in "${!small[@]}"; do
         (
-            timeout "$limit" "$sanitizer" --tool "$tool" --error-exitcode 99 "${options[@]}" \
-                "$program" ${small[$name]} --cache "$cache" >"$build/$name.$tool.log" 2>&1
+            run_small "$name" timeout "$limit" "$sanitizer" --tool "$tool" --error-exitcode 99 "${options[@]}" \
+                >"$build/$name.$tool.log" 2>&1
             echo $? >"$build/$name.$tool.status"
         ) &
     done
