@@ -22,34 +22,30 @@
  *            and the last one of a turn have equal hashes in all of them, or nothing is reported
  *   FRAME-2  variants take turns on one sim, forwards and then backwards (A B B A)
  */
-#include "bench/recording.h"
+#include "bench/frame_work.h"
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/memory.h"
+#include "device/device.h"
 #include "stet/trace.h"
-#include "tiles/tiles.h"
 
 #include <assert.h>
 #include <stdio.h>
 
 enum {
-    SUBSTEPS = 2,
     WARM_UP = 2,     /* frames of a turn that are not timed */
     CHECKED = 6,     /* frames whose hashes are compared */
     MANY = 4096,     /* worlds from which on there are as few turns and checked frames as can be */
     LEAST = 2,       /* … of each */
     MOST_TIMED = 32, /* frames of a turn */
-    TURNS = 8,       /* of each variant, an even number */
     FEW_TURNS = 4,   /* where few variants were asked for */
     STARTS = 4,      /* sims that are made to see their first frames, of each variant */
     WARM = 3,        /* frames after the first, until every recording is trusted */
-    PHASES = 4,      /* of the recording: poses of as many frames are made ahead */
-    REQUESTS = 2,
-    STARTED = 3, /* variants whose first frames are timed: naive, plain, full */
+    STARTED = 3,     /* variants whose first frames are timed: naive, plain, full */
     VARIANTS = 9 + STET_MECHANISM_COUNT
 };
-static_assert((int)TURNS <= (int)BENCH_SAMPLES && (int)STARTS <= (int)BENCH_SAMPLES, "a row has room for all samples");
+static_assert((int)FRAME_TURNS <= (int)BENCH_SAMPLES && (int)STARTS <= (int)BENCH_SAMPLES,
+              "a row has room for all samples");
 
 /* ---- variants ---------------------------------------------------------------------------------------------------- */
 
@@ -62,26 +58,18 @@ enum {
     ALL = BENCH_ALL_MECHANISMS
 };
 
-typedef struct variant {
-    char name[48];
-    uint32_t on; /* mechanisms, a bit each */
-    bool allocates;
-    double ms[2][TURNS]; /* a frame that moves; of a scene that rests in every second */
-    stet_counters counters[2];
-} variant;
-
 enum { NAIVE, PLAIN };
 
-static void add_variant(variant *list, int *n, const char *how, const char *which, uint32_t on, bool allocates)
+static void add_variant(frame_variant *list, int *n, const char *how, const char *which, uint32_t on, bool allocates)
 {
-    variant *v = &list[(*n)++];
+    frame_variant *v = &list[(*n)++];
     (void)snprintf(v->name, sizeof v->name, "%s%s", how, which);
     v->on = on | IDLE;
     v->allocates = allocates;
 }
 
 /* Returns their number; *full: the index of the one with all mechanisms. brief: naive, plain and full alone. */
-static int list_variants(variant *list, bool brief, int *full)
+static int list_variants(frame_variant *list, bool brief, int *full)
 {
     uint32_t on = 0;
     int n = 0;
@@ -106,151 +94,21 @@ static int list_variants(variant *list, bool brief, int *full)
     return n;
 }
 
-/* ---- the workload ------------------------------------------------------------------------------------------------ */
-
-typedef struct workload {
-    int64_t nworld;
-    int width, height; /* of a picture */
-    stet_model *model;
-    stet_sim *sim;
-    stet_snapshot *start;
-    stet_tiles *tiles;
-    stet_camera camera;
-    stet_tile_request request[REQUESTS];
-    stet_tiles_def tiles_def;
-    bench_recording recording[PHASES]; /* with external physics */
-    bool external;
-    const variant *variant;
-    bool rests; /* in every second frame */
-} workload;
-
-static stet_result open_tiles(workload *w)
-{
-    static const stet_output outputs[REQUESTS] = {STET_OUTPUT_RGB, STET_OUTPUT_DEPTH};
-    w->camera = *stet_sim_get_camera(w->sim, 0);
-    for (int k = 0; k < REQUESTS; ++k)
-        w->request[k] = (stet_tile_request){.output = outputs[k], .dtype = stet_output_dtype(outputs[k])};
-    w->camera.width = w->width;
-    w->camera.height = w->height;
-    w->tiles_def = stet_default_tiles_def();
-    w->tiles_def.cameras = &w->camera;
-    w->tiles_def.ncamera = 1;
-    w->tiles_def.requests = w->request;
-    w->tiles_def.nrequest = REQUESTS;
-    w->tiles_def.frames_in_flight = 1;
-    return stet_tiles_create(stet_sim_get_stage(w->sim), &w->tiles_def, &w->tiles);
-}
-
-/* w has its first three members, and nothing else. */
-static stet_result open_workload(workload *w, bench *b)
-{
-    char path[512];
-    stet_sim_def def = stet_default_sim_def();
-    (void)snprintf(path, sizeof path, "%s/hand.xml", b->scenes);
-    def.nworld = w->nworld;
-    def.device = bench_device_def(b);
-    def.physics = b->frame.physics;
-    STI_TRY(stet_model_load(path, &w->model));
-    STI_TRY(stet_sim_create(w->model, &def, &w->sim));
-    bench_name_gpu(b, stet_sim_get_device(w->sim));
-    w->external = stet_sim_get_physics(w->sim) == STET_PHYSICS_EXTERNAL;
-    for (int k = 0; w->external && k < PHASES; ++k) {
-        STI_TRY(bench_recording_open(&w->recording[k], b, w->sim, "frame"));
-        bench_recording_fill(&w->recording[k], k);
-    }
-    STI_TRY(open_tiles(w));
-    return stet_snapshot_create(stet_sim_get_worlds(w->sim), &w->start);
-}
-
-static void close_workload(workload *w)
-{
-    for (int k = 0; k < PHASES; ++k) bench_recording_close(&w->recording[k]);
-    stet_snapshot_destroy(w->start);
-    stet_tiles_destroy(w->tiles);
-    stet_sim_destroy(w->sim);
-    stet_model_destroy(w->model);
-}
-
-static stet_result move_worlds(workload *w, int64_t frame)
-{
-    if (w->external)
-        STI_TRY(bench_recording_write(&w->recording[frame % PHASES]));
-    else
-        STI_TRY(stet_sim_control_noise(w->sim, 0.3, frame));
-    return stet_sim_step(w->sim, SUBSTEPS);
-}
-
-/* Adds what a frame is, and what it was drawn from. */
-static stet_result add_hashes(workload *w, stet_array *const *tensor, sti_hash *h)
-{
-    uint64_t content[REQUESTS + 2];
-    stet_array *xpos;
-    stet_worlds *worlds = stet_sim_get_worlds(w->sim);
-    for (int k = 0; k < REQUESTS; ++k) STI_TRY(stet_array_hash(tensor[k], &content[k]));
-    STI_TRY(stet_worlds_get_array(worlds, "xpos", &xpos));
-    STI_TRY(stet_array_hash(xpos, &content[REQUESTS]));
-    STI_TRY(stet_worlds_hash(worlds, &content[REQUESTS + 1]));
-    sti_hash_add(h, content, sizeof content);
-    return STET_OK;
-}
-
-/* h: adds the frame's hashes; or NULL. */
-static stet_result look_at(workload *w, stet_tiles *tiles, sti_hash *h)
-{
-    stet_array *tensor[REQUESTS];
-    STI_TRY(stet_tiles_render(tiles, NULL, NULL));
-    for (int k = 0; k < REQUESTS; ++k) STI_TRY(stet_tiles_get_array(tiles, -1, k, &tensor[k]));
-    return h ? add_hashes(w, tensor, h) : STET_OK;
-}
-
-static stet_result play_one(workload *w, int64_t frame, sti_hash *h)
-{
-    if (!w->rests || frame % 2 == 0) STI_TRY(move_worlds(w, frame));
-    if (!w->variant->allocates) return look_at(w, w->tiles, h);
-    stet_tiles *tiles;
-    sti_painter borrowed = w->tiles->painter; /* the renderer's tables of the scene are not memory of a frame */
-    borrowed.destroy = NULL;
-    STI_TRY(sti_tiles_create_with(&borrowed, &w->tiles_def, &tiles));
-    stet_result result = look_at(w, tiles, h);
-    stet_tiles_destroy(tiles);
-    return result;
-}
-
-/* Plays frames until the device has done them; *seconds: of one. */
-static stet_result play_frames(workload *w, int64_t first, int n, double *seconds)
-{
-    double start = bench_now();
-    for (int k = 0; k < n; ++k) STI_TRY(play_one(w, first + k, NULL));
-    STI_TRY(stet_device_synchronize(stet_sim_get_device(w->sim)));
-    *seconds = (bench_now() - start) / n;
-    return STET_OK;
-}
-
-static stet_result begin_turn(workload *w, const variant *v, bool rests)
-{
-    stet_device *device = stet_sim_get_device(w->sim);
-    stet_mechanism_options options = stet_device_get_mechanisms(device);
-    options.disabled = ALL & ~v->on;
-    w->variant = v;
-    w->rests = rests;
-    STI_TRY(stet_device_set_mechanisms(device, &options));
-    return stet_sim_restore(w->sim, w->start);
-}
-
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
 typedef struct measured {
-    workload work;
-    variant variant[VARIANTS];
+    frame_work work;
+    frame_variant variant[VARIANTS];
     int nvariant, full, nchecked, nturn, ntimed;
     uint64_t hash[2];                                                  /* of the checked frames; moving, resting */
     double cold[STARTED][BENCH_SAMPLES], warm[STARTED][BENCH_SAMPLES]; /* ms */
     int64_t bytes;                                                     /* that the sim holds after all turns */
     size_t device_free, device_total;                                  /* bytes of a GPU then; total 0: not known */
-    double host[TURNS], over_kernels[TURNS];                           /* of full, on a GPU: us; ratio */
+    double host[FRAME_TURNS], over_kernels[FRAME_TURNS];               /* of full, on a GPU: us; ratio */
+    double captured[2][FRAME_TURNS]; /* likewise, of the caller's graphs: us of the host; ms */
 } measured;
 
-static stet_result compare(const variant *v, const variant *first, uint64_t hash, uint64_t expected)
+static stet_result compare(const frame_variant *v, const frame_variant *first, uint64_t hash, uint64_t expected)
 {
     if (hash == expected) return STET_OK;
     return sti_error(STET_ERROR_STATE, "bench frame: %s made other frames (%016llx) than %s (%016llx)", v->name,
@@ -263,8 +121,8 @@ static stet_result check_frames(measured *m, bool rests)
     for (int i = 0; i < m->nvariant; ++i) {
         sti_hash h;
         sti_hash_begin(&h);
-        STI_TRY(begin_turn(&m->work, &m->variant[i], rests));
-        for (int k = 0; k < m->nchecked; ++k) STI_TRY(play_one(&m->work, k, &h));
+        STI_TRY(frame_work_begin(&m->work, &m->variant[i], rests));
+        for (int k = 0; k < m->nchecked; ++k) STI_TRY(frame_work_play(&m->work, k, NULL, &h));
         uint64_t hash = sti_hash_end(&h);
         if (i == 0) m->hash[rests] = hash;
         STI_TRY(compare(&m->variant[i], m->variant, hash, m->hash[rests]));
@@ -275,9 +133,9 @@ static stet_result check_frames(measured *m, bool rests)
 /* Seconds of a frame that moves. */
 static stet_result time_frame(measured *m, int which, double *seconds)
 {
-    STI_TRY(begin_turn(&m->work, &m->variant[which], false));
-    STI_TRY(play_frames(&m->work, 0, WARM_UP, seconds));
-    return play_frames(&m->work, WARM_UP, 2, seconds);
+    STI_TRY(frame_work_begin(&m->work, &m->variant[which], false));
+    STI_TRY(frame_work_time(&m->work, 0, WARM_UP, seconds));
+    return frame_work_time(&m->work, WARM_UP, 2, seconds);
 }
 
 /* How many frames a turn times: an even number that takes full about a quarter of a second, and naive one at most. */
@@ -291,19 +149,19 @@ static stet_result choose_length(measured *m, const bench *b)
     return STET_OK;
 }
 
-static stet_result take_turn(measured *m, variant *v, bool rests, int turn, uint64_t *hash)
+static stet_result take_turn(measured *m, frame_variant *v, bool rests, int turn, uint64_t *hash)
 {
     stet_device *device = stet_sim_get_device(m->work.sim);
     double seconds;
     sti_hash h;
-    STI_TRY(begin_turn(&m->work, v, rests));
-    STI_TRY(play_frames(&m->work, 0, WARM_UP, &seconds));
+    STI_TRY(frame_work_begin(&m->work, v, rests));
+    STI_TRY(frame_work_time(&m->work, 0, WARM_UP, &seconds));
     stet_device_clear_counters(device);
-    STI_TRY(play_frames(&m->work, WARM_UP, m->ntimed, &seconds));
+    STI_TRY(frame_work_time(&m->work, WARM_UP, m->ntimed, &seconds));
     v->ms[rests][turn] = 1e3 * seconds;
     v->counters[rests] = stet_device_get_counters(device);
     sti_hash_begin(&h);
-    STI_TRY(play_one(&m->work, WARM_UP + m->ntimed, &h));
+    STI_TRY(frame_work_play(&m->work, WARM_UP + m->ntimed, NULL, &h));
     *hash = sti_hash_end(&h);
     return STET_OK;
 }
@@ -315,7 +173,7 @@ static stet_result take_turns(measured *m, const char *name)
     for (int t = 0; t < m->nturn; ++t)
         for (int i = 0; i < 2 * m->nvariant; ++i) {
             int rests = i % 2;
-            variant *v = &m->variant[t % 2 ? m->nvariant - 1 - i / 2 : i / 2];
+            frame_variant *v = &m->variant[t % 2 ? m->nvariant - 1 - i / 2 : i / 2];
             bench_progress("%s: turn %d of %d, %s", name, t + 1, m->nturn, v->name);
             STI_TRY(take_turn(m, v, rests, t, &hash));
             if (t == 0 && i < 2) expected[rests] = hash;
@@ -329,8 +187,8 @@ static stet_result measure_memory(measured *m)
 {
     stet_device *device = stet_sim_get_device(m->work.sim);
     double seconds;
-    STI_TRY(begin_turn(&m->work, &m->variant[m->full], false));
-    STI_TRY(play_frames(&m->work, 0, WARM_UP, &seconds));
+    STI_TRY(frame_work_begin(&m->work, &m->variant[m->full], false));
+    STI_TRY(frame_work_time(&m->work, 0, WARM_UP, &seconds));
     m->bytes = stet_sim_get_bytes(m->work.sim);
     return device->ops->memory ? device->ops->memory(device, &m->device_free, &m->device_total) : STET_OK;
 }
@@ -340,10 +198,10 @@ static stet_result time_host(measured *m, double *seconds)
 {
     enum { QUEUED = 4 };
     double all;
-    STI_TRY(begin_turn(&m->work, &m->variant[m->full], false));
-    STI_TRY(play_frames(&m->work, 0, WARM_UP, &all));
+    STI_TRY(frame_work_begin(&m->work, &m->variant[m->full], false));
+    STI_TRY(frame_work_time(&m->work, 0, WARM_UP, &all));
     double start = bench_now();
-    for (int k = 0; k < QUEUED; ++k) STI_TRY(play_one(&m->work, WARM_UP + k, NULL));
+    for (int k = 0; k < QUEUED; ++k) STI_TRY(frame_work_play(&m->work, WARM_UP + k, NULL, NULL));
     *seconds = (bench_now() - start) / QUEUED;
     return stet_device_synchronize(stet_sim_get_device(m->work.sim));
 }
@@ -353,16 +211,16 @@ static stet_result time_kernels(measured *m, double *seconds)
 {
     stet_device *device = stet_sim_get_device(m->work.sim);
     stet_trace_def def = stet_default_trace_def();
-    variant singly = m->variant[m->full];
+    frame_variant singly = m->variant[m->full];
     stet_profile_row row;
     double all;
     int64_t ns = 0;
     singly.on &= ~(uint32_t)RECORDING;
     def.events = false;
-    STI_TRY(begin_turn(&m->work, &singly, false));
-    STI_TRY(play_frames(&m->work, 0, WARM_UP, &all));
+    STI_TRY(frame_work_begin(&m->work, &singly, false));
+    STI_TRY(frame_work_time(&m->work, 0, WARM_UP, &all));
     STI_TRY(stet_trace_begin(device, &def));
-    stet_result result = play_frames(&m->work, WARM_UP, m->ntimed, &all);
+    stet_result result = frame_work_time(&m->work, WARM_UP, m->ntimed, &all);
     STI_TRY(stet_trace_end(device));
     for (int64_t i = 0; stet_profile_get_row(device, i, &row); ++i)
         if (row.kind != STET_TRACE_PHASE) ns += row.device_duration;
@@ -377,25 +235,29 @@ static stet_result measure_launching(measured *m)
     for (int t = 0; t < m->nturn && sti_device_is_gpu(stet_sim_get_device(m->work.sim)); ++t) {
         STI_TRY(time_host(m, &m->host[t]));
         m->host[t] *= 1e6;
-        STI_TRY(begin_turn(&m->work, &m->variant[m->full], false));
-        STI_TRY(play_frames(&m->work, 0, WARM_UP, &frame));
-        STI_TRY(play_frames(&m->work, WARM_UP, m->ntimed, &frame));
+        STI_TRY(frame_work_begin(&m->work, &m->variant[m->full], false));
+        STI_TRY(frame_work_time(&m->work, 0, WARM_UP, &frame));
+        STI_TRY(frame_work_time(&m->work, WARM_UP, m->ntimed, &frame));
         STI_TRY(time_kernels(m, &kernels));
         m->over_kernels[t] = kernels > 0 ? frame / kernels : 0;
+        if (stet_sim_get_physics(m->work.sim) != STET_PHYSICS_NATIVE) continue; /* others' steps are not captured */
+        STI_TRY(frame_work_captured(&m->work, &m->variant[m->full], m->ntimed, &m->captured[0][t], &m->captured[1][t]));
+        m->captured[0][t] *= 1e6;
+        m->captured[1][t] *= 1e3;
     }
     return STET_OK;
 }
 
 /* The first frames of a new sim, with kernels that this process has compiled before. */
-static stet_result start_one(const workload *like, const variant *v, bench *b, double *cold, double *warm)
+static stet_result start_one(const frame_work *like, const frame_variant *v, bench *b, double *cold, double *warm)
 {
-    workload w = {.nworld = like->nworld, .width = like->width, .height = like->height};
-    stet_result result = open_workload(&w, b);
-    if (result == STET_OK) result = begin_turn(&w, v, false);
+    frame_work w = {.nworld = like->nworld, .width = like->width, .height = like->height};
+    stet_result result = frame_work_open(&w, b);
+    if (result == STET_OK) result = frame_work_begin(&w, v, false);
     if (result == STET_OK) result = stet_device_synchronize(stet_sim_get_device(w.sim));
-    if (result == STET_OK) result = play_frames(&w, 0, 1, cold);
-    if (result == STET_OK) result = play_frames(&w, 1, WARM, warm);
-    close_workload(&w);
+    if (result == STET_OK) result = frame_work_time(&w, 0, 1, cold);
+    if (result == STET_OK) result = frame_work_time(&w, 1, WARM, warm);
+    frame_work_close(&w);
     *cold *= 1e3;
     *warm *= 1e3;
     return result;
@@ -415,7 +277,7 @@ static stet_result measure_starts(measured *m, bench *b, int nstart)
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* "frame/hand/1225", with the physics where it is not native, and the size of a picture where it is unusual. */
-static void name_rows(const bench *b, const workload *w, const char *when, char out[BENCH_NAME])
+static void name_rows(const bench *b, const frame_work *w, const char *when, char out[BENCH_NAME])
 {
     char size[32] = "";
     bool native = b->frame.physics == STET_PHYSICS_NATIVE;
@@ -433,9 +295,9 @@ static void ratios(const double *above, const double *below, int n, double *out)
 /* `goal` 0: none; of full, ms. */
 static stet_result add_variants(bench *b, const measured *m, bool rests, const char *name, double goal)
 {
-    double of_naive[TURNS], of_full[TURNS];
+    double of_naive[FRAME_TURNS], of_full[FRAME_TURNS];
     for (int i = 0; i < m->nvariant; ++i) {
-        const variant *v = &m->variant[i];
+        const frame_variant *v = &m->variant[i];
         const stet_counters *c = &v->counters[rests];
         bench_row *row;
         STI_TRY(bench_add(b, &row, v->ms[rests], m->nturn, "ms a frame", false, "%s/%s_ms", name, v->name));
@@ -452,13 +314,13 @@ static stet_result add_variants(bench *b, const measured *m, bool rests, const c
 /* `goal` 0: none. */
 static stet_result add_speedup(bench *b, const measured *m, bool rests, int over, const char *name, double goal)
 {
-    double ratio[TURNS];
+    double ratio[FRAME_TURNS];
     bench_row *row;
     ratios(m->variant[over].ms[rests], m->variant[m->full].ms[rests], m->nturn, ratio);
     STI_TRY(bench_add(b, &row, ratio, m->nturn, "times", true, "%s/full_over_%s", name, m->variant[over].name));
     if (goal > 0) bench_goal(row, goal);
     bench_note(row, "pictures %d x %d, rgb and depth; %d substeps; %d threads; all variants' frames have hash %016llx",
-               m->work.width, m->work.height, SUBSTEPS, b->threads, (unsigned long long)m->hash[rests]);
+               m->work.width, m->work.height, FRAME_SUBSTEPS, b->threads, (unsigned long long)m->hash[rests]);
     return STET_OK;
 }
 
@@ -488,6 +350,17 @@ static stet_result add_memory(bench *b, const measured *m, const char *name)
     return STET_OK;
 }
 
+static stet_result add_captured(bench *b, const measured *m, const char *name, bool goals)
+{
+    bench_row *row;
+    STI_TRY(bench_add(b, &row, m->captured[0], m->nturn, "us a frame", false, "%s/captured/host_us", name));
+    if (goals) bench_goal(row, 20);
+    bench_note(row, "of the host for a frame of full that the caller captured, as tensor libraries do");
+    STI_TRY(bench_add(b, &row, m->captured[1], m->nturn, "ms a frame", false, "%s/captured/full_ms", name));
+    bench_note(row, "frames of full, replayed as one graph each; equal frames");
+    return STET_OK;
+}
+
 /* `goals`: those of 1225 hands. */
 static stet_result add_launching(bench *b, const measured *m, const char *name, bool goals)
 {
@@ -496,6 +369,7 @@ static stet_result add_launching(bench *b, const measured *m, const char *name, 
     STI_TRY(bench_add(b, &row, m->host, m->nturn, "us a frame", false, "%s/host_us", name));
     if (goals) bench_goal(row, 20);
     bench_note(row, "of the host for a frame of full that the device has not done yet");
+    if (m->captured[1][0] > 0) STI_TRY(add_captured(b, m, name, goals));
     STI_TRY(bench_add(b, &row, m->over_kernels, m->nturn, "times", false, "%s/over_kernels", name));
     if (goals) bench_goal(row, 1.1);
     bench_note(row, "a frame of full over the sum of what its launches and copies take on the device, one by one");
@@ -523,7 +397,7 @@ static void choose_schedule(measured *m, const bench *b)
 {
     bool many = m->work.nworld >= MANY;
     m->nchecked = many ? LEAST : CHECKED;
-    m->nturn = b->frame.brief ? FEW_TURNS : TURNS;
+    m->nturn = b->frame.brief ? FEW_TURNS : FRAME_TURNS;
     if (b->quick || many) m->nturn = LEAST;
 }
 
@@ -536,7 +410,7 @@ static stet_result measure_frame(bench *b, measured *m, int64_t nworld, int widt
     m->nvariant = list_variants(m->variant, b->frame.brief, &m->full);
     name_rows(b, &m->work, "", name);
     bench_progress("%s: worlds are made", name);
-    stet_result result = open_workload(&m->work, b);
+    stet_result result = frame_work_open(&m->work, b);
     if (result == STET_OK) bench_progress("%s: kernels are compiled, first frames compared", name);
     for (int rests = 0; rests < 2 && result == STET_OK; ++rests) result = check_frames(m, rests);
     if (result == STET_OK) result = choose_length(m, b);
@@ -544,7 +418,7 @@ static stet_result measure_frame(bench *b, measured *m, int64_t nworld, int widt
     if (result == STET_OK) bench_progress("%s: memory, launches, first frames of new sims", name);
     if (result == STET_OK) result = measure_memory(m);
     if (result == STET_OK) result = measure_launching(m);
-    close_workload(&m->work);
+    frame_work_close(&m->work);
     if (result == STET_OK && !b->frame.brief) result = measure_starts(m, b, nstart);
     if (result == STET_OK) result = add_rows(b, m, nstart);
     return result == STET_OK ? bench_keep(b) : result;

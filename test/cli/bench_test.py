@@ -142,20 +142,25 @@ def test_frames_are_equal_in_all_variants():
     rows_of.append("/memory_mb")
     seen = {}
     with folder() as at:
+        gpu = double(at)
         for physics, device, env in (("native", "cpu", None), ("mujoco", "cpu", None), ("external", "cpu", None),
-                                     ("external", "cuda", double(at))):
+                                     ("external", "cuda", gpu), ("native", "cuda", gpu)):
             name = "frame/hand/5x24x16" if physics == "native" else f"frame/hand_{physics}/5x24x16"
             printed = measure("frame", "--quick", "--json", "--threads", 1, "--worlds", 5, "--size", "24x16",
                               "--physics", physics, "--device", device, env=env)
             if printed is None:
                 return
             rows = {row["name"]: row for row in json.loads(printed)["results"]}
-            expected = {name + row for row in rows_of + ["/host_us", "/over_kernels"] * (device == "cuda")}
+            more = ["/host_us", "/over_kernels"] if device == "cuda" else []
+            if more and physics == "native":
+                more += ["/captured/host_us", "/captured/full_ms"]
+            expected = {name + row for row in rows_of + more}
             assert set(rows) == expected, set(rows) ^ expected
             assert all(len(row["samples"]) == (1 if "memory_mb" in row["name"] else 2) and min(row["samples"]) > 0
                        for row in rows.values())
             seen[physics, device] = frame_hashes(rows, name)
-    assert seen["external", "cpu"] == seen["external", "cuda"], seen
+    for physics in ("external", "native"):
+        assert seen[physics, "cpu"] == seen.pop((physics, "cuda")), seen
     moving, resting = zip(*seen.values())
     assert len(set(moving)) == 3 and len(set(resting)) == 3 and not set(moving) & set(resting), seen
 
