@@ -9,7 +9,7 @@
 #include "stet/sim.h"
 #include "stet/stage.h"
 
-enum { WORLDS = 256, FRAMES = 7, OWN = 2, SHAPE = 4, OWN_AGAIN = 6 };
+enum { WORLDS = 256, FRAMES = 7, OWN = 2, SHAPE = 4, OWN_AGAIN = 6, PARTS = 3 };
 
 static const char scene[] =
     "<mujoco><option timestep='.01'/><worldbody><light pos='0 0 3'/><geom type='plane' size='2 2 .1'/>"
@@ -45,7 +45,7 @@ static stet_sim *open_sim(const stet_model *model, const char *isa)
     def.nworld = WORLDS;
     def.physics = STET_PHYSICS_NATIVE;
     def.outputs = 1u << STET_OUTPUT_RGBA | 1u << STET_OUTPUT_DEPTH;
-    def.width = 36; /* with so many worlds a large frame (src/render/renderer.c) */
+    def.width = 36; /* with so many worlds a large frame (src/render/parts.c) */
     def.height = 30;
     OK(stet_sim_create((stet_model *)(uintptr_t)model, &def, &sim));
     return sim;
@@ -75,7 +75,7 @@ static void run(const char *isa, uint64_t frame[FRAMES], uint64_t state[FRAMES])
         OK(stet_sim_render(sim, &number));
         OK(stet_sim_hash_frame(sim, number, &frame[i]));
         OK(stet_worlds_hash(stet_sim_get_worlds(sim), &state[i]));
-        if (!isa && can_hold()) assert_int_equal(count_scene_codes(device), (i >= OWN) + (i >= OWN_AGAIN));
+        if (!isa && can_hold()) assert_int_equal(count_scene_codes(device), PARTS * ((i >= OWN) + (i >= OWN_AGAIN)));
     }
     hold_scenes(false);
     stet_sim_destroy(sim);
