@@ -114,8 +114,11 @@ stet_result sti_parts_choose(stet_device *device, const sti_parts *p, bool lit, 
 {
     *whole = NULL;
     if (!lit) return sti_program_choose(device, own_kernel(p, STI_PART_ALL), &sti_k_render, whole);
-    if (!p->npatch) *whole = &sti_k_render;
-    for (int k = STI_PART_HITS; k < STI_PARTS && !*whole; ++k) {
+    if (!p->npatch) {
+        *whole = &sti_k_render;
+        return STET_OK;
+    }
+    for (int k = STI_PART_HITS; k < STI_PARTS; ++k) { /* all, so that all are compiled at the same time */
         const sti_kernel *kernel;
         if (k == STI_PART_SHADOWS && !p->shadows) continue;
         STI_TRY(sti_program_choose(device, &p->kernel[k], &sti_k_render, &kernel));
