@@ -15,7 +15,7 @@
 #define TX_VALUES 512 /* numbers of those: at most 4 channels */
 #define TX_ROOM 528   /* and one vector more, because the last group may write past the end */
 #define TX_LINE 64    /* bytes of a cache line */
-#define TX_STAGE 160  /* words: bytes of a chunk, those of a line that were left, and a line after them */
+#define TX_STAGE 544  /* words: those of a chunk, those of a line that were left, and a line after them */
 
 /* Three bytes of each colour: four colours as three words first. `word` is scratch memory of the block. */
 LFN void tx_three_bytes(const int *from, u8 *to, int n, int *word)
@@ -109,11 +109,17 @@ LFN void tx_narrow(const int *word, u16 *to, int n)
 LFN void tx_real_halves(const ureal *from, u16 *to, int n, int *half)
 {
     int whole = n - n % STET_W, last = n - STET_W;
+#if TX_PACK
+    (void)half;
+    items(p, whole) tx_put_real_halves(to + p, load(from + p));
+    if (whole < n) tx_put_real_halves(to + last, load(from + last));
+#else
     items(p, whole) istore(half + p, tx_half(load(from + p)));
     if (whole < n) istore(half + whole, tx_half(load(from + last)));
     sync();
     tx_narrow(half, to, whole);
     if (whole < n) tx_narrow(half + whole, to + last, STET_W);
+#endif
 }
 
 #if !STET_DOUBLE

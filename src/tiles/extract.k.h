@@ -162,8 +162,8 @@ LFN void tx_band(const int *words, const ureal *reals, const int *j, i64 source,
     tx_convert(conversion, from, real_from, stride, dense, aligned, fours, end - begin, channels, 8 * channel,
                begin - y * width, width, pitch - width, halves, word);
 #else
-    /* Bytes of colours alone, and only where packing them is quick: the rest was not faster when it was streamed. */
-    int past = TX_PACK && stream && conversion == STI_TO_BYTES ? (int)((to + (i64)begin * size) & (TX_LINE - 1)) : -1;
+    /* Only where packing is quick: the rest was not faster when it was streamed. */
+    int past = TX_PACK && stream ? (int)((to + (i64)begin * size) & (TX_LINE - 1)) : -1;
     tx_convert(conversion, from, real_from, stride, dense, end - begin, channels, 8 * channel, begin - y * width, width,
                pitch - width, past, ahead * stride, value, half, word, stage);
 #endif

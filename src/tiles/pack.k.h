@@ -6,6 +6,8 @@
 #define STI_TILES_PACK_K_H
 #include "stet/lang.h"
 
+#include "tiles/half.k.h"
+
 #if STET_W == 8 && defined(__AVX2__)
 #define TX_PACK 1
 
@@ -31,6 +33,42 @@ LFN void tx_put_halves(u16 *to, lint x)
 LFN lint tx_get_bytes(const u8 *from)
 {
     return (lint)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)from));
+}
+
+/* The lanes as halves (tx_half). */
+LFN void tx_put_real_halves(u16 *to, real x) { tx_put_halves(to, tx_half(x)); }
+#elif STET_W == 16 && defined(__AVX512BW__)
+#define TX_PACK 1
+
+/* The three low bytes of each lane, one after the other: 48 bytes. */
+LFN void tx_put_three_bytes(u8 *to, lint x)
+{
+    const __m512i pick = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+    const __m512i dense = _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 14, 14, 14, 14);
+    __m512i v = _mm512_permutexvar_epi32(dense, _mm512_shuffle_epi8((__m512i)x, pick));
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm512_castsi512_si256(v));
+    _mm_storeu_si128((__m128i *)(void *)(to + 32), _mm512_extracti32x4_epi32(v, 2));
+}
+
+/* The low halves of the lanes. */
+LFN void tx_put_halves(u16 *to, lint x)
+{
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm512_cvtepi32_epi16((__m512i)x));
+}
+
+/* The lanes that W bytes are. */
+LFN lint tx_get_bytes(const u8 *from)
+{
+    return (lint)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)from));
+}
+
+/* The lanes as halves (tx_half), by the processor's own conversion, but for NaN. */
+LFN void tx_put_real_halves(u16 *to, real x)
+{
+    __m512 v = (__m512)x;
+    __m256i half = _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    _mm256_storeu_si256((__m256i *)(void *)to, _mm256_mask_mov_epi16(half, nan, _mm256_set1_epi16(0x7e00)));
 }
 #else
 #define TX_PACK 0
