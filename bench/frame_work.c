@@ -77,7 +77,7 @@ stet_result frame_work_hash(frame_work *w, stet_array *const *tensor, sti_hash *
 
 static stet_result look_at(frame_work *w, stet_tiles *tiles, stet_array **tensor, sti_hash *h)
 {
-    stet_array *own[FRAME_REQUESTS], **to = tensor ? tensor : own;
+    stet_array *own[FRAME_REQUESTS] = {NULL}, **to = tensor ? tensor : own;
     STI_TRY(stet_tiles_render(tiles, NULL, NULL));
     for (int k = 0; k < FRAME_REQUESTS; ++k) STI_TRY(stet_tiles_get_array(tiles, -1, k, &to[k]));
     return h ? frame_work_hash(w, to, h) : STET_OK;
@@ -168,7 +168,7 @@ static stet_result play_phases(frame_work *w, int n, stet_array **tensor)
 /* Hashes of the frame that all lead to, after as many as captured ones are replayed. */
 static stet_result hash_phases(frame_work *w, const frame_variant *v, int n, uint64_t *hash)
 {
-    stet_array *tensor[FRAME_REQUESTS];
+    stet_array *tensor[FRAME_REQUESTS] = {NULL};
     sti_hash h;
     sti_hash_begin(&h);
     STI_TRY(frame_work_begin(w, v, false));

@@ -54,7 +54,7 @@ static stet_result make_handed(stet_device *device, const sti_parts_def *def, st
     int64_t most = room_for_hits(device) / (PIXELS * (HIT_REALS + words) * (int64_t)sizeof(float));
     if (asked_patches() > 0) most = asked_patches();
     p->npatch = def->npatch < most ? def->npatch : most < 1 ? 1 : most;
-    STI_TRY(STI_ARRAY(device, "hits", STET_DTYPE_REAL, false, &p->hits, p->npatch, PIXELS * HIT_REALS));
+    STI_TRY(STI_ARRAY(device, "hits", STET_DTYPE_REAL, false, &p->hits, p->npatch, (int64_t)PIXELS * HIT_REALS));
     return STI_ARRAY(device, "words of hits", STET_DTYPE_INT, false, &p->words, p->npatch, PIXELS * words);
 }
 
