@@ -144,7 +144,7 @@ double bench_median(const double *sample, int n);
  * is two); 0: not known.
  */
 double bench_peak_gflops(void);
-/* Bytes a second that one core reads of an array much larger than its caches, in units of 1e9; 0: no memory for it. */
+/* How many 1e9 bytes a second one core reads from an array much larger than its caches; 0: no memory for the array. */
 double bench_peak_gbytes(void);
 /* Describes this machine: processor, how many processors may be used, instruction set; the GPU that was measured. */
 void bench_machine(const bench *b, char *out, size_t size);

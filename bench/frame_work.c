@@ -165,35 +165,36 @@ static stet_result play_phases(frame_work *w, int n, stet_array **tensor)
     return STET_OK;
 }
 
-/* Hashes of the frame that all lead to, after as many as captured ones are replayed. */
-static stet_result hash_phases(frame_work *w, const frame_variant *v, int n, uint64_t *hash)
+static stet_result hash_of(frame_work *w, stet_array *const *tensor, uint64_t *hash)
 {
-    stet_array *tensor[FRAME_REQUESTS] = {NULL};
     sti_hash h;
     sti_hash_begin(&h);
-    STI_TRY(frame_work_begin(w, v, false));
-    STI_TRY(play_phases(w, BEFORE + n, tensor));
     STI_TRY(frame_work_hash(w, tensor, &h));
     *hash = sti_hash_end(&h);
     return STET_OK;
 }
 
+/* Hash of the frame that all lead to, after as many as captured ones are replayed. */
+static stet_result hash_phases(frame_work *w, const frame_variant *v, int n, uint64_t *hash)
+{
+    stet_array *tensor[FRAME_REQUESTS] = {NULL};
+    STI_TRY(frame_work_begin(w, v, false));
+    STI_TRY(play_phases(w, BEFORE + n, tensor));
+    return hash_of(w, tensor, hash);
+}
+
+/* n: whole rounds of phases. The host's time is that of the first round, which the device's queue has room for. */
 static stet_result run_captured(captured *c, const frame_variant *v, int n, double *host, double *frame, uint64_t *hash)
 {
-    enum { FEW = 4 }; /* which the device's queue has room for */
     double all;
-    sti_hash h;
-    sti_hash_begin(&h);
     STI_TRY(frame_work_begin(c->work, v, false));
     STI_TRY(play_phases(c->work, BEFORE, c->tensor));
     STI_TRY(stet_device_synchronize(c->bare.device));
     STI_TRY(stet_device_use_stream(c->bare.device, c->bare.stream));
     STI_TRY(capture_phases(c));
-    STI_TRY(replay(c, FEW, host, &all));
-    STI_TRY(replay(c, n - FEW, &all, frame));
-    STI_TRY(frame_work_hash(c->work, c->tensor, &h));
-    *hash = sti_hash_end(&h);
-    return STET_OK;
+    STI_TRY(replay(c, FRAME_PHASES, host, &all));
+    STI_TRY(replay(c, n - FRAME_PHASES, &all, frame));
+    return hash_of(c->work, c->tensor, hash);
 }
 
 stet_result frame_work_captured(frame_work *w, const frame_variant *v, int n, double *host, double *frame)
@@ -201,7 +202,7 @@ stet_result frame_work_captured(frame_work *w, const frame_variant *v, int n, do
     captured c = {.work = w};
     stet_device *device = stet_sim_get_device(w->sim);
     uint64_t hash[2] = {0, 0};
-    n += FRAME_PHASES - n % FRAME_PHASES + FRAME_PHASES; /* whole rounds of phases, and one before they are timed */
+    n = (n / FRAME_PHASES + 2) * FRAME_PHASES;
     STI_TRY(hash_phases(w, v, n, &hash[0]));
     stet_result result = bench_bare_open(&c.bare, device);
     if (result == STET_OK) result = run_captured(&c, v, n, host, frame, &hash[1]);

@@ -12,8 +12,8 @@ and a depth picture of the first camera of all worlds on the device; textures ar
 
 moving: poses are copied on the device before each frame; stet gets bodies' poses and computes its scene tree,
 mujoco_warp gets poses of geoms and refits its tree of boxes. World w has pose (w + frame) of POSES, which MuJoCo
-simulated before. standing: nothing is written. stet's mechanisms `frame` and `patches` are off,
-so that it draws all pixels.
+simulated before. standing: nothing is written. In both, stet's mechanisms `frame` and `patches` are off, so that it
+draws all pixels.
 
 --compile: compiles all of both side by side, with few worlds, and measures nothing. --device cpu: to see that it runs.
 """

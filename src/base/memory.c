@@ -26,10 +26,7 @@ typedef struct header {
 
 static_assert(sizeof(header) <= STI_ALIGN, "the header keeps the alignment");
 
-/*
- * Large blocks get huge pages where Linux gives them on request: arrays that are read in strides touch many pages
- * (extraction of 16,384 tiles of 64 x 64 reaches 0.94 instead of 0.82 of memcpy's speed).
- */
+/* Large blocks get huge pages where Linux gives them: reads in strides, as of many small tiles, touch many pages. */
 static void *default_alloc(size_t size, size_t align, void *context)
 {
     const size_t page = (size_t)2 << 20;

@@ -3,7 +3,6 @@
  */
 #define PIXELS (PATCH * PATCH)
 
-
 /* No hit of the pixels from p on: nothing is visible beyond the far plane. bare, here and below: without normals. */
 LFN void clear_hit(ureal far, int bare, int p, ureal *best, int *best_geom, int *best_part)
 {

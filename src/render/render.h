@@ -68,8 +68,8 @@ stet_result sti_renderer_begin(sti_renderer *renderer, bool colours);
  */
 stet_result sti_renderer_update(sti_renderer *renderer);
 /*
- * Renders all cameras of the n listed worlds (host indices) into target. Flushes the stage first. Pixels
- * of other worlds do not change.
+ * Renders all cameras of the n listed worlds (host indices) into target. Flushes the stage first. Pixels of other
+ * worlds do not change.
  */
 stet_result sti_renderer_run(sti_renderer *renderer, const int *worlds, int n, const sti_render_target *target);
 /* Allocates the record of a target for patches that stand. */

@@ -2,9 +2,9 @@
  * The renderer: owns the kernel's tables and launches the kernel.
  *
  * Invariants:
- *   RENDERER-1  all memory is allocated at creation; a run allocates nothing, but the first one with motion or places
- *               in bodies, that after the stage grew, that after other looks differ between worlds, and that after
- *               shapes came, went, or moved in the tree
+ *   RENDERER-1  all memory is allocated at creation, and by sti_renderer_begin; a run allocates nothing, but the first
+ *               one with motion or places in bodies, that after the stage grew, that after other looks differ between
+ *               worlds, and that after shapes came, went, or moved in the tree
  *   RENDERER-2  the kernel's tables change only with the version of the appearance, with the stage's connectivity, and
  *               in worlds that count as changed (SHAPE-2)
  */

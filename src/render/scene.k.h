@@ -55,16 +55,17 @@
 #define SCENE_ROLES 31   /* 1: mode physical, and materials with textures of other roles than colour, or metallic */
 #define SCENE_PATCHES 32 /* the first patch: the size of the header; at most 32 numbers, for they have a bit each */
 
-/*
- * Kernels for parts of a patch: the nearest hits; what keeps lamps' light from them; colours. What a part hands over to
- * the next, for each pixel: HIT_REALS reals, and words, of which HIT_ROLES has two more, and so have sums of samples.
- */
+/* Kernels for parts of a patch: the nearest hits; what keeps lamps' light from them; colours. */
 #define PART_ALL 0
 #define PART_HITS 1
 #define PART_SHADOWS 2
 #define PART_COLOURS 3
-#define HIT_REALS 4 /* depth and normal */
-#define HIT_SHARE 2 /* words: the geom, the triangle or what is made of it; then, if there are such, shares of light, */
+/*
+ * The nearest hit of a pixel, which parts hand over. Reals: depth and normal. Words: the geom; of a mesh the triangle,
+ * later the texel and shadows; in mode physical the shares of light; two of roles; two of the sum of several samples.
+ */
+#define HIT_REALS 4
+#define HIT_SHARE 2
 #define HIT_ROLES(has) (HIT_SHARE + (int)((has) >> SCENE_PHYSICAL & 1))
 #define HIT_SUM(has) (HIT_ROLES(has) + 2 * (int)((has) >> SCENE_ROLES & 1))
 #define HIT_WORDS(has, side) (HIT_SUM(has) + 2 * ((side) > 1))
