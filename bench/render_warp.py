@@ -88,7 +88,7 @@ class Stet:
 
         begun = time.perf_counter()
         self.sim = sim = stet.Sim(spec["scene"], spec["worlds"], spec["device"], physics="external",
-                                  disable="frame,patches", width=spec["width"], height=spec["height"])
+                                  disable=["frame", "patches"], width=spec["width"], height=spec["height"])
         self.tiles = sim.tiles(("rgb", "depth"), frames_in_flight=1)
         self.arrays = sim.xpos, sim.xquat
         self.frames = [[sim.zeros(array.shape, worlds=True) for array in self.arrays] for _ in range(POSES)]
