@@ -506,6 +506,18 @@ static stet_result draw(sti_renderer *r, const sti_render_target *t, int n)
     return all.kernel ? launch(r, t, &all) : launch_parts(r, t, all.n);
 }
 
+/* Transforms are up to date. */
+static stet_result draw_listed(sti_renderer *r, const sti_render_target *target, int n)
+{
+    STI_TRY(sti_geoms_deform(r->geoms, r->soft, sti_stage_world(r->stage), r->worlds, n));
+    STI_TRY(fill_boxes(r, n));
+    STI_TRY(find_standing(r, target, n));
+    STI_TRY(draw(r, target, n));
+    stet_array *lens = r->looks.lens ? r->looks.lens : r->lens;
+    const sti_surface_rows rows = {r->worlds, r->appearance.scene, lens, lens_stride(r), n, r->npatch};
+    return sti_surface_run(&r->surface, &rows, target);
+}
+
 stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const sti_render_target *target)
 {
     int64_t nworld = sti_stage_worlds(r->stage)->nworld;
@@ -523,11 +535,11 @@ stet_result sti_renderer_run(sti_renderer *r, const int *worlds, int n, const st
     STI_TRY(sti_surface_prepare(&r->surface, target));
     if (n == 0) return STET_OK;
     STI_TRY(put_worlds(r, worlds));
-    STI_TRY(sti_geoms_deform(r->geoms, r->soft, sti_stage_world(r->stage), r->worlds, n));
-    STI_TRY(fill_boxes(r, n));
-    STI_TRY(find_standing(r, target, n));
-    STI_TRY(draw(r, target, n));
-    stet_array *lens = r->looks.lens ? r->looks.lens : r->lens;
-    const sti_surface_rows rows = {r->worlds, r->appearance.scene, lens, lens_stride(r), n, r->npatch};
-    return sti_surface_run(&r->surface, &rows, target);
+    if (!sti_array_is_current(sti_stage_world(r->stage))) STI_TRY(sti_array_produce(sti_stage_world(r->stage)));
+    stet_array *xform = sti_stage_world(r->stage);
+    bool producing = xform->producing;
+    xform->producing = true; /* once for all launches of a frame: it is one reader */
+    stet_result result = draw_listed(r, target, n);
+    xform->producing = producing;
+    return result;
 }

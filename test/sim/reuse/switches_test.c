@@ -124,17 +124,17 @@ typedef struct raised {
 
 /*
  * Poses are made each time somebody asks: after each substep the physics and the flush; for the first frame the flush
- * and the arguments of the renderer's two launches; for the second, which stands, the flush. Transforms follow each
- * substep, not each frame.
+ * and the renderer, before its launches; for the second, which stands, the flush. Transforms follow each substep, not
+ * each frame.
  */
 static raised without_pose_sync(const measured *m)
 {
-    int64_t asked = 2 * S + 4;
+    int64_t asked = 2 * S + 3;
     return (raised){F * (S - 1) * m->flush, 0, F * (asked - 1) * N, F * asked, 0};
 }
 
-/* All levels are made each time somebody asks: three times for the first frame, and once for the second. */
-static raised without_hierarchy(const measured *m) { return (raised){F * 3 * m->flush, 0, 0, F * 4, F * 4 * m->flush}; }
+/* All levels are made each time somebody asks: twice for the first frame, and once for the second. */
+static raised without_hierarchy(const measured *m) { return (raised){F * 2 * m->flush, 0, 0, F * 3, F * 3 * m->flush}; }
 
 /*
  * Each world of each output is a launch of its own, also of those that need none. Which world it is for is a number;
