@@ -3,6 +3,7 @@
 # stet_test_doubles(<layer>/<noun>). What their compiler made is kept in STET_DOUBLE_CODE (driver/source.c).
 set(STET_DOUBLE_CODE "${PROJECT_BINARY_DIR}/test/double_code" CACHE PATH
     "What the compiler of the driver doubles made; trees of one checkout may share it")
+file(MAKE_DIRECTORY "${STET_DOUBLE_CODE}")
 foreach(kind IN ITEMS cuda hip)
     set(target "double_${kind}")
     add_library(${target} MODULE)

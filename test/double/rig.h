@@ -17,6 +17,7 @@
 #include "double/double.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #define DOUBLE_CUDA STET_TEST_BINARY_DIR "/test/double/libdouble_cuda.so"
@@ -26,11 +27,14 @@
 
 /*
  * A folder for what the double's compiler makes; it stays between runs of the tests, so that each kernel is compiled
- * once.
+ * once. An audit compiles again and finds the same: a compiler that does not optimise (quick_compiler) has one of its
+ * own.
  */
 static inline const char *double_cache_folder(void)
 {
-    static const char folder[] = STET_TEST_BINARY_DIR "/test/kernel_cache";
+    const char *folder = getenv("STET_TEST_QUICK") ? STET_TEST_BINARY_DIR "/test/kernel_cache/quick"
+                                                   : STET_TEST_BINARY_DIR "/test/kernel_cache";
+    (void)mkdir(STET_TEST_BINARY_DIR "/test/kernel_cache", 0700);
     (void)mkdir(folder, 0700);
     return folder;
 }

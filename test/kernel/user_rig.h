@@ -101,6 +101,7 @@ static inline void quick_compiler(bool large)
     (void)snprintf(path, sizeof path, "%s:%s", in_folder("bin"), found);
     assert_int_equal(setenv("PATH", path, 1), 0);
     assert_int_equal(unsetenv("CC"), 0); /* it would come before PATH, and optimise */
+    assert_int_equal(setenv("STET_TEST_QUICK", "1", 1), 0); /* what doubles compile is kept apart */
 }
 
 /* make_folder for tests that compile much: without optimisation. */
