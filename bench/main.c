@@ -374,11 +374,12 @@ static int run_bench(int argc, char **argv)
     if (o.burn) return bench_burn() == STET_OK ? 0 : EXIT_WORK;
     if (o.list) return list_benchmarks();
     if (o.out && (why = sti_output_refusal(o.out))) return report_error(EXIT_INPUT, "--out %s: %s", o.out, why);
-    if ((code = refuse_if_watched()) >= 0 || (code = refuse_if_disabled()) >= 0) return code;
+    if ((code = refuse_if_disabled()) >= 0) return code;
     if ((code = refuse_if_unused(&o)) >= 0) return code;
     if (!o.scenes) o.scenes = access("scenes", R_OK) == 0 ? "scenes" : STET_SCENES;
     if (access(o.scenes, R_OK) != 0)
         return report_error(EXIT_INPUT, "%s: no such folder of scenes; give one with --scenes", o.scenes);
+    if ((code = refuse_if_watched()) >= 0) return code;
     bench *b = calloc(1, sizeof *b);
     if (!b) return report_error(EXIT_WORK, "out of memory");
     b->threads = o.threads ? o.threads : usual_threads();
