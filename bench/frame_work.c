@@ -118,7 +118,8 @@ stet_result frame_work_begin(frame_work *w, const frame_variant *v, bool rests)
 
 /* ---- frames that the caller captured ----------------------------------------------------------------------------- */
 
-enum { BEFORE = 2 * FRAME_PHASES }; /* frames before the first one that is captured: all code and tables are there */
+/* Frames before the first one that is captured: all code and tables are there. Those before the first that is timed. */
+enum { BEFORE = 2 * FRAME_PHASES, UNTIMED = BEFORE + 2 * FRAME_PHASES };
 
 typedef struct captured {
     frame_work *work;
@@ -146,6 +147,7 @@ static stet_result capture_phases(captured *c)
     return STET_OK;
 }
 
+/* n frames, and the wait for them; *host: seconds until all are launched, *frame: until they are done, of one. */
 static stet_result replay(captured *c, int n, double *host, double *frame)
 {
     double start = bench_now();
@@ -174,38 +176,46 @@ static stet_result hash_of(frame_work *w, stet_array *const *tensor, uint64_t *h
     return STET_OK;
 }
 
-/* Hash of the frame that all lead to, after as many as captured ones are replayed. */
-static stet_result hash_phases(frame_work *w, const frame_variant *v, int n, uint64_t *hash)
+/* Without graphs. */
+static stet_result run_eager(frame_work *w, const frame_variant *v, int n, frame_times *out, uint64_t *hash)
 {
+    stet_device *device = stet_sim_get_device(w->sim);
     stet_array *tensor[FRAME_REQUESTS] = {NULL};
     STI_TRY(frame_work_begin(w, v, false));
-    STI_TRY(play_phases(w, BEFORE + n, tensor));
+    STI_TRY(play_phases(w, UNTIMED, tensor));
+    STI_TRY(stet_device_synchronize(device));
+    double start = bench_now();
+    STI_TRY(play_phases(w, n, tensor));
+    STI_TRY(stet_device_synchronize(device));
+    out->eager = (bench_now() - start) / n;
     return hash_of(w, tensor, hash);
 }
 
-/* n: whole rounds of phases. The host's time is that of the first round, which the device's queue has room for. */
-static stet_result run_captured(captured *c, const frame_variant *v, int n, double *host, double *frame, uint64_t *hash)
+/* A driver uploads a graph at its first launch. The host's time is that of a round which the device's queue has room
+ * for. */
+static stet_result run_captured(captured *c, const frame_variant *v, int n, frame_times *out, uint64_t *hash)
 {
-    double all;
+    double other;
     STI_TRY(frame_work_begin(c->work, v, false));
     STI_TRY(play_phases(c->work, BEFORE, c->tensor));
     STI_TRY(stet_device_synchronize(c->bare.device));
     STI_TRY(stet_device_use_stream(c->bare.device, c->bare.stream));
     STI_TRY(capture_phases(c));
-    STI_TRY(replay(c, FRAME_PHASES, host, &all));
-    STI_TRY(replay(c, n - FRAME_PHASES, &all, frame));
+    STI_TRY(replay(c, FRAME_PHASES, &other, &other));
+    STI_TRY(replay(c, FRAME_PHASES, &out->host, &other));
+    STI_TRY(replay(c, n, &other, &out->captured));
     return hash_of(c->work, c->tensor, hash);
 }
 
-stet_result frame_work_captured(frame_work *w, const frame_variant *v, int n, double *host, double *frame)
+stet_result frame_work_captured(frame_work *w, const frame_variant *v, int n, frame_times *out)
 {
     captured c = {.work = w};
     stet_device *device = stet_sim_get_device(w->sim);
     uint64_t hash[2] = {0, 0};
-    n = (n / FRAME_PHASES + 2) * FRAME_PHASES;
-    STI_TRY(hash_phases(w, v, n, &hash[0]));
+    n = (n / FRAME_PHASES + 1) * FRAME_PHASES; /* whole rounds of phases */
+    STI_TRY(run_eager(w, v, n, out, &hash[0]));
     stet_result result = bench_bare_open(&c.bare, device);
-    if (result == STET_OK) result = run_captured(&c, v, n, host, frame, &hash[1]);
+    if (result == STET_OK) result = run_captured(&c, v, n, out, &hash[1]);
     if (result == STET_OK && hash[0] != hash[1])
         result = sti_error(STET_ERROR_STATE, "bench frame: frames that were captured are others (%016llx) than %016llx",
                            (unsigned long long)hash[1], (unsigned long long)hash[0]);

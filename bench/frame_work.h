@@ -52,11 +52,15 @@ stet_result frame_work_time(frame_work *w, int64_t first, int n, double *seconds
 /* Adds what a frame is, and what it was drawn from. */
 stet_result frame_work_hash(frame_work *w, stet_array *const *tensor, sti_hash *h);
 
+/* Seconds of a frame that the caller captured, of the host for it, and of the same frame without a graph. */
+typedef struct frame_times {
+    double captured, host, eager;
+} frame_times;
+
 /*
- * Frames that the caller captured, a graph for each phase, in the way of a tensor library: stet works in the caller's
- * stream. *host: seconds of the host for a frame; *frame: of a frame. The last of them equals that of the same frames
- * without graphs, or it fails.
+ * n frames that the caller captured, a graph for each phase, in the way of a tensor library: stet works in the caller's
+ * stream. Each graph was launched before. The last frame equals that of the same frames without graphs, or it fails.
  */
-stet_result frame_work_captured(frame_work *w, const frame_variant *v, int n, double *host, double *frame);
+stet_result frame_work_captured(frame_work *w, const frame_variant *v, int n, frame_times *out);
 
 #endif

@@ -153,7 +153,7 @@ def test_frames_are_equal_in_all_variants():
             rows = {row["name"]: row for row in json.loads(printed)["results"]}
             more = ["/host_us", "/over_kernels"] if device == "cuda" else []
             if more and physics == "native":
-                more += ["/captured/host_us", "/captured/full_ms"]
+                more += ["/captured/host_us", "/captured/over_eager"]
             expected = {name + row for row in rows_of + more}
             assert set(rows) == expected, set(rows) ^ expected
             assert all(len(row["samples"]) == (1 if "memory_mb" in row["name"] else 2) and min(row["samples"]) > 0
