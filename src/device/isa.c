@@ -1,6 +1,9 @@
 /* Detects which instruction sets this machine has; see isa.h. */
 #include "device/isa.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <string.h>
 
 const char *sti_isa_name(sti_isa isa)
@@ -23,11 +26,20 @@ int sti_isa_width(sti_isa isa)
     return widths[isa];
 }
 
+#if defined(__x86_64__)
+/* Conversions of half floats, for which __builtin_cpu_supports of Clang 14 has no name. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c = 0, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+}
+#endif
+
 bool sti_isa_available(sti_isa isa)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
     int width = isa < STI_ISA_COUNT ? sti_isa_width(isa) : 0;
     if (width == 8 || isa == STI_ISA_w1) return avx2;
     if (width == 16)

@@ -6,9 +6,7 @@
 #define STI_TILES_PACK_K_H
 #include "stet/lang.h"
 
-#include "tiles/half.k.h"
-
-#if STET_W == 8 && defined(__AVX2__)
+#if STET_W == 8 && defined(__AVX2__) && defined(__F16C__)
 #define TX_PACK 1
 
 /* The three low bytes of each lane, one after the other: 24 bytes. */
@@ -35,8 +33,15 @@ LFN lint tx_get_bytes(const u8 *from)
     return (lint)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)from));
 }
 
-/* The lanes as halves (tx_half). */
-LFN void tx_put_real_halves(u16 *to, real x) { tx_put_halves(to, tx_half(x)); }
+/* The lanes as halves (tx_half), by the processor's own conversion, but for NaN. */
+LFN void tx_put_real_halves(u16 *to, real x)
+{
+    __m256 v = (__m256)x;
+    __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    __m128i nans = _mm_packs_epi32(_mm256_castsi256_si128(nan), _mm256_extracti128_si256(nan, 1));
+    __m128i half = _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128((__m128i *)(void *)to, _mm_blendv_epi8(half, _mm_set1_epi16(0x7e00), nans));
+}
 #elif STET_W == 16 && defined(__AVX512BW__)
 #define TX_PACK 1
 
