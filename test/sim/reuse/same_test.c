@@ -67,9 +67,11 @@ static void each_mechanism_off_changes_nothing(void **state)
     EACH_SCENE(s)
     {
         numbers on = play(scenes[s], &(room_def){.nworld = NWORLD});
-        for (int m = 0; m < STET_MECHANISM_COUNT; ++m)
-            assert_same(on, play(scenes[s], &(room_def){.nworld = NWORLD, .disabled = 1u << m}),
-                        stet_mechanism_name((stet_mechanism)m));
+        for (int m = 0; m < STET_MECHANISM_COUNT; ++m) {
+            const char *name = stet_mechanism_name((stet_mechanism)m);
+            print_message("%s without %s\n", scenes[s], name);
+            assert_same(on, play(scenes[s], &(room_def){.nworld = NWORLD, .disabled = 1u << m}), name);
+        }
         assert_same(on, play(scenes[s], &(room_def){.nworld = NWORLD, .disabled = (1u << STET_MECHANISM_COUNT) - 1}),
                     "all off");
     }
