@@ -72,10 +72,10 @@ stet_result sti_parts_make(stet_device *device, const sti_parts_def *def, sti_pa
     static const char *const part[STI_PARTS] = {"PART_ALL", "PART_HITS", "PART_SHADOWS", "PART_COLOURS"};
     static const int blocks[STI_PARTS] = {0, 6, 8, 6}; /* on a processor, at least; 0: as registers allow */
     drop_kernels(device, p);
-    p->shadows = def->has >> SCENE_NSHADOW & 1;
     for (int k = 0; k < STI_PARTS; ++k) {
         char least[32] = "";
         p->kernel[k] = sti_k_render;
+        p->has[k] = k != STI_PART_SHADOWS || def->has >> SCENE_NSHADOW & 1;
         if (!sti_device_is_gpu(device) || !is_large(def)) continue;
         if (blocks[k]) (void)snprintf(least, sizeof least, "#define STET_BLOCKS %d\n", blocks[k]);
         (void)snprintf(p->constants[k], sizeof p->constants[k],
@@ -106,7 +106,7 @@ stet_result sti_parts_begin(stet_device *device, const sti_parts_def *def, bool 
         STI_TRY(make_handed(device, def, p));
     }
     for (int k = coloured ? STI_PART_HITS : STI_PART_ALL; k < (coloured ? STI_PARTS : STI_PART_HITS); ++k)
-        if (k != STI_PART_SHADOWS || p->shadows) sti_program_begin_either(device, own_kernel(p, k), &sti_k_render);
+        if (p->has[k]) sti_program_begin_either(device, own_kernel(p, k), &sti_k_render);
     return STET_OK;
 }
 
@@ -120,7 +120,7 @@ stet_result sti_parts_choose(stet_device *device, const sti_parts *p, bool lit, 
     }
     for (int k = STI_PART_HITS; k < STI_PARTS; ++k) { /* all, so that all are compiled at the same time */
         const sti_kernel *kernel;
-        if (k == STI_PART_SHADOWS && !p->shadows) continue;
+        if (!p->has[k]) continue;
         STI_TRY(sti_program_choose(device, &p->kernel[k], &sti_k_render, &kernel));
         if (kernel == &sti_k_render) *whole = kernel;
     }

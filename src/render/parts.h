@@ -17,7 +17,7 @@ typedef struct sti_parts {
     sti_kernel kernel[STI_PARTS];
     char constants[STI_PARTS][192];
     bool coloured;            /* pictures with colours are going to be asked for */
-    bool shadows;             /* a lamp casts them */
+    bool has[STI_PARTS];      /* that of shadows if a lamp casts them */
     int64_t npatch;           /* that parts do at a time; 0: one kernel does all */
     stet_array *hits, *words; /* REAL, INT [npatch][…]: what parts hand over; or NULL */
 } sti_parts;

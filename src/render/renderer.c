@@ -474,7 +474,7 @@ static stet_result launch_round(sti_renderer *r, const sti_render_target *t, par
     STI_TRY(launch(r, t, &p));
     if (!t->pixels[STI_BUFFER_COLOUR] || (p.sample < 0 && r->side > 1)) return STET_OK;
     p.kernel = &r->parts.kernel[STI_PART_SHADOWS];
-    if (r->parts.shadows && !p.reflected) STI_TRY(launch(r, t, &p));
+    if (r->parts.has[STI_PART_SHADOWS] && !p.reflected) STI_TRY(launch(r, t, &p));
     p.kernel = &r->parts.kernel[STI_PART_COLOURS];
     return launch(r, t, &p);
 }
