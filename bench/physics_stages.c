@@ -16,7 +16,7 @@
 
 enum { SAMPLES = 5, USUAL = 3 };
 static const int64_t usual[USUAL] = {64, 1024, 8192}; /* the last on a GPU alone */
-static const char *const groupings[] = {"one", "three", "apart"};
+static const char *const groupings[] = {"single", "one", "three", "apart"};
 enum { GROUPINGS = sizeof groupings / sizeof *groupings };
 
 typedef struct staged {
@@ -82,19 +82,23 @@ static stet_result add_row(staged *g, side s[2], const char *grouping, double se
     int64_t nworld = s[0].worlds->nworld;
     double each = 1e9 / ((double)nworld * CALL * CALLS);
     const sti_native *n = s[1].native;
-    char teams[96] = "";
+    const sti_team *of = n->stages.single ? &n->shape.team : &n->stages.shape.team;
+    char teams[96] = "", memory[64] = "";
     bench_row *row;
     if (sti_device_is_gpu(s[1].device))
         (void)snprintf(teams, sizeof teams, "; %d and %d threads a world, %d and %d worlds a block", n->shape.team.team,
-                       n->stages.shape.team.team, n->shape.team.teams, n->stages.shape.team.teams);
+                       of->team, n->shape.team.teams, of->teams);
+    if (!n->stages.single)
+        (void)snprintf(memory, sizeof memory, "; stages have %.1f kB of memory a world",
+                       (double)n->stages.memory->size / 1000 / (double)nworld);
     for (int k = 0; k < SAMPLES; ++k) ratio[k] = seconds[0][k] / seconds[1][k];
     STI_TRY(bench_add(g->b, &row, ratio, SAMPLES, "times", false, "physics/%s/%s/%lld/fused_over_staged/%s",
                       g->scene->name, g->kind, (long long)nworld, grouping));
     bench_note(row,
-               "the time of one kernel over that of %d launches a time step: %.1f and %.1f ns a world and step; stages "
-               "have %.1f kB of memory a world%s; equal positions after %d steps",
-               n->stages.n + 1, each * bench_median(seconds[0], SAMPLES), each * bench_median(seconds[1], SAMPLES),
-               (double)n->stages.memory->size / 1000 / (double)nworld, teams, CALL);
+               "the time of one kernel over that of %d launches a time step: %.1f and %.1f ns a world and step%s%s; "
+               "equal positions after %d steps",
+               n->stages.single ? 1 : n->stages.n + 1, each * bench_median(seconds[0], SAMPLES),
+               each * bench_median(seconds[1], SAMPLES), memory, teams, CALL);
     return STET_OK;
 }
 

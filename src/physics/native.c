@@ -222,18 +222,6 @@ static stet_result make_room(sti_native *n, int nstep)
     return STET_OK;
 }
 
-static stet_result run_whole(sti_native *n, int nstep)
-{
-    stet_device *device = n->worlds->device;
-    const sti_kernel *step;
-    STI_TRY(sti_program_choose(device, &n->step, &sti_k_native_step, &step));
-    bool own = step == &n->step, lone = own && sti_native_is_lone(n);
-    int memory = lone ? 0 : n->tables.m[sti_model_memory(&n->tables)], ints = lone ? 0 : n->tables.m[M_NINTS];
-    return STI_LAUNCH(*step, device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped.array),
-                      sti_arg_team(NULL, own ? n->near : 0), sti_arg_team(n->memory, memory),
-                      sti_arg_team(n->plain_memory, ints), STEP_ARGS, sti_arg_int(nstep));
-}
-
 stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
 {
     stet_worlds *worlds = n->worlds;
@@ -243,7 +231,7 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     STI_TRY(sti_native_update(n));
     STI_TRY(sti_mask_put(&n->stepped, mask));
     double start = sti_now();
-    STI_TRY(n->stages.n > 0 ? sti_native_run_stages(n, nstep) : run_whole(n, nstep));
+    STI_TRY(sti_native_run(n, nstep));
     if (worlds->device->host_memory && !worlds->device->listing)
         worlds->step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
     sti_worlds_launch_wrote(worlds);

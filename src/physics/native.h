@@ -33,8 +33,8 @@ stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n);
 
 /*
  * Which launches a time step is, from the next call on (NATIVE-7): "whole", a part of one for all steps of a call;
- * "one"; "three", smooth dynamics, contacts with their rows, the rest; "apart", each stage. INVALID_ARGUMENT. New ones
- * have what STET_STAGES says.
+ * "single", the same kernel for it alone; "one", all stages, with memory of worlds; "three", smooth dynamics, contacts
+ * with their rows, the rest; "apart", each stage. INVALID_ARGUMENT. New ones have what STET_STAGES says.
  */
 stet_result sti_native_set_stages(sti_native *native, const char *stages);
 

@@ -1,4 +1,4 @@
-/* Steps of native physics as launches of groups of stages (NATIVE-7); see native.h. */
+/* Launches of steps of native physics: of one kernel, or of groups of its stages (NATIVE-7); see native.h. */
 #include "physics/native_state.h"
 
 #include "kernel/gpu/programs.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-extern const sti_kernel sti_k_native_stages;
+extern const sti_kernel sti_k_native_step, sti_k_native_stages;
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
@@ -24,23 +24,25 @@ static const struct {
     int n, stages[STI_NATIVE_GROUPS];
 } groupings[] = {
     {"whole", 0, {0}},
+    {"single", 0, {0}},
     {"one", 1, {SMOOTH | CONTACTS | PH_STAGE_SOLVE | LAST}},
     {"three", 3, {SMOOTH, CONTACTS, PH_STAGE_SOLVE | LAST}},
     {"apart", 7, {FIRST, PH_STAGE_INERTIA, PH_STAGE_FORCES, PH_STAGE_CONTACTS, PH_STAGE_ROWS, PH_STAGE_SOLVE, LAST}},
 };
 
-stet_result sti_native_set_stages(sti_native *n, const char *name)
+stet_result sti_native_set_stages(sti_native *n, const char *stages)
 {
     STI_TRY(sti_native_drop_stages(n));
     for (size_t k = 0; k < sizeof groupings / sizeof *groupings; ++k) {
-        if (strcmp(name, groupings[k].name) != 0) continue;
+        if (strcmp(stages, groupings[k].name) != 0) continue;
         for (int i = 0; i < groupings[k].n; ++i)
             n->stages.group[i] = (sti_native_group){.stages = groupings[k].stages[i], .kernel = sti_k_native_stages};
         n->stages.n = groupings[k].n;
+        n->stages.single = strcmp(stages, "single") == 0;
         return STET_OK;
     }
     return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                     "stages of a step: '%.64s'; there are whole (one kernel), one, three and apart", name);
+                     "stages of a step: '%.64s'; there are whole (one kernel), single, one, three and apart", stages);
 }
 
 void sti_native_stages_free(sti_native *n)
@@ -61,8 +63,9 @@ void sti_native_stages_free(sti_native *n)
 
 stet_result sti_native_drop_stages(sti_native *n)
 {
-    stet_array *const made[] = {n->stages.memory, n->stages.lists, n->stages.left};
-    for (size_t k = 0; k < sizeof made / sizeof *made; ++k)
+    enum { MADE = 3 };
+    stet_array *const made[MADE] = {n->stages.memory, n->stages.lists, n->stages.left};
+    for (int k = 0; k < MADE; ++k)
         if (made[k]) STI_TRY(sti_before_host_access(n->worlds->device, STI_ACT_WRITE, made[k], made[k]->name));
     sti_native_stages_free(n);
     return STET_OK;
@@ -127,11 +130,24 @@ static stet_result launch_group(sti_native *n, const sti_native_group *g, int tu
     return launch(n, kernel, kernel == &g->kernel ? g->near : 0, g->stages, turn, first, last);
 }
 
+static stet_result run_whole(sti_native *n, int nstep)
+{
+    stet_device *device = n->worlds->device;
+    const sti_kernel *step;
+    STI_TRY(sti_program_choose(device, &n->step, &sti_k_native_step, &step));
+    bool own = step == &n->step, lone = own && sti_native_is_lone(n);
+    int memory = lone ? 0 : n->tables.m[sti_model_memory(&n->tables)], ints = lone ? 0 : n->tables.m[M_NINTS];
+    return STI_LAUNCH(*step, device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped.array),
+                      sti_arg_team(NULL, own ? n->near : 0), sti_arg_team(n->memory, memory),
+                      sti_arg_team(n->plain_memory, ints), STEP_ARGS, sti_arg_int(nstep));
+}
+
 static stet_result launch_steps(sti_native *n, int nstep)
 {
     const int *m = n->tables.m;
     int nturn = m[M_INTEGRATOR] == PH_RK4 ? 4 : 1;
-    for (int step = 0; step < nstep; ++step)
+    for (int step = 0; step < nstep && n->stages.n == 0; ++step) STI_TRY(run_whole(n, 1));
+    for (int step = 0; step < nstep && n->stages.n > 0; ++step)
         for (int turn = 0; turn < nturn; ++turn) {
             bool first = step == 0, last = step == nstep - 1;
             for (int i = 0; i < n->stages.n; ++i) STI_TRY(launch_group(n, &n->stages.group[i], turn, first, last));
@@ -141,11 +157,12 @@ static stet_result launch_steps(sti_native *n, int nstep)
     return STET_OK;
 }
 
-/* One list, so that a GPU replays a call's launches as one graph. */
-stet_result sti_native_run_stages(sti_native *n, int nstep)
+/* Several launches are one list, so that a GPU replays a call's as one graph. */
+stet_result sti_native_run(sti_native *n, int nstep)
 {
     stet_device *device = n->worlds->device;
-    if (!n->stages.made) STI_TRY(make_stages(n));
+    if (n->stages.n == 0 && (nstep == 1 || !n->stages.single)) return run_whole(n, nstep);
+    if (n->stages.n > 0 && !n->stages.made) STI_TRY(make_stages(n));
     if (device->listing) return launch_steps(n, nstep);
     STI_TRY(sti_record_begin(device, "the stages of steps"));
     return sti_record_end(device, launch_steps(n, nstep));

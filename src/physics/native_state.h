@@ -34,7 +34,8 @@ typedef struct sti_native_group {
 /* NATIVE-7: what a step in stages has. */
 typedef struct sti_native_stages {
     sti_native_group group[STI_NATIVE_GROUPS];
-    int n;                             /* 0: a step is one launch */
+    int n;                             /* 0: a step has no stages */
+    bool single;                       /* it is a launch of the one kernel, not a part of a launch for all steps */
     bool made;                         /* their code and memory are there */
     sti_step_shape shape;              /* of their teams on a GPU */
     stet_array *memory, *lists, *left; /* of worlds, on a GPU of their teams: reals, ints, LEFT_… (stages.k.h) */
@@ -93,8 +94,8 @@ stet_result sti_native_make_memory(sti_native *n);
 /* Forgets it, if there is any, because its size changes. */
 stet_result sti_native_drop_memory(sti_native *n);
 
-/* The launches of n time steps in stages. */
-stet_result sti_native_run_stages(sti_native *n, int nstep);
+/* Launches nstep time steps. */
+stet_result sti_native_run(sti_native *n, int nstep);
 /* Forgets their code and memory, which the next steps make again. */
 stet_result sti_native_drop_stages(sti_native *n);
 void sti_native_stages_free(sti_native *n);

@@ -99,7 +99,7 @@ def test_stages_have_the_bits_of_one_kernel():
             return
         rows = {row["name"]: row for row in json.loads(printed)["results"]}
         expected = {f"physics/cartpole/{device}/{n}/fused_over_staged/{groups}"
-                    for n in (5, 20) for groups in ("one", "three", "apart")}
+                    for n in (5, 20) for groups in ("single", "one", "three", "apart")}
         assert set(rows) == expected, rows
         assert all(len(row["samples"]) == 5 and min(row["samples"]) > 0 for row in rows.values()), rows
 
