@@ -191,8 +191,10 @@ static stet_result run_eager(frame_work *w, const frame_variant *v, int n, frame
     return hash_of(w, tensor, hash);
 }
 
-/* A driver uploads a graph at its first launch. The host's time is that of a round which the device's queue has room
- * for. */
+/*
+ * A driver uploads a graph at its first launch, so that round counts for nothing. The host's time is that of the
+ * second, for which the device's queue has room.
+ */
 static stet_result run_captured(captured *c, const frame_variant *v, int n, frame_times *out, uint64_t *hash)
 {
     double other;

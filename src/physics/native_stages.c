@@ -142,18 +142,23 @@ static stet_result run_whole(sti_native *n, int nstep)
                       sti_arg_team(n->plain_memory, ints), STEP_ARGS, sti_arg_int(nstep));
 }
 
-static stet_result launch_steps(sti_native *n, int nstep)
+/* One of the time steps of a call, in stages. */
+static stet_result launch_stages(sti_native *n, bool first, bool last)
 {
     const int *m = n->tables.m;
     int nturn = m[M_INTEGRATOR] == PH_RK4 ? 4 : 1;
-    for (int step = 0; step < nstep && n->stages.n == 0; ++step) STI_TRY(run_whole(n, 1));
-    for (int step = 0; step < nstep && n->stages.n > 0; ++step)
-        for (int turn = 0; turn < nturn; ++turn) {
-            bool first = step == 0, last = step == nstep - 1;
-            for (int i = 0; i < n->stages.n; ++i) STI_TRY(launch_group(n, &n->stages.group[i], turn, first, last));
-            if (turn == 0 && !(m[M_FLAGS] & PH_NO_AUTORESET))
-                STI_TRY(launch(n, &sti_k_native_stages, 0, PH_STAGE_AGAIN, turn, first, last));
-        }
+    for (int turn = 0; turn < nturn; ++turn) {
+        for (int i = 0; i < n->stages.n; ++i) STI_TRY(launch_group(n, &n->stages.group[i], turn, first, last));
+        if (turn == 0 && !(m[M_FLAGS] & PH_NO_AUTORESET))
+            STI_TRY(launch(n, &sti_k_native_stages, 0, PH_STAGE_AGAIN, turn, first, last));
+    }
+    return STET_OK;
+}
+
+static stet_result launch_steps(sti_native *n, int nstep)
+{
+    for (int k = 0; k < nstep; ++k)
+        STI_TRY(n->stages.n > 0 ? launch_stages(n, k == 0, k == nstep - 1) : run_whole(n, 1));
     return STET_OK;
 }
 

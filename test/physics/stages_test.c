@@ -185,8 +185,8 @@ static void names_are_checked(void **state)
 /* A time step's launches; what is left of a call's inputs and results is the same. */
 static void each_group_is_a_launch(void **state)
 {
-    static const int launches[GROUPINGS] = {1, 2, 4,
-                                            8}; /* stages: with the one for worlds whose acceleration was bad */
+    /* Stages have one more, for worlds whose acceleration was bad. */
+    static const int launches[GROUPINGS] = {1, 2, 4, 8};
     rig r = rig_make(scene, N, NULL, 1, false);
     sti_native *n;
     OK(sti_native_create(r.worlds, &n));
