@@ -25,11 +25,13 @@ static const struct {
               {W_XPOS, W_EQ_ACTIVE, 0}};
 
 /* Places of quantities in a team's shared memory; returns how many reals that has. */
-static int place_quantities(const int *m, sti_step_shape shape, int64_t shared, int stages, int *at)
+static int place_quantities(const sti_physics_tables *tables, sti_step_shape shape, int64_t shared, int stages, int *at)
 {
-    /* Of what a processor has, the first cache keeps three eighths. */
+    /* The first cache keeps three eighths of what a processor has, or all, if not a hundredth of a world finds room. */
+    const int *m = tables->m;
     sti_team team = shape.team;
     int64_t room = shared * 5 / 8 / (int64_t)sizeof(float) / ((int64_t)shape.blocks * team.teams);
+    if (room < m[sti_model_memory(tables)] / 100) room = 0;
     int used = 0;
     memset(at, -1, NQUANTITY * sizeof *at);
     for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k)
@@ -79,7 +81,7 @@ void sti_model_code_write(const sti_physics_tables *tables, sti_step_shape shape
                           sti_text_buffer *out, int *near)
 {
     int at[NQUANTITY];
-    *near = place_quantities(tables->m, shape, shared, stages, at);
+    *near = place_quantities(tables, shape, shared, stages, at);
     put_ints(out, "PH_MODEL", tables->m, tables->nm);
     put_ints(out, "PH_NEAR", at, NQUANTITY);
     occurring o = find_occurring(tables->m);
