@@ -136,8 +136,8 @@ static void decorations(void **state)
     static const char xml[] = "<mujoco><worldbody><geom size='.1'/><site name='s'/></worldbody>"
                               "<sensor><rangefinder site='s'/></sensor></mujoco>";
     for (int mode = 0; mode < STET_RENDER_MODE_COUNT; ++mode) {
-        check_shown(xml, mode, ~(1u << STET_DECORATION_RANGEFINDER), "rays of range finders 1");
-        check_shown(xml, mode, 1u << STET_DECORATION_RANGEFINDER, "");
+        check_shown(xml, (stet_render_mode)mode, ~(1u << STET_DECORATION_RANGEFINDER), "rays of range finders 1");
+        check_shown(xml, (stet_render_mode)mode, 1u << STET_DECORATION_RANGEFINDER, "");
     }
 }
 

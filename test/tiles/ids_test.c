@@ -53,7 +53,7 @@ static void open_room(room *r, stet_device *device)
     OK(stet_stage_create(r->worlds, &r->stage));
     OK(stet_stage_get_prim(r->stage, STET_PRIM_CAMERA, 0, &camera.prim));
     for (int k = 0; k < 3; ++k)
-        requests[k] = (stet_tile_request){.output = STET_OUTPUT_SEG_GEOM + k, .dtype = STET_DTYPE_INT};
+        requests[k] = (stet_tile_request){.output = (stet_output)(STET_OUTPUT_SEG_GEOM + k), .dtype = STET_DTYPE_INT};
     def.cameras = &camera;
     def.ncamera = 1;
     def.requests = requests;
@@ -133,7 +133,7 @@ static void rows_have_the_models_names(void **state)
         open_room(&r, rig.device);
         for (int k = 0; k < 3; ++k) {
             stet_id_table *t;
-            OK(stet_id_table_create(r.stage, STET_OUTPUT_SEG_GEOM + k, &t));
+            OK(stet_id_table_create(r.stage, (stet_output)(STET_OUTPUT_SEG_GEOM + k), &t));
             assert_int_equal(stet_id_table_get_nrow(t), length[k]);
             for (int i = 0; i < length[k]; ++i) {
                 stet_id_row row = stet_id_table_get_row(t, i);
@@ -160,7 +160,7 @@ static void pixels_get_colours_and_classes(void **state)
         OK(stet_stage_get_prim(r.stage, STET_PRIM_BODY, 0, &root));
         for (int k = 0; k < 3; ++k) {
             stet_id_table *t;
-            OK(stet_id_table_create(r.stage, STET_OUTPUT_SEG_GEOM + k, &t));
+            OK(stet_id_table_create(r.stage, (stet_output)(STET_OUTPUT_SEG_GEOM + k), &t));
             check_lookups(t, r.ids[k], r.colours, 3, r.classes);
             OK(stet_id_table_label(t, -2, "string"));
             if (k < 2) {
