@@ -6,9 +6,10 @@
 #
 # Each compilation sees -DSTI_ISA=<name> -DSTET_W=<lanes>, and -DSTET_DOUBLE=1 where `real` is double. The settings
 # below are part of the promise of equal bits: no contraction, no reassociation, never -ffast-math; nor
-# -fno-trapping-math, with which GCC 12 turns (float)(int)x into a rounding that gives -0 for -0.
+# -fno-trapping-math, with which GCC 12 turns (float)(int)x into a rounding that gives -0 for -0. -fno-strict-aliasing:
+# kernels may read memory as another type than it was stored as; without, Clang drops such stores.
 
-set(STET_KERNEL_FLAGS -ffp-contract=off -fno-math-errno -fwrapv)
+set(STET_KERNEL_FLAGS -ffp-contract=off -fno-math-errno -fwrapv -fno-strict-aliasing)
 
 set(STET_ISAS portable w1 f64)
 set(STET_ISA_portable_DEFINITIONS STET_W=4)

@@ -13,8 +13,9 @@ enum { ENTRY_VERSION = 5, MAX_OPTIONS = 16, OPTION = 64 };
 
 /*
  * Options for the CPU's bits: no contraction, denormals kept, division and roots rounded correctly, sums of whole
- * numbers that wrap round (of which NVRTC has no option; doc/kernels.md says what that means). Functions without an
- * execution space are device functions.
+ * numbers that wrap round (of which NVRTC has no option; doc/kernels.md says what that means), memory that is read as
+ * another type than it was stored as (which NVRTC does not need to be told). Functions without an execution space are
+ * device functions.
  */
 static const char *const cuda_options[] = {
     "--std=c++17",
@@ -29,6 +30,7 @@ static const char *const hip_options[] = {
     "-std=c++17",
     "-O3",
     "-fwrapv",
+    "-fno-strict-aliasing",
     "-ffp-contract=off",
     "-fhip-fp32-correctly-rounded-divide-sqrt",
     "-fno-gpu-flush-denormals-to-zero",

@@ -151,6 +151,21 @@ item_kernel void k_bits_word(const int *a, const int *b, int *ints, int n, int b
     }
 }
 
+/* Memory stored as one type and read as another: its bytes. Row 1: whether two halves are the word. */
+item_kernel void k_bits_cast(const int *a, int *ints, int n, int block)
+{
+    shared(int, word, 256);
+    const u16 *half = (const u16 *)word;
+    int first = block * 256;
+    each (p, nmin(256, n - first)) word[p] = a[first + p];
+    sync();
+    each (p, nmin(256, n - first)) {
+        u32 both = (u32)half[2 * p] | (u32)half[2 * p + 1] << 16;
+        ints[first + p] = (int)both;
+        ints[n + first + p] = both == (u32)a[first + p];
+    }
+}
+
 /*
  * Of the 256 items of a block: the sum, by halves (sum [nblock]), and all running sums (running [n]), by distances 1,
  * 2, 4 … (W. D. Hillis, G. L. Steele, Data Parallel Algorithms, 1986). The shape is the algorithm's, however many

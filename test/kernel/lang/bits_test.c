@@ -87,12 +87,13 @@ static stet_array *make_array(stet_device *device, stet_dtype dtype, int64_t n, 
     return a;
 }
 
-static stet_kernel *make_kernel(const rig_device *rig, const char *name)
+static stet_kernel *make_kernel(const rig_device *rig, const char *name, const char *compiler)
 {
     stet_kernel_def def = stet_default_kernel_def();
     stet_kernel *k;
     def.path = STET_TEST_SOURCE_DIR "/test/kernel/lang/bits.k.h";
     def.name = name;
+    def.compiler = compiler;
     def.cache_folder = double_cache_folder();
     OK(stet_kernel_create(rig->device, &def, &k));
     return k;
@@ -107,11 +108,12 @@ static const struct probe {
     {"k_bits_real", "abc", 19, STET_DTYPE_REAL},  {"k_bits_function", "ab", 13, STET_DTYPE_REAL},
     {"k_bits_mask", "ab", 12, STET_DTYPE_INT},    {"k_bits_int", "ij", 25, STET_DTYPE_INT},
     {"k_bits_uniform", "ab", 3, STET_DTYPE_REAL}, {"k_bits_word", "ij", 6, STET_DTYPE_INT},
+    {"k_bits_cast", "i", 2, STET_DTYPE_INT},
 };
 enum { PROBES = sizeof probes / sizeof *probes };
 
 /* Four bytes for each item of each row. */
-static uint32_t *run(const rig_device *rig, const struct probe *probe)
+static uint32_t *run(const rig_device *rig, const struct probe *probe, const char *compiler)
 {
     stet_array *array[4];
     stet_arg arg[5];
@@ -126,7 +128,7 @@ static uint32_t *run(const rig_device *rig, const struct probe *probe)
     array[n] = make_array(rig->device, probe->dtype, (int64_t)ROWS * N, NULL);
     arg[n] = stet_arg_array(array[n]);
     arg[n + 1] = stet_arg_int(N);
-    stet_kernel *kernel = make_kernel(rig, probe->name);
+    stet_kernel *kernel = make_kernel(rig, probe->name, compiler);
     uint32_t *out = malloc(stet_array_get_bytes(array[n]));
     assert_non_null(out);
     OK(stet_kernel_launch(kernel, BLOCKS, arg, n + 2));
@@ -152,7 +154,7 @@ static void every_operation_on_every_device(void **state)
     uint32_t *want[PROBES] = {NULL};
     FOR_RUNNING_DEVICES(rig)
     for (int k = 0; k < PROBES; ++k) {
-        uint32_t *got = run(&rig, &probes[k]);
+        uint32_t *got = run(&rig, &probes[k], NULL);
         if (!want[k]) {
             assert_string_equal(rig.name, "portable");
             want[k] = got;
@@ -165,6 +167,22 @@ static void every_operation_on_every_device(void **state)
         free(got);
     }
     for (int k = 0; k < PROBES; ++k) free(want[k]);
+}
+
+/* The user chooses a processor's compiler: the usual one and Clang, where there is one. */
+static void every_operation_by_clang(void **state)
+{
+    if (system("command -v clang > /dev/null") != 0) {
+        puts("not tested: there is no clang");
+        skip();
+    }
+    FOR_RUNNING_DEVICES(rig)
+    for (int k = 0; k < PROBES && rig.def.type == STET_DEVICE_CPU; ++k) {
+        uint32_t *want = run(&rig, &probes[k], NULL), *got = run(&rig, &probes[k], "clang");
+        compare(&rig, &probes[k], want, got);
+        free(want);
+        free(got);
+    }
 }
 
 /* ---- a team's sums ----------------------------------------------------------------------------------------------- */
@@ -181,7 +199,7 @@ static void sums_have_one_shape(void **state)
         stet_array *a = make_array(rig.device, STET_DTYPE_REAL, N, x),
                    *s = make_array(rig.device, STET_DTYPE_REAL, BLOCKS, NULL);
         stet_array *r = make_array(rig.device, STET_DTYPE_REAL, N, NULL);
-        stet_kernel *kernel = make_kernel(&rig, "k_bits_team");
+        stet_kernel *kernel = make_kernel(&rig, "k_bits_team", NULL);
         const stet_arg args[] = {stet_arg_array(a), stet_arg_array(s), stet_arg_array(r), stet_arg_int(SOME)};
         OK(stet_kernel_launch(kernel, BLOCKS, args, 4));
         OK(stet_array_read(s, sum, BLOCKS * sizeof *sum));
@@ -216,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operation_on_every_device),
+        cmocka_unit_test(every_operation_by_clang),
         cmocka_unit_test(sums_have_one_shape),
     };
     return cmocka_run_group_tests(tests, make_content, free_content);
