@@ -170,13 +170,13 @@ static stet_result add_ratio(bench *b, const bench_scene *scene, const char *wha
     return STET_OK;
 }
 
-/* Two sides from the same states; the row is the time of the second over that of the first. */
-static stet_result compare_sides(bench *b, const bench_scene *scene, const char *what, side s[2], const states *from,
+/* Two sides, each from its states; the row is the time of the second over that of the first. */
+static stet_result compare_sides(bench *b, const bench_scene *scene, const char *what, side s[2], const states from[2],
                                  double goal, bench_row **row)
 {
     double seconds[2][BENCH_SAMPLES];
     for (int k = 0; k < BENCH_SAMPLES; ++k)
-        for (int i = 0; i < 2; ++i) STI_TRY(time_side(&s[i], from, bench_least(b, 0.02), &seconds[i][k]));
+        for (int i = 0; i < 2; ++i) STI_TRY(time_side(&s[i], &from[i], bench_least(b, 0.02), &seconds[i][k]));
     return add_ratio(b, scene, what, seconds[1], seconds[0], goal, row);
 }
 
@@ -184,8 +184,12 @@ static stet_result measure_differ(bench *b, const bench_scene *scene, side s[2],
 {
     bench_row *row;
     load equal, own;
-    STI_TRY(make_worlds_differ(&s[1]));
-    STI_TRY(compare_sides(b, scene, "differ/ratio_to_equal", s, from, 1.2, &row));
+    states settled[2] = {{.nworld = 0}, {.nworld = 0}};
+    stet_result result = make_worlds_differ(&s[1]);
+    for (int i = 0; i < 2 && result == STET_OK; ++i) result = settle(&s[i], from, WARM, &settled[i]);
+    if (result == STET_OK) result = compare_sides(b, scene, "differ/ratio_to_equal", s, settled, 1.2, &row);
+    for (int i = 0; i < 2; ++i) free_states(&settled[i]);
+    STI_TRY(result);
     STI_TRY(measure_load(&s[0], &equal));
     STI_TRY(measure_load(&s[1], &own));
     bench_note(row,
@@ -202,7 +206,8 @@ static stet_result measure_room(bench *b, const bench_scene *scene, side s[2], c
     int before, now;
     STI_TRY(make_more_room(&s[1], &s[0], &before, &now));
     if (now == 0) return STET_OK;
-    STI_TRY(compare_sides(b, scene, "room/ratio_to_less", s, from, 0, &row));
+    const states same[2] = {*from, *from};
+    STI_TRY(compare_sides(b, scene, "room/ratio_to_less", s, same, 0, &row));
     bench_note(row, "room for %d contacts over room for %d", now, before);
     return STET_OK;
 }

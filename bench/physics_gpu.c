@@ -184,11 +184,15 @@ static stet_result measure_busy(gpu_bench *g, side *s)
     return STET_OK;
 }
 
-/* A side that a plain one is compared with; `change` makes it what it is, note: what that was; "": there is none. */
+/*
+ * A side that a plain one is compared with; `change` makes it what it is, note: what that was; "": there is none.
+ * settles: both sides go on from the states to states of their own.
+ */
 typedef struct other {
     const char *name;
     double goal;
     stet_result (*change)(side *s, const side *plain, char note[BENCH_NOTE]);
+    bool settles;
 } other;
 
 static stet_result change_parameters(side *s, const side *plain, char note[BENCH_NOTE])
@@ -209,34 +213,49 @@ static stet_result change_room(side *s, const side *plain, char note[BENCH_NOTE]
     return STET_OK;
 }
 
-static stet_result measure_other(gpu_bench *g, side *plain, const other *o)
+/* s[0] over s[1]. */
+static stet_result compare_sides(gpu_bench *g, side s[2], const other *o, const char *note)
 {
-    side s = {.native = NULL};
-    char note[BENCH_NOTE] = "";
+    states own[2] = {{.nworld = 0}, {.nworld = 0}};
+    batch batches[2];
+    load l[2];
     double seconds[2][SAMPLES];
     bench_row *row;
-    stet_result result = open_side_on(g->b, g->scene, &g->device, plain->worlds->nworld, &s);
-    if (result == STET_OK) result = o->change(&s, plain, note);
-    if (result != STET_OK || !note[0]) {
-        close_side(&s);
-        return result;
+    stet_result result = STET_OK;
+    for (int i = 0; i < 2 && result == STET_OK; ++i) {
+        if (o->settles) result = settle(&s[i], &g->from, g->b->quick ? WARM : LATE, &own[i]);
+        batches[i] = (batch){&s[i], o->settles ? &own[i] : &g->from};
+        if (result == STET_OK) result = grow_room(&s[i], batches[i].from);
     }
-    result = grow_room(&s, &g->from);
-    const batch batches[] = {{&s, &g->from}, {plain, &g->from}};
     if (result == STET_OK) result = time_batches(g, batches, 2, seconds);
-    if (result == STET_OK) result = add_ratio(g, plain, o->name, seconds[0], seconds[1], o->goal, &row);
+    for (int i = 0; i < 2 && result == STET_OK; ++i) result = measure_load(&s[i], &l[i]);
+    if (result == STET_OK) result = add_ratio(g, &s[1], o->name, seconds[0], seconds[1], o->goal, &row);
     if (result == STET_OK)
-        bench_note(row, "%s: %.1f and %.1f ns a world and step; worlds with faults: %d and %d", note,
-                   1e9 * bench_median(seconds[0], SAMPLES) / steps_of(&s),
-                   1e9 * bench_median(seconds[1], SAMPLES) / steps_of(plain), count_faults(&s), count_faults(plain));
-    close_side(&s);
+        bench_note(row,
+                   "%s: %.1f and %.1f ns a world and step; %.1f and %.1f contacts, %.1f and %.1f iterations a world; "
+                   "worlds with NaN or faults: %d and %d",
+                   note, 1e9 * bench_median(seconds[0], SAMPLES) / steps_of(&s[0]),
+                   1e9 * bench_median(seconds[1], SAMPLES) / steps_of(&s[1]), l[0].contacts, l[1].contacts,
+                   l[0].iterations, l[1].iterations, l[0].bad, l[1].bad);
+    for (int i = 0; i < 2; ++i) free_states(&own[i]);
+    return result;
+}
+
+static stet_result measure_other(gpu_bench *g, side *plain, const other *o)
+{
+    side s[2] = {{.native = NULL}, *plain};
+    char note[BENCH_NOTE] = "";
+    stet_result result = open_side_on(g->b, g->scene, &g->device, plain->worlds->nworld, &s[0]);
+    if (result == STET_OK) result = o->change(&s[0], plain, note);
+    if (result == STET_OK && note[0]) result = compare_sides(g, s, o, note);
+    close_side(&s[0]);
     return result;
 }
 
 static stet_result measure_batches(gpu_bench *g)
 {
-    static const other others[] = {{"differ/ratio_to_equal", 1.2, change_parameters},
-                                   {"room/ratio_to_less", 0, change_room}};
+    static const other others[] = {{"differ/ratio_to_equal", 1.2, change_parameters, true},
+                                   {"room/ratio_to_less", 0, change_room, false}};
     const bench_frame_def *asked = &g->b->frame;
     int64_t nworld = asked->nworlds ? asked->nworld[asked->nworlds - 1] : g->b->quick ? FIRST : MIXED;
     side s = {.native = NULL};

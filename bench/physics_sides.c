@@ -136,6 +136,12 @@ stet_result put_states(side *s, const states *from)
     return step_side(s, 1); /* the solver's warm start belongs to these states */
 }
 
+stet_result settle(side *s, const states *from, int steps, states *out)
+{
+    STI_TRY(put_states(s, from));
+    return make_states(s, steps, out);
+}
+
 /* ---- worlds that are not alike, and room ------------------------------------------------------------------------- */
 
 /* Gives each world a parameter of its own: the model's numbers times 1 - by … 1 + by; none of a mesh (`type`). */
@@ -307,7 +313,7 @@ stet_result measure_load(side *s, load *out)
     out->contacts = contacts / n;
     out->rows = own / n;
     out->shared = own > 0 && n > 1 ? all / own : 1; /* lanes without a world are in `all`, but no step counts them */
-    if (result == STET_OK) out->packed = own > 0 && n > 1 ? pack_rows(&h) / own : 1;
+    if (result == STET_OK) out->packed = own > 0 && n > 1 && h.lanes > 1 ? pack_rows(&h) / own : 1;
     free_holds(&h);
     for (int i = 0; i < N; ++i) stet_array_destroy(a[i]);
     sti_physics_tables_free(&tables);
@@ -362,5 +368,7 @@ stet_result grow_room(side *s, const states *from)
         STI_TRY(time_side(s, from, 0, &seconds));
         (void)stet_worlds_get_faults(s->worlds); /* which looks at the room */
     }
-    return STET_OK;
+    const stet_reset_def reset =
+        stet_default_reset_def(); /* faults of steps with less room are no part of what follows */
+    return stet_worlds_reset(s->worlds, &reset);
 }

@@ -67,6 +67,11 @@ stet_result make_worlds_differ(side *s);
 stet_result make_more_room(side *s, const side *plain, int *before, int *now);
 /* World w gets state w of those there are, again from the first on after the last. */
 stet_result put_states(side *s, const states *from);
+/*
+ * What `steps` further steps with random controls lead to: parameters of a side's own leave it out of balance in states
+ * of others, which costs iterations.
+ */
+stet_result settle(side *s, const states *from, int steps, states *out);
 void free_states(states *s);
 
 stet_result measure_load(side *s, load *out);
@@ -75,7 +80,7 @@ stet_result measure_load(side *s, load *out);
  * and their load, unless `of` is NULL.
  */
 stet_result make_late_states(const bench *b, const bench_scene *scene, states *out, load *of);
-/* Runs native physics from states until there is room for all their contacts. */
+/* Runs native physics from states until there is room for all their contacts, and resets the worlds. */
 stet_result grow_room(side *s, const states *from);
 int count_faults(const side *s); /* worlds with one */
 /* Seconds of calls of n steps from the states: the mean of as many repetitions as `least` takes. */
