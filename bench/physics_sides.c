@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum { DRAW = 20 };
+static const double PUSH = 1; /* half-width of noise on velocities that tells worlds without controls apart */
 
 static const char *const field[STATE_FIELDS] = {"qpos", "qvel", "act", "ctrl"};
 
@@ -323,7 +324,12 @@ stet_result measure_load(side *s, load *out)
 stet_result make_late_states(const bench *b, const bench_scene *scene, states *out, load *of)
 {
     side s = {.native = NULL};
+    stet_reset_def reset = stet_default_reset_def();
     stet_result result = open_side(b, scene, true, b->threads, b->quick ? 20 : STATES, NULL, CUT_NOTHING, &s);
+    if (result == STET_OK && s.model->mj->nu == 0) {
+        reset.qvel_noise = PUSH;
+        result = stet_worlds_reset(s.worlds, &reset);
+    }
     if (result == STET_OK) result = make_states(&s, b->quick ? WARM : LATE, out);
     if (result == STET_OK && of) result = measure_load(&s, of);
     close_side(&s);

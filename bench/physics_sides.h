@@ -77,7 +77,7 @@ void free_states(states *s);
 stet_result measure_load(side *s, load *out);
 /*
  * States of native physics on the CPU after LATE steps with random controls, of STATES worlds (quick: fewer of both),
- * and their load, unless `of` is NULL.
+ * and their load, unless `of` is NULL. Worlds without controls begin with random velocities.
  */
 stet_result make_late_states(const bench *b, const bench_scene *scene, states *out, load *of);
 /* Runs native physics from states until there is room for all their contacts, and resets the worlds. */
