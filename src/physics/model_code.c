@@ -27,11 +27,11 @@ static const struct {
 /* Places of quantities in a team's shared memory; returns how many reals that has. */
 static int place_quantities(const sti_physics_tables *tables, sti_step_shape shape, int64_t shared, int stages, int *at)
 {
-    /* The first cache keeps three eighths of what a processor has, or all, if not a hundredth of a world finds room. */
+    /* The first cache keeps three eighths of what a processor has; all, if not a twentieth of a world finds room. */
     const int *m = tables->m;
     sti_team team = shape.team;
     int64_t room = shared * 5 / 8 / (int64_t)sizeof(float) / ((int64_t)shape.blocks * team.teams);
-    if (room < m[sti_model_memory(tables)] / 100) room = 0;
+    if (room < m[sti_model_memory(tables)] / 20) room = 0;
     int used = 0;
     memset(at, -1, NQUANTITY * sizeof *at);
     for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k)
