@@ -6,6 +6,7 @@
 
 #include "base/temporary.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -14,11 +15,12 @@ static atomic_int awaited, noted;
 
 static void handle(int number)
 {
-    int none = 0;
+    int none = 0, error = errno; /* that of the code that is interrupted */
     if (atomic_load(&awaited) && atomic_compare_exchange_strong(&noted, &none, number)) return;
     sti_temporary_remove_all();
     (void)signal(number, SIG_DFL);
     (void)kill(getpid(), number); /* delivered when the handler returns */
+    errno = error;
 }
 
 void interrupt_begin(void)
