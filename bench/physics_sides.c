@@ -374,7 +374,7 @@ stet_result grow_room(side *s, const states *from)
         STI_TRY(time_side(s, from, 0, &seconds));
         (void)stet_worlds_get_faults(s->worlds); /* which looks at the room */
     }
-    const stet_reset_def reset =
-        stet_default_reset_def(); /* faults of steps with less room are no part of what follows */
+    /* Faults of steps with less room are no part of what follows. */
+    const stet_reset_def reset = stet_default_reset_def();
     return stet_worlds_reset(s->worlds, &reset);
 }
