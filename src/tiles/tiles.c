@@ -352,8 +352,11 @@ stet_result stet_tiles_render(stet_tiles *t, const uint8_t *mask, int64_t *frame
                          "stet_tiles_render: these tiles take frames of another renderer; use stet_tiles_accept");
     STI_TRY(sti_not_listing(t->device, "stet_tiles_render"));
     t->wanted = mask;
-    STI_TRY(draw_what_moved(t));
-    if (frame) *frame = t->newest; /* there is a frame, also if its tensors are made later only */
+    int64_t before = t->newest;
+    stet_result result = draw_what_moved(t);
+    if (frame && (result == STET_OK || t->newest != before))
+        *frame = t->newest; /* there is a frame, also if its audit fails, or its tensors are made later only */
+    STI_TRY(result);
     return sti_tiles_extract_at_once(t);
 }
 

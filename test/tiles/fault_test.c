@@ -13,13 +13,14 @@
 static void a_change_that_is_not_announced_is_found_by_the_audit(void **state)
 {
     scene s;
-    int64_t frame;
+    int64_t frame = -1;
     open_device(&s, NULL, 0, true);
     open_tiles(&s, mixed, NMIXED, 2);
     render(&s, NULL);
     s.painter.secret = 1;
     assert_int_equal(stet_tiles_render(s.tiles, NULL, &frame), STET_ERROR_AUDIT);
     assert_non_null(strstr(stet_get_last_error(), "frame"));
+    assert_int_equal(frame, -1); /* none was made */
     close_scene(&s);
 
     open_device(&s, NULL, 0, true); /* the same, where one world moved and the others stand */
@@ -29,6 +30,7 @@ static void a_change_that_is_not_announced_is_found_by_the_audit(void **state)
     move(&s, 2);
     assert_int_equal(stet_tiles_render(s.tiles, NULL, &frame), STET_ERROR_AUDIT);
     assert_non_null(strstr(stet_get_last_error(), "did not move"));
+    assert_int_equal(frame, 1); /* it was made before the others were looked at */
     close_scene(&s);
 
     open_device(&s, NULL, 0, true); /* a tensor that was written behind stet's back */
