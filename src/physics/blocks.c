@@ -170,12 +170,10 @@ static int count_dofs(const mjModel *m, const sti_block *k)
     return n;
 }
 
-/* dof: its dofs, which begin at `at` in m. */
-static void fill_block(const sti_block *k, const int *dof, int ndof, int at, int prm, int nv, int *out)
+/* dof: its dofs, which begin at `at` in m; tiles: where its bits of tiles are there. */
+static void fill_block(const sti_block *k, const int *dof, int ndof, int at, int prm, int nv, int tiles, int *out)
 {
-    unsigned tiles = 0;
     int part = k->type == PH_GEOMS ? 3 * k->obj[0] + k->obj[1] : 2 * k->id + (k->side > 0);
-    for (int i = 0; i < ndof; ++i) tiles |= 1u << ((nv - 1 - dof[2 * i]) / 4 % 32);
     const int row[B_SIZE] = {
         [B_KIND] = k->kind,
         [B_TYPE] = k->type,
@@ -187,7 +185,7 @@ static void fill_block(const sti_block *k, const int *dof, int ndof, int at, int
         [B_SIDE] = k->side,
         [B_OBJ1] = k->obj[0],
         [B_OBJ2] = k->obj[1],
-        [B_TILES] = (int)tiles,
+        [B_TILES] = tiles,
         [B_LOW] = ndof > 0 ? (nv - 1 - dof[2 * ndof - 2]) / 4 : 0,
         [B_PART] = part % PH_SUMS,
     };
@@ -208,11 +206,16 @@ static void put_block_tables(sti_tables_builder *b, const sti_block *blocks, int
             dof[2 * k] = d;
             dof[2 * k++ + 1] = sides;
         }
+    int nv = b->t->m[M_NV], words = b->t->m[M_NWORD];
+    sti_physics_new_table(b, M_BLOCK_TILES, (int64_t)words * n);
+    int tiles = b->t->m[M_BLOCK_TILES];
     int *to = sti_physics_new_table(b, M_BLOCK, (int64_t)B_SIZE * n);
     sti_physics_fill(b, M_PAIR, b->t->m[M_BLOCK] + B_SIZE * nblock);
     for (int i = 0; to && i < n; ++i) {
         int ndof = count_dofs(m, blocks + i);
-        fill_block(blocks + i, b->t->m + at, ndof, at, P_SIZE * i, b->t->m[M_NV], to + (ptrdiff_t)B_SIZE * i);
+        fill_block(blocks + i, b->t->m + at, ndof, at, P_SIZE * i, nv, tiles + i * words, to + (ptrdiff_t)B_SIZE * i);
+        for (int d = 0; d < ndof; ++d)
+            sti_physics_mark_tile(b->t->m + tiles + (ptrdiff_t)i * words, nv, b->t->m[at + 2 * d]);
         at += 2 * ndof;
     }
     double *prm = sti_physics_new_parameter(b, M_BLOCK_PRM, (int64_t)P_SIZE * n);
@@ -288,7 +291,7 @@ void sti_physics_put_room(sti_tables_builder *b, int room)
     sti_physics_fill(b, M_BLOCKDIM, widest);
     sti_physics_fill(b, M_NEFCJ, entries + room * z.entries);
     sti_physics_fill(b, M_NSLOT, nslot);
-    sti_physics_fill(b, M_NINTS, S_SLOTS + 7 * nslot + n + NEAR_SIZE * npair + m[M_NV]);
+    sti_physics_fill(b, M_NINTS, S_SLOTS + 7 * nslot + n + NEAR_SIZE * npair + m[M_NPATTERN]);
 }
 
 static void put_rows(sti_tables_builder *b)

@@ -11,8 +11,8 @@
  * s is the team's plain memory: s[S_NSLOT], s[S_NROW], s[S_NJ], S_FULL, S_NNEAR, S_WANTED, S_PARTS, and four ints a
  * slot: where its block is described in m, its first row, where its Jacobian is in w from m[W_EFC_J] on, its number (of
  * a contact: M_NBLOCK + PH_MOST_CONTACTS * pair + number in the pair). Then which blocks hold (M_NBLOCK), NEAR_SIZE
- * ints for each of s[S_NNEAR] pairs (of M_NPAIR), the first tile of each row of tiles of H (M_NV), the slots that the
- * solver looks at, the part of each slot (solve.k.h; PH_SUMS: it is not looked at), and those slots by their parts.
+ * ints for each of s[S_NNEAR] pairs (of M_NPAIR), the pattern of H (pattern.k.h), the slots that the solver looks at,
+ * the part of each slot (solve.k.h; PH_SUMS: it is not looked at), and those slots by their parts.
  */
 
 /*
@@ -31,10 +31,10 @@ LFN int ph_slot_block(const int *s, int k) { return s[S_SLOTS + 4 * k]; }
 LFN int ph_slot_row(const int *s, int k) { return s[S_SLOTS + 4 * k + 1]; }
 LFN int ph_slot_J(const int *s, int k) { return s[S_SLOTS + 4 * k + 2]; }
 
-/* Where in s near pairs begin, the first tiles of H, the active slots, parts of slots, and the active slots by part. */
+/* Where in s near pairs begin, the pattern of H, the active slots, parts of slots, and the active slots by part. */
 LFN int ph_near_pairs(const int *m) { return S_SLOTS + 4 * m[M_NSLOT] + m[M_NBLOCK]; }
-LFN int ph_first(const int *m) { return ph_near_pairs(m) + NEAR_SIZE * m[M_NPAIR]; }
-LFN int ph_active(const int *m) { return ph_first(m) + m[M_NV]; }
+LFN int ph_pattern(const int *m) { return ph_near_pairs(m) + NEAR_SIZE * m[M_NPAIR]; }
+LFN int ph_active(const int *m) { return ph_pattern(m) + m[M_NPATTERN]; }
 LFN int ph_parts(const int *m) { return ph_active(m) + m[M_NSLOT]; }
 LFN int ph_by_part(const int *m) { return ph_parts(m) + m[M_NSLOT]; }
 LFN int ph_nactive(const int *s) { return s[S_PARTS + PH_SUMS]; }

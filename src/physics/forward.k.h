@@ -44,6 +44,7 @@
 #include "physics/constraint.k.h"
 #include "physics/contact.k.h"
 #include "physics/force.k.h"
+#include "physics/pattern.k.h"
 #include "physics/hessian.k.h"
 #include "physics/after.k.h"
 #include "physics/sensor.k.h"

@@ -1,13 +1,13 @@
 /*
- * The Hessian of the solver, H = M + J' C J = L L'. Part of the kernels that include it, before solve.k.h.
+ * The Hessian of the solver, H = M + J' C J = L L'. Part of the kernels that include it, after pattern.k.h.
  *
  * Rows and columns are dofs in descending order, so that leaves of the tree come first: a row then has nothing left of
  * the dofs below its own, but for what constraints couple. H is stored in rows of tiles of 4 by 4 up to the diagonal; s
- * says from ph_first on which tile of each may not be 0 first. The last tile is filled up with the identity.
+ * says from ph_pattern on which of them the factor has, and only those are ever looked at. The last tile is filled up
+ * with the identity.
  */
 
-/* Rows of tiles, the last with row nv, and where row i begins, so that H + ph_row(i) has columns 0 … i. */
-LFN int ph_tiles(const int *m) { return (m[M_NV] + 4) >> 2; }
+/* Where row i begins, so that H + ph_row(i) has columns 0 … i. */
 LFN int ph_row(int i) { return 8 * (i >> 2) * ((i >> 2) + 1) + 4 * (i & 3) * ((i >> 2) + 1); }
 
 /* Rows of H that are worked on at a time: they share what is loaded for them. It divides 4. */
@@ -19,40 +19,27 @@ LFN int ph_row(int i) { return 8 * (i >> 2) * ((i >> 2) + 1) + 4 * (i & 3) * ((i
 #define PH_STRIPE 4
 #endif
 
-/* The first tile of each row of tiles, for the active slots. */
-LFN void ph_profile(const int *m, int *s)
-{
-    const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *list = s + ph_active(m);
-    int *first = s + ph_first(m), last = m[M_NV] - 1;
-    each (g, ph_tiles(m)) {
-        int least = g == m[M_NV] >> 2 ? 0 : g;
-        rolled for (int i = 4 * g; i <= nmin(4 * g + 3, last); ++i)
-        {
-            int d = last - i;
-            if (below[d] < below[d + 1]) least = nmin(least, (last - row[below[d]]) >> 2);
-        }
-        rolled for (int i = 0; i < ph_nactive(s); ++i)
-        {
-            const int *block = m + ph_slot_block(s, list[i]);
-            if ((u32)block[B_TILES] >> (g & 31) & 1) least = nmin(least, block[B_LOW]);
-        }
-        first[g] = least;
-    }
-    sync();
-}
-
 /* H = M, and x in the row below it */
 LFN void ph_fill_hessian(const int *m, real *w, const int *s, const real *x)
 {
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR];
     const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *entry = m + m[M_BELOW_ENTRY];
-    const int *first = s + ph_first(m);
+    const int *rows = s + ph_tile_rows(m);
     const real *qM = PH_AT(W_QM);
-    int last = m[M_NV] - 1;
-    each (i, 4 * ph_tiles(m)) {
+    int last = m[M_NV] - 1, words = m[M_NWORD];
+    each (i, 4 * m[M_NTILE]) {
         real *to = PH_AT(W_H) + ph_row(i);
-        int d = last - i;
-        rolled for (int j = 4 * first[i >> 2]; j < 4 * (i >> 2) + 4; ++j) to[j] = splat(0);
+        int d = last - i, g = i >> 2;
+        for (int j = 0; j < 4; ++j) to[4 * g + j] = splat(0);
+        rolled for (int k = 0; k <= g >> 5; ++k)
+        {
+            u32 bits = (u32)rows[g * words + k];
+            while (bits) {
+                int from, end;
+                bits = ph_take_run(bits, &from, &end);
+                rolled for (int j = 128 * k + 4 * from; j < 128 * k + 4 * end; ++j) to[j] = splat(0);
+            }
+        }
         if (d >= 0) {
             to[i] = qM[adr[d] + nnz[d] - 1];
             rolled for (int k = below[d]; k < below[d + 1]; ++k) to[last - row[k]] =
@@ -179,34 +166,41 @@ LFN void ph_add_slot(const int *m, real *w, const int *s, int k, int dim, mask o
 }
 
 /* sum [PH_STRIPE][4]: columns 4 h … 4 h + 3 of stripe p of rows, less the products of what is left of them. */
-LFN void ph_tile_rest(const real *H, const int *first, int p, int h, real *sum)
+LFN void ph_tile_rest(const int *m, const real *H, const int *rows, int p, int h, real *sum)
 {
-    int g = (PH_STRIPE * p) >> 2, width = 4 * (h + 1), wide = 4 * (g + 1);
+    int g = (PH_STRIPE * p) >> 2, width = 4 * (h + 1), wide = 4 * (g + 1), words = m[M_NWORD];
     const real *a = H + ph_row(PH_STRIPE * p), *c = H + ph_row(4 * h);
     for (int i = 0; i < PH_STRIPE; ++i) load4(a, i * wide + 4 * h, sum + 4 * i);
-#if STET_GPU /* four numbers of a row are one load */
-    rolled for (int k = 4 * nmax(first[g], first[h]); k < 4 * h; k += 4)
+    rolled for (int w = 0; w <= h >> 5; ++w)
     {
-        real row[4], x[16];
-        for (int q = 0; q < 4; ++q) load4(c, q * width + k, x + 4 * q);
-        for (int i = 0; i < PH_STRIPE; ++i) {
-            load4(a, i * wide + k, row);
-            for (int j = 0; j < 4; ++j)
-                for (int q = 0; q < 4; ++q) sum[4 * i + q] = fma(-row[j], x[4 * q + j], sum[4 * i + q]);
+        u32 bits = (u32)rows[g * words + w] & (u32)rows[h * words + w];
+        while (bits) {
+            int from, end;
+            bits = ph_take_run(bits, &from, &end);
+#if STET_GPU /* four numbers of a row are one load */
+            rolled for (int k = 128 * w + 4 * from; k < 128 * w + 4 * end; k += 4)
+            {
+                real row[4], x[16];
+                for (int q = 0; q < 4; ++q) load4(c, q * width + k, x + 4 * q);
+                for (int i = 0; i < PH_STRIPE; ++i) {
+                    load4(a, i * wide + k, row);
+                    for (int j = 0; j < 4; ++j)
+                        for (int q = 0; q < 4; ++q) sum[4 * i + q] = fma(-row[j], x[4 * q + j], sum[4 * i + q]);
+                }
+            }
+#else
+            rolled for (int k = 128 * w + 4 * from; k < 128 * w + 4 * end;
+                        ++k) for (int i = 0; i < PH_STRIPE; ++i) for (int q = 0; q < 4; ++q) sum[4 * i + q] =
+                fma(-a[i * wide + k], c[q * width + k], sum[4 * i + q]);
+#endif
         }
     }
-#else
-    rolled for (int k = 4 * nmax(first[g], first[h]); k < 4 * h;
-                ++k) for (int i = 0; i < PH_STRIPE; ++i) for (int q = 0; q < 4; ++q) sum[4 * i + q] =
-        fma(-a[i * wide + k], c[q * width + k], sum[4 * i + q]);
-#endif
 }
 
-/* L [4][4], the factor of the tile on the diagonal, with the inverses of its diagonal. */
-LFN void ph_factor_tile(const real *H, int h, real *L)
+/* L [4][4], the factor of a tile on the diagonal, with the inverses of its diagonal. */
+LFN void ph_factor_tile(const real *tile, int width, real *L)
 {
-    const real *tile = H + ph_row(4 * h) + 4 * h;
-    for (int i = 0; i < 4; ++i) load4(tile, 4 * (h + 1) * i, L + 4 * i);
+    for (int i = 0; i < 4; ++i) load4(tile, width * i, L + 4 * i);
     for (int i = 0; i < 4; ++i)
         for (int j = 0; j <= i; ++j) {
             real x = L[4 * i + j];
@@ -216,64 +210,70 @@ LFN void ph_factor_tile(const real *H, int h, real *L)
 }
 
 /*
- * H = L L', in place, and the row x below it becomes L^-1 x; H's diagonal gets the inverses of L's. Each thread makes
- * the factor of the tile on the diagonal for itself: nobody waits for it.
+ * H = L L', in place, and the row x below it becomes L^-1 x; tiles on the diagonal go to W_H_TILES. All columns of a
+ * level are made together.
  */
 LFN void ph_factor_hessian(const int *m, real *w, const int *s)
 {
-    const int *first = s + ph_first(m);
-    real *H = PH_AT(W_H);
-    int nstripe = m[M_NV] / PH_STRIPE + 1, side = 4 / PH_STRIPE;
-    for (int h = 0; 4 * h < m[M_NV]; ++h) {
-        real L[16];
-        each (t, side) {
-            real sum[4 * PH_STRIPE], *to = H + ph_row(4 * h + PH_STRIPE * t) + 4 * h;
-            ph_tile_rest(H, first, side * h + t, h, sum);
-            for (int i = 0; i < PH_STRIPE; ++i) put4(to, 4 * (h + 1) * i, sum + 4 * i);
+    const int *rows = s + ph_tile_rows(m), *list = s + ph_tile_list(m), *begin = s + ph_level_begin(m);
+    int side = 4 / PH_STRIPE;
+    real *H = PH_AT(W_H), *tiles = PH_AT(W_H_TILES);
+    rolled for (int l = 0; l < s[S_NLEVEL]; ++l)
+    {
+        int first = begin[2 * l], other = begin[2 * l + 1], end = begin[2 * l + 2];
+        each (t, side * (end - first)) {
+            int g = list[first + t / side] >> 16, h = list[first + t / side] & 0xffff, p = side * g + t % side;
+            real sum[4 * PH_STRIPE], *to = H + ph_row(PH_STRIPE * p) + 4 * h;
+            ph_tile_rest(m, H, rows, p, h, sum);
+            for (int i = 0; i < PH_STRIPE; ++i) put4(to, 4 * (g + 1) * i, sum + 4 * i);
         }
         sync();
-        ph_factor_tile(H, h, L);
-        each (t, nstripe - side * (h + 1)) {
-            int p = side * (h + 1) + t, g = (PH_STRIPE * p) >> 2;
-            if (first[g] <= h) {
-                real sum[4 * PH_STRIPE], *to = H + ph_row(PH_STRIPE * p) + 4 * h;
-                ph_tile_rest(H, first, p, h, sum);
-                for (int i = 0; i < PH_STRIPE; ++i) {
-                    for (int q = 0; q < 4; ++q) {
-                        real x = sum[4 * i + q];
-                        for (int k = 0; k < q; ++k) x = fma(-L[4 * q + k], sum[4 * i + k], x);
-                        sum[4 * i + q] = x * L[4 * q + q];
-                    }
-                    put4(to, 4 * (g + 1) * i, sum + 4 * i);
+        each (t, other - first) {
+            int h = list[first + t] >> 16;
+            real L[16];
+            ph_factor_tile(H + ph_row(4 * h) + 4 * h, 4 * (h + 1), L);
+            for (int i = 0; i < 4; ++i) put4(tiles, 16 * h + 4 * i, L + 4 * i);
+        }
+        sync();
+        each (t, side * (end - other)) {
+            int g = list[other + t / side] >> 16, h = list[other + t / side] & 0xffff, p = side * g + t % side;
+            real L[16], *to = H + ph_row(PH_STRIPE * p) + 4 * h;
+            for (int i = 0; i < 4; ++i) load4(tiles, 16 * h + 4 * i, L + 4 * i);
+            for (int i = 0; i < PH_STRIPE; ++i) {
+                real x[4];
+                load4(to, 4 * (g + 1) * i, x);
+                for (int q = 0; q < 4; ++q) {
+                    for (int k = 0; k < q; ++k) x[q] = fma(-L[4 * q + k], x[k], x[q]);
+                    x[q] = x[q] * L[4 * q + q];
                 }
+                put4(to, 4 * (g + 1) * i, x);
             }
         }
         sync();
-        each (i, 4) put4(H + ph_row(4 * h) + 4 * h, 4 * (h + 1) * i, L + 4 * i);
     }
-    sync();
 }
 
 /*
  * Entries 4 h … 4 h + n - 1 of the solution, and what they take from those before; end: entry 0, the others lie before
  * it. Each thread makes them for itself.
  */
-LFN void ph_take_rows(const real *H, real *end, int h, int n, int low)
+LFN void ph_take_rows(const real *H, const real *tile, const int *row, real *end, int h, int n)
 {
     const real *L = H + ph_row(4 * h);
     real y[4];
     int width = 4 * (h + 1);
     for (int j = 0; j < n; ++j) y[j] = end[-4 * h - j];
     for (int j = n - 1; j >= 0; --j) {
-        y[j] = y[j] * L[j * width + 4 * h + j];
-        for (int c = 0; c < j; ++c) y[c] = fma(-L[j * width + 4 * h + c], y[j], y[c]);
+        y[j] = y[j] * tile[4 * j + j];
+        for (int c = 0; c < j; ++c) y[c] = fma(-tile[4 * j + c], y[j], y[c]);
     }
     sync();
-    each (i, 4 * h - low) {
-        real sum = end[-low - i];
-        for (int j = n - 1; j >= 0; --j) sum = fma(-L[j * width + low + i], y[j], sum);
-        end[-low - i] = sum;
-    }
+    each (i, 4 * h)
+        if ((u32)row[i >> 7] >> (i >> 2 & 31) & 1) {
+            real sum = end[-i];
+            for (int j = n - 1; j >= 0; --j) sum = fma(-L[j * width + i], y[j], sum);
+            end[-i] = sum;
+        }
     each (one, 1)
         for (int j = one; j < n; ++j) end[-4 * h - j] = y[j];
     sync();
@@ -286,8 +286,8 @@ LFN void ph_take_rows(const real *H, real *end, int h, int n, int low)
 STET_CALLED LFN void ph_solve_hessian(const int *m, const ureal *f, const real *v, real *w, const int *s, real *x,
                                       mask on)
 {
-    const int *first = s + ph_first(m), *list = s + ph_active(m);
-    const real *H = PH_AT(W_H);
+    const int *rows = s + ph_tile_rows(m), *list = s + ph_active(m);
+    const real *H = PH_AT(W_H), *tiles = PH_AT(W_H_TILES);
     int nv = m[M_NV];
     real *end = x + nv - 1; /* of row 0 */
     ph_curves(m, f, v, w, s);
@@ -307,12 +307,16 @@ STET_CALLED LFN void ph_solve_hessian(const int *m, const ureal *f, const real *
             ph_add_slot(m, w, s, k, dim, on);
     }
     ph_factor_hessian(m, w, s);
-    each (i, nv) end[-i] = (H + ph_row(nv))[i];
+    each (i, nv) { /* where row nv is in a tile on the diagonal, the factor of that has the end of it */
+        int own = i >= (nv & ~3);
+        end[-i] = own ? tiles[4 * nv + (i & 3)] : (H + ph_row(nv))[i];
+    }
     sync();
     for (int h = (nv - 1) >> 2; h >= 0; --h) {
+        const int *row = rows + h * m[M_NWORD];
         if (nv >= 4 * h + 4)
-            ph_take_rows(H, end, h, 4, 4 * first[h]);
+            ph_take_rows(H, tiles + 16 * h, row, end, h, 4);
         else
-            ph_take_rows(H, end, h, nv - 4 * h, 4 * first[h]);
+            ph_take_rows(H, tiles + 16 * h, row, end, h, nv - 4 * h);
     }
 }

@@ -86,7 +86,10 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_STEP_EXTRA 36     /* what the last time step of a call does beside: bits PH_EXTRA_… */
 #define M_CCD_ITERATIONS 37 /* of convex pairs */
 #define M_BLOCKDIM 38       /* rows of a block, at most */
-#define M_SIZES_END 39
+#define M_NTILE 39          /* rows of tiles of H, see pattern.k.h */
+#define M_NWORD 40          /* ints that have a bit for each of them */
+#define M_NPATTERN 41       /* ints of the pattern of H */
+#define M_SIZES_END 42
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -151,10 +154,12 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_SENSOR 159   /* SN_SIZE ints a sensor, see sensor.k.h */
 #define M_RAY_GEOM 160 /* geoms that rays of sensors may hit: those that are not transparent */
 #define M_SITE_TYPE 161
-#define M_GEOM_SHAPE 162 /* where in M_SHAPES the record of a geom's mesh or height field is */
-#define M_SHAPES 163     /* records of hulls (collide/hull.k.h) and height fields (rows, columns, place of sizes) */
-#define M_TRIANGLE 164   /* pairs: a row of a triangle and the first of up to PH_CHUNK entries of it, see ph_item */
-#define M_TABLES_END 165
+#define M_GEOM_SHAPE 162  /* where in M_SHAPES the record of a geom's mesh or height field is */
+#define M_SHAPES 163      /* records of hulls (collide/hull.k.h) and height fields (rows, columns, place of sizes) */
+#define M_TRIANGLE 164    /* pairs: a row of a triangle and the first of up to PH_CHUNK entries of it, see ph_item */
+#define M_M_TILES 165     /* rows of tiles of H in which each column of tiles of M has entries: M_NWORD ints of bits */
+#define M_BLOCK_TILES 166 /* those in which each block has dofs */
+#define M_TABLES_END 167
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -282,7 +287,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define W_EFC_J 560     /* of slots: rows times dofs of the block */
 #define W_EFC_BLOCK 561 /* of slots: the number of the block, -1: none */
 #define W_EFC_C 562     /* of slots: the negative derivative of their forces, for the Hessian */
-#define W_H 563         /* lower triangle by rows: the Hessian, then its factor */
+#define W_H 563         /* lower triangle by rows: the Hessian, then its factor but for the diagonal */
 #define W_GRAD 564
 #define W_SEARCH 565
 #define W_MA 566 /* M qacc */
@@ -292,8 +297,9 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define W_SENSORDATA 570
 #define W_RK 571 /* Runge-Kutta: state before the step, sums of velocities, accelerations, act_dot, turns */
 #define W_QFRC_FLUID 572
-#define W_SUMS 573 /* parts of up to four sums, PH_SUMS each */
-#define W_END 574
+#define W_SUMS 573    /* parts of up to four sums, PH_SUMS each */
+#define W_H_TILES 574 /* factors of the tiles on H's diagonal, with the inverses of theirs */
+#define W_END 575
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
 #define W_SEEN 600 /* PH_SEEN reals a slot: a contact; over efc_jar, efc_Jv and efc_J, if it fits there */
@@ -368,7 +374,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define B_SIDE 7 /* of limits: -1, 1 */
 #define B_OBJ1 8 /* of equalities: bodies, joints, tendons; -1: none */
 #define B_OBJ2 9
-#define B_TILES 10 /* rows of tiles of H in which it has dofs, a bit each (of row g bit g % 32), */
+#define B_TILES 10 /* where in m the bits of the rows of tiles of H are in which it has dofs, */
 #define B_LOW 11   /* and the first of them */
 #define B_PART 12  /* its part of sums, see solve.k.h; of two geoms, of their first contact */
 #define B_SIZE 13
@@ -515,7 +521,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define S_FULL 3
 #define S_NNEAR 4  /* pairs of geoms that are near in some lane of the group */
 #define S_WANTED 5 /* contacts of the group, also those that there is no room for */
-#define S_PARTS 6  /* where each part begins among the active slots by part; then how many there are */
+#define S_NLEVEL 6 /* levels of the columns of tiles of H */
+#define S_PARTS 7  /* where each part begins among the active slots by part; then how many there are */
 #define S_SLOTS (S_PARTS + PH_SUMS + 1)
 
 /* such a pair: its number, bits of its contacts, the slot of the first of them, where they are kept (contact.k.h) */

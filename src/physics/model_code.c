@@ -16,6 +16,7 @@ static const struct {
     int first, last, stage;
 } wanted[] = {{W_SUMS, W_SUMS, PH_STAGE_SOLVE},
               {W_H, W_H, PH_STAGE_SOLVE},
+              {W_H_TILES, W_H_TILES, PH_STAGE_SOLVE},
               {W_GRAD, W_MV, PH_STAGE_SOLVE},
               {W_QACC, W_QACC, 0},
               {W_QM, W_QLDIAGINV, 0},

@@ -8,6 +8,9 @@
 #define SIZES(X)                                                                                                       \
     X(M_NQ, m->nq)                                                                                                     \
     X(M_NV, m->nv)                                                                                                     \
+    X(M_NTILE, (m->nv + 4) / 4)                                                                                        \
+    X(M_NWORD, ((m->nv + 4) / 4 + 31) / 32)                                                                            \
+    X(M_NPATTERN, t->m[M_NTILE] * (2 * t->m[M_NWORD] + 4) + 2 + t->m[M_NTILE] * (t->m[M_NTILE] + 1) / 2)               \
     X(M_NU, m->nu)                                                                                                     \
     X(M_NA, m->na)                                                                                                     \
     X(M_NBODY, m->nbody)                                                                                               \
@@ -171,7 +174,7 @@
     X(W_EFC_J, "efc_J", t->m[M_NEFCJ])                                                                                 \
     X(W_EFC_BLOCK, "efc_block", t->m[M_NSLOT])                                                                         \
     X(W_EFC_C, NULL, t->m[M_NROW] * t->m[M_BLOCKDIM])                                                                  \
-    X(W_H, NULL, 8 * ((m->nv + 4) / 4) * ((m->nv + 8) / 4))                                                            \
+    X(W_H, NULL, 8 * t->m[M_NTILE] * (t->m[M_NTILE] + 1))                                                              \
     X(W_GRAD, NULL, m->nv)                                                                                             \
     X(W_SEARCH, NULL, m->nv)                                                                                           \
     X(W_MA, NULL, m->nv)                                                                                               \
@@ -181,7 +184,8 @@
     X(W_SENSORDATA, "sensordata", t->m[M_NSENSORDATA])                                                                 \
     X(W_RK, NULL, m->opt.integrator == mjINT_RK4 ? m->nq + 4 * m->nv + 2 * m->na : 0)                                  \
     X(W_QFRC_FLUID, "qfrc_fluid", m->nv)                                                                               \
-    X(W_SUMS, NULL, 4 * PH_SUMS)
+    X(W_SUMS, NULL, 4 * PH_SUMS)                                                                                       \
+    X(W_H_TILES, NULL, 16 * t->m[M_NTILE])
 
 /* The same of what stage after makes. */
 #define AFTER(X)                                                                                                       \

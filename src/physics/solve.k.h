@@ -428,9 +428,9 @@ STET_CALLED LFN void ph_solve_constraints(const int *m, const ureal *f, const re
     for (int i = 0; i < m[M_ITERATIONS] && !all(done); ++i) {
         mask on = m_not(done);
         if (i > 0) ph_list_slots(m, w, s, on);
-        if (i == 0 || 4 * ph_nactive(s) < 3 * wide) { /* the profile of more slots serves fewer, too */
+        if (i == 0 || 4 * ph_nactive(s) < 3 * wide) { /* the pattern of more slots serves fewer, too */
             wide = ph_nactive(s);
-            ph_profile(m, s);
+            ph_find_pattern(m, s);
         }
         real gain = ph_newton(m, f, v, w, s, on);
         niter = select(on, niter + splat(1), niter);

@@ -2,6 +2,7 @@
 #include "physics/oracle.h"
 
 #include "bench/pilot/humanoid.h"
+#include "physics/heap.h"
 #include "physics/layout.k.h"
 #include "physics/tables.h"
 
@@ -105,6 +106,7 @@ static const struct {
             "<geom type='mesh' mesh='wedge'/></body><body pos='0 2 .12'><freejoint/><geom type='mesh' mesh='wedge' "
             "condim='6'/></body>"),
      .1},
+    {"heap of trees", GROUND("", HEAP_OF_TREES), .01},
     {"boxes, elliptic", GROUND("cone='elliptic' integrator='implicitfast'", BOXES), .1},
     {"humanoid that lies", HUMANOID(".2", "tolerance='1e-12'"), .3},
     {"humanoid that lies, elliptic", HUMANOID(".2", "tolerance='1e-12' cone='elliptic'"), .3},

@@ -94,7 +94,7 @@ static void places_fit(void **state)
             for (int q = W_QPOS; q < W_AFTER_END; ++q, ++next) {
                 int place = (int)strtol(next, &next, 10), size = place < 0 ? 0 : sti_model_quantity_size(t.m, q);
                 assert_int_equal(*next, ',');
-                bool solved = q == W_SUMS || q == W_H || (q >= W_GRAD && q <= W_MV);
+                bool solved = q == W_SUMS || q == W_H || q == W_H_TILES || (q >= W_GRAD && q <= W_MV);
                 if (q == W_SUMS && (!of || of & PH_STAGE_SOLVE))
                     assert_int_equal(place >= 0, !large && room >= sums && shapes[k].team.team >= PH_SUMS);
                 if (of && place >= 0) assert_true(solved || (of & PH_STAGE_END && q >= W_QH && q <= W_QACC_STEP));

@@ -8,6 +8,7 @@
  * environment: a part of the paths of the models of other projects that are taken.
  */
 #include "physics/corpus.h"
+#include "physics/heap.h"
 #include "physics/native_state.h"
 #include "physics/trees.h"
 #include "worlds/rig.h"
@@ -136,6 +137,21 @@ static void shipped_scenes(void **state)
     assert_true(ncon > 0);
 }
 
+/* Contacts couple dofs of many trees. */
+static void heap_of_trees(void **state)
+{
+    stet_model *model;
+    int64_t ncon = 0;
+    OK(stet_model_load_string(
+        "<mujoco><option timestep='.002'/><worldbody><geom type='plane' size='9 9 1'/>" HEAP_OF_TREES
+        "</worldbody></mujoco>",
+        &model));
+    assert_true(stet_model_get_info(model).nv > 128);
+    assert_true(check(model, "heap of trees", &ncon));
+    assert_true(ncon > CALLS * nworld * 24);
+    stet_model_destroy(model);
+}
+
 static void random_trees(void **state)
 {
     static char text[TEXT];
@@ -177,6 +193,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shipped_scenes),
+        cmocka_unit_test(heap_of_trees),
         cmocka_unit_test(random_trees),
         cmocka_unit_test(models_of_other_projects),
     };

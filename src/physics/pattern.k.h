@@ -1,0 +1,155 @@
+/*
+ * Which tiles of H = L L' (hessian.k.h) its factor has: the pattern. Part of the kernels that include it, after
+ * constraint.k.h.
+ *
+ * s has it from ph_pattern on: of each column of tiles the rows in which it has entries, and of each row the columns
+ * before its own, as M_NWORD ints of bits each; of each column its level, later where its tiles are listed; how many
+ * tiles it has; where each level begins in the list; the list, 2^16 times the row plus the column. Columns of one level
+ * have nothing to do with each other. Slots that are empty in a lane make a pattern too large for it, and tiles that
+ * are 0 throughout change no bit.
+ */
+
+LFN int ph_tile_columns(const int *m) { return ph_pattern(m); }
+LFN int ph_tile_rows(const int *m) { return ph_pattern(m) + m[M_NTILE] * m[M_NWORD]; }
+LFN int ph_tile_level(const int *m) { return ph_pattern(m) + 2 * m[M_NTILE] * m[M_NWORD]; }
+LFN int ph_tile_count(const int *m) { return ph_tile_level(m) + m[M_NTILE]; }
+LFN int ph_level_begin(const int *m) { return ph_tile_count(m) + m[M_NTILE]; }
+LFN int ph_tile_list(const int *m) { return ph_level_begin(m) + 2 * m[M_NTILE] + 2; }
+
+/* The lowest of some bits. */
+LFN int ph_lowest(u32 bits)
+{
+#if STET_GPU
+    return __ffs((int)bits) - 1;
+#else
+    return __builtin_ctz(bits);
+#endif
+}
+
+/* The first run of set bits is from … to - 1; returns the bits behind it. */
+LFN u32 ph_take_run(u32 bits, int *from, int *to)
+{
+    u32 above = bits + (bits & (0 - bits));
+    *from = ph_lowest(bits);
+    *to = above ? ph_lowest(above) : 32;
+    return bits & above;
+}
+
+/* Columns of H as M and the active slots have them: a slot in that of its first dofs, which couple all of its dofs. */
+LFN void ph_mark_columns(const int *m, int *s)
+{
+    const int *list = s + ph_active(m);
+    int words = m[M_NWORD], *columns = s + ph_tile_columns(m);
+    each (k, m[M_NTILE] * words) columns[k] = (m + m[M_M_TILES])[k];
+#if STET_GPU /* a thread has its columns to itself */
+    sync();
+    each (h, m[M_NTILE]) {
+        rolled for (int i = 0; i < ph_nactive(s); ++i)
+        {
+            const int *block = m + ph_slot_block(s, list[i]);
+            for (int k = 0; block[B_LOW] == h && k < words; ++k)
+                columns[h * words + k] = columns[h * words + k] | (m + block[B_TILES])[k];
+        }
+    }
+#else
+    for (int i = 0; i < ph_nactive(s); ++i) {
+        const int *block = m + ph_slot_block(s, list[i]);
+        int *column = columns + block[B_LOW] * words;
+        for (int k = 0; k < words; ++k) column[k] = column[k] | (m + block[B_TILES])[k];
+    }
+#endif
+    sync();
+}
+
+/*
+ * The factor's columns, and their levels: a column comes after those that have entries in its row. What is in a column
+ * is in that of the first row below its own, too: the elimination tree (Davis, Direct Methods for Sparse Linear
+ * Systems, 2006, section 4). In each (one, 1).
+ */
+LFN void ph_fill_columns(const int *m, int *s)
+{
+    int words = m[M_NWORD], *columns = s + ph_tile_columns(m), *level = s + ph_tile_level(m);
+    rolled for (int h = 0; h < m[M_NTILE]; ++h) level[h] = 0;
+    rolled for (int h = 0; h < m[M_NTILE] - 1; ++h)
+    {
+        const int *column = columns + h * words;
+        u32 own = 1u << (h & 31), bits = (u32)column[h >> 5] & ~own;
+        int first = h >> 5;
+        for (; !bits; bits = (u32)column[first]) first = first + 1;
+        int next = 32 * first + ph_lowest(bits);
+        for (int k = h >> 5; k < words; ++k)
+            columns[next * words + k] = columns[next * words + k] | (int)((u32)column[k] & ~(k == h >> 5 ? own : 0));
+        level[next] = nmax(level[next], level[h] + 1);
+    }
+}
+
+/*
+ * Where each level begins in the list, tiles on the diagonal and the others: begin[2 l], begin[2 l + 1]. A column's
+ * level becomes the place of its others. In each (one, 1).
+ */
+LFN void ph_place_tiles(const int *m, int *s)
+{
+    int *level = s + ph_tile_level(m), *begin = s + ph_level_begin(m), *list = s + ph_tile_list(m);
+    const int *count = s + ph_tile_count(m);
+    int n = (m[M_NV] + 3) >> 2, nlevel = 0;
+    rolled for (int k = 0; k < 2 * m[M_NTILE] + 2; ++k) begin[k] = 0;
+    rolled for (int h = 0; h < n; ++h)
+    {
+        int *at = begin + 2 * level[h] + 2;
+        at[0] = at[0] + 1;
+        at[1] = at[1] + count[h] - 1;
+        nlevel = nmax(nlevel, level[h] + 1);
+    }
+    rolled for (int k = 2; k < 2 * nlevel + 2; ++k) begin[k] = begin[k] + begin[k - 1];
+    rolled for (int h = 0; h < n; ++h)
+    {
+        int *at = begin + 2 * level[h] + 1;
+        list[at[0]] = h << 16 | h;
+        level[h] = at[1];
+        at[0] = at[0] + 1;
+        at[1] = at[1] + count[h] - 1;
+    }
+    s[S_NLEVEL] = nlevel;
+}
+
+/* The pattern of H and its factor, for the active slots. */
+LFN void ph_find_pattern(const int *m, int *s)
+{
+    int words = m[M_NWORD], *count = s + ph_tile_count(m), *list = s + ph_tile_list(m), *rows = s + ph_tile_rows(m);
+    const int *columns = s + ph_tile_columns(m), *place = s + ph_tile_level(m);
+    ph_mark_columns(m, s);
+    each (one, 1) ph_fill_columns(m, s);
+    sync();
+    each (h, m[M_NTILE]) {
+        int n = 0;
+        rolled for (int k = 0; k < words; ++k)
+            rolled for (u32 bits = (u32)columns[h * words + k]; bits; bits = bits & (bits - 1)) n = n + 1;
+        count[h] = n;
+    }
+    each (g, m[M_NTILE]) {
+        rolled for (int k = 0; k < words; ++k)
+        {
+            u32 bits = 0;
+            rolled for (int h = 32 * k; h < nmin(32 * k + 32, g); ++h) bits =
+                bits | ((u32)columns[h * words + (g >> 5)] >> (g & 31) & 1) << (h & 31);
+            rows[g * words + k] = (int)bits;
+        }
+    }
+    sync();
+    each (one, 1) ph_place_tiles(m, s);
+    sync();
+    each (h, (m[M_NV] + 3) >> 2) {
+        int to = place[h];
+        rolled for (int k = h >> 5; k < words; ++k)
+        {
+            u32 bits = (u32)columns[h * words + k];
+            rolled for (; bits; bits = bits & (bits - 1))
+            {
+                int g = 32 * k + ph_lowest(bits);
+                if (g > h) list[to] = g << 16 | h;
+                to = to + (g > h);
+            }
+        }
+    }
+    sync();
+}
