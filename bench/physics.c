@@ -55,11 +55,11 @@ static const bench_scene scenes[] = {
     {"quadruped", "quadruped.xml", 10, 0, false, 0, false, false},
     {"hand", "hand.xml", 8, 0, false, 700.0 / 3, false, true},
     {"three_humanoids",
-     HUMANOIDS("1.3", "integrator='implicitfast'", "<replicate count='3' offset='0 1 0'>", "</replicate>"), .gpu = true,
-     .stages = true},
-    {"boxes", BOXES, .gpu = true, .stages = true},
+     HUMANOIDS("1.3", "integrator='implicitfast'", "<replicate count='3' offset='0 1 0'>", "</replicate>"),
+     .large = true, .stages = true},
+    {"boxes", BOXES, .large = true, .stages = true},
 };
-enum { SCENES = sizeof scenes / sizeof *scenes, WORLDS = 1024 };
+enum { SCENES = sizeof scenes / sizeof *scenes, WORLDS = 1024, FEW = 64 };
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
@@ -314,7 +314,7 @@ static stet_result measure_at(bench *b, const bench_scene *scene, int64_t nworld
     states from = {.nworld = 0};
     stet_result result = open_side(b, scene, true, 1, nworld, isa, CUT_NOTHING, &s[0]);
     if (result == STET_OK) result = open_side(b, scene, false, 1, nworld, isa, CUT_NOTHING, &s[1]);
-    if (result == STET_OK) result = make_states(&s[1], WARM, &from);
+    if (result == STET_OK) result = make_states(&s[1], scene->large ? LATE : WARM, &from);
     if (result == STET_OK) result = measure_ratio(b, scene, s, &from, what, goal);
     if (result == STET_OK && !what[0]) result = measure_batches(b, scene, &s[0], &from);
     close_side(&s[0]);
@@ -340,9 +340,8 @@ bool bench_physics_has(const char *name)
     return false;
 }
 
-static bool is_wanted(const bench *b, const bench_scene *scene, bool gpu)
+static bool is_wanted(const bench *b, const bench_scene *scene)
 {
-    if (scene->gpu && !gpu) return false;
     return !b->models || is_named(b->models, scene->name);
 }
 
@@ -351,9 +350,9 @@ stet_result bench_physics(bench *b)
     bool gpu = b->device.type == STET_DEVICE_CUDA || b->device.type == STET_DEVICE_HIP;
     for (int i = 0; i < SCENES; ++i) {
         const bench_scene *s = &scenes[i];
-        int64_t nworld = b->quick ? 20 : WORLDS;
+        int64_t nworld = b->quick ? 20 : s->large ? FEW : WORLDS;
         bool covered;
-        if (!is_wanted(b, s, gpu)) continue;
+        if (!is_wanted(b, s)) continue;
         STI_TRY(name_missing(b, s, &covered));
         if (!covered) continue;
         if (gpu) {
@@ -371,6 +370,6 @@ stet_result bench_physics(bench *b)
 stet_result bench_stages(bench *b)
 {
     for (int i = 0; i < SCENES; ++i)
-        if (scenes[i].stages && is_wanted(b, &scenes[i], true)) STI_TRY(measure_stages_of(b, &scenes[i]));
+        if (scenes[i].stages && is_wanted(b, &scenes[i])) STI_TRY(measure_stages_of(b, &scenes[i]));
     return STET_OK;
 }

@@ -60,6 +60,7 @@ stet_result open_side(const bench *b, const bench_scene *scene, bool native, int
     stet_device_def device = bench_cpu_def();
     device.threads = threads;
     device.isa = isa;
+    device.nworld = nworld;
     return open_with(b, scene, &device, native, nworld, without, s);
 }
 

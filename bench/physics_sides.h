@@ -16,7 +16,7 @@ typedef struct bench_scene {
     double goal_avx2;        /* the same with AVX2 where there is AVX-512; 0: is not measured */
     bool scaling;            /* is measured with many numbers of worlds */
     double goal_kB;          /* of memory a world on a GPU; 0: none */
-    bool gpu;                /* is measured on a GPU alone */
+    bool large;              /* of many bodies: on a CPU 64 worlds, from states after LATE steps */
     bool stages;             /* is measured by `stages` */
 } bench_scene;
 
