@@ -54,8 +54,12 @@ typedef struct stet_device_def {
      * and the CPU quota of its control groups, rounded up); at most 4096
      */
     int threads;
-    /* CPU: "portable", "avx2", "avx512"; for tests "w1", "f64"; NULL: the widest that this machine has */
+    /*
+     * CPU: "portable", "avx2", "avx512", "w1" (one lane; needs AVX2); for tests "f64"; NULL: the one of this machine's
+     * with the fewest lanes that hold nworld worlds, else with the most
+     */
     const char *isa;
+    int64_t nworld;   /* CPU: worlds that kernels work on at a time; 0: many */
     stet_gpu_def gpu; /* used by CUDA and HIP devices */
     /* disk cache of the library's kernels that a GPU compiles on first use; NULL: as in stet_kernel_def */
     const char *cache_folder;

@@ -174,7 +174,8 @@ class Sim(Rounds, _core.SimBase):
     frames_in_flight   how many frames can still be read, 1 to 16
     groups       of geoms that pictures show, 0 to 5
     show         names as of Sim.show, which changes them later: "joints", "contacts", "frames" …
-    threads      0: one a processor; isa: of a CPU, "portable", "avx2", "avx512"; None: the widest
+    threads      0: one a processor; isa: of a CPU, "portable", "avx2", "avx512", "w1"; None: the widest, or, if there
+                 are no outputs, the narrowest whose lanes hold all worlds: "w1" for one
     disable      names of mechanisms that are switched off; strict: a fallback is an error; audit: what stands is
                  checked
     checked      own kernels are held to the bounds of their arrays: a fault is a FaultError with line, array, index and

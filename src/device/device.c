@@ -37,6 +37,9 @@ static stet_result check_def(const stet_device_def *def)
     if (def->threads < 0 || def->threads > 4096)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "device: %d threads; give 1 to 4096, or 0 for one a processor",
                          def->threads);
+    if (def->nworld < 0)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "device: %lld worlds; give how many there will be, or 0 for many",
+                         (long long)def->nworld);
     return check_options(&def->mechanisms);
 }
 

@@ -49,19 +49,32 @@ bool sti_isa_available(sti_isa isa)
     return isa < STI_ISA_COUNT;
 }
 
-sti_isa sti_isa_best(void)
+/* Vectors of the compiler's own are slow where a wider instruction set has real ones. */
+static bool is_candidate(sti_isa isa)
 {
     static const bool test_only[] = {
 #define X(name, width, test) test,
         STI_ISAS(X)
 #undef X
     };
-    sti_isa best = STI_ISA_portable;
+    bool wider = false;
     for (int i = 0; i < STI_ISA_COUNT; ++i)
-        if (!test_only[i] && sti_isa_available((sti_isa)i) && sti_isa_width((sti_isa)i) > sti_isa_width(best))
-            best = (sti_isa)i;
+        wider = wider || (sti_isa_width((sti_isa)i) > sti_isa_width(isa) && sti_isa_available((sti_isa)i));
+    return !test_only[isa] && sti_isa_available(isa) && !(isa == STI_ISA_portable && wider);
+}
+
+sti_isa sti_isa_for(int64_t n)
+{
+    sti_isa best = STI_ISA_COUNT;
+    for (int i = 0; i < STI_ISA_COUNT; ++i) {
+        if (!is_candidate((sti_isa)i)) continue;
+        int width = sti_isa_width((sti_isa)i), other = best < STI_ISA_COUNT ? sti_isa_width(best) : 0;
+        if (other < n ? width > other : width >= n && width < other) best = (sti_isa)i;
+    }
     return best;
 }
+
+sti_isa sti_isa_best(void) { return sti_isa_for(INT64_MAX); }
 
 bool sti_isa_find(const char *name, sti_isa *out)
 {

@@ -6,6 +6,7 @@
 #define STI_DEVICE_ISA_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The wide ones. A sanitized build has no more than one, the machine's widest (cmake/StetKernels.cmake). */
 #ifndef STI_WIDE_ISAS
@@ -18,7 +19,7 @@
 /* Name, lanes, test only (never chosen automatically). */
 #define STI_ISAS(X)                                                                                                    \
     X(portable, 4, false)                                                                                              \
-    X(w1, 1, true)                                                                                                     \
+    X(w1, 1, false)                                                                                                    \
     STI_WIDE_ISAS(X)                                                                                                   \
     X(f64, 1, true)
 
@@ -32,7 +33,12 @@ typedef enum sti_isa {
 const char *sti_isa_name(sti_isa isa);
 int sti_isa_width(sti_isa isa);
 bool sti_isa_available(sti_isa isa);
-/* The widest instruction set of this machine that is not for tests only. */
+/*
+ * The instruction set of this machine, not for tests only, with the fewest lanes that are at least n; if none has so
+ * many, with the most.
+ */
+sti_isa sti_isa_for(int64_t n);
+/* The widest. */
 sti_isa sti_isa_best(void);
 /* Returns false if there is no such name. */
 bool sti_isa_find(const char *name, sti_isa *out);

@@ -31,7 +31,9 @@ static stet_result make_worlds(stet_sim *sim, const stet_sim_def *resolved)
 
 static stet_result make_sim(stet_sim *sim, const stet_sim_def *resolved)
 {
-    STI_TRY(stet_device_create(&resolved->device, &sim->device));
+    stet_device_def device = resolved->device;
+    if (resolved->outputs == 0) device.nworld = resolved->nworld; /* pictures have lanes of rays */
+    STI_TRY(stet_device_create(&device, &sim->device));
     if (!sti_device_is_gpu(sim->device)) STI_TRY(sti_sim_check_memory(resolved, sim->ncamera, sim->device->real_size));
     STI_TRY(make_worlds(sim, resolved));
     STI_TRY(stet_step_create(sim->worlds, resolved->physics, &sim->step));

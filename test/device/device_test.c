@@ -38,6 +38,7 @@ static void defs_that_make_no_sense(void **state)
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "no type 77", bad.type = (stet_device_type)77);
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "-1 threads; give 1 to 4096", bad.threads = -1);
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "4097 threads; give 1 to 4096", bad.threads = 4097);
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "-2 worlds; give how many", bad.nworld = -2);
     REFUSED(STET_ERROR_NOT_FOUND, "no instruction set 'sse9'; known: portable, w1,", bad.isa = "sse9");
     REFUSED(STET_ERROR_NOT_FOUND, "no instruction set ''", bad.isa = "");
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "bits beyond", bad.mechanisms.disabled = 1u << STET_MECHANISM_COUNT);
@@ -81,6 +82,28 @@ static void the_widest_one_is_the_default(void **state)
     assert_string_not_equal(stet_device_get_isa(device), "w1");
     assert_string_not_equal(stet_device_get_isa(device), "f64");
     stet_device_destroy(device);
+}
+
+/* None but the portable one, which is slow, holds so many worlds in fewer lanes. */
+static void few_worlds_have_few_lanes(void **state)
+{
+    stet_device_def def = stet_default_device_def();
+    def.type = STET_DEVICE_CPU;
+    int widest = sti_isa_width(sti_isa_best());
+    for (def.nworld = 1; def.nworld < 40; ++def.nworld) {
+        stet_device *device;
+        OK(stet_device_create(&def, &device));
+        int lanes = stet_device_get_lanes(device);
+        assert_true(lanes >= def.nworld || lanes == widest);
+        FOR_FLOAT_ISAS(isa)
+        {
+            int width = sti_isa_width((sti_isa)isa);
+            if (isa != STI_ISA_portable) assert_false(width >= def.nworld && width < lanes);
+        }
+        if (widest > 4) assert_string_not_equal(stet_device_get_isa(device), "portable");
+        assert_string_not_equal(stet_device_get_isa(device), "f64");
+        stet_device_destroy(device);
+    }
 }
 
 static void threads_are_those_the_process_may_use(void **state)
@@ -281,11 +304,17 @@ static void copies_of_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defs_that_make_no_sense),           cmocka_unit_test(each_instruction_set),
-        cmocka_unit_test(the_widest_one_is_the_default),     cmocka_unit_test(threads_are_those_the_process_may_use),
-        cmocka_unit_test(mechanisms_from_the_environment),   cmocka_unit_test(parallel_work_is_done_once_each),
-        cmocka_unit_test(the_hosts_mode_does_not_matter),    cmocka_unit_test(nor_for_host_work_in_parallel),
-        cmocka_unit_test(counters_count_launches_and_bytes), cmocka_unit_test(copies_of_nothing),
+        cmocka_unit_test(defs_that_make_no_sense),
+        cmocka_unit_test(each_instruction_set),
+        cmocka_unit_test(few_worlds_have_few_lanes),
+        cmocka_unit_test(the_widest_one_is_the_default),
+        cmocka_unit_test(threads_are_those_the_process_may_use),
+        cmocka_unit_test(mechanisms_from_the_environment),
+        cmocka_unit_test(parallel_work_is_done_once_each),
+        cmocka_unit_test(the_hosts_mode_does_not_matter),
+        cmocka_unit_test(nor_for_host_work_in_parallel),
+        cmocka_unit_test(counters_count_launches_and_bytes),
+        cmocka_unit_test(copies_of_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "sim/room.h"
 
 #include "base/failing.h"
+#include "device/isa.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -309,6 +310,24 @@ static void urdf_and_an_empty_model_make_sims(void **state)
 
 /* ---- more than one, and what is left of them --------------------------------------------------------------------- */
 
+/* A step's lanes are worlds, a picture's are rays. */
+static void lanes_go_by_the_worlds_if_there_are_no_pictures(void **state)
+{
+    model = rig_model("cartpole.xml");
+    for (int k = 0; k < 4; ++k) {
+        stet_sim_def def = stet_default_sim_def();
+        stet_sim *sim;
+        def.device.type = STET_DEVICE_CPU;
+        def.nworld = k < 2 ? 1 : 1000;
+        def.outputs = k % 2 ? 1u << STET_OUTPUT_DEPTH : 0;
+        OK(stet_sim_create(model, &def, &sim));
+        sti_isa expected = k == 0 ? sti_isa_for(1) : sti_isa_best();
+        assert_string_equal(stet_device_get_isa(stet_sim_get_device(sim)), sti_isa_name(expected));
+        stet_sim_destroy(sim);
+    }
+    stet_model_destroy(model);
+}
+
 static void two_sims_do_not_know_each_other(void **state)
 {
     stet_sim *hand = room_open("hand.xml", &(room_def){0}), *ball = room_open(ROOM_BALL, &(room_def){.nworld = 6});
@@ -449,6 +468,7 @@ int main(void)
         cmocka_unit_test(a_scene_without_cameras_gets_a_free_one),
         cmocka_unit_test(urdf_and_an_empty_model_make_sims),
         cmocka_unit_test(two_sims_do_not_know_each_other),
+        cmocka_unit_test(lanes_go_by_the_worlds_if_there_are_no_pictures),
         cmocka_unit_test(sims_in_two_threads_do_not_know_each_other),
         cmocka_unit_test(a_sim_says_what_it_holds),
         cmocka_unit_test(a_failed_allocation_leaves_nothing_behind),

@@ -159,9 +159,10 @@ void sti_device_parallel(stet_device *device, int64_t n, double seconds,
         .f = run_items, .context = &it, .n = n, .chunk = 1, .threads = device->threads, .seconds = seconds});
 }
 
-static stet_result pick_isa(const char *name, sti_isa *out)
+static stet_result pick_isa(const stet_device_def *def, sti_isa *out)
 {
-    *out = sti_isa_best();
+    const char *name = def->isa;
+    *out = sti_isa_for(def->nworld > 0 ? def->nworld : INT64_MAX);
     if (!name) return STET_OK;
     if (!sti_isa_find(name, out)) {
         char known[128] = "";
@@ -179,7 +180,7 @@ static stet_result pick_isa(const char *name, sti_isa *out)
 
 stet_result sti_cpu_device_init(stet_device *device, const stet_device_def *def)
 {
-    STI_TRY(pick_isa(def->isa, &device->isa));
+    STI_TRY(pick_isa(def, &device->isa));
     device->ops = &cpu_ops;
     device->type = STET_DEVICE_CPU;
     device->host_memory = true;
