@@ -314,6 +314,7 @@ static stet_result measure_at(bench *b, const bench_scene *scene, int64_t nworld
     states from = {.nworld = 0};
     stet_result result = open_side(b, scene, true, 1, nworld, isa, CUT_NOTHING, &s[0]);
     if (result == STET_OK) result = open_side(b, scene, false, 1, nworld, isa, CUT_NOTHING, &s[1]);
+    if (result == STET_OK) result = push_worlds(&s[1]);
     if (result == STET_OK) result = make_states(&s[1], scene->large ? LATE : WARM, &from);
     if (result == STET_OK) result = measure_ratio(b, scene, s, &from, what, goal);
     if (result == STET_OK && !what[0]) result = measure_batches(b, scene, &s[0], &from);

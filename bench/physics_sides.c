@@ -103,6 +103,13 @@ static stet_result draw_controls(side *s, float *row, uint64_t *dice)
     return stet_array_write(ctrl, row, (size_t)(s->worlds->nworld * m->nu) * sizeof *row);
 }
 
+stet_result push_worlds(side *s)
+{
+    stet_reset_def reset = stet_default_reset_def();
+    reset.qvel_noise = PUSH;
+    return s->model->mj->nu == 0 ? stet_worlds_reset(s->worlds, &reset) : STET_OK;
+}
+
 stet_result make_states(side *s, int steps, states *out)
 {
     uint64_t dice = 1;
@@ -325,12 +332,8 @@ stet_result measure_load(side *s, load *out)
 stet_result make_late_states(const bench *b, const bench_scene *scene, states *out, load *of)
 {
     side s = {.native = NULL};
-    stet_reset_def reset = stet_default_reset_def();
     stet_result result = open_side(b, scene, true, b->threads, b->quick ? 20 : STATES, NULL, CUT_NOTHING, &s);
-    if (result == STET_OK && s.model->mj->nu == 0) {
-        reset.qvel_noise = PUSH;
-        result = stet_worlds_reset(s.worlds, &reset);
-    }
+    if (result == STET_OK) result = push_worlds(&s);
     if (result == STET_OK) result = make_states(&s, b->quick ? WARM : LATE, out);
     if (result == STET_OK && of) result = measure_load(&s, of);
     close_side(&s);

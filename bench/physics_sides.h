@@ -56,6 +56,8 @@ stet_result step_side(side *s, int n);
 
 /* -1 … 1. */
 double draw_wave(uint64_t *dice);
+/* Gives worlds without controls, which would all be the same, random velocities. */
+stet_result push_worlds(side *s);
 /* Steps a side with random controls and takes what that leads to. */
 stet_result make_states(side *s, int steps, states *out);
 /* The same states, but that every other world, or each (`all`), is two metres higher; of scenes whose root is free. */
