@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "physics/layout.k.h"
 #include "physics/pairs.h"
+#include "physics/places.h"
 
 #include <math.h>
 #include <string.h>
@@ -170,8 +171,8 @@ static int count_dofs(const mjModel *m, const sti_block *k)
     return n;
 }
 
-/* dof: its dofs, which begin at `at` in m; tiles: where its bits of tiles are there. */
-static void fill_block(const sti_block *k, const int *dof, int ndof, int at, int prm, int nv, int tiles, int *out)
+/* Its dofs, their rows of the solver's matrix and its bits of tiles are in m, from at[0], at[1], at[2] on. */
+static void fill_block(const sti_block *k, const int *m, int ndof, const int *at, int prm, int *out)
 {
     int part = k->type == PH_GEOMS ? 3 * k->obj[0] + k->obj[1] : 2 * k->id + (k->side > 0);
     const int row[B_SIZE] = {
@@ -179,15 +180,16 @@ static void fill_block(const sti_block *k, const int *dof, int ndof, int at, int
         [B_TYPE] = k->type,
         [B_DIM] = k->dim,
         [B_NDOF] = ndof,
-        [B_DOFS] = at,
+        [B_DOFS] = at[0],
         [B_PRM] = prm,
         [B_ID] = k->id,
         [B_SIDE] = k->side,
         [B_OBJ1] = k->obj[0],
         [B_OBJ2] = k->obj[1],
-        [B_TILES] = tiles,
-        [B_LOW] = ndof > 0 ? (nv - 1 - dof[2 * ndof - 2]) / 4 : 0,
+        [B_TILES] = at[2],
+        [B_LOW] = ndof > 0 ? m[at[1] + ndof - 1] / 4 : 0,
         [B_PART] = part % PH_SUMS,
+        [B_PLACES] = at[1],
     };
     memcpy(out, row, sizeof row);
 }
@@ -206,17 +208,20 @@ static void put_block_tables(sti_tables_builder *b, const sti_block *blocks, int
             dof[2 * k] = d;
             dof[2 * k++ + 1] = sides;
         }
-    int nv = b->t->m[M_NV], words = b->t->m[M_NWORD];
+    int words = b->t->m[M_NWORD];
+    int *place = sti_physics_new_table(b, M_BLOCK_PLACES, all);
+    for (int i = 0; place && i < all; ++i) place[i] = b->t->m[b->t->m[M_PLACE] + b->t->m[at + 2 * i]];
     sti_physics_new_table(b, M_BLOCK_TILES, (int64_t)words * n);
-    int tiles = b->t->m[M_BLOCK_TILES];
+    int begin[] = {at, b->t->m[M_BLOCK_PLACES], b->t->m[M_BLOCK_TILES]};
     int *to = sti_physics_new_table(b, M_BLOCK, (int64_t)B_SIZE * n);
     sti_physics_fill(b, M_PAIR, b->t->m[M_BLOCK] + B_SIZE * nblock);
     for (int i = 0; to && i < n; ++i) {
-        int ndof = count_dofs(m, blocks + i);
-        fill_block(blocks + i, b->t->m + at, ndof, at, P_SIZE * i, nv, tiles + i * words, to + (ptrdiff_t)B_SIZE * i);
-        for (int d = 0; d < ndof; ++d)
-            sti_physics_mark_tile(b->t->m + tiles + (ptrdiff_t)i * words, nv, b->t->m[at + 2 * d]);
-        at += 2 * ndof;
+        int *table = b->t->m, ndof = count_dofs(m, blocks + i);
+        fill_block(blocks + i, table, ndof, begin, P_SIZE * i, to + (ptrdiff_t)B_SIZE * i);
+        for (int d = 0; d < ndof; ++d) sti_physics_mark_tile(table + begin[2], table[begin[1] + d]);
+        begin[0] += 2 * ndof;
+        begin[1] += ndof;
+        begin[2] += words;
     }
     double *prm = sti_physics_new_parameter(b, M_BLOCK_PRM, (int64_t)P_SIZE * n);
     for (int i = 0; prm && i < n; ++i) fill_parameters(m, blocks + i, prm + (ptrdiff_t)P_SIZE * i);

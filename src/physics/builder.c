@@ -34,9 +34,3 @@ double *sti_physics_new_parameter(sti_tables_builder *b, int number, int64_t n)
     t->nf += (int)n;
     return t->f + t->nf - n;
 }
-
-void sti_physics_mark_tile(int *bits, int nv, int dof)
-{
-    int tile = (nv - 1 - dof) / 4;
-    bits[tile / 32] = (int)((unsigned)bits[tile / 32] | 1u << tile % 32);
-}

@@ -22,7 +22,5 @@ void sti_physics_fill(sti_tables_builder *b, int number, int64_t value);
 int *sti_physics_new_table(sti_tables_builder *b, int number, int64_t n);
 /* The same for a parameter of n reals. */
 double *sti_physics_new_parameter(sti_tables_builder *b, int number, int64_t n);
-/* Sets the bit of the row of tiles of the Hessian in which a dof is; bits: M_NWORD ints. */
-void sti_physics_mark_tile(int *bits, int nv, int dof);
 
 #endif

@@ -2,9 +2,9 @@
  * The Hessian of the solver, H = M + J' C J = L L'. Part of the kernels that include it, after pattern.k.h.
  *
  * Rows and columns are dofs in descending order, so that leaves of the tree come first: a row then has nothing left of
- * the dofs below its own, but for what constraints couple. H is stored in rows of tiles of 4 by 4 up to the diagonal; s
- * says from ph_pattern on which of them the factor has, and only those are ever looked at. The last tile is filled up
- * with the identity.
+ * the dofs below its own, but for what constraints couple. Rows without a dof, which let each tree begin with a tile
+ * (src/physics/places.h) and fill up the last one, are the identity's. H is stored in rows of tiles of 4 by 4 up to the
+ * diagonal; s says from ph_pattern on which of them the factor has, and only those are ever looked at.
  */
 
 /* Where row i begins, so that H + ph_row(i) has columns 0 … i. */
@@ -22,14 +22,14 @@ LFN int ph_row(int i) { return 8 * (i >> 2) * ((i >> 2) + 1) + 4 * (i & 3) * ((i
 /* H = M, and x in the row below it */
 LFN void ph_fill_hessian(const int *m, real *w, const int *s, const real *x)
 {
-    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR];
+    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *place = m + m[M_PLACE], *dof = m + m[M_PLACE_DOF];
     const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *entry = m + m[M_BELOW_ENTRY];
     const int *rows = s + ph_tile_rows(m);
     const real *qM = PH_AT(W_QM);
-    int last = m[M_NV] - 1, words = m[M_NWORD];
+    int words = m[M_NWORD];
     each (i, 4 * m[M_NTILE]) {
         real *to = PH_AT(W_H) + ph_row(i);
-        int d = last - i, g = i >> 2;
+        int d = dof[i], g = i >> 2;
         for (int j = 0; j < 4; ++j) to[4 * g + j] = splat(0);
         rolled for (int k = 0; k <= g >> 5; ++k)
         {
@@ -42,11 +42,11 @@ LFN void ph_fill_hessian(const int *m, real *w, const int *s, const real *x)
         }
         if (d >= 0) {
             to[i] = qM[adr[d] + nnz[d] - 1];
-            rolled for (int k = below[d]; k < below[d + 1]; ++k) to[last - row[k]] =
+            rolled for (int k = below[d]; k < below[d + 1]; ++k) to[place[row[k]]] =
                 qM[entry[k]] + splat(0); /* -0 becomes 0, as by a slot that adds zeros */
         } else {
             to[i] = splat(1);
-            for (int j = 0; d == -1 && j <= last; ++j) to[j] = x[last - j];
+            for (int j = 0; i == m[M_NPLACE] && j < m[M_NV]; ++j) to[place[j]] = x[j];
         }
     }
     sync();
@@ -99,9 +99,8 @@ LFN real ph_curve_entry(const real *a, const real *J, int n, int dim, int e, rea
 
 #if STET_GPU
 /* Up to PH_CHUNK entries of a row of H at a time. */
-LFN void ph_add_block(const int *m, real *H, const int *dof, const real *C, const real *J, int n, int dim)
+LFN void ph_add_block(const int *m, real *H, const int *place, const real *C, const real *J, int n, int dim)
 {
-    int last = m[M_NV] - 1;
     each (q, ph_items(n)) {
         int row, first, count, to[PH_CHUNK];
         real a[PH_ROWS], x[PH_CHUNK];
@@ -110,7 +109,7 @@ LFN void ph_add_block(const int *m, real *H, const int *dof, const real *C, cons
         ph_curve_row(C, J, n, dim, own, a);
         for (int j = 0; j < PH_CHUNK; ++j) {
             int e = own + first + j;
-            to[j] = ph_row(last - dof[2 * own]) + last - dof[2 * nmin(e, n - 1)];
+            to[j] = ph_row(place[own]) + place[nmin(e, n - 1)];
             x[j] = ph_curve_entry(a, J, n, dim, e, H[to[j]]);
         }
         for (int j = 0; j < PH_CHUNK; ++j)
@@ -119,25 +118,25 @@ LFN void ph_add_block(const int *m, real *H, const int *dof, const real *C, cons
 }
 #else
 /* A stripe of rows of H at a time. */
-LFN void ph_add_block(const int *m, real *H, const int *dof, const real *C, const real *J, int n, int dim)
+LFN void ph_add_block(const int *m, real *H, const int *place, const real *C, const real *J, int n, int dim)
 {
-    int last = m[M_NV] - 1;
+    (void)m;
     each (t, (n + PH_STRIPE - 1) / PH_STRIPE) {
         real a[PH_STRIPE * PH_ROWS];
         int c = PH_STRIPE * t, to[PH_STRIPE], count = nmin(PH_STRIPE, n - c);
         for (int i = 0; i < PH_STRIPE; ++i) {
             int own = c + nmin(i, count - 1);
-            to[i] = ph_row(last - dof[2 * own]);
+            to[i] = ph_row(place[own]);
             ph_curve_row(C, J, n, dim, own, a + i * dim);
         }
         rolled for (int e = c; e < c + count; ++e)
         {
-            int j = last - dof[2 * e];
+            int j = place[e];
             rolled for (int i = 0; i <= e - c; ++i) H[to[i] + j] =
                 ph_curve_entry(a + i * dim, J, n, dim, e, H[to[i] + j]);
         }
         for (int e = c + PH_STRIPE; e < n; ++e) {
-            int j = last - dof[2 * e];
+            int j = place[e];
             for (int i = 0; i < PH_STRIPE; ++i) H[to[i] + j] = ph_curve_entry(a + i * dim, J, n, dim, e, H[to[i] + j]);
         }
     }
@@ -147,8 +146,8 @@ LFN void ph_add_block(const int *m, real *H, const int *dof, const real *C, cons
 /* H += J' C J of slot k, whose block has `dim` rows, if that is not 0 in all lanes `on`. */
 LFN void ph_add_slot(const int *m, real *w, const int *s, int k, int dim, mask on)
 {
-    const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
-    int n = block[B_NDOF], last = m[M_NV] - 1;
+    const int *block = m + ph_slot_block(s, k), *place = m + block[B_PLACES];
+    int n = block[B_NDOF];
     const real *J = PH_AT(W_EFC_J) + ph_slot_J(s, k), *C = PH_AT(W_EFC_C) + m[M_BLOCKDIM] * ph_slot_row(s, k);
     real *H = PH_AT(W_H);
     mask some = m_none();
@@ -156,11 +155,11 @@ LFN void ph_add_slot(const int *m, real *w, const int *s, int k, int dim, mask o
     if (!any(m_and(some, on))) return;
     if (n == 1 && dim == 1) {
         each (one, 1) {
-            real *own = H + ph_row(last - dof[one]) + (last - dof[one]);
+            real *own = H + ph_row(place[one]) + place[one];
             *own = fma(fma(C[0], J[0], splat(0)), J[0], *own);
         }
     } else {
-        ph_add_block(m, H, dof, C, J, n, dim);
+        ph_add_block(m, H, place, C, J, n, dim);
     }
     sync();
 }
@@ -223,6 +222,7 @@ LFN void ph_factor_hessian(const int *m, real *w, const int *s)
         int first = begin[2 * l], other = begin[2 * l + 1], end = begin[2 * l + 2];
         each (t, side * (end - first)) {
             int g = list[first + t / side] >> 16, h = list[first + t / side] & 0xffff, p = side * g + t % side;
+            if (PH_STRIPE * p > m[M_NPLACE]) continue;
             real sum[4 * PH_STRIPE], *to = H + ph_row(PH_STRIPE * p) + 4 * h;
             ph_tile_rest(m, H, rows, p, h, sum);
             for (int i = 0; i < PH_STRIPE; ++i) put4(to, 4 * (g + 1) * i, sum + 4 * i);
@@ -237,6 +237,7 @@ LFN void ph_factor_hessian(const int *m, real *w, const int *s)
         sync();
         each (t, side * (end - other)) {
             int g = list[other + t / side] >> 16, h = list[other + t / side] & 0xffff, p = side * g + t % side;
+            if (PH_STRIPE * p > m[M_NPLACE]) continue;
             real L[16], *to = H + ph_row(PH_STRIPE * p) + 4 * h;
             for (int i = 0; i < 4; ++i) load4(tiles, 16 * h + 4 * i, L + 4 * i);
             for (int i = 0; i < PH_STRIPE; ++i) {
@@ -253,16 +254,13 @@ LFN void ph_factor_hessian(const int *m, real *w, const int *s)
     }
 }
 
-/*
- * Entries 4 h … 4 h + n - 1 of the solution, and what they take from those before; end: entry 0, the others lie before
- * it. Each thread makes them for itself.
- */
-LFN void ph_take_rows(const real *H, const real *tile, const int *row, real *end, int h, int n)
+/* Entries 4 h … 4 h + n - 1 of the solution, and what they take from those before. Each thread makes them itself. */
+LFN void ph_take_rows(const real *H, const real *tile, const int *row, real *x, int h, int n)
 {
     const real *L = H + ph_row(4 * h);
     real y[4];
     int width = 4 * (h + 1);
-    for (int j = 0; j < n; ++j) y[j] = end[-4 * h - j];
+    for (int j = 0; j < n; ++j) y[j] = x[4 * h + j];
     for (int j = n - 1; j >= 0; --j) {
         y[j] = y[j] * tile[4 * j + j];
         for (int c = 0; c < j; ++c) y[c] = fma(-tile[4 * j + c], y[j], y[c]);
@@ -270,12 +268,12 @@ LFN void ph_take_rows(const real *H, const real *tile, const int *row, real *end
     sync();
     each (i, 4 * h)
         if ((u32)row[i >> 7] >> (i >> 2 & 31) & 1) {
-            real sum = end[-i];
+            real sum = x[i];
             for (int j = n - 1; j >= 0; --j) sum = fma(-L[j * width + i], y[j], sum);
-            end[-i] = sum;
+            x[i] = sum;
         }
     each (one, 1)
-        for (int j = one; j < n; ++j) end[-4 * h - j] = y[j];
+        for (int j = one; j < n; ++j) x[4 * h + j] = y[j];
     sync();
 }
 
@@ -286,10 +284,11 @@ LFN void ph_take_rows(const real *H, const real *tile, const int *row, real *end
 STET_CALLED LFN void ph_solve_hessian(const int *m, const ureal *f, const real *v, real *w, const int *s, real *x,
                                       mask on)
 {
-    const int *rows = s + ph_tile_rows(m), *list = s + ph_active(m);
-    const real *H = PH_AT(W_H), *tiles = PH_AT(W_H_TILES);
-    int nv = m[M_NV];
-    real *end = x + nv - 1; /* of row 0 */
+    const int *rows = s + ph_tile_rows(m), *list = s + ph_active(m), *place = m + m[M_PLACE];
+    const real *tiles = PH_AT(W_H_TILES);
+    real *H = PH_AT(W_H);
+    int n = m[M_NPLACE];
+    real *y = H + ph_row(n);
     ph_curves(m, f, v, w, s);
     ph_fill_hessian(m, w, s, x);
     rolled for (int i = 0; i < ph_nactive(s); ++i)
@@ -307,16 +306,16 @@ STET_CALLED LFN void ph_solve_hessian(const int *m, const ureal *f, const real *
             ph_add_slot(m, w, s, k, dim, on);
     }
     ph_factor_hessian(m, w, s);
-    each (i, nv) { /* where row nv is in a tile on the diagonal, the factor of that has the end of it */
-        int own = i >= (nv & ~3);
-        end[-i] = own ? tiles[4 * nv + (i & 3)] : (H + ph_row(nv))[i];
-    }
+    /* where row n is in a tile on the diagonal, the factor of that has the end of it */
+    each (i, n & 3) y[(n & ~3) + i] = tiles[4 * n + i];
     sync();
-    for (int h = (nv - 1) >> 2; h >= 0; --h) {
+    for (int h = (n - 1) >> 2; h >= 0; --h) {
         const int *row = rows + h * m[M_NWORD];
-        if (nv >= 4 * h + 4)
-            ph_take_rows(H, tiles + 16 * h, row, end, h, 4);
+        if (n >= 4 * h + 4)
+            ph_take_rows(H, tiles + 16 * h, row, y, h, 4);
         else
-            ph_take_rows(H, tiles + 16 * h, row, end, h, nv - 4 * h);
+            ph_take_rows(H, tiles + 16 * h, row, y, h, n - 4 * h);
     }
+    each (d, m[M_NV]) x[d] = y[place[d]];
+    sync();
 }

@@ -89,7 +89,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NTILE 39          /* rows of tiles of H, see pattern.k.h */
 #define M_NWORD 40          /* ints that have a bit for each of them */
 #define M_NPATTERN 41       /* ints of the pattern of H */
-#define M_SIZES_END 42
+#define M_NPLACE 42         /* rows of H but the one that is solved with it, see places.h */
+#define M_SIZES_END 43
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -154,12 +155,15 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_SENSOR 159   /* SN_SIZE ints a sensor, see sensor.k.h */
 #define M_RAY_GEOM 160 /* geoms that rays of sensors may hit: those that are not transparent */
 #define M_SITE_TYPE 161
-#define M_GEOM_SHAPE 162  /* where in M_SHAPES the record of a geom's mesh or height field is */
-#define M_SHAPES 163      /* records of hulls (collide/hull.k.h) and height fields (rows, columns, place of sizes) */
-#define M_TRIANGLE 164    /* pairs: a row of a triangle and the first of up to PH_CHUNK entries of it, see ph_item */
-#define M_M_TILES 165     /* rows of tiles of H in which each column of tiles of M has entries: M_NWORD ints of bits */
-#define M_BLOCK_TILES 166 /* those in which each block has dofs */
-#define M_TABLES_END 167
+#define M_GEOM_SHAPE 162   /* where in M_SHAPES the record of a geom's mesh or height field is */
+#define M_SHAPES 163       /* records of hulls (collide/hull.k.h) and height fields (rows, columns, place of sizes) */
+#define M_TRIANGLE 164     /* pairs: a row of a triangle and the first of up to PH_CHUNK entries of it, see ph_item */
+#define M_M_TILES 165      /* rows of tiles of H in which each column of tiles of M has entries: M_NWORD ints of bits */
+#define M_BLOCK_TILES 166  /* those in which each block has dofs */
+#define M_PLACE 167        /* of each dof: its row of H */
+#define M_PLACE_DOF 168    /* of each row of H: the dof, or -1 */
+#define M_BLOCK_PLACES 169 /* rows of H of the dofs of blocks */
+#define M_TABLES_END 170
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -374,10 +378,11 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define B_SIDE 7 /* of limits: -1, 1 */
 #define B_OBJ1 8 /* of equalities: bodies, joints, tendons; -1: none */
 #define B_OBJ2 9
-#define B_TILES 10 /* where in m the bits of the rows of tiles of H are in which it has dofs, */
-#define B_LOW 11   /* and the first of them */
-#define B_PART 12  /* its part of sums, see solve.k.h; of two geoms, of their first contact */
-#define B_SIZE 13
+#define B_TILES 10  /* where in m the bits of the rows of tiles of H are in which it has dofs, */
+#define B_LOW 11    /* and the first of them */
+#define B_PART 12   /* its part of sums, see solve.k.h; of two geoms, of their first contact */
+#define B_PLACES 13 /* where the rows of H of its dofs begin in m */
+#define B_SIZE 14
 #define PH_ROWS 6 /* of a block, at most */
 
 #define PH_EQUALITY 0

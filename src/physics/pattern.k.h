@@ -91,7 +91,7 @@ LFN void ph_place_tiles(const int *m, int *s)
 {
     int *level = s + ph_tile_level(m), *begin = s + ph_level_begin(m), *list = s + ph_tile_list(m);
     const int *count = s + ph_tile_count(m);
-    int n = (m[M_NV] + 3) >> 2, nlevel = 0;
+    int n = (m[M_NPLACE] + 3) >> 2, nlevel = 0;
     rolled for (int k = 0; k < 2 * m[M_NTILE] + 2; ++k) begin[k] = 0;
     rolled for (int h = 0; h < n; ++h)
     {
@@ -138,7 +138,7 @@ LFN void ph_find_pattern(const int *m, int *s)
     sync();
     each (one, 1) ph_place_tiles(m, s);
     sync();
-    each (h, (m[M_NV] + 3) >> 2) {
+    each (h, (m[M_NPLACE] + 3) >> 2) {
         int to = place[h];
         rolled for (int k = h >> 5; k < words; ++k)
         {

@@ -8,8 +8,9 @@
 #define SIZES(X)                                                                                                       \
     X(M_NQ, m->nq)                                                                                                     \
     X(M_NV, m->nv)                                                                                                     \
-    X(M_NTILE, (m->nv + 4) / 4)                                                                                        \
-    X(M_NWORD, ((m->nv + 4) / 4 + 31) / 32)                                                                            \
+    X(M_NPLACE, sti_physics_place_dofs(m, NULL))                                                                       \
+    X(M_NTILE, (t->m[M_NPLACE] + 4) / 4)                                                                               \
+    X(M_NWORD, (t->m[M_NTILE] + 31) / 32)                                                                              \
     X(M_NPATTERN, t->m[M_NTILE] * (2 * t->m[M_NWORD] + 4) + 2 + t->m[M_NTILE] * (t->m[M_NTILE] + 1) / 2)               \
     X(M_NU, m->nu)                                                                                                     \
     X(M_NA, m->na)                                                                                                     \

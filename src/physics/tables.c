@@ -8,6 +8,7 @@
 #include "physics/hulls.h"
 #include "physics/layout.k.h"
 #include "physics/pairs.h"
+#include "physics/places.h"
 #include "physics/rows.inl"
 #include "physics/sensors.h"
 
@@ -110,20 +111,6 @@ static void put_below(sti_tables_builder *b)
     for (int i = 0; adr && i < n; ++i) {
         adr[i + 1] = adr[i];
         for (int r = n - 1; r > i; --r) adr[i + 1] += find_entry(m, r, i) >= 0;
-    }
-}
-
-/* The last row of tiles has the row that is solved with H, so entries in all columns. */
-static void put_inertia_tiles(sti_tables_builder *b)
-{
-    const mjModel *m = b->model;
-    int n = b->t->m[M_NTILE], words = b->t->m[M_NWORD];
-    int *bits = sti_physics_new_table(b, M_M_TILES, (int64_t)n * words);
-    for (int h = 0; bits && h < n; ++h) sti_physics_mark_tile(bits + (ptrdiff_t)h * words, 4 * n, 0);
-    for (int d = 0; bits && d < m->nv; ++d) {
-        int *column = bits + (ptrdiff_t)(m->nv - 1 - d) / 4 * words;
-        for (int e = 0; e < m->M_rownnz[d]; ++e)
-            sti_physics_mark_tile(column, (int)m->nv, m->M_colind[m->M_rowadr[d] + e]);
     }
 }
 
@@ -482,7 +469,7 @@ stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *ou
     put_levels(&b, M_DOFLEVEL, M_DOFLEVEL_ADR, M_NDOFLEVEL, 0, model->nv, dof_depth, 0);
     put_children(&b);
     put_below(&b);
-    put_inertia_tiles(&b);
+    sti_physics_put_places(&b);
     put_free(&b);
     put_flags(&b, M_BODY_FLAGS, model->nbody, body_flags);
     put_flags(&b, M_JNT_FLAGS, model->njnt, joint_flags);
