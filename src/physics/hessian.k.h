@@ -34,7 +34,7 @@ LFN void ph_fill_hessian(const int *m, real *w, const int *s, const real *x)
         rolled for (int k = 0; k <= g >> 5; ++k)
         {
             u32 bits = (u32)rows[g * words + k];
-            while (bits) {
+            for (; bits;) {
                 int from, end;
                 bits = ph_take_run(bits, &from, &end);
                 rolled for (int j = 128 * k + 4 * from; j < 128 * k + 4 * end; ++j) to[j] = splat(0);
@@ -173,7 +173,7 @@ LFN void ph_tile_rest(const int *m, const real *H, const int *rows, int p, int h
     rolled for (int w = 0; w <= h >> 5; ++w)
     {
         u32 bits = (u32)rows[g * words + w] & (u32)rows[h * words + w];
-        while (bits) {
+        for (; bits;) {
             int from, end;
             bits = ph_take_run(bits, &from, &end);
 #if STET_GPU /* four numbers of a row are one load */

@@ -16,14 +16,12 @@ LFN int ph_tile_count(const int *m) { return ph_tile_level(m) + m[M_NTILE]; }
 LFN int ph_level_begin(const int *m) { return ph_tile_count(m) + m[M_NTILE]; }
 LFN int ph_tile_list(const int *m) { return ph_level_begin(m) + 2 * m[M_NTILE] + 2; }
 
-/* The lowest of some bits. */
+/* The number of the lowest of some bits. */
 LFN int ph_lowest(u32 bits)
 {
-#if STET_GPU
-    return __ffs((int)bits) - 1;
-#else
-    return __builtin_ctz(bits);
-#endif
+    u32 low = bits & (0 - bits);
+    return ((low & 0xffff0000u) != 0) * 16 + ((low & 0xff00ff00u) != 0) * 8 + ((low & 0xf0f0f0f0u) != 0) * 4 +
+           ((low & 0xccccccccu) != 0) * 2 + ((low & 0xaaaaaaaau) != 0);
 }
 
 /* The first run of set bits is from … to - 1; returns the bits behind it. */
