@@ -46,10 +46,9 @@ static int find_begin(const mjModel *m, int first, int last, int at)
 
 int sti_physics_place_dofs(const mjModel *m, int *place)
 {
-    int at = 0, last = (int)m->nv - 1;
-    while (last >= 0) {
-        int first = last;
-        while (first > 0 && m->dof_treeid[first - 1] == m->dof_treeid[last]) first--;
+    int at = 0;
+    for (int64_t tree = m->ntree - 1; tree >= 0; --tree) {
+        int first = m->tree_dofadr[tree], last = first + m->tree_dofnum[tree] - 1;
         at = find_begin(m, first, last, at);
         for (; last >= first; --last, ++at)
             if (place) place[last] = at;
