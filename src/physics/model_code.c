@@ -90,7 +90,7 @@ void sti_model_code_write(const sti_physics_tables *tables, sti_step_shape shape
     put_ints(out, "PH_PARTNERS", o.partners, PH_TYPES);
     sti_text_buffer_format(out, "#define PH_NEAR_REALS %d\n#define PH_HAS_SEARCHED %d\n", *near, o.searched);
     if (stages) sti_text_buffer_format(out, "#define PH_STAGES %d\n", stages);
-    if (shape.blocks > 1) sti_text_buffer_format(out, "#define STET_BLOCKS %d\n", shape.blocks);
+    sti_text_buffer_format(out, "#define STET_BLOCKS %d\n", shape.blocks);
     if (shape.team.team == 1 && !stages)
         sti_text_buffer_format(out, "#define PH_OWN_REALS %d\n#define PH_OWN_INTS %d\n",
                                tables->m[sti_model_memory(tables)], tables->m[M_NINTS]);
