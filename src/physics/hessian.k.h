@@ -22,33 +22,18 @@ LFN int ph_row(int i) { return 8 * (i >> 2) * ((i >> 2) + 1) + 4 * (i & 3) * ((i
 /* H = M, and x in the row below it */
 LFN void ph_fill_hessian(const int *m, real *w, const int *s, const real *x)
 {
-    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *place = m + m[M_PLACE], *dof = m + m[M_PLACE_DOF];
-    const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *entry = m + m[M_BELOW_ENTRY];
-    const int *rows = s + ph_tile_rows(m);
+    const int *list = s + ph_tile_list(m), *entry = m + m[M_M_PLACE], *place = m + m[M_PLACE];
     const real *qM = PH_AT(W_QM);
-    int words = m[M_NWORD];
-    each (i, 4 * m[M_NTILE]) {
-        real *to = PH_AT(W_H) + ph_row(i);
-        int d = dof[i], g = i >> 2;
-        for (int j = 0; j < 4; ++j) to[4 * g + j] = splat(0);
-        rolled for (int k = 0; k <= g >> 5; ++k)
-        {
-            u32 bits = (u32)rows[g * words + k];
-            for (; bits;) {
-                int from, end;
-                bits = ph_take_run(bits, &from, &end);
-                rolled for (int j = 128 * k + 4 * from; j < 128 * k + 4 * end; ++j) to[j] = splat(0);
-            }
-        }
-        if (d >= 0) {
-            to[i] = qM[adr[d] + nnz[d] - 1];
-            rolled for (int k = below[d]; k < below[d + 1]; ++k) to[place[row[k]]] =
-                qM[entry[k]] + splat(0); /* -0 becomes 0, as by a slot that adds zeros */
-        } else {
-            to[i] = splat(1);
-            for (int j = 0; i == m[M_NPLACE] && j < m[M_NV]; ++j) to[place[j]] = x[j];
-        }
+    real *H = PH_AT(W_H), *y = H + ph_row(m[M_NPLACE]);
+    each (t, 4 * (s + ph_level_begin(m))[2 * s[S_NLEVEL]]) {
+        int g = list[t >> 2] >> 16, h = list[t >> 2] & 0xffff, i = 4 * g + (t & 3);
+        real *to = H + ph_row(i);
+        for (int j = 0; j < 4; ++j) to[4 * h + j] = splat(0);
+        if (g == h) to[i] = splat(1);
     }
+    sync();
+    each (e, m[M_NC]) H[entry[e]] = qM[e] + splat(0); /* -0 becomes 0, as by a slot that adds zeros */
+    each (d, m[M_NV]) y[place[d]] = x[d];
     sync();
 }
 
@@ -220,7 +205,7 @@ LFN void ph_factor_hessian(const int *m, real *w, const int *s)
     rolled for (int l = 0; l < s[S_NLEVEL]; ++l)
     {
         int first = begin[2 * l], other = begin[2 * l + 1], end = begin[2 * l + 2];
-        each (t, side * (end - first)) {
+        each (t, l > 0 ? side * (end - first) : 0) {
             int g = list[first + t / side] >> 16, h = list[first + t / side] & 0xffff, p = side * g + t % side;
             if (PH_STRIPE * p > m[M_NPLACE]) continue;
             real sum[4 * PH_STRIPE], *to = H + ph_row(PH_STRIPE * p) + 4 * h;

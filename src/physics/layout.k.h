@@ -161,7 +161,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_M_TILES 165      /* rows of tiles of H in which each column of tiles of M has entries: M_NWORD ints of bits */
 #define M_BLOCK_TILES 166  /* those in which each block has dofs */
 #define M_PLACE 167        /* of each dof: its row of H */
-#define M_PLACE_DOF 168    /* of each row of H: the dof, or -1 */
+#define M_M_PLACE 168      /* of each entry of qM: its place in W_H */
 #define M_BLOCK_PLACES 169 /* rows of H of the dofs of blocks */
 #define M_TABLES_END 170
 

@@ -3,10 +3,9 @@
  * constraint.k.h.
  *
  * s has it from ph_pattern on: of each column of tiles the rows in which it has entries, and of each row the columns
- * before its own, as M_NWORD ints of bits each; of each column its level, later where its tiles are listed; how many
- * tiles it has; where each level begins in the list; the list, 2^16 times the row plus the column. Columns of one level
- * have nothing to do with each other. Slots that are empty in a lane make a pattern too large for it, and tiles that
- * are 0 throughout change no bit.
+ * before its own, as M_NWORD ints of bits each; of each column its level, and how many tiles it has; where each level
+ * begins in the list; the list, 2^16 times the row plus the column. Columns of one level have nothing to do with each
+ * other. Slots that are empty in a lane make a pattern too large for it, and tiles that are 0 throughout change no bit.
  */
 
 LFN int ph_tile_columns(const int *m) { return ph_pattern(m); }
@@ -82,47 +81,56 @@ LFN void ph_fill_columns(const int *m, int *s)
 }
 
 /*
- * Where each level begins in the list, tiles on the diagonal and the others: begin[2 l], begin[2 l + 1]. A column's
- * level becomes the place of its others. In each (one, 1).
+ * Where the tiles of column h of n are in the list, and where its level begins there, tiles on the diagonal and the
+ * others: begin[2 l], begin[2 l + 1].
  */
-LFN void ph_place_tiles(const int *m, int *s)
+LFN void ph_list_column(const int *m, int *s, int h, int n)
 {
-    int *level = s + ph_tile_level(m), *begin = s + ph_level_begin(m), *list = s + ph_tile_list(m);
-    const int *count = s + ph_tile_count(m);
-    int n = (m[M_NPLACE] + 3) >> 2, nlevel = 0;
-    rolled for (int k = 0; k < 2 * m[M_NTILE] + 2; ++k) begin[k] = 0;
-    rolled for (int h = 0; h < n; ++h)
+    const int *columns = s + ph_tile_columns(m), *level = s + ph_tile_level(m), *count = s + ph_tile_count(m);
+    int *begin = s + ph_level_begin(m), *list = s + ph_tile_list(m);
+    int words = m[M_NWORD], own = level[h], first = 0, diagonals = 0, before = 0, others = 0, all = 0, last = 1;
+    rolled for (int k = 0; k < n; ++k)
     {
-        int *at = begin + 2 * level[h] + 2;
-        at[0] = at[0] + 1;
-        at[1] = at[1] + count[h] - 1;
-        nlevel = nmax(nlevel, level[h] + 1);
+        int l = level[k], tiles = count[k];
+        if (l < own) first = first + tiles;
+        if (l > own) last = 0;
+        if (l != own) continue;
+        diagonals = diagonals + 1;
+        all = all + tiles;
+        if (k < h) before = before + 1;
+        if (k < h) others = others + tiles - 1;
     }
-    rolled for (int k = 2; k < 2 * nlevel + 2; ++k) begin[k] = begin[k] + begin[k - 1];
-    rolled for (int h = 0; h < n; ++h)
+    if (before == 0) begin[2 * own] = first;
+    if (before == 0) begin[2 * own + 1] = first + diagonals;
+    if (before == 0 && last) begin[2 * own + 2] = first + all;
+    if (before == 0 && last) s[S_NLEVEL] = own + 1;
+    list[first + before] = h << 16 | h;
+    int to = first + diagonals + others;
+    rolled for (int k = h >> 5; k < words; ++k)
     {
-        int *at = begin + 2 * level[h] + 1;
-        list[at[0]] = h << 16 | h;
-        level[h] = at[1];
-        at[0] = at[0] + 1;
-        at[1] = at[1] + count[h] - 1;
+        u32 bits = (u32)columns[h * words + k];
+        rolled for (; bits; bits = bits & (bits - 1))
+        {
+            int g = 32 * k + ph_lowest(bits);
+            if (g > h) list[to] = g << 16 | h;
+            to = to + (g > h);
+        }
     }
-    s[S_NLEVEL] = nlevel;
 }
 
 /* The pattern of H and its factor, for the active slots. */
 LFN void ph_find_pattern(const int *m, int *s)
 {
-    int words = m[M_NWORD], *count = s + ph_tile_count(m), *list = s + ph_tile_list(m), *rows = s + ph_tile_rows(m);
-    const int *columns = s + ph_tile_columns(m), *place = s + ph_tile_level(m);
+    int words = m[M_NWORD], n = (m[M_NPLACE] + 3) >> 2, *count = s + ph_tile_count(m), *rows = s + ph_tile_rows(m);
+    const int *columns = s + ph_tile_columns(m);
     ph_mark_columns(m, s);
     each (one, 1) ph_fill_columns(m, s);
     sync();
-    each (h, m[M_NTILE]) {
-        int n = 0;
+    each (h, n) {
+        int tiles = 0;
         rolled for (int k = 0; k < words; ++k)
-            rolled for (u32 bits = (u32)columns[h * words + k]; bits; bits = bits & (bits - 1)) n = n + 1;
-        count[h] = n;
+            rolled for (u32 bits = (u32)columns[h * words + k]; bits; bits = bits & (bits - 1)) tiles = tiles + 1;
+        count[h] = tiles;
     }
     each (g, m[M_NTILE]) {
         rolled for (int k = 0; k < words; ++k)
@@ -134,20 +142,6 @@ LFN void ph_find_pattern(const int *m, int *s)
         }
     }
     sync();
-    each (one, 1) ph_place_tiles(m, s);
-    sync();
-    each (h, (m[M_NPLACE] + 3) >> 2) {
-        int to = place[h];
-        rolled for (int k = h >> 5; k < words; ++k)
-        {
-            u32 bits = (u32)columns[h * words + k];
-            rolled for (; bits; bits = bits & (bits - 1))
-            {
-                int g = 32 * k + ph_lowest(bits);
-                if (g > h) list[to] = g << 16 | h;
-                to = to + (g > h);
-            }
-        }
-    }
+    each (h, n) ph_list_column(m, s, h, n);
     sync();
 }

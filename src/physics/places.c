@@ -56,16 +56,24 @@ int sti_physics_place_dofs(const mjModel *m, int *place)
     return at;
 }
 
+/* Where the entry in a row and a column of the solver's matrix is. */
+static int find_entry(int row, int column)
+{
+    int tile = row / TILE;
+    return TILE * (tile + 1) * (TILE * tile / 2 + row % TILE) + column;
+}
+
 void sti_physics_put_places(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
     int n = b->t->m[M_NTILE], words = b->t->m[M_NWORD], nv = (int)m->nv;
     int *place = sti_physics_new_table(b, M_PLACE, nv);
     if (place) sti_physics_place_dofs(m, place);
-    int *dof = sti_physics_new_table(b, M_PLACE_DOF, TILE * (int64_t)n);
-    const int *at = dof ? b->t->m + b->t->m[M_PLACE] : NULL;
-    for (int i = 0; dof && i < TILE * n; ++i) dof[i] = -1;
-    for (int d = 0; dof && d < nv; ++d) dof[at[d]] = d;
+    int *entry = sti_physics_new_table(b, M_M_PLACE, m->nC);
+    const int *at = entry ? b->t->m + b->t->m[M_PLACE] : NULL;
+    for (int d = 0; entry && d < nv; ++d)
+        for (int e = m->M_rowadr[d]; e < m->M_rowadr[d] + m->M_rownnz[d]; ++e)
+            entry[e] = find_entry(at[m->M_colind[e]], at[d]);
     int *bits = sti_physics_new_table(b, M_M_TILES, (int64_t)n * words);
     at = bits ? b->t->m + b->t->m[M_PLACE] : NULL;
     for (int h = 0; bits && h < n; ++h) { /* the last row of tiles has the row that is solved with H */

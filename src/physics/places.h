@@ -12,7 +12,7 @@
 
 /* place [nv] (or NULL): the row of each dof; returns how many rows there are. */
 int sti_physics_place_dofs(const mjModel *m, int *place);
-/* M_PLACE, M_PLACE_DOF, M_M_TILES. */
+/* M_PLACE, M_M_PLACE, M_M_TILES. */
 void sti_physics_put_places(sti_tables_builder *b);
 /* Sets the bit of the row of tiles that has the row `place`; bits: M_NWORD ints. */
 void sti_physics_mark_tile(int *bits, int place);
