@@ -49,6 +49,7 @@
 #include "physics/after.k.h"
 #include "physics/sensor.k.h"
 #include "physics/show.k.h"
+#include "physics/line_search.k.h"
 #include "physics/solve.k.h"
 
 /*

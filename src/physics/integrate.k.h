@@ -8,7 +8,8 @@ LFN mask ph_any_xfrc(const int *m, const real *w)
 {
     const real *x = PH_AT(W_XFRC_APPLIED);
     mask some = m_none();
-    rolled for (int k = 6; k < 6 * m[M_NBODY]; ++k) some = m_or(some, m_not(eq(x[k], splat(0))));
+    rolled for (int b = 1; b < m[M_NBODY]; ++b) for (int k = 6 * b; k < 6 * b + 6; ++k) some =
+        m_or(some, m_not(eq(x[k], splat(0))));
     return some;
 }
 

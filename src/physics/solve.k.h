@@ -7,12 +7,6 @@
  * not change any more. Slots that are empty in a lane add zeros only, and in no sum does their number move others.
  */
 
-#if STET_DOUBLE
-#define PH_ROUNDING ((ureal)1e-15) /* of a sum, relative to the sizes of what it adds */
-#else
-#define PH_ROUNDING ((ureal)5e-7)
-#endif
-
 /*
  * Sums over slots and over dofs are made in PH_SUMS parts, which are added up in their order: side by side by a team
  * that has the threads, else by each thread for itself. A slot's part follows from what it constrains, a dof's from the
@@ -297,31 +291,19 @@ LFN void ph_sums(const int *m, const ureal *f, const real *v, real *w, const int
 
 /* ---- line search ------------------------------------------------------------------------------------------------- */
 
-/*
- * The step at which the slope is at most `enough` from 0: Newton's method between bounds. `slope` is the slope at 0; as
- * the direction is that of Newton's method, the first step is 1.
- */
+/* The step at which the slope is at most `enough` from 0; it is `slope` at 0, and g1 + step g2 without constraints. */
 STET_CALLED LFN real ph_line_search(const int *m, const ureal *f, const real *v, real *w, const int *s, real g1,
                                     real g2, real slope, real enough, mask on)
 {
-    real low = splat(0), high = splat(-1), best = splat(0), least = rabs(slope), next = splat(1);
-    mask done = m_or(m_not(on), m_not(lt(slope, splat(0))));
-    for (int i = 0; i < m[M_LS_ITERATIONS] && !all(done); ++i) {
-        real at[PH_TERMS];
-        ph_sums(m, f, v, w, s, PH_SUM_LINE, 3, next, PH_AT(W_EFC_JAR), at);
-        real there = fma(next, g2, g1) + at[0], curve = g2 + at[1], size = (rabs(g1) + rabs(next * g2)) + at[2];
-        mask better = m_andnot(lt(rabs(there), least), done), under = lt(there, splat(0));
-        best = select(better, next, best);
-        least = select(better, rabs(there), least);
-        low = select(under, next, low);
-        high = select(under, high, next);
-        done = m_or(done, m_not(gt(rabs(there), rmax(enough, splat(PH_ROUNDING) * size))));
-        next = next - there / curve;
-        mask bounded = gt(high, splat(0));
-        mask out = m_or(m_not(gt(next, low)), m_and(bounded, m_not(lt(next, high))));
-        next = select(m_and(out, bounded), splat((ureal)0.5) * (low + high), next);
+    ph_search search;
+    ph_search_begin(slope, on, &search);
+    for (int i = 0; i < m[M_LS_ITERATIONS] && !all(search.done); ++i) {
+        real at[PH_TERMS], step = search.next;
+        ph_sums(m, f, v, w, s, PH_SUM_LINE, 3, step, PH_AT(W_EFC_JAR), at);
+        real size = (rabs(g1) + rabs(step * g2)) + at[2];
+        ph_search_next(fma(step, g2, g1) + at[0], g2 + at[1], size, enough, &search);
     }
-    return best;
+    return search.best;
 }
 
 /* ---- iterations -------------------------------------------------------------------------------------------------- */
@@ -388,7 +370,8 @@ LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const i
     ph_sums(m, f, v, w, s, PH_SUM_SEARCH, 4, splat(0), search, sum);
     real g1 = sum[0], g2 = sum[1], size = sum[2], slope = sum[3];
     real scale = par(m, f, v, M_SOLVER_SCALE, 0);
-    real enough = par(m, f, v, M_TOLERANCE, 0) * par(m, f, v, M_LS_TOLERANCE, 0) * sqrt(size) / scale;
+    real part = par(m, f, v, M_LS_TOLERANCE, 0);
+    real enough = rmax(par(m, f, v, M_TOLERANCE, 0) * part * sqrt(size) / scale, part * rabs(slope));
     real alpha = select(on, ph_line_search(m, f, v, w, s, g1, g2, slope, enough, on), splat(0));
     real gain = splat((ureal)-0.5) * (alpha * slope);
     sync();

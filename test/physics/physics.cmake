@@ -7,3 +7,5 @@ stet_test(physics/collide SOURCES physics/collide_rig.c geom/rays.c ${COLLIDE_PR
 stet_test(physics/convex SOURCES physics/collide_rig.c geom/rays.c ${CONVEX_PROBES} ${MANIFOLD_PROBES})
 stet_probe_kernels(test/physics/hfield_probe.k.h HFIELD_PROBES)
 stet_test(physics/hfield SOURCES physics/collide_rig.c geom/rays.c ${HFIELD_PROBES})
+stet_probe_kernels(test/physics/line_probe.k.h LINE_PROBES)
+stet_test(physics/line_search SOURCES ${LINE_PROBES})
