@@ -5,7 +5,7 @@
  * Newton's method jumps from one side of it to the other and gains little: then, and where it leaves the bounds, the
  * next step is where the secant through both is 0, or in the middle. The search ends where the slope is as small as
  * asked for, or as its rounding, or where the bounds are neighbours, since the rounding of a step can keep a slope from
- * being small. So that they become that, the next step is never too near to be another one.
+ * being small. Each step keeps a distance from the bounds, so that they become neighbours.
  */
 #if STET_DOUBLE
 #define PH_ROUNDING ((ureal)1e-15) /* of a sum, relative to the sizes of what it adds */
