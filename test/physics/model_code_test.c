@@ -87,6 +87,9 @@ static void places_fit(void **state)
                 assert_true(near > 0);
             crowded += large && bytes > 0;
             assert_int_equal(strstr(text.data, "#define PH_STAGES ") != NULL, of != 0);
+            const char *blocks = strstr(text.data, "#define STET_BLOCKS "); /* else a compiler keeps room for more */
+            assert_non_null(blocks);
+            assert_int_equal(strtol(blocks + strlen("#define STET_BLOCKS "), NULL, 10), shapes[k].blocks);
             const char *at = strstr(text.data, "#define PH_NEAR ");
             assert_non_null(at);
             char *taken = calloc((size_t)near + 1, 1), *next = (char *)at + strlen("#define PH_NEAR ");
