@@ -190,7 +190,7 @@ static stet_result grow_room(sti_native *n)
 {
     void *mirror;
     int32_t most = 0;
-    int64_t room = sti_physics_room(&n->tables), limit = sti_physics_contact_sizes(n->tables.m).limit;
+    int64_t room = sti_physics_room(&n->tables);
     n->looked = 0;
     if (n->captured) return STET_OK;
     STI_TRY(sti_array_ensure(n->most)); /* listed steps run first */
@@ -199,7 +199,9 @@ static stet_result grow_room(sti_native *n)
         int32_t own = ((const int32_t *)mirror)[sti_array_index(n->most, w, 0)];
         most = own > most ? own : most;
     }
-    if (4 * (int64_t)most <= 3 * room || room >= limit) return STET_OK;
+    if (4 * (int64_t)most <= 3 * room) return STET_OK;
+    int64_t limit = sti_physics_contact_sizes(n->tables.m).limit; /* looks at all pairs */
+    if (room >= limit) return STET_OK;
     while (4 * (int64_t)most > 3 * room && room < limit) room += room > 0 ? room : 1;
     return sti_native_set_room(n, (int)(room < limit ? room : limit));
 }
