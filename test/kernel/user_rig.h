@@ -100,7 +100,7 @@ static inline void quick_compiler(bool large)
     quick_script("bin/c++", clang ? "clang++" : "g++", found);
     (void)snprintf(path, sizeof path, "%s:%s", in_folder("bin"), found);
     assert_int_equal(setenv("PATH", path, 1), 0);
-    assert_int_equal(unsetenv("CC"), 0); /* it would come before PATH, and optimise */
+    assert_int_equal(unsetenv("CC"), 0);                    /* it would come before PATH, and optimise */
     assert_int_equal(setenv("STET_TEST_QUICK", "1", 1), 0); /* what doubles compile is kept apart */
 }
 

@@ -150,8 +150,7 @@ world_kernel void k_draw(const lint *begun, const lint *key, const lint *episode
  * branch [2]: the key of a row of a table, when it is drawn for the occasion [1] of this world's episode [1], as
  * draws.py has it on the host: streams are those from 2^31 on.
  */
-world_kernel void k_branch(const lint *key, const lint *episode, const lint *occasion, lint *branch, int row,
-                           int world)
+world_kernel void k_branch(const lint *key, const lint *episode, const lint *occasion, lint *branch, int row, int world)
 {
     each (i, 1) {
         lint stream = occasion[0] + isplat((int)0x80000000u);

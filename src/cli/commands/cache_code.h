@@ -8,7 +8,7 @@
  * `stet cache fill`: compiles for the architectures of a list with commas (NULL: those of this machine's GPUs) into a
  * cache's folder (NULL: the default one) or, if `ship` is not NULL, into a folder to be shipped.
  */
-int cache_fill(const char *archs, const char *folder, const char *ship);
+int cache_fill(const char *names, const char *folder, const char *ship);
 
 /* The folder of shipped code, how large it is, and how much of what a first run needs it has for which architecture. */
 json_t *cache_shipped_json(void);

@@ -186,7 +186,7 @@ bool sti_directive_macro(const char *text, size_t *at, char name[STI_DIRECTIVE_N
 bool sti_directive_uses(const char *text, const char *const *identifier, int n)
 {
     for (size_t at = 0; text[at];) {
-        size_t length = word_length(text + at), end = at;
+        size_t length = word_length(text + at), end;
         for (int i = 0; i < n && length > 0; ++i)
             if (strncmp(text + at, identifier[i], length) == 0 && !identifier[i][length]) return true;
         if (length > 0)
