@@ -29,7 +29,7 @@ LFN void ph_fill_hessian(const int *m, real *w, const int *s, const real *x)
         int g = list[t >> 2] >> 16, h = list[t >> 2] & 0xffff, i = 4 * g + (t & 3);
         real *to = H + ph_row(i);
         for (int j = 0; j < 4; ++j) to[4 * h + j] = splat(0);
-        if (g == h) to[i] = splat(1);
+        if (g == h) to[i] = splat(1); /* a row without a dof keeps it */
     }
     sync();
     each (e, m[M_NC]) H[entry[e]] = qM[e] + splat(0); /* -0 becomes 0, as by a slot that adds zeros */
