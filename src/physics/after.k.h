@@ -105,7 +105,7 @@ LFN void ph_applied(const int *m, real *w)
 }
 
 /* cfrc_ext += the forces of contacts, connects and welds, in the lanes of a group that was just solved. */
-STET_CALLED LFN void ph_external(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
+PH_PART LFN void ph_external(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
 {
     ph_see_contacts(m, f, v, w, s, group);
     rolled for (int k = 0; k < s[S_NSLOT]; ++k)
@@ -147,7 +147,7 @@ LFN real ph_rank_contacts(const int *m, real *w, const int *s, int slots)
  * The contacts of a group's lanes as they are read, from m[M_NMEMORY_ALL] on: their number, then PH_LISTED numbers of
  * each of `slots`: geoms, dist, pos, frame, force. Each lane has its own contacts in the first slots.
  */
-STET_CALLED LFN void ph_list_contacts(const int *m, real *w, const int *s, mask group, int slots)
+PH_PART LFN void ph_list_contacts(const int *m, real *w, const int *s, mask group, int slots)
 {
     real *list = w + m[M_NMEMORY_ALL], all = ph_rank_contacts(m, w, s, slots);
     each (one, 1) list[one] = select(group, all, list[one]);
@@ -348,7 +348,7 @@ LFN real ph_kinetic_energy(const int *m, const real *w)
 }
 
 /* What stage after leaves to do when all groups are solved, of what is wanted: bits PH_EXTRA_…. */
-STET_CALLED LFN void ph_after(const int *m, const ureal *f, const real *v, real *w, int extra)
+PH_PART LFN void ph_after(const int *m, const ureal *f, const real *v, real *w, int extra)
 {
     if (extra & PH_EXTRA_FORCES) ph_internal(m, w);
     if (extra & PH_EXTRA_MOMENTA) ph_subtree_velocity(m, f, v, w);

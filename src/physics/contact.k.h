@@ -350,8 +350,8 @@ LFN void ph_list_near(const int *m, const ureal *f, const real *v, const real *w
  * is not one lane (`alone`), S_FULL says that there are none. `align`: as in ph_forward; a team that comes twice, alone
  * after S_FULL, is as often at a barrier as others.
  */
-STET_CALLED LFN void ph_constraint(const int *m, const ureal *f, const real *v, real *w, int *s,
-                                   PH_TAKE_STAGES mask group, int alone, int align)
+PH_PART LFN void ph_constraint(const int *m, const ureal *f, const real *v, real *w, int *s, PH_TAKE_STAGES mask group,
+                               int alone, int align)
 {
     int *held = s + S_SLOTS + 4 * m[M_NSLOT], *pairs = s + ph_near_pairs(m);
     if (PH_RUNS(PH_STAGE_CONTACTS)) {

@@ -23,6 +23,15 @@
 #ifndef STET_CALLED
 #define STET_CALLED
 #endif
+/*
+ * Before LFN: what is large, and part of one other function. CUDA code for one model has it inlined: each load of a
+ * function that is called begins with where global memory is, which ptxas does not keep in uniform registers for it.
+ */
+#if defined(PH_MODEL) && defined(__CUDA_ARCH__)
+#define PH_PART
+#else
+#define PH_PART STET_CALLED
+#endif
 
 #include "geom/ray.k.h"
 #include "physics/layout.k.h"

@@ -266,8 +266,7 @@ LFN void ph_take_rows(const real *H, const real *tile, const int *row, real *x, 
  * x = H^-1 x, with H = M + J' C J for the lanes `on`. x is one more row of H, so that its half of the solution comes
  * with the factor.
  */
-STET_CALLED LFN void ph_solve_hessian(const int *m, const ureal *f, const real *v, real *w, const int *s, real *x,
-                                      mask on)
+PH_PART LFN void ph_solve_hessian(const int *m, const ureal *f, const real *v, real *w, const int *s, real *x, mask on)
 {
     const int *rows = s + ph_tile_rows(m), *list = s + ph_active(m), *place = m + m[M_PLACE];
     const real *tiles = PH_AT(W_H_TILES);

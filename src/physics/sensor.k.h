@@ -285,7 +285,7 @@ LFN real ph_sense_touch(const int *m, const ureal *f, const real *v, const real 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 /* Sensors that need the forces of the rows of a group of lanes. */
-STET_CALLED LFN void ph_sense_rows(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
+PH_PART LFN void ph_sense_rows(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
 {
     each (i, m[M_NSENSORROW]) {
         const int *row = m + m[M_SENSOR] + SN_SIZE * (m[M_NSENSOR] + i);
@@ -329,7 +329,7 @@ LFN void ph_sense(const int *m, const ureal *f, const real *v, const real *w, co
 }
 
 /* The other sensors, of the state of which forward dynamics are done. */
-STET_CALLED LFN void ph_sensors(const int *m, const ureal *f, const real *v, real *w)
+PH_PART LFN void ph_sensors(const int *m, const ureal *f, const real *v, real *w)
 {
     if (m[M_NSENSOR] == 0) return;
     each (i, m[M_NSENSOR]) {

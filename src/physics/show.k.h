@@ -97,7 +97,7 @@ LFN void ph_show_contacts(const int *m, const real *w, const int *q, real *out)
     each (i, q[Q_N]) put(out, q[Q_AT] + i, list[PH_LISTED * (i / n) + q[Q_FROM] + i % n]);
 }
 
-STET_CALLED LFN void ph_show(const int *m, const real *w, const int *q, const ureal *points, real *out)
+PH_PART LFN void ph_show(const int *m, const real *w, const int *q, const ureal *points, real *out)
 {
     int kind = q[Q_KIND];
     if (kind == PH_SHOW_COPY) {

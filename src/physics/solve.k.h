@@ -292,8 +292,8 @@ LFN void ph_sums(const int *m, const ureal *f, const real *v, real *w, const int
 /* ---- line search ------------------------------------------------------------------------------------------------- */
 
 /* The step at which the slope is at most `enough` from 0; it is `slope` at 0, and g1 + step g2 without constraints. */
-STET_CALLED LFN real ph_line_search(const int *m, const ureal *f, const real *v, real *w, const int *s, real g1,
-                                    real g2, real slope, real enough, mask on)
+PH_PART LFN real ph_line_search(const int *m, const ureal *f, const real *v, real *w, const int *s, real g1, real g2,
+                                real slope, real enough, mask on)
 {
     ph_search search;
     ph_search_begin(slope, on, &search);
@@ -337,7 +337,7 @@ LFN mask ph_start(const int *m, const ureal *f, const real *v, real *w, const in
 }
 
 /* Forces, qfrc_constraint and the gradient of the lanes `on`; returns where it is less than tolerance or rounding. */
-STET_CALLED LFN mask ph_gradient(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
+PH_PART LFN mask ph_gradient(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
 {
     real *grad = PH_AT(W_GRAD), *out = PH_AT(W_QFRC_CONSTRAINT), sum[PH_TERMS];
     const real *Ma = PH_AT(W_MA), *smooth = PH_AT(W_QFRC_SMOOTH);
@@ -393,7 +393,7 @@ LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const i
  * qacc, qfrc_constraint, efc_force, solver_niter. A lane in which nothing holds has qacc_smooth, as it has if nothing
  * holds in any lane: rounding there must not find a better one.
  */
-STET_CALLED LFN void ph_solve_constraints(const int *m, const ureal *f, const real *v, real *w, int *s, mask group)
+PH_PART LFN void ph_solve_constraints(const int *m, const ureal *f, const real *v, real *w, int *s, mask group)
 {
     real niter = splat(0), enough = par(m, f, v, M_TOLERANCE, 0) / par(m, f, v, M_SOLVER_SCALE, 0);
     each (d, m[M_NV]) {
@@ -449,8 +449,8 @@ LFN void ph_keep(const int *m, real *w, mask group, int back)
  * do. most[0] becomes at least the contacts of a lane where it is one alone: while lanes share slots, each has fewer.
  * `align`: as in ph_forward.
  */
-STET_CALLED LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int *s, PH_TAKE_STAGES mask on,
-                                  int extra, int align, lint *most)
+PH_PART LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real *w, int *s, PH_TAKE_STAGES mask on,
+                              int extra, int align, lint *most)
 {
     mask todo = on;
     lint faults = isplat(0);
