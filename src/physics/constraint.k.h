@@ -26,6 +26,18 @@
 #define PH_IS(rows, dim) ((STET_W > 1 || (rows) <= 3) && (dim) == (rows))
 #define PH_IS_OTHER 1
 #endif
+/* The statement f(rows) with the rows of a block, `dim`, as a literal, if that is common. */
+#define PH_WITH_ROWS(dim, f)                                                                                           \
+    if (PH_IS(1, dim))                                                                                                 \
+        f(1);                                                                                                          \
+    else if (PH_IS(3, dim))                                                                                            \
+        f(3);                                                                                                          \
+    else if (PH_IS(4, dim))                                                                                            \
+        f(4);                                                                                                          \
+    else if (PH_IS(6, dim))                                                                                            \
+        f(6);                                                                                                          \
+    else if (PH_IS_OTHER)                                                                                              \
+    f(dim)
 
 LFN int ph_slot_block(const int *s, int k) { return s[S_SLOTS + 4 * k]; }
 LFN int ph_slot_row(const int *s, int k) { return s[S_SLOTS + 4 * k + 1]; }

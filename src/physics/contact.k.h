@@ -197,14 +197,9 @@ LFN void ph_place_contacts(const int *m, real *w, const int *s, const int *pair,
             int row = ph_slot_row(s, slot);
             real *J = PH_AT(W_EFC_J) + ph_slot_J(s, slot);
             mask on = m_and(con[k].hit, group);
-            if (PH_IS(3, pair[B_DIM]))
-                ph_contact_rows(m, w, pair, con + k, hint, 3, part, on, J);
-            else if (PH_IS(4, pair[B_DIM]))
-                ph_contact_rows(m, w, pair, con + k, hint, 4, part, on, J);
-            else if (PH_IS(6, pair[B_DIM]))
-                ph_contact_rows(m, w, pair, con + k, hint, 6, part, on, J);
-            else if (PH_IS_OTHER)
-                ph_contact_rows(m, w, pair, con + k, hint, pair[B_DIM], part, on, J);
+#define PH_DO(rows) ph_contact_rows(m, w, pair, con + k, hint, rows, part, on, J)
+            PH_WITH_ROWS(pair[B_DIM], PH_DO);
+#undef PH_DO
             for (int r = 0; part == 0 && r < pair[B_DIM]; ++r)
                 PH_AT(W_EFC_POS)[row + r] = r == 0 ? con[k].dist : splat(0);
             if (part == 0) PH_AT(W_EFC_D)[row] = select(on, splat(1), splat(0));

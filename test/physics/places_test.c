@@ -84,7 +84,7 @@ static void trees_begin_where_it_is_best(void **state)
     check(model = rig_model("<mujoco><worldbody>" HEAP_OF_TREES "</worldbody></mujoco>"));
     stet_model_destroy(model);
     for (int k = 0; k < MODELS; ++k) {
-        tree_draw(&dice, text, sizeof text, &counts);
+        tree_draw(&dice, text, sizeof text, false, &counts);
         if (stet_model_load_string(text, &model) != STET_OK) continue;
         check(model);
         stet_model_destroy(model);

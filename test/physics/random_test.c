@@ -35,7 +35,7 @@ static void check_trees(const char *test, const char *isa, double limit, double 
     oracle_errors all = {.n = 0};
     while (counts.models - counts.refused < nmodel) {
         oracle_errors one = {.n = 0};
-        tree_draw(&dice, text, sizeof text, &counts);
+        tree_draw(&dice, text, sizeof text, false, &counts);
         if (!compiles(text)) {
             counts.refused++;
             assert_true(counts.refused < nmodel);

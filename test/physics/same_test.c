@@ -4,8 +4,8 @@
  * where those are installed (tools/setup.sh corpus). With STET_STAGES that device has the launches that it says, and
  * the CPU one kernel.
  *
- * Usage: test_physics_same [TREES [WORLDS]]. From 256 worlds on a GPU's code is made for each model. CORPUS in the
- * environment: a part of the paths of the models of other projects that are taken.
+ * Usage: test_physics_same [TREES [WORLDS]]. On a GPU as many worlds as make it run code for each model are usual.
+ * CORPUS in the environment: a part of the paths of the models of other projects that are taken.
  */
 #include "physics/corpus.h"
 #include "physics/heap.h"
@@ -18,7 +18,7 @@
 enum { TEXT = 1 << 16, CALLS = 3, STEPS = 6, ON_A_DOUBLE = 2, ENOUGH = 64 };
 
 static int ntree = 12;
-static int64_t nworld = 5;
+static int64_t nworld;
 
 static bool on_a_double(void) { return picked_double != NULL; }
 
@@ -152,23 +152,28 @@ static void heap_of_trees(void **state)
     stet_model_destroy(model);
 }
 
-static void random_trees(void **state)
+static void check_random(const char *test, bool touching)
 {
     static char text[TEXT];
-    uint64_t dice = dice_seed("random_trees");
+    uint64_t dice = dice_seed(test);
     tree_counts counts = {.models = 0};
     int n = on_a_double() && ntree > ON_A_DOUBLE ? ON_A_DOUBLE : ntree;
     int64_t ncon = 0;
     for (int tries = 0; n > 0; ++tries) {
         stet_model *model;
         assert_true(tries < 4 * (ntree + 1));
-        tree_draw(&dice, text, sizeof text, &counts);
+        tree_draw(&dice, text, sizeof text, touching, &counts);
         if (stet_model_load_string(text, &model) != STET_OK) continue;
         n -= check(model, text, &ncon);
         stet_model_destroy(model);
     }
     tree_print(&counts);
+    assert_int_equal(ncon > 0, touching);
 }
+
+static void random_trees(void **state) { check_random("random_trees", false); }
+
+static void random_trees_that_touch(void **state) { check_random("random_trees_that_touch", true); }
 
 static void models_of_other_projects(void **state)
 {
@@ -195,9 +200,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(shipped_scenes),
         cmocka_unit_test(heap_of_trees),
         cmocka_unit_test(random_trees),
+        cmocka_unit_test(random_trees_that_touch),
         cmocka_unit_test(models_of_other_projects),
     };
     if (argc > 1) ntree = (int)strtol(argv[1], NULL, 10);
-    if (argc > 2) nworld = strtoll(argv[2], NULL, 10);
+    nworld = argc > 2 ? strtoll(argv[2], NULL, 10) : picked_any() ? STI_NATIVE_MODEL_WORLDS : 5;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -390,7 +390,7 @@ static bool draw_model(uint64_t *dice, char *text, tree_counts *counts)
 {
     static const char end[] = "</mujoco>";
     stet_model *model;
-    tree_draw(dice, text, TEXT, counts);
+    tree_draw(dice, text, TEXT, false, counts);
     if (stet_model_load_string(text, &model) != STET_OK) return false;
     writing t = {text, TEXT, strlen(text) - strlen(end)};
     append(&t, "<sensor>");

@@ -11,8 +11,9 @@ typedef struct drawing {
     tree_counts *counts;
     int nbody, left;     /* bodies drawn, bodies that may still be drawn */
     int nscalar, nnamed; /* joints s0 … of one dof, joints j0 … of three or six */
-    bool any_free, any_ball, any_slide, any_hinge, any_spring, any_damper, any_poly, any_gravcomp, any_mocap, any_limit,
-        any_loss;
+    int dims[4], ndim;   /* of contacts, none: bodies do not touch */
+    bool any_dim[7], any_margin, any_free, any_ball, any_slide, any_hinge, any_spring, any_damper, any_poly,
+        any_gravcomp, any_mocap, any_limit, any_loss;
 } drawing;
 
 static void text(drawing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -114,8 +115,45 @@ static void joints(drawing *t, bool top)
     }
 }
 
+/* What a geom or a pair has for its contacts. */
+static void contact(drawing *t)
+{
+    int dim = t->dims[dice_below(t->dice, (size_t)t->ndim)];
+    t->any_dim[dim] = true;
+    text(t, " condim='%d'", dim);
+    if (chance(t, 60))
+        text(t, " friction='%.6g %.6g %.6g'", number(t, .2, 1.2), number(t, .001, .05), number(t, .0001, .01));
+    if (chance(t, 20)) text(t, " solref='%.6g %.6g'", number(t, .02, .05), number(t, .7, 1.2));
+    if (!chance(t, 30)) return;
+    double margin = number(t, 0, .05);
+    text(t, " margin='%.6g' gap='%.6g'", margin, chance(t, 50) ? margin * number(t, 0, 1) : 0);
+    t->any_margin = true;
+}
+
+/* Which contacts a model may have. */
+static void begin_touching(drawing *t)
+{
+    static const int dims[] = {1, 3, 4, 6};
+    while (t->ndim == 0)
+        for (int k = 0; k < 4; ++k)
+            if (chance(t, 50)) t->dims[t->ndim++] = dims[k];
+}
+
+static void pairs(drawing *t)
+{
+    text(t, "<contact>");
+    for (int b = 1; b < t->nbody; ++b)
+        if (chance(t, 30)) {
+            text(t, "<pair geom1='g%d.1' geom2='g%d.1'", b, b + 1);
+            contact(t);
+            text(t, "/>");
+        }
+    text(t, "</contact>");
+}
+
 static void inertia(drawing *t)
 {
+    static const char *const types[] = {"box", "sphere", "capsule", "ellipsoid", "cylinder"};
     if (chance(t, 40)) {
         double a = number(t, .01, .2), b = number(t, .01, .2);
         text(t, "<inertial mass='%.6g' diaginertia='%.6g %.6g %.6g'", number(t, .1, 3), a, b, (a + b) * .8);
@@ -124,10 +162,12 @@ static void inertia(drawing *t)
         text(t, "/>");
     }
     for (int k = 1 + (int)dice_below(t->dice, 2); k > 0; --k) {
-        text(t, "<geom name='g%d.%d' type='box'", t->nbody, k);
+        const char *type = types[t->ndim > 0 ? dice_below(t->dice, sizeof types / sizeof *types) : 0];
+        text(t, "<geom name='g%d.%d' type='%s'", t->nbody, k, type);
         text(t, " size='%.6g %.6g %.6g'", number(t, .05, .2), number(t, .05, .2), number(t, .05, .2));
         if (chance(t, 60)) vector(t, "pos", 3, .3);
         if (chance(t, 40)) vector(t, "quat", 4, 1);
+        if (t->ndim > 0) contact(t);
         text(t, "/>");
     }
     if (chance(t, 20)) {
@@ -145,7 +185,7 @@ static void body(drawing *t, int depth)
     t->left--;
     t->nbody++;
     text(t, "<body name='b%d'", t->nbody);
-    if (chance(t, 80)) vector(t, "pos", 3, 1);
+    if (chance(t, 80)) vector(t, "pos", 3, t->ndim > 0 ? .4 : 1);
     if (chance(t, 40)) vector(t, "quat", 4, 1);
     if (chance(t, 25)) {
         text(t, " gravcomp='%.6g'", number(t, -.5, 1.5));
@@ -235,10 +275,10 @@ static bool equalities(drawing *t, int ntendon)
     return n > 0;
 }
 
-void tree_draw(uint64_t *dice, char *out, size_t size, tree_counts *counts)
+void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_counts *counts)
 {
     drawing t = {.dice = dice, .out = out, .size = size, .counts = counts};
-    bool fast = dice_below(dice, 2) == 0;
+    bool fast = dice_below(dice, 2) == 0, elliptic = touching && chance(&t, 50), paired = touching && chance(&t, 30);
     static const char *const flags[] = {"spring",    "damper",    "gravity", "clampctrl",    "actuation",
                                         "eulerdamp", "warmstart", "limit",   "frictionloss", "equality"};
     text(&t, "<mujoco><option tolerance='1e-18' timestep='%.6g' integrator='%s'", number(&t, .001, .01),
@@ -250,13 +290,20 @@ void tree_draw(uint64_t *dice, char *out, size_t size, tree_counts *counts)
         vector(&t, "wind", 3, 2);
         counts->fluids++;
     }
-    text(&t, "><flag contact='disable'");
+    if (touching) begin_touching(&t);
+    text(&t, " cone='%s'><flag contact='%s'", elliptic ? "elliptic" : "pyramidal", touching ? "enable" : "disable");
     for (size_t k = 0; k < sizeof flags / sizeof *flags; ++k)
         if (chance(&t, 5)) text(&t, " %s='disable'", flags[k]);
     text(&t, "/></option><worldbody>");
+    if (touching) {
+        text(&t, "<geom type='plane' size='5 5 1' pos='0 0 -.4'");
+        contact(&t);
+        text(&t, "/>");
+    }
     t.left = 1 + (int)dice_below(dice, BODIES);
     while (t.left > 0) body(&t, 0);
     text(&t, "</worldbody>");
+    if (paired) pairs(&t);
     int ntendon = tendons(&t);
     bool tied = equalities(&t, ntendon);
     int nactuator = (int)dice_below(dice, 5);
@@ -280,6 +327,10 @@ void tree_draw(uint64_t *dice, char *out, size_t size, tree_counts *counts)
     counts->limits += t.any_limit;
     counts->losses += t.any_loss;
     counts->equalities += tied;
+    for (int k = 0; k < 7; ++k) counts->dims[k] += t.any_dim[k];
+    counts->elliptic += elliptic;
+    counts->pairs += paired;
+    counts->margins += t.any_margin;
 }
 
 void tree_print(const tree_counts *c)
@@ -287,8 +338,10 @@ void tree_print(const tree_counts *c)
     print_message("%d random models (%d refused by MuJoCo's compiler) with %d bodies; with free joints %d, ball %d, "
                   "slide %d, hinge %d, springs %d, dampers %d, polynomials %d, gravity compensation %d, tendons %d, "
                   "actuators %d, mocap bodies %d, implicitfast %d, limits %d, friction loss %d, equalities %d, "
-                  "fluids %d\n",
+                  "fluids %d, contacts of 1 dimension %d, 3 %d, 4 %d, 6 %d, elliptic cones %d, pairs of their own %d, "
+                  "margins %d\n",
                   c->models, c->refused, c->bodies, c->free, c->ball, c->slide, c->hinge, c->springs, c->dampers,
                   c->polynomials, c->gravcomp, c->tendons, c->actuators, c->mocap, c->implicit, c->limits, c->losses,
-                  c->equalities, c->fluids);
+                  c->equalities, c->fluids, c->dims[1], c->dims[3], c->dims[4], c->dims[6], c->elliptic, c->pairs,
+                  c->margins);
 }

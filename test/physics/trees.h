@@ -1,21 +1,24 @@
 /*
- * Random models that need no contacts: trees of bodies with joints of all types, inertias, springs, dampers,
- * armature, gravity compensation, tendons, actuators, mocap bodies, sites, limits, friction loss, equalities, fluids.
+ * Random models: trees of bodies with joints of all types, inertias, springs, dampers, armature, gravity compensation,
+ * tendons, actuators, mocap bodies, sites, limits, friction loss, equalities, fluids. Those that touch have contacts,
+ * too: of a floor and of geoms of all primitive types, with 1, 3, 4 or 6 dimensions, of which a model leaves some out,
+ * both cones, pairs with contacts of their own, margins.
  */
 #ifndef TEST_PHYSICS_TREES_H
 #define TEST_PHYSICS_TREES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* How many models had one of these. */
 typedef struct tree_counts {
     int models, refused, bodies, free, ball, slide, hinge, springs, dampers, polynomials, gravcomp, tendons, actuators,
-        mocap, implicit, limits, losses, equalities, fluids;
+        mocap, implicit, limits, losses, equalities, fluids, dims[7], elliptic, pairs, margins;
 } tree_counts;
 
 /* Writes the text of one model; counts what was drawn. */
-void tree_draw(uint64_t *dice, char *out, size_t size, tree_counts *counts);
+void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_counts *counts);
 void tree_print(const tree_counts *counts);
 
 #endif
