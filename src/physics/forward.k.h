@@ -54,6 +54,7 @@
 #include "physics/contact.k.h"
 #include "physics/force.k.h"
 #include "physics/pattern.k.h"
+#include "physics/hessian_rows.k.h"
 #include "physics/hessian.k.h"
 #include "physics/after.k.h"
 #include "physics/sensor.k.h"

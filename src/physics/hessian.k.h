@@ -1,14 +1,11 @@
 /*
- * The Hessian of the solver, H = M + J' C J = L L'. Part of the kernels that include it, after pattern.k.h.
+ * The Hessian of the solver, H = M + J' C J = L L'. Part of the kernels that include it, after hessian_rows.k.h.
  *
  * Rows and columns are dofs in descending order, so that leaves of the tree come first: a row then has nothing left of
  * the dofs below its own, but for what constraints couple. Rows without a dof, which let each tree begin with a tile
  * (src/physics/places.h) and fill up the last one, are the identity's. H is stored in rows of tiles of 4 by 4 up to the
  * diagonal; s says from ph_pattern on which of them the factor has, and only those are ever looked at.
  */
-
-/* Where row i begins, so that H + ph_row(i) has columns 0 … i. */
-LFN int ph_row(int i) { return 8 * (i >> 2) * ((i >> 2) + 1) + 4 * (i & 3) * ((i >> 2) + 1); }
 
 /* Rows of H that are worked on at a time: they share what is loaded for them. It divides 4. */
 #if STET_GPU && STET_TEAM >= 16
@@ -19,22 +16,16 @@ LFN int ph_row(int i) { return 8 * (i >> 2) * ((i >> 2) + 1) + 4 * (i & 3) * ((i
 #define PH_STRIPE 4
 #endif
 
-/* H = M, and x in the row below it */
-LFN void ph_fill_hessian(const int *m, real *w, const int *s, const real *x)
+/* H = 1, and the row below it 0, of the tiles of the factor. */
+LFN void ph_clear_tiles(const int *m, const int *s, real *H)
 {
-    const int *list = s + ph_tile_list(m), *entry = m + m[M_M_PLACE], *place = m + m[M_PLACE];
-    const real *qM = PH_AT(W_QM);
-    real *H = PH_AT(W_H), *y = H + ph_row(m[M_NPLACE]);
+    const int *list = s + ph_tile_list(m);
     each (t, 4 * (s + ph_level_begin(m))[2 * s[S_NLEVEL]]) {
         int g = list[t >> 2] >> 16, h = list[t >> 2] & 0xffff, i = 4 * g + (t & 3);
         real *to = H + ph_row(i);
         for (int j = 0; j < 4; ++j) to[4 * h + j] = splat(0);
         if (g == h) to[i] = splat(1); /* a row without a dof keeps it */
     }
-    sync();
-    each (e, m[M_NC]) H[entry[e]] = qM[e] + splat(0); /* -0 becomes 0, as by a slot that adds zeros */
-    each (d, m[M_NV]) y[place[d]] = x[d];
-    sync();
 }
 
 /* Keeps the curve of slot k, whose block has `dim` rows. */
@@ -51,16 +42,9 @@ LFN void ph_curves(const int *m, const ureal *f, const real *v, real *w, const i
     const int *list = s + ph_active(m);
     each (i, ph_nactive(s)) {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
-        if (PH_IS(1, dim))
-            ph_put_curve(m, f, v, w, s, k, 1);
-        else if (PH_IS(3, dim))
-            ph_put_curve(m, f, v, w, s, k, 3);
-        else if (PH_IS(4, dim))
-            ph_put_curve(m, f, v, w, s, k, 4);
-        else if (PH_IS(6, dim))
-            ph_put_curve(m, f, v, w, s, k, 6);
-        else if (PH_IS_OTHER)
-            ph_put_curve(m, f, v, w, s, k, dim);
+#define PH_DO(rows) ph_put_curve(m, f, v, w, s, k, rows)
+        PH_WITH_ROWS(dim, PH_DO);
+#undef PH_DO
     }
     sync();
 }
@@ -147,6 +131,29 @@ LFN void ph_add_slot(const int *m, real *w, const int *s, int k, int dim, mask o
         ph_add_block(m, H, place, C, J, n, dim);
     }
     sync();
+}
+
+/* H = M + J' C J for the lanes `on`, and x in the row below it; `whole`: not only in the tiles of the factor. */
+LFN void ph_make_hessian(const int *m, real *w, const int *s, int whole, const real *x, mask on)
+{
+    const int *list = s + ph_active(m), *entry = m + m[M_M_PLACE], *place = m + m[M_PLACE];
+    const real *qM = PH_AT(W_QM);
+    real *H = PH_AT(W_H), *y = H + ph_row(m[M_NPLACE]);
+    if (whole)
+        ph_clear_rows(m, H);
+    else
+        ph_clear_tiles(m, s, H);
+    sync();
+    each (e, m[M_NC]) H[entry[e]] = qM[e] + splat(0); /* -0 becomes 0, as by a slot that adds zeros */
+    each (d, m[M_NV]) y[place[d]] = x[d];
+    sync();
+    rolled for (int i = 0; i < ph_nactive(s); ++i)
+    {
+        int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
+#define PH_DO(rows) ph_add_slot(m, w, s, k, rows, on)
+        PH_WITH_ROWS(dim, PH_DO);
+#undef PH_DO
+    }
 }
 
 /* sum [PH_STRIPE][4]: columns 4 h … 4 h + 3 of stripe p of rows, less the products of what is left of them. */
@@ -262,43 +269,43 @@ LFN void ph_take_rows(const real *H, const real *tile, const int *row, real *x, 
     sync();
 }
 
-/*
- * x = H^-1 x, with H = M + J' C J for the lanes `on`. x is one more row of H, so that its half of the solution comes
- * with the factor.
- */
-PH_PART LFN void ph_solve_hessian(const int *m, const ureal *f, const real *v, real *w, const int *s, real *x, mask on)
+/* The row below H becomes H^-1 times itself; returns 1. */
+LFN int ph_solve_tiles(const int *m, real *w, const int *s)
 {
-    const int *rows = s + ph_tile_rows(m), *list = s + ph_active(m), *place = m + m[M_PLACE];
-    const real *tiles = PH_AT(W_H_TILES);
-    real *H = PH_AT(W_H);
+    const real *H = PH_AT(W_H), *tiles = PH_AT(W_H_TILES);
     int n = m[M_NPLACE];
-    real *y = H + ph_row(n);
-    ph_curves(m, f, v, w, s);
-    ph_fill_hessian(m, w, s, x);
-    rolled for (int i = 0; i < ph_nactive(s); ++i)
-    {
-        int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
-        if (PH_IS(1, dim))
-            ph_add_slot(m, w, s, k, 1, on);
-        else if (PH_IS(3, dim))
-            ph_add_slot(m, w, s, k, 3, on);
-        else if (PH_IS(4, dim))
-            ph_add_slot(m, w, s, k, 4, on);
-        else if (PH_IS(6, dim))
-            ph_add_slot(m, w, s, k, 6, on);
-        else if (PH_IS_OTHER)
-            ph_add_slot(m, w, s, k, dim, on);
-    }
+    real *y = PH_AT(W_H) + ph_row(n);
     ph_factor_hessian(m, w, s);
     /* where row n is in a tile on the diagonal, the factor of that has the end of it */
     each (i, n & 3) y[(n & ~3) + i] = tiles[4 * n + i];
     sync();
     for (int h = (n - 1) >> 2; h >= 0; --h) {
-        const int *row = rows + h * m[M_NWORD];
+        const int *row = s + ph_tile_rows(m) + h * m[M_NWORD];
         if (n >= 4 * h + 4)
             ph_take_rows(H, tiles + 16 * h, row, y, h, 4);
         else
             ph_take_rows(H, tiles + 16 * h, row, y, h, n - 4 * h);
+    }
+    return 1;
+}
+
+/*
+ * x = H^-1 x, with H = M + J' C J for the lanes `on`. x is one more row of H, so that its half of the solution comes
+ * with the factor. By tiles s has the pattern already; with a row a thread it is only needed where that fails.
+ */
+PH_PART LFN void ph_solve_hessian(const int *m, const ureal *f, const real *v, real *w, int *s, real *x, mask on)
+{
+    const int *place = m + m[M_PLACE];
+    const real *y = PH_AT(W_H) + ph_row(m[M_NPLACE]);
+    ph_curves(m, f, v, w, s);
+    int solved = 0;
+    for (int whole = PH_BY_ROWS; !solved; whole = 0) {
+        if (PH_BY_ROWS && !whole) ph_find_pattern(m, s);
+        ph_make_hessian(m, w, s, whole, x, on);
+        if (whole)
+            solved = ph_solve_rows(m, w);
+        else
+            solved = ph_solve_tiles(m, w, s);
     }
     each (d, m[M_NV]) x[d] = y[place[d]];
     sync();

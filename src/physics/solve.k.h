@@ -85,16 +85,9 @@ LFN void ph_mul_rows(const int *m, const real *w, const int *s, const real *x, r
     const int *list = s + ph_active(m);
     each (i, ph_nactive(s)) {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
-        if (PH_IS(1, dim))
-            ph_mul_slot(m, w, s, k, 1, x, y, aref);
-        else if (PH_IS(3, dim))
-            ph_mul_slot(m, w, s, k, 3, x, y, aref);
-        else if (PH_IS(4, dim))
-            ph_mul_slot(m, w, s, k, 4, x, y, aref);
-        else if (PH_IS(6, dim))
-            ph_mul_slot(m, w, s, k, 6, x, y, aref);
-        else if (PH_IS_OTHER)
-            ph_mul_slot(m, w, s, k, dim, x, y, aref);
+#define PH_DO(rows) ph_mul_slot(m, w, s, k, rows, x, y, aref)
+        PH_WITH_ROWS(dim, PH_DO);
+#undef PH_DO
     }
 }
 
@@ -113,16 +106,9 @@ LFN void ph_forces(const int *m, const ureal *f, const real *v, real *w, const i
     const int *list = s + ph_active(m);
     each (i, ph_nactive(s)) {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
-        if (PH_IS(1, dim))
-            ph_slot_force(m, f, v, w, s, k, 1, on);
-        else if (PH_IS(3, dim))
-            ph_slot_force(m, f, v, w, s, k, 3, on);
-        else if (PH_IS(4, dim))
-            ph_slot_force(m, f, v, w, s, k, 4, on);
-        else if (PH_IS(6, dim))
-            ph_slot_force(m, f, v, w, s, k, 6, on);
-        else if (PH_IS_OTHER)
-            ph_slot_force(m, f, v, w, s, k, dim, on);
+#define PH_DO(rows) ph_slot_force(m, f, v, w, s, k, rows, on)
+        PH_WITH_ROWS(dim, PH_DO);
+#undef PH_DO
     }
     sync();
 }
@@ -150,16 +136,9 @@ LFN void ph_gather_rows(const int *m, const real *w, const int *s, real *out)
     rolled for (int i = 0; i < ph_nactive(s); ++i)
     {
         int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
-        if (PH_IS(1, dim))
-            ph_gather_slot(m, w, s, k, 1, out);
-        else if (PH_IS(3, dim))
-            ph_gather_slot(m, w, s, k, 3, out);
-        else if (PH_IS(4, dim))
-            ph_gather_slot(m, w, s, k, 4, out);
-        else if (PH_IS(6, dim))
-            ph_gather_slot(m, w, s, k, 6, out);
-        else if (PH_IS_OTHER)
-            ph_gather_slot(m, w, s, k, dim, out);
+#define PH_DO(rows) ph_gather_slot(m, w, s, k, rows, out)
+        PH_WITH_ROWS(dim, PH_DO);
+#undef PH_DO
     }
 }
 
@@ -172,16 +151,9 @@ LFN void ph_slot_line(const int *m, const ureal *f, const real *v, const real *w
     const int *block = m + ph_slot_block(s, k);
     int row = ph_slot_row(s, k), dim = block[B_DIM];
     const real *jar = PH_AT(W_EFC_JAR) + row, *jv = PH_AT(W_EFC_JV) + row, *D = PH_AT(W_EFC_D) + row;
-    if (PH_IS(1, dim))
-        ph_block_line(m, f, v, block, 1, D, jar, jv, alpha, line);
-    else if (PH_IS(3, dim))
-        ph_block_line(m, f, v, block, 3, D, jar, jv, alpha, line);
-    else if (PH_IS(4, dim))
-        ph_block_line(m, f, v, block, 4, D, jar, jv, alpha, line);
-    else if (PH_IS(6, dim))
-        ph_block_line(m, f, v, block, 6, D, jar, jv, alpha, line);
-    else if (PH_IS_OTHER)
-        ph_block_line(m, f, v, block, dim, D, jar, jv, alpha, line);
+#define PH_DO(rows) ph_block_line(m, f, v, block, rows, D, jar, jv, alpha, line)
+    PH_WITH_ROWS(dim, PH_DO);
+#undef PH_DO
 }
 
 /* What slot k costs at the residuals x. */
@@ -190,11 +162,11 @@ LFN real ph_slot_cost(const int *m, const ureal *f, const real *v, const real *w
     const int *block = m + ph_slot_block(s, k);
     int row = ph_slot_row(s, k), dim = block[B_DIM];
     const real *D = PH_AT(W_EFC_D) + row;
-    return PH_IS(3, dim)            ? ph_block_cost(m, f, v, block, 3, D, x + row)
-           : PH_IS(4, dim)          ? ph_block_cost(m, f, v, block, 4, D, x + row)
-           : PH_IS(6, dim)          ? ph_block_cost(m, f, v, block, 6, D, x + row)
-           : PH_IS_OTHER && dim > 1 ? ph_block_cost(m, f, v, block, dim, D, x + row)
-                                    : ph_block_cost(m, f, v, block, 1, D, x + row);
+    real cost = splat(0);
+#define PH_DO(rows) cost = ph_block_cost(m, f, v, block, rows, D, x + row)
+    PH_WITH_ROWS(dim, PH_DO);
+#undef PH_DO
+    return cost;
 }
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
@@ -357,7 +329,7 @@ PH_PART LFN mask ph_gradient(const int *m, const ureal *f, const real *v, real *
  * One iteration of the lanes `on`; returns by how much their cost fell, were it quadratic: a difference of costs would
  * be all rounding near the minimum.
  */
-LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
+LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, int *s, mask on)
 {
     const int *list = s + ph_active(m);
     real *search = PH_AT(W_SEARCH), *mv = PH_AT(W_MV), sum[PH_TERMS];
@@ -411,7 +383,7 @@ PH_PART LFN void ph_solve_constraints(const int *m, const ureal *f, const real *
     for (int i = 0; i < m[M_ITERATIONS] && !all(done); ++i) {
         mask on = m_not(done);
         if (i > 0) ph_list_slots(m, w, s, on);
-        if (i == 0 || 4 * ph_nactive(s) < 3 * wide) { /* the pattern of more slots serves fewer, too */
+        if (!PH_BY_ROWS && (i == 0 || 4 * ph_nactive(s) < 3 * wide)) { /* the pattern of more slots serves fewer, too */
             wide = ph_nactive(s);
             ph_find_pattern(m, s);
         }
