@@ -46,6 +46,7 @@
 #include "physics/collide/round.k.h"
 #include "physics/spatial.k.h"
 #include "physics/kinematics.k.h"
+#include "physics/by_rows.k.h"
 #include "physics/inertia.k.h"
 #include "physics/velocity.k.h"
 #include "physics/actuation.k.h"
@@ -54,7 +55,6 @@
 #include "physics/contact.k.h"
 #include "physics/force.k.h"
 #include "physics/pattern.k.h"
-#include "physics/hessian_rows.k.h"
 #include "physics/hessian.k.h"
 #include "physics/after.k.h"
 #include "physics/sensor.k.h"
@@ -84,10 +84,8 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
         if (align) align_teams();
         ph_inertia(m, f, v, w);
         ph_tendon_armature(m, f, v, w);
-        each (e, m[M_NC]) PH_AT(W_QLD)[e] = PH_AT(W_QM)[e];
-        sync();
         if (align) align_teams();
-        ph_factor(m, PH_AT(W_QLD), PH_AT(W_QLDIAGINV));
+        if (!PH_BY_ROWS) ph_factor_inertia(m, w);
     }
     if (PH_RUNS(PH_STAGE_FORCES)) {
         if (align) align_teams();

@@ -1,5 +1,5 @@
 /*
- * The Hessian of the solver, H = M + J' C J = L L'. Part of the kernels that include it, after hessian_rows.k.h.
+ * The Hessian of the solver, H = M + J' C J = L L'. Part of the kernels that include it, after pattern.k.h.
  *
  * Rows and columns are dofs in descending order, so that leaves of the tree come first: a row then has nothing left of
  * the dofs below its own, but for what constraints couple. Rows without a dof, which let each tree begin with a tile
@@ -303,7 +303,7 @@ PH_PART LFN void ph_solve_hessian(const int *m, const ureal *f, const real *v, r
         if (PH_BY_ROWS && !whole) ph_find_pattern(m, s);
         ph_make_hessian(m, w, s, whole, x, on);
         if (whole)
-            solved = ph_solve_rows(m, w);
+            solved = ph_solve_rows(m, w, 1);
         else
             solved = ph_solve_tiles(m, w, s);
     }

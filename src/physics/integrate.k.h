@@ -44,7 +44,9 @@ LFN void ph_acceleration(const int *m, real *w)
     if (any(some)) ph_add_xfrc(m, w, some, smooth);
     each (d, m[M_NV]) qacc[d] = smooth[d];
     sync();
-    ph_solve(m, PH_AT(W_QLD), PH_AT(W_QLDIAGINV), qacc);
+    int solved = ph_solve_pattern(m, w, PH_AT(W_QM), qacc);
+    if (PH_BY_ROWS && !solved) ph_factor_inertia(m, w);
+    if (!solved) ph_solve(m, PH_AT(W_QLD), PH_AT(W_QLDIAGINV), qacc);
 }
 
 /* ---- integrators ------------------------------------------------------------------------------------------------- */
@@ -204,8 +206,9 @@ LFN void ph_step_acceleration(const int *m, const ureal *f, const real *v, real 
         }
     }
     sync();
-    ph_factor(m, PH_AT(W_QH), PH_AT(W_QHDIAGINV));
-    ph_solve(m, PH_AT(W_QH), PH_AT(W_QHDIAGINV), qacc);
+    int solved = ph_solve_pattern(m, w, PH_AT(W_QH), qacc);
+    if (!solved) ph_factor(m, PH_AT(W_QH), PH_AT(W_QHDIAGINV));
+    if (!solved) ph_solve(m, PH_AT(W_QH), PH_AT(W_QHDIAGINV), qacc);
     if (m[M_INTEGRATOR] == 0 && m[M_DOF_DAMPING] < 0) ph_keep_undamped(m, f, v, w, qacc);
     each (i, m[M_NFREE]) {
         int b = (m + m[M_FREE_BODY])[i], first = (m + m[M_BODY_DOFADR])[b];

@@ -8,9 +8,6 @@
  * other. Slots that are empty in a lane make a pattern too large for it, and tiles that are 0 throughout change no bit.
  */
 
-/* Where row i begins, so that H + ph_row(i) has columns 0 … i. */
-LFN int ph_row(int i) { return 8 * (i >> 2) * ((i >> 2) + 1) + 4 * (i & 3) * ((i >> 2) + 1); }
-
 LFN int ph_tile_columns(const int *m) { return ph_pattern(m); }
 LFN int ph_tile_rows(const int *m) { return ph_pattern(m) + m[M_NTILE] * m[M_NWORD]; }
 LFN int ph_tile_level(const int *m) { return ph_pattern(m) + 2 * m[M_NTILE] * m[M_NWORD]; }
