@@ -72,15 +72,14 @@ static stet_result measure_number(gpu_bench *g, int64_t nworld, double *longest)
         result = bench_add(b, &row, ns, SAMPLES, "ns/step", false, "physics/%s/%s/%lld/step_ns", g->scene->name,
                            g->kind, (long long)nworld);
     if (result == STET_OK) {
-        const sti_step_shape shape = s.native->shape;
+        const sti_team team = s.native->team;
         bench_note(row,
-                   "%.4g million steps a second; %d threads a world, %d worlds a block, %d block%s a processor; room "
-                   "for %d contacts; a world has %.1f kB of arrays; %.0f MB more of the GPU are in use than before its "
+                   "%.4g million steps a second; %d threads a world, %d worlds a block; room for %d contacts; "
+                   "a world has %.1f kB of arrays; %.0f MB more of the GPU are in use than before its "
                    "first step; %.1f contacts, %.1f rows, %.1f iterations a world; worlds with faults: %d",
-                   1e3 / bench_median(ns, SAMPLES), shape.team.team, shape.team.teams, shape.blocks,
-                   shape.blocks == 1 ? "" : "s", sti_physics_room(&s.native->tables), arrays_of(&s),
-                   1e-6 * (after - before), g->of_states.contacts, g->of_states.rows, g->of_states.iterations,
-                   count_faults(&s));
+                   1e3 / bench_median(ns, SAMPLES), team.team, team.teams, sti_physics_room(&s.native->tables),
+                   arrays_of(&s), 1e-6 * (after - before), g->of_states.contacts, g->of_states.rows,
+                   g->of_states.iterations, count_faults(&s));
     }
     close_side(&s);
     return result;

@@ -82,12 +82,12 @@ static stet_result add_row(staged *g, side s[2], const char *grouping, double se
     int64_t nworld = s[0].worlds->nworld;
     double each = 1e9 / ((double)nworld * CALL * CALLS);
     const sti_native *n = s[1].native;
-    const sti_team *of = n->stages.single ? &n->shape.team : &n->stages.shape.team;
+    const sti_team *of = n->stages.single ? &n->team : &n->stages.team;
     char teams[96] = "", memory[64] = "";
     bench_row *row;
     if (sti_device_is_gpu(s[1].device))
-        (void)snprintf(teams, sizeof teams, "; %d and %d threads a world, %d and %d worlds a block", n->shape.team.team,
-                       of->team, n->shape.team.teams, of->teams);
+        (void)snprintf(teams, sizeof teams, "; %d and %d threads a world, %d and %d worlds a block", n->team.team,
+                       of->team, n->team.teams, of->teams);
     if (!n->stages.single)
         (void)snprintf(memory, sizeof memory, "; stages have %.1f kB of memory a world",
                        (double)n->stages.memory->size / 1000 / (double)nworld);

@@ -26,12 +26,11 @@ static const struct {
               {W_XPOS, W_EQ_ACTIVE, 0}};
 
 /* Places of quantities in a team's shared memory; returns how many reals that has. */
-static int place_quantities(const sti_physics_tables *tables, sti_step_shape shape, int64_t shared, int stages, int *at)
+static int place_quantities(const sti_physics_tables *tables, sti_team team, int64_t shared, int stages, int *at)
 {
     /* The first cache keeps three eighths of what a processor has; all, if not a twentieth of a world finds room. */
     const int *m = tables->m;
-    sti_team team = shape.team;
-    int64_t room = shared * 5 / 8 / (int64_t)sizeof(float) / ((int64_t)shape.blocks * team.teams);
+    int64_t room = shared * 5 / 8 / (int64_t)sizeof(float) / team.teams;
     if (room < m[sti_model_memory(tables)] / 20) room = 0;
     int used = 0;
     memset(at, -1, NQUANTITY * sizeof *at);
@@ -78,11 +77,11 @@ static occurring find_occurring(const int *m)
     return o;
 }
 
-void sti_model_code_write(const sti_physics_tables *tables, sti_step_shape shape, int64_t shared, int stages,
+void sti_model_code_write(const sti_physics_tables *tables, sti_team team, int64_t shared, int stages,
                           sti_text_buffer *out, int *near)
 {
     int at[NQUANTITY];
-    *near = place_quantities(tables, shape, shared, stages, at);
+    *near = place_quantities(tables, team, shared, stages, at);
     put_ints(out, "PH_MODEL", tables->m, tables->nm);
     put_ints(out, "PH_NEAR", at, NQUANTITY);
     occurring o = find_occurring(tables->m);
@@ -90,8 +89,8 @@ void sti_model_code_write(const sti_physics_tables *tables, sti_step_shape shape
     put_ints(out, "PH_PARTNERS", o.partners, PH_TYPES);
     sti_text_buffer_format(out, "#define PH_NEAR_REALS %d\n#define PH_HAS_SEARCHED %d\n", *near, o.searched);
     if (stages) sti_text_buffer_format(out, "#define PH_STAGES %d\n", stages);
-    sti_text_buffer_format(out, "#define STET_BLOCKS %d\n", shape.blocks);
-    if (shape.team.team == 1 && !stages)
+    sti_text_buffer_put(out, "#define STET_BLOCKS 1\n"); /* else a compiler keeps room for more */
+    if (team.team == 1 && !stages)
         sti_text_buffer_format(out, "#define PH_OWN_REALS %d\n#define PH_OWN_INTS %d\n",
                                tables->m[sti_model_memory(tables)], tables->m[M_NINTS]);
 }

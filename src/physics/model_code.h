@@ -23,19 +23,13 @@ static inline int sti_model_quantity_size(const int *m, int quantity)
     return m[quantity + 1 < W_END ? quantity + 1 : M_NMEMORY] - m[quantity];
 }
 
-/* Teams of a step, and how many blocks of them a processor runs at once. */
-typedef struct sti_step_shape {
-    sti_team team;
-    int blocks;
-} sti_step_shape;
-
 /*
  * Appends the lines that go before the source of k_native_step (sti_kernel.constants) or, if there are `stages`, of a
- * k_native_stages with those: what other stages use is not in shared memory then, nor a thread's own. shared: bytes
- * that a processor has for its blocks; *near: reals of a team that the code takes of it. The caller looks at the
- * buffer's result.
+ * k_native_stages with those: what other stages use is not in shared memory then, nor a thread's own. A processor runs
+ * a block of teams; shared: bytes that it has for that; *near: reals of a team that the code takes of them. The caller
+ * looks at the buffer's result.
  */
-void sti_model_code_write(const sti_physics_tables *tables, sti_step_shape shape, int64_t shared, int stages,
+void sti_model_code_write(const sti_physics_tables *tables, sti_team team, int64_t shared, int stages,
                           sti_text_buffer *out, int *near);
 
 #endif

@@ -25,41 +25,40 @@ _Static_assert(PH_BAD_QPOS == 1 << STET_FAULT_BAD_QPOS && PH_BAD_QVEL == 1 << ST
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
 /*
- * Teams of a step on a GPU, as measured (doc/design/gpu_programs.md). A processor holds 256 threads with all the
- * registers that they ask for, one block. Fewer threads a world do less work twice and wait less for one another, so a
- * world has no more of them than run at once: 32 threads a world up to 8 worlds a processor, 8 from 32 on. Up to 12 a
- * processor get two blocks that wait for their own worlds only: one of 8 would have to come twice. More than 32 get
- * twice the threads with half the registers, which hide more latency. A thread alone has its memory for itself, which a
- * processor interleaves with that of its neighbours: the fastest where there are worlds for all threads, as long as a
- * world's memory is not too large for the bandwidth. lone: that may be.
+ * Teams of a step on a GPU, as measured (doc/design/gpu_programs.md). A processor runs one block of up to 512 threads
+ * with all the registers that it has, and each block as many worlds as make all processors end together. Fewer threads
+ * a world do less work twice and wait less for one another, so a world has no more of them than run at once: 32 up to
+ * 16 worlds a processor, 16 up to 32, then 8. A thread alone has its memory for itself, which a processor interleaves
+ * with that of its neighbours: the fastest where there are worlds for all threads, as long as a world's memory is not
+ * too large for the bandwidth. lone: that may be.
  */
-static sti_step_shape choose_shape(const stet_device *device, const sti_physics_tables *tables, int64_t nworld,
-                                   bool lone)
+static sti_team choose_team(const stet_device *device, const sti_physics_tables *tables, int64_t nworld, bool lone)
 {
     enum {
-        THREADS = 256,
+        THREADS = 512,
+        LEAST = 256,
+        STEP = 64, /* of threads: fewer numbers of worlds have code of their own */
         MOST = 32,
-        EIGHT = THREADS / MOST,
-        TWELVE = 12,
+        EIGHT = 8,
         SMALL = 1024,
         MIDDLE = 4096,
         MANY = 32,
-        LONE = 128,
-        LONE_MOST = 512
+        LONE = 128
     };
-    if (nworld < STI_NATIVE_MODEL_WORLDS) return (sti_step_shape){{MOST, EIGHT}, 1}; /* the code for all models */
+    if (nworld < STI_NATIVE_MODEL_WORLDS) return (sti_team){MOST, LEAST / MOST}; /* the code for all models */
     int64_t processors = device->processors > 0 ? device->processors : 1, share = nworld / processors;
     bool small = tables->m[M_NMEMORY] < SMALL;
     if (lone && share >= MANY && (small || (share >= LONE && tables->m[M_NMEMORY] < MIDDLE))) {
         int teams = MANY;
-        while (teams < LONE_MOST && teams < share) teams *= 2;
-        return (sti_step_shape){{1, teams}, 1};
+        while (teams < THREADS && teams < share) teams *= 2;
+        return (sti_team){1, teams};
     }
-    if (nworld > EIGHT * processors && nworld <= TWELVE * processors)
-        return (sti_step_shape){{MOST, (int)((nworld + 2 * processors - 1) / (2 * processors))}, 2};
-    int team = MOST, threads = nworld > MANY * processors ? 2 * THREADS : THREADS;
+    int team = MOST;
     while (team > EIGHT && nworld * team > THREADS * processors) team /= 2;
-    return (sti_step_shape){{team, threads / team}, 1};
+    int64_t turns = (nworld * team + THREADS * processors - 1) / (THREADS * processors);
+    int64_t worlds = (nworld + turns * processors - 1) / (turns * processors);
+    int64_t threads = (worlds * team + STEP - 1) / STEP * STEP;
+    return (sti_team){team, (int)(threads > LEAST ? threads : LEAST) / team};
 }
 
 stet_result sti_native_set_room(sti_native *n, int room)
@@ -69,8 +68,8 @@ stet_result sti_native_set_room(sti_native *n, int room)
     sti_physics_tables_resize(worlds->model->mj, &n->tables, room);
     n->old = true;
     if (!sti_device_is_gpu(worlds->device)) return STET_OK;
-    n->shape = choose_shape(worlds->device, &n->tables, worlds->nworld, true);
-    n->stages.shape = choose_shape(worlds->device, &n->tables, worlds->nworld, false);
+    n->team = choose_team(worlds->device, &n->tables, worlds->nworld, true);
+    n->stages.team = choose_team(worlds->device, &n->tables, worlds->nworld, false);
     return STET_OK;
 }
 

@@ -77,11 +77,11 @@ static stet_result make_code(sti_native *n, sti_native_group *g)
     stet_device *device = n->worlds->device;
     if (!sti_device_is_gpu(device) || n->worlds->nworld < STI_NATIVE_MODEL_WORLDS) return STET_OK;
     if (n->tables.nm <= STI_NATIVE_MODEL_INTS) {
-        sti_model_code_write(&n->tables, n->stages.shape, device->shared, g->stages, &g->code, &g->near);
+        sti_model_code_write(&n->tables, n->stages.team, device->shared, g->stages, &g->code, &g->near);
         STI_TRY(g->code.result);
     }
     g->kernel.constants = g->code.data ? g->code.data : "";
-    STI_TRY(sti_program_set_team(device, &g->kernel, n->stages.shape.team));
+    STI_TRY(sti_program_set_team(device, &g->kernel, n->stages.team));
     sti_program_begin_either(device, &g->kernel, &sti_k_native_stages);
     return STET_OK;
 }

@@ -37,7 +37,7 @@ typedef struct sti_native_stages {
     int n;                             /* 0: a step has no stages */
     bool single;                       /* it is a launch of the one kernel, not a part of a launch for all steps */
     bool made;                         /* their code and memory are there */
-    sti_step_shape shape;              /* of their teams on a GPU */
+    sti_team team;                     /* on a GPU */
     stet_array *memory, *lists, *left; /* of worlds, on a GPU of their teams: reals, ints, LEFT_… (stages.k.h) */
 } sti_native_stages;
 
@@ -65,7 +65,7 @@ struct sti_native {
     sti_mask put_back;         /* the host's mask of the last reset, or one of bytes */
     sti_native_reads reads;
     sti_kernel step;                   /* k_native_step; on a GPU with a team that suits the number of worlds, */
-    sti_step_shape shape;              /* this one, */
+    sti_team team;                     /* this one, */
     sti_text_buffer code;              /* and, with many worlds, for the model (model_code.h), */
     int near;                          /* with so many reals of shared memory a team */
     stet_array *memory, *plain_memory; /* on a GPU, of the teams that run at once: reals and ints */
@@ -84,7 +84,7 @@ struct sti_native {
         sti_arg_array(n->ticks), sti_arg_array(n->most)
 
 /* Are teams one thread, whose code has memory of its own? */
-static inline bool sti_native_is_lone(const sti_native *n) { return n->code.size > 0 && n->shape.team.team == 1; }
+static inline bool sti_native_is_lone(const sti_native *n) { return n->code.size > 0 && n->team.team == 1; }
 
 /* Tables and numbers of worlds follow the worlds' parameters. */
 stet_result sti_native_update(sti_native *n);

@@ -30,7 +30,7 @@ stet_result sti_native_make_memory(sti_native *n)
     stet_device *device = n->worlds->device;
     if (!sti_device_is_gpu(device) || n->plain_memory) return STET_OK;
     int64_t reals = n->tables.m[M_NMEMORY_ALL] + LINE, ints = n->tables.m[M_NINTS] + LINE;
-    int64_t teams = (int64_t)(sti_native_is_lone(n) ? FOR_READS : n->shape.team.teams * n->shape.blocks) *
+    int64_t teams = (int64_t)(sti_native_is_lone(n) ? FOR_READS : n->team.teams) *
                     (device->processors > 0 ? device->processors : 1);
     int64_t fit = INT32_MAX / (int64_t)sizeof(float) / (reals + ints);
     if (teams > n->worlds->nworld) teams = n->worlds->nworld;
@@ -71,12 +71,12 @@ static stet_result make_step(sti_native *n)
     n->step.constants = NULL;
     bool many = n->worlds->nworld >= STI_NATIVE_MODEL_WORLDS;
     if (many && n->tables.nm <= STI_NATIVE_MODEL_INTS) {
-        sti_model_code_write(&n->tables, n->shape, device->shared, 0, &n->code, &n->near);
+        sti_model_code_write(&n->tables, n->team, device->shared, 0, &n->code, &n->near);
         STI_TRY(n->code.result);
     }
     if (many) n->step.constants = n->code.data ? n->code.data : "";
     STI_TRY(sti_native_make_memory(n));
-    STI_TRY(sti_program_set_team(device, &n->step, n->shape.team));
+    STI_TRY(sti_program_set_team(device, &n->step, n->team));
     sti_program_begin_either(device, &n->step, &sti_k_native_step);
     return STET_OK;
 }
