@@ -76,8 +76,8 @@ static void add_digest(const rig *r, digest *d)
     }
 }
 
-/* stages NULL: what STET_STAGES says. */
-static void run(stet_model *model, const char *isa, const char *stages, digest *out)
+/* stages NULL: what STET_STAGES says. team: threads a world, 0: as many as are usual. Was code made for the model? */
+static bool run(stet_model *model, const char *isa, const char *stages, int team, digest *out)
 {
     rig r = {.device = rig_open_device(isa, 2), .model = model};
     stet_worlds_def def = stet_default_worlds_def();
@@ -91,17 +91,22 @@ static void run(stet_model *model, const char *isa, const char *stages, digest *
     if (stages) OK(sti_native_set_stages(native, stages));
     if (sti_physics_room(&native->tables) < ENOUGH) /* with less a GPU leaves out contacts at first, and says so */
         OK(sti_native_set_room(native, ENOUGH));
+    if (team) native->team = native->stages.team = (sti_team){team, 256 / team};
     stir(&r, "qpos", .01f);
     stir(&r, "qvel", .1f);
     *out = (digest){.ncon = 0};
     for (int k = 0; k < CALLS; ++k) {
         write_controls(&r, k);
         OK(sti_native_steps(native, NULL, STEPS));
+        assert_int_equal(native->code.size > 0, sti_device_is_gpu(r.device) && nworld >= STI_NATIVE_MODEL_WORLDS &&
+                                                    native->tables.nm <= STI_NATIVE_MODEL_INTS);
         add_digest(&r, out);
     }
+    bool made = native->code.size > 0;
     sti_native_destroy(native);
     stet_worlds_destroy(r.worlds);
     stet_device_destroy(r.device);
+    return made;
 }
 
 /* Whether native physics covers it; if so, it has the bits of one lane. */
@@ -112,11 +117,15 @@ static bool check(stet_model *model, const char *name, int64_t *ncon)
     digest want, got;
     for (int i = 0; (feature = stet_native_get_feature(model, i, &covered)) != NULL; ++i)
         if (!covered) return false;
-    run(model, "w1", "whole", &want);
-    run(model, NULL, NULL, &got);
-    for (int k = 0; k < WHAT; ++k)
-        if (want.of[k] != got.of[k])
-            fail_msg("%s: %s: %016" PRIx64 ", not %016" PRIx64, name, what[k], got.of[k], want.of[k]);
+    run(model, "w1", "whole", 0, &want);
+    bool made = true;
+    for (int team = 0; team <= 32 && made; team += 32) { /* some code is for 32 threads a world */
+        made = run(model, NULL, NULL, team, &got);
+        for (int k = 0; k < WHAT; ++k)
+            if (want.of[k] != got.of[k])
+                fail_msg("%s: %s, %d threads a world (0: usual): %016" PRIx64 ", not %016" PRIx64, name, what[k], team,
+                         got.of[k], want.of[k]);
+    }
     *ncon += want.ncon;
     return true;
 }
@@ -138,18 +147,25 @@ static void shipped_scenes(void **state)
 }
 
 /* Contacts couple dofs of many trees. */
-static void heap_of_trees(void **state)
+static void check_heap(const char *bodies, int least, int touching)
 {
+    static char text[TEXT];
     stet_model *model;
     int64_t ncon = 0;
-    OK(stet_model_load_string(
-        "<mujoco><option timestep='.002'/><worldbody><geom type='plane' size='9 9 1'/>" HEAP_OF_TREES
-        "</worldbody></mujoco>",
-        &model));
-    assert_true(stet_model_get_info(model).nv > 128);
+    (void)snprintf(
+        text, sizeof text,
+        "<mujoco><option timestep='.002'/><worldbody><geom type='plane' size='9 9 1'/>%s</worldbody></mujoco>", bodies);
+    OK(stet_model_load_string(text, &model));
+    assert_true(stet_model_get_info(model).nv > least);
     assert_true(check(model, "heap of trees", &ncon));
-    assert_true(ncon > CALLS * nworld * 24);
+    assert_true(ncon > CALLS * nworld * touching);
     stet_model_destroy(model);
+}
+
+static void heaps_of_trees(void **state)
+{
+    check_heap(HEAP_OF_TREES, 128, 24);
+    check_heap(SMALL_HEAP, 32, 8);
 }
 
 static void check_random(const char *test, bool touching)
@@ -198,7 +214,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shipped_scenes),
-        cmocka_unit_test(heap_of_trees),
+        cmocka_unit_test(heaps_of_trees),
         cmocka_unit_test(random_trees),
         cmocka_unit_test(random_trees_that_touch),
         cmocka_unit_test(models_of_other_projects),
