@@ -32,8 +32,11 @@ _Static_assert(PH_BAD_QPOS == 1 << STET_FAULT_BAD_QPOS && PH_BAD_QVEL == 1 << ST
  * with that of its neighbours: the fastest where there are worlds for all threads, as long as a world's memory is not
  * too large for the bandwidth. lone: that may be.
  */
-static sti_team choose_team(const stet_device *device, const sti_physics_tables *tables, int64_t nworld, bool lone)
+static sti_team choose_team(const sti_native *n, bool lone)
 {
+    const stet_device *device = n->worlds->device;
+    const sti_physics_tables *tables = &n->tables;
+    int64_t nworld = n->worlds->nworld;
     enum {
         THREADS = 512,
         LEAST = 256,
@@ -45,7 +48,7 @@ static sti_team choose_team(const stet_device *device, const sti_physics_tables 
         MANY = 32,
         LONE = 128
     };
-    if (nworld < STI_NATIVE_MODEL_WORLDS) return (sti_team){MOST, LEAST / MOST}; /* the code for all models */
+    if (!n->many) return (sti_team){MOST, LEAST / MOST}; /* the code for all models */
     int64_t processors = device->processors > 0 ? device->processors : 1, share = nworld / processors;
     bool small = tables->m[M_NMEMORY] < SMALL;
     if (lone && share >= MANY && (small || (share >= LONE && tables->m[M_NMEMORY] < MIDDLE))) {
@@ -68,8 +71,8 @@ stet_result sti_native_set_room(sti_native *n, int room)
     sti_physics_tables_resize(worlds->model->mj, &n->tables, room);
     n->old = true;
     if (!sti_device_is_gpu(worlds->device)) return STET_OK;
-    n->team = choose_team(worlds->device, &n->tables, worlds->nworld, true);
-    n->stages.team = choose_team(worlds->device, &n->tables, worlds->nworld, false);
+    n->team = choose_team(n, true);
+    n->stages.team = choose_team(n, false);
     return STET_OK;
 }
 
@@ -101,6 +104,7 @@ static stet_result build_native(sti_native *n)
     STI_TRY(sti_physics_tables_make(worlds->model->mj, &n->tables));
     n->old = true;
     n->step = sti_k_native_step;
+    n->many = worlds->nworld >= STI_NATIVE_MODEL_WORLDS;
     if (sti_device_is_gpu(worlds->device))
         STI_TRY(sti_native_set_room(n, sti_physics_contact_sizes(n->tables.m).alone));
     n->first_room = sti_physics_room(&n->tables);

@@ -75,7 +75,7 @@ stet_result sti_native_drop_stages(sti_native *n)
 static stet_result make_code(sti_native *n, sti_native_group *g)
 {
     stet_device *device = n->worlds->device;
-    if (!sti_device_is_gpu(device) || n->worlds->nworld < STI_NATIVE_MODEL_WORLDS) return STET_OK;
+    if (!sti_device_is_gpu(device) || !n->many) return STET_OK;
     if (n->tables.nm <= STI_NATIVE_MODEL_INTS) {
         sti_model_code_write(&n->tables, n->stages.team, device->shared, g->stages, &g->code, &g->near);
         STI_TRY(g->code.result);

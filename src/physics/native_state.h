@@ -66,7 +66,8 @@ struct sti_native {
     sti_native_reads reads;
     sti_kernel step;                   /* k_native_step; on a GPU with a team that suits the number of worlds, */
     sti_team team;                     /* this one, */
-    sti_text_buffer code;              /* and, with many worlds, for the model (model_code.h), */
+    bool many;                         /* and, with STI_NATIVE_MODEL_WORLDS worlds or more, */
+    sti_text_buffer code;              /* made for the model (model_code.h), */
     int near;                          /* with so many reals of shared memory a team */
     stet_array *memory, *plain_memory; /* on a GPU, of the teams that run at once: reals and ints */
     sti_native_stages stages;

@@ -69,12 +69,11 @@ static stet_result make_step(sti_native *n)
     sti_text_buffer_free(&n->code);
     n->near = 0;
     n->step.constants = NULL;
-    bool many = n->worlds->nworld >= STI_NATIVE_MODEL_WORLDS;
-    if (many && n->tables.nm <= STI_NATIVE_MODEL_INTS) {
+    if (n->many && n->tables.nm <= STI_NATIVE_MODEL_INTS) {
         sti_model_code_write(&n->tables, n->team, device->shared, 0, &n->code, &n->near);
         STI_TRY(n->code.result);
     }
-    if (many) n->step.constants = n->code.data ? n->code.data : "";
+    if (n->many) n->step.constants = n->code.data ? n->code.data : "";
     STI_TRY(sti_native_make_memory(n));
     STI_TRY(sti_program_set_team(device, &n->step, n->team));
     sti_program_begin_either(device, &n->step, &sti_k_native_step);
