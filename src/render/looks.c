@@ -177,7 +177,7 @@ static stet_result update(sti_looks *looks, stet_stage *stage, const sti_appeara
         if (numbers && geoms_differ(looks)) fill_geoms(looks, worlds, w, base->nshape, physical, numbers);
         if (numbers && lamps_differ(looks))
             fill_lamps(worlds, base, w, numbers + (ptrdiff_t)APPEARANCE_SIZE * base->nshape);
-        if (looks->coloured) fill_shapes(shapes, base->nshape - shapes->n, w, physical, numbers);
+        if (numbers && looks->coloured) fill_shapes(shapes, base->nshape - shapes->n, w, physical, numbers);
         if (looks->lenses) STI_TRY(fill_lenses(looks, stage, cameras, ncamera, w));
     }
     STI_TRY(upload(looks));
