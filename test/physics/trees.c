@@ -151,6 +151,24 @@ static void pairs(drawing *t)
     text(t, "</contact>");
 }
 
+/* Of bodies and of the whole. */
+static void sensors(drawing *t)
+{
+    static const char *const of[] = {"framepos objtype='body' objname",
+                                     "framequat objtype='xbody' objname",
+                                     "framelinvel objtype='xbody' objname",
+                                     "frameangvel objtype='body' objname",
+                                     "framelinacc objtype='body' objname",
+                                     "frameangacc objtype='xbody' objname",
+                                     "subtreecom body",
+                                     "subtreelinvel body",
+                                     "subtreeangmom body"};
+    text(t, "<sensor><e_potential/><e_kinetic/>");
+    for (int b = 1; b <= t->nbody; ++b)
+        for (int k = 0; k < 2; ++k) text(t, "<%s='b%d'/>", of[dice_below(t->dice, sizeof of / sizeof *of)], b);
+    text(t, "</sensor>");
+}
+
 static void inertia(drawing *t)
 {
     static const char *const types[] = {"box", "sphere", "capsule", "ellipsoid", "cylinder"};
@@ -304,6 +322,7 @@ void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_count
     while (t.left > 0) body(&t, 0);
     text(&t, "</worldbody>");
     if (paired) pairs(&t);
+    if (touching) sensors(&t);
     int ntendon = tendons(&t);
     bool tied = equalities(&t, ntendon);
     int nactuator = (int)dice_below(dice, 5);

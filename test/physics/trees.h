@@ -2,7 +2,7 @@
  * Random models: trees of bodies with joints of all types, inertias, springs, dampers, armature, gravity compensation,
  * tendons, actuators, mocap bodies, sites, limits, friction loss, equalities, fluids. Those that touch have contacts,
  * too: of a floor and of geoms of all primitive types, with 1, 3, 4 or 6 dimensions, of which a model leaves some out,
- * both cones, pairs with contacts of their own, margins.
+ * both cones, pairs with contacts of their own, margins; and sensors of bodies.
  */
 #ifndef TEST_PHYSICS_TREES_H
 #define TEST_PHYSICS_TREES_H
