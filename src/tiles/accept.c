@@ -41,10 +41,13 @@ static bool any_world(const stet_tiles *t, const uint8_t *mask)
 /* Starts a frame: gives new serials to the pixels of its worlds, and drops the last one if nobody read it. */
 static void start_frame(stet_tiles *t, const uint8_t *mask)
 {
-    sti_tile_place *p = sti_place_of(t, t->newest + 1), *last = t->newest >= 0 ? sti_place_of(t, t->newest) : NULL;
+    sti_tile_place *p = sti_place_of(t, t->newest + 1);
     (void)sti_generations_put_some(&t->painted, mask, ++t->serial);
     sti_generations_copy(&p->serial, &t->painted);
-    if (last && !last->extracted.valid) last->frame = -1;
+    if (t->newest >= 0) {
+        sti_tile_place *last = sti_place_of(t, t->newest);
+        if (!last->extracted.valid) last->frame = -1;
+    }
     sti_stamp_invalidate(&p->extracted);
     p->frame = ++t->newest;
     for (int k = 0; k < t->foreign->npicture; ++k) stet_array_mark_written(t->foreign->picture[k].array);
