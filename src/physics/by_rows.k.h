@@ -37,7 +37,7 @@ LFN void ph_factor_columns(const int *m, real *w, int root, int i, int first, in
     real *row = PH_AT(W_H) + ph_row(i);
     rolled for (int j = first; j < end; ++j)
     {
-        /* those of the rows below, from the next on; two columns take turns, so that one barrier is enough */
+        /* What the rows below have in column j. Columns have two places in turn, so one barrier for each is enough. */
         real *column = PH_AT(W_H_TILES) + 4 * m[M_NTILE] * (j & 1);
         real pivot = ph_of_row(a[0], j), inv = splat(1) / (root ? sqrt(pivot) : rmax(splat(PHYSICS_MINVAL), pivot));
         real own = a[0] * inv, factor = root ? own : a[0], solved = ph_of_row(*x, j);
@@ -85,9 +85,10 @@ LFN int ph_solve_rows(const int *m, real *w, int root)
     return finite;
 }
 
-/* x [nv] becomes A^-1 x, for A in qM's pattern; returns 0, and x stays, where that is not finite. */
+/* x [nv] becomes A^-1 x, for A in qM's pattern; returns 0, and x stays, where that is not finite or not by rows. */
 LFN int ph_solve_pattern(const int *m, real *w, const real *A, real *x)
 {
+    if (!PH_BY_ROWS) return 0;
     const int *entry = m + m[M_M_PLACE], *place = m + m[M_PLACE];
     real *H = PH_AT(W_H), *y = H + ph_row(m[M_NPLACE]);
     ph_clear_rows(m, H);

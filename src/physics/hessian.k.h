@@ -269,12 +269,12 @@ LFN void ph_take_rows(const real *H, const real *tile, const int *row, real *x, 
     sync();
 }
 
-/* The row below H becomes H^-1 times itself; returns 1. */
-LFN int ph_solve_tiles(const int *m, real *w, const int *s)
+/* The row below H becomes H^-1 times itself. */
+LFN void ph_solve_tiles(const int *m, real *w, const int *s)
 {
-    const real *H = PH_AT(W_H), *tiles = PH_AT(W_H_TILES);
+    const real *tiles = PH_AT(W_H_TILES);
     int n = m[M_NPLACE];
-    real *y = PH_AT(W_H) + ph_row(n);
+    real *H = PH_AT(W_H), *y = H + ph_row(n);
     ph_factor_hessian(m, w, s);
     /* where row n is in a tile on the diagonal, the factor of that has the end of it */
     each (i, n & 3) y[(n & ~3) + i] = tiles[4 * n + i];
@@ -286,7 +286,6 @@ LFN int ph_solve_tiles(const int *m, real *w, const int *s)
         else
             ph_take_rows(H, tiles + 16 * h, row, y, h, n - 4 * h);
     }
-    return 1;
 }
 
 /*
@@ -302,10 +301,11 @@ PH_PART LFN void ph_solve_hessian(const int *m, const ureal *f, const real *v, r
     for (int whole = PH_BY_ROWS; !solved; whole = 0) {
         if (PH_BY_ROWS && !whole) ph_find_pattern(m, s);
         ph_make_hessian(m, w, s, whole, x, on);
+        solved = 1;
         if (whole)
             solved = ph_solve_rows(m, w, 1);
         else
-            solved = ph_solve_tiles(m, w, s);
+            ph_solve_tiles(m, w, s);
     }
     each (d, m[M_NV]) x[d] = y[place[d]];
     sync();

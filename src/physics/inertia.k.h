@@ -192,6 +192,7 @@ LFN void ph_factor(const int *m, real *H, real *inv)
     sync();
 }
 
+/* qLD and qLDiagInv of qM. */
 LFN void ph_factor_inertia(const int *m, real *w)
 {
     each (e, m[M_NC]) PH_AT(W_QLD)[e] = PH_AT(W_QM)[e];

@@ -44,8 +44,7 @@ LFN void ph_acceleration(const int *m, real *w)
     if (any(some)) ph_add_xfrc(m, w, some, smooth);
     each (d, m[M_NV]) qacc[d] = smooth[d];
     sync();
-    int solved = 0;
-    if (PH_BY_ROWS) solved = ph_solve_pattern(m, w, PH_AT(W_QM), qacc);
+    int solved = ph_solve_pattern(m, w, PH_AT(W_QM), qacc);
     if (PH_BY_ROWS && !solved) ph_factor_inertia(m, w);
     if (!solved) ph_solve(m, PH_AT(W_QLD), PH_AT(W_QLDIAGINV), qacc);
 }
@@ -207,8 +206,7 @@ LFN void ph_step_acceleration(const int *m, const ureal *f, const real *v, real 
         }
     }
     sync();
-    int solved = 0;
-    if (PH_BY_ROWS) solved = ph_solve_pattern(m, w, PH_AT(W_QH), qacc);
+    int solved = ph_solve_pattern(m, w, PH_AT(W_QH), qacc);
     if (!solved) ph_factor(m, PH_AT(W_QH), PH_AT(W_QHDIAGINV));
     if (!solved) ph_solve(m, PH_AT(W_QH), PH_AT(W_QHDIAGINV), qacc);
     if (m[M_INTEGRATOR] == 0 && m[M_DOF_DAMPING] < 0) ph_keep_undamped(m, f, v, w, qacc);

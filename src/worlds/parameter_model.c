@@ -164,21 +164,13 @@ void sti_parameters_free_models(stet_worlds *worlds)
 
 /* ---- derived constants ------------------------------------------------------------------------------------------- */
 
-static bool same_bits(double a, double b)
-{
-    uint64_t of_a, of_b;
-    memcpy(&of_a, &a, sizeof a);
-    memcpy(&of_b, &b, sizeof b);
-    return of_a == of_b;
-}
-
 /* Is the value of this world what the model has? */
 static bool is_own(const sti_parameters *p, const mjModel *m, sti_parameter which, int64_t w)
 {
     const double *value = value_of(p, m, which, w);
     for (int64_t i = 0; i < sti_parameter_items(m, which); ++i) {
         double own = sti_parameter_own_number(m, which, i);
-        if (!same_bits(value[i], own)) return false;
+        if (memcmp((const void *)(value + i), (const void *)&own, sizeof own) != 0) return false; /* other bits */
     }
     return true;
 }
