@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TEXT = 1 << 16, CALLS = 3, STEPS = 6, ON_A_DOUBLE = 2, ENOUGH = 64 };
+enum { TEXT = 1 << 16, CALLS = 3, STEPS = 6, ON_A_DOUBLE = 2, ENOUGH = 128 };
 
 static int ntree = 12;
 static int64_t nworld = 5;
