@@ -315,22 +315,6 @@ LFN void ph_block_reference(const int *m, const ureal *f, const real *v, real *w
     }
 }
 
-/* ---- slots ------------------------------------------------------------------------------------------------------- */
-
-/* Appends block number b, described at `at` in m, in each (one, 1). */
-LFN void ph_append_slot(const int *m, int *s, int at, int number)
-{
-    const int *block = m + at;
-    int k = s[S_NSLOT];
-    s[S_SLOTS + 4 * k] = at;
-    s[S_SLOTS + 4 * k + 1] = s[S_NROW];
-    s[S_SLOTS + 4 * k + 2] = s[S_NJ];
-    s[S_SLOTS + 4 * k + 3] = number;
-    s[S_NSLOT] = k + 1;
-    s[S_NROW] = s[S_NROW] + block[B_DIM];
-    s[S_NJ] = s[S_NJ] + block[B_DIM] * block[B_NDOF];
-}
-
 /* Rows of the slots that are no contacts, in the lanes of a group, and D and aref of all slots. */
 LFN void ph_references(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
 {

@@ -10,15 +10,29 @@
 
 #define KEPT_SIZE 8 /* dist, pos [3], normal [3], hit (1 or 0) */
 
-/* How many threads list pairs, and how many make the rows of a contact: more where a world has many. */
-#if STET_GPU
+/* Where the next slot goes, and how many contacts are before it. */
+#define NEXT_SLOT 0
+#define NEXT_ROW 1
+#define NEXT_J 2
+#define NEXT_CONTACT 3
+#define NEXT 4
+
+/*
+ * Into how many shares the list of pairs and the numbers of slots are cut, and how many threads make the rows of a
+ * contact: more where a world has many threads.
+ */
+#if STET_GPU && STET_TEAM >= 32
+#define PH_SHARES 32
+#elif STET_GPU
 #define PH_SHARES 16
 #else
 #define PH_SHARES 1
 #endif
 #if STET_GPU && STET_TEAM >= 16
+#define PH_SLOT_SHARES PH_SHARES
 #define PH_PARTS 4
 #else
+#define PH_SLOT_SHARES 1
 #define PH_PARTS 1
 #endif
 
@@ -260,36 +274,80 @@ LFN void ph_keep_deepest(const int *m, const ureal *f, const real *v, real *w, i
 }
 
 /*
- * Slots for all blocks and contacts that the flags of s name, in each (one, 1). S_FULL: some have no room; `drop` takes
- * their flags away.
+ * Slots from `next` on for what the flags of s name of blocks `begin` to `end`, behind which come the near pairs. If
+ * not `write`, they are only counted. S_FULL: a contact has no room; `drop` takes its flag away.
+ */
+LFN void ph_number_some(const int *m, int *s, int begin, int end, int write, int drop, int *next)
+{
+    const int *held = s + S_SLOTS + 4 * m[M_NSLOT];
+    rolled for (int i = begin; i < end; ++i)
+    {
+        int contacts = i >= m[M_NBLOCK];
+        int *near = s + ph_near_pairs(m) + NEAR_SIZE * (contacts ? i - m[M_NBLOCK] : 0);
+        int bits = contacts ? near[NEAR_BITS] : held[i];
+        if (!bits) continue;
+        int at = contacts ? m[M_PAIR] + B_SIZE * near[NEAR_PAIR] : m[M_BLOCK] + B_SIZE * i;
+        int number = contacts ? m[M_NBLOCK] + PH_MOST_CONTACTS * near[NEAR_PAIR] : i;
+        int dim = m[at + B_DIM], size = dim * m[at + B_NDOF];
+        if (contacts && write) near[NEAR_SLOT] = next[NEXT_SLOT];
+        rolled for (int k = 0; k < PH_MOST_CONTACTS && (u32)bits >> k; ++k)
+        {
+            int *slot = s + S_SLOTS + 4 * next[NEXT_SLOT];
+            int room =
+                next[NEXT_SLOT] < m[M_NSLOT] && next[NEXT_ROW] + dim <= m[M_NROW] && next[NEXT_J] + size <= m[M_NEFCJ];
+            if (!(bits >> k & 1)) continue;
+            next[NEXT_CONTACT] = next[NEXT_CONTACT] + contacts;
+            if (write && !room) {
+                s[S_FULL] = 1;
+                if (drop) near[NEAR_BITS] = near[NEAR_BITS] & ~ph_contact_bit(1, k);
+                continue;
+            }
+            if (write) {
+                slot[0] = at;
+                slot[1] = next[NEXT_ROW];
+                slot[2] = next[NEXT_J];
+                slot[3] = number + k;
+            }
+            next[NEXT_SLOT] = next[NEXT_SLOT] + 1;
+            next[NEXT_ROW] = next[NEXT_ROW] + dim;
+            next[NEXT_J] = next[NEXT_J] + size;
+        }
+    }
+}
+
+/*
+ * Slots for all blocks and contacts that the flags of s name. They are shared out: first each share is counted, where
+ * the solver will have its lists, then gets slots behind those before it. If not all have room, one share is all.
  */
 LFN void ph_number_slots(const int *m, int *s, int drop)
 {
-    const int *held = s + S_SLOTS + 4 * m[M_NSLOT];
-    s[S_NSLOT] = 0;
-    s[S_NROW] = 0;
-    s[S_NJ] = 0;
-    s[S_FULL] = 0;
-    s[S_WANTED] = 0;
-    rolled for (int b = 0; b < m[M_NBLOCK]; ++b) if (held[b]) ph_append_slot(m, s, m[M_BLOCK] + B_SIZE * b, b);
-    rolled for (int p = 0; p < s[S_NNEAR]; ++p)
-    {
-        int *near = s + ph_near_pairs(m) + NEAR_SIZE * p, bits = near[NEAR_BITS];
-        int at = m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
-        const int *pair = m + at;
-        near[NEAR_SLOT] = s[S_NSLOT];
-        rolled for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k)
-        {
-            int size = pair[B_DIM] * pair[B_NDOF];
-            if (!(bits >> k & 1)) continue;
-            s[S_WANTED] = s[S_WANTED] + 1;
-            if (s[S_NSLOT] < m[M_NSLOT] && s[S_NROW] + pair[B_DIM] <= m[M_NROW] && s[S_NJ] + size <= m[M_NEFCJ]) {
-                ph_append_slot(m, s, at, m[M_NBLOCK] + PH_MOST_CONTACTS * near[NEAR_PAIR] + k);
-            } else {
-                s[S_FULL] = 1;
-                if (drop) near[NEAR_BITS] = near[NEAR_BITS] & ~ph_contact_bit(1, k);
+    int n = m[M_NBLOCK] + (PH_HAS_PAIRS ? s[S_NNEAR] : 0),
+        shares = nmax(1, nmin(PH_SLOT_SHARES, 3 * m[M_NSLOT] / NEXT));
+    int *counted = s + ph_active(m);
+    each (one, 1) s[S_FULL + one] = 0;
+    for (int pass = shares > 1 ? 0 : 1; pass < 2; ++pass) {
+        each (t, shares) {
+            int next[NEXT] = {0, 0, 0, 0}, total[NEXT] = {0, 0, 0, 0};
+            for (int u = 0; pass && shares > 1 && u < shares; ++u)
+                for (int q = 0; q < NEXT; ++q) {
+                    if (u < t) next[q] = next[q] + counted[NEXT * u + q];
+                    total[q] = total[q] + counted[NEXT * u + q];
+                }
+            int whole = total[NEXT_SLOT] > m[M_NSLOT] || total[NEXT_ROW] > m[M_NROW] || total[NEXT_J] > m[M_NEFCJ];
+            if (whole)
+                for (int q = 0; q < NEXT; ++q) next[q] = 0;
+            int last = whole ? 0 : shares - 1, end = whole ? (t > 0 ? 0 : n) : (t + 1) * n / shares;
+            ph_number_some(m, s, whole ? 0 : t * n / shares, end, pass, drop, next);
+            for (int q = 0; !pass && q < NEXT; ++q) counted[NEXT * t + q] = next[q];
+            if (pass && t == last) {
+                int *to = s + (t - last);
+                to[S_NSLOT] = next[NEXT_SLOT];
+                to[S_NROW] = next[NEXT_ROW];
+                to[S_NJ] = next[NEXT_J];
+                to[S_WANTED] = next[NEXT_CONTACT];
             }
         }
+        sync();
     }
 }
 
@@ -299,10 +357,15 @@ LFN void ph_assign_slots(const int *m, const ureal *f, const real *v, real *w, i
     ph_number_slots(m, s, !alone);
     if (!s[S_FULL] || !alone) return;
     int wanted = s[S_WANTED];
-    ph_keep_deepest(m, f, v, w, s, group);
+    sync();
+    each (one, 1) ph_keep_deepest(m, f, v, w, s + one, group);
+    sync();
     ph_number_slots(m, s, 1);
-    s[S_FULL] = 1;
-    s[S_WANTED] = wanted;
+    each (one, 1) {
+        s[S_FULL + one] = 1;
+        s[S_WANTED + one] = wanted;
+    }
+    sync();
 }
 
 /*
@@ -337,7 +400,6 @@ LFN void ph_list_near(const int *m, const ureal *f, const real *v, const real *w
         }
         sync();
     }
-    sync();
 }
 
 /*
@@ -383,8 +445,7 @@ PH_PART LFN void ph_constraint(const int *m, const ureal *f, const real *v, real
         sync();
         if (pass == 0) {
             if (align && (PH_SINGLE || !alone)) align_teams();
-            each (one, 1) ph_assign_slots(m, f, v, w, s + one, group, alone);
-            sync();
+            ph_assign_slots(m, f, v, w, s, group, alone);
             if (s[S_FULL] && !alone) return;
         }
     }
