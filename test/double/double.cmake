@@ -62,14 +62,15 @@ function(stet_test_on device name)
     endif()
 endfunction()
 
-# stet_test_on_devices(<layer>/<noun> … OFTEN <layer>/<noun> … HIP <layer>/<noun> …) runs test programs again, with what
-# they open on the best device opened on each of these (test/device/picked.h); `cuda` is skipped where there is none.
+# stet_test_on_devices(<layer>/<noun> … OFTEN <layer>/<noun> … HIP <layer>/<noun> … DOUBLES <layer>/<noun> …) runs test
+# programs again, with what they open on the best device opened on each of these (test/device/picked.h); `cuda` is
+# skipped where there is none. Those after DOUBLES run on the doubles only.
 # Those after OFTEN and HIP have between them what the host does for each feature; the others run on the double as CUDA,
 # too, but under a sanitizer only in `long`. As HIP, which differs from CUDA below the table of entry points only, those
 # after HIP run, which have between them what is asked of that table; the others do in `whole`.
 function(stet_test_on_devices)
-    cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "OFTEN;HIP")
-    foreach(name IN LISTS arg_UNPARSED_ARGUMENTS arg_OFTEN arg_HIP)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "OFTEN;HIP;DOUBLES")
+    foreach(name IN LISTS arg_UNPARSED_ARGUMENTS arg_OFTEN arg_HIP arg_DOUBLES)
         string(REPLACE "/" "_" target "test_${name}")
         stet_test_doubles("${name}")
         foreach(device IN ITEMS double-cuda double-hip cuda)
@@ -82,7 +83,9 @@ function(stet_test_on_devices)
             elseif(STET_SANITIZE AND NOT name IN_LIST arg_OFTEN AND NOT name IN_LIST arg_HIP)
                 set(tier long)
             endif()
-            stet_test_on(${device} "${name}" COMMAND ${target} TIER ${tier})
+            if(NOT (device STREQUAL "cuda" AND name IN_LIST arg_DOUBLES))
+                stet_test_on(${device} "${name}" COMMAND ${target} TIER ${tier})
+            endif()
         endforeach()
     endforeach()
 endfunction()

@@ -5,7 +5,7 @@ stet_test_on_devices(
     stage/decor stage/hierarchy stage/prim stage/tendon stage/tree
     render/clip render/detail render/fisheye render/fog render/looks render/mode render/points render/sample
     render/shade render/shadow render/shape render/site render/variety
-    physics/life physics/model_code physics/native physics/read physics/same physics/stages
+    physics/life physics/model_code physics/native physics/read physics/stages
     sim/division sim/idle sim/known sim/long_native sim/long_run sim/native sim/phase sim/recorded sim/round_known
     sim/same sim/sim sim/subset
     OFTEN
@@ -22,7 +22,9 @@ stet_test_on_devices(
     worlds/poses worlds/reset worlds/snapshot worlds/worlds worlds/quantities
     physics/reset physics/room
     step/faults step/step
-    sim/beside sim/control sim/frame sim/program sim/tape sim/tensor)
+    sim/beside sim/control sim/frame sim/program sim/tape sim/tensor
+    DOUBLES
+    physics/same)
 foreach(run IN ITEMS "long_native cuda 2000 1024" "long_run cuda 10000" "program double-cuda 10000"
         "program cuda 100000" "recorded cuda 2000")
     separate_arguments(run)
@@ -45,8 +47,22 @@ endforeach()
 # Native physics with each stage of a time step as a kernel of its own.
 foreach(noun IN ITEMS native room same)
     foreach(device IN ITEMS cpu double-cuda cuda)
-        stet_test_on(${device} "physics/${noun}_apart" COMMAND test_physics_${noun} ENVIRONMENT STET_STAGES=apart)
+        if(NOT (noun STREQUAL "same" AND device STREQUAL "cuda"))
+            stet_test_on(${device} "physics/${noun}_apart" COMMAND test_physics_${noun} ENVIRONMENT STET_STAGES=apart)
+        endif()
     endforeach()
+endforeach()
+# Code for each model takes a GPU's compiler longer than one test may: side by side.
+foreach(part IN ITEMS shipped_scenes heaps_of_trees worlds_that_break random_trees random_trees_that_touch)
+    stet_test_on(cuda "physics/same_${part}" COMMAND test_physics_same ${part} TIMEOUT 1800)
+endforeach()
+foreach(part IN ITEMS shipped_scenes random_trees_that_touch)
+    stet_test_on(cuda "physics/same_${part}_apart" COMMAND test_physics_same ${part} 4 TIMEOUT 1800
+        ENVIRONMENT STET_STAGES=apart)
+endforeach()
+foreach(package IN ITEMS gymnasium dm_control mujoco_warp)
+    stet_test_on(cuda "physics/same_${package}" COMMAND test_physics_same models_of_other_projects TIMEOUT 1800
+        ENVIRONMENT CORPUS=/${package}/)
 endforeach()
 # Pictures with code for their scene, part by part, few patches at a time. Those on the double compile for long.
 foreach(noun IN ITEMS looks mode sample shade shadow site stand surface variety)
