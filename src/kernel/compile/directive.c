@@ -83,11 +83,12 @@ static size_t word_length(const char *p)
     return n;
 }
 
-/* Returns the end of `word` if it is at p as a whole word, else NULL. */
+/* Returns what follows `word` and spaces if it is at p as a whole word, else NULL. */
 static const char *after_word(const char *p, const char *word)
 {
-    size_t n = word_length(p);
-    return n == strlen(word) && strncmp(p, word, n) == 0 ? skip_space(p + n) : NULL;
+    for (; *word; ++p, ++word)
+        if (*p != *word) return NULL;
+    return is_word(*p) ? NULL : skip_space(p);
 }
 
 static void read_name(const char *p, sti_directive *out)
