@@ -306,12 +306,11 @@ static stet_result stream_from(stet_group *g, int rank, size_t item, char *buffe
     return STET_OK;
 }
 
-stet_result sti_group_stream(stet_group *g, const void *own, size_t item, sti_group_take *take, void *context)
+/* What rank 0 does with its own and with what the others send. */
+static stet_result stream_here(stet_group *g, const void *own, size_t item, sti_group_take *take, void *context)
 {
     char *buffer;
     size_t most = 1;
-    STI_TRY(sti_group_meet(g, STI_GROUP_GATHER, item));
-    if (g->transport.rank != 0) return send_all(g, own, bytes_of(g, g->transport.rank, item), 0);
     for (int r = 1; r < g->transport.nrank; ++r) most = bytes_of(g, r, item) > most ? bytes_of(g, r, item) : most;
     STI_TRY(sti_alloc(&buffer, most < STI_GROUP_PIECE ? most : STI_GROUP_PIECE, "what ranks send"));
     size_t size = bytes_of(g, 0, item);
@@ -320,6 +319,13 @@ stet_result sti_group_stream(stet_group *g, const void *own, size_t item, sti_gr
         result = stream_from(g, r, item, buffer, take, context, &taken);
     sti_free(buffer);
     return result == STET_OK ? taken : result;
+}
+
+stet_result sti_group_stream(stet_group *g, const void *own, size_t item, sti_group_take *take, void *context)
+{
+    int rank = g->transport.rank;
+    STI_TRY(sti_group_meet(g, STI_GROUP_GATHER, item));
+    return rank == 0 ? stream_here(g, own, item, take, context) : send_all(g, own, bytes_of(g, rank, item), 0);
 }
 
 stet_result sti_group_put(void *context, const void *data, size_t size)
