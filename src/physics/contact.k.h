@@ -292,10 +292,10 @@ LFN void ph_number_some(const int *m, int *s, int begin, int end, int write, int
         if (contacts && write) near[NEAR_SLOT] = next[NEXT_SLOT];
         rolled for (int k = 0; k < PH_MOST_CONTACTS && (u32)bits >> k; ++k)
         {
+            if (!(bits >> k & 1)) continue;
             int *slot = s + S_SLOTS + 4 * next[NEXT_SLOT];
             int room =
                 next[NEXT_SLOT] < m[M_NSLOT] && next[NEXT_ROW] + dim <= m[M_NROW] && next[NEXT_J] + size <= m[M_NEFCJ];
-            if (!(bits >> k & 1)) continue;
             next[NEXT_CONTACT] = next[NEXT_CONTACT] + contacts;
             if (write && !room) {
                 s[S_FULL] = 1;
@@ -333,11 +333,14 @@ LFN void ph_number_slots(const int *m, int *s, int drop)
                     if (u < t) next[q] = next[q] + counted[NEXT * u + q];
                     total[q] = total[q] + counted[NEXT * u + q];
                 }
-            int whole = total[NEXT_SLOT] > m[M_NSLOT] || total[NEXT_ROW] > m[M_NROW] || total[NEXT_J] > m[M_NEFCJ];
-            if (whole)
+            int begin = t * n / shares, end = (t + 1) * n / shares, last = shares - 1;
+            if (total[NEXT_SLOT] > m[M_NSLOT] || total[NEXT_ROW] > m[M_NROW] || total[NEXT_J] > m[M_NEFCJ]) {
+                begin = 0;
+                end = t > 0 ? 0 : n;
+                last = 0;
                 for (int q = 0; q < NEXT; ++q) next[q] = 0;
-            int last = whole ? 0 : shares - 1, end = whole ? (t > 0 ? 0 : n) : (t + 1) * n / shares;
-            ph_number_some(m, s, whole ? 0 : t * n / shares, end, pass, drop, next);
+            }
+            ph_number_some(m, s, begin, end, pass, drop, next);
             for (int q = 0; !pass && q < NEXT; ++q) counted[NEXT * t + q] = next[q];
             if (pass && t == last) {
                 int *to = s + (t - last);
