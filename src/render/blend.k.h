@@ -66,12 +66,12 @@ LFN real layered(const layer_sum *sum, int k, real below, int once)
  * Lays n candidates, transparent geoms, on the colours of a patch. best: what is opaque. glass: the view's mirror, if
  * it is mirrored (mirror.k.h). The arrays of geoms and triangles are overwritten.
  */
-LFN void blend_patch(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view,
-                     const ureal *glass, int mirrored, int flat, int px, int py, int width, int height,
-                     const int *scene, const ureal *look, const ureal *own, const int *choice, const ureal *candidate,
-                     const int *list, int n, const int *shown, const int *data, const ureal *node, const ureal *tri,
-                     const ureal *elevation, const ureal *best, int *best_geom, int *best_part, int *colour,
-                     const i64 *first, const int *pitch, i64 entry)
+LFN_APART void blend_patch(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view,
+                           const ureal *glass, int mirrored, int flat, int px, int py, int width, int height,
+                           const int *scene, const ureal *look, const ureal *own, const int *choice,
+                           const ureal *candidate, const int *list, int n, const int *shown, const int *data,
+                           const ureal *node, const ureal *tri, const ureal *elevation, const ureal *best,
+                           int *best_geom, int *best_part, int *colour, const i64 *first, const int *pitch, i64 entry)
 {
     items(p, PIXELS)
     {

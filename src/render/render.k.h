@@ -14,6 +14,10 @@
 #ifndef RAY_TYPES
 #define RAY_TYPES 0x3ff /* with cones */
 #endif
+#ifndef LFN_APART /* a GPU's compiler inlines all */
+#define LFN_APART LFN
+#endif
+
 #include "geom/ray.k.h"
 #include "stage/axis.k.h"
 #include "render/scene.k.h"
@@ -98,10 +102,10 @@ LFN lint square_columns(lint i)
  * The same as trace_patch, with lanes that are pixels of a square: more often than those of a row they meet the same
  * part of a mesh. Not for threads: a pixel's hit stays with its thread from here on.
  */
-LFN void trace_squares(const ureal *view, int flat, int bare, int px, int py, int width, int height,
-                       const ureal *candidate, const int *list, int n, const int *shown, const int *data,
-                       const ureal *node, const ureal *tri, const ureal *elevation, ureal *best, int *best_geom,
-                       int *best_part)
+LFN_APART void trace_squares(const ureal *view, int flat, int bare, int px, int py, int width, int height,
+                             const ureal *candidate, const int *list, int n, const int *shown, const int *data,
+                             const ureal *node, const ureal *tri, const ureal *elevation, ureal *best, int *best_geom,
+                             int *best_part)
 {
     items(p, PIXELS)
     {
@@ -138,11 +142,12 @@ LFN void trace_squares(const ureal *view, int flat, int bare, int px, int py, in
 }
 
 /* The nearest hits of a patch among the nshown geoms at `at` in `scene`. bare: their normals are not wanted. */
-LFN void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view, const ureal *glass, int mirrored,
-                     int flat, int bare, int px, int py, int width, int height, const ureal *pyramid, const int *scene,
-                     int at, int nshown, const ureal *bounds, const ureal *size, const ureal *boxes, const int *data,
-                     const ureal *node, const ureal *tri, const ureal *elevation, int *flag, int *list,
-                     ureal *candidate, ureal *best, int *best_geom, int *best_part)
+LFN_APART void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view, const ureal *glass,
+                           int mirrored, int flat, int bare, int px, int py, int width, int height,
+                           const ureal *pyramid, const int *scene, int at, int nshown, const ureal *bounds,
+                           const ureal *size, const ureal *boxes, const int *data, const ureal *node, const ureal *tri,
+                           const ureal *elevation, int *flag, int *list, ureal *candidate, ureal *best, int *best_geom,
+                           int *best_part)
 {
     int many = MAY_BE_MANY && boxes, next, fresh = 1,
         straight = STET_W > 1 && view[VIEW_FISHEYE] == 0 && square_view(view);
@@ -174,9 +179,10 @@ LFN void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view
  * Puts the details of a patch's hits in place of what they are made of: smooth normals in place of normals, texels in
  * place of triangles. further: 2 * PIXELS words, of roles, if the scene has any.
  */
-LFN void detail_patch(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py, int width,
-                      int height, const int *scene, const ureal *look, const int *choice, const int *data,
-                      const ureal *tri, ureal *best, int *best_geom, int *best_part, int *further)
+LFN_APART void detail_patch(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py,
+                            int width, int height, const int *scene, const ureal *look, const int *choice,
+                            const int *data, const ureal *tri, ureal *best, int *best_geom, int *best_part,
+                            int *further)
 {
     items(p, PIXELS)
     {
@@ -200,9 +206,9 @@ LFN void detail_patch(const wreal *xform, int nitem, int world, const ureal *vie
 }
 
 /* How many of the nshown geoms at `at` in `scene` a patch may show. Overwrites the lists of candidates. */
-LFN int count_candidates(const wreal *xform, int nitem, int world, const int *scene, int at, int nshown,
-                         const ureal *bounds, const ureal *size, const ureal *boxes, const ureal *view,
-                         const ureal *pyramid, int *flag, int *list, ureal *candidate)
+LFN_APART int count_candidates(const wreal *xform, int nitem, int world, const int *scene, int at, int nshown,
+                               const ureal *bounds, const ureal *size, const ureal *boxes, const ureal *view,
+                               const ureal *pyramid, int *flag, int *list, ureal *candidate)
 {
     int found = 0, next;
     for (int from = 0; from < nshown; from = next) {
@@ -284,11 +290,11 @@ LFN void put_albedo(int px, int py, int width, int height, const int *scene, con
  * of find_mirror; mirrored: the view is, and there is no sky, no haze. share: of shadow_patch; further: of
  * detail_patch.
  */
-LFN void put_colours(const ureal *lamps, const ureal *view, int mirror, const ureal *glass, int mirrored, int flat,
-                     int px, int py, int width, int height, const int *scene, const ureal *look, const ureal *own,
-                     const ureal *plane, const ureal *best, const int *best_geom, const int *best_part,
-                     const ureal *kept, const int *share, const int *further, int *colour, const i64 *first,
-                     const int *pitch, i64 entry)
+LFN_APART void put_colours(const ureal *lamps, const ureal *view, int mirror, const ureal *glass, int mirrored,
+                           int flat, int px, int py, int width, int height, const int *scene, const ureal *look,
+                           const ureal *own, const ureal *plane, const ureal *best, const int *best_geom,
+                           const int *best_part, const ureal *kept, const int *share, const int *further, int *colour,
+                           const i64 *first, const int *pitch, i64 entry)
 {
     items(p, PIXELS)
     {

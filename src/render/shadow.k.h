@@ -183,12 +183,12 @@ LFN void clear_words(int *words) { items(p, PIXELS) istore(words + p, isplat(0))
  * of it does into `share`, by way of `blocked`. Overwrites the lists of candidates. tubes: shared, PYRAMID_SIZE numbers
  * for each lamp. range: takes the depths of the patch's hits, unless `fresh` with those that it has; may be absent.
  */
-LFN void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view, int flat, int px,
-                      int py, int width, int height, int sample, const int *scene, const ureal *own,
-                      const ureal *bounds, const ureal *size, const ureal *boxes, const int *data, const ureal *node,
-                      const ureal *tri, const ureal *elevation, int *flag, int *list, ureal *candidate,
-                      const ureal *best, const int *best_geom, const ureal *kept, ureal *tubes, int *mark, int *blocked,
-                      int *share, ureal *range, int fresh)
+LFN_APART void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view, int flat,
+                            int px, int py, int width, int height, int sample, const int *scene, const ureal *own,
+                            const ureal *bounds, const ureal *size, const ureal *boxes, const int *data,
+                            const ureal *node, const ureal *tri, const ureal *elevation, int *flag, int *list,
+                            ureal *candidate, const ureal *best, const int *best_geom, const ureal *kept, ureal *tubes,
+                            int *mark, int *blocked, int *share, ureal *range, int fresh)
 {
     int shown = scene[SCENE_SHOWN], ncast = scene[SCENE_NSHOWN] + scene_number(scene, SCENE_NSITE);
     int physical = scene_number(scene, SCENE_PHYSICAL), nlamp = scene_number(scene, SCENE_NLAMP), casting = 0;

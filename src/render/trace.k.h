@@ -174,9 +174,9 @@ LFN void take_box(const wreal *xform, int nitem, int world, const int *scene, in
  * list, or n at least. which: bits of the pyramids, PYRAMID_SIZE numbers each; 1 where lanes are geoms. boxes: see
  * cull.k.h. flag, list, candidate: FLAG_SIZE, LIST_SIZE and CANDIDATES numbers.
  */
-LFN int find_candidates(const wreal *xform, int nitem, int world, const int *scene, int at, int from, int n,
-                        const ureal *bounds, const ureal *size, const ureal *boxes, const ureal *view,
-                        const ureal *pyramid, int which, int *flag, int *list, ureal *candidate, int *next)
+LFN_APART int find_candidates(const wreal *xform, int nitem, int world, const int *scene, int at, int from, int n,
+                              const ureal *bounds, const ureal *size, const ureal *boxes, const ureal *view,
+                              const ureal *pyramid, int which, int *flag, int *list, ureal *candidate, int *next)
 {
     int first = at + from * SHOWN_SIZE, many = MAY_BE_MANY && boxes, found = 0, end = from;
     const int *shown = scene + first;
