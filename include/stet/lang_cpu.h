@@ -237,32 +237,32 @@ LFN lint igather(const int *p, lint i) { return (lint)_mm256_i32gather_epi32(p, 
     return r
 STI_FMA real sti_fma(real a, real b, real c)
 {
-    real r;
+    real r = {0};
     STI_MAP(r, STI_LIBM(fma)(STI_LANE(a, l), STI_LANE(b, l), STI_LANE(c, l)));
 }
 LFN real sti_sqrt(real x)
 {
-    real r;
+    real r = {0};
     STI_MAP(r, STI_LIBM(sqrt)(STI_LANE(x, l)));
 }
 LFN real sti_floor(real x)
 {
-    real r;
+    real r = {0};
     STI_MAP(r, STI_LIBM(floor)(STI_LANE(x, l)));
 }
 LFN real sti_rint(real x)
 {
-    real r;
+    real r = {0};
     STI_MAP(r, STI_LIBM(rint)(STI_LANE(x, l)));
 }
 LFN real gather(const ureal *p, lint i)
 {
-    real r;
+    real r = {0};
     STI_MAP(r, p[STI_LANE(i, l)]);
 }
 LFN lint igather(const int *p, lint i)
 {
-    lint r;
+    lint r = {0};
     STI_MAP(r, p[STI_LANE(i, l)]);
 }
 #endif
