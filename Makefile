@@ -37,7 +37,7 @@ with_label = $(if $(LABEL),-L '^$(LABEL)$$',-LE '^whole$$')
 # build_tree FOLDER, FLAGS[, TARGETS]: configure (quietly; errors are shown) and build, all or these targets.
 define build_tree
 @mkdir -p $(1)
-@$(cmake) -S . -B $(1) -DMUJOCO_DIR="$(MUJOCO_DIR)" $(2) $(CMAKE_FLAGS) --log-level=NOTICE >$(1)/configure.log
+@$(cmake) -S . -B $(1) -DMUJOCO_DIR="$(MUJOCO_DIR)" -DSTET_INSTRUCTION_SETS=all $(2) $(CMAKE_FLAGS) --log-level=NOTICE >$(1)/configure.log
 @$(cmake) --build $(1) --parallel $(JOBS) $(if $(3),--target $(3)) -- --no-print-directory
 endef
 
@@ -56,8 +56,17 @@ build:
 	@tools/setup.sh build
 	$(call build_tree,$(BUILD),-DSTET_TESTS=OFF -DSTET_PYTHON=OFF)
 
-run: build
+# What this machine runs, and nothing besides; the other instruction sets and the benchmarks are built by make.
+run:
+	@tools/setup.sh build
+	@mkdir -p $(BUILD)
+	@$(cmake) -S . -B $(BUILD) -DMUJOCO_DIR="$(MUJOCO_DIR)" -DSTET_TESTS=OFF -DSTET_PYTHON=OFF \
+		-DSTET_INSTRUCTION_SETS=$(if $(wildcard $(BUILD)/stet-bench),all,machine) \
+		$(CMAKE_FLAGS) --log-level=NOTICE >$(BUILD)/configure.log
+	@tools/build_progress.sh $(cmake) --build $(BUILD) --parallel $(JOBS) --target stet_cli -- --no-print-directory
 	@$(BUILD)/stet run $(RUN)
+	@echo "next: look at out/mosaic-rgb.png; $(BUILD)/stet run YOUR.xml --worlds 16 --out out runs a model of yours;"
+	@echo "      $(BUILD)/stet --help lists the commands; make python builds the Python package, make all the rest"
 
 test:
 	@tools/setup.sh test

@@ -1,6 +1,8 @@
 /* Detects which instruction sets this machine has; see isa.h. */
 #include "device/isa.h"
 
+#include "kernel_sets.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -35,18 +37,29 @@ static bool has_f16c(void)
 }
 #endif
 
+bool sti_isa_built(sti_isa isa)
+{
+    static const bool built[] = {
+#define X(name, width, test_only) STI_UNLESS_LEFT_OUT(name, all, true),
+        STI_ISAS(X)
+#undef X
+    };
+    return isa < STI_ISA_COUNT && built[isa];
+}
+
 bool sti_isa_available(sti_isa isa)
 {
+    if (!sti_isa_built(isa)) return false;
 #if defined(__x86_64__)
     __builtin_cpu_init();
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
-    int width = isa < STI_ISA_COUNT ? sti_isa_width(isa) : 0;
+    int width = sti_isa_width(isa);
     if (width == 8 || isa == STI_ISA_w1) return avx2;
     if (width == 16)
         return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 #endif
-    return isa < STI_ISA_COUNT;
+    return true;
 }
 
 /* Vectors of the compiler's own are slow where a wider instruction set has real ones. */

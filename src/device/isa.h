@@ -8,13 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The wide ones. A sanitized build has no more than one, the machine's widest (cmake/StetKernels.cmake). */
-#ifndef STI_WIDE_ISAS
 #if defined(__x86_64__)
 #define STI_WIDE_ISAS(X) X(avx2, 8, false) X(avx512, 16, false)
 #else
 #define STI_WIDE_ISAS(X)
-#endif
 #endif
 /* Name, lanes, test only (never chosen automatically). */
 #define STI_ISAS(X)                                                                                                    \
@@ -32,6 +29,9 @@ typedef enum sti_isa {
 
 const char *sti_isa_name(sti_isa isa);
 int sti_isa_width(sti_isa isa);
+/* Are the library's kernels compiled for it? Some builds leave sets out (cmake/StetKernels.cmake). */
+bool sti_isa_built(sti_isa isa);
+/* Is it built, and does this machine have it? */
 bool sti_isa_available(sti_isa isa);
 /*
  * The instruction set of this machine, not for tests only, with the fewest lanes that are at least n; if none has so

@@ -171,6 +171,9 @@ static stet_result pick_isa(const stet_device_def *def, sti_isa *out)
                      sti_isa_name((sti_isa)i));
         return sti_error(STET_ERROR_NOT_FOUND, "device: there is no instruction set '%s'; known: %s", name, known);
     }
+    if (!sti_isa_built(*out))
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "device: this build of stet leaves %s out; configure with -DSTET_INSTRUCTION_SETS=all", name);
     if (!sti_isa_available(*out))
         return sti_error(STET_ERROR_UNSUPPORTED,
                          "device: this machine does not have %s; leave the instruction set out to get the best it has",
