@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks a wheel: installs it into a fresh environment, and uses it there without a compiler: the command, README's ten
+# Checks a wheel: installs it into a fresh environment, and uses it there without a compiler: the command, README's
 # lines of Python, steps of environments.
 #
 #   tools/check_wheel.sh FOLDER PYTHON
@@ -29,10 +29,10 @@ alone() { (cd "$scratch" && env -i HOME="$scratch" PATH="$scratch/venv/bin" "$@"
 alone stet --version | grep -q '^stet [0-9]' || { echo "check_wheel: stet --version says something else"; exit 1; }
 alone stet run scenes/hand.xml --worlds 4 --frames 2 --control noise --out pictures >/dev/null
 echo "check_wheel: the command runs"
-awk '/^## Ten lines of Python/ {on = 1} on && /^```$/ {exit} on && code {print} on && /^```python/ {code = 1}' \
+awk '/^## Your own model/ {on = 1} on && /^```$/ {exit} on && code {print} on && /^```python/ {code = 1}' \
     "$source_dir/README.md" >"$scratch/lines.py"
 alone python lines.py | grep -q '^(64, '
-echo "check_wheel: README's ten lines of Python run"
+echo "check_wheel: README's lines for a model of one's own run"
 alone python - <<'END'
 import stet, sys
 assert stet.__file__.startswith(sys.prefix), stet.__file__

@@ -12,7 +12,7 @@ expression is Python over
     at_low(FILE, PATTERN, OTHER, WITHOUT="")  where `*` of the pattern is what it is in the least row: the value of the
         row OTHER
     goal(FILE, ROW)       the row's goal
-    missed(FILE …)        a list of the rows of these files that miss their goals, as text
+    missed(FILE …)        a table of the rows of these files that miss their goals, with reasons
 
 and FORMAT is a format of Python's (".2f"; "s" for text). Below a block that quotes result files stands which they are,
 and of which commit.
@@ -31,7 +31,7 @@ import textwrap
 
 import source
 
-PAGES = ["README.md"]
+PAGES = ["README.md", "bench/README.md"]
 BLOCK = re.compile(r"(<!-- figures: ([a-z0-9_-]+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
 PLACE = re.compile(r"\{\{(.+?)\|([^{}|]*)\}\}", re.DOTALL)
 FIGURE = re.compile(r"(?<![\w.-])\d[\d,.]*\s*(?:µs|us|ns|ms|s|%|GB/s|MiB|times|steps/s|frames/s)(?![\w/-])")
@@ -87,15 +87,25 @@ class Results:
         return self.value(name, other.replace("*", row[len(before):len(row) - len(after)]))
 
     def missed(self, *names):
-        """Rows that miss their goals: `row` 1.2 (goal 1), …"""
-        out = []
+        """A table of the rows that miss their goals, a row each; bench/figures/reasons.txt says why."""
+        out = ["| row | reached | goal | result file | why |", "|---|---|---|---|---|"]
         for name in names:
             for r in self.file(name)["results"]:
                 higher = r.get("better") == "higher" or r["unit"] == "times as fast"
                 if r["goal"] is None or (r["value"] >= r["goal"] if higher else r["value"] <= r["goal"]):
                     continue
-                out.append(f"`{r['name']}` {r['value']:.3g} {r['unit']} (goal {r['goal']:g})")
-        return ", ".join(out) if out else "none"
+                out.append(f"| `{r['name']}` | {r['value']:.3g} {r['unit']} | {r['goal']:g} | `{name}` | "
+                           f"{reason(r['name'])} |")
+        return "\n".join(out)
+
+
+def reason(row):
+    """The first line `PATTERN: REASON` whose shell pattern the row matches."""
+    for line in source.read("bench/figures/reasons.txt").splitlines():
+        pattern, _, text = line.partition(": ")
+        if not line.startswith("#") and fnmatch.fnmatchcase(row, pattern):
+            return text
+    raise SystemExit(f"figures: bench/figures/reasons.txt has no reason why {row} misses its goal")
 
 
 def origin(results, name):
@@ -172,7 +182,7 @@ def main():
         for path in made
         if made[path] != source.read(path)
     ]
-    wrong += list(check_results()) + [line for path in PAGES for line in check_outside(path)]
+    wrong += list(check_results()) + list(check_outside("README.md"))
     print(
         "\n".join(wrong)
         if wrong

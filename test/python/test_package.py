@@ -78,9 +78,9 @@ def python_blocks(text):
     return re.findall(r"```python\n(.*?)```", text, re.S)
 
 
-def test_the_readme_s_ten_lines(monkeypatch, capsys):
-    """Its section "Ten lines of Python" runs as it stands, in the checkout."""
-    section = (ROOT / "README.md").read_text().split("## Ten lines of Python")[1].split("\n## ")[0]
+def test_the_readme_s_model(monkeypatch, capsys):
+    """Its section "Your own model" runs as it stands, in the checkout."""
+    section = (ROOT / "README.md").read_text().split("## Your own model")[1].split("\n## ")[0]
     monkeypatch.chdir(ROOT)
     (block,) = python_blocks(section)
     names = {}
@@ -89,20 +89,31 @@ def test_the_readme_s_ten_lines(monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("(64, ")
 
 
-def test_the_readme_s_environment():
-    """Its section "Environments" runs as it stands."""
+def test_the_readme_s_robot(capsys):
+    """Its section "Train a robot" runs as it stands, with two updates."""
     pytest.importorskip("gymnasium")
-    (block,) = python_blocks((ROOT / "README.md").read_text().split("## Environments")[1].split("\n## ")[0])
+    (block,) = python_blocks((ROOT / "README.md").read_text().split("## Train a robot")[1].split("\n## ")[0])
     names = {}
-    exec(compile(block, "README.md", "exec"), names)
+    exec(compile(block.replace("np.zeros((17, 6)), 60", "np.zeros((17, 6)), 2"), "README.md", "exec"), names)
+    names["env"].close()
+    returns = re.findall(r"^(\d) mean return (-?[\d.]+)$", capsys.readouterr().out, re.M)
+    assert [update for update, _ in returns] == ["0", "1"] and names["policy"].any()
+
+
+def test_the_page_s_environment():
+    """The section "Environments" of doc/python.md runs as it stands."""
+    pytest.importorskip("gymnasium")
+    (block,) = python_blocks((ROOT / "doc/python.md").read_text().split("## Environments")[1].split("\n## ")[0])
+    names = {}
+    exec(compile(block, "doc/python.md", "exec"), names)
     assert names["observation"].shape == (64, 4) and (names["reward"] > 0.9).all()
     names["envs"].close()
 
 
 def test_the_readme_s_c(tmp_path):
-    """Its C is C: the lines of a body of main, or of a function that has what they name."""
+    """Its C, and that of doc/c.md, is C: the lines of a body of main, or of a function that has what they name."""
     before = "#include <stet/stet.h>\n#include <stdio.h>\n"
-    text = (ROOT / "README.md").read_text()
+    text = (ROOT / "README.md").read_text() + (ROOT / "doc/c.md").read_text()
     blocks = re.findall(r"^```c\n(.*?)^```", text, re.M | re.S)
     assert len(blocks) == 2
     body = (
@@ -118,13 +129,17 @@ def test_the_readme_s_c(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_the_readme(monkeypatch, capsys):
-    """Its section "From Python" runs as it stands, in the checkout."""
-    section = (ROOT / "README.md").read_text().split("## From Python")[1].split("\n## ")[0]
+def python_page():
+    """doc/python.md before its section about environments."""
+    return (ROOT / "doc/python.md").read_text().split("\n## Environments")[0]
+
+
+def test_the_page(monkeypatch, capsys):
+    """doc/python.md runs as it stands, in the checkout."""
     monkeypatch.chdir(ROOT)
-    (block,) = python_blocks(section)
+    (block,) = python_blocks(python_page())
     names = {}
-    exec(compile(block, "README.md", "exec"), names)
+    exec(compile(block, "doc/python.md", "exec"), names)
     assert names["pixels"].shape == (64, 96, 128, 3) and names["pixels"].std() > 5
     height, frame = capsys.readouterr().out.split(" ", 1)
     assert 0.1 < float(height) < 0.5 and "'misses': 1" in frame and names["sim"].closed
@@ -210,16 +225,16 @@ def test_the_installed_command(wheel, tmp_path):
 
 
 def test_the_installed_package(wheel, tmp_path):
-    """README's Python, from outside of the checkout, with the scenes of the package."""
-    (block,) = python_blocks((ROOT / "README.md").read_text().split("## From Python")[1].split("\n## ")[0])
+    """The Python of doc/python.md, from outside of the checkout, with the scenes of the package."""
+    (block,) = python_blocks(python_page())
     block = block.replace('"scenes/hand.xml"', 'stet.scenes / "hand.xml"')
     done = outside(wheel, tmp_path, sys.executable, "-c", block + "\nassert '/build/' not in stet.__file__")
     assert done.returncode == 0, done.stderr
 
 
-def test_the_readme_names_what_is_needed(wheel):
+def test_the_page_names_what_is_needed(wheel):
     """Of the system, at run time: as ldd says."""
-    section = (ROOT / "README.md").read_text().split("## From Python")[1].split("\n## ")[0]
+    section = python_page()
     packages = {
         "libgomp": "libgomp1",
         "libstdc++": "libstdc++6",
@@ -245,7 +260,7 @@ def test_the_metadata():
         "," not in label and url.startswith("https://") for label, url in project["urls"].items()
     )
     assert any(name.startswith("Topic ::") for name in project["classifiers"]) and project["license"] == "Apache-2.0"
-    assert "stet[gym]" in (ROOT / "README.md").read_text() or ".[gym]" in (ROOT / "README.md").read_text()
+    assert ".[gym,view]" in (ROOT / "README.md").read_text() and project["optional-dependencies"]["view"]
 
 
 def test_gym_says_what_it_needs(wheel, tmp_path):
