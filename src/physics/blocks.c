@@ -1,43 +1,16 @@
 /* Constraint blocks as tables; see blocks.h. */
 #include "physics/blocks.h"
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "physics/layout.k.h"
+#include "physics/moved.h"
 #include "physics/pairs.h"
 #include "physics/places.h"
+#include "physics/row_list.h"
 
 #include <math.h>
 #include <string.h>
-
-/*
- * What a block or pair of bodies moves: body (a dof of its chain counts), joint or tendon, by the block's type. Bits: 1
- * the first, 2 the second.
- */
-static int dof_sides(const mjModel *m, const sti_block *k, int dof)
-{
-    int sides = 0;
-    for (int side = 0; side < 2; ++side) {
-        int id = k->kind == PH_EQUALITY || k->type == PH_GEOMS ? k->obj[side] : side == 0 ? k->id : -1;
-        if (k->type == PH_GEOMS) id = m->geom_bodyid[id];
-        bool has = false;
-        if (id < 0) continue;
-        switch (k->type) {
-        case PH_EQ_CONNECT:
-        case PH_EQ_WELD:
-        case PH_GEOMS:
-            for (int b = id; b != 0 && !has; b = m->body_parentid[b]) has = m->dof_bodyid[dof] == b;
-            break;
-        case PH_EQ_JOINT:
-        case PH_LIMIT_JOINT: has = m->jnt_dofadr[id] == dof; break;
-        case PH_LIMIT_BALL: has = m->dof_jntid[dof] == id; break;
-        case PH_LOSS_DOF: has = dof == id; break;
-        default:
-            for (int e = 0; e < m->ten_J_rownnz[id]; ++e) has = has || m->ten_J_colind[m->ten_J_rowadr[id] + e] == dof;
-        }
-        if (has) sides |= 1 << side;
-    }
-    return k->type == PH_GEOMS && sides == 3 ? 0 : sides; /* both bodies move alike where they touch */
-}
 
 static double clip(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
 
@@ -164,67 +137,158 @@ static int list_blocks(const mjModel *m, sti_block *out)
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-static int count_dofs(const mjModel *m, const sti_block *k)
+/* What is made on the way to the tables of blocks. */
+typedef struct making {
+    sti_tables_builder *b;
+    sti_block *blocks; /* [nblock], those that are no pairs of geoms */
+    int nblock, npair;
+    sti_row_list bodies; /* sti_moved_bodies: a list of dofs each, behind those of the blocks */
+    sti_row_list prm;    /* P_SIZE reals: B_PRM is the number of a row meanwhile */
+    int *last;           /* [nbody], the last dof that moves a body */
+    int *scratch;        /* [4 nv] */
+    uint8_t *touches;    /* [ngeom], 1: the geom is in some pair */
+} making;
+
+/* The next pair of geoms that moves something. */
+static bool next_pair(const making *k, sti_pair_place *at)
 {
-    int n = 0;
-    for (int d = 0; d < m->nv; ++d) n += dof_sides(m, k, d) != 0;
-    return n;
+    const mjModel *m = k->b->model;
+    while (sti_physics_next_pair(m, at))
+        if (k->last[m->geom_bodyid[at->geom[0]]] != k->last[m->geom_bodyid[at->geom[1]]]) return true;
+    return false;
 }
 
-/* Its dofs, their rows of the solver's matrix and its bits of tiles are in m, from at[0], at[1], at[2] on. */
-static void fill_block(const sti_block *k, const int *m, int ndof, const int *at, int prm, int *out)
+static stet_result begin_making(making *k)
 {
-    int part = k->type == PH_GEOMS ? 3 * k->obj[0] + k->obj[1] : 2 * k->id + (k->side > 0);
+    const mjModel *m = k->b->model;
+    const char *what = "tables of the physics";
+    sti_pair_place at = {.next = 0};
+    k->nblock = list_blocks(m, NULL);
+    STI_TRY(sti_alloc(&k->blocks, (size_t)k->nblock * sizeof *k->blocks, what));
+    list_blocks(m, k->blocks);
+    STI_TRY(sti_alloc(&k->scratch, 4 * (size_t)m->nv * sizeof *k->scratch, what));
+    STI_TRY(sti_alloc(&k->touches, (size_t)m->ngeom, what));
+    STI_TRY(sti_alloc(&k->last, (size_t)m->nbody * sizeof *k->last, what));
+    for (int i = 0; i < m->nbody; ++i) k->last[i] = sti_physics_last_dof(m, i);
+    for (; next_pair(k, &at); ++k->npair)
+        for (int side = 0; side < 2; ++side) k->touches[at.geom[side]] = 1;
+    return STET_OK;
+}
+
+static void end_making(making *k)
+{
+    sti_free(k->blocks);
+    sti_row_list_free(&k->bodies);
+    sti_row_list_free(&k->prm);
+    sti_free(k->last);
+    sti_free(k->scratch);
+    sti_free(k->touches);
+}
+
+static stet_result list_parameters(making *k, const sti_block *block, int *number)
+{
+    double prm[P_SIZE];
+    fill_parameters(k->b->model, block, prm);
+    if (!k->b->apart) return sti_row_list_share(&k->prm, prm, number);
+    *number = k->prm.n;
+    return sti_row_list_add(&k->prm, prm);
+}
+
+/* The description of a block; B_DOFS is the number of its list of dofs. */
+static stet_result describe(making *k, const sti_block *block, int list, int *out)
+{
+    int part = block->type == PH_GEOMS ? 3 * block->obj[0] + block->obj[1] : 2 * block->id + (block->side > 0), prm;
+    STI_TRY(list_parameters(k, block, &prm));
     const int row[B_SIZE] = {
-        [B_KIND] = k->kind,
-        [B_TYPE] = k->type,
-        [B_DIM] = k->dim,
-        [B_NDOF] = ndof,
-        [B_DOFS] = at[0],
+        [B_KIND] = block->kind,
+        [B_TYPE] = block->type,
+        [B_DIM] = block->dim,
+        [B_DOFS] = list,
         [B_PRM] = prm,
-        [B_ID] = k->id,
-        [B_SIDE] = k->side,
-        [B_OBJ1] = k->obj[0],
-        [B_OBJ2] = k->obj[1],
-        [B_TILES] = at[2],
-        [B_LOW] = ndof > 0 ? m[at[1] + ndof - 1] / 4 : 0,
+        [B_ID] = block->id,
+        [B_SIDE] = block->side,
+        [B_OBJ1] = block->obj[0],
+        [B_OBJ2] = block->obj[1],
         [B_PART] = part % PH_SUMS,
-        [B_PLACES] = at[1],
     };
     memcpy(out, row, sizeof row);
+    return STET_OK;
 }
 
-/* Blocks and pairs as tables: their dofs, descriptions, parameters. */
-static void put_block_tables(sti_tables_builder *b, const sti_block *blocks, int nblock, int npair)
+static stet_result describe_all(making *k, int *out)
 {
-    const mjModel *m = b->model;
-    int n = nblock + npair, all = 0, k = 0;
-    for (int i = 0; i < n; ++i) all += count_dofs(m, blocks + i);
-    int *dof = sti_physics_new_table(b, M_BLOCK_DOFS, 2 * (int64_t)all), at = b->t->m[M_BLOCK_DOFS];
-    for (int i = 0; dof && i < n; ++i)
-        for (int d = 0; d < m->nv; ++d) {
-            int sides = dof_sides(m, blocks + i, d);
-            if (!sides) continue;
-            dof[2 * k] = d;
-            dof[2 * k++ + 1] = sides;
-        }
-    int words = b->t->m[M_NWORD];
-    int *place = sti_physics_new_table(b, M_BLOCK_PLACES, all);
-    for (int i = 0; place && i < all; ++i) place[i] = b->t->m[b->t->m[M_PLACE] + b->t->m[at + 2 * i]];
-    sti_physics_new_table(b, M_BLOCK_TILES, (int64_t)words * n);
-    int begin[] = {at, b->t->m[M_BLOCK_PLACES], b->t->m[M_BLOCK_TILES]};
-    int *to = sti_physics_new_table(b, M_BLOCK, (int64_t)B_SIZE * n);
-    sti_physics_fill(b, M_PAIR, b->t->m[M_BLOCK] + B_SIZE * nblock);
-    for (int i = 0; to && i < n; ++i) {
-        int *table = b->t->m, ndof = count_dofs(m, blocks + i);
-        fill_block(blocks + i, table, ndof, begin, P_SIZE * i, to + (ptrdiff_t)B_SIZE * i);
-        for (int d = 0; d < ndof; ++d) sti_physics_mark_tile(table + begin[2], table[begin[1] + d]);
-        begin[0] += 2 * ndof;
-        begin[1] += ndof;
-        begin[2] += words;
+    const mjModel *m = k->b->model;
+    sti_pair_place at = {.next = 0};
+    for (int i = 0; i < k->nblock; ++i, out += B_SIZE) STI_TRY(describe(k, k->blocks + i, i, out));
+    for (; next_pair(k, &at); out += B_SIZE) {
+        int list;
+        sti_block block = sti_physics_geoms_block(m, at.geom[0], at.geom[1], at.pair);
+        sti_moved_bodies bodies = {{k->last[m->geom_bodyid[block.obj[0]]], k->last[m->geom_bodyid[block.obj[1]]]}};
+        block.solref = block.ref;
+        block.solimp = block.imp;
+        STI_TRY(sti_row_list_share(&k->bodies, &bodies, &list));
+        STI_TRY(describe(k, &block, k->nblock + list, out));
     }
-    double *prm = sti_physics_new_parameter(b, M_BLOCK_PRM, (int64_t)P_SIZE * n);
-    for (int i = 0; prm && i < n; ++i) fill_parameters(m, blocks + i, prm + (ptrdiff_t)P_SIZE * i);
+    return STET_OK;
+}
+
+/* The dofs of a list, in k->scratch + 2 nv; how many. */
+static int list_dofs(const making *k, int list)
+{
+    const mjModel *m = k->b->model;
+    int *out = k->scratch + 2 * m->nv;
+    if (list < k->nblock) return sti_physics_list_block(m, k->blocks + list, k->scratch, out);
+    const sti_moved_bodies *bodies = (const sti_moved_bodies *)k->bodies.rows + (list - k->nblock);
+    return sti_physics_list_bodies(m, *bodies, k->scratch, out);
+}
+
+/* M_BLOCK_DOFS, what follows from them, and where in those the blocks have theirs. */
+static void put_dofs(making *k)
+{
+    sti_tables_builder *b = k->b;
+    int nlist = k->nblock + k->bodies.n, words = b->t->m[M_NWORD], *begin;
+    int64_t all = 0;
+    if (b->result == STET_OK)
+        b->result = sti_alloc(&begin, ((size_t)nlist + 1) * sizeof *begin, "tables of the physics");
+    if (b->result != STET_OK) return;
+    for (int i = 0; i < nlist && all < INT_MAX; ++i) begin[i + 1] = (int)(all += list_dofs(k, i));
+    sti_physics_reserve(b, 3 * all + (int64_t)words * nlist);
+    sti_physics_new_table(b, M_BLOCK_DOFS, 2 * all);
+    sti_physics_new_table(b, M_BLOCK_PLACES, all);
+    sti_physics_new_table(b, M_BLOCK_TILES, (int64_t)words * nlist);
+    int *m = b->t->m;
+    for (int i = 0; b->result == STET_OK && i < nlist; ++i) {
+        const int *dof = k->scratch + 2 * b->model->nv;
+        int n = list_dofs(k, i), *tiles = m + m[M_BLOCK_TILES] + words * i;
+        memcpy(m + m[M_BLOCK_DOFS] + 2 * begin[i], dof, 2 * (size_t)n * sizeof *dof);
+        for (int d = 0; d < n; ++d) {
+            int place = m[m[M_PLACE] + dof[2 * d]];
+            m[m[M_BLOCK_PLACES] + begin[i] + d] = place;
+            sti_physics_mark_tile(tiles, place);
+        }
+    }
+    for (int i = 0; b->result == STET_OK && i < k->nblock + k->npair; ++i) {
+        int *block = m + m[M_BLOCK] + B_SIZE * i, list = block[B_DOFS], first = begin[list];
+        block[B_NDOF] = begin[list + 1] - first;
+        block[B_DOFS] = m[M_BLOCK_DOFS] + 2 * first;
+        block[B_PLACES] = m[M_BLOCK_PLACES] + first;
+        block[B_TILES] = m[M_BLOCK_TILES] + words * list;
+        block[B_LOW] = block[B_NDOF] > 0 ? m[block[B_PLACES] + block[B_NDOF] - 1] / 4 : 0;
+        block[B_PRM] *= P_SIZE;
+    }
+    sti_free(begin);
+}
+
+/* Blocks and pairs as tables: their descriptions, dofs, parameters. */
+static void put_block_tables(making *k)
+{
+    sti_tables_builder *b = k->b;
+    int *block = sti_physics_new_table(b, M_BLOCK, (int64_t)B_SIZE * (k->nblock + k->npair));
+    if (block) b->result = describe_all(k, block);
+    sti_physics_fill(b, M_PAIR, b->t->m[M_BLOCK] + B_SIZE * k->nblock);
+    put_dofs(k);
+    double *prm = sti_physics_new_parameter(b, M_BLOCK_PRM, (int64_t)P_SIZE * k->prm.n);
+    if (prm && k->prm.n > 0) memcpy(prm, k->prm.rows, (size_t)k->prm.n * k->prm.size);
 }
 
 /*
@@ -243,16 +307,7 @@ static int contacts_in(const sti_contact_sizes *z, int reals)
 /* Two for each geom that may touch another, at least 16, at most so many. */
 static int contacts_alone(const int *m, int most)
 {
-    int room = 0;
-    for (int g = 0; g < m[M_NGEOM]; ++g) {
-        bool touches = false;
-        for (int p = 0; p < m[M_NPAIR] && !touches; ++p) {
-            const int *pair = m + m[M_PAIR] + B_SIZE * p;
-            touches = pair[B_OBJ1] == g || pair[B_OBJ2] == g;
-        }
-        room += touches ? 2 : 0;
-    }
-    room = room < 16 ? 16 : room;
+    int room = 2 * m[M_NTOUCH] < 16 ? 16 : 2 * m[M_NTOUCH];
     return room < most ? room : most;
 }
 
@@ -268,7 +323,7 @@ sti_contact_sizes sti_physics_contact_sizes(const int *m)
     }
     z.reals = 6 * z.dim + z.entries + 1;
     int tiles = (m[M_NV] + 3) / 4, matrix = 8 * tiles * (tiles + 1);
-    int fits = contacts_in(&z, ROW_MEMORY > matrix ? ROW_MEMORY : matrix);
+    int fits = contacts_in(&z, matrix > ROOM_MEMORY ? ROOM_MEMORY : matrix > ROW_MEMORY ? matrix : ROW_MEMORY);
     int least = LEAST_CONTACTS < z.most ? LEAST_CONTACTS : z.most;
     z.start = fits > least ? fits : least;
     z.alone = contacts_alone(m, z.start);
@@ -301,25 +356,16 @@ void sti_physics_put_room(sti_tables_builder *b, int room)
 
 static void put_rows(sti_tables_builder *b)
 {
-    const mjModel *m = b->model;
-    int n = list_blocks(m, NULL), npair = sti_physics_list_pairs(m, NULL), kept = 0;
-    sti_block *blocks;
-    if (b->result == STET_OK)
-        b->result = sti_alloc(&blocks, (size_t)(n + npair + 1) * sizeof *blocks, "constraint blocks");
-    if (b->result != STET_OK) return;
-    list_blocks(m, blocks);
-    sti_physics_list_pairs(m, blocks + n);
-    for (int i = n; i < n + npair; ++i)
-        if (count_dofs(m, blocks + i) > 0) blocks[n + kept++] = blocks[i];
-    for (int i = n; i < n + kept; ++i) {
-        blocks[i].solref = blocks[i].ref;
-        blocks[i].solimp = blocks[i].imp;
-    }
-    sti_physics_fill(b, M_NBLOCK, n);
-    sti_physics_fill(b, M_NPAIR, kept);
-    put_block_tables(b, blocks, n, kept);
+    making k = {.b = b, .bodies = {.size = sizeof(sti_moved_bodies)}, .prm = {.size = P_SIZE * sizeof(double)}};
+    int ntouch = 0;
+    if (b->result == STET_OK) b->result = begin_making(&k);
+    for (int g = 0; b->result == STET_OK && g < b->model->ngeom; ++g) ntouch += k.touches[g];
+    sti_physics_fill(b, M_NBLOCK, k.nblock);
+    sti_physics_fill(b, M_NPAIR, k.npair);
+    sti_physics_fill(b, M_NTOUCH, ntouch);
+    put_block_tables(&k);
     sti_physics_put_room(b, -1);
-    sti_free(blocks);
+    end_making(&k);
 }
 
 /*

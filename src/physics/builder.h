@@ -13,11 +13,14 @@ typedef struct sti_tables_builder {
     sti_physics_tables *t;
     stet_result result; /* of the first allocation that failed; later calls do nothing */
     bool twice;         /* a number was filled a second time */
+    bool apart;         /* no blocks share parameters: worlds may have their own */
     /* where parameters begin in t->f, from M_TIMESTEP on: they alone are filled, in place; NULL: everything is made */
     const int *begin;
 } sti_tables_builder;
 
 void sti_physics_fill(sti_tables_builder *b, int number, int64_t value);
+/* Makes room for n more ints at once, which the next tables need. */
+void sti_physics_reserve(sti_tables_builder *b, int64_t n);
 /* Begins a table of n ints; returns it, zeroed and valid until the next one, or NULL. */
 int *sti_physics_new_table(sti_tables_builder *b, int number, int64_t n);
 /* The same for a parameter of n reals. */

@@ -39,20 +39,6 @@ static bool any_int(const int *a, int64_t n, int value)
 
 /* ---- contacts ---------------------------------------------------------------------------------------------------- */
 
-/* Calls `wanted` for each pair of geoms that may touch; is one of them wanted? */
-typedef bool pair_fn(const mjModel *m, int g1, int g2);
-static bool find_pair(const mjModel *m, pair_fn *wanted)
-{
-    if (off(m, mjDSBL_CONTACT)) return false;
-    for (int i = 0; i < m->npair; ++i)
-        if (wanted(m, m->pair_geom1[i], m->pair_geom2[i])) return true;
-    for (int g = 0; g < m->ngeom; ++g)
-        for (int k = g + 1; k < m->ngeom; ++k)
-            if (sti_physics_may_touch(m, g, k) && wanted(m, g, k)) return true;
-    return false;
-}
-
-static bool is_pair(const mjModel *m, int g1, int g2) { return m && g1 != g2; }
 static bool is_hard_pair(const mjModel *m, int g1, int g2)
 {
     int a = m->geom_type[g1], b = m->geom_type[g2], low = a < b ? a : b, high = a < b ? b : a;
@@ -60,12 +46,35 @@ static bool is_hard_pair(const mjModel *m, int g1, int g2)
     if (m->opt.disableflags & mjDSBL_NATIVECCD && sti_physics_is_searched(low, high)) return true;
     return high > mjGEOM_HFIELD && sti_physics_pair_contacts(low, high) == 0;
 }
-static bool has_contacts(const mjModel *m) { return find_pair(m, is_pair); }
-static bool has_hard_contacts(const mjModel *m) { return find_pair(m, is_hard_pair); }
+
+/* That is so because of their types and shapes, so one geom of each kind stands for all. */
+static bool any_hard_kinds(const mjModel *m)
+{
+    int kind[2 * mjNGEOMTYPES], n = 0;
+    uint64_t seen[2] = {0, 0};
+    for (int g = 0; g < m->ngeom; ++g) {
+        uint64_t *shape = seen + sti_physics_has_shape(m, g), bit = UINT64_C(1) << m->geom_type[g];
+        if (!(*shape & bit)) kind[n++] = g;
+        *shape |= bit;
+    }
+    for (int a = 0; a < n; ++a)
+        for (int b = a; b < n; ++b)
+            if (is_hard_pair(m, kind[a], kind[b])) return true;
+    return false;
+}
+
+static bool has_hard_contacts(const mjModel *m)
+{
+    sti_pair_place at = {.next = 0};
+    if (!any_hard_kinds(m)) return false;
+    while (sti_physics_next_pair(m, &at))
+        if (is_hard_pair(m, at.geom[0], at.geom[1])) return true;
+    return false;
+}
 static bool has_contact_extras(const mjModel *m)
 {
     int flags = mjENBL_OVERRIDE | mjENBL_SPECULATIVE;
-    return has_contacts(m) && (m->flg_surfacevel || m->flg_adhesion || m->opt.enableflags & flags);
+    return sti_physics_has_pairs(m) && (m->flg_surfacevel || m->flg_adhesion || m->opt.enableflags & flags);
 }
 
 /* ---- the other rows ---------------------------------------------------------------------------------------------- */
@@ -90,7 +99,8 @@ static bool has_flex_equalities(const mjModel *m)
 /* A model that may have rows needs the solver. */
 static bool has_rows(const mjModel *m)
 {
-    return has_contacts(m) || has_joint_limits(m) || has_tendon_limits(m) || has_friction(m) || has_equalities(m);
+    return sti_physics_has_pairs(m) || has_joint_limits(m) || has_tendon_limits(m) || has_friction(m) ||
+           has_equalities(m);
 }
 /* All of MuJoCo's solvers end at the minimum of the same convex cost; Newton's method is nearest to it. */
 static bool has_other_solvers(const mjModel *m) { return m->opt.solver != mjSOL_NEWTON && has_rows(m); }
@@ -225,7 +235,7 @@ static const struct {
     {"actuators", true, has_actuators},
     {"integrator Euler", true, has_euler},
     {"integrator implicitfast", true, has_implicitfast},
-    {"contacts", true, has_contacts},
+    {"contacts", true, sti_physics_has_pairs},
     {"contacts of signed distance fields, of meshes without a hull, or by libccd", false, has_hard_contacts},
     {"adhesion, moving surfaces, speculative contacts, override of contact parameters", false, has_contact_extras},
     {"joint limits", true, has_joint_limits},

@@ -90,7 +90,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NWORD 40          /* ints that have a bit for each of them */
 #define M_NPATTERN 41       /* ints of the pattern of H */
 #define M_NPLACE 42         /* rows of H but the one that is solved with it, see places.h */
-#define M_SIZES_END 43
+#define M_NTOUCH 43         /* geoms that may touch another */
+#define M_SIZES_END 44
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -373,7 +374,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define B_DIM 2  /* rows */
 #define B_NDOF 3
 #define B_DOFS 4 /* where its dofs begin in m */
-#define B_PRM 5  /* where its parameters begin in M_BLOCK_PRM */
+#define B_PRM 5  /* where its parameters begin in M_BLOCK_PRM; blocks may share dofs, tiles and parameters */
 #define B_ID 6   /* the equality, joint, dof, tendon */
 #define B_SIDE 7 /* of limits: -1, 1 */
 #define B_OBJ1 8 /* of equalities: bodies, joints, tendons; -1: none */

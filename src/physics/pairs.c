@@ -33,11 +33,38 @@ bool sti_physics_is_searched(int first, int second)
     return !closed;
 }
 
+/* The first place in a sorted array where a signature of two bodies is, or would be. */
+static int find_signature(const int *sorted, int64_t n, int signature)
+{
+    int low = 0, high = (int)n;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (sorted[middle] < signature)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int signature_of(int b1, int b2) { return b1 < b2 ? (b1 << 16) + b2 : (b2 << 16) + b1; }
+
+/* MuJoCo's compiler sorts exclusions and explicit pairs by their signatures. */
 static bool is_excluded(const mjModel *m, int b1, int b2)
 {
-    int signature = b1 < b2 ? (b1 << 16) + b2 : (b2 << 16) + b1;
-    for (int i = 0; i < m->nexclude; ++i)
-        if (m->exclude_signature[i] == signature) return true;
+    if (m->nexclude == 0) return false;
+    int signature = signature_of(b1, b2), i = find_signature(m->exclude_signature, m->nexclude, signature);
+    return i < m->nexclude && m->exclude_signature[i] == signature;
+}
+
+static bool is_explicit(const mjModel *m, int g1, int g2)
+{
+    if (m->npair == 0) return false;
+    int signature = signature_of(m->geom_bodyid[g1], m->geom_bodyid[g2]);
+    int i = find_signature(m->pair_signature, m->npair, signature);
+    for (; i < m->npair && m->pair_signature[i] == signature; ++i)
+        if ((m->pair_geom1[i] == g1 && m->pair_geom2[i] == g2) || (m->pair_geom1[i] == g2 && m->pair_geom2[i] == g1))
+            return true;
     return false;
 }
 
@@ -49,13 +76,12 @@ static bool bits_match(const mjModel *m, int g1, int g2)
 
 bool sti_physics_may_touch(const mjModel *m, int g1, int g2)
 {
+    if (!bits_match(m, g1, g2)) return false;
     int b1 = m->geom_bodyid[g1], b2 = m->geom_bodyid[g2], w1 = m->body_weldid[b1], w2 = m->body_weldid[b2];
+    if (w1 == w2) return false;
     int p1 = m->body_weldid[m->body_parentid[w1]], p2 = m->body_weldid[m->body_parentid[w2]];
     bool family = w1 != 0 && w2 != 0 && (w1 == p2 || w2 == p1) && !(m->opt.disableflags & mjDSBL_FILTERPARENT);
-    for (int i = 0; i < m->npair; ++i)
-        if ((m->pair_geom1[i] == g1 && m->pair_geom2[i] == g2) || (m->pair_geom1[i] == g2 && m->pair_geom2[i] == g1))
-            return false;
-    return bits_match(m, g1, g2) && w1 != w2 && !family && !is_excluded(m, b1, b2);
+    return !family && !is_excluded(m, b1, b2) && !is_explicit(m, g1, g2);
 }
 
 static double mix_of(double weight, double a, double b) { return weight * a + (1 - weight) * b; }
@@ -121,21 +147,27 @@ sti_block sti_physics_geoms_block(const mjModel *m, int g1, int g2, int pair)
     return k;
 }
 
-int sti_physics_list_pairs(const mjModel *m, sti_block *out)
+bool sti_physics_next_pair(const mjModel *m, sti_pair_place *at)
 {
-    int n = 0;
-    if (sti_physics_is_off(m, mjDSBL_CONTACT)) return 0;
-    for (int i = 0; i < m->npair; ++i)
-        if (out)
-            out[n++] = sti_physics_geoms_block(m, m->pair_geom1[i], m->pair_geom2[i], i);
-        else
-            ++n;
-    for (int a = 0; a < m->ngeom; ++a)
-        for (int b = a + 1; b < m->ngeom; ++b) {
-            if (!sti_physics_may_touch(m, a, b)) continue;
+    if (sti_physics_is_off(m, mjDSBL_CONTACT)) return false;
+    if (at->next < m->npair) {
+        *at = (sti_pair_place){{m->pair_geom1[at->next], m->pair_geom2[at->next]}, at->next, at->next + 1};
+        return true;
+    }
+    if (at->next == m->npair) *at = (sti_pair_place){{0, 0}, -1, at->next + 1};
+    for (int a = at->geom[0], b = at->geom[1] + 1; a < m->ngeom; ++a, b = a + 1)
+        for (; b < m->ngeom; ++b) {
             if (m->geom_type[a] <= mjGEOM_HFIELD && m->geom_type[b] <= mjGEOM_HFIELD) continue;
-            if (out) out[n] = sti_physics_geoms_block(m, a, b, -1);
-            ++n;
+            if (!sti_physics_may_touch(m, a, b)) continue;
+            at->geom[0] = a;
+            at->geom[1] = b;
+            return true;
         }
-    return n;
+    return false;
+}
+
+bool sti_physics_has_pairs(const mjModel *m)
+{
+    sti_pair_place at = {.next = 0};
+    return sti_physics_next_pair(m, &at);
 }

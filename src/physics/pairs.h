@@ -27,9 +27,18 @@ bool sti_physics_is_searched(int first, int second);
 bool sti_physics_may_touch(const mjModel *model, int g1, int g2);
 /* The block of two geoms, the first before the second; pair: the explicit pair that says so, or -1. */
 sti_block sti_physics_geoms_block(const mjModel *model, int g1, int g2, int pair);
+/* A place in the list of all pairs of geoms that may touch: explicit ones, then by the first and the second geom. */
+typedef struct sti_pair_place {
+    int geom[2]; /* of the latest pair */
+    int pair;    /* the explicit pair that it is, or -1 */
+    int next;    /* the explicit pair to look at next */
+} sti_pair_place;
+
 /*
- * All pairs that may touch, into out if it is not NULL: explicit ones, then by the first and the second geom; how many.
+ * The next pair, from {.next = 0} on; false: there is none. Planes and height fields among themselves are none, unless
+ * they are explicit.
  */
-int sti_physics_list_pairs(const mjModel *model, sti_block *out);
+bool sti_physics_next_pair(const mjModel *model, sti_pair_place *place);
+bool sti_physics_has_pairs(const mjModel *model);
 
 #endif

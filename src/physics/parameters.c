@@ -189,11 +189,14 @@ static stet_result fill_worlds(filling *g, sti_physics_tables *tables, bool *cha
 
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
 
+typedef stet_result make_fn(const mjModel *m, sti_physics_tables *out);
+
 /* New tables, in which nothing has moved yet. */
-static stet_result make_tables(sti_native_parameters *p, const mjModel *m, int threads, sti_physics_tables *tables)
+static stet_result make_tables(sti_native_parameters *p, make_fn *make, const mjModel *m, int threads,
+                               sti_physics_tables *tables)
 {
     sti_physics_tables made;
-    stet_result result = sti_physics_tables_make(m, &made);
+    stet_result result = make(m, &made);
     if (result == STET_OK) result = sti_realloc(&p->begin, TABLES * sizeof *p->begin, "parameters of the physics");
     if (result == STET_OK)
         result = sti_realloc(&p->f, (size_t)threads * (size_t)made.nf * sizeof *p->f, "parameters of the physics");
@@ -213,7 +216,7 @@ static stet_result make_tables(sti_native_parameters *p, const mjModel *m, int t
 static stet_result share_all(sti_native_parameters *p, stet_worlds *worlds, sti_physics_tables *tables, bool *changed)
 {
     if (p->arrays) {
-        STI_TRY(make_tables(p, worlds->model->mj, worlds->device->threads, tables));
+        STI_TRY(make_tables(p, sti_physics_tables_make, worlds->model->mj, worlds->device->threads, tables));
         *changed = true;
     }
     sti_native_parameters_free(p);
@@ -235,7 +238,7 @@ stet_result sti_native_parameters_update(sti_native_parameters *p, stet_worlds *
     for (int64_t w = 0; w < worlds->nworld; ++w)
         if (is_due(&g, w)) more = add_world(&p->all, sti_parameters_model(worlds, w, 0)) || more;
     if (first || more) {
-        STI_TRY(make_tables(p, &p->all, worlds->device->threads, tables));
+        STI_TRY(make_tables(p, sti_physics_tables_make_apart, &p->all, worlds->device->threads, tables));
         g.every = *changed = true;
     }
     stet_result result = fill_worlds(&g, tables, changed);

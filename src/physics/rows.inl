@@ -28,7 +28,7 @@
     X(M_ITERATIONS, m->opt.iterations)                                                                                 \
     X(M_LS_ITERATIONS, m->opt.ls_iterations)                                                                           \
     X(M_CCD_ITERATIONS, m->opt.ccd_iterations)                                                                         \
-    X(M_STEP_NGEOM, sti_physics_list_pairs(m, NULL) > 0 || sti_physics_senses_geoms(m) ? m->ngeom : 0)                 \
+    X(M_STEP_NGEOM, sti_physics_has_pairs(m) || sti_physics_senses_geoms(m) ? m->ngeom : 0)                            \
     X(M_STEP_NSITE, sti_physics_senses_sites(m) ? m->nsite : 0)                                                        \
     X(M_NSENSORDATA, sti_physics_has_sensors(m) ? m->nsensordata : 0)                                                  \
     X(M_STEP_EXTRA, sti_physics_sensing(m))

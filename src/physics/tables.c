@@ -16,6 +16,8 @@
 #include <limits.h>
 #include <string.h>
 
+static int *table_of(const sti_tables_builder *b, int number) { return b->t->m + b->t->m[number]; }
+
 static void put_copies(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
@@ -44,74 +46,72 @@ static void put_copies(sti_tables_builder *b)
 
 /* ---- the tree ---------------------------------------------------------------------------------------------------- */
 
+/* The group of an item of the model; -1: none. */
+typedef int group_fn(const mjModel *m, int i);
+
+/* Lists the items 0 … n - 1 by their groups, ascending in each, in `table`; adr gets where each group begins. */
+static void put_groups(sti_tables_builder *b, int number, int adr_number, int64_t ngroup, int64_t n, group_fn *group)
+{
+    int *adr = sti_physics_new_table(b, adr_number, ngroup + 1), all = 0;
+    for (int i = 0; adr && i < n; ++i)
+        if (group(b->model, i) >= 0) adr[group(b->model, i) + 1]++;
+    for (int64_t g = 1; adr && g <= ngroup; ++g) all = adr[g] += all;
+    int *item = sti_physics_new_table(b, number, all);
+    adr = item ? table_of(b, adr_number) : NULL;
+    for (int i = (int)n - 1; adr && i >= 0; --i) /* from the end of each group, where the next one begins */
+        if (group(b->model, i) >= 0) item[--adr[group(b->model, i) + 1]] = i;
+    for (int64_t g = 0; adr && g < ngroup; ++g) adr[g] = adr[g + 1]; /* each group's own beginning */
+    if (adr) adr[ngroup] = all;
+}
+
 static int body_depth(const mjModel *m, int body)
 {
-    int depth = 0;
+    int depth = -1;
     for (; body != 0; body = m->body_parentid[body]) ++depth;
     return depth;
 }
 
 static int dof_depth(const mjModel *m, int dof) { return m->M_rownnz[dof] - 1; }
+static int parent_of(const mjModel *m, int body) { return body > 0 ? m->body_parentid[body] : -1; }
 
-typedef int depth_fn(const mjModel *m, int i);
-
-/* Sorts the items first … n - 1 by depth, deepest last, into `table`; adr gets where each level begins. */
-static void put_levels(sti_tables_builder *b, int number, int adr_number, int count_number, int64_t first, int64_t n,
-                       depth_fn *depth, int lowest)
+static int count_levels(const mjModel *m, int64_t n, group_fn *depth)
 {
-    int nlevel = 0, k = 0;
-    for (int i = (int)first; i < n; ++i)
-        if (depth(b->model, i) - lowest >= nlevel) nlevel = depth(b->model, i) - lowest + 1;
+    int most = -1;
+    for (int i = 0; i < n; ++i)
+        if (depth(m, i) > most) most = depth(m, i);
+    return most + 1;
+}
+
+static void put_levels(sti_tables_builder *b, int number, int adr_number, int count_number, int64_t n, group_fn *depth)
+{
+    int nlevel = count_levels(b->model, n, depth);
     sti_physics_fill(b, count_number, nlevel);
-    int *item = sti_physics_new_table(b, number, n - first);
-    for (int l = 0; item && l < nlevel; ++l)
-        for (int i = (int)first; i < n; ++i)
-            if (depth(b->model, i) - lowest == l) item[k++] = i;
-    int *adr = sti_physics_new_table(b, adr_number, nlevel + 1);
-    for (int i = (int)first; adr && i < n; ++i)
-        for (int l = depth(b->model, i) - lowest; l < nlevel; ++l) adr[l + 1]++;
+    put_groups(b, number, adr_number, nlevel, n, depth);
 }
 
-static void put_children(sti_tables_builder *b)
-{
-    const mjModel *m = b->model;
-    int n = (int)m->nbody, k = 0;
-    int *child = sti_physics_new_table(b, M_CHILD, n - 1);
-    for (int p = 0; child && p < n; ++p)
-        for (int i = 1; i < n; ++i)
-            if (m->body_parentid[i] == p) child[k++] = i;
-    int *adr = sti_physics_new_table(b, M_CHILD_ADR, n + 1);
-    for (int i = 1; adr && i < n; ++i)
-        for (int p = m->body_parentid[i]; p < n; ++p) adr[p + 1]++;
-}
-
-/* The entry of qM in a row and a column; -1: it has none. */
-static int find_entry(const mjModel *m, int row, int col)
-{
-    for (int e = m->M_rowadr[row]; e < m->M_rowadr[row] + m->M_rownnz[row]; ++e)
-        if (m->M_colind[e] == col) return e;
-    return -1;
-}
-
+/* The entries below the diagonal of qM, by columns, each from the last row on. */
 static void put_below(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
-    int n = (int)m->nv, k = 0;
+    int n = (int)m->nv;
     int64_t all = m->nC - m->nv;
-    int *row = sti_physics_new_table(b, M_BELOW_ROW, all);
-    for (int i = 0; row && i < n; ++i)
-        for (int r = n - 1; r > i; --r)
-            if (find_entry(m, r, i) >= 0) row[k++] = r;
-    int *entry = sti_physics_new_table(b, M_BELOW_ENTRY, all);
-    k = 0;
-    for (int i = 0; entry && i < n; ++i)
-        for (int r = n - 1; r > i; --r)
-            if (find_entry(m, r, i) >= 0) entry[k++] = find_entry(m, r, i);
     int *adr = sti_physics_new_table(b, M_BELOW_ADR, n + 1);
-    for (int i = 0; adr && i < n; ++i) {
-        adr[i + 1] = adr[i];
-        for (int r = n - 1; r > i; --r) adr[i + 1] += find_entry(m, r, i) >= 0;
-    }
+    for (int r = 0; adr && r < n; ++r)
+        for (int e = m->M_rowadr[r]; e < m->M_rowadr[r] + m->M_rownnz[r] - 1; ++e) adr[m->M_colind[e] + 1]++;
+    for (int i = 0; adr && i < n; ++i) adr[i + 1] += adr[i];
+    sti_physics_new_table(b, M_BELOW_ROW, all);
+    sti_physics_new_table(b, M_BELOW_ENTRY, all);
+    if (b->result != STET_OK) return;
+    int *row = table_of(b, M_BELOW_ROW), *entry = table_of(b, M_BELOW_ENTRY);
+    adr = table_of(b, M_BELOW_ADR);
+    for (int r = 0; r < n; ++r) /* from the end of each column, where the next one begins */
+        for (int e = m->M_rowadr[r]; e < m->M_rowadr[r] + m->M_rownnz[r] - 1; ++e) {
+            int at = --adr[m->M_colind[e] + 1];
+            row[at] = r;
+            entry[at] = e;
+        }
+    for (int i = 0; i < n; ++i) adr[i] = adr[i + 1];
+    adr[n] = (int)all;
 }
 
 /* Items of the largest triangle that stages work on: the dofs above a dof, those of a block. After the blocks. */
@@ -308,65 +308,53 @@ static void put_moments(sti_tables_builder *b)
         act[i] = m->actuator_actnum[i] > 0 ? m->actuator_actadr[i] + m->actuator_actnum[i] - 1 : -1;
 }
 
-static int *table_of(const sti_tables_builder *b, int number) { return b->t->m + b->t->m[number]; }
-
 /* For each dof the (row, entry) pairs of a matrix whose rows begin at adr: what a product with its transpose reads. */
 static void put_transpose(sti_tables_builder *b, int64_t nrow, int rowadr, int colind, int number, int adr_number)
 {
     int64_t nv = b->model->nv;
     if (b->result != STET_OK) return;
-    int all = table_of(b, rowadr)[nrow], k = 0;
-    int *pair = sti_physics_new_table(b, number, 2 * (int64_t)all);
-    for (int d = 0; pair && d < nv; ++d)
-        for (int r = 0; r < nrow; ++r)
-            for (int e = table_of(b, rowadr)[r]; e < table_of(b, rowadr)[r + 1]; ++e) {
-                if (table_of(b, colind)[e] != d) continue;
-                pair[2 * k] = r;
-                pair[2 * k++ + 1] = e;
-            }
-    int *adr = sti_physics_new_table(b, adr_number, nv + 1);
-    for (int e = 0; adr && e < all; ++e)
-        for (int64_t d = table_of(b, colind)[e]; d < nv; ++d) adr[d + 1]++;
+    int all = table_of(b, rowadr)[nrow];
+    sti_physics_new_table(b, number, 2 * (int64_t)all);
+    sti_physics_new_table(b, adr_number, nv + 1);
+    if (b->result != STET_OK) return;
+    int *pair = table_of(b, number), *adr = table_of(b, adr_number);
+    const int *row = table_of(b, rowadr), *col = table_of(b, colind);
+    for (int e = 0; e < all; ++e) adr[col[e] + 1]++;
+    for (int64_t d = 0; d < nv; ++d) adr[d + 1] += adr[d];
+    for (int64_t r = nrow - 1; r >= 0; --r) /* from the end of each dof's, where the next one's begin */
+        for (int e = row[r + 1] - 1; e >= row[r]; --e) {
+            int at = --adr[col[e] + 1];
+            pair[2 * at] = (int)r;
+            pair[2 * at + 1] = e;
+        }
+    for (int64_t d = 0; d < nv; ++d) adr[d] = adr[d + 1];
+    adr[nv] = all;
 }
 
-static void put_tendon_actuators(sti_tables_builder *b)
+static int pulled_tendon(const mjModel *m, int i)
 {
-    const mjModel *m = b->model;
-    int all = 0, k = 0;
-    for (int i = 0; i < m->nactuator; ++i) all += m->actuator_trntype[i] == mjTRN_TENDON;
-    int *act = sti_physics_new_table(b, M_TEN_ACT, all);
-    for (int t = 0; act && t < m->ntendon; ++t)
-        for (int i = 0; i < m->nactuator; ++i)
-            if (m->actuator_trntype[i] == mjTRN_TENDON && m->actuator_trnid[2 * i] == t) act[k++] = i;
-    int *adr = sti_physics_new_table(b, M_TEN_ACT_ADR, m->ntendon + 1);
-    for (int i = 0; adr && i < m->nactuator; ++i)
-        for (int t = m->actuator_trnid[2 * i]; m->actuator_trntype[i] == mjTRN_TENDON && t < m->ntendon; ++t)
-            adr[t + 1]++;
+    return m->actuator_trntype[i] == mjTRN_TENDON ? m->actuator_trnid[2 * i] : -1;
 }
 
-/* What row r of ten_J (kind 0) or actuator_moment (1) adds to entry (i, j) of qM; returns 1 and fills out, or 0. */
-static int find_pair(const sti_tables_builder *b, int kind, int r, int i, int j, int *out)
-{
-    const int *adr = table_of(b, kind ? M_MOMENT_ROWADR : M_TEN_J_ROWADR);
-    const int *col = table_of(b, kind ? M_MOMENT_COLIND : M_TEN_J_COLIND);
-    int at[2] = {-1, -1};
-    for (int e = adr[r]; e < adr[r + 1]; ++e) {
-        if (col[e] == i) at[0] = e;
-        if (col[e] == j) at[1] = e;
-    }
-    if (at[0] < 0 || at[1] < 0) return 0;
-    if (out) memcpy(out, (int[]){kind, r, at[0], at[1]}, 4 * sizeof *out);
-    return 1;
-}
-
-/* All pairs of entry e, in row i; returns how many. */
+/*
+ * What the rows of ten_J (kind 0) and actuator_moment (1) that have dof i add to entry e of qM in row i: four ints
+ * each, into out if it is not NULL; how many.
+ */
 static int find_pairs(const sti_tables_builder *b, int i, int e, int *out)
 {
-    const mjModel *m = b->model;
-    int n = 0;
-    for (int kind = 0; kind < 2; ++kind)
-        for (int r = 0; r < (kind ? m->nactuator : m->ntendon); ++r)
-            n += find_pair(b, kind, r, i, m->M_colind[e], out ? out + 4 * n : NULL);
+    int n = 0, j = b->model->M_colind[e];
+    for (int kind = 0; kind < 2; ++kind) {
+        const int *own = table_of(b, kind ? M_DOF_ACT_ADR : M_DOF_TEN_ADR) + i;
+        const int *row = table_of(b, kind ? M_DOF_ACT : M_DOF_TEN);
+        const int *adr = table_of(b, kind ? M_MOMENT_ROWADR : M_TEN_J_ROWADR);
+        const int *col = table_of(b, kind ? M_MOMENT_COLIND : M_TEN_J_COLIND);
+        for (int k = own[0]; k < own[1]; ++k)
+            for (int r = row[2 * k], at = adr[r]; at < adr[r + 1]; ++at) {
+                if (col[at] != j) continue;
+                if (out) memcpy(out + 4 * n, (int[]){kind, r, row[2 * k + 1], at}, 4 * sizeof *out);
+                ++n;
+            }
+    }
     return n;
 }
 
@@ -456,18 +444,18 @@ static void put_memory(sti_tables_builder *b)
     sti_physics_fill(b, M_NMEMORY_ALL, at < INT_MAX ? at : INT_MAX);
 }
 
-stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *out)
+static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tables *out)
 {
-    sti_tables_builder b = {.model = model, .t = out, .result = STET_OK};
+    sti_tables_builder b = {.model = model, .t = out, .result = STET_OK, .apart = apart};
     memset(out, 0, sizeof *out);
     STI_TRY(sti_alloc(&out->m, M_HEADER * sizeof *out->m, "tables of the physics"));
     out->nm = M_HEADER;
     for (int i = 0; i < M_HEADER; ++i) out->m[i] = STI_UNFILLED;
     put_copies(&b);
     put_options(&b);
-    put_levels(&b, M_LEVEL_BODY, M_LEVEL_ADR, M_NLEVEL, 1, model->nbody, body_depth, 1);
-    put_levels(&b, M_DOFLEVEL, M_DOFLEVEL_ADR, M_NDOFLEVEL, 0, model->nv, dof_depth, 0);
-    put_children(&b);
+    put_levels(&b, M_LEVEL_BODY, M_LEVEL_ADR, M_NLEVEL, model->nbody, body_depth);
+    put_levels(&b, M_DOFLEVEL, M_DOFLEVEL_ADR, M_NDOFLEVEL, model->nv, dof_depth);
+    put_groups(&b, M_CHILD, M_CHILD_ADR, model->nbody, model->nbody, parent_of);
     put_below(&b);
     sti_physics_put_places(&b);
     put_free(&b);
@@ -480,16 +468,26 @@ stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *ou
     put_moments(&b);
     put_transpose(&b, model->ntendon, M_TEN_J_ROWADR, M_TEN_J_COLIND, M_DOF_TEN, M_DOF_TEN_ADR);
     put_transpose(&b, model->nactuator, M_MOMENT_ROWADR, M_MOMENT_COLIND, M_DOF_ACT, M_DOF_ACT_ADR);
-    put_tendon_actuators(&b);
+    put_groups(&b, M_TEN_ACT, M_TEN_ACT_ADR, model->ntendon, model->nactuator, pulled_tendon);
     put_entry_pairs(&b);
+    sti_physics_put_hulls(&b); /* before the blocks, whose tables are the largest */
     sti_physics_put_blocks(&b);
     put_triangle(&b);
     sti_physics_put_sensors(&b);
-    sti_physics_put_hulls(&b);
     put_mocap(&b);
     put_memory(&b);
     assert(b.result != STET_OK || (!b.twice && sti_validate_physics_tables(out) == NULL));
     return b.result;
+}
+
+stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *out)
+{
+    return make_tables(model, false, out);
+}
+
+stet_result sti_physics_tables_make_apart(const mjModel *model, sti_physics_tables *out)
+{
+    return make_tables(model, true, out);
 }
 
 void sti_physics_tables_resize(const mjModel *model, sti_physics_tables *tables, int room)

@@ -25,9 +25,11 @@ typedef struct sti_physics_tables {
  * sti_physics_tables_free, also after an error: OUT_OF_MEMORY.
  */
 stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *out);
+/* The same, but no two blocks share parameters, which may differ in the worlds that tables_values is asked for. */
+stet_result sti_physics_tables_make_apart(const mjModel *model, sti_physics_tables *out);
 /*
  * The reals of the same tables for a model with other parameters: f [nf] becomes what `made` would have in f, where
- * tables begin at `begin`, from M_TIMESTEP on. `made` may have moved entries.
+ * tables begin at `begin`, from M_TIMESTEP on. `made`, of sti_physics_tables_make_apart, may have moved entries.
  */
 void sti_physics_tables_values(const mjModel *model, const sti_physics_tables *made, const int *begin, double *f);
 

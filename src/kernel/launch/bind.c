@@ -77,7 +77,7 @@ static sti_arg_kind wanted_kind(const sti_param *p)
 }
 
 /* Elements of team memory; at most what a CPU's thread may hold in its share. */
-enum { MOST_TEAM_ITEMS = 1 << 24 };
+enum { MOST_TEAM_ITEMS = 1 << 26 };
 
 static stet_result check_arg(const sti_kernel *k, const sti_param *p, const sti_arg *arg, const stet_device *device,
                              int64_t count)
