@@ -50,15 +50,39 @@ LFN void ph_geom(const int *m, const ureal *f, const real *v, const real *w, int
     pars(m, f, v, M_GEOM_SIZE, 3 * g, 3, out->size);
 }
 
-/* Where the bounding spheres are within the margin; a plane has none, nor a height field below its greatest height.
- * Nowhere for a pair that the lane's world leaves out: its reach is NaN. */
+/*
+ * Are the boxes of two geoms looked at, too? Not where finding the contacts takes about as long. What a model has none
+ * of is not in its code.
+ */
+#define PH_HAS_BOXED (PH_HAS_SEARCHED || PH_HAS_PAIR(PH_BOX, PH_BOX) || PH_HAS_PAIR(PH_CAPSULE, PH_BOX))
+LFN int ph_is_boxed(int first, int second)
+{
+    return second == PH_MESH || (second > PH_CAPSULE && (first >= PH_CAPSULE || second == PH_ELLIPSOID));
+}
+
+/*
+ * Where the bounding spheres are within the margin, and the boxes; a plane has none, nor a height field below its
+ * greatest height. Nowhere for a pair that the lane's world leaves out: its reach is NaN.
+ */
 LFN mask ph_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair)
 {
-    int a = pair[B_OBJ1];
-    real reach = ph_block_par(m, f, v, pair, P_REACH);
-    const real *p = PH_AT(W_GEOM_XPOS) + 3 * a, *q = PH_AT(W_GEOM_XPOS) + 3 * pair[B_OBJ2];
-    if ((m + m[M_GEOM_TYPE])[a] <= PH_HFIELD) return plane_near(p, PH_AT(W_GEOM_XMAT) + 9 * a, q, reach);
-    return spheres_near(p, q, reach);
+    int a = pair[B_OBJ1], b = pair[B_OBJ2], first = (m + m[M_GEOM_TYPE])[a], second = (m + m[M_GEOM_TYPE])[b];
+    real reach = ph_block_par(m, f, v, pair, P_REACH), box[12];
+    const real *p = PH_AT(W_GEOM_XPOS) + 3 * a, *q = PH_AT(W_GEOM_XPOS) + 3 * b;
+    const real *mat = PH_AT(W_GEOM_XMAT) + 9 * a, *mat2 = PH_AT(W_GEOM_XMAT) + 9 * b;
+    mask near = first <= PH_HFIELD ? plane_near(p, mat, q, reach) : spheres_near(p, q, reach);
+    if (!any(near)) return near;
+    /* the reach is at least as large as all lengths here, and bounds the rounding */
+    real margin = fma(reach, splat((ureal)1e-5), ph_block_par(m, f, v, pair, P_MARGIN));
+    if (PH_HAS_PAIR(PH_PLANE, PH_MESH) && first == PH_PLANE && second == PH_MESH) {
+        pars(m, f, v, M_GEOM_AABB, 6 * b, 6, box);
+        near = m_and(near, plane_box_near(p, mat, q, mat2, box, margin));
+    } else if (PH_HAS_BOXED && first > PH_HFIELD && ph_is_boxed(first, second)) {
+        pars(m, f, v, M_GEOM_AABB, 6 * a, 6, box);
+        pars(m, f, v, M_GEOM_AABB, 6 * b, 6, box + 6);
+        near = m_and(near, boxes_near(p, mat, box, q, mat2, box + 6, margin));
+    }
+    return near;
 }
 
 /* Pairs without a function of their own: how many contacts it has filled in. */

@@ -226,7 +226,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_CCD_TOLERANCE 356
 #define M_SHAPE_PRM 357 /* of hulls: vertices, normals; of height fields: four sizes, heights */
 #define M_FLUID 358     /* density, viscosity, wind */
-#define M_PARAMETERS_END 359
+#define M_GEOM_AABB 359 /* boxes of geoms: centre and half sizes in the geom's frame */
+#define M_PARAMETERS_END 360
 
 /* team memory */
 #define W_QPOS 500 /* the state and the inputs: copies, from here … */

@@ -87,6 +87,7 @@
     X(M_GEOM_POS, geom_pos, m->ngeom, 3, 3)                                                                            \
     X(M_GEOM_QUAT, geom_quat, m->ngeom, 4, 4)                                                                          \
     X(M_GEOM_SIZE, geom_size, m->ngeom, 3, 3)                                                                          \
+    X(M_GEOM_AABB, geom_aabb, m->ngeom, 6, 6)                                                                          \
     X(M_SITE_POS, site_pos, m->nsite, 3, 3)                                                                            \
     X(M_SITE_QUAT, site_quat, m->nsite, 4, 4)                                                                          \
     X(M_SITE_SIZE, site_size, m->nsite, 3, 3)                                                                          \
