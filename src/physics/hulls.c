@@ -1,27 +1,42 @@
 /* Hulls of meshes and height fields as tables; see hulls.h. */
 #include "physics/hulls.h"
 
+#include "base/memory.h"
 #include "physics/collide/hull_record.h"
+#include "physics/hull_cells.h"
 #include "physics/layout.k.h"
 
-/* Records as they are written; without memory they are only counted. */
+#include <string.h>
+
+/* Records as they are written. */
 typedef struct shapes {
     const mjModel *m;
     int *ints;
     double *reals;
-    int64_t nint, nreal;
+    size_t nint, nreal, room_ints, room_reals;
+    stet_result result;
 } shapes;
 
-static void add_int(shapes *s, int64_t x)
+/* Makes `more` ints or reals longer; what was there stays. */
+#define GROW(array, n, room, more)                                                                                     \
+    if (s->n + (more) > s->room && s->result == STET_OK) {                                                             \
+        s->room = 2 * (s->n + (more));                                                                                 \
+        s->result = sti_realloc(&s->array, s->room * sizeof *s->array, "shapes of the physics");                       \
+    }
+
+static void add_ints(shapes *s, const int *x, size_t n)
 {
-    if (s->ints) s->ints[s->nint] = (int)x;
-    s->nint++;
+    GROW(ints, nint, room_ints, n)
+    if (s->result != STET_OK || n == 0) return;
+    memcpy(s->ints + s->nint, x, n * sizeof *x);
+    s->nint += n;
 }
+static void add_int(shapes *s, size_t x) { add_ints(s, &(int){(int)x}, 1); }
 
 static void add_real(shapes *s, double x)
 {
-    if (s->reals) s->reals[s->nreal] = x;
-    s->nreal++;
+    GROW(reals, nreal, room_reals, 1)
+    if (s->result == STET_OK) s->reals[s->nreal++] = x;
 }
 
 bool sti_physics_has_shape(const mjModel *m, int g)
@@ -29,12 +44,45 @@ bool sti_physics_has_shape(const mjModel *m, int g)
     return m->geom_type[g] != mjGEOM_MESH || m->mesh_graphadr[m->geom_dataid[g]] >= 0;
 }
 
-/* The number in the hull of vertex i of the mesh. */
-static int hull_vertex(const int *global, int nvertex, int i)
+/* Lists: n of them, with where each begins among numbers [begin[n]]; places count from the record at `record` on. */
+static void add_lists(shapes *s, size_t record, int n, int *begin, const int *numbers)
 {
-    int k = 0;
-    while (k < nvertex - 1 && global[k] != i) ++k;
-    return k;
+    int size = begin[n], shift = (int)(s->nint - record) + n + 1;
+    for (int i = 0; i <= n; ++i) begin[i] += shift;
+    add_ints(s, begin, (size_t)n + 1);
+    add_ints(s, numbers, (size_t)size);
+}
+
+static void add_cells(shapes *s, size_t record, const double *vertices, int nvertex, int grid)
+{
+    int ncell = 6 * grid * grid, *begin = NULL, *list = NULL;
+    if (grid == 0 || s->result != STET_OK) return;
+    s->ints[record + HULL_CELL] = (int)(s->nint - record);
+    s->result = sti_alloc(&begin, ((size_t)ncell + 1) * sizeof *begin, "shapes of the physics");
+    if (s->result == STET_OK) s->result = sti_hull_cells(vertices, nvertex, grid, begin, &list);
+    if (s->result == STET_OK) add_lists(s, record, ncell, begin, list);
+    sti_free(list);
+    sti_free(begin);
+}
+
+/* The faces of each vertex: corner [ncorner] has the vertices of all faces, of which `count` [nface] has how many. */
+static void add_faces_at(shapes *s, size_t record, int nvertex, const int *corner, const int *count, int nface)
+{
+    int *begin = NULL, *list = NULL, ncorner = 0;
+    for (int f = 0; f < nface; ++f) ncorner += count[f];
+    if (s->result != STET_OK) return;
+    s->ints[record + HULL_AT] = (int)(s->nint - record);
+    s->result = sti_alloc(&begin, ((size_t)nvertex + 2) * sizeof *begin, "shapes of the physics");
+    if (s->result == STET_OK) s->result = sti_alloc(&list, (size_t)ncorner * sizeof *list + 1, "shapes of the physics");
+    if (s->result == STET_OK) {
+        for (int k = 0; k < ncorner; ++k) begin[corner[k] + 2]++;
+        for (int i = 0; i < nvertex; ++i) begin[i + 2] += begin[i + 1];
+        for (int f = 0, k = 0; f < nface; ++f)
+            for (int end = k + count[f]; k < end; ++k) list[begin[corner[k] + 1]++] = f;
+        add_lists(s, record, nvertex, begin, list);
+    }
+    sti_free(list);
+    sti_free(begin);
 }
 
 /* The record of a hull (hull.k.h). MuJoCo's polygons name vertices of the mesh, ours those of the hull. */
@@ -42,27 +90,28 @@ static void add_hull(shapes *s, int mesh)
 {
     const mjModel *m = s->m;
     const int *graph = m->mesh_graph + m->mesh_graphadr[mesh], nvertex = graph[0], *global = graph + 2 + nvertex;
-    int nface = m->mesh_polynum[mesh], first = m->mesh_polyadr[mesh];
-    int64_t face = s->nint + HULL_RECORD, corner = face + 2 * (int64_t)nface;
-    add_int(s, nvertex);
-    add_int(s, s->nreal);
-    add_int(s, nface);
-    add_int(s, s->nreal + 3 * (int64_t)nvertex);
-    add_int(s, face);
+    int nface = m->mesh_polynum[mesh], first = m->mesh_polyadr[mesh], grid = sti_hull_grid(nvertex), *number = NULL;
+    const int *count = m->mesh_polyvertnum + first, *vertex = m->mesh_polyvert;
+    size_t record = s->nint, vertices = s->nreal, face = record + HULL_RECORD, corner = face + 2 * (size_t)nface;
+    const size_t head[HULL_RECORD] = {(size_t)nvertex, vertices, (size_t)nface, vertices + 3 * (size_t)nvertex, face,
+                                      (size_t)grid};
+    for (int i = 0; i < HULL_RECORD; ++i) add_int(s, head[i]);
     for (int i = 0; i < nvertex; ++i)
         for (int k = 0; k < 3; ++k)
             add_real(s, (double)m->mesh_vert[3 * ((int64_t)m->mesh_vertadr[mesh] + global[i]) + k]);
     for (int i = 0; i < 3 * nface; ++i) add_real(s, m->mesh_polynormal[3 * (int64_t)first + i]);
-    for (int f = first; f < first + nface; ++f) {
+    for (int f = 0; f < nface; corner += (size_t)count[f++]) {
         add_int(s, corner);
-        add_int(s, m->mesh_polyvertnum[f]);
-        corner += m->mesh_polyvertnum[f];
+        add_int(s, (size_t)count[f]);
     }
-    for (int f = first; f < first + nface; ++f)
-        for (int k = 0; k < m->mesh_polyvertnum[f]; ++k) {
-            int vertex = m->mesh_polyvert[m->mesh_polyvertadr[f] + k];
-            add_int(s, s->ints ? hull_vertex(global, nvertex, vertex) : 0);
-        }
+    if (s->result == STET_OK)
+        s->result = sti_alloc(&number, (size_t)m->mesh_vertnum[mesh] * sizeof *number, "shapes of the physics");
+    for (int i = 0; i < nvertex && s->result == STET_OK; ++i) number[global[i]] = i;
+    for (int f = 0; f < nface && s->result == STET_OK; ++f)
+        for (int k = 0; k < count[f]; ++k) add_int(s, (size_t)number[vertex[m->mesh_polyvertadr[first + f] + k]]);
+    sti_free(number);
+    if (s->result == STET_OK) add_cells(s, record, s->reals + vertices, nvertex, grid);
+    if (s->result == STET_OK) add_faces_at(s, record, nvertex, s->ints + face + 2 * (size_t)nface, count, nface);
 }
 
 /* Rows, columns, where the sizes are; heights follow them. */
@@ -70,8 +119,8 @@ static void add_field(shapes *s, int field)
 {
     const mjModel *m = s->m;
     int n = m->hfield_nrow[field] * m->hfield_ncol[field];
-    add_int(s, m->hfield_nrow[field]);
-    add_int(s, m->hfield_ncol[field]);
+    add_int(s, (size_t)m->hfield_nrow[field]);
+    add_int(s, (size_t)m->hfield_ncol[field]);
     add_int(s, s->nreal);
     for (int k = 0; k < 4; ++k) add_real(s, m->hfield_size[4 * field + k]);
     for (int i = 0; i < n; ++i) add_real(s, (double)m->hfield_data[m->hfield_adr[field] + i]);
@@ -86,7 +135,7 @@ static bool needs_shape(const mjModel *m, int g)
            sti_physics_has_shape(m, g);
 }
 
-/* Adds the record of each shape once; place [ngeom] gets where a geom's is, if it is not NULL. */
+/* Adds the record of each shape once; place [ngeom] gets where a geom's is. */
 static void add_shapes(shapes *s, int *place)
 {
     const mjModel *m = s->m;
@@ -96,7 +145,7 @@ static void add_shapes(shapes *s, int *place)
         while (!needs_shape(m, twin) || m->geom_type[twin] != m->geom_type[g] ||
                m->geom_dataid[twin] != m->geom_dataid[g])
             ++twin;
-        if (place) place[g] = twin == g ? (int)s->nint : place[twin];
+        place[g] = twin == g ? (int)s->nint : place[twin];
         if (twin != g) continue;
         if (m->geom_type[g] == mjGEOM_MESH)
             add_hull(s, m->geom_dataid[g]);
@@ -107,10 +156,14 @@ static void add_shapes(shapes *s, int *place)
 
 void sti_physics_put_hulls(sti_tables_builder *b)
 {
-    shapes count = {.m = b->model}, s = {.m = b->model};
-    add_shapes(&count, NULL);
-    sti_physics_new_table(b, M_GEOM_SHAPE, b->model->ngeom);
-    s.ints = sti_physics_new_table(b, M_SHAPES, count.nint);
-    s.reals = sti_physics_new_parameter(b, M_SHAPE_PRM, count.nreal);
-    if (b->result == STET_OK) add_shapes(&s, b->t->m + b->t->m[M_GEOM_SHAPE]);
+    shapes s = {.m = b->model, .result = b->result};
+    int *place = sti_physics_new_table(b, M_GEOM_SHAPE, b->model->ngeom);
+    if (place) add_shapes(&s, place);
+    if (b->result == STET_OK) b->result = s.result;
+    int *ints = sti_physics_new_table(b, M_SHAPES, (int64_t)s.nint);
+    double *reals = sti_physics_new_parameter(b, M_SHAPE_PRM, (int64_t)s.nreal);
+    if (ints && s.nint > 0) memcpy(ints, s.ints, s.nint * sizeof *ints);
+    if (reals && s.nreal > 0) memcpy(reals, s.reals, s.nreal * sizeof *reals);
+    sti_free(s.ints);
+    sti_free(s.reals);
 }

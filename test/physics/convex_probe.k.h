@@ -1,6 +1,6 @@
 /*
  * Pairs with convex geoms and meshes as arrays (collide_arrays.k.h). `tables` begins with the type of each geom and the
- * place of its hull's record.
+ * place of its hull's record in the table of hulls, which follows.
  */
 #include "physics/collide/broad.k.h"
 #include "physics/collide/convex_pair.k.h"
@@ -17,7 +17,7 @@ item_kernel void k_probe_plane_mesh(const ureal *in, ureal *out, const int *tabl
         contact con[PLANE_MESH_CONTACTS];
         probe_geom(in + first + p, padded, &a);
         probe_geom(in + first + p + 15 * padded, padded, &b);
-        collide_plane_mesh(&a, &b, tables + tables[3], tables, reals, load(in + first + p + 30 * padded), con);
+        collide_plane_mesh(&a, &b, tables + 4 + tables[3], tables + 4, reals, load(in + first + p + 30 * padded), con);
         probe_contacts(con, PLANE_MESH_CONTACTS, out + first + p, padded);
     }
 }
@@ -36,7 +36,7 @@ item_kernel void k_probe_convex(const ureal *in, ureal *out, const int *tables, 
         convex_of_geom(&first_geom, tables[0], tables[1], &a);
         convex_of_geom(&second_geom, tables[2], tables[3], &b);
         real margin = load(in + first + p + 30 * padded);
-        collide_convex(&a, &b, tables, reals, margin, (ureal)1e-6, 35, m_all(), con);
+        collide_convex(&a, &b, tables + 4, reals, margin, (ureal)1e-6, 35, m_all(), con);
         probe_contacts(con, 1, out + first + p, padded);
     }
 }

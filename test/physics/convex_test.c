@@ -10,65 +10,34 @@
 
 #include "physics/collide_rig.h"
 
-#include "physics/collide/hull_record.h"
+#include "physics/tables.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { CASES = 2048 };
 
 extern const sti_kernel sti_k_probe_convex, sti_k_probe_plane_mesh, sti_k_probe_manifold, sti_k_probe_broad;
 
-/* The types of both geoms and their hulls (hull.k.h). */
-static int tables[16384], ntable;
-static double reals[4096];
-static float float_reals[4096];
-static int nreal;
-
-static void put_real(double x)
-{
-    assert_true(nreal < (int)(sizeof reals / sizeof reals[0]));
-    float_reals[nreal] = (float)x;
-    reals[nreal++] = x;
-}
-static void put_int(int x)
-{
-    assert_true(ntable < (int)(sizeof tables / sizeof tables[0]));
-    tables[ntable++] = x;
-}
-
-/* The record of a mesh's hull; its place. MuJoCo's polygons name vertices of the mesh, ours those of the hull. */
-static int put_hull(const mjModel *m, int mesh)
-{
-    const int *graph = m->mesh_graph + m->mesh_graphadr[mesh], nvertex = graph[0], *global = graph + 2 + nvertex;
-    int nface = m->mesh_polynum[mesh], first = m->mesh_polyadr[mesh], at = ntable, number[256] = {0};
-    put_int(nvertex);
-    put_int(nreal);
-    put_int(nface);
-    put_int(nreal + 3 * nvertex);
-    put_int(at + HULL_RECORD);
-    for (int i = 0; i < nvertex; ++i) {
-        number[global[i]] = i;
-        for (int k = 0; k < 3; ++k) put_real((double)m->mesh_vert[3 * (m->mesh_vertadr[mesh] + global[i]) + k]);
-    }
-    for (int i = 0; i < 3 * nface; ++i) put_real(m->mesh_polynormal[3 * first + i]);
-    int corner = ntable + 2 * nface;
-    for (int f = first; f < first + nface; corner += m->mesh_polyvertnum[f++]) {
-        put_int(corner);
-        put_int(m->mesh_polyvertnum[f]);
-    }
-    for (int f = first; f < first + nface; ++f)
-        for (int k = 0; k < m->mesh_polyvertnum[f]; ++k) put_int(number[m->mesh_polyvert[m->mesh_polyvertadr[f] + k]]);
-    return at;
-}
+/* The types of both geoms and where their hulls' records are; then the table that has these, and its reals. */
+enum { HEAD = 4, INTS = 1 << 16, REALS = 1 << 12 };
+static int tables[HEAD + INTS];
+static double reals[REALS];
+static float float_reals[REALS];
 
 static int hull_arguments(const mjModel *m, bool real_is_double, sti_slot *slot)
 {
-    ntable = 4;
-    nreal = 0;
+    sti_physics_tables t;
+    assert_int_equal(sti_physics_tables_make(m, &t), STET_OK);
+    int nint = t.nm - t.m[M_SHAPES], nreal = t.nf - t.m[M_SHAPE_PRM];
+    assert_true(nint <= INTS && nreal <= REALS);
+    memcpy(tables + HEAD, t.m + t.m[M_SHAPES], (size_t)nint * sizeof *tables);
+    for (int i = 0; i < nreal; ++i) float_reals[i] = (float)(reals[i] = t.f[t.m[M_SHAPE_PRM] + i]);
     for (int g = 0; g < 2; ++g) {
         tables[2 * g] = m->geom_type[g];
-        tables[2 * g + 1] = m->geom_type[g] == mjGEOM_MESH ? put_hull(m, m->geom_dataid[g]) : 0;
+        tables[2 * g + 1] = t.m[t.m[M_GEOM_SHAPE] + g];
     }
+    sti_physics_tables_free(&t);
     slot[0] = (sti_slot){.p = tables};
     slot[1] = (sti_slot){.p = real_is_double ? (void *)reals : (void *)float_reals};
     return 2;

@@ -6,6 +6,13 @@
  *   normals    reals [face][3], outwards
  *   faces      ints [face][2]: where its list of corners is in the table of ints, how many corners
  *   corners    ints: numbers of vertices, counterclockwise from outside
+ *   cells      ints: where the list of each cell of directions begins, and where the last one ends; then the lists
+ *   at         ints: the same for each vertex, of the faces that it is a corner of
+ *
+ * The lists of cells and vertices are ascending; where they are counts from the record on. A cell is a square of the
+ * cube that a direction meets, of HULL_GRID squares along each edge; its list has every vertex that can be farthest
+ * along a direction of the cell, rounding included. So a search through the list gives the vertex that a search through
+ * all would. Hulls of few vertices have no cells (HULL_GRID 0): all of theirs are looked at.
  */
 #ifndef STI_PHYSICS_COLLIDE_HULL_K_H
 #define STI_PHYSICS_COLLIDE_HULL_K_H
@@ -18,18 +25,55 @@ LFN void hull_point(const int *hull, const ureal *reals, lint vertex, real *p)
     for (int k = 0; k < 3; ++k) p[k] = gather(reals, at + isplat(k));
 }
 
-/* The vertex that is farthest along a direction; ties go to the first. */
-LFN lint hull_farthest(const int *hull, const ureal *reals, const real *way)
+/* The cell of a direction (hull_cells.c has the same order). The side of a cube that it meets: along its axis, then … */
+LFN lint hull_cell_of(int grid, const real *way)
+{
+    real x = rabs(way[0]), y = rabs(way[1]), z = rabs(way[2]), half = splat((ureal)0.5 * (ureal)grid), zero = splat(0);
+    mask on_x = m_and(ge(x, y), ge(x, z)), on_y = m_andnot(ge(y, z), on_x);
+    real major = select(on_x, way[0], select(on_y, way[1], way[2])), size = rabs(major);
+    real u = select(on_x, way[1], select(on_y, way[2], way[0])), v = select(on_x, way[2], select(on_y, way[0], way[1]));
+    real scale = half / select(gt(size, zero), size, splat(1));
+    lint side = iselect(on_x, isplat(0), iselect(on_y, isplat(2), isplat(4)));
+    lint last = isplat(grid - 1), first = isplat(0);
+    side = side + iselect(lt(major, zero), isplat(1), isplat(0));
+    lint i = imin(imax(to_int(fma(u, scale, half)), first), last);
+    lint j = imin(imax(to_int(fma(v, scale, half)), first), last);
+    return (side * isplat(grid) + i) * isplat(grid) + j;
+}
+
+/* The vertex that is farthest along a direction, of equal ones the first; of n: those of a list, or (!listed) all. */
+LFN lint hull_search(const ureal *vertex, const int *list, int listed, int n, const real *way)
 {
     real most = splat((ureal)-1e10);
     lint best = isplat(0);
-    rolled for (int i = 0; i < hull[HULL_NVERTEX]; ++i)
+    rolled for (int k = 0; k < n; ++k)
     {
-        const ureal *v = reals + hull[HULL_VERTEX] + 3 * i;
+        int i = listed ? list[k] : k;
+        const ureal *v = vertex + 3 * i;
         real along = fma(splat(v[2]), way[2], fma(splat(v[1]), way[1], splat(v[0]) * way[0]));
         mask more = gt(along, most);
         most = select(more, along, most);
         best = iselect(more, isplat(i), best);
+    }
+    return best;
+}
+
+/* The vertex that is farthest along a direction; ties go to the first. Lanes of one cell are searched together. */
+LFN lint hull_farthest(const int *hull, const ureal *reals, const real *way)
+{
+    const ureal *vertex = reals + hull[HULL_VERTEX];
+    int grid = hull[HULL_GRID], cells[STET_W];
+    if (grid == 0) return hull_search(vertex, hull, 0, hull[HULL_NVERTEX], way);
+    lint cell = hull_cell_of(grid, way), best = isplat(0);
+    mask left = m_all();
+    istore(cells, cell);
+    rolled for (int l = 0; l < STET_W; ++l)
+    {
+        mask here = m_and(left, ieq(cell, isplat(cells[l])));
+        if (!any(here)) continue;
+        const int *begin = hull + hull[HULL_CELL] + cells[l];
+        best = iselect(here, hull_search(vertex, hull + begin[0], 1, begin[1] - begin[0], way), best);
+        left = m_andnot(left, here);
     }
     return best;
 }
@@ -40,23 +84,22 @@ LFN void hull_support(const int *hull, const ureal *reals, const real *way, real
     hull_point(hull, reals, vertex, p);
 }
 
-/* The face at a vertex whose normal is farthest along a direction. */
-LFN lint hull_face_at(const int *hull, const int *tables, const ureal *reals, lint vertex, const real *way)
+/* The face at a vertex whose normal is farthest along a direction; ties go to the first. */
+LFN lint hull_face_at(const int *hull, const ureal *reals, lint vertex, const real *way)
 {
     real most = splat((ureal)-1e10);
-    lint best = isplat(0);
-    rolled for (int f = 0; f < hull[HULL_NFACE]; ++f)
+    lint best = isplat(0), begin = igather(hull, isplat(hull[HULL_AT]) + vertex);
+    lint count = igather(hull, isplat(hull[HULL_AT] + 1) + vertex) - begin;
+    rolled for (int k = 0; any(ilt(isplat(k), count)); ++k)
     {
-        const ureal *n = reals + hull[HULL_NORMAL] + 3 * f;
-        const int *corner = tables + tables[hull[HULL_FACE] + 2 * f];
-        real along = fma(splat(n[2]), way[2], fma(splat(n[1]), way[1], splat(n[0]) * way[0]));
-        mask more = gt(along, most), at = m_none();
-        if (!any(more)) continue;
-        rolled for (int k = 0; k < tables[hull[HULL_FACE] + 2 * f + 1]; ++k) at =
-            m_or(at, ieq(vertex, isplat(corner[k])));
-        more = m_and(more, at);
+        mask exists = ilt(isplat(k), count);
+        lint face = igather(hull, iselect(exists, begin + isplat(k), isplat(0)));
+        lint at = face * isplat(3) + isplat(hull[HULL_NORMAL]);
+        real along = gather(reals, at) * way[0];
+        for (int c = 1; c < 3; ++c) along = fma(gather(reals, at + isplat(c)), way[c], along);
+        mask more = m_and(exists, gt(along, most));
         most = select(more, along, most);
-        best = iselect(more, isplat(f), best);
+        best = iselect(more, face, best);
     }
     return best;
 }

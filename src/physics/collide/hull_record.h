@@ -7,6 +7,9 @@
 #define HULL_NFACE 2
 #define HULL_NORMAL 3
 #define HULL_FACE 4
-#define HULL_RECORD 5
+#define HULL_GRID 5
+#define HULL_CELL 6
+#define HULL_AT 7
+#define HULL_RECORD 8
 
 #endif

@@ -88,7 +88,7 @@ LFN void mesh_feature(const convex *c, const int *tables, const ureal *reals, co
 {
     const int *hull = tables + c->hull;
     real local[3];
-    lint vertex = hull_farthest(hull, reals, way), face = hull_face_at(hull, tables, reals, vertex, way), count;
+    lint vertex = hull_farthest(hull, reals, way), face = hull_face_at(hull, reals, vertex, way), count;
     lint corners = hull_corners(hull, tables, face, &count);
     f->count = imin(count, isplat(MANIFOLD_CORNERS));
     for (int i = 0; i < MANIFOLD_CORNERS; ++i) {

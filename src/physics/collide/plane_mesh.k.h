@@ -63,7 +63,7 @@ LFN void collide_plane_mesh(const geom *plane, const geom *mesh, const int *hull
     m3_column(plane->mat, 2, normal);
     m3_mul_transposed(mesh->mat, normal, local);
     v3_scale(local, splat(-1), down);
-    lint vertex = hull_farthest(hull, reals, down), face = hull_face_at(hull, tables, reals, vertex, down), count;
+    lint vertex = hull_farthest(hull, reals, down), face = hull_face_at(hull, reals, vertex, down), count;
     lint corners = hull_corners(hull, tables, face, &count);
     hull_quad(hull, tables, reals, corners, count, hull_corner_of(tables, corners, count, vertex), corner);
     real centre = plane_height(normal, plane->pos, mesh->pos);
