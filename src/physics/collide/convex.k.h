@@ -18,10 +18,13 @@
 #define CONVEX_MESH 7
 #define CONVEX_PRISM 8
 
+#define CONVEX_FAR ((ureal)1e10) /* m */
 #if STET_DOUBLE
 #define CONVEX_ROUNDING ((ureal)1e-14)
+#define CONVEX_ULPS ((ureal)1e-15)
 #else
 #define CONVEX_ROUNDING ((ureal)1e-6)
+#define CONVEX_ULPS ((ureal)3e-7) /* how far a support point's height is rounded, of the coordinates it comes from */
 #endif
 
 typedef struct convex {
@@ -52,6 +55,17 @@ LFN real convex_radius(const convex *c)
 }
 /* A flat or pointed surface: supports at corners are exact. */
 LFN int convex_is_round(const convex *c) { return c->type == CONVEX_ELLIPSOID || c->type == CONVEX_CYLINDER; }
+
+/* The greatest coordinate of its points, or somewhat more: what is computed with them is rounded accordingly. */
+LFN real convex_reach(const convex *c)
+{
+    real reach = splat(PHYSICS_MINVAL);
+    for (int k = 0; k < 3; ++k) {
+        reach = rmax(reach, rmax(c->g.size[k], rabs(c->g.pos[k])));
+        for (int i = 0; c->type == CONVEX_PRISM && i < 6; ++i) reach = rmax(reach, rabs(c->corner[i][k]));
+    }
+    return reach;
+}
 
 LFN void prism_support(const convex *c, const real *way, real *p)
 {
@@ -125,6 +139,8 @@ typedef struct convex_simplex {
     real weight[3], weight_added;
     real near[3], dist2; /* the point next to the origin, of the kept points */
     mask encloses;       /* the four points enclose the origin */
+    real way[3], along;  /* the direction tried that separates best: a plane across it is `along` from the origin */
+    mask open;           /* no nearest point was found within the tolerance: only `way` and `along` are certain */
 } convex_simplex;
 
 /* The point next to the origin on the segment from the added point to a kept one. */
@@ -214,9 +230,25 @@ LFN void simplex_add(convex_simplex *s, mask lanes)
     s->dist2 = select(change, v3_dot(s->near, s->near), s->dist2);
 }
 
+/* The nearest point on A. */
+LFN void simplex_near_a(const convex_simplex *s, real *near)
+{
+    for (int k = 0; k < 3; ++k) near[k] = splat(0);
+    for (int i = 0; i < 3; ++i) v3_add_scaled(near, s->kept[i].on_a, select(s->used[i], s->weight[i], splat(0)), near);
+}
+
+/* Keeps the direction just tried, along which the added point is -along from the origin, if it separates best. */
+LFN void simplex_keep_way(convex_simplex *s, const real *way, real along, mask lanes)
+{
+    mask better = m_and(lanes, gt(along, s->along));
+    s->along = select(better, along, s->along);
+    v3_select(better, way, s->way, s->way);
+}
+
 /*
  * Fills s in some lanes. Gives the lanes whose cores overlap or touch within the tolerance; in the others s->near is
- * the difference of the nearest points, where these are not farther apart than `cutoff`: `far` are those that are.
+ * the difference of the nearest points, where these are not farther apart than `cutoff`: `far` are those that are. That
+ * is said with a plane that separates them, never because the search ends: that is what s->open is for.
  */
 LFN mask convex_distance(const convex *a, const convex *b, const int *tables, const ureal *reals, real cutoff,
                          real tolerance, int iterations, mask lanes, convex_simplex *s, mask *far)
@@ -237,19 +269,24 @@ LFN mask convex_distance(const convex *a, const convex *b, const int *tables, co
     mask same = lt(v3_dot(s->near, s->near), tolerance * tolerance);
     s->near[0] = select(same, splat(1), s->near[0]);
     s->dist2 = v3_dot(s->near, s->near);
+    for (int k = 0; k < 3; ++k) s->way[k] = splat(k == 0 ? 1 : 0);
+    s->along = splat(-CONVEX_FAR);
+    s->open = lanes;
     for (int n = 0; n < iterations && any(active); ++n) {
         real way[3], old = s->dist2;
         v3_scale(s->near, splat(-1) / sqrt(select(active, old, splat(1))), way);
         convex_support(a, b, tables, reals, way, &s->added);
         real along = -v3_dot(s->added.v, way); /* a plane this far from the origin separates */
+        simplex_keep_way(s, way, along, active);
         mask apart = m_and(active, gt(along, cutoff));
         *far = m_or(*far, apart);
-        active = m_andnot(active, apart);
         if (n > 0) {
             real gap = old - along * sqrt(old); /* bounds the squared error of the nearest point */
             real bound = rmax(tolerance * tolerance * splat((ureal)0.5), old * splat(CONVEX_ROUNDING));
-            active = m_andnot(active, lt(gap, bound));
+            apart = m_or(apart, m_and(active, lt(gap, bound)));
         }
+        s->open = m_andnot(s->open, apart);
+        active = m_andnot(active, apart);
         if (!any(active)) break;
         simplex_add(s, active);
         mask tiny = m_and(active, m_or(s->encloses, lt(s->dist2, tolerance * tolerance)));
@@ -257,6 +294,7 @@ LFN mask convex_distance(const convex *a, const convex *b, const int *tables, co
         active = m_andnot(active, tiny);
         if (n > 0) active = m_and(active, lt(s->dist2, old)); /* no progress is left */
     }
+    s->open = m_andnot(s->open, m_or(touch, le(sqrt(s->dist2) - s->along, tolerance)));
     return touch;
 }
 

@@ -270,14 +270,18 @@ LFN void polytope_close(polytope *t, int nface, lint count, mask lanes)
     t->nface = t->nface + iselect(lanes, count, isplat(0));
 }
 
-/* What comes out: along the unit `normal` the cores overlap by `depth`; on_a is the deepest place, on A. */
+/*
+ * What comes out: along the unit `normal` the cores overlap by `depth`, which is the height of A - B along it, so never
+ * less than the least way out. on_a is the deepest place, on A. Where the search did not end within the tolerance
+ * (`open`) they are the best of all directions tried.
+ */
 typedef struct penetration {
     real depth, normal[3], on_a[3];
-    mask valid;
+    mask open;
 } penetration;
 
-/* The result of a face: its own point next to the origin, by the areas that this point makes with its corners. */
-LFN void polytope_result(const polytope *t, lint face, real dist, const real *normal, mask m, penetration *out)
+/* The place of a face: its own point next to the origin, by the areas that this point makes with its corners. */
+LFN void polytope_place(const polytope *t, lint face, real dist, const real *normal, mask m, penetration *out)
 {
     real corner[3][3], on_a[3][3], near[3], area[3], sum = splat(0), point[3];
     v3_scale(normal, dist, near);
@@ -296,10 +300,7 @@ LFN void polytope_result(const polytope *t, lint face, real dist, const real *no
         sum = sum + area[i];
     }
     for (int i = 0; i < 3; ++i) v3_add_scaled(point, on_a[i], area[i] / sum, point);
-    out->depth = select(m, dist, out->depth);
-    v3_select(m, normal, out->normal, out->normal);
     v3_select(m, point, out->on_a, out->on_a);
-    out->valid = m_or(out->valid, m);
 }
 
 /* Where `s` encloses the origin its four points begin the polytope. */
@@ -323,17 +324,12 @@ LFN void polytope_first_points(const convex *a, const convex *b, const int *tabl
     convex_point_copy_if(inverted, &swap, &p[2]);
 }
 
-LFN void convex_penetration(const convex *a, const convex *b, const int *tables, const ureal *reals, real tolerance,
-                            int iterations, const convex_simplex *s, mask lanes, penetration *out)
+/* Improves `out`, which holds the best direction so far; heights are rounded by `rounding`. */
+LFN void convex_penetration(const convex *a, const convex *b, const int *tables, const ureal *reals, real rounding,
+                            real tolerance, int iterations, const convex_simplex *s, mask lanes, penetration *out)
 {
     polytope t;
     convex_point p[4];
-    out->valid = m_none();
-    out->depth = splat(0);
-    for (int k = 0; k < 3; ++k) {
-        out->normal[k] = splat(k == 0 ? 1 : 0);
-        out->on_a[k] = splat(0);
-    }
     polytope_first_points(a, b, tables, reals, s, lanes, p);
     t.nvertex = 0;
     for (int i = 0; i < 4; ++i) polytope_add_vertex(&t, &p[i]);
@@ -345,11 +341,16 @@ LFN void convex_penetration(const convex *a, const convex *b, const int *tables,
         lint face = polytope_nearest(&t, nface, &dist);
         active = m_and(active, lt(dist, splat(POLYTOPE_FLAT)));
         for (int k = 0; k < 3; ++k) normal[k] = slot_get(t.normal, face + isplat(k * POLYTOPE_FACES));
-        polytope_result(&t, face, dist, normal, active, out);
         convex_point next;
         convex_support(a, b, tables, reals, normal, &next);
-        real size = rabs(v3_dot(normal, next.v)), rounding = splat((ureal)4 * CONVEX_ROUNDING) * rmax(size, tolerance);
-        active = m_and(active, gt(v3_dot(normal, next.v) - dist, rmax(tolerance, rounding)));
+        real height = v3_dot(normal, next.v), enough = rmax(tolerance, rounding);
+        mask ends = m_and(active, le(height - dist, enough));
+        mask better = m_or(m_and(active, lt(height, out->depth)), m_and(ends, le(height, out->depth + enough)));
+        out->depth = select(better, height, out->depth);
+        v3_select(better, normal, out->normal, out->normal);
+        polytope_place(&t, face, dist, normal, better, out);
+        out->open = m_andnot(out->open, m_and(active, le(out->depth - dist, splat(8) * enough)));
+        active = m_andnot(active, ends);
         if (!any(active)) break;
         polytope_add_vertex(&t, &next);
         if (nface > POLYTOPE_LEFT) nface = polytope_make_room(&t, nface);
