@@ -35,6 +35,20 @@ LFN void v3_cross(const real *a, const real *b, real *out)
     out[1] = fma(a[2], b[0], -(a[0] * b[2]));
     out[2] = fma(a[0], b[1], -(a[1] * b[0]));
 }
+/* a b - c d, within two units in the last place of the result */
+LFN real product_difference(real a, real b, real c, real d)
+{
+    real cd = c * d, lost = fma(-c, d, cd);
+    return fma(a, b, -cd) + lost;
+}
+/* out = a x b, exact in each component but for its last place: for directions that are nearly parallel. */
+LFN void v3_cross_exact(const real *a, const real *b, real *out)
+{
+    for (int k = 0; k < 3; ++k) {
+        int i = (k + 1) % 3, j = (k + 2) % 3;
+        out[k] = product_difference(a[i], b[j], a[j], b[i]);
+    }
+}
 LFN void v3_select(mask m, const real *a, const real *b, real *out)
 {
     for (int k = 0; k < 3; ++k) out[k] = select(m, a[k], b[k]);

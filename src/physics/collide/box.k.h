@@ -8,6 +8,17 @@
 
 #define CAPSULE_BOX_CONTACTS 2
 
+/* The squared sine of the angle below which a capsule counts as parallel to an edge: its corners and ends tell more. */
+#define CAPSULE_ALONG_EDGE ((ureal)1e-11)
+/* The way to a second place, in half-lengths, below which it only repeats the first one. */
+#define CAPSULE_LEVER ((ureal)1e-3)
+/* Differences of distances that are rounding, in units of the sizes of both geoms. */
+#if STET_DOUBLE
+#define CAPSULE_ROUNDING ((ureal)1e-13)
+#else
+#define CAPSULE_ROUNDING ((ureal)2e-7)
+#endif
+
 /* A sphere about `centre`, which is in the box's frame. */
 LFN void sphere_box(const real *centre, real radius, const geom *box, real margin, contact *c)
 {
@@ -54,6 +65,7 @@ LFN void collide_sphere_box(const geom *sphere, const geom *box, real margin, co
 typedef struct capsule_on_box {
     real centre[3], axis[3], half[3]; /* half: the axis times the half-length */
     lint heading;                     /* bit k is set where the axis ascends along k */
+    real rounding;                    /* m; a smaller difference of two places' distances does not tell them apart */
     real dist2;                       /* the least squared distance so far */
     real t;                           /* the place on the axis, -1 … 1 */
     mask found, face, in_box;         /* an end over a face, or (in_box) in the box; else near an edge */
@@ -87,34 +99,34 @@ LFN void capsule_ends_over_faces(const geom *box, capsule_on_box *s)
     s->in_box = ilt(s->over, isplat(0));
 }
 
-/* The edge of the box that runs along axis k from `corner`. */
+/*
+ * The edge of the box that runs along axis k from `corner`: nearest to a line where both are seen along the edge, as a
+ * point and a line. So no difference of numbers near 1 is needed, however small the angle between them is.
+ */
 LFN void capsule_near_edge(const geom *capsule, const geom *box, int k, int corner, capsule_on_box *s)
 {
-    real gap[3];
-    for (int j = 0; j < 3; ++j) {
-        real from = j == k ? splat(0) : (corner >> j) & 1 ? box->size[j] : -box->size[j];
-        gap[j] = from - s->centre[j];
-    }
-    real size = box->size[k], aa = size * size, ab = -(size * s->half[k]), bb = capsule->size[1] * capsule->size[1];
-    real u = -(size * gap[k]), v = v3_dot(s->half, gap), det = fma(aa, bb, -(ab * ab));
-    mask exists = ge(rabs(det), splat(PHYSICS_MINVAL));
-    det = select(exists, det, splat(1));
-    real on_box = fma(bb, u, -(ab * v)) / det, on_axis = fma(aa, v, -(ab * u)) / det;
-    real one = splat(1), end = clamp(on_box, -one, one);
+    int i = (k + 1) % 3, j = (k + 2) % 3;
+    real gap[3], one = splat(1), size = box->size[k], bb = capsule->size[1] * capsule->size[1];
+    gap[i] = ((corner >> i) & 1 ? box->size[i] : -box->size[i]) - s->centre[i];
+    gap[j] = ((corner >> j) & 1 ? box->size[j] : -box->size[j]) - s->centre[j];
+    gap[k] = -s->centre[k];
+    real across2 = fma(s->half[i], s->half[i], s->half[j] * s->half[j]);
+    real across = fma(s->half[i], gap[i], s->half[j] * gap[j]);
+    mask exists = gt(across2, splat(CAPSULE_ALONG_EDGE) * bb);
+    real on_axis = across / select(exists, across2, one);
+    real on_box = fma(s->half[k], on_axis, -gap[k]) / size, end = clamp(on_box, -one, one);
     mask above = gt(on_box, one), below = lt(on_box, -one);
-    on_axis = select(eq(end, on_box), on_axis, fma(-end, ab, v) / bb);
-    on_box = end;
-    end = clamp(on_axis, -one, one);
-    real again = select(eq(end, on_axis), on_box, fma(-end, ab, u) / aa);
-    above = m_or(gt(again, one), m_andnot(above, lt(again, -one))); /* MuJoCo's: the first corner stands, too */
-    below = m_or(lt(again, -one), m_andnot(below, gt(again, one)));
-    on_box = clamp(again, -one, one);
-    on_axis = end;
+    on_axis = select(eq(end, on_box), on_axis, fma(s->half[k], fma(end, size, gap[k]), across) / bb);
+    on_axis = clamp(on_axis, -one, one);
+    on_box = fma(s->half[k], on_axis, -gap[k]) / size;
+    above = m_or(gt(on_box, one), m_andnot(above, lt(on_box, -one))); /* MuJoCo's: the first corner stands, too */
+    below = m_or(lt(on_box, -one), m_andnot(below, gt(on_box, one)));
+    on_box = clamp(on_box, -one, one);
 
     v3_add_scaled(gap, s->half, -on_axis, gap);
     gap[k] = fma(size, on_box, gap[k]);
     real dist2 = v3_dot(gap, gap);
-    mask better = m_and(exists, lt(dist2, s->dist2 - splat(PHYSICS_MINVAL)));
+    mask better = m_and(exists, lt(dist2, s->dist2));
     s->dist2 = select(better, dist2, s->dist2);
     s->t = select(better, on_axis, s->t);
     s->along = select(better, on_box, s->along);
@@ -143,11 +155,13 @@ LFN mask capsule_near_box(const geom *capsule, const geom *box, real margin, cap
 }
 
 /* All edges are tried; ties stay with the first. */
-LFN void capsule_nearest_on_box(const geom *capsule, const geom *box, real margin, capsule_on_box *s)
+LFN void capsule_nearest_on_box(const geom *capsule, const geom *box, capsule_on_box *s)
 {
     s->heading = isplat(0);
     for (int k = 0; k < 3; ++k) s->heading = s->heading | iselect(gt(s->half[k], splat(0)), isplat(1 << k), isplat(0));
-    s->dist2 = fma(splat(2), capsule->size[0] + capsule->size[1] + box->size[0] + box->size[1] + box->size[2], margin);
+    s->rounding =
+        splat(CAPSULE_ROUNDING) * (capsule->size[0] + capsule->size[1] + box->size[0] + box->size[1] + box->size[2]);
+    s->dist2 = splat((ureal)1e30);
     s->t = splat(0);
     s->along = splat(0);
     s->found = m_none();
@@ -170,16 +184,31 @@ LFN real capsule_across(const geom *box, const capsule_on_box *s, int k)
     return splat(2) * box->size[k] / rabs(s->half[k]);
 }
 
+/* Is what the capsule sinks on its way to a second place rounding? `sinks`: m in a half-length. */
+LFN mask capsule_level(const capsule_on_box *s, real sinks, real way)
+{
+    mask level = le(sinks, s->rounding);
+    return m_or(level, m_and(le(sinks * way, s->rounding), gt(way, splat(CAPSULE_LEVER))));
+}
+
 /*
  * From a corner: the axes along which the capsule points away from the corner differ from the others in one, `odd`. It
- * lies along the edge of that axis, or over the face across it.
+ * lies along the edge of that axis, or over the face across it. Where all are alike, it points to the corner or away
+ * from it; but if the way along the one that it runs along least is rounding, it lies over the face across that one.
  */
 LFN real second_from_corner(const geom *box, const capsule_on_box *s, mask *exists)
 {
-    lint away = s->heading ^ s->corner, count = isplat(0);
+    lint away = s->heading ^ s->corner, count = isplat(0), least = isplat(1);
+    real smallest = rabs(s->half[0]);
     for (int k = 0; k < 3; ++k) count = count + iselect(bit_set(away, k), isplat(1), isplat(0));
-    *exists = m_or(ieq(count, isplat(1)), ieq(count, isplat(2)));
-    mask one = ieq(count, isplat(1)), steep = m_none();
+    for (int k = 1; k < 3; ++k) {
+        mask smaller = lt(rabs(s->half[k]), smallest);
+        smallest = select(smaller, rabs(s->half[k]), smallest);
+        least = iselect(smaller, isplat(1 << k), least);
+    }
+    mask none = ieq(count, isplat(0)), alike = m_or(none, ieq(count, isplat(3)));
+    away = iselect(alike, away ^ least, away);
+    mask one = m_or(none, ieq(count, isplat(1))), steep = m_none();
     real sign = select(one, splat(1), splat(-1));
     real on_edge = fma(-sign, s->t, splat(1)), on_face = fma(sign, s->t, splat(1));
     for (int k = 0; k < 3; ++k) {
@@ -189,37 +218,40 @@ LFN real second_from_corner(const geom *box, const capsule_on_box *s, mask *exis
         on_face = select(odd, on_face, rmin(across, on_face));
         steep = m_or(steep, m_and(odd, gt(s->axis[k] * s->axis[k], splat((ureal)0.5))));
     }
+    *exists = m_or(m_not(alike), capsule_level(s, smallest, on_face));
     return select(steep, on_edge * sign, -(on_face * sign));
 }
 
-/* From a place within an edge along axis k: over the face to which the capsule has the smaller angle. */
+/*
+ * From a place within an edge along axis k: over the face to which the capsule has the smaller angle. It must not sink
+ * into the box on the way, but for rounding.
+ */
 LFN real second_from_edge(const geom *box, const capsule_on_box *s, int k, mask *exists)
 {
     int i = (k + 1) % 3, j = (k + 2) % 3;
     lint away = s->heading ^ s->corner;
     mask away_i = bit_set(away, i), away_j = bit_set(away, j);
-    *exists = m_or(m_andnot(away_i, away_j), m_andnot(away_j, away_i));
     mask over_i = gt(rabs(s->axis[i]), rabs(s->axis[j])), ahead = m_or(m_and(over_i, away_i), m_andnot(away_j, over_i));
     real sign = select(ahead, splat(1), splat(-1)), second = fma(-sign, s->t, splat(1));
     second = rmin(select(over_i, capsule_across(box, s, i), capsule_across(box, s, j)), second);
     mask up = m_not(bit_set(s->heading, k) ^ ahead);
-    real rest = select(up, splat(1) - s->along, splat(1) + s->along);
-    return rmin(box->size[k] * rest / rabs(s->half[k]), second) * sign;
+    real rest = box->size[k] * select(up, splat(1) - s->along, splat(1) + s->along), way = rabs(s->half[k]);
+    second = select(gt(way * second, rest + s->rounding), rest / way, second);
+    *exists = m_or(away_i ^ away_j, capsule_level(s, select(over_i, rabs(s->half[j]), rabs(s->half[i])), second));
+    return second * sign;
 }
 
-/* From an end over a face: to where the capsule leaves the face. */
+/* From an end over a face: to where the capsule leaves the face by more than rounding. */
 LFN real second_from_face(const geom *box, const capsule_on_box *s)
 {
-    real sign = -s->t, second = splat(2);
+    real second = splat(2);
     for (int k = 0; k < 3; ++k) {
-        real end = fma(s->half[k], s->t, s->centre[k]);
-        mask side = m_not(ieq(s->over, isplat(k)));
-        for (int i = -1; i <= 1; i += 2) {
-            real leaves = fma(box->size[k], splat((ureal)i), -end) / s->half[k] * sign;
-            second = select(m_and(side, gt(leaves, splat(0))), rmin(leaves, second), second);
-        }
+        real way = -(s->half[k] * s->t), end = fma(s->half[k], s->t, s->centre[k]);
+        real room = select(gt(way, splat(0)), box->size[k] - end, box->size[k] + end);
+        mask leaves = m_andnot(gt(splat(2) * rabs(way), room + s->rounding), ieq(s->over, isplat(k)));
+        second = select(leaves, rmin(rmax(room, splat(0)) / rabs(way), second), second);
     }
-    return second * sign;
+    return -(s->t * second);
 }
 
 /*
@@ -233,7 +265,7 @@ LFN void collide_capsule_box(const geom *capsule, const geom *box, real margin, 
     near = m_and(near, lanes);
     contact_clear(con, CAPSULE_BOX_CONTACTS);
     if (!any(near)) return;
-    capsule_nearest_on_box(capsule, box, margin, &s);
+    capsule_nearest_on_box(capsule, box, &s);
 
     mask corner = m_not(m_or(s.face, s.middle)), exists = m_none();
     real second = second_from_corner(box, &s, &exists);

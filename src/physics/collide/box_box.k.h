@@ -14,14 +14,15 @@
 #define BOX_ROUNDING ((ureal)1e-13)   /* of separations, in units of the boxes' sizes */
 #define BOX_PARALLEL ((ureal)1e-16)   /* the squared sine below which edges count as parallel */
 #define BOX_AMBIGUOUS ((ureal)1e-9)   /* an axis component below which either of two edges supports it */
-#define BOX_SAME_POINT ((ureal)1e-14) /* squared distance of corners that count as one, in squared sizes of the face */
+#define BOX_ON_OUTLINE ((ureal)3e-14) /* distance from a face's outline that is rounding, in sizes of both faces */
 #else
 #define BOX_ROUNDING ((ureal)1e-6)
-#define BOX_PARALLEL ((ureal)1e-7)
+#define BOX_PARALLEL ((ureal)1e-10)
 #define BOX_AMBIGUOUS ((ureal)1e-5)
-#define BOX_SAME_POINT ((ureal)1e-10)
+#define BOX_ON_OUTLINE ((ureal)2e-7)
 #endif
-#define BOX_EDGE_BIAS ((ureal)1e-6) /* by how much of its separation an edge axis must beat a face's */
+#define BOX_SAME_POINT ((ureal)1e-14) /* squared distance of corners that count as one, in squared sizes of the face */
+#define BOX_EDGE_BIAS ((ureal)1e-6)   /* by how much of its separation an edge axis must beat a face's */
 
 /* What both boxes know of each other. Codes of axes: 0 … 2 faces of a, 3 … 5 faces of b, 6 + 3 i + j edges i and j. */
 typedef struct box_pair {
@@ -230,10 +231,15 @@ LFN void box_edge_contact(const geom *a, const geom *b, const box_pair *s, mask 
 /*
  * Two faces: the reference face is a rectangle, half0 by half1 about the origin of a plane; the other one is a
  * parallelogram about `centre` with half-edges `edge`. Coordinates are (x, y) in the plane and the height above it.
+ *
+ * What lies within rounding of the rectangle's outline is found once, whichever way it is rounded: a corner or an edge
+ * of the parallelogram that is at most `outline` beyond a side is within it; the rectangle's corners count where they
+ * are clearly inside, at least 0.57 of `outline`, and points that are `same` or nearer are one.
  */
 typedef struct box_faces {
     real half[2], centre[3], edge[2][3];
-    real same2; /* squared distance within which points count as one */
+    real outline; /* m */
+    real same2;   /* squared distance within which points count as one */
     real margin;
     real point[BOX_BOX_CONTACTS][3];
     mask hit[BOX_BOX_CONTACTS];
@@ -257,36 +263,54 @@ LFN void box_face_point(box_faces *f, const real *p, mask valid, int first)
     }
 }
 
-/* An edge of the parallelogram from p along way: its part within the rectangle gives its beginning and its end. */
+/* Cuts away what of the way from *enters to *leaves is beyond a side: it begins `first` beyond, and ends `last`. */
+LFN void box_cut_beyond(real first, real last, real outline, real *enters, real *leaves, mask *valid)
+{
+    mask out1 = gt(first, outline), out2 = gt(last, outline), crosses = out1 ^ out2;
+    real crossing = clamp(first / select(crosses, first - last, splat(1)), splat(0), splat(1));
+    real at = fma(*leaves - *enters, crossing, *enters);
+    *valid = m_andnot(*valid, m_and(out1, out2));
+    *enters = select(m_andnot(out1, out2), at, *enters);
+    *leaves = select(m_andnot(out2, out1), at, *leaves);
+}
+
+/*
+ * An edge of the parallelogram from p along way: its part within the rectangle gives its beginning and its end. The
+ * sides across the edge cut it first. Then it may run along one of the other two, which its ends tell best.
+ */
 LFN void box_clip_edge(box_faces *f, const real *p, const real *way, mask lanes, int first)
 {
-    real enters = splat(0), leaves = splat(1), at[3];
-    mask valid = lanes;
-    for (int k = 0; k < 2; ++k) {
-        mask level = eq(way[k], splat(0));
-        real inverse = splat(1) / select(level, splat(1), way[k]);
-        real low = (-f->half[k] - p[k]) * inverse, high = (f->half[k] - p[k]) * inverse;
-        enters = select(level, enters, rmax(enters, rmin(low, high)));
-        leaves = select(level, leaves, rmin(leaves, rmax(low, high)));
-        valid = m_andnot(valid, m_and(level, gt(rabs(p[k]), f->half[k])));
-    }
+    mask along_x = ge(rabs(way[0]), rabs(way[1])), point = m_and(eq(way[0], splat(0)), eq(way[1], splat(0)));
+    real along = select(along_x, way[0], way[1]), aside = select(along_x, way[1], way[0]);
+    real from = select(along_x, p[0], p[1]), beside = select(along_x, p[1], p[0]), at[3];
+    real half = select(along_x, f->half[0], f->half[1]), width = select(along_x, f->half[1], f->half[0]);
+    real inverse = splat(1) / select(point, splat(1), along), low = (-half - from) * inverse;
+    real high = (half - from) * inverse, enters = rmax(rmin(low, high), splat(0));
+    real leaves = rmin(rmax(low, high), splat(1));
+    mask valid = m_and(lanes, le(enters, leaves));
+    real begins = fma(aside, enters, beside), ends = fma(aside, leaves, beside), enters2 = enters, leaves2 = leaves;
+    box_cut_beyond(begins - width, ends - width, f->outline, &enters, &leaves, &valid);
+    box_cut_beyond(-begins - width, -ends - width, f->outline, &enters2, &leaves2, &valid);
+    enters = rmax(enters, enters2);
+    leaves = rmin(leaves, leaves2);
     valid = m_and(valid, le(enters, leaves));
     v3_add_scaled(p, way, enters, at);
     box_face_point(f, at, valid, first);
     v3_add_scaled(p, way, leaves, at);
-    box_face_point(f, at, m_and(valid, lt(leaves, splat(1))), first + 1);
+    box_face_point(f, at, valid, first + 1);
 }
 
-/* A corner of the rectangle below (or above) the parallelogram. */
+/* A corner of the rectangle below (or above) the parallelogram, if it is clearly inside its outline. */
 LFN void box_clip_corner(box_faces *f, real x, real y, real det, mask lanes)
 {
     const real *u = f->edge[0], *v = f->edge[1];
-    real p[3], dx = x - f->centre[0], dy = y - f->centre[1];
-    real a = (dx * v[1] - dy * v[0]) / det, b = (dy * u[0] - dx * u[1]) / det;
+    real p[3], dx = x - f->centre[0], dy = y - f->centre[1], outline = splat((ureal)0.4) * f->outline;
+    real a = dx * v[1] - dy * v[0], b = dy * u[0] - dx * u[1]; /* in units of det */
     p[0] = x;
     p[1] = y;
-    p[2] = fma(a, u[2], fma(b, v[2], f->centre[2]));
-    mask within = m_and(lt(rabs(a), splat(1)), lt(rabs(b), splat(1)));
+    p[2] = fma(a / det, u[2], fma(b / det, v[2], f->centre[2]));
+    mask within = m_and(gt(rabs(det) - rabs(a), outline * (rabs(v[0]) + rabs(v[1]))),
+                        gt(rabs(det) - rabs(b), outline * (rabs(u[0]) + rabs(u[1]))));
     box_face_point(f, p, m_and(lanes, within), BOX_BOX_CONTACTS);
 }
 
@@ -355,7 +379,9 @@ LFN void box_face_contacts(const geom *a, const geom *b, const box_pair *s, real
     f.centre[2] = f.centre[2] - flat1[0];
     f.half[0] = flat1[1];
     f.half[1] = flat1[2];
-    f.same2 = splat(BOX_SAME_POINT) * fma(flat1[1], flat1[1], flat1[2] * flat1[2]);
+    f.outline = splat(BOX_ON_OUTLINE) * (flat1[1] + flat1[2] + flat2[1] + flat2[2]);
+    f.same2 =
+        fma(splat(4) * f.outline, f.outline, splat(BOX_SAME_POINT) * fma(flat1[1], flat1[1], flat1[2] * flat1[2]));
     f.margin = margin;
     box_clip_faces(&f, lanes);
 

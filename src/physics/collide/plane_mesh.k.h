@@ -59,22 +59,19 @@ LFN void hull_quad(const int *hull, const int *tables, const ureal *reals, lint 
 LFN void collide_plane_mesh(const geom *plane, const geom *mesh, const int *hull, const int *tables, const ureal *reals,
                             real margin, contact *con)
 {
-    real normal[3], local[3], down[3], corner[12], point[3];
-    m3_column(plane->mat, 2, normal);
+    real normal[3], local[3], down[3], corner[12], point[3], height = plane_height(plane, mesh, normal);
     m3_mul_transposed(mesh->mat, normal, local);
     v3_scale(local, splat(-1), down);
     lint vertex = hull_farthest(hull, reals, down), face = hull_face_at(hull, reals, vertex, down), count;
     lint corners = hull_corners(hull, tables, face, &count);
     hull_quad(hull, tables, reals, corners, count, hull_corner_of(tables, corners, count, vertex), corner);
-    real centre = plane_height(normal, plane->pos, mesh->pos);
     contact_clear(con, PLANE_MESH_CONTACTS);
     for (int i = 0; i < PLANE_MESH_CONTACTS; ++i) {
-        real rise = v3_dot(local, corner + 3 * i), dist = centre + rise;
+        real rise = v3_dot(local, corner + 3 * i), dist = height + rise;
         mask hit = le(dist, margin);
         if (i > 0) hit = m_and(m_and(hit, con[0].hit), m_and(le(rise, splat(0)), igt(count, isplat(i))));
         m3_mul(mesh->mat, corner + 3 * i, point);
-        v3_add(mesh->pos, point, point);
-        plane_point(normal, point, dist, hit, con + i);
+        plane_point(mesh, normal, point, dist, hit, con + i);
     }
 }
 
