@@ -44,8 +44,9 @@ STET_API const char *const *stet_worlds_get_fields(void);
  * The array of a field; borrowed, and the same for the life of the worlds. A read through stet gives the present state.
  * xpos and xquat (poses of bodies, world frame, metres, unit quaternions w x y z) are computed when they are read.
  * Poses that the caller writes are valid until the world moves: by a step, a reset, a restore, or a write to qpos or
- * mocap poses; with external physics only by a reset or a restore. sensordata is that of the last step, and 0 after a
- * reset. eq_active is an input: 0 switches an equality constraint off in that world. qacc_warmstart, where the solver
+ * mocap poses; with external physics only by a reset or a restore. step_sensordata is what the last step left of the
+ * quantity sensordata: with Euler's method the sensors of the state before its last time step, and 0 after a reset.
+ * eq_active is an input: 0 switches an equality constraint off in that world. qacc_warmstart, where the solver
  * of native physics begins, is a part of the state; with MuJoCo's physics it has no items.
  */
 STET_API stet_result stet_worlds_get_array(stet_worlds *worlds, const char *field, stet_array **out);
@@ -70,6 +71,7 @@ STET_API stet_result stet_worlds_get_array(stet_worlds *worlds, const char *fiel
  *     cinert                        [nbody][10]            inertias about subtree_com; not of body 0, the world
  *     cvel, cacc, cfrc_int, cfrc_ext                                    [nbody][6]
  *     energy                        [2]                    potential, kinetic
+ *     sensordata                    [nsensordata]          sensors; noise is not applied
  *     qM                            [nv][nv]               the mass matrix
  *     ncon                          [1], int               contacts, also those that have no slot
  *     contact_geom                  [slots][2], int        -1: the slot is empty
@@ -83,8 +85,9 @@ STET_API const char *const *stet_worlds_get_quantities(void); /* their names, NU
 /*
  * The same quantity as MuJoCo's data have it after a step: of the last evaluation of the dynamics in it, with Euler's
  * method that of the state before the last time step. In a world whose state, inputs or parameters have changed since
- * its last step it is that of the present state. For those who compare with programs over mj_step. NOT_FOUND;
- * UNSUPPORTED: the physics is not MuJoCo's.
+ * its last step it is that of the present state. For those who compare with programs over mj_step. Of sensordata it is
+ * the field step_sensordata, which every physics has. NOT_FOUND; UNSUPPORTED: another quantity, and the physics is not
+ * MuJoCo's.
  */
 STET_API stet_result stet_worlds_get_step_quantity(stet_worlds *worlds, const char *name, stet_array **out);
 /* Slots for contacts of a world, 64 at first. STATE: an array of contacts exists. */

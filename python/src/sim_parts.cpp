@@ -32,7 +32,7 @@ static Array field(const Sim &sim, const char *name)
     run_now(*sim.core, [&] { return stet_worlds_get_array(sim.core->worlds, name, &array); });
     Array out(sim.core, nullptr, array, true);
     std::string is = name;
-    out.result = ((is == "xpos" || is == "xquat" || is == "sensordata") &&
+    out.result = ((is == "xpos" || is == "xquat" || is == "step_sensordata") &&
                   stet_sim_get_physics(sim.core->sim) != STET_PHYSICS_EXTERNAL) ||
                  is_quantity(is);
     out.read_only = out.result;
@@ -153,7 +153,9 @@ static const char *field_doc(const std::string &name)
         {"mocap_quat", "[world, 4 nmocap] Orientations of mocap bodies, w x y z, the caller's."},
         {"eq_active", "[world, neq] 0 for an equality constraint that is switched off, the caller's to write."},
         {"time", "[world, 1] Seconds since the last reset."},
-        {"sensordata", "[world, nsensordata] Sensors, as of the last step."},
+        {"step_sensordata",
+         "[world, nsensordata] What the last step left of sensordata: with Euler's method the sensors "
+         "of the state before its last time step; 0 after a reset."},
         {"qacc_warmstart", "[world, nv] Where the solver of native physics begins; with MuJoCo's physics no items."},
         {"xpos", "[world, 3 nbody] Positions of bodies in the world's frame, metres; worked out when they are read."},
         {"xquat", "[world, 4 nbody] Orientations of bodies, w x y z; worked out when they are read."},
@@ -170,6 +172,7 @@ static const char *quantity_doc(const std::string &name)
     } docs[] = {
         {"qM", "[world, nv nv] The mass matrix."},
         {"energy", "[world, 2] Potential and kinetic energy, joules."},
+        {"sensordata", "[world, nsensordata] Sensors of the present state and inputs, as mj_forward has them."},
         {"ncon", "[world, 1] Number of contacts, also of those without a slot."},
         {"contact_geom", "[world, 2 slots] The two geoms of each contact; -1: the slot is empty."},
         {"contact_dist", "[world, slots] Distances of contacts, metres; below 0 they penetrate."},
@@ -206,7 +209,9 @@ static void bind_arrays(nb::class_<Sim> &sim)
              "object: its number or name.")
         .def("step_quantity", step_quantity, "name"_a,
              "A quantity as MuJoCo's data have it after a step, [world, item]: of the last evaluation of the dynamics "
-             "in it, not of the present state. For MuJoCo's physics only.")
+             "in it, not of the present state. For MuJoCo's physics only, but \"sensordata\" (the field "
+             "step_sensordata) "
+             "with every physics.")
         .def("inverse_dynamics", inverse_dynamics, "qacc"_a,
              nb::sig("def inverse_dynamics(self, qacc: object) -> NDArray"),
              "[world, nv] of float64: the forces that actuators and applied forces together must have for these "

@@ -41,9 +41,9 @@ class State:
 
     def of_step(self, name: str) -> Any:
         """A quantity as MuJoCo's data have it after a step (Sim.step_quantity); with other physics, and in worlds that
-        have just begun, that of the present state.
+        have just begun, that of the present state. Of sensordata every physics has what the step left, 0 at first.
         """
-        if self._sim.physics != "mujoco":
+        if self._sim.physics != "mujoco" and name != "sensordata":
             return self.see(name, lambda: self._sim.array(name))
         return self.see("of_step " + name, lambda: self._sim.step_quantity(name))
 

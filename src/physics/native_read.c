@@ -42,12 +42,19 @@ static void list_jacobian(const mjModel *m, const sti_quantity *q, wanted *out, 
     }
 }
 
+/* Room for a list of contacts; every quantity of contacts has as many slots, and ncon wants one at least. */
+static void list_slots(wanted *out, int slots)
+{
+    int bits = (out->extra & (PH_EXTRA_LIST - 1)) | PH_EXTRA_AFTER, have = out->extra / PH_EXTRA_LIST;
+    out->extra = bits + PH_EXTRA_LIST * (slots > have ? slots : have);
+}
+
 static void list_contact(int first, int size, const sti_quantity *q, wanted *out, int32_t *row)
 {
     row[Q_KIND] = PH_SHOW_CONTACT;
     row[Q_FROM] = first;
     row[Q_ITEM] = size;
-    out->extra = PH_EXTRA_AFTER + PH_EXTRA_LIST * ((int)q->array->nitem / size);
+    list_slots(out, (int)q->array->nitem / size);
 }
 
 static void list_quantity(const sti_native *n, const sti_quantity *q, wanted *out)
@@ -68,13 +75,18 @@ static void list_quantity(const sti_native *n, const sti_quantity *q, wanted *ou
     case STI_QUANTITY_jacobian: list_jacobian(n->worlds->model->mj, q, out, row); return;
     case STI_QUANTITY_ncon: /* the list of contacts begins with their number */
         row[Q_FROM] = M_NMEMORY_ALL;
-        if (out->extra < PH_EXTRA_LIST) out->extra = PH_EXTRA_AFTER + PH_EXTRA_LIST;
+        list_slots(out, 1);
         return;
     case STI_QUANTITY_contact_geom: list_contact(0, 2, q, out, row); return;
     case STI_QUANTITY_contact_dist: list_contact(2, 1, q, out, row); return;
     case STI_QUANTITY_contact_pos: list_contact(3, 3, q, out, row); return;
     case STI_QUANTITY_contact_frame: list_contact(6, 9, q, out, row); return;
     case STI_QUANTITY_contact_force: list_contact(15, 6, q, out, row); return;
+    case STI_QUANTITY_sensordata: /* of sensors that are disabled there are no numbers, and the array stays 0 */
+        out->extra |= n->tables.m[M_STEP_EXTRA];
+        row[Q_FROM] = W_SENSORDATA;
+        row[Q_N] = n->tables.m[M_NSENSORDATA];
+        return;
     default: row[Q_FROM] = sti_physics_quantity(q->array->name, &n->tables, &items);
     }
 }

@@ -62,9 +62,9 @@ static stet_result check_array(const stet_sim *sim, const stet_round_value *valu
     if (a->read_only)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "round: array %s was imported for reading and cannot be an input",
                          a->name);
-    if (t->field == STI_FIELD_sensordata)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "round: sensordata is made by the physics and cannot be an input");
+    if (t->field == STI_FIELD_step_sensordata || sti_is_quantity(sim->worlds, a))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "round: %s is made by the physics and cannot be an input",
+                         a->name);
     return STET_OK;
 }
 

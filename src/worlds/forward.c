@@ -16,6 +16,7 @@ typedef struct pass {
     stet_worlds *worlds;
     uint64_t from;
     sti_stage stage[2]; /* of the quantities of the present state, and of those of the step */
+    bool sensors;       /* sensordata is one of them */
     mjtNum *room;       /* [threads][each]: numbers of one quantity of one world */
     int64_t each;
 } pass;
@@ -179,7 +180,7 @@ static void run_forward(const forward *k)
 {
     copy_state(k->p->worlds, k->w, &k->m, k->d);
     if (k->stage >= STI_STAGE_ACCELERATION) {
-        mj_forwardSkip(&k->m, k->d, mjSTAGE_NONE, 1);
+        mj_forwardSkip(&k->m, k->d, mjSTAGE_NONE, !k->p->sensors);
     } else {
         mj_fwdPosition(&k->m, k->d);
         if (k->stage == STI_STAGE_VELOCITY) mj_fwdVelocity(&k->m, k->d);
@@ -237,6 +238,7 @@ static stet_result take_mirrors(pass *p, bool all)
         if (!q->in_pass) continue;
         sti_stage *stage = &p->stage[q->of_step];
         if (sti_quantity_stage(q) > *stage) *stage = sti_quantity_stage(q);
+        p->sensors = p->sensors || q->kind == STI_QUANTITY_sensordata;
         if (q->array->nitem > p->each) p->each = q->array->nitem;
         STI_TRY(sti_before_host_access(q->array->device, STI_ACT_WRITE, q->array, q->array->name));
         STI_TRY(all ? sti_mirror_overwrite(q->array, &q->mirror) : sti_array_mirror(q->array, &q->mirror));

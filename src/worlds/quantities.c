@@ -158,13 +158,17 @@ stet_result stet_worlds_get_step_quantity(stet_worlds *worlds, const char *name,
     if (!worlds || !name || !out)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_worlds_get_step_quantity: worlds, name and out must not be NULL");
+    int kind = find_kind(name);
     *out = NULL;
+    if (kind == STI_QUANTITY_sensordata) {
+        *out = worlds->field[STI_FIELD_step_sensordata];
+        return STET_OK;
+    }
     if (!worlds->data)
         return sti_error(STET_ERROR_UNSUPPORTED,
-                         "worlds: only MuJoCo's physics keeps the quantities of a step; read '%.64s' of the present "
-                         "state (stet_worlds_get_array)",
+                         "worlds: only MuJoCo's physics keeps the quantities of a step but sensordata; read '%.64s' of "
+                         "the present state (stet_worlds_get_array)",
                          name);
-    int kind = find_kind(name);
 #define QUANTITY(name, dtype, items, stage, member) " " #name
     if (kind == STI_QUANTITY_COUNT)
         return sti_error(STET_ERROR_NOT_FOUND,

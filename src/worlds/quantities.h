@@ -8,7 +8,7 @@
  *   QUANTITY-2  one pass fills all quantities that were read since the pass before, for the worlds that changed since
  *   QUANTITY-3  a world's generation in `changed` grows whenever something that a quantity depends on may have changed
  *   QUANTITY-4  a quantity of the step is what a world's data have since its last step, while `changed` is `stepped`;
- *       else it is that of the present state, too
+ *       else it is that of the present state, too. What a step leaves of sensordata is a field, step_sensordata
  */
 #ifndef STI_WORLDS_QUANTITIES_H
 #define STI_WORLDS_QUANTITIES_H
@@ -67,6 +67,7 @@ typedef enum sti_stage {
     X(cfrc_ext, REAL, 6 * m->nbody, AFTER, d->cfrc_ext)                                                                \
     X(subtree_linvel, REAL, 3 * m->nbody, AFTER, d->subtree_linvel)                                                    \
     X(subtree_angmom, REAL, 3 * m->nbody, AFTER, d->subtree_angmom)                                                    \
+    X(sensordata, REAL, m->nsensordata, ACCELERATION, d->sensordata)                                                   \
     X(energy, REAL, 2, AFTER, d->energy)                                                                               \
     X(qM, REAL, m->nv * m->nv, POSITION, NULL)                                                                         \
     X(ncon, INT, 1, POSITION, NULL)                                                                                    \
@@ -105,6 +106,8 @@ typedef struct sti_quantity {
 void sti_quantities_changed(stet_worlds *worlds, const uint8_t *mask);
 /* The data of these worlds have just made a step that was their latest change, and the latest of all. */
 void sti_quantities_stepped(stet_worlds *worlds, const uint8_t *mask);
+/* Is it the array of a quantity of these worlds? */
+bool sti_is_quantity(const stet_worlds *worlds, const stet_array *array);
 void sti_quantities_free(stet_worlds *worlds);
 
 enum { STI_MOST_SLOTS = 4096 }; /* of contacts */

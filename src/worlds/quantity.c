@@ -67,6 +67,13 @@ void sti_quantities_stepped(stet_worlds *worlds, const uint8_t *mask)
     (void)sti_generations_put_some(&worlds->stepped, mask, worlds->changed_version.generation);
 }
 
+bool sti_is_quantity(const stet_worlds *worlds, const stet_array *array)
+{
+    const sti_quantity *q = worlds->quantities;
+    while (q && q->array != array) q = q->next;
+    return q != NULL;
+}
+
 void sti_quantities_free(stet_worlds *worlds)
 {
     for (sti_quantity *q = worlds->quantities, *next; q; q = next) {

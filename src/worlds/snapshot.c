@@ -103,7 +103,7 @@ sti_snapshot_head sti_snapshot_head_of(const stet_worlds *worlds)
         .room = worlds->physics.grown_room ? (uint32_t)worlds->physics.grown_room(worlds->physics.context) : 0,
         .nworld = (uint64_t)worlds->nworld,
         .nstate = state_items(worlds),
-        .nsensor = (uint64_t)worlds->field[STI_FIELD_sensordata]->nitem,
+        .nsensor = (uint64_t)worlds->field[STI_FIELD_step_sensordata]->nitem,
         .seed = worlds->def.seed};
 }
 
@@ -175,7 +175,7 @@ static void take_world(stet_snapshot *s, const stet_worlds *worlds, int64_t w)
     if (worlds->data)
         memcpy(sensor, worlds->data[w]->sensordata, s->head.nsensor * sizeof *sensor);
     else
-        read_numbers(worlds, STI_FIELD_sensordata, w, sensor);
+        read_numbers(worlds, STI_FIELD_step_sensordata, w, sensor);
     s->caller[k] = sti_worlds_is_caller_posed(worlds, w);
     if (s->caller[k]) get_poses(worlds, w, s->pose + k * s->head.npose);
     s->resets[k] = worlds->resets[w];
@@ -282,7 +282,7 @@ static void restore_world(void *context, int64_t w, int thread)
         memcpy(worlds->data[w]->sensordata, sensor, r->s->head.nsensor * sizeof *sensor);
         sti_worlds_pull(worlds, w, worlds->data[w], true);
     } else {
-        write_numbers(worlds, STI_FIELD_sensordata, w, sensor);
+        write_numbers(worlds, STI_FIELD_step_sensordata, w, sensor);
     }
     worlds->resets[w] = r->s->resets[k];
     worlds->faults[w] = r->s->faults[k];

@@ -39,7 +39,7 @@
  * Fields: name, items per world (an expression over `const mjModel *m`), the numbers in `mjData *d`, and who writes it:
  * CALLER (pushed to the physics before a step), PHYSICS (pulled after each step), BOTH, POSES (computed on demand).
  * eq_active has bytes in MuJoCo's data, and no pointer here. qacc_warmstart has no items in worlds with MuJoCo's data,
- * which keep it to themselves.
+ * which keep it to themselves. step_sensordata is what the last step left of the quantity sensordata.
  */
 #define STI_FIELDS(X)                                                                                                  \
     X(qpos, m->nq, d->qpos, BOTH)                                                                                      \
@@ -52,7 +52,7 @@
     X(mocap_quat, m->nmocap * 4, d->mocap_quat, CALLER)                                                                \
     X(eq_active, m->neq, NULL, CALLER)                                                                                 \
     X(time, 1, &d->time, BOTH)                                                                                         \
-    X(sensordata, m->nsensordata, d->sensordata, PHYSICS)                                                              \
+    X(step_sensordata, m->nsensordata, d->sensordata, PHYSICS)                                                         \
     X(qacc_warmstart, m->nv, d->qacc_warmstart, PHYSICS)                                                               \
     X(xpos, m->nbody * 3, d->xpos, POSES)                                                                              \
     X(xquat, m->nbody * 4, d->xquat, POSES)

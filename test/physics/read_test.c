@@ -13,7 +13,9 @@
     "pos='2 0 .08'><freejoint/><geom type='box' size='.2 .1 .1' condim='4'/></body><body pos='3 0 .08'><freejoint/>"   \
     "<geom type='cylinder' size='.2 .1' condim='6'/></body></worldbody><tendon><fixed name='t' stiffness='1' "         \
     "springlength='.1'><joint joint='a' coef='2'/></fixed></tendon><equality><weld body1='hand' body2='world' "        \
-    "torquescale='.5'/></equality><actuator><position joint='a' kp='5'/><motor tendon='t'/></actuator></mujoco>"
+    "torquescale='.5'/></equality><actuator><position joint='a' kp='5'/><motor tendon='t'/></actuator><sensor>"        \
+    "<accelerometer site='tip'/><gyro site='tip'/><touch site='tip'/><framequat objtype='body' objname='hand'/>"       \
+    "<jointvel joint='a'/><e_kinetic/></sensor></mujoco>"
 
 static const char *const scenes[] = {SCENE("cone='pyramidal'"), SCENE("cone='elliptic' integrator='implicitfast'"),
                                      HUMANOID(".3", "tolerance='1e-14'")};
@@ -31,6 +33,42 @@ static void quantities_are_mujocos(void **state)
         assert_int_equal(r.worlds->forwards, 0);
         rig_free(&r);
     }
+}
+
+static void set_double(const rig *r, const char *field, int64_t w, int64_t i, double x)
+{
+    stet_array *a = rig_array(r, field);
+    double row[64];
+    assert_true(a->nitem <= 64);
+    OK(stet_array_read_worlds(a, w, 1, row, (size_t)a->nitem * sizeof *row));
+    row[i] = x;
+    OK(stet_array_write_worlds(a, w, 1, row, (size_t)a->nitem * sizeof *row));
+}
+
+/* They follow what a world is now; what its last step left is beside them. */
+static void sensors_are_those_of_the_present_state(void **state)
+{
+    rig r = rig_make(scenes[0], N, "f64", 2, false);
+    rig_step(&r, STET_PHYSICS_NATIVE);
+    stet_array *left;
+    OK(stet_worlds_get_step_quantity(r.worlds, "sensordata", &left));
+    assert_ptr_equal(left, rig_array(&r, "step_sensordata"));
+    expected_check(&r, N, 1e-9, 3e-6); /* before the first step */
+    expected_spread(&r, N);
+    OK(stet_step_run(r.step, 3));
+    uint64_t stepped = rig_array_hash(&r, "step_sensordata");
+    assert_true(stepped != rig_array_hash(&r, "sensordata"));
+    set_double(&r, "qpos", 3, 0, .25);
+    set_double(&r, "ctrl", 1, 0, .5);
+    expected_check(&r, N, 1e-9, 3e-6);
+    assert_true(stepped == rig_array_hash(&r, "step_sensordata"));
+    stet_reset_def def = stet_default_reset_def();
+    def.mask = (const uint8_t[N]){0, 1, 0, 0, 1};
+    OK(stet_worlds_reset(r.worlds, &def));
+    expected_check(&r, N, 1e-9, 3e-6);
+    stet_array *kept = rig_array(&r, "step_sensordata");
+    assert_true(reals_get(kept, 1, 9) == 0 && reals_get(kept, 2, 9) != 0);
+    rig_free(&r);
 }
 
 static int64_t count_launches(const rig *r) { return rig_counters(r).launches; }
@@ -118,8 +156,11 @@ static void the_physics_may_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantities_are_mujocos),  cmocka_unit_test(a_read_launches_once),
-        cmocka_unit_test(reading_changes_no_step), cmocka_unit_test(the_deepest_contacts_have_slots),
+        cmocka_unit_test(quantities_are_mujocos),
+        cmocka_unit_test(sensors_are_those_of_the_present_state),
+        cmocka_unit_test(a_read_launches_once),
+        cmocka_unit_test(reading_changes_no_step),
+        cmocka_unit_test(the_deepest_contacts_have_slots),
         cmocka_unit_test(the_physics_may_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static uint32_t fault_of(const run *x, int64_t w) { return stet_worlds_get_fault
 
 static void check_same(const run *a, const run *b, int64_t w)
 {
-    static const char *const fields[] = {"qpos", "qvel", "act", "time", "qacc_warmstart", "sensordata"};
+    static const char *const fields[] = {"qpos", "qvel", "act", "time", "qacc_warmstart", "step_sensordata"};
     for (size_t f = 0; f < sizeof fields / sizeof *fields; ++f)
         for (int64_t i = 0; i < rig_array(&a->r, fields[f])->nitem; ++i) {
             double x = rig_get(&a->r, fields[f], w, i), y = rig_get(&b->r, fields[f], w, i);

@@ -146,7 +146,7 @@ static void check_scene(const char *text, const char *isa, double size, int nste
         mju_zero(data[w]->qacc_warmstart, (int)m->nv);
         for (int i = 0; i < nstep; ++i) assert_true(sti_mujoco_guard(run_step, &(forward){m, data[w]}, NULL, 0));
         if (data[w]->warning[mjWARN_INERTIA].number == 0)
-            compare_sensors(m, data[w], rig_array(&r, "sensordata"), w, &one);
+            compare_sensors(m, data[w], rig_array(&r, "step_sensordata"), w, &one);
     }
     limit_errors(m, &one, fmax(limit, conditioned), conditioned, text);
     merge_errors(all, &one);
@@ -450,7 +450,7 @@ static void check_hash(size_t k, const char *isa, int threads)
 {
     rig r = make_worlds(scenes[k].text, scenes[k].size, isa, threads);
     OK(stet_step_run(r.step, STEPS));
-    uint64_t hash = rig_array_hash(&r, "sensordata");
+    uint64_t hash = rig_array_hash(&r, "step_sensordata");
     for (int64_t w = 0; w < N; ++w) assert_int_equal(stet_worlds_get_faults(r.worlds)[w], 0);
     if (hash != scenes[k].hash)
         fail_msg("%s on %s: %016" PRIx64 ", not %016" PRIx64, scenes[k].name, stet_device_get_name(r.device), hash,
@@ -472,16 +472,17 @@ static void golden_hashes_on_the_device(void **state)
 
 static void check_same(const rig *a, const rig *b, int64_t w)
 {
-    for (int64_t i = 0; i < rig_array(a, "sensordata")->nitem; ++i)
-        assert_true(rig_get(a, "sensordata", w, i) == rig_get(b, "sensordata", w, i));
+    for (int64_t i = 0; i < rig_array(a, "step_sensordata")->nitem; ++i)
+        assert_true(rig_get(a, "step_sensordata", w, i) == rig_get(b, "step_sensordata", w, i));
 }
 
-/* sensordata is that of the last time step, also of worlds that stand still since, and 0 after a reset. */
+/* step_sensordata is that of the last time step, also of worlds that stand still since, and 0 after a reset. */
 static void sensors_are_those_of_the_last_step(void **state)
 {
     uint8_t mask[N];
     rig a = make_worlds(chain, 1, NULL, 2), b = make_worlds(chain, 1, NULL, 2);
-    for (int64_t i = 0; i < rig_array(&a, "sensordata")->nitem; ++i) assert_true(rig_get(&a, "sensordata", 3, i) == 0);
+    for (int64_t i = 0; i < rig_array(&a, "step_sensordata")->nitem; ++i)
+        assert_true(rig_get(&a, "step_sensordata", 3, i) == 0);
     OK(stet_step_run(a.step, STEPS));
     for (int i = 0; i < STEPS; ++i) OK(stet_step_run(b.step, 1));
     for (int64_t w = 0; w < N; ++w) {
@@ -498,8 +499,8 @@ static void sensors_are_those_of_the_last_step(void **state)
     reset.mask = mask;
     OK(stet_worlds_reset(a.worlds, &reset));
     for (int64_t w = 0; w < N; ++w)
-        for (int64_t i = 0; mask[w] && i < rig_array(&a, "sensordata")->nitem; ++i)
-            assert_true(rig_get(&a, "sensordata", w, i) == 0);
+        for (int64_t i = 0; mask[w] && i < rig_array(&a, "step_sensordata")->nitem; ++i)
+            assert_true(rig_get(&a, "step_sensordata", w, i) == 0);
     rig_free(&a);
     rig_free(&b);
 }
@@ -514,8 +515,8 @@ static void sensors_of_a_world_that_goes_bad(void **state)
         rig_set(&mujoco, bad ? "qvel" : "xfrc_applied", 2, bad ? 0 : 7, NAN);
         OK(stet_step_run(r.step, 3));
         OK(stet_step_run(mujoco.step, 3));
-        for (int64_t i = 0; i < rig_array(&r, "sensordata")->nitem; ++i) {
-            double x = rig_get(&r, "sensordata", 2, i), y = rig_get(&mujoco, "sensordata", 2, i);
+        for (int64_t i = 0; i < rig_array(&r, "step_sensordata")->nitem; ++i) {
+            double x = rig_get(&r, "step_sensordata", 2, i), y = rig_get(&mujoco, "step_sensordata", 2, i);
             if (!(fabs(x - y) <= 1e-3 * fmax(1, fabs(y)))) fail_msg("number %d is %g, MuJoCo's %g", (int)i, x, y);
         }
         rig_free(&r);
@@ -558,6 +559,13 @@ static void disabled_sensors_stay_0(void **state)
                      1, false);
     rig_step(&r, STET_PHYSICS_NATIVE);
     OK(stet_step_run(r.step, 2));
+    for (int64_t i = 0; i < rig_array(&r, "sensordata")->nitem; ++i) {
+        assert_true(rig_get(&r, "sensordata", 1, i) == 0);
+        assert_true(rig_get(&r, "step_sensordata", 1, i) == 0);
+    }
+    OK(sti_array_ensure(rig_array(&r, "qacc"))); /* beside another quantity */
+    OK(stet_step_run(r.step, 1));
+    OK(sti_array_ensure(rig_array(&r, "qacc")));
     for (int64_t i = 0; i < rig_array(&r, "sensordata")->nitem; ++i) assert_true(rig_get(&r, "sensordata", 1, i) == 0);
     rig_free(&r);
 }

@@ -234,7 +234,7 @@ def test_results_refuse_writes(make):
     """What MuJoCo's physics makes of the state; with physics of the caller's own they are his."""
     sim, own = make(), make(physics="external")
     kernel = sim.kernel(KERNEL)
-    for name in ("xpos", "xquat", "sensordata"):
+    for name in ("xpos", "xquat", "step_sensordata"):
         array, theirs = getattr(sim, name), getattr(own, name)
         before = array.numpy()
         for write in [

@@ -115,6 +115,52 @@ def test_gymnasium_checks_it():
     env.close()
 
 
+SENSED = """<mujoco><worldbody><geom type="plane" size="9 9 1"/><body name="box" pos="0 0 1"><freejoint/><geom
+type="box" size=".2 .1 .1"/><site name="in" type="box" size=".3 .2 .2"/></body></worldbody><sensor><framequat
+objtype="body" objname="box"/><gyro site="in"/><touch site="in"/></sensor></mujoco>"""
+
+
+class Sensed(stet.gym.VectorEnv):
+    """Boxes that begin upside down, on the ground; episodes of two steps."""
+
+    def observation(self, state):
+        return np.concatenate([state.sensordata, state.of_step("sensordata"), state.qpos[:, 3:], state.qvel[:, 3:]], 1)
+
+    def reward(self, state, action):
+        return np.zeros(self.num_envs)
+
+    def terminated(self, state):
+        return self.steps >= 2
+
+    def begin(self, qpos, qvel, draws):
+        qpos[:, 2:4] = [0.0999, 0]
+        qpos[:, 4] = 1
+        qvel[:, 3] = draws.uniform(1, 2, 1)[:, 0]
+
+
+@pytest.mark.parametrize("physics", ["native", "mujoco"])
+@pytest.mark.parametrize("mode", MODES)
+def test_sensors_are_those_of_the_state_that_is_observed(physics, mode, tmp_path):
+    """Also in the first observation of an episode, which no step came before."""
+    path = tmp_path / "sensed.xml"
+    path.write_text(SENSED)
+    with closing(Sensed(path, 3, physics=physics, frame_skip=5, threads=1, autoreset_mode=mode)) as env:
+        seen, _ = env.reset(seed=2)
+        begun, over = np.ones(3, bool), np.zeros(3, bool)
+        for _ in range(6):
+            sensed, left, quat, spin = seen[:, :8], seen[:, 8:16], seen[:, 16:20], seen[:, 20:]
+            np.testing.assert_allclose(sensed[:, :4], quat, atol=1e-5)
+            np.testing.assert_allclose(sensed[:, 4:7], spin, atol=1e-4)
+            assert (sensed[begun, 7] > 0).all() and (left[begun] == 0).all() and (left[~begun, :4] != 0).any(1).all()
+            if mode == AutoresetMode.DISABLED and over.any():
+                seen, _ = env.reset(options={"reset_mask": over})
+                begun, over = over, np.zeros(3, bool)
+                continue
+            ended = over
+            seen, _, over, _, _ = env.step(np.zeros((3, 0), np.float32))
+            begun = over if mode == AutoresetMode.SAME_STEP else ended
+
+
 def test_partial_resets_touch_no_other_world():
     env = Balance(N, autoreset_mode=AutoresetMode.DISABLED, noise=0.05)
     other = Balance(N, autoreset_mode=AutoresetMode.DISABLED, noise=0.05)

@@ -14,7 +14,8 @@
     "name='brick' pos='2 0 .08'><freejoint/><geom type='box' size='.2 .1 .1' condim='4'/></body></worldbody><tendon>"  \
     "<fixed name='t' stiffness='1' springlength='.1'><joint joint='a' coef='2'/></fixed></tendon><equality><weld "     \
     "body1='hand' body2='world' active='true' torquescale='.5'/></equality><actuator><position joint='a' kp='5'/>"     \
-    "<motor tendon='t'/></actuator></mujoco>"
+    "<motor tendon='t'/></actuator><sensor><accelerometer site='tip'/><gyro site='tip'/><touch site='tip'/>"           \
+    "<framequat objtype='body' objname='brick'/><jointvel joint='a'/></sensor></mujoco>"
 
 static const char *const scenes[] = {MIXED, "hand.xml", "cartpole.xml", "humanoid.xml"};
 enum { SCENES = sizeof scenes / sizeof *scenes, N = 5 };
@@ -145,6 +146,62 @@ static void inverse_dynamics_are_mujocos(void **state)
             REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_inverse_dynamics(r.worlds, NULL, out, n));
             rig_free(&r);
         }
+}
+
+/* ---- sensors ----------------------------------------------------------------------------------------------------- */
+
+/* They follow what a world is now; what its last step left is beside them, with every physics. */
+static void sensors_are_those_of_the_present_state(void **state)
+{
+    for (int exact = 0; exact < 2; ++exact) {
+        rig r = rig_make(MIXED, N, NULL, 1, exact);
+        rig_step(&r, exact ? STET_PHYSICS_MUJOCO : STET_PHYSICS_EXTERNAL);
+        stet_array *left = rig_array(&r, "step_sensordata"), *same;
+        stet_snapshot *snapshot;
+        stet_reset_def reset = stet_default_reset_def();
+        OK(stet_worlds_get_step_quantity(r.worlds, "sensordata", &same));
+        assert_ptr_equal(same, left);
+        expected_check(&r, N, 2e-7, 2e-7); /* before the first step */
+        assert_true(rig_get(&r, "sensordata", 2, 7) == 1 && rig_get(&r, "step_sensordata", 2, 7) == 0);
+        expected_spread(&r, N);
+        OK(stet_step_run(r.step, 5));
+        OK(stet_snapshot_create(r.worlds, &snapshot));
+        uint64_t stepped = rig_array_hash(&r, "step_sensordata"), present = rig_array_hash(&r, "sensordata");
+        OK(stet_step_run(r.step, 0));
+        expected_check(&r, N, 2e-7, 2e-7);
+        rig_set(&r, "qpos", 1, 0, .25f);
+        rig_set(&r, "ctrl", 2, 0, .5f);
+        expected_check(&r, N, 2e-7, 2e-7);
+        assert_true(stepped == rig_array_hash(&r, "step_sensordata") && present != rig_array_hash(&r, "sensordata"));
+        OK(stet_worlds_reset(r.worlds, &reset));
+        expected_check(&r, N, 2e-7, 2e-7);
+        assert_true(rig_get(&r, "step_sensordata", 2, 7) == 0);
+        OK(stet_worlds_restore(r.worlds, snapshot));
+        assert_true(stepped == rig_array_hash(&r, "step_sensordata") && present == rig_array_hash(&r, "sensordata"));
+        stet_snapshot_destroy(snapshot);
+        rig_free(&r);
+    }
+}
+
+/* Who does not read them pays for none; who reads them does so once a step, whatever else is read. */
+static void sensors_are_computed_when_they_are_read(void **state)
+{
+    rig r = rig_make(MIXED, N, NULL, 1, true);
+    rig_step(&r, STET_PHYSICS_MUJOCO);
+    stet_array *seen = rig_array(&r, "sensordata");
+    for (int i = 0; i < 4; ++i) {
+        OK(stet_step_run(r.step, 1));
+        OK(sti_array_ensure(rig_array(&r, "step_sensordata")));
+    }
+    assert_int_equal(r.worlds->forwards, 0);
+    expect_forwards(&r, "sensordata", 1, N);
+    expect_forwards(&r, "qacc", 1, N);
+    OK(stet_step_run(r.step, 1));
+    expect_forwards(&r, "sensordata", 1, N);
+    expect_forwards(&r, "qacc", 0, 0);
+    OK(sti_array_ensure(seen));
+    expect_forwards(&r, "sensordata", 0, 0);
+    rig_free(&r);
 }
 
 /* ---- quantities of the step -------------------------------------------------------------------------------------- */
@@ -295,6 +352,8 @@ int main(void)
         cmocka_unit_test(a_switch_and_an_audit_change_no_bit),
         cmocka_unit_test(they_follow_parameters_at_once),
         cmocka_unit_test(inverse_dynamics_are_mujocos),
+        cmocka_unit_test(sensors_are_those_of_the_present_state),
+        cmocka_unit_test(sensors_are_computed_when_they_are_read),
         cmocka_unit_test(quantities_of_the_step_are_those_of_mj_step),
         cmocka_unit_test(a_write_ends_what_the_step_left),
         cmocka_unit_test(reading_changes_no_step),

@@ -22,6 +22,7 @@ static void fields_have_mujocos_names_and_sizes(void **state)
                   {"xpos", 3 * m->nbody},
                   {"xquat", 4 * m->nbody},
                   {"sensordata", m->nsensordata},
+                  {"step_sensordata", m->nsensordata},
                   {"act", m->na},
                   {"mocap_pos", 3 * m->nmocap}};
     for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k) {

@@ -108,15 +108,23 @@ world_kernel void k_walker(const real *qvel, const real *xmat, const real *xpos,
     }
 }
 
-/* touch: the place in sensordata of the toe's and the heel's sensor. */
-world_kernel void k_hopper(const real *qpos, const real *qvel, const real *sensordata, const real *xipos,
-                           const real *velocity, const real *action, real *observed, real *worth, int hops, int touch,
-                           int torso, int foot, int nq, int nv, int nu)
+/*
+ * touch: the place in sensordata of the toe's and the heel's sensor. dm_control has those that the last step left; in a
+ * world that has not moved since its reset (its time is 0) those of its state.
+ */
+world_kernel void k_hopper(const real *time, const real *qpos, const real *qvel, const real *sensordata,
+                           const real *step_sensordata, const real *xipos, const real *velocity, const real *action,
+                           real *observed, real *worth, int hops, int touch, int torso, int foot, int nq, int nv,
+                           int nu)
 {
     each (one, 1) {
+        mask begins = eq(time[0], splat(0));
         dc_see(qpos, 1, nq - 1, observed, 0);
         dc_see(qvel, 0, nv, observed, nq - 1);
-        for (int i = 0; i < 2; ++i) put(observed, nq - 1 + nv + i, log(splat(1) + sensordata[touch + i]));
+        for (int i = touch; i < touch + 2; ++i) {
+            real force = select(begins, sensordata[i], step_sensordata[i]);
+            put(observed, nq - 1 + nv + i - touch, log(splat(1) + force));
+        }
         real standing = tol_inside(xipos[3 * torso + 2] - xipos[3 * foot + 2], (ureal)0.6, 2);
         real hopping = tol_linear(velocity[3 * torso], 2, DC_FAR, 1, (ureal)0.5);
         put(worth, 0, standing * (hops ? hopping : dc_small_control(action, nu, 5)));

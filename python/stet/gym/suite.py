@@ -151,8 +151,6 @@ class WalkerVectorEnv(SuiteVectorEnv):
 
 
 class HopperVectorEnv(SuiteVectorEnv):
-    """The touch sensors of a first observation are 0."""
-
     _model, _dt, _turning = "hopper", 0.02, ("rooty",)
 
     def __init__(self, num_envs=1, device="cpu", *, hopping=False, **more):
@@ -165,7 +163,7 @@ class HopperVectorEnv(SuiteVectorEnv):
     def _task(self, model):
         touch = self.sim.sensordata.shape[1] - 2  # touch_toe, touch_heel
         torso, foot = (model.find("bodies", name) for name in ("torso", "foot"))
-        return ("k_hopper", "qpos qvel sensordata xipos subtree_linvel action observed worth",
+        return ("k_hopper", "time qpos qvel sensordata step_sensordata xipos subtree_linvel action observed worth",
                 [int(self._hopping), touch, torso, foot, model.nq, model.nv, model.nu])
 
 

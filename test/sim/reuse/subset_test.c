@@ -94,10 +94,10 @@ static void results_of_others_stay(void **state)
     float wanted = 1234.5f, found[2];
     stet_array *a;
     mask[1] = 1;
-    OK(stet_worlds_get_array(stet_sim_get_worlds(sim), "sensordata", &a));
+    OK(stet_worlds_get_array(stet_sim_get_worlds(sim), "step_sensordata", &a));
     size_t n = (size_t)(stet_array_get_nelement(a) / N);
-    room_write(sim, "sensordata", 0, 0, wanted);
-    room_write(sim, "sensordata", 1, 0, wanted);
+    room_write(sim, "step_sensordata", 0, 0, wanted);
+    room_write(sim, "step_sensordata", 1, 0, wanted);
     OK(stet_sim_step_worlds(sim, mask, 1));
     float *row = malloc(n * sizeof *row);
     assert_non_null(row);
