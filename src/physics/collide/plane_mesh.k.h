@@ -7,35 +7,53 @@
 /* The corner after k, of `count`. */
 LFN lint next_corner(lint k, lint count) { return iselect(ilt(k + isplat(1), count), k + isplat(1), isplat(0)); }
 
-LFN real quad_area2(const real *a, const real *b, const real *c, const real *d)
+/*
+ * Does a quadrilateral with these diagonals grow where one end of one of them moves? Its area is that of the diagonals'
+ * cross product, and the growth is another: of the fixed diagonal, from `start` to `end`, and the way. Many faces are
+ * regular, and the areas to choose from differ in the last place of their corners' coordinates, so the growth is exact
+ * but for rounding of rounding. `area` is the cross product before; it becomes that of the moved quadrilateral.
+ */
+LFN mask quad_grows(const real *start, const real *end, const real *from, const real *to, mask lanes, real *area)
 {
-    real ac[3], bd[3], cross[3];
-    v3_sub(a, c, ac);
-    v3_sub(b, d, bd);
-    v3_cross(ac, bd, cross);
-    return v3_dot(cross, cross);
+    real fixed[3], fixed_rest[3], way[3], way_rest[3], growth[3], larger[3];
+    for (int k = 0; k < 3; ++k) {
+        fixed[k] = exact_difference(end[k], start[k], &fixed_rest[k]);
+        way[k] = exact_difference(to[k], from[k], &way_rest[k]);
+    }
+    v3_cross_exact(fixed, way, growth);
+    for (int k = 0; k < 3; ++k) {
+        int i = (k + 1) % 3, j = (k + 2) % 3;
+        growth[k] = growth[k] + (fma(fixed[i], way_rest[j], fixed_rest[i] * way[j]) -
+                                 fma(fixed[j], way_rest[i], fixed_rest[j] * way[i]));
+    }
+    v3_add_scaled(growth, area, splat(2), larger);
+    mask grows = m_and(lanes, gt(v3_dot(growth, larger), splat(0)));
+    v3_add(area, growth, larger);
+    v3_select(grows, larger, area, area);
+    return grows;
 }
 
-/* Moves one of the quadrilateral's corners on as long as its area grows: which of 1, 2, 3 is plain. */
-LFN mask quad_grow(const int *hull, const int *tables, const ureal *reals, lint corners, lint count, int which,
-                   int once, mask lanes, lint *k, real *p, real *area2)
+/* Moves corner 1, 2 or 3 (plain) of the quadrilateral p on, once or as long as it grows. */
+LFN void quad_grow(const int *hull, const int *tables, const ureal *reals, lint corners, lint count, int which,
+                   int once, mask lanes, lint *k, real *p, real *area, mask *grew)
 {
-    mask grew = m_none(), active = lanes;
+    const real *start = p + 3 * (which == 2   ? 3
+                                 : which == 3 ? 0
+                                              : 2),
+               *end = p + 3 * (which == 2   ? 1
+                               : which == 3 ? 2
+                                            : 0);
+    mask active = lanes;
     for (int n = 0; n < 64 && any(active); ++n) {
         real point[3];
         lint next = next_corner(k[which], count);
         hull_corner_point(hull, tables, reals, corners, next, point);
-        real larger = which == 1   ? quad_area2(p, point, p + 6, p + 9)
-                      : which == 2 ? quad_area2(p, p + 3, point, p + 9)
-                                   : quad_area2(p, p + 3, p + 6, point);
-        active = m_and(active, gt(larger, *area2));
-        *area2 = select(active, larger, *area2);
+        active = quad_grows(start, end, p + 3 * which, point, active, area);
         k[which] = iselect(active, next, k[which]);
         v3_select(active, point, p + 3 * which, p + 3 * which);
-        grew = m_or(grew, active);
+        *grew = m_or(*grew, active);
         if (once) break;
     }
-    return grew;
 }
 
 /* Four corners of a face that begin with one and span a large area: their points. The fourth is none in triangles. */
@@ -46,13 +64,35 @@ LFN void hull_quad(const int *hull, const int *tables, const ureal *reals, lint 
     k[0] = first;
     for (int i = 1; i < 4; ++i) k[i] = next_corner(k[i - 1], count);
     for (int i = 0; i < 4; ++i) hull_corner_point(hull, tables, reals, corners, k[i], p + 3 * i);
+    real area[3], first_third[3], second_fourth[3];
+    v3_sub(p, p + 6, first_third);
+    v3_sub(p + 3, p + 9, second_fourth);
+    v3_cross(first_third, second_fourth, area);
     mask active = igt(count, isplat(4));
-    real area2 = quad_area2(p, p + 3, p + 6, p + 9);
     for (int n = 0; n < 64 && any(active); ++n) {
-        active = quad_grow(hull, tables, reals, corners, count, 3, 1, active, k, p, &area2);
-        quad_grow(hull, tables, reals, corners, count, 2, 0, active, k, p, &area2);
-        quad_grow(hull, tables, reals, corners, count, 1, 0, active, k, p, &area2);
+        mask grew = m_none();
+        quad_grow(hull, tables, reals, corners, count, 3, 1, active, k, p, area, &grew);
+        active = grew;
+        quad_grow(hull, tables, reals, corners, count, 2, 0, active, k, p, area, &grew);
+        quad_grow(hull, tables, reals, corners, count, 1, 0, active, k, p, area, &grew);
     }
+}
+
+/* The lowest corner of a face, in lanes: corner k, or one that is lower, as the difference of the two says. */
+LFN lint lowest_corner(const int *hull, const int *tables, const ureal *reals, lint corners, lint count, lint k,
+                       const real *down)
+{
+    real lowest[3], point[3], way[3];
+    hull_corner_point(hull, tables, reals, corners, k, lowest);
+    for (int i = 0; any(ilt(isplat(i), count)); ++i) {
+        mask exists = ilt(isplat(i), count);
+        hull_corner_point(hull, tables, reals, corners, iselect(exists, isplat(i), isplat(0)), point);
+        v3_sub(point, lowest, way);
+        mask lower = m_and(exists, gt(v3_dot(way, down), splat(0)));
+        k = iselect(lower, isplat(i), k);
+        v3_select(lower, point, lowest, lowest);
+    }
+    return k;
 }
 
 /* Corners above the mesh's centre do not count; any slot but the first may be empty where a later one is filled. */
@@ -63,8 +103,9 @@ LFN void collide_plane_mesh(const geom *plane, const geom *mesh, const int *hull
     m3_mul_transposed(mesh->mat, normal, local);
     v3_scale(local, splat(-1), down);
     lint vertex = hull_farthest(hull, reals, down), face = hull_face_at(hull, reals, vertex, down), count;
-    lint corners = hull_corners(hull, tables, face, &count);
-    hull_quad(hull, tables, reals, corners, count, hull_corner_of(tables, corners, count, vertex), corner);
+    lint corners = hull_corners(hull, tables, face, &count), first = hull_corner_of(tables, corners, count, vertex);
+    first = lowest_corner(hull, tables, reals, corners, count, first, down);
+    hull_quad(hull, tables, reals, corners, count, first, corner);
     contact_clear(con, PLANE_MESH_CONTACTS);
     for (int i = 0; i < PLANE_MESH_CONTACTS; ++i) {
         real rise = v3_dot(local, corner + 3 * i), dist = height + rise;
