@@ -263,36 +263,31 @@ LFN void box_face_point(box_faces *f, const real *p, mask valid, int first)
     }
 }
 
-/* Cuts away what of the way from *enters to *leaves is beyond a side: it begins `first` beyond, and ends `last`. */
-LFN void box_cut_beyond(real first, real last, real outline, real *enters, real *leaves, mask *valid)
-{
-    mask out1 = gt(first, outline), out2 = gt(last, outline), crosses = out1 ^ out2;
-    real crossing = clamp(first / select(crosses, first - last, splat(1)), splat(0), splat(1));
-    real at = fma(*leaves - *enters, crossing, *enters);
-    *valid = m_andnot(*valid, m_and(out1, out2));
-    *enters = select(m_andnot(out1, out2), at, *enters);
-    *leaves = select(m_andnot(out2, out1), at, *leaves);
-}
-
 /*
  * An edge of the parallelogram from p along way: its part within the rectangle gives its beginning and its end. The
- * sides across the edge cut it first. Then it may run along one of the other two, which its ends tell best.
+ * sides across the edge cut it first. Then it may run along one of the other two, which its ends tell best. `inverse`:
+ * of the way's component along x, or y, whichever it mainly follows.
  */
-LFN void box_clip_edge(box_faces *f, const real *p, const real *way, mask lanes, int first)
+LFN void box_clip_edge(box_faces *f, const real *p, const real *way, mask along_x, real inverse, mask lanes, int first)
 {
-    mask along_x = ge(rabs(way[0]), rabs(way[1])), point = m_and(eq(way[0], splat(0)), eq(way[1], splat(0)));
-    real along = select(along_x, way[0], way[1]), aside = select(along_x, way[1], way[0]);
-    real from = select(along_x, p[0], p[1]), beside = select(along_x, p[1], p[0]), at[3];
+    real aside = select(along_x, way[1], way[0]), at[3];
+    real from = select(along_x, p[0], p[1]), beside = select(along_x, p[1], p[0]);
     real half = select(along_x, f->half[0], f->half[1]), width = select(along_x, f->half[1], f->half[0]);
-    real inverse = splat(1) / select(point, splat(1), along), low = (-half - from) * inverse;
+    real low = (-half - from) * inverse;
     real high = (half - from) * inverse, enters = rmax(rmin(low, high), splat(0));
     real leaves = rmin(rmax(low, high), splat(1));
     mask valid = m_and(lanes, le(enters, leaves));
-    real begins = fma(aside, enters, beside), ends = fma(aside, leaves, beside), enters2 = enters, leaves2 = leaves;
-    box_cut_beyond(begins - width, ends - width, f->outline, &enters, &leaves, &valid);
-    box_cut_beyond(-begins - width, -ends - width, f->outline, &enters2, &leaves2, &valid);
-    enters = rmax(enters, enters2);
-    leaves = rmin(leaves, leaves2);
+    /* it begins and ends beyond the one side or the other, each by more than rounding, or within */
+    real begins = fma(aside, enters, beside), ends = fma(aside, leaves, beside), length = leaves - enters;
+    mask begins_over = gt(begins - width, f->outline), begins_under = gt(-begins - width, f->outline);
+    mask ends_over = gt(ends - width, f->outline), ends_under = gt(-ends - width, f->outline);
+    valid = m_andnot(valid, m_or(m_and(begins_over, ends_over), m_and(begins_under, ends_under)));
+    real step = length / (ends - begins), over = fma(width - begins, step, enters);
+    real under = fma(-width - begins, step, enters);
+    real first_cut = select(begins_over, over, under), last_cut = select(ends_over, over, under);
+    first_cut = select(m_or(begins_over, begins_under), clamp(first_cut, enters, leaves), enters);
+    leaves = select(m_or(ends_over, ends_under), clamp(last_cut, enters, leaves), leaves);
+    enters = first_cut;
     valid = m_and(valid, le(enters, leaves));
     v3_add_scaled(p, way, enters, at);
     box_face_point(f, at, valid, first);
@@ -301,14 +296,14 @@ LFN void box_clip_edge(box_faces *f, const real *p, const real *way, mask lanes,
 }
 
 /* A corner of the rectangle below (or above) the parallelogram, if it is clearly inside its outline. */
-LFN void box_clip_corner(box_faces *f, real x, real y, real det, mask lanes)
+LFN void box_clip_corner(box_faces *f, real x, real y, real det, real inverse, mask lanes)
 {
     const real *u = f->edge[0], *v = f->edge[1];
     real p[3], dx = x - f->centre[0], dy = y - f->centre[1], outline = splat((ureal)0.4) * f->outline;
     real a = dx * v[1] - dy * v[0], b = dy * u[0] - dx * u[1]; /* in units of det */
     p[0] = x;
     p[1] = y;
-    p[2] = fma(a / det, u[2], fma(b / det, v[2], f->centre[2]));
+    p[2] = fma(fma(a, u[2], b * v[2]), inverse, f->centre[2]);
     mask within = m_and(gt(rabs(det) - rabs(a), outline * (rabs(v[0]) + rabs(v[1]))),
                         gt(rabs(det) - rabs(b), outline * (rabs(u[0]) + rabs(u[1]))));
     box_face_point(f, p, m_and(lanes, within), BOX_BOX_CONTACTS);
@@ -320,19 +315,27 @@ LFN void box_clip_faces(box_faces *f, mask lanes)
         f->hit[i] = m_none();
         for (int k = 0; k < 3; ++k) f->point[i][k] = splat(0);
     }
+    mask along_x[2];
+    real inverse[2];
+    for (int i = 0; i < 2; ++i) {
+        along_x[i] = ge(rabs(f->edge[i][0]), rabs(f->edge[i][1]));
+        real along = select(along_x[i], f->edge[i][0], f->edge[i][1]);
+        inverse[i] = splat((ureal)0.5) / select(eq(along, splat(0)), splat(1), along);
+    }
     for (int i = 0; i < 4; ++i) { /* corners (1, 1), (-1, 1), (-1, -1), (1, -1) in units of the half-edges */
         real p[3], way[3], side = splat(i == 1 || i == 2 ? -1 : 1), up = splat(i < 2 ? 1 : -1);
+        int back = i == 0 || i == 1;
         for (int k = 0; k < 3; ++k) {
             p[k] = fma(side, f->edge[0][k], fma(up, f->edge[1][k], f->centre[k]));
-            way[k] = f->edge[i % 2][k] * splat(i == 0 || i == 1 ? -2 : 2);
+            way[k] = f->edge[i % 2][k] * splat(back ? -2 : 2);
         }
-        box_clip_edge(f, p, way, lanes, 2 * i);
+        box_clip_edge(f, p, way, along_x[i % 2], back ? -inverse[i % 2] : inverse[i % 2], lanes, 2 * i);
     }
     real det = f->edge[0][0] * f->edge[1][1] - f->edge[0][1] * f->edge[1][0];
     mask flat = lt(rabs(det), splat((ureal)1e-30));
-    det = select(flat, splat(1), det);
+    real of_det = splat(1) / select(flat, splat(1), det);
     for (int i = 0; i < 4; ++i)
-        box_clip_corner(f, i == 0 || i == 3 ? f->half[0] : -f->half[0], i < 2 ? f->half[1] : -f->half[1], det,
+        box_clip_corner(f, i == 0 || i == 3 ? f->half[0] : -f->half[0], i < 2 ? f->half[1] : -f->half[1], det, of_det,
                         m_andnot(lanes, flat));
 }
 

@@ -116,9 +116,9 @@ LFN void nearest_on_axes(const geom *a, const real *axis1, const geom *b, const 
 {
     real turned[3];
     real cosine = v3_dot(axis1, axis2), u = v3_dot(axis1, between), v = -v3_dot(axis2, between);
-    v3_cross_exact(between, axis2, turned);
+    v3_cross(between, axis2, turned);
     real x = v3_dot(turned, cross) / cross2, end = clamp(x, -a->size[1], a->size[1]);
-    v3_cross_exact(between, axis1, turned);
+    v3_cross(between, axis1, turned);
     real y = select(eq(end, x), v3_dot(turned, cross) / cross2, fma(end, cosine, v));
     x = end;
     end = clamp(y, -b->size[1], b->size[1]);
