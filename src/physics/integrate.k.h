@@ -306,6 +306,16 @@ LFN void ph_stage_move(const int *m, real *w, real h)
     sync();
 }
 
+/* The state before the step again. */
+LFN void ph_stage_back(const int *m, real *w)
+{
+    const real *kept = PH_AT(W_RK);
+    each (i, m[M_NQ]) PH_AT(W_QPOS)[i] = kept[i];
+    each (d, m[M_NV]) PH_AT(W_QVEL)[d] = (kept + m[M_NQ])[d];
+    each (i, m[M_NA]) PH_AT(W_ACT)[i] = (kept + m[M_NQ] + m[M_NV])[i];
+    sync();
+}
+
 /* The state that a stage is evaluated at: that before the step, moved with what the last stage found. */
 LFN void ph_stage_state(const int *m, const ureal *f, const real *v, real *w, int stage)
 {

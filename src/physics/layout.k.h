@@ -369,6 +369,10 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_WAS_RESET (1 << 30)
 #define PH_WAS_PUT_BACK (1 << 29)
 
+/* what a step does where a world has more contacts than room: it goes on with the deepest, … */
+#define PH_HOLD 1  /* … or that time step and those after it are left out; */
+#define PH_COUNT 2 /* nothing is stepped, contacts are only counted */
+
 /* the description of a constraint block */
 #define B_KIND 0 /* PH_EQUALITY … PH_ELLIPTIC */
 #define B_TYPE 1 /* PH_EQ_CONNECT … */

@@ -118,6 +118,8 @@ static stet_result build_native(sti_native *n)
     STI_TRY(
         STI_ARRAY(worlds->device, "resets that were not pulled", STET_DTYPE_INT, true, &n->resets, worlds->nworld, 3));
     STI_TRY(STI_ARRAY(worlds->device, "most contacts", STET_DTYPE_INT, true, &n->most, worlds->nworld, 1));
+    STI_TRY(STI_ARRAY(worlds->device, "steps of held worlds", STET_DTYPE_INT, true, &n->owed, worlds->nworld, 1));
+    STI_TRY(sti_alloc(&n->late, (size_t)worlds->nworld, "held worlds"));
     STI_TRY(sti_mask_init(&n->put_back, worlds->device, "worlds to put back", worlds->nworld));
     STI_TRY(sti_native_put_resets(n));
     n->keyframe = NO_KEY;
@@ -161,7 +163,8 @@ void sti_native_destroy(sti_native *n)
     sti_program_drop(n->worlds->device, &n->step);
     sti_text_buffer_free(&n->code);
     sti_native_stages_free(n);
-    stet_array *arrays[] = {n->m, n->f, n->fault, n->ticks, n->most, n->memory, n->plain_memory, n->key, n->resets};
+    stet_array *arrays[] = {n->m,    n->f,      n->fault,        n->ticks, n->most,
+                            n->owed, n->memory, n->plain_memory, n->key,   n->resets};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
     sti_native_reads_free(&n->reads);
     sti_physics_tables_free(&n->tables);
@@ -172,6 +175,7 @@ void sti_native_destroy(sti_native *n)
     sti_mask_free(&n->stepped);
     sti_mask_free(&n->put_back);
     sti_mask_free(&n->due);
+    sti_free(n->late);
     sti_free(n);
 }
 
@@ -209,6 +213,52 @@ static stet_result grow_room(sti_native *n)
     return sti_native_set_room(n, (int)(room < limit ? room : limit));
 }
 
+/*
+ * NATIVE-8, from the most steps that a world owes to the fewest. Where room is at its limit, they go on with the
+ * deepest contacts.
+ */
+stet_result sti_native_catch_up(sti_native *n)
+{
+    n->owing = true;
+    for (;;) {
+        void *mirror;
+        int32_t most = 0;
+        STI_TRY(sti_array_mirror(n->owed, &mirror));
+        for (int64_t w = 0; w < n->worlds->nworld; ++w) {
+            int32_t own = ((const int32_t *)mirror)[sti_array_index(n->owed, w, 0)];
+            most = own > most ? own : most;
+        }
+        if (most == 0) break;
+        for (int64_t w = 0; w < n->worlds->nworld; ++w)
+            n->late[w] = ((const int32_t *)mirror)[sti_array_index(n->owed, w, 0)] == most;
+        STI_TRY(grow_room(n));
+        bool limit = sti_physics_room(&n->tables) >= sti_physics_contact_sizes(n->tables.m).limit;
+        STI_TRY(sti_native_update(n));
+        STI_TRY(sti_mask_put(&n->stepped, n->late));
+        STI_TRY(sti_native_run(n, most, limit ? 0 : PH_HOLD));
+    }
+    n->owing = false;
+    return STET_OK;
+}
+
+/* Are worlds without room held? Not where the host does not look before something else reads them. */
+static bool holds_worlds(const sti_native *n)
+{
+    const stet_device *device = n->worlds->device;
+    return device->host_memory && !device->listing && !n->captured && sti_native_is_whole(n);
+}
+
+/* A GPU has room for the contacts of the first step before it makes that. Elsewhere worlds are held. */
+static stet_result count_room(sti_native *n)
+{
+    stet_device *device = n->worlds->device;
+    if (n->begun || !sti_device_is_gpu(device) || n->captured || !sti_native_is_whole(n)) return STET_OK;
+    n->begun = true;
+    STI_TRY(sti_mask_put(&n->stepped, NULL));
+    STI_TRY(sti_native_run(n, 1, PH_COUNT));
+    return grow_room(n);
+}
+
 /* A look costs nothing where arrays are the host's, and no list has to run for it; elsewhere few calls have one. */
 static stet_result look_at_room(sti_native *n)
 {
@@ -234,14 +284,19 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     STI_TRY(look_at_room(n));
     STI_TRY(make_room(n, nstep));
     STI_TRY(sti_native_update(n));
+    if (n->owing) STI_TRY(sti_native_catch_up(n));
+    STI_TRY(count_room(n));
+    STI_TRY(sti_native_update(n));
     STI_TRY(sti_mask_put(&n->stepped, mask));
     double start = sti_now();
-    STI_TRY(sti_native_run(n, nstep));
+    bool hold = holds_worlds(n);
+    STI_TRY(sti_native_run(n, nstep, hold ? PH_HOLD : 0));
     if (worlds->device->host_memory && !worlds->device->listing)
         worlds->step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
+    stet_result result = hold ? sti_native_catch_up(n) : STET_OK;
     sti_worlds_launch_wrote(worlds);
     sti_worlds_moved(worlds, mask);
-    return STET_OK;
+    return result;
 }
 
 /* ---- what steps leave to do (NATIVE-3) --------------------------------------------------------------------------- */

@@ -7,18 +7,19 @@
 #include "physics/forward.k.h"
 
 /*
- * nstep time steps of the worlds whose `stepped` [1] is not 0. fault [1] gets bits PH_BAD_… of what was found; ticks
- * [1] gets nstep more or, after a reset of the world (PH_WAS_RESET), the steps since. most [1] becomes at least the
+ * nstep time steps of the worlds whose `stepped` [1] is not 0; `how`: 0, PH_HOLD or PH_COUNT. owed [1] becomes how many
+ * of them a world was held before. fault [1] gets bits PH_BAD_… of what was found; ticks
+ * [1] gets as many more as were made or, after a reset of the world (PH_WAS_RESET), the steps since. most [1] becomes at least the
  * contacts that the world wanted while no other shared its slots. Inputs of a world that was reset become those of
  * mj_resetData. near: memory of code that is made for its model, see layout.k.h.
  */
 world_kernel void k_native_step(const int *tables, const ureal *f, const real *v, const lint *stepped, treal *near,
                                 treal *w, tint *s, real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied,
                                 real *xfrc_applied, real *mocap_pos, real *mocap_quat, real *warm, real *eq_active,
-                                real *sensordata, lint *fault, lint *ticks, lint *most, int nstep)
+                                real *sensordata, lint *fault, lint *ticks, lint *most, lint *owed, int nstep, int how)
 {
     const int *m = PH_TABLES(tables);
-    mask on = m_not(ieq(stepped[0], isplat(0))), gone = m_none();
+    mask on = m_not(ieq(stepped[0], isplat(0))), all = on, gone = m_none();
     each (i, 0) near[i] = splat(0); /* PH_AT writes it */
 #ifdef PH_OWN_REALS
     real own[PH_OWN_REALS] __attribute__((aligned(64)));
@@ -26,7 +27,7 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
     w = own;
     s = own_ints;
 #endif
-    lint faults = isplat(0), steps = ticks[0], wanted[1];
+    lint faults = isplat(0), steps = ticks[0], left = isplat(0), wanted[1];
     wanted[0] = most[0];
     if (!any(on)) return;
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
@@ -38,7 +39,7 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
         mask fast = m_and(on, ph_any_bad(PH_AT(W_QVEL), m[M_NV]));
         found = found | ph_fault(fast, PH_BAD_QVEL);
         if (autoreset && any(fast)) ph_reset(m, f, v, w, fast);
-        mask bad = ph_bad_controls(m, f, v, w), wild = m_none();
+        mask bad = ph_bad_controls(m, f, v, w), wild = m_none(), held = m_none();
         found = found | ph_fault(bad, PH_BAD_CTRL);
         for (int stage = 0; stage < nstage; ++stage) {
             if (stage > 0) ph_stage_state(m, f, v, w, stage);
@@ -46,35 +47,50 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
             for (int pass = 0;; ++pass) {
                 lint full =
                     ph_forward(m, f, v, w, s, on, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra, pass == 0, wanted);
-                found = found | full;
-                if (stage > 0 || pass > 0) break;
-                wild = m_and(on, ph_any_bad(PH_AT(W_QACC), m[M_NV]));
+                if (how == PH_HOLD) held = m_or(held, m_not(ieq(full, isplat(0))));
+                if (how != PH_HOLD) found = found | full;
+                if (how == PH_COUNT || stage > 0 || pass > 0) break;
+                wild = m_and(m_andnot(on, held), ph_any_bad(PH_AT(W_QACC), m[M_NV]));
                 if (!autoreset || !any(wild)) break;
                 ph_reset(m, f, v, w, wild);
                 bad = m_andnot(bad, wild);
                 found = iselect(wild, isplat(0), found);
             }
+            if (how == PH_COUNT) break;
             if (nstage > 1) ph_stage_add(m, w, stage);
         }
+        if (how == PH_COUNT) break;
         found = found | ph_fault(wild, PH_BAD_QACC);
         faults = faults | found;
         mask reset = m_or(lost, m_or(fast, wild));
         if (autoreset) gone = m_or(gone, reset);
         if (autoreset) steps = iselect(reset, isplat(0), steps);
-        steps = steps + isplat(1);
+        if (any(held)) {
+            if (nstage > 1) ph_stage_back(m, w);
+            PH_PUT_MOVED(held);
+            left = iselect(held, isplat(nstep - step), left);
+            on = m_andnot(on, held);
+            sync();
+        }
+        steps = iselect(on, steps + isplat(1), steps);
         align_teams();
         ph_integrate(m, f, v, w);
         each (d, m[M_NV]) PH_AT(W_QACC_WARMSTART)[d] = PH_AT(W_QACC)[d];
         sync();
     }
+    if (how == PH_COUNT) {
+        each (i, 1) most[i] = wanted[i];
+        return;
+    }
     PH_PUT_STATE(on);
-    gone = m_and(gone, on);
+    gone = m_and(gone, all);
     if (any(gone)) ph_reset_inputs(m, w, gone, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, eq_active);
     faults = faults | ph_fault(gone, PH_WAS_RESET);
     each (i, 1) {
-        fault[i] = fault[i] | iselect(on, faults, isplat(0));
-        ticks[i] = iselect(on, steps, ticks[i]);
+        fault[i] = fault[i] | iselect(all, faults, isplat(0));
+        ticks[i] = iselect(all, steps, ticks[i]);
         most[i] = wanted[i];
+        owed[i] = iselect(all, left, owed[i]);
     }
 }
 

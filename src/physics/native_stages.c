@@ -130,7 +130,7 @@ static stet_result launch_group(sti_native *n, const sti_native_group *g, int tu
     return launch(n, kernel, kernel == &g->kernel ? g->near : 0, g->stages, turn, first, last);
 }
 
-static stet_result run_whole(sti_native *n, int nstep)
+static stet_result run_whole(sti_native *n, int nstep, int how)
 {
     stet_device *device = n->worlds->device;
     const sti_kernel *step;
@@ -139,7 +139,8 @@ static stet_result run_whole(sti_native *n, int nstep)
     int memory = lone ? 0 : n->tables.m[sti_model_memory(&n->tables)], ints = lone ? 0 : n->tables.m[M_NINTS];
     return STI_LAUNCH(*step, device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped.array),
                       sti_arg_team(NULL, own ? n->near : 0), sti_arg_team(n->memory, memory),
-                      sti_arg_team(n->plain_memory, ints), STEP_ARGS, sti_arg_int(nstep));
+                      sti_arg_team(n->plain_memory, ints), STEP_ARGS, sti_arg_array(n->owed), sti_arg_int(nstep),
+                      sti_arg_int(how));
 }
 
 /* One of the time steps of a call, in stages. */
@@ -158,15 +159,15 @@ static stet_result launch_stages(sti_native *n, bool first, bool last)
 static stet_result launch_steps(sti_native *n, int nstep)
 {
     for (int k = 0; k < nstep; ++k)
-        STI_TRY(n->stages.n > 0 ? launch_stages(n, k == 0, k == nstep - 1) : run_whole(n, 1));
+        STI_TRY(n->stages.n > 0 ? launch_stages(n, k == 0, k == nstep - 1) : run_whole(n, 1, 0));
     return STET_OK;
 }
 
 /* Several launches are one list, so that a GPU replays a call's as one graph. */
-stet_result sti_native_run(sti_native *n, int nstep)
+stet_result sti_native_run(sti_native *n, int nstep, int how)
 {
     stet_device *device = n->worlds->device;
-    if (n->stages.n == 0 && (nstep == 1 || !n->stages.single)) return run_whole(n, nstep);
+    if (sti_native_is_whole(n)) return run_whole(n, nstep, how);
     if (n->stages.n > 0 && !n->stages.made) STI_TRY(make_stages(n));
     if (device->listing) return launch_steps(n, nstep);
     STI_TRY(sti_record_begin(device, "the stages of steps"));

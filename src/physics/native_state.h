@@ -51,6 +51,10 @@ struct sti_native {
     stet_array *fault, *ticks; /* [nworld][1], NATIVE-3 */
     sti_stamp pulled;          /* version of `fault` after the last pull */
     stet_array *most;          /* [nworld][1], contacts that a world had at most (NATIVE-5) */
+    stet_array *owed;          /* [nworld][1], time steps that it was held before in the latest call (NATIVE-8) */
+    uint8_t *late;             /* [nworld], 1: it is caught up */
+    bool owing;                /* some world is held still, since there was no memory for more room */
+    bool begun;                /* room was counted for the first step */
     int first_room;            /* for contacts, in the beginning */
     int looked;                /* calls of steps since `most` was looked at */
     bool captured;             /* steps are parts of a caller's graph, which keep their memory */
@@ -95,8 +99,12 @@ stet_result sti_native_make_memory(sti_native *n);
 /* Forgets it, if there is any, because its size changes. */
 stet_result sti_native_drop_memory(sti_native *n);
 
-/* Launches nstep time steps. */
-stet_result sti_native_run(sti_native *n, int nstep);
+/* Launches nstep time steps; how: as in k_native_step. Steps in several launches take no notice of it. */
+stet_result sti_native_run(sti_native *n, int nstep, int how);
+/* Are steps the one kernel, once for all of a call? */
+static inline bool sti_native_is_whole(const sti_native *n) { return n->stages.n == 0 && !n->stages.single; }
+/* Worlds that are held make the steps that they owe (NATIVE-8). */
+stet_result sti_native_catch_up(sti_native *n);
 /* Forgets their code and memory, which the next steps make again. */
 stet_result sti_native_drop_stages(sti_native *n);
 void sti_native_stages_free(sti_native *n);
