@@ -93,7 +93,7 @@ LFN lint hull_face_at(const int *hull, const ureal *reals, lint vertex, const re
     rolled for (int k = 0; any(ilt(isplat(k), count)); ++k)
     {
         mask exists = ilt(isplat(k), count);
-        lint face = igather(hull, iselect(exists, begin + isplat(k), isplat(0)));
+        lint face = iselect(exists, igather(hull, iselect(exists, begin + isplat(k), isplat(0))), isplat(0));
         lint at = face * isplat(3) + isplat(hull[HULL_NORMAL]);
         real along = gather(reals, at) * way[0];
         for (int c = 1; c < 3; ++c) along = fma(gather(reals, at + isplat(c)), way[c], along);
