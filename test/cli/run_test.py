@@ -226,7 +226,10 @@ def test_faults():
 
 def test_summary_in_words():
     with folder() as cwd:
-        done = stet("run", scene("hand.xml"), *SMALL, "--output", "rgb,depth", "--out", "out", cwd=cwd)
+        words = ["run", scene("hand.xml"), *SMALL, "--output", "rgb,depth", "--out", "out"]
+        short = stet(*words, cwd=cwd)
+        assert short.returncode == 0 and short.stdout.count("\n") <= 12, short.stdout
+        done = stet(*words, "--mechanisms", cwd=cwd)
         assert done.returncode == 0 and done.stderr == "", done.stderr
         text = done.stdout
         with open(os.path.join(cwd, "out", "summary.json"), encoding="utf-8") as f:

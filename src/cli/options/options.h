@@ -61,7 +61,7 @@ typedef struct run_options {
     int threads; /* 0: one per processor */
     stet_mechanism_options mechanisms;
     int64_t view_socket; /* of a process that shows the run; -1: none */
-    bool profile, ranges, json;
+    bool ledger, profile, ranges, json;
 } run_options;
 
 /*

@@ -345,6 +345,7 @@ static bool read_numbers(run_options *o, const char *text) { return (void)text, 
 static bool read_strict(run_options *o, const char *text) { return (void)text, o->mechanisms.strict = true; }
 static bool read_audit(run_options *o, const char *text) { return (void)text, o->mechanisms.audit = true; }
 static bool read_profile(run_options *o, const char *text) { return (void)text, o->profile = true; }
+static bool read_ledger(run_options *o, const char *text) { return (void)text, o->ledger = true; }
 static bool read_ranges(run_options *o, const char *text) { return (void)text, o->ranges = true; }
 static bool read_json(run_options *o, const char *text) { return (void)text, o->json = true; }
 
@@ -451,6 +452,7 @@ static const option_row rows[] = {
     {"audit", NULL, read_audit, "do all work anyway and compare it with what mechanisms let stand"},
     {"trace", "FILE", read_trace,
      "write a timeline of phases, launches, copies and replays, for chrome://tracing and Perfetto"},
+    {"mechanisms", NULL, read_ledger, "say what each mechanism let stand, and why it did not"},
     {"profile", NULL, read_profile, "say how long each kernel took, each recording, and copies"},
     {"ranges", NULL, read_ranges, "name phases, replays and launches to NVIDIA's and AMD's profilers (NVTX, ROCTX)"},
     {"json", NULL, read_json, "print the summary as one JSON object, and nothing else"},

@@ -30,11 +30,10 @@ void summary_count_faults(summary *s)
         for (int k = 0; k < STET_FAULT_COUNT; ++k) s->faults[k] += faults[w] >> k & 1;
 }
 
-/* Time by phase: name, seconds, description. The last row is the part of `seconds` that no other row has. */
+/* Time by phase. The last row is the part of `seconds` that no other row has. */
 typedef struct phase {
     const char *name;
     double seconds;
-    const char *what;
 } phase;
 enum { PHASES = 10 };
 
@@ -42,16 +41,11 @@ static void list_phases(const summary *s, phase out[PHASES])
 {
     const stet_sim_timing *t = &s->timing;
     const phase rows[PHASES] = {
-        {"control", t->control, "controls"},
-        {"step", t->step, "physics"},
-        {"pose", t->pose, "poses of bodies"},
-        {"hierarchy", t->hierarchy, "scene transforms"},
-        {"render", t->render, "pixels"},
-        {"extract", t->extract, "tensors out of the tiled frame"},
-        {"read", t->read, "copies to the host"},
-        {"record", s->record, "recordings"},
-        {"round", t->round, "beginning and ending rounds"},
-        {"other", 0, "all else"},
+        {"control", t->control}, {"step", t->step},
+        {"pose", t->pose},       {"hierarchy", t->hierarchy},
+        {"render", t->render},   {"extract", t->extract},
+        {"read", t->read},       {"record", s->record},
+        {"round", t->round},     {"other", 0},
     };
     memcpy(out, rows, sizeof rows);
     double left = s->seconds;
@@ -354,11 +348,12 @@ static void print_ranks(const ranks *r)
 
 static void print_rates(const summary *s)
 {
-    printf("\n%-12s %14s   %s steps in %.2f s\n", "steps/s", grouped((int64_t)(per_second(steps(s), s->seconds) + 0.5)),
-           grouped(steps(s)), s->seconds);
+    printf("%s steps/s: %s in %.2f s", grouped((int64_t)(per_second(steps(s), s->seconds) + 0.5)), grouped(steps(s)),
+           s->seconds);
     if (s->options->outputs)
-        printf("%-12s %14s   %s pictures, one a world, camera and frame\n", "frames/s",
+        printf("; %s frames/s: %s, one a world, camera and frame",
                grouped((int64_t)(per_second(pictures(s), s->seconds) + 0.5)), grouped(pictures(s)));
+    printf("\n");
 }
 
 static void print_rounds(const summary *s)
@@ -381,13 +376,13 @@ static void print_phases(const summary *s)
 {
     phase rows[PHASES];
     list_phases(s, rows);
-    printf("\nwhere the time went\n");
+    printf("time:");
     for (int i = 0; i < PHASES; ++i)
-        if (rows[i].seconds >= 0.0005 * s->seconds)
-            printf("  %-10s %9.3f s %6.1f %%   %s\n", rows[i].name, rows[i].seconds, 100 * rows[i].seconds / s->seconds,
-                   rows[i].what);
-    printf("  besides, %.3f s to load%s", s->load, s->write > 0 ? "" : "\n");
-    if (s->write > 0) printf(" and %.3f s to write files\n", s->write);
+        if (rows[i].seconds >= 0.005 * s->seconds)
+            printf(" %s %.3f s (%.1f %%),", rows[i].name, rows[i].seconds, 100 * rows[i].seconds / s->seconds);
+    printf(" besides %.3f s to load", s->load);
+    if (s->write > 0) printf(", %.3f s to write files", s->write);
+    printf("\n");
 }
 
 static void print_reasons(const summary *s, stet_mechanism mechanism)
@@ -420,33 +415,39 @@ static void print_mechanism(const summary *s, stet_mechanism k)
     print_reasons(s, k);
 }
 
+static void print_ledger(const summary *s)
+{
+    printf("what was let stand\n");
+    for (int k = 0; k < STET_MECHANISM_COUNT; ++k) print_mechanism(s, (stet_mechanism)k);
+}
+
 static void print_faults(const summary *s)
 {
     int64_t all = 0;
     for (int k = 0; k < STET_FAULT_COUNT; ++k) all += s->faults[k];
-    printf("\nfaults%s\n", all ? "" : ": none");
+    printf("faults%s\n", all ? "" : ": none");
     for (int k = 0; k < STET_FAULT_COUNT; ++k)
         if (s->faults[k])
             printf("  %-15s in %s world%s\n", stet_fault_name((stet_fault)k), grouped(s->faults[k]),
                    STI_S(s->faults[k]));
-    for (int i = 0; report_warning(i); ++i) printf("%swarning: %s\n", i ? "" : "\n", report_warning(i));
+    for (int i = 0; report_warning(i); ++i) printf("warning: %s\n", report_warning(i));
 }
 
 static void print_files(const summary *s)
 {
-    enum { MOST = 24 };
-    printf("\nstate %016" PRIx64, s->state_hash);
+    enum { MOST = 24, BESIDE = 4 };
+    const char *before = s->files.count > BESIDE ? "\n  " : " ", *behind = s->files.count > BESIDE ? "" : ",";
+    printf("state %016" PRIx64, s->state_hash);
     if (s->options->outputs) printf(", last frame %016" PRIx64, s->frame_hash);
     printf("\n");
-    if (s->files.count == 0)
-        printf("nothing was written; --out DIR takes pictures, tensors and a summary\n");
-    else
-        printf("\nwritten\n");
+    if (s->files.count == 0) printf("nothing was written; --out DIR takes pictures, tensors and a summary");
+    if (s->files.count > 0) printf("written:");
     for (int i = 0; i < s->files.count; ++i)
         if (i < MOST - 1 || s->files.count <= MOST || i == s->files.count - 1)
-            printf("  %s\n", s->files.path[i]);
+            printf("%s%s%s", before, s->files.path[i], i < s->files.count - 1 ? behind : "");
         else if (i == MOST - 1)
-            printf("  … %d more beside these\n", s->files.count - MOST);
+            printf("\n  … %d more beside these", s->files.count - MOST);
+    printf("\n");
     if (s->shown > 0 && s->shown < s->options->worlds)
         printf("  the mosaics show the first %s worlds: more do not fit into one picture\n", grouped(s->shown));
 }
@@ -466,8 +467,7 @@ void summary_print(const summary *s)
     if (s->ranks->row) print_ranks(s->ranks);
     if (s->rounds->row) print_rounds(s);
     print_phases(s);
-    printf("\nwhat was let stand\n");
-    for (int k = 0; k < STET_MECHANISM_COUNT; ++k) print_mechanism(s, (stet_mechanism)k);
+    if (s->options->ledger) print_ledger(s);
     if (s->options->profile) profile_print(&s->profile);
     print_faults(s);
     print_files(s);
