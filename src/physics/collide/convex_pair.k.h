@@ -19,7 +19,8 @@ LFN void convex_try(const convex *a, const convex *b, const int *tables, const u
     convex_point s;
     real way[3];
     v3_copy(direction, way);
-    lanes = m_and(lanes, gt(v3_normalize(way), splat((ureal)1e-6)));
+    real length = v3_normalize(way);
+    lanes = m_and(lanes, gt(length, splat((ureal)1e-6)));
     convex_support(a, b, tables, reals, way, &s);
     real height = v3_dot(way, s.v);
     mask better = m_and(lanes, lt(height, out->depth));

@@ -15,11 +15,7 @@
 #define MANIFOLD_POINTS 32            /* of what two faces have in common */
 #define MANIFOLD_FACE ((ureal)0.996)  /* cosine between a face's normal and the other's, or the contact's */
 #define MANIFOLD_EDGE ((ureal)0.0888) /* sine between an edge and a face */
-#if STET_DOUBLE
-#define MANIFOLD_SAME ((ureal)1e-16) /* m2: points that are one */
-#else
-#define MANIFOLD_SAME ((ureal)1e-10)
-#endif
+#define MANIFOLD_LEVEL ((ureal)1e-3)  /* of an outline's extent: a corner nearer to its neighbours' line is none */
 
 /* A face or an edge of a geom, relative to the first geom's centre. */
 typedef struct feature {
@@ -29,10 +25,20 @@ typedef struct feature {
     mask exists;
 } feature;
 
+/* An edge, if there is one that lies on the other geom's face. */
+typedef struct geom_edge {
+    real corner[2][3];
+    mask exists;
+} geom_edge;
+
+LFN void convex_point_of(const convex *c, const real *local, real *p)
+{
+    m3_mul(c->g.mat, local, p);
+    v3_add(p, c->g.pos, p);
+}
 LFN void feature_corner(const convex *c, int i, const real *local, feature *f)
 {
-    m3_mul(c->g.mat, local, f->corner[i]);
-    v3_add(f->corner[i], c->g.pos, f->corner[i]);
+    convex_point_of(c, local, f->corner[i]);
 }
 
 /* cos and sin of i / 16 of a turn */
@@ -43,25 +49,30 @@ static const ureal manifold_circle[20] = {
     (ureal)-1, (ureal)-0.92387953251128676, (ureal)-0.70710678118654752, (ureal)-0.38268343236508977,
     (ureal)0,  (ureal)0.38268343236508977,  (ureal)0.70710678118654752,  (ureal)0.92387953251128676};
 
+/* The signs of a box's corners, face by face: + x, - x, + y, - y, + z, - z. A face's corners go the way that MuJoCo's do. */
+static const ureal box_corners[72] = {1,  1,  1, 1,  1,  -1, 1,  -1, -1, 1,  -1, 1,  -1, 1,  -1, -1, 1,  1,
+                                      -1, -1, 1, -1, -1, -1, -1, 1,  -1, 1,  1,  -1, 1,  1,  1,  -1, 1,  1,
+                                      -1, -1, 1, 1,  -1, 1,  1,  -1, -1, -1, -1, -1, -1, 1,  1,  1,  1,  1,
+                                      1,  -1, 1, -1, -1, 1,  1,  1,  -1, -1, 1,  -1, -1, -1, -1, 1,  -1, -1};
+
 LFN void box_feature(const convex *c, const real *way, feature *f)
 {
     real most = rabs(way[0]), local[3];
     lint axis = isplat(0);
+    mask back = lt(way[0], splat(0));
     for (int k = 1; k < 3; ++k) {
         mask more = gt(rabs(way[k]), most);
         most = select(more, rabs(way[k]), most);
         axis = iselect(more, isplat(k), axis);
+        back = m_or(m_andnot(back, more), m_and(more, lt(way[k], splat(0))));
     }
+    lint face = axis + axis + iselect(back, isplat(1), isplat(0));
     for (int i = 0; i < 4; ++i) {
-        for (int k = 0; k < 3; ++k) { /* the axis after `axis` is u, the next one v */
-            mask is_u = ieq(axis, isplat((k + 2) % 3)), is_axis = ieq(axis, isplat(k));
-            real side = select(is_u, splat(i == 0 || i == 3 ? 1 : -1), splat(i < 2 ? 1 : -1));
-            side = select(is_axis, copysign_(splat(1), way[k]), side);
-            local[k] = side * c->g.size[k];
-        }
+        for (int k = 0; k < 3; ++k)
+            local[k] = gather(box_corners, face * isplat(12) + isplat(3 * i + k)) * c->g.size[k];
         feature_corner(c, i, local, f);
     }
-    for (int k = 0; k < 3; ++k) local[k] = select(ieq(axis, isplat(k)), copysign_(splat(1), way[k]), splat(0));
+    for (int k = 0; k < 3; ++k) local[k] = select(ieq(axis, isplat(k)), select(back, splat(-1), splat(1)), splat(0));
     m3_mul(c->g.mat, local, f->normal);
     f->count = isplat(4);
     f->exists = m_all();
@@ -72,7 +83,7 @@ LFN void cylinder_feature(const convex *c, const real *way, feature *f)
     real local[3], side = copysign_(splat(1), way[2]);
     for (int i = 0; i < MANIFOLD_CORNERS; ++i) {
         local[0] = splat(manifold_circle[i + 4]) * c->g.size[0];
-        local[1] = splat(manifold_circle[i]) * c->g.size[0];
+        local[1] = splat(-manifold_circle[i]) * (side * c->g.size[0]);
         local[2] = side * c->g.size[1];
         feature_corner(c, i, local, f);
     }
@@ -94,7 +105,7 @@ LFN void mesh_feature(const convex *c, const int *tables, const ureal *reals, co
     for (int i = 0; i < MANIFOLD_CORNERS; ++i) {
         lint k = iselect(igt(count, isplat(MANIFOLD_CORNERS)), ishr(count * isplat(i), 4),
                          imin(isplat(i), count - isplat(1)));
-        hull_corner_point(hull, tables, reals, corners, k, local);
+        hull_corner_point(hull, tables, reals, corners, count - isplat(1) - k, local);
         feature_corner(c, i, local, f);
     }
     for (int k = 0; k < 3; ++k) local[k] = gather(reals, isplat(hull[HULL_NORMAL] + k) + face + face + face);
@@ -143,9 +154,9 @@ LFN void mesh_edge(const int *hull, const int *tables, const ureal *reals, lint 
 }
 
 /* The edge of a geom's surface at its support point along a unit direction that is nearest to being across it. */
-LFN void convex_edge(const convex *c, const int *tables, const ureal *reals, const real *world, feature *f)
+LFN void convex_edge(const convex *c, const int *tables, const ureal *reals, const real *world, geom_edge *e)
 {
-    real way[3], from[3], to[3], edge[3], least = splat(2);
+    real way[3], from[3], to[3], along[3], least = splat(2);
     m3_mul_transposed(c->g.mat, world, way);
     core_support(c, tables, reals, way, from);
     v3_copy(from, to);
@@ -158,155 +169,253 @@ LFN void convex_edge(const convex *c, const int *tables, const ureal *reals, con
             least = select(better, rabs(way[k]), least);
             for (int j = 0; j < 3; ++j) to[j] = select(better, j == k ? -from[j] : from[j], to[j]);
         }
-    v3_sub(to, from, edge);
-    real length = v3_normalize(edge);
-    feature_corner(c, 0, from, f);
-    feature_corner(c, 1, to, f);
-    for (int i = 0; i < 2; ++i) v3_add_scaled(f->corner[i], world, convex_radius(c), f->corner[i]);
-    f->count = isplat(2);
-    f->exists = m_and(gt(length, splat(PHYSICS_MINVAL)), lt(rabs(v3_dot(edge, way)), splat(MANIFOLD_EDGE)));
+    v3_sub(to, from, along);
+    real length = v3_normalize(along);
+    convex_point_of(c, from, e->corner[0]);
+    convex_point_of(c, to, e->corner[1]);
+    for (int i = 0; i < 2; ++i) v3_add_scaled(e->corner[i], world, convex_radius(c), e->corner[i]);
+    e->exists = m_and(gt(length, splat(PHYSICS_MINVAL)), lt(rabs(v3_dot(along, way)), splat(MANIFOLD_EDGE)));
 }
 
-/* Corners about a reference face: where a line of one direction through them meets it, and the height above it. */
+/*
+ * What a face or an edge (the subject) has in common with a face over or under it: a polygon whose corners have two
+ * coordinates in the reference face's plane, and their height above it. Each lane has its own.
+ */
 typedef struct outline {
-    real face[MANIFOLD_CORNERS][2], other[MANIFOLD_CORNERS][3];
-    lint nface, nother;
-    ureal point[3 * MANIFOLD_POINTS * STET_W]; /* what they have in common; each lane has its own */
+    real clip[MANIFOLD_CORNERS][2]; /* the clipping face */
+    lint nclip;
+    ureal point[3 * MANIFOLD_POINTS * STET_W];
     lint npoint;
+    real slack; /* what is beyond an edge by less is on it (m) */
     real margin;
     mask lanes;
 } outline;
 
-LFN void outline_add(outline *o, mask valid, const real *p)
+LFN void outline_get(const outline *o, lint i, real *p)
 {
-    mask m = m_and(m_and(valid, le(p[2], o->margin)), ilt(o->npoint, isplat(MANIFOLD_POINTS)));
-    lint at = iselect(m, o->npoint, isplat(0));
-    for (int k = 0; k < 3; ++k)
-        scatter_if(m, o->point, (at + isplat(k * MANIFOLD_POINTS)) * isplat(STET_W) + lane(), p[k]);
-    o->npoint = o->npoint + iselect(m, isplat(1), isplat(0));
+    for (int k = 0; k < 3; ++k) p[k] = slot_get(o->point, i + isplat(k * MANIFOLD_POINTS));
+}
+LFN void outline_put(outline *o, mask m, lint i, const real *p)
+{
+    lint at = iselect(m, i, isplat(0));
+    for (int k = 0; k < 3; ++k) slot_put(m, o->point, at + isplat(k * MANIFOLD_POINTS), p[k]);
 }
 
-/* How far to the right of an edge of the face a point is; the face is to the left, whichever way its corners go. */
-LFN real outline_beyond(const outline *o, int k, real turn, real x, real y)
+/* How far to the right of edge k of the clipping face a point is, times its length; the face is to the left, whichever
+ * way it turns. Faces of one size lie edge on edge: without slack, rounding would cut whole edges off. */
+LFN real outline_beyond(const outline *o, int k, real turn, const real *p)
 {
-    mask last = ieq(o->nface, isplat(k + 1));
+    mask last = ieq(o->nclip, isplat(k + 1));
     int next = (k + 1) % MANIFOLD_CORNERS;
-    real ex = select(last, o->face[0][0], o->face[next][0]) - o->face[k][0];
-    real ey = select(last, o->face[0][1], o->face[next][1]) - o->face[k][1];
-    return turn * (ey * (x - o->face[k][0]) - ex * (y - o->face[k][1]));
+    real ex = select(last, o->clip[0][0], o->clip[next][0]) - o->clip[k][0];
+    real ey = select(last, o->clip[0][1], o->clip[next][1]) - o->clip[k][1];
+    real beyond = turn * (ey * (p[0] - o->clip[k][0]) - ex * (p[1] - o->clip[k][1]));
+    return beyond - o->slack * (rabs(ex) + rabs(ey));
 }
 
-/* The part of the other's edge i that is over the face. */
-LFN void outline_clip_edge(outline *o, int i, real turn)
+/*
+ * Cuts off what is beyond edge k (Sutherland and Hodgman). In place: what is kept of the first corners is never ahead of
+ * the corner that is read. A corner that is cut off an edge of two corners leaves two, one for each way along it.
+ */
+LFN void outline_cut(outline *o, int k, real turn, mask lanes)
 {
-    mask last = ieq(o->nother, isplat(i + 1)), valid = m_and(o->lanes, ilt(isplat(i), o->nother));
-    const real *p = o->other[i];
-    real q[3], way[3], at[3], enters = splat(0), leaves = splat(1);
-    v3_select(last, o->other[0], o->other[(i + 1) % MANIFOLD_CORNERS], q);
-    v3_sub(q, p, way);
-    for (int k = 0; k < MANIFOLD_CORNERS; ++k) {
-        mask side = m_and(valid, ilt(isplat(k), o->nface));
-        if (!any(side)) break;
-        real a = outline_beyond(o, k, turn, p[0], p[1]), b = outline_beyond(o, k, turn, q[0], q[1]);
-        mask in_a = le(a, splat(0)), in_b = le(b, splat(0)), cross = m_and(side, in_a ^ in_b);
-        real t = a / select(cross, a - b, splat(1));
-        enters = select(m_andnot(cross, in_a), rmax(enters, t), enters);
-        leaves = select(m_and(cross, in_a), rmin(leaves, t), leaves);
-        valid = m_andnot(valid, m_andnot(m_andnot(side, in_a), in_b));
-    }
-    valid = m_and(valid, le(enters, leaves));
-    v3_add_scaled(p, way, enters, at);
-    outline_add(o, valid, at);
-    v3_add_scaled(p, way, leaves, at);
-    outline_add(o, m_and(valid, m_or(lt(leaves, splat(1)), ieq(o->nother, isplat(2)))), at);
-}
-
-/* The corners of the face that are under the other one, at the height of its plane. */
-LFN void outline_clip_corners(outline *o)
-{
-    real plane[3], u[3], v[3];
-    v3_sub(o->other[1], o->other[0], u);
-    v3_sub(o->other[2], o->other[0], v);
-    v3_cross(u, v, plane);
-    mask steep = lt(rabs(plane[2]), splat((ureal)1e-20)), faces = m_andnot(igt(o->nother, isplat(2)), steep);
-    real up = select(steep, splat(1), plane[2]);
-    for (int k = 0; k < MANIFOLD_CORNERS; ++k) {
-        mask within = m_and(m_and(o->lanes, faces), ilt(isplat(k), o->nface));
-        if (!any(within)) break;
-        real p[3], dx = o->face[k][0] - o->other[0][0], dy = o->face[k][1] - o->other[0][1];
-        p[0] = o->face[k][0];
-        p[1] = o->face[k][1];
-        p[2] = o->other[0][2] - fma(plane[0], dx, plane[1] * dy) / up;
-        for (int i = 0; i < MANIFOLD_CORNERS; ++i) {
-            mask side = ilt(isplat(i), o->nother), last = ieq(o->nother, isplat(i + 1));
-            real next[3];
-            v3_select(last, o->other[0], o->other[(i + 1) % MANIFOLD_CORNERS], next);
-            real ex = next[0] - o->other[i][0], ey = next[1] - o->other[i][1];
-            real left = (ex * (p[1] - o->other[i][1]) - ey * (p[0] - o->other[i][0])) * up;
-            within = m_andnot(within, m_and(side, le(left, splat(0))));
-        }
-        outline_add(o, within, p);
-    }
-}
-
-/* Point `which` of lanes that have no more than there are contacts, unless it is one of those before. */
-LFN mask outline_take(const outline *o, int which, real *p)
-{
-    real q[3];
-    mask few = ilt(o->npoint, isplat(MANIFOLD_CONTACTS + 1));
-    mask found = m_and(o->lanes, m_and(few, ilt(isplat(which), o->npoint)));
-    for (int k = 0; k < 3; ++k) q[k] = load(o->point + (k * MANIFOLD_POINTS + which) * STET_W);
-    rolled for (int i = 0; i < which; ++i)
-    {
-        real dx = q[0] - p[3 * i], dy = q[1] - p[3 * i + 1];
-        found = m_and(found, gt(fma(dx, dx, dy * dy), splat(MANIFOLD_SAME)));
-    }
-    v3_select(found, q, p + 3 * which, p + 3 * which);
-    return found;
-}
-
-/* Of more points the one with the greatest score, as it is scored by `how`; adds it to p. */
-LFN mask outline_choose(const outline *o, int how, real *p)
-{
-    real best = how == 0 ? splat((ureal)-1e10) : splat(MANIFOLD_SAME);
-    mask found = m_none(), many = m_and(o->lanes, igt(o->npoint, isplat(MANIFOLD_CONTACTS)));
+    real first[3], p[3], q[3], at[3];
+    lint n = isplat(0), count = o->npoint;
+    outline_get(o, isplat(0), first);
+    v3_copy(first, p);
+    real a = outline_beyond(o, k, turn, p);
     for (int i = 0; i < MANIFOLD_POINTS; ++i) {
-        mask exists = m_and(many, ilt(isplat(i), o->npoint));
+        mask exists = m_and(lanes, ilt(isplat(i), count)), last = ieq(count, isplat(i + 1));
         if (!any(exists)) break;
-        real q[3], score;
-        for (int k = 0; k < 3; ++k) q[k] = load(o->point + (k * MANIFOLD_POINTS + i) * STET_W);
-        real dx = q[0] - p[0], dy = q[1] - p[1], ex = p[3] - p[0], ey = p[4] - p[1], side = ex * dy - ey * dx;
-        score = how == 0 ? -q[2] : how == 1 ? fma(dx, dx, dy * dy) : how == 2 ? side : -side;
-        mask better = m_and(exists, gt(score, best));
-        best = select(better, score, best);
-        found = m_or(found, better);
-        v3_select(better, q, p + 3 * how, p + 3 * how);
+        for (int c = 0; c < 3; ++c)
+            q[c] = load(o->point + (c * MANIFOLD_POINTS + nmin(i + 1, MANIFOLD_POINTS - 1)) * STET_W);
+        v3_select(last, first, q, q);
+        real b = outline_beyond(o, k, turn, q);
+        mask in_a = le(a, splat(0)), in_b = le(b, splat(0)), cross = m_and(exists, in_a ^ in_b);
+        real t = a / select(cross, a - b, splat(1));
+        for (int c = 0; c < 3; ++c) at[c] = fma(q[c] - p[c], t, p[c]);
+        cross = m_and(cross, ilt(n, isplat(MANIFOLD_POINTS)));
+        outline_put(o, cross, n, at);
+        n = n + iselect(cross, isplat(1), isplat(0));
+        mask stays = m_and(m_and(exists, in_b), ilt(n, isplat(MANIFOLD_POINTS)));
+        outline_put(o, stays, n, q);
+        n = n + iselect(stays, isplat(1), isplat(0));
+        v3_copy(q, p);
+        a = b;
     }
-    return found;
+    o->npoint = iselect(lanes, n, o->npoint);
 }
 
-/* `along`: the direction. Coordinates begin at the first corner of the face; `axes` takes them back. */
-LFN void outline_make(const feature *face, const feature *other, const real *along, real margin, mask lanes, real *axes,
-                      outline *o)
+/* Leaves out what is higher than the margin. */
+LFN void outline_lower(outline *o)
 {
-    real zero[3], frame[9], from[3];
+    lint n = isplat(0);
+    for (int i = 0; i < MANIFOLD_POINTS; ++i) {
+        real p[3];
+        mask exists = m_and(o->lanes, ilt(isplat(i), o->npoint));
+        if (!any(exists)) break;
+        outline_get(o, isplat(i), p);
+        mask stays = m_and(exists, le(p[2], o->margin));
+        outline_put(o, stays, n, p);
+        n = n + iselect(stays, isplat(1), isplat(0));
+    }
+    o->npoint = n;
+}
+
+/* The corner that is farthest from a point; the first, where all are there. */
+LFN lint outline_farthest(const outline *o, const real *from)
+{
+    real most = splat(0), p[3];
+    lint best = isplat(0);
+    for (int i = 0; i < MANIFOLD_POINTS; ++i) {
+        mask exists = m_and(o->lanes, ilt(isplat(i), o->npoint));
+        if (!any(exists)) break;
+        outline_get(o, isplat(i), p);
+        v3_sub(p, from, p);
+        real dist2 = v3_dot(p, p);
+        mask better = m_and(exists, gt(dist2, most));
+        most = select(better, dist2, most);
+        best = iselect(better, isplat(i), best);
+    }
+    return best;
+}
+
+/*
+ * Leaves out corners that are nearly on the line between their neighbours: faces of one size that are turned by a little
+ * have more than four corners, of which four chosen ones would lose others.
+ */
+LFN void outline_straighten(outline *o, mask lanes)
+{
+    real first[3], last[3], p[3], next[3], extent2;
+    lint count = o->npoint;
+    outline_get(o, isplat(0), first);
+    outline_get(o, outline_farthest(o, first), next);
+    v3_sub(next, first, next);
+    extent2 = fma(next[0], next[0], next[1] * next[1]);
+    for (int pass = 0; pass < 2; ++pass) { /* first only counted: fewer than three are not left */
+        lint n = isplat(0);
+        outline_get(o, iselect(lanes, count - isplat(1), isplat(0)), last);
+        v3_copy(first, p);
+        for (int i = 0; i < MANIFOLD_POINTS; ++i) {
+            mask exists = m_and(lanes, ilt(isplat(i), count));
+            if (!any(exists)) break;
+            outline_get(o, isplat(nmin(i + 1, MANIFOLD_POINTS - 1)), next);
+            v3_select(ieq(count, isplat(i + 1)), first, next, next);
+            real dx = next[0] - last[0], dy = next[1] - last[1], beside = dx * (p[1] - last[1]) - dy * (p[0] - last[0]);
+            real level2 = splat(MANIFOLD_LEVEL * MANIFOLD_LEVEL) * extent2 * fma(dx, dx, dy * dy);
+            mask stays = m_and(exists, gt(beside * beside, level2));
+            if (pass) outline_put(o, stays, n, p);
+            n = n + iselect(stays, isplat(1), isplat(0));
+            v3_select(stays, p, last, last);
+            v3_copy(next, p);
+        }
+        lanes = m_and(lanes, igt(n, isplat(2)));
+        if (pass) o->npoint = iselect(lanes, n, o->npoint);
+    }
+}
+
+/* Of more than two corners of an edge those that are farthest apart. */
+LFN void outline_choose_two(const outline *o, mask lanes, lint *chosen)
+{
+    real p[3];
+    outline_get(o, isplat(0), p);
+    lint end = outline_farthest(o, p);
+    outline_get(o, end, p);
+    lint other = outline_farthest(o, p);
+    lanes = m_and(lanes, igt(o->npoint, isplat(2)));
+    chosen[0] = iselect(lanes, other, chosen[0]);
+    chosen[1] = iselect(lanes, end, chosen[1]);
+}
+
+/* Twice the area of four corners. */
+LFN real outline_area(const outline *o, const lint *corner)
+{
+    real p[4][3];
+    for (int i = 0; i < 4; ++i) outline_get(o, corner[i], p[i]);
+    real ux = p[2][0] - p[0][0], uy = p[2][1] - p[0][1], vx = p[3][0] - p[1][0], vy = p[3][1] - p[1][1];
+    return rabs(ux * vy - uy * vx);
+}
+
+LFN lint outline_next(const outline *o, lint i)
+{
+    lint next = i + isplat(1);
+    return iselect(ilt(next, o->npoint), next, isplat(0));
+}
+
+/*
+ * Four corners of a great area, as MuJoCo looks for them: the fourth, third and second go forward while the area grows,
+ * from each first corner on. Areas that differ by rounding count as equal.
+ */
+LFN void outline_choose_four(const outline *o, mask lanes, lint *chosen)
+{
+    lint corner[4], tried[4], turn = isplat(3); /* which corner is to go forward */
+    for (int i = 0; i < 4; ++i) corner[i] = isplat(i);
+    real most = outline_area(o, corner), grows = splat(1 + CONVEX_ROUNDING);
+    for (int n = 0; n < 8 * MANIFOLD_POINTS && any(lanes); ++n) {
+        for (int i = 0; i < 4; ++i) tried[i] = iselect(ieq(turn, isplat(i)), outline_next(o, corner[i]), corner[i]);
+        real area = outline_area(o, tried);
+        mask better = m_and(lanes, gt(area, most * grows)), stops = m_andnot(lanes, better);
+        most = select(better, area, most);
+        for (int i = 0; i < 4; ++i) {
+            corner[i] = iselect(better, tried[i], corner[i]);
+            chosen[i] = iselect(better, tried[i], chosen[i]);
+        }
+        mask ends = m_and(stops, ieq(turn, isplat(3)));
+        lint after = iselect(ieq(turn, isplat(1)), isplat(3), turn - isplat(1));
+        turn = iselect(ends, turn, iselect(stops, after, iselect(ieq(turn, isplat(3)), isplat(2), turn)));
+        corner[0] = corner[0] + iselect(ends, isplat(1), isplat(0));
+        for (int i = 1; i < 4; ++i) {
+            ends = m_and(ends, ieq(corner[i], corner[i - 1]));
+            corner[i] = iselect(ends, outline_next(o, corner[i]), corner[i]);
+        }
+        lanes = m_and(lanes, ilt(corner[0], o->npoint));
+        corner[0] = iselect(lanes, corner[0], isplat(0));
+    }
+}
+
+/* Coordinates about the reference face: begin at its first corner; `axes` takes them back. */
+LFN void outline_project(const real *corner, const real *from, const real *axes, const real *normal, real *p)
+{
+    real d[3];
+    v3_sub(corner, from, d);
+    p[2] = v3_dot(d, normal);
+    v3_add_scaled(d, axes + 6, -p[2], d);
+    for (int k = 0; k < 2; ++k) p[k] = v3_dot(d, axes + 3 * k);
+}
+
+/*
+ * Two faces: the second one's corners (the reference), at the height of the first one's plane, are cut by the first; what
+ * is between is along the first one's normal. An edge and a face, the reference: the edge is cut by the face.
+ */
+LFN void outline_make(const feature *reference, const feature *first, const geom_edge *e, mask faces, real margin,
+                      mask lanes, real *axes, outline *o)
+{
+    real zero[3], frame[9], along[3], from[3], p[3];
     for (int k = 0; k < 3; ++k) zero[k] = splat(0);
-    contact_frame(face->normal, zero, frame);
+    contact_frame(reference->normal, zero, frame);
     v3_copy(frame + 3, axes);
     v3_copy(frame + 6, axes + 3);
-    v3_scale(along, splat(1) / v3_dot(along, face->normal), axes + 6);
+    v3_select(faces, first->normal, reference->normal, along);
+    real opposed = v3_dot(along, reference->normal), extent = splat(0);
+    v3_scale(along, splat(1) / opposed, axes + 6);
+    o->nclip = iselect(faces, first->count, reference->count);
     for (int i = 0; i < MANIFOLD_CORNERS; ++i) {
-        v3_sub(face->corner[i], face->corner[0], from);
-        o->face[i][0] = v3_dot(from, axes);
-        o->face[i][1] = v3_dot(from, axes + 3);
-        v3_sub(other->corner[i], face->corner[0], from);
-        o->other[i][2] = v3_dot(from, face->normal);
-        v3_add_scaled(from, axes + 6, -o->other[i][2], from);
-        for (int k = 0; k < 2; ++k) o->other[i][k] = v3_dot(from, axes + 3 * k);
+        v3_select(faces, first->corner[i], reference->corner[i], p);
+        outline_project(p, reference->corner[0], axes, reference->normal, p);
+        for (int k = 0; k < 2; ++k) {
+            o->clip[i][k] = p[k];
+            extent = select(ilt(isplat(i), o->nclip), rmax(extent, rabs(p[k])), extent);
+        }
+        v3_sub(first->corner[0], reference->corner[i], from);
+        real height = v3_dot(from, along) * opposed;
+        v3_copy(reference->corner[i], p);
+        if (i < 2) v3_select(faces, p, e->corner[i], p);
+        outline_project(p, reference->corner[0], axes, reference->normal, p);
+        p[2] = select(faces, height, p[2]);
+        outline_put(o, m_all(), isplat(i), p);
     }
-    o->nface = face->count;
-    o->nother = other->count;
-    o->npoint = isplat(0);
+    o->slack = splat(4 * CONVEX_ULPS) * extent;
+    o->npoint = iselect(faces, reference->count, isplat(2));
     o->margin = margin;
     o->lanes = lanes;
 }
@@ -316,24 +425,28 @@ LFN void outline_clip(outline *o)
     real area = splat(0);
     rolled for (int k = 1; k < MANIFOLD_CORNERS - 1; ++k)
     {
-        real part = o->face[k][0] * o->face[k + 1][1] - o->face[k][1] * o->face[k + 1][0];
-        area = area + select(ilt(isplat(k + 1), o->nface), part, splat(0));
+        real ux = o->clip[k][0] - o->clip[0][0], uy = o->clip[k][1] - o->clip[0][1];
+        real vx = o->clip[k + 1][0] - o->clip[0][0], vy = o->clip[k + 1][1] - o->clip[0][1];
+        area = area + select(ilt(isplat(k + 1), o->nclip), ux * vy - uy * vx, splat(0));
     }
     real turn = copysign_(splat(1), area);
-    for (int i = 0; i < MANIFOLD_CORNERS; ++i)
-        if (any(m_and(o->lanes, ilt(isplat(i), o->nother)))) outline_clip_edge(o, i, turn);
-    outline_clip_corners(o);
+    for (int k = 0; k < MANIFOLD_CORNERS; ++k) {
+        mask lanes = m_and(o->lanes, ilt(isplat(k), o->nclip));
+        if (!any(lanes)) break;
+        outline_cut(o, k, turn, lanes);
+    }
+    outline_lower(o);
 }
 
 /*
- * Replaces the one contact of two convex geoms by up to four in the lanes where faces or edges are aligned. Slot 0 is
- * then the deepest, slot 1 the farthest from it, slots 2 and 3 the farthest on either side of these.
+ * Replaces the one contact of two convex geoms by up to four in the lanes where faces or edges are aligned.
  */
 LFN void collide_manifold(const convex *first, const convex *second, const int *tables, const ureal *reals, real margin,
                           contact *con)
 {
     convex a = *first, b = *second;
-    feature face1, face2, edge1, edge2, face, other;
+    feature face1, face2, face;
+    geom_edge edge1, edge2, over;
     real way[3], back[3];
     v3_sub(second->g.pos, first->g.pos, b.g.pos);
     for (int k = 0; k < 3; ++k) a.g.pos[k] = splat(0);
@@ -356,33 +469,35 @@ LFN void collide_manifold(const convex *first, const convex *second, const int *
     on1 = m_and(on1, edge2.exists);
     on2 = m_and(on2, edge1.exists);
     mask second_face = m_or(faces, on2); /* what the points are measured from; the others are the first one's */
-    for (int i = 0; i < MANIFOLD_CORNERS; ++i) {
-        v3_select(second_face, face2.corner[i], face1.corner[i], face.corner[i]);
-        v3_copy(face1.corner[i], other.corner[i]);
-        if (i < 2) v3_select(on1, edge2.corner[i], other.corner[i], other.corner[i]);
-        if (i < 2) v3_select(on2, edge1.corner[i], other.corner[i], other.corner[i]);
-    }
+    for (int i = 0; i < MANIFOLD_CORNERS; ++i) v3_select(second_face, face2.corner[i], face1.corner[i], face.corner[i]);
+    for (int i = 0; i < 2; ++i) v3_select(on1, edge2.corner[i], edge1.corner[i], over.corner[i]);
     v3_select(second_face, face2.normal, face1.normal, face.normal);
     face.count = iselect(second_face, face2.count, face1.count);
-    other.count = iselect(faces, face1.count, isplat(2));
 
     outline o;
-    real axes[9], p[12], tilt[3];
+    real axes[9];
+    lint chosen[MANIFOLD_CONTACTS];
     mask lanes = m_or(faces, m_or(on1, on2));
-    for (int k = 0; k < 12; ++k) p[k] = splat(0);
-    v3_select(faces, face1.normal, face.normal, tilt);
-    outline_make(&face, &other, tilt, margin, lanes, axes, &o);
+    outline_make(&face, &face1, &over, faces, margin, lanes, axes, &o);
     outline_clip(&o);
+    lanes = m_and(lanes, igt(o.npoint, isplat(0))); /* where nothing is left of the face, the one contact stays */
+    for (int i = 0; i < MANIFOLD_CONTACTS; ++i) chosen[i] = isplat(i);
+    mask many = m_and(m_and(lanes, faces), igt(o.npoint, isplat(MANIFOLD_CONTACTS))), two = m_andnot(lanes, faces);
+    if (any(many)) {
+        outline_straighten(&o, many);
+        many = m_and(many, igt(o.npoint, isplat(MANIFOLD_CONTACTS)));
+        if (any(many)) outline_choose_four(&o, many, chosen);
+    }
+    if (any(two)) outline_choose_two(&o, two, chosen);
+    lint count = imin(o.npoint, iselect(faces, isplat(MANIFOLD_CONTACTS), isplat(2)));
     for (int i = 0; i < MANIFOLD_CONTACTS; ++i) {
         contact c;
-        real point[3];
-        mask taken = outline_take(&o, i, p);
-        mask chosen = outline_choose(&o, i, p);
-        c.hit = m_or(taken, chosen);
-        if (i == 0) lanes = c.hit; /* where nothing is left of the face, the one contact stays */
+        real point[3], p[3];
+        c.hit = m_and(lanes, ilt(isplat(i), count));
+        outline_get(&o, iselect(c.hit, chosen[i], isplat(0)), p);
         v3_copy(face.corner[0], point);
-        for (int k = 0; k < 3; ++k) v3_add_scaled(point, axes + 3 * k, p[3 * i + k], point);
-        c.dist = p[3 * i + 2];
+        for (int k = 0; k < 3; ++k) v3_add_scaled(point, axes + 3 * k, p[k], point);
+        c.dist = p[2];
         v3_copy(face.normal, c.normal);
         v3_add_scaled(point, c.normal, splat((ureal)-0.5) * c.dist, c.pos);
         v3_add(c.pos, first->g.pos, c.pos);
