@@ -254,9 +254,27 @@ LFN real second_from_face(const geom *box, const capsule_on_box *s)
     return -(s->t * second);
 }
 
+/* Does the axis pass through the box? Then also the middle of what is inside. */
+LFN mask capsule_pierces(const geom *box, const capsule_on_box *s, real *middle)
+{
+    real enters = splat(-1), leaves = splat(1);
+    mask pierces = m_all();
+    for (int k = 0; k < 3; ++k) {
+        mask level = eq(s->half[k], splat(0));
+        real inverse = splat(1) / select(level, splat(1), s->half[k]);
+        real low = (-box->size[k] - s->centre[k]) * inverse, high = (box->size[k] - s->centre[k]) * inverse;
+        enters = select(level, enters, rmax(rmin(low, high), enters));
+        leaves = select(level, leaves, rmin(rmax(low, high), leaves));
+        pierces = m_andnot(pierces, m_and(level, gt(rabs(s->centre[k]), box->size[k])));
+    }
+    *middle = splat((ureal)0.5) * (enters + leaves);
+    return m_and(pierces, lt(enters, leaves));
+}
+
 /*
  * The place of the capsule nearest to the box, and a second one where it lies along an edge or a face. Slot 1 may be
- * filled where slot 0 is empty.
+ * filled where slot 0 is empty. The nearest place is an end or at an edge; an axis that goes through the box and comes
+ * near to no edge, of which MuJoCo finds nothing, gets the middle of what is inside.
  */
 LFN void collide_capsule_box(const geom *capsule, const geom *box, real margin, mask lanes, contact *con)
 {
@@ -284,6 +302,16 @@ LFN void collide_capsule_box(const geom *capsule, const geom *box, real margin, 
     v3_add_scaled(s.centre, s.half, s.t + second, place);
     sphere_box(place, capsule->size[0], box, margin, con + 1);
     con[1].hit = m_and(m_and(con[1].hit, near), m_and(s.found, exists));
+
+    mask missed = m_andnot(near, m_or(con[0].hit, con[1].hit));
+    if (!any(missed)) return;
+    real middle;
+    missed = m_and(missed, capsule_pierces(box, &s, &middle));
+    if (!any(missed)) return;
+    contact c;
+    v3_add_scaled(s.centre, s.half, middle, place);
+    sphere_box(place, capsule->size[0], box, margin, &c);
+    contact_copy_if(missed, &c, con);
 }
 
 #endif

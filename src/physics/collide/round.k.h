@@ -84,7 +84,7 @@ LFN void collide_sphere_cylinder(const geom *sphere, const geom *cylinder, real 
 
     real up = select(gt(x, splat(0)), splat(1), splat(-1)),
          beyond = outside / select(eq(length, splat(0)), splat(1), length);
-    for (int k = 0; k < 3; ++k) between[k] = select(beside, -radial[k], -fma(axis[k], up * above, radial[k] * beyond));
+    for (int k = 0; k < 3; ++k) between[k] = select(beside, -radial[k], fma(axis[k], -up * above, -radial[k] * beyond));
     sphere_sphere(sphere, middle, sphere->size[0], cylinder, between, select(beside, radius, splat(0)), margin, con);
     if (!any(cap)) return;
     contact c;
@@ -93,8 +93,9 @@ LFN void collide_sphere_cylinder(const geom *sphere, const geom *cylinder, real 
     contact_copy_if(cap, &c, con);
 }
 
-/* The squared sine of the angle below which two axes count as parallel. */
+/* Squared sines of angles: below these, two axes count as parallel; their cross product is worked out exactly. */
 #define CAPSULE_PARALLEL ((ureal)1e-8)
+#define CAPSULE_NEARLY_PARALLEL ((ureal)1e-3)
 
 /* The sphere of capsule a at t1 on its axis (m from the centre) against that of b at t2. */
 LFN void spheres_on_axes(const geom *a, const real *axis1, real t1, const geom *b, const real *axis2, real t2,
@@ -133,8 +134,15 @@ LFN void collide_capsule_capsule(const geom *a, const geom *b, real margin, cont
     m3_column(a->mat, 2, axis1);
     m3_column(b->mat, 2, axis2);
     v3_sub(b->pos, a->pos, between);
-    v3_cross_exact(axis1, axis2, cross);
+    v3_cross(axis1, axis2, cross);
     real cross2 = v3_dot(cross, cross);
+    mask nearly = lt(cross2, splat(CAPSULE_NEARLY_PARALLEL));
+    if (any(nearly)) {
+        real exact[3];
+        v3_cross_exact(axis1, axis2, exact);
+        v3_select(nearly, exact, cross, cross);
+        cross2 = select(nearly, v3_dot(exact, exact), cross2);
+    }
     mask parallel = lt(cross2, splat(CAPSULE_PARALLEL));
     nearest_on_axes(a, axis1, b, axis2, between, cross, select(parallel, splat(1), cross2), &t1, &t2);
     spheres_on_axes(a, axis1, t1, b, axis2, t2, between, margin, con);
