@@ -7,6 +7,17 @@
  * shows that, but 0 times infinity is NaN.
  */
 
+/*
+ * A pivot is what the pivots before it have left of an entry of the diagonal. It is thin if that is less than one of
+ * PH_THIN parts of the entry: what it has left of its digits makes a bad solution, see twofold.k.h. inverse: 1 / pivot.
+ */
+#if STET_DOUBLE
+#define PH_THIN ((ureal)1e12)
+#else
+#define PH_THIN ((ureal)1e4)
+#endif
+LFN mask ph_is_thin(real diagonal, real inverse) { return m_not(le(rabs(diagonal * inverse), splat(PH_THIN))); }
+
 /* Where row i of H begins, so that H + ph_row(i) has columns 0 … i. */
 LFN int ph_row(int i) { return 8 * (i >> 2) * ((i >> 2) + 1) + 4 * (i & 3) * ((i >> 2) + 1); }
 
@@ -59,10 +70,10 @@ LFN void ph_factor_columns(const int *m, real *w, int root, int i, int first, in
     }
 }
 
-/* The row below H becomes H^-1 times itself; returns 0 where that is not finite. */
+/* The row below H becomes H^-1 times itself; returns 0 where that is not finite, or a pivot is thin. */
 LFN int ph_solve_rows(const int *m, real *w, int root)
 {
-    int n = m[M_NPLACE], finite = 0;
+    int n = m[M_NPLACE], good = 0;
     real *H = PH_AT(W_H), *y = H + ph_row(n);
     each (i, 32) {
         int last = nmin(i, n - 1);
@@ -78,14 +89,15 @@ LFN int ph_solve_rows(const int *m, real *w, int root)
             if (i < j) x = fma(-H[ph_row(j) + i], solved, x);
         }
         if (root) x = x * inverse;
-        finite = sti_vote(sti_list_lanes(), x - x != 0) == 0;
+        mask thin = ph_is_thin(H[ph_row(last) + last], root ? inverse * inverse : inverse);
+        good = sti_vote(sti_list_lanes(), x - x != 0 || thin) == 0;
         if (i < n) y[i] = x;
     }
     sync();
-    return finite;
+    return good;
 }
 
-/* x [nv] becomes A^-1 x, for A in qM's pattern; returns 0, and x stays, where that is not finite or not by rows. */
+/* x [nv] becomes A^-1 x, for A in qM's pattern; returns 0, and x stays, where ph_solve_rows does or it is not by rows. */
 LFN int ph_solve_pattern(const int *m, real *w, const real *A, real *x)
 {
     if (!PH_BY_ROWS) return 0;
@@ -96,11 +108,11 @@ LFN int ph_solve_pattern(const int *m, real *w, const real *A, real *x)
     each (e, m[M_NC]) H[entry[e]] = A[e];
     each (d, m[M_NV]) y[place[d]] = x[d];
     sync();
-    int finite = ph_solve_rows(m, w, 0);
-    if (finite)
+    int good = ph_solve_rows(m, w, 0);
+    if (good)
         each (d, m[M_NV]) x[d] = y[place[d]];
     sync();
-    return finite;
+    return good;
 }
 #else
 #define PH_BY_ROWS 0

@@ -301,12 +301,13 @@ LFN void ph_block_reference(const int *m, const ureal *f, const real *v, real *w
     ph_zero(drift, 6);
     if (block[B_TYPE] <= PH_EQ_WELD) ph_weld_drift(m, f, v, w, block, drift);
     real K = ph_block_par(m, f, v, block, P_K), B = ph_block_par(m, f, v, block, P_B);
+    real least = touches ? ph_block_par(m, f, v, block, P_LEAST_R) : splat(PHYSICS_MINVAL);
     for (int r = 0; r < dim; ++r) {
         int friction = r > 0 && block[B_KIND] == PH_ELLIPTIC;
         real vel = splat(0), damping = friction ? ph_block_par(m, f, v, block, P_B_FRICTION) : B,
              diag = ph_block_par(m, f, v, block, r < 3 || touches ? P_DIAG : P_DIAG + 1);
         for (int k = 0; k < n; ++k) vel = fma(J[r * n + k], PH_AT(W_QVEL)[dof[2 * k]], vel);
-        real R = rmax(splat(PHYSICS_MINVAL), (splat(1) - imp) * diag / imp);
+        real R = rmax(least, (splat(1) - imp) * diag / imp);
         if (friction) R = R * ph_block_par(m, f, v, block, P_SCALE + r - 1);
         real spring = touches && r > 0 ? splat(0) : K * imp * (pos[r] - margin);
         real aref = fma(-damping, vel, -spring) - drift[r];

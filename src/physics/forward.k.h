@@ -48,6 +48,7 @@
 #include "physics/kinematics.k.h"
 #include "physics/by_rows.k.h"
 #include "physics/inertia.k.h"
+#include "physics/twofold.k.h"
 #include "physics/velocity.k.h"
 #include "physics/actuation.k.h"
 #include "physics/integrate.k.h"
@@ -55,6 +56,7 @@
 #include "physics/contact.k.h"
 #include "physics/force.k.h"
 #include "physics/pattern.k.h"
+#include "physics/twofold_hessian.k.h"
 #include "physics/hessian.k.h"
 #include "physics/after.k.h"
 #include "physics/sensor.k.h"
@@ -85,7 +87,7 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
         ph_inertia(m, f, v, w);
         ph_tendon_armature(m, f, v, w);
         if (align) align_teams();
-        if (!PH_BY_ROWS) ph_factor_inertia(m, w);
+        if (!PH_BY_ROWS) ph_factor_inertia(m, f, v, w);
     }
     if (PH_RUNS(PH_STAGE_FORCES)) {
         if (align) align_teams();
@@ -96,7 +98,7 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
         ph_bias(m, f, v, w);
         if (align) align_teams();
         ph_actuation(m, f, v, w, bad);
-        ph_acceleration(m, w);
+        ph_acceleration(m, f, v, w);
     }
     if (PH_RUNS(PH_STAGE_CONTACTS | PH_STAGE_ROWS | PH_STAGE_SOLVE)) {
         if (align) align_teams();

@@ -269,13 +269,12 @@ LFN void ph_take_rows(const real *H, const real *tile, const int *row, real *x, 
     sync();
 }
 
-/* The row below H becomes H^-1 times itself. */
+/* The row below H, which is L^-1 times what it was, becomes H^-1 times that. */
 LFN void ph_solve_tiles(const int *m, real *w, const int *s)
 {
     const real *tiles = PH_AT(W_H_TILES);
     int n = m[M_NPLACE];
     real *H = PH_AT(W_H), *y = H + ph_row(n);
-    ph_factor_hessian(m, w, s);
     /* where row n is in a tile on the diagonal, the factor of that has the end of it */
     each (i, n & 3) y[(n & ~3) + i] = tiles[4 * n + i];
     sync();
@@ -288,6 +287,28 @@ LFN void ph_solve_tiles(const int *m, real *w, const int *s)
     }
 }
 
+/* Keeps the diagonal of H where M times the search direction will be. */
+LFN void ph_keep_diagonal(const int *m, real *w)
+{
+    const int *place = m + m[M_PLACE];
+    each (d, m[M_NV]) PH_AT(W_MV)[d] = PH_AT(W_H)[ph_row(place[d]) + place[d]];
+    sync();
+}
+
+/* Where a pivot of the factor of H is thin. */
+LFN mask ph_is_hessian_thin(const int *m, const real *w)
+{
+    const int *place = m + m[M_PLACE];
+    mask thin = m_none();
+    rolled for (int d = 0; d < m[M_NV]; ++d)
+    {
+        int row = place[d];
+        real inverse = PH_AT(W_H_TILES)[16 * (row >> 2) + 5 * (row & 3)];
+        thin = m_or(thin, ph_is_thin(PH_AT(W_MV)[d], inverse * inverse));
+    }
+    return thin;
+}
+
 /*
  * x = H^-1 x, with H = M + J' C J for the lanes `on`. x is one more row of H, so that its half of the solution comes
  * with the factor. By tiles s has the pattern already; with a row a thread it is only needed where that fails.
@@ -296,17 +317,31 @@ PH_PART LFN void ph_solve_hessian(const int *m, const ureal *f, const real *v, r
 {
     const int *place = m + m[M_PLACE];
     const real *y = PH_AT(W_H) + ph_row(m[M_NPLACE]);
+    mask light = m_and(on, m_not(eq(PH_AT(W_THIN)[0], splat(0)))), thin = m_none();
     ph_curves(m, f, v, w, s);
     int solved = 0;
     for (int whole = PH_BY_ROWS; !solved; whole = 0) {
         if (PH_BY_ROWS && !whole) ph_find_pattern(m, s);
         ph_make_hessian(m, w, s, whole, x, on);
         solved = 1;
-        if (whole)
-            solved = ph_solve_rows(m, w, 1);
-        else
-            ph_solve_tiles(m, w, s);
+        if (whole) {
+            solved = ph_solve_rows(m, w, 1) && !any(light);
+            continue;
+        }
+        ph_keep_diagonal(m, w);
+        ph_factor_hessian(m, w, s);
+        thin = m_or(light, m_and(on, ph_is_hessian_thin(m, w)));
+        ph_solve_tiles(m, w, s);
     }
-    each (d, m[M_NV]) x[d] = y[place[d]];
+    if (any(thin)) {
+        real *kept = PH_AT(W_MV);
+        each (d, m[M_NV]) kept[d] = y[place[d]];
+        sync();
+        ph_two_hessian(m, f, v, w, s, x);
+        ph_solve_tiles(m, w, s);
+        each (d, m[M_NV]) x[d] = select(thin, y[place[d]], kept[d]);
+    } else {
+        each (d, m[M_NV]) x[d] = y[place[d]];
+    }
     sync();
 }

@@ -192,14 +192,6 @@ LFN void ph_factor(const int *m, real *H, real *inv)
     sync();
 }
 
-/* qLD and qLDiagInv of qM. */
-LFN void ph_factor_inertia(const int *m, real *w)
-{
-    each (e, m[M_NC]) PH_AT(W_QLD)[e] = PH_AT(W_QM)[e];
-    sync();
-    ph_factor(m, PH_AT(W_QLD), PH_AT(W_QLDIAGINV));
-}
-
 /* In place: x [nv] becomes the solution of L' D L y = x. */
 LFN void ph_solve(const int *m, const real *H, const real *inv, real *x)
 {

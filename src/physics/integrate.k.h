@@ -33,7 +33,7 @@ LFN void ph_add_xfrc(const int *m, real *w, mask some, real *out)
 }
 
 /* qfrc_smooth and qacc_smooth. */
-LFN void ph_acceleration(const int *m, real *w)
+LFN void ph_acceleration(const int *m, const ureal *f, const real *v, real *w)
 {
     real *smooth = PH_AT(W_QFRC_SMOOTH), *qacc = PH_AT(W_QACC_SMOOTH);
     mask some = ph_any_xfrc(m, w);
@@ -45,7 +45,8 @@ LFN void ph_acceleration(const int *m, real *w)
     each (d, m[M_NV]) qacc[d] = smooth[d];
     sync();
     int solved = ph_solve_pattern(m, w, PH_AT(W_QM), qacc);
-    if (PH_BY_ROWS && !solved) ph_factor_inertia(m, w);
+    if (PH_BY_ROWS && solved) ph_put_thin(m, w, m_none());
+    if (PH_BY_ROWS && !solved) ph_factor_inertia(m, f, v, w);
     if (!solved) ph_solve(m, PH_AT(W_QLD), PH_AT(W_QLDIAGINV), qacc);
 }
 
@@ -71,8 +72,8 @@ LFN real ph_tendon_slope(const int *m, const ureal *f, const real *v, const real
     return ph_damper_slope(b, p, PH_AT(W_TEN_VELOCITY)[t]);
 }
 
-/* Entry e, in row i, of M - h qDeriv as the integrator has it. */
-LFN real ph_implicit_entry(const int *m, const ureal *f, const real *v, const real *w, int i, int e)
+/* Entry e, in row i, of -qDeriv as the integrator has it. */
+LFN real ph_implicit_slope(const int *m, const ureal *f, const real *v, const real *w, int i, int e)
 {
     const int *adr = m + m[M_ENTRY_ADR], *pair = m + m[M_ENTRY_PAIR];
     int last = (m + m[M_M_ROWADR])[i] + (m + m[M_M_ROWNNZ])[i] - 1;
@@ -88,7 +89,28 @@ LFN real ph_implicit_entry(const int *m, const ureal *f, const real *v, const re
             s = fma(-PH_AT(W_ACTUATOR_DERIV)[p[1]], moment[p[2]] * moment[p[3]], s);
         }
     }
-    return fma(par(m, f, v, M_TIMESTEP, 0), s, PH_AT(W_QM)[e]);
+    return s;
+}
+
+/* Does an entry of -qDeriv, which is the last of its row or not, have anything? */
+LFN int ph_is_implicit(const int *m, int e, int last)
+{
+    return e == last || (m + m[M_ENTRY_ADR])[e] < (m + m[M_ENTRY_ADR])[e + 1];
+}
+
+/* Factors M - h qDeriv of the lanes `thin` anew. */
+STET_CALLED LFN void ph_mend_implicit(const int *m, const ureal *f, const real *v, real *w, mask thin)
+{
+    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR];
+    real *low = PH_AT(W_H_LOW), h = par(m, f, v, M_TIMESTEP, 0);
+    ph_low_inertia(m, f, v, w, 0, low);
+    each (d, m[M_NV]) {
+        int last = adr[d] + nnz[d] - 1;
+        rolled for (int e = adr[d]; e <= last; ++e) if (ph_is_implicit(m, e, last)) low[e] =
+            low[e] + fma(h, ph_implicit_slope(m, f, v, w, d, e), PH_AT(W_QM)[e] - PH_AT(W_QH)[e]);
+    }
+    sync();
+    ph_mend_factor(m, w, thin, PH_AT(W_QH), PH_AT(W_QLD), PH_AT(W_QLDIAGINV));
 }
 
 /* x = A^-1 x for a matrix of 6 by 6 that is close to a positive definite one; A is destroyed. */
@@ -188,8 +210,8 @@ LFN void ph_keep_undamped(const int *m, const ureal *f, const real *v, const rea
 /* qacc_step: what qvel grows by in a time step, divided by it. */
 LFN void ph_step_acceleration(const int *m, const ureal *f, const real *v, real *w)
 {
-    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *pairs = m + m[M_ENTRY_ADR];
-    real *qacc = PH_AT(W_QACC_STEP);
+    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR];
+    real *qacc = PH_AT(W_QACC_STEP), *L = PH_AT(W_QLD), *inv = PH_AT(W_QLDIAGINV), h = par(m, f, v, M_TIMESTEP, 0);
     if (m[M_INTEGRATOR] == 0 && !(m[M_FLAGS] & PH_EULERDAMP)) {
         each (d, m[M_NV]) qacc[d] = PH_AT(W_QACC)[d];
         sync();
@@ -201,14 +223,19 @@ LFN void ph_step_acceleration(const int *m, const ureal *f, const real *v, real 
         rolled for (int e = adr[d]; e <= last; ++e)
         {
             real x = PH_AT(W_QM)[e] + splat(0);
-            if (e == last || pairs[e] < pairs[e + 1]) x = ph_implicit_entry(m, f, v, w, d, e);
+            if (ph_is_implicit(m, e, last)) x = fma(h, ph_implicit_slope(m, f, v, w, d, e), PH_AT(W_QM)[e]);
             PH_AT(W_QH)[e] = x;
+            L[e] = x;
         }
     }
     sync();
     int solved = ph_solve_pattern(m, w, PH_AT(W_QH), qacc);
-    if (!solved) ph_factor(m, PH_AT(W_QH), PH_AT(W_QHDIAGINV));
-    if (!solved) ph_solve(m, PH_AT(W_QH), PH_AT(W_QHDIAGINV), qacc);
+    if (!solved) {
+        ph_factor(m, L, inv);
+        mask thin = ph_any_thin(m, PH_AT(W_QH), inv);
+        if (any(thin)) ph_mend_implicit(m, f, v, w, thin);
+        ph_solve(m, L, inv, qacc);
+    }
     if (m[M_INTEGRATOR] == 0 && m[M_DOF_DAMPING] < 0) ph_keep_undamped(m, f, v, w, qacc);
     each (i, m[M_NFREE]) {
         int b = (m + m[M_FREE_BODY])[i], first = (m + m[M_BODY_DOFADR])[b];

@@ -279,33 +279,35 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define W_QFRC_CONSTRAINT 546
 #define W_QACC_SMOOTH 547
 #define W_QACC 548
-#define W_QH 549
-#define W_QHDIAGINV 550
-#define W_QACC_STEP 551 /* what the integrator adds to qvel, divided by the time step */
-#define W_QACC_WARMSTART 552
-#define W_EQ_ACTIVE 553 /* 1 or 0 */
-#define W_EFC_POS 554   /* of rows: … */
-#define W_EFC_D 555
-#define W_EFC_AREF 556
-#define W_EFC_FORCE 557
-#define W_EFC_JAR 558   /* J qacc - aref */
-#define W_EFC_JV 559    /* J times the search direction */
-#define W_EFC_J 560     /* of slots: rows times dofs of the block */
-#define W_EFC_BLOCK 561 /* of slots: the number of the block, -1: none */
-#define W_EFC_C 562     /* of slots: the negative derivative of their forces, for the Hessian */
-#define W_H 563         /* lower triangle by rows: the Hessian, then its factor but for the diagonal */
-#define W_GRAD 564
-#define W_SEARCH 565
-#define W_MA 566 /* M qacc */
-#define W_MV 567 /* M times the search direction */
-#define W_SOLVER_NITER 568
-#define W_KEPT 569 /* qacc, qfrc_constraint, solver_niter of lanes that are done */
-#define W_SENSORDATA 570
-#define W_RK 571 /* Runge-Kutta: state before the step, sums of velocities, accelerations, act_dot, turns */
-#define W_QFRC_FLUID 572
-#define W_SUMS 573    /* parts of up to four sums, PH_SUMS each */
-#define W_H_TILES 574 /* factors of the tiles on H's diagonal, with the inverses of theirs */
-#define W_END 575
+#define W_QH 549        /* the integrator's matrix */
+#define W_QACC_STEP 550 /* what the integrator adds to qvel, divided by the time step */
+#define W_QACC_WARMSTART 551
+#define W_EQ_ACTIVE 552 /* 1 or 0 */
+#define W_EFC_POS 553   /* of rows: … */
+#define W_EFC_D 554
+#define W_EFC_AREF 555
+#define W_EFC_FORCE 556
+#define W_EFC_JAR 557   /* J qacc - aref */
+#define W_EFC_JV 558    /* J times the search direction */
+#define W_EFC_J 559     /* of slots: rows times dofs of the block */
+#define W_EFC_BLOCK 560 /* of slots: the number of the block, -1: none */
+#define W_EFC_C 561     /* of slots: the negative derivative of their forces, for the Hessian */
+#define W_H 562         /* lower triangle by rows: the Hessian, then its factor but for the diagonal */
+#define W_GRAD 563
+#define W_SEARCH 564
+#define W_MA 565 /* M (qacc - qacc_smooth) */
+#define W_MV 566 /* M times the search direction */
+#define W_SOLVER_NITER 567
+#define W_KEPT 568 /* qacc, qfrc_constraint, solver_niter of lanes that are done */
+#define W_SENSORDATA 569
+#define W_RK 570 /* Runge-Kutta: state before the step, sums of velocities, accelerations, act_dot, turns */
+#define W_QFRC_FLUID 571
+#define W_SUMS 572    /* parts of up to four sums, PH_SUMS each */
+#define W_H_TILES 573 /* factors of the tiles on H's diagonal, with the inverses of theirs */
+#define W_H_LOW 574   /* low parts of numbers in W_H, see twofold.k.h */
+#define W_CRB_LOW 575 /* low parts of crb */
+#define W_THIN 576    /* 1: a pivot of qM is thin; 0 */
+#define W_END 577
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
 #define W_SEEN 600 /* PH_SEEN reals a slot: a contact; over efc_jar, efc_Jv and efc_J, if it fits there */
@@ -426,6 +428,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define P_SOLIMP 2 /* five, within MuJoCo's bounds */
 #define P_MARGIN 7
 #define P_DIAG 8        /* approximate inverse inertia: rows 0 … 2, rows 3 … 5 */
+#define P_LEAST_R 9     /* of two geoms instead: R of their rows, at least */
 #define P_LOSS 10       /* friction loss */
 #define P_REACH 10      /* of two geoms instead: they are apart where their centres are farther, see ph_near */
 #define P_B_FRICTION 11 /* damping of the other rows of an elliptic contact */

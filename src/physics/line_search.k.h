@@ -71,3 +71,16 @@ LFN void ph_search_next(real slope, real curve, real size, real enough, ph_searc
     next = rmax(next, s->low + near);
     s->next = select(bounded, rmin(next, s->high - near), next);
 }
+
+/*
+ * The step that the search ends with; slope: at step 0. Where its slope is well above 0, which iterations that were too
+ * few leave, it is the high bound, and the cost may be higher there than at 0. It is not if the sum below is negative:
+ * a convex cost falls by at least the slope at the low bound until there, and rises by at most the slope at the high
+ * bound behind it. Else the low bound is taken.
+ */
+LFN real ph_search_end(const ph_search *s, real slope)
+{
+    real change = fma(s->low, s->low_slope, (s->high - s->low) * s->high_slope);
+    mask over = m_and(eq(s->best, s->high), gt(s->high_slope, splat((ureal)0.1) * rabs(slope)));
+    return select(m_andnot(over, le(change, splat(0))), s->low, s->best);
+}

@@ -163,7 +163,6 @@
     X(W_QACC_SMOOTH, "qacc_smooth", m->nv)                                                                             \
     X(W_QACC, "qacc", m->nv)                                                                                           \
     X(W_QH, NULL, m->nC)                                                                                               \
-    X(W_QHDIAGINV, NULL, m->nv)                                                                                        \
     X(W_QACC_STEP, NULL, m->nv)                                                                                        \
     X(W_QACC_WARMSTART, "qacc_warmstart", m->nv)                                                                       \
     X(W_EQ_ACTIVE, "eq_active", m->neq)                                                                                \
@@ -187,7 +186,10 @@
     X(W_RK, NULL, m->opt.integrator == mjINT_RK4 ? m->nq + 4 * m->nv + 2 * m->na : 0)                                  \
     X(W_QFRC_FLUID, "qfrc_fluid", m->nv)                                                                               \
     X(W_SUMS, NULL, 4 * PH_SUMS)                                                                                       \
-    X(W_H_TILES, NULL, 16 * t->m[M_NTILE])
+    X(W_H_TILES, NULL, 16 * t->m[M_NTILE])                                                                             \
+    X(W_H_LOW, NULL, 8 * t->m[M_NTILE] * (t->m[M_NTILE] + 1))                                                          \
+    X(W_CRB_LOW, NULL, 10 * m->nbody)                                                                                  \
+    X(W_THIN, NULL, 1)
 
 /* The same of what stage after makes. */
 #define AFTER(X)                                                                                                       \

@@ -173,7 +173,7 @@ LFN real ph_slot_cost(const int *m, const ureal *f, const real *v, const real *w
 
 #define PH_SUM_LINE 0   /* slope, curve, size of slots at the step alpha */
 #define PH_SUM_COST 1   /* what slots cost at the residuals x, and how many hold */
-#define PH_SUM_WARM 2   /* (M x - qfrc_smooth)' (x - qacc_smooth) of a warm start x */
+#define PH_SUM_WARM 2   /* x' Ma of a warm start's x */
 #define PH_SUM_GRAD 3   /* squares of the gradient, and of the sizes of what it adds */
 #define PH_SUM_SEARCH 4 /* slope and curve along the search direction without constraints, its square, its slope */
 #define PH_TERMS 4      /* sums that are made together, at most */
@@ -201,17 +201,17 @@ LFN void ph_add_term(const int *m, const ureal *f, const real *v, const real *w,
 /* Part p of sums over dofs. */
 LFN void ph_dof_part(const int *m, const real *w, int what, int p, const real *x, real *sum)
 {
-    const real *Ma = PH_AT(W_MA), *smooth = PH_AT(W_QFRC_SMOOTH), *grad = PH_AT(W_GRAD), *search = PH_AT(W_SEARCH);
+    const real *Ma = PH_AT(W_MA), *grad = PH_AT(W_GRAD), *search = PH_AT(W_SEARCH);
     rolled for (int d = p; d < m[M_NV]; d += PH_SUMS)
     {
         if (what == PH_SUM_WARM) {
-            sum[0] = fma(Ma[d] - smooth[d], x[d] - PH_AT(W_QACC_SMOOTH)[d], sum[0]);
+            sum[0] = fma(Ma[d], x[d], sum[0]);
         } else if (what == PH_SUM_GRAD) {
-            real all3 = rabs(Ma[d]) + rabs(smooth[d]) + rabs(PH_AT(W_QFRC_CONSTRAINT)[d]);
+            real both = rabs(Ma[d]) + rabs(PH_AT(W_QFRC_CONSTRAINT)[d]);
             sum[0] = fma(grad[d], grad[d], sum[0]);
-            sum[1] = fma(all3, all3, sum[1]);
+            sum[1] = fma(both, both, sum[1]);
         } else {
-            sum[0] = fma(search[d], Ma[d] - smooth[d], sum[0]);
+            sum[0] = fma(search[d], Ma[d], sum[0]);
             sum[1] = fma(search[d], PH_AT(W_MV)[d], sum[1]);
             sum[2] = fma(search[d], search[d], sum[2]);
             sum[3] = fma(search[d], grad[d], sum[3]);
@@ -275,35 +275,39 @@ PH_PART LFN real ph_line_search(const int *m, const ureal *f, const real *v, rea
         real size = (rabs(g1) + rabs(step * g2)) + at[2];
         ph_search_next(fma(step, g2, g1) + at[0], g2 + at[1], size, enough, &search);
     }
-    return search.best;
+    return ph_search_end(&search, slope);
 }
 
 /* ---- iterations -------------------------------------------------------------------------------------------------- */
 
 /*
- * qacc, its residuals and M qacc where the iterations begin: at qacc_smooth or, where a slot holds, at qacc_warmstart
- * if that is better. Gives the lanes of the group in which one does.
+ * qacc, its residuals and Ma where the iterations begin: at qacc_smooth or, where a slot holds, at qacc_warmstart if
+ * that is better. Gives the lanes of the group in which one does.
  */
 LFN mask ph_start(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
 {
     const real *warm = PH_AT(W_QACC_WARMSTART), *smooth = PH_AT(W_QACC_SMOOTH);
-    real *jar = PH_AT(W_EFC_JAR), *other = PH_AT(W_EFC_JV), cost[PH_TERMS], at_warm[PH_TERMS], moved[PH_TERMS];
+    real *jar = PH_AT(W_EFC_JAR), *other = PH_AT(W_EFC_JV), *change = PH_AT(W_SEARCH), *Ma = PH_AT(W_MA);
+    real cost[PH_TERMS], at_warm[PH_TERMS], moved[PH_TERMS];
     ph_mul_rows(m, w, s, smooth, jar, 1);
+    each (d, m[M_NV]) change[d] = warm[d] - smooth[d];
     sync();
     ph_sums(m, f, v, w, s, PH_SUM_COST, 2, splat(0), jar, cost);
     mask held = m_and(group, gt(cost[1], splat(0))), better = m_none();
     if (!(m[M_FLAGS] & PH_NO_WARMSTART)) {
         ph_mul_rows(m, w, s, warm, other, 1);
-        ph_mul_inertia(m, w, warm, PH_AT(W_MA));
+        ph_mul_inertia(m, w, change, Ma);
         sync();
         ph_sums(m, f, v, w, s, PH_SUM_COST, 1, splat(0), other, at_warm);
-        ph_sums(m, f, v, w, s, PH_SUM_WARM, 1, splat(0), warm, moved);
+        ph_sums(m, f, v, w, s, PH_SUM_WARM, 1, splat(0), change, moved);
         better = m_and(held, lt(fma(splat((ureal)0.5), moved[0], at_warm[0]), cost[0]));
+        better = m_and(better, eq(PH_AT(W_THIN)[0], splat(0))); /* else M times it is mostly rounding */
         each (r, s[S_NROW]) jar[r] = select(better, other[r], jar[r]);
     }
-    each (d, m[M_NV]) PH_AT(W_QACC)[d] = select(better, warm[d], smooth[d]);
-    sync();
-    if (!all(better)) ph_mul_inertia(m, w, PH_AT(W_QACC), PH_AT(W_MA));
+    each (d, m[M_NV]) {
+        PH_AT(W_QACC)[d] = select(better, warm[d], smooth[d]);
+        Ma[d] = select(better, Ma[d], splat(0));
+    }
     sync();
     return held;
 }
@@ -312,17 +316,42 @@ LFN mask ph_start(const int *m, const ureal *f, const real *v, real *w, const in
 PH_PART LFN mask ph_gradient(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
 {
     real *grad = PH_AT(W_GRAD), *out = PH_AT(W_QFRC_CONSTRAINT), sum[PH_TERMS];
-    const real *Ma = PH_AT(W_MA), *smooth = PH_AT(W_QFRC_SMOOTH);
+    const real *Ma = PH_AT(W_MA);
     ph_forces(m, f, v, w, s, on);
     ph_gather_rows(m, w, s, grad);
     each (d, m[M_NV]) {
         out[d] = select(on, grad[d], out[d]);
-        grad[d] = (Ma[d] - smooth[d]) - grad[d];
+        grad[d] = Ma[d] - grad[d];
     }
     sync();
     ph_sums(m, f, v, w, s, PH_SUM_GRAD, 2, splat(0), grad, sum);
     real enough = par(m, f, v, M_TOLERANCE, 0) / par(m, f, v, M_SOLVER_SCALE, 0);
     return m_not(ge(sqrt(sum[0]), rmax(enough, splat(PH_ROUNDING) * sqrt(sum[1]))));
+}
+
+/*
+ * M times the search direction of the lanes `light`, where qM has a thin pivot: that product would be mostly rounding,
+ * and H times the direction is the gradient without its sign. efc_force is what the direction changes it by, then.
+ */
+STET_CALLED LFN void ph_light_product(const int *m, real *w, const int *s, mask light)
+{
+    const int *list = s + ph_active(m);
+    real *mv = PH_AT(W_MV), *rows = PH_AT(W_QACC_STEP); /* the integrator comes later */
+    each (i, ph_nactive(s)) {
+        int row = ph_slot_row(s, list[i]), dim = (m + ph_slot_block(s, list[i]))[B_DIM];
+        const real *C = PH_AT(W_EFC_C) + m[M_BLOCKDIM] * row, *jv = PH_AT(W_EFC_JV) + row;
+        real *force = PH_AT(W_EFC_FORCE) + row;
+        rolled for (int r = 0; r < dim; ++r)
+        {
+            real sum = splat(0);
+            rolled for (int q = 0; q < dim; ++q) sum = fma(-C[r * dim + q], jv[q], sum);
+            force[r] = select(light, sum, force[r]);
+        }
+    }
+    sync();
+    ph_gather_rows(m, w, s, rows);
+    each (d, m[M_NV]) mv[d] = select(light, rows[d] - PH_AT(W_GRAD)[d], mv[d]);
+    sync();
 }
 
 /*
@@ -339,23 +368,26 @@ LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, int *s,
     ph_mul_inertia(m, w, search, mv);
     ph_mul_rows(m, w, s, search, PH_AT(W_EFC_JV), 0);
     sync();
+    mask light = m_and(on, m_not(eq(PH_AT(W_THIN)[0], splat(0))));
+    if (any(light)) ph_light_product(m, w, s, light);
     ph_sums(m, f, v, w, s, PH_SUM_SEARCH, 4, splat(0), search, sum);
     real g1 = sum[0], g2 = sum[1], size = sum[2], slope = sum[3];
     real scale = par(m, f, v, M_SOLVER_SCALE, 0);
     real part = par(m, f, v, M_LS_TOLERANCE, 0);
     real enough = rmax(par(m, f, v, M_TOLERANCE, 0) * part * sqrt(size) / scale, part * rabs(slope));
     real alpha = select(on, ph_line_search(m, f, v, w, s, g1, g2, slope, enough, on), splat(0));
+    mask moves = gt(alpha, splat(0)); /* not along a direction that is not finite, or not downhill */
     real gain = splat((ureal)-0.5) * (alpha * slope);
     sync();
     each (d, m[M_NV]) {
-        PH_AT(W_QACC)[d] = select(on, fma(alpha, search[d], PH_AT(W_QACC)[d]), PH_AT(W_QACC)[d]);
-        PH_AT(W_MA)[d] = select(on, fma(alpha, mv[d], PH_AT(W_MA)[d]), PH_AT(W_MA)[d]);
+        PH_AT(W_QACC)[d] = select(moves, fma(alpha, search[d], PH_AT(W_QACC)[d]), PH_AT(W_QACC)[d]);
+        PH_AT(W_MA)[d] = select(moves, fma(alpha, mv[d], PH_AT(W_MA)[d]), PH_AT(W_MA)[d]);
     }
     each (i, ph_nactive(s)) {
         int row = ph_slot_row(s, list[i]), dim = (m + ph_slot_block(s, list[i]))[B_DIM];
         real *jar = PH_AT(W_EFC_JAR) + row;
         const real *jv = PH_AT(W_EFC_JV) + row;
-        for (int r = 0; r < dim; ++r) jar[r] = select(on, fma(alpha, jv[r], jar[r]), jar[r]);
+        for (int r = 0; r < dim; ++r) jar[r] = select(moves, fma(alpha, jv[r], jar[r]), jar[r]);
     }
     sync();
     return gain;
