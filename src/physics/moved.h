@@ -12,9 +12,9 @@ typedef struct sti_moved_bodies {
 /* The last of the dofs that move a body. */
 int sti_physics_last_dof(const mjModel *model, int body);
 /*
- * The dofs that two bodies, or a block that is no pair of geoms, move, ascending, as pairs of a dof and bits: 1 it moves
- * the first body, joint or tendon, 2 the second. How many there are. Bodies that touch do not count what moves both.
- * out, scratch: 2 nv ints each.
+ * The dofs that two bodies, or a block that is no pair of geoms, move, ascending, as pairs of a dof and bits: 1 it
+ * moves the first body, joint or tendon, 2 the second. How many there are. Bodies that touch do not count what moves
+ * both. out, scratch: 2 nv ints each.
  */
 int sti_physics_list_bodies(const mjModel *model, sti_moved_bodies bodies, int *scratch, int *out);
 int sti_physics_list_block(const mjModel *model, const sti_block *block, int *scratch, int *out);

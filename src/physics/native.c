@@ -248,12 +248,12 @@ static bool holds_worlds(const sti_native *n)
     return device->host_memory && !device->listing && !n->captured && sti_native_is_whole(n);
 }
 
-/* A GPU has room for the contacts of the first step before it makes that. Elsewhere worlds are held. */
+/* Where worlds are not held, there is room for the contacts of the first step before it is made. */
 static stet_result count_room(sti_native *n)
 {
-    stet_device *device = n->worlds->device;
-    if (n->begun || !sti_device_is_gpu(device) || n->captured || !sti_native_is_whole(n)) return STET_OK;
+    if (n->begun || n->captured || !sti_native_is_whole(n)) return STET_OK;
     n->begun = true;
+    if (holds_worlds(n)) return STET_OK;
     STI_TRY(sti_mask_put(&n->stepped, NULL));
     STI_TRY(sti_native_run(n, 1, PH_COUNT));
     return grow_room(n);

@@ -8,10 +8,10 @@
 
 /*
  * nstep time steps of the worlds whose `stepped` [1] is not 0; `how`: 0, PH_HOLD or PH_COUNT. owed [1] becomes how many
- * of them a world was held before. fault [1] gets bits PH_BAD_… of what was found; ticks
- * [1] gets as many more as were made or, after a reset of the world (PH_WAS_RESET), the steps since. most [1] becomes at least the
- * contacts that the world wanted while no other shared its slots. Inputs of a world that was reset become those of
- * mj_resetData. near: memory of code that is made for its model, see layout.k.h.
+ * of them a world was held before. fault [1] gets bits PH_BAD_… of what was found; ticks [1] gets as many more as were
+ * made or, after a reset of the world (PH_WAS_RESET), the steps since. most [1] becomes at least the contacts that the
+ * world wanted while no other shared its slots. Inputs of a world that was reset become those of mj_resetData. near:
+ * memory of code that is made for its model, see layout.k.h.
  */
 world_kernel void k_native_step(const int *tables, const ureal *f, const real *v, const lint *stepped, treal *near,
                                 treal *w, tint *s, real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied,

@@ -19,11 +19,12 @@ typedef struct run {
     sti_native *native;
 } run;
 
-/* A room of -1 is the device's own beginning. */
+/* A room of -1 is the device's own beginning; it is not counted for the first step. */
 static run begin(const char *text, const char *isa, int room)
 {
     run x = {.r = rig_make(text, N, isa, 2, false)};
     OK(sti_native_create(x.r.worlds, &x.native));
+    x.native->begun = true;
     if (room >= 0) OK(sti_native_set_room(x.native, room));
     return x;
 }
@@ -101,6 +102,28 @@ static void kf42_an_overflow_is_flagged_and_the_room_grows(void **state)
     }
     end(&x);
     end(&all);
+}
+
+/* No device lacks room for what a run begins with, in a list or not. */
+static void the_first_step_has_room(void **state)
+{
+    enum { BUSY = 3 };
+    for (int listed = 0; listed < 2; ++listed) {
+        run x = begin(many_balls(), NULL, -1), all = begin(many_balls(), NULL, ALL);
+        x.native->begun = false;
+        place_balls(&x, BUSY);
+        place_balls(&all, BUSY);
+        if (listed) OK(stet_record_begin(x.r.device, "a step"));
+        stet_result result = sti_native_steps(x.native, NULL, 1);
+        if (listed) OK(stet_record_end(x.r.device, result));
+        OK(sti_native_steps(all.native, NULL, 1));
+        for (int64_t w = 0; w < N; ++w) {
+            assert_int_equal(fault_of(&x, w), 0);
+            check_same(&x, &all, w);
+        }
+        end(&x);
+        end(&all);
+    }
 }
 
 /* Recorded launches had the old memory; what is replayed after the room has grown has the new one. */
@@ -293,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kf42_an_overflow_is_flagged_and_the_room_grows),
+        cmocka_unit_test(the_first_step_has_room),
         cmocka_unit_test(kf5_listed_steps_follow_the_room_that_grew),
         cmocka_unit_test(a_state_goes_on_with_its_room),
         cmocka_unit_test(parameters_keep_the_room),
