@@ -168,8 +168,7 @@ STET_API void stet_sim_clear_kernels(stet_sim *sim);                /* removes a
  * stet_worlds_reset with `def` (NULL: the default; the def's own mask must be NULL). Each write of the mask resets
  * worlds once: the mask is looked at only if it was written since, by native physics on the device. stet does not
  * change the mask, so it can be read after the step (`done`). `mask` is as stet_reset_def.mask_array; the caller owns
- * it (see stet_sim_add_kernel). NULL removes the reset. A picture that is read after the step shows the worlds after
- * the reset, as after stet_sim_reset.
+ * it (see stet_sim_add_kernel). NULL removes the reset.
  */
 STET_API stet_result stet_sim_set_reset(stet_sim *sim, stet_array *mask, const stet_reset_def *def);
 
@@ -179,8 +178,7 @@ STET_API stet_result stet_sim_set_reset(stet_sim *sim, stet_array *mask, const s
 STET_API stet_result stet_sim_reset(stet_sim *sim, const stet_reset_def *def);
 /*
  * See stet_worlds_restore and stet_worlds_resume. Snapshots and files come from stet_snapshot_create and
- * stet_worlds_save. The latest frame shows the restored worlds, as after a reset. After a direct stet_worlds_restore it
- * does so at the next stet_sim_render.
+ * stet_worlds_save.
  */
 STET_API stet_result stet_sim_restore(stet_sim *sim, const stet_snapshot *snapshot);
 STET_API stet_result stet_sim_resume(stet_sim *sim, const char *path);
@@ -217,12 +215,17 @@ STET_API stet_result stet_sim_render_worlds(stet_sim *sim, const uint8_t *mask, 
 /* Number of the latest frame; -1: there is none yet. */
 STET_API int64_t stet_sim_get_latest_frame(const stet_sim *sim);
 
-enum { STET_FRAME_LATEST = -1 };
+/*
+ * Instead of a frame's number: LATEST is the present picture. If anything moved since the latest call that rendered,
+ * all worlds that moved are rendered first, in a new frame; worlds that stet_sim_render_worlds left out keep their
+ * pixels until then. DRAWN is the newest frame as it was drawn, whatever has moved since.
+ */
+enum { STET_FRAME_LATEST = -1, STET_FRAME_DRAWN = -2 };
 /*
  * The tensor of a camera's output in a frame, [nworld][height][width][channels], on the device. Borrowed until
- * frames_in_flight further frames were started. For STET_FRAME_LATEST, worlds that were reset or restored since the
- * latest frame are rendered first, in a new frame; the others keep their pixels. NOT_FOUND: no such frame, or no longer
- * kept; no such camera; an output that the sim does not have.
+ * frames_in_flight further frames were started; it does not follow the worlds. STATE: the sim has no outputs, or, for
+ * LATEST, launches are being listed. NOT_FOUND: no such frame, or no longer kept; no such camera; an output that the
+ * sim does not have.
  */
 STET_API stet_result stet_sim_get_array(stet_sim *sim, int64_t frame, int camera, stet_output output, stet_array **out);
 /* The same, copied to the host; size must be its bytes. REAL is float, or double on a device with isa "f64". */

@@ -5,8 +5,10 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 
 #include <optional>
+#include <variant>
 
 namespace binding
 {
@@ -61,29 +63,45 @@ static int64_t render(const Sim &sim, nb::handle mask)
     return frame;
 }
 
-// One camera's output in a frame; without a number, in the latest, which the library may render again first.
+// A frame: its number, "drawn", or None.
+using Frame = std::optional<std::variant<int64_t, std::string>>;
+
+static int64_t to_frame(const Frame &frame)
+{
+    if (!frame) return STET_FRAME_LATEST;
+    if (const std::string *word = std::get_if<std::string>(&*frame)) {
+        if (*word == "drawn") return STET_FRAME_DRAWN;
+        raise(STET_ERROR_NOT_FOUND, "sim: there is no frame '" + *word +
+                                        "'; give a number, \"drawn\" (the newest, as it was drawn) or None (the "
+                                        "present picture)");
+    }
+    int64_t number = std::get<int64_t>(*frame);
+    if (number < 0)
+        raise(STET_ERROR_NOT_FOUND, "sim: there is no frame " + std::to_string(number) +
+                                        "; frames are counted from 0, None is the present picture");
+    return number;
+}
+
+// One camera's output in a frame.
 struct Picture {
     stet_output output;
     int camera;
     int64_t frame;
 };
 
-static Picture to_picture(const Sim &sim, const std::string &output, nb::handle camera, std::optional<int64_t> frame)
+static Picture to_picture(const Sim &sim, const std::string &output, nb::handle camera, const Frame &frame)
 {
-    if (frame && *frame < 0)
-        raise(STET_ERROR_NOT_FOUND,
-              "sim: there is no frame " + std::to_string(*frame) + "; frames are counted from 0, None is the latest");
-    return {to_output(output), to_camera(*sim.core, camera), frame.value_or(STET_FRAME_LATEST)};
+    return {to_output(output), to_camera(*sim.core, camera), to_frame(frame)};
 }
 
-static Array tensor(const Sim &sim, std::string output, nb::handle camera, std::optional<int64_t> frame)
+static Array tensor(const Sim &sim, std::string output, nb::handle camera, const Frame &frame)
 {
     Core &core = *sim.core;
     Picture p = to_picture(sim, output, camera, frame);
     stet_array *array = nullptr;
     run(core, [&] {
         stet_result result = stet_sim_get_array(core.sim, p.frame, p.camera, p.output, &array);
-        if (p.frame == STET_FRAME_LATEST) p.frame = stet_sim_get_latest_frame(core.sim);
+        if (p.frame < 0) p.frame = stet_sim_get_latest_frame(core.sim);
         return result;
     });
     Array out(sim.core, nullptr, array, false);
@@ -112,8 +130,7 @@ static nb::tuple place_camera(const Sim &sim, std::string name, nb::handle camer
     return nb::make_tuple(at[0], at[1], at[2], at[3], at[4], at[5]);
 }
 
-static nb::object read(const Sim &sim, std::string output, nb::handle camera, std::optional<int64_t> frame,
-                       nb::handle out)
+static nb::object read(const Sim &sim, std::string output, nb::handle camera, const Frame &frame, nb::handle out)
 {
     Core &core = *sim.core;
     Picture p = to_picture(sim, output, camera, frame);
@@ -184,10 +201,11 @@ static nb::object camera_poses(const Sim &sim, nb::handle camera)
     return values;
 }
 
-static uint64_t hash_frame(const Sim &sim, std::optional<int64_t> frame)
+static uint64_t hash_frame(const Sim &sim, const Frame &frame)
 {
     uint64_t out = 0;
-    run(*sim.core, [&] { return stet_sim_hash_frame(sim.core->sim, frame.value_or(STET_FRAME_LATEST), &out); });
+    int64_t which = to_frame(frame);
+    run(*sim.core, [&] { return stet_sim_hash_frame(sim.core->sim, which, &out); });
     return out;
 }
 
@@ -284,12 +302,16 @@ static void bind_pictures(nb::class_<Sim> &sim)
             "Starts a frame of all cameras and worlds (mask: of those whose entry is not 0); returns its number, the "
             "last one's if nothing moved.")
         .def("read", read, "output"_a, "camera"_a = 0, "frame"_a = nb::none(), "out"_a = nb::none(),
-             nb::sig("def read(self, output: str, camera: int | str = 0, frame: int | None = None, out: NDArray "
-                     "| None = None) -> NDArray"),
-             "A camera's output in a frame (None: the latest) as NumPy's array, [world, height, width, channels].")
+             nb::sig("def read(self, output: str, camera: int | str = 0, frame: int | str | None = None, out: "
+                     "NDArray | None = None) -> NDArray"),
+             "A camera's output as NumPy's array, [world, height, width, channels]. frame: None is the present picture "
+             "(worlds that moved since the latest render are rendered first), a number that of a frame (render), "
+             "\"drawn\" the newest frame as it was drawn.")
         .def("tensor", tensor, "output"_a, "camera"_a = 0, "frame"_a = nb::none(),
-             nb::sig("def tensor(self, output: str, camera: int | str = 0, frame: int | None = None) -> Array"),
-             "The same on the device, an Array. It is gone, and raises NotFoundError, when frames_in_flight further "
+             nb::sig("def tensor(self, output: str, camera: int | str = 0, frame: int | str | None = None) -> "
+                     "Array"),
+             "The same on the device, an Array. It stays that frame's while worlds move on, and is gone, and raises "
+             "NotFoundError, when frames_in_flight further "
              "frames were started.")
         .def("place_camera", place_camera, "name"_a, "camera"_a = 0,
              nb::sig("def place_camera(self, name: str, camera: int | str = 0) -> tuple[float, float, float, float, "
@@ -310,6 +332,7 @@ static void bind_pictures(nb::class_<Sim> &sim)
              "[world, 3, 4] of float32: where a camera is in each world, as it stands now. Columns are its axes right, "
              "up and back in the world, and its position.")
         .def("hash_frame", hash_frame, "frame"_a = nb::none(),
+             nb::sig("def hash_frame(self, frame: int | str | None = None) -> int"),
              "Hash of all outputs of a frame, the same on every device.");
 }
 

@@ -168,7 +168,7 @@ class Group(_core.GroupBase):
         return np.frombuffer(self._sum(x.tobytes(), n)).reshape(x.shape[1:]).copy()
 
     def hash_frame(self, sim: Sim, frame: int = -1) -> int:
-        """The hash of a frame of all worlds, as one sim of them all has it; -1: the latest."""
+        """The hash of a frame of all worlds, as one sim of them all has it; -1: the present picture."""
         return self._hash_frame(sim, frame)
 
     def save(self, sim: Sim, path: str | os.PathLike[str]) -> None:

@@ -457,8 +457,8 @@ class Sim(Rounds, _core.SimBase):
 
     @_names_keywords("image")
     def image(self, output: str | None = None, camera: int | str = 0, worlds: int = 16) -> Any:
-        """The first worlds as one picture, a PIL.Image, which notebooks show: an output of the sim (None: its first) in
-        its latest frame; depth and ids become colours. It needs Pillow.
+        """The first worlds as one picture, a PIL.Image, which notebooks show: an output of the sim (None: its first) as
+        the worlds are now; depth and ids become colours. It needs Pillow.
         """
         from ._libraries import check_libraries
         from .view.pictures import colours, mosaic

@@ -37,7 +37,7 @@ _ENCODE = {  # .mp4, .gif and .webp as `--video` has them: src/cli/pictures/vide
 
 def record(source: Sim | Any, path: str | Path, *, output: str | None = None, camera: int | str = 0, fps: float = 30,
            worlds: int = 16, titles: bool = False) -> Recording:
-    """A video of a sim's frames: `with record(sim, "run.mp4") as video:`, and `video.add()` after each render. Its
+    """A video of a sim's frames: `with record(sim, "run.mp4") as video:`, and `video.add()` after each step. Its
     pictures are those of Sim.image: an output (None: the sim's first) of the first worlds as a mosaic. Or of an
     environment of gymnasium's, alone or a vector of them, made with render_mode="rgb_array": add() renders it. titles:
     each picture says which world it is of, its time, and the return of its episode, if add() gets rewards.
@@ -64,7 +64,7 @@ def record(source: Sim | Any, path: str | Path, *, output: str | None = None, ca
 
 
 def _sim_pictures(sim, output, camera, worlds):
-    """[world, height, width, 3] Bytes of the latest frame."""
+    """[world, height, width, 3] Bytes of the present picture."""
     if not sim.outputs:
         raise StateError("record: the sim has no outputs; give it some: stet.Sim(…, outputs=('rgb',))")
     output = output or sim.outputs[0]
@@ -104,7 +104,7 @@ class Recording:
         return self
 
     def add(self, reward: Any = None, done: Any = None) -> None:
-        """Adds the latest frame. reward: of each world in the step before it; done: whether its episode ended with it:
+        """Adds a picture of the worlds as they are now. reward: of each world in the step before it; done: whether its episode ended with it:
         the next reward is the first of another return.
         """
         if reward is not None:

@@ -82,7 +82,6 @@ stet_result stet_group_resume(stet_group *g, stet_sim *sim, const char *path)
 {
     STI_TRY(check_worlds(g, sim ? sim->worlds : NULL, path, "stet_group_resume"));
     STI_TRY(sti_worlds_resume_block(sim->worlds, path, stet_group_get_nworld(g), stet_group_get_first(g)));
-    sti_sim_all_put_back(sim);
     return STET_OK;
 }
 

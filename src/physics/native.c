@@ -352,11 +352,8 @@ static stet_result take_resets(sti_native *n)
     const int32_t *resets = mirror;
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         uint32_t number = (uint32_t)resets[sti_array_index(n->resets, w, 0)];
-        int32_t latest = resets[sti_array_index(n->resets, w, 1)], all = resets[sti_array_index(n->resets, w, 2)];
-        if (latest == 0) continue;
+        if (resets[sti_array_index(n->resets, w, 1)] == 0) continue;
         worlds->resets[w] += number - (uint32_t)worlds->resets[w];
-        uint64_t since = (uint64_t)(all - latest); /* more than the host knows of, if a captured reset was replayed */
-        sti_generations_put(&worlds->reset_at, w, worlds->reset_clock > since ? worlds->reset_clock - since : 1);
     }
     return STET_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * Frames of a sim: starting them, reading them, and rendering worlds again that were reset in between.
+ * Frames of a sim: starting them, and reading them; the present picture is drawn when it is read, if something moved.
  *
  *   FRAME-1  requests are in canonical order: camera by camera, output by output
  */
@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "stage/stage.h"
+#include "tiles/tiles.h"
 
 #include <string.h>
 
@@ -63,9 +64,6 @@ static stet_result make_tiles(stet_sim *sim, const stet_sim_def *resolved)
 
 stet_result sti_sim_make_frames(stet_sim *sim, const stet_sim_def *resolved)
 {
-    size_t n = (size_t)sim->worlds->nworld;
-    STI_TRY(sti_generations_init(&sim->seen, sim->worlds->nworld, "numbers of resets"));
-    STI_TRY(sti_alloc(&sim->again, n, "worlds to render again"));
     sim->newest = -1;
     sim->outputs = resolved->outputs;
     sim->noutput = count_bits(resolved->outputs);
@@ -99,33 +97,26 @@ static stet_result time_scene(stet_sim *sim, bool *asked)
     return STET_OK;
 }
 
-/* Marks the rendered worlds as seen, so they no longer count as reset (SIM-3). */
-static void see_resets(stet_sim *sim, const uint8_t *mask)
-{
-    const stet_worlds *worlds = sim->worlds;
-    (void)sti_generations_put_some(&sim->seen, mask, worlds->reset_clock);
-    if (!mask) sim->all_seen = worlds->reset_clock;
-}
+/* stet_tiles_render, or what has its arguments. */
+typedef stet_result draw_fn(stet_tiles *tiles, const uint8_t *mask, int64_t *frame);
 
 /* asked: the transforms are up to date. A frame that was made is the newest, also if its tensors could not be made. */
-static stet_result draw(stet_sim *sim, const uint8_t *mask, bool asked)
+static stet_result draw(stet_sim *sim, draw_fn *tiles, const uint8_t *mask, bool asked)
 {
     stet_array *transforms = sti_stage_world(sim->stage);
-    int64_t before = sim->newest;
     transforms->producing = asked;
-    stet_result result = stet_tiles_render(sim->tiles, mask, &sim->newest);
+    stet_result result = tiles(sim->tiles, mask, &sim->newest);
     transforms->producing = false;
-    if (result == STET_OK || sim->newest != before) see_resets(sim, mask);
     return result;
 }
 
 /* mask NULL: all worlds. */
-static stet_result render(stet_sim *sim, const uint8_t *mask, int64_t *frame)
+static stet_result render(stet_sim *sim, draw_fn *tiles, const uint8_t *mask)
 {
     bool asked;
+    STI_TRY(sti_not_listing(sim->device, "a picture"));
     STI_TRY(time_scene(sim, &asked));
-    STI_TRY_TIMED(sim, render, draw(sim, mask, asked));
-    if (frame) *frame = sim->newest;
+    STI_TRY_TIMED(sim, render, draw(sim, tiles, mask, asked));
     return STET_OK;
 }
 
@@ -137,39 +128,32 @@ stet_result stet_sim_render_worlds(stet_sim *sim, const uint8_t *mask, int64_t *
     if (!sim->tiles)
         return sti_error(STET_ERROR_STATE,
                          "sim: it was made without outputs, there is nothing to render; set `outputs` in its def");
-    return render(sim, mask, frame);
+    STI_TRY(render(sim, stet_tiles_render, mask));
+    if (frame) *frame = sim->newest;
+    return STET_OK;
 }
 
 int64_t stet_sim_get_latest_frame(const stet_sim *sim) { return sim && sim->tiles ? sim->newest : -1; }
 
-void sti_sim_all_put_back(stet_sim *sim)
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* draw_fn of all worlds, if something moved since the latest call that rendered. */
+static stet_result follow(stet_tiles *tiles, const uint8_t *mask, int64_t *frame)
 {
-    stet_worlds *worlds = sim->worlds;
-    worlds->reset_clock++;
-    sti_generations_put_all(&worlds->reset_at, worlds->reset_clock);
+    (void)mask;
+    return sti_tiles_follow(tiles, frame);
 }
 
-/* Renders the worlds again that were reset since the latest frame, if there is one (SIM-3). */
-static stet_result render_put_back(stet_sim *sim)
+/* The number of a frame that a caller names; draws the present one. */
+static stet_result number_frame(stet_sim *sim, int64_t *frame)
 {
-    const stet_worlds *worlds = sim->worlds;
-    bool any = false;
-    if (sim->newest < 0 || sim->all_seen == worlds->reset_clock) return STET_OK;
-    STI_TRY(sti_worlds_pull_physics(sim->worlds));
-    for (int64_t w = 0; w < worlds->nworld; ++w) {
-        sim->again[w] = sti_generation_of(&worlds->reset_at, w) > sti_generation_of(&sim->seen, w);
-        any = any || sim->again[w];
-    }
-    if (any) STI_TRY(render(sim, sim->again, NULL));
-    sim->all_seen = worlds->reset_clock; /* every world was reset before it was seen */
+    if (*frame == STET_FRAME_LATEST) STI_TRY(render(sim, follow, NULL));
+    if (*frame == STET_FRAME_LATEST || *frame == STET_FRAME_DRAWN) *frame = sim->newest;
     return STET_OK;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
-
 static stet_result tensor_of(stet_sim *sim, int64_t frame, int request, stet_array **out)
 {
-    if (frame == STET_FRAME_LATEST) STI_TRY(render_put_back(sim));
     STI_TRY_TIMED(sim, extract, stet_tiles_get_array(sim->tiles, frame, request, out));
     return STET_OK;
 }
@@ -180,6 +164,7 @@ stet_result stet_sim_get_array(stet_sim *sim, int64_t frame, int camera, stet_ou
     if (!sim || !out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_get_array: sim and out must not be NULL");
     *out = NULL;
     STI_TRY(find_request(sim, camera, output, &request));
+    STI_TRY(number_frame(sim, &frame));
     return tensor_of(sim, frame, request, out);
 }
 
@@ -193,6 +178,7 @@ stet_result stet_sim_read(stet_sim *sim, int64_t frame, int camera, stet_output 
         return sti_error(
             STET_ERROR_INVALID_ARGUMENT, "stet_sim_read: %zu bytes given for %s of camera %s, which has %zu", size,
             stet_output_name(output), sim->cameras[camera].name, stet_sim_get_output_bytes(sim, camera, output));
+    STI_TRY(number_frame(sim, &frame));
     STI_TRY(tensor_of(sim, frame, request, &tensor));
     STI_TRY_TIMED(sim, read, stet_array_read(tensor, out, size));
     return STET_OK;
@@ -224,6 +210,7 @@ stet_result stet_sim_hash_frame(stet_sim *sim, int64_t frame, uint64_t *out)
     if (!sim->tiles)
         return sti_error(STET_ERROR_STATE,
                          "sim: it was made without outputs, a frame has nothing to hash; set `outputs` in its def");
+    STI_TRY(number_frame(sim, &frame));
     sti_hash_begin(&h);
     for (int k = 0; k < sim->ncamera * sim->noutput; ++k) {
         stet_array *tensor;

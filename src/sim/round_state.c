@@ -91,12 +91,6 @@ static stet_result begin_poses(stet_sim *sim)
     return STET_OK;
 }
 
-static stet_result begin_pictures(stet_sim *sim)
-{
-    sti_sim_all_put_back(sim);
-    return STET_OK;
-}
-
 static stet_result begin_reset_mask(stet_sim *sim)
 {
     sti_stamp_invalidate(&sim->phases.taken);
@@ -115,12 +109,11 @@ static const struct {
 };
 
 typedef stet_result begin_fn(stet_sim *sim);
-/* Kept resources have no function. */
+/* Kept resources have no function, nor have pictures, which follow poses. */
 static begin_fn *const begins[STET_ROUND_RESOURCE_COUNT] = {
-    [STET_ROUND_RESOURCE_STATE] = begin_state,           [STET_ROUND_RESOURCE_PARAMETERS] = begin_parameters,
-    [STET_ROUND_RESOURCE_CONTROLS] = begin_controls,     [STET_ROUND_RESOURCE_COUNTS] = begin_counts,
-    [STET_ROUND_RESOURCE_POSES] = begin_poses,           [STET_ROUND_RESOURCE_PICTURES] = begin_pictures,
-    [STET_ROUND_RESOURCE_RESET_MASK] = begin_reset_mask,
+    [STET_ROUND_RESOURCE_STATE] = begin_state,       [STET_ROUND_RESOURCE_PARAMETERS] = begin_parameters,
+    [STET_ROUND_RESOURCE_CONTROLS] = begin_controls, [STET_ROUND_RESOURCE_COUNTS] = begin_counts,
+    [STET_ROUND_RESOURCE_POSES] = begin_poses,       [STET_ROUND_RESOURCE_RESET_MASK] = begin_reset_mask,
 };
 
 const char *stet_round_resource_name(stet_round_resource resource)
@@ -136,7 +129,8 @@ stet_contract stet_round_resource_contract(stet_round_resource resource)
 stet_result sti_round_put_back(stet_sim *sim)
 {
     for (int k = 0; k < STET_ROUND_RESOURCE_COUNT; ++k) {
-        assert((begins[k] != NULL) == (resources[k].contract != STET_CONTRACT_KEEP));
+        assert((begins[k] != NULL) ==
+               (resources[k].contract != STET_CONTRACT_KEEP && k != STET_ROUND_RESOURCE_PICTURES));
         if (begins[k]) STI_TRY(begins[k](sim));
     }
     return STET_OK;

@@ -82,8 +82,6 @@ void stet_sim_destroy(stet_sim *sim)
     stet_device_destroy(sim->device);
     stet_model_destroy(sim->model);
     sti_free(sim->cameras);
-    sti_generations_free(&sim->seen);
-    sti_free(sim->again);
     sti_free(sim);
 }
 
@@ -138,7 +136,6 @@ stet_result stet_sim_restore(stet_sim *sim, const stet_snapshot *snapshot)
 {
     if (!sim) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_restore: sim must not be NULL");
     STI_TRY(stet_worlds_restore(sim->worlds, snapshot));
-    sti_sim_all_put_back(sim);
     return STET_OK;
 }
 
@@ -146,7 +143,6 @@ stet_result stet_sim_resume(stet_sim *sim, const char *path)
 {
     if (!sim) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_resume: sim must not be NULL");
     STI_TRY(stet_worlds_resume(sim->worlds, path));
-    sti_sim_all_put_back(sim);
     return STET_OK;
 }
 

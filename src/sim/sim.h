@@ -4,7 +4,6 @@
  * Invariants:
  *   SIM-1  parts are created from left to right and destroyed from right to left, also after a failing creation
  *   SIM-2  the sim has no copy of any state: the next call sees changes that were made to a part directly
- *   SIM-3  a world whose latest reset (reset_at) is later than `seen` was reset since the latest frame
  */
 #ifndef STI_SIM_SIM_H
 #define STI_SIM_SIM_H
@@ -41,9 +40,6 @@ struct stet_sim {
     uint32_t outputs, groups;
     sti_controls controls; /* of the sim's device, */
     sti_controls host;     /* and where MuJoCo's physics takes them; without a device: there are none */
-    sti_generations seen;  /* the worlds' reset_clock when a world was rendered, SIM-3 */
-    uint64_t all_seen;     /* the reset_clock at which no world had to be rendered again */
-    uint8_t *again;        /* [nworld]: worlds to render again */
     sti_phases phases;     /* the caller's kernels in the step */
     sti_round round;
     uint64_t seed; /* from the def */
@@ -108,8 +104,6 @@ void sti_sim_free_controls(stet_sim *sim);
 /* ---- frame.c ----------------------------------------------------------------------------------------------------- */
 
 stet_result sti_sim_make_frames(stet_sim *sim, const stet_sim_def *resolved);
-/* Marks all worlds as reset, whatever their numbers of resets are. */
-void sti_sim_all_put_back(stet_sim *sim);
 
 /* ---- timing ------------------------------------------------------------------------------------------------------ */
 

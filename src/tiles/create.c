@@ -31,6 +31,7 @@ static stet_result update(void *context, sti_scene *out)
     }
     *out = (sti_scene){.changed = p->motion ? &p->changed : changed,
                        .changes = p->motion ? p->changes : *changes,
+                       .moves = *changes,
                        .appearance = *sti_renderer_appearance(p->renderer),
                        .connectivity = *sti_stage_connectivity(p->stage)};
     return STET_OK;

@@ -209,6 +209,7 @@ void stet_tiles_destroy(stet_tiles *t)
     sti_stamp_free(&t->frame_now);
     sti_stamp_free(&t->take_now);
     sti_stamp_free(&t->whole);
+    sti_stamp_free(&t->asked);
     sti_stamp_free(&t->scene_now);
     sti_free(t->size);
     sti_free(t->request);

@@ -12,12 +12,12 @@
 
 /* ---- what moved -------------------------------------------------------------------------------------------------- */
 
-static void stamp_scene(const sti_scene *scene, sti_stamp *s)
+static void stamp_scene(const sti_scene *scene, const sti_version *changes, sti_stamp *s)
 {
     sti_stamp_begin(s);
     sti_stamp_add(s, &scene->appearance);
     sti_stamp_add(s, &scene->connectivity);
-    sti_stamp_add(s, &scene->changes);
+    sti_stamp_add(s, changes);
 }
 
 static bool is_same(const sti_version *a, const sti_version *b)
@@ -327,7 +327,10 @@ static stet_result draw_what_moved(stet_tiles *t)
     bool moved, left, enabled = sti_enabled(&t->device->mechanisms, STET_MECHANISM_FRAME);
     sti_scene scene;
     STI_TRY(update_scene(t, &scene));
-    stamp_scene(&scene, &t->scene_now);
+    stamp_scene(&scene, &scene.moves, &t->scene_now);
+    if (t->follows && t->newest >= 0 && sti_stamp_equal(&t->asked, &t->scene_now)) return STET_OK;
+    sti_stamp_keep(&t->asked, &t->scene_now);
+    stamp_scene(&scene, &scene.changes, &t->scene_now);
     if (enabled && sti_stamp_equal(&t->whole, &t->scene_now)) return stand(t, &t->whole, &t->scene_now);
     t->generation = scene.changes.generation;
     choose(t, &scene, !enabled, &moved, &left);
@@ -344,6 +347,20 @@ stet_result sti_tiles_extract_at_once(stet_tiles *t)
     return sti_tiles_extract_frame(t, sti_place_of(t, t->newest), STET_REASON_DEFERRED_TILES_FIRST_READ);
 }
 
+/* follows: not if nothing moved since the latest call. */
+static stet_result render(stet_tiles *t, const uint8_t *mask, bool follows, int64_t *frame)
+{
+    t->wanted = mask;
+    t->follows = follows;
+    int64_t before = t->newest;
+    stet_result result = draw_what_moved(t);
+    if (result != STET_OK) sti_stamp_invalidate(&t->asked);
+    if (frame && (result == STET_OK || t->newest != before))
+        *frame = t->newest; /* there is a frame, also if its audit fails, or its tensors are made later only */
+    STI_TRY(result);
+    return sti_tiles_extract_at_once(t);
+}
+
 stet_result stet_tiles_render(stet_tiles *t, const uint8_t *mask, int64_t *frame)
 {
     if (!t) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_tiles_render: tiles must not be NULL");
@@ -351,14 +368,10 @@ stet_result stet_tiles_render(stet_tiles *t, const uint8_t *mask, int64_t *frame
         return sti_error(STET_ERROR_STATE,
                          "stet_tiles_render: these tiles take frames of another renderer; use stet_tiles_accept");
     STI_TRY(sti_not_listing(t->device, "stet_tiles_render"));
-    t->wanted = mask;
-    int64_t before = t->newest;
-    stet_result result = draw_what_moved(t);
-    if (frame && (result == STET_OK || t->newest != before))
-        *frame = t->newest; /* there is a frame, also if its audit fails, or its tensors are made later only */
-    STI_TRY(result);
-    return sti_tiles_extract_at_once(t);
+    return render(t, mask, false, frame);
 }
+
+stet_result sti_tiles_follow(stet_tiles *t, int64_t *frame) { return render(t, NULL, true, frame); }
 
 static stet_result find_frame(stet_tiles *t, int64_t frame, sti_tile_place **out)
 {

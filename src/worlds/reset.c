@@ -346,9 +346,7 @@ static void reset_marked(stet_worlds *worlds, const stet_reset_def *def, void *n
 
 static void count_resets(stet_worlds *worlds)
 {
-    worlds->reset_clock++;
     for (int64_t w = 0; w < worlds->nworld; ++w) worlds->resets[w] += worlds->marks[w] != 0;
-    (void)sti_generations_put_some(&worlds->reset_at, worlds->marks, worlds->reset_clock);
     sti_worlds_moved(worlds, worlds->marks);
 }
 
@@ -356,7 +354,6 @@ stet_result sti_worlds_reset_on_device(stet_worlds *worlds, stet_array *mask, co
 {
     STI_TRY(worlds->physics.reset(worlds->physics.context, mask, def, keyframe_of(worlds, def)));
     sti_worlds_launch_wrote(worlds);
-    worlds->reset_clock++;
     sti_worlds_moved(worlds, mask ? NULL : worlds->marks);
     return STET_OK;
 }

@@ -82,7 +82,6 @@ static stet_result make_tables(stet_worlds *worlds)
     STI_TRY(sti_generations_init(&worlds->moved, worlds->nworld, "moves of worlds"));
     STI_TRY(sti_generations_init(&worlds->changed, worlds->nworld, "changes of worlds"));
     STI_TRY(sti_generations_init(&worlds->stepped, worlds->nworld, "steps of worlds"));
-    STI_TRY(sti_generations_init(&worlds->reset_at, worlds->nworld, "resets of worlds"));
     sti_worlds_moved(worlds, NULL);
     STI_TRY(sti_alloc(&worlds->resets, n * sizeof *worlds->resets, "resets of worlds"));
     STI_TRY(sti_alloc(&worlds->marks, n, "marks of worlds"));
@@ -227,7 +226,6 @@ void stet_worlds_destroy(stet_worlds *worlds)
     sti_generations_free(&worlds->moved);
     sti_generations_free(&worlds->changed);
     sti_generations_free(&worlds->stepped);
-    sti_generations_free(&worlds->reset_at);
     sti_free(worlds->resets);
     sti_free(worlds->marks);
     sti_free(worlds->chosen);

@@ -113,8 +113,6 @@ struct stet_worlds {
     sti_version moved_version;         /* and their version */
     uint64_t *resets;                  /* [nworld], number of resets, for the noise */
     sti_version resets_version;        /* bumped by every change of resets but those of resets themselves */
-    uint64_t reset_clock;              /* calls that put worlds back, from 1 on */
-    sti_generations reset_at;          /* the value of reset_clock at a world's latest one */
     sti_stamp pushed[STI_FIELD_COUNT]; /* versions of arrays that MuJoCo's data already has */
     sti_worlds_physics physics;
     /* physics is external: steps move no world; a write to qpos moves none whose poses the caller wrote */

@@ -55,6 +55,20 @@ def test_written_and_read(make, tmp_path):
     assert said["scene_sha256"] == scene_hash(sim.model) and said["timestep"] == 0.005
 
 
+def test_pictures_are_those_of_the_frame(make, tmp_path):
+    """Without a call of render."""
+    sim, twin = make(**RUN), make(**RUN)
+    with Writer(tmp_path / "a", sim, outputs=("rgb", "depth")) as data:
+        for frame in range(3):
+            for one in (sim, twin):
+                one.control_noise(0.5, frame)
+                one.step(20 * frame)
+            data.add(seen=twin.read("rgb", "top", frame=twin.render()))
+    data = Reader(tmp_path / "a")
+    seen = data.read("rgb:top")
+    assert np.array_equal(seen, data.read("seen")) and not np.array_equal(seen[1], seen[2])
+
+
 def test_a_shard_that_is_larger_than_its_first_memory(make, tmp_path, monkeypatch):
     monkeypatch.setattr("stet.data._SHARD_BYTES", 4000)
     sim = make(**RUN)

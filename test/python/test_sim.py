@@ -160,6 +160,37 @@ def test_pictures(place, make):
     assert sim.hash_frame(1) != sim.hash_frame()
 
 
+def test_pictures_are_the_present_ones(make):
+    sim, twin = (make(outputs=("rgb", "depth"), width=16, height=12) for _ in range(2))
+    first = sim.read("rgb")
+    tensor, number = sim.tensor("rgb"), sim.render()
+    assert number == 0 and (first == twin.read("rgb", frame=twin.render())).all()
+    for one in (sim, twin):
+        one.step(40)
+    assert (sim.read("rgb", frame="drawn") == first).all() and (tensor.numpy() == first).all()
+    assert (sim.read("rgb") == twin.read("rgb", frame=twin.render())).all() and (sim.read("rgb") != first).any()
+    assert (sim.read("rgb", frame=0) == first).all() and sim.render() == 1
+    assert sim.hash_frame() == twin.hash_frame() and sim.hash_frame("drawn") == sim.hash_frame(1)
+    for one in (sim, twin):
+        one.qpos[:] = 0.25
+    assert (np.asarray(sim.image("rgb")) == np.asarray(twin.image("rgb"))).all()
+    sim.step(5)
+    part = sim.render(mask=[1] + [0] * (sim.nworld - 1))
+    assert sim.hash_frame() == sim.hash_frame(part)  # who leaves worlds out means it
+    sim.step()
+    assert sim.hash_frame() != sim.hash_frame(part)
+    with pytest.raises(stet.NotFoundError, match="no frame 'last'; give a number, \"drawn\""):
+        sim.read("rgb", frame="last")
+    with pytest.raises(stet.NotFoundError, match="no frame -1"):
+        sim.read("rgb", frame=-1)
+    with pytest.raises(stet.NotFoundError, match="nothing was rendered yet"):
+        make(outputs=("rgb",), width=16, height=12).read("rgb", frame="drawn")
+    with pytest.raises(stet.StateError, match="without outputs"):
+        make().read("rgb")
+    with pytest.raises(stet.StateError), sim.record("a list"):
+        sim.read("rgb")
+
+
 def test_samples(make):
     pictures = [make(cameras=["top"], outputs=("rgb", "depth"), width=32, height=24, samples=n) for n in (1, 16)]
     for sim in pictures:

@@ -27,7 +27,7 @@ static void play(stet_sim *sim, int64_t first, int64_t n)
 {
     for (int64_t f = first; f < first + n; ++f) {
         room_play(sim, f, 1, SUBSTEPS);
-        free(room_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGB));
+        free(room_read(sim, STET_FRAME_DRAWN, 0, STET_OUTPUT_RGB));
     }
 }
 

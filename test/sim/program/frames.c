@@ -121,7 +121,7 @@ static int other_item(program *p, int item)
     return p->shown.nitem == 1 ? 0 : (item + 1 + roll(p, p->shown.nitem - 1)) % p->shown.nitem;
 }
 
-/* Worlds that were put back are rendered first, so that the latest frame has a new number. */
+/* Worlds that moved are rendered first, so that the latest frame has a new number. */
 void op_read_latest(program *p)
 {
     int item = roll(p, p->shown.nitem);
@@ -130,10 +130,9 @@ void op_read_latest(program *p)
         stet_array *none;
         for (int i = 0; i < 2; ++i)
             CHECK(p,
-                  stet_sim_get_array(p->sim[i], STET_FRAME_LATEST, 0, (stet_output)__builtin_ctz(p->sim[i]->outputs),
+                  stet_sim_get_array(p->sim[i], STET_FRAME_DRAWN, 0, (stet_output)__builtin_ctz(p->sim[i]->outputs),
                                      &none) == STET_ERROR_NOT_FOUND,
                   "a frame was found before the first");
-        return;
     }
     uint8_t *pixels = room(p, item_bytes(&p->shown, item));
     for (int i = 0; i < 2; ++i) {

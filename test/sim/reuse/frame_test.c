@@ -7,7 +7,7 @@
 
 /* ---- freshness --------------------------------------------------------------------------------------------------- */
 
-/* After a reset without a step, pictures and transforms are those after it. */
+/* After a step, and after a reset without one, pictures and transforms are those after it. */
 static void kf18_a_reset_without_a_step_is_seen(void **state)
 {
     enum { NWORLD = 4, BACK = 2 };
@@ -20,11 +20,15 @@ static void kf18_a_reset_without_a_step_is_seen(void **state)
     OK(stet_sim_step(sim, 20)); /* not rendered */
 
     room_reset(sim, BACK);
+    uint8_t *drawn = room_read(sim, STET_FRAME_DRAWN, 0, STET_OUTPUT_RGBA);
     uint8_t *after = room_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGBA);
+    assert_memory_equal(drawn, moved, NWORLD * size);
     for (size_t w = 0; w < NWORLD; ++w) {
         assert_memory_not_equal(moved + w * size, home + w * size, size);
-        assert_memory_equal(after + w * size, (w == BACK ? home : moved) + w * size, size);
+        assert_true((memcmp(after + w * size, home + w * size, size) == 0) == (w == BACK));
+        assert_memory_not_equal(after + w * size, moved + w * size, size);
     }
+    free(drawn);
     float now[12], fresh[12];
     int cube;
     OK(stet_stage_find(stet_sim_get_stage(sim), STET_PRIM_BODY, "cube", &cube));
@@ -38,28 +42,58 @@ static void kf18_a_reset_without_a_step_is_seen(void **state)
     stet_sim_destroy(sim);
 }
 
-/* A reset and a read start a frame, of that world only; a second read of it starts none, and steps alone start none. */
-static void only_worlds_that_were_put_back_are_rendered_on_a_read(void **state)
+/* A read after a move starts a frame, of the worlds that moved only; a second read of it starts none. */
+static void only_worlds_that_moved_are_rendered_on_a_read(void **state)
 {
-    stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = 6});
+    stet_sim *sim = room_open("hand.xml", &(room_def){.nworld = 6}),
+             *twin = room_open("hand.xml", &(room_def){.nworld = 6});
     OK(stet_sim_step(sim, 50));
+    OK(stet_sim_step(twin, 50));
     assert_int_equal(stet_sim_get_latest_frame(sim), -1);
-    int64_t frame = room_render(sim);
-    assert_int_equal(stet_sim_get_latest_frame(sim), frame);
-    uint64_t before = room_frame(sim, frame);
+    uint64_t before = room_frame(sim, STET_FRAME_LATEST);
+    int64_t frame = stet_sim_get_latest_frame(sim);
+    assert_int_equal(frame, 0); /* the first picture needs no call either */
+    assert_true(room_frame(sim, frame) == before);
     OK(stet_sim_step(sim, 50));
-    assert_true(room_frame(sim, STET_FRAME_LATEST) == before);
+    OK(stet_sim_step(twin, 50));
+    assert_true(room_frame(sim, STET_FRAME_DRAWN) == before && room_frame(sim, frame) == before);
+    assert_int_equal(stet_sim_get_latest_frame(sim), frame);
+    assert_true(room_frame(sim, STET_FRAME_LATEST) == room_frame(twin, room_render(twin)));
+    assert_int_equal(stet_sim_get_latest_frame(sim), frame + 1);
     stet_device_clear_counters(stet_sim_get_device(sim));
     room_reset(sim, 5);
-    assert_true(room_frame(sim, STET_FRAME_LATEST) != before);
-    assert_int_equal(stet_sim_get_latest_frame(sim), frame + 1);
+    room_reset(twin, 5);
     uint64_t after = room_frame(sim, STET_FRAME_LATEST);
+    assert_true(after == room_frame(twin, room_render(twin)));
+    assert_int_equal(stet_sim_get_latest_frame(sim), frame + 2);
+    assert_true(room_frame(sim, STET_FRAME_LATEST) == after);
     stet_counters c = room_counters(sim);
     assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].misses, 1);
+    assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].hits, 0);
     int64_t pixel = 4 + 4 + 4; /* rgba, depth, seg_geom */
     assert_int_equal(c.mechanism[STET_MECHANISM_FRAME].done_bytes, 24 * 16 * pixel);
-    assert_true(room_frame(sim, frame) == before);
-    assert_true(room_frame(sim, frame + 1) == after);
+    stet_sim_destroy(sim);
+    stet_sim_destroy(twin);
+}
+
+/* Worlds that a render left out keep their pixels until something moves. */
+static void a_read_respects_the_mask_of_a_render(void **state)
+{
+    const uint8_t some[3] = {0, 1, 0};
+    stet_sim *sim = room_open(ROOM_BALL, &(room_def){0});
+    int64_t frame = room_render(sim), masked;
+    OK(stet_sim_step(sim, 40));
+    OK(stet_sim_render_worlds(sim, some, &masked));
+    assert_int_equal(masked, frame + 1);
+    uint64_t part = room_frame(sim, masked);
+    assert_true(room_frame(sim, STET_FRAME_LATEST) == part);
+    assert_int_equal(stet_sim_get_latest_frame(sim), masked);
+    room_reset(sim, 1);
+    assert_true(room_frame(sim, STET_FRAME_DRAWN) == part);
+    uint64_t all = room_frame(sim, STET_FRAME_LATEST);
+    assert_int_equal(stet_sim_get_latest_frame(sim), masked + 1);
+    assert_int_equal(room_render(sim), masked + 1); /* all worlds are drawn */
+    assert_true(all != part);
     stet_sim_destroy(sim);
 }
 
@@ -325,9 +359,9 @@ static void bad_reads_are_refused(void **state)
     assert_non_null(pixels);
     assert_int_equal(size, 3 * 24 * 16 * sizeof *pixels);
     REFUSED(STET_ERROR_NOT_FOUND, "rendered yet",
-            stet_sim_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH, pixels, size));
+            stet_sim_read(sim, STET_FRAME_DRAWN, 0, STET_OUTPUT_DEPTH, pixels, size));
     room_reset(sim, 0);
-    REFUSED(STET_ERROR_NOT_FOUND, "rendered yet", stet_sim_hash_frame(sim, STET_FRAME_LATEST, &hash));
+    REFUSED(STET_ERROR_NOT_FOUND, "rendered yet", stet_sim_hash_frame(sim, STET_FRAME_DRAWN, &hash));
     (void)room_render(sim);
     REFUSED(STET_ERROR_NOT_FOUND, "no camera 1",
             stet_sim_read(sim, STET_FRAME_LATEST, 1, STET_OUTPUT_DEPTH, pixels, size));
@@ -341,7 +375,7 @@ static void bad_reads_are_refused(void **state)
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "which has 4608",
             stet_sim_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH, pixels, size - 1));
     REFUSED(STET_ERROR_NOT_FOUND, "no frame 1", stet_sim_read(sim, 1, 0, STET_OUTPUT_DEPTH, pixels, size));
-    REFUSED(STET_ERROR_NOT_FOUND, "no frame -2", stet_sim_read(sim, -2, 0, STET_OUTPUT_DEPTH, pixels, size));
+    REFUSED(STET_ERROR_NOT_FOUND, "no frame -3", stet_sim_read(sim, -3, 0, STET_OUTPUT_DEPTH, pixels, size));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_read(NULL, 0, 0, STET_OUTPUT_DEPTH, pixels, size));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_read(sim, 0, 0, STET_OUTPUT_DEPTH, NULL, size));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_sim_get_array(sim, 0, 0, STET_OUTPUT_DEPTH, NULL));
@@ -454,7 +488,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kf18_a_reset_without_a_step_is_seen),
-        cmocka_unit_test(only_worlds_that_were_put_back_are_rendered_on_a_read),
+        cmocka_unit_test(only_worlds_that_moved_are_rendered_on_a_read),
+        cmocka_unit_test(a_read_respects_the_mask_of_a_render),
         cmocka_unit_test(kf19_a_write_without_a_step_is_seen),
         cmocka_unit_test(a_write_of_poses_moves_the_picture_of_external_physics),
         cmocka_unit_test(kf20_frames_that_were_not_read_are_kept),

@@ -45,8 +45,8 @@ static void play_frame(stet_sim *sim, int64_t f, sti_hash *seen)
     OK(stet_sim_control_noise(sim, 0.3, f));
     OK(stet_sim_step(sim, S));
     for (int again = 0; again < 2; ++again) (void)room_render(sim);
-    uint8_t *rgb = room_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_RGB);
-    uint8_t *depth = room_read(sim, STET_FRAME_LATEST, 0, STET_OUTPUT_DEPTH);
+    uint8_t *rgb = room_read(sim, STET_FRAME_DRAWN, 0, STET_OUTPUT_RGB);
+    uint8_t *depth = room_read(sim, STET_FRAME_DRAWN, 0, STET_OUTPUT_DEPTH);
     sti_hash_add(seen, rgb, RGB);
     sti_hash_add(seen, depth, WORDS);
     free(rgb);
