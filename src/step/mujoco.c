@@ -11,6 +11,7 @@
 #include "step/mujoco.h"
 
 #include "base/clock.h"
+#include "kernel/record/launch_observer.h"
 #include "worlds/reset.h"
 
 #include <string.h>
@@ -155,5 +156,7 @@ stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
     sti_worlds_moved(worlds, mask);
     sti_quantities_stepped(worlds, mask);
     sti_worlds_written(worlds, false);
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        if (sti_field_writer[f] & STI_WRITER_PHYSICS) sti_observe_host(worlds->field[f], "a step of MuJoCo's physics");
     return pull_inputs(worlds);
 }

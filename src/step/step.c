@@ -6,6 +6,7 @@
  */
 #include "step/step.h"
 
+#include "kernel/record/launch_observer.h"
 #include "physics/features.h"
 #include "physics/native.h"
 #include "step/mujoco.h"
@@ -153,6 +154,7 @@ static stet_result run_external(stet_worlds *worlds, const uint8_t *mask, int n)
         sti_mirror_set(time, mirror, w, 0, *exact);
     }
     sti_worlds_field_written(worlds, STI_FIELD_time);
+    sti_observe_host(time, "a step of external physics");
     return STET_OK;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/plural.h"
+#include "kernel/record/launch_observer.h"
 
 #include <string.h>
 
@@ -257,8 +258,11 @@ stet_result sti_quantities_forward(stet_worlds *worlds, uint64_t from)
     sti_worlds_parallel(worlds, forward_world, &p, worlds->step_seconds * (double)due);
     sti_free(p.room);
     worlds->forwards += due;
-    for (sti_quantity *q = worlds->quantities; q; q = q->next)
-        if (q->in_pass) sti_array_mirror_written(q->array);
+    for (sti_quantity *q = worlds->quantities; q; q = q->next) {
+        if (!q->in_pass) continue;
+        sti_array_mirror_written(q->array);
+        sti_observe_host(q->array, "MuJoCo's forward dynamics");
+    }
     return STET_OK;
 }
 

@@ -9,6 +9,8 @@
  */
 #include "worlds/poses.h"
 
+#include "kernel/record/launch_observer.h"
+
 #include <stdatomic.h>
 #include <string.h>
 
@@ -140,6 +142,8 @@ static stet_result make_poses(void *context)
     if (!atomic_load(&p->changed)) return STET_OK;
     sti_array_mirror_written(worlds->field[STI_FIELD_xpos]);
     sti_array_mirror_written(worlds->field[STI_FIELD_xquat]);
+    sti_observe_host(worlds->field[STI_FIELD_xpos], "MuJoCo's kinematics");
+    sti_observe_host(worlds->field[STI_FIELD_xquat], "MuJoCo's kinematics");
     sti_poses_keep_written(worlds);
     return due == worlds->nworld && !p->every ? sti_poses_keep_first(worlds) : STET_OK;
 }

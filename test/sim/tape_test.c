@@ -68,9 +68,33 @@ static void what_physics_writes_is_noticed(void **state)
               stet_arg_array(phases_field(&p, "ctrl")), stet_arg_real(3), stet_arg_int(1));
     stet_tape *tape = tape_of(&p);
     OK(stet_tape_begin(tape));
-    FAILS(stet_tape_end(tape, steps(&p, tape, 3)), STET_ERROR_STATE, "array qpos was written between two launches");
+    FAILS(stet_tape_end(tape, steps(&p, tape, 3)), STET_ERROR_UNSUPPORTED,
+          "k_push reads array qpos, which was written by a step of MuJoCo's physics");
     stet_tape_destroy(tape);
     phases_close(&p);
+}
+
+/* Also before the first launch, and of what follows from the state: there is no gradient through any of it. */
+static void what_the_host_computes_has_no_adjoint(void **state)
+{
+    static const struct {
+        const char *array, *by;
+        stet_physics physics;
+    } rows[] = {{"qpos", "a step of MuJoCo's physics", STET_PHYSICS_MUJOCO},
+                {"xpos", "MuJoCo's kinematics", STET_PHYSICS_MUJOCO},
+                {"qacc", "MuJoCo's forward dynamics", STET_PHYSICS_MUJOCO},
+                {"time", "a step of external physics", STET_PHYSICS_EXTERNAL},
+                {"qacc", "MuJoCo's forward dynamics", STET_PHYSICS_EXTERNAL}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
+        phases p = phases_open(&(room_def){.nworld = 5, .physics = rows[k].physics});
+        stet_array *read = phases_field(&p, rows[k].array), *seen = phases_array(&p, "seen", STET_DTYPE_REAL, 1);
+        stet_tape *tape = tape_of(&p);
+        (void)ADD(&p, AFTER, "k_time", stet_arg_array(read), stet_arg_array(seen), stet_arg_int(0));
+        OK(stet_tape_begin(tape));
+        FAILS(stet_tape_end(tape, steps(&p, tape, 1)), STET_ERROR_UNSUPPORTED, rows[k].by);
+        stet_tape_destroy(tape);
+        phases_close(&p);
+    }
 }
 
 int main(void)
@@ -78,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_in_a_step_are_taken_down),
         cmocka_unit_test(what_physics_writes_is_noticed),
+        cmocka_unit_test(what_the_host_computes_has_no_adjoint),
     };
     return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
 }

@@ -199,6 +199,12 @@ static void looped(sti_launch_observer *launch_observer)
                              "ran; launch its trips one by one"));
 }
 
+static void computed(sti_launch_observer *launch_observer, const stet_array *array, const char *by)
+{
+    stet_tape *t = of(launch_observer);
+    if (t->broken == STET_OK) sti_tape_break(t, written_by(t, array, by));
+}
+
 static void lost(sti_launch_observer *launch_observer, const char *what)
 {
     sti_tape_break(of(launch_observer),
@@ -208,4 +214,4 @@ static void lost(sti_launch_observer *launch_observer, const char *what)
                              what));
 }
 
-const sti_launch_observer sti_tape_observer = {launched, copied, foreign, looped, lost};
+const sti_launch_observer sti_tape_observer = {launched, copied, foreign, looped, computed, lost};

@@ -22,6 +22,8 @@ typedef struct sti_launch_observer {
     void (*foreign)(struct sti_launch_observer *launch_observer, const sti_foreign *foreign);
     /* A loop of launches begins. The observer does not learn how often the body runs. */
     void (*loop)(struct sti_launch_observer *launch_observer);
+    /* The host computed an array from others. `by` says what did. */
+    void (*host)(struct sti_launch_observer *launch_observer, const stet_array *array, const char *by);
     /* Operations that the observer was notified of have not run and never will. `what` names them. */
     void (*lost)(struct sti_launch_observer *launch_observer, const char *what);
 } sti_launch_observer;
@@ -30,6 +32,12 @@ static inline void sti_observe_launch(stet_device *device, const sti_launch *l, 
 {
     sti_launch_observer *w = device->launch_observer;
     if (w) w->launch(w, l->kernel, count, l->args, sti_kernel_narg(l->kernel));
+}
+
+static inline void sti_observe_host(const stet_array *array, const char *by)
+{
+    sti_launch_observer *w = array->device->launch_observer;
+    if (w) w->host(w, array, by);
 }
 
 static inline void sti_observe_lost(stet_device *device, const char *what)
