@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 import math
 import os
 import re
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _DEVICES = {"auto": 0, "cpu": 1, "null": 2, "cuda": 3, "hip": 4}
 _Function = TypeVar("_Function", bound=Callable)
+_log = logging.getLogger("stet")
 
 
 def load(scene: str | os.PathLike[str] | _core.Model) -> _core.Model:
@@ -256,6 +258,9 @@ class Sim(Rounds, _core.SimBase):
             bool(checked),
             os.fspath(cache_folder) if cache_folder else "",
         )
+        if physics == "auto" and self.physics == "mujoco":
+            _log.warning("Sim: physics auto is MuJoCo's, on the host, because %s; physics=\"mujoco\" asks for it",
+                         self.physics_reason)
 
     if not TYPE_CHECKING:  # which would take any assignment then
 

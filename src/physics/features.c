@@ -298,7 +298,7 @@ bool sti_physics_lacks(const mjModel *m, char *text, size_t size)
 
 stet_result sti_physics_check_model(const mjModel *m)
 {
-    char text[1024];
+    char text[STI_LACKS_SIZE];
     if (!sti_physics_lacks(m, text, sizeof text)) return STET_OK;
     return sti_error(STET_ERROR_UNSUPPORTED, "step: physics native lacks what this model needs: %s; use physics mujoco",
                      text);

@@ -8,6 +8,7 @@
 
 /* The i-th feature that the model needs; NULL after the last. *covered: native physics has it. */
 const char *sti_physics_feature(const mjModel *model, int i, bool *covered);
+enum { STI_LACKS_SIZE = 4096 }; /* more than the names of all features have together */
 /* Writes what native physics lacks for the model, "contacts, sensors", cut where `size` ends; false: nothing. */
 bool sti_physics_lacks(const mjModel *model, char *text, size_t size);
 /* Native physics uses Newton's method where the model asks for another solver, and may need one. */

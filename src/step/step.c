@@ -18,7 +18,7 @@ struct stet_step {
     stet_worlds *worlds;
     stet_physics physics;
     sti_native *native; /* NULL: another physics */
-    char reason[256];
+    char reason[STI_LACKS_SIZE + 32];
 };
 
 const char *stet_physics_name(stet_physics physics)
@@ -40,7 +40,7 @@ const char *stet_native_get_feature(const stet_model *model, int i, bool *covere
 
 bool sti_step_native_suits(const stet_model *model, char *reason, size_t size)
 {
-    char lacks[200];
+    char lacks[STI_LACKS_SIZE];
     bool covered = !sti_physics_lacks(model->mj, lacks, sizeof lacks);
     if (covered)
         (void)snprintf(reason, size, "native physics covers the model%s",

@@ -36,6 +36,32 @@ def test_information_is_there_for_those_who_ask(caplog):
     assert any(record.getMessage().startswith("device auto: no GPU") for record in caplog.records)
 
 
+LACKING = """<mujoco><option{option}/><worldbody><body><freejoint/><geom size=".1"/><site name="a"/></body>
+<camera name="t" mode="track"/></worldbody><sensor>{sensors}</sensor></mujoco>"""
+
+
+def test_auto_says_that_it_took_mujocos_physics(caplog):
+    """With all of the reason, however long it is."""
+    many = "<clock/>", '<rangefinder camera="t"/>', '<camprojection site="a" camera="t"/>', \
+        '<framepos objtype="camera" objname="t"/>', '<framepos objtype="site" objname="a" nsample="3"/>', \
+        '<contact/>', '<distance geom1="g" geom2="h"/>'
+    scene = LACKING.format(option=' solver="PGS" noslip_iterations="3"', sensors="".join(many))
+    scene = scene.replace('<geom size=".1"/>', '<geom name="g" size=".1"/><geom name="h" size=".1" pos="1 0 0"/>')
+    with stet.Sim(scene) as sim:
+        assert sim.physics == "mujoco"
+        reason = sim.physics_reason
+    with pytest.raises(stet.UnsupportedError) as refused:
+        stet.Sim(scene, physics="native")
+    lacks = reason.removeprefix("native physics lacks ")
+    assert f"needs: {lacks};" in str(refused.value) and len(lacks.split(", ")) >= len(many)
+    said = [record.getMessage() for record in caplog.records if record.name == "stet"]
+    assert len(said) == 1 and reason in said[0] and 'physics="mujoco"' in said[0]
+    caplog.clear()
+    stet.Sim(scene, physics="mujoco").close()
+    stet.Sim(SCENE).close()
+    assert not caplog.records
+
+
 def test_floods_end(caplog):
     diverge(3000)
     records = [record.getMessage() for record in caplog.records if record.name == "stet"]
