@@ -70,6 +70,9 @@ LFN void polytope_add_vertex(polytope *t, const convex_point *s)
         store(t->point + (k * POLYTOPE_VERTICES + t->nvertex) * STET_W, s->v[k]);
         store(t->point + ((3 + k) * POLYTOPE_VERTICES + t->nvertex) * STET_W, s->on_a[k]);
     }
+    /* Where rounding makes a hole of several loops these are read before they are written. */
+    store(t->out + t->nvertex * STET_W, splat(0));
+    store(t->in + t->nvertex * STET_W, splat(0));
     t->nvertex = t->nvertex + 1;
 }
 
