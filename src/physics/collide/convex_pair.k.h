@@ -36,8 +36,8 @@ LFN void convex_axis(const convex *a, const convex *b, int i, real *axis)
 }
 
 /*
- * The directions in which geoms with axes are likely to be least deep: axes, across two of them, and from an axis to the
- * other's centre.
+ * The directions in which geoms with axes are likely to be least deep: axes, across two of them, and from an axis to
+ * the other's centre.
  */
 LFN void convex_try_axes(const convex *a, const convex *b, const int *tables, const ureal *reals, mask lanes,
                          penetration *out)

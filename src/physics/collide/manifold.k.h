@@ -49,7 +49,7 @@ static const ureal manifold_circle[20] = {
     (ureal)-1, (ureal)-0.92387953251128676, (ureal)-0.70710678118654752, (ureal)-0.38268343236508977,
     (ureal)0,  (ureal)0.38268343236508977,  (ureal)0.70710678118654752,  (ureal)0.92387953251128676};
 
-/* The signs of a box's corners, face by face: + x, - x, + y, - y, + z, - z. A face's corners go the way that MuJoCo's do. */
+/* The signs of a box's corners, face by face: + x, - x, + y, - y, + z, - z. A face's corners go MuJoCo's way. */
 static const ureal box_corners[72] = {1,  1,  1, 1,  1,  -1, 1,  -1, -1, 1,  -1, 1,  -1, 1,  -1, -1, 1,  1,
                                       -1, -1, 1, -1, -1, -1, -1, 1,  -1, 1,  1,  -1, 1,  1,  1,  -1, 1,  1,
                                       -1, -1, 1, 1,  -1, 1,  1,  -1, -1, -1, -1, -1, -1, 1,  1,  1,  1,  1,
@@ -214,8 +214,8 @@ LFN real outline_beyond(const outline *o, int k, real turn, const real *p)
 }
 
 /*
- * Cuts off what is beyond edge k (Sutherland and Hodgman). In place: what is kept of the first corners is never ahead of
- * the corner that is read. A corner that is cut off an edge of two corners leaves two, one for each way along it.
+ * Cuts off what is beyond edge k (Sutherland and Hodgman). In place: what is kept of the first corners is never ahead
+ * of the corner that is read. A corner that is cut off an edge of two corners leaves two, one for each way along it.
  */
 LFN void outline_cut(outline *o, int k, real turn, mask lanes)
 {
@@ -281,8 +281,8 @@ LFN lint outline_farthest(const outline *o, const real *from)
 }
 
 /*
- * Leaves out corners that are nearly on the line between their neighbours: faces of one size that are turned by a little
- * have more than four corners, of which four chosen ones would lose others.
+ * Leaves out corners that are nearly on the line between their neighbours: faces of one size that are turned by a
+ * little have more than four corners, of which four chosen ones would lose others.
  */
 LFN void outline_straighten(outline *o, mask lanes)
 {
@@ -384,8 +384,8 @@ LFN void outline_project(const real *corner, const real *from, const real *axes,
 }
 
 /*
- * Two faces: the second one's corners (the reference), at the height of the first one's plane, are cut by the first; what
- * is between is along the first one's normal. An edge and a face, the reference: the edge is cut by the face.
+ * Two faces: the second one's corners (the reference), at the height of the first one's plane, are cut by the first;
+ * what is between is along the first one's normal. An edge and a face, the reference: the edge is cut by the face.
  */
 LFN void outline_make(const feature *reference, const feature *first, const geom_edge *e, mask faces, real margin,
                       mask lanes, real *axes, outline *o)
