@@ -425,7 +425,7 @@ static void check_sets(const collide_pair *pair, random_state *r, int n)
     for (int i = 0; i < n; ++i) {
         touches want = mujocos(&b, s + i);
         double error = bound(&b, s + i), size = largest_size(&b, s + i);
-        if (size < CAPSULE_SHORTEST || want.n == 0) continue;
+        if (size < CAPSULE_SHORTEST || want.n + got[i].n == 0) continue;
         drop_at_margin(&want, s[i].margin - error);
         drop_at_margin(got + i, s[i].margin - error);
         double apart = set_difference(got + i, &want, size);
@@ -438,7 +438,7 @@ static void check_sets(const collide_pair *pair, random_state *r, int n)
         print_message("%s %s %d, %d of %d", k ? ";" : "", nearness_names[k], number[k], place[k], all[k]);
     print_message("\n");
     assert_true(all[APART] > n / 16);
-    assert_true(number[APART] + place[APART] <= all[APART] / 200);
+    assert_true(number[APART] + place[APART] <= all[APART] / 100);
     assert_true(number[BEYOND] + place[BEYOND] <= all[BEYOND] / 10);
     free(s);
     free(got);

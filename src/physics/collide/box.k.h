@@ -274,7 +274,7 @@ LFN mask capsule_pierces(const geom *box, const capsule_on_box *s, real *middle)
 /*
  * The place of the capsule nearest to the box, and a second one where it lies along an edge or a face. Slot 1 may be
  * filled where slot 0 is empty. The nearest place is an end or at an edge; an axis that goes through the box and comes
- * near to no edge, of which MuJoCo finds nothing, gets the middle of what is inside.
+ * near to no edge, where MuJoCo finds no overlap, gets the middle of what is inside.
  */
 LFN void collide_capsule_box(const geom *capsule, const geom *box, real margin, mask lanes, contact *con)
 {
@@ -303,7 +303,8 @@ LFN void collide_capsule_box(const geom *capsule, const geom *box, real margin, 
     sphere_box(place, capsule->size[0], box, margin, con + 1);
     con[1].hit = m_and(m_and(con[1].hit, near), m_and(s.found, exists));
 
-    mask missed = m_andnot(near, m_or(con[0].hit, con[1].hit));
+    mask missed = m_andnot(near, m_and(con[0].hit, lt(con[0].dist, splat(0))));
+    missed = m_andnot(missed, m_and(con[1].hit, lt(con[1].dist, splat(0))));
     if (!any(missed)) return;
     real middle;
     missed = m_and(missed, capsule_pierces(box, &s, &middle));
