@@ -41,12 +41,14 @@ LFN real product_difference(real a, real b, real c, real d)
     real cd = c * d, lost = fma(-c, d, cd);
     return fma(a, b, -cd) + lost;
 }
-/* a - b, rounded, and what the rounding leaves out */
-LFN real exact_difference(real a, real b, real *rest)
+/* out + rest = a - b: the difference rounded, and what the rounding leaves out. */
+LFN void v3_sub_exact(const real *a, const real *b, real *out, real *rest)
 {
-    real rounded = a - b, taken = rounded - a;
-    *rest = (a - (rounded - taken)) - (b + taken);
-    return rounded;
+    for (int k = 0; k < 3; ++k) {
+        real rounded = a[k] - b[k], taken = rounded - a[k];
+        rest[k] = (a[k] - (rounded - taken)) - (b[k] + taken);
+        out[k] = rounded;
+    }
 }
 /* out = a x b, exact in each component but for its last place: for directions that are nearly parallel. */
 LFN void v3_cross_exact(const real *a, const real *b, real *out)

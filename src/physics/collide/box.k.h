@@ -307,7 +307,8 @@ LFN void collide_capsule_box(const geom *capsule, const geom *box, real margin, 
     missed = m_andnot(missed, m_and(con[1].hit, lt(con[1].dist, splat(0))));
     if (!any(missed)) return;
     real middle;
-    missed = m_and(missed, capsule_pierces(box, &s, &middle));
+    mask pierces = capsule_pierces(box, &s, &middle);
+    missed = m_and(missed, pierces);
     if (!any(missed)) return;
     contact c;
     v3_add_scaled(s.centre, s.half, middle, place);

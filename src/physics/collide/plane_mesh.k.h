@@ -16,10 +16,8 @@ LFN lint next_corner(lint k, lint count) { return iselect(ilt(k + isplat(1), cou
 LFN mask quad_grows(const real *start, const real *end, const real *from, const real *to, mask lanes, real *area)
 {
     real fixed[3], fixed_rest[3], way[3], way_rest[3], growth[3], larger[3];
-    for (int k = 0; k < 3; ++k) {
-        fixed[k] = exact_difference(end[k], start[k], &fixed_rest[k]);
-        way[k] = exact_difference(to[k], from[k], &way_rest[k]);
-    }
+    v3_sub_exact(end, start, fixed, fixed_rest);
+    v3_sub_exact(to, from, way, way_rest);
     v3_cross_exact(fixed, way, growth);
     for (int k = 0; k < 3; ++k) {
         int i = (k + 1) % 3, j = (k + 2) % 3;
@@ -37,18 +35,13 @@ LFN mask quad_grows(const real *start, const real *end, const real *from, const 
 LFN void quad_grow(const int *hull, const int *tables, const ureal *reals, lint corners, lint count, int which,
                    int once, mask lanes, lint *k, real *p, real *area, mask *grew)
 {
-    const real *start = p + 3 * (which == 2   ? 3
-                                 : which == 3 ? 0
-                                              : 2),
-               *end = p + 3 * (which == 2   ? 1
-                               : which == 3 ? 2
-                                            : 0);
+    int start = which == 1 ? 6 : which == 2 ? 9 : 0, end = which == 1 ? 0 : which == 2 ? 3 : 6; /* the other diagonal */
     mask active = lanes;
     for (int n = 0; n < 64 && any(active); ++n) {
         real point[3];
         lint next = next_corner(k[which], count);
         hull_corner_point(hull, tables, reals, corners, next, point);
-        active = quad_grows(start, end, p + 3 * which, point, active, area);
+        active = quad_grows(p + start, p + end, p + 3 * which, point, active, area);
         k[which] = iselect(active, next, k[which]);
         v3_select(active, point, p + 3 * which, p + 3 * which);
         *grew = m_or(*grew, active);
