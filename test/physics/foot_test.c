@@ -62,6 +62,7 @@ static int count_others(uint64_t *dice, bool regular)
     rig r = {.device = rig_open_device(NULL, 1), .model = model};
     stet_worlds_def def = stet_default_worlds_def();
     def.nworld = WORLDS;
+    def.exact = false;
     OK(stet_worlds_create(r.device, r.model, &def, &r.worlds));
     mjData *data[WORLDS];
     for (int w = 0; w < WORLDS; ++w) {

@@ -196,7 +196,7 @@ static const struct {
     const char *text;
 } scenes[] = {
     {"chain", 0xe0c0b494b6204168, 1, chain},
-    {"touch", 0x53bd3d0337745546, .05,
+    {"touch", 0x0c379d16988a4c06, .05,
      "<mujoco>" OPTION "<worldbody><geom type='plane' size='0 0 1' contype='3'/>" TOUCH_BODY(
          "0", "<geom type='box' size='.1 .1 .05' contype='0'/>", "0 0") TOUCH_BODY("1", "<geom size='.06'/>", "1 0")
          TOUCH_BODY("2", "<geom type='capsule' size='.04 .1'/>", "1.1 .05")
@@ -204,7 +204,7 @@ static const struct {
                  TOUCH_BODY("4", "<geom type='ellipsoid' size='.05 .1 .04' contype='0' conaffinity='2'/>",
                             "0 -1") "</worldbody><sensor>" TOUCHES("0") TOUCHES("1") TOUCHES("2") TOUCHES("3")
                      TOUCHES("4") "</sensor></mujoco>"},
-    {"touch of elliptic cones", 0x97a32beba32eef78, .05,
+    {"touch of elliptic cones", 0xf835d1ceb73ebe5f, .05,
      "<mujoco><option tolerance='1e-18' cone='elliptic' impratio='3'/><worldbody><geom type='plane' size='0 0 1' "
      "condim='1'/>" TOUCH_BODY("0", "<geom type='box' size='.1 .1 .05' condim='1'/>", "0 0")
          TOUCH_BODY("1", "<geom size='.06' condim='6'/>", "1 0") "</worldbody><sensor>" TOUCHES("0")
@@ -222,7 +222,7 @@ static const struct {
      "depth'/><rangefinder site='2' cutoff='.9'/><rangefinder site='3' data='dir normal'/><rangefinder site='4' "
      "data='origin depth'/><rangefinder site='5' data='dist dir origin point normal depth'/><rangefinder site='6' "
      "data='dist dir origin point normal depth'/><rangefinder site='7' data='dist point'/></sensor></mujoco>"},
-    {"forces on contact", 0x5a3fda1ef1b019d2, .05,
+    {"forces on contact", 0x543d141463b2c3db, .05,
      "<mujoco>" OPTION
      "<worldbody><geom type='plane' size='0 0 1'/><site name='w' pos='1 0 0'/><body name='a' pos='0 0 "
      ".1'><freejoint/><geom name='g' size='.1'/><site name='a' pos='.1 .2 .3' quat='1 .2 .3 0'/><body name='b' "
