@@ -174,7 +174,7 @@ LFN real ph_slot_cost(const int *m, const ureal *f, const real *v, const real *w
 #define PH_SUM_LINE 0   /* slope, curve, size of slots at the step alpha */
 #define PH_SUM_COST 1   /* what slots cost at the residuals x, and how many hold */
 #define PH_SUM_WARM 2   /* x' Ma of a warm start's x */
-#define PH_SUM_GRAD 3   /* squares of the gradient, and of the sizes of what it adds */
+#define PH_SUM_GRAD 3   /* squares of the gradient; the same by inertias, also of the sizes of forces */
 #define PH_SUM_SEARCH 4 /* slope and curve along the search direction without constraints, its square, its slope */
 #define PH_TERMS 4      /* sums that are made together, at most */
 
@@ -207,9 +207,12 @@ LFN void ph_dof_part(const int *m, const real *w, int what, int p, const real *x
         if (what == PH_SUM_WARM) {
             sum[0] = fma(Ma[d], x[d], sum[0]);
         } else if (what == PH_SUM_GRAD) {
-            real both = rabs(Ma[d]) + rabs(PH_AT(W_QFRC_CONSTRAINT)[d]);
+            int last = (m + m[M_M_ROWADR])[d] + (m + m[M_M_ROWNNZ])[d] - 1;
+            real all3 = rabs(Ma[d]) + rabs(PH_AT(W_QFRC_SMOOTH)[d]) + rabs(PH_AT(W_QFRC_CONSTRAINT)[d]);
+            real inverse = splat(1) / PH_AT(W_QM)[last];
             sum[0] = fma(grad[d], grad[d], sum[0]);
-            sum[1] = fma(both, both, sum[1]);
+            sum[1] = fma(grad[d] * inverse, grad[d], sum[1]);
+            sum[2] = fma(all3 * inverse, all3, sum[2]);
         } else {
             sum[0] = fma(search[d], Ma[d], sum[0]);
             sum[1] = fma(search[d], PH_AT(W_MV)[d], sum[1]);
@@ -312,7 +315,10 @@ LFN mask ph_start(const int *m, const ureal *f, const real *v, real *w, const in
     return held;
 }
 
-/* Forces, qfrc_constraint and the gradient of the lanes `on`; returns where it is less than tolerance or rounding. */
+/*
+ * Forces, qfrc_constraint and the gradient of the lanes `on`; returns where it is less than tolerance or, by inertias,
+ * since what is light must not rest on the rounding of what is heavy, than rounding.
+ */
 PH_PART LFN mask ph_gradient(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
 {
     real *grad = PH_AT(W_GRAD), *out = PH_AT(W_QFRC_CONSTRAINT), sum[PH_TERMS];
@@ -324,9 +330,9 @@ PH_PART LFN mask ph_gradient(const int *m, const ureal *f, const real *v, real *
         grad[d] = Ma[d] - grad[d];
     }
     sync();
-    ph_sums(m, f, v, w, s, PH_SUM_GRAD, 2, splat(0), grad, sum);
+    ph_sums(m, f, v, w, s, PH_SUM_GRAD, 3, splat(0), grad, sum);
     real enough = par(m, f, v, M_TOLERANCE, 0) / par(m, f, v, M_SOLVER_SCALE, 0);
-    return m_not(ge(sqrt(sum[0]), rmax(enough, splat(PH_ROUNDING) * sqrt(sum[1]))));
+    return m_or(lt(sqrt(sum[0]), enough), m_not(ge(sqrt(sum[1]), splat(PH_ROUNDING) * sqrt(sum[2]))));
 }
 
 /*
