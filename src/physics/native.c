@@ -24,71 +24,6 @@ _Static_assert(PH_BAD_QPOS == 1 << STET_FAULT_BAD_QPOS && PH_BAD_QVEL == 1 << ST
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-/*
- * Teams of a step on a GPU, as measured (doc/design/gpu_programs.md). A processor runs one block of up to 512 threads
- * with all the registers that it has, and each block as many worlds as make all processors end together. Fewer threads
- * a world do less work twice and wait less for one another, so a world has no more of them than run at once: 32 up to
- * 16 worlds a processor, 16 up to 32, then 8. A thread alone has its memory for itself, which a processor interleaves
- * with that of its neighbours: the fastest where there are worlds for all threads, as long as a world's memory is not
- * too large for the bandwidth. lone: that may be.
- */
-static sti_team choose_team(const sti_native *n, bool lone)
-{
-    const stet_device *device = n->worlds->device;
-    const sti_physics_tables *tables = &n->tables;
-    int64_t nworld = n->worlds->nworld;
-    enum {
-        THREADS = 512,
-        LEAST = 256,
-        STEP = 64, /* of threads: fewer numbers of worlds have code of their own */
-        MOST = 32,
-        EIGHT = 8,
-        SMALL = 1024,
-        MIDDLE = 4096,
-        MANY = 32,
-        LONE = 128
-    };
-    if (!n->many) return (sti_team){MOST, LEAST / MOST}; /* the code for all models */
-    int64_t processors = device->processors > 0 ? device->processors : 1, share = nworld / processors;
-    bool small = tables->m[M_NMEMORY] < SMALL;
-    if (lone && share >= MANY && (small || (share >= LONE && tables->m[M_NMEMORY] < MIDDLE))) {
-        int teams = MANY;
-        while (teams < THREADS && teams < share) teams *= 2;
-        return (sti_team){1, teams};
-    }
-    int team = MOST;
-    while (team > EIGHT && nworld * team > THREADS * processors) team /= 2;
-    int64_t turns = (nworld * team + THREADS * processors - 1) / (THREADS * processors);
-    int64_t worlds = (nworld + turns * processors - 1) / (turns * processors);
-    int64_t threads = (worlds * team + STEP - 1) / STEP * STEP;
-    return (sti_team){team, (int)(threads > LEAST ? threads : LEAST) / team};
-}
-
-stet_result sti_native_set_room(sti_native *n, int room)
-{
-    stet_worlds *worlds = n->worlds;
-    STI_TRY(sti_native_drop_memory(n));
-    sti_physics_tables_resize(worlds->model->mj, &n->tables, room);
-    n->old = true;
-    if (!sti_device_is_gpu(worlds->device)) return STET_OK;
-    n->team = choose_team(n, true);
-    n->stages.team = choose_team(n, false);
-    return STET_OK;
-}
-
-static int grown_room(void *context)
-{
-    const sti_native *n = context;
-    int room = sti_physics_room(&n->tables);
-    return room > n->first_room ? room : 0;
-}
-
-static stet_result restore_room(void *context, int room)
-{
-    sti_native *n = context;
-    return room > sti_physics_room(&n->tables) && !n->captured ? sti_native_set_room(n, room) : STET_OK;
-}
-
 /* What the first reset and the first poses need is compiled beside the step. */
 static void begin_codes(stet_device *device)
 {
@@ -148,7 +83,8 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
     }
     if (!worlds->physics.context)
         sti_worlds_set_physics(worlds, (sti_worlds_physics){n, make_poses, pull, sti_native_reset, sti_native_fill,
-                                                            sti_native_expect_reads, grown_room, restore_room});
+                                                            sti_native_expect_reads, sti_native_grown_room,
+                                                            sti_native_restore_room});
     *out = n;
     return STET_OK;
 }
@@ -188,87 +124,6 @@ static int64_t count_stepped(const sti_native *n)
     return count;
 }
 
-/*
- * NATIVE-5. Looks at the most contacts of all worlds; when they come near to what there is room for, there is twice as
- * much room from the next step on, or four times, …: rooms of other runs, whose code a GPU's cache may have. Steps in a
- * caller's graph go on with their memory.
- */
-static stet_result grow_room(sti_native *n)
-{
-    void *mirror;
-    int32_t most = 0;
-    int64_t room = sti_physics_room(&n->tables);
-    n->looked = 0;
-    if (n->captured) return STET_OK;
-    STI_TRY(sti_array_ensure(n->most)); /* listed steps run first */
-    STI_TRY(sti_array_mirror(n->most, &mirror));
-    for (int64_t w = 0; w < n->worlds->nworld; ++w) {
-        int32_t own = ((const int32_t *)mirror)[sti_array_index(n->most, w, 0)];
-        most = own > most ? own : most;
-    }
-    if (4 * (int64_t)most <= 3 * room) return STET_OK;
-    int64_t limit = sti_physics_contact_sizes(n->tables.m).limit; /* looks at all pairs */
-    if (room >= limit) return STET_OK;
-    while (4 * (int64_t)most > 3 * room && room < limit) room += room > 0 ? room : 1;
-    return sti_native_set_room(n, (int)(room < limit ? room : limit));
-}
-
-/*
- * NATIVE-8, from the most steps that a world owes to the fewest. Where room is at its limit, they go on with the
- * deepest contacts.
- */
-stet_result sti_native_catch_up(sti_native *n)
-{
-    n->owing = true;
-    for (;;) {
-        void *mirror;
-        int32_t most = 0;
-        STI_TRY(sti_array_mirror(n->owed, &mirror));
-        for (int64_t w = 0; w < n->worlds->nworld; ++w) {
-            int32_t own = ((const int32_t *)mirror)[sti_array_index(n->owed, w, 0)];
-            most = own > most ? own : most;
-        }
-        if (most == 0) break;
-        for (int64_t w = 0; w < n->worlds->nworld; ++w)
-            n->late[w] = ((const int32_t *)mirror)[sti_array_index(n->owed, w, 0)] == most;
-        STI_TRY(grow_room(n));
-        bool limit = sti_physics_room(&n->tables) >= sti_physics_contact_sizes(n->tables.m).limit;
-        STI_TRY(sti_native_update(n));
-        STI_TRY(sti_mask_put(&n->stepped, n->late));
-        STI_TRY(sti_native_run(n, most, limit ? 0 : PH_HOLD));
-    }
-    n->owing = false;
-    return STET_OK;
-}
-
-/* Are worlds without room held? Not where the host does not look before something else reads them. */
-static bool holds_worlds(const sti_native *n)
-{
-    const stet_device *device = n->worlds->device;
-    return device->host_memory && !device->listing && !n->captured && sti_native_is_whole(n);
-}
-
-/* Where worlds are not held, there is room for the contacts of the first step before it is made. */
-static stet_result count_room(sti_native *n)
-{
-    if (n->begun || n->captured || !sti_native_is_whole(n)) return STET_OK;
-    n->begun = true;
-    if (holds_worlds(n)) return STET_OK;
-    STI_TRY(sti_mask_put(&n->stepped, NULL));
-    STI_TRY(sti_native_run(n, 1, PH_COUNT));
-    return grow_room(n);
-}
-
-/* A look costs nothing where arrays are the host's, and no list has to run for it; elsewhere few calls have one. */
-static stet_result look_at_room(sti_native *n)
-{
-    enum { CALLS = 256 };
-    stet_device *device = n->worlds->device;
-    if (sti_device_capture(device) != 0) n->captured = true;
-    bool free = device->host_memory && !device->listing;
-    return free || ++n->looked >= CALLS ? grow_room(n) : STET_OK;
-}
-
 /* `ticks` has room for the steps of this call. */
 static stet_result make_room(sti_native *n, int nstep)
 {
@@ -277,19 +132,26 @@ static stet_result make_room(sti_native *n, int nstep)
     return STET_OK;
 }
 
+stet_result sti_native_prepare(sti_native *n)
+{
+    if (n->begun) return STET_OK;
+    STI_TRY(sti_worlds_take_writes(n->worlds));
+    STI_TRY(sti_native_update(n));
+    return sti_native_count_room(n);
+}
+
 stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
 {
     stet_worlds *worlds = n->worlds;
     STI_TRY(sti_worlds_take_writes(worlds));
-    STI_TRY(look_at_room(n));
+    STI_TRY(sti_native_look_at_room(n));
     STI_TRY(make_room(n, nstep));
+    STI_TRY(sti_native_prepare(n));
     STI_TRY(sti_native_update(n));
     if (n->owing) STI_TRY(sti_native_catch_up(n));
-    STI_TRY(count_room(n));
-    STI_TRY(sti_native_update(n));
     STI_TRY(sti_mask_put(&n->stepped, mask));
     double start = sti_now();
-    bool hold = holds_worlds(n);
+    bool hold = sti_native_holds_worlds(n);
     STI_TRY(sti_native_run(n, nstep, hold ? PH_HOLD : 0));
     if (worlds->device->host_memory && !worlds->device->listing)
         worlds->step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
@@ -396,7 +258,7 @@ static stet_result pull(void *context, bool drop)
         STI_TRY(sti_array_to_device(n->ticks));
         STI_TRY(sti_array_to_device(n->fault));
     }
-    return grow_room(n);
+    return sti_native_grow_room(n);
 }
 
 /* ---- poses ------------------------------------------------------------------------------------------------------- */

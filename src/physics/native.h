@@ -34,6 +34,9 @@ void sti_native_destroy(sti_native *native);
 /* n time steps of the worlds whose byte in mask is not 0 (NULL: all). */
 stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n);
 
+/* The part of the first step that the host looks at: it would split a list. */
+stet_result sti_native_prepare(sti_native *native);
+
 /*
  * Which launches a time step is, from the next call on (NATIVE-7): "whole", a part of one for all steps of a call;
  * "single", the same kernel for it alone; "one", all stages, with memory of worlds; "three", smooth dynamics, contacts

@@ -54,7 +54,7 @@ struct sti_native {
     stet_array *owed;          /* [nworld][1], time steps that it was held before in the latest call (NATIVE-8) */
     uint8_t *late;             /* [nworld], 1: it is caught up */
     bool owing;                /* some world is held still, since there was no memory for more room */
-    bool begun;                /* room was counted for the first step */
+    bool begun;                /* contacts were counted for the first step */
     int first_room;            /* for contacts, in the beginning */
     int looked;                /* calls of steps since `most` was looked at */
     bool captured;             /* steps are parts of a caller's graph, which keep their memory */
@@ -103,8 +103,22 @@ stet_result sti_native_drop_memory(sti_native *n);
 stet_result sti_native_run(sti_native *n, int nstep, int how);
 /* Are steps the one kernel, once for all of a call? */
 static inline bool sti_native_is_whole(const sti_native *n) { return n->stages.n == 0 && !n->stages.single; }
-/* Worlds that are held make the steps that they owe (NATIVE-8). */
+/* ---- room for contacts: native_room.c */
+
+/* NATIVE-5: looks at the most contacts of all worlds, and makes room for them. */
+stet_result sti_native_grow_room(sti_native *n);
+/* The same where it costs nothing, elsewhere in few calls. */
+stet_result sti_native_look_at_room(sti_native *n);
+/* Room for the contacts of the first step, before it is made. */
+stet_result sti_native_count_room(sti_native *n);
+/* Are worlds without room held (NATIVE-8)? */
+bool sti_native_holds_worlds(const sti_native *n);
+/* Those that are make the steps that they owe. */
 stet_result sti_native_catch_up(sti_native *n);
+/* worlds/worlds.h: sti_worlds_physics */
+int sti_native_grown_room(void *native);
+stet_result sti_native_restore_room(void *native, int room);
+
 /* Forgets their code and memory, which the next steps make again. */
 stet_result sti_native_drop_stages(sti_native *n);
 void sti_native_stages_free(sti_native *n);

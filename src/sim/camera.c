@@ -191,12 +191,17 @@ stet_result stet_sim_place_camera(stet_sim *sim, int camera, const char *name, d
     return write_everywhere(sim, sim->cameras[camera].prim, frame);
 }
 
+void sti_sim_describe_camera(const mjModel *m, int camera, stet_camera *out)
+{
+    char name[NAME_SIZE];
+    out->fovy = camera == FREE_CAMERA ? free_fovy(m) : (float)m->cam_fovy[camera];
+    (void)snprintf(out->name, sizeof out->name, "%.63s",
+                   camera == FREE_CAMERA ? free_name : camera_name(m, camera, name));
+}
+
 static stet_result make_camera(stet_sim *sim, int camera, stet_camera *out)
 {
-    const mjModel *m = sim->model->mj;
-    char name[NAME_SIZE];
-    out->fovy = (float)m->cam_fovy[camera];
-    (void)snprintf(out->name, sizeof out->name, "%.63s", camera_name(m, camera, name));
+    sti_sim_describe_camera(sim->model->mj, camera, out);
     return stet_stage_get_prim(sim->stage, STET_PRIM_CAMERA, camera, &out->prim);
 }
 

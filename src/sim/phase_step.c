@@ -5,6 +5,7 @@
 #include "kernel/user/user.h"
 #include "sim/sim.h"
 #include "stage/stage.h"
+#include "step/step.h"
 #include "worlds/reset.h"
 
 #include <string.h>
@@ -210,5 +211,6 @@ stet_result sti_phases_step(stet_sim *sim, int n)
 {
     stepping s = {.sim = sim};
     STI_TRY(check_present(&sim->phases));
+    STI_TRY(sti_step_prepare(sim->step));
     return close_list(&s, run_phase_step(&s, n));
 }

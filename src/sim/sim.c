@@ -11,11 +11,12 @@
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
 /* MuJoCo's data of each world are needed by MuJoCo's physics alone. */
-static bool needs_exact(const stet_sim *sim, stet_physics physics)
+static bool needs_exact(const stet_sim *sim, const stet_sim_def *def)
 {
     char reason[8];
-    return physics == STET_PHYSICS_MUJOCO ||
-           (physics == STET_PHYSICS_AUTO && !sti_step_native_suits(sim->model, reason, sizeof reason));
+    return def->physics == STET_PHYSICS_MUJOCO ||
+           (def->physics == STET_PHYSICS_AUTO &&
+            !sti_step_native_suits(sim->model, sim->device, def->nworld, def->keyframe, reason, sizeof reason));
 }
 
 static stet_result make_worlds(stet_sim *sim, const stet_sim_def *resolved)
@@ -25,7 +26,7 @@ static stet_result make_worlds(stet_sim *sim, const stet_sim_def *resolved)
     def.first_world = resolved->first_world;
     def.seed = resolved->seed;
     def.keyframe = resolved->keyframe;
-    def.exact = needs_exact(sim, resolved->physics);
+    def.exact = needs_exact(sim, resolved);
     return stet_worlds_create(sim->device, sim->model, &def, &sim->worlds);
 }
 

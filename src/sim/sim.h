@@ -73,6 +73,8 @@ stet_result sti_sim_check_memory(const stet_sim_def *resolved, int ncamera, size
 /* ---- camera.c ---------------------------------------------------------------------------------------------------- */
 
 /* Number of cameras that the names of a def select; NOT_FOUND lists those that exist. */
+/* The name and the angle of view of a camera of the model; -1: of the free one. */
+void sti_sim_describe_camera(const mjModel *m, int camera, stet_camera *out);
 stet_result sti_sim_count_cameras(const stet_model *model, const stet_sim_def *def, int *n);
 /* Fills sim->cameras [sim->ncamera]; adds free cameras that are selected to the stage. */
 stet_result sti_sim_make_cameras(stet_sim *sim, const stet_sim_def *resolved);

@@ -9,6 +9,7 @@
 #include "kernel/record/launch_observer.h"
 #include "physics/features.h"
 #include "physics/native.h"
+#include "physics/pace.h"
 #include "step/mujoco.h"
 
 #include <stdio.h>
@@ -38,22 +39,36 @@ const char *stet_native_get_feature(const stet_model *model, int i, bool *covere
     return model ? sti_physics_feature(model->mj, i, covered ? covered : &has) : NULL;
 }
 
-bool sti_step_native_suits(const stet_model *model, char *reason, size_t size)
+bool sti_step_native_suits(const stet_model *model, const stet_device *device, int64_t nworld, int keyframe,
+                           char *reason, size_t size)
 {
-    char lacks[STI_LACKS_SIZE];
-    bool covered = !sti_physics_lacks(model->mj, lacks, sizeof lacks);
-    if (covered)
-        (void)snprintf(reason, size, "native physics covers the model%s",
-                       sti_physics_replaces_solver(model->mj) ? ", with Newton's method for its solver" : "");
-    else
+    const mjModel *m = model->mj;
+    char lacks[STI_LACKS_SIZE], estimate[64] = "";
+    if (sti_physics_lacks(m, lacks, sizeof lacks)) {
         (void)snprintf(reason, size, "native physics lacks %s", lacks);
-    return covered;
+        return false;
+    }
+    sti_pace pace = {0, 0};
+    if (!sti_device_is_gpu(device)) pace = sti_physics_estimate_pace(m, keyframe, device->lanes, nworld);
+    if (pace.mujoco > 0)
+        (void)snprintf(estimate, sizeof estimate, ", in %.2g of the time of MuJoCo's by an estimate",
+                       pace.native / pace.mujoco);
+    if (pace.native > pace.mujoco) {
+        (void)snprintf(reason, size,
+                       "native physics covers the model, but takes %.2g times as long as MuJoCo's by an estimate",
+                       pace.native / pace.mujoco);
+        return false;
+    }
+    (void)snprintf(reason, size, "native physics covers the model%s%s",
+                   sti_physics_replaces_solver(m) ? ", with Newton's method for its solver" : "", estimate);
+    return true;
 }
 
 /* AUTO: native physics if it suits, and the worlds are made for it. */
 static stet_physics pick_auto(const stet_worlds *worlds, char *reason, size_t size)
 {
-    if (!sti_step_native_suits(worlds->model, reason, size)) return STET_PHYSICS_MUJOCO;
+    if (!sti_step_native_suits(worlds->model, worlds->device, worlds->nworld, worlds->def.keyframe, reason, size))
+        return STET_PHYSICS_MUJOCO;
     if (!worlds->data) return STET_PHYSICS_NATIVE;
     (void)snprintf(reason, size, "the worlds have exact data");
     return STET_PHYSICS_MUJOCO;
@@ -115,6 +130,8 @@ void stet_step_destroy(stet_step *step)
 
 stet_physics stet_step_get_physics(const stet_step *step) { return step ? step->physics : STET_PHYSICS_AUTO; }
 const char *stet_step_get_reason(const stet_step *step) { return step ? step->reason : ""; }
+
+stet_result sti_step_prepare(stet_step *step) { return step->native ? sti_native_prepare(step->native) : STET_OK; }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------ */
 

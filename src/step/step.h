@@ -7,7 +7,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Does AUTO take native physics for a model? Says why, or why not, in `reason`. */
-bool sti_step_native_suits(const stet_model *model, char *reason, size_t size);
+/*
+ * Does AUTO take native physics for so many worlds of a model on a device? It does where that covers the model and, on
+ * a processor, is at least as fast by an estimate (physics/pace.h). Says why, or why not, in `reason`.
+ */
+bool sti_step_native_suits(const stet_model *model, const stet_device *device, int64_t nworld, int keyframe,
+                           char *reason, size_t size);
+/* What the first step needs of the host, before a list that it is a part of. */
+stet_result sti_step_prepare(stet_step *step);
 
 #endif

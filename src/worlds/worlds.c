@@ -124,9 +124,14 @@ stet_result sti_worlds_check_memory(int64_t nworld, double each, double have)
         (long long)nworld, STI_S(nworld), need / 1e9, have / 1e9, (long long)(have / each));
 }
 
+int64_t sti_worlds_items(const mjModel *m, bool exact, sti_field field)
+{
+    return exact && field == STI_FIELD_qacc_warmstart ? 0 : sti_field_items(m, field);
+}
+
 static int64_t count_items(const stet_worlds *worlds, sti_field field)
 {
-    return worlds->def.exact && field == STI_FIELD_qacc_warmstart ? 0 : sti_field_items(worlds->model->mj, field);
+    return sti_worlds_items(worlds->model->mj, worlds->def.exact, field);
 }
 
 /*

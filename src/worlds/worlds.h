@@ -70,6 +70,8 @@ extern const int sti_field_writer[STI_FIELD_COUNT];
 /* The numbers of a field in MuJoCo's data; NULL: eq_active, which has bytes there. */
 mjtNum *sti_field_exact(mjData *d, sti_field field);
 int64_t sti_field_items(const mjModel *m, sti_field field);
+/* Those that worlds have: with MuJoCo's data (`exact`) some are there and not in a field. */
+int64_t sti_worlds_items(const mjModel *m, bool exact, sti_field field);
 
 /* What physics to the right of the worlds does when the worlds ask for it. Zeroed: there is none (WORLDS-10). */
 typedef struct sti_worlds_physics {

@@ -9,7 +9,11 @@
 #include "cli/files/json_file.h"
 #include "cli/pictures/not_drawn.h"
 #include "cli/report_error.h"
+#include "model/model.h"
+#include "sim/sim.h"
+#include "step/step.h"
 #include "stet/stet.h"
+#include "worlds/worlds.h"
 
 #include <jansson.h>
 #include <png.h>
@@ -182,16 +186,21 @@ static json_t *sizes_json(const stet_model *model)
     return o;
 }
 
-static json_t *cameras_json(const stet_sim *sim)
+static json_t *camera_json(const mjModel *m, int camera)
+{
+    stet_camera c = {.prim = -1};
+    json_t *o = json_object();
+    sti_sim_describe_camera(m, camera, &c);
+    set_info(o, "name", json_string(c.name));
+    set_info(o, "fovy", json_real((double)c.fovy));
+    return o;
+}
+
+/* Those of the scene, or a free one. */
+static json_t *cameras_json(const mjModel *m)
 {
     json_t *list = json_array();
-    for (int c = 0; c < stet_sim_get_ncamera(sim); ++c) {
-        const stet_camera *camera = stet_sim_get_camera(sim, c);
-        json_t *o = json_object();
-        set_info(o, "name", json_string(camera->name));
-        set_info(o, "fovy", json_real((double)camera->fovy));
-        json_array_append_new(list, o);
-    }
+    for (int c = m->ncam > 0 ? 0 : -1; c < m->ncam; ++c) json_array_append_new(list, camera_json(m, c));
     return list;
 }
 
@@ -205,14 +214,12 @@ static json_t *keyframes_json(const stet_model *model)
 }
 
 /* Numbers of each field of the state, of a world. */
-static json_t *fields_json(stet_sim *sim)
+static json_t *fields_json(const mjModel *m, bool exact)
 {
     json_t *o = json_object();
-    for (const char *const *field = stet_worlds_get_fields(); *field; ++field) {
-        stet_array *array;
-        if (stet_worlds_get_array(stet_sim_get_worlds(sim), *field, &array) == STET_OK)
-            set_info(o, *field, json_integer(stet_array_get_shape(array)[1]));
-    }
+    const char *const *names = stet_worlds_get_fields();
+    for (int f = 0; f < STI_FIELD_COUNT; ++f)
+        set_info(o, names[f], json_integer(sti_worlds_items(m, exact, (sti_field)f)));
     return o;
 }
 
@@ -226,20 +233,45 @@ static json_t *features_json(const stet_model *model)
     return o;
 }
 
-static json_t *scene_json(const char *path, const stet_model *model, stet_sim *sim)
+/* The physics that AUTO takes, for one world and for as many as stet run has unless it is told. */
+static json_t *physics_json(const stet_model *model, const stet_device *device, int keyframe, bool *exact)
 {
+    static const struct {
+        const char *key;
+        int64_t worlds;
+    } rows[] = {{"one world", 1}, {"64 worlds", 64}};
     json_t *o = json_object();
-    bool own = stet_model_get_info(model).ncam > 0;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
+        char reason[256];
+        json_t *row = json_object();
+        *exact = !sti_step_native_suits(model, device, rows[k].worlds, keyframe, reason, sizeof reason);
+        set_info(row, "physics", json_string(stet_physics_name(*exact ? STET_PHYSICS_MUJOCO : STET_PHYSICS_NATIVE)));
+        set_info(row, "reason", json_string(reason));
+        set_info(o, rows[k].key, row);
+    }
+    return o;
+}
+
+/* Makes no sim: nothing is as large as the worlds would be. */
+static json_t *scene_json(const char *path, const stet_model *model, const stet_device *device)
+{
+    const mjModel *m = model->mj;
+    json_t *o = json_object();
+    stet_sim_def def = stet_default_sim_def();
+    int keyframe = sti_sim_resolve(model, &def).keyframe;
+    bool exact;
     set_info(o, "scene", json_string(path));
     set_info(o, "timestep", json_real(stet_model_get_info(model).timestep));
-    set_info(o, "physics", json_string(stet_physics_name(stet_sim_get_physics(sim))));
+    json_t *by_worlds = physics_json(model, device, keyframe, &exact);
+    set_info(o, "physics", json_string(stet_physics_name(exact ? STET_PHYSICS_MUJOCO : STET_PHYSICS_NATIVE)));
+    set_info(o, "physics_by_worlds", by_worlds);
     set_info(o, "native", features_json(model));
     set_info(o, "sizes", sizes_json(model));
-    set_info(o, "fields", fields_json(sim));
+    set_info(o, "fields", fields_json(m, exact));
     set_info(o, "keyframes", keyframes_json(model));
-    set_info(o, "keyframe", json_integer(stet_sim_get_keyframe(sim)));
-    set_info(o, "own_cameras", json_boolean(own));
-    set_info(o, "cameras", cameras_json(sim));
+    set_info(o, "keyframe", json_integer(keyframe));
+    set_info(o, "own_cameras", json_boolean(m->ncam > 0));
+    set_info(o, "cameras", cameras_json(m));
     set_info(o, "not_drawn", not_drawn_json(model, STET_RENDER_MODE_MUJOCO, 0));
     json_t *warnings = json_array();
     for (int i = 0; report_warning(i); ++i) json_array_append_new(warnings, json_string(report_warning(i)));
@@ -255,6 +287,14 @@ static void print_numbers(const char *title, const json_t *numbers)
     json_object_foreach((json_t *)numbers, key, value) if (json_integer_value(value) > 0)
         printf(" %s %lld", key, (long long)json_integer_value(value));
     printf("\n");
+}
+
+static void print_physics(const json_t *by_worlds)
+{
+    const char *key;
+    json_t *row;
+    json_object_foreach((json_t *)by_worlds, key, row)
+        printf("%-10s of %s on a processor: %s, %s\n", "", key, text_of(row, "physics"), text_of(row, "reason"));
 }
 
 static void print_features(const json_t *features)
@@ -275,6 +315,7 @@ static void print_scene(const json_t *scene)
     long long keyframe = json_integer_value(json_object_get(scene, "keyframe"));
     printf("%s\n\n%-10s %s, time step %g s\n", text_of(scene, "scene"), "physics", text_of(scene, "physics"),
            json_real_value(json_object_get(scene, "timestep")));
+    print_physics(json_object_get(scene, "physics_by_worlds"));
     print_features(json_object_get(scene, "native"));
     print_numbers("sizes", json_object_get(scene, "sizes"));
     print_numbers("fields", json_object_get(scene, "fields"));
@@ -296,18 +337,15 @@ static void print_scene(const json_t *scene)
 static int read_scene(const char *path, const stet_mechanism_options *options, json_t **out)
 {
     stet_model *model;
-    stet_sim *sim;
-    static const char *const every[] = {"all"};
+    stet_device *device;
+    stet_device_def def = stet_default_device_def();
+    def.type = STET_DEVICE_CPU;
+    def.threads = 1;
+    def.mechanisms = *options;
     if (stet_model_load(path, &model) != STET_OK) return report_last_error(EXIT_INPUT);
-    stet_sim_def def = stet_default_sim_def();
-    def.device.type = STET_DEVICE_CPU; /* the answers are the same on every device */
-    def.device.threads = 1;
-    def.device.mechanisms = *options;
-    def.cameras = every;
-    def.ncamera = 1;
-    stet_result result = stet_sim_create(model, &def, &sim);
-    if (result == STET_OK) *out = scene_json(path, model, sim);
-    if (result == STET_OK) stet_sim_destroy(sim);
+    stet_result result = stet_device_create(&def, &device);
+    if (result == STET_OK) *out = scene_json(path, model, device);
+    if (result == STET_OK) stet_device_destroy(device);
     stet_model_destroy(model);
     return result == STET_OK ? -1 : report_last_error(EXIT_INPUT);
 }
