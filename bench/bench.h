@@ -18,6 +18,7 @@ enum {
     BENCH_ROWS = 512,
     BENCH_WORLDS = 12,
     BENCH_SIZES = 4,
+    BENCH_GIVEN = 16,
     BENCH_FRAME_EDGE = 64
 };
 
@@ -59,10 +60,12 @@ typedef struct bench {
     char gpu[96];           /* name of the GPU that was measured; "": none was */
     const char *scenes;     /* folder of the shipped scenes */
     bool quick;             /* mechanisms: only checks that it runs, without measuring */
-    bench_frame_def frame;  /* of `frame`; its numbers of worlds also of `physics` on a GPU */
+    bench_frame_def frame;  /* of `frame`; its numbers of worlds also of `physics` on a GPU, and of given scenes */
     const char *models;     /* names of `physics`, with commas; NULL: all */
-    const char *out;        /* file of the JSON object; NULL: none */
-    const char *command;    /* what was asked for */
+    const char *given[BENCH_GIVEN]; /* files of scenes that `physics` measures instead of its own */
+    int ngiven;
+    const char *out;     /* file of the JSON object; NULL: none */
+    const char *command; /* what was asked for */
     bench_row row[BENCH_ROWS];
     int nrow;
 } bench;

@@ -9,6 +9,7 @@
 #include "cli/options/options.h"
 #include "cli/report_error.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,9 +62,12 @@ static const char usage[] =
     "  --device D        of `adjoint`, `device`, `frame`, `fusion`, `launches`, `mechanisms`, `physics`, `rounds`, "
     "`stages`, `start`, `teams`: " DEVICE_NAMES "\n"
     "  --worlds N[,N …]  of `frame` (default: 64,1225), `stages` (default: 64,1024 and, on a GPU, 8192), and of "
-    "`physics` on a GPU: "
+    "`physics` on a GPU or with --scene: "
     "numbers of worlds, at most 12\n"
     "  --models M[,M …]  of `physics` and `stages`: only these, by the names in their rows\n"
+    "  --scene FILE      of `physics`: this scene instead of those that it knows, with 64 worlds or those of --worlds; "
+    "may\n"
+    "                    be given up to 16 times\n"
     "  --size WxH[,WxH …]   of `frame`: pixels of a picture, at most 4 sizes (default: 64x64)\n"
     "  --physics P       of `frame`: native (default), mujoco or external: recorded poses\n"
     "  --brief           of `frame`: only naive, plain and full, in half the turns, without first frames\n"
@@ -80,6 +84,8 @@ typedef struct bench_options {
     const char *device_name;                /* as given; NULL: was not */
     const char *of_frame, *worlds, *models; /* an option that only `frame` takes; --worlds, --models. NULL: none */
     const char *out, *scenes, *first_frame;
+    const char *given[BENCH_GIVEN]; /* --scene */
+    int ngiven;
     stet_device_def device;
     int threads;
     bench_frame_def frame;
@@ -154,6 +160,15 @@ static int read_models(const char *text)
     return -1;
 }
 
+static int read_scene(const char *path, bench_options *o)
+{
+    if (o->ngiven == BENCH_GIVEN)
+        return report_error(EXIT_INPUT, "--scene %s: give at most %d scenes a call", path, BENCH_GIVEN);
+    if (access(path, R_OK) != 0) return report_error(EXIT_INPUT, "--scene %s: %s", path, strerror(errno));
+    o->given[o->ngiven++] = path;
+    return -1;
+}
+
 static int read_physics(const char *text, stet_physics *out)
 {
     static const stet_physics known[] = {STET_PHYSICS_NATIVE, STET_PHYSICS_MUJOCO, STET_PHYSICS_EXTERNAL};
@@ -171,6 +186,7 @@ enum {
     OPTION_SCENES,
     OPTION_WORLDS,
     OPTION_MODELS,
+    OPTION_SCENE,
     OPTION_SIZE,
     OPTION_PHYSICS,
     OPTION_BRIEF,
@@ -203,6 +219,7 @@ static int read_options(int argc, char **argv, bench_options *o)
         {"scenes", required_argument, NULL, OPTION_SCENES},
         {"worlds", required_argument, NULL, OPTION_WORLDS},
         {"models", required_argument, NULL, OPTION_MODELS},
+        {"scene", required_argument, NULL, OPTION_SCENE},
         {"size", required_argument, NULL, OPTION_SIZE},
         {"physics", required_argument, NULL, OPTION_PHYSICS},
         {"brief", no_argument, NULL, OPTION_BRIEF},
@@ -224,6 +241,7 @@ static int read_options(int argc, char **argv, bench_options *o)
         case OPTION_DEVICE: code = read_device(o->device_name = optarg, &o->device); break;
         case OPTION_WORLDS: code = read_worlds(o->worlds = optarg, &o->frame); break;
         case OPTION_MODELS: code = read_models(o->models = optarg); break;
+        case OPTION_SCENE: code = read_scene(optarg, o); break;
         case OPTION_SIZE: code = read_sizes(optarg, &o->frame), o->of_frame = "--size"; break;
         case OPTION_PHYSICS: code = read_physics(optarg, &o->frame.physics), o->of_frame = "--physics"; break;
         case OPTION_BRIEF: o->frame.brief = true, o->of_frame = "--brief"; break;
@@ -310,8 +328,10 @@ static int refuse_if_unused(const bench_options *o)
         bool stages = table[i].run == bench_stages;
         if (!o->chosen[i]) continue;
         if (o->of_frame && !frame) return refuse_option(o->of_frame, table[i].name, "only 'frame' does");
-        if (o->worlds && !frame && !stages && !(physics && gpu))
-            return refuse_option("--worlds", table[i].name, "only 'frame' and 'stages' do, and 'physics' on a GPU");
+        if (o->worlds && !frame && !stages && !(physics && (gpu || o->ngiven > 0)))
+            return refuse_option("--worlds", table[i].name,
+                                 "only 'frame' and 'stages' do, and 'physics' on a GPU or with --scene");
+        if (o->ngiven > 0 && !physics) return refuse_option("--scene", table[i].name, "only 'physics' does");
         if (o->models && !physics && !stages)
             return refuse_option("--models", table[i].name, "only 'physics' and 'stages' do");
     }
@@ -388,6 +408,8 @@ static int run_bench(int argc, char **argv)
     b->device = o.device;
     b->frame = o.frame;
     b->models = o.models;
+    memcpy(b->given, o.given, sizeof b->given);
+    b->ngiven = o.ngiven;
     b->out = o.out;
     b->command = command;
     if (o.first_frame) {

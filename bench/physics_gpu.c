@@ -280,7 +280,7 @@ stet_result measure_on_gpu(bench *b, const bench_scene *scene)
     stet_device_destroy(device);
     stet_result result = make_late_states(b, scene, &g.from, &g.of_states);
     if (result == STET_OK) result = measure_numbers(&g);
-    if (result == STET_OK) result = measure_batches(&g);
+    if (result == STET_OK && !scene->given) result = measure_batches(&g);
     free_states(&g.from);
     return result;
 }

@@ -23,7 +23,8 @@ stet_result load_scene(const bench *b, const bench_scene *scene, cut without, st
 {
     char path[512];
     (void)snprintf(path, sizeof path, "%s/%s", b->scenes, scene->text);
-    STI_TRY(scene->text[0] == '<' ? stet_model_load_string(scene->text, out) : stet_model_load(path, out));
+    STI_TRY(scene->text[0] == '<' ? stet_model_load_string(scene->text, out)
+                                  : stet_model_load(scene->given ? scene->text : path, out));
     mjOption *option = &((mjModel *)(*out)->mj)->opt; /* before anything reads it */
     option->disableflags |= mjDSBL_SENSOR | (without == CUT_CONSTRAINTS ? mjDSBL_CONSTRAINT : 0);
     if (without == CUT_ITERATIONS) option->iterations = 0;

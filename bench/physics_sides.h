@@ -11,13 +11,14 @@
 #include "stet/step.h"
 
 typedef struct bench_scene {
-    const char *name, *text; /* a text begins with '<', else it is the file of a shipped scene */
+    const char *name, *text; /* a text begins with '<', else it is the file of a shipped scene, or (given) its path */
     double goal;             /* 0: none */
     double goal_avx2;        /* the same with AVX2 where there is AVX-512; 0: is not measured */
     bool scaling;            /* is measured with many numbers of worlds */
     double goal_kB;          /* of memory a world on a GPU; 0: none */
     bool large;              /* of many bodies: on a CPU 64 worlds, from states after LATE steps */
     bool stages;             /* is measured by `stages` */
+    bool given;              /* by --scene */
 } bench_scene;
 
 /* Steps of a call, calls of a measurement; fields of the state that is put; steps until states are taken. */
@@ -90,8 +91,12 @@ stet_result time_calls(side *s, const states *from, int calls, int steps, double
 /* The same of CALLS calls of CALL steps. */
 stet_result time_side(side *s, const states *from, double least, double *seconds);
 
-/* Rows of one scene on the GPU that was asked for. */
+/* Rows of one scene on the GPU that was asked for; of one that was given only those of numbers of worlds. */
 stet_result measure_on_gpu(bench *b, const bench_scene *scene);
+/* A scene that native physics lacks something for has a row that says what. */
+stet_result name_missing(bench *b, const bench_scene *scene, bool *covered);
+/* Rows of a scene's file that was given. */
+stet_result measure_given(bench *b, const char *path);
 /* Rows of one scene for `stages`, on the device that was asked for. */
 stet_result measure_stages_of(bench *b, const bench_scene *scene);
 

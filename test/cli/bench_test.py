@@ -72,6 +72,29 @@ def test_physics_measures_a_scene_or_says_what_is_missing():
     assert "physics/cartpole/cpu/ratio_to_mujoco" in rows
 
 
+def test_physics_of_a_given_scene():
+    """Named by its file and by what is in it; each number of worlds with one step a call and with five."""
+    words = ["physics", "--quick", "--json", "--threads", 1, "--worlds", "1,3"]
+    printed = measure(*words, "--scene", scene("cartpole.xml"), "--scene", scene("hand.xml"))
+    if printed is None:
+        return
+    rows = {row["name"]: row for row in json.loads(printed)["results"]}
+    names = sorted({name.split("/")[1] for name in rows})
+    assert [name.split("@")[0] for name in names] == ["cartpole.xml", "hand.xml"], names
+    assert all(len(name.split("@")[1]) == 8 for name in names), names
+    assert set(rows) == {f"physics/{name}/cpu/{n}/steps_{steps}/ratio_to_mujoco"
+                         for name in names for n in (1, 3) for steps in (1, 5)}, rows
+    assert all(row["value"] > 0 and row["note"].endswith("NaN or faults: 0") for row in rows.values()), rows
+    again = measure(*words[:-1], 1, "--scene", scene("hand.xml"))
+    assert {row["name"].split("/")[1] for row in json.loads(again)["results"]} == {names[1]}, again
+    with folder() as at:
+        printed = measure("physics", "--quick", "--json", "--threads", 1, "--device", "cuda", "--worlds", 5, "--scene",
+                          scene("cartpole.xml"), env=double(at))
+    assert [row["name"] for row in json.loads(printed)["results"]] == [f"physics/{names[0]}/cuda/5/step_ns"], printed
+    refused("physics", "--scene", "nowhere.xml", mentions="--scene nowhere.xml: No such file")
+    refused("sim", "--scene", scene("hand.xml"), mentions="only 'physics' does")
+
+
 def test_physics_on_a_gpu():
     """Over the driver double: that it runs, and what it measures, not what comes out."""
     with folder() as at:
