@@ -36,6 +36,8 @@
 #define PH_PARTS 1
 #endif
 
+#define PH_MANY_PAIRS 1024 /* from more on, 32 flags are one word, and a thread's work */
+
 #if HFIELD_CONTACTS > PH_MOST_CONTACTS
 #error "a height field has more contacts than an int has bits"
 #endif
@@ -48,6 +50,14 @@ LFN void ph_geom(const int *m, const ureal *f, const real *v, const real *w, int
     ph_copy(out->pos, PH_AT(W_GEOM_XPOS) + 3 * g, 3);
     ph_copy(out->mat, PH_AT(W_GEOM_XMAT) + 9 * g, 9);
     pars(m, f, v, M_GEOM_SIZE, 3 * g, 3, out->size);
+}
+
+/* Where the two parts of a model that a group of pairs is of are so near that pairs of it may be. */
+LFN mask ph_group_near(const int *m, const ureal *f, const real *v, const real *w, int group)
+{
+    const int *of = m + m[M_GROUP] + 2 * group;
+    return spheres_near(PH_AT(W_GEOM_XPOS) + 3 * of[0], PH_AT(W_GEOM_XPOS) + 3 * of[1],
+                        par(m, f, v, M_GROUP_REACH, group));
 }
 
 /*
@@ -72,8 +82,7 @@ LFN mask ph_near(const int *m, const ureal *f, const real *v, const real *w, con
     const real *mat = PH_AT(W_GEOM_XMAT) + 9 * a, *mat2 = PH_AT(W_GEOM_XMAT) + 9 * b;
     mask near = first <= PH_HFIELD ? plane_near(p, mat, q, reach) : spheres_near(p, q, reach);
     if (!any(near)) return near;
-    /* the reach is at least as large as all lengths here, and bounds the rounding */
-    real margin = fma(reach, splat((ureal)1e-5), ph_block_par(m, f, v, pair, P_MARGIN));
+    real margin = near_margin(reach, ph_block_par(m, f, v, pair, P_MARGIN));
     if (PH_HAS_PAIR(PH_PLANE, PH_MESH) && first == PH_PLANE && second == PH_MESH) {
         pars(m, f, v, M_GEOM_AABB, 6 * b, 6, box);
         near = m_and(near, plane_box_near(p, mat, q, mat2, box, margin));
@@ -85,11 +94,14 @@ LFN mask ph_near(const int *m, const ureal *f, const real *v, const real *w, con
     return near;
 }
 
+/* The table of ints M_SHAPES. */
+#define PH_SHAPES(m, f) ((const int *)((f) + (m)[M_SHAPES]))
+
 /* Pairs without a function of their own: how many contacts it has filled in. */
 STET_CALLED LFN int ph_collide_convex(const int *m, const ureal *f, const int *pair, const geom *a, const geom *b,
                                       real margin, mask near, contact *con)
 {
-    const int *tables = m + m[M_SHAPES], *type = m + m[M_GEOM_TYPE], *shape = m + m[M_GEOM_SHAPE];
+    const int *tables = PH_SHAPES(m, f), *type = m + m[M_GEOM_TYPE], *shape = m + m[M_GEOM_SHAPE];
     const ureal *reals = f + m[M_SHAPE_PRM];
     ureal tolerance = f[m[M_CCD_TOLERANCE]];
     int one = pair[B_OBJ1], two = pair[B_OBJ2];
@@ -127,7 +139,7 @@ LFN void ph_collide_plane(const int *m, const ureal *f, const int *pair, const g
     if (PH_HAS_PAIR(PH_PLANE, PH_CYLINDER) && second == PH_CYLINDER) collide_plane_cylinder(a, b, margin, con);
     if (PH_HAS_PAIR(PH_PLANE, PH_BOX) && second == PH_BOX) collide_plane_box(a, b, margin, con);
     if (PH_HAS_PAIR(PH_PLANE, PH_MESH) && second == PH_MESH) {
-        const int *tables = m + m[M_SHAPES];
+        const int *tables = PH_SHAPES(m, f);
         const int *hull = tables + (m + m[M_GEOM_SHAPE])[pair[B_OBJ2]];
         collide_plane_mesh(a, b, hull, tables, f + m[M_SHAPE_PRM], margin, con);
     }
@@ -396,30 +408,56 @@ LFN void ph_assign_slots(const int *m, const ureal *f, const real *v, real *w, i
 }
 
 /*
+ * Flags of the pairs that are near in some lane of the group, `chunk` a word: in the bits of the list's first entries.
+ */
+LFN void ph_flag_near(const int *m, const ureal *f, const real *v, const real *w, int *pairs, int chunk, mask group)
+{
+    /* of a group of pairs it is said in the slot of an entry, which has none yet */
+    each (i, m[M_NGROUP]) pairs[NEAR_SIZE * i + NEAR_SLOT] = any(m_and(group, ph_group_near(m, f, v, w, i)));
+    if (m[M_NGROUP] > 0) sync();
+    each (i, (m[M_NPAIR] + chunk - 1) / chunk) {
+        int bits = 0, end = nmin(chunk * (i + 1), m[M_NPAIR]);
+        rolled for (int p = chunk * i; p < end; ++p)
+        {
+            int of = (m + m[M_PAIR_GROUP])[p], near = 1;
+            if (of >= 0) near = pairs[NEAR_SIZE * of + NEAR_SLOT];
+            if (near) near = any(m_and(group, ph_near(m, f, v, w, m + m[M_PAIR] + B_SIZE * p)));
+            bits = bits | ph_contact_bit(near, p - chunk * i);
+        }
+        pairs[NEAR_SIZE * i + NEAR_BITS] = bits;
+    }
+    sync();
+}
+
+/*
  * The pairs that are near in some lane of the group, in their order, and where they keep contacts (-1: nowhere). All
  * pairs are shared out: first each share is counted, where there are no slots yet, then listed behind those before it.
  */
 LFN void ph_list_near(const int *m, const ureal *f, const real *v, const real *w, int *s, mask group)
 {
     int *pairs = s + ph_near_pairs(m), *counted = s + S_SLOTS, shares = nmax(1, nmin(PH_SHARES, m[M_NSLOT]));
-    each (p, m[M_NPAIR])
-        pairs[NEAR_SIZE * p + NEAR_BITS] = any(m_and(group, ph_near(m, f, v, w, m + m[M_PAIR] + B_SIZE * p)));
-    sync();
+    int chunk = m[M_NPAIR] > PH_MANY_PAIRS ? 32 : 1, nword = (m[M_NPAIR] + chunk - 1) / chunk;
+    ph_flag_near(m, f, v, w, pairs, chunk, group);
     for (int pass = shares > 1 ? 0 : 1; pass < 2; ++pass) {
         each (t, shares) {
             int n = 0, at = 0, room = m[W_EFC_J] - m[W_EFC_FORCE];
-            int begin = t * m[M_NPAIR] / shares, end = (t + 1) * m[M_NPAIR] / shares;
+            int begin = t * nword / shares, end = (t + 1) * nword / shares;
             for (int u = 0; pass && u < t; ++u) {
                 n = n + counted[2 * u];
                 at = at + counted[2 * u + 1];
             }
-            rolled for (int p = begin; p < end; ++p) if (pairs[NEAR_SIZE * p + NEAR_BITS])
+            rolled for (int i = begin; i < end; ++i)
             {
-                int size = 3 + KEPT_SIZE * (m + m[M_PAIR] + B_SIZE * p)[B_SIDE];
-                if (pass) pairs[NEAR_SIZE * n + NEAR_PAIR] = p;
-                if (pass) pairs[NEAR_SIZE * n + NEAR_KEPT] = at + size <= room ? at : -1;
-                at = at + size;
-                n = n + 1;
+                int bits = pairs[NEAR_SIZE * i + NEAR_BITS];
+                rolled for (int k = 0; k < chunk && (u32)bits >> k; ++k)
+                {
+                    if (!(bits >> k & 1)) continue;
+                    int p = chunk * i + k, size = 3 + KEPT_SIZE * (m + m[M_PAIR] + B_SIZE * p)[B_SIDE];
+                    if (pass) pairs[NEAR_SIZE * n + NEAR_PAIR] = p;
+                    if (pass) pairs[NEAR_SIZE * n + NEAR_KEPT] = at + size <= room ? at : -1;
+                    at = at + size;
+                    n = n + 1;
+                }
             }
             if (!pass) counted[2 * t] = n;
             if (!pass) counted[2 * t + 1] = at;

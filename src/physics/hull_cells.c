@@ -1,17 +1,21 @@
 /*
  * Vertices by directions; see hull_cells.h.
  *
- * A direction of a cell is a sum of those to its four corners, with weights that are not negative and have the sum 1. So a vertex that another one exceeds along all four by more than rounding is not the farthest along any of
- * them. What is left of a square is what its quarters begin with.
+ * A direction of a cell is a sum of those to its four corners, with weights that are not negative and have the sum 1.
+ * So a vertex that another one exceeds along all four by more than rounding is not the farthest along any of them. What
+ * is left of a square is what its quarters begin with.
  */
 #include "physics/hull_cells.h"
 
+#include "base/error.h"
 #include "base/memory.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+
+#define NAME "vertices of hulls by directions" /* of memory */
 
 enum { CORNERS = 4, SIDES = 6, FEW = 32, MANY = 256 };
 
@@ -28,8 +32,8 @@ typedef struct cells {
     double rounding; /* m */
     int grid;
     double (*along)[CORNERS]; /* [nvertex] */
-    int *begin, *list;
-    size_t n, room; /* of list */
+    int *found, *at, *size;   /* vertices of all cells as they were made; of each cell where they begin, and how many */
+    size_t n, room;           /* of found */
     stet_result result;
 } cells;
 
@@ -75,16 +79,17 @@ static int drop_lower(const cells *s, int *vertex, int n)
 /* The list of a cell: those of the vertices that no other one exceeds. */
 static void add_cell(cells *s, int number, const int *vertex, int n)
 {
-    s->begin[number] = (int)s->n;
+    s->at[number] = (int)s->n;
     if (s->n + (size_t)n > s->room && s->result == STET_OK) {
         s->room = 2 * (s->n + (size_t)n);
-        s->result = sti_realloc(&s->list, s->room * sizeof *s->list, "vertices of hulls by directions");
+        s->result = sti_realloc(&s->found, s->room * sizeof *s->found, NAME);
     }
     for (int k = 0; k < n && s->result == STET_OK; ++k) {
         bool lower = false;
         for (int j = 0; j < n && !lower; ++j) lower = exceeds(s->along[vertex[j]], s->along[vertex[k]], s->rounding);
-        if (!lower) s->list[s->n++] = vertex[k];
+        if (!lower) s->found[s->n++] = vertex[k];
     }
+    s->size[number] = (int)s->n - s->at[number];
 }
 
 /* Cells of a square (i, j) of `grid` an edge; `vertex` has room behind the n that it begins with for as many more. */
@@ -107,27 +112,45 @@ static void add_square(cells *s, int side, int grid, int i, int j, int *vertex, 
     for (int q = 0; q < 4; ++q) add_square(s, side, 2 * grid, 2 * i + q / 2, 2 * j + q % 2, own, n);
 }
 
+/* Squares are quartered, so cells were made in another order than theirs. */
+static stet_result put_in_order(const cells *s, int *begin, int **list)
+{
+    int ncell = SIDES * s->grid * s->grid;
+    STI_TRY(sti_alloc(list, s->n * sizeof **list, NAME));
+    begin[0] = 0;
+    for (int i = 0; i < ncell; ++i) {
+        memcpy(*list + begin[i], s->found + s->at[i], (size_t)s->size[i] * sizeof **list);
+        begin[i + 1] = begin[i] + s->size[i];
+    }
+    return STET_OK;
+}
+
 stet_result sti_hull_cells(const double *point, int nvertex, int grid, int *begin, int **list)
 {
     enum { LEVELS = 6 };
-    cells s = {.point = point, .grid = grid, .begin = begin};
+    cells s = {.point = point, .grid = grid};
     int *vertex = NULL;
     double far2 = 0;
+    size_t ncell = SIDES * (size_t)grid * (size_t)grid;
+    *list = NULL;
     for (int i = 0; i < nvertex; ++i) {
         const double *p = point + 3 * (ptrdiff_t)i;
         far2 = fmax(far2, p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
     }
     s.rounding = ROUNDING * sqrt(far2);
-    s.result = sti_alloc(&s.along, (size_t)nvertex * sizeof *s.along, "vertices of hulls by directions");
-    if (s.result == STET_OK)
-        s.result = sti_alloc(&vertex, LEVELS * (size_t)nvertex * sizeof *vertex, "vertices of hulls by directions");
+    s.result = sti_alloc(&s.along, (size_t)nvertex * sizeof *s.along, NAME);
+    if (s.result == STET_OK) s.result = sti_alloc(&s.at, ncell * sizeof *s.at, NAME);
+    if (s.result == STET_OK) s.result = sti_alloc(&s.size, ncell * sizeof *s.size, NAME);
+    if (s.result == STET_OK) s.result = sti_alloc(&vertex, LEVELS * (size_t)nvertex * sizeof *vertex, NAME);
     for (int side = 0; side < SIDES && s.result == STET_OK; ++side) {
         for (int i = 0; i < nvertex; ++i) vertex[i] = i;
         add_square(&s, side, 1, 0, 0, vertex, nvertex);
     }
-    begin[SIDES * grid * grid] = (int)s.n;
+    if (s.result == STET_OK) s.result = put_in_order(&s, begin, list);
     sti_free(vertex);
+    sti_free(s.size);
+    sti_free(s.at);
+    sti_free(s.found);
     sti_free(s.along);
-    *list = s.list;
     return s.result;
 }

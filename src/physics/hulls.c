@@ -56,7 +56,7 @@ static void add_lists(shapes *s, size_t record, int n, int *begin, const int *nu
 static void add_cells(shapes *s, size_t record, const double *vertices, int nvertex, int grid)
 {
     int ncell = 6 * grid * grid, *begin = NULL, *list = NULL;
-    if (grid == 0 || s->result != STET_OK) return;
+    if (grid == 0) return;
     s->ints[record + HULL_CELL] = (int)(s->nint - record);
     s->result = sti_alloc(&begin, ((size_t)ncell + 1) * sizeof *begin, "shapes of the physics");
     if (s->result == STET_OK) s->result = sti_hull_cells(vertices, nvertex, grid, begin, &list);
@@ -65,20 +65,24 @@ static void add_cells(shapes *s, size_t record, const double *vertices, int nver
     sti_free(begin);
 }
 
-/* The faces of each vertex: corner [ncorner] has the vertices of all faces, of which `count` [nface] has how many. */
+/* The list of each vertex: corner [ncorner] has the vertices of all faces, of which `count` [nface] has how many. */
 static void add_faces_at(shapes *s, size_t record, int nvertex, const int *corner, const int *count, int nface)
 {
     int *begin = NULL, *list = NULL, ncorner = 0;
     for (int f = 0; f < nface; ++f) ncorner += count[f];
-    if (s->result != STET_OK) return;
     s->ints[record + HULL_AT] = (int)(s->nint - record);
     s->result = sti_alloc(&begin, ((size_t)nvertex + 2) * sizeof *begin, "shapes of the physics");
-    if (s->result == STET_OK) s->result = sti_alloc(&list, (size_t)ncorner * sizeof *list + 1, "shapes of the physics");
+    if (s->result == STET_OK)
+        s->result = sti_alloc(&list, HULL_AT_SIZE * (size_t)ncorner * sizeof *list, "shapes of the physics");
     if (s->result == STET_OK) {
-        for (int k = 0; k < ncorner; ++k) begin[corner[k] + 2]++;
+        for (int k = 0; k < ncorner; ++k) begin[corner[k] + 2] += HULL_AT_SIZE;
         for (int i = 0; i < nvertex; ++i) begin[i + 2] += begin[i + 1];
-        for (int f = 0, k = 0; f < nface; ++f)
-            for (int end = k + count[f]; k < end; ++k) list[begin[corner[k] + 1]++] = f;
+        for (int f = 0; f < nface; corner += count[f++])
+            for (int k = 0; k < count[f]; ++k) {
+                int *at = &begin[corner[k] + 1];
+                memcpy(list + *at, (int[]){f, k, corner[(k > 0 ? k : count[f]) - 1]}, HULL_AT_SIZE * sizeof *list);
+                *at += HULL_AT_SIZE;
+            }
         add_lists(s, record, nvertex, begin, list);
     }
     sti_free(list);
@@ -160,10 +164,9 @@ void sti_physics_put_hulls(sti_tables_builder *b)
     int *place = sti_physics_new_table(b, M_GEOM_SHAPE, b->model->ngeom);
     if (place) add_shapes(&s, place);
     if (b->result == STET_OK) b->result = s.result;
-    int *ints = sti_physics_new_table(b, M_SHAPES, (int64_t)s.nint);
     double *reals = sti_physics_new_parameter(b, M_SHAPE_PRM, (int64_t)s.nreal);
-    if (ints && s.nint > 0) memcpy(ints, s.ints, s.nint * sizeof *ints);
     if (reals && s.nreal > 0) memcpy(reals, s.reals, s.nreal * sizeof *reals);
-    sti_free(s.ints);
+    b->t->shapes = s.ints;
+    b->t->nshape = (int)s.nint;
     sti_free(s.reals);
 }

@@ -6,7 +6,7 @@
 
 /* Can a geom's contacts be found? Not those of a mesh without a hull. */
 bool sti_physics_has_shape(const mjModel *model, int geom);
-/* Fills M_GEOM_SHAPE, M_SHAPES and M_SHAPE_PRM. */
+/* Fills M_GEOM_SHAPE, M_SHAPE_PRM and the table of M_SHAPES. */
 void sti_physics_put_hulls(sti_tables_builder *b);
 
 #endif

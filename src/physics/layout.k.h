@@ -91,7 +91,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NPATTERN 41       /* ints of the pattern of H */
 #define M_NPLACE 42         /* rows of H but the one that is solved with it, see places.h */
 #define M_NTOUCH 43         /* geoms that may touch another */
-#define M_SIZES_END 44
+#define M_NGROUP 44         /* groups of pairs of geoms, see groups.h */
+#define M_SIZES_END 45
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -157,14 +158,15 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_RAY_GEOM 160 /* geoms that rays of sensors may hit: those that are not transparent */
 #define M_SITE_TYPE 161
 #define M_GEOM_SHAPE 162   /* where in M_SHAPES the record of a geom's mesh or height field is */
-#define M_SHAPES 163       /* records of hulls (collide/hull.k.h) and height fields (rows, columns, place of sizes) */
+#define M_PAIR_GROUP 163   /* of each pair of geoms: its group, or -1 */
 #define M_TRIANGLE 164     /* pairs: a row of a triangle and the first of up to PH_CHUNK entries of it, see ph_item */
 #define M_M_TILES 165      /* rows of tiles of H in which each column of tiles of M has entries: M_NWORD ints of bits */
 #define M_BLOCK_TILES 166  /* those in which each block has dofs */
 #define M_PLACE 167        /* of each dof: its row of H */
 #define M_M_PLACE 168      /* of each entry of qM: its place in W_H */
 #define M_BLOCK_PLACES 169 /* rows of H of the dofs of blocks */
-#define M_TABLES_END 170
+#define M_GROUP 170        /* of each group the two geoms whose places are those of its parts */
+#define M_TABLES_END 171
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -224,10 +226,12 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_CAM_POS 354
 #define M_CAM_QUAT 355
 #define M_CCD_TOLERANCE 356
-#define M_SHAPE_PRM 357 /* of hulls: vertices, normals; of height fields: four sizes, heights */
-#define M_FLUID 358     /* density, viscosity, wind */
-#define M_GEOM_AABB 359 /* boxes of geoms: centre and half sizes in the geom's frame */
-#define M_PARAMETERS_END 360
+#define M_SHAPE_PRM 357   /* of hulls: vertices, normals; of height fields: four sizes, heights */
+#define M_FLUID 358       /* density, viscosity, wind */
+#define M_GEOM_AABB 359   /* boxes of geoms: centre and half sizes in the geom's frame */
+#define M_GROUP_REACH 360 /* of each group: its parts are apart where those geoms' places are farther apart */
+#define M_SHAPES 361      /* behind all reals, ints: hulls (collide/hull.k.h), height fields (rows, columns, sizes) */
+#define M_PARAMETERS_END 362
 
 /* team memory */
 #define W_QPOS 500 /* the state and the inputs: copies, from here … */

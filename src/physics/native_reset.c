@@ -32,7 +32,7 @@ static stet_result fill_key(sti_native *n, int keyframe)
     end = put(end, d->ctrl, m->nu);
     end = put(end, d->mocap_pos, 3 * m->nmocap);
     (void)put(end, d->mocap_quat, 4 * m->nmocap);
-    stet_result result = sti_native_put_reals(n->key, numbers);
+    stet_result result = sti_native_put_numbers(n->key, numbers, n->key->nitem, NULL, 0);
     sti_free(numbers);
     n->keyframe = result == STET_OK ? keyframe : NO_KEY;
     n->key_time = d->time;

@@ -20,7 +20,7 @@ typedef struct sti_native_reads {
 } sti_native_reads;
 
 /* On a GPU code is made for a model from so many worlds on, if its tables have no more ints. */
-enum { STI_NATIVE_MODEL_WORLDS = 256, STI_NATIVE_MODEL_INTS = 1 << 17 };
+enum { STI_NATIVE_MODEL_WORLDS = 256, STI_NATIVE_MODEL_INTS = 1 << 19 };
 enum { NO_KEY = -2, STI_NATIVE_GROUPS = 7 };
 
 /* A launch of a step in stages (stages.k.h). */
@@ -123,8 +123,8 @@ stet_result sti_native_restore_room(void *native, int room);
 stet_result sti_native_drop_stages(sti_native *n);
 void sti_native_stages_free(sti_native *n);
 
-/* Numbers of a plain array of REAL. */
-stet_result sti_native_put_reals(stet_array *array, const double *numbers);
+/* Writes a plain array of REAL: n numbers, and behind them ints as they lie in memory. */
+stet_result sti_native_put_numbers(stet_array *array, const double *reals, int64_t n, const int *ints, int64_t nint);
 
 /* Numbers of resets from the host's; nothing is left to be pulled from them. */
 stet_result sti_native_put_resets(sti_native *n);

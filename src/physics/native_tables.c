@@ -4,18 +4,22 @@
 #include "kernel/gpu/programs.h"
 #include "physics/model_code.h"
 
+#include <string.h>
+
 extern const sti_kernel sti_k_native_step;
 
-stet_result sti_native_put_reals(stet_array *array, const double *numbers)
+stet_result sti_native_put_numbers(stet_array *array, const double *reals, int64_t n, const int *ints, int64_t nint)
 {
     void *bytes;
+    size_t size = array->device->real_size;
     STI_TRY(sti_mirror_overwrite(array, &bytes));
-    for (int64_t i = 0; i < array->nitem; ++i) {
-        if (array->device->real_size == sizeof(double))
-            ((double *)bytes)[i] = numbers[i];
+    for (int64_t i = 0; i < n; ++i) {
+        if (size == sizeof(double))
+            ((double *)bytes)[i] = reals[i];
         else
-            ((float *)bytes)[i] = (float)numbers[i];
+            ((float *)bytes)[i] = (float)reals[i];
     }
+    if (nint > 0) memcpy((char *)bytes + (size_t)n * size, ints, (size_t)nint * sizeof *ints);
     sti_array_mirror_written(array);
     return STET_OK;
 }
@@ -92,8 +96,10 @@ static stet_result upload_tables(sti_native *n)
     }
     STI_TRY(STI_ARRAY(device, "tables of the physics", STET_DTYPE_INT, false, &n->m, t->nm));
     STI_TRY(stet_array_write(n->m, t->m, (size_t)t->nm * sizeof *t->m));
-    STI_TRY(STI_ARRAY(device, "parameters of the physics", STET_DTYPE_REAL, false, &n->f, t->nf));
-    STI_TRY(sti_native_put_reals(n->f, t->f));
+    int64_t size = (int64_t)device->real_size, bytes = t->nshape * (int64_t)sizeof *t->shapes;
+    STI_TRY(STI_ARRAY(device, "parameters of the physics", STET_DTYPE_REAL, false, &n->f,
+                      t->nf + (bytes + size - 1) / size));
+    STI_TRY(sti_native_put_numbers(n->f, t->f, t->nf, t->shapes, t->nshape));
     STI_TRY(make_step(n));
     n->old = false;
     return STET_OK;

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "physics/blocks.h"
 #include "physics/builder.h"
+#include "physics/groups.h"
 #include "physics/hulls.h"
 #include "physics/layout.k.h"
 #include "physics/pairs.h"
@@ -472,9 +473,11 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
     put_entry_pairs(&b);
     sti_physics_put_hulls(&b); /* before the blocks, whose tables are the largest */
     sti_physics_put_blocks(&b);
+    sti_physics_put_groups(&b);
     put_triangle(&b);
     sti_physics_put_sensors(&b);
     put_mocap(&b);
+    sti_physics_fill(&b, M_SHAPES, out->nf);
     put_memory(&b);
     assert(b.result != STET_OK || (!b.twice && sti_validate_physics_tables(out) == NULL));
     return b.result;
@@ -510,6 +513,7 @@ void sti_physics_tables_values(const mjModel *model, const sti_physics_tables *m
     put_copies(&b);
     put_options(&b);
     sti_physics_put_block_values(&b);
+    sti_physics_put_group_values(&b);
     put_mocap(&b);
 }
 
@@ -517,6 +521,7 @@ void sti_physics_tables_free(sti_physics_tables *tables)
 {
     sti_free(tables->m);
     sti_free(tables->f);
+    sti_free(tables->shapes);
     memset(tables, 0, sizeof *tables);
 }
 

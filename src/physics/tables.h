@@ -18,6 +18,8 @@ typedef struct sti_physics_tables {
     int nm;
     double *f; /* [nf] */
     int nf;
+    int *shapes; /* [nshape], M_SHAPES: kernels have them behind f, so that they are no constants of code for a model */
+    int nshape;
 } sti_physics_tables;
 
 /*

@@ -370,34 +370,23 @@ static void a_compilation_may_fail(void **state)
     end(&x);
 }
 
-/* A mesh of so many vertices on a ball, whose tables are too large for code of a model. */
-static char *large_scene(void)
-{
-    enum { VERTICES = 30000, NUMBER = 24, REST = 1000 };
-    size_t size = (size_t)VERTICES * 3 * NUMBER + REST, n = 0;
-    char *text = malloc(size);
-    assert_non_null(text);
-    n += (size_t)snprintf(text, size, "<mujoco><option timestep='.004'/><asset><mesh name='ball' vertex='");
-    for (int i = 0; i < VERTICES; ++i) {
-        double z = 1 - (2.0 * i + 1) / VERTICES, r = sqrt(1 - z * z), a = 2.399963 * i;
-        n += (size_t)snprintf(text + n, size - n, "%.6f %.6f %.6f ", .1 * r * cos(a), .1 * r * sin(a), .1 * z);
-    }
-    (void)snprintf(text + n, size - n,
-                   "'/></asset><worldbody><geom type='plane' size='9 9 1'/><body pos='0 0 .11'><freejoint/>"
-                   "<geom type='mesh' mesh='ball'/></body></worldbody></mujoco>");
-    return text;
-}
+/* Two bodies of so many balls that the tables of their pairs are too large for code of a model. */
+#define BALLS(height)                                                                                                  \
+    "<body pos='0 0 " height                                                                                           \
+    "'><freejoint/><replicate count='200' offset='.02 0 0'><geom size='.02'/></replicate></body>"
+static const char large_scene[] =
+    "<mujoco><option timestep='.004'/><worldbody><geom type='plane' size='9 9 1'/>" BALLS("1")
+        BALLS("3") "</worldbody></mujoco>";
 
 /* Its own code is that for all models with another team, which nothing waits for either. */
 static void large_tables_do_not_wait(void **state)
 {
     if (!picked_double) skip();
     uint64_t on_cpu[CALLS];
-    char *text = large_scene();
-    run_on_cpu(text, FEW, 1, on_cpu);
+    run_on_cpu(large_scene, FEW, 1, on_cpu);
     make_general();
     picked_double->fail_call("rtc_compile", 1, COMPILATION, true);
-    run x = begin(text, FEW, NULL);
+    run x = begin(large_scene, FEW, NULL);
     assert_true(x.native->tables.nm > STI_NATIVE_MODEL_INTS);
     OK(sti_native_steps(x.native, NULL, 1));
     assert_true(hash_of(&x) == on_cpu[0]);
@@ -408,7 +397,6 @@ static void large_tables_do_not_wait(void **state)
     assert_int_equal(reason(&x, STET_REASON_KERNEL_CACHE_GENERAL), 1);
     picked_double->fail_call(NULL, 0, 0, false);
     end(&x);
-    free(text);
 }
 
 /* ---- code that was shipped --------------------------------------------------------------------------------------- */

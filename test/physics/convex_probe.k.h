@@ -41,7 +41,21 @@ item_kernel void k_probe_convex(const ureal *in, ureal *out, const int *tables, 
     }
 }
 
-/* Rows of out: 1 where the bounding spheres, the plane and the sphere are near. `reals` are the radii of the two. */
+/*
+ * Rows of out: 1 where the bounding spheres, the plane and the sphere, the boxes, the plane and the box are near.
+ * `reals`: the radius of each, then the box of each; radius 0: the geom is a box, of its size.
+ */
+LFN real probe_box(const geom *g, ureal radius, const ureal *from, real *box)
+{
+    for (int k = 0; k < 6; ++k) box[k] = splat(from[k]);
+    if (radius > 0) return splat(radius);
+    for (int k = 0; k < 3; ++k) {
+        box[k] = splat(0);
+        box[3 + k] = g->size[k];
+    }
+    return sqrt(v3_dot(g->size, g->size));
+}
+
 item_kernel void k_probe_broad(const ureal *in, ureal *out, const ureal *reals, int padded, int block)
 {
     int first = block * 256;
@@ -50,10 +64,17 @@ item_kernel void k_probe_broad(const ureal *in, ureal *out, const ureal *reals, 
         geom a, b;
         probe_geom(in + first + p, padded, &a);
         probe_geom(in + first + p + 15 * padded, padded, &b);
-        real margin = load(in + first + p + 30 * padded), radius1 = splat(reals[0]), radius2 = splat(reals[1]);
-        mask spheres = spheres_near(a.pos, b.pos, radius1 + radius2 + margin);
-        mask plane = plane_near(a.pos, a.mat, b.pos, radius2 + margin);
+        real margin = load(in + first + p + 30 * padded), box1[6], box2[6];
+        real radius1 = probe_box(&a, reals[0], reals + 2, box1), radius2 = probe_box(&b, reals[1], reals + 8, box2);
+        real both = (radius1 + radius2 + margin) * splat((ureal)(1 + 1e-5));
+        real one = (radius2 + margin) * splat((ureal)(1 + 1e-5));
+        mask spheres = spheres_near(a.pos, b.pos, both);
+        mask plane = plane_near(a.pos, a.mat, b.pos, one);
+        mask boxes = boxes_near(a.pos, a.mat, box1, b.pos, b.mat, box2, near_margin(both, margin));
+        mask plane_box = plane_box_near(a.pos, a.mat, b.pos, b.mat, box2, near_margin(one, margin));
         store(out + first + p, select(spheres, splat(1), splat(0)));
         store(out + first + p + padded, select(plane, splat(1), splat(0)));
+        store(out + first + p + 2 * padded, select(boxes, splat(1), splat(0)));
+        store(out + first + p + 3 * padded, select(plane_box, splat(1), splat(0)));
     }
 }

@@ -23,6 +23,12 @@ LFN mask plane_near(const real *pos, const real *mat, const real *centre, real r
     return le(v3_dot(from, normal), reach);
 }
 
+/*
+ * The margin of boxes: with what rounding of the places and sizes that it is compared with may be. None of these is
+ * larger than the reach.
+ */
+LFN real near_margin(real reach, real margin) { return fma(reach, splat((ureal)1e-5), margin); }
+
 /* How far a box reaches from its centre along a direction whose parts along the box's axes are `way`. */
 LFN real box_extent(const real *box, const real *way)
 {
@@ -51,10 +57,10 @@ LFN mask boxes_near(const real *pos1, const real *mat1, const real *box1, const 
             back[3 * j + i] = turn[3 * i + j];
         }
     v3_sub(pos2, pos1, between);
-    m3_mul_transposed(mat1, between, way);
-    m3_mul(turn, box2, along);
-    for (int k = 0; k < 3; ++k) way[k] = way[k] + along[k] - box1[k]; /* between the centres, by the first's axes */
-    m3_mul(back, way, along);
+    for (int k = 0; k < 3; ++k) /* between the centres, by the first's axes, */
+        way[k] = fma(mat1[6 + k], between[2], fma(mat1[3 + k], between[1], mat1[k] * between[0])) +
+                 v3_dot(turn + 3 * k, box2) - box1[k];
+    for (int k = 0; k < 3; ++k) along[k] = v3_dot(back + 3 * k, way); /* and by the second's */
     mask near = m_all();
     for (int i = 0; i < 3; ++i) {
         near = m_and(near, le(rabs(way[i]) - box1[3 + i] - box_extent(box2, turn + 3 * i), margin));

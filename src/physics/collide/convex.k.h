@@ -274,7 +274,7 @@ LFN mask convex_distance(const convex *a, const convex *b, const int *tables, co
     s->open = lanes;
     for (int n = 0; n < iterations && any(active); ++n) {
         real way[3], old = s->dist2;
-        v3_scale(s->near, splat(-1) / sqrt(select(active, old, splat(1))), way);
+        v3_scale(s->near, select(active, splat(-1) / sqrt(select(active, old, splat(1))), splat(0)), way); /* 0: none */
         convex_support(a, b, tables, reals, way, &s->added);
         real along = -v3_dot(s->added.v, way); /* a plane this far from the origin separates */
         simplex_keep_way(s, way, along, active);

@@ -7,7 +7,7 @@
  *   faces      ints [face][2]: where its list of corners is in the table of ints, how many corners
  *   corners    ints: numbers of vertices, counterclockwise from outside
  *   cells      ints: where the list of each cell of directions begins, and where the last one ends; then the lists
- *   at         ints: the same for each vertex, of the faces that it is a corner of
+ *   at         ints: the same for each vertex, of [3]: a face, which of its corners the vertex is, the corner before
  *
  * The lists of cells and vertices are ascending; where they are counts from the record on. A cell is a square of the
  * cube that a direction meets, of HULL_GRID squares along each edge; its list has every vertex that can be farthest
@@ -51,21 +51,23 @@ LFN lint hull_search(const ureal *vertex, const int *list, int listed, int n, co
         int i = listed ? list[k] : k;
         const ureal *v = vertex + 3 * i;
         real along = fma(splat(v[2]), way[2], fma(splat(v[1]), way[1], splat(v[0]) * way[0]));
-        mask more = gt(along, most);
-        most = select(more, along, most);
-        best = iselect(more, isplat(i), best);
+        best = iselect(gt(along, most), isplat(i), best);
+        most = rmax(along, most);
     }
     return best;
 }
 
-/* The vertex that is farthest along a direction; ties go to the first. Lanes of one cell are searched together. */
+/*
+ * The vertex that is farthest along a direction; ties go to the first. Lanes of one cell are searched together. A lane
+ * whose direction is 0 asks for none, and costs nothing.
+ */
 LFN lint hull_farthest(const int *hull, const ureal *reals, const real *way)
 {
     const ureal *vertex = reals + hull[HULL_VERTEX];
     int grid = hull[HULL_GRID], cells[STET_W];
     if (grid == 0) return hull_search(vertex, hull, 0, hull[HULL_NVERTEX], way);
     lint cell = hull_cell_of(grid, way), best = isplat(0);
-    mask left = m_all();
+    mask left = m_not(eq(v3_dot(way, way), splat(0)));
     istore(cells, cell);
     rolled for (int l = 0; l < STET_W; ++l)
     {
@@ -84,42 +86,64 @@ LFN void hull_support(const int *hull, const ureal *reals, const real *way, real
     hull_point(hull, reals, vertex, p);
 }
 
-/* The face at a vertex whose normal is farthest along a direction; ties go to the first. */
-LFN lint hull_face_at(const int *hull, const ureal *reals, lint vertex, const real *way)
+/* The list of a vertex of each lane: how many faces. */
+LFN lint hull_list_at(const int *hull, lint vertex, lint *begin)
+{
+    lint at = isplat(hull[HULL_AT]) + vertex;
+    *begin = igather(hull, at);
+    return igather(hull, at + isplat(1)) - *begin;
+}
+
+/*
+ * The face at a vertex whose normal is farthest along a direction, ties go to the first; *corner: which of its corners
+ * the vertex is.
+ */
+LFN lint hull_face_at(const int *hull, const ureal *reals, lint vertex, const real *way, lint *corner)
 {
     real most = splat((ureal)-1e10);
-    lint best = isplat(0), begin = igather(hull, isplat(hull[HULL_AT]) + vertex);
-    lint count = igather(hull, isplat(hull[HULL_AT] + 1) + vertex) - begin;
-    rolled for (int k = 0; any(ilt(isplat(k), count)); ++k)
+    lint best = isplat(0), begin, size = hull_list_at(hull, vertex, &begin);
+    *corner = isplat(0);
+    rolled for (int k = 0; any(ilt(isplat(k), size)); k += HULL_AT_SIZE)
     {
-        mask exists = ilt(isplat(k), count);
-        lint face = iselect(exists, igather(hull, iselect(exists, begin + isplat(k), isplat(0))), isplat(0));
-        lint at = face * isplat(3) + isplat(hull[HULL_NORMAL]);
+        mask exists = ilt(isplat(k), size);
+        lint entry = iselect(exists, begin + isplat(k), isplat(0)), face = igather(hull, entry);
+        lint at = iselect(exists, face, isplat(0)) * isplat(3) + isplat(hull[HULL_NORMAL]);
         real along = gather(reals, at) * way[0];
         for (int c = 1; c < 3; ++c) along = fma(gather(reals, at + isplat(c)), way[c], along);
         mask more = m_and(exists, gt(along, most));
         most = select(more, along, most);
         best = iselect(more, face, best);
+        *corner = iselect(more, igather(hull, entry + isplat(1)), *corner);
     }
     return best;
 }
 
-/* A face in each lane: where its corners are, how many, and which of them is a vertex (0 if none). */
+/* Of the edges at a vertex, which is at p, the one that is nearest to being across a direction: its other end. */
+LFN void hull_edge_at(const int *hull, const ureal *reals, lint vertex, const real *way, const real *p, real *end)
+{
+    real least = splat(2);
+    lint begin, size = hull_list_at(hull, vertex, &begin);
+    rolled for (int k = 0; any(ilt(isplat(k), size)); k += HULL_AT_SIZE)
+    {
+        mask exists = ilt(isplat(k), size);
+        lint before = igather(hull, iselect(exists, begin + isplat(k + 2), isplat(0)));
+        real point[3], edge[3];
+        hull_point(hull, reals, iselect(exists, before, isplat(0)), point);
+        v3_sub(point, p, edge);
+        v3_normalize(edge);
+        real along = rabs(v3_dot(edge, way));
+        mask better = m_and(exists, lt(along, least));
+        least = select(better, along, least);
+        v3_select(better, point, end, end);
+    }
+}
+
+/* A face in each lane: where its corners are, and how many. */
 LFN lint hull_corners(const int *hull, const int *tables, lint face, lint *count)
 {
     lint at = isplat(hull[HULL_FACE]) + face + face;
     *count = igather(tables, at + isplat(1));
     return igather(tables, at);
-}
-LFN lint hull_corner_of(const int *tables, lint corners, lint count, lint vertex)
-{
-    lint found = isplat(0);
-    for (int k = 0; any(ilt(isplat(k), count)); ++k) {
-        mask m = ilt(isplat(k), count);
-        lint corner = igather(tables, corners + iselect(m, isplat(k), isplat(0)));
-        found = iselect(m_and(m, ieq(corner, vertex)), isplat(k), found);
-    }
-    return found;
 }
 LFN void hull_corner_point(const int *hull, const int *tables, const ureal *reals, lint corners, lint k, real *p)
 {

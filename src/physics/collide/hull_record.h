@@ -12,4 +12,6 @@
 #define HULL_AT 7
 #define HULL_RECORD 8
 
+#define HULL_AT_SIZE 3 /* ints of an entry of a vertex's list */
+
 #endif

@@ -99,7 +99,8 @@ LFN void mesh_feature(const convex *c, const int *tables, const ureal *reals, co
 {
     const int *hull = tables + c->hull;
     real local[3];
-    lint vertex = hull_farthest(hull, reals, way), face = hull_face_at(hull, reals, vertex, way), count;
+    lint first, count, vertex = hull_farthest(hull, reals, way);
+    lint face = hull_face_at(hull, reals, vertex, way, &first);
     lint corners = hull_corners(hull, tables, face, &count);
     f->count = imin(count, isplat(MANIFOLD_CORNERS));
     for (int i = 0; i < MANIFOLD_CORNERS; ++i) {
@@ -127,32 +128,6 @@ LFN void convex_face(const convex *c, const int *tables, const ureal *reals, con
     if (c->type == CONVEX_MESH) mesh_feature(c, tables, reals, way, f);
 }
 
-/* Of the edges at a mesh's vertex the one that is nearest to being across a direction: its other end. */
-LFN void mesh_edge(const int *hull, const int *tables, const ureal *reals, lint vertex, const real *way, const real *p,
-                   real *end)
-{
-    real least = splat(2);
-    rolled for (int f = 0; f < hull[HULL_NFACE]; ++f)
-    {
-        const int *corner = tables + tables[hull[HULL_FACE] + 2 * f];
-        int count = tables[hull[HULL_FACE] + 2 * f + 1];
-        rolled for (int k = 0; k < count; ++k)
-        {
-            mask here = ieq(vertex, isplat(corner[k]));
-            if (!any(here)) continue;
-            const ureal *q = reals + hull[HULL_VERTEX] + 3 * corner[k == 0 ? count - 1 : k - 1];
-            real point[3], edge[3];
-            for (int j = 0; j < 3; ++j) point[j] = splat(q[j]);
-            v3_sub(point, p, edge);
-            v3_normalize(edge);
-            real along = rabs(v3_dot(edge, way));
-            mask better = m_and(here, lt(along, least));
-            least = select(better, along, least);
-            v3_select(better, point, end, end);
-        }
-    }
-}
-
 /* The edge of a geom's surface at its support point along a unit direction that is nearest to being across it. */
 LFN void convex_edge(const convex *c, const int *tables, const ureal *reals, const real *world, geom_edge *e)
 {
@@ -162,7 +137,7 @@ LFN void convex_edge(const convex *c, const int *tables, const ureal *reals, con
     v3_copy(from, to);
     if (c->type == CONVEX_CAPSULE || c->type == CONVEX_CYLINDER) to[2] = -from[2];
     if (c->type == CONVEX_MESH)
-        mesh_edge(tables + c->hull, tables, reals, hull_farthest(tables + c->hull, reals, way), way, from, to);
+        hull_edge_at(tables + c->hull, reals, hull_farthest(tables + c->hull, reals, way), way, from, to);
     if (c->type == CONVEX_BOX)
         for (int k = 0; k < 3; ++k) {
             mask better = lt(rabs(way[k]), least);

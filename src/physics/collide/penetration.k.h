@@ -345,6 +345,7 @@ LFN void convex_penetration(const convex *a, const convex *b, const int *tables,
         active = m_and(active, lt(dist, splat(POLYTOPE_FLAT)));
         for (int k = 0; k < 3; ++k) normal[k] = slot_get(t.normal, face + isplat(k * POLYTOPE_FACES));
         convex_point next;
+        v3_scale(normal, select(active, splat(1), splat(0)), normal); /* 0: none */
         convex_support(a, b, tables, reals, normal, &next);
         real height = v3_dot(normal, next.v), enough = rmax(tolerance, rounding);
         mask ends = m_and(active, le(height - dist, enough));

@@ -95,8 +95,8 @@ LFN void collide_plane_mesh(const geom *plane, const geom *mesh, const int *hull
     real normal[3], local[3], down[3], corner[12], point[3], height = plane_height(plane, mesh, normal);
     m3_mul_transposed(mesh->mat, normal, local);
     v3_scale(local, splat(-1), down);
-    lint vertex = hull_farthest(hull, reals, down), face = hull_face_at(hull, reals, vertex, down), count;
-    lint corners = hull_corners(hull, tables, face, &count), first = hull_corner_of(tables, corners, count, vertex);
+    lint first, count, vertex = hull_farthest(hull, reals, down);
+    lint face = hull_face_at(hull, reals, vertex, down, &first), corners = hull_corners(hull, tables, face, &count);
     first = lowest_corner(hull, tables, reals, corners, count, first, down);
     hull_quad(hull, tables, reals, corners, count, first, corner);
     contact_clear(con, PLANE_MESH_CONTACTS);

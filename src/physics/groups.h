@@ -1,0 +1,12 @@
+/* Groups of pairs of geoms that are of the same two bodies: their spheres are looked at once for all of them. */
+#ifndef STI_PHYSICS_GROUPS_H
+#define STI_PHYSICS_GROUPS_H
+
+#include "physics/builder.h"
+
+/* Fills M_NGROUP, M_GROUP, M_PAIR_GROUP and M_GROUP_REACH; after the blocks. */
+void sti_physics_put_groups(sti_tables_builder *b);
+/* Fills M_GROUP_REACH; after the parameters of blocks. */
+void sti_physics_put_group_values(sti_tables_builder *b);
+
+#endif
