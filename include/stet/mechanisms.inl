@@ -23,6 +23,7 @@ STET_REASON(DEFERRED_TILES, DISABLED, "disabled", "switched off: outputs are ext
 STET_REASON(DEFERRED_TILES, FIRST_READ, "first_read", "first read of a frame")
 STET_REASON(DEFERRED_TILES, EXPORTED, "exported", "a tensor exists through which a bound array may have been written unannounced")
 STET_REASON(DEFERRED_TILES, RING_FULL, "ring_full", "a new frame needed the memory of one that was not read yet, which was extracted first")
+STET_REASON(DEFERRED_TILES, DROPPED, "dropped", "another renderer's frame was accepted before the one before it was read, which is lost")
 
 STET_MECHANISM(FRAME, "frame", "A scene without changed inputs is not rendered again; worlds that did not move keep their pixels.")
 STET_REASON(FRAME, DISABLED, "disabled", "switched off: every world is rendered at each render")

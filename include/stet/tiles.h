@@ -123,8 +123,8 @@ STET_API stet_result stet_tiles_create_foreign(stet_device *device, const stet_f
  * worlds whose pixels the tensors lack. A request whose tiles have the layout and type of its tensor already costs
  * nothing: its tensor is a view of the picture. So the pictures belong to the frame until it is read (in audit mode:
  * until the next one is accepted). The other renderer may draw again once stet's work is done
- * (stet_device_signal_stream). A frame that was not read when the next one is accepted is dropped (NOT_FOUND), and a
- * view shows the latest frame alone.
+ * (stet_device_signal_stream). A frame that was not read when the next one is accepted is dropped (NOT_FOUND; a miss of
+ * deferred_tiles with the reason `dropped`, and a warning for the first), and a view shows the latest frame alone.
  */
 STET_API stet_result stet_tiles_accept(stet_tiles *tiles, const uint8_t *mask, stet_ready ready, void *stream,
                                        int64_t *frame);

@@ -139,7 +139,8 @@ class Tiles:
     def accept(self, mask: object = None, stream: object = None) -> int:
         """Starts a frame of another renderer: the pictures hold the pixels of the worlds in `mask` (None: all). Returns
         its number. stream: of a GPU, on which they are ready; None: they are ready now. Nothing is copied before the
-        frame is read.
+        frame is read; one that was not read when the next is accepted is lost, which the log says once, and a miss of
+        deferred_tiles each time.
         """
         from .sim import _stream
 

@@ -38,6 +38,19 @@ static bool any_world(const stet_tiles *t, const uint8_t *mask)
     return mask == NULL;
 }
 
+/* Nobody has read the last frame, whose pictures the next one is in. It is warned of once. */
+static void drop_frame(stet_tiles *t, sti_tile_place *last)
+{
+    if (!t->dropped)
+        sti_log(
+            STET_LOG_WARNING,
+            "tiles: frame %lld was not read before the next one was accepted, and is dropped, as later ones will be",
+            (long long)last->frame);
+    t->dropped = true;
+    last->frame = -1;
+    sti_count_miss(&t->device->mechanisms, STET_MECHANISM_DEFERRED_TILES, STET_REASON_DEFERRED_TILES_DROPPED, 0, 0);
+}
+
 /* Starts a frame: gives new serials to the pixels of its worlds, and drops the last one if nobody read it. */
 static void start_frame(stet_tiles *t, const uint8_t *mask)
 {
@@ -46,7 +59,7 @@ static void start_frame(stet_tiles *t, const uint8_t *mask)
     sti_generations_copy(&p->serial, &t->painted);
     if (t->newest >= 0) {
         sti_tile_place *last = sti_place_of(t, t->newest);
-        if (!last->extracted.valid) last->frame = -1;
+        if (!last->extracted.valid && last->frame == t->newest) drop_frame(t, last);
     }
     sti_stamp_invalidate(&p->extracted);
     p->frame = ++t->newest;

@@ -382,6 +382,11 @@ static stet_result find_frame(stet_tiles *t, int64_t frame, sti_tile_place **out
         return sti_error(STET_ERROR_NOT_FOUND, "tiles: there is no frame %lld; the newest is %lld", (long long)frame,
                          (long long)t->newest);
     *out = sti_place_of(t, frame);
+    if ((*out)->frame != frame && t->foreign && frame > t->newest - t->depth)
+        return sti_error(STET_ERROR_NOT_FOUND,
+                         "tiles: frame %lld was not read before frame %lld was accepted, whose pictures replaced it; "
+                         "read each frame before the next is accepted",
+                         (long long)frame, (long long)frame + 1);
     if ((*out)->frame != frame)
         return sti_error(
             STET_ERROR_NOT_FOUND,

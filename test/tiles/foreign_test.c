@@ -204,7 +204,11 @@ static void older_frames_are_what_was_read_of_them(void **state)
         assert_int_equal(counted(&r).launches, 0);
         draw_worlds(&r, NULL, &dice);
         accept(&r, NULL);
-        FAILS(stet_tiles_get_array(r.tiles, 1, 2, &a), STET_ERROR_NOT_FOUND, "no longer kept");
+        stet_counters c = counted(&r);
+        assert_int_equal(c.reason[STET_REASON_DEFERRED_TILES_DROPPED], 1);
+        assert_int_equal(c.mechanism[STET_MECHANISM_DEFERRED_TILES].misses, 1);
+        FAILS(stet_tiles_get_array(r.tiles, 1, 2, &a), STET_ERROR_NOT_FOUND,
+              "frame 1 was not read before frame 2 was accepted");
         assert_int_equal(counted(&r).launches, 0);
         for (int k = 0; k < r.nrequest; ++k) check_tensor(&r, 2, k);
         free(before);
