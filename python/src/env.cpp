@@ -14,6 +14,10 @@ namespace binding
 
 using namespace nb::literals;
 
+// Faults after which a world did not go on: the physics put it back to its beginning, or could not compute it.
+static const uint32_t LOST =
+    1u << STET_FAULT_BAD_QPOS | 1u << STET_FAULT_BAD_QVEL | 1u << STET_FAULT_BAD_QACC | 1u << STET_FAULT_PHYSICS_ERROR;
+
 enum Autoreset { DISABLED, NEXT_STEP, SAME_STEP };
 
 // Columns of worth under one name: in info [world], or with a width [world, width].
@@ -52,6 +56,7 @@ class EnvStep
         float64_ = numpy.attr("dtype")("float64");
         seen_type_ = wide ? float64_ : numpy.attr("dtype")("float32");
         bool_ = numpy.attr("dtype")("bool");
+        uint32_ = numpy.attr("dtype")("uint32");
         n_ = core_->nworld;
         one_ = nb::make_tuple(n_);
         seen_shape_ = nb::make_tuple(n_, observed.shape[1]);
@@ -89,13 +94,14 @@ class EnvStep
             raise(STET_ERROR_INVALID_ARGUMENT, std::string(what) + " has not a number for each world");
     }
     template <class Real>
-    void fill(const Real *seen, const Real *worth, const int32_t *failed, void *out, double *terms, double *reward,
-              uint8_t *terminated, uint8_t *truncated);
+    void fill(const Real *seen, const Real *worth, const int32_t *failed, const uint32_t *faults, void *out,
+              double *terms, double *reward, uint8_t *terminated, uint8_t *truncated);
+    void add_faults(nb::dict *info) const;
     nb::object row(const nb::object &terms, const double *data, const Term &term) const;
 
     Shared core_;
     Array action_, observed_, worth_, failed_;
-    nb::object empty_, float64_, seen_type_, bool_, one_, seen_shape_, terms_shape_;
+    nb::object empty_, float64_, seen_type_, bool_, uint32_, one_, seen_shape_, terms_shape_;
     Buffer steps_, over_;
     std::vector<Term> terms_;
     std::vector<char> scratch_;
@@ -103,6 +109,7 @@ class EnvStep
     int substeps_ = 1, rewards_ = 0;
     Autoreset mode_ = NEXT_STEP;
     bool fresh_ = false, again_ = false; // in some world
+    std::vector<uint32_t> lost_;         // faults of worlds whose episode they end; empty: of none
     bool wide_;
 };
 
@@ -133,16 +140,20 @@ const void *EnvStep::take_actions(const Buffer &in)
 // With NEXT_STEP worlds that were over begin now: they have no reward and do not end. The last loops are over columns,
 // as info has them.
 template <class Real>
-void EnvStep::fill(const Real *seen, const Real *worth, const int32_t *failed, void *out, double *terms, double *reward,
-                   uint8_t *terminated, uint8_t *truncated)
+void EnvStep::fill(const Real *seen, const Real *worth, const int32_t *failed, const uint32_t *faults, void *out,
+                   double *terms, double *reward, uint8_t *terminated, uint8_t *truncated)
 {
     int64_t *steps = static_cast<int64_t *>(steps_.data()), nterm = worth_.shape[1];
     uint8_t *over = static_cast<uint8_t *>(over_.data());
     fresh_ = again_ = false;
+    lost_.clear();
     for (int64_t w = 0; w < n_; ++w) {
         bool fresh = mode_ == NEXT_STEP && over[w], late = limit_ > 0 && ++steps[w] >= limit_;
         if (limit_ <= 0) ++steps[w];
-        terminated[w] = failed[w] && !fresh;
+        bool lost = (faults[w] & LOST) && !fresh;
+        if (lost && lost_.empty()) lost_.resize((size_t)n_);
+        if (lost) lost_[(size_t)w] = faults[w] & LOST;
+        terminated[w] = lost || (failed[w] && !fresh);
         truncated[w] = late && !fresh;
         over[w] = terminated[w] | truncated[w];
         again_ |= mode_ == SAME_STEP ? over[w] : fresh;
@@ -159,11 +170,29 @@ void EnvStep::fill(const Real *seen, const Real *worth, const int32_t *failed, v
 
 nb::object EnvStep::row(const nb::object &terms, const double *data, const Term &term) const
 {
-    if (!term.width) return nb::steal(PySequence_GetItem(terms.ptr(), term.first));
+    if (!term.width) {
+        nb::object one = nb::steal(PySequence_GetItem(terms.ptr(), term.first));
+        check_python(one.is_valid());
+        return one;
+    }
     Filled<double> wide(empty_(nb::make_tuple(n_, term.width), float64_));
     for (int64_t w = 0; w < n_; ++w)
         for (int64_t k = 0; k < term.width; ++k) wide.data[w * term.width + k] = data[(term.first + k) * n_ + w];
     return wide.array;
+}
+
+// "faults", which ended episodes, and "_faults", of which worlds.
+void EnvStep::add_faults(nb::dict *info) const
+{
+    if (lost_.empty()) return;
+    Filled<uint32_t> bits(empty_(one_, uint32_));
+    Filled<uint8_t> whose(empty_(one_, bool_));
+    for (int64_t w = 0; w < n_; ++w) {
+        bits.data[w] = lost_[(size_t)w];
+        whose.data[w] = bits.data[w] != 0;
+    }
+    (*info)["faults"] = bits.array;
+    (*info)["_faults"] = whose.array;
 }
 
 nb::object EnvStep::step(nb::handle actions)
@@ -182,18 +211,21 @@ nb::object EnvStep::step(nb::handle actions)
         if (!r) r = stet_array_get_host(observed_.array, &observed);
         if (!r) r = stet_array_get_host(worth_.array, &worth);
         if (!r) r = stet_array_get_host(failed_.array, &failed);
+        const uint32_t *faults = r ? nullptr : stet_worlds_get_faults(core_->worlds);
+        if (!r && !faults) r = STET_ERROR_DEVICE;
         if (r) return r;
         const int32_t *ends = static_cast<const int32_t *>(failed);
         if (core_->real_size == sizeof(double))
-            fill(static_cast<const double *>(observed), static_cast<const double *>(worth), ends, seen.data, terms.data,
-                 reward.data, terminated.data, truncated.data);
+            fill(static_cast<const double *>(observed), static_cast<const double *>(worth), ends, faults, seen.data,
+                 terms.data, reward.data, terminated.data, truncated.data);
         else
-            fill(static_cast<const float *>(observed), static_cast<const float *>(worth), ends, seen.data, terms.data,
-                 reward.data, terminated.data, truncated.data);
+            fill(static_cast<const float *>(observed), static_cast<const float *>(worth), ends, faults, seen.data,
+                 terms.data, reward.data, terminated.data, truncated.data);
         return STET_OK;
     });
     nb::dict info;
     for (const Term &term : terms_) info[term.name] = row(terms.array, terms.data, term);
+    add_faults(&info);
     if (again_) {
         Filled<uint8_t> again(empty_(one_, bool_));
         memcpy(again.data, mode_ == SAME_STEP ? over_.data() : before.data(), (size_t)n_);

@@ -92,3 +92,11 @@ class FaultError(Error, IndexError):
     """A kernel in checked mode went out of bounds, divided by zero, or an index of it overflowed."""
 
     result = "FAULT"
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """BaseException.add_note, which Python 3.10 does not have: there the note ends the error's text."""
+    if hasattr(error, "add_note"):
+        error.add_note(note)
+    else:
+        error.args = ("\n".join([*(str(one) for one in error.args[:1]), note]), *error.args[1:])

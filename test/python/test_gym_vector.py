@@ -432,6 +432,37 @@ def test_what_functions_return_is_checked(function, returned, said):
         env.step(act(0, 3))
 
 
+class Diverges(Balance):
+    """World 1 at its third step: its speed is beyond all bounds, and the physics puts it back."""
+
+    broken = 0
+
+    def control(self, action):
+        if self.steps[1] == 2:
+            self.broken += 1
+            qvel = self.sim.qvel.numpy()
+            qvel[1] = 1e30
+            self.sim.qvel.write(qvel)
+        return action
+
+
+@pytest.mark.parametrize("physics", ["native", "mujoco"])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_world_that_diverges_ends_its_episode(physics, mode):
+    with closing(Diverges(3, physics=physics, autoreset_mode=mode, noise=0.01)) as env:
+        env.reset(seed=0)
+        for k in range(5):
+            _, _, terminated, truncated, info = env.step(0 * act(k, 3))
+            assert terminated.tolist() == [False, k == 2 or (k > 2 and mode == AutoresetMode.DISABLED), False]
+            assert not truncated.any() and ("faults" in info) == terminated.any()
+            if k == 2:
+                assert info["_faults"].tolist() == [False, True, False]
+                assert info["faults"][1] == stet.info()["faults"]["bad_qvel"] and info["faults"][0] == 0
+            if mode == AutoresetMode.SAME_STEP or (mode == AutoresetMode.NEXT_STEP and k > 2):
+                assert not env.sim.faults().any()
+        assert env.broken == 1
+
+
 class Rebinds(Balance):
     def begin(self, qpos, qvel, draws):
         qpos = qpos + draws.uniform(-0.1, 0.1, 2)

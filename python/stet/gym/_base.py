@@ -10,7 +10,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 import stet
+from stet import _core
 from stet._convert import unknown_keyword
+
+_LOST = np.uint32(sum(bit for name, bit in _core._tables()["faults"].items()
+                      if name in ("bad_qpos", "bad_qvel", "bad_qacc", "physics_error")))
 
 
 class Base(VectorEnv):
@@ -104,6 +108,12 @@ def final_info(over, rows, info=None):
     for world in np.flatnonzero(over):
         final[world] = rows[world]
     return {"final_obs": final, "_final_obs": over.copy(), "final_info": info or {}, "_final_info": over.copy()}
+
+
+def lost_faults(sim):
+    """[num_envs] The faults of worlds that did not go on: the physics put them back, or could not compute them; else 0.
+    """
+    return sim.faults() & _LOST
 
 
 def count(name, value, least):

@@ -207,7 +207,8 @@ class KernelVectorEnv(VectorEnv):
 
     def _go_on(self, seen, reward, terminated, truncated, terms, again):
         """The worlds that begin again now do."""
-        info = self._list_terms(terms, ~again)
+        faults = {name: terms.pop(name) for name in ("faults", "_faults") if name in terms}
+        info = self._list_terms(terms, ~again) | faults
         if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
             info |= final_info(again, seen, self._list_terms(terms, again))
         self._begin(again)

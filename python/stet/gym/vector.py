@@ -9,9 +9,10 @@ Invariants:
 
 from __future__ import annotations
 
-import dis
+import contextlib
 import inspect
 import os
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -23,11 +24,11 @@ from gymnasium.vector import AutoresetMode
 import stet
 from stet._arrays import find_arrays
 from stet._convert import unknown_keyword
-from stet._errors import ArgumentTypeError
+from stet._errors import ArgumentTypeError, add_note
 from stet.sim import SimOptions
 from stet.state import State
 
-from ._base import Base, count, final_info
+from ._base import Base, count, final_info, lost_faults
 from .draws import Draws
 from .randomize import Randomize, Randomizer
 
@@ -38,23 +39,34 @@ if TYPE_CHECKING:
 _NEVER = 2**62  # steps
 
 
-def find_rebound(function: Callable[..., Any], names: Sequence[str]) -> list[str]:
-    """Which of its arguments, `names` behind self, a function binds anew (`x = …`, but not `x += …`), where that can be
-    seen.
+class Rebound:
+    """Within `with`: which of a function's arguments, `names` behind self, are bound anew (`x = …`, but not `x += …`)
+    when its call ends. Nothing is found while a profiler runs.
     """
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None:
-        return []
-    found, last = set(), None
-    for one in dis.get_instructions(code):
-        stored = one.argval if isinstance(one.argval, tuple) else (one.argval,)
-        if one.opname == "STORE_FAST_LOAD_FAST":
-            stored = stored[:1]
-        in_place = last is not None and last.opname == "BINARY_OP" and last.argrepr.endswith("=")
-        if one.opname.startswith(("STORE_FAST", "STORE_DEREF")):
-            found.update(stored[1:] if in_place else stored)
-        last = one
-    return [name for name, own in zip(names, code.co_varnames[1:]) if own in found]
+
+    def __init__(self, function: Callable[..., Any], names: Sequence[str]) -> None:
+        self.names: list[str] = []
+        self._code, self._given, self._among = getattr(inspect.unwrap(function), "__code__", None), None, names
+
+    def __enter__(self) -> Rebound:
+        self._on = self._code is not None and sys.getprofile() is None
+        if self._on:
+            sys.setprofile(self._see)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._on:
+            sys.setprofile(None)
+
+    def _see(self, frame, event, _):
+        if frame.f_code is not self._code or event not in ("call", "return"):
+            return
+        own = self._code.co_varnames[1:1 + len(self._among)]
+        now = [frame.f_locals.get(name) for name in own]
+        if event == "call":
+            self._given = now
+        elif self._given:
+            self.names = [name for name, old, new in zip(self._among, self._given, now) if old is not new]
 
 
 class VectorEnv(Base):
@@ -182,8 +194,8 @@ class VectorEnv(Base):
             seen = self.observation(self._state)
         except AttributeError as error:
             if getattr(error, "obj", self) is self:
-                error.add_note(f"VectorEnv.__init__ calls {type(self).__name__}.observation to find its space; make "
-                               "what it uses in a method `setup`, or before super().__init__")
+                add_note(error, f"VectorEnv.__init__ calls {type(self).__name__}.observation to find its space; make "
+                                "what it uses in a method `setup`, or before super().__init__")
             raise
         seen = self._library.to_numpy(self._given("observation", seen))
         return spaces.Box(-np.inf, np.inf, seen.shape[1:], seen.dtype)
@@ -301,18 +313,22 @@ class VectorEnv(Base):
         self.before, self.after = self.after, self._copy(self._track())
         reward, terms = self._rate(state, actions)
         failed = self._given("terminated", self.terminated(state), (self.num_envs,))
-        terminated = np.array(self._library.to_numpy(failed))
+        faults = lost_faults(self.sim)
+        terminated = self._library.to_numpy(failed) | (faults != 0)
         truncated = self.steps >= (self.max_episode_steps or _NEVER)
         if fresh is not None:
             reward = self._where(fresh, 0.0, reward)
             terminated &= ~fresh
             truncated &= ~fresh
+            faults[fresh] = 0
         np.logical_or(terminated, truncated, out=self._over)
         again = fresh
         if mode is AutoresetMode.SAME_STEP and np.count_nonzero(self._over):
             again = self._over.copy()
         seen = self._copy(self._observe())
         info = self._list_terms(terms, self._everywhere if again is None else ~again)
+        if np.count_nonzero(faults):
+            info |= {"faults": faults, "_faults": faults != 0}
         if again is not None:
             if mode is AutoresetMode.SAME_STEP:
                 info |= final_info(again, seen, self._list_terms(terms, again))
@@ -396,15 +412,16 @@ class VectorEnv(Base):
         """The initial states by `begin`. What it does that would be lost is said."""
         states = self.sim.qpos, self.sim.qvel
         written = [x.generation for x in states]
-        rebound = [] if self._began else find_rebound(type(self).begin, ("qpos", "qvel"))
-        before = self._numpy_of(first) if rebound else ()
+        before = () if self._began else self._numpy_of(first)
+        rebound = Rebound(type(self).begin, ("qpos", "qvel"))
         try:
-            returned = self.begin(*first, draws)
+            with contextlib.nullcontext() if self._began else rebound:
+                returned = self.begin(*first, draws)
         except Exception as error:
             what = ("'host' it sees NumPy's arrays of the worlds that begin" if type(first[0]) is np.ndarray else
                     "'device' it sees the arrays of all worlds")
             if self._arrays != "numpy":
-                error.add_note(f"{type(self).__name__}.begin: with episodes={what} (doc/environments.md)")
+                add_note(error, f"{type(self).__name__}.begin: with episodes={what} (doc/environments.md)")
             raise
         for state, generation in zip(states, written):
             if state.generation != generation:
@@ -412,7 +429,7 @@ class VectorEnv(Base):
                                  "and qvel are written afterwards; change these instead")
         self._began = True
         for name, old, new in zip(("qpos", "qvel"), before, self._numpy_of(first) if before else ()):
-            if returned is None and name in rebound and np.array_equal(old, new):
+            if returned is None and name in rebound.names and np.array_equal(old, new):
                 warnings.warn(f"{type(self).__name__}.begin binds {name} to another array and returns nothing, so "
                               f"episodes begin with the old one; change it in place ({name}[:] = …, {name} += …), or "
                               "return qpos, qvel", RuntimeWarning, stacklevel=4)
