@@ -161,6 +161,26 @@ def test_one_call_says_what_the_functions_say(name, mode):
     one.close(), many.close()
 
 
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_a_world_that_diverges_ends_its_episode(mode):
+    """In the one call of a step, as in Python's."""
+    env = AntVectorEnv(3, autoreset_mode=mode, threads=1)
+    env.reset(seed=1)
+    assert env._call is not None
+    for k in range(4):
+        if k == 2:
+            qvel = env.sim.qvel.numpy()
+            qvel[1] = 1e30
+            env.sim.qvel.write(qvel)
+        _, _, terminated, truncated, info = env.step(np.zeros((3, 8), np.float32))
+        assert terminated.tolist() == [False, k == 2 or (k > 2 and mode == AutoresetMode.DISABLED), False]
+        assert not truncated.any() and ("faults" in info) == bool(terminated.any())
+        if k == 2:
+            assert info["_faults"].tolist() == [False, True, False]
+            assert info["faults"].tolist() == [0, stet.info()["faults"]["bad_qvel"], 0]
+    env.close()
+
+
 def test_what_a_step_returned_stays():
     env = Kernels(N, threads=1)
     env.reset(seed=1)
