@@ -100,11 +100,11 @@ Array::Array(Shared core_, Held own_, stet_array *array_, bool worlds_)
 void Array::check_writable() const
 {
     if (!result) return;
-    bool poses = name != "sensordata";
+    const char *instead = name == "xpos" || name == "xquat" ? "write qpos, or make the sim with physics=\"external\""
+                          : name == "step_sensordata"       ? "make a copy, or the sim with physics=\"external\""
+                                                            : "make a copy";
     raise(STET_ERROR_INVALID_ARGUMENT,
-          "array " + name + ": the physics makes it of the state, and what is written to it would be lost; " +
-              (poses ? "write qpos, or make the sim with physics=\"external\""
-                     : "make a copy, or the sim with physics=\"external\""));
+          "array " + name + ": the physics makes it of the state, and what is written to it would be lost; " + instead);
 }
 
 stet_result Array::find(stet_array **out) const

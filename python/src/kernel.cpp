@@ -48,8 +48,9 @@ static stet_arg number_arg(const Kernel &kernel, size_t i, nb::handle x)
         return stet_arg_real(f);
     }
     if (PyIndex_Check(it)) {
-        long long n = nb::cast<long long>(nb::steal(PyNumber_Index(it)));
-        return stet_arg_int(n);
+        nb::object n = nb::steal(PyNumber_Index(it));
+        check_python(n.is_valid());
+        return stet_arg_int(nb::cast<long long>(n));
     }
     double f = PyFloat_AsDouble(it);
     check_python(f != -1.0 || !PyErr_Occurred());

@@ -105,19 +105,38 @@ static Array control_table(const Sim &sim, std::string name)
 
 static void destroy_array(void *array) { stet_array_destroy(static_cast<stet_array *>(array)); }
 
+// A whole number; invalid, with no error of Python's: it is none, such as an array of several.
+static nb::object whole_number(nb::handle n)
+{
+    nb::object out = PyIndex_Check(n.ptr()) ? nb::steal(PyNumber_Index(n.ptr())) : nb::object();
+    if (!out.is_valid()) PyErr_Clear();
+    return out;
+}
+
+static int64_t to_length(nb::handle n)
+{
+    nb::object whole = whole_number(n);
+    int64_t length = 0;
+    if (!whole.is_valid()) raise_type("zeros: a shape has whole numbers, not a " + type_of(n));
+    if (!nb::try_cast<int64_t>(whole, length))
+        raise(STET_ERROR_INVALID_ARGUMENT, "zeros: " + std::string(nb::str(whole).c_str()) +
+                                               " is no length of a dimension; give 0 or more, below 2^63");
+    return length;
+}
+
 static void set_shape(nb::handle shape, stet_array_def *def)
 {
-    bool one = PyIndex_Check(shape.ptr());
+    bool one = whole_number(shape).is_valid();
     if (!one && !PySequence_Check(shape.ptr()))
         raise_type("zeros: a shape is a whole number or several, not a " + type_of(shape));
     nb::object list = one ? nb::object(nb::make_tuple(nb::borrow(shape))) : nb::borrow(shape);
     def->ndim = 0;
     for (nb::handle n : list) {
-        if (!PyIndex_Check(n.ptr())) raise_type("zeros: a shape has whole numbers, not a " + type_of(n));
+        int64_t length = to_length(n);
         if (def->ndim == STET_MAX_DIMS)
             raise(STET_ERROR_INVALID_ARGUMENT,
                   "zeros: an array has at most " + std::to_string(STET_MAX_DIMS) + " dimensions");
-        def->shape[def->ndim++] = nb::cast<int64_t>(nb::steal(PyNumber_Index(n.ptr())));
+        def->shape[def->ndim++] = length;
     }
 }
 

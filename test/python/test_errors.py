@@ -246,6 +246,55 @@ def test_no_function_lists_its_signatures(make):
                     assert "std::" not in str(error), (name, error)
 
 
+SAME = """#include "stet/lang.h"
+world_kernel void k_same(const real *x, real *y) { each (i, 1) put(y, i, x[0]); }"""
+
+
+def test_sentences_speak_python():
+    """The library's name what Python has, by Python's names."""
+    sim = stet.Sim(SCENE, worlds=2, outputs=("rgb",), width=8, height=8)
+    kernel = sim.kernel(SAME)
+    for said, kind, call in (
+        ("make it with outputs: stet.Sim", stet.StateError, lambda: stet.Sim(SCENE).read("rgb")),
+        ("make the sim with it: stet.Sim", stet.NotFoundError, lambda: sim.read("depth")),
+        ("Sim.array", stet.UnsupportedError, lambda: stet.Sim(SCENE, physics="native").step_quantity("qacc")),
+        ("(Array.write)", stet.UnsupportedError, lambda: taped(sim, lambda: kernel(2, sim.qpos, sim.qpos))),
+    ):
+        with pytest.raises(kind) as caught:
+            call()
+        assert said in str(caught.value) and "stet_" not in str(caught.value) and " def" not in str(caught.value)
+
+
+def taped(sim, run):
+    with stet.Tape(sim):
+        run()
+
+
+def test_shapes_that_are_none():
+    sim = stet.Sim(SCENE, worlds=2)
+    assert sim.zeros(np.array([2, 9])).shape == (2, 9) and sim.zeros(np.int64(3)).shape == (3,)
+    assert sim.zeros(np.array(4)).shape == (4,)
+    for shape in (np.zeros((3, 9)), np.array([2.5, 1]), sim.qpos, "abc", None, 2.5, [None], [[2, 3]], {2: 3}):
+        with pytest.raises((stet.ArgumentTypeError, stet.InvalidArgumentError), match="^zeros: "):
+            sim.zeros(shape)
+    for shape in (2**63, [2**70], [-(2**64)]):
+        with pytest.raises(stet.Error, match="length of a dimension"):
+            sim.zeros(shape)
+
+
+class Index:
+    """It says that it is a whole number, and is none."""
+
+    def __index__(self):
+        raise ZeroDivisionError("no number")
+
+
+def test_numbers_that_are_none():
+    sim = stet.Sim(SCENE, worlds=2)
+    with pytest.raises(ZeroDivisionError, match="no number"):
+        sim.kernel(KERNEL)(2, sim.qpos, sim.qvel, 1.0, Index(), 1)
+
+
 def test_signatures_are_explicit():
     """Misspelt keywords are found by those that check types: no function takes what it does not name."""
     for function in (stet.Sim.__init__, stet.Sim.kernel):
