@@ -99,14 +99,19 @@ class Recording:
         self._child: subprocess.Popen[bytes] | None = None
         self._return: Any = None  # of each world's episode
         self._over: Any = False  # it ended with the frame before
+        self._open = self._added = False
 
     def __enter__(self) -> Recording:
+        self._open = True
         return self
 
     def add(self, reward: Any = None, done: Any = None) -> None:
-        """Adds a picture of the worlds as they are now. reward: of each world in the step before it; done: whether its episode ended with it:
-        the next reward is the first of another return.
+        """Adds a picture of the worlds as they are now. reward: of each world in the step before it; done: whether its
+        episode ended with it: the next reward is the first of another return.
         """
+        if not self._open:
+            raise StateError(f"record: {self._path} is written in a block: with stet.video.record(…) as video: … "
+                             "video.add()")
         if reward is not None:
             reward = np.atleast_1d(np.asarray(reward, float))
             self._return = np.where(self._over, 0, 0 if self._return is None else self._return) + reward
@@ -114,6 +119,7 @@ class Recording:
         pixels = self._pictures()
         if self._titles:
             pixels = np.stack([_with_title(*each) for each in zip(pixels, self._texts(len(pixels)))])
+        self._added = True
         picture = mosaic(pixels, math.ceil(math.sqrt(len(pixels))))
         child = self._child = self._child or self._start(picture.shape[1], picture.shape[0])
         assert child.stdin
@@ -132,8 +138,12 @@ class Recording:
         return [text.strip() for text in texts]
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._open = False
         if self._child:
             self._end(self._child, keep=kind is None)
+        elif kind is None and not self._added:
+            raise StateError(f"record: nothing was added to {self._path}, so there is no such file; call add() for "
+                             "each picture")
 
     def _start(self, width: int, height: int) -> subprocess.Popen[bytes]:
         name, options = _ENCODE[self._path.suffix.lower()]

@@ -72,6 +72,16 @@ def test_bad_arguments(sim, tmp_path, name, fps, said):
         stet.video.record(sim, tmp_path / name, fps=fps)
 
 
+@encodes
+def test_nothing_is_lost_without_a_word(sim, tmp_path):
+    with pytest.raises(stet.StateError, match="written in a block: with stet.video.record"):
+        stet.video.record(sim, tmp_path / "run.gif").add()
+    with pytest.raises(stet.StateError, match="nothing was added to .*run.gif, so there is no such file"), \
+            stet.video.record(sim, tmp_path / "run.gif"):
+        sim.step()
+    assert os.listdir(tmp_path) == []
+
+
 def test_no_encoder(sim, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RuntimeError, match="no ffmpeg on the PATH"):
