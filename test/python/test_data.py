@@ -69,6 +69,34 @@ def test_pictures_are_those_of_the_frame(make, tmp_path):
     assert np.array_equal(seen, data.read("seen")) and not np.array_equal(seen[1], seen[2])
 
 
+@pytest.mark.parametrize("file", ["manifest.json", "shard-000000000.h5"])
+def test_a_flipped_bit_is_found_or_is_of_no_consequence(make, tmp_path, file):
+    """It ends in a sentence, or what is read is what was written."""
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    dice = random.Random(seed)
+    with Writer(tmp_path / "a", make(**RUN), outputs=("rgb",)) as data:
+        record(data._sim, data, 3)
+    path = tmp_path / "a" / file
+    whole = path.read_bytes()
+    kept = {name: Reader(tmp_path / "a").read(name) for name in Reader(tmp_path / "a").names}
+    found = 0
+    for k in range(120):
+        damaged = bytearray(whole)
+        damaged[dice.randrange(len(whole) if k % 2 else min(len(whole), 4096))] ^= 1 << dice.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            data = Reader(tmp_path / "a")
+            data.verify()
+            for name in data.names:
+                values = data.read(name)
+                assert file == "manifest.json" or name not in kept or np.array_equal(values, kept[name]), (k, name)
+        except stet.Error as error:
+            found += 1
+            assert "\n" not in str(error), error
+    assert found > 0
+
+
 def test_a_shard_that_is_larger_than_its_first_memory(make, tmp_path, monkeypatch):
     monkeypatch.setattr("stet.data._SHARD_BYTES", 4000)
     sim = make(**RUN)

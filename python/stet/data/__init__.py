@@ -3,7 +3,6 @@
     with stet.data.Writer("reach", sim, fields=("qpos", "ctrl"), outputs=("rgb",), notes={"seed": 7}) as data:
         for step in range(1000):
             sim.step(5)
-            sim.render()
             done = …
             data.add(done=done, reward=reward)        # a frame of all worlds
     qpos = stet.data.Reader("reach").read("qpos")     # [frame, world, nq]
@@ -48,6 +47,9 @@ _CHUNK_BYTES = 128 << 10  # what is read at once; smaller ones cost HDF5 more th
 _MOST_FRAMES = 1024
 _MANIFEST, _OPEN = "manifest.json", "open.tmp"
 _ATTRIBUTE_BYTES = 60000  # HDF5's limit is 64 KB
+_MODEL_HEAD = 16  # bytes of a pickled model before the compiled one: a mark and a checksum
+_KINDS = {"scene": str, "scene_sha256": str, "worlds": int, "timestep": float, "fields": list, "outputs": list,
+          "cameras": list}
 
 
 def _shard_name(first):
@@ -94,7 +96,7 @@ def write_shard(folder: Path, first: int, manifest: str, arrays: Mapping[str, np
     import h5py
 
     temporary = folder / _OPEN
-    with h5py.File(temporary, "w") as file:
+    with h5py.File(temporary, "w", libver=("v110", "latest")) as file:  # whose own data has checksums, too
         file.attrs["frames"] = len(next(iter(arrays.values())))
         if len(manifest) <= _ATTRIBUTE_BYTES:
             file.attrs["manifest"] = manifest
@@ -113,7 +115,7 @@ def write_shard(folder: Path, first: int, manifest: str, arrays: Mapping[str, np
 
 def scene_hash(model: _core.Model) -> str:
     """SHA-256 of the compiled model: equal scenes have equal ones, whatever their files are called."""
-    return hashlib.sha256(model.__reduce__()[1][0]).hexdigest()
+    return hashlib.sha256(model.__reduce__()[1][0][_MODEL_HEAD:]).hexdigest()
 
 
 class Reader:
@@ -126,6 +128,9 @@ class Reader:
             self.manifest: dict[str, Any] = json.loads(self._manifest_text())
             if self.manifest["format"] != _FORMAT:
                 raise FileError(f"{folder}: a data set of format {self.manifest['format']}; this stet reads {_FORMAT}")
+            for key, kind in _KINDS.items():
+                if not isinstance(self.manifest.get(key), kind):
+                    raise ValueError(f"{key} in its {_MANIFEST} is {self.manifest.get(key)!r}")
         except FileNotFoundError:
             raise MissingFileError(f"{folder}: no data set: it has no {_MANIFEST}") from None
         except (ValueError, KeyError, TypeError, OSError) as error:
@@ -138,6 +143,8 @@ class Reader:
                 raise FileError(f"{self.folder}: {_shard_name(self.frames)} is missing")  # DATA-2
             with self._open(path) as shard:
                 frames = int(shard.attrs["frames"])
+                if frames < 1:
+                    raise ValueError(f"it has {frames} frames")
             self.shards.append((self.frames, frames, path))
             self.frames += frames
 
@@ -165,8 +172,9 @@ class Reader:
                 yield shard
         except Error:
             raise
-        except (OSError, KeyError, RuntimeError, ValueError) as error:  # whatever h5py says of it
-            raise FileError(f"{path}: {name + ': ' if name else ''}{error.args[0] if error.args else error}") from None
+        except Exception as error:  # whatever h5py, NumPy and we make of what is damaged
+            said = error.args[0] if error.args else type(error).__name__
+            raise FileError(f"{path}: {name + ': ' if name else ''}{said}") from None
 
     @property
     def names(self) -> list[str]:
@@ -176,10 +184,12 @@ class Reader:
         with self._open(self.shards[0][2]) as shard:
             return sorted(shard)
 
-    def _rows(self, path, name, rows):
+    def _rows(self, path, name, frames, rows):
         with self._open(path, name) as shard:
             if name not in list(shard):
                 raise InvalidArgumentError(f"{path}: no array {name}; it has {', '.join(sorted(shard))}")
+            if len(shard[name]) != frames:
+                raise ValueError(f"it has {len(shard[name])} frames, not {frames}")
             return shard[name][rows]
 
     def read(self, name: str, first: int = 0, n: int | None = None, world: int | None = None) -> Any:
@@ -189,7 +199,7 @@ class Reader:
             raise InvalidArgumentError(f"{self.folder}: frames {first} to {end} were asked for; it has {self.frames}")
         of = slice(None) if world is None else world
         return np.concatenate([
-            self._rows(path, name, (slice(max(first - at, 0), min(end - at, frames)), of))
+            self._rows(path, name, frames, (slice(max(first - at, 0), min(end - at, frames)), of))
             for at, frames, path in self.shards if first < at + frames and at < end])
 
     def verify(self) -> int:
@@ -198,12 +208,19 @@ class Reader:
         """
         total = 0
         for _, frames, path in progress(self.shards, "verify"):
+            self._verify_manifest(path)
             for name in self.names:
-                array = self._rows(path, name, slice(None))
-                if len(array) != frames:
-                    raise FileError(f"{path}: {name} has {len(array)} frames, not {frames}")
-                total += array.nbytes
+                total += self._rows(path, name, frames, slice(None)).nbytes
         return total
+
+    def _verify_manifest(self, path):
+        """What a shard says it is of must be what the data set is (DATA-3), but for notes, which people may change."""
+        with self._open(path) as shard:
+            own = json.loads(shard.attrs.get("manifest", "{}"))
+        for key, value in own.items():
+            if key != "notes" and self.manifest.get(key) != value:
+                raise FileError(f"{self.folder}: {key} in its {_MANIFEST} is {self.manifest.get(key)!r}, and in "
+                                f"{path.name} {value!r}: one of them is damaged")
 
 
 class Writer:
