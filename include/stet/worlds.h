@@ -153,15 +153,18 @@ STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const dou
  *
  * A world's looks are as if its model had these numbers, except that what is transparent, or reflects, in the model
  * does so in all worlds, as much as there. Draws of geom_matid leave out their higher bound: 0 and nmat make all
- * materials equally frequent. A new look makes all worlds' next frame. Places are written to the stage, where
- * stet_stage_write_local replaces them until they change again; sensors of cameras keep the model's.
+ * materials equally frequent. A new look makes all worlds' next frame. Places, those of geoms included, are written to
+ * the stage, where stet_stage_write_local replaces them until they change again, and make the next frame of their worlds
+ * alone; sensors of cameras keep the model's.
  *
  * Quaternions are normalised. Factors multiply what the arrays hold. What MuJoCo derives from parameters (inverse
  * weights, masses of subtrees, bounding volumes, …: mj_setConst) is derived again for each world, once for each content
  * of its parameters. A number that only chooses what the compiler makes has no effect: a limit that the model does not
- * have stays absent. Pictures and rays show the model's geoms; boxes and frames of inertia (STET_DECORATION_INERTIA)
- * are those of the world, of bodies that have mass in the model. A simple body (its inertia is diagonal: body/simple in
- * MuJoCo's XML) keeps its body_ipos and body_iquat.
+ * have stays absent. Pictures and range finders show each world's geoms as its physics has them: geom_size (which makes
+ * all worlds' next frame, as a look does), geom_pos and geom_quat; the haze at the horizon is that of planes that are
+ * endless in the model. Boxes and frames of inertia (STET_DECORATION_INERTIA) are those of the world, of bodies that
+ * have mass in the model. A simple body (its inertia is diagonal: body/simple in MuJoCo's XML) keeps its body_ipos and
+ * body_iquat.
  */
 STET_API const char *const *stet_worlds_get_parameters(void);
 STET_API int64_t stet_worlds_get_parameter_items(const stet_worlds *worlds,

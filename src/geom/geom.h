@@ -64,8 +64,9 @@ typedef struct sti_geoms {
      * elevation of each field: half sizes x, y, height of its highest point, depth of its base.
      */
     stet_array *elevation;
-    sti_geom_rows host; /* of the model's, then one for each of its meshes */
-    int nmodel;         /* without the meshes */
+    sti_geom_rows host;  /* of the model's, then one for each of its meshes */
+    int nmodel, nshape;  /* nmodel: without the meshes; nshape: rows of the arrays */
+    sti_geom_rows shown; /* those of the arrays */
 } sti_geoms;
 
 int sti_model_planes(const mjModel *m); /* how many of the geoms are planes */
@@ -80,6 +81,11 @@ static inline int sti_shape_count(const mjModel *m) { return sti_shape_under(m) 
 stet_result sti_geoms_create(stet_device *device, const stet_model *model, const sti_soft *soft, sti_geoms **out);
 /* Puts n shapes after the model's, in place of those of the last call. A failure leaves everything as it was. */
 stet_result sti_geoms_add(sti_geoms *geoms, const sti_geom_more *more, int n);
+/*
+ * What the arrays size and bounds would be if the model's geoms had these sizes [ngeom * 3]. Those that have the size
+ * of an asset keep it.
+ */
+void sti_geoms_resize(const sti_geoms *geoms, const mjModel *m, const mjtNum *geom_size, double *size, double *bounds);
 /*
  * Computes the surfaces of `soft`, which they were created with, in the n worlds listed in the array `worlds`. xform:
  * an array of worlds with 3 x 4 matrices, of which the first are those of all bodies.

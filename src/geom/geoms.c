@@ -248,11 +248,11 @@ int sti_model_planes(const mjModel *m)
     return n;
 }
 
-/* Row i of the shapes, of a type without an asset. s: size. */
-static void fill_row(const sti_geom_rows *rows, ptrdiff_t i, int type, const double *s)
+/* Size and bounds of a row, of a type without an asset. s: size. */
+static void fill_size(int type, const double *s, double *size, double *bounds)
 {
-    double *bounds = rows->bounds + 6 * i, radius = 0;
-    switch (rows->type[i] = type) {
+    double radius = 0;
+    switch (type) {
     case mjGEOM_PLANE: set_half_sizes(bounds, s[0] > 0 ? s[0] : NO_END, s[1] > 0 ? s[1] : NO_END, 0); break;
     case mjGEOM_SPHERE: set_half_sizes(bounds, radius = s[0], s[0], s[0]); break;
     case mjGEOM_CAPSULE: set_half_sizes(bounds, s[0], s[0], radius = s[0] + s[1]); break;
@@ -274,8 +274,15 @@ static void fill_row(const sti_geom_rows *rows, ptrdiff_t i, int type, const dou
         break;
     default: break; /* not visible, or with an asset */
     }
-    for (int k = 0; k < 3; ++k) rows->size[4 * i + k] = s[k];
-    rows->size[4 * i + 3] = radius > 0 ? rounded_up(radius) : 0;
+    for (int k = 0; k < 3; ++k) size[k] = s[k];
+    size[3] = radius > 0 ? rounded_up(radius) : 0;
+}
+
+/* Row i of the shapes, of a type without an asset. */
+static void fill_row(const sti_geom_rows *rows, ptrdiff_t i, int type, const double *s)
+{
+    rows->type[i] = type;
+    fill_size(type, s, rows->size + 4 * i, rows->bounds + 6 * i);
 }
 
 /* Row i of the shapes. s: size; asset: of a mesh or a height field. */
@@ -413,6 +420,7 @@ static void destroy_rows(sti_geoms *geoms)
 {
     stet_array *arrays[] = {geoms->type, geoms->size, geoms->data, geoms->bounds};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
+    free_rows(&geoms->shown);
 }
 
 static stet_result upload(stet_device *device, gather *g, sti_geoms *geoms)
@@ -424,13 +432,12 @@ static stet_result upload(stet_device *device, gather *g, sti_geoms *geoms)
     geoms->own_node = (int)g->nnode;
     geoms->own_tri = (int)g->ntri;
     geoms->nmodel = sti_shape_count(g->m);
-    STI_TRY(upload_rows(device, &g->rows, geoms->nmodel, geoms));
     STI_TRY(upload_real(device, "geom.node", g->node, g->nnode * NODE, own_nodes * NODE, &geoms->node));
     STI_TRY(upload_real(device, "geom.tri", g->tri, g->ntri * TRI, own_tris * TRI, &geoms->tri));
     STI_TRY(upload_real(device, "geom.elevation", g->elevation, g->nelevation, 0, &geoms->elevation));
     geoms->host = g->rows;
     g->rows = (sti_geom_rows){0};
-    return STET_OK;
+    return sti_geoms_add(geoms, NULL, 0);
 }
 
 stet_result sti_geoms_create(stet_device *device, const stet_model *model, const sti_soft *soft, sti_geoms **out)
@@ -473,23 +480,25 @@ static void add_row(const sti_geoms *geoms, const sti_geom_rows *rows, ptrdiff_t
     memcpy(rows->bounds + 6 * i, host->bounds + 6 * mesh, 6 * sizeof *rows->bounds);
 }
 
-stet_result sti_geoms_add(sti_geoms *geoms, const sti_geom_more *more, int n)
+/* The rows of the model, then n more. */
+static stet_result gather_more(const sti_geoms *geoms, const sti_geom_more *more, int n, sti_geom_rows *rows)
 {
     size_t nmodel = (size_t)geoms->nmodel;
-    sti_geom_rows rows = {0};
-    sti_geoms made = {0};
-    if (n == 0 && stet_array_get_nelement(geoms->type) == geoms->nmodel)
-        return STET_OK; /* there are the model's alone */
-    stet_result result = alloc_rows(&rows, geoms->nmodel + (int64_t)n);
-    if (result == STET_OK) {
-        memcpy(rows.type, geoms->host.type, nmodel * sizeof *rows.type);
-        memcpy(rows.size, geoms->host.size, nmodel * 4 * sizeof *rows.size);
-        memcpy(rows.data, geoms->host.data, nmodel * 4 * sizeof *rows.data);
-        memcpy(rows.bounds, geoms->host.bounds, nmodel * 6 * sizeof *rows.bounds);
-        for (int i = 0; i < n; ++i) add_row(geoms, &rows, geoms->nmodel + (ptrdiff_t)i, &more[i]);
-        result = upload_rows(geoms->type->device, &rows, geoms->nmodel + (int64_t)n, &made);
-    }
-    free_rows(&rows);
+    STI_TRY(alloc_rows(rows, geoms->nmodel + (int64_t)n));
+    memcpy(rows->type, geoms->host.type, nmodel * sizeof *rows->type);
+    memcpy(rows->size, geoms->host.size, nmodel * 4 * sizeof *rows->size);
+    memcpy(rows->data, geoms->host.data, nmodel * 4 * sizeof *rows->data);
+    memcpy(rows->bounds, geoms->host.bounds, nmodel * 6 * sizeof *rows->bounds);
+    for (int i = 0; i < n; ++i) add_row(geoms, rows, geoms->nmodel + (ptrdiff_t)i, &more[i]);
+    return STET_OK;
+}
+
+stet_result sti_geoms_add(sti_geoms *geoms, const sti_geom_more *more, int n)
+{
+    sti_geoms made = {.nshape = geoms->nmodel + n};
+    if (n == 0 && geoms->type && geoms->nshape == geoms->nmodel) return STET_OK; /* there are the model's alone */
+    stet_result result = gather_more(geoms, more, n, &made.shown);
+    if (result == STET_OK) result = upload_rows(geoms->node->device, &made.shown, made.nshape, &made);
     if (result != STET_OK) {
         destroy_rows(&made);
         return result;
@@ -499,7 +508,24 @@ stet_result sti_geoms_add(sti_geoms *geoms, const sti_geom_more *more, int n)
     geoms->size = made.size;
     geoms->data = made.data;
     geoms->bounds = made.bounds;
+    geoms->shown = made.shown;
+    geoms->nshape = made.nshape;
     return STET_OK;
+}
+
+void sti_geoms_resize(const sti_geoms *geoms, const mjModel *m, const mjtNum *geom_size, double *size, double *bounds)
+{
+    ptrdiff_t under = sti_shape_under(m);
+    memcpy(size, geoms->shown.size, (size_t)geoms->nshape * 4 * sizeof *size);
+    memcpy(bounds, geoms->shown.bounds, (size_t)geoms->nshape * 6 * sizeof *bounds);
+    for (ptrdiff_t i = 0; i < m->ngeom; ++i) {
+        const int type = m->geom_type[i];
+        if (type == mjGEOM_HFIELD || type == mjGEOM_MESH || type == mjGEOM_SDF) continue;
+        fill_size(type, geom_size + 3 * i, size + 4 * i, bounds + 6 * i);
+        if (type != mjGEOM_PLANE) continue;
+        fill_size(type, geom_size + 3 * i, size + 4 * under, bounds + 6 * under);
+        ++under;
+    }
 }
 
 void sti_geoms_destroy(sti_geoms *geoms)

@@ -18,6 +18,7 @@ typedef struct scene_rows {
     double *look;
     int64_t nscene, nlook;
     bool *drawn; /* [ngeom + nsite] */
+    bool sized;  /* sizes of geoms differ between worlds */
     const sti_soft *soft;
     const sti_shapes *shapes;
     sti_details details;
@@ -91,10 +92,11 @@ static bool geom_drawn(const mjModel *m, ptrdiff_t geom, uint32_t groups)
     return sti_group_in(m->geom_group[geom], groups) && row[APPEARANCE_ALPHA] > 0;
 }
 
-static bool endless_plane(const mjModel *m, ptrdiff_t geom)
+/* If sizes differ between worlds, any plane may be endless in some. */
+static bool endless_plane(const scene_rows *rows, const mjModel *m, ptrdiff_t geom)
 {
     const mjtNum *size = &m->geom_size[3 * geom];
-    return m->geom_type[geom] == mjGEOM_PLANE && (size[0] <= 0 || size[1] <= 0);
+    return m->geom_type[geom] == mjGEOM_PLANE && (rows->sized || size[0] <= 0 || size[1] <= 0);
 }
 
 static stet_result fill_geoms(scene_rows *rows, stet_stage *stage)
@@ -112,7 +114,7 @@ static stet_result fill_geoms(scene_rows *rows, stet_stage *stage)
         shown[SHOWN_GEOM] = g;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &shown[SHOWN_PRIM]));
         shown[SHOWN_TYPE] = m->geom_type[g];
-        shown[SHOWN_KIND] = endless_plane(m, g) ? SHOWN_ENDLESS : 0;
+        shown[SHOWN_KIND] = endless_plane(rows, m, g) ? SHOWN_ENDLESS : 0;
         head[SCENE_NSHOWN]++;
     }
     return STET_OK;
@@ -283,7 +285,7 @@ static stet_result fill_planes(scene_rows *rows, stet_stage *stage)
         row[SHOWN_GEOM] = own;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &row[SHOWN_PRIM]));
         row[SHOWN_TYPE] = mjGEOM_PLANE;
-        row[SHOWN_KIND] = SHOWN_UNDERSIDE | (endless_plane(m, g) ? SHOWN_ENDLESS : 0);
+        row[SHOWN_KIND] = SHOWN_UNDERSIDE | (endless_plane(rows, m, g) ? SHOWN_ENDLESS : 0);
         row += SHOWN_SIZE;
         head[SCENE_NUNDER]++;
     }
@@ -306,10 +308,8 @@ static stet_result fill_mirrors(scene_rows *rows, stet_stage *stage)
         row[MIRROR_GEOM] = g;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &row[MIRROR_PRIM]));
         row[MIRROR_BOX] = box;
-        look[MIRROR_HEIGHT] = box ? m->geom_size[3 * (ptrdiff_t)g + 2] : 0;
-        look[MIRROR_SHARE] = (double)m->mat_reflectance[material];
+        *look++ = (double)m->mat_reflectance[material];
         row += MIRROR_SIZE;
-        look += MIRROR_REALS;
         head[SCENE_NMIRROR]++;
     }
     return STET_OK;
@@ -461,7 +461,7 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     int64_t detail = lamps + LAMP_INTS * nlamp, mirror = detail + DETAIL_SIZE * ndetail;
     int64_t textures = mirror + MIRROR_SIZE * ngeom;
     int64_t scale = APPEARANCE_SIZE * nshape + LAMP_REALS * nlamp, haze = scale + SCALE_SIZE * ndetail;
-    int64_t corners = haze + HAZE_SIZE + FOG_SIZE + MIRROR_REALS * ngeom;
+    int64_t corners = haze + HAZE_SIZE + FOG_SIZE + ngeom;
     rows->nscene = textures + rows->details.ntexel;
     rows->nlook = corners + rows->details.ncorner;
     if (rows->nscene > INT32_MAX || rows->nlook > INT32_MAX)
@@ -565,6 +565,9 @@ static stet_result keep_own(const scene_rows *rows, sti_appearance *out)
     memcpy(out->light, rows->light, sizeof out->light);
     STI_TRY(sti_alloc(&out->own, (size_t)(out->nown + 1) * sizeof *out->own, "look of the scene"));
     memcpy(out->own, rows->look, (size_t)out->nown * sizeof *out->own);
+    out->nscale = rows->scene[SCENE_LOOK_HAZE] - rows->scene[SCENE_LOOK_SCALE];
+    STI_TRY(sti_alloc(&out->scales, (size_t)out->nscale * sizeof *out->scales, "look of the scene"));
+    memcpy(out->scales, rows->look + rows->scene[SCENE_LOOK_SCALE], (size_t)out->nscale * sizeof *out->scales);
     return STET_OK;
 }
 
@@ -572,7 +575,7 @@ stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, c
                                 const sti_patches *patches)
 {
     stet_device *device = sti_stage_worlds(stage)->device;
-    scene_rows rows = {.soft = soft, .shapes = sti_stage_shapes(stage)};
+    scene_rows rows = {.soft = soft, .shapes = sti_stage_shapes(stage), .sized = patches->sized};
     memset(appearance, 0, sizeof *appearance);
     stet_result result = fill_tables(&rows, stage, patches);
     if (!result) note_needs(rows.scene, appearance);
@@ -594,5 +597,6 @@ void sti_appearance_free(sti_appearance *appearance)
     stet_array_destroy(appearance->scene);
     stet_array_destroy(appearance->look);
     sti_free(appearance->own);
+    sti_free(appearance->scales);
     memset(appearance, 0, sizeof *appearance);
 }

@@ -21,6 +21,7 @@ typedef struct sti_patches {
     int n, ncamera;
     bool fisheye; /* at least one camera */
     bool choice;  /* materials of geoms differ between worlds */
+    bool sized;   /* sizes of geoms do */
     sti_drawing drawing;
 } sti_patches;
 
@@ -50,6 +51,8 @@ typedef struct sti_appearance {
     unsigned types;    /* of what is drawn, bits 1 << mjtGeom */
     double *own;       /* [nown]: a copy of the rows of appearance and of lamps, which `look` begins with */
     int64_t nown;
+    double *scales; /* [nscale]: a copy of those of `look` */
+    int nscale;
     int nlamp, nshape; /* nshape: rows of appearance, with those of shapes that were added */
     int light[8];      /* [nlamp], of LAMP_MOST: lights of the model; -1: the headlight */
 } sti_appearance;

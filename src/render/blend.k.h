@@ -68,10 +68,11 @@ LFN real layered(const layer_sum *sum, int k, real below, int once)
  */
 LFN_APART void blend_patch(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view,
                            const ureal *glass, int mirrored, int flat, int px, int py, int width, int height,
-                           const int *scene, const ureal *look, const ureal *own, const int *choice,
-                           const ureal *candidate, const int *list, int n, const int *shown, const int *data,
-                           const ureal *node, const ureal *tri, const ureal *elevation, const ureal *best,
-                           int *best_geom, int *best_part, int *colour, const i64 *first, const int *pitch, i64 entry)
+                           const int *scene, const ureal *look, const ureal *own, const ureal *scales,
+                           const int *choice, const ureal *candidate, const int *list, int n, const int *shown,
+                           const int *data, const ureal *node, const ureal *tri, const ureal *elevation,
+                           const ureal *best, int *best_geom, int *best_part, int *colour, const i64 *first,
+                           const int *pitch, i64 entry)
 {
     items(p, PIXELS)
     {
@@ -101,8 +102,8 @@ LFN_APART void blend_patch(const wreal *xform, int nitem, int world, const ureal
             any_layer = m_or(any_layer, hit);
             real surface[APPEARANCE_SIZE], rgb[3];
             real depth = mirrored ? t + start : t;
-            hit_colour(xform, nitem, world, lamps, view, flat, scene, look, own, choice, data, tri, best_geom + p,
-                       best_part + p, &ray, hit, depth, normal, surface, rgb);
+            hit_colour(xform, nitem, world, lamps, view, flat, scene, look, own, scales, choice, data, tri,
+                       best_geom + p, best_part + p, &ray, hit, depth, normal, surface, rgb);
             if (scene_number(scene, SCENE_FOG)) fog_over(look + scene[SCENE_FOG], depth, rgb);
             add_layer(hit, rgb, surface[APPEARANCE_ALPHA], &sum);
         }

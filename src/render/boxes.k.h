@@ -44,14 +44,15 @@ LFN void make_group_box(const ureal *boxes, int stride, const int *order, int n,
 
 /* boxes [listed world][BOXES_SIZE]: in the order of `worlds`. The others: as k_render. */
 item_kernel void k_boxes(const wreal *xform, int nitem, const int *worlds, const int *scene, const ureal *bounds,
-                         ureal *boxes, int block)
+                         int shapes, ureal *boxes, int block)
 {
     int n = SCENE_NROW(scene), nrun = (n + CHUNK - 1) / CHUNK, nth = block / nrun, from = block % nrun * CHUNK;
     int stride = BOX_STRIDE(n), m = nmin(n - from, CHUNK);
     const int *order = scene + SCENE_ORDER(scene) + from;
+    const ureal *around = bounds + (i64)worlds[nth] * shapes * 6;
     ureal *own = boxes + (i64)nth * BOXES_SIZE(n), *groups = own + (i64)BOX_SIZE * stride + from / GROUP;
     each (i, m)
-        load_box(xform, nitem, worlds[nth], scene + scene[SCENE_SHOWN] + order[i] * SHOWN_SIZE, bounds, stride,
+        load_box(xform, nitem, worlds[nth], scene + scene[SCENE_SHOWN] + order[i] * SHOWN_SIZE, around, stride,
                  own + order[i]);
     if (STET_W == 1) return; /* threads look at all */
     each (g, GROUPS(m))

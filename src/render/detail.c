@@ -43,10 +43,10 @@ bool sti_role_drawn(const mjModel *m, ptrdiff_t material, int role)
 }
 
 /* The texture by which pictures lie on a surface: that of the colour, or one of the other roles; -1: there is none. */
-static int mapped_texture(const sti_details *details, const mjModel *m, ptrdiff_t material)
+static int mapped_texture(bool physical, const mjModel *m, ptrdiff_t material)
 {
     int texture = material_texture(m, material);
-    for (int i = 0; i < NROLE && texture < 0 && material >= 0 && details->physical; ++i)
+    for (int i = 0; i < NROLE && texture < 0 && material >= 0 && physical; ++i)
         texture = role_texture(m, material, drawn_roles[i]);
     return texture;
 }
@@ -77,9 +77,9 @@ int sti_soft_texture(const mjModel *m, int object, bool coordinates)
     return texture >= 0 && coordinates && !sti_texture_is_cube(m, texture) ? texture : -1;
 }
 
-static bool mapped_by_corners(const sti_details *details, const mjModel *m, const sti_form *form)
+static bool mapped_by_corners(bool physical, const mjModel *m, const sti_form *form)
 {
-    int texture = mapped_texture(details, m, form->material);
+    int texture = mapped_texture(physical, m, form->material);
     return texture >= 0 && !sti_texture_is_cube(m, texture) && form->mesh >= 0 && m->mesh_texcoordadr[form->mesh] >= 0;
 }
 
@@ -163,7 +163,8 @@ static void plan_form(const mjModel *m, sti_form form, sti_details *out)
     int mesh = form.mesh;
     plan_texture(m, material_texture(m, form.material), out->texture, out);
     plan_roles(m, form.material, out);
-    if (mesh < 0 || out->corner[mesh] >= 0 || !(mapped_by_corners(out, m, &form) || mesh_is_smooth(m, mesh))) return;
+    if (mesh < 0 || out->corner[mesh] >= 0 || !(mapped_by_corners(out->physical, m, &form) || mesh_is_smooth(m, mesh)))
+        return;
     out->corner[mesh] = out->ncorner;
     out->ncorner += (int64_t)CORNER_SIZE * m->mesh_facenum[mesh];
 }
@@ -271,6 +272,20 @@ static void scale_cube(const mjModel *m, const sti_form *form, double *scale)
     }
 }
 
+int sti_details_scale(bool physical, const mjModel *m, const sti_form *form, double *scale)
+{
+    int texture = mapped_texture(physical, m, form->material);
+    if (texture < 0) return -1;
+    if (sti_texture_is_cube(m, texture)) {
+        scale_cube(m, form, scale);
+        return MAP_CUBE;
+    }
+    scale_2d(m, form, scale);
+    if (!mapped_by_corners(physical, m, form)) return map_of_type(form->type);
+    scale[SCALE_SHIFT] = scale[SCALE_SHIFT + 1] = 0;
+    return MAP_CORNERS;
+}
+
 /* textures: where these begin; 0: without them. */
 static void fill_roles(const sti_details *details, const mjModel *m, ptrdiff_t material, int textures, int *row,
                        double *scale)
@@ -289,20 +304,12 @@ static void fill_roles(const sti_details *details, const mjModel *m, ptrdiff_t m
 void sti_details_form(const sti_details *details, const mjModel *m, const sti_form *form, int textures, int corners,
                       int *row, double *scale)
 {
-    int colour = material_texture(m, form->material), texture = mapped_texture(details, m, form->material);
+    int colour = material_texture(m, form->material), map = sti_details_scale(details->physical, m, form, scale);
     int mesh = form->mesh;
     if (mesh >= 0 && details->corner[mesh] >= 0) row[DETAIL_CORNER] = corners + (int)details->corner[mesh];
     fill_roles(details, m, form->material, textures, row, scale);
     if (colour >= 0) row[DETAIL_TEXTURE] = textures + (int)details->texture[colour];
-    if (texture < 0) return;
-    row[DETAIL_MAP] = mapped_by_corners(details, m, form) ? MAP_CORNERS
-                      : sti_texture_is_cube(m, texture)   ? MAP_CUBE
-                                                          : map_of_type(form->type);
-    if (row[DETAIL_MAP] == MAP_CUBE)
-        scale_cube(m, form, scale);
-    else
-        scale_2d(m, form, scale);
-    if (row[DETAIL_MAP] == MAP_CORNERS) scale[SCALE_SHIFT] = scale[SCALE_SHIFT + 1] = 0;
+    if (map >= 0) row[DETAIL_MAP] = map;
 }
 
 void sti_details_soft(const sti_details *details, const mjModel *m, const sti_soft_surface *surface, int textures,
@@ -317,7 +324,7 @@ void sti_details_soft(const sti_details *details, const mjModel *m, const sti_so
     ptrdiff_t material = sti_soft_material(m, surface->object);
     fill_roles(details, m, material, surface->coord ? textures : 0, row, scale);
     if (texture >= 0) row[DETAIL_TEXTURE] = textures + (int)details->texture[texture];
-    if (!surface->coord || mapped_texture(details, m, material) < 0) return;
+    if (!surface->coord || mapped_texture(details->physical, m, material) < 0) return;
     row[DETAIL_MAP] = MAP_CORNERS;
     for (int k = 0; k < 2; ++k) scale[SCALE_REPEAT + k] = (double)m->mat_texrepeat[2 * material + k];
 }

@@ -39,6 +39,8 @@ void sti_details_free(sti_details *details);
 /* Fills rows of a form (DETAIL_SIZE, SCALE_SIZE), where textures begin at `textures` and corners at `corners`. */
 void sti_details_form(const sti_details *details, const mjModel *m, const sti_form *form, int textures, int corners,
                       int *row, double *scale);
+/* How a picture lies on a form: a scale (SCALE_SIZE), but for its last two numbers; returns MAP_…, or -1: none does. */
+int sti_details_scale(bool physical, const mjModel *m, const sti_form *form, double *scale);
 /* The same of a surface that deforms, and its corners. */
 void sti_details_soft(const sti_details *details, const mjModel *m, const sti_soft_surface *surface, int textures,
                       int corners, int *row, double *scale, double *look);

@@ -255,13 +255,13 @@ LFN void hit_roles(const int *scene, const int *detail, const ureal *scale, cons
 }
 
 /*
- * Details of a row's hits. choice: the shapes' rows of details in this world, if materials differ. geoms: those of the
+ * Details of a row's hits. scales: of this world; choice: the shapes' rows of details in it, if materials differ. geoms: those of the
  * lanes, in memory; ray … n: as camera_hit; part: triangles. Sets n where it is smooth or tilted, and texel, the
  * texture's colour, and roles, where there are any.
  */
 LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view, int flat, const int *scene,
-                     const ureal *look, const int *choice, const int *data, const ureal *tri, const int *geoms,
-                     lint part, const sight *ray, real t, real *n, real *texel, roles *further)
+                     const ureal *look, const ureal *scales, const int *choice, const int *data, const ureal *tri,
+                     const int *geoms, lint part, const sight *ray, real t, real *n, real *texel, roles *further)
 {
     lint geom = iload(geoms);
     mask left = m_all(), textured = m_none();
@@ -288,7 +288,7 @@ LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view
             camera_normal(candidate, corners, smooth);
             for (int k = 0; k < 3; ++k) n[k] = select(here, smooth[k], n[k]);
         }
-        const ureal *scale = look + scene[SCENE_LOOK_SCALE] + row * SCALE_SIZE;
+        const ureal *scale = scales + row * SCALE_SIZE;
         for (int i = 0; i < 6; ++i) uv[i] = splat(0);
         if (detail[DETAIL_MAP] != MAP_CUBE) picture_coordinates(detail[DETAIL_MAP], scale, hit, corners, uv);
         if (has_roles) hit_roles(scene, detail, scale, near, uv, here, n, further);

@@ -9,13 +9,16 @@ LFN int xform_usable(const ureal *m)
     return zero == 0 && uabs(xform_det(m)) > 0;
 }
 
-/* The number of the mirror that the patch may show, from 1 on, and its glass; 0: none. */
-LFN int find_mirror(const wreal *xform, int nitem, int world, const int *scene, const ureal *look, const ureal *bounds,
+/*
+ * The number of the mirror that the patch may show, from 1 on, and its glass; 0: none. A box reflects with its upper
+ * side.
+ */
+LFN int find_mirror(const wreal *xform, int nitem, int world, const int *scene, const ureal *size, const ureal *bounds,
                     const ureal *view, int flat, const ureal *pyramid, ureal *glass)
 {
     for (int i = 0; i < scene_number(scene, SCENE_NMIRROR); ++i) {
         const int *row = scene + scene[SCENE_MIRROR] + i * MIRROR_SIZE;
-        ureal m[12], box[BOX_SIZE], height = look[LOOK_MIRROR(scene) + i * MIRROR_REALS + MIRROR_HEIGHT];
+        ureal m[12], box[BOX_SIZE], height = row[MIRROR_BOX] ? size[4 * row[MIRROR_GEOM] + 2] : 0;
         xform_of(xform, nitem, world, row[MIRROR_PRIM], m);
         if (!xform_usable(m)) continue;
         ureal axis[3] = {m[2], m[6], m[10]}, inv = 1 / usqrt(udot(axis, axis)), from[3];

@@ -1,7 +1,6 @@
 /* See looks.h. */
 #include "render/looks.h"
 
-#include "geom/geom.h"
 #include "render/detail.h"
 #include "render/lens.h"
 #include "render/scene.k.h"
@@ -13,9 +12,9 @@
 unsigned sti_looks_given(const stet_worlds *worlds)
 {
     unsigned given = 0;
-    for (int k = STI_PARAMETER_PHYSICS; k < STI_PARAMETER_COUNT; ++k)
+    for (int k = STI_PARAMETER_PHYSICS; k < STI_PARAMETER_PLACES; ++k)
         given |= (unsigned)worlds->parameters.given[k] << (k - STI_PARAMETER_PHYSICS);
-    return given;
+    return worlds->parameters.given[STI_PARAMETER_geom_size] ? given | STI_LOOK_SIZES : given;
 }
 
 static bool differs(const sti_looks *looks, sti_parameter look)
@@ -97,19 +96,42 @@ static void fill_lamps(const stet_worlds *worlds, const sti_appearance *base, in
 }
 
 /* Cameras of the model that are no fisheyes. */
-static stet_result fill_lenses(const sti_looks *looks, stet_stage *stage, const stet_camera *cameras, int ncamera,
-                               int64_t w)
+static stet_result fill_lenses(const sti_looks *looks, const sti_looks_def *def, int64_t w)
 {
-    for (int c = 0; c < ncamera; ++c) {
-        stet_camera camera = cameras[c];
+    for (int c = 0; c < def->ncamera; ++c) {
+        stet_camera camera = def->cameras[c];
         stet_lens lens;
-        int own = sti_lens_camera(stage, camera.prim);
+        int own = sti_lens_camera(def->stage, camera.prim);
         if (own >= 0 && !camera.fisheye)
-            camera.fovy = (float)look_of(sti_stage_worlds(stage), STI_PARAMETER_cam_fovy, w, own);
-        STI_TRY(sti_lens_of(stage, &camera, &lens));
-        sti_lens_row(&lens, &camera, &looks->lenses[(w * ncamera + c) * STI_LENS_ROW]);
+            camera.fovy = (float)look_of(sti_stage_worlds(def->stage), STI_PARAMETER_cam_fovy, w, own);
+        STI_TRY(sti_lens_of(def->stage, &camera, &lens));
+        sti_lens_row(&lens, &camera, &looks->lenses[(w * def->ncamera + c) * STI_LENS_ROW]);
     }
     return STET_OK;
+}
+
+/* Shapes of geoms with a world's own sizes, and how pictures lie on them: with each material, where these differ. */
+static void fill_sizes(const sti_looks *looks, const sti_looks_def *def, int64_t w)
+{
+    const stet_worlds *worlds = sti_stage_worlds(def->stage);
+    const mjModel *m = worlds->model->mj;
+    const mjtNum *size = worlds->parameters.value[STI_PARAMETER_geom_size] + w * 3 * m->ngeom;
+    const int nshape = def->base->nshape;
+    double *scales = looks->scales + w * def->base->nscale;
+    int under = sti_shape_under(m);
+    sti_geoms_resize(def->geoms, m, size, looks->sizes + w * nshape * 4, looks->boxes + w * nshape * 6);
+    memcpy(scales, def->base->scales, (size_t)def->base->nscale * sizeof *scales);
+    for (int g = 0; g < (int)m->ngeom; ++g) {
+        sti_form form = sti_form_of_geom(m, g);
+        double *own = scales + (ptrdiff_t)SCALE_SIZE * g;
+        form.size = size + 3 * (ptrdiff_t)g;
+        (void)sti_details_scale(def->physical, m, &form, own);
+        if (form.type == mjGEOM_PLANE) memcpy(scales + (ptrdiff_t)SCALE_SIZE * under++, own, SCALE_SIZE * sizeof *own);
+        for (form.material = -1; looks->given & STI_LOOK_MATERIALS && form.material < (int)m->nmat; ++form.material) {
+            own = scales + (ptrdiff_t)SCALE_SIZE * details_row(m, nshape, g, form.material);
+            (void)sti_details_scale(def->physical, m, &form, own);
+        }
+    }
 }
 
 static void free_tables(sti_looks *looks)
@@ -117,12 +139,16 @@ static void free_tables(sti_looks *looks)
     stet_array_destroy(looks->own);
     stet_array_destroy(looks->choice);
     stet_array_destroy(looks->lens);
+    stet_array_destroy(looks->size);
+    stet_array_destroy(looks->bounds);
+    stet_array_destroy(looks->scale);
     sti_free(looks->numbers);
     sti_free(looks->lenses);
+    sti_free(looks->sizes);
+    sti_free(looks->boxes);
+    sti_free(looks->scales);
     sti_free(looks->row);
-    looks->own = looks->choice = looks->lens = NULL;
-    looks->numbers = looks->lenses = NULL;
-    looks->row = NULL;
+    *looks = (sti_looks){.clock = looks->clock, .given = looks->given, .coloured = looks->coloured};
 }
 
 void sti_looks_free(sti_looks *looks) { free_tables(looks); }
@@ -144,6 +170,11 @@ static stet_result make_tables(sti_looks *looks, const stet_worlds *worlds, cons
     if (differs(looks, STI_PARAMETER_cam_fovy))
         STI_TRY(make_numbers(worlds->device, "lenses of worlds", n, (int64_t)ncamera * STI_LENS_ROW, &looks->lenses,
                              &looks->lens));
+    if (looks->given & STI_LOOK_SIZES) {
+        STI_TRY(make_numbers(worlds->device, "sizes of worlds", n, 4 * nshape, &looks->sizes, &looks->size));
+        STI_TRY(make_numbers(worlds->device, "bounds of worlds", n, 6 * nshape, &looks->boxes, &looks->bounds));
+        STI_TRY(make_numbers(worlds->device, "scales of worlds", n, base->nscale, &looks->scales, &looks->scale));
+    }
     if (!(looks->given & STI_LOOK_MATERIALS)) return STET_OK;
     STI_TRY(sti_alloc(&looks->row, (size_t)(n * nshape) * sizeof *looks->row, "materials of worlds"));
     return STI_ARRAY(worlds->device, "materials of worlds", STET_DTYPE_INT, false, &looks->choice, n, nshape);
@@ -151,24 +182,27 @@ static stet_result make_tables(sti_looks *looks, const stet_worlds *worlds, cons
 
 static stet_result upload(const sti_looks *looks)
 {
-    if (looks->own) STI_TRY(sti_reals_write(looks->own, stet_array_get_nelement(looks->own), looks->numbers));
-    if (looks->lens) STI_TRY(sti_reals_write(looks->lens, stet_array_get_nelement(looks->lens), looks->lenses));
+    stet_array *const arrays[] = {looks->own, looks->lens, looks->size, looks->bounds, looks->scale};
+    const double *const numbers[] = {looks->numbers, looks->lenses, looks->sizes, looks->boxes, looks->scales};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i)
+        if (arrays[i]) STI_TRY(sti_reals_write(arrays[i], stet_array_get_nelement(arrays[i]), numbers[i]));
     if (!looks->choice) return STET_OK;
     return stet_array_write(looks->choice, looks->row, stet_array_get_bytes(looks->choice));
 }
 
-static stet_result update(sti_looks *looks, stet_stage *stage, const sti_appearance *base, const stet_camera *cameras,
-                          int ncamera, bool physical, bool anew)
+static stet_result update(sti_looks *looks, const sti_looks_def *def, bool anew)
 {
-    const stet_worlds *worlds = sti_stage_worlds(stage);
+    const sti_appearance *base = def->base;
+    const stet_worlds *worlds = sti_stage_worlds(def->stage);
     const sti_parameters *p = &worlds->parameters;
-    const sti_shapes *shapes = sti_stage_shapes(stage);
+    const sti_shapes *shapes = sti_stage_shapes(def->stage);
+    const bool physical = def->physical;
     if (anew) {
         free_tables(looks);
         looks->coloured = false;
         for (int i = 0; i < shapes->n; ++i) looks->coloured |= shapes->shape[i].colour != NULL;
         looks->given = sti_looks_given(worlds);
-        STI_TRY(make_tables(looks, worlds, base, ncamera));
+        STI_TRY(make_tables(looks, worlds, base, def->ncamera));
     }
     for (int64_t w = 0; (looks->given || looks->coloured) && w < worlds->nworld; ++w) {
         if (!anew && looks->clock > 0 && sti_generation_of(&p->look_changed, w) <= looks->clock) continue;
@@ -178,17 +212,17 @@ static stet_result update(sti_looks *looks, stet_stage *stage, const sti_appeara
         if (numbers && lamps_differ(looks))
             fill_lamps(worlds, base, w, numbers + (ptrdiff_t)APPEARANCE_SIZE * base->nshape);
         if (numbers && looks->coloured) fill_shapes(shapes, base->nshape - shapes->n, w, physical, numbers);
-        if (looks->lenses) STI_TRY(fill_lenses(looks, stage, cameras, ncamera, w));
+        if (looks->lenses) STI_TRY(fill_lenses(looks, def, w));
+        if (looks->sizes) fill_sizes(looks, def, w);
     }
     STI_TRY(upload(looks));
     looks->clock = p->look_clock;
     return STET_OK;
 }
 
-stet_result sti_looks_update(sti_looks *looks, stet_stage *stage, const sti_appearance *base,
-                             const stet_camera *cameras, int ncamera, bool physical, bool anew)
+stet_result sti_looks_update(sti_looks *looks, const sti_looks_def *def, bool anew)
 {
-    stet_result result = update(looks, stage, base, cameras, ncamera, physical, anew);
+    stet_result result = update(looks, def, anew);
     if (result == STET_OK) return STET_OK;
     free_tables(looks); /* the next call makes them anew */
     looks->given = 0;

@@ -1,5 +1,6 @@
 /*
- * Looks of worlds (the parameters of stet/worlds.h that pictures alone show) as tables for the renderer's kernel.
+ * Looks of worlds (the parameters of stet/worlds.h that pictures alone show, and sizes of geoms) as tables for the
+ * renderer's kernels.
  *
  * Invariants:
  *   LOOKS-1  a world whose looks have the model's numbers has the pictures of worlds without looks, bit by bit
@@ -8,6 +9,7 @@
 #ifndef STI_RENDER_LOOKS_H
 #define STI_RENDER_LOOKS_H
 
+#include "geom/geom.h"
 #include "render/appearance.h"
 #include "worlds/parameter.h"
 
@@ -15,22 +17,33 @@ typedef struct sti_looks {
     stet_array *own;    /* REAL [nworld][nown]: rows of appearance and of lamps; NULL: all worlds have the model's */
     stet_array *choice; /* INT [nworld][nshape]: rows of details; NULL: materials do not differ */
     stet_array *lens;   /* REAL [nworld][ncamera][STI_LENS_ROW]; NULL: lenses do not differ */
-    double *numbers, *lenses;
-    int *row;       /* these three, on the host */
+    /* As sti_geoms has them, REAL [nworld][nshape * 4] and [nworld][nshape * 6]; NULL: sizes of geoms do not differ */
+    stet_array *size, *bounds;
+    stet_array *scale; /* REAL [nworld][nscale], scales of details; NULL: the same */
+    double *numbers, *lenses, *sizes, *boxes, *scales;
+    int *row;       /* all of these on the host */
     uint64_t clock; /* look_clock that they were made for */
     unsigned given; /* looks that differ, bits from STI_PARAMETER_PHYSICS on */
     bool coloured;  /* a shape that was added to the stage has a colour in each world */
 } sti_looks;
 
-enum { STI_LOOK_MATERIALS = 1 }; /* bit of `given`: geom_matid */
+/* Bits of `given`: geom_matid, and geom_size after all looks. */
+enum { STI_LOOK_MATERIALS = 1, STI_LOOK_SIZES = 1 << (STI_PARAMETER_PLACES - STI_PARAMETER_PHYSICS) };
+
+/* What the tables are made of. */
+typedef struct sti_looks_def {
+    stet_stage *stage;
+    const sti_appearance *base; /* the table of all worlds, made for the present `given` */
+    const sti_geoms *geoms;
+    const stet_camera *cameras;
+    int ncamera;
+    bool physical;
+} sti_looks_def;
+
 /* Looks that differ between worlds now. */
 unsigned sti_looks_given(const stet_worlds *worlds);
-/*
- * Brings the tables up to date. base: those of all worlds, made for the present `given`; with `anew` also if no look
- * has changed since.
- */
-stet_result sti_looks_update(sti_looks *looks, stet_stage *stage, const sti_appearance *base,
-                             const stet_camera *cameras, int ncamera, bool physical, bool anew);
+/* Brings the tables up to date; with `anew` also if no look has changed since. */
+stet_result sti_looks_update(sti_looks *looks, const sti_looks_def *def, bool anew);
 void sti_looks_free(sti_looks *looks);
 
 #endif

@@ -20,7 +20,7 @@ LFN void add_mirrored(const int *scene, const ureal *look, int mirror, const ure
                       const int *at, int n, real *rgb)
 {
     const int *row = scene + scene[SCENE_MIRROR] + (mirror - 1) * MIRROR_SIZE;
-    ureal share = look[LOOK_MIRROR(scene) + (mirror - 1) * MIRROR_REALS + MIRROR_SHARE];
+    ureal share = look[LOOK_MIRROR(scene) + mirror - 1];
     real facing = splat(0), seen[3];
     for (int k = 0; k < 3; ++k) facing = fma(up[k], splat(glass[k]), facing);
     mask here = m_and(ieq(geom, isplat(row[MIRROR_GEOM])), lt(splat((ureal)0.9), facing));

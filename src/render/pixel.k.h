@@ -208,16 +208,16 @@ LFN void hit_surface(const int *scene, const ureal *own, const int *geoms, lint 
 
 /* The colour of hits (t; n: normal in the camera's frame) with their details, without what else the patch shows. */
 LFN void hit_colour(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view, int flat,
-                    const int *scene, const ureal *look, const ureal *own, const int *choice, const int *data,
-                    const ureal *tri, const int *geoms, const int *part, const sight *ray, mask hit, real t,
-                    const real *n, real *surface, real *rgb)
+                    const int *scene, const ureal *look, const ureal *own, const ureal *scales, const int *choice,
+                    const int *data, const ureal *tri, const int *geoms, const int *part, const sight *ray, mask hit,
+                    real t, const real *n, real *surface, real *rgb)
 {
     real smooth[3] = {n[0], n[1], n[2]}, texel[3] = {splat(1), splat(1), splat(1)}, up[3], way[3], point[3];
     roles further;
     no_roles(&further);
     if (scene_number(scene, SCENE_DETAIL))
-        hit_details(xform, nitem, world, view, flat, scene, look, choice, data, tri, geoms, iload(part), ray, t, smooth,
-                    texel, &further);
+        hit_details(xform, nitem, world, view, flat, scene, look, scales, choice, data, tri, geoms, iload(part), ray, t,
+                    smooth, texel, &further);
     hit_appearance(own, geoms, surface);
     pixel_geometry(view, flat, ray, hit, t, smooth, 0, up, way, point);
     shade(lamps, scene, own, surface, texel, &further, up, way, point, 0, isplat(0), rgb);

@@ -180,9 +180,9 @@ LFN_APART void trace_geoms(const wreal *xform, int nitem, int world, const ureal
  * place of triangles. further: 2 * PIXELS words, of roles, if the scene has any.
  */
 LFN_APART void detail_patch(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py,
-                            int width, int height, const int *scene, const ureal *look, const int *choice,
-                            const int *data, const ureal *tri, ureal *best, int *best_geom, int *best_part,
-                            int *further)
+                            int width, int height, const int *scene, const ureal *look, const ureal *scales,
+                            const int *choice, const int *data, const ureal *tri, ureal *best, int *best_geom,
+                            int *best_part, int *further)
 {
     items(p, PIXELS)
     {
@@ -193,7 +193,7 @@ LFN_APART void detail_patch(const wreal *xform, int nitem, int world, const urea
         sight ray;
         row_sight(view, x, y, &ray);
         no_roles(&r);
-        hit_details(xform, nitem, world, view, flat, scene, look, choice, data, tri, best_geom + p,
+        hit_details(xform, nitem, world, view, flat, scene, look, scales, choice, data, tri, best_geom + p,
                     iload(best_part + p), &ray, t, n, texel, &r);
         store_best(best, p, 0, t, n);
         istore(best_part + p, pack_texel(scene, texel));
@@ -335,7 +335,8 @@ LFN_APART void put_colours(const ureal *lamps, const ureal *view, int mirror, co
  * xform [nworld][nitem]: world transforms of prims. Block = index in `worlds` * nstrip + strip. scene, look: see
  * scene.k.h. looks: for each world, `stride` apart, what looks.h says, and rows of details; lens [ncamera * LENS_SIZE]:
  * see view.k.h, those of a world `lens_stride` after the last one's. boxes: of k_boxes, absent where geoms are few.
- * size … elevation: see geom/geom.h. Then the
+ * size … elevation: see geom/geom.h; shapes: how many rows of sizes and bounds each world has; 0: all have the same
+ * ones. scales: those of a world, scale_stride numbers, if there are such. Then the
  * buffers, absent where they are not wanted, and the tile table: first pixel and pitch of tile world * ncamera + camera
  * in each row; a buffer's row is in `rows`. stands, range: of k_stand, or absent. grid: side of that of a pixel's
  * samples, 1, 2 or 4.
@@ -348,11 +349,12 @@ LFN_APART void put_colours(const ureal *lamps, const ureal *view, int mirror, co
  */
 item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, const int *scene, const ureal *look,
                           const ureal *looks, int stride, const int *choices, const ureal *lens, int lens_stride,
-                          const ureal *size, const int *data, const ureal *bounds, const ureal *boxes,
-                          const ureal *node, const ureal *tri, const ureal *elevation, u32 *colour, ureal *depth,
-                          ureal *distance, ureal *normal, u32 *albedo, int *geom, int *body, int *type,
-                          const i64 *first, const int *pitch, const int *stands, ureal *range, ureal *hits, int *words,
-                          int start, int sample, int reflected, int rows, int grid, int block)
+                          const ureal *size, const int *data, const ureal *bounds, int shapes, const ureal *scales,
+                          int scale_stride, const ureal *boxes, const ureal *node, const ureal *tri,
+                          const ureal *elevation, u32 *colour, ureal *depth, ureal *distance, ureal *normal,
+                          u32 *albedo, int *geom, int *body, int *type, const i64 *first, const int *pitch,
+                          const int *stands, ureal *range, ureal *hits, int *words, int start, int sample,
+                          int reflected, int rows, int grid, int block)
 {
     shared(int, flag, FLAG_SIZE);
     shared(int, list, LIST_SIZE);
@@ -371,6 +373,8 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
     int *best_part = best_geom + PIXELS, *share = best_geom + HIT_SHARE * PIXELS;
     int *further = best_geom + HIT_ROLES(SCENE_HAS) * PIXELS, *sum = best_geom + HIT_SUM(SCENE_HAS) * PIXELS;
     const ureal *made = MAY_BE_MANY && boxes ? boxes + (i64)listed * BOXES_SIZE(SCENE_NROW(scene)) : boxes;
+    const ureal *sizes = size + (i64)world * shapes * 4, *around = bounds + (i64)world * shapes * 6;
+    const ureal *scale = scale_stride ? scales + (i64)world * scale_stride : look + scene[SCENE_LOOK_SCALE];
     int clear = scene[SCENE_CLEAR], site = scene[SCENE_SHOWN] + scene[SCENE_NSHOWN] * SHOWN_SIZE;
     if (STET_W > 1)
         each (k, 2) flag[FLAG_BOXES + k] = 0;
@@ -397,7 +401,7 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
             nclear = scene_number(scene, SCENE_NCLEAR);
         int mirror = 0, rounds = side == 1 || !RENDER_COLOURS || !colour ? 0 : side * side;
         if (RENDER_COLOURS && colour && RENDER_PART != PART_SHADOWS)
-            mirror = find_mirror(xform, nitem, world, scene, look, bounds, middle, flat, pyramid, glass);
+            mirror = find_mirror(xform, nitem, world, scene, sizes, around, middle, flat, pyramid, glass);
         if (sees_underside(xform, nitem, world, scene + clear + nclear * SHOWN_SIZE, scene_number(scene, SCENE_NUNDER),
                            middle, flat))
             nclear += scene_number(scene, SCENE_NUNDER);
@@ -431,7 +435,7 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                     int bare = ids && !(distance || normal || (RENDER_COLOURS && (colour || albedo)));
                     trace_geoms(xform, nitem, world, view, glass, mirrored, flat, bare, px, py, width, height, pyramid,
                                 scene, scene[ids ? SCENE_SHOWN : SCENE_SOLID], scene[ids ? SCENE_NSHOWN : SCENE_NSOLID],
-                                bounds, size, made, data, node, tri, elevation, flag, list, candidate, best, best_geom,
+                                around, sizes, made, data, node, tri, elevation, flag, list, candidate, best, best_geom,
                                 best_part);
                     if (ids && seen)
                         put_hits(view, flat, px, py, width, height, scene, best, best_geom, depth, distance, normal,
@@ -439,44 +443,44 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                 }
                 if (!RENDER_COLOURS || !(colour || albedo)) continue;
                 if (DOES_PART(PART_HITS) && scene_number(scene, SCENE_DETAIL))
-                    detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, choice, data, tri,
-                                 best, best_geom, best_part, further);
+                    detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, scale, choice,
+                                 data, tri, best, best_geom, best_part, further);
                 if (DOES_PART(PART_HITS) && ids && albedo)
                     put_albedo(px, py, width, height, scene, own, best_geom, best_part, (int *)albedo, first, pitch,
                                tile_entry(rows, BUFFER_ALBEDO, ntile, tile));
                 if (!colour || (s < 0 && side > 1)) continue;
                 int layers = 0;
                 if (RENDER_PART != PART_SHADOWS)
-                    layers = count_candidates(xform, nitem, world, scene, clear, nclear, bounds, size, made, view,
+                    layers = count_candidates(xform, nitem, world, scene, clear, nclear, around, sizes, made, view,
                                               pyramid, flag, list, candidate);
                 if (DOES_PART(PART_HITS)) {
                     int sites =
                         count_candidates(xform, nitem, world, scene, site, ids ? scene_number(scene, SCENE_NSITE) : 0,
-                                         bounds, size, made, view, pyramid, flag, list, candidate);
+                                         around, sizes, made, view, pyramid, flag, list, candidate);
                     if (layers + sites > 0 && ids) {
                         trace_geoms(xform, nitem, world, view, glass, 0, flat, 0, px, py, width, height, pyramid, scene,
-                                    scene[SCENE_SOLID], scene[SCENE_NSOLID], bounds, size, made, data, node, tri,
+                                    scene[SCENE_SOLID], scene[SCENE_NSOLID], around, sizes, made, data, node, tri,
                                     elevation, flag, list, candidate, best, best_geom, best_part);
                         if (scene_number(scene, SCENE_DETAIL))
-                            detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, choice,
-                                         data, tri, best, best_geom, best_part, further);
+                            detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, scale,
+                                         choice, data, tri, best, best_geom, best_part, further);
                     }
                     keep_hits(view, flat, px, py, width, height, best, best_geom, kept);
                 }
                 if (DOES_PART(PART_SHADOWS) && scene_number(scene, SCENE_NSHADOW) && !mirrored)
                     shadow_patch(xform, nitem, world, lamps, view, flat, px, py, width, height, nmax(s, 0), scene, own,
-                                 bounds, size, made, data, node, tri, elevation, flag, list, candidate, best, best_geom,
-                                 kept, tubes, best_part, blocked, share,
+                                 around, sizes, made, data, node, tri, elevation, flag, list, candidate, best,
+                                 best_geom, kept, tubes, best_part, blocked, share,
                                  range ? range + 2 * ((i64)world * npatch + patch) : range, s <= 0);
                 if (!DOES_PART(PART_COLOURS)) continue;
                 put_colours(lamps, view, mirror, glass, mirrored, flat, px, py, width, height, scene, look, own, plane,
                             best, best_geom, best_part, kept, share, further, (int *)colour, first, pitch, entry);
                 for (int chunk = 0; layers > 0 && chunk < nclear; chunk += CHUNK) {
                     int next, n = find_candidates(xform, nitem, world, scene, clear, chunk, nmin(nclear, chunk + CHUNK),
-                                                  bounds, size, made, view, pyramid, 1, flag, list, candidate, &next);
+                                                  around, sizes, made, view, pyramid, 1, flag, list, candidate, &next);
                     blend_patch(xform, nitem, world, lamps, view, glass, mirrored, flat, px, py, width, height, scene,
-                                look, own, choice, candidate, list, n, scene + clear + chunk * SHOWN_SIZE, data, node,
-                                tri, elevation, best, best_geom, best_part, (int *)colour, first, pitch, entry);
+                                look, own, scale, choice, candidate, list, n, scene + clear + chunk * SHOWN_SIZE, data,
+                                node, tri, elevation, best, best_geom, best_part, (int *)colour, first, pitch, entry);
                 }
                 if (s >= 0 && !mirrored)
                     add_sample(scene, px, py, width, height, side, s, sum, (int *)colour, first, pitch, entry);

@@ -112,7 +112,10 @@ static stet_result make_boxes(sti_renderer *r)
 
 static stet_result make_appearance(sti_renderer *r)
 {
-    sti_patches patches = {.ncamera = r->ncamera, .drawing = r->drawing, .choice = r->looks.given & STI_LOOK_MATERIALS};
+    sti_patches patches = {.ncamera = r->ncamera,
+                           .drawing = r->drawing,
+                           .choice = r->looks.given & STI_LOOK_MATERIALS,
+                           .sized = r->looks.given & STI_LOOK_SIZES};
     int64_t n = 0;
     for (int c = 0; c < r->ncamera; ++c)
         n += (int64_t)patches_along(r->cameras[c].width) * patches_along(r->cameras[c].height);
@@ -296,7 +299,7 @@ stet_result sti_renderer_set_samples(sti_renderer *r, int samples)
     return make_parts(r);
 }
 
-/* Tables for the shapes of the stage, and for materials if they differ between worlds. */
+/* Tables for the shapes of the stage, and for materials and sizes if they differ between worlds. */
 static stet_result make_tables_anew(sti_renderer *r)
 {
     unsigned has = r->appearance.has, types = r->appearance.types;
@@ -314,20 +317,24 @@ stet_result sti_renderer_update(sti_renderer *r)
     const stet_worlds *worlds = sti_stage_worlds(r->stage);
     const sti_shapes *shapes = sti_stage_shapes(r->stage);
     unsigned given = sti_looks_given(worlds), before = r->looks.given;
-    bool physical = r->drawing.mode == STET_RENDER_MODE_PHYSICAL,
-         looks = r->looks.clock != worlds->parameters.look_clock;
+    bool looks = r->looks.clock != worlds->parameters.look_clock;
     bool moved = shapes->n > 0 && r->seen.connectivity != sti_stage_connectivity(r->stage)->generation;
     bool other = moved || r->seen.set != shapes->set.generation;
     bool coloured = r->seen.colours != shapes->colours.generation;
     if (!looks && !other && !coloured) return STET_OK;
     STI_TRY(sti_stand_change(&r->stand));
-    if ((given ^ before) & STI_LOOK_MATERIALS || other) {
+    if ((given ^ before) & (STI_LOOK_MATERIALS | STI_LOOK_SIZES) || other) {
         r->looks.given = given;
         r->seen.set = 0; /* a failure is not forgotten */
         STI_TRY(make_tables_anew(r));
     }
-    STI_TRY(sti_looks_update(&r->looks, r->stage, &r->appearance, r->cameras, r->ncamera, physical,
-                             given != before || other || coloured));
+    const sti_looks_def def = {.stage = r->stage,
+                               .base = &r->appearance,
+                               .geoms = r->geoms,
+                               .cameras = r->cameras,
+                               .ncamera = r->ncamera,
+                               .physical = r->drawing.mode == STET_RENDER_MODE_PHYSICAL};
+    STI_TRY(sti_looks_update(&r->looks, &def, given != before || other || coloured));
     r->seen.colours = shapes->colours.generation;
     if (looks) sti_version_bump(&r->version);
     return STET_OK;
@@ -407,6 +414,11 @@ static int pack_rows(const sti_render_target *target)
 
 static int lens_stride(const sti_renderer *r) { return r->looks.lens ? r->ncamera * STI_LENS_ROW : 0; }
 
+/* Shapes of worlds, or of all: rows a world, sizes, bounds. */
+static int own_shapes(const sti_renderer *r) { return r->looks.size ? r->appearance.nshape : 0; }
+static stet_array *sizes_of(const sti_renderer *r) { return r->looks.size ? r->looks.size : r->geoms->size; }
+static stet_array *bounds_of(const sti_renderer *r) { return r->looks.bounds ? r->looks.bounds : r->geoms->bounds; }
+
 /* The boxes of the n listed worlds' geoms, where they are many. */
 static stet_result fill_boxes(sti_renderer *r, int n)
 {
@@ -414,8 +426,8 @@ static stet_result fill_boxes(sti_renderer *r, int n)
     int64_t nrun = (r->appearance.nbox + CHUNK - 1) / CHUNK;
     if (!r->boxes) return STET_OK;
     return STI_LAUNCH(sti_k_boxes, r->device, n * nrun, sti_arg_array(xform), sti_arg_int(xform->nitem),
-                      sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene), sti_arg_array(r->geoms->bounds),
-                      sti_arg_array(r->boxes));
+                      sti_arg_array(r->worlds), sti_arg_array(r->appearance.scene), sti_arg_array(bounds_of(r)),
+                      sti_arg_int(own_shapes(r)), sti_arg_array(r->boxes));
 }
 
 /* Finds which patches of the n listed worlds stand. */
@@ -426,12 +438,13 @@ static stet_result find_standing(sti_renderer *r, const sti_render_target *t, in
     const sti_stand_rows rows = {.xform = sti_stage_world(r->stage),
                                  .worlds = r->worlds,
                                  .scene = r->appearance.scene,
-                                 .look = r->appearance.look,
                                  .own = k->own ? k->own : r->appearance.look,
                                  .stride = k->own ? (int)r->appearance.nown : 0,
                                  .lens = k->lens ? k->lens : r->lens,
                                  .lens_stride = lens_stride(r),
-                                 .bounds = r->geoms->bounds,
+                                 .size = sizes_of(r),
+                                 .bounds = bounds_of(r),
+                                 .shapes = own_shapes(r),
                                  .n = n,
                                  .coloured = t->pixels[STI_BUFFER_COLOUR]};
     return sti_standing_run(&r->stand, t->standing, &rows);
@@ -456,15 +469,16 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, const par
         sti_arg_array(r->appearance.scene), sti_arg_array(r->appearance.look),
         sti_arg_array(k->own ? k->own : r->appearance.look), sti_arg_int(k->own ? (int)r->appearance.nown : 0),
         sti_arg_array(k->choice ? k->choice : r->appearance.scene), sti_arg_array(k->lens ? k->lens : r->lens),
-        sti_arg_int(lens_stride(r)), sti_arg_array(g->size), sti_arg_array(g->data), sti_arg_array(g->bounds),
-        sti_arg_array(r->boxes), sti_arg_array(g->node), sti_arg_array(g->tri), sti_arg_array(g->elevation),
-        sti_arg_array(pixels[STI_BUFFER_COLOUR]), sti_arg_array(pixels[STI_BUFFER_DEPTH]),
-        sti_arg_array(pixels[STI_BUFFER_DISTANCE]), sti_arg_array(pixels[STI_BUFFER_NORMAL]),
-        sti_arg_array(pixels[STI_BUFFER_ALBEDO]), sti_arg_array(pixels[STI_BUFFER_GEOM]),
-        sti_arg_array(pixels[STI_BUFFER_BODY]), sti_arg_array(pixels[STI_BUFFER_TYPE]), sti_arg_array(t->first),
-        sti_arg_array(t->pitch), sti_arg_array(stands), sti_arg_array(range), sti_arg_array(r->parts.hits),
-        sti_arg_array(r->parts.words), sti_arg_int((int)p->start), sti_arg_int(p->sample), sti_arg_int(p->reflected),
-        sti_arg_int(pack_rows(t)), sti_arg_int(r->side));
+        sti_arg_int(lens_stride(r)), sti_arg_array(sizes_of(r)), sti_arg_array(g->data), sti_arg_array(bounds_of(r)),
+        sti_arg_int(own_shapes(r)), sti_arg_array(k->scale ? k->scale : r->appearance.look),
+        sti_arg_int(k->scale ? r->appearance.nscale : 0), sti_arg_array(r->boxes), sti_arg_array(g->node),
+        sti_arg_array(g->tri), sti_arg_array(g->elevation), sti_arg_array(pixels[STI_BUFFER_COLOUR]),
+        sti_arg_array(pixels[STI_BUFFER_DEPTH]), sti_arg_array(pixels[STI_BUFFER_DISTANCE]),
+        sti_arg_array(pixels[STI_BUFFER_NORMAL]), sti_arg_array(pixels[STI_BUFFER_ALBEDO]),
+        sti_arg_array(pixels[STI_BUFFER_GEOM]), sti_arg_array(pixels[STI_BUFFER_BODY]),
+        sti_arg_array(pixels[STI_BUFFER_TYPE]), sti_arg_array(t->first), sti_arg_array(t->pitch), sti_arg_array(stands),
+        sti_arg_array(range), sti_arg_array(r->parts.hits), sti_arg_array(r->parts.words), sti_arg_int((int)p->start),
+        sti_arg_int(p->sample), sti_arg_int(p->reflected), sti_arg_int(pack_rows(t)), sti_arg_int(r->side));
 }
 
 /* One round of the patches of p, part by part. Centres of pixels that have several samples have no colours. */

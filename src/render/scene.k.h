@@ -10,8 +10,9 @@
  * that were added to the stage, whose ids are those of geoms after the model's.
  * look (REAL): rows of all geoms' appearance, of lamps, of all geoms' scales, the haze, the fog, numbers of mirrors,
  * then corners of triangles.
- * Worlds whose looks differ have the rows of appearance and of lamps in a table of their own (looks.h). If materials
- * differ, details and scales have further rows: of each geom without a material, then with each of the model's.
+ * Worlds whose looks differ have the rows of appearance and of lamps in a table of their own (looks.h), and those in
+ * which geoms have other sizes the scales. If materials differ, details and scales have further rows: of each geom
+ * without a material, then with each of the model's.
  */
 #ifndef STI_RENDER_SCENE_K_H
 #define STI_RENDER_SCENE_K_H
@@ -106,15 +107,12 @@
 /* Numbers of the boxes of a world: of n rows, then of their groups. */
 #define BOXES_SIZE(n) (BOX_SIZE * (BOX_STRIDE(n) + BOX_STRIDE(GROUPS(n))))
 
-/* A geom that reflects: a plane, or a box, whose upper side does. Its numbers: the height of that side; how much. */
+/* A geom that reflects: a plane, or a box, whose upper side does. Its number: how much. */
 #define LOOK_MIRROR(scene) ((scene)[SCENE_LOOK_HAZE] + HAZE_SIZE + FOG_SIZE) /* where those of the first begin */
 #define MIRROR_GEOM 0
 #define MIRROR_PRIM 1
 #define MIRROR_BOX 2 /* it reflects for all cameras */
 #define MIRROR_SIZE 3
-#define MIRROR_HEIGHT 0
-#define MIRROR_SHARE 1
-#define MIRROR_REALS 2
 
 /* Ids of a geom, of a site (unused), of others: both of a tendon, of a flex, of a skin. */
 #define IDS_BODY 0

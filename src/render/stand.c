@@ -78,11 +78,11 @@ stet_result sti_standing_run(sti_stand *stand, sti_standing *standing, const sti
     STI_TRY(refresh(stand, standing));
     stand->ran = rows->n;
     return STI_LAUNCH(sti_k_stand, stand->device, rows->n, sti_arg_array(rows->xform), sti_arg_int(rows->xform->nitem),
-                      sti_arg_array(rows->worlds), sti_arg_array(rows->scene), sti_arg_array(rows->look),
-                      sti_arg_array(rows->own), sti_arg_int(rows->stride), sti_arg_array(rows->lens),
-                      sti_arg_int(rows->lens_stride), sti_arg_array(rows->bounds), sti_arg_array(standing->range),
-                      sti_arg_array(stand->clock), sti_arg_array(standing->before), sti_arg_array(standing->drawn),
-                      sti_arg_array(stand->stands), sti_arg_int(rows->coloured));
+                      sti_arg_array(rows->worlds), sti_arg_array(rows->scene), sti_arg_array(rows->own),
+                      sti_arg_int(rows->stride), sti_arg_array(rows->lens), sti_arg_int(rows->lens_stride),
+                      sti_arg_array(rows->size), sti_arg_array(rows->bounds), sti_arg_int(rows->shapes),
+                      sti_arg_array(standing->range), sti_arg_array(stand->clock), sti_arg_array(standing->before),
+                      sti_arg_array(standing->drawn), sti_arg_array(stand->stands), sti_arg_int(rows->coloured));
 }
 
 stet_result sti_standing_carry(sti_stand *stand, sti_standing *from, sti_standing *to, const int *worlds, int n)

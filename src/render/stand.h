@@ -34,8 +34,8 @@ typedef struct sti_stand {
 
 /* What the renderer has for its launches. */
 typedef struct sti_stand_rows {
-    stet_array *xform, *worlds, *scene, *look, *own, *lens, *bounds;
-    int stride, lens_stride, n;
+    stet_array *xform, *worlds, *scene, *own, *lens, *size, *bounds;
+    int stride, lens_stride, shapes, n;
     bool coloured;
 } sti_stand_rows;
 

@@ -132,7 +132,7 @@ LFN int any_in_tubes(const wreal *xform, int nitem, int world, const int *scene,
 }
 
 /* Whether a patch, `here`, stands, of n boxes of what moved. coloured: light and mirrors are shown. */
-LFN int patch_stands(const wreal *xform, int nitem, int world, const ureal *then, const int *scene, const ureal *look,
+LFN int patch_stands(const wreal *xform, int nitem, int world, const ureal *then, const int *scene, const ureal *size,
                      const ureal *own, const ureal *lens, const ureal *bounds, const int *here, const ureal *boxes,
                      int n, const ureal *range, int coloured)
 {
@@ -147,7 +147,7 @@ LFN int patch_stands(const wreal *xform, int nitem, int world, const ureal *then
     if (scene_number(scene, SCENE_NSHADOW) &&
         any_in_tubes(xform, nitem, world, scene, own, view, here, boxes, n, range))
         return 0;
-    int mirror = find_mirror(xform, nitem, world, scene, look, bounds, view, flat, pyramid, glass);
+    int mirror = find_mirror(xform, nitem, world, scene, size, bounds, view, flat, pyramid, glass);
     if (!mirror) return 1;
     if (plane_moved(xform, nitem, world, then, scene)) return 0;
     mirror_view(glass, flat, px, py, view, pyramid);
@@ -159,26 +159,26 @@ LFN int patch_stands(const wreal *xform, int nitem, int world, const ureal *then
  * were drawn from; range [nworld][patch][2]: depths of hits, of k_render; drawn [nworld]: when, 0: not; `before` and
  * `drawn` become those of now. clock: the time since which what is no transform is the same. The others: as k_render.
  */
-item_kernel void k_stand(const wreal *xform, int nitem, const int *worlds, const int *scene, const ureal *look,
-                         const ureal *looks, int stride, const ureal *lens, int lens_stride, const ureal *bounds,
-                         const ureal *range, const int *clock, ureal *before, int *drawn, int *stands, int coloured,
-                         int block)
+item_kernel void k_stand(const wreal *xform, int nitem, const int *worlds, const int *scene, const ureal *looks,
+                         int stride, const ureal *lens, int lens_stride, const ureal *size, const ureal *bounds,
+                         int shapes, const ureal *range, const int *clock, ureal *before, int *drawn, int *stands,
+                         int coloured, int block)
 {
     shared(int, flag, CHUNK);
     shared(ureal, boxes, MOVED_BOXES * BOX_SIZE);
     int world = worlds[block], npatch = scene[SCENE_NPATCH], n = 0;
     ureal *then = before + (i64)world * nitem;
     const ureal *own = looks + (i64)world * stride, *own_lens = lens + (i64)world * lens_stride;
-    const ureal *depths = range + (i64)world * npatch * 2;
+    const ureal *depths = range + (i64)world * npatch * 2, *around = bounds + (i64)world * shapes * 6;
     int anew = drawn[world] != clock[0] || (coloured && light_moved(xform, nitem, world, then, scene));
     if (!anew) {
-        n = find_moved(xform, nitem, world, then, scene, bounds, flag, boxes);
+        n = find_moved(xform, nitem, world, then, scene, around, flag, boxes);
         anew = n > MOVED_BOXES;
     }
     each (p, npatch)
         stands[(i64)block * npatch + p] =
-            !anew && patch_stands(xform, nitem, world, then, scene, look, own, own_lens, bounds,
-                                  scene + SCENE_PATCHES + p * PATCH_SIZE, boxes, n, depths + 2 * p, coloured);
+            !anew && patch_stands(xform, nitem, world, then, scene, size + (i64)world * shapes * 4, own, own_lens,
+                                  around, scene + SCENE_PATCHES + p * PATCH_SIZE, boxes, n, depths + 2 * p, coloured);
     sync();
     each (k, nitem) then[k] = of_world(xform, nitem, world, k);
     each (k, 1) drawn[world] = clock[0];

@@ -130,7 +130,7 @@ static stet_result make_tendons(flush *f)
     f->work.launches++;
     return STI_LAUNCH(sti_k_tendons, s->device, s->worlds->nworld, sti_arg_array(s->stale.array),
                       sti_arg_array(s->world), sti_arg_array(s->tendons.link), sti_arg_array(s->tendons.look),
-                      sti_arg_int(s->tendons.nlink));
+                      sti_arg_array(s->tendons.radius), sti_arg_int(s->tendons.nlink));
 }
 
 static void count_cost(flush *f, int64_t nworld, int64_t nprim)
@@ -242,9 +242,10 @@ static stet_reason why_world(const stet_stage *stage, bool force)
     return force ? STET_REASON_HIERARCHY_FORCED : STET_REASON_HIERARCHY_VALUES;
 }
 
-/* Cameras and lights whose places differ between worlds. */
+/* Geoms, cameras and lights whose places differ between worlds. */
 static stet_result update_places(stet_stage *s)
 {
+    const uint64_t before = s->places.clock;
     if (!sti_places_due(&s->places, s->worlds)) return STET_OK;
     sti_stage_before_write(s);
     s->flushing = true; /* the launch must not call the producer of local transforms */
@@ -252,9 +253,20 @@ static stet_result update_places(stet_stage *s)
     s->flushing = false;
     sti_stage_after_write(s);
     for (int p = 0; p < s->tree.nmodel; ++p)
-        if (s->tree.prim[p].kind == STET_PRIM_CAMERA || s->tree.prim[p].kind == STET_PRIM_LIGHT)
-            sti_stage_due(s, p, 0, s->worlds->nworld);
+        if (sti_places_have(&s->places, &s->tree.prim[p])) s->due_prim[p] = 1;
+    (void)sti_generations_bump_since(&s->written, &s->values, &s->worlds->parameters.place_changed, before);
     return result;
+}
+
+/* Tendons around geoms whose sizes differ between worlds. */
+static stet_result update_tendons(stet_stage *s)
+{
+    const uint64_t before = s->tendons.clock;
+    bool changed;
+    STI_TRY(sti_tendons_update(&s->tendons, s->worlds, &changed));
+    if (changed)
+        (void)sti_generations_bump_since(&s->written, &s->values, &s->worlds->parameters.look_changed, before);
+    return STET_OK;
 }
 
 /* Decorations of worlds whose masses or inertias have changed: all worlds are due. */
@@ -270,6 +282,7 @@ stet_result sti_stage_flush(stet_stage *stage, bool force)
 {
     if (stage->flushing) return STET_OK;
     STI_TRY(update_places(stage));
+    STI_TRY(update_tendons(stage));
     STI_TRY(update_decor(stage));
     STI_TRY(sti_array_ensure(stage->worlds->field[STI_FIELD_xpos])); /* the same pass computes xquat */
     STI_TRY(sti_decor_ensure(&stage->decor));

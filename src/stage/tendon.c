@@ -1,6 +1,7 @@
 /* Links of spatial tendons; see tendon.h. */
 #include "stage/tendon.h"
 
+#include "device/host_mirror.h"
 #include "stage/table.h"
 #include "stage/tendon_rows.k.h"
 
@@ -11,7 +12,7 @@
 typedef struct rows {
     const mjModel *m;
     const sti_tree *tree; /* NULL: only counting */
-    int nlink, npiece, *link;
+    int nlink, npiece, *link, *geom;
     double *look;
 } rows;
 
@@ -59,6 +60,7 @@ static void add_link(rows *r, int tendon, int i, int j, double limp)
         link[TENDON_SIDE] = side < 0 ? -1 : first[STET_PRIM_SITE] + side;
         link[TENDON_FIRST] = first[STET_PRIM_TENDON] + r->npiece;
         link[TENDON_PIECES] = count_pieces(m, kind);
+        r->geom[r->nlink] = geom;
         look[TENDON_WIDTH] = m->tendon_width[tendon];
         look[TENDON_RADIUS] = geom < 0 ? 0 : m->geom_size[(ptrdiff_t)3 * geom];
         look[TENDON_PER_RADIAN] = m->vis.quality.numslices / mjPI;
@@ -102,7 +104,7 @@ static void add_lines(rows *r, ptrdiff_t flex)
         link[TENDON_KIND] = TENDON_LINE;
         link[TENDON_FROM] = r->tree->first[STET_PRIM_BODY] + m->flex_vertbodyid[from];
         link[TENDON_TO] = r->tree->first[STET_PRIM_BODY] + m->flex_vertbodyid[to];
-        link[TENDON_GEOM] = link[TENDON_SIDE] = -1;
+        link[TENDON_GEOM] = link[TENDON_SIDE] = r->geom[r->nlink] = -1;
         link[TENDON_FIRST] = r->tree->first[STET_PRIM_TENDON] + r->npiece;
         link[TENDON_PIECES] = 1;
         look[TENDON_WIDTH] = m->flex_radius[flex];
@@ -133,6 +135,7 @@ stet_result sti_tendons_init(sti_tendons *tendons, stet_device *device, const st
     add_tendons(&r);
     stet_result result = sti_alloc(&r.link, ((size_t)r.nlink + 1) * TENDON_LINK * sizeof *r.link, "links of tendons");
     if (!result) result = sti_alloc(&r.look, ((size_t)r.nlink + 1) * TENDON_LOOK * sizeof *r.look, "links of tendons");
+    if (!result) result = sti_alloc(&r.geom, ((size_t)r.nlink + 1) * sizeof *r.geom, "links of tendons");
     if (!result) {
         add_tendons(&r);
         result = sti_table_ints(device, "links of tendons", r.link, (int64_t)TENDON_LINK * r.nlink, &tendons->link);
@@ -141,14 +144,41 @@ stet_result sti_tendons_init(sti_tendons *tendons, stet_device *device, const st
         result = sti_table_reals(device, "numbers of links", r.look, (int64_t)TENDON_LOOK * r.nlink, &tendons->look);
     tendons->nlink = r.nlink;
     tendons->npiece = r.npiece;
+    tendons->geom = r.geom;
+    for (int l = 0; l < r.nlink && !result; ++l) tendons->wraps |= r.geom[l] >= 0;
     sti_free(r.link);
     sti_free(r.look);
     if (result) sti_tendons_free(tendons);
     return result;
 }
 
+stet_result sti_tendons_update(sti_tendons *tendons, const stet_worlds *worlds, bool *changed)
+{
+    const sti_parameters *p = &worlds->parameters;
+    void *mirror;
+    *changed =
+        tendons->wraps && p->look_clock != tendons->clock && (tendons->radius || p->given[STI_PARAMETER_geom_size]);
+    if (!*changed) return STET_OK;
+    if (!tendons->radius)
+        STI_TRY(STI_ARRAY(worlds->device, "radii of links", STET_DTYPE_REAL, true, &tendons->radius, worlds->nworld,
+                          tendons->nlink));
+    STI_TRY(sti_mirror_overwrite(tendons->radius, &mirror));
+    for (int64_t w = 0; w < worlds->nworld; ++w) {
+        mjModel m = *worlds->model->mj;
+        sti_parameters_point(p, &m, STI_PARAMETER_geom_size, w, &m.geom_size);
+        for (int l = 0; l < tendons->nlink; ++l)
+            sti_mirror_set(tendons->radius, mirror, w, l,
+                           tendons->geom[l] < 0 ? 0 : m.geom_size[(ptrdiff_t)3 * tendons->geom[l]]);
+    }
+    sti_array_mirror_written(tendons->radius);
+    tendons->clock = p->look_clock;
+    return STET_OK;
+}
+
 void sti_tendons_free(sti_tendons *tendons)
 {
+    stet_array_destroy(tendons->radius);
+    sti_free(tendons->geom);
     stet_array_destroy(tendons->link);
     stet_array_destroy(tendons->look);
     *tendons = (sti_tendons){0};

@@ -92,13 +92,13 @@ LFN mask tn_opposite(const real *p, const real *s)
  * opposite to s, on the other one: sets where it touches (t, t + 2) and the angle between, positive from x to y.
  * Returns lanes whose straight line meets the circle, or passes opposite to s. sided: there is s.
  */
-LFN mask tn_around(const real *p, int sided, const real *s, ureal radius, real *t, real *angle)
+LFN mask tn_around(const real *p, int sided, const real *s, real radius, real *t, real *angle)
 {
-    ureal rr = radius * radius;
+    real rr = radius * radius;
     real near[2], at, turn, zero = splat(0), ccw = copysign_(splat(1), fma(p[0], p[3], -(p[1] * p[2])));
     real len2[2] = {tn_dot2(p, p), tn_dot2(p + 2, p + 2)}, way[2] = {p[2] - p[0], p[3] - p[1]};
     tn_nearest(p, &at, near);
-    mask blocked = le(tn_dot2(near, near), splat(rr));
+    mask blocked = le(tn_dot2(near, near), rr);
     if (sided) {
         mask opposite = tn_opposite(p, s);
         blocked = m_or(blocked, opposite);
@@ -106,14 +106,14 @@ LFN mask tn_around(const real *p, int sided, const real *s, ureal radius, real *
     }
     for (int e = 0; e < 2; ++e) {
         const real *from = p + 2 * e;
-        real side = sqrt(rmax(len2[e] - splat(rr), zero)) * ccw * splat(e == 0 ? -radius : radius);
+        real side = sqrt(rmax(len2[e] - rr, zero)) * ccw * (e == 0 ? -radius : radius);
         real inv = splat(1) / rmax(len2[e], splat((ureal)1e-20));
-        t[2 * e] = fma(from[0], splat(rr), side * from[1]) * inv;
-        t[2 * e + 1] = fma(from[1], splat(rr), -(side * from[0])) * inv;
+        t[2 * e] = fma(from[0], rr, side * from[1]) * inv;
+        t[2 * e + 1] = fma(from[1], rr, -(side * from[0])) * inv;
     }
     turn = atan2(fma(t[0], t[3], -(t[1] * t[2])), tn_dot2(t, t + 2));
     *angle = select(lt(turn * ccw, zero), fma(ccw, splat((ureal)TENDON_TURN), turn), turn);
-    blocked = m_and(blocked, m_and(le(splat(rr), len2[0]), le(splat(rr), len2[1])));
+    blocked = m_and(blocked, m_and(le(rr, len2[0]), le(rr, len2[1])));
     return m_and(blocked, lt(splat((ureal)1e-15), tn_dot2(way, way)));
 }
 
@@ -121,13 +121,13 @@ LFN mask tn_around(const real *p, int sided, const real *s, ureal radius, real *
  * The way from p to p + 2 that touches a circle from its inside, in one point, where both parts make the same angle
  * with the circle: by bisection of the arc. Returns lanes whose straight line misses the circle.
  */
-LFN mask tn_inside(const real *p, ureal radius, real *t)
+LFN mask tn_inside(const real *p, real radius, real *t)
 {
-    ureal rr = radius * radius;
+    real rr = radius * radius;
     real low[2] = {p[0], p[1]}, high[2] = {p[2], p[3]}, near[2], at;
     tn_nearest(p, &at, near);
-    mask inner = m_and(m_and(lt(splat(0), at), lt(at, splat(1))), le(tn_dot2(near, near), splat(rr)));
-    mask out = m_and(lt(splat(rr), tn_dot2(p, p)), lt(splat(rr), tn_dot2(p + 2, p + 2)));
+    mask inner = m_and(m_and(lt(splat(0), at), lt(at, splat(1))), le(tn_dot2(near, near), rr));
+    mask out = m_and(lt(rr, tn_dot2(p, p)), lt(rr, tn_dot2(p + 2, p + 2)));
     mask has_low = tn_unit(low, 2), has_high = tn_unit(high, 2);
     out = m_and(out, m_and(m_and(has_low, has_high), lt(splat((ureal)-1 + (ureal)1e-6), tn_dot2(low, high))));
     real order = copysign_(splat(1), fma(low[0], high[1], -(low[1] * high[0])));
@@ -136,7 +136,7 @@ LFN mask tn_inside(const real *p, ureal radius, real *t)
         mask has_middle = tn_unit(middle, 2);
         for (int e = 0; e < 2; ++e) {
             real leg[2];
-            for (int i = 0; i < 2; ++i) leg[i] = fma(middle[i], splat(-radius), p[2 * e + i]);
+            for (int i = 0; i < 2; ++i) leg[i] = fma(middle[i], -radius, p[2 * e + i]);
             mask has_leg = tn_unit(leg, 2);
             lean = select(has_leg, lean + fma(middle[0], leg[1], -(middle[1] * leg[0])), lean);
         }
@@ -146,7 +146,7 @@ LFN mask tn_inside(const real *p, ureal radius, real *t)
             high[i] = select(up, high[i], middle[i]);
         }
     }
-    for (int i = 0; i < 4; ++i) t[i] = low[i % 2] * splat(radius);
+    for (int i = 0; i < 4; ++i) t[i] = low[i % 2] * radius;
     return m_andnot(out, inner);
 }
 
@@ -179,9 +179,10 @@ LFN void tn_out(const real *centre, const real *axis, const real *uv, real heigh
 }
 
 /* A link around a geom: its two straight pieces, then those of the arc. */
-LFN void tn_wrap(const real *xform, const int *link, const ureal *look, const real *a, const real *b, real *pieces)
+LFN void tn_wrap(const real *xform, const int *link, const ureal *look, real radius, const real *a, const real *b,
+                 real *pieces)
 {
-    ureal radius = look[TENDON_RADIUS], width = look[TENDON_WIDTH];
+    ureal width = look[TENDON_WIDTH];
     int sphere = link[TENDON_KIND] == TENDON_SPHERE, most = link[TENDON_PIECES] - 2;
     real centre[3], axis[9], from[3], to[3], p[4], height[2], side[3], s[2] = {splat(0), splat(0)}, t[4], angle;
     tn_place(xform, link[TENDON_GEOM], centre);
@@ -200,7 +201,7 @@ LFN void tn_wrap(const real *xform, const int *link, const ureal *look, const re
     if (sided) {
         tn_place(xform, link[TENDON_SIDE], side);
         for (int i = 0; i < 3; ++i) side[i] = side[i] - centre[i];
-        within = lt(tn_dot(side, side), splat(radius * radius));
+        within = lt(tn_dot(side, side), radius * radius);
         for (int i = 0; i < 2; ++i) s[i] = tn_dot(side, axis + 3 * i);
         tn_unit(s, 2);
     }
@@ -212,7 +213,7 @@ LFN void tn_wrap(const real *xform, const int *link, const ureal *look, const re
         angle = select(within, splat(0), angle);
         wraps = m_or(m_and(within, touches), m_andnot(wraps, within));
     }
-    real leg[2], arc = rabs(angle) * splat(radius), point[3], next[3];
+    real leg[2], arc = rabs(angle) * radius, point[3], next[3];
     for (int e = 0; e < 2; ++e) {
         real d[2] = {p[2 * e] - t[2 * e], p[2 * e + 1] - t[2 * e + 1]};
         leg[e] = sqrt(tn_dot2(d, d));
@@ -302,8 +303,12 @@ LFN void tn_hang(int count, const ureal *look, const real *a, const real *b, rea
     }
 }
 
-/* The pieces of all links, lines of flexes included. link, look [TENDON_LINK, TENDON_LOOK each]: tendon_rows.k.h. */
-world_kernel void k_tendons(const lint *stale, real *xform, const int *link, const ureal *look, int nlink)
+/*
+ * The pieces of all links, lines of flexes included. link, look [TENDON_LINK, TENDON_LOOK each]: tendon_rows.k.h.
+ * radius [nlink]: of the geoms that links go around, in place of those in `look`, where worlds have their own.
+ */
+world_kernel void k_tendons(const lint *stale, real *xform, const int *link, const ureal *look, const real *radius,
+                            int nlink)
 {
     if (!any(ilt(isplat(0), stale[0]))) return;
     each (l, nlink) {
@@ -321,6 +326,6 @@ world_kernel void k_tendons(const lint *stale, real *xform, const int *link, con
         else if (row[TENDON_KIND] == TENDON_CATENARY)
             tn_hang(row[TENDON_PIECES], numbers, a, b, pieces);
         else
-            tn_wrap(xform, row, numbers, a, b, pieces);
+            tn_wrap(xform, row, numbers, radius ? radius[l] : splat(numbers[TENDON_RADIUS]), a, b, pieces);
     }
 }

@@ -181,13 +181,26 @@ void sti_parameter_put(stet_worlds *worlds, sti_parameter parameter, int64_t w, 
                 mju_normalize4(to + i);                                                       /* PARAMETER-2 */
 }
 
+/* Does the stage read it? */
+static bool is_place(sti_parameter parameter)
+{
+    return parameter >= STI_PARAMETER_PLACES || parameter == STI_PARAMETER_geom_pos ||
+           parameter == STI_PARAMETER_geom_quat;
+}
+
+/* Does the renderer read it? */
+static bool is_look(sti_parameter parameter)
+{
+    return (parameter >= STI_PARAMETER_PHYSICS && parameter < STI_PARAMETER_PLACES) ||
+           parameter == STI_PARAMETER_geom_size;
+}
+
 void sti_parameter_changed(stet_worlds *worlds, sti_parameter parameter, const uint8_t *mask)
 {
     sti_parameters *p = &worlds->parameters;
-    if (parameter >= STI_PARAMETER_PHYSICS) {
-        (void)sti_generations_put_some(&p->look_changed, mask, ++p->look_clock);
-        return;
-    }
+    if (is_look(parameter)) (void)sti_generations_put_some(&p->look_changed, mask, ++p->look_clock);
+    if (is_place(parameter)) (void)sti_generations_put_some(&p->place_changed, mask, ++p->place_clock);
+    if (parameter >= STI_PARAMETER_PHYSICS) return;
     (void)sti_generations_put_some(&p->changed, mask, ++p->clock);
     sti_quantities_changed(worlds, mask);
     if (parameter == STI_PARAMETER_body_pos || parameter == STI_PARAMETER_body_quat)
@@ -215,15 +228,17 @@ stet_result sti_parameter_give(stet_worlds *worlds, sti_parameter parameter)
 {
     sti_parameters *p = &worlds->parameters;
     size_t items = (size_t)sti_parameter_items(worlds->model->mj, parameter), all;
-    bool look = parameter >= STI_PARAMETER_PHYSICS;
+    bool physics = parameter < STI_PARAMETER_PHYSICS;
     if (p->given[parameter]) return STET_OK;
-    if (!look) STI_TRY(alloc_worlds(worlds));
-    if (look && !p->look_changed.own)
+    if (physics) STI_TRY(alloc_worlds(worlds));
+    if (is_look(parameter) && !p->look_changed.own)
         STI_TRY(sti_generations_init(&p->look_changed, worlds->nworld, "looks of worlds"));
+    if (is_place(parameter) && !p->place_changed.own)
+        STI_TRY(sti_generations_init(&p->place_changed, worlds->nworld, "places of worlds"));
     STI_TRY(sti_mul_size(items * sizeof(double), (size_t)worlds->nworld, &all, "parameters of worlds"));
     if (!p->value[parameter]) STI_TRY(sti_alloc(&p->value[parameter], all, "parameters of worlds"));
     p->given[parameter] = true;
-    p->ngiven += !look;
+    p->ngiven += physics;
     put_own(worlds, parameter);
     return STET_OK;
 }
@@ -396,6 +411,7 @@ void sti_parameters_free(stet_worlds *worlds)
     }
     sti_generations_free(&p->changed);
     sti_generations_free(&p->look_changed);
+    sti_generations_free(&p->place_changed);
     sti_free(p->key);
     sti_free(p->derived_key);
     sti_parameters_free_models(worlds);

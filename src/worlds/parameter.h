@@ -1,5 +1,6 @@
 /*
- * Parameters of the physics that differ from world to world, and looks, which only the renderer reads.
+ * Parameters of the physics that differ from world to world, and looks, which only the renderer reads. Sizes and places
+ * of geoms are parameters of the physics that pictures show, too.
  *
  * The physics reads them from the model, which all worlds share. So each thread has a model of its own: a copy of the
  * structure, in which the arrays that a parameter replaces point to the numbers of the world that it steps. What MuJoCo
@@ -99,7 +100,8 @@ typedef enum sti_parameter {
     STI_PARAMETERS(STI_PARAMETER_ENUM)
 #undef STI_PARAMETER_ENUM
         STI_PARAMETER_COUNT,
-    STI_PARAMETER_PHYSICS = STI_PARAMETER_geom_matid /* those before it are the physics' */
+    STI_PARAMETER_PHYSICS = STI_PARAMETER_geom_matid, /* those before it are the physics' */
+    STI_PARAMETER_PLACES = STI_PARAMETER_cam_pos      /* looks from here on are places */
 } sti_parameter;
 
 typedef struct sti_parameters {
@@ -107,8 +109,10 @@ typedef struct sti_parameters {
     /* false: all worlds have the model's own value, and `value` is unused */
     bool given[STI_PARAMETER_COUNT];
     int ngiven;                   /* of the physics */
-    uint64_t look_clock;          /* counts changes of a look, */
+    uint64_t look_clock;          /* counts changes of geom_size and of looks that are no places, */
     sti_generations look_changed; /* and its values at those of a world */
+    uint64_t place_clock;         /* the same of places, those of geoms included */
+    sti_generations place_changed;
     /* bounds of draws at resets, [items] each; NULL: not drawn */
     double *low[STI_PARAMETER_COUNT], *high[STI_PARAMETER_COUNT];
     stet_array *noise[STI_PARAMETER_COUNT]; /* [nworld][items], made with the bounds */

@@ -1,7 +1,7 @@
 /*
  * More geoms than a list takes (CHUNK), opaque and transparent ones, and sites: the boxes that patches are culled by
  * are made before them. The same bits over instruction sets, threads and lists of worlds; what is seen is what another
- * order of the same geoms shows.
+ * order of the same geoms shows. Worlds whose geoms have other sizes show what models with these sizes show.
  */
 #include "render/pictures.h"
 
@@ -112,6 +112,38 @@ static void test_lists_of_worlds(void **state)
     }
 }
 
+/* Sizes of worlds: the same bits as in a model that has them. */
+static void test_sizes_of_worlds(void **state)
+{
+    pictures p, one;
+    open_crowd(&p, false, NULL, 2);
+    const int64_t n = 3 * (int64_t)p.model->mj->ngeom;
+    double *size = malloc((size_t)(n * NWORLD) * sizeof *size);
+    for (int64_t i = 0; i < n * NWORLD; ++i)
+        size[i] = p.model->mj->geom_size[i % n] * (1 + sixteenth((unsigned)i, (unsigned)(i / n), 12));
+    OK(stet_worlds_set_parameter(p.worlds, "geom_size", size, n * NWORLD));
+    pictures_run(&p);
+    for (int w = 0; w < NWORLD; ++w) {
+        open_crowd(&one, false, NULL, 1);
+        uint64_t plain = pictures_hash(&one, STI_BUFFER_GEOM, w);
+        OK(stet_worlds_set_parameter(one.worlds, "geom_size", size + n * w, n)); /* in all worlds */
+        for (int turn = 0; turn < 2; ++turn) {
+            pictures_run(&one);
+            for (int b = 0; b < STI_BUFFER_CAST; ++b)
+                assert_true(pictures_hash(&p, (sti_picture_buffer)b, w) ==
+                            pictures_hash(&one, (sti_picture_buffer)b, w));
+            memcpy(one.model->mj->geom_size, size + n * w, (size_t)n * sizeof *size); /* in the model */
+            OK(stet_worlds_set_parameter(one.worlds, "geom_size", NULL, 0));
+            sti_renderer_destroy(one.renderer);
+            OK(sti_renderer_create(one.stage, one.camera, one.ncamera, STI_DRAWING_DEFAULT, &one.renderer));
+        }
+        assert_true(pictures_hash(&one, STI_BUFFER_GEOM, w) != plain);
+        pictures_close(&one);
+    }
+    free(size);
+    pictures_close(&p);
+}
+
 /* A body whose place is no number, or not finite, is not seen, and hides none of those that it is grouped with. */
 static void test_body_without_a_place(void **state)
 {
@@ -159,9 +191,8 @@ static void test_order_of_geoms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden_hashes),
-        cmocka_unit_test(test_lists_of_worlds),
-        cmocka_unit_test(test_body_without_a_place),
+        cmocka_unit_test(test_golden_hashes),   cmocka_unit_test(test_lists_of_worlds),
+        cmocka_unit_test(test_sizes_of_worlds), cmocka_unit_test(test_body_without_a_place),
         cmocka_unit_test(test_order_of_geoms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

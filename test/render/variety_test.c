@@ -1,6 +1,7 @@
 /*
- * Looks that differ between worlds: each world has the bits of a model that was edited by hand, in both modes; worlds
- * that were given the model's own numbers, or whose looks were taken back, have the model's. Draws at resets.
+ * Looks that differ between worlds, and sizes and places of geoms, which the physics has, too: each world has the bits
+ * of a model that was edited by hand, in both modes; worlds that were given the model's own numbers, or whose looks were
+ * taken back, have the model's. Draws at resets.
  */
 #include "render/pictures.h"
 #include "worlds/parameter.h"
@@ -15,10 +16,13 @@ static const char scene[] =
     "<mesh name='ball' builtin='sphere' params='2' scale='.3 .3 .3'/>"
     "<material name='check' texture='c' texrepeat='3 3' texuniform='true'/>"
     "<material name='cube' texture='g' specular='.9' shininess='.8'/>"
+    "<material name='glass' rgba='.2 .3 .3 1' reflectance='.4' texture='c'/>"
     "<material name='plain' rgba='.3 .7 .9 1' emission='.2'/></asset><worldbody>"
     "<light pos='1 -1 3' dir='-1 1 -3' diffuse='.6 .6 .6' specular='.3 .3 .3'/>"
     "<light directional='true' dir='0 0 -1' diffuse='.2 .3 .2' castshadow='false'/>"
-    "<geom type='plane' size='2 2 .1' material='check'/><geom type='box' size='.2 .3 .2' pos='-.6 0 .3'/>"
+    "<geom type='plane' size='2 2 .1' material='check'/>"
+    "<geom type='box' size='.2 .3 .2' pos='-.6 0 .3' material='glass'/>"
+    "<geom type='cylinder' size='.15 .1' pos='-.5 -.6 .2' euler='80 0 0' material='check'/>"
     "<geom type='mesh' mesh='ball' pos='.4 .3 .4' material='plain'/>"
     "<geom type='capsule' size='.12 .3' pos='0 -.5 .3' euler='20 70 0' material='cube'/>"
     "<geom type='ellipsoid' size='.2 .1 .2' pos='.6 -.4 .3' rgba='.4 .5 .6 .5'/>"
@@ -26,19 +30,26 @@ static const char scene[] =
     "<camera pos='0 -2.4 1.6' xyaxes='1 0 0 0 .55 .84' fovy='50'/>"
     "<camera pos='0 -.4 -2' xyaxes='1 0 0 0 -1 0'/></worldbody></mujoco>";
 
-static const char *const looks[] = {"geom_matid", "geom_rgb", "light_ambient", "light_diffuse", "light_specular",
-                                    "cam_fovy",   "cam_pos",  "cam_quat",      "light_pos",     "light_dir"};
-enum { NLOOK = 10, MOST = 64 };
+static const char *const looks[] = {"geom_matid", "geom_rgb",  "light_ambient", "light_diffuse", "light_specular",
+                                    "cam_fovy",   "cam_pos",   "cam_quat",      "light_pos",     "light_dir",
+                                    "geom_pos",   "geom_quat", "geom_size"};
+enum { CAM_POS = 6, CAM_QUAT, LIGHT_POS, LIGHT_DIR, GEOM_POS, GEOM_QUAT, GEOM_SIZE, NLOOK, MOST = 64 };
 
 static double unit_of(uint64_t *dice) { return (double)(dice_next(dice) >> 40) / (1 << 24); }
 
 /* A random value of a look in a world; the model's own in world 1. */
 static double value_of(const mjModel *m, int look, int w, int i, uint64_t *dice)
 {
-    double u = unit_of(dice);
-    if (w == 1) return sti_parameter_own_number(m, (sti_parameter)(STI_PARAMETER_PHYSICS + look), i);
-    double own = sti_parameter_own_number(m, (sti_parameter)(STI_PARAMETER_PHYSICS + look), i);
-    if (look >= 6) return own + (look == 7 ? .1 : .4) * (u - .5);
+    double u = unit_of(dice), own;
+    sti_parameter which;
+    assert_true(sti_parameter_find(looks[look], &which));
+    own = sti_parameter_own_number(m, which, i);
+    if (w == 1) return own;
+    if (look == GEOM_SIZE) {
+        int type = m->geom_type[i / 3];
+        return type == mjGEOM_MESH ? own : type == mjGEOM_PLANE && u < .3 ? 0 : own * (.5 + u);
+    }
+    if (look >= CAM_POS) return own + (look == CAM_QUAT || look == GEOM_QUAT ? .1 : .4) * (u - .5);
     return look == 0 ? -1 + u * (double)(m->nmat + 1) : look == 5 ? 20 + 60 * u : look == 1 && u < 0.2 ? 0.5 : u;
 }
 
@@ -52,12 +63,16 @@ static void edit(const mjModel *m, int look, int w, const double *x, int64_t n)
         if (look == 3) m->light_diffuse[i] = value;
         if (look == 4) m->light_specular[i] = value;
         if (look == 5) m->cam_fovy[i] = x[w * n + i];
-        if (look == 6) m->cam_pos[i] = x[w * n + i];
-        if (look == 7) m->cam_quat[i] = x[w * n + i];
-        if (look == 8) m->light_pos[i] = x[w * n + i];
-        if (look == 9) m->light_dir[i] = x[w * n + i];
+        if (look == CAM_POS) m->cam_pos[i] = x[w * n + i];
+        if (look == CAM_QUAT) m->cam_quat[i] = x[w * n + i];
+        if (look == LIGHT_POS) m->light_pos[i] = x[w * n + i];
+        if (look == LIGHT_DIR) m->light_dir[i] = x[w * n + i];
+        if (look == GEOM_POS) m->geom_pos[i] = x[w * n + i];
+        if (look == GEOM_QUAT) m->geom_quat[i] = x[w * n + i];
+        if (look == GEOM_SIZE) m->geom_size[i] = x[w * n + i];
     }
-    for (int64_t c = 0; look == 7 && w != 1 && c < m->ncam; ++c) mju_normalize4(m->cam_quat + 4 * c);
+    for (int64_t c = 0; look == CAM_QUAT && w != 1 && c < m->ncam; ++c) mju_normalize4(m->cam_quat + 4 * c);
+    for (int64_t g = 0; look == GEOM_QUAT && w != 1 && g < m->ngeom; ++g) mju_normalize4(m->geom_quat + 4 * g);
 }
 
 static void open_scene(pictures *p, int64_t nworld, stet_render_mode mode)
@@ -115,7 +130,8 @@ static void each_world_is_that_of_an_edited_model(void **state)
                 for (int i = 0; i < n; ++i) x[k][w * n + i] = value_of(p.model->mj, k, w, i, &dice);
             OK(stet_worlds_set_parameter(p.worlds, looks[k], given[k] ? x[k] : NULL, given[k] ? n * WORLDS : 0));
             OK(sti_renderer_update(p.renderer));
-            assert_true(sti_renderer_appearance(p.renderer)->generation != version);
+            bool place = k >= CAM_POS && k < GEOM_SIZE; /* transforms move, and nothing else */
+            assert_true((sti_renderer_appearance(p.renderer)->generation == version) == place);
             version = sti_renderer_appearance(p.renderer)->generation;
             OK(sti_renderer_update(p.renderer));
             assert_true(sti_renderer_appearance(p.renderer)->generation == version);
@@ -191,11 +207,11 @@ static void bad_looks_are_refused(void **state)
     open_scene(&p, 2, STET_RENDER_MODE_MUJOCO);
     stet_worlds *w = p.worlds;
     int64_t ngeom = p.model->mj->ngeom;
-    x[2] = 3;
-    REFUSED("the model has 3 materials: give less", stet_worlds_set_parameter(w, "geom_matid", x, ngeom));
+    x[2] = 4;
+    REFUSED("the model has 4 materials: give less", stet_worlds_set_parameter(w, "geom_matid", x, ngeom));
     x[2] = -1.5;
     REFUSED("or -1 for none", stet_worlds_set_parameter(w, "geom_matid", x, ngeom));
-    REFUSED("the model has 3 materials", stet_worlds_randomize(w, "geom_matid", (double[]){0}, (double[]){3.5}, 1));
+    REFUSED("the model has 4 materials", stet_worlds_randomize(w, "geom_matid", (double[]){0}, (double[]){4.5}, 1));
     REFUSED("number 2 is -1.5", stet_worlds_set_parameter(w, "geom_rgb", x, 3 * ngeom));
     REFUSED("above 0 and below 180", stet_worlds_set_parameter(w, "cam_fovy", x, 2));
     REFUSED("length is not 0", stet_worlds_set_parameter(w, "light_dir", (double[6]){0}, 6));

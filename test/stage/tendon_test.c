@@ -1,6 +1,7 @@
 /*
  * Pieces of spatial tendons against the capsules of MuJoCo's own scene (mjv_updateScene), in random scenes: straight,
- * around spheres and cylinders with and without side sites, from inside, with pulleys, and limp.
+ * around spheres and cylinders with and without side sites, from inside, with pulleys, and limp; with the model's sizes
+ * of geoms and with sizes of worlds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -170,11 +171,34 @@ static double check_world(const scene *s, int64_t w, int *pieces)
     return worst;
 }
 
+/* The same where each world's geoms have other sizes. */
+static double check_sizes(const scene *s, uint64_t *dice, int *pieces)
+{
+    mjModel *m = s->model->mj;
+    const size_t n = (size_t)(3 * m->ngeom), size = n * sizeof(double);
+    double worst = 0, *own = malloc(size), *sizes = malloc(size * WORLDS);
+    memcpy(own, m->geom_size, size);
+    for (size_t i = 0; i < n * WORLDS; ++i) sizes[i] = own[i % n] * dice_between(dice, 0.7, 1.4);
+    must(stet_worlds_set_parameter(s->worlds, "geom_size", sizes, (int64_t)n * WORLDS));
+    for (int64_t w = 0; w < WORLDS; ++w) {
+        memcpy(m->geom_size, sizes + n * (size_t)w, size);
+        worst = fmax(worst, check_world(s, w, pieces));
+        memcpy(m->geom_size, own, size);
+    }
+    must(stet_worlds_set_parameter(s->worlds, "geom_size", NULL, 0));
+    worst = fmax(worst, check_world(s, WORLDS - 1, pieces));
+    free(own);
+    free(sizes);
+    return worst;
+}
+
 static void pieces_are_where_mujoco_draws_them(void **state)
 {
     static char text[1 << 14];
     double worst = 0;
     int pieces = 0;
+    uint64_t dice = 31;
+    print_message("dice %d\n", (int)dice);
     for (uint64_t seed = 1; seed <= SCENES; ++seed) {
         make_text(text, sizeof text, seed);
         scene s = scene_open(&(scene_def){.xml = text, .nworld = WORLDS, .threads = 1});
@@ -182,6 +206,7 @@ static void pieces_are_where_mujoco_draws_them(void **state)
             scene_randomise(&s, seed * 7 + (uint64_t)turn);
             for (int64_t w = 0; w < WORLDS; ++w) worst = fmax(worst, check_world(&s, w, &pieces));
         }
+        worst = fmax(worst, check_sizes(&s, &dice, &pieces));
         scene_close(&s);
     }
     print_message("%d pieces, off by at most %.1e m\n", pieces, worst);
