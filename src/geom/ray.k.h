@@ -46,6 +46,20 @@
 #define RAY_TYPES 0x1ff /* those that physics knows */
 #endif
 
+/* RAY_LANES: sizes of shapes may differ between lanes. Then there are no cones, and no ray_geom. */
+#ifndef RAY_LANES
+#define RAY_LANES 0
+#endif
+#if RAY_LANES
+#define RAY_SIZE real
+#define ray_size(x) (x)
+#define ray_same(x) splat(x) /* a size that is the same in all lanes */
+#else
+#define RAY_SIZE ureal
+#define ray_size(x) splat(x)
+#define ray_same(x) (x)
+#endif
+
 #define RAY_NODE 8      /* numbers per node, bvh.h */
 #define RAY_TRI 12      /* numbers per triangle */
 #define RAY_TRI_FACE 9  /* of these, the number of its face in the mesh */
@@ -108,12 +122,21 @@ LFN mask ray_enters(ray_range range, real in) { return range.front ? m_all() : l
 /* The first of an interval's two ends that is in range. */
 LFN real ray_first(ray_range range, real in, real out) { return select(ray_enters(range, in), in, out); }
 
-LFN void ray_plane(ray_range range, const ureal *size, const real *o, const real *d, mask live, real *t, real *n)
+/* Lanes in which x is within a plane's half size, which is 0 where it has no end. */
+LFN mask ray_within(mask m, RAY_SIZE half, real x)
+{
+#if RAY_LANES
+    return m_and(m, m_or(le(half, splat(0)), le(rabs(x), half)));
+#else
+    return half > 0 ? m_and(m, le(rabs(x), splat(half))) : m;
+#endif
+}
+
+LFN void ray_plane(ray_range range, const RAY_SIZE *size, const real *o, const real *d, mask live, real *t, real *n)
 {
     mask front = m_and(live, lt(d[2], splat(0)));
     real c = -o[2] / select(front, d[2], splat(-1));
-    if (size[0] > 0) front = m_and(front, le(rabs(fma(c, d[0], o[0])), splat(size[0])));
-    if (size[1] > 0) front = m_and(front, le(rabs(fma(c, d[1], o[1])), splat(size[1])));
+    for (int k = 0; k < 2; ++k) front = ray_within(front, size[k], fma(c, d[k], o[k]));
     front = ray_take(range, front, c, t);
     if (range.bare) return;
     ray_take_normal(front, splat(0), splat(0), splat(1), n);
@@ -134,11 +157,11 @@ LFN mask ray_ball(const real *o, const real *d, real inv, real r2, real *mid, re
     return ok;
 }
 
-LFN void ray_sphere(ray_range range, const ureal *size, const real *o, const real *d, real inv, mask live, real *t,
+LFN void ray_sphere(ray_range range, const RAY_SIZE *size, const real *o, const real *d, real inv, mask live, real *t,
                     real *n)
 {
     real mid, half;
-    mask ok = ray_ball(o, d, inv, splat(size[0] * size[0]), &mid, &half);
+    mask ok = ray_ball(o, d, inv, ray_size(size[0] * size[0]), &mid, &half);
     ok = m_and(live, ok);
     real c = ray_first(range, mid - half, mid + half);
     ok = ray_take(range, ok, c, t);
@@ -146,11 +169,11 @@ LFN void ray_sphere(ray_range range, const ureal *size, const real *o, const rea
 }
 
 /* A unit sphere, in a frame that is scaled on each axis. */
-LFN void ray_ellipsoid(ray_range range, const ureal *size, const real *o, const real *d, mask live, real *t, real *n)
+LFN void ray_ellipsoid(ray_range range, const RAY_SIZE *size, const real *o, const real *d, mask live, real *t, real *n)
 {
     real so[3], sd[3], inv[3], mid, half;
     for (int k = 0; k < 3; ++k) {
-        inv[k] = splat(1 / size[k]);
+        inv[k] = splat(1) / ray_size(size[k]);
         so[k] = o[k] * inv[k];
         sd[k] = d[k] * inv[k];
     }
@@ -164,13 +187,13 @@ LFN void ray_ellipsoid(ray_range range, const ureal *size, const real *o, const 
 }
 
 /* The same roots for an infinite cylinder around z; for a ray along the axis, half is huge. */
-LFN mask ray_tube(const real *o, const real *d, ureal r, real *mid, real *half)
+LFN mask ray_tube(const real *o, const real *d, RAY_SIZE r, real *mid, real *half)
 {
     real a = fma(d[1], d[1], d[0] * d[0]), b = fma(o[1], d[1], o[0] * d[0]);
     mask along = lt(a, splat((ureal)1e-28)); /* turns less than a nanometre in a hundred kilometres */
     real inv = splat(1) / select(along, splat((ureal)1e-30), a), s = select(along, splat(0), -b * inv);
     real x = fma(s, d[0], o[0]), y = fma(s, d[1], o[1]);
-    real rest = splat(r * r) - fma(y, y, x * x);
+    real rest = ray_size(r * r) - fma(y, y, x * x);
     mask ok = le(splat(0), rest);
     *mid = s;
     *half = sqrt(select(ok, rest, splat(0)) * inv);
@@ -182,19 +205,19 @@ LFN mask ray_tube(const real *o, const real *d, ureal r, real *mid, real *half)
  * that point is beyond an end of the capsule, the line can only pass through the half ball at that end. Returns the
  * lanes that do.
  */
-LFN mask ray_capsule_end(const ureal *size, const real *o, const real *d, real inv, ureal side, real tube, real *c)
+LFN mask ray_capsule_end(const RAY_SIZE *size, const real *o, const real *d, real inv, ureal side, real tube, real *c)
 {
     real z = fma(tube, d[2], o[2]), mid, half;
-    mask beyond = lt(splat(size[1]), rabs(z));
+    mask beyond = lt(ray_size(size[1]), rabs(z));
     *c = tube;
     if (!any(beyond)) return m_all();
-    real q[3] = {o[0], o[1], o[2] - copysign_(splat(size[1]), z)};
-    mask ok = ray_ball(q, d, inv, splat(size[0] * size[0]), &mid, &half);
+    real q[3] = {o[0], o[1], o[2] - copysign_(ray_size(size[1]), z)};
+    mask ok = ray_ball(q, d, inv, ray_size(size[0] * size[0]), &mid, &half);
     *c = select(beyond, fma(splat(side), half, mid), tube);
     return m_or(ok, m_not(beyond));
 }
 
-LFN void ray_capsule(ray_range range, const ureal *size, const real *o, const real *d, real inv, mask live, real *t,
+LFN void ray_capsule(ray_range range, const RAY_SIZE *size, const real *o, const real *d, real inv, mask live, real *t,
                      real *n)
 {
     real mid, half, in, out;
@@ -212,16 +235,16 @@ LFN void ray_capsule(ray_range range, const ureal *size, const real *o, const re
     ok = ray_take(range, ok, in, t);
     if (range.bare || !any(ok)) return;
     real z = fma(in, d[2], o[2]);
-    real beyond = z - rmin(rmax(z, splat(-size[1])), splat(size[1]));
+    real beyond = z - rmin(rmax(z, ray_size(-size[1])), ray_size(size[1]));
     ray_take_direction(ok, fma(in, d[0], o[0]), fma(in, d[1], o[1]), beyond, n);
 }
 
-LFN void ray_cylinder(ray_range range, const ureal *size, const real *o, const real *d, mask live, real *t, real *n)
+LFN void ray_cylinder(ray_range range, const RAY_SIZE *size, const real *o, const real *d, mask live, real *t, real *n)
 {
     real mid, half, inv = ray_inverse(d[2]);
     mask ok = ray_tube(o, d, size[0], &mid, &half);
     ok = m_and(live, ok);
-    real a = (splat(-size[1]) - o[2]) * inv, b = (splat(size[1]) - o[2]) * inv;
+    real a = (ray_size(-size[1]) - o[2]) * inv, b = (ray_size(size[1]) - o[2]) * inv;
     real in = mid - half, out = mid + half, lid_in = rmin(a, b), lid_out = rmax(a, b);
     mask by_lid_in = lt(in, lid_in), by_lid_out = lt(lid_out, out);
     in = select(by_lid_in, lid_in, in);
@@ -238,12 +261,13 @@ LFN void ray_cylinder(ray_range range, const ureal *size, const real *o, const r
 }
 
 /* A box of half sizes h whose centre is at z of the frame's third axis. */
-LFN void ray_box(ray_range range, const ureal *h, ureal z, const real *o, const real *d, mask live, real *t, real *n)
+LFN void ray_box(ray_range range, const RAY_SIZE *h, RAY_SIZE z, const real *o, const real *d, mask live, real *t,
+                 real *n)
 {
     real near[3], far[3];
     for (int k = 0; k < 3; ++k) {
-        real inv = ray_inverse(d[k]), p = k == 2 ? o[k] - splat(z) : o[k];
-        real a = (splat(-h[k]) - p) * inv, b = (splat(h[k]) - p) * inv;
+        real inv = ray_inverse(d[k]), p = k == 2 ? o[k] - ray_size(z) : o[k];
+        real a = (ray_size(-h[k]) - p) * inv, b = (ray_size(h[k]) - p) * inv;
         near[k] = rmin(a, b);
         far[k] = rmax(a, b);
     }
@@ -261,7 +285,9 @@ LFN void ray_box(ray_range range, const ureal *h, ureal z, const real *o, const 
     }
 }
 
+#if !RAY_LANES
 #include "geom/ray_cone.k.h"
+#endif
 
 /* ---- triangles -------------------------------------------------------------------------------------------------- */
 
@@ -542,6 +568,7 @@ LFN void ray_mesh(ray_range range, int world, const int *data, const ureal *node
 
 #include "geom/ray_hfield.k.h"
 
+#if !RAY_LANES
 /* ---- any geom ---------------------------------------------------------------------------------------------------- */
 
 /*
@@ -580,4 +607,5 @@ LFN void ray_geom(ray_range range, int type, const ureal *size, const int *data,
     *t = select(m_and(live, lt(best, tmax)), best, *t);
 }
 
+#endif
 #endif

@@ -65,7 +65,7 @@ LFN void ray_hfield(ray_range range, const int *data, const ureal *node, const u
                     const real *d, mask live, real *t, real *n)
 {
     const ureal *head = elevation + data[0] - RAY_HEADER;
-    ureal base[3] = {head[0], head[1], head[3] / 2};
+    RAY_SIZE base[3] = {ray_same(head[0]), ray_same(head[1]), ray_same(head[3] / 2)};
     mask outside = live;
     if (range.front) outside = m_andnot(live, ray_in_hill(range, head, o, d));
     ray_box(range, base, -base[2], o, d, outside, t, n);

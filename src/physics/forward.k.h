@@ -33,6 +33,7 @@
 #define PH_PART STET_CALLED
 #endif
 
+#define RAY_LANES 1
 #include "geom/ray.k.h"
 #include "physics/layout.k.h"
 #include "physics/math.k.h"

@@ -140,12 +140,13 @@ LFN void ph_sense_force(const int *m, const real *w, const int *row, real *x)
 
 /* ---- rays -------------------------------------------------------------------------------------------------------- */
 
-/* Takes the hit of the ray o + t d with a shape if it is nearer than *t; size is the model's own. */
-LFN void ph_ray(int type, const ureal *size, const real *pos, const real *R, const real *o, const real *d, real *t,
-                real *normal)
+/* Takes the hit of the ray o + t d with a shape if it is nearer than *t; its size is entry `item` of a table. */
+LFN void ph_ray(const int *m, const ureal *f, const real *v, int type, int table, int item, const real *pos,
+                const real *R, const real *o, const real *d, real *t, real *normal)
 {
     ray_range range = {0, 0, 0};
-    real off[3], from[3], way[3], n[3], turned[3], best = *t;
+    real size[3], off[3], from[3], way[3], n[3], turned[3], best = *t;
+    pars(m, f, v, table, 3 * item, 3, size);
     v3_sub(o, pos, off);
     m3_mul_transposed(R, off, from);
     m3_mul_transposed(R, d, way);
@@ -156,7 +157,7 @@ LFN void ph_ray(int type, const ureal *size, const real *pos, const real *R, con
     if (type == RAY_CAPSULE) ray_capsule(range, size, from, way, inv, m_all(), &best, n);
     if (type == RAY_ELLIPSOID) ray_ellipsoid(range, size, from, way, m_all(), &best, n);
     if (type == RAY_CYLINDER) ray_cylinder(range, size, from, way, m_all(), &best, n);
-    if (type == RAY_BOX) ray_box(range, size, 0, from, way, m_all(), &best, n);
+    if (type == RAY_BOX) ray_box(range, size, splat(0), from, way, m_all(), &best, n);
     m3_mul(R, n, turned);
     v3_select(lt(best, *t), turned, normal, normal);
     *t = best;
@@ -175,7 +176,7 @@ LFN void ph_sense_range(const int *m, const ureal *f, const real *v, const real 
     {
         int g = list[i];
         if ((m + m[M_GEOM_BODYID])[g] != row[SN_OBJECT + 2])
-            ph_ray((m + m[M_GEOM_TYPE])[g], f + m[M_GEOM_SIZE] + 3 * g, PH_AT(W_GEOM_XPOS) + 3 * g,
+            ph_ray(m, f, v, (m + m[M_GEOM_TYPE])[g], M_GEOM_SIZE, g, PH_AT(W_GEOM_XPOS) + 3 * g,
                    PH_AT(W_GEOM_XMAT) + 9 * g, p, d, &t, normal);
     }
     mask hit = lt(t, far);
@@ -226,11 +227,13 @@ LFN real ph_sense_inside(const int *m, const ureal *f, const real *v, const real
 /* Distance (less the margin) or velocity of a joint's or tendon's limit that holds, 0 where none does. */
 LFN real ph_sense_limit(const int *m, const ureal *f, const real *v, const real *w, const int *row)
 {
-    real x = splat(0), axis[3], vel = PH_AT(row[SN_FROM])[row[SN_ITEM]];
+    const real *rate = PH_AT(row[SN_FROM]) + row[SN_ITEM];
+    real x = splat(0), axis[3];
     for (int b = row[SN_NBLOCK] - 1; b >= 0; --b) {
         const int *block = m + m[M_BLOCK] + B_SIZE * (row[SN_BLOCK] + b);
         real pos = ph_limit_pos(m, f, v, w, block, axis), dist = pos - ph_block_par(m, f, v, block, P_MARGIN);
-        real y = row[SN_KIND] == PH_SENSE_LIMITPOS ? dist : splat((ureal)-block[B_SIDE]) * vel;
+        real vel = block[B_TYPE] == PH_LIMIT_BALL ? -v3_dot(axis, rate) : splat((ureal)-block[B_SIDE]) * rate[0];
+        real y = row[SN_KIND] == PH_SENSE_LIMITPOS ? dist : vel;
         x = select(ph_block_holds(m, f, v, w, block), y, x);
     }
     return x;
@@ -272,7 +275,7 @@ LFN real ph_sense_touch(const int *m, const ureal *f, const real *v, const real 
             if (!(bits >> k & 1)) continue;
             real force = PH_AT(W_EFC_FORCE)[ph_slot_row(s, slot)], t = far;
             v3_scale(con[k].normal, splat(second ? -1 : 1), way);
-            ph_ray((m + m[M_SITE_TYPE])[site], f + m[M_SITE_SIZE] + 3 * site, PH_AT(W_SITE_XPOS) + 3 * site,
+            ph_ray(m, f, v, (m + m[M_SITE_TYPE])[site], M_SITE_SIZE, site, PH_AT(W_SITE_XPOS) + 3 * site,
                    PH_AT(W_SITE_XMAT) + 9 * site, con[k].pos, way, &t, normal);
             mask counts = m_and(m_and(con[k].hit, gt(force, splat(0))), lt(t, far));
             sum = select(counts, sum + force, sum);

@@ -121,7 +121,9 @@ static void fill_limits(const sti_physics_tables *t, bool tendon, int id, int *r
 {
     for (int b = t->m[M_NBLOCK] - 1; b >= 0; --b) {
         const int *block = t->m + t->m[M_BLOCK] + (ptrdiff_t)B_SIZE * b;
-        if (block[B_TYPE] != (tendon ? PH_LIMIT_TENDON : PH_LIMIT_JOINT) || block[B_ID] != id) continue;
+        bool limit = tendon ? block[B_TYPE] == PH_LIMIT_TENDON
+                            : block[B_TYPE] == PH_LIMIT_JOINT || block[B_TYPE] == PH_LIMIT_BALL;
+        if (!limit || block[B_ID] != id) continue;
         row[SN_BLOCK] = b;
         row[SN_NBLOCK]++;
     }

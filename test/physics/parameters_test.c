@@ -1,17 +1,53 @@
 /*
  * Parameters that differ between worlds in native physics: each world goes where MuJoCo takes it with a model that was
- * edited and given to mj_setConst, to 1e-9; worlds with the model's own values keep their bits; what is taken back
+ * edited and given to mj_setConst, and has its sensors, to 1e-9; worlds with the model's own values keep their bits; what is taken back
  * leaves nothing.
  */
 #include "worlds/parameters.h"
 
 #include "physics/native.h"
+#include "physics/sensors.h"
 
 #include <math.h>
 
 enum { STEPS = 3 };
 
 static const char scene[] = PARAMETERS_SCENE("<option timestep='.004'><flag sensor='disable'/></option>");
+
+/*
+ * All sensors but those that MuJoCo has on a host alone: rays meet each type of shape, limits hold, and a ball, which
+ * meets the floor, is touched.
+ */
+static const char sensors[] =
+    "<mujoco><option timestep='.004' tolerance='1e-15' magnetic='.1 -.5 .3'/><worldbody>"
+    "<geom type='plane' size='4 4 .1' contype='2'/><geom type='box' size='.3 .4 .5' pos='2 0 1' quat='1 .2 .3 0'/>"
+    "<geom type='capsule' size='.3 .5' pos='-2 0 1' quat='1 .5 .3 0'/><geom type='cylinder' size='.4 .5' pos='0 2 1' "
+    "quat='1 .5 .3 0'/><geom type='ellipsoid' size='.4 .5 .8' pos='0 -2 1' quat='1 .5 .3 0'/><geom size='.4' "
+    "pos='0 0 2.4'/><site name='w' pos='1 2 3'/><camera name='k' pos='.1 .2 0' quat='0 1 .2 0'/>"
+    "<body name='a' pos='0 0 1' simple='false'><joint name='h' axis='0 1 1' range='-20 -2' actuatorfrcrange='-.5 .5'/>"
+    "<geom name='g' type='box' size='.1 .12 .1' contype='0' conaffinity='0'/><site name='0'/><site name='1' "
+    "quat='1 1 0 0'/><site name='2' quat='1 -1 0 0'/><site name='3' quat='1 0 1 0'/><site name='4' quat='1 0 -1 0'/>"
+    "<site name='5' quat='0 1 0 0'/><body name='b' pos='.3 0 0' simple='false'><joint name='s' type='slide' "
+    "range='.1 .3' margin='.05'/><geom type='capsule' size='.05 .2' contype='0' conaffinity='0'/><body name='c' "
+    "pos='0 .4 0' simple='false'><joint name='q' type='ball' range='0 5' damping='.1'/><geom size='.1' pos='.1 .2 .1' "
+    "contype='0' conaffinity='0'/></body></body></body><body name='d' pos='1 -1 .19' simple='false'><freejoint/>"
+    "<geom size='.2' conaffinity='2'/><site name='t' size='.3'/><site name='i' type='box' size='.3 .2 .9'/></body>"
+    "</worldbody><tendon><fixed name='t' limited='true' range='.1 .2'><joint joint='h' coef='1'/>"
+    "<joint joint='s' coef='-2'/></fixed></tendon><actuator><motor name='m' joint='h' gear='2'/><position name='p' "
+    "tendon='t' kp='4' kv='.3'/></actuator><sensor><rangefinder site='0'/><rangefinder site='1' data='dist dir origin "
+    "point normal depth'/><rangefinder site='2'/><rangefinder site='3' data='dist normal'/><rangefinder site='4'/>"
+    "<rangefinder site='5' data='point'/><jointpos joint='h'/><jointvel joint='s'/><tendonpos tendon='t'/><tendonvel "
+    "tendon='t'/><actuatorpos actuator='p'/><actuatorvel actuator='p'/><actuatorfrc actuator='p'/><jointactuatorfrc "
+    "joint='h'/><tendonactuatorfrc tendon='t'/><ballquat joint='q'/><ballangvel joint='q'/><jointlimitpos joint='h'/>"
+    "<jointlimitvel joint='h'/><jointlimitfrc joint='h'/><jointlimitpos joint='s'/><jointlimitvel joint='s'/>"
+    "<jointlimitfrc joint='s'/><jointlimitpos joint='q'/><jointlimitvel joint='q'/><jointlimitfrc joint='q'/>"
+    "<tendonlimitpos tendon='t'/><tendonlimitvel tendon='t'/><tendonlimitfrc tendon='t'/><subtreecom body='a'/>"
+    "<magnetometer site='1'/><touch site='t'/><velocimeter site='3'/><gyro site='3'/><accelerometer site='t'/><force "
+    "site='0'/><torque site='0'/><framepos objtype='geom' objname='g' reftype='camera' refname='k'/><framequat "
+    "objtype='geom' objname='g' reftype='site' refname='t'/><framexaxis objtype='body' objname='c'/><framelinvel "
+    "objtype='geom' objname='g' reftype='body' refname='d'/><frameangvel objtype='site' objname='3'/><framelinacc "
+    "objtype='body' objname='c'/><frameangacc objtype='xbody' objname='c'/><subtreelinvel body='a'/><subtreeangmom "
+    "body='a'/><insidesite site='i' objtype='body' objname='d'/><e_potential/><e_kinetic/></sensor></mujoco>";
 
 static const struct {
     const char *name, *text;
@@ -34,6 +70,7 @@ static const struct {
      "kp='3'/></actuator>"
      "</mujoco>",
      false, 1e-9},
+    {"all sensors", sensors, false, 1e-7}, /* that of touch, of a sum of forces, is the least exact */
 };
 
 typedef struct native_rig {
@@ -95,7 +132,20 @@ static double error_of(const rig *r, const char *field, int64_t w, const mjtNum 
     return worst / scale;
 }
 
-/* The greatest error of the state after the steps, over the worlds. *moved: any world went elsewhere than world 0. */
+/* That of a sensor: those of forces are as exact as the solver. */
+static double sensor_error(const rig *r, int64_t w, const mjModel *m, const mjData *d, int i)
+{
+    const double *exact = d->sensordata + m->sensor_adr[i];
+    double worst = 0, scale = 1e-2;
+    for (int k = 0; k < m->sensor_dim[i]; ++k) scale = fmax(scale, fabs(exact[k]));
+    for (int k = 0; k < m->sensor_dim[i]; ++k) {
+        double x = fabs(reals_get(rig_array(r, "sensordata"), w, m->sensor_adr[i] + k) - exact[k]);
+        worst = fmax(worst, x == x ? x : HUGE_VAL);
+    }
+    return worst / scale;
+}
+
+/* The greatest error of the state and of sensors after the steps, over the worlds. *moved: any world went elsewhere than world 0. */
 static double check(native_rig *n, const bool given[STI_PARAMETER_PHYSICS], const char *what, bool *moved)
 {
     double worst = 0;
@@ -110,7 +160,7 @@ static double check(native_rig *n, const bool given[STI_PARAMETER_PHYSICS], cons
         for (int64_t i = 0; i < m->nu; ++i) d->ctrl[i] = start_of("ctrl", i);
         for (int i = 0; i < STEPS; ++i) mj_step(m, d);
         double e = fmax(error_of(&n->r, "qpos", w, d->qpos, m->nq), error_of(&n->r, "qvel", w, d->qvel, m->nv));
-        e = fmax(e, error_of(&n->r, "xpos", w, d->xpos, 0));
+        for (int i = 0; i < m->nsensor && sti_physics_has_sensors(m); ++i) e = fmax(e, sensor_error(&n->r, w, m, d, i));
         if (n->r.worlds->time[w] != d->time) fail_msg("%s, world %d: time", what, (int)w);
         worst = fmax(worst, e);
         for (int64_t i = 0; i < m->nv; ++i)

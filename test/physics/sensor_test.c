@@ -164,7 +164,7 @@ static const char chain[] =
     "<mujoco>" OPTION "<worldbody><site name='w' pos='1 2 3'/><body name='a' pos='0 0 1'><joint name='h' axis='0 1 1' "
     "range='-20 20' actuatorfrcrange='-.5 .5'/><geom type='box' size='.1 .2 .1' pos='.2 0 0'/><body name='b' "
     "pos='.6 0 0'><joint name='s' type='slide' range='-.1 .3' margin='.05'/><geom type='capsule' size='.05 .2'/>"
-    "<body name='c' pos='0 .8 0'><joint name='q' type='ball'/><geom size='.1' pos='.1 .2 .1'/>"
+    "<body name='c' pos='0 .8 0'><joint name='q' type='ball' range='0 30'/><geom size='.1' pos='.1 .2 .1'/>"
     "</body></body></body></worldbody><tendon><fixed name='t' limited='true' range='-.1 .2'><joint joint='h' coef='1'/>"
     "<joint joint='s' coef='-2'/></fixed><fixed name='u'><joint joint='h' coef='1'/></fixed></tendon><actuator><motor "
     "name='m' joint='h' gear='2'/><position name='p' tendon='t' kp='4' kv='.3'/><motor name='v' tendon='t'/></actuator>"
@@ -174,7 +174,8 @@ static const char chain[] =
     "<actuatorfrc actuator='m'/><jointactuatorfrc joint='h'/><jointactuatorfrc joint='s' cutoff='.5'/>"
     "<tendonactuatorfrc tendon='t'/><tendonactuatorfrc tendon='u'/><ballquat joint='q'/><ballangvel joint='q'/>"
     "<jointlimitpos joint='h'/><jointlimitvel joint='h'/><jointlimitfrc joint='h'/><jointlimitpos joint='s'/>"
-    "<jointlimitvel joint='s'/><jointlimitfrc joint='s' cutoff='10'/><tendonlimitpos tendon='t'/><tendonlimitvel "
+    "<jointlimitvel joint='s'/><jointlimitfrc joint='s' cutoff='10'/><jointlimitpos joint='q'/>"
+    "<jointlimitvel joint='q'/><jointlimitfrc joint='q'/><tendonlimitpos tendon='t'/><tendonlimitvel "
     "tendon='t'/><tendonlimitfrc tendon='t'/>"
     "<subtreecom body='b'/><subtreecom body='a' cutoff='.7'/><user dim='3'/>"
     "<magnetometer site='w'/></sensor></mujoco>";
@@ -347,7 +348,9 @@ static bool is_fit(const mjModel *m, const attachment *a, int id)
     if (a->object == mjOBJ_TENDON) return !limit || m->tendon_limited[id];
     if (a->object != mjOBJ_JOINT) return true;
     if (limit && !m->jnt_limited[id]) return false;
-    return ball ? m->jnt_type[id] == mjJNT_BALL : m->jnt_type[id] >= mjJNT_SLIDE;
+    return limit  ? m->jnt_type[id] >= mjJNT_BALL
+           : ball ? m->jnt_type[id] == mjJNT_BALL
+                  : m->jnt_type[id] >= mjJNT_SLIDE;
 }
 
 /* type and name of a random frame, as two attributes whose names begin with `prefix`. */
