@@ -68,7 +68,7 @@ static void forget_due(stet_stage *stage)
     stage->due_why = STET_REASON_NONE;
     memset(stage->due_prim, 0, (size_t)stage->tree.capacity);
     stage->flushed = stage->values.generation;
-    stage->flushed_moved = stage->worlds->moved_version.generation;
+    stage->flushed_moved = stage->worlds->pose_version.generation;
     stage->decor.seen = stage->worlds->changed_version.generation;
 }
 
@@ -82,7 +82,7 @@ static int64_t find_worlds(stet_stage *stage, bool all, bool *poses)
 {
     const stet_worlds *worlds = stage->worlds;
     uint64_t before = stage->changes.generation;
-    *poses = sti_generations_bump_since(&stage->changed, &stage->changes, &worlds->moved, stage->flushed_moved);
+    *poses = sti_generations_bump_since(&stage->changed, &stage->changes, &worlds->pose_moved, stage->flushed_moved);
     (void)sti_generations_bump_since(&stage->changed, &stage->changes, &stage->written, stage->flushed);
     if (stage->decor.reads)
         (void)sti_generations_bump_since(&stage->changed, &stage->changes, &worlds->changed, stage->decor.seen);
@@ -264,8 +264,7 @@ static stet_result update_tendons(stet_stage *s)
     const uint64_t before = s->tendons.clock;
     bool changed;
     STI_TRY(sti_tendons_update(&s->tendons, s->worlds, &changed));
-    if (changed)
-        (void)sti_generations_bump_since(&s->written, &s->values, &s->worlds->parameters.look_changed, before);
+    if (changed) (void)sti_generations_bump_since(&s->written, &s->values, &s->worlds->parameters.look_changed, before);
     return STET_OK;
 }
 
@@ -295,7 +294,7 @@ stet_result sti_stage_flush(stet_stage *stage, bool force)
     sti_stamp now = {0};
     sti_stamp_begin(&now);
     sti_stamp_add(&now, &stage->tree.connectivity);
-    sti_stamp_add(&now, &stage->worlds->moved_version);
+    sti_stamp_add(&now, &stage->worlds->pose_version);
     sti_stamp_add(&now, &stage->values);
     if (stage->decor.reads) sti_stamp_add(&now, &stage->worlds->changed_version);
     sti_stamp_add_value(&now, stage->free_poses);

@@ -112,6 +112,7 @@ stet_result stet_stage_create(stet_worlds *worlds, stet_stage **out)
     *out = NULL;
     STI_TRY(sti_alloc(&stage, sizeof *stage, "the stage"));
     stage->worlds = worlds;
+    worlds->pose_readers++;
     stage->device = worlds->device;
     stage->values = sti_version_new();
     stage->changes = sti_version_new();
@@ -130,6 +131,7 @@ stet_result stet_stage_create(stet_worlds *worlds, stet_stage **out)
 void stet_stage_destroy(stet_stage *stage)
 {
     if (!stage) return;
+    stage->worlds->pose_readers--;
     stet_array_destroy(stage->local);
     stet_array_destroy(stage->world);
     sti_mask_free(&stage->stale);

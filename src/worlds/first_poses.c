@@ -99,7 +99,9 @@ stet_result sti_poses_begin(stet_worlds *worlds, const uint64_t key[STI_POSE_INP
     STI_TRY(sti_worlds_sync(worlds));          /* writes up to now are part of the initial state */
     memcpy(worlds->begun_key, key, sizeof worlds->begun_key);
     worlds->begun = worlds->moved_version.generation;
-    if (given) worlds->posed = worlds->begun;
+    if (!given) return STET_OK;
+    worlds->posed = worlds->begun;
+    (void)sti_generations_bump(&worlds->pose_moved, &worlds->pose_version, NULL); /* WORLDS-11 */
     return STET_OK;
 }
 

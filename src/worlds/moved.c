@@ -71,6 +71,7 @@ void sti_poses_take_written(stet_worlds *worlds)
     sti_stamp_keep(&worlds->pose_written, &now);
     sti_worlds_moved(worlds, NULL);
     worlds->posed = worlds->caller_posed = worlds->moved_version.generation;
+    (void)sti_generations_bump(&worlds->pose_moved, &worlds->pose_version, NULL); /* WORLDS-11 */
     worlds->pose_why = STET_REASON_POSE_SYNC_EXTERNAL;
 }
 

@@ -6,6 +6,8 @@
  *       it over valid poses changes no bit
  *   POSES-2  the arrays get a new generation only if a bit of them changed, if all poses were computed without
  *       downloading the old ones, or if a kernel wrote them
+ *   POSES-3  a world at rest has not moved for readers of its poses (WORLDS-11): old and new ones are compared where the
+ *       host has both
  */
 #include "worlds/poses.h"
 
@@ -20,7 +22,10 @@ typedef struct pass {
     uint64_t from; /* worlds that moved later are due */
     atomic_llong made;
     atomic_bool changed;
+    bool unknown; /* old poses were not kept: they count as changed */
 } pass;
+
+static const sti_field outputs[] = {STI_FIELD_xpos, STI_FIELD_xquat};
 
 static const sti_field inputs[STI_POSE_INPUTS] = {STI_FIELD_qpos, STI_FIELD_mocap_pos, STI_FIELD_mocap_quat};
 
@@ -69,6 +74,7 @@ static stet_result take_poses(pass *p, sti_field field, bool all)
     STI_TRY(sti_before_host_access(a->device, STI_ACT_WRITE, a, a->name));
     STI_TRY(sti_mirror_overwrite(a, &worlds->mirror[field]));
     atomic_store_explicit(&p->changed, true, memory_order_relaxed);
+    p->unknown = true;
     return STET_OK;
 }
 
@@ -97,6 +103,7 @@ static void pose_world(void *context, int64_t w, int thread)
 {
     pass *p = context;
     stet_worlds *worlds = p->worlds;
+    worlds->pose_marks[w] = 0;
     if (!is_due(p, w)) return;
     mjData *d = worlds->scratch[thread];
     copy_inputs(worlds, w, d);
@@ -104,8 +111,54 @@ static void pose_world(void *context, int64_t w, int thread)
     if (!sti_mujoco_guard(run_kinematics, &k, NULL, 0)) worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
     bool changed = put_poses(worlds, STI_FIELD_xpos, w, d->xpos);
     changed = put_poses(worlds, STI_FIELD_xquat, w, d->xquat) || changed;
+    worlds->pose_marks[w] = changed;
     if (changed) atomic_store_explicit(&p->changed, true, memory_order_relaxed);
     atomic_fetch_add_explicit(&p->made, 1, memory_order_relaxed);
+}
+
+/* The worlds of mask (NULL: all) have other poses than before (WORLDS-11). */
+static void note_moved(stet_worlds *worlds, const uint8_t *mask)
+{
+    (void)sti_generations_bump(&worlds->pose_moved, &worlds->pose_version, mask);
+}
+
+/* Is there somebody who asks whether poses of arrays that a launch writes have other bits, and does the host have them? */
+static bool may_compare(const stet_worlds *worlds)
+{
+    stet_device *device = worlds->device;
+    return worlds->pose_readers > 0 && device->host_memory && !device->listing && sti_device_capture(device) == 0;
+}
+
+/* Keeps the poses as they are before a launch. */
+static stet_result keep_poses(stet_worlds *worlds)
+{
+    const stet_array *xpos = worlds->field[STI_FIELD_xpos], *xquat = worlds->field[STI_FIELD_xquat];
+    if (!worlds->pose_before) STI_TRY(sti_alloc(&worlds->pose_before, xpos->size + xquat->size, "poses of worlds"));
+    memcpy(worlds->pose_before, xpos->data, xpos->size);
+    memcpy(worlds->pose_before + xpos->size, xquat->data, xquat->size);
+    return STET_OK;
+}
+
+/* Marks the worlds of one block of lanes whose poses are others than those that were kept. */
+static void compare_block(void *context, int64_t block, int thread)
+{
+    stet_worlds *worlds = context;
+    const int64_t lanes = worlds->device->lanes, first = block * lanes;
+    const size_t e = worlds->device->real_size;
+    const char *before = worlds->pose_before;
+    (void)thread;
+    for (int64_t w = first; w < first + lanes && w < worlds->nworld; ++w) worlds->pose_marks[w] = 0;
+    for (int k = 0; k < 2; before += worlds->field[outputs[k++]]->size) {
+        const stet_array *a = worlds->field[outputs[k]];
+        const size_t size = (size_t)(a->nitem * lanes) * e, at = (size_t)block * size;
+        const char *now = a->data;
+        if (memcmp(now + at, before + at, size) == 0) continue;
+        for (int64_t w = first; w < first + lanes && w < worlds->nworld; ++w)
+            for (int64_t i = 0; i < a->nitem && !worlds->pose_marks[w]; ++i) {
+                size_t place = (size_t)sti_array_index(a, w, i) * e;
+                worlds->pose_marks[w] = memcmp(now + place, before + place, e) != 0;
+            }
+    }
 }
 
 /* The kernel writes both arrays, and must not call their producer, which is running. */
@@ -113,12 +166,16 @@ static stet_result launch_poses(const pass *p, const uint8_t *due)
 {
     stet_worlds *worlds = p->worlds;
     stet_array *xpos = worlds->field[STI_FIELD_xpos], *xquat = worlds->field[STI_FIELD_xquat];
+    const bool compared = may_compare(worlds);
+    if (compared) STI_TRY(keep_poses(worlds));
     bool producing[] = {xpos->producing, xquat->producing};
     xpos->producing = xquat->producing = true;
     stet_result result = worlds->physics.make_poses(worlds->physics.context, due);
     xpos->producing = producing[0];
     xquat->producing = producing[1];
     if (result != STET_OK) return result;
+    if (compared) sti_device_parallel(worlds->device, sti_worlds_blocks(worlds), 0, compare_block, worlds);
+    note_moved(worlds, compared ? worlds->pose_marks : due);
     worlds->posed = worlds->moved_version.generation;
     sti_poses_keep_written(worlds);
     return STET_OK;
@@ -137,6 +194,7 @@ static stet_result make_poses(void *context)
     }
     STI_TRY(take_mirrors(p, due == worlds->nworld));
     sti_worlds_parallel(worlds, pose_world, p, 0);
+    note_moved(worlds, !p->unknown ? worlds->pose_marks : due == worlds->nworld ? NULL : worlds->marks);
     worlds->posed = worlds->moved_version.generation;
     worlds->device->mechanisms.counters.kinematics += (int64_t)atomic_load(&p->made);
     if (!atomic_load(&p->changed)) return STET_OK;
@@ -162,7 +220,7 @@ static stet_result produce(void *context)
     sti_stamp_add_address(&now, xquat->data);
     pass p = {.worlds = worlds};
     p.every = !sti_enabled(m, STET_MECHANISM_POSE_SYNC) || sti_stamp_equal(&worlds->pose_stamp, &now);
-    sti_span outputs[] = {sti_array_span(xpos), sti_array_span(xquat)};
+    sti_span spans[] = {sti_array_span(xpos), sti_array_span(xquat)};
     sti_work work = {
         .mechanism = STET_MECHANISM_POSE_SYNC,
         .why = worlds->pose_why,
@@ -171,7 +229,7 @@ static stet_result produce(void *context)
         .now = &now,
         .make = make_poses,
         .context = &p,
-        .outputs = outputs,
+        .outputs = spans,
         .noutput = 2,
         .bytes = (int64_t)(stet_array_get_bytes(xpos) + stet_array_get_bytes(xquat)),
     };

@@ -292,6 +292,7 @@ static void restore_world(void *context, int64_t w, int thread)
 static void restore_poses(stet_worlds *worlds, const stet_snapshot *s)
 {
     worlds->posed = worlds->caller_posed = worlds->moved_version.generation;
+    (void)sti_generations_bump(&worlds->pose_moved, &worlds->pose_version, NULL); /* WORLDS-11 */
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         worlds->marks[w] = !s->caller[w];
         if (s->caller[w]) set_poses(worlds, w, s->pose + (size_t)w * s->head.npose);

@@ -80,11 +80,13 @@ static stet_result make_tables(stet_worlds *worlds)
     size_t n = (size_t)worlds->nworld;
     STI_TRY(sti_alloc(&worlds->faults, n * sizeof *worlds->faults, "faults of worlds"));
     STI_TRY(sti_generations_init(&worlds->moved, worlds->nworld, "moves of worlds"));
+    STI_TRY(sti_generations_init(&worlds->pose_moved, worlds->nworld, "moves of worlds"));
     STI_TRY(sti_generations_init(&worlds->changed, worlds->nworld, "changes of worlds"));
     STI_TRY(sti_generations_init(&worlds->stepped, worlds->nworld, "steps of worlds"));
     sti_worlds_moved(worlds, NULL);
     STI_TRY(sti_alloc(&worlds->resets, n * sizeof *worlds->resets, "resets of worlds"));
     STI_TRY(sti_alloc(&worlds->marks, n, "marks of worlds"));
+    STI_TRY(sti_alloc(&worlds->pose_marks, n, "marks of worlds"));
     STI_TRY(sti_alloc(&worlds->chosen, n, "marks of worlds"));
     STI_TRY(
         sti_alloc(&worlds->pending, (size_t)sti_worlds_blocks(worlds) * sizeof *worlds->pending, "blocks of worlds"));
@@ -189,6 +191,7 @@ stet_result stet_worlds_create(stet_device *device, stet_model *model, const ste
     worlds->def = *def;
     worlds->nworld = def->nworld;
     worlds->moved_version = sti_version_new();
+    worlds->pose_version = sti_version_new();
     worlds->changed_version = sti_version_new();
     worlds->resets_version = sti_version_new();
     sti_model_retain(model);
@@ -229,10 +232,13 @@ void stet_worlds_destroy(stet_worlds *worlds)
     sti_free(worlds->time);
     sti_free(worlds->faults);
     sti_generations_free(&worlds->moved);
+    sti_generations_free(&worlds->pose_moved);
     sti_generations_free(&worlds->changed);
     sti_generations_free(&worlds->stepped);
     sti_free(worlds->resets);
     sti_free(worlds->marks);
+    sti_free(worlds->pose_marks);
+    sti_free(worlds->pose_before);
     sti_free(worlds->chosen);
     sti_free(worlds->pending);
     stet_model_destroy(worlds->model);

@@ -20,6 +20,9 @@
  *   WORLDS-10 physics whose state is the arrays computes poses on the device, in kernels; elsewhere mj_kinematics does
  *       on the host. Its steps and resets leave faults, time and numbers of resets on the device: whoever reads or
  *       changes them here calls sti_worlds_pull_physics first
+ *   WORLDS-11  whoever makes poses those of a later generation of `moved` says in which worlds they have other bits: a
+ *       world's generation in `pose_moved` grows in these alone. In doubt it grows: where poses are not compared,
+ *       because nobody asks, or because only a device has them
  */
 #ifndef STI_WORLDS_WORLDS_H
 #define STI_WORLDS_WORLDS_H
@@ -119,13 +122,18 @@ struct stet_worlds {
     sti_worlds_physics physics;
     /* physics is external: steps move no world; a write to qpos moves none whose poses the caller wrote */
     bool external_poses;
-    sti_stamp pose_stamp;   /* what the poses were last computed from */
-    sti_stamp pose_written; /* known versions of xpos and xquat */
-    stet_reason pose_why;   /* reason of the last move */
-    uint64_t posed;         /* the generation of moved_version up to which xpos and xquat were computed, */
-    uint64_t caller_posed;  /* and up to which they are the caller's (WORLDS-4), which is not later; 0: none are */
-    uint8_t *marks;         /* [nworld], scratch of one call */
-    uint8_t *chosen;        /* [nworld], the mask of a reset by an array, on the host */
+    sti_stamp pose_stamp;       /* what the poses were last computed from */
+    sti_stamp pose_written;     /* known versions of xpos and xquat */
+    stet_reason pose_why;       /* reason of the last move */
+    sti_generations pose_moved; /* WORLDS-11, */
+    sti_version pose_version;   /* and their version */
+    int pose_readers;           /* stages, which ask for it */
+    char *pose_before;          /* scratch of a pass: poses as they were; NULL: not needed yet */
+    uint8_t *pose_marks;        /* [nworld], the same: worlds whose poses have other bits */
+    uint64_t posed;             /* the generation of moved_version up to which xpos and xquat were computed, */
+    uint64_t caller_posed;      /* and up to which they are the caller's (WORLDS-4), which is not later; 0: none are */
+    uint8_t *marks;             /* [nworld], scratch of one call */
+    uint8_t *chosen;            /* [nworld], the mask of a reset by an array, on the host */
     /* [blocks of the layout], scratch of one call: worlds of a block that are not done yet */
     atomic_int *pending;
     sti_parameters parameters;            /* parameters of the physics per world */
