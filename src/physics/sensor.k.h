@@ -224,16 +224,24 @@ LFN real ph_sense_inside(const int *m, const ureal *f, const real *v, const real
 
 /* ---- limits and contacts ----------------------------------------------------------------------------------------- */
 
+/* How fast a limit's distance changes; axis: of a ball's (ph_limit_pos). */
+LFN real ph_sense_limit_rate(const int *m, const real *w, const int *row, const int *block, const real *axis)
+{
+    const real *rate = PH_AT(row[SN_FROM]) + row[SN_ITEM];
+    real sum = splat(0);
+    if (block[B_TYPE] != PH_LIMIT_BALL) return splat((ureal)-block[B_SIDE]) * rate[0];
+    for (int k = 0; k < 3; ++k) sum = fma(-axis[k], rate[k], sum);
+    return sum;
+}
+
 /* Distance (less the margin) or velocity of a joint's or tendon's limit that holds, 0 where none does. */
 LFN real ph_sense_limit(const int *m, const ureal *f, const real *v, const real *w, const int *row)
 {
-    const real *rate = PH_AT(row[SN_FROM]) + row[SN_ITEM];
     real x = splat(0), axis[3];
     for (int b = row[SN_NBLOCK] - 1; b >= 0; --b) {
         const int *block = m + m[M_BLOCK] + B_SIZE * (row[SN_BLOCK] + b);
-        real pos = ph_limit_pos(m, f, v, w, block, axis), dist = pos - ph_block_par(m, f, v, block, P_MARGIN);
-        real vel = block[B_TYPE] == PH_LIMIT_BALL ? -v3_dot(axis, rate) : splat((ureal)-block[B_SIDE]) * rate[0];
-        real y = row[SN_KIND] == PH_SENSE_LIMITPOS ? dist : vel;
+        real pos = ph_limit_pos(m, f, v, w, block, axis), y = pos - ph_block_par(m, f, v, block, P_MARGIN);
+        if (row[SN_KIND] != PH_SENSE_LIMITPOS) y = ph_sense_limit_rate(m, w, row, block, axis);
         x = select(ph_block_holds(m, f, v, w, block), y, x);
     }
     return x;

@@ -196,8 +196,8 @@ static const struct {
     double size;   /* by how much states differ from qpos0 */
     const char *text;
 } scenes[] = {
-    {"chain", 0xe0c0b494b6204168, 1, chain},
-    {"touch", 0x0c379d16988a4c06, .05,
+    {"chain", 0xf0d27c1b12f354ea, 1, chain},
+    {"touch", 0x53bd3d0337745546, .05,
      "<mujoco>" OPTION "<worldbody><geom type='plane' size='0 0 1' contype='3'/>" TOUCH_BODY(
          "0", "<geom type='box' size='.1 .1 .05' contype='0'/>", "0 0") TOUCH_BODY("1", "<geom size='.06'/>", "1 0")
          TOUCH_BODY("2", "<geom type='capsule' size='.04 .1'/>", "1.1 .05")

@@ -174,7 +174,7 @@ static double check_world(const scene *s, int64_t w, int *pieces)
 /* The same where each world's geoms have other sizes. */
 static double check_sizes(const scene *s, uint64_t *dice, int *pieces)
 {
-    mjModel *m = s->model->mj;
+    const mjModel *m = s->model->mj; /* whose arrays are written for a while */
     const size_t n = (size_t)(3 * m->ngeom), size = n * sizeof(double);
     double worst = 0, *own = malloc(size), *sizes = malloc(size * WORLDS);
     memcpy(own, m->geom_size, size);
