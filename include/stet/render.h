@@ -4,9 +4,12 @@
  * Visible are the geoms of the chosen groups whose colour has an alpha above 0. As in MuJoCo's renderer, all outputs
  * show what lies between the near and the far plane (the model's visual/map znear and zfar times statistic/extent, as
  * depth along the viewing axis), and only front sides: a geom around the camera, or cut open by the near plane, is
- * transparent. Planes are invisible from below, except that they are transparent in colours. Light comes from the
- * headlight and MuJoCo's lights, eight together, as there; points of light count in mode PHYSICAL alone, since MuJoCo's
- * classic renderer has none. A geom whose pose is NaN is not drawn.
+ * transparent. From below planes are transparent in colours. Of surfaces that lie in each other the last geom's is
+ * visible. Light comes from the headlight and MuJoCo's lights, eight together, as there; points of light count in mode
+ * PHYSICAL alone, since MuJoCo's classic renderer has none. In mode MUJOCO shadows are where that renderer's maps have
+ * them: within visual/map shadowclip times statistic/extent of a directional light's axis, and in front of its position;
+ * within the part shadowscale of a spot's angle. In mode PHYSICAL they are everywhere. A geom whose pose is NaN is not
+ * drawn.
  *
  * Spatial tendons of groups 0 to 2 are visible in all outputs, as capsules along their paths, without textures. Limp
  * ones hang, as MuJoCo draws them. So are skins and flexes of these groups: lines as cylinders, cloths with both sides

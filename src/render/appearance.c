@@ -110,6 +110,7 @@ static stet_result fill_geoms(scene_rows *rows, stet_stage *stage)
         geom_appearance(m, g, look);
         ids[IDS_BODY] = m->geom_bodyid[g];
         ids[IDS_TYPE] = m->geom_type[g];
+        ids[IDS_GEOM] = g;
         if (!rows->drawn[g]) continue;
         shown[SHOWN_GEOM] = g;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &shown[SHOWN_PRIM]));
@@ -136,22 +137,21 @@ bool sti_soft_drawn(const mjModel *m, int object)
 }
 
 /* Adds a row of geoms to draw, that of a tendon, a flex or a skin. */
-static void show(scene_rows *rows, const mjModel *m, const int row[SHOWN_SIZE])
+static void show(scene_rows *rows, const int row[SHOWN_SIZE])
 {
     int *head = rows->scene;
     memcpy(&head[head[SCENE_SHOWN] + (ptrdiff_t)SHOWN_SIZE * head[SCENE_NSHOWN]++], row, SHOWN_SIZE * sizeof *row);
-    head[SCENE_TENDON] = (int)(m->ngeom + m->nsite);
+    head[SCENE_TENDON] = 1;
 }
 
 /* Adds n pieces, from number *piece on, which have moved on afterwards. */
 static stet_result show_pieces(scene_rows *rows, stet_stage *stage, int shape, int type, int n, bool drawn, int *piece)
 {
-    const mjModel *m = sti_stage_worlds(stage)->model->mj;
     for (int i = 0; i < n; ++i, ++*piece) {
         int row[SHOWN_SIZE] = {[SHOWN_GEOM] = shape, [SHOWN_TYPE] = type, [SHOWN_KIND] = SHOWN_CORD};
         if (!drawn) continue;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_TENDON, *piece, &row[SHOWN_PRIM]));
-        show(rows, m, row);
+        show(rows, row);
     }
     return STET_OK;
 }
@@ -165,6 +165,7 @@ static stet_result fill_pieces(scene_rows *rows, stet_stage *stage)
         int *ids = &head[head[SCENE_IDS] + (ptrdiff_t)IDS_SIZE * (first + t)];
         tendon_appearance(m, t, &rows->look[(ptrdiff_t)APPEARANCE_SIZE * (first + t)]);
         ids[IDS_BODY] = ids[IDS_TYPE] = IDS_TENDON;
+        ids[IDS_GEOM] = -2 - t;
         STI_TRY(show_pieces(rows, stage, first + t, mjGEOM_CAPSULE, sti_tendon_pieces(m, t), sti_tendon_drawn(m, t),
                             &piece));
     }
@@ -183,12 +184,12 @@ static void fill_soft(scene_rows *rows, stet_stage *stage)
         int *ids = &head[head[SCENE_IDS] + (ptrdiff_t)IDS_SIZE * (first + i)];
         soft_appearance(m, i, &rows->look[(ptrdiff_t)APPEARANCE_SIZE * (first + i)]);
         ids[IDS_BODY] = ids[IDS_TYPE] = i < (int)m->nflex ? IDS_FLEX : IDS_SKIN;
+        ids[IDS_GEOM] = -2 - (int)m->ntendon - i;
     }
     for (int i = 0; i < rows->soft->n; ++i)
-        show(rows, m,
-             (int[SHOWN_SIZE]){[SHOWN_GEOM] = first + rows->soft->surface[i].object,
-                               [SHOWN_TYPE] = mjGEOM_MESH,
-                               [SHOWN_KIND] = SHOWN_SOFT | SHOWN_ENDLESS});
+        show(rows, (int[SHOWN_SIZE]){[SHOWN_GEOM] = first + rows->soft->surface[i].object,
+                                     [SHOWN_TYPE] = mjGEOM_MESH,
+                                     [SHOWN_KIND] = SHOWN_SOFT | SHOWN_ENDLESS});
 }
 
 /* Adds a row to the list of opaque or of transparent geoms. */
@@ -207,8 +208,6 @@ static void fill_shapes(scene_rows *rows, stet_stage *stage)
     int *head = rows->scene, first = sti_shape_count(m);
     if (rows->shapes->n == 0) return;
     head[SCENE_NADDED] = rows->shapes->n;
-    head[SCENE_ADDED] = first;
-    head[SCENE_ADDED_LESS] = first - (int)m->ngeom;
     for (int i = 0; i < rows->shapes->n; ++i) {
         const sti_shape *s = &rows->shapes->shape[i];
         double *look = &rows->look[(ptrdiff_t)APPEARANCE_SIZE * (first + i)];
@@ -218,6 +217,7 @@ static void fill_shapes(scene_rows *rows, stet_stage *stage)
         sti_appearance_of(m, s->material, s->rgba, look);
         ids[IDS_BODY] = sti_stage_body(stage, s->prim);
         ids[IDS_TYPE] = s->type;
+        ids[IDS_GEOM] = (int)m->ngeom + i;
         if (!(look[APPEARANCE_ALPHA] > 0)) continue;
         shown[SHOWN_GEOM] = first + i;
         shown[SHOWN_PRIM] = s->prim;
@@ -271,6 +271,9 @@ static stet_result fill_planes(scene_rows *rows, stet_stage *stage)
         if (m->geom_type[g] != mjGEOM_PLANE) continue;
         int own = under++;
         if (!rows->drawn[g]) continue;
+        const int *ids = &head[head[SCENE_IDS]];
+        memcpy(&head[head[SCENE_IDS] + (ptrdiff_t)IDS_SIZE * own], &ids[(ptrdiff_t)IDS_SIZE * g],
+               IDS_SIZE * sizeof *ids);
         double *look = &rows->look[(ptrdiff_t)APPEARANCE_SIZE * own];
         geom_appearance(m, g, look);
         look[APPEARANCE_ALPHA] *= 0.3;
@@ -420,7 +423,7 @@ static stet_result fill_lamps(scene_rows *rows, stet_stage *stage)
     for (int i = 0; i < (int)m->nlight && n < LAMP_MOST; ++i) {
         int *entry = &info[(ptrdiff_t)LAMP_INTS * n];
         if (!sti_lamp_shines(m, i, head[SCENE_PHYSICAL])) continue;
-        sti_lamp_of_model(m, i, &row[(ptrdiff_t)LAMP_REALS * n], entry);
+        sti_lamp_of_model(m, i, head[SCENE_PHYSICAL], &row[(ptrdiff_t)LAMP_REALS * n], entry);
         rows->light[n] = i;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_LIGHT, i, &entry[LAMP_PRIM]));
         if (m->light_castshadow[i] && m->vis.quality.shadowsize > 0 && head[SCENE_NSHADOW] < LAMP_SHADOW_MOST) {
@@ -494,19 +497,6 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     return STET_OK;
 }
 
-/* Puts the three lists of geoms to draw next to each other; that of the opaque is that of all, where they are equal. */
-static void close_up_lists(int *head)
-{
-    const int all = head[SCENE_NSHOWN] + head[SCENE_NSITE], *solid = &head[head[SCENE_SOLID]];
-    const int *clear = &head[head[SCENE_CLEAR]], *shown = &head[head[SCENE_SHOWN]];
-    const size_t row = SHOWN_SIZE * sizeof *head;
-    const bool same = head[SCENE_NSOLID] == all && memcmp(shown, solid, row * (size_t)all) == 0;
-    head[SCENE_SOLID] = head[SCENE_SHOWN] + (same ? 0 : SHOWN_SIZE * all);
-    if (!same) memmove(&head[head[SCENE_SOLID]], solid, row * (size_t)head[SCENE_NSOLID]);
-    head[SCENE_CLEAR] = head[SCENE_SHOWN] + SHOWN_SIZE * (same ? all : all + head[SCENE_NSOLID]);
-    memmove(&head[head[SCENE_CLEAR]], clear, row * (size_t)(head[SCENE_NCLEAR] + head[SCENE_NUNDER]));
-}
-
 static void make_colours_linear(double *colours, int n)
 {
     for (int k = 0; k < n; ++k) colours[k] = sti_linear_of_srgb(colours[k]);
@@ -537,8 +527,9 @@ static stet_result fill_tables(scene_rows *rows, stet_stage *stage, const sti_pa
     STI_TRY(fill_sites(rows, stage));
     STI_TRY(fill_details(rows, stage));
     STI_TRY(fill_planes(rows, stage));
-    close_up_lists(rows->scene);
     STI_TRY(fill_mirrors(rows, stage));
+    sti_lists_order(rows->scene);
+    sti_lists_close_up(rows->scene);
     STI_TRY(fill_haze(rows, stage));
     if (rows->scene[SCENE_FOG]) sti_fog_row(sti_stage_worlds(stage)->model->mj, &rows->look[rows->scene[SCENE_FOG]]);
     STI_TRY(fill_lamps(rows, stage));

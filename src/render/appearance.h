@@ -38,7 +38,7 @@ void sti_appearance_of(const mjModel *m, ptrdiff_t material, const float *rgba, 
  * point: mjv_updateScene gives points a cone of no angle, so MuJoCo's classic renderer shows nothing of them.
  */
 bool sti_lamp_shines(const mjModel *m, int light, bool physical);
-void sti_lamp_of_model(const mjModel *m, int light, double *row, int *info);
+void sti_lamp_of_model(const mjModel *m, int light, bool physical, double *row, int *info);
 /* The headlight shines from the camera along its viewing direction. */
 void sti_lamp_of_head(const mjModel *m, double *row, int *info);
 
@@ -64,6 +64,14 @@ typedef struct sti_appearance {
 stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, const sti_soft *soft,
                                 const sti_patches *patches);
 void sti_appearance_free(sti_appearance *appearance);
+
+/*
+ * Puts the lists of tables with this header in the order in which surfaces hide those that lie in them: the last geom
+ * first, and mirrors, of which there is a list already, last. One order for colours and ids: a ray of both is cast once.
+ */
+void sti_lists_order(int *head);
+/* Puts the three lists next to each other; that of the opaque is that of all, where they are equal. */
+void sti_lists_close_up(int *head);
 
 /*
  * Fills the order of all rows of geoms to draw of tables with this header: those of a list that are near each other in

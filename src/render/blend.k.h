@@ -7,6 +7,8 @@
  * physical layers are laid on once, and one covers alpha.
  */
 
+#define LAYER_REACH 2.4e-7f /* transparent surfaces that lie in opaque ones are before them: 2 roundings */
+
 /*
  * The nearest of the candidates behind (*t, *geom) and before `end`: sets these, the normal n (camera's frame) and
  * `part` in lanes that have one, and geoms (memory of the lanes; -1: none). Returns these lanes.
@@ -63,8 +65,8 @@ LFN real layered(const layer_sum *sum, int k, real below, int once)
 }
 
 /*
- * Lays n candidates, transparent geoms, on the colours of a patch. best: what is opaque. glass: the view's mirror, if
- * it is mirrored (mirror.k.h). The arrays of geoms and triangles are overwritten.
+ * Lays n candidates, transparent geoms, on the colours of a patch. best: what is opaque. mirrored: the number of the
+ * view's mirror, if it is mirrored, and glass (mirror.k.h). The arrays of geoms and triangles are overwritten.
  */
 LFN_APART void blend_patch(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view,
                            const ureal *glass, int mirrored, int flat, int px, int py, int width, int height,
@@ -80,7 +82,8 @@ LFN_APART void blend_patch(const wreal *xform, int nitem, int world, const ureal
         if (x >= width || y >= height) continue;
         mask live = in_range(x, width), any_layer = m_none();
         sight ray;
-        real start = splat(0), end = load(best + p), t = splat(-1), normal[3] = {splat(0), splat(0), splat(0)};
+        real start = splat(0), end = load(best + p) * splat(1 + (ureal)LAYER_REACH), t = splat(-1),
+             normal[3] = {splat(0), splat(0), splat(0)};
         lint geom = isplat(-1);
         layer_sum sum;
         row_sight(view, x, y, &ray);
@@ -103,7 +106,8 @@ LFN_APART void blend_patch(const wreal *xform, int nitem, int world, const ureal
             real surface[APPEARANCE_SIZE], rgb[3];
             real depth = mirrored ? t + start : t;
             hit_colour(xform, nitem, world, lamps, view, flat, scene, look, own, scales, choice, data, tri,
-                       best_geom + p, best_part + p, &ray, hit, depth, normal, surface, rgb);
+                       best_geom + p, best_part + p, &ray, hit, depth, normal, mirrored_share(scene, look, mirrored),
+                       surface, rgb);
             if (scene_number(scene, SCENE_FOG)) fog_over(look + scene[SCENE_FOG], depth, rgb);
             add_layer(hit, rgb, surface[APPEARANCE_ALPHA], &sum);
         }

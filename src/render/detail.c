@@ -235,12 +235,15 @@ static int map_of_type(int type)
     }
 }
 
-/* A picture on a geom: repeated so often, or, uniform, so often per two metres. */
+/*
+ * A picture on a geom: repeated so often, or, uniform, so often per two metres. On a plane that has no end on a side the
+ * middle of a picture is at the origin.
+ */
 static void scale_2d(const mjModel *m, const sti_form *form, double *scale)
 {
     ptrdiff_t material = form->material;
     int type = form->type;
-    bool projected = form->mesh >= 0 || type == mjGEOM_HFIELD;
+    bool projected = form->mesh >= 0 || type == mjGEOM_HFIELD, plane = type == mjGEOM_PLANE;
     double half[3];
     half_sizes(form, half);
     for (int k = 0; k < 3; ++k) scale[k] = half[k] > 0 ? 1 / half[k] : 1;
@@ -250,7 +253,8 @@ static void scale_2d(const mjModel *m, const sti_form *form, double *scale)
         double *repeat = &scale[SCALE_REPEAT + k];
         *repeat = (double)m->mat_texrepeat[2 * material + k];
         if (m->mat_texuniform[material] && half[k] > 0) *repeat *= half[k];
-        scale[SCALE_SHIFT + k] = projected ? -0.5 : type == mjGEOM_PLANE && half[k] > 0 ? *repeat / 2 : 0;
+        scale[SCALE_SHIFT + k] = projected || (plane && !(half[0] > 0 && half[1] > 0)) ? -0.5 : 0;
+        if (plane && half[k] > 0) scale[SCALE_SHIFT + k] += *repeat / 2;
     }
 }
 
@@ -272,10 +276,17 @@ static void scale_cube(const mjModel *m, const sti_form *form, double *scale)
     }
 }
 
+/* As MuJoCo's classic renderer, mode mujoco shows no cube on a mesh that has coordinates. */
+static bool hides_cube(bool physical, const mjModel *m, const sti_form *form, int texture)
+{
+    return !physical && texture >= 0 && sti_texture_is_cube(m, texture) && form->mesh >= 0 &&
+           m->mesh_texcoordadr[form->mesh] >= 0;
+}
+
 int sti_details_scale(bool physical, const mjModel *m, const sti_form *form, double *scale)
 {
     int texture = mapped_texture(physical, m, form->material);
-    if (texture < 0) return -1;
+    if (texture < 0 || hides_cube(physical, m, form, texture)) return -1;
     if (sti_texture_is_cube(m, texture)) {
         scale_cube(m, form, scale);
         return MAP_CUBE;
@@ -308,7 +319,8 @@ void sti_details_form(const sti_details *details, const mjModel *m, const sti_fo
     int mesh = form->mesh;
     if (mesh >= 0 && details->corner[mesh] >= 0) row[DETAIL_CORNER] = corners + (int)details->corner[mesh];
     fill_roles(details, m, form->material, textures, row, scale);
-    if (colour >= 0) row[DETAIL_TEXTURE] = textures + (int)details->texture[colour];
+    if (colour >= 0 && !hides_cube(details->physical, m, form, colour))
+        row[DETAIL_TEXTURE] = textures + (int)details->texture[colour];
     if (map >= 0) row[DETAIL_MAP] = map;
 }
 

@@ -1,7 +1,7 @@
 /*
  * Reflections, as MuJoCo's classic renderer has them: one plane or upper side of a box mirrors, the first geom that the
- * camera is above, and what is seen in it is added, times the material's reflectance. What is mirrored has no shadows
- * and no sky. Part of render.k.h.
+ * camera is above, and what is seen in it is added, with colours of surfaces times the material's reflectance; in mode
+ * physical all light is. What is mirrored has no shadows and no sky. Part of render.k.h.
  *
  * What a pixel shows in a mirror is what the mirrored camera shows there, from the mirror on. It is drawn first, into
  * the pixels themselves; then the pixels that show the mirror add it to their own colours.
@@ -15,12 +15,18 @@ LFN real mirror_start(const ureal *glass, const ureal *view, int flat, const sig
     return select(m_and(lt(splat(0), t), lt(t, splat((ureal)RAY_HUGE))), t, splat((ureal)RAY_HUGE));
 }
 
+/* What colours of surfaces are multiplied by: they are seen in mirror number `mirror`, or, 0, in none. */
+LFN ureal mirrored_share(const int *scene, const ureal *look, int mirror)
+{
+    return mirror && !scene_number(scene, SCENE_PHYSICAL) ? look[LOOK_MIRROR(scene) + mirror - 1] : 1;
+}
+
 /* Adds to colours of the mirror's pixels what the mirrored camera has drawn there. up: normals; at: the pixels. */
 LFN void add_mirrored(const int *scene, const ureal *look, int mirror, const ureal *glass, lint geom, const real *up,
                       const int *at, int n, real *rgb)
 {
     const int *row = scene + scene[SCENE_MIRROR] + (mirror - 1) * MIRROR_SIZE;
-    ureal share = look[LOOK_MIRROR(scene) + mirror - 1];
+    ureal share = scene_number(scene, SCENE_PHYSICAL) ? look[LOOK_MIRROR(scene) + mirror - 1] : 1;
     real facing = splat(0), seen[3];
     for (int k = 0; k < 3; ++k) facing = fma(up[k], splat(glass[k]), facing);
     mask here = m_and(ieq(geom, isplat(row[MIRROR_GEOM])), lt(splat((ureal)0.9), facing));

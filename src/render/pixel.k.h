@@ -206,11 +206,14 @@ LFN void hit_surface(const int *scene, const ureal *own, const int *geoms, lint 
     if (scene_number(scene, SCENE_DETAIL)) unpack_texel(scene, word, texel);
 }
 
-/* The colour of hits (t; n: normal in the camera's frame) with their details, without what else the patch shows. */
+/*
+ * The colour of hits (t; n: normal in the camera's frame) with their details, without what else the patch shows. share:
+ * mirrored_share.
+ */
 LFN void hit_colour(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view, int flat,
                     const int *scene, const ureal *look, const ureal *own, const ureal *scales, const int *choice,
                     const int *data, const ureal *tri, const int *geoms, const int *part, const sight *ray, mask hit,
-                    real t, const real *n, real *surface, real *rgb)
+                    real t, const real *n, ureal share, real *surface, real *rgb)
 {
     real smooth[3] = {n[0], n[1], n[2]}, texel[3] = {splat(1), splat(1), splat(1)}, up[3], way[3], point[3];
     roles further;
@@ -219,6 +222,7 @@ LFN void hit_colour(const wreal *xform, int nitem, int world, const ureal *lamps
         hit_details(xform, nitem, world, view, flat, scene, look, scales, choice, data, tri, geoms, iload(part), ray, t,
                     smooth, texel, &further);
     hit_appearance(own, geoms, surface);
+    for (int k = 0; k < 3; ++k) surface[APPEARANCE_RGB + k] = surface[APPEARANCE_RGB + k] * splat(share);
     pixel_geometry(view, flat, ray, hit, t, smooth, 0, up, way, point);
     shade(lamps, scene, own, surface, texel, &further, up, way, point, 0, isplat(0), rgb);
 }

@@ -141,16 +141,18 @@ LFN_APART void trace_squares(const ureal *view, int flat, int bare, int px, int 
     }
 }
 
-/* The nearest hits of a patch among the nshown geoms at `at` in `scene`. bare: their normals are not wanted. */
+/*
+ * The nearest hits of a patch among the nshown geoms at `at` in `scene`; unless fresh, and those that it has. bare: their
+ * normals are not wanted.
+ */
 LFN_APART void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view, const ureal *glass,
                            int mirrored, int flat, int bare, int px, int py, int width, int height,
                            const ureal *pyramid, const int *scene, int at, int nshown, const ureal *bounds,
                            const ureal *size, const ureal *boxes, const int *data, const ureal *node, const ureal *tri,
-                           const ureal *elevation, int *flag, int *list, ureal *candidate, ureal *best, int *best_geom,
-                           int *best_part)
+                           const ureal *elevation, int *flag, int *list, ureal *candidate, int fresh, ureal *best,
+                           int *best_geom, int *best_part)
 {
-    int many = MAY_BE_MANY && boxes, next, fresh = 1,
-        straight = STET_W > 1 && view[VIEW_FISHEYE] == 0 && square_view(view);
+    int many = MAY_BE_MANY && boxes, next, straight = STET_W > 1 && view[VIEW_FISHEYE] == 0 && square_view(view);
     for (int from = 0; from < nshown; from = next) {
         const int *part = scene + at + from * SHOWN_SIZE;
         int n = find_candidates(xform, nitem, world, scene, at, from, nshown, bounds, size, boxes, view, pyramid, 1,
@@ -219,24 +221,14 @@ LFN_APART int count_candidates(const wreal *xform, int nitem, int world, const i
     return found;
 }
 
-/* The ids of geoms; -2, -3 … of tendons, flexes and skins; and of shapes that were added. */
-LFN lint shape_id(const int *scene, lint geom)
-{
-    int tendon = scene_number(scene, SCENE_TENDON);
-    lint id = geom;
-    if (tendon) id = iselect(ilt(geom, isplat(tendon)), geom, isplat(tendon - 2) - geom);
-    if (scene_number(scene, SCENE_NADDED))
-        id = iselect(ilt(geom, isplat(scene[SCENE_ADDED])), id, geom - isplat(scene[SCENE_ADDED_LESS]));
-    return id;
-}
-
 /* Depths, ids, distances and normals of a patch's hits. ntile, tile, rows: as k_render. */
 LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int height, const int *scene,
                   const ureal *best, const int *best_geom, ureal *depth, ureal *distance, ureal *normal, int *geom,
                   int *body, int *type, const i64 *first, const int *pitch, int rows, int ntile, int tile)
 {
     const int *ids = scene + scene[SCENE_IDS];
-    int named = geom || body || type, shaped = distance || normal;
+    int named = geom || body || type, shaped = distance || normal, other = scene_number(scene, SCENE_TENDON);
+    other = other || scene_number(scene, SCENE_NADDED) || scene_number(scene, SCENE_NUNDER);
     items(p, PIXELS)
     {
         int x = px + p % PATCH, y = py + p / PATCH;
@@ -247,15 +239,15 @@ LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int he
         real n[3], t = select(hit, load(best + p), splat(1) / splat(0));
         put_real(depth, first, pitch, tile_entry(rows, BUFFER_DEPTH, ntile, tile), x, y, live, t);
         if (named) {
-            lint known = imax(g, isplat(0));
-            if (scene_number(scene, SCENE_TENDON) || scene_number(scene, SCENE_NADDED)) g = shape_id(scene, g);
+            lint known = imax(g, isplat(0)) * isplat(IDS_SIZE);
+            if (other) g = iselect(hit, igather(ids + IDS_GEOM, known), none);
             put_int(geom, first, pitch, tile_entry(rows, BUFFER_GEOM, ntile, tile), x, y, live, g);
             if (body)
                 put_int(body, first, pitch, tile_entry(rows, BUFFER_BODY, ntile, tile), x, y, live,
-                        iselect(hit, igather(ids + IDS_BODY, known + known), none));
+                        iselect(hit, igather(ids + IDS_BODY, known), none));
             if (type)
                 put_int(type, first, pitch, tile_entry(rows, BUFFER_TYPE, ntile, tile), x, y, live,
-                        iselect(hit, igather(ids + IDS_TYPE, known + known), none));
+                        iselect(hit, igather(ids + IDS_TYPE, known), none));
         }
         if (!shaped) continue;
         real up[3], way[3], point[3];
@@ -309,6 +301,8 @@ LFN_APART void put_colours(const ureal *lamps, const ureal *view, int mirror, co
             int worded = scene_number(scene, SCENE_DETAIL) || (scene_number(scene, SCENE_NSHADOW) && !mirrored);
             lint word = worded ? iload(best_part + p) : isplat(0);
             hit_surface(scene, own, best_geom + p, word, surface, texel);
+            for (int k = 0; k < 3 && mirrored; ++k)
+                surface[APPEARANCE_RGB + k] = surface[APPEARANCE_RGB + k] * splat(mirrored_share(scene, look, mirror));
             if (scene_number(scene, SCENE_PHYSICAL))
                 word = scene_number(scene, SCENE_NSHADOW) && !mirrored ? iload(share + p) : isplat(-1);
             roles r;
@@ -398,13 +392,13 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
         if (scene_number(scene, SCENE_HAZE)) xform_of(xform, nitem, world, scene_number(scene, SCENE_HAZE) - 1, plane);
         int side = RENDER_SIDE ? RENDER_SIDE : grid;
         int seen = depth || distance || normal || geom || body || type, centre = side == 1 || seen || albedo,
-            nclear = scene_number(scene, SCENE_NCLEAR);
+            nclear = scene_number(scene, SCENE_NCLEAR), under = scene_number(scene, SCENE_NUNDER);
         int mirror = 0, rounds = side == 1 || !RENDER_COLOURS || !colour ? 0 : side * side;
         if (RENDER_COLOURS && colour && RENDER_PART != PART_SHADOWS)
             mirror = find_mirror(xform, nitem, world, scene, sizes, around, middle, flat, pyramid, glass);
-        if (sees_underside(xform, nitem, world, scene + clear + nclear * SHOWN_SIZE, scene_number(scene, SCENE_NUNDER),
-                           middle, flat))
-            nclear += scene_number(scene, SCENE_NUNDER);
+        int below = clear + nclear * SHOWN_SIZE;
+        if (!sees_underside(xform, nitem, world, scene + below, under, middle, flat)) under = 0;
+        nclear += under;
 
         if (RENDER_COLOURS && colour && RENDER_PART != PART_HITS)
             place_lamps(xform, nitem, world, here[PATCH_PRIM], scene, lamps);
@@ -435,8 +429,12 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                     int bare = ids && !(distance || normal || (RENDER_COLOURS && (colour || albedo)));
                     trace_geoms(xform, nitem, world, view, glass, mirrored, flat, bare, px, py, width, height, pyramid,
                                 scene, scene[ids ? SCENE_SHOWN : SCENE_SOLID], scene[ids ? SCENE_NSHOWN : SCENE_NSOLID],
-                                around, sizes, made, data, node, tri, elevation, flag, list, candidate, best, best_geom,
-                                best_part);
+                                around, sizes, made, data, node, tri, elevation, flag, list, candidate, 1, best,
+                                best_geom, best_part);
+                    if (ids && under)
+                        trace_geoms(xform, nitem, world, view, glass, 0, flat, bare, px, py, width, height, pyramid,
+                                    scene, below, under, around, sizes, made, data, node, tri, elevation, flag, list,
+                                    candidate, 0, best, best_geom, best_part);
                     if (ids && seen)
                         put_hits(view, flat, px, py, width, height, scene, best, best_geom, depth, distance, normal,
                                  geom, body, type, first, pitch, rows, ntile, tile);
@@ -460,7 +458,7 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                     if (layers + sites > 0 && ids) {
                         trace_geoms(xform, nitem, world, view, glass, 0, flat, 0, px, py, width, height, pyramid, scene,
                                     scene[SCENE_SOLID], scene[SCENE_NSOLID], around, sizes, made, data, node, tri,
-                                    elevation, flag, list, candidate, best, best_geom, best_part);
+                                    elevation, flag, list, candidate, 1, best, best_geom, best_part);
                         if (scene_number(scene, SCENE_DETAIL))
                             detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, scale,
                                          choice, data, tri, best, best_geom, best_part, further);
@@ -478,9 +476,10 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                 for (int chunk = 0; layers > 0 && chunk < nclear; chunk += CHUNK) {
                     int next, n = find_candidates(xform, nitem, world, scene, clear, chunk, nmin(nclear, chunk + CHUNK),
                                                   around, sizes, made, view, pyramid, 1, flag, list, candidate, &next);
-                    blend_patch(xform, nitem, world, lamps, view, glass, mirrored, flat, px, py, width, height, scene,
-                                look, own, scale, choice, candidate, list, n, scene + clear + chunk * SHOWN_SIZE, data,
-                                node, tri, elevation, best, best_geom, best_part, (int *)colour, first, pitch, entry);
+                    blend_patch(xform, nitem, world, lamps, view, glass, mirrored ? mirror : 0, flat, px, py, width,
+                                height, scene, look, own, scale, choice, candidate, list, n,
+                                scene + clear + chunk * SHOWN_SIZE, data, node, tri, elevation, best, best_geom,
+                                best_part, (int *)colour, first, pitch, entry);
                 }
                 if (s >= 0 && !mirrored)
                     add_sample(scene, px, py, width, height, side, s, sum, (int *)colour, first, pitch, entry);

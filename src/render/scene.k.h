@@ -7,7 +7,8 @@
  * Sites, tendons, flexes and skins are geoms after the model's: rows of appearance, of ids and of details are those of
  * all geoms, then of all sites, tendons, flexes, skins, and of the undersides of all planes. A tendon, and a flex of
  * one dimension, is drawn as its pieces, which are rows of geoms to draw with its number. After all these come shapes
- * that were added to the stage, whose ids are those of geoms after the model's.
+ * that were added to the stage, whose ids are those of geoms after the model's. Of surfaces that lie in each other the
+ * one in the earlier row is seen: rows begin with what MuJoCo's renderer draws last, which covers the others.
  * look (REAL): rows of all geoms' appearance, of lamps, of all geoms' scales, the haze, the fog, numbers of mirrors,
  * then corners of triangles.
  * Worlds whose looks differ have the rows of appearance and of lamps in a table of their own (looks.h), and those in
@@ -42,8 +43,8 @@
 #define SCENE_HAZE 17    /* the prim of the endless plane that has haze above it, plus 1; 0: none */
 #define SCENE_LOOK_HAZE 18
 #define SCENE_NSITE 19  /* sites, which only colours show; their rows follow those of geoms to draw */
-#define SCENE_TENDON 20 /* the number of the first tendon, among geoms; 0: neither these, flexes nor skins are drawn */
-#define SCENE_NUNDER 21 /* undersides of planes, which only colours show; their rows follow the transparent ones */
+#define SCENE_TENDON 20 /* 1: tendons, flexes or skins are drawn */
+#define SCENE_NUNDER 21 /* undersides of planes, transparent in colours; their rows follow the transparent ones */
 #define SCENE_MIRROR 22 /* geoms that reflect, rows of MIRROR_SIZE; the first one that the camera is above does */
 #define SCENE_NMIRROR 23
 #define SCENE_FOG 24      /* the fog in `look`; 0: none */
@@ -51,10 +52,8 @@
 #define SCENE_PHYSICAL 26 /* 1: mode physical: numbers of `look` and texels are linear light (tone.k.h) */
 #define SCENE_CHOICE 27   /* how many shapes there are, if materials of geoms differ between worlds; else 0 */
 #define SCENE_NADDED 28   /* shapes that were added to the stage */
-#define SCENE_ADDED 29    /* the number of the first one, among geoms, and how much less its id is */
-#define SCENE_ADDED_LESS 30
-#define SCENE_ROLES 31   /* 1: mode physical, and materials with textures of other roles than colour, or metallic */
-#define SCENE_PATCHES 32 /* the first patch: the size of the header; at most 32 numbers, for they have a bit each */
+#define SCENE_ROLES 29    /* 1: mode physical, and materials with textures of other roles than colour, or metallic */
+#define SCENE_PATCHES 30  /* the first patch: the size of the header; at most 32 numbers, for they have a bit each */
 
 /* Kernels for parts of a patch: the nearest hits; what keeps lamps' light from them; colours. */
 #define PART_ALL 0
@@ -114,10 +113,14 @@
 #define MIRROR_BOX 2 /* it reflects for all cameras */
 #define MIRROR_SIZE 3
 
-/* Ids of a geom, of a site (unused), of others: both of a tendon, of a flex, of a skin. */
+/*
+ * Ids of a geom, of a site (unused), of others: body and type of a tendon, of a flex, of a skin, whose ids as geoms are
+ * -2, -3 … in this order; of a plane's underside, those of the plane.
+ */
 #define IDS_BODY 0
 #define IDS_TYPE 1
-#define IDS_SIZE 2
+#define IDS_GEOM 2
+#define IDS_SIZE 3
 #define IDS_TENDON (-2)
 #define IDS_FLEX (-3)
 #define IDS_SKIN (-4)
@@ -217,6 +220,11 @@
 #define LAMP_CUTOFF 12     /* cosine of the cone's half angle; below -1: no cone */
 #define LAMP_EXPONENT 13
 #define LAMP_RADIUS 14 /* of its bulb, metres; 0: shadows are hard */
+/*
+ * Half the width of the square around the lamp's direction that has shadows, metres; of a positional lamp as a part of
+ * the distance along it. 0: shadows are everywhere, also of what is behind a directional lamp.
+ */
+#define LAMP_REACH 15
 #define LAMP_REALS 16
 
 /* Buffers of pixels, numbered as sti_picture_buffer; a target's row of the tile table takes ROW_BITS bits a buffer. */

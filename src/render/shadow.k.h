@@ -5,6 +5,9 @@
  * disc that the bulb shows. These lie on a spiral that covers it evenly, and that is turned from pixel to pixel and
  * from sample to sample, by fixed numbers: what several samples show together is smoother than one.
  *
+ * Except in mode physical, shadows are where MuJoCo's classic renderer has them: it draws what a lamp sees in a map,
+ * the square that LAMP_REACH says, and a directional lamp sees what is in front of its position.
+ *
  * All geoms and sites that are drawn cast shadows, from both sides; what does not face a lamp is in its shadow. A
  * convex geom casts none on its side that faces the lamp: rays leave it, and are not tested against it. Geoms are
  * culled for each patch: those outside the tube from what the patch shows to a lamp are left out. As culling is
@@ -107,6 +110,36 @@ LFN void to_bulb(lint x, int y, int sample, ureal radius, int i, real *to, real 
 }
 
 /*
+ * Lanes whose points may be in a lamp's shadow: those in its map; *far becomes the distance to where a directional lamp
+ * sees from. The map lies as mjr_orthoVec and mjr_lookAt put it. near: of the camera, at which the lamp's view begins.
+ */
+LFN mask in_map(const shadow_lamp *lamp, const ureal *place, const real *point, ureal near, real *far)
+{
+    const ureal *way = place + 3;
+    ureal up[3] = {0, -way[2], way[1]}, across[3], sum = udot(up, up);
+    if (sum <= (ureal)0.01) {
+        up[0] = -way[2];
+        up[1] = 0;
+        up[2] = way[0];
+        sum = udot(up, up);
+    }
+    for (int k = 0; k < 3; ++k) up[k] = up[k] / usqrt(sum);
+    for (int k = 0; k < 3; ++k) across[k] = way[(k + 1) % 3] * up[(k + 2) % 3] - way[(k + 2) % 3] * up[(k + 1) % 3];
+    real along = splat(0), right = splat(0), high = splat(0);
+    for (int k = 0; k < 3; ++k) {
+        real off = point[k] - splat(place[k]);
+        along = fma(off, splat(way[k]), along);
+        right = fma(off, splat(across[k]), right);
+        high = fma(off, splat(up[k]), high);
+    }
+    real most = lamp->positional ? along * splat(lamp->reach) : splat(lamp->reach);
+    mask in = m_and(le(rabs(right), most), le(rabs(high), most));
+    if (lamp->positional) return in;
+    *far = along - splat(near);
+    return m_and(in, lt(splat(0), *far));
+}
+
+/*
  * Marks pixels of a patch that the light of lamps does not reach, because of n candidates, with the lamps' bits in
  * `mark`. which: bits of the lamps from the `first` on; only threads may have several. In mode physical it is one, and
  * the bits in `mark` are those of the rays to its bulb.
@@ -144,7 +177,11 @@ LFN void mark_shadows(const ureal *view, int flat, int px, int py, int width, in
                 far = sqrt(dot3(to, to));
                 unit3(to);
             }
-            mask lit = hit;
+            mask lit = hit, drawn = hit;
+            if (lamp.reach > 0) {
+                mask in = in_map(&lamp, place, point, view[VIEW_NEAR], &far);
+                drawn = m_and(hit, in);
+            }
             if (lamp.cutoff >= -1) { /* outside of the cone there is no light to keep off */
                 real along = -fma(to[2], splat(place[5]), fma(to[1], splat(place[4]), to[0] * splat(place[3])));
                 lit = m_and(lit, le(splat(lamp.cutoff), along));
@@ -153,7 +190,7 @@ LFN void mark_shadows(const ureal *view, int flat, int px, int py, int width, in
                 int bit = physical ? 1 << i : lamp.bit;
                 real ray[3] = {to[0], to[1], to[2]}, end = far;
                 if (lamp.radius > 0) to_bulb(lane() + isplat(x), y, sample, lamp.radius, i, ray, &end);
-                mask unmarked = m_and(hit, ieq(word & isplat(bit), isplat(0)));
+                mask unmarked = m_and(drawn, ieq(word & isplat(bit), isplat(0)));
                 mask open = m_and(m_and(lit, unmarked), lt(splat(0), dot3(up, ray)));
                 open = unblocked(candidate, list, 1 << (l - first), n, shown, data, node, tri, elevation,
                                  iload(best_geom + p), from, ray, open, end);

@@ -1,7 +1,7 @@
 /*
  * Pictures against MuJoCo's own renderer, over OSMesa (OpenGL in software): the shipped scenes, one with tendons, two
- * with flexes and a skin, one with cameras of all kinds; through their cameras, geoms and depth of each pixel. Where no
- * OSMesa is found the test is skipped.
+ * with flexes and a skin, one with cameras of all kinds, one of planes from below, one of surfaces that lie in each
+ * other; through their cameras, geoms and depth of each pixel. Where no OSMesa is found the test is skipped.
  *
  * Both sample the middle of a pixel, but OpenGL draws triangles, so the two may differ along edges. Two rules are held:
  *
@@ -162,6 +162,8 @@ static void shipped_scenes_look_as_in_mujoco(void **state)
     check_scene("test/render/looks", "soft.xml");
     check_scene("test/render/looks", "nodes.xml");
     check_scene("test/render/looks", "cameras.xml");
+    check_scene("test/render/looks", "below.xml");
+    check_scene("test/render/looks", "coincide.xml");
     close_osmesa(&o);
 }
 

@@ -6,7 +6,7 @@ enum { SIZE = 64 };
 #define DARK "<visual><headlight active='0'/></visual>"
 #define MATT "<asset><material name='m' rgba='.8 .8 .8 1' specular='0'/></asset>"
 #define FLOOR "<geom type='plane' size='0 0 1' material='m'/>"
-#define SUN "<light directional='true' dir='0 0 -1' diffuse='.5 .5 .5' specular='0 0 0'/>"
+#define SUN "<light directional='true' pos='0 0 4' dir='0 0 -1' diffuse='.5 .5 .5' specular='0 0 0'/>"
 #define BALL "<geom size='.25' pos='0 0 1' material='m'/>"
 #define SCENE(things) "<mujoco>" DARK MATT "<worldbody>" FLOOR things "</worldbody></mujoco>"
 
@@ -41,8 +41,9 @@ static void assert_disc(const char *xml, double radius, int dark, int bright)
 static void test_ball_darkens_a_disc(void **state)
 {
     assert_disc(SCENE(BALL CAMERA SUN), 0.25, 0, 102);
-    assert_disc(SCENE(BALL CAMERA "<light directional='true' dir='0 0 -1' diffuse='.5 .5 .5' ambient='.1 .1 .1'/>"),
-                0.25, 0, 122);
+    assert_disc(
+        SCENE(BALL CAMERA "<light directional='true' pos='0 0 2' dir='0 0 -1' diffuse='.5 .5 .5' ambient='.1 .1 .1'/>"),
+        0.25, 0, 122);
 }
 
 /* From a lamp at 3 m, 2 m above the ball's middle: the disc's radius is 3 tan(asin(1 / 8)). */
@@ -59,8 +60,9 @@ static void test_lamp_with_a_place_widens_it(void **state)
 
 static void test_what_casts_none(void **state)
 {
-    assert_disc(SCENE(BALL CAMERA "<light directional='true' dir='0 0 -1' diffuse='.5 .5 .5' castshadow='false'/>"), 0,
-                0, 102);
+    assert_disc(
+        SCENE(BALL CAMERA "<light directional='true' pos='0 0 4' dir='0 0 -1' diffuse='.5 .5 .5' castshadow='false'/>"),
+        0, 0, 102);
     assert_disc("<mujoco><visual><headlight active='0'/><quality shadowsize='0'/></visual>" MATT
                 "<worldbody>" FLOOR BALL CAMERA SUN "</worldbody></mujoco>",
                 0, 0, 102);
@@ -83,6 +85,44 @@ static void test_each_lamp_has_its_own(void **state)
                 0.25, 41, 143);
 }
 
+/*
+ * What MuJoCo's map of a directional light has: geometry in front of the light's position, and a square of this half
+ * width. Mode physical has all of it.
+ */
+static void test_ends_of_a_map(void **state)
+{
+    static const struct {
+        double height, half;
+    } maps[] = {{4, .125}, {1.5, .25}, {.5, .25}};
+    for (int i = 0; i < 6; ++i) {
+        char xml[1024];
+        const bool physical = i % 2;
+        const double half = maps[i / 2].half, height = maps[i / 2].height, step = 2.0 / SIZE;
+        (void)snprintf(
+            xml, sizeof xml,
+            "<mujoco><statistic extent='2'/><visual><headlight active='0'/><map shadowclip='%g'/></visual>" MATT
+            "<worldbody>" FLOOR BALL CAMERA "<light directional='true' pos='.0625 0 %g' dir='0 0 -1' "
+            "diffuse='.5 .5 .5' specular='0 0 0'/></worldbody></mujoco>",
+            half / 2, height);
+        pictures p;
+        pictures_open(&p, xml, 1, NULL, 1);
+        p.mode = physical ? STET_RENDER_MODE_PHYSICAL : STET_RENDER_MODE_MUJOCO;
+        pictures_model_camera(&p, 0, SIZE, SIZE);
+        pictures_ready(&p);
+        pictures_run(&p);
+        uint8_t *rgba = pictures_read(&p, STI_BUFFER_COLOUR);
+        for (int k = 0; k < SIZE * SIZE; ++k) {
+            double x = (k % SIZE + 0.5) * step - 1, y = 1 - (k / SIZE + 0.5) * step, far = hypot(x, y);
+            bool mapped = physical || (fabs(x - .0625) < half && fabs(y) < half && height > 1);
+            if (fabs(far - .25) < step) continue;
+            if ((rgba[4 * (ptrdiff_t)k] == 0) != (mapped && far < .25))
+                fail_msg("map %d, %g %g: %d", i, x, y, rgba[4 * (ptrdiff_t)k]);
+        }
+        free(rgba);
+        pictures_close(&p);
+    }
+}
+
 /* A ball shadows its far side, and its near side nowhere: here, and so far out that rays begin below its surface. */
 static void test_no_acne(void **state)
 {
@@ -94,12 +134,13 @@ static void test_no_acne(void **state)
         char xml[1024];
         uint8_t *with[2];
         for (int cast = 0; cast < 2; ++cast) {
-            (void)snprintf(xml, sizeof xml,
-                           "<mujoco>" DARK "<asset><material name='m' rgba='.8 .8 .8 1' specular='0'/><mesh name='b' "
-                           "builtin='sphere' params='4' scale='.9 .9 .4'/></asset><worldbody><body pos='%d 0 0'>%s"
-                           "<camera pos='0 0 3' projection='orthographic' fovy='2'/></body><light directional='true' "
-                           "dir='.1 .2 -1' diffuse='.9 .9 .9' castshadow='%s'/></worldbody></mujoco>",
-                           away, shapes[i], cast ? "true" : "false");
+            (void)snprintf(
+                xml, sizeof xml,
+                "<mujoco>" DARK "<asset><material name='m' rgba='.8 .8 .8 1' specular='0'/><mesh name='b' "
+                "builtin='sphere' params='4' scale='.9 .9 .4'/></asset><worldbody><body pos='%d 0 0'>%s"
+                "<camera pos='0 0 3' projection='orthographic' fovy='2'/><light directional='true' pos='0 0 4' "
+                "dir='.1 .2 -1' diffuse='.9 .9 .9' castshadow='%s'/></body></worldbody></mujoco>",
+                away, shapes[i], cast ? "true" : "false");
             with[cast] = draw(xml);
         }
         for (int j = 0; j < SIZE * SIZE; ++j) /* a mesh is in its own shadow where light only touches it */
@@ -115,7 +156,8 @@ static void test_a_lamp_along_the_view(void **state)
     for (int turn = 0; turn < 24; ++turn) {
         char xml[1024];
         (void)snprintf(xml, sizeof xml,
-                       "<mujoco>" DARK MATT "<worldbody><body euler='%d %d %d' pos='%d 1 2'><camera fovy='90'/>" SUN
+                       "<mujoco>" DARK MATT "<worldbody><body euler='%d %d %d' pos='%d 1 2'><camera fovy='90'/>"
+                       "<light directional='true' dir='0 0 -1' diffuse='.5 .5 .5' specular='0 0 0'/>"
                        "<geom type='plane' size='0 0 1' pos='0 0 -2' material='m'/>"
                        "<geom size='.2' pos='.9 0 -1' material='m'/></body></worldbody></mujoco>",
                        37 * turn, 53 * turn, 71 * turn, turn);
@@ -134,9 +176,13 @@ static void test_a_lamp_along_the_view(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ball_darkens_a_disc),   cmocka_unit_test(test_lamp_with_a_place_widens_it),
-        cmocka_unit_test(test_what_casts_none),       cmocka_unit_test(test_what_casts),
-        cmocka_unit_test(test_each_lamp_has_its_own), cmocka_unit_test(test_no_acne),
+        cmocka_unit_test(test_ball_darkens_a_disc),
+        cmocka_unit_test(test_lamp_with_a_place_widens_it),
+        cmocka_unit_test(test_what_casts_none),
+        cmocka_unit_test(test_what_casts),
+        cmocka_unit_test(test_each_lamp_has_its_own),
+        cmocka_unit_test(test_ends_of_a_map),
+        cmocka_unit_test(test_no_acne),
         cmocka_unit_test(test_a_lamp_along_the_view),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
