@@ -8,6 +8,8 @@
 #   make python     builds the Python package and installs it into .venv/ (for your own: pip install .)
 #   make test-mujoco3  the tests of models, worlds and steps, and a run, with MuJoCo 3
 #                   (make test MUJOCO_DIR=… runs all tests with any release)
+#   make test-learners  the tests that use PyTorch, before a change of the Python package lands: installs it first
+#                   (4.3 GB; Linux on x86_64)
 #   make corpus     compares native physics with MuJoCo on models of other projects; writes bench/results/corpus.md
 #   make similarity  compares pictures with MuJoCo's on the same models; writes bench/results/similarity.md
 #   make chart      draws doc/frame.png from result files (CHART: their names in bench/results/, without .json)
@@ -37,7 +39,8 @@ with_label = $(if $(LABEL),-L '^$(LABEL)$$',-LE '^whole$$')
 # build_tree FOLDER, FLAGS[, TARGETS]: configure (quietly; errors are shown) and build, all or these targets.
 define build_tree
 @mkdir -p $(1)
-@$(cmake) -S . -B $(1) -DMUJOCO_DIR="$(MUJOCO_DIR)" -DSTET_INSTRUCTION_SETS=all $(2) $(CMAKE_FLAGS) --log-level=NOTICE >$(1)/configure.log
+@$(cmake) -S . -B $(1) -DMUJOCO_DIR="$(MUJOCO_DIR)" -DSTET_INSTRUCTION_SETS=all $(2) $(CMAKE_FLAGS) \
+	--log-level=NOTICE >$(1)/configure.log
 @$(cmake) --build $(1) --parallel $(JOBS) $(if $(3),--target $(3)) -- --no-print-directory
 endef
 
@@ -48,8 +51,8 @@ endef
 # The Python package is built where its tests run; C alone needs no C++ compiler and no headers of Python.
 with_python = -DSTET_PYTHON=ON -DPython_EXECUTABLE="$(CURDIR)/.venv/bin/python"
 
-.PHONY: build run test test-mujoco3 corpus similarity python wheel test-gpu bench chart gallery docs asan tsan lint \
-    clean
+.PHONY: build run test test-mujoco3 test-learners corpus similarity python wheel test-gpu bench chart gallery docs \
+    asan tsan lint clean
 .DEFAULT_GOAL := build
 
 build:
@@ -84,6 +87,13 @@ test-mujoco3:
 		-L '^(model|worlds|step)$$' -E '@' -LE '^whole$$'
 	@$(BUILD)/mujoco3/stet --version | grep -q 'MuJoCo 3\.'
 	@$(BUILD)/mujoco3/stet run scenes/hand.xml --worlds 16 --frames 10 --control noise --threads $(JOBS)
+
+# None of them may skip for want of what was installed (test/skips.txt).
+test-learners:
+	@tools/setup.sh learners
+	$(call build_tree,$(BUILD),-DSTET_TESTS=ON $(with_python),stet_python)
+	@STET_NO_SKIP="torch sb3" $(ctest) --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(JOBS) \
+		-L '^learners$$' -LE '^whole$$'
 
 python:
 	@tools/setup.sh python

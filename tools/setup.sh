@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, test or check stet, and says so in one line each.
 #
-#   tools/setup.sh [build|python|test|test-mujoco3|corpus|asan|tsan|lint|bench|bench-gym|chart|docs|notebooks|wheel]
+#   tools/setup.sh [build|python|test|test-mujoco3|learners|corpus|asan|tsan|lint|bench|bench-gym|chart|docs|notebooks|
+#                  wheel]
 #
 # Two kinds of things: packages of the system (apt-get, where this user has the right; else one sentence names them),
 # and wheels in .venv/ beside this script's parent (pinned with hashes). What is there already is only looked at: a
@@ -195,16 +196,22 @@ need_mujoco_wheel() { [ -z "${MUJOCO_DIR:-}" ]; }
 
 need_cmake_wheel() { have cmake && ! at_least "$(cmake_version cmake)" $cmake_least; }
 
-need_python_wheels() { case $tier in python | test | bench-gym | docs | notebooks | wheel) true ;; *) false ;; esac; }
+need_python_wheels() {
+    case $tier in python | test | learners | bench-gym | docs | notebooks | wheel) true ;; *) false ;; esac
+}
 
 need_mujoco3_wheel() { [ "$tier" = test-mujoco3 ]; }
 
 need_test_wheels() {
     case $tier in
-        python | test | test-mujoco3 | corpus | asan | tsan | bench-gym | docs | notebooks | wheel) true ;;
+        python | test | test-mujoco3 | learners | corpus | asan | tsan | bench-gym | docs | notebooks | wheel) true ;;
         *) false ;;
     esac
 }
+
+need_jax() { [ "$tier" = test ] || [ "$tier" = learners ]; }
+
+need_learners() { [ "$tier" = learners ]; }
 
 need_corpus_wheels() { [ "$tier" = corpus ]; }
 
@@ -289,6 +296,13 @@ install_wheels() {
         wheels requirements-corpus.txt "models of other projects" \
             "they are needed by the test physics/corpus only" --target "$venv/corpus" --upgrade
     fi
+    if need_jax; then
+        wheels requirements-jax.txt "JAX for CPUs (tests of stet.jax; 430 MB)" "it is needed by 'make test' only"
+    fi
+    if need_learners; then
+        wheels requirements-learners.txt "PyTorch and Stable-Baselines3 (4.3 GB: CUDA's libraries are parts of it)" \
+            "they are needed by 'make test-learners' only (Linux on x86_64, CPython 3.11 or later)"
+    fi
     if need_envpool; then
         wheels requirements-bench-gym.txt "EnvPool, to measure stet's environments beside it" \
             "it is needed by bench/gym_envs.py only (x86_64, CPython 3.11)" --target "$venv/envpool" --upgrade
@@ -323,12 +337,12 @@ want_build
 case $tier in
     build | bench | chart) ;;
     python | bench-gym | docs | notebooks | wheel) want_python ;;
-    test) want_test; want_python ;;
+    test | learners) want_test; want_python ;;
     asan | corpus | test-mujoco3) want_test ;;
     tsan) want_test; want_tsan ;;
     lint) want_test; want_clang "compiles the public headers"; want_lint ;;
-    *) fail "no such set '$tier': use build, python, test, test-mujoco3, corpus, asan, tsan, lint, bench, bench-gym," \
-        "chart, docs, notebooks or wheel" ;;
+    *) fail "no such set '$tier': use build, python, test, test-mujoco3, learners, corpus, asan, tsan, lint, bench," \
+        "bench-gym, chart, docs, notebooks or wheel" ;;
 esac
 install_packages
 if [ "$tier" = test ] || [ "$tier" = bench ]; then

@@ -1,7 +1,10 @@
-"""What the tests of the Python package share. `gpu` is this machine's CUDA device, or the test is skipped."""
+"""What the tests of the Python package share. `gpu` is this machine's CUDA device, or the test is skipped; a skip that
+test/skips.txt does not list fails the run."""
 
 import gc
 import os
+import pathlib
+import re
 
 import pytest
 
@@ -43,6 +46,51 @@ world_kernel void k_scale(const real *x, real *y, ureal scale, int n, int count,
     each (i, count) put(y, i, fma(splat(scale), x[i], splat(n)));
 }
 """
+
+
+SKIPS = pathlib.Path(__file__).parents[1] / "skips.txt"
+bad_skips = []
+
+
+def allowed_skips(test):
+    """Expressions of the reasons for which a test may skip, by the list, less those that STET_NO_SKIP names."""
+    causes, allowed = {}, set()
+    for line in SKIPS.read_text().splitlines():
+        name, cause, rest = line.partition(" = ")
+        if cause and not line.startswith("#"):
+            causes[name] = rest.rpartition("|")[0].strip()
+        elif line.startswith(test + " "):
+            allowed = set(line.split()[1:])
+    return [causes[name] for name in allowed - set(os.environ.get("STET_NO_SKIP", "").split())]
+
+
+def check_skip(report):
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    test = "python/" + re.search(r"test_(\w+)\.py", report.nodeid).group(1)
+    if not any(re.search(cause, reason) for cause in allowed_skips(test)):
+        bad_skips.append(f"{report.nodeid} skips ({reason}), which test/skips.txt does not allow {test}: install what "
+                         "it needs, or add its cause there")
+
+
+def pytest_runtest_logreport(report):
+    check_skip(report)
+
+
+def pytest_collectreport(report):
+    check_skip(report)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    if bad_skips:
+        session.exitstatus = 1
+
+
+def pytest_terminal_summary(terminalreporter):
+    for line in bad_skips:
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session", autouse=True)

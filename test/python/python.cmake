@@ -1,5 +1,5 @@
-# Tests of the Python package: test_<name>.py, each a run of pytest over the package of the build tree. Those of other
-# libraries are skipped where the library is not installed (pytest's status 5: nothing to run).
+# Tests of the Python package: test_<name>.py, each a run of pytest over the package of the build tree. Which may skip,
+# and why: test/skips.txt. Those that use PyTorch have the label `learners`, too (make test-learners).
 if(STET_PYTHON AND NOT STET_SANITIZE)
     set(stet_python_tests adjoint array bench bench_scripts contacts control control_page data dlpack
         environments_page errors examples group gym_api gym_cartpole gym_device gym_device_jax gym_episodes gym_hand
@@ -19,11 +19,14 @@ if(STET_PYTHON AND NOT STET_SANITIZE)
     add_test(NAME python/wheel COMMAND "${PROJECT_SOURCE_DIR}/tools/check_wheel.sh" "${PROJECT_BINARY_DIR}/wheels"
         "${Python_EXECUTABLE}")
     stet_test_properties(python/wheel python whole)
-    set_property(TEST python/wheel PROPERTY SKIP_RETURN_CODE 77)
     stet_test_sees_gpu(python/gym_device python/gym_device_jax python/jax python/jax_function python/torch
         python/torch_function)
     foreach(name IN LISTS stet_python_tests)
         set_property(TEST "python/${name}" APPEND PROPERTY ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python")
-        set_property(TEST "python/${name}" PROPERTY SKIP_RETURN_CODE 5)
+    endforeach()
+    file(STRINGS "${PROJECT_SOURCE_DIR}/test/skips.txt" stet_use_torch REGEX "^python/.* torch")
+    foreach(line IN LISTS stet_use_torch)
+        string(REGEX REPLACE " .*" "" name "${line}")
+        set_property(TEST "${name}" APPEND PROPERTY LABELS learners)
     endforeach()
 endif()
