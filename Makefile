@@ -10,7 +10,8 @@
 #                   (make test MUJOCO_DIR=… runs all tests with any release)
 #   make test-learners  the tests that use PyTorch, before a change of the Python package lands: installs it first
 #                   (4.3 GB; Linux on x86_64)
-#   make corpus     compares native physics with MuJoCo on models of other projects; writes bench/results/corpus.md
+#   make corpus     compares native physics with MuJoCo on models of other projects (tools/corpus.txt); writes
+#                   bench/results/corpus.md
 #   make similarity  compares pictures with MuJoCo's on the same models; writes bench/results/similarity.md
 #   make chart      draws doc/frame.png from result files (CHART: their names in bench/results/, without .json)
 #   make gallery    draws doc/gallery.md: each shipped scene and task
@@ -108,9 +109,9 @@ wheel:
 	@tools/check_wheel.sh $(BUILD)/wheels .venv/bin/python
 
 corpus:
-	@tools/setup.sh corpus
+	@tools/corpus.sh
 	$(call build_tree,$(BUILD),-DSTET_TESTS=ON,test_physics_corpus)
-	@$(BUILD)/test/physics/test_physics_corpus
+	@$(BUILD)/test/physics/test_physics_corpus all
 	@cp $(BUILD)/corpus.md bench/results/corpus.md
 
 similarity:
