@@ -46,7 +46,7 @@ static void fill_friction(const mjModel *m, const sti_block *k, double high, dou
  * the friction of a pyramid, and where a contact cannot move the bodies' centres of mass: rows that stiff have no digits
  * left in float. At this part accelerations differ by a millionth.
  */
-static const double LEAST_R = 2e-7;
+static const double LEAST_R = 5e-7;
 
 /* An inverse inertia of two geoms' bodies at their surfaces. */
 static double contact_mobility(const mjModel *m, const sti_block *k)

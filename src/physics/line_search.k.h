@@ -51,10 +51,11 @@ LFN void ph_search_next(real slope, real curve, real size, real enough, ph_searc
     mask better = m_andnot(le(rabs(slope), s->least), s->done), under = lt(slope, zero);
     s->best = select(better, at, s->best);
     s->least = select(better, rabs(slope), s->least);
-    s->low = select(under, at, s->low);
-    s->low_slope = select(under, slope, s->low_slope);
-    s->high = select(under, s->high, at);
-    s->high_slope = select(under, s->high_slope, slope);
+    mask below = m_andnot(under, s->done), above = m_andnot(m_not(under), s->done); /* a search that is done rests */
+    s->low = select(below, at, s->low);
+    s->low_slope = select(below, slope, s->low_slope);
+    s->high = select(above, at, s->high);
+    s->high_slope = select(above, slope, s->high_slope);
     mask bounded = gt(s->high, zero);
     real width = s->high - s->low, near = rounding * select(bounded, s->high, at);
     s->done = m_or(s->done, m_not(gt(rabs(slope), rmax(enough, rounding * size))));

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-
 enum { STIFF_TEXT = 1 << 17 };
 
 typedef struct stiff_writer {
