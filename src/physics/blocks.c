@@ -42,9 +42,9 @@ static void fill_friction(const mjModel *m, const sti_block *k, double high, dou
 }
 
 /*
- * The least regularisation of rows of a contact, as a part of the inverse inertia of its bodies. MuJoCo's goes to 0 with
- * the friction of a pyramid, and where a contact cannot move the bodies' centres of mass: rows that stiff have no digits
- * left in float. At this part accelerations differ by a millionth.
+ * The least regularisation of rows of a contact, as a part of the inverse inertia of its bodies. MuJoCo's goes to 0
+ * with the friction of a pyramid, and where a contact cannot move the bodies' centres of mass: rows that stiff have no
+ * digits left in float. At this part accelerations differ by a millionth.
  */
 static const double LEAST_R = 5e-7;
 

@@ -97,7 +97,7 @@ LFN int ph_solve_rows(const int *m, real *w, int root)
     return good;
 }
 
-/* x [nv] becomes A^-1 x, for A in qM's pattern; returns 0, and x stays, where ph_solve_rows does or it is not by rows. */
+/* x [nv] becomes A^-1 x, for A in qM's pattern; returns 0, and x stays, where ph_solve_rows does or not by rows. */
 LFN int ph_solve_pattern(const int *m, real *w, const real *A, real *x)
 {
     if (!PH_BY_ROWS) return 0;
