@@ -288,7 +288,7 @@ static void ropes_are_long(void **state)
     write_rope(text, 50, .1, "type='ball' damping='.01'", "integrator='implicitfast'", -9);
     check_run("50 damped balls, implicit", .5, 5e-2, 100, 5, 20);
     write_rope(text, 100, .1, "type='ball'", "", -9);
-    check_run("100 balls", .5, 1e-2, 50, 10, 5);
+    check_run("100 balls", .5, 5e-2, 50, 10, 5);
 }
 
 /* Small bodies that lean on each other at many places; some contacts cannot move what turns about its own axis. */
