@@ -358,7 +358,7 @@ static void check_depths(const collide_pair *pair, random_state *r, int n)
         bool plane = b.m->geom_type[0] == mjGEOM_PLANE;
         double right = fmin(plane ? plane_distance(b.m->geom_type[1], s + i) : deepest(&want), s[i].margin);
         double proved = fmax(-right, proved_depth(&b, s + i, &want));
-        bool missed = proved > error && found >= 0, wrong = fabs(found - right) > 3 * error;
+        bool missed = proved > error && found >= 0, wrong = fabs(found - right) > error;
         if (!plane && want.n == 0) wrong = false;
         met[s[i].kind] += want.n > 0;
         all += want.n > 0;

@@ -29,6 +29,7 @@ typedef struct box_pair {
     real turn[9];   /* column j: axis j of b in the frame of a */
     real b_in_a[3]; /* the centre of b in the frame of a */
     real a_in_b[3];
+    real rounding;   /* of a separation (m) */
     real most;       /* the separation up to which there is a contact */
     real face, best; /* the separation along the best face axis, along the best axis of all */
     lint face_code, code;
@@ -77,7 +78,7 @@ LFN void box_edge_axis(const geom *a, const geom *b, int i, int j, box_pair *s)
     s->code = iselect(better, isplat(6 + 3 * i + j), s->code);
 }
 
-/* An edge axis that all but is the best face axis gives way to it, unless it is 5 % better: more contacts. */
+/* An edge axis that all but is the best face axis gives way to it, unless it is clearly 5 % better: more contacts. */
 LFN void box_prefer_face(box_pair *s)
 {
     mask near = m_none();
@@ -97,7 +98,7 @@ LFN void box_prefer_face(box_pair *s)
             }
             near = m_or(near, m_and(here, gt(along, splat((ureal)0.99))));
         }
-    real bar = fma(splat((ureal)0.05), rabs(s->face), s->face) + splat(PHYSICS_MINVAL);
+    real bar = fma(splat((ureal)0.05), rabs(s->face), s->face) + s->rounding;
     mask give = m_and(near, lt(s->best, bar));
     s->code = iselect(give, s->face_code, s->code);
     s->best = select(give, s->face, s->best);
@@ -115,7 +116,8 @@ LFN void box_find_axis(const geom *a, const geom *b, real margin, box_pair *s)
             s->turn[3 * i + j] =
                 fma(a->mat[6 + i], b->mat[6 + j], fma(a->mat[3 + i], b->mat[3 + j], a->mat[i] * b->mat[j]));
     real sizes = a->size[0] + a->size[1] + a->size[2] + b->size[0] + b->size[1] + b->size[2];
-    s->most = fma(splat(BOX_ROUNDING), sizes, margin);
+    s->rounding = splat(BOX_ROUNDING) * sizes;
+    s->most = margin + s->rounding;
     s->best = splat((ureal)-1e10);
     s->code = isplat(0);
     s->apart = m_none();
