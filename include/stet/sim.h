@@ -23,7 +23,7 @@ typedef struct stet_sim_def {
     stet_device_def device; /* the sim makes and owns its device */
     int64_t nworld;         /* at least 1; default 1 */
     int64_t first_world;    /* as in stet_worlds_def; default 0 */
-    stet_physics physics;   /* default AUTO: on a CPU NATIVE, if it covers the model; else MUJOCO */
+    stet_physics physics;   /* default AUTO: NATIVE, if it covers the model and is as fast; else MUJOCO */
     uint64_t seed;          /* seed of the noise of resets and controls */
     /* initial state; -1: qpos0; -2 (default): the keyframe "home" if there is one, else the first, else qpos0 */
     int keyframe;

@@ -9,7 +9,8 @@ extern "C" {
 #endif
 
 typedef enum stet_physics {
-    STET_PHYSICS_AUTO,     /* on a CPU NATIVE, if it covers the model and the worlds have no exact data; else MUJOCO */
+    /* NATIVE, if it covers the model, on a CPU is as fast (by an estimate), and the worlds have no exact data; or MUJOCO */
+    STET_PHYSICS_AUTO,
     STET_PHYSICS_MUJOCO,   /* MuJoCo's mj_step, one call per world and time step, over the device's threads */
     STET_PHYSICS_EXTERNAL, /* the caller writes xpos and xquat; a step only advances time */
     STET_PHYSICS_NATIVE    /* MuJoCo's dynamics as a kernel, a lane or a team of threads per world; not every model */

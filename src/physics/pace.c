@@ -29,7 +29,8 @@ enum {
     X(search, .421, .393, .69, .83)         /* near pairs of round shapes without a closed form */                     \
     X(field, 1, .6, 1, 1.2)                 /* of a height field */                                                    \
     X(vertex, .00006, .0012, .0019, .0056)  /* vertices of the hulls of near pairs with a mesh */                      \
-    X(plane_vertex, 0, .0028, .0052, .0124) /* the same of a plane and a mesh */
+    X(touching_vertex, 0, .006, .02, .08)   /* and again of those that touch */                                        \
+    X(plane_vertex, 0, .0028, .0052, .0124) /* of a plane and a mesh that are near */
 
 typedef enum count {
 #define COUNT(name, mujoco, one, eight, sixteen) COUNT_##name,
@@ -87,10 +88,10 @@ static bool is_near(const mjModel *m, const mjData *d, const sti_block *pair)
     return off[0] * off[0] + off[1] * off[1] + off[2] * off[2] <= pair->reach * pair->reach;
 }
 
-/* Vertices of a geom's hull; 0: it has none. */
+/* Vertices of a geom's hull; 0: it has none, or there is no geom. */
 static int count_vertices(const mjModel *m, int g)
 {
-    int mesh = m->geom_type[g] == mjGEOM_MESH ? m->geom_dataid[g] : -1;
+    int mesh = g >= 0 && m->geom_type[g] == mjGEOM_MESH ? m->geom_dataid[g] : -1;
     return mesh >= 0 && m->mesh_graphadr[mesh] >= 0 ? m->mesh_graph[m->mesh_graphadr[mesh]] : 0;
 }
 
@@ -114,6 +115,17 @@ static void count_pairs(const mjModel *m, const mjData *d, double *counts)
     }
 }
 
+/* Contacts of a pair stand one after the other; those with planes are counted as near. */
+static void count_touching(const mjModel *m, const mjData *d, double *counts)
+{
+    for (int i = 0; i < d->ncon; ++i) {
+        const int *geom = d->contact[i].geom, *last = i > 0 ? d->contact[i - 1].geom : NULL;
+        if (last && geom[0] == last[0] && geom[1] == last[1]) continue;
+        if (geom[0] >= 0 && m->geom_type[geom[0]] == mjGEOM_PLANE) continue;
+        counts[COUNT_touching_vertex] += count_vertices(m, geom[0]) + count_vertices(m, geom[1]);
+    }
+}
+
 static double sum_costs(const double *counts, const double *costs)
 {
     double sum = 0;
@@ -131,6 +143,7 @@ sti_pace sti_physics_estimate_pace(const mjModel *m, int keyframe, int lanes, in
         double each = (double)nworld / (double)blocks;
         counts[COUNT_row] = b.d->nefc;
         count_pairs(m, b.d, counts);
+        count_touching(m, b.d, counts);
         pace.mujoco = sum_costs(counts, mujoco_cost);
         pace.native = sum_costs(counts, native_cost[lanes == 1 ? 0 : lanes <= 8 ? 1 : 2]);
         pace.native /= each > (double)least ? each : (double)least;

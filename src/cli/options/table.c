@@ -384,7 +384,7 @@ static const option_row rows[] = {
     {"ranks-per-gpu", "K", read_ranks_per_gpu,
      "processes of mpirun that share a GPU (1); the others take the next one"},
     {"physics", "auto|mujoco|native", read_physics,
-     "what moves the worlds (auto: on a CPU native, if it covers the scene)"},
+     "what moves the worlds (auto: native, if it covers the scene and is as fast)"},
     {"keyframe", "NAME|N|none", read_keyframe,
      "keyframe that worlds begin with and are reset to; none: the model's qpos0, with which MuJoCo's own data begin\n"
      "(home if the scene has one of that name, else its first, else none)"},

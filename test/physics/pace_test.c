@@ -1,0 +1,107 @@
+/* The estimate of how long time steps take: it follows from counts, and decides what AUTO is. */
+#include "model/model.h"
+#include "physics/pace.h"
+#include "step/step.h"
+#include "worlds/rig.h"
+
+#include <math.h>
+
+enum { TEXT = 1 << 17 };
+
+/* The shipped scenes, which it is fitted to among others, have native physics, whatever the number of worlds. */
+static void shipped_scenes_are_native(void **state)
+{
+    static const char *const scenes[] = {"cartpole.xml", "cartpole_classic.xml", "hand.xml",
+                                         "humanoid.xml", "quadruped.xml",        "arm_table.xml"};
+    static const int lanes[] = {1, 4, 8, 16};
+    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k) {
+        stet_model *model = rig_model(scenes[k]);
+        int keyframe = model->mj->nkey > 0 ? 0 : -1;
+        for (size_t i = 0; i < sizeof lanes / sizeof *lanes; ++i)
+            for (int64_t n = 1; n <= 64; n += n < 20 ? 1 : 11) {
+                sti_pace pace = sti_physics_estimate_pace(model->mj, keyframe, lanes[i], n);
+                if (!(pace.native > 0 && pace.native <= pace.mujoco))
+                    fail_msg("%s, %d lanes, %d worlds: %g, mj_step %g", scenes[k], lanes[i], (int)n, pace.native,
+                             pace.mujoco);
+            }
+        stet_model_destroy(model);
+    }
+}
+
+/* A ball of so many vertices, over others of its kind. */
+static const char *meshes_text(int bodies, int vertices)
+{
+    static char text[TEXT];
+    size_t at = (size_t)snprintf(text, TEXT, "<mujoco><asset><mesh name='m' vertex='");
+    for (int i = 0; i < vertices; ++i) { /* a spiral from pole to pole */
+        double z = 1 - (2 * i + 1.0) / vertices, r = sqrt(1 - z * z);
+        at += (size_t)snprintf(text + at, TEXT - at, "%.5f %.5f %.5f ", r * cos(2.4 * i), r * sin(2.4 * i), z);
+    }
+    at += (size_t)snprintf(text + at, TEXT - at, "'/></asset><worldbody>");
+    for (int b = 0; b < bodies; ++b)
+        at += (size_t)snprintf(text + at, TEXT - at,
+                               "<body pos='%g 0 9'><freejoint/><geom type='mesh' mesh='m'/></body>", 2.0001 * b);
+    (void)snprintf(text + at, TEXT - at, "</worldbody></mujoco>");
+    return text;
+}
+
+/* More vertices, more time; full vectors take less of it a world, and a part of one more. */
+static void costs_follow_the_counts(void **state)
+{
+    stet_model *few = rig_model(meshes_text(6, 40)), *many = rig_model(meshes_text(6, 1000));
+    sti_pace a = sti_physics_estimate_pace(few->mj, -1, 8, 8), b = sti_physics_estimate_pace(many->mj, -1, 8, 8);
+    assert_true(b.native > 2 * a.native);
+    assert_true(b.mujoco < 1.5 * a.mujoco);
+    sti_pace one = sti_physics_estimate_pace(many->mj, -1, 8, 1), two = sti_physics_estimate_pace(many->mj, -1, 8, 2);
+    sti_pace nine = sti_physics_estimate_pace(many->mj, -1, 8, 9);
+    assert_true(one.native == two.native && fabs(two.native - 4 * b.native) < 1e-9 * b.native);
+    assert_true(fabs(nine.native - 8 * b.native / 4.5) < 1e-9 * b.native);
+    assert_true(one.mujoco == b.mujoco);
+    stet_model_destroy(few);
+    stet_model_destroy(many);
+}
+
+/* AUTO, its reason and the worlds' data agree with the estimate; who names native physics has it. */
+static void auto_follows_the_estimate(void **state)
+{
+    stet_model *model = rig_model(meshes_text(12, 600));
+    stet_device *device = rig_open_device(NULL, 1);
+    char reason[256];
+    if (!device->host_memory) {
+        stet_device_destroy(device);
+        stet_model_destroy(model);
+        skip();
+    }
+    bool native = sti_step_native_suits(model, device, 1, -1, reason, sizeof reason);
+    sti_pace pace = sti_physics_estimate_pace(model->mj, -1, device->lanes, 1);
+    assert_false(native);
+    assert_true(pace.native > pace.mujoco);
+    assert_non_null(strstr(reason, "times as long as MuJoCo's"));
+    stet_device_destroy(device);
+    static const stet_physics wanted[] = {STET_PHYSICS_AUTO, STET_PHYSICS_NATIVE};
+    for (int k = 0; k < 2; ++k) {
+        stet_worlds *worlds;
+        stet_step *step;
+        stet_worlds_def def = stet_default_worlds_def();
+        device = rig_open_device(NULL, 1);
+        def.exact = wanted[k] == STET_PHYSICS_AUTO;
+        OK(stet_worlds_create(device, model, &def, &worlds));
+        OK(stet_step_create(worlds, wanted[k], &step));
+        assert_int_equal(stet_step_get_physics(step), k ? STET_PHYSICS_NATIVE : STET_PHYSICS_MUJOCO);
+        OK(stet_step_run(step, 1));
+        stet_step_destroy(step);
+        stet_worlds_destroy(worlds);
+        stet_device_destroy(device);
+    }
+    stet_model_destroy(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shipped_scenes_are_native),
+        cmocka_unit_test(costs_follow_the_counts),
+        cmocka_unit_test(auto_follows_the_estimate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
