@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef enum stet_physics {
-    /* NATIVE, if it covers the model, on a CPU is as fast (by an estimate), and the worlds have no exact data; or MUJOCO */
+    /* NATIVE, if it covers the model, is on a CPU as fast by an estimate, and worlds have no exact data; else MUJOCO */
     STET_PHYSICS_AUTO,
     STET_PHYSICS_MUJOCO,   /* MuJoCo's mj_step, one call per world and time step, over the device's threads */
     STET_PHYSICS_EXTERNAL, /* the caller writes xpos and xquat; a step only advances time */

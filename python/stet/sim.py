@@ -154,7 +154,8 @@ class Sim(Rounds, _core.SimBase):
     group        a stet.Group: this process's worlds of a run over several; worlds and first_world are then the group's
     device       "auto", "cpu", "cuda", "cuda:1", "hip", "null" (runs nothing, for tests)
     physics      "mujoco"; "native": kernels, for models that they cover; "auto": native where it covers the model and,
-                 on a CPU, is as fast by an estimate (physics_reason), else mujoco; or "external": the caller writes poses, a step only counts time
+                 on a CPU, is as fast by an estimate (physics_reason), else mujoco; or "external": the caller writes
+                 poses, a step only counts time
     cameras      None: the model's first; "all"; or names. "free": where MuJoCo's viewer begins;
                  "free:AZIMUTH,ELEVATION,DISTANCE[,X,Y,Z]" looks at a point from there; "free:AZIMUTH,ELEVATION", or
                  "free:fit", so that the scene fills the picture
