@@ -61,13 +61,29 @@ LFN mask ph_group_near(const int *m, const ureal *f, const real *v, const real *
 }
 
 /*
- * Are the boxes of two geoms looked at, too? Not where finding the contacts takes about as long. What a model has none
- * of is not in its code.
+ * Are the boxes of two geoms looked at, too? Where contacts are searched for, of two boxes, and of a plane and a mesh:
+ * else finding them takes about as long. What a model has none of is not in its code.
  */
-#define PH_HAS_BOXED (PH_HAS_SEARCHED || PH_HAS_PAIR(PH_BOX, PH_BOX) || PH_HAS_PAIR(PH_CAPSULE, PH_BOX))
+#define PH_HAS_BOXED (PH_HAS_SEARCHED || PH_HAS_PAIR(PH_BOX, PH_BOX) || PH_HAS_PAIR(PH_PLANE, PH_MESH))
 LFN int ph_is_boxed(int first, int second)
 {
-    return second == PH_MESH || (second > PH_CAPSULE && (first >= PH_CAPSULE || second == PH_ELLIPSOID));
+    if (first <= PH_HFIELD) return first == PH_PLANE && second == PH_MESH;
+    return second == PH_MESH || (first > PH_CAPSULE && second > PH_CAPSULE) ||
+           (first == PH_CAPSULE && (second == PH_ELLIPSOID || second == PH_CYLINDER));
+}
+
+/* Where the boxes of such a pair are within the margin: a plane's is all that is below it. */
+STET_CALLED LFN mask ph_boxes_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair)
+{
+    int a = pair[B_OBJ1], b = pair[B_OBJ2];
+    const real *p = PH_AT(W_GEOM_XPOS) + 3 * a, *q = PH_AT(W_GEOM_XPOS) + 3 * b;
+    const real *mat = PH_AT(W_GEOM_XMAT) + 9 * a, *mat2 = PH_AT(W_GEOM_XMAT) + 9 * b;
+    real margin = near_margin(ph_block_par(m, f, v, pair, P_REACH), ph_block_par(m, f, v, pair, P_MARGIN)), box[12];
+    pars(m, f, v, M_GEOM_AABB, 6 * a, 6, box);
+    pars(m, f, v, M_GEOM_AABB, 6 * b, 6, box + 6);
+    if (PH_HAS_FIRST(PH_PLANE) && (m + m[M_GEOM_TYPE])[a] == PH_PLANE)
+        return plane_box_near(p, mat, q, mat2, box + 6, margin);
+    return boxes_near(p, mat, box, q, mat2, box + 6, margin);
 }
 
 /*
@@ -77,20 +93,10 @@ LFN int ph_is_boxed(int first, int second)
 LFN mask ph_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair)
 {
     int a = pair[B_OBJ1], b = pair[B_OBJ2], first = (m + m[M_GEOM_TYPE])[a], second = (m + m[M_GEOM_TYPE])[b];
-    real reach = ph_block_par(m, f, v, pair, P_REACH), box[12];
+    real reach = ph_block_par(m, f, v, pair, P_REACH);
     const real *p = PH_AT(W_GEOM_XPOS) + 3 * a, *q = PH_AT(W_GEOM_XPOS) + 3 * b;
-    const real *mat = PH_AT(W_GEOM_XMAT) + 9 * a, *mat2 = PH_AT(W_GEOM_XMAT) + 9 * b;
-    mask near = first <= PH_HFIELD ? plane_near(p, mat, q, reach) : spheres_near(p, q, reach);
-    if (!any(near)) return near;
-    real margin = near_margin(reach, ph_block_par(m, f, v, pair, P_MARGIN));
-    if (PH_HAS_PAIR(PH_PLANE, PH_MESH) && first == PH_PLANE && second == PH_MESH) {
-        pars(m, f, v, M_GEOM_AABB, 6 * b, 6, box);
-        near = m_and(near, plane_box_near(p, mat, q, mat2, box, margin));
-    } else if (PH_HAS_BOXED && first > PH_HFIELD && ph_is_boxed(first, second)) {
-        pars(m, f, v, M_GEOM_AABB, 6 * a, 6, box);
-        pars(m, f, v, M_GEOM_AABB, 6 * b, 6, box + 6);
-        near = m_and(near, boxes_near(p, mat, box, q, mat2, box + 6, margin));
-    }
+    mask near = first <= PH_HFIELD ? plane_near(p, PH_AT(W_GEOM_XMAT) + 9 * a, q, reach) : spheres_near(p, q, reach);
+    if (PH_HAS_BOXED && ph_is_boxed(first, second) && any(near)) near = m_and(near, ph_boxes_near(m, f, v, w, pair));
     return near;
 }
 
