@@ -111,8 +111,8 @@ wheel:
 corpus:
 	@tools/corpus.sh
 	$(call build_tree,$(BUILD),-DSTET_TESTS=ON,test_physics_corpus)
-	@$(BUILD)/test/physics/test_physics_corpus all
-	@cp $(BUILD)/corpus.md bench/results/corpus.md
+	@$(BUILD)/test/physics/test_physics_corpus all; status=$$?; \
+	cp $(BUILD)/corpus.md bench/results/corpus.md && exit $$status
 
 similarity:
 	@tools/setup.sh corpus

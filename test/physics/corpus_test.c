@@ -1,13 +1,18 @@
 /*
- * Models that people use: every one of the packages gymnasium, dm_control and mujoco_warp (tools/setup.sh corpus).
- * Which of them does native physics cover, what do the others need, and how far from MuJoCo are those that it covers?
+ * Models that people use: those of the projects in tools/corpus.txt. Which of them does native physics cover, what do
+ * the others need, and how far from MuJoCo are those that it covers?
  *
  * A model that is covered runs in double from the same states as MuJoCo, with the same random controls, to the
- * tolerance of rounding (see make_exact). `spread` is what MuJoCo itself makes of a state that differs by NUDGE: an
- * error may be SPREADS times that, or LEAST. Where geoms touch whose contacts are found by iterations, MuJoCo's may be
- * others (see pairs_test.c), and errors may be SEARCHED. What is found goes into corpus.md in the build tree.
+ * tolerance of rounding (see make_exact): contacts (pairs, number, place, depth), accelerations, sensors and forces of
+ * contact in the states, then positions and speeds after a step and after STEPS. `spread` is what MuJoCo itself makes of
+ * a state that differs by NUDGE: an error may be SPREADS times that, or LEAST. Where geoms touch whose contacts are found
+ * by iterations, MuJoCo's may be others (see pairs_test.c), and errors may be SEARCHED. What is found goes into
+ * corpus.md in the build tree.
+ *
+ * Without arguments: SAMPLE models, which the run's seed draws, of the packages that other tests need anyway. "all": all
+ * that are there. CORPUS in the environment: those of all whose path has this part.
  */
-#include "physics/corpus.h"
+#include "physics/corpus_contacts.h"
 #include "physics/oracle.h"
 
 #include "physics/pairs.h"
@@ -15,34 +20,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { FEATURES_MOST = 64, WORLDS = 4, SETTLE = 60, STEPS = 20, NATIVE_LEAST = 50 };
+enum { WORLDS = 4, SETTLE = 60, STEPS = 20, SAMPLE = 24, NATIVE_LEAST = 40 };
 #define NUDGE 1e-12
 #define SPREADS 10
 #define LEAST 1e-9
 #define FLOOR 1e-2
 #define SEARCHED_FIRST 2e-2
 #define SEARCHED_LAST .5
+#define PLACE 1e-6 /* m: contacts that are nearer to MuJoCo's are the same */
 
-/* The greatest relative errors over the worlds. */
-typedef struct distance {
-    double qacc, first, last; /* forward dynamics; qpos after a step, after STEPS */
-} distance;
-
-typedef struct corpus_model {
-    const corpus_file *file;
-    char failure[200];
-    bool loads, compared, sensors_off;
-    bool searched;              /* contacts may be found by iterations */
-    unsigned long long missing; /* bits: numbers of features */
-    int nv, most_rows;
-    bool grazes; /* a contact is at its margin but for rounding, which then decides whether it exists */
-    uint32_t faults;
-    distance error, spread;
-} corpus_model;
-
+static corpus_list list;
 static corpus_model models[CORPUS_MOST];
-static int nmodel;
-static const char *features[FEATURES_MOST];
+static const char *features[CORPUS_FEATURES];
 static int nfeature;
 static uint64_t seed;
 
@@ -50,7 +39,7 @@ static int feature_number(const char *name)
 {
     for (int i = 0; i < nfeature; ++i)
         if (strcmp(features[i], name) == 0) return i;
-    assert_true(nfeature < FEATURES_MOST);
+    assert_true(nfeature < CORPUS_FEATURES);
     features[nfeature] = name;
     return nfeature++;
 }
@@ -156,13 +145,18 @@ static void nudge(const mjModel *m, mjData *near, const mjData *d, uint64_t *dic
     for (int i = 0; i < m->nv; ++i) near->qvel[i] += oracle_uniform(dice, -NUDGE, NUDGE);
 }
 
-static void compare_qpos(const rig *r, mjData *const *d, mjData *const *near, double *error, double *spread)
+/* After steps. */
+static void compare_motion(const rig *r, mjData *const *d, mjData *const *near, bool first, corpus_model *c)
 {
-    int64_t nq = r->model->mj->nq;
-    OK(sti_array_ensure(rig_array(r, "qpos")));
+    const mjModel *m = r->model->mj;
+    stet_array *qpos = rig_array(r, "qpos"), *qvel = rig_array(r, "qvel");
+    OK(sti_array_ensure(qpos));
+    OK(sti_array_ensure(qvel));
     for (int w = 0; w < WORLDS; ++w) {
-        raise(error, relative_row(rig_array(r, "qpos"), w, d[w]->qpos, nq));
-        raise(spread, relative(near[w]->qpos, d[w]->qpos, nq));
+        raise(first ? &c->error.first : &c->error.last, relative_row(qpos, w, d[w]->qpos, m->nq));
+        raise(first ? &c->spread.first : &c->spread.last, relative(near[w]->qpos, d[w]->qpos, m->nq));
+        raise(first ? &c->error.first_speed : &c->error.last_speed, relative_row(qvel, w, d[w]->qvel, m->nv));
+        raise(first ? &c->spread.first_speed : &c->spread.last_speed, relative(near[w]->qvel, d[w]->qvel, m->nv));
     }
 }
 
@@ -173,24 +167,49 @@ static bool is_at_margin(const mjData *d)
     return false;
 }
 
+/* A quantity of the states as forward dynamics leave it. exact: those of MuJoCo, near: of the states beside. */
+static bool compare_quantity(sti_native *native, const char *name, int64_t n, const mjtNum *const *exact,
+                             const mjtNum *const *near, double *error, double *spread)
+{
+    stet_array *a;
+    if (n == 0) return true;
+    if (sti_native_quantity(native, name, &a) != STET_OK) return false;
+    for (int w = 0; w < WORLDS; ++w) {
+        raise(error, relative_row(a, w, exact[w], n));
+        raise(spread, relative(near[w], exact[w], n));
+    }
+    stet_array_destroy(a);
+    return true;
+}
+
+static bool compare_present(corpus_model *c, const rig *r, sti_native *native, mjData *const *d, mjData *const *near)
+{
+    const mjModel *m = r->model->mj;
+    const mjtNum *qacc[2][WORLDS], *sensors[2][WORLDS];
+    contact_arrays contacts = corpus_find_contacts(r, d, WORLDS);
+    for (int w = 0; w < WORLDS; ++w) {
+        c->most_rows = c->most_rows > d[w]->nefc ? c->most_rows : d[w]->nefc;
+        c->grazes = c->grazes || is_at_margin(d[w]);
+        raise(&c->error.force, corpus_compare_contacts(&contacts, w, m, d[w], &c->contacts));
+        raise(&c->spread.force, corpus_compare_forces(m, near[w], d[w]));
+        qacc[0][w] = d[w]->qacc;
+        qacc[1][w] = near[w]->qacc;
+        sensors[0][w] = d[w]->sensordata;
+        sensors[1][w] = near[w]->sensordata;
+    }
+    return compare_quantity(native, "qacc", m->nv, qacc[0], qacc[1], &c->error.qacc, &c->spread.qacc) &&
+           compare_quantity(native, "sensordata", c->sensors_off ? 0 : m->nsensordata, sensors[0], sensors[1],
+                            &c->error.sensors, &c->spread.sensors);
+}
+
 /* What went wrong, or NULL. */
 static const char *compare_states(corpus_model *c, const rig *r, sti_native *native, mjData *const *d,
                                   mjData *const *near)
 {
     const mjModel *m = r->model->mj;
-    stet_array *qacc;
     for (int w = 0; w < WORLDS; ++w)
         if (!run_mujoco(m, d[w], 0) || !run_mujoco(m, near[w], 0)) return "MuJoCo: mj_forward fails";
-    if (m->nv > 0) {
-        if (sti_native_quantity(native, "qacc", &qacc) != STET_OK) return stet_get_last_error();
-        for (int w = 0; w < WORLDS; ++w) {
-            c->most_rows = c->most_rows > d[w]->nefc ? c->most_rows : d[w]->nefc;
-            c->grazes = c->grazes || is_at_margin(d[w]);
-            raise(&c->error.qacc, relative_row(qacc, w, d[w]->qacc, m->nv));
-            raise(&c->spread.qacc, relative(near[w]->qacc, d[w]->qacc, m->nv));
-        }
-        stet_array_destroy(qacc);
-    }
+    if (!compare_present(c, r, native, d, near)) return stet_get_last_error();
     for (int w = 0; w < WORLDS; ++w) { /* mj_forward left its own warm start */
         mju_zero(d[w]->qacc_warmstart, (int)m->nv);
         mju_zero(near[w]->qacc_warmstart, (int)m->nv);
@@ -200,8 +219,7 @@ static const char *compare_states(corpus_model *c, const rig *r, sti_native *nat
         for (int w = 0; w < WORLDS; ++w)
             if (!run_mujoco(m, d[w], nstep) || !run_mujoco(m, near[w], nstep)) return "MuJoCo: mj_step fails";
         if (sti_native_steps(native, NULL, nstep) != STET_OK) return stet_get_last_error();
-        compare_qpos(r, d, near, part == 0 ? &c->error.first : &c->error.last,
-                     part == 0 ? &c->spread.first : &c->spread.last);
+        compare_motion(r, d, near, part == 0, c);
     }
     for (int w = 0; w < WORLDS; ++w) c->faults |= stet_worlds_get_faults(r->worlds)[w];
     c->compared = true;
@@ -258,6 +276,18 @@ static bool is_searched(const mjModel *m)
     return false;
 }
 
+static bool within(double error, double spread) { return error <= fmax(LEAST, SPREADS * spread); }
+
+static bool agrees(const corpus_model *c)
+{
+    const corpus_distance *e = &c->error, *s = &c->spread;
+    if (c->grazes || (c->searched && e->first <= SEARCHED_FIRST && e->last <= SEARCHED_LAST)) return true;
+    return c->contacts.same == c->contacts.touch && c->contacts.place <= PLACE && c->contacts.depth <= PLACE &&
+           within(e->qacc, s->qacc) && within(e->sensors, s->sensors) && within(e->force, s->force) &&
+           within(e->first, s->first) && within(e->first_speed, s->first_speed) && within(e->last, s->last) &&
+           within(e->last_speed, s->last_speed);
+}
+
 /* Sensors change nothing of the motion: a model that lacks them alone is compared without. */
 static void check_model(corpus_model *c)
 {
@@ -265,10 +295,9 @@ static void check_model(corpus_model *c)
     const char *name;
     bool covered;
     if (stet_model_load(c->file->path, &model) != STET_OK) {
-        (void)snprintf(c->failure, sizeof c->failure, "MuJoCo cannot load it");
+        (void)snprintf(c->failure, sizeof c->failure, "it does not load: %s", stet_get_last_error());
         return;
     }
-    c->loads = true;
     c->nv = (int)model->mj->nv;
     for (int i = 0; (name = stet_native_get_feature(model, i, &covered)) != NULL; ++i)
         if (!covered) c->missing |= 1ull << feature_number(name);
@@ -278,152 +307,68 @@ static void check_model(corpus_model *c)
     make_exact(m);
     c->searched = is_searched(m);
     if (c->missing == 0 || c->sensors_off) compare_model(c, model);
+    c->differs = c->compared && !agrees(c);
     stet_model_destroy(model);
-}
-
-/* ---- the report -------------------------------------------------------------------------------------------------- */
-
-static bool within(double error, double spread) { return error <= fmax(LEAST, SPREADS * spread); }
-static bool agrees(const corpus_model *c)
-{
-    bool near = c->searched && c->error.first <= SEARCHED_FIRST && c->error.last <= SEARCHED_LAST;
-    return c->compared && c->failure[0] == 0 &&
-           (near || c->grazes ||
-            (within(c->error.qacc, c->spread.qacc) && within(c->error.first, c->spread.first) &&
-             within(c->error.last, c->spread.last)));
-}
-
-static void write_features(FILE *out)
-{
-    int lacking[FEATURES_MOST] = {0}, alone[FEATURES_MOST] = {0};
-    for (int k = 0; k < nmodel; ++k)
-        for (int i = 0; i < nfeature; ++i) {
-            lacking[i] += (models[k].missing >> i & 1) != 0;
-            alone[i] += models[k].missing == 1ull << i;
-        }
-    (void)fprintf(out, "\n| missing feature | models that need it | that need nothing else |\n|---|---|---|\n");
-    for (int most = nmodel; most > 0; --most)
-        for (int i = 0; i < nfeature; ++i)
-            if (lacking[i] == most) (void)fprintf(out, "| %s | %d | %d |\n", features[i], lacking[i], alone[i]);
-}
-
-static void write_missing(FILE *out)
-{
-    (void)fprintf(out, "\n| model that is not covered | needs |\n|---|---|\n");
-    for (int k = 0; k < nmodel; ++k) {
-        if (models[k].missing == 0) continue;
-        (void)fprintf(out, "| %s |", models[k].file->name);
-        const char *comma = " ";
-        for (int i = 0; i < nfeature; ++i)
-            if (models[k].missing >> i & 1) {
-                (void)fprintf(out, "%s%s", comma, features[i]);
-                comma = "; ";
-            }
-        (void)fprintf(out, " |\n");
-    }
-}
-
-static int by_error(const void *a, const void *b)
-{
-    const corpus_model *x = *(corpus_model *const *)a, *y = *(corpus_model *const *)b;
-    double p = fmax(x->error.qacc, x->error.last), q = fmax(y->error.qacc, y->error.last);
-    return (p < q) - (p > q);
-}
-
-static void write_errors(FILE *out)
-{
-    static corpus_model *sorted[CORPUS_MOST];
-    int n = 0;
-    for (int k = 0; k < nmodel; ++k)
-        if (models[k].compared) sorted[n++] = &models[k];
-    qsort(sorted, (size_t)n, sizeof(corpus_model *), by_error);
-    (void)fprintf(out,
-                  "\n| model | dofs | rows | qacc | qpos, 1 step | qpos, %d steps | spread of them | |\n"
-                  "|---|---|---|---|---|---|---|---|\n",
-                  STEPS);
-    for (int k = 0; k < n; ++k) {
-        const corpus_model *c = sorted[k];
-        (void)fprintf(out, "| %s | %d | %d | %.1e | %.1e | %.1e | %.1e, %.1e, %.1e | %s%s%s |\n", c->file->name, c->nv,
-                      c->most_rows, c->error.qacc, c->error.first, c->error.last, c->spread.qacc, c->spread.first,
-                      c->spread.last,
-                      !agrees(c)  ? "differs "
-                      : c->grazes ? "touches at its margin "
-                                  : "",
-                      c->sensors_off ? "without sensors" : "", c->faults ? " faults" : "");
-    }
-}
-
-typedef struct corpus_counts {
-    int loads, moving, native, native_moving, sensors, sensors_moving, differs, grazes;
-} corpus_counts;
-
-static corpus_counts count_models(void)
-{
-    corpus_counts n = {0};
-    for (int k = 0; k < nmodel; ++k) {
-        const corpus_model *c = &models[k];
-        bool native = c->loads && c->missing == 0, moving = c->nv > 0;
-        n.loads += c->loads;
-        n.moving += moving;
-        n.native += native;
-        n.native_moving += native && moving;
-        n.sensors += c->sensors_off;
-        n.sensors_moving += c->sensors_off && moving;
-        n.grazes += c->grazes;
-        n.differs += (native || c->sensors_off) && !agrees(c);
-    }
-    return n;
-}
-
-static void write_report(FILE *out, const corpus_counts *n)
-{
-    (void)fprintf(
-        out,
-        "# Models of gymnasium, dm_control and mujoco_warp\n\nWritten by the test physics/corpus, which says "
-        "what is measured.\n\n| | models | with dofs |\n|---|---|---|\n| XML files | %d | |\n| models that load "
-        "| %d | %d |\n| covered by native physics | %d | %d |\n| covered but for their sensors | %d | %d |\n"
-        "| differ from MuJoCo by more than rounding | %d | |\n",
-        nmodel, n->loads, n->moving, n->native, n->native_moving, n->sensors, n->sensors_moving, n->differs);
-    write_features(out);
-    write_errors(out);
-    write_missing(out);
-    (void)fprintf(out, "\n| file that is not compared | why |\n|---|---|\n");
-    for (int k = 0; k < nmodel; ++k)
-        if (models[k].failure[0]) (void)fprintf(out, "| %s | %s |\n", models[k].file->name, models[k].failure);
 }
 
 /* ---- the test ---------------------------------------------------------------------------------------------------- */
 
-static void models_that_are_covered_move_as_mujocos(void **state)
+/* All models, or as many in a random order; returns how many. */
+static int choose(bool all, const corpus_file *chosen[CORPUS_MOST])
 {
-    seed = dice_seed("models_that_are_covered_move_as_mujocos");
-    const char *only = getenv("CORPUS");
-    static corpus_file files[CORPUS_MOST];
-    bool all;
-    nmodel = corpus_list(files, &all);
-    for (int k = 0; k < nmodel; ++k) models[k].file = &files[k];
-    if (nmodel == 0) {
-        print_message("there are no models in .venv/: run tools/setup.sh corpus\n");
-        skip();
+    uint64_t dice = seed;
+    for (int k = 0; k < list.nfile; ++k) chosen[k] = &list.file[k];
+    if (all || list.nfile <= SAMPLE) return list.nfile;
+    for (int k = 0; k < SAMPLE; ++k) {
+        size_t other = (size_t)k + dice_below(&dice, (size_t)(list.nfile - k));
+        const corpus_file *file = chosen[k];
+        chosen[k] = chosen[other];
+        chosen[other] = file;
     }
-    for (int k = 0; k < nmodel; ++k)
-        if (!only || strstr(models[k].file->path, only)) check_model(&models[k]);
-    corpus_counts n = count_models();
-    FILE *out = fopen(STET_TEST_BINARY_DIR "/corpus.md", "w");
-    assert_non_null(out);
-    write_report(out, &n);
-    assert_int_equal(fclose(out), 0);
-    for (int k = 0; k < nmodel; ++k)
-        if (models[k].compared && !agrees(&models[k])) print_message("%s differs from MuJoCo\n", models[k].file->name);
-    print_message("%d models: %d native, %d more without sensors; see %s/corpus.md\n", n.loads, n.native, n.sensors,
-                  STET_TEST_BINARY_DIR);
-    assert_int_equal(n.differs, 0);
-    assert_true(n.grazes <= 1); /* what no comparison says anything about */
-    if (all && !only) assert_true(n.native + n.sensors >= NATIVE_LEAST);
+    return SAMPLE;
 }
 
-int main(void)
+static void check_models(bool all, const char *part)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(models_that_are_covered_move_as_mujocos)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const char *const installed[] = {"gymnasium", "dm_control", NULL};
+    seed = dice_seed("models_that_are_covered_move_as_mujocos");
+    corpus_read(&list, all ? NULL : installed);
+    if (list.nfile == 0) {
+        print_message("there are no models in .venv/: run tools/setup.sh test\n");
+        skip();
+    }
+    int nmodel = 0, compared = 0, differ = 0, graze = 0, failed = 0;
+    static const corpus_file *chosen[CORPUS_MOST];
+    for (int k = 0, n = choose(all, chosen); k < n; ++k) {
+        if (part && !strstr(chosen[k]->path, part)) continue;
+        corpus_model *c = &models[nmodel++];
+        c->file = chosen[k];
+        check_model(c);
+        compared += c->compared;
+        differ += c->differs;
+        graze += c->grazes;
+        failed += c->failure[0] != 0;
+        if (c->differs || c->failure[0]) print_message("%s %s\n", c->file->name, c->differs ? "differs" : c->failure);
+    }
+    FILE *out = fopen(STET_TEST_BINARY_DIR "/corpus.md", "w");
+    assert_non_null(out);
+    corpus_report(out, &list, models, nmodel, features, nfeature);
+    assert_int_equal(fclose(out), 0);
+    print_message("%d models, %d of them native; see %s/corpus.md\n", nmodel, compared, STET_TEST_BINARY_DIR);
+    assert_int_equal(differ, 0);
+    assert_int_equal(failed, 0);
+    assert_true(graze <= 1 + nmodel / 100); /* what no comparison says anything about */
+    if (!part) assert_true(compared >= (all ? NATIVE_LEAST : 1));
+}
+
+static void a_sample_of_models_moves_as_mujocos(void **state) { check_models(false, NULL); }
+
+static void all_models_move_as_mujocos(void **state) { check_models(true, getenv("CORPUS")); }
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest sample[] = {cmocka_unit_test(a_sample_of_models_moves_as_mujocos)};
+    const struct CMUnitTest all[] = {cmocka_unit_test(all_models_move_as_mujocos)};
+    bool whole = getenv("CORPUS") || (argc > 1 && strcmp(argv[1], "all") == 0);
+    return whole ? cmocka_run_group_tests(all, NULL, NULL) : cmocka_run_group_tests(sample, NULL, NULL);
 }

@@ -219,17 +219,19 @@ static void random_trees_that_touch(void **state) { check_random("random_trees_t
 
 static void models_of_other_projects(void **state)
 {
-    static corpus_file file[CORPUS_MOST];
-    const char *only = getenv("CORPUS");
-    bool whole;
-    int n = corpus_list(file, &whole), loaded = 0, compared = 0;
+    static corpus_list list;
+    const char *const sources[] = {"gymnasium", "dm_control", "mujoco_warp", NULL}, *only = getenv("CORPUS");
+    int loaded = 0, compared = 0;
     int64_t ncon = 0;
-    if (n == 0 || (on_a_double() && !only)) skip();
-    for (int k = 0; k < n; ++k) {
+    if (on_a_double() && !only) skip();
+    corpus_read(&list, sources);
+    if (list.nfile == 0) skip();
+    bool whole = list.nfile == list.source[0].models + list.source[1].models + list.source[2].models;
+    for (const corpus_file *file = list.file; file < list.file + list.nfile; ++file) {
         stet_model *model;
-        if ((only && !strstr(file[k].path, only)) || stet_model_load(file[k].path, &model) != STET_OK) continue;
+        if ((only && !strstr(file->path, only)) || stet_model_load(file->path, &model) != STET_OK) continue;
         loaded++;
-        compared += check(model, file[k].name, false, &ncon);
+        compared += check(model, file->name, false, &ncon);
         stet_model_destroy(model);
     }
     print_message("%d models that load, %d covered and equal, with %lld contacts\n", loaded, compared, (long long)ncon);
