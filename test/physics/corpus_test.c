@@ -4,13 +4,13 @@
  *
  * A model that is covered runs in double from the same states as MuJoCo, with the same random controls, to the
  * tolerance of rounding (see make_exact): contacts (pairs, number, place, depth), accelerations, sensors and forces of
- * contact in the states, then positions and speeds after a step and after STEPS. `spread` is what MuJoCo itself makes of
- * a state that differs by NUDGE: an error may be SPREADS times that, or LEAST. Where geoms touch whose contacts are found
- * by iterations, MuJoCo's may be others (see pairs_test.c), and errors may be SEARCHED. What is found goes into
+ * contact in the states, then positions and speeds after a step and after STEPS. `spread` is what MuJoCo itself makes
+ * of a state that differs by NUDGE: an error may be SPREADS times that, or LEAST. Where geoms touch whose contacts are
+ * found by iterations, MuJoCo's may be others (see pairs_test.c), and errors may be SEARCHED. What is found goes into
  * corpus.md in the build tree.
  *
- * Without arguments: SAMPLE models, which the run's seed draws, of the packages that other tests need anyway. "all": all
- * that are there. CORPUS in the environment: those of all whose path has this part.
+ * Without arguments: SAMPLE models, which the run's seed draws, of the packages that other tests need anyway. "all":
+ * all that are there. CORPUS in the environment: those of all whose path has this part.
  */
 #include "physics/corpus_contacts.h"
 #include "physics/oracle.h"
