@@ -31,8 +31,8 @@ typedef struct corpus_list {
 
 /*
  * Reads the list, and says which sources are not there. names: only these sources, up to a NULL, or NULL: all. Fails at
- * a file that is not there, or is not the one that was listed. CORPUS_FOLDER in the environment: a folder that is looked
- * into first.
+ * a file that is not there, or is not the one that was listed. CORPUS_FOLDER in the environment: a folder that is
+ * looked into first.
  */
 void corpus_read(corpus_list *list, const char *const *names);
 
