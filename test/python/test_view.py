@@ -1,6 +1,7 @@
 """stet.view: what readers get, what they may not do, and that a run does not notice them."""
 
 import dataclasses
+import http.client
 import io
 import json
 import random
@@ -224,6 +225,49 @@ def test_the_page_s_files(viewer):
     for path in ("/../__init__.py", "/page/view.js", "/server.py", "//etc/passwd", "/%2e%2e/server.py"):
         assert get(viewer, path)[0] == 404
     assert get(viewer, "/", host="evil.example")[0] == 403
+
+
+def ask_for(viewer, path):
+    """The answer to a plain request: its status and its text."""
+    where = viewer.url.partition("//")[2].partition("/")[0]
+    connection = http.client.HTTPConnection(where, timeout=10)
+    connection.putrequest("GET", path, skip_host=True)
+    connection.putheader("Host", where)
+    connection.endheaders()
+    answer = connection.getresponse()
+    return answer.status, answer.read().decode()
+
+
+def test_why_there_is_no_connection(viewer):
+    token = viewer.url.partition("#")[2]
+    assert ask_for(viewer, f"/token?token={token}") == (200, "the right token")
+    for wrong in ("", "?token=", f"?token={token[:-1]}", "?token=%ff%00"):
+        status, said = ask_for(viewer, "/token" + wrong)
+        assert status == 403 and "of another run" in said
+    for path in ("//[", "//[::1", "/[", "*", "/\\", "//]:80/socket"):
+        assert ask_for(viewer, path) == (404, "no such page")
+
+
+HOLD = """import threading, time, stet
+from websockets.sync.client import connect
+sim = stet.Sim(stet.scenes / "cartpole.xml", worlds=2, threads=1)
+view = sim.view(browser=False)
+host, token = view.url.split("//")[1].split("/#")
+there = threading.Event()
+def reader():
+    with connect(f"ws://{host}/socket?token={token}", origin=f"http://{host}") as page:
+        while True:
+            page.recv()
+            there.set()
+threading.Thread(target=reader, daemon=True).start()
+there.wait(20)
+sim.step(5)
+"""
+
+
+def test_a_program_ends_with_an_open_page():
+    ended = subprocess.run([sys.executable, "-c", HOLD], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0 and ended.stderr == ""
 
 
 @pytest.mark.parametrize("message", ["{", '{"do": "fly"}', b"\x00" * 10, json.dumps({**LOOK, "first": 5}),
@@ -550,6 +594,31 @@ def test_pause_step_and_speed(watched):
     while stepper.steps < before + 50:
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("control", [False, True])
+def test_readers_who_are_gone_hold_no_run(make, monkeypatch, control):
+    monkeypatch.setattr("stet.view.run._ALONE_SECONDS", 0.2)
+    sim = make()
+    viewer = sim.view(control=control)
+    run, page, stepper = viewer._source, Page(viewer.url), Stepper(sim)
+    try:
+        page.send("speed", factor=0.1)
+        page.send("pause", on=True)
+        deadline = time.monotonic() + 20
+        while not run.paused and time.monotonic() < deadline:
+            time.sleep(0.01)
+        before = stepper.steps
+        time.sleep(0.5)
+        assert run.paused and stepper.steps <= before + 1  # who is there may hold it
+        page.close()
+        while stepper.steps < before + 20 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert stepper.steps >= before + 20 and not run.paused and run.speed == 0
+    finally:
+        stepper.stop = True
+        viewer.close()
+        stepper.end()
 
 
 def test_controls_and_resets(watched):

@@ -182,11 +182,11 @@ def test_the_run_is_killed(browser):
     finally:
         process.kill()
         process.wait()
-    browser.until("document.querySelector('#message').textContent === 'The connection is lost — trying again'")
+    browser.until("document.querySelector('#message').textContent === 'The run has ended — trying again'")
     assert browser.errors == []
 
 
 def test_a_wrong_token(browser, run):
     browser.open(run[1][0].url[:-1])
-    browser.until("document.querySelector('#message').textContent.includes('lost')")
+    browser.until("document.querySelector('#message').textContent.includes('of another run')")
     assert browser.run(STEPS) == -1

@@ -73,6 +73,7 @@ class Reader:
                    for work, name in ((self._paint_all, "pictures"), (self._send_all, "sending"))]
         for thread in threads:
             thread.start()
+        self._source.greet(self)
         try:
             self._send_json({"facts": self._source.facts() | {"outputs": OUTPUTS, "decorations": messages.DECORATIONS}})
             for text in self._connection:

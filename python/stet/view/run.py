@@ -4,6 +4,7 @@ Invariants:
   RUN-1  the sim is touched in the thread that steps it, behind a step, and never by a reader's thread
   RUN-2  without control=True nothing of the sim is written: with and without viewers a run has the same bits
   RUN-3  while nobody looks, a step costs a few tests more
+  RUN-4  a pause and a speed last as long as somebody looks: readers who are gone hold no run
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from .source import DYNAMICS, Sample, Source, Wants, plot_row
 _FAULT_SECONDS, _COUNTER_SECONDS, _TIMELINE_SECONDS = 0.25, 0.25, 0.25
 _MOST_FAULTS = 64  # worlds of which the page gets the faults
 _MOST_EVENTS = 300  # of a frame
+_ALONE_SECONDS = 2.0  # after which a run goes on that nobody looks at any more; a page that is loaded again is quicker
 
 
 class Run(Source):
@@ -39,6 +41,8 @@ class Run(Source):
         self.on_close: Callable[[], None] = self.close  # when the sim is closed
         self._closed, self._single = False, 0
         self._pace = (False, speed)  # paused and speed, as samples have them
+        self._own_speed = speed
+        self._alone = 0.0  # on the clock, when the last of them went
         self._todo: list[tuple[str, dict]] = []
         self._pulls: dict[object, Pull] = {}  # by reader
         self._released: list[Pull] = []  # whose force has to go
@@ -102,6 +106,10 @@ class Run(Source):
             if not sim.closed:
                 self._push(sim, 0)
                 self._end_frame(sim)
+
+    def forget(self, reader: object) -> None:
+        super().forget(reader)
+        self._alone = time.monotonic()
 
     def tell(self, kind: str, entries: dict[str, Any]) -> None:
         with self.changed:
@@ -240,6 +248,8 @@ class Run(Source):
                     self._due = time.monotonic()
                     return
                 now = time.monotonic()
+                if not self.readers and now > self._alone + _ALONE_SECONDS:  # RUN-4
+                    self.paused, self._single, self.speed = False, 0, self._own_speed
                 if not self.paused and (now >= self._due or self.speed != speed):
                     return
                 if self._pace != (self.paused, self.speed):

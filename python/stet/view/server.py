@@ -7,6 +7,7 @@ loopback name (Host), so that no other site can get here through a name that it 
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import http
 import logging
@@ -22,6 +23,7 @@ from . import messages
 _PAGE = Path(__file__).with_name("page")
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 _MOST_READERS = 128
+_WRONG = "This address is of another run (a wrong token): open the one that this run has printed"
 # Who knocks and talks nonsense is turned away without a word on the run's terminal, unless logging is set up.
 _LOGGER = logging.getLogger("stet.view.server")
 _LOGGER.addHandler(logging.NullHandler())
@@ -52,7 +54,12 @@ class Server:
         self._thread.start()
 
     def close(self, reason: str = "the run has ended") -> None:
-        self._server.shutdown(reason=reason)
+        try:
+            self._server.shutdown(reason=reason)
+        except RuntimeError:  # when the program ends, no thread of a pool starts any more: one after the other
+            for connection in list(self._server.connections):
+                with contextlib.suppress(Exception):
+                    connection.close(1001, reason)
         self._thread.join()
 
     def _admit(self, connection, request):
@@ -61,17 +68,19 @@ class Server:
         host, origin = (request.headers.get_all(name) for name in ("Host", "Origin"))
         if len(host) != 1 or host[0] not in hosts:
             return _respond(connection, http.HTTPStatus.FORBIDDEN, "another host")
-        url = urllib.parse.urlsplit(request.path)
-        if url.path != "/socket":
-            file = self._files.get(url.path)
+        path, _, query = request.path.partition("?")
+        if path not in ("/socket", "/token"):
+            file = self._files.get(path)
             if file is None:
                 return _respond(connection, http.HTTPStatus.NOT_FOUND, "no such page")
             return _respond(connection, http.HTTPStatus.OK, file.read_bytes(), _TYPES[file.suffix])
-        if origin != ["http://" + host[0]]:
+        if path == "/socket" and origin != ["http://" + host[0]]:
             return _respond(connection, http.HTTPStatus.FORBIDDEN, "another origin")
-        token = urllib.parse.parse_qs(url.query).get("token", [""])[0]
+        token = urllib.parse.parse_qs(query).get("token", [""])[0]
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode()):
-            return _respond(connection, http.HTTPStatus.FORBIDDEN, "a wrong token")
+            return _respond(connection, http.HTTPStatus.FORBIDDEN, _WRONG)
+        if path == "/token":  # the page asks why a connection was not opened, which a browser does not tell it
+            return _respond(connection, http.HTTPStatus.OK, "the right token")
         if len(self._server.connections) >= _MOST_READERS:
             return _respond(connection, http.HTTPStatus.SERVICE_UNAVAILABLE, "too many readers")
         return None

@@ -58,6 +58,7 @@ class Source:
         self.model, self.nworld, self.fields = model, nworld, fields
         self.changed = threading.Condition()
         self.number = 0
+        self.readers: set[object] = set()  # who are there
         self._asked: dict[object, tuple[Wants, tuple, Callable[[Sample], None]]] = {}
 
     def facts(self) -> dict[str, Any]:
@@ -72,6 +73,11 @@ class Source:
             "timestep": model.timestep,
         }
 
+    def greet(self, reader: object) -> None:
+        """A reader is there, until forget()."""
+        with self.changed:
+            self.readers.add(reader)
+
     def ask(self, reader: object, wants: Wants, has: tuple[int, Wants] | None, deliver: Callable) -> None:
         """Puts a reader's question, in place of the one that it put before."""
         with self.changed:
@@ -81,6 +87,7 @@ class Source:
     def forget(self, reader: object) -> None:
         with self.changed:
             self._asked.pop(reader, None)
+            self.readers.discard(reader)
 
     def tell(self, kind: str, entries: dict[str, Any]) -> None:
         """Does what a message asks for; ValueError: a sentence why it does not."""

@@ -40,13 +40,27 @@ function connect() {
     wait = 250;
   };
   socket.onmessage = ({ data }) => (typeof data === "string" ? hear(JSON.parse(data)) : receive(data));
-  socket.onclose = ({ reason }) => {
+  socket.onclose = async ({ reason }) => {
     facts = null;
-    say(`${reason || "The connection is lost"} — trying again`);
+    const [why, final] = reason ? [reason, false] : await findReason(token);
+    say(final ? why : `${why} — trying again`);
+    if (final) return;
     setTimeout(connect, wait);
     wait = Math.min(2 * wait, 5000);
   };
 }
+
+// Why there is no connection, and whether trying again is of no use: a browser tells a page neither.
+async function findReason(token) {
+  try {
+    const answer = await fetch(`/token?token=${token}`);
+    return answer.ok ? ["The connection is lost", false] : [await answer.text(), true];
+  } catch {
+    return ["The run has ended", false];
+  }
+}
+
+window.addEventListener("hashchange", () => location.reload()); // the address of another run
 
 function hear(message) {
   if (message.facts) begin(message.facts);
