@@ -12,16 +12,18 @@ typedef struct stet_model stet_model;
 
 /*
  * Loads MJCF (.xml), URDF (.urdf, or .xml with a <robot> root) or a compiled model (.mjb). The caller owns *out. A
- * scene without cameras is fine. NOT_FOUND: no such file. PARSE: the loader's message, with file and line. All messages
- * name the path.
+ * scene without cameras is fine. NOT_FOUND: no such file. PARSE: the loader's message, with file and line; a time step
+ * that is not above 0. LIMIT: MuJoCo would need more memory than there is, or very long. All messages name the path. A
+ * .mjb is tried in another process first (fork), which a damaged one may crash.
  */
 STET_API stet_result stet_model_load(const char *path, stet_model **out);
 /* The same from a string of MJCF or URDF. */
 STET_API stet_result stet_model_load_string(const char *xml, stet_model **out);
 /*
- * The compiled model as bytes, for another process with the same release of MuJoCo. save: `size` is what get_size says.
- * load: `path` is what stet_model_get_path says of the copy ("" for none); the file is not looked at. UNSUPPORTED: the
- * model has plugins, which have other numbers in each process. PARSE: the bytes are no model.
+ * The compiled model as bytes with a checksum, for another process with the same release of MuJoCo. save: `size` is
+ * what get_size says. load: `path` is what stet_model_get_path says of the copy ("" for none); the file is not looked
+ * at. Bytes of MuJoCo's own (.mjb) are taken, too. UNSUPPORTED: the model has plugins, which have other numbers in each
+ * process. PARSE: the bytes are no model, or damaged.
  */
 STET_API int64_t stet_model_get_size(const stet_model *model);
 STET_API stet_result stet_model_save_bytes(const stet_model *model, void *bytes, int64_t size);

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "model/files.h"
 #include "model/guard.h"
+#include "model/limits.h"
 #include "model/plugins.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@ typedef struct load {
     const char *xml;   /* or NULL */
     const void *bytes; /* of a compiled model, or NULL */
     int64_t size;
+    bool checked; /* the bytes are as they were written */
     mjSpec *spec;
     mjModel *mj;
     char text[TEXT_SIZE]; /* why there is no model */
@@ -58,6 +60,16 @@ static void read_compiled(void *context)
     load *l = context;
     l->mj = l->bytes ? mj_loadModelBuffer(l->bytes, l->size) : mj_loadModel(l->path, NULL);
 }
+
+/* What a damaged model may end in: it is loaded, and a step of it begun. */
+static void try_compiled(void *context)
+{
+    load *l = context;
+    read_compiled(l);
+    mjData *d = l->mj && l->mj->nplugin == 0 ? mj_makeData(l->mj) : NULL;
+    if (d) mj_forward(l->mj, d);
+}
+static void guard_compiled(void *context) { (void)sti_mujoco_guard(try_compiled, context, NULL, 0); }
 
 static void delete_spec(void *context) { mj_deleteSpec(context); }
 static void delete_model(void *context) { mj_deleteModel(context); }
@@ -105,6 +117,37 @@ static stet_result check_plugins(load *l)
                      l->path ? l->path : "model");
 }
 
+/* What MuJoCo's compiler lets through, and its steps do not do. */
+static stet_result check_options(load *l, const char *what)
+{
+    double step = l->mj->opt.timestep;
+    if (step > 0 && step <= 1e9) return STET_OK;
+    (void)sti_mujoco_guard(delete_model, l->mj, NULL, 0);
+    l->mj = NULL;
+    return sti_error(STET_ERROR_PARSE, "%s: its option timestep is %g; give seconds above 0", what, step);
+}
+
+static stet_result run_binary(load *l, const char *what, bool *good, char text[TEXT_SIZE])
+{
+    if (!l->checked && !sti_limits_survives(guard_compiled, l))
+        return sti_error(STET_ERROR_PARSE,
+                         "%s: MuJoCo crashes, or hangs, while it loads this compiled model, so it is damaged; make it "
+                         "again from its XML",
+                         what);
+    *good = sti_mujoco_guard(read_compiled, l, text, TEXT_SIZE);
+    return STET_OK;
+}
+
+static stet_result run_text(load *l, const char *what, bool *good, char text[TEXT_SIZE])
+{
+    stet_result result = STET_OK;
+    *good = sti_mujoco_guard(parse, l, text, TEXT_SIZE);
+    if (*good && l->spec) result = sti_limits_check_spec(what, l->spec);
+    if (*good && l->spec && result == STET_OK) *good = sti_mujoco_guard(compile, l, text, TEXT_SIZE);
+    if (l->spec) (void)sti_mujoco_guard(delete_spec, l->spec, NULL, 0);
+    return result;
+}
+
 /* Loads the model into l->mj. */
 static stet_result run_load(load *l)
 {
@@ -113,26 +156,32 @@ static stet_result run_load(load *l)
     bool good;
     STI_TRY(stet_check_mujoco());
     sti_load_plugins();
-    if (is_binary(l)) {
-        good = sti_mujoco_guard(read_compiled, l, text, sizeof text);
-    } else {
-        good = sti_mujoco_guard(parse, l, text, sizeof text);
-        if (good && l->spec) good = sti_mujoco_guard(compile, l, text, sizeof text);
-        if (l->spec) (void)sti_mujoco_guard(delete_spec, l->spec, NULL, 0);
+    STI_TRY(is_binary(l) ? run_binary(l, what, &good, text) : run_text(l, what, &good, text));
+    if (good && l->mj) {
+        STI_TRY(check_plugins(l));
+        return check_options(l, what);
     }
-    if (good && l->mj) return check_plugins(l);
     char *why = good && l->text[0] ? l->text : text;
     one_line(why);
     return sti_error(STET_ERROR_PARSE, "%s: MuJoCo cannot load it: %s; correct the model there", what,
                      why[0] ? why : "it gives no cause");
 }
 
-/* MuJoCo would wait forever at a named pipe. `context`: receives what is wrong. */
-static bool is_plain(void *context, const char *path, const struct stat *about)
+typedef struct looked {
+    const char *path; /* of the model */
+    stet_result result;
+} looked;
+
+/* MuJoCo would wait forever at a named pipe, and for a long time at what a text repeats (LIMITS-1). */
+static bool look_at(void *context, const char *path, const struct stat *about)
 {
+    looked *k = context;
     const char *why = sti_file_not_plain(about->st_mode);
-    if (why) (void)snprintf(context, 512, "%.400s: %s", path, why);
-    return !why;
+    if (why)
+        k->result = sti_error(STET_ERROR_IO, "%s: it names %.400s: %s", k->path, path, why);
+    else if (!has_suffix(path, ".mjb") && (strcmp(path, k->path) == 0 || has_suffix(path, ".xml")))
+        k->result = sti_limits_check_file(path);
+    return k->result == STET_OK;
 }
 
 /* Reports errors of the file itself before MuJoCo reads it. */
@@ -156,9 +205,9 @@ static stet_result check_file(const char *path)
     if (s.st_size == 0)
         return sti_error(STET_ERROR_PARSE,
                          "%s: the file is empty; it should hold an MJCF <mujoco> or a URDF <robot> element", path);
-    char odd[512] = "";
-    if (!sti_model_files(path, is_plain, odd)) return sti_error(STET_ERROR_IO, "%s: it names %s", path, odd);
-    return STET_OK;
+    looked k = {.path = path};
+    (void)sti_model_files(path, look_at, &k);
+    return k.result;
 }
 
 /* Makes a model of l->mj, which it owns from now on, also on failure. */
@@ -204,9 +253,32 @@ stet_result stet_model_load_string(const char *xml, stet_model **out)
     if (!xml[strspn(xml, " \t\r\n")])
         return sti_error(STET_ERROR_PARSE,
                          "model string: it is empty; it should hold an MJCF <mujoco> or a URDF <robot> element");
+    STI_TRY(sti_limits_check_text("model string", xml));
     load l = {.xml = xml};
     STI_TRY(run_load(&l));
     return make_model(&l, out);
+}
+
+/* Before the compiled model: what tells that it is one of ours, and its hash. */
+typedef struct bytes_head {
+    char mark[8];
+    uint64_t hash;
+} bytes_head;
+static const char bytes_mark[8] = "stetmdl1";
+
+/* Bytes without a head are a compiled model of MuJoCo's own. */
+static stet_result open_bytes(load *l)
+{
+    bytes_head head;
+    if (l->size < (int64_t)sizeof head || memcmp(l->bytes, bytes_mark, sizeof bytes_mark) != 0) return STET_OK;
+    memcpy(&head, l->bytes, sizeof head);
+    l->bytes = (const char *)l->bytes + sizeof head;
+    l->size -= (int64_t)sizeof head;
+    l->checked = head.hash == sti_hash_bytes(l->bytes, (size_t)l->size);
+    if (l->checked) return STET_OK;
+    return sti_error(STET_ERROR_PARSE,
+                     "%s: the bytes of the model are damaged (their checksum differs); use another copy",
+                     l->path ? l->path : "model");
 }
 
 stet_result stet_model_load_bytes(const void *bytes, int64_t size, const char *path, stet_model **out)
@@ -221,6 +293,7 @@ stet_result stet_model_load_bytes(const void *bytes, int64_t size, const char *p
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_load_bytes: %lld bytes; give those of a model",
                          (long long)size);
     load l = {.path = path[0] ? path : NULL, .bytes = bytes, .size = size};
+    STI_TRY(open_bytes(&l));
     STI_TRY(run_load(&l));
     return make_model(&l, out);
 }
@@ -386,7 +459,10 @@ static stet_result pack(packing *p)
     return sti_error(STET_ERROR_DEVICE, "model: MuJoCo could not write the model into memory: %s", text);
 }
 
-int64_t stet_model_get_size(const stet_model *model) { return model ? mj_sizeModel(model->mj) : 0; }
+int64_t stet_model_get_size(const stet_model *model)
+{
+    return model ? (int64_t)sizeof(bytes_head) + mj_sizeModel(model->mj) : 0;
+}
 
 stet_result stet_model_save_bytes(const stet_model *model, void *bytes, int64_t size)
 {
@@ -398,8 +474,13 @@ stet_result stet_model_save_bytes(const stet_model *model, void *bytes, int64_t 
     if (model->mj->nplugin > 0)
         return sti_error(STET_ERROR_UNSUPPORTED,
                          "model: it has plugins, which have other numbers in another process; load its XML there");
-    packing p = {.m = model->mj, .buffer = bytes, .size = size};
-    return pack(&p);
+    bytes_head head;
+    packing p = {.m = model->mj, .buffer = (char *)bytes + sizeof head, .size = size - (int64_t)sizeof head};
+    STI_TRY(pack(&p));
+    memcpy(head.mark, bytes_mark, sizeof head.mark);
+    head.hash = sti_hash_bytes(p.buffer, (size_t)p.size);
+    memcpy(bytes, &head, sizeof head);
+    return STET_OK;
 }
 
 stet_result sti_model_fingerprint(const stet_model *model, uint64_t *out)

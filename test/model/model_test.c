@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
+#include "base/dice.h"
 #include "base/folder.h"
 #include "model/guard.h"
 #include "model/model.h"
@@ -162,6 +163,14 @@ static void check_bytes(const stet_model *model)
     stet_model_destroy(again);
     assert_int_equal(stet_model_load_bytes(bytes, size / 2, "", &again), STET_ERROR_PARSE);
     assert_null(again);
+    for (int64_t k = 0; k < 150; ++k) { /* in all parts; the first bytes are what tells that there is a checksum */
+        bytes[size * k / 150] ^= 16;
+        assert_int_equal(stet_model_load_bytes(bytes, size, "", &again), STET_ERROR_PARSE);
+        assert_null(again);
+        bytes[size * k / 150] ^= 16;
+    }
+    assert_int_equal(stet_model_load_bytes(bytes, size, "", &again), STET_OK);
+    stet_model_destroy(again);
     memset(bytes, 'x', (size_t)size);
     assert_int_equal(stet_model_load_bytes(bytes, size, "", &again), STET_ERROR_PARSE);
     assert_sentence("model", "MuJoCo cannot load it");
@@ -185,6 +194,93 @@ static void test_compiled(void **state)
     stet_model_destroy(model);
     assert_refused(write_text("text.mjb", "this is not a compiled model, though it is long enough to look like one"),
                    STET_ERROR_PARSE, "MuJoCo cannot load it: ");
+}
+
+/* Whatever is wrong in a compiled model, it is a model or a sentence. */
+static void test_damaged(void **state)
+{
+    enum { SIZE = 1 << 17, TRIES = 60 };
+    stet_model *model = NULL, *again;
+    uint64_t dice = dice_seed("test_damaged");
+    static unsigned char bytes[SIZE];
+    assert_int_equal(stet_model_load_string(BALL, &model), STET_OK);
+    const char *path = in_folder("ball.mjb");
+    mj_saveModel(model->mj, path, NULL, 0);
+    stet_model_destroy(model);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t size = fread(bytes, 1, SIZE, f);
+    (void)fclose(f);
+    assert_true(size > 1000 && size < SIZE);
+    for (int k = 0; k < TRIES; ++k) {
+        size_t at = (size_t)(dice_next(&dice) % (k % 2 ? size : 1000));
+        unsigned char was = bytes[at], bit = (unsigned char)(1u << dice_next(&dice) % 8);
+        bytes[at] ^= bit;
+        stet_result result = stet_model_load(write_bytes("damaged.mjb", bytes, size), &again);
+        if (result == STET_OK)
+            stet_model_destroy(again);
+        else
+            assert_int_equal(result, STET_ERROR_PARSE);
+        bytes[at] = was;
+    }
+}
+
+#define WORLD(text) "<mujoco><worldbody>" text "</worldbody></mujoco>"
+#define MANY(n, what) "<replicate count='" #n "' offset='1 0 0'>" what "</replicate>"
+#define GEOM "<geom size='.1'/>"
+
+/* What MuJoCo would take without an end is refused before; what only looks like it is not. */
+static void test_limits(void **state)
+{
+    static const struct {
+        const char *text, *part;
+    } rows[] = {
+        {"<mujoco><size nuser_body='2000000000'/><worldbody><body/></worldbody></mujoco>", "its nuser_body needs"},
+        {"<mujoco><size nuser_sensor='2000000000'/><worldbody><body name='a'/></worldbody><sensor><framepos "
+         "objtype='body' objname='a'/></sensor></mujoco>",
+         "its nuser_sensor needs"},
+        {"<mujoco><asset><hfield name='a' nrow='200000' ncol='200000' size='1 1 1 1'/></asset></mujoco>",
+         "its height field needs"},
+        {"<mujoco><asset><texture name='a' type='2d' builtin='flat' width='200000' height='200000'/></asset></mujoco>",
+         "its texture needs"},
+        {WORLD(MANY(100000, GEOM)), "<replicate> makes 100000 of something"},
+        {WORLD(MANY(300, MANY(300, GEOM))), "<replicate> makes 90000 of something"},
+        {WORLD("<body><composite type='cable' count = \"1000 1000 1\"/></body>"), "<composite> makes 1000000"},
+        {WORLD("<flexcomp name='a' type='grid' count='1000 1000 1000' spacing='1 1 1'/>"),
+         "<flexcomp> makes 1000000000"},
+    };
+    stet_model *model = NULL;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
+        assert_int_equal(stet_model_load_string(rows[k].text, &model), STET_ERROR_LIMIT);
+        assert_null(model);
+        assert_sentence("model string", rows[k].part);
+        assert_refused(write_text("limit.xml", rows[k].text), STET_ERROR_LIMIT, rows[k].part);
+    }
+    (void)write_text("many.xml", "<mujoco><worldbody>" MANY(100000, GEOM) "</worldbody></mujoco>");
+    assert_int_equal(stet_model_load(write_text("outer.xml", "<mujoco><include file='many.xml'/></mujoco>"), &model),
+                     STET_ERROR_LIMIT);
+    assert_non_null(strstr(stet_get_last_error(), "many.xml: <replicate> makes 100000"));
+    assert_int_equal(
+        stet_model_load_string(
+            WORLD("<!--" MANY(100000, GEOM) "-->" MANY(30, GEOM) MANY(30, GEOM) MANY(2, MANY(3, GEOM))), &model),
+        STET_OK);
+    assert_int_equal(stet_model_get_info(model).ngeom, 66);
+    stet_model_destroy(model);
+}
+
+static void test_time_steps(void **state)
+{
+    static const char *const steps[] = {"0", "-1", "nan", "inf"};
+    stet_model *model = NULL;
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; ++k) {
+        char text[200];
+        (void)snprintf(text, sizeof text, "<mujoco><option timestep='%s'/><worldbody>" GEOM "</worldbody></mujoco>",
+                       steps[k]);
+        assert_int_equal(stet_model_load_string(text, &model), STET_ERROR_PARSE);
+        assert_null(model);
+    }
+    assert_int_equal(stet_model_load_string("<mujoco><option timestep='0'/></mujoco>", &model), STET_ERROR_PARSE);
+    assert_sentence("model string", "its option timestep is 0; give seconds above 0");
 }
 
 static void test_bad_files(void **state)
@@ -468,7 +564,8 @@ int main(void)
         cmocka_unit_test(test_compiled),       cmocka_unit_test(test_bad_files), cmocka_unit_test(test_absurd_values),
         cmocka_unit_test(test_names),          cmocka_unit_test(test_tables),    cmocka_unit_test(test_references),
         cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_guard),     cmocka_unit_test(test_guard_threads),
-        cmocka_unit_test(test_unguarded),
+        cmocka_unit_test(test_unguarded),      cmocka_unit_test(test_damaged),   cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_time_steps),
     };
     return cmocka_run_group_tests_name("model/model", tests, make_own_folder, remove_folder);
 }
