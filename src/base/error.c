@@ -5,6 +5,8 @@
  */
 #include "base/error.h"
 
+#include "base/printable.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,6 +50,7 @@ stet_result sti_error_at(stet_result result, const char *file, int line, const c
     int length = vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     mark_cut(message, sizeof message, length);
+    sti_make_printable(message);
     memcpy(last_message, message, sizeof message);
     const char *slash = strrchr(file, '/');
     length = snprintf(last_where, sizeof last_where, "%s:%d", slash ? slash + 1 : file, line);
@@ -63,6 +66,7 @@ stet_result sti_error_prefix(stet_result result, const char *format, ...)
     int length = vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     mark_cut(message, sizeof message, length);
+    sti_make_printable(message);
     size_t used = strlen(message);
     length = snprintf(message + used, sizeof message - used, ": %s", last_message);
     if (length < 0 || (size_t)length >= sizeof message - used) mark_cut(message, sizeof message, MESSAGE_SIZE);

@@ -4,6 +4,7 @@
  * Invariant: callback and context are always read as the pair that was set, whatever other threads do.
  */
 #include "base/error.h"
+#include "base/printable.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -41,5 +42,6 @@ void sti_log(stet_log_level level, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    sti_make_printable(line);
     log(level, line, context);
 }

@@ -1,6 +1,7 @@
 /* See report_error.h. */
 #include "cli/report_error.h"
 
+#include "base/printable.h"
 #include "stet/base.h"
 
 #include <errno.h>
@@ -23,6 +24,15 @@ static void one_line(char *text)
 {
     for (char *p = text; *p; ++p)
         if (*p == '\n' || *p == '\r') *p = ' ';
+    sti_make_printable(text);
+}
+
+const char *report_name(const char *name)
+{
+    static _Thread_local char text[1024];
+    (void)snprintf(text, sizeof text, "%s", name);
+    one_line(text);
+    return text;
 }
 
 /* May be called from any thread. Information (why a mechanism fell back) is in the counters and is not kept. */

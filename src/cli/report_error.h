@@ -32,6 +32,9 @@ void report_hold(void);
 const char *report_held(void);
 void report_release(bool print);
 
+/* A name out of a model as a terminal may have it; valid until this thread's next call. */
+const char *report_name(const char *name);
+
 /* Formats an error text; it is valid until this thread's next call. An argument may be the present text. */
 const char *error_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Reports an error text and returns the code; NULL: returns -1. */

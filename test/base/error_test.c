@@ -103,6 +103,17 @@ typedef struct worker {
     bool empty_at_first, kept;
 } worker;
 
+/* Names of files and in models go into messages, and these to a terminal. */
+static void a_message_controls_no_terminal(void **state)
+{
+    (void)state;
+    assert_int_equal(sti_error(STET_ERROR_IO, "%s", "a\x1b[31mred\x07\x7f\xc2\x9bz \xc3\xa9\xe2\x80\xa6\n\tb"),
+                     STET_ERROR_IO);
+    assert_string_equal(stet_get_last_error(), "a?[31mred????z \xc3\xa9\xe2\x80\xa6\n\tb");
+    assert_int_equal(sti_error_prefix(STET_ERROR_IO, "%s", "\x1b]0;"), STET_ERROR_IO);
+    assert_string_equal(stet_get_last_error(), "?]0;: a?[31mred????z \xc3\xa9\xe2\x80\xa6\n\tb");
+}
+
 static void *fail_in_thread(void *context)
 {
     worker *w = context;
@@ -158,7 +169,7 @@ int main(void)
         cmocka_unit_test(a_prefix_keeps_message_and_place),  cmocka_unit_test(a_message_may_quote_the_last_one),
         cmocka_unit_test(a_long_message_is_cut_visibly),     cmocka_unit_test(a_message_of_the_full_size_is_kept),
         cmocka_unit_test(a_cut_falls_between_characters),    cmocka_unit_test(each_thread_has_its_own_message),
-        cmocka_unit_test(try_returns_the_first_failure),
+        cmocka_unit_test(try_returns_the_first_failure),     cmocka_unit_test(a_message_controls_no_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -321,12 +321,12 @@ static void print_scene(const json_t *scene)
     print_numbers("fields", json_object_get(scene, "fields"));
     printf("%-10s", "keyframes");
     json_array_foreach(json_object_get(scene, "keyframes"), i, one)
-        printf(" %s%s", *json_string_value(one) ? json_string_value(one) : "(no name)",
+        printf(" %s%s", *json_string_value(one) ? report_name(json_string_value(one)) : "(no name)",
                (long long)i == keyframe ? " (a run begins there)" : "");
     if (keyframe < 0) printf(" none: a run begins at the model's own initial state");
     printf("\n");
     json_array_foreach(json_object_get(scene, "cameras"), i, one)
-        printf("%-10s %s, %.3g degrees from bottom to top%s\n", i ? "" : "cameras", text_of(one, "name"),
+        printf("%-10s %s, %.3g degrees from bottom to top%s\n", i ? "" : "cameras", report_name(text_of(one, "name")),
                json_real_value(json_object_get(one, "fovy")),
                json_is_true(json_object_get(scene, "own_cameras")) ? "" : " (the scene has no camera of its own)");
     not_drawn_print(json_object_get(scene, "not_drawn"));

@@ -296,7 +296,8 @@ static void print_keyframe(const summary *s)
     else if (keyframe < 0)
         printf("worlds begin with the model's qpos0");
     else
-        printf("worlds begin with keyframe %d%s%s", keyframe, name && name[0] ? ", " : "", name ? name : "");
+        printf("worlds begin with keyframe %d%s%s", keyframe, name && name[0] ? ", " : "",
+               report_name(name ? name : ""));
     printf("%s\n",
            !s->options->resume && keyframe >= 0 ? " (--keyframe none: with qpos0, as MuJoCo's own data do)" : "");
 }
@@ -313,7 +314,7 @@ static void print_head(const summary *s)
     print_keyframe(s);
     if (!o->outputs) return;
     printf("camera%s", ncamera == 1 ? "" : "s");
-    for (int c = 0; c < ncamera; ++c) printf("%s %s", c ? "," : "", stet_sim_get_camera(s->sim, c)->name);
+    for (int c = 0; c < ncamera; ++c) printf("%s %s", c ? "," : "", report_name(stet_sim_get_camera(s->sim, c)->name));
     for (int i = 0; i < o->nsize; ++i) printf("%s %dx%d", i ? "," : " of", o->size[i][0], o->size[i][1]);
     printf(" pixels:");
     for (int k = 0; k < STET_OUTPUT_COUNT; ++k)

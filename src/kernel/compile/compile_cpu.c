@@ -188,6 +188,12 @@ static int add_arguments(char **argv, int n, const char *const *flags)
     return n;
 }
 
+/* Does the compiler complain of the disk, not of the source? It speaks English (sti_subprocess_run). */
+static bool lacks_room(const sti_text_buffer *said)
+{
+    return said->data && (strstr(said->data, "No space left on device") || strstr(said->data, "Disk quota exceeded"));
+}
+
 /* Runs the compiler in a folder of its own. The object is in the file `output` there afterwards. */
 static stet_result run_compile_cpu(const sti_compiler *c, sti_isa isa, const sti_user_source *source,
                                    const char *folder, char *output)
@@ -200,7 +206,15 @@ static stet_result run_compile_cpu(const sti_compiler *c, sti_isa isa, const sti
     argv[n++] = output;
     sti_text_buffer said = {0};
     stet_result result = sti_subprocess_run(c->path, argv, folder, &source->text, &said, &status);
-    if (result == STET_OK && (status != 0 || access(output, R_OK) != 0)) result = report(c, source, &said, status);
+    bool failed = result == STET_OK && (status != 0 || access(output, R_OK) != 0);
+    if (failed && lacks_room(&said))
+        result =
+            sti_error(STET_ERROR_IO,
+                      "compiler %s: there is no room left for its files in %s; make some, or set TMPDIR to another "
+                      "folder",
+                      c->path, folder);
+    else if (failed)
+        result = report(c, source, &said, status);
     sti_text_buffer_free(&said);
     return result;
 }

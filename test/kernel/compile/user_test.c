@@ -299,6 +299,10 @@ static void compilers_that_do_not_work(void **state)
     def.compiler = write_file("silent", "#!/bin/sh\n[ \"$1\" != --version ] || echo silent 1\n");
     assert_int_equal(chmod(def.compiler, 0755), 0);
     FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_IO, "failed (status 0) on kernel: it does not say why");
+    def.compiler = write_file("full", "#!/bin/sh\n[ \"$1\" != --version ] || exec echo full 1\n"
+                                      "echo 'k.c: fatal error: error closing: No space left on device' >&2\nexit 1\n");
+    assert_int_equal(chmod(def.compiler, 0755), 0);
+    FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_IO, "there is no room left for its files in ");
     def.compiler = write_file("killed", "#!/bin/sh\n[ \"$1\" != --version ] || exec echo killed 1\nkill -9 $$\n");
     assert_int_equal(chmod(def.compiler, 0755), 0);
     FAILS(stet_kernel_create(d, &def, &k), STET_ERROR_IO, "failed (status 137) on kernel");
