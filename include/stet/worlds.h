@@ -170,11 +170,11 @@ STET_API const char *const *stet_worlds_get_parameters(void);
 STET_API int64_t stet_worlds_get_parameter_items(const stet_worlds *worlds,
                                                  const char *name); /* 0 also: no such name */
 /*
- * Sets a parameter for all later steps. `values` has nvalue numbers, which are copied: the parameter's items (the same
- * for all worlds), or [nworld] times as many. NULL restores the model's own value. Resets, snapshots and hashes of the
- * state do not contain parameters. After an error the parameter is unchanged: NOT_FOUND lists the names;
- * INVALID_ARGUMENT (wrong nvalue, a number that the parameter does not take); UNSUPPORTED (a simple body, a mesh's
- * size); OUT_OF_MEMORY.
+ * Sets a parameter for all later steps. `values` has nvalue numbers of at most 1e15 in size, which are copied: the
+ * parameter's items (the same for all worlds), or [nworld] times as many. NULL restores the model's own value. Resets,
+ * snapshots and hashes of the state do not contain parameters. After an error the parameter is unchanged: NOT_FOUND
+ * lists the names; INVALID_ARGUMENT (wrong nvalue, a number that the parameter does not take); UNSUPPORTED (a simple
+ * body, a mesh's size); OUT_OF_MEMORY.
  */
 STET_API stet_result stet_worlds_set_parameter(stet_worlds *worlds, const char *name, const double *values,
                                                int64_t nvalue);

@@ -36,11 +36,14 @@ static const char *rule_sentence(sti_parameter_rule rule)
     }
 }
 
+/* What is larger overflows where it is squared, and a world that the physics puts back for it begins with NaN. */
+static const double most = 1e15;
+
 /* Is number i of a parameter one that it takes? */
 static bool is_good(sti_parameter_rule rule, const double *x, int64_t i)
 {
     const double *q = x + (i - i % 4), *d = x + (i - i % 3);
-    if (!isfinite(x[i])) return false;
+    if (!(fabs(x[i]) <= most)) return false;
     switch (rule) {
     case STI_RULE_FACTOR:
     case STI_RULE_LEAST_0: return x[i] >= 0;
@@ -59,8 +62,10 @@ static stet_result check_numbers(sti_parameter parameter, const double *values, 
 {
     for (int64_t i = 0; i < n; ++i)
         if (!is_good(sti_parameter_rule_of(parameter), values, i))
-            return sti_error(STET_ERROR_INVALID_ARGUMENT, "parameter %s: number %lld is %g; give finite numbers%s",
+            return sti_error(STET_ERROR_INVALID_ARGUMENT, "parameter %s: number %lld is %g; give %s%s",
                              stet_worlds_get_parameters()[parameter], (long long)i, values[i],
+                             isfinite(values[i]) && fabs(values[i]) > most ? "numbers of at most 1e15 in size"
+                                                                           : "finite numbers",
                              rule_sentence(sti_parameter_rule_of(parameter)));
     return STET_OK;
 }

@@ -162,6 +162,9 @@ static void refused_in_a_sentence(void **state)
     REFUSED(STET_ERROR_NOT_FOUND, "there are: gravity friction", stet_worlds_set_parameter(r.worlds, "mass", two, 1));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "2 numbers; give 1", stet_worlds_set_parameter(r.worlds, "friction", two, 2));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "2 numbers; give 3", stet_worlds_set_parameter(r.worlds, "gravity", two, 2));
+    static const double huge[3] = {0, 0, -2e15};
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "number 2 is -2e+15; give numbers of at most 1e15 in size",
+            stet_worlds_set_parameter(r.worlds, "gravity", huge, 3));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "number 1 is inf", stet_worlds_set_parameter(r.worlds, "gravity", bad, 3));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "0 or more", stet_worlds_set_parameter(r.worlds, "damping", &negative, 1));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "must not be NULL", stet_worlds_set_parameter(NULL, "damping", two, 1));
