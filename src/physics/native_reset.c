@@ -101,8 +101,9 @@ stet_result sti_native_reset(void *native, stet_array *mask, const stet_reset_de
     }
     return STI_LAUNCH(sti_k_native_reset, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->key),
                       sti_arg_array(mask), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
-                      STATE_ARG(step_sensordata), sti_arg_array(n->fault), sti_arg_array(n->ticks), sti_arg_array(n->resets),
-                      sti_arg_int(keyframe >= 0), sti_arg_real(def->qpos_noise), sti_arg_real(def->qvel_noise),
-                      sti_arg_int(STI_STREAM_RESET), sti_arg_int((int32_t)(uint32_t)seed),
-                      sti_arg_int((int32_t)(uint32_t)(seed >> 32)), sti_arg_int(worlds->def.first_world));
+                      STATE_ARG(step_sensordata), sti_arg_array(n->fault), sti_arg_array(n->ticks),
+                      sti_arg_array(n->resets), sti_arg_int(keyframe >= 0), sti_arg_real(def->qpos_noise),
+                      sti_arg_real(def->qvel_noise), sti_arg_int(STI_STREAM_RESET),
+                      sti_arg_int((int32_t)(uint32_t)seed), sti_arg_int((int32_t)(uint32_t)(seed >> 32)),
+                      sti_arg_int(worlds->def.first_world));
 }

@@ -85,7 +85,7 @@ struct sti_native {
 
 /* What a step changes. */
 #define STEP_ARGS                                                                                                      \
-    STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, STATE_ARG(step_sensordata), sti_arg_array(n->fault),      \
+    STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, STATE_ARG(step_sensordata), sti_arg_array(n->fault), \
         sti_arg_array(n->ticks), sti_arg_array(n->most)
 
 /* Are teams one thread, whose code has memory of its own? */
