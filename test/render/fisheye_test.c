@@ -112,8 +112,9 @@ static void points_lie_along_the_rays(void **state)
 static void shadows_are_where_rays_meet_something(void **state)
 {
     static const char lit[] =
-        "<mujoco><visual><headlight active='0'/></visual><worldbody>"
-        "<light directional='true' dir='.4 .3 -1' ambient='0 0 0' diffuse='1 1 1' specular='0 0 0' castshadow='true'/>"
+        "<mujoco><visual><headlight active='0'/><map shadowclip='20'/></visual><worldbody>"
+        "<light directional='true' pos='-4 -3 10' dir='.4 .3 -1' ambient='0 0 0' diffuse='1 1 1' specular='0 0 0' "
+        "castshadow='true'/>"
         "<geom type='plane' size='5 5 .1' rgba='1 1 1 1'/><geom type='box' size='.3 .2 .1' pos='.5 .6 .9'/>"
         "<geom size='.3' pos='-.9 -.7 1'/><geom type='capsule' size='.1 .5' pos='.8 -.9 .7' euler='40 20 0'/>"
         "<camera name='down' pos='.1 .1 2.5' euler='8 5 20'/></worldbody></mujoco>";

@@ -1,7 +1,7 @@
 /*
  * Pictures against MuJoCo's own mj_ray, pixel by pixel: random scenes of each type of geom, cameras within and among
  * geoms, and the shipped scenes in random poses. From the near plane on, what a ray meets from its front is seen
- * (MuJoCo's renderer culls back faces).
+ * (MuJoCo's renderer culls back faces), and planes from below, through which mj_ray goes.
  *
  * A pixel agrees if it has the same geom and a depth with a relative error below 1e-5. At least 99.5 % must; each of
  * the rest must have a geom and a depth that mj_ray finds within a tenth of a pixel. Where two surfaces lie in one
@@ -55,13 +55,41 @@ static bool is_lid(const oracle *o, int geom, const double at[3])
     return fabs(local[2]) < 1e-9 && fabs(local[0]) < size[0] - PAST && fabs(local[1]) < size[1] - PAST;
 }
 
+/* How far it is to the nearest plane from below, through which mj_ray goes; -1: there is none. */
+static double ask_from_below(const oracle *o, const double at[3], const double way[3], const mjtByte *groups, int *geom)
+{
+    double nearest = -1;
+    for (int g = 0; g < o->m->ngeom; ++g) {
+        const double *size = o->m->geom_size + 3 * (ptrdiff_t)g, *mat = o->d->geom_xmat + 9 * (ptrdiff_t)g;
+        double from[3], local[3], along[3];
+        if (o->m->geom_type[g] != mjGEOM_PLANE || !groups[o->m->geom_group[g]]) continue;
+        mju_sub3(from, at, o->d->geom_xpos + 3 * (ptrdiff_t)g);
+        mju_mulMatTVec3(local, mat, from);
+        mju_mulMatTVec3(along, mat, way);
+        double t = -local[2] / along[2];
+        bool hit = along[2] > 0 && t >= 0 && (nearest < 0 || t < nearest);
+        for (int k = 0; k < 2; ++k) hit = hit && (size[k] <= 0 || fabs(local[k] + t * along[k]) <= size[k]);
+        if (!hit) continue;
+        nearest = t;
+        *geom = g;
+    }
+    return nearest;
+}
+
 /* Depth and geom at a place of the picture. */
 static double ask(const oracle *o, double x, double y, int *geom)
 {
     static const mjtByte groups[mjNGROUP] = {1, 1, 1, 0, 0, 0};
     double at[3], way[3], normal[3], along = aim(o, x, y, at, way), gone = 0;
     for (;;) {
+        int plane = -1;
         double t = mj_ray(o->m, o->d, at, way, groups, 1, -1, geom, normal);
+        double under = ask_from_below(o, at, way, groups, &plane);
+        if (under >= 0 && (t < 0 || under < t)) {
+            t = under;
+            *geom = plane;
+            mju_scl3(normal, way, -1);
+        }
         double depth = o->near + (gone + t) * along;
         if (t < 0 || depth >= o->far) break;
         mju_addToScl3(at, way, t);
