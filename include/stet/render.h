@@ -7,9 +7,9 @@
  * transparent. From below planes are transparent in colours. Of surfaces that lie in each other the last geom's is
  * visible. Light comes from the headlight and MuJoCo's lights, eight together, as there; points of light count in mode
  * PHYSICAL alone, since MuJoCo's classic renderer has none. In mode MUJOCO shadows are where that renderer's maps have
- * them: within visual/map shadowclip times statistic/extent of a directional light's axis, and in front of its position;
- * within the part shadowscale of a spot's angle. In mode PHYSICAL they are everywhere. A geom whose pose is NaN is not
- * drawn.
+ * them: within visual/map shadowclip times statistic/extent of a directional light's axis, and in front of its
+ * position; within the part shadowscale of a spot's angle. In mode PHYSICAL they are everywhere. A geom whose pose is
+ * NaN is not drawn.
  *
  * Spatial tendons of groups 0 to 2 are visible in all outputs, as capsules along their paths, without textures. Limp
  * ones hang, as MuJoCo draws them. So are skins and flexes of these groups: lines as cylinders, cloths with both sides

@@ -154,8 +154,8 @@ STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const dou
  * A world's looks are as if its model had these numbers, except that what is transparent, or reflects, in the model
  * does so in all worlds, as much as there. Draws of geom_matid leave out their higher bound: 0 and nmat make all
  * materials equally frequent. A new look makes all worlds' next frame. Places, those of geoms included, are written to
- * the stage, where stet_stage_write_local replaces them until they change again, and make the next frame of their worlds
- * alone; sensors of cameras keep the model's.
+ * the stage, where stet_stage_write_local replaces them until they change again, and make the next frame of their
+ * worlds alone; sensors of cameras keep the model's.
  *
  * Quaternions are normalised. Factors multiply what the arrays hold. What MuJoCo derives from parameters (inverse
  * weights, masses of subtrees, bounding volumes, …: mj_setConst) is derived again for each world, once for each content

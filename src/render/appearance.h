@@ -67,7 +67,8 @@ void sti_appearance_free(sti_appearance *appearance);
 
 /*
  * Puts the lists of tables with this header in the order in which surfaces hide those that lie in them: the last geom
- * first, and mirrors, of which there is a list already, last. One order for colours and ids: a ray of both is cast once.
+ * first, and mirrors, of which there is a list already, last. One order for colours and ids: a ray of both is cast
+ * once.
  */
 void sti_lists_order(int *head);
 /* Puts the three lists next to each other; that of the opaque is that of all, where they are equal. */

@@ -236,8 +236,8 @@ static int map_of_type(int type)
 }
 
 /*
- * A picture on a geom: repeated so often, or, uniform, so often per two metres. On a plane that has no end on a side the
- * middle of a picture is at the origin.
+ * A picture on a geom: repeated so often, or, uniform, so often per two metres. On a plane that has no end on a side
+ * the middle of a picture is at the origin.
  */
 static void scale_2d(const mjModel *m, const sti_form *form, double *scale)
 {

@@ -255,9 +255,9 @@ LFN void hit_roles(const int *scene, const int *detail, const ureal *scale, cons
 }
 
 /*
- * Details of a row's hits. scales: of this world; choice: the shapes' rows of details in it, if materials differ. geoms: those of the
- * lanes, in memory; ray … n: as camera_hit; part: triangles. Sets n where it is smooth or tilted, and texel, the
- * texture's colour, and roles, where there are any.
+ * Details of a row's hits. scales: of this world; choice: the shapes' rows of details in it, if materials differ.
+ * geoms: those of the lanes, in memory; ray … n: as camera_hit; part: triangles. Sets n where it is smooth or tilted,
+ * and texel, the texture's colour, and roles, where there are any.
  */
 LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view, int flat, const int *scene,
                      const ureal *look, const ureal *scales, const int *choice, const int *data, const ureal *tri,

@@ -142,8 +142,8 @@ LFN_APART void trace_squares(const ureal *view, int flat, int bare, int px, int 
 }
 
 /*
- * The nearest hits of a patch among the nshown geoms at `at` in `scene`; unless fresh, and those that it has. bare: their
- * normals are not wanted.
+ * The nearest hits of a patch among the nshown geoms at `at` in `scene`; unless fresh, and those that it has. bare:
+ * their normals are not wanted.
  */
 LFN_APART void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view, const ureal *glass,
                            int mirrored, int flat, int bare, int px, int py, int width, int height,

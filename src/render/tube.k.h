@@ -16,7 +16,10 @@ LFN void lamp_place(const wreal *xform, int nitem, int world, int camera, int pr
     }
 }
 
-/* A lamp that casts shadows. cutoff: less than -1 without a cone; radius: of its bulb, in mode physical; else 0; reach: LAMP_REACH. */
+/*
+ * A lamp that casts shadows. cutoff: less than -1 without a cone; radius: of its bulb, in mode physical; else 0; reach:
+ * LAMP_REACH.
+ */
 typedef struct shadow_lamp {
     int positional, bit;
     ureal cutoff, radius, reach;

@@ -6,8 +6,8 @@
  *       it over valid poses changes no bit
  *   POSES-2  the arrays get a new generation only if a bit of them changed, if all poses were computed without
  *       downloading the old ones, or if a kernel wrote them
- *   POSES-3  a world at rest has not moved for readers of its poses (WORLDS-11): old and new ones are compared where the
- *       host has both
+ *   POSES-3  a world at rest has not moved for readers of its poses (WORLDS-11): old and new ones are compared where
+ *       the host has both
  */
 #include "worlds/poses.h"
 
@@ -122,7 +122,7 @@ static void note_moved(stet_worlds *worlds, const uint8_t *mask)
     (void)sti_generations_bump(&worlds->pose_moved, &worlds->pose_version, mask);
 }
 
-/* Is there somebody who asks whether poses of arrays that a launch writes have other bits, and does the host have them? */
+/* Does somebody ask whether poses that a launch writes have other bits, and does the host have them? */
 static bool may_compare(const stet_worlds *worlds)
 {
     stet_device *device = worlds->device;

@@ -1,7 +1,7 @@
 /*
  * Parameters that differ between worlds in native physics: each world goes where MuJoCo takes it with a model that was
- * edited and given to mj_setConst, and has its sensors, to 1e-9; worlds with the model's own values keep their bits; what is taken back
- * leaves nothing.
+ * edited and given to mj_setConst, and has its sensors, to 1e-9; worlds with the model's own values keep their bits;
+ * what is taken back leaves nothing.
  */
 #include "worlds/parameters.h"
 
@@ -145,7 +145,10 @@ static double sensor_error(const rig *r, int64_t w, const mjModel *m, const mjDa
     return worst / scale;
 }
 
-/* The greatest error of the state and of sensors after the steps, over the worlds. *moved: any world went elsewhere than world 0. */
+/*
+ * The greatest error of the state and of sensors after the steps, over the worlds. *moved: any world went elsewhere
+ * than world 0.
+ */
 static double check(native_rig *n, const bool given[STI_PARAMETER_PHYSICS], const char *what, bool *moved)
 {
     double worst = 0;

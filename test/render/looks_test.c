@@ -149,7 +149,7 @@ static void mirrors_add_what_they_show(void **state)
     }
 }
 
-/* Colours show a plane from below, with 0.3 of its opacity, twice, and what is behind it; depth and ids show the plane. */
+/* Colours show a plane from below, with 0.3 of its opacity, twice, and what is behind it; depth and ids the plane. */
 static void planes_are_transparent_from_below(void **state)
 {
     pictures p;

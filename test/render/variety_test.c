@@ -1,7 +1,7 @@
 /*
  * Looks that differ between worlds, and sizes and places of geoms, which the physics has, too: each world has the bits
- * of a model that was edited by hand, in both modes; worlds that were given the model's own numbers, or whose looks were
- * taken back, have the model's. Draws at resets.
+ * of a model that was edited by hand, in both modes; worlds that were given the model's own numbers, or whose looks
+ * were taken back, have the model's. Draws at resets.
  */
 #include "render/pictures.h"
 #include "worlds/parameter.h"
