@@ -1,6 +1,7 @@
 /* In place of native physics in a build with MuJoCo 3, whose models lack what it reads: it refuses each model. */
 #include "physics/features.h"
 #include "physics/native.h"
+#include "physics/pace.h"
 #include "physics/tables.h"
 
 #include <mujoco/mujoco.h>
@@ -43,6 +44,12 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
 
 void sti_native_destroy(sti_native *native) { (void)native; }
 
+stet_result sti_native_prepare(sti_native *native)
+{
+    (void)native;
+    return STET_OK;
+}
+
 stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n)
 {
     (void)native, (void)mask, (void)n;
@@ -65,6 +72,12 @@ stet_result sti_native_quantity(sti_native *native, const char *name, stet_array
 {
     (void)native, (void)name, (void)out;
     return sti_physics_check_model(NULL);
+}
+
+sti_pace sti_physics_estimate_pace(const mjModel *model, int keyframe, int lanes, int64_t nworld)
+{
+    (void)model, (void)keyframe, (void)lanes, (void)nworld;
+    return (sti_pace){0, 0};
 }
 
 stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *out)
