@@ -55,7 +55,7 @@ if(STET_LEFT_OUT)
     list(REMOVE_ITEM STET_ISAS ${STET_LEFT_OUT})
 endif()
 
-# kernel_sets.h: STI_UNLESS_LEFT_OUT(set, layer, x) is x, or 0 where that is not compiled; the layer `all`: no kernel is.
+# kernel_sets.h: STI_UNLESS_LEFT_OUT(set, layer, x) is x, or 0 where that is not compiled; layer `all`: nothing is.
 set(stet_text "/* Made by CMake: which kernels are not compiled. */
 #define STI_SECOND_OF(a, b, ...) b
 #define STI_SECOND(...) STI_SECOND_OF(__VA_ARGS__)

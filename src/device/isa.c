@@ -1,7 +1,7 @@
 /* Detects which instruction sets this machine has; see isa.h. */
 #include "device/isa.h"
 
-#include "kernel_sets.h"
+#include <kernel_sets.h> /* of the build */
 
 #if defined(__x86_64__)
 #include <cpuid.h>

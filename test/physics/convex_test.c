@@ -317,7 +317,7 @@ static void scale_model(mjModel *m, double scale)
     m->opt.ccd_iterations = 500;
 }
 
-static void no_contact_is_lost(void **state)
+static void kf45_no_contact_is_lost(void **state)
 {
     static const double scales[] = {1e-3, 1, 1e3};
     random_state r = {dice_seed(__func__)};
@@ -391,7 +391,7 @@ static void stack_cubes(random_state *r, const collide_set *s, int i, double til
 }
 
 /* There is a contact within 1 mm of each corner that the faces have in common. */
-static void cubes_that_lie_flat_keep_their_corners(void **state)
+static void kf47_cubes_that_lie_flat_keep_their_corners(void **state)
 {
     static const collide_pair pair = {"cubes", "mesh", "mesh", &sti_k_probe_manifold, 4, 0, 0, 0, 0, 0,
                                       0,       0,      false,  hull_arguments};
@@ -486,7 +486,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contacts_are_mujocos), cmocka_unit_test(flat_contacts_are_mujocos),
-        cmocka_unit_test(no_contact_is_lost), cmocka_unit_test(cubes_that_lie_flat_keep_their_corners),
+        cmocka_unit_test(kf45_no_contact_is_lost), cmocka_unit_test(kf47_cubes_that_lie_flat_keep_their_corners),
         cmocka_unit_test(broad_phase_is_conservative)};
     rays_seed(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /*
  * The farthest vertex of a hull by the lists of cells of directions is, to the bit, that of a search through all
- * vertices, and the face and the edge at it those of a search through all faces: hulls that are round, flat, full of equal heights,
- * far from their origin, no hulls at all; directions that are random, along faces' normals and next to them, on borders
- * of cells, 0.
+ * vertices, and the face and the edge at it those of a search through all faces: hulls that are round, flat, full of
+ * equal heights, far from their origin, no hulls at all; directions that are random, along faces' normals and next to
+ * them, on borders of cells, 0.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -216,7 +216,7 @@ static void check_scene(size_t which)
     close_rig(&n);
 }
 
-static void each_parameter_is_that_of_an_edited_model(void **state)
+static void kf51_each_parameter_is_that_of_an_edited_model(void **state)
 {
     for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k) check_scene(k);
 }
@@ -320,7 +320,7 @@ static void each_world_has_a_mesh_of_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_parameter_is_that_of_an_edited_model),
+        cmocka_unit_test(kf51_each_parameter_is_that_of_an_edited_model),
         cmocka_unit_test(many_parameters_together),
         cmocka_unit_test(neighbours_do_not_matter),
         cmocka_unit_test(draws_reach_the_physics),

@@ -105,7 +105,7 @@ static void kf42_an_overflow_is_flagged_and_the_room_grows(void **state)
 }
 
 /* No device lacks room for what a run begins with, in a list or not. */
-static void the_first_step_has_room(void **state)
+static void kf48_the_first_step_has_room(void **state)
 {
     enum { BUSY = 3 };
     for (int listed = 0; listed < 2; ++listed) {
@@ -316,7 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kf42_an_overflow_is_flagged_and_the_room_grows),
-        cmocka_unit_test(the_first_step_has_room),
+        cmocka_unit_test(kf48_the_first_step_has_room),
         cmocka_unit_test(kf5_listed_steps_follow_the_room_that_grew),
         cmocka_unit_test(a_state_goes_on_with_its_room),
         cmocka_unit_test(parameters_keep_the_room),

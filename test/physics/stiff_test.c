@@ -173,7 +173,7 @@ static const double frictions[] = {0, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
 enum { FRICTIONS = sizeof frictions / sizeof *frictions };
 
 /* Where a cylinder that lies on its end touches a plane is not the same in MuJoCo, so that only faults count. */
-static void no_friction_is_too_little(void **state)
+static void kf46_no_friction_is_too_little(void **state)
 {
     static const char *const shapes[] = {"type='box' size='.2 .2 .15'", "size='.15'",
                                          "type='capsule' size='.15 .2' euler='0 90 0'",
@@ -340,7 +340,7 @@ static void lanes_do_not_mix(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_friction_is_too_little),
+        cmocka_unit_test(kf46_no_friction_is_too_little),
         cmocka_unit_test(a_humanoid_stands_on_ice),
         cmocka_unit_test(heavy_bodies_rest_on_light_ones),
         cmocka_unit_test(heavy_bodies_hang_on_chains),

@@ -281,7 +281,7 @@ static sti_physics_tables tables_of_spheres(int n)
 }
 
 /* Of n equal spheres: parameters do not grow with their pairs; of ints a pair has its description and its dofs. */
-static void tables_of_many_bodies_are_small(void **state)
+static void kf50_tables_of_many_bodies_are_small(void **state)
 {
     enum { FEW = 100, MANY = 200, PAIR = B_SIZE + 3 * 12, OTHERS = 400 };
     sti_physics_tables few = tables_of_spheres(FEW), many = tables_of_spheres(MANY);
@@ -299,7 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_say_what_the_model_says),
         cmocka_unit_test(pairs_are_left_out),
-        cmocka_unit_test(tables_of_many_bodies_are_small),
+        cmocka_unit_test(kf50_tables_of_many_bodies_are_small),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,7 +140,7 @@ class Sensed(stet.gym.VectorEnv):
 
 @pytest.mark.parametrize("physics", ["native", "mujoco"])
 @pytest.mark.parametrize("mode", MODES)
-def test_sensors_are_those_of_the_state_that_is_observed(physics, mode, tmp_path):
+def test_kf53_sensors_are_those_of_the_state_that_is_observed(physics, mode, tmp_path):
     """Also in the first observation of an episode, which no step came before."""
     path = tmp_path / "sensed.xml"
     path.write_text(SENSED)
@@ -448,7 +448,7 @@ class Diverges(Balance):
 
 @pytest.mark.parametrize("physics", ["native", "mujoco"])
 @pytest.mark.parametrize("mode", MODES)
-def test_a_world_that_diverges_ends_its_episode(physics, mode):
+def test_kf54_a_world_that_diverges_ends_its_episode(physics, mode):
     with closing(Diverges(3, physics=physics, autoreset_mode=mode, noise=0.01)) as env:
         env.reset(seed=0)
         for k in range(5):

@@ -109,7 +109,7 @@ static void check_world(const pictures *all, int w, bool given[NLOOK], double x[
     pictures_close(&one);
 }
 
-static void each_world_is_that_of_an_edited_model(void **state)
+static void kf52_each_world_is_that_of_an_edited_model(void **state)
 {
     static double x[NLOOK][WORLDS * MOST];
     uint64_t dice = 71;
@@ -229,7 +229,7 @@ static void bad_looks_are_refused(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_world_is_that_of_an_edited_model),
+        cmocka_unit_test(kf52_each_world_is_that_of_an_edited_model),
         cmocka_unit_test(resets_draw_looks),
         cmocka_unit_test(bad_looks_are_refused),
     };

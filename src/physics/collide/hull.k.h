@@ -25,7 +25,7 @@ LFN void hull_point(const int *hull, const ureal *reals, lint vertex, real *p)
     for (int k = 0; k < 3; ++k) p[k] = gather(reals, at + isplat(k));
 }
 
-/* The cell of a direction (hull_cells.c has the same order). The side of a cube that it meets: along its axis, then … */
+/* The cell of a direction: by the side of the cube that it meets, and where there; hull_cells.c has the same order. */
 LFN lint hull_cell_of(int grid, const real *way)
 {
     real x = rabs(way[0]), y = rabs(way[1]), z = rabs(way[2]), half = splat((ureal)0.5 * (ureal)grid), zero = splat(0);
