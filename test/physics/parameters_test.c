@@ -139,7 +139,7 @@ static double sensor_error(const rig *r, int64_t w, const mjModel *m, const mjDa
     double worst = 0, scale = 1e-2;
     for (int k = 0; k < m->sensor_dim[i]; ++k) scale = fmax(scale, fabs(exact[k]));
     for (int k = 0; k < m->sensor_dim[i]; ++k) {
-        double x = fabs(reals_get(rig_array(r, "sensordata"), w, m->sensor_adr[i] + k) - exact[k]);
+        double x = fabs(reals_get(rig_array(r, "step_sensordata"), w, m->sensor_adr[i] + k) - exact[k]);
         worst = fmax(worst, x == x ? x : HUGE_VAL);
     }
     return worst / scale;

@@ -110,6 +110,11 @@ static void kf48_the_first_step_has_room(void **state)
     enum { BUSY = 3 };
     for (int listed = 0; listed < 2; ++listed) {
         run x = begin(many_balls(), NULL, -1), all = begin(many_balls(), NULL, ALL);
+        if (!sti_native_is_whole(x.native)) { /* stages do not count first */
+            end(&x);
+            end(&all);
+            skip();
+        }
         x.native->begun = false;
         place_balls(&x, BUSY);
         place_balls(&all, BUSY);

@@ -109,9 +109,10 @@ static void run_in(const run *it, const char *stages, const char *isa, seen *out
     rig_free(&r);
 }
 
+/* Where there is too little room a whole step waits for it, and launches of stages do not: these are compared. */
 static void compare(const run *it, const char *isa, seen *want)
 {
-    if (it->room) run_in(it, "whole", isa, want);
+    if (it->room) run_in(it, groupings[GROUPINGS - 1], isa, want);
     bool slow = picked_any() && it->nworld >= FEW; /* to compile */
     for (int g = slow ? GROUPINGS - 1 : 0; g < GROUPINGS; ++g) {
         seen got;
@@ -128,7 +129,7 @@ static void compare(const run *it, const char *isa, seen *want)
 static uint32_t check(const run *it)
 {
     seen want;
-    run_in(it, "whole", "portable", &want);
+    if (!it->room) run_in(it, "whole", "portable", &want);
     if (picked_any())
         compare(it, NULL, &want);
     else
@@ -198,6 +199,7 @@ static void each_group_is_a_launch(void **state)
         assert_int_equal(rig_counters(&r).launches - before, 2 * launches[g]);
     }
     OK(sti_native_set_stages(n, "whole"));
+    OK(sti_native_steps(n, NULL, 1)); /* contacts may be counted once before it */
     int64_t before = rig_counters(&r).launches;
     OK(sti_native_steps(n, NULL, 3));
     assert_int_equal(rig_counters(&r).launches - before, 1);

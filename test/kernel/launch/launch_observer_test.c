@@ -35,12 +35,17 @@ static void copied(sti_launch_observer *w, stet_array *to, stet_array *from)
 }
 static void others(sti_launch_observer *w, const sti_foreign *f) { note(w, "foreign", f->name); }
 static void looped(sti_launch_observer *w) { note(w, "loop", ""); }
+static void computed(sti_launch_observer *w, const stet_array *a, const char *by)
+{
+    assert_non_null(by);
+    note(w, "host", a->name);
+}
 static void lost(sti_launch_observer *w, const char *what) { note(w, "lost", what); }
 
 static diary watch(bench *b)
 {
     open_bench(b);
-    return (diary){.launch_observer = {launched, copied, others, looped, lost}, .b = b};
+    return (diary){.launch_observer = {launched, copied, others, looped, computed, lost}, .b = b};
 }
 
 static void expect(diary *d, const char *text)
