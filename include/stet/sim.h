@@ -216,9 +216,9 @@ STET_API stet_result stet_sim_render_worlds(stet_sim *sim, const uint8_t *mask, 
 STET_API int64_t stet_sim_get_latest_frame(const stet_sim *sim);
 
 /*
- * Instead of a frame's number: LATEST is the present picture. If anything moved since the latest call that rendered,
- * all worlds that moved are rendered first, in a new frame; worlds that stet_sim_render_worlds left out keep their
- * pixels until then. DRAWN is the newest frame as it was drawn, whatever has moved since.
+ * Instead of a frame's number: LATEST is the present picture of all worlds. If anything moved since all were rendered,
+ * those that moved are rendered first, in a new frame, also those that stet_sim_render_worlds left out. DRAWN is the
+ * newest frame as it was drawn, whatever has moved since.
  */
 enum { STET_FRAME_LATEST = -1, STET_FRAME_DRAWN = -2 };
 /*

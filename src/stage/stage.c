@@ -168,6 +168,14 @@ int64_t sti_stage_host_bytes(const stet_stage *stage)
 stet_worlds *sti_stage_worlds(stet_stage *stage) { return stage->worlds; }
 const sti_generations *sti_stage_changed(const stet_stage *stage) { return &stage->changed; }
 const sti_version *sti_stage_changes(const stet_stage *stage) { return &stage->changes; }
+int sti_stage_moves(const stet_stage *stage, sti_version out[STI_STAGE_MOVES])
+{
+    out[0] = stage->worlds->moved_version;
+    out[1] = stage->values;
+    out[2] = stage->worlds->changed_version;
+    return stage->decor.reads ? 3 : 2;
+}
+
 const sti_version *sti_stage_connectivity(const stet_stage *stage) { return &stage->tree.connectivity; }
 const sti_shapes *sti_stage_shapes(const stet_stage *stage) { return &stage->shapes; }
 

@@ -21,6 +21,12 @@ int64_t sti_stage_host_bytes(const stet_stage *stage);
 const sti_generations *sti_stage_changed(const stet_stage *stage);
 /* Their version. */
 const sti_version *sti_stage_changes(const stet_stage *stage);
+/*
+ * The versions of what may move something, a bit or not, so that what depends on them is the same whatever was compared
+ * (WORLDS-11); how many.
+ */
+enum { STI_STAGE_MOVES = 3 };
+int sti_stage_moves(const stet_stage *stage, sti_version out[STI_STAGE_MOVES]);
 /* Allocates the memory that a flush needs, so that the next flush cannot run out of it. */
 stet_result sti_stage_prepare(stet_stage *stage);
 const sti_shapes *sti_stage_shapes(const stet_stage *stage);

@@ -31,9 +31,9 @@ static stet_result update(void *context, sti_scene *out)
     }
     *out = (sti_scene){.changed = p->motion ? &p->changed : changed,
                        .changes = p->motion ? p->changes : *changes,
-                       .moves = *changes,
                        .appearance = *sti_renderer_appearance(p->renderer),
                        .connectivity = *sti_stage_connectivity(p->stage)};
+    out->nmove = sti_stage_moves(p->stage, out->moves);
     return STET_OK;
 }
 

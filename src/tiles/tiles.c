@@ -12,12 +12,12 @@
 
 /* ---- what moved -------------------------------------------------------------------------------------------------- */
 
-static void stamp_scene(const sti_scene *scene, const sti_version *changes, sti_stamp *s)
+static void stamp_scene(const sti_scene *scene, const sti_version *versions, int n, sti_stamp *s)
 {
     sti_stamp_begin(s);
     sti_stamp_add(s, &scene->appearance);
     sti_stamp_add(s, &scene->connectivity);
-    sti_stamp_add(s, changes);
+    for (int i = 0; i < n; ++i) sti_stamp_add(s, versions + i);
 }
 
 static bool is_same(const sti_version *a, const sti_version *b)
@@ -327,10 +327,11 @@ static stet_result draw_what_moved(stet_tiles *t)
     bool moved, left, enabled = sti_enabled(&t->device->mechanisms, STET_MECHANISM_FRAME);
     sti_scene scene;
     STI_TRY(update_scene(t, &scene));
-    stamp_scene(&scene, &scene.moves, &t->scene_now);
+    stamp_scene(&scene, scene.moves, scene.nmove, &t->scene_now);
     if (t->follows && t->newest >= 0 && sti_stamp_equal(&t->asked, &t->scene_now)) return STET_OK;
-    sti_stamp_keep(&t->asked, &t->scene_now);
-    stamp_scene(&scene, &scene.changes, &t->scene_now);
+    t->asks = count_wanted(t) == t->nworld;
+    if (t->asks) sti_stamp_keep(&t->asked, &t->scene_now);
+    stamp_scene(&scene, &scene.changes, 1, &t->scene_now);
     if (enabled && sti_stamp_equal(&t->whole, &t->scene_now)) return stand(t, &t->whole, &t->scene_now);
     t->generation = scene.changes.generation;
     choose(t, &scene, !enabled, &moved, &left);
@@ -347,14 +348,15 @@ stet_result sti_tiles_extract_at_once(stet_tiles *t)
     return sti_tiles_extract_frame(t, sti_place_of(t, t->newest), STET_REASON_DEFERRED_TILES_FIRST_READ);
 }
 
-/* follows: not if nothing moved since the latest call. */
+/* follows: not if nothing moved since the latest call for all worlds. */
 static stet_result render(stet_tiles *t, const uint8_t *mask, bool follows, int64_t *frame)
 {
     t->wanted = mask;
     t->follows = follows;
+    t->asks = false;
     int64_t before = t->newest;
     stet_result result = draw_what_moved(t);
-    if (result != STET_OK) sti_stamp_invalidate(&t->asked);
+    if (t->asks && t->newest == before && result != STET_OK) sti_stamp_invalidate(&t->asked); /* nothing was drawn */
     if (frame && (result == STET_OK || t->newest != before))
         *frame = t->newest; /* there is a frame, also if its audit fails, or its tensors are made later only */
     STI_TRY(result);

@@ -28,7 +28,8 @@ typedef struct sti_scene {
     /* borrowed until the next update: a world's generation, not 0, grows when the world may have moved */
     const sti_generations *changed;
     sti_version changes;    /* their version, */
-    sti_version moves;      /* and without worlds that stand but are drawn once more, because their motion is 0 then */
+    sti_version moves[3];   /* of all that may have moved, whether a bit did or not */
+    int nmove;
     sti_version appearance; /* everything but the transforms */
     sti_version connectivity;
 } sti_scene;
@@ -113,9 +114,10 @@ struct stet_tiles {
     sti_version look[2];     /* TILES-4 */
     sti_stamp frame_kept, frame_now, take_now;
     sti_stamp whole, scene_now; /* TILES-5 */
-    sti_stamp asked;            /* the scene at the latest call that rendered, of whichever worlds */
+    sti_stamp asked;            /* the scene at the latest call that rendered all worlds */
     bool dropped;               /* a frame of another renderer was dropped, and warned of */
-    bool follows;               /* the running call draws only if the scene is another */
+    bool follows;               /* the running call draws only if the scene is another; */
+    bool asks;                  /* it renders all worlds of another scene */
     int *list, *carry;          /* [nworld]: worlds to paint, worlds to copy */
     const int *chosen;          /* the worlds to paint: `list`, or NULL: all, */
     int nlist;                  /* and their number */
@@ -132,7 +134,7 @@ struct stet_tiles {
 void sti_place_mark_direct(stet_tiles *tiles, sti_tile_place *place);
 /* Extracts a new frame now if extraction is not deferred. */
 stet_result sti_tiles_extract_at_once(stet_tiles *tiles);
-/* Renders all worlds, unless nothing moved since the latest call that rendered: *frame is the newest. */
+/* Renders all worlds, unless nothing moved since the latest call that rendered all: *frame is the newest. */
 stet_result sti_tiles_follow(stet_tiles *tiles, int64_t *frame);
 
 /* ---- foreign.c --------------------------------------------------------------------------------------------------- */

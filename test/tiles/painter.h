@@ -115,7 +115,12 @@ static inline stet_result painter_update(void *context, sti_scene *out)
     for (int64_t w = 0; w < p->base.nworld; ++w) moved[w] = p->value[w] != p->seen[w];
     (void)sti_generations_bump(&p->changed, &p->changes, moved);
     memcpy(p->seen, p->value, (size_t)p->base.nworld * sizeof *p->seen);
-    *out = (sti_scene){&p->changed, p->changes, p->changes, p->appearance, p->connectivity};
+    *out = (sti_scene){.changed = &p->changed,
+                       .changes = p->changes,
+                       .moves = {p->changes},
+                       .nmove = 1,
+                       .appearance = p->appearance,
+                       .connectivity = p->connectivity};
     return STET_OK;
 }
 

@@ -88,7 +88,7 @@ typedef struct own_tiles {
     int nrequest;
     stet_array *bound[2][MOST_ITEMS]; /* NULL: not bound */
     int64_t extracted;                /* the newest frame that the subject's bound arrays hold; -1: none */
-    bool any_bound;
+    bool any_bound, motion;
     int camera_prim;
     gallery shown;
 } own_tiles;
