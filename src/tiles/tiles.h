@@ -27,8 +27,8 @@
 typedef struct sti_scene {
     /* borrowed until the next update: a world's generation, not 0, grows when the world may have moved */
     const sti_generations *changed;
-    sti_version changes;    /* their version, */
-    sti_version moves[3];   /* of all that may have moved, whether a bit did or not */
+    sti_version changes;  /* their version, */
+    sti_version moves[3]; /* of all that may have moved, whether a bit did or not */
     int nmove;
     sti_version appearance; /* everything but the transforms */
     sti_version connectivity;

@@ -40,7 +40,7 @@ static rig make_rig(stet_physics physics, const char *isa, int threads)
 /* Writes something into each input of each world. */
 static void stir(rig *r, int when)
 {
-    static const char *const inputs[] = {"ctrl",      "qfrc_applied", "xfrc_applied", "mocap_pos",
+    static const char *const inputs[] = {"ctrl",      "qfrc_applied", "xfrc_applied",   "mocap_pos",
                                          "eq_active", "qvel",         "step_sensordata"};
     for (size_t f = 0; f < sizeof inputs / sizeof *inputs; ++f)
         for (int64_t w = 0; w < N; ++w) rig_set(r, inputs[f], w, 0, rig_wave(w, when, (int)f));

@@ -208,7 +208,7 @@ void op_hold(program *p)
 
 /* ---- staleness --------------------------------------------------------------------------------------------------- */
 
-/* In doubt a world has moved, and one of the two may doubt where the other does not: asking changes nothing for either. */
+/* In doubt a world has moved, and one of the two may doubt alone: asking changes nothing for either. */
 void op_stale(program *p)
 {
     say(p, "stale worlds");
