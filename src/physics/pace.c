@@ -18,19 +18,19 @@ enum {
 /* What is counted, and microseconds each. Pairs are those of native physics (pairs.h). */
 #define COUNTS(X)                                                                                                      \
     /* name, mj_step, a vector of 1, 8, 16 worlds */                                                                   \
-    X(step, 1.1, .84, .87, .95)             /* 1 */                                                                    \
-    X(dof, .084, .081, .098, .097)          /* nv */                                                                   \
-    X(inertia, .033, .031, .055, .07)       /* entries of qM */                                                        \
-    X(row, .209, .095, .1, .125)            /* of constraints, in the state that a run begins with */                  \
-    X(pair, .004, .008, .011, .012)         /* of geoms that may touch, the first of them, */                          \
-    X(more, 0, .006, .008, .01)             /* the others, which MuJoCo does not look at, */                           \
-    X(far, 0, .05, .05, .06)                /* of these once more, where they are not in a cache */                    \
-    X(near, .042, .051, .078, .09)          /* those whose bounding spheres do */                                      \
-    X(search, .421, .393, .69, .83)         /* near pairs of round shapes without a closed form */                     \
-    X(field, 1, .6, 1, 1.2)                 /* of a height field */                                                    \
-    X(vertex, .00006, .0012, .0019, .0056)  /* vertices of the hulls of near pairs with a mesh */                      \
-    X(touching_vertex, 0, .006, .02, .08)   /* and again of those that touch */                                        \
-    X(plane_vertex, 0, .0028, .0052, .0124) /* of a plane and a mesh that are near */
+    X(step, 1.1, .84, .87, .95)               /* 1 */                                                                  \
+    X(dof, .084, .081, .098, .097)            /* nv */                                                                 \
+    X(inertia, .033, .031, .055, .07)         /* entries of qM */                                                      \
+    X(row, .209, .095, .1, .125)              /* of constraints, in the state that a run begins with */                \
+    X(pair, .004, .008, .011, .012)           /* of geoms that may touch, the first of them, */                        \
+    X(more, 0, .006, .008, .01)               /* the others, which MuJoCo does not look at, */                         \
+    X(far, 0, .05, .05, .06)                  /* of these once more, where they are not in a cache */                  \
+    X(near, .042, .051, .078, .09)            /* those whose bounding spheres do */                                    \
+    X(search, .421, .393, .69, .83)           /* near pairs of round shapes without a closed form */                   \
+    X(field, 1, .6, 1, 1.2)                   /* of a height field */                                                  \
+    X(vertex, .00006, .00008, .00012, .00035) /* vertices of the hulls of near pairs with a mesh */                    \
+    X(touching_vertex, 0, .0004, .0013, .005) /* and again of those that touch */                                      \
+    X(plane_vertex, 0, .00018, .00033, .0008) /* of a plane and a mesh that are near */
 
 typedef enum count {
 #define COUNT(name, mujoco, one, eight, sixteen) COUNT_##name,
