@@ -45,7 +45,7 @@ static inline stet_model *rig_model(const char *scene)
         OK(stet_model_load_string(scene, &model));
         return model;
     }
-    (void)snprintf(path, sizeof path, "%s/scenes/%s", STET_TEST_SOURCE_DIR, scene);
+    (void)snprintf(path, sizeof path, "%s/scenes/%.256s", STET_TEST_SOURCE_DIR, scene);
     OK(stet_model_load(path, &model));
     return model;
 }

@@ -436,7 +436,7 @@ static void print_faults(const summary *s)
 
 static void print_files(const summary *s)
 {
-    enum { MOST = 24, BESIDE = 4 };
+    enum { MOST = 24, BESIDE = 8 };
     const char *before = s->files.count > BESIDE ? "\n  " : " ", *behind = s->files.count > BESIDE ? "" : ",";
     printf("state %016" PRIx64, s->state_hash);
     if (s->options->outputs) printf(", last frame %016" PRIx64, s->frame_hash);
