@@ -174,7 +174,8 @@ def test_ranges():
 def test_a_trace_in_words():
     with folder() as cwd:
         done = stet("run", *SMALL, "--trace", "t.json", cwd=cwd)
-        assert done.returncode == 0 and "written: t.json\n" in done.stdout and "  the trace has " in done.stdout, done.stdout
+        assert done.returncode == 0, done.stdout
+        assert "written: t.json\n" in done.stdout and "  the trace has " in done.stdout, done.stdout
         assert files_below(cwd) == ["t.json"]
 
 
