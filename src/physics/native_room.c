@@ -68,6 +68,19 @@ stet_result sti_native_restore_room(void *context, int room)
     return room > sti_physics_room(&n->tables) && !n->captured ? sti_native_set_room(n, room) : STET_OK;
 }
 
+/* The greatest number of an array that has one of each world, if that is above 0, else 0. */
+static stet_result greatest_of(stet_array *a, int32_t *out)
+{
+    void *mirror;
+    STI_TRY(sti_array_mirror(a, &mirror));
+    *out = 0;
+    for (int64_t w = 0; w < a->shape[0]; ++w) {
+        int32_t own = ((const int32_t *)mirror)[sti_array_index(a, w, 0)];
+        *out = own > *out ? own : *out;
+    }
+    return STET_OK;
+}
+
 /*
  * NATIVE-5. Looks at the most contacts of all worlds; when they come near to what there is room for, there is twice as
  * much room from the next step on, or four times, …: rooms of other runs, whose code a GPU's cache may have. Steps in a
@@ -75,17 +88,12 @@ stet_result sti_native_restore_room(void *context, int room)
  */
 stet_result sti_native_grow_room(sti_native *n)
 {
-    void *mirror;
-    int32_t most = 0;
+    int32_t most;
     int64_t room = sti_physics_room(&n->tables);
     n->looked = 0;
     if (n->captured) return STET_OK;
     STI_TRY(sti_array_ensure(n->most)); /* listed steps run first */
-    STI_TRY(sti_array_mirror(n->most, &mirror));
-    for (int64_t w = 0; w < n->worlds->nworld; ++w) {
-        int32_t own = ((const int32_t *)mirror)[sti_array_index(n->most, w, 0)];
-        most = own > most ? own : most;
-    }
+    STI_TRY(greatest_of(n->most, &most));
     if (4 * (int64_t)most <= 3 * room) return STET_OK;
     int64_t limit = sti_physics_contact_sizes(n->tables.m).limit; /* looks at all pairs */
     if (room >= limit) return STET_OK;
@@ -102,13 +110,10 @@ stet_result sti_native_catch_up(sti_native *n)
     n->owing = true;
     for (;;) {
         void *mirror;
-        int32_t most = 0;
-        STI_TRY(sti_array_mirror(n->owed, &mirror));
-        for (int64_t w = 0; w < n->worlds->nworld; ++w) {
-            int32_t own = ((const int32_t *)mirror)[sti_array_index(n->owed, w, 0)];
-            most = own > most ? own : most;
-        }
+        int32_t most;
+        STI_TRY(greatest_of(n->owed, &most));
         if (most == 0) break;
+        STI_TRY(sti_array_mirror(n->owed, &mirror));
         for (int64_t w = 0; w < n->worlds->nworld; ++w)
             n->late[w] = ((const int32_t *)mirror)[sti_array_index(n->owed, w, 0)] == most;
         STI_TRY(sti_native_grow_room(n));

@@ -10,24 +10,28 @@
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
-/* MuJoCo's data of each world are needed by MuJoCo's physics alone. */
-static bool needs_exact(const stet_sim *sim, const stet_sim_def *def)
+/* The physics of a sim; reason: why AUTO is that. */
+static stet_physics pick_physics(const stet_sim *sim, const stet_sim_def *def, char reason[STI_STEP_REASON])
 {
-    char reason[8];
-    return def->physics == STET_PHYSICS_MUJOCO ||
-           (def->physics == STET_PHYSICS_AUTO &&
-            !sti_step_native_suits(sim->model, sim->device, def->nworld, def->keyframe, reason, sizeof reason));
+    if (def->physics != STET_PHYSICS_AUTO) return def->physics;
+    bool native = sti_step_native_suits(sim->model, sim->device, def->nworld, def->keyframe, reason, STI_STEP_REASON);
+    return native ? STET_PHYSICS_NATIVE : STET_PHYSICS_MUJOCO;
 }
 
+/* The worlds and their step. MuJoCo's data of each world are needed by MuJoCo's physics alone. */
 static stet_result make_worlds(stet_sim *sim, const stet_sim_def *resolved)
 {
+    char reason[STI_STEP_REASON];
+    stet_physics physics = pick_physics(sim, resolved, reason);
     stet_worlds_def def = stet_default_worlds_def();
     def.nworld = resolved->nworld;
     def.first_world = resolved->first_world;
     def.seed = resolved->seed;
     def.keyframe = resolved->keyframe;
-    def.exact = needs_exact(sim, resolved);
-    return stet_worlds_create(sim->device, sim->model, &def, &sim->worlds);
+    def.exact = physics == STET_PHYSICS_MUJOCO;
+    STI_TRY(stet_worlds_create(sim->device, sim->model, &def, &sim->worlds));
+    if (resolved->physics != STET_PHYSICS_AUTO) return stet_step_create(sim->worlds, physics, &sim->step);
+    return sti_step_create_picked(sim->worlds, physics, reason, &sim->step);
 }
 
 static stet_result make_sim(stet_sim *sim, const stet_sim_def *resolved)
@@ -37,7 +41,6 @@ static stet_result make_sim(stet_sim *sim, const stet_sim_def *resolved)
     STI_TRY(stet_device_create(&device, &sim->device));
     if (!sti_device_is_gpu(sim->device)) STI_TRY(sti_sim_check_memory(resolved, sim->ncamera, sim->device->real_size));
     STI_TRY(make_worlds(sim, resolved));
-    STI_TRY(stet_step_create(sim->worlds, resolved->physics, &sim->step));
     STI_TRY(stet_stage_create(sim->worlds, &sim->stage));
     STI_TRY(stet_stage_decorate(sim->stage, resolved->decorations));
     STI_TRY(sti_sim_make_cameras(sim, resolved));

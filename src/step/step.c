@@ -19,7 +19,7 @@ struct stet_step {
     stet_worlds *worlds;
     stet_physics physics;
     sti_native *native; /* NULL: another physics */
-    char reason[STI_LACKS_SIZE + 32];
+    char reason[STI_STEP_REASON];
 };
 
 const char *stet_physics_name(stet_physics physics)
@@ -95,21 +95,15 @@ static stet_result pick_step(const stet_worlds *worlds, stet_physics wanted, ste
         stet_physics_name(wanted));
 }
 
-stet_result stet_step_create(stet_worlds *worlds, stet_physics physics, stet_step **out)
+stet_result sti_step_create_picked(stet_worlds *worlds, stet_physics picked, const char *reason, stet_step **out)
 {
-    if (!out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_step_create: out is NULL; give a place for the step");
-    *out = NULL;
-    if (!worlds) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_step_create: worlds must not be NULL");
-    stet_physics picked;
-    char reason[sizeof(((stet_step *)NULL)->reason)];
-    STI_TRY(pick_step(worlds, physics, &picked, reason, sizeof reason));
     /* Writes to qpos up to now still move the worlds; from now on external physics writes poses. */
     STI_TRY(sti_worlds_sync(worlds));
     stet_step *step;
     STI_TRY(sti_alloc(&step, sizeof *step, "step"));
     step->worlds = worlds;
     step->physics = picked;
-    memcpy(step->reason, reason, sizeof reason);
+    (void)snprintf(step->reason, sizeof step->reason, "%s", reason);
     stet_result result = picked == STET_PHYSICS_NATIVE ? sti_native_create(worlds, &step->native) : STET_OK;
     if (result != STET_OK) {
         sti_free(step);
@@ -118,6 +112,17 @@ stet_result stet_step_create(stet_worlds *worlds, stet_physics physics, stet_ste
     worlds->external_poses = picked == STET_PHYSICS_EXTERNAL;
     *out = step;
     return STET_OK;
+}
+
+stet_result stet_step_create(stet_worlds *worlds, stet_physics physics, stet_step **out)
+{
+    if (!out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_step_create: out is NULL; give a place for the step");
+    *out = NULL;
+    if (!worlds) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_step_create: worlds must not be NULL");
+    stet_physics picked;
+    char reason[STI_STEP_REASON];
+    STI_TRY(pick_step(worlds, physics, &picked, reason, sizeof reason));
+    return sti_step_create_picked(worlds, picked, reason, out);
 }
 
 void stet_step_destroy(stet_step *step)

@@ -233,7 +233,7 @@ static json_t *features_json(const stet_model *model)
     return o;
 }
 
-/* The physics that AUTO takes, for one world and for as many as stet run has unless it is told. */
+/* The physics that AUTO takes, for one world and for 64, which is what `stet run` has by default. */
 static json_t *physics_json(const stet_model *model, const stet_device *device, int keyframe, bool *exact)
 {
     static const struct {
@@ -242,7 +242,7 @@ static json_t *physics_json(const stet_model *model, const stet_device *device, 
     } rows[] = {{"one world", 1}, {"64 worlds", 64}};
     json_t *o = json_object();
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
-        char reason[256];
+        char reason[STI_STEP_REASON];
         json_t *row = json_object();
         *exact = !sti_step_native_suits(model, device, rows[k].worlds, keyframe, reason, sizeof reason);
         set_info(row, "physics", json_string(stet_physics_name(*exact ? STET_PHYSICS_MUJOCO : STET_PHYSICS_NATIVE)));

@@ -193,8 +193,8 @@ LFN mask capsule_level(const capsule_on_box *s, real sinks, real way)
 
 /*
  * From a corner: the axes along which the capsule points away from the corner differ from the others in one, `odd`. It
- * lies along the edge of that axis, or over the face across it. Where all are alike, it points to the corner or away
- * from it; but if the way along the one that it runs along least is rounding, it lies over the face across that one.
+ * lies along the edge of that axis, or over the face across it. Where all axes are alike, the capsule points to the
+ * corner or away from it. But if it runs along one of them by rounding alone, it lies over the face across that axis.
  */
 LFN real second_from_corner(const geom *box, const capsule_on_box *s, mask *exists)
 {
