@@ -37,11 +37,16 @@ cmake = $$(ls .venv/bin/cmake 2>/dev/null || echo cmake)
 ctest = $$(ls .venv/bin/ctest 2>/dev/null || echo ctest)
 with_label = $(if $(LABEL),-L '^$(LABEL)$$',-LE '^whole$$')
 
-# build_tree FOLDER, FLAGS[, TARGETS]: configure (quietly; errors are shown) and build, all or these targets.
-define build_tree
+# configure_tree FOLDER, FLAGS: quietly; errors are shown. Of flags that stand twice the last one counts.
+define configure_tree
 @mkdir -p $(1)
-@$(cmake) -S . -B $(1) -DMUJOCO_DIR="$(MUJOCO_DIR)" -DSTET_INSTRUCTION_SETS=all $(2) $(CMAKE_FLAGS) \
-	--log-level=NOTICE >$(1)/configure.log
+@$(cmake) -S . -B $(1) -DMUJOCO_DIR="$(MUJOCO_DIR)" -DSTET_INSTRUCTION_SETS=all $(2) $(CMAKE_FLAGS) --log-level=NOTICE \
+	>$(1)/configure.log
+endef
+
+# build_tree FOLDER, FLAGS[, TARGETS]: configure and build, all or these targets.
+define build_tree
+$(call configure_tree,$(1),$(2))
 @$(cmake) --build $(1) --parallel $(JOBS) $(if $(3),--target $(3)) -- --no-print-directory
 endef
 
@@ -60,13 +65,12 @@ build:
 	@tools/setup.sh build
 	$(call build_tree,$(BUILD),-DSTET_TESTS=OFF -DSTET_PYTHON=OFF)
 
-# What this machine runs, and nothing besides; the other instruction sets and the benchmarks are built by make.
+# What this machine runs, and nothing besides, unless the tree has more: other instruction sets and the benchmarks are
+# built by make.
+run: for_this_machine = $(if $(wildcard $(BUILD)/stet-bench),,-DSTET_INSTRUCTION_SETS=machine)
 run:
 	@tools/setup.sh build
-	@mkdir -p $(BUILD)
-	@$(cmake) -S . -B $(BUILD) -DMUJOCO_DIR="$(MUJOCO_DIR)" -DSTET_TESTS=OFF -DSTET_PYTHON=OFF \
-		-DSTET_INSTRUCTION_SETS=$(if $(wildcard $(BUILD)/stet-bench),all,machine) \
-		$(CMAKE_FLAGS) --log-level=NOTICE >$(BUILD)/configure.log
+	$(call configure_tree,$(BUILD),-DSTET_TESTS=OFF -DSTET_PYTHON=OFF $(for_this_machine))
 	@tools/build_progress.sh $(cmake) --build $(BUILD) --parallel $(JOBS) --target stet_cli -- --no-print-directory
 	@$(BUILD)/stet run $(RUN)
 	@echo "next: look at out/mosaic-rgb.png; $(BUILD)/stet run YOUR.xml --worlds 16 --out out runs a model of yours;"
