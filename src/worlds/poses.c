@@ -116,10 +116,16 @@ static void pose_world(void *context, int64_t w, int thread)
     atomic_fetch_add_explicit(&p->made, 1, memory_order_relaxed);
 }
 
-/* The worlds of mask (NULL: all) have other poses than before (WORLDS-11). */
-static void note_moved(stet_worlds *worlds, const uint8_t *mask)
+/*
+ * The worlds of `changed` have other poses than before (WORLDS-11). NULL: they were not compared, and all may have that
+ * moved since their poses were computed; poses that were computed again without a move are the same (POSES-1).
+ */
+static void note_moved(stet_worlds *worlds, const uint8_t *changed)
 {
-    (void)sti_generations_bump(&worlds->pose_moved, &worlds->pose_version, mask);
+    if (changed)
+        (void)sti_generations_bump(&worlds->pose_moved, &worlds->pose_version, changed);
+    else
+        (void)sti_generations_bump_since(&worlds->pose_moved, &worlds->pose_version, &worlds->moved, worlds->posed);
 }
 
 /* Does somebody ask whether poses that a launch writes have other bits, and does the host have them? */
@@ -175,7 +181,7 @@ static stet_result launch_poses(const pass *p, const uint8_t *due)
     xquat->producing = producing[1];
     if (result != STET_OK) return result;
     if (compared) sti_device_parallel(worlds->device, sti_worlds_blocks(worlds), 0, compare_block, worlds);
-    note_moved(worlds, compared ? worlds->pose_marks : due);
+    note_moved(worlds, compared ? worlds->pose_marks : NULL);
     worlds->posed = worlds->moved_version.generation;
     sti_poses_keep_written(worlds);
     return STET_OK;
@@ -194,7 +200,7 @@ static stet_result make_poses(void *context)
     }
     STI_TRY(take_mirrors(p, due == worlds->nworld));
     sti_worlds_parallel(worlds, pose_world, p, 0);
-    note_moved(worlds, !p->unknown ? worlds->pose_marks : due == worlds->nworld ? NULL : worlds->marks);
+    note_moved(worlds, p->unknown ? NULL : worlds->pose_marks);
     worlds->posed = worlds->moved_version.generation;
     worlds->device->mechanisms.counters.kinematics += (int64_t)atomic_load(&p->made);
     if (!atomic_load(&p->changed)) return STET_OK;

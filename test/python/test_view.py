@@ -248,14 +248,16 @@ def test_why_there_is_no_connection(viewer):
         assert ask_for(viewer, path) == (404, "no such page")
 
 
-HOLD = """import threading, time, stet
+HOLD = """import contextlib, threading, stet
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 sim = stet.Sim(stet.scenes / "cartpole.xml", worlds=2, threads=1)
 view = sim.view(browser=False)
 host, token = view.url.split("//")[1].split("/#")
 there = threading.Event()
 def reader():
-    with connect(f"ws://{host}/socket?token={token}", origin=f"http://{host}") as page:
+    with (contextlib.suppress(ConnectionClosed),
+          connect(f"ws://{host}/socket?token={token}", origin=f"http://{host}") as page):
         while True:
             page.recv()
             there.set()
