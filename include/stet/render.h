@@ -6,10 +6,9 @@
  * depth along the viewing axis), and only front sides: a geom around the camera, or cut open by the near plane, is
  * transparent. From below planes are transparent in colours. Of surfaces that lie in each other the last geom's is
  * visible. Light comes from the headlight and MuJoCo's lights, eight together, as there; points of light count in mode
- * PHYSICAL alone, since MuJoCo's classic renderer has none. In mode MUJOCO shadows are where that renderer's maps have
- * them: within visual/map shadowclip times statistic/extent of a directional light's axis, and in front of its
- * position; within the part shadowscale of a spot's angle. In mode PHYSICAL they are everywhere. A geom whose pose is
- * NaN is not drawn.
+ * PHYSICAL alone, since MuJoCo's classic renderer has none. In mode MUJOCO a directional light's shadows begin at its
+ * position, as there; in mode PHYSICAL they are everywhere. How far that renderer's shadow maps reach to the side
+ * (visual/map shadowclip and shadowscale) changes nothing. A geom whose pose is NaN is not drawn.
  *
  * Spatial tendons of groups 0 to 2 are visible in all outputs, as capsules along their paths, without textures. Limp
  * ones hang, as MuJoCo draws them. So are skins and flexes of these groups: lines as cylinders, cloths with both sides

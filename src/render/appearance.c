@@ -423,7 +423,7 @@ static stet_result fill_lamps(scene_rows *rows, stet_stage *stage)
     for (int i = 0; i < (int)m->nlight && n < LAMP_MOST; ++i) {
         int *entry = &info[(ptrdiff_t)LAMP_INTS * n];
         if (!sti_lamp_shines(m, i, head[SCENE_PHYSICAL])) continue;
-        sti_lamp_of_model(m, i, head[SCENE_PHYSICAL], &row[(ptrdiff_t)LAMP_REALS * n], entry);
+        sti_lamp_of_model(m, i, &row[(ptrdiff_t)LAMP_REALS * n], entry);
         rows->light[n] = i;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_LIGHT, i, &entry[LAMP_PRIM]));
         if (m->light_castshadow[i] && m->vis.quality.shadowsize > 0 && head[SCENE_NSHADOW] < LAMP_SHADOW_MOST) {

@@ -38,7 +38,7 @@ void sti_appearance_of(const mjModel *m, ptrdiff_t material, const float *rgba, 
  * point: mjv_updateScene gives points a cone of no angle, so MuJoCo's classic renderer shows nothing of them.
  */
 bool sti_lamp_shines(const mjModel *m, int light, bool physical);
-void sti_lamp_of_model(const mjModel *m, int light, bool physical, double *row, int *info);
+void sti_lamp_of_model(const mjModel *m, int light, double *row, int *info);
 /* The headlight shines from the camera along its viewing direction. */
 void sti_lamp_of_head(const mjModel *m, double *row, int *info);
 

@@ -11,18 +11,7 @@ bool sti_lamp_shines(const mjModel *m, int light, bool physical)
     return m->light_active[light] && type != mjLIGHT_IMAGE && (physical || type != mjLIGHT_POINT);
 }
 
-/*
- * MuJoCo's classic renderer draws shadows with a map: of a directional light a square of this half width, of a spot one
- * around a part of its cone.
- */
-static double map_reach(const mjModel *m, int light)
-{
-    if (m->light_type[light] == mjLIGHT_DIRECTIONAL) return m->stat.extent * (double)m->vis.map.shadowclip;
-    double angle = fmin((double)m->light_cutoff[light] * (double)m->vis.map.shadowscale, 80);
-    return tan(angle * mjPI / 180);
-}
-
-void sti_lamp_of_model(const mjModel *m, int light, bool physical, double *row, int *info)
+void sti_lamp_of_model(const mjModel *m, int light, double *row, int *info)
 {
     const float *colours[] = {m->light_ambient, m->light_diffuse, m->light_specular, m->light_attenuation};
     for (int c = 0; c < 4; ++c)
@@ -33,7 +22,6 @@ void sti_lamp_of_model(const mjModel *m, int light, bool physical, double *row, 
     row[LAMP_CUTOFF] = cone ? cos(m->light_cutoff[light] * mjPI / 180) : -2;
     row[LAMP_EXPONENT] = cone ? m->light_exponent[light] : 0;
     row[LAMP_RADIUS] = m->light_type[light] != mjLIGHT_DIRECTIONAL ? m->light_bulbradius[light] : 0;
-    row[LAMP_REACH] = physical ? 0 : map_reach(m, light);
     info[LAMP_POSITIONAL] = m->light_type[light] != mjLIGHT_DIRECTIONAL;
 }
 

@@ -220,12 +220,7 @@
 #define LAMP_CUTOFF 12     /* cosine of the cone's half angle; below -1: no cone */
 #define LAMP_EXPONENT 13
 #define LAMP_RADIUS 14 /* of its bulb, metres; 0: shadows are hard */
-/*
- * Half the width of the square around the lamp's direction that has shadows, metres; of a positional lamp as a part of
- * the distance along it. 0: shadows are everywhere, also of what is behind a directional lamp.
- */
-#define LAMP_REACH 15
-#define LAMP_REALS 16
+#define LAMP_REALS 15
 
 /* Buffers of pixels, numbered as sti_picture_buffer; a target's row of the tile table takes ROW_BITS bits a buffer. */
 #define BUFFER_COLOUR 0

@@ -5,8 +5,8 @@
  * disc that the bulb shows. These lie on a spiral that covers it evenly, and that is turned from pixel to pixel and
  * from sample to sample, by fixed numbers: what several samples show together is smoother than one.
  *
- * Except in mode physical, shadows are where MuJoCo's classic renderer has them: it draws what a lamp sees in a map,
- * the square that LAMP_REACH says, and a directional lamp sees what is in front of its position.
+ * Except in mode physical, a directional lamp's shadows begin at its position, as in MuJoCo's classic renderer, which
+ * draws what the lamp sees in a map. How wide and how fine that map is, is not imitated.
  *
  * All geoms and sites that are drawn cast shadows, from both sides; what does not face a lamp is in its shadow. A
  * convex geom casts none on its side that faces the lamp: rays leave it, and are not tested against it. Geoms are
@@ -110,33 +110,14 @@ LFN void to_bulb(lint x, int y, int sample, ureal radius, int i, real *to, real 
 }
 
 /*
- * Lanes whose points may be in a lamp's shadow: those in its map; *far becomes the distance to where a directional lamp
- * sees from. The map lies as mjr_orthoVec and mjr_lookAt put it. near: of the camera, at which the lamp's view begins.
+ * How far points are in front of a directional lamp's position, or behind it: there are no shadows then. near: of the
+ * camera, at which MuJoCo's view from the lamp begins, too.
  */
-LFN mask in_map(const shadow_lamp *lamp, const ureal *place, const real *point, ureal near, real *far)
+LFN real before_lamp(const ureal *place, const real *point, ureal near)
 {
-    const ureal *way = place + 3;
-    ureal up[3] = {0, -way[2], way[1]}, across[3], sum = udot(up, up);
-    if (sum <= (ureal)0.01) {
-        up[0] = -way[2];
-        up[1] = 0;
-        up[2] = way[0];
-        sum = udot(up, up);
-    }
-    for (int k = 0; k < 3; ++k) up[k] = up[k] / usqrt(sum);
-    for (int k = 0; k < 3; ++k) across[k] = way[(k + 1) % 3] * up[(k + 2) % 3] - way[(k + 2) % 3] * up[(k + 1) % 3];
-    real along = splat(0), right = splat(0), high = splat(0);
-    for (int k = 0; k < 3; ++k) {
-        real off = point[k] - splat(place[k]);
-        along = fma(off, splat(way[k]), along);
-        right = fma(off, splat(across[k]), right);
-        high = fma(off, splat(up[k]), high);
-    }
-    real most = lamp->positional ? along * splat(lamp->reach) : splat(lamp->reach);
-    mask in = m_and(le(rabs(right), most), le(rabs(high), most));
-    if (lamp->positional) return in;
-    *far = along - splat(near);
-    return m_and(in, lt(splat(0), *far));
+    real along = splat(0);
+    for (int k = 0; k < 3; ++k) along = fma(point[k] - splat(place[k]), splat(place[3 + k]), along);
+    return along - splat(near);
 }
 
 /*
@@ -178,9 +159,9 @@ LFN void mark_shadows(const ureal *view, int flat, int px, int py, int width, in
                 unit3(to);
             }
             mask lit = hit, drawn = hit;
-            if (lamp.reach > 0) {
-                mask in = in_map(&lamp, place, point, view[VIEW_NEAR], &far);
-                drawn = m_and(hit, in);
+            if (!physical && !lamp.positional) {
+                far = before_lamp(place, point, view[VIEW_NEAR]);
+                drawn = m_and(hit, lt(splat(0), far));
             }
             if (lamp.cutoff >= -1) { /* outside of the cone there is no light to keep off */
                 real along = -fma(to[2], splat(place[5]), fma(to[1], splat(place[4]), to[0] * splat(place[3])));

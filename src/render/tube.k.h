@@ -16,13 +16,10 @@ LFN void lamp_place(const wreal *xform, int nitem, int world, int camera, int pr
     }
 }
 
-/*
- * A lamp that casts shadows. cutoff: less than -1 without a cone; radius: of its bulb, in mode physical; else 0; reach:
- * LAMP_REACH.
- */
+/* A lamp that casts shadows. cutoff: less than -1 without a cone; radius: of its bulb, in mode physical; else 0. */
 typedef struct shadow_lamp {
     int positional, bit;
-    ureal cutoff, radius, reach;
+    ureal cutoff, radius;
 } shadow_lamp;
 
 LFN void lamp_of(const int *scene, const ureal *own, int l, shadow_lamp *out)
@@ -33,7 +30,6 @@ LFN void lamp_of(const int *scene, const ureal *own, int l, shadow_lamp *out)
     out->bit = row[LAMP_SHADOW];
     out->cutoff = row[LAMP_POSITIONAL] ? numbers[LAMP_CUTOFF] : -2;
     out->radius = scene_number(scene, SCENE_PHYSICAL) ? numbers[LAMP_RADIUS] : 0;
-    out->reach = numbers[LAMP_REACH];
 }
 
 /* The same as patch_corners, of a fisheye: of a frustum around the cone, or of a cube where that is wide. */

@@ -112,7 +112,7 @@ static void points_lie_along_the_rays(void **state)
 static void shadows_are_where_rays_meet_something(void **state)
 {
     static const char lit[] =
-        "<mujoco><visual><headlight active='0'/><map shadowclip='20'/></visual><worldbody>"
+        "<mujoco><visual><headlight active='0'/></visual><worldbody>"
         "<light directional='true' pos='-4 -3 10' dir='.4 .3 -1' ambient='0 0 0' diffuse='1 1 1' specular='0 0 0' "
         "castshadow='true'/>"
         "<geom type='plane' size='5 5 .1' rgba='1 1 1 1'/><geom type='box' size='.3 .2 .1' pos='.5 .6 .9'/>"

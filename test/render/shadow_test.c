@@ -86,37 +86,37 @@ static void test_each_lamp_has_its_own(void **state)
 }
 
 /*
- * What MuJoCo's map of a directional light has: geometry in front of the light's position, and a square of this half
- * width. Mode physical has all of it.
+ * A directional light's shadows begin at its position, in mode physical everywhere. MuJoCo's map would end before the
+ * edge of the ball's shadow: it ends nowhere.
  */
-static void test_ends_of_a_map(void **state)
+static void test_shadows_begin_at_the_light(void **state)
 {
     static const struct {
-        double height, half;
-    } maps[] = {{4, .125}, {1.5, .25}, {.5, .25}};
+        bool physical;
+        double height;
+        int dark;
+    } lamps[] = {{false, 4, 0}, {false, 1.5, 0}, {false, .5, 102}, {true, 4, 0}, {true, 1.5, 0}, {true, .5, 0}};
     for (int i = 0; i < 6; ++i) {
         char xml[1024];
-        const bool physical = i % 2;
-        const double half = maps[i / 2].half, height = maps[i / 2].height, step = 2.0 / SIZE;
+        const double step = 2.0 / SIZE;
         (void)snprintf(
             xml, sizeof xml,
-            "<mujoco><statistic extent='2'/><visual><headlight active='0'/><map shadowclip='%g'/></visual>" MATT
+            "<mujoco><statistic extent='2'/><visual><headlight active='0'/><map shadowclip='.03'/></visual>" MATT
             "<worldbody>" FLOOR BALL CAMERA "<light directional='true' pos='.0625 0 %g' dir='0 0 -1' "
             "diffuse='.5 .5 .5' specular='0 0 0'/></worldbody></mujoco>",
-            half / 2, height);
+            lamps[i].height);
         pictures p;
         pictures_open(&p, xml, 1, NULL, 1);
-        p.mode = physical ? STET_RENDER_MODE_PHYSICAL : STET_RENDER_MODE_MUJOCO;
+        p.mode = lamps[i].physical ? STET_RENDER_MODE_PHYSICAL : STET_RENDER_MODE_MUJOCO;
         pictures_model_camera(&p, 0, SIZE, SIZE);
         pictures_ready(&p);
         pictures_run(&p);
         uint8_t *rgba = pictures_read(&p, STI_BUFFER_COLOUR);
         for (int k = 0; k < SIZE * SIZE; ++k) {
             double x = (k % SIZE + 0.5) * step - 1, y = 1 - (k / SIZE + 0.5) * step, far = hypot(x, y);
-            bool mapped = physical || (fabs(x - .0625) < half && fabs(y) < half && height > 1);
             if (fabs(far - .25) < step) continue;
-            if ((rgba[4 * (ptrdiff_t)k] == 0) != (mapped && far < .25))
-                fail_msg("map %d, %g %g: %d", i, x, y, rgba[4 * (ptrdiff_t)k]);
+            if ((rgba[4 * (ptrdiff_t)k] == 0) != (far < .25 && lamps[i].dark == 0))
+                fail_msg("lamp %d, %g %g: %d", i, x, y, rgba[4 * (ptrdiff_t)k]);
         }
         free(rgba);
         pictures_close(&p);
@@ -181,7 +181,7 @@ int main(void)
         cmocka_unit_test(test_what_casts_none),
         cmocka_unit_test(test_what_casts),
         cmocka_unit_test(test_each_lamp_has_its_own),
-        cmocka_unit_test(test_ends_of_a_map),
+        cmocka_unit_test(test_shadows_begin_at_the_light),
         cmocka_unit_test(test_no_acne),
         cmocka_unit_test(test_a_lamp_along_the_view),
     };

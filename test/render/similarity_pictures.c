@@ -1,9 +1,10 @@
 /*
  * Draws models with stet and with MuJoCo's own renderer, for similarity_test.py: one PNG a camera, stet's picture left
  * of MuJoCo's. A model without a camera is seen through MuJoCo's free camera. stet takes SAMPLES rays a pixel, MuJoCo
- * what the model asks for. A model with a custom number "fog" is drawn with fog.
+ * what the model asks for. A model with a custom number "fog" is drawn with fog. SHADOWS 0: neither draws shadows,
+ * since MuJoCo's come from a map, with its speckles and its end, and stet's from rays.
  *
- *     similarity_pictures FOLDER SAMPLES MODEL…
+ *     similarity_pictures FOLDER SAMPLES SHADOWS MODEL…
  *
  * Prints one line a picture: its file. Ends with SKIPPED (77) and a reason where there is no OSMesa.
  */
@@ -57,12 +58,13 @@ static void add_free_camera(pictures *p)
     pictures_camera(p, eye, view.lookat, m->vis.global.fovy, WIDTH, HEIGHT);
 }
 
-static void draw_model(const char *folder, int samples, const char *model)
+static void draw_model(const char *folder, int samples, bool shadows, const char *model)
 {
     pictures p;
     mujoco_renderer t;
     pictures_open(&p, model, 1, NULL, 1);
-    const mjModel *m = p.model->mj;
+    mjModel *m = (mjModel *)p.model->mj;
+    if (!shadows) m->vis.quality.shadowsize = 0;
     int ncamera = m->ncam > 4 ? 4 : (int)m->ncam;
     for (int c = 0; c < ncamera; ++c) pictures_model_camera(&p, c, WIDTH, HEIGHT);
     if (ncamera == 0) add_free_camera(&p);
@@ -91,7 +93,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", missing);
         return SKIPPED;
     }
-    for (int i = 3; i < argc; ++i) draw_model(argv[1], atoi(argv[2]), argv[i]);
+    for (int i = 4; i < argc; ++i) draw_model(argv[1], atoi(argv[2]), atoi(argv[3]) != 0, argv[i]);
     close_osmesa(&o);
     return 0;
 }
