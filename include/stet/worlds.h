@@ -139,6 +139,9 @@ STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const dou
  *     tendon_stiffness, tendon_damping [ntendon]             0 or more
  *     actuator_gainprm [nactuator][mjNGAIN], actuator_biasprm [nactuator][mjNBIAS], actuator_gear [nout][6]
  *     actuator_forcerange [nactuator][2], actuator_ctrlrange [nu][2]
+ *     actuator_kp, actuator_kv [nactuator]   0 or more; MuJoCo's <position kp kv>, <velocity kv>: they keep gainprm and
+ *                                            biasprm of a servo together, where gainprm alone would move its set point;
+ *                                            0 of other actuators
  *     eq_solref [neq][mjNREF]
  *     geom_contype, geom_conaffinity [ngeom]                 0 … 2^31 - 1, rounded down. With 0 and 0 a geom is absent:
  *                                                            nothing touches it but by an explicit pair

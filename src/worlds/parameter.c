@@ -87,8 +87,8 @@ static stet_result check_moving(const mjModel *m, sti_parameter parameter, const
 
 /*
  * What the compiler chose by a value cannot be chosen again: the pattern of the inertia matrix of simple bodies, and
- * sizes of geoms that come from their mesh or height field. Cameras and lights that follow a body by their mode have no
- * place of their own.
+ * sizes of geoms that come from their mesh or height field. What is no servo has no kp. Cameras and lights that follow
+ * a body by their mode have no place of their own.
  */
 static bool is_fixed(const mjModel *m, sti_parameter parameter, int64_t item)
 {
@@ -99,6 +99,8 @@ static bool is_fixed(const mjModel *m, sti_parameter parameter, int64_t item)
         int type = m->geom_type[item / 3];
         return type == mjGEOM_MESH || type == mjGEOM_HFIELD || type == mjGEOM_SDF;
     }
+    case STI_PARAMETER_actuator_kp:
+    case STI_PARAMETER_actuator_kv: return !sti_parameter_in_servo(m, parameter, item);
     case STI_PARAMETER_cam_pos: return m->cam_mode[item / 3] != mjCAMLIGHT_FIXED;
     case STI_PARAMETER_cam_quat: return m->cam_mode[item / 4] != mjCAMLIGHT_FIXED;
     case STI_PARAMETER_light_pos:
@@ -110,25 +112,32 @@ static bool is_fixed(const mjModel *m, sti_parameter parameter, int64_t item)
 static stet_result check_fixed(const mjModel *m, sti_parameter parameter, const double *values, int64_t n)
 {
     int64_t items = sti_parameter_items(m, parameter);
-    const double *own = sti_parameter_own(m, parameter);
     for (int64_t i = 0; i < n; ++i) {
-        if (!is_fixed(m, parameter, i % items) || values[i] == own[i % items]) continue;
+        if (!is_fixed(m, parameter, i % items)) continue;
+        const double own = sti_parameter_own_number(m, parameter, i % items);
+        if (values[i] == own) continue;
         if (parameter >= STI_PARAMETER_cam_pos)
             return sti_error(
                 STET_ERROR_UNSUPPORTED,
                 "parameter %s: number %lld is %g; its camera or light follows a body by its mode: give what "
                 "the model has, %g, or set mode='fixed' in the model",
-                stet_worlds_get_parameters()[parameter], (long long)i, values[i], own[i % items]);
+                stet_worlds_get_parameters()[parameter], (long long)i, values[i], own);
+        if (parameter == STI_PARAMETER_actuator_kp || parameter == STI_PARAMETER_actuator_kv)
+            return sti_error(STET_ERROR_UNSUPPORTED,
+                             "parameter %s: number %lld is %g; actuator %lld is no %sservo: give what the model has, "
+                             "%g, or set actuator_gainprm and actuator_biasprm",
+                             stet_worlds_get_parameters()[parameter], (long long)i, values[i], (long long)(i % items),
+                             parameter == STI_PARAMETER_actuator_kp ? "position " : "", own);
         if (parameter == STI_PARAMETER_geom_size)
             return sti_error(STET_ERROR_UNSUPPORTED,
                              "parameter geom_size: number %lld is %g; geom %lld has the size of its mesh or height "
                              "field: give what the model has, %g",
-                             (long long)i, values[i], (long long)(i % items / 3), own[i % items]);
+                             (long long)i, values[i], (long long)(i % items / 3), own);
         return sti_error(STET_ERROR_UNSUPPORTED,
                          "parameter %s: number %lld is %g; body %lld was compiled as simple, with a diagonal inertia: "
                          "give what the model has, %g, or set simple='false' on the body in the model",
                          stet_worlds_get_parameters()[parameter], (long long)i, values[i],
-                         (long long)(i % items / (parameter == STI_PARAMETER_body_ipos ? 3 : 4)), own[i % items]);
+                         (long long)(i % items / (parameter == STI_PARAMETER_body_ipos ? 3 : 4)), own);
     }
     return STET_OK;
 }

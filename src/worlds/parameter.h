@@ -38,9 +38,9 @@ typedef enum sti_parameter_rule {
 } sti_parameter_rule;
 
 /*
- * Name (that of an array of mjModel, but for the first five), numbers per world (`m` is the mjModel), rule, whether
- * mj_setConst reads it. stet/worlds.h describes them. Draws depend on the place (DRAW-1), which sti_parameter_stream
- * keeps where later ones come before.
+ * Name (that of an array of mjModel, but for the first five and actuator_kp, actuator_kv), numbers per world (`m` is
+ * the mjModel), rule, whether mj_setConst reads it. stet/worlds.h describes them. Draws depend on the place (DRAW-1),
+ * which sti_parameter_stream keeps where later ones come before.
  */
 #define STI_PARAMETERS(X)                                                                                              \
     X(gravity, 3, ANY, false)                                                                                          \
@@ -50,6 +50,8 @@ typedef enum sti_parameter_rule {
     X(timestep, 1, ABOVE_0, true)                                                                                      \
     STI_PARAMETER_ARRAYS(X)                                                                                            \
     STI_PARAMETER_BITS(X)                                                                                              \
+    X(actuator_kp, m->nactuator, LEAST_0, false)                                                                       \
+    X(actuator_kv, m->nactuator, LEAST_0, false)                                                                       \
     STI_PARAMETER_LOOKS(X)
 #define STI_PARAMETER_ARRAYS(X)                                                                                        \
     X(body_mass, m->nbody, LEAST_0, true)                                                                              \
@@ -140,11 +142,15 @@ sti_parameter_rule sti_parameter_rule_of(sti_parameter parameter);
 bool sti_parameter_derives(sti_parameter parameter);
 /* The number of its draws' stream, the same in all versions. */
 int sti_parameter_stream(sti_parameter parameter);
-/* The model's own value, as many numbers as there are items; NULL: a factor, of which it is 1, bits, or a look
- * that is no place. */
+/* The model's own value, as many numbers as there are items; NULL: a factor, of which it is 1, bits, a servo's, or a
+ * look that is no place. */
 const double *sti_parameter_own(const mjModel *m, sti_parameter parameter);
 /* One number of it, also of looks. */
 double sti_parameter_own_number(const mjModel *m, sti_parameter parameter, int64_t item);
+/* Has an actuator the gain of a servo, kp or kv? A position servo has both, a velocity servo kv alone. */
+bool sti_parameter_in_servo(const mjModel *m, sti_parameter gain, int64_t actuator);
+/* Puts a world's kp and kv into its gainprm and biasprm, arrays of the model's layout. */
+void sti_parameters_put_servos(const sti_parameters *p, const mjModel *m, int64_t w, mjtNum *gainprm, mjtNum *biasprm);
 /* *array becomes a world's value of a parameter that is an array of the model, if it has one of its own. */
 void sti_parameters_point(const sti_parameters *p, const mjModel *m, sti_parameter which, int64_t w, mjtNum **array);
 /* The value of a look in a world, at one of its items. */

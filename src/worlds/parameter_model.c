@@ -79,10 +79,13 @@ static size_t scaled_numbers(const mjModel *m)
     return n;
 }
 
-/* Numbers of a thread: products with factors, all boxes, and two ints for each geom and body. */
+/* Gains and biases of actuators. */
+static size_t servo_numbers(const mjModel *m) { return (mjNGAIN + mjNBIAS) * (size_t)m->nactuator; }
+
+/* Numbers of a thread: products with factors, all boxes, two ints for each geom and body, gains and biases. */
 static size_t thread_numbers(const mjModel *m)
 {
-    return scaled_numbers(m) + 6 * (size_t)m->nbvhstatic + (size_t)m->ngeom + (size_t)m->nbody;
+    return scaled_numbers(m) + 6 * (size_t)m->nbvhstatic + (size_t)m->ngeom + (size_t)m->nbody + servo_numbers(m);
 }
 
 static const double *value_of(const sti_parameters *p, const mjModel *m, sti_parameter which, int64_t w)
@@ -306,6 +309,21 @@ static void point_to_products(mjModel *own, const sti_parameters *p, const mjMod
 #undef POINT
 }
 
+/* Gains and biases with kp and kv of servos. at: memory for both. */
+static void point_to_servos(mjModel *own, const sti_parameters *p, const mjModel *m, int64_t w, mjtNum *at)
+{
+    if (!p->value[STI_PARAMETER_actuator_kp] && !p->value[STI_PARAMETER_actuator_kv]) return;
+#define COPY(array, count)                                                                                             \
+    copy_array(at, p->given[STI_PARAMETER_##array] ? value_of(p, m, STI_PARAMETER_##array, w) : m->array,              \
+               (size_t)(count) * sizeof *m->array);                                                                    \
+    own->array = at;                                                                                                   \
+    at += (count);
+    COPY(actuator_gainprm, mjNGAIN * m->nactuator)
+    COPY(actuator_biasprm, mjNBIAS * m->nactuator)
+#undef COPY
+    sti_parameters_put_servos(p, m, w, own->actuator_gainprm, own->actuator_biasprm);
+}
+
 /* Derived constants: the world's, or the model's. */
 static void point_to_derived(mjModel *own, const sti_parameters *p, const mjModel *m, int64_t w, mjtNum *boxes)
 {
@@ -369,7 +387,9 @@ const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int th
     point_to_products(own, p, m, w, numbers);
     mjtNum *boxes = numbers + scaled_numbers(m);
     if (p->derived) point_to_derived(own, p, m, w, boxes);
-    point_to_bits(own, p, m, w, (int *)(void *)(boxes + 6 * (size_t)m->nbvhstatic));
+    mjtNum *bits = boxes + 6 * (size_t)m->nbvhstatic;
+    point_to_bits(own, p, m, w, (int *)(void *)bits);
+    point_to_servos(own, p, m, w, bits + (m->ngeom + m->nbody));
     return own;
 }
 

@@ -63,6 +63,44 @@ int sti_parameter_stream(sti_parameter parameter)
     return k < first ? k : k < end ? STI_PARAMETER_COUNT - later + (k - first) : k - later;
 }
 
+/*
+ * Servos, as MuJoCo's shortcuts compile them: the force is kp ctrl - kp length - kv velocity, or kv ctrl - kv velocity.
+ * The gain and the bias together make the set point.
+ */
+typedef enum servo { NO_SERVO, POSITION_SERVO, VELOCITY_SERVO } servo;
+
+static servo servo_of(const mjModel *m, int64_t actuator)
+{
+    const mjtNum gain = m->actuator_gainprm[mjNGAIN * actuator], *bias = m->actuator_biasprm + mjNBIAS * actuator;
+    if (m->actuator_gaintype[actuator] != mjGAIN_FIXED || m->actuator_biastype[actuator] != mjBIAS_AFFINE || gain == 0)
+        return NO_SERVO;
+    return bias[1] == -gain ? POSITION_SERVO : bias[1] == 0 && bias[2] == -gain ? VELOCITY_SERVO : NO_SERVO;
+}
+
+bool sti_parameter_in_servo(const mjModel *m, sti_parameter gain, int64_t actuator)
+{
+    const servo s = servo_of(m, actuator);
+    return s == POSITION_SERVO || (s == VELOCITY_SERVO && gain == STI_PARAMETER_actuator_kv);
+}
+
+static double servo_gain(const mjModel *m, sti_parameter gain, int64_t actuator)
+{
+    const int item = gain == STI_PARAMETER_actuator_kp ? 1 : 2; /* 0 - …: no zero below 0 */
+    return sti_parameter_in_servo(m, gain, actuator) ? 0 - m->actuator_biasprm[mjNBIAS * actuator + item] : 0;
+}
+
+void sti_parameters_put_servos(const sti_parameters *p, const mjModel *m, int64_t w, mjtNum *gainprm, mjtNum *biasprm)
+{
+    const sti_parameter gains[] = {STI_PARAMETER_actuator_kp, STI_PARAMETER_actuator_kv};
+    for (int g = 0; g < 2; ++g)
+        for (int64_t a = 0; p->given[gains[g]] && a < m->nactuator; ++a) {
+            if (!sti_parameter_in_servo(m, gains[g], a)) continue;
+            const double gain = p->value[gains[g]][w * m->nactuator + a];
+            biasprm[mjNBIAS * a + 1 + g] = 0 - gain;
+            if (g == (servo_of(m, a) == VELOCITY_SERVO)) gainprm[mjNGAIN * a] = gain;
+        }
+}
+
 double sti_parameter_own_number(const mjModel *m, sti_parameter parameter, int64_t item)
 {
     const double *own = sti_parameter_own(m, parameter);
@@ -70,6 +108,8 @@ double sti_parameter_own_number(const mjModel *m, sti_parameter parameter, int64
     case STI_PARAMETER_geom_contype: return m->geom_contype[item];
     case STI_PARAMETER_geom_conaffinity: return m->geom_conaffinity[item];
     case STI_PARAMETER_geom_matid: return m->geom_matid[item];
+    case STI_PARAMETER_actuator_kp:
+    case STI_PARAMETER_actuator_kv: return servo_gain(m, parameter, item);
     case STI_PARAMETER_geom_rgb: return m->geom_rgba[4 * (item / 3) + item % 3];
     case STI_PARAMETER_light_ambient: return m->light_ambient[item];
     case STI_PARAMETER_light_diffuse: return m->light_diffuse[item];

@@ -250,6 +250,59 @@ static void worlds_that_are_reset_draw(void **state)
     rig_free(&all);
 }
 
+/* ---- servos ------------------------------------------------------------------------------------------------------ */
+
+static const char servos[] =
+    "<mujoco><worldbody><body><joint name='a' type='slide' damping='2'/><geom size='.1'/></body><body pos='1 0 "
+    "0'><joint "
+    "name='b' type='slide' damping='2'/><geom size='.1'/></body><body pos='2 0 0'><joint name='c' type='slide'/><geom "
+    "size='.1'/></body></worldbody><option gravity='0 0 0' timestep='.01'/><actuator><position joint='a' kp='20' "
+    "kv='9'/><velocity joint='b' kv='3'/><motor joint='c'/><damper joint='c' kv='2' ctrlrange='0 1'/><intvelocity "
+    "joint='b' kp='7' actrange='-1 1'/></actuator></mujoco>";
+
+/* Gains that differ between worlds move no set point, where gainprm alone does. */
+static void gains_move_no_set_point(void **state)
+{
+    rig r = rig_make(servos, 3, NULL, 1, true);
+    const double kp[3][5] = {{20, 0, 0, 0, 7}, {40, 0, 0, 0, 7}, {10, 0, 0, 0, 7}};
+    const double kv[3][5] = {{9, 3, 0, 0, 0}, {12, 6, 0, 0, 0}, {5, 20, 0, 0, 0}};
+    double own[15];
+    rig_step(&r, STET_PHYSICS_MUJOCO);
+    OK(stet_worlds_get_parameter(r.worlds, "actuator_kp", own, 15));
+    assert_memory_equal(own, kp[0], sizeof kp[0]);
+    OK(stet_worlds_get_parameter(r.worlds, "actuator_kv", own, 15));
+    assert_memory_equal(own, kv[0], sizeof kv[0]);
+    for (int alone = 0; alone < 2; ++alone) {
+        stet_reset_def def = stet_default_reset_def();
+        OK(stet_worlds_reset(r.worlds, &def));
+        for (int w = 0; w < 3; ++w) rig_set(&r, "ctrl", w, 0, 0.5f);
+        if (alone) {
+            double gain[3][5 * mjNGAIN] = {{0}};
+            for (int w = 0; w < 3; ++w)
+                for (int a = 0; a < 5; ++a) gain[w][a * mjNGAIN] = a == 0 ? kp[w][0] : 1;
+            OK(stet_worlds_set_parameter(r.worlds, "actuator_kp", NULL, 0));
+            OK(stet_worlds_set_parameter(r.worlds, "actuator_kv", NULL, 0));
+            OK(stet_worlds_set_parameter(r.worlds, "actuator_gainprm", gain[0], (int64_t)15 * mjNGAIN));
+        } else {
+            OK(stet_worlds_set_parameter(r.worlds, "actuator_kp", kp[0], 15));
+            OK(stet_worlds_set_parameter(r.worlds, "actuator_kv", kv[0], 15));
+            const mjModel *m = sti_parameters_model(r.worlds, 2, 0);
+            assert_true(m->actuator_gainprm[mjNGAIN] == 20 && m->actuator_biasprm[mjNBIAS + 2] == -20);
+            assert_true(m->actuator_gainprm[3 * mjNGAIN + 2] == -2); /* the damper's */
+        }
+        OK(stet_step_run(r.step, 5000));
+        for (int w = 0; w < 3; ++w) {
+            const double at = rig_get(&r, "qpos", w, 0), want = alone ? 0.5 * kp[w][0] / 20 : 0.5;
+            if (!(fabs(at - want) < 1e-4)) fail_msg("world %d is at %g, not %g", w, at, want);
+        }
+    }
+    REFUSED(STET_ERROR_UNSUPPORTED, "actuator 1 is no position servo",
+            stet_worlds_set_parameter(r.worlds, "actuator_kp", (double[]){1, 2, 0, 0, 7}, 5));
+    REFUSED(STET_ERROR_UNSUPPORTED, "actuator 2 is no servo",
+            stet_worlds_randomize(r.worlds, "actuator_kv", (double[]){1}, (double[]){2}, 1));
+    rig_free(&r);
+}
+
 /* ---- errors ------------------------------------------------------------------------------------------------------ */
 
 static void errors_change_nothing(void **state)
@@ -305,6 +358,7 @@ int main(void)
         cmocka_unit_test(values_of_some_worlds),
         cmocka_unit_test(draws_depend_on_the_world_and_its_resets_alone),
         cmocka_unit_test(worlds_that_are_reset_draw),
+        cmocka_unit_test(gains_move_no_set_point),
         cmocka_unit_test(errors_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,6 +41,8 @@ static inline double value_of(const mjModel *m, sti_parameter which, int64_t w, 
     const char *name = stet_worlds_get_parameters()[which];
     if (sti_parameter_rule_of(which) == STI_RULE_BITS) /* some geoms are absent, others meet more than in the model */
         return w == 0 ? sti_parameter_own_number(m, which, i) : (double)((i + w) % 3);
+    if (which == STI_PARAMETER_actuator_kp || which == STI_PARAMETER_actuator_kv)
+        return sti_parameter_own_number(m, which, i) * (1 + some);
     if (w == 0 || (which == STI_PARAMETER_body_ipos && m->body_simple[i / 3])) return x;
     if (which == STI_PARAMETER_body_iquat && m->body_simple[i / 4]) return x;
     if (strstr(name, "range")) return x + (i % 2 ? 0.5 : -0.25) * some;
@@ -99,6 +101,18 @@ static inline void give(rig *r, sti_parameter which)
     OK(stet_worlds_set_parameter(r->worlds, stet_worlds_get_parameters()[which], all, n * WORLDS));
 }
 
+/* What a servo's gains replace in a model. */
+static inline void edit_servos(mjModel *m, const mjModel *own, sti_parameter which, int64_t w)
+{
+    for (int64_t a = 0; a < m->nactuator; ++a) {
+        const double gain = value_of(own, which, w, a);
+        const bool kv = which == STI_PARAMETER_actuator_kv, has_kp = own->actuator_biasprm[mjNBIAS * a + 1] != 0;
+        if (sti_parameter_own_number(own, which, a) == 0) continue;
+        m->actuator_biasprm[mjNBIAS * a + 1 + kv] = -gain;
+        if (!kv || !has_kp) m->actuator_gainprm[mjNGAIN * a] = gain;
+    }
+}
+
 /* Factors come before what they multiply, as in the worlds, whose values are set before factors are applied. */
 static inline mjModel *edited(const mjModel *own, const bool given[STI_PARAMETER_PHYSICS], int64_t w)
 {
@@ -106,6 +120,8 @@ static inline mjModel *edited(const mjModel *own, const bool given[STI_PARAMETER
     assert_non_null(m);
     for (int k = STI_PARAMETER_PHYSICS - 1; k >= 0; --k)
         if (given[k]) edit(m, own, (sti_parameter)k, w);
+    for (int k = STI_PARAMETER_actuator_kp; k <= STI_PARAMETER_actuator_kv; ++k)
+        if (given[k]) edit_servos(m, own, (sti_parameter)k, w);
     mjData *d = mj_makeData(m);
     mj_setConst(m, d);
     mj_deleteData(d);
