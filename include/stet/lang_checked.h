@@ -4,6 +4,9 @@
  *
  * Invariant: what is out of bounds is neither read nor written; it goes to a sink of the call's own, which is zero
  * then.
+ *
+ * On a CPU it is also noted which iteration of an `each` touches what. Between two sync() no iteration may touch an
+ * element that another one writes: on a GPU they run at the same time.
  */
 #ifndef STET_LANG_CHECKED_H
 #define STET_LANG_CHECKED_H
@@ -18,6 +21,15 @@
 
 /* Indices beyond this are out of any array; below, bytes are counted without overflow. */
 #define STI_FAR (1ll << 40)
+
+/*
+ * Bits beside the number of a site: it writes; and of an array: iterations share it, and the kernel writes it. Lanes of
+ * a fault that is no place out of bounds.
+ */
+#define STI_SITE_WRITES 0x10000
+#define STI_SHARED_ROOT 0x100
+#define STI_LANES_MEET 30   /* two iterations of an `each` */
+#define STI_LANES_UNSYNC 29 /* iterations of two `each` without sync() between them */
 
 /* Memory that a pointer may reach: so many bytes from lo; and which array it is of. */
 typedef struct sti_span {
@@ -39,6 +51,8 @@ typedef struct sti_watch {
     char *sink;
     i64 sink_size;
     int fault;
+    /* the iteration that runs, -1: none that is watched; their count and the step from one to the next; which each */
+    int iteration, count, step, each;
 } sti_watch;
 
 /* After a fault a loop ends; on a GPU not where the team has to stay together. */
@@ -47,6 +61,54 @@ typedef struct sti_watch {
 #define STI_STOP_TEAM 0
 #else
 #define STI_STOP_TEAM (sti_c->fault)
+#endif
+
+/* ---- which iteration touches what -------------------------------------------------------------------------------- */
+
+#if STET_GPU
+#define sti_sync_seen() ((void)0)
+#define STI_EACH ((void)0)
+#define STI_ITERATION(i, by) ((void)0)
+#define STI_UNWATCHED ((void)0)
+#else
+
+/* An element that was touched since the last sync(): by which iterations (-1: none, -2: several), in which each. */
+typedef struct sti_seen {
+    u64 at, round;
+    int writer, reader, each;
+} sti_seen;
+
+/* Beyond half of these elements between two sync(), others are not watched. */
+#define STI_SEEN 16384
+static __thread sti_seen sti_table[STI_SEEN];
+static __thread u64 sti_round;
+static __thread int sti_nseen;
+
+/* Entries of earlier rounds are free. */
+LFN void sti_sync_seen(void)
+{
+    ++sti_round;
+    sti_nseen = 0;
+}
+
+/* The entry of an address; NULL: there is no room. */
+LFN sti_seen *sti_find_seen(u64 at)
+{
+    u64 k = at * 0x9e3779b97f4a7c15ull >> 50;
+    while (sti_table[k].round == sti_round && sti_table[k].at != at) k = (k + 1) % STI_SEEN;
+    sti_seen *s = &sti_table[k];
+    if (s->round == sti_round) return s;
+    if (sti_nseen == STI_SEEN / 2) return 0;
+    ++sti_nseen;
+    s->at = at;
+    s->round = sti_round;
+    s->writer = s->reader = -1;
+    return s;
+}
+
+#define STI_EACH (++sti_c->each)
+#define STI_ITERATION(i, by) (sti_c->iteration = (i), sti_c->count = i##_n, sti_c->step = (by))
+#define STI_UNWATCHED (sti_c->iteration = -1) /* behind an each, and where iterations run in order on every device */
 #endif
 
 /* `world`: of a world kernel, whose last block may have lanes without a world. */
@@ -60,6 +122,9 @@ LFN sti_watch sti_watch_open(const void *slots, int narg, i64 block, int world, 
     c.sink = (char *)sink;
     c.sink_size = size;
     c.fault = 0;
+    c.iteration = -1;
+    c.count = c.step = c.each = 0;
+    sti_sync_seen();
     return c;
 }
 
@@ -86,14 +151,15 @@ LFN sti_span sti_span_array(const void *lo, const void *slots, int slot, i64 siz
 
 /*
  * Notes the first fault of a call; of threads that share a block the one that comes first in the source, then by lane
- * and index. In a word: bits 63 … 49 the site, 48 … 44 the lane (31: all), 43 … 36 the array, below the index + 2^35;
- * all inverted, so that 0 is none.
+ * and index. In a word: bits 63 … 49 the site, 48 … 44 the lane (31: all; STI_LANES_…), 43 … 36 the array, below the
+ * index + 2^35; all inverted, so that 0 is none.
  */
 LFN void sti_fault(sti_watch *c, int site, int lane, int root, i64 index)
 {
     const i64 most = (1ll << 35) - 1;
     i64 at = index > most ? most : index < -most ? -most : index;
-    if (lane >= 0 && c->worlds && c->block * STET_W + lane >= c->worlds) return;
+    site &= ~STI_SITE_WRITES;
+    if (lane >= 0 && lane < STI_LANES_UNSYNC && c->worlds && c->block * STET_W + lane >= c->worlds) return;
     if (c->fault) return;
     c->fault = 1;
     u64 word = ~((u64)site << 49 | (u64)(lane & 31) << 44 | (u64)(root & 255) << 36 | (u64)(at + (1ll << 35)));
@@ -103,6 +169,25 @@ LFN void sti_fault(sti_watch *c, int site, int lane, int root, i64 index)
 #else
     c->record[1 + c->block] = word;
     __atomic_store_n(c->record, (u64)1, __ATOMIC_RELAXED);
+#endif
+}
+
+/* Element i of an array, at this address, is touched by an iteration of the each that runs. */
+LFN void sti_touch(sti_watch *c, const void *at, int iteration, int root, i64 i, int site)
+{
+#if !STET_GPU
+    if (c->iteration < 0 || !(root & STI_SHARED_ROOT) || iteration >= c->count) return;
+    sti_seen *s = sti_find_seen((u64)(unsigned long)at);
+    int writes = (site & STI_SITE_WRITES) != 0;
+    if (!s) return;
+    int met = s->writer >= 0 && s->writer != iteration;
+    met |= writes && s->reader != -1 && s->reader != iteration;
+    if (met) sti_fault(c, site, s->each == c->each ? STI_LANES_MEET : STI_LANES_UNSYNC, root, i);
+    if (writes)
+        s->writer = iteration;
+    else
+        s->reader = s->reader == -1 || s->reader == iteration ? iteration : -2;
+    s->each = c->each;
 #endif
 }
 
@@ -123,7 +208,13 @@ LFN void *sti_range(sti_watch *c, const void *p, sti_span s, i64 i, i64 size, i6
     i64 from = (i64)((u64)(unsigned long)p - (u64)(unsigned long)s.lo);
     if (i > -STI_FAR && i < STI_FAR) {
         i64 first = from + i * size, rest = line ? (i64)(-((u64)(unsigned long)s.lo + (u64)s.size) & 63) : 0;
-        if (first >= 0 && first + size <= s.size && first + count * size <= s.size + rest) return s.lo + first;
+        if (first >= 0 && first + size <= s.size && first + count * size <= s.size + rest) {
+            if (c->iteration >= 0 && s.root & STI_SHARED_ROOT)
+                for (i64 k = 0; k < count; ++k)
+                    sti_touch(c, s.lo + first + k * size, c->iteration + (c->step > 1 ? lane >= 0 ? lane : (int)k : 0),
+                              s.root, sti_floor_div(first, size) + k, site);
+            return s.lo + first;
+        }
         i = sti_floor_div(first, size);
         if (i >= 0 && first + size <= s.size) i = s.size / size; /* the first of them that is not there */
     }
@@ -142,7 +233,11 @@ LFN void *sti_wide(sti_watch *c, const void *p, sti_span s, i64 size, i64 count,
 /* Element i of an array of `count`, of `size` bytes each. */
 LFN void *sti_in(sti_watch *c, const void *a, i64 i, i64 count, i64 size, int root, int site)
 {
-    if (i >= 0 && i < count) return (char *)(unsigned long)a + i * size;
+    if (i >= 0 && i < count) {
+        char *at = (char *)(unsigned long)a + i * size;
+        sti_touch(c, at, c->iteration, root, i, site);
+        return at;
+    }
     sti_fault(c, site, -1, root, i);
     return sti_drain(c);
 }
@@ -160,7 +255,10 @@ LFN void *sti_world(sti_watch *c, const void *p, sti_span s, i64 n, i64 w, i64 i
     int inside = n >= 0 && n < 1ll << 31 && i >= 0 && i < n && w >= 0 && w < 1ll << 31;
     if (inside) {
         i64 at = from + sti_at_world(n, (int)w, (int)i) * size;
-        if (at >= 0 && at + size <= s.size) return s.lo + at;
+        if (at >= 0 && at + size <= s.size) {
+            sti_touch(c, s.lo + at, c->iteration, s.root, i, site);
+            return s.lo + at;
+        }
     }
     sti_fault(c, site, -1, s.root, i >= 0 && i < n ? w : i);
     return sti_drain(c);

@@ -268,7 +268,8 @@ static sti_bound *trips_of(extent *x, const sti_counted *c, sti_bound **from, st
     }
     sti_bound *way = operation(x, STI_BOUND_SUB, *to, *from);
     if (by > 1) way = operation(x, STI_BOUND_DIV, add(x, way, number(x, by - 1)), number(x, by));
-    return way && way->kind != STI_BOUND_NUMBER ? operation(x, STI_BOUND_MAX, way, number(x, 0)) : way;
+    if (way && way->kind == STI_BOUND_NUMBER) return way->number > 0 ? way : number(x, 0);
+    return operation(x, STI_BOUND_MAX, way, number(x, 0));
 }
 
 static void refuse_loop(extent *x, const sti_node *n)

@@ -263,15 +263,18 @@ static bool is_setting(const sti_node *e, const char *name)
     return setting && strcmp(e->name->text, name) == 0;
 }
 
-/* The else of `if (STET_GPU || STET_PERMUTE)` runs only where an each is a loop that counts up. */
+bool sti_tests_order(const sti_node *n)
+{
+    return n->a->kind == STI_NODE_BINARY && n->a->op == STI_OP_EITHER && is_setting(n->a->a, "STET_GPU") &&
+           is_setting(n->a->b, "STET_PERMUTE");
+}
+
 static void check_if(rules *r, sti_node *n)
 {
-    bool in_order = r->in_order, is_setting_test = n->a->kind == STI_NODE_BINARY && n->a->op == STI_OP_EITHER &&
-                                                   is_setting(n->a->a, "STET_GPU") &&
-                                                   is_setting(n->a->b, "STET_PERMUTE");
+    bool in_order = r->in_order;
     check_expressions(r, n->a);
     check_list(r, n->b);
-    r->in_order |= is_setting_test && r->each && r->each->kind == STI_NODE_EACH;
+    r->in_order |= sti_tests_order(n) && r->each && r->each->kind == STI_NODE_EACH;
     check_list(r, n->c);
     r->in_order = in_order;
 }

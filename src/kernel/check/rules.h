@@ -25,5 +25,7 @@
 #include "kernel/check/tree.h"
 
 void sti_check_rules(sti_unit *u);
+/* Is it `if (STET_GPU || STET_PERMUTE)`? Its else runs only where an each is a loop that counts up. */
+bool sti_tests_order(const sti_node *n);
 
 #endif

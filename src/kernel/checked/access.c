@@ -89,7 +89,7 @@ int sti_rewrite_site(sti_rewrite *w, const sti_node *e, sti_site_kind kind)
     s->site[s->nsite] = (sti_site){.kind = kind, .line = (int)e->place.line, .column = e->place.column};
     s->site[s->nsite].file = kept(w, w->u->file[e->place.file]);
     s->site[s->nsite].text = kept(w, sti_text(w->u, e));
-    return s->nsite++;
+    return s->nsite++ | (kind == STI_SITE_WRITE ? STI_SITE_WRITES : 0);
 }
 
 static int new_root(sti_rewrite *w, const char *name, int64_t count)
@@ -147,30 +147,32 @@ static const char *span_of_name(sti_rewrite *w, const sti_node *e)
     if (s->type->kind == STI_TYPE_POINTER) return sti_rewrite_format(w, "sti_s_%s", s->name->text);
     if (s->type->kind != STI_TYPE_ARRAY) return NULL;
     if (s->kind == STI_SYMBOL_SHARED) /* a pointer, on a GPU */
-        return sti_rewrite_format(w, "sti_span_of(%s, %lldll * (i64)sizeof(%s), %d)", s->name->text,
+        return sti_rewrite_format(w, "sti_span_of(%s, %lldll * (i64)sizeof(%s), %d | STI_SHARED_ROOT)", s->name->text,
                                   (long long)s->type->count, sti_rewrite_type(w, s->type->of), sti_rewrite_root(w, s));
     return sti_rewrite_format(w, "sti_span_of(%s, sizeof %s, %d)", s->name->text, s->name->text,
                               sti_rewrite_root(w, s));
 }
 
-/* The root of an array that is indexed by its name, or is a part of something that is. */
-static int root_below(sti_rewrite *w, const sti_node *e)
+/* The root of an array that is indexed by its name, or is a part of something that is; *shared: by a team. */
+static int root_below(sti_rewrite *w, const sti_node *e, bool *shared)
 {
+    *shared = false;
     for (; e; e = e->a)
-        if (e->kind == STI_NODE_NAME)
-            return e->symbol && e->symbol->kind != STI_SYMBOL_LIBRARY && is_array(e) ? sti_rewrite_root(w, e->symbol)
-                                                                                     : 0;
-        else if (e->kind != STI_NODE_INDEX)
+        if (e->kind == STI_NODE_NAME) {
+            if (!e->symbol || e->symbol->kind == STI_SYMBOL_LIBRARY || !is_array(e)) return 0;
+            *shared = e->symbol->kind == STI_SYMBOL_SHARED;
+            return sti_rewrite_root(w, e->symbol);
+        } else if (e->kind != STI_NODE_INDEX)
             return 0;
     return 0;
 }
 
 static const char *change_index(sti_rewrite *w, sti_node *e, int use)
 {
-    bool array = is_array(e->a), row = is_array(e);
+    bool array = is_array(e->a), row = is_array(e), shared = false;
     int64_t count = array ? e->a->type->count : 0, value;
-    int root = array ? root_below(w, e->a) : 0;
-    bool known = array && sti_constant(w->u, e->b, false, &value) && value >= 0 && value < count;
+    int root = array ? root_below(w, e->a, &shared) : 0;
+    bool known = array && !shared && sti_constant(w->u, e->b, false, &value) && value >= 0 && value < count;
     int site = known ? 0 : sti_rewrite_site(w, e, access_kind(use));
     const char *element = row ? NULL : sti_rewrite_type(w, e->type);
     const char *span = sti_rewrite_change(w, e->a, use & STI_WRITTEN);
@@ -182,8 +184,9 @@ static const char *change_index(sti_rewrite *w, sti_node *e, int use)
             w, e, sti_rewrite_format(w, "%s[sti_row(sti_c, %s, %lld, %d, %d)]", a, b, (long long)count, root, site));
     else if (array)
         sti_rewrite_replace(w, e,
-                            sti_rewrite_format(w, "(*(%s *)sti_in(sti_c, %s, %s, %lld, sizeof(%s), %d, %d))", element,
-                                               a, b, (long long)count, element, root, site));
+                            sti_rewrite_format(w, "(*(%s *)sti_in(sti_c, %s, %s, %lld, sizeof(%s), %d%s, %d))", element,
+                                               a, b, (long long)count, element, root,
+                                               shared ? " | STI_SHARED_ROOT" : "", site));
     else
         sti_rewrite_replace(w, e,
                             sti_rewrite_format(w, "(*(%s *)sti_at(sti_c, %s, %s, %s, sizeof(%s), %d))", element, a,

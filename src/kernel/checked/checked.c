@@ -164,7 +164,8 @@ void sti_checked_note_launch(stet_device *device, const sti_kernel *k)
 
 /* ---- faults ------------------------------------------------------------------------------------------------------ */
 
-/* A word of the record: see sti_fault in lang_checked.h. */
+/* A word of the record, and what its lane may say: see sti_fault in lang_checked.h. */
+enum { LANES_UNSYNC = 29, LANES_MEET = 30 };
 typedef struct fault {
     int64_t block, index;
     int site, lane, root;
@@ -186,7 +187,7 @@ static void put_where(const stet_device *device, const sti_checked *c, const fau
     int64_t first = f->block * device->lanes, last = first + device->lanes - 1;
     if (c->kernel->kind != STI_KERNEL_WORLD)
         (void)snprintf(out, size, "block %lld", (long long)f->block);
-    else if (f->lane < 31)
+    else if (f->lane < LANES_UNSYNC)
         (void)snprintf(out, size, "world %lld", (long long)first + f->lane);
     else if (first >= c->count - 1 || device->lanes == 1)
         (void)snprintf(out, size, "world %lld", (long long)first);
@@ -203,6 +204,23 @@ static const char *argument_name(const sti_kernel *k, int slot)
     return NULL;
 }
 
+/* Iterations that meet in an element. */
+static void put_meeting(const sti_site *s, const fault *f, const char *name, char *out, size_t size)
+{
+    const bool writes = s->kind == STI_SITE_WRITE;
+    const char *does = writes ? "writes" : "reads", *other = writes ? "touches" : "writes";
+    if (f->lane == LANES_MEET)
+        (void)snprintf(out, size,
+                       "%s element %lld of `%s`, which another iteration of the same each %s: give each iteration "
+                       "elements of its own",
+                       does, (long long)f->index, name, other);
+    else
+        (void)snprintf(out, size,
+                       "%s element %lld of `%s`, which another iteration of an each before %s: put sync() "
+                       "between the two",
+                       does, (long long)f->index, name, other);
+}
+
 static void put_access(const sti_checked *c, const sti_site *s, const fault *f, char *out, size_t size)
 {
     const sti_root *r =
@@ -211,6 +229,10 @@ static void put_access(const sti_checked *c, const sti_site *s, const fault *f, 
                *name = r ? r->name : argument_name(c->kernel, f->root - 1);
     if (!name) {
         (void)snprintf(out, size, "%s element %lld, which is not there", does, (long long)f->index);
+        return;
+    }
+    if (f->lane == LANES_MEET || f->lane == LANES_UNSYNC) {
+        put_meeting(s, f, name, out, size);
         return;
     }
     int64_t items = r ? r->count : c->items[f->root - 1], worlds = r ? 0 : c->worlds[f->root - 1];

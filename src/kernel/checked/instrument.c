@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "kernel/checked/marks.h"
 #include "kernel/check/printer.h"
+#include "kernel/check/rules.h"
 #include "kernel/check/type.h"
 #include "kernel/checked/rewrite.h"
 
@@ -61,12 +62,52 @@ static void change_staged(sti_rewrite *w, sti_node *n)
     n->b = NULL;
 }
 
+static void put_first(sti_rewrite *w, sti_node *block, const char *text)
+{
+    sti_node *s = sti_rewrite_statement(w, text);
+    if (!s) return;
+    s->next = block->a;
+    block->a = s;
+}
+
+/* Returns the statement that then comes behind. */
+static sti_node *put_behind(sti_rewrite *w, sti_node *n, const char *text)
+{
+    sti_node *s = sti_rewrite_statement(w, text);
+    if (!s) return n;
+    s->next = n->next;
+    return n->next = s;
+}
+
+static void put_last(sti_rewrite *w, sti_node *block, const char *text)
+{
+    sti_node **at = &block->a;
+    while (*at) at = &(*at)->next;
+    *at = sti_rewrite_statement(w, text);
+}
+
 static void stop_in(sti_rewrite *w, sti_node *block, bool team)
 {
-    sti_node *stop = sti_rewrite_statement(w, team ? "if (STI_STOP_TEAM) break" : "if (STI_STOP) break");
-    if (!stop) return;
-    stop->next = block->a;
-    block->a = stop;
+    put_first(w, block, team ? "if (STI_STOP_TEAM) break" : "if (STI_STOP) break");
+}
+
+static const char *iteration_text(sti_rewrite *w)
+{
+    return sti_rewrite_format(w, "STI_ITERATION(%s, %s)", w->each->name->text,
+                              w->each->kind == STI_NODE_ITEMS ? "STET_W" : "1");
+}
+
+/* The each stands in a block then, behind its number. */
+static void number_each(sti_rewrite *w, sti_node *n)
+{
+    sti_node *each = sti_unit_alloc(w->u, sizeof *each);
+    if (!each) return;
+    *each = *n;
+    each
+        ->next = NULL;
+    *n = (sti_node){.kind = STI_NODE_BLOCK, .place = n->place, .a = each, .next = n->next};
+    put_first(w, n, "STI_EACH");
+    put_last(w, n, "STI_UNWATCHED");
 }
 
 static void change_each(sti_rewrite *w, sti_node *n)
@@ -79,9 +120,25 @@ static void change_each(sti_rewrite *w, sti_node *n)
         sti_rewrite_replace(w, n->a,
                             sti_rewrite_format(w, "sti_count(sti_c, %s, %d)", sti_rewrite_text(w, n->a), site));
     w->apart = true;
+    w->each = n;
     change_block(w, n->b);
-    w->apart = false;
     stop_in(w, n->b, false);
+    put_first(w, n->b, iteration_text(w));
+    w->apart = false;
+    number_each(w, n);
+}
+
+/* In the else of `if (STET_GPU || STET_PERMUTE)` in an each, iterations run one after the other on every device. */
+static void change_if(sti_rewrite *w, sti_node *n)
+{
+    const bool in_order = w->apart && sti_tests_order(n);
+    (void)sti_rewrite_change(w, n->a, 0);
+    change_block(w, n->b);
+    if (!n->c) return;
+    change_block(w, n->c);
+    if (!in_order || n->c->kind != STI_NODE_BLOCK) return;
+    put_first(w, n->c, "STI_UNWATCHED");
+    put_last(w, n->c, iteration_text(w));
 }
 
 /* Pointers that begin in a for come before it, with their spans. */
@@ -117,11 +174,8 @@ static sti_node *change_statement(sti_rewrite *w, sti_node *n)
     switch (n->kind) {
     case STI_NODE_BLOCK: change_block(w, n); break;
     case STI_NODE_DECLARE: return change_declaration(w, n);
-    case STI_NODE_IF:
-        (void)sti_rewrite_change(w, n->a, 0);
-        change_block(w, n->b);
-        if (n->c) change_block(w, n->c);
-        break;
+    case STI_NODE_IF: change_if(w, n); break;
+    case STI_NODE_SYNC: return put_behind(w, n, "sti_sync_seen()");
     case STI_NODE_FOR: change_for(w, n); break;
     case STI_NODE_EACH:
     case STI_NODE_ITEMS: change_each(w, n); break;
@@ -187,9 +241,9 @@ static void open_kernel(sti_rewrite *w, sti_node *f)
         if (t->kind == STI_TYPE_INT && strcmp(v->name->text, given) == 0) continue;
         if (t->kind == STI_TYPE_POINTER) {
             *at = sti_rewrite_statement(
-                w, sti_rewrite_format(w, "sti_span sti_s_%s = sti_span_array(%s, sti_slots, %d, sizeof(%s), %d)",
+                w, sti_rewrite_format(w, "sti_span sti_s_%s = sti_span_array(%s, sti_slots, %d, sizeof(%s), %d%s)",
                                       v->name->text, v->name->text, slot, sti_rewrite_type(w, sti_type_value(t->of)),
-                                      slot + 1));
+                                      slot + 1, t->of->is_const ? "" : " | STI_SHARED_ROOT"));
             if (*at) at = &(*at)->next;
         }
         ++slot;

@@ -23,6 +23,9 @@ typedef enum sti_site_kind {
     STI_SITE_COUNT
 } sti_site_kind;
 
+/* Beside the number of a site that writes, as in lang_checked.h. */
+enum { STI_SITE_WRITES = 0x10000 };
+
 /* A place of the source that is checked; texts are owned by the list. */
 typedef struct sti_site {
     sti_site_kind kind;

@@ -15,6 +15,7 @@ typedef struct sti_rewrite {
     stet_result result;
     const sti_node *function;
     bool apart; /* within each or items: threads of a team may diverge */
+    const sti_node *each;
 } sti_rewrite;
 
 /* What an expression is for. */

@@ -72,6 +72,19 @@ UNTAPED(functions_in_place, 18,
         "  real v[3] = {x[i * 2], x[i * 2 + 1], splat(2)}; grow(v, x[i * 2]); grow(v, v[1]);\n"
         "  put(y, i, v[0] + v[1] * v[2]); } }")
 
+/* ---- no trips ---------------------------------------------------------------------------------------------------- */
+
+FORM(counting_away_from_the_end, 12,
+     "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) { real s = x[i];\n"
+     "  for (int a = 3; a > 7; --a) s = s * x[a];\n"
+     "  for (int a = 20; a < 2; a += 3) s = s * s + x[a];\n"
+     "  put(y, i, s * x[0]); } }")
+
+FORM(teams_count_away_from_the_end, 12,
+     "world_kernel void k_f(const real *x, real *y, int n) {\n"
+     "  for (int r = 9; r < 2; ++r) { each (i, n) put(y, i, y[i] * y[i] * x[i]); }\n"
+     "  each (i, n) put(y, i, y[i] * x[i]); }")
+
 /* ---- few constant trips ------------------------------------------------------------------------------------------ */
 
 UNTAPED(one_after_the_other, 12,
@@ -210,6 +223,8 @@ int main(void)
         TEST(pointers),
         TEST(local_arrays),
         TEST(functions_in_place),
+        TEST(counting_away_from_the_end),
+        TEST(teams_count_away_from_the_end),
         TEST(one_after_the_other),
         TEST(a_value_goes_through),
         TEST(nested_three_by_three),
