@@ -388,6 +388,7 @@ struct stet_array {
     bool outside;   /* a graph of the caller holds its address (sti_array_set_outside) */
     /* a plain array whose writers keep worlds apart: each launch writes the same part for the same world */
     bool by_world;
+    bool scratch; /* a launch reads nothing of it that it has not written: what is left in it means nothing */
     int ndim;
     int64_t shape[STET_MAX_DIMS];
     /* items of a world: the product of the other dimensions; of a plain array: all items */

@@ -24,6 +24,8 @@ stet_dtype sti_stack_dtype(sti_stack stack)
     return dtypes[stack];
 }
 
+static bool is_scratch(sti_stack stack) { return stack != STI_STACK_DESTINATIONS && stack != STI_STACK_VALUES; }
+
 /* ---- replacing --------------------------------------------------------------------------------------------------- */
 
 /* Destroys an array, or keeps it until the pool has no users (SPILL-1). */
@@ -111,6 +113,7 @@ static stet_result grow(sti_spill_pool *h, sti_stack stack, int64_t need)
     if (result != STET_OK) return result;
     sti_array_held_by(*memory, STET_MECHANISM_ADSTACK);
     (*memory)->by_world = true; /* SPILL-3 */
+    (*memory)->scratch = is_scratch(stack);
     return STET_OK;
 }
 
@@ -132,6 +135,7 @@ static stet_result make_view(sti_spill_pool *h, sti_stack stack, int64_t worlds,
     a->borrowed = true;
     a->base = of;
     a->data = of->data;
+    a->scratch = of->scratch;
     *out = a;
     return STET_OK;
 }
@@ -217,6 +221,7 @@ void sti_validate_spill_pool(const sti_spill_pool *h)
         const sti_spill_pool_view *v = &h->view[i];
         assert(v->used <= h->clock && v->array->base == h->memory[v->stack]);
         assert(v->array->data == h->memory[v->stack]->data && h->memory[v->stack]->by_world);
+        assert(v->array->scratch == is_scratch(v->stack));
         (void)v;
     }
     (void)h;

@@ -8,6 +8,7 @@
  *   SPILL-2  taking the same array again allocates nothing
  *   SPILL-3  launches over the same number of worlds divide the memory among the worlds in the same way, whatever each
  *       of them needs. So its plain arrays are by_world for world kernels (device/device.h)
+ *   SPILL-4  stacks are scratch (device/device.h), but for lists of gradients, which later launches add up
  */
 #ifndef STI_ADJOINT_LAUNCH_SPILL_POOL_H
 #define STI_ADJOINT_LAUNCH_SPILL_POOL_H

@@ -1,7 +1,7 @@
 /*
  * Compares a recording with single launches (RECORD-4). The recording is replayed, the arrays that it wrote are
- * restored, and then the launches are made one by one. The results of the single launches are the ones that remain. See
- * play.h.
+ * restored, and then the launches are made one by one. The results of the single launches are the ones that remain.
+ * Scratch is neither kept nor compared: it may hold what no launch has written. See play.h.
  */
 #include "kernel/record/play.h"
 
@@ -15,10 +15,10 @@ typedef struct trial {
     char *start, *replayed; /* before the replay, and after it */
 } trial;
 
-/* True if use i is the first use that writes its array. */
+/* True if use i is the first use that writes its array, and what is left there means something. */
 static bool writes_first(const sti_list *l, int i)
 {
-    if (!l->use[i].written) return false;
+    if (!l->use[i].written || l->use[i].array->scratch) return false;
     for (int k = 0; k < i; ++k)
         if (l->use[k].written && l->use[k].array == l->use[i].array) return false;
     return true;

@@ -198,6 +198,22 @@ static void disturb(void)
     if (jitter.on) set_real(jitter.a, 5, (float)++jitter.k);
 }
 
+/* What is left in scratch may differ from run to run. */
+static void scratch_is_not_compared(void **state)
+{
+    bench b;
+    open_bench(&b);
+    b.a[1]->scratch = true;
+    jitter = (struct jitter){true, b.a[1], 100};
+    faulty.after_replay = disturb;
+    for (int i = 0; i < 4; ++i) OK(add_and_mix(&b, 1));
+    assert_int_equal(REASON(&b, COMPARED), 1);
+    assert_int_equal(ROW(&b).done_bytes, 32); /* of the other array */
+    assert_int_equal(ROW(&b).hits, 2);
+    assert_true(real_at(b.a[0], 5) == 4);
+    close_bench(&b);
+}
+
 static void one_that_differs_is_dropped_and_eager_bits_stay(void **state)
 {
     bench b;
@@ -508,6 +524,7 @@ int main(void)
         cmocka_unit_test(equal_hashes_of_unequal_lists_are_told_apart),
         cmocka_unit_test(two_views_of_one_memory_are_two_arrays),
         cmocka_unit_test(a_recording_goes_with_its_kernels),
+        cmocka_unit_test(scratch_is_not_compared),
         cmocka_unit_test(one_that_differs_is_dropped_and_eager_bits_stay),
         cmocka_unit_test(the_nth_allocation_fails),
         cmocka_unit_test(a_failure_while_listing_runs_nothing),
