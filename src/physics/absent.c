@@ -30,6 +30,12 @@ bool sti_physics_replaces_solver(const mjModel *model)
     return false;
 }
 
+bool sti_physics_ends_early(const mjModel *model)
+{
+    (void)model;
+    return false;
+}
+
 stet_result sti_physics_check_model(const mjModel *model)
 {
     (void)model;

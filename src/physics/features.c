@@ -104,6 +104,11 @@ static bool has_rows(const mjModel *m)
 }
 /* All of MuJoCo's solvers end at the minimum of the same convex cost; Newton's method is nearest to it. */
 static bool has_other_solvers(const mjModel *m) { return m->opt.solver != mjSOL_NEWTON && has_rows(m); }
+/* With fewer a step ends where the solver is then, and that is not where MuJoCo's is (doc/design/physics.md). */
+static bool has_few_iterations(const mjModel *m)
+{
+    return (m->opt.iterations < 6 || m->opt.ls_iterations < 20) && has_rows(m);
+}
 static bool has_noslip(const mjModel *m) { return m->opt.noslip_iterations > 0 && has_rows(m); }
 static bool has_diagexact(const mjModel *m) { return m->opt.enableflags & mjENBL_DIAGEXACT && has_rows(m); }
 static bool has_flexes(const mjModel *m) { return m->nflex > 0; }
@@ -244,6 +249,8 @@ static const struct {
     {"equality constraints", true, has_equalities},
     {"equality constraints of flexes", false, has_flex_equalities},
     {"solvers PGS and CG, in their place Newton", true, has_other_solvers},
+    {"fewer than 6 iterations of the solver, or 20 of its line search: may end elsewhere than MuJoCo's", true,
+     has_few_iterations},
     {"noslip iterations", false, has_noslip},
     {"diagexact", false, has_diagexact},
     {"sensors", true, sti_physics_has_sensors},
@@ -283,6 +290,7 @@ const char *sti_physics_feature(const mjModel *m, int i, bool *covered)
 }
 
 bool sti_physics_replaces_solver(const mjModel *m) { return has_other_solvers(m); }
+bool sti_physics_ends_early(const mjModel *m) { return has_few_iterations(m); }
 
 bool sti_physics_lacks(const mjModel *m, char *text, size_t size)
 {

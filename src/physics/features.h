@@ -13,6 +13,8 @@ enum { STI_LACKS_SIZE = 4096 }; /* more than the names of all features have toge
 bool sti_physics_lacks(const mjModel *model, char *text, size_t size);
 /* Native physics uses Newton's method where the model asks for another solver, and may need one. */
 bool sti_physics_replaces_solver(const mjModel *model);
+/* The model asks for so few iterations that a step may end elsewhere than MuJoCo's. */
+bool sti_physics_ends_early(const mjModel *model);
 /* UNSUPPORTED with all that is missing, if something is. */
 stet_result sti_physics_check_model(const mjModel *model);
 

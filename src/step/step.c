@@ -95,6 +95,17 @@ static stet_result pick_step(const stet_worlds *worlds, stet_physics wanted, ste
         stet_physics_name(wanted));
 }
 
+static void warn_of_few_iterations(const mjModel *m)
+{
+    if (!sti_physics_ends_early(m)) return;
+    sti_log(
+        STET_LOG_WARNING,
+        "native physics: the model asks for iterations %d, ls_iterations %d of its solver, which may end before it "
+        "has converged; steps then differ from mj_step's by a large part of a velocity: give 6 and 20 or more where "
+        "that matters",
+        m->opt.iterations, m->opt.ls_iterations);
+}
+
 stet_result sti_step_create_picked(stet_worlds *worlds, stet_physics picked, const char *reason, stet_step **out)
 {
     /* Writes to qpos up to now still move the worlds; from now on external physics writes poses. */
@@ -109,6 +120,7 @@ stet_result sti_step_create_picked(stet_worlds *worlds, stet_physics picked, con
         sti_free(step);
         return result;
     }
+    if (picked == STET_PHYSICS_NATIVE) warn_of_few_iterations(worlds->model->mj);
     worlds->external_poses = picked == STET_PHYSICS_EXTERNAL;
     *out = step;
     return STET_OK;

@@ -312,6 +312,46 @@ static void bad_calls_are_refused(void **state)
     rig_free(&r);
 }
 
+static int warnings;
+
+static void count_few_iterations(stet_log_level level, const char *message, void *context)
+{
+    warnings += level == STET_LOG_WARNING && strstr(message, "iterations 1, ls_iterations 50") != NULL;
+}
+
+/* Native physics says that a model's solver ends early: in the log, and among what the model needs. */
+static void few_iterations_are_said(void **state)
+{
+    static const struct {
+        const char *option, *geom;
+        stet_physics physics;
+        int warnings;
+    } rows[] = {{"iterations='1'", "<geom type='plane' size='1 1 1'/>", STET_PHYSICS_NATIVE, 1},
+                {"iterations='1'", "<geom type='plane' size='1 1 1'/>", STET_PHYSICS_MUJOCO, 0},
+                {"iterations='1'", "", STET_PHYSICS_NATIVE, 0}, /* nothing is to be solved */
+                {"iterations='6'", "<geom type='plane' size='1 1 1'/>", STET_PHYSICS_NATIVE, 0},
+                {"", "<geom type='plane' size='1 1 1'/>", STET_PHYSICS_NATIVE, 0}};
+    stet_set_log(count_few_iterations, NULL);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
+        char xml[512];
+        const char *name;
+        bool covered, said = false;
+        (void)snprintf(xml, sizeof xml,
+                       "<mujoco><option %s/><worldbody>%s<body pos='0 0 1'><freejoint/><geom size='.1'/></body>"
+                       "</worldbody></mujoco>",
+                       rows[k].option, rows[k].geom);
+        rig r = rig_make(xml, 2, NULL, 1, rows[k].physics == STET_PHYSICS_MUJOCO);
+        warnings = 0;
+        rig_step(&r, rows[k].physics);
+        assert_int_equal(warnings, rows[k].warnings);
+        for (int i = 0; (name = stet_native_get_feature(r.model, i, &covered)); ++i)
+            said |= covered && strstr(name, "fewer than 6 iterations") != NULL;
+        assert_int_equal(said, k < 2);
+        rig_free(&r);
+    }
+    stet_set_log(NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +366,7 @@ int main(void)
         cmocka_unit_test(the_steady_state_allocates_nothing),
         cmocka_unit_test(external_physics_leaves_poses_to_the_caller),
         cmocka_unit_test(with_external_physics_poses_follow_qpos_until_they_are_written),
+        cmocka_unit_test(few_iterations_are_said),
         cmocka_unit_test(bad_calls_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
