@@ -5,11 +5,14 @@ words.
 import json
 import os
 import pty
+import re
+import signal
 import subprocess
+import tempfile
 
 import numpy as np
 
-from command import COMMAND, files_below, folder, run, scene, stet
+from command import COMMAND, double, files_below, folder, run, scene, stet
 
 SMALL = ["--worlds", 3, "--frames", 4, "--size", "24x16", "--control", "noise"]
 MECHANISMS = [
@@ -278,7 +281,40 @@ def test_progress():
     few = ["--worlds", 1, "--frames", 3, "--size", "8x8"]
     bar = on_terminal(*few)
     assert "3/3 frames" in bar and "####" in bar and "\n" not in bar, repr(bar)
+    assert "compiling" not in bar, repr(bar)
     assert on_terminal(*few, "--json") == ""
+
+
+NATIVE = ["run", scene("cartpole.xml"), "--device", "cuda", "--physics", "native", "--output", "none", "--worlds", 256,
+          "--frames", 1, "--substeps", 1]
+
+
+def test_the_end_waits_for_no_compiler():
+    """Known failure 59. The code for the model alone is compiled beside, and its compiler never ends."""
+    with tempfile.TemporaryDirectory() as at:
+        held = os.path.join(at, "held")
+        done = stet(*NATIVE, env=double(at) | {"STET_TEST_QUICK": "1", "STET_DOUBLE_HOLD": "#define PH_MODEL ",
+                                               "STET_DOUBLE_HELD": held})
+        assert done.returncode == 0 and "physics native" in done.stdout, done.stderr
+        assert os.path.exists(held)
+
+
+def test_a_signal_ends_what_waits_for_a_compiler():
+    """The line on a terminal says what is compiled, how far, for how long; this compiler never ends."""
+    ours, theirs = pty.openpty()
+    with tempfile.TemporaryDirectory() as at:
+        env = os.environ | double(at) | {"STET_TEST_QUICK": "1", "STET_DOUBLE_HOLD": "k_native_step",
+                                         "XDG_CACHE_HOME": at}
+        with subprocess.Popen([COMMAND, *map(str, NATIVE)], stdout=subprocess.PIPE, stderr=theirs, env=env) as process:
+            os.close(theirs)
+            text = ""
+            while not re.search(r"compiling \S*native\.k\.h, 0 of \d+ done, \d+ s", text):
+                text += os.read(ours, 1 << 16).decode()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) == -signal.SIGINT
+            assert process.stdout.read() == b""
+    os.close(ours)
+    assert "frames" not in text, text
 
 
 def test_help_and_info():

@@ -23,6 +23,7 @@
 #include "cli/report_error.h"
 
 #include "base/error.h"
+#include "kernel/compile/beside.h"
 #include "worlds/snapshot.h"
 #include "base/plural.h"
 
@@ -373,6 +374,7 @@ static int frames_of(run *r, int64_t round, progress *bar)
         code = one_frame(r, f);
         watch_frame(&r->watch, r->sim, r->summary.done);
         if (code < 0) progress_update(bar, r->summary.done);
+        interrupt_await(true);
     }
     if (code < 0 && r->rounds.row && !r->summary.interrupted) return rounds_end(&r->rounds, r->frame);
     if (r->rounds.row) rounds_cancel(&r->rounds);
@@ -382,7 +384,7 @@ static int frames_of(run *r, int64_t round, progress *bar)
 static int all_frames(run *r)
 {
     progress bar;
-    interrupt_await();
+    interrupt_await(false);
     if (!r->ranks.group) stet_sim_set_interrupt(r->sim, is_interrupted, r); /* RANKS-2 */
     int64_t count = r->rounds.row ? r->rounds.count : 1;
     stet_device_clear_counters(stet_sim_get_device(r->sim));
@@ -390,8 +392,6 @@ static int all_frames(run *r)
     if (code < 0) code = begin_trace(r);
     stet_sim_clear_timing(r->sim);
     progress_begin(&bar, !r->options.json, count * r->options.frames, "frames");
-    if (stet_device_get_type(stet_sim_get_device(r->sim)) != STET_DEVICE_CPU)
-        progress_note(&bar, "compiling those kernels that are not kept from an earlier run");
     double begun = progress_now();
     for (int64_t k = 0; k < count && code < 0 && !r->summary.interrupted; ++k) code = frames_of(r, k, &bar);
     progress_end(&bar);
@@ -530,7 +530,7 @@ static void clean_up(run *r)
     rounds_close(&r->rounds);
     profile_free(&r->summary.profile);
     stet_group_unlink(r->ranks.group);
-    stet_sim_destroy(r->sim);
+    if (!sti_beside_is_running()) stet_sim_destroy(r->sim); /* which would wait; the process ends (end_process) */
     stet_model_destroy(r->model);
     ranks_close(&r->ranks);
     control_close(&r->control);

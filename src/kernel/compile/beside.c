@@ -1,6 +1,8 @@
 /* Compilations in threads of their own; see beside.h. */
 #include "kernel/compile/beside.h"
 
+#include "kernel/compile/compiling.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -167,16 +169,30 @@ bool sti_beside_is_done(const sti_beside *it)
     return done;
 }
 
+static int count_ended(sti_beside *const *all, int n)
+{
+    int ended = 0;
+    for (int i = 0; i < n; ++i) ended += has_ended(all[i]);
+    return ended;
+}
+
 void sti_beside_wait(sti_beside *const *all, int n)
 {
     (void)pthread_mutex_lock(&threads.lock);
-    for (;;) {
-        int done = 0;
-        for (int i = 0; i < n; ++i) done += has_ended(all[i]);
-        if (done > 0 || n == 0) break;
-        (void)pthread_cond_wait(&threads.changed, &threads.lock);
+    if (n > 0 && count_ended(all, n) == 0) {
+        sti_compiling_begin(all[0]->wanted->what, n);
+        while (count_ended(all, n) == 0) (void)pthread_cond_wait(&threads.changed, &threads.lock);
+        sti_compiling_end();
     }
     (void)pthread_mutex_unlock(&threads.lock);
+}
+
+bool sti_beside_is_running(void)
+{
+    (void)pthread_mutex_lock(&threads.lock);
+    bool running = threads.running > 0;
+    (void)pthread_mutex_unlock(&threads.lock);
+    return running;
 }
 
 /* The calls of a trace are on one thread: it shows the compilation at its end, as one moment. */

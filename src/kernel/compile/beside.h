@@ -3,8 +3,9 @@
  *
  * Invariants:
  *   BESIDE-1  the thread compiles and stores what it compiled; only the caller's thread counts and writes messages
- *   BESIDE-2  a compilation that has begun ends: its device waits for it, and so does the end of the process, because
- *       the thread is in a vendor's library, and what it makes is kept for the next time
+ *   BESIDE-2  a compilation that has begun ends: its device waits for it, and so does the end of the process by
+ *       exit(), because the thread is in a vendor's library, and what it makes is kept for the next time. Only _exit(),
+ *       by which the command ends then, leaves it
  *   BESIDE-3  in the child of a fork, which has no such thread, it has failed
  */
 #ifndef STI_KERNEL_COMPILE_BESIDE_H
@@ -22,6 +23,8 @@ typedef struct sti_beside sti_beside;
 stet_result sti_beside_begin(stet_device *device, const sti_cache_options *keeping, sti_compile_request *wanted,
                              bool only_look, sti_beside **out);
 bool sti_beside_is_done(const sti_beside *it);
+/* Does the process have such a thread? */
+bool sti_beside_is_running(void);
 /* Waits until at least one of them is done. */
 void sti_beside_wait(sti_beside *const *all, int n);
 /* Waits until it is done, counts it and frees it. The result is that of the compilation. */

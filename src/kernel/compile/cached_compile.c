@@ -1,5 +1,6 @@
 /* Code from the cache or a compiler; see cached_compile.h. */
 #include "kernel/compile/cached_compile.h"
+#include "kernel/compile/compiling.h"
 
 #include "base/hash.h"
 
@@ -141,8 +142,10 @@ static void compile_one(void *context, int64_t i, int thread)
     item *it = &o->item[i];
     (void)thread;
     if (!it->compiled) return;
+    sti_compiling_name(it->wanted->what);
     it->result = it->wanted->compile(it->wanted->context, it->found ? &it->again : &it->wanted->object);
     if (it->result != STET_OK) (void)snprintf(it->message, sizeof it->message, "%s", stet_get_last_error());
+    sti_compiling_done();
 }
 
 static sti_trace_what trace_event(const sti_compile_request *w, stet_trace_kind kind)
@@ -181,7 +184,9 @@ static stet_result compile_all(compilation *o)
         ++n;
     }
     if (n == 0) return STET_OK;
+    sti_compiling_begin(first->wanted->what, n);
     compile_traced(o, n, first);
+    sti_compiling_end();
     for (int i = 0; i < o->n; ++i)
         if (o->item[i].result != STET_OK) return sti_error(o->item[i].result, "%s", o->item[i].message);
     return STET_OK;

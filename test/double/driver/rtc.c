@@ -211,12 +211,25 @@ void dd_hold_compiler(const char *with, const char *without)
     pthread_mutex_unlock(&held.lock);
 }
 
+/* Says by a file, if STET_DOUBLE_HELD names one, that a program is held. */
+static void say_held(void)
+{
+    const char *path = getenv("STET_DOUBLE_HELD");
+    FILE *f = path ? fopen(path, "w") : NULL;
+    if (f) fclose(f);
+}
+
+static bool is_held(const program *p)
+{
+    return p->text && held.with[0] && strstr(p->text, held.with) &&
+           (!held.without[0] || !strstr(p->text, held.without));
+}
+
 static void wait_while_held(const program *p)
 {
     pthread_mutex_lock(&held.lock);
-    while (p->text && held.with[0] && strstr(p->text, held.with) &&
-           (!held.without[0] || !strstr(p->text, held.without)))
-        pthread_cond_wait(&held.changed, &held.lock);
+    if (is_held(p)) say_held();
+    while (is_held(p)) pthread_cond_wait(&held.changed, &held.lock);
     pthread_mutex_unlock(&held.lock);
 }
 

@@ -220,7 +220,10 @@ static void control_start(const double_config *config)
 __attribute__((constructor)) static void begin(void)
 {
     double_config config = control_defaults();
+    const char *held =
+        getenv("STET_DOUBLE_HOLD"); /* for programs that are not the test's own: see double_control.hold */
     start(&config);
+    if (held) dd_hold_compiler(held, NULL);
 }
 
 static void control_fail(const char *entry, int64_t at, int code, bool for_ever)

@@ -1,6 +1,6 @@
 /*
- * Iterations that meet in an element, which an `each` forbids: checked mode tells it on a CPU. The compiler chooses what
- * of `y[i] = y[j]` it looks at first, so some sentences leave out whether the element is read or written there.
+ * Iterations that meet in an element, which an `each` forbids: checked mode tells it on a CPU. The compiler chooses
+ * what of `y[i] = y[j]` it looks at first, so some sentences leave out whether the element is read or written there.
  */
 #include "kernel/compile/checked_rig.h"
 
