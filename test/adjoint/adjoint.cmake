@@ -9,7 +9,7 @@ stet_test_doubles(adjoint/tape_fault)
 stet_tests(adjoint devices item_devices variants)
 stet_tests(adjoint/launch gather handle listed listed_overflow plan sum)
 stet_tests(adjoint/sizing overflow room stack stack_cache stack_wrong)
-stet_tests(adjoint/tape tape tape_rules tape_sizes)
+stet_tests(adjoint/tape tape tape_past tape_rules tape_sizes)
 foreach(noun IN ITEMS devices gather handle item_devices listed listed_overflow overflow plan room stack stack_cache
         stack_wrong sum tape tape_rules tape_sizes variants)
     stet_test_doubles(adjoint/${noun})

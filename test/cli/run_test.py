@@ -289,8 +289,8 @@ NATIVE = ["run", scene("cartpole.xml"), "--device", "cuda", "--physics", "native
           "--frames", 1, "--substeps", 1]
 
 
-def test_the_end_waits_for_no_compiler():
-    """Known failure 59. The code for the model alone is compiled beside, and its compiler never ends."""
+def test_kf59_the_end_waits_for_no_compiler():
+    """The code for the model alone is compiled beside, and its compiler never ends."""
     with tempfile.TemporaryDirectory() as at:
         held = os.path.join(at, "held")
         done = stet(*NATIVE, env=double(at) | {"STET_TEST_QUICK": "1", "STET_DOUBLE_HOLD": "#define PH_MODEL ",

@@ -284,7 +284,7 @@ static void kf41_worlds_that_are_not_flagged_do_not_depend_on_room(void **state)
  * A call of many time steps in which worlds run out of room at different ones, some more than once, with each
  * integrator; a sensor shows that of the last step.
  */
-static void worlds_without_room_are_caught_up(void **state)
+static void kf49_worlds_without_room_are_caught_up(void **state)
 {
     enum { LITTLE = 1, STEPS = 60 };
     static const char *const integrators[] = {"Euler", "implicitfast", "RK4"};
@@ -326,7 +326,7 @@ int main(void)
         cmocka_unit_test(a_state_goes_on_with_its_room),
         cmocka_unit_test(parameters_keep_the_room),
         cmocka_unit_test(kf41_worlds_that_are_not_flagged_do_not_depend_on_room),
-        cmocka_unit_test(worlds_without_room_are_caught_up),
+        cmocka_unit_test(kf49_worlds_without_room_are_caught_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,6 +178,54 @@ def test_partial_resets_touch_no_other_world():
     env.close(), other.close()
 
 
+FILTERED = """<mujoco><worldbody><geom type="plane" size="9 9 1"/><body pos="0 0 .3"><joint name="z" type="slide"
+axis="0 0 1"/><joint name="x" type="slide" axis="1 0 0" damping="1"/><geom type="box" size=".1 .1 .1"/><body
+pos=".2 0 0"><joint name="h" axis="0 1 0" damping=".1"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".05"/></body>
+</body></worldbody><actuator><position joint="x" kp="30" timeconst=".2"/><motor joint="h" gear="2"/></actuator>
+</mujoco>"""
+
+
+class Filtered(stet.gym.VectorEnv):
+    """A box that falls on the ground, with a filter in one of its actuators."""
+
+    def observation(self, state):
+        return np.concatenate([state.qpos, state.qvel], 1)
+
+    def reward(self, state, action):
+        return state.qvel[:, 1]
+
+    def terminated(self, state):
+        return np.zeros(self.num_envs, bool)
+
+    def begin(self, qpos, qvel, draws):
+        qpos[:, 0] += draws.uniform(-0.3, 0, 1)[:, 0]
+
+
+@pytest.mark.parametrize("physics", ["native", "mujoco"])
+def test_kf55_nothing_of_an_episode_reaches_the_next(physics, tmp_path):
+    """Delays, filters, warm starts, controls, forces: an episode is the same whatever the world did before."""
+    rows = [stet.gym.Randomize("action_delay", constant=2), stet.gym.Randomize("observation_delay", constant=1),
+            stet.gym.Randomize("xfrc_applied", 1, uniform=(-1, 1), every=3, lasting=2),
+            stet.gym.Randomize("body_mass", 1, uniform=(0.5, 2), operation="scale")]
+    path, mask = tmp_path / "filtered.xml", np.array([True, False, True, False])
+    path.write_text(FILTERED)
+    played, fresh = (Filtered(path, 4, physics=physics, frame_skip=5, threads=1, randomize=rows,
+                              autoreset_mode=AutoresetMode.DISABLED) for _ in range(2))
+    with closing(played), closing(fresh):
+        for env in (played, fresh):
+            env.reset(seed=11)
+        for k in range(30):
+            seen = played.step(np.random.default_rng(k).uniform(-1, 1, (4, 2)).astype(np.float32))[0]
+        assert (np.abs(seen[:, 1:3]).max(1) > 1e-3).all(), "all have moved"
+        a, b = (env.reset(options={"reset_mask": mask})[0] for env in (played, fresh))
+        assert np.array_equal(a[mask], b[mask])
+        for k in range(20):
+            u = np.random.default_rng(100 + k).uniform(-1, 1, (4, 2)).astype(np.float32)
+            a, b = (env.step(u)[:2] for env in (played, fresh))
+            assert np.array_equal(a[0][mask], b[0][mask]) and np.array_equal(a[1][mask], b[1][mask]), k
+            assert not np.array_equal(a[0][~mask], b[0][~mask]), "the others go on where they were"
+
+
 # ---- seeds ----------------------------------------------------------------------------------------------------------
 
 

@@ -12,11 +12,6 @@
 
 extern const sti_kernel sti_k_mass_weight;
 
-#define FOR_SMALL(s, every)                                                                                            \
-    for (stet_device *device_ = open_device(STI_ISA_portable, 1); device_;                                             \
-         stet_device_destroy(device_), device_ = NULL)                                                                 \
-        for (small s = open_small(device_, (every)); s.tape; close_small(&s), s.tape = NULL)
-
 /* ---- gradients --------------------------------------------------------------------------------------------------- */
 
 /* y = 2 t x, z = y, z = z * z. */

@@ -4,6 +4,8 @@
 #ifndef TEST_ADJOINT_TAPE_SMALL_H
 #define TEST_ADJOINT_TAPE_SMALL_H
 
+#include "device/devices.h"
+
 #include "kernel/user_rig.h"
 
 #include "stet/adjoint.h"
@@ -163,5 +165,11 @@ static inline void seed_ones(const small *s, stet_array *array)
     OK(stet_tape_zero(s->tape));
     write_reals(gradient_of(s, array), value_one);
 }
+
+/* A tape on a device of its own. */
+#define FOR_SMALL(s, every)                                                                                            \
+    for (stet_device *device_ = open_device(STI_ISA_portable, 1); device_;                                             \
+         stet_device_destroy(device_), device_ = NULL)                                                                 \
+        for (small s = open_small(device_, (every)); s.tape; close_small(&s), s.tape = NULL)
 
 #endif

@@ -215,7 +215,7 @@ FORM(shared_arrays_in_loops, 6,
      "    each (i, n) put(y, 3 * n + i, x[at[i]] * x[at[i] + k]); sync(); } }")
 
 /* The branch that is not taken has slopes and values that are infinite or no numbers. */
-FORM(what_is_not_taken_adds_nothing, 6,
+FORM(kf57_what_is_not_taken_adds_nothing, 6,
      "LFN real steep(real a, real b) { real t = splat(1) / a; return fma(t, b, b * log(a)) + sqrt(a) * b; }\n"
      "world_kernel void k_f(const real *x, real *y, int n) { each (i, n) {\n"
      "  real u = x[i], z = u - u, w = z * x[i + 1], r = sqrt(z), t[2] = {u, splat(1) / z}; t[0] = t[0] * t[1];\n"
@@ -323,7 +323,7 @@ int main(void)
         TEST(the_last_part_of_a_for),
         TEST(arrays_that_only_take_results),
         TEST(shared_arrays_in_loops),
-        TEST(what_is_not_taken_adds_nothing),
+        TEST(kf57_what_is_not_taken_adds_nothing),
         TEST(fields_that_other_fields_index),
         TEST(staged_arrays_that_are_only_compared),
         TEST(arguments_that_a_variable_chooses),
