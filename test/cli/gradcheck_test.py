@@ -73,6 +73,9 @@ def test_refusals():
             (["--items", "x=0"], "--items x=0: not understood"),
             (["--values", "k=1,,2"], "--values k=1,,2: not understood"),
             (["--values", "k=1,2,"], "--values k=1,2,: not understood"),
+            (["--values", "k=" + 3000 * "1," + "x,2"], "--values k: number 3000 of the list is `x`; give whole numbers"),
+            (["--values", "k=" + 5000 * "1," + "2"], "--values k: more than 4096 numbers"),
+            (["--values", "k=" + 50 * "1," + "2", "--values", "k=" + 50 * "1," + "2"], "k: not understood; give each"),
             (["--values", "k=1,9999999999"], "does not fit into its type int"),
             (["--values", "k=1,2", "--items", "k=9"], "--items k=9: not understood"),
             (["--values", "x=1,2"], "`x` holds reals"),
@@ -91,7 +94,7 @@ def test_refusals():
             done = gradcheck(cwd, *words)
             told = (words, done.returncode, done.stdout, done.stderr)
             assert done.returncode == 2 and done.stdout == "", told
-            assert done.stderr.count("\n") == 1 and mention in done.stderr, told
+            assert done.stderr.count("\n") == 1 and mention in done.stderr and len(done.stderr) < 250, told
 
 
 if __name__ == "__main__":

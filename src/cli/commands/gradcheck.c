@@ -139,6 +139,33 @@ static bool take_option(gradcheck_options *o, const char *option, const char *te
     return true;
 }
 
+/* `--values k=1,,2: not understood`; of a long list only the name, and the number that is wrong. */
+static int say_wrong_option(const char *option, const char *text)
+{
+    enum { LONG = 60 };
+    const char *equal = strchr(text, '=');
+    if (strlen(text) <= LONG || strcmp(option, "--values") != 0 || !equal)
+        return report_error(EXIT_INPUT, "%s %.*s%s: not understood; stet gradcheck --help says how", option, LONG, text,
+                            strlen(text) > LONG ? "…" : "");
+    const char *at = equal + 1;
+    for (int n = 0; n < NUMBERS; ++n) {
+        char *end;
+        errno = 0;
+        (void)strtoll(at, &end, 10);
+        const int size = (int)strcspn(at, ",");
+        if (end == at || errno != 0 || (*end != ',' && *end != 0))
+            return report_error(EXIT_INPUT,
+                                "%s %.*s: number %d of the list is `%.*s`; give whole numbers with commas between them",
+                                option, (int)(equal - text), text, n, size < LONG ? size : LONG, at);
+        if (*end == 0)
+            return report_error(EXIT_INPUT, "%s %.*s: not understood; give each array once, and no --items for it",
+                                option, (int)(equal - text), text);
+        at = end + 1;
+    }
+    return report_error(EXIT_INPUT, "%s %.*s: more than %d numbers, which is what all lists together may have", option,
+                        (int)(equal - text), text, NUMBERS);
+}
+
 static int parse(int argc, char **argv, gradcheck_options *o)
 {
     for (int i = 1; i < argc; ++i) {
@@ -149,9 +176,7 @@ static int parse(int argc, char **argv, gradcheck_options *o)
             o->def.path = argv[i];
         } else if (i + 1 < argc && argv[i][0] == '-') {
             bool good = take_option(o, argv[i], argv[i + 1], &known);
-            if (!good)
-                return report_error(EXIT_INPUT, "%s %s: not understood; stet gradcheck --help says how", argv[i],
-                                    argv[i + 1]);
+            if (!good) return say_wrong_option(argv[i], argv[i + 1]);
             if (known) ++i;
         } else {
             known = false;
