@@ -86,8 +86,8 @@ enum { STET_MAX_CHANNELS = 64 };
 typedef struct stet_foreign_request {
     int picture, camera;
     /*
-     * the array's own, or a conversion: U8 → REAL (0…1) or F16; REAL → F16; INT or U32 → the other, U8 (its low byte)
-     * or I64
+     * the array's own, or a conversion: U8 → REAL (0…1) or F16; REAL → F16; F16 → REAL; INT or U32 → the other, U8
+     * (its low byte) or I64
      */
     stet_dtype dtype;
     int channels; /* 1 … the picture's channels; 0: all */

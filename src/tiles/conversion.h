@@ -46,9 +46,10 @@
 #define STI_FOREIGN_BYTE_REAL 4 /* u8 → real, x / 255 */
 #define STI_FOREIGN_BYTE_HALF 5 /* the same, rounded to f16 */
 #define STI_FOREIGN_REAL_HALF 6 /* real → f16 */
-#define STI_FOREIGN_ID_BYTE 7   /* id → u8 */
-#define STI_FOREIGN_INT_LONG 8  /* int → i64 */
-#define STI_FOREIGN_U32_LONG 9  /* u32 → i64 */
+#define STI_FOREIGN_HALF_REAL 7 /* f16 → real */
+#define STI_FOREIGN_ID_BYTE 8   /* id → u8 */
+#define STI_FOREIGN_INT_LONG 9  /* int → i64 */
+#define STI_FOREIGN_U32_LONG 10 /* u32 → i64 */
 
 /* Columns of a row of the job table of such a launch (i64): */
 #define STI_FOREIGN_BLOCK 0 /* first block */

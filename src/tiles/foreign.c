@@ -82,6 +82,7 @@ static int conversion_of(const stet_device *device, stet_dtype from, stet_dtype 
     if (from == STET_DTYPE_U8 && to == STET_DTYPE_REAL) return STI_FOREIGN_BYTE_REAL;
     if (from == STET_DTYPE_U8 && to == STET_DTYPE_F16) return STI_FOREIGN_BYTE_HALF;
     if (from == STET_DTYPE_REAL && to == STET_DTYPE_F16) return STI_FOREIGN_REAL_HALF;
+    if (from == STET_DTYPE_F16 && to == STET_DTYPE_REAL) return STI_FOREIGN_HALF_REAL;
     if (is_id(from) && to == STET_DTYPE_U8) return STI_FOREIGN_ID_BYTE;
     if (is_id(from) && to == STET_DTYPE_I64)
         return from == STET_DTYPE_INT ? STI_FOREIGN_INT_LONG : STI_FOREIGN_U32_LONG;
@@ -128,7 +129,7 @@ stet_result sti_foreign_resolve(const stet_device *device, const stet_foreign_de
         return sti_error(
             STET_ERROR_INVALID_ARGUMENT,
             "tiles: request %d: %s as %s: there is no such conversion; possible are its own type, u8 → real "
-            "or f16, real → f16, int or u32 → the other, u8 or i64",
+            "or f16, real → f16, f16 → real, int or u32 → the other, u8 or i64",
             k, stet_dtype_name(p->array->dtype), stet_dtype_name(ask->dtype));
     sti_request_set_shape(r, def->nworld, channels, ask->planar);
     r->direct = !ask->bound && r->conversion <= STI_FOREIGN_COPY_8 && channels == p->channels && is_dense(def, ask);

@@ -77,12 +77,24 @@ LFN void fx_halves(int conversion, const u8 *from, u16 *to, int begin, int n, co
     }
 }
 
+/* Halves as reals. */
+LFN void fx_numbers(const u8 *from, ureal *to, int begin, int n, const i64 *j, ureal *value, int *half)
+{
+    const u16 *halves = (const u16 *)from;
+    for (int q = 0; q < n; q += FX_VALUES) {
+        int m = nmin(n - q, FX_VALUES);
+        each (i, m) half[i] = halves[fx_at(begin + q + i, j)];
+        sync();
+        tx_store_numbers(half, value, to + q, m);
+    }
+}
+
 /* Bytes of an element of the destination, and of the source. */
 LFN int fx_size(int conversion)
 {
     if (conversion == STI_FOREIGN_COPY_1 || conversion == STI_FOREIGN_ID_BYTE) return 1;
     if (conversion == STI_FOREIGN_COPY_4) return 4;
-    if (conversion == STI_FOREIGN_BYTE_REAL) return (int)sizeof(ureal);
+    if (conversion == STI_FOREIGN_BYTE_REAL || conversion == STI_FOREIGN_HALF_REAL) return (int)sizeof(ureal);
     if (conversion == STI_FOREIGN_COPY_8 || conversion >= STI_FOREIGN_INT_LONG) return 8;
     return 2;
 }
@@ -91,6 +103,7 @@ LFN int fx_source_size(int conversion)
 {
     if (conversion == STI_FOREIGN_BYTE_REAL || conversion == STI_FOREIGN_BYTE_HALF) return 1;
     if (conversion == STI_FOREIGN_REAL_HALF) return (int)sizeof(ureal);
+    if (conversion == STI_FOREIGN_HALF_REAL) return 2;
     return conversion >= STI_FOREIGN_ID_BYTE ? 4 : fx_size(conversion);
 }
 
@@ -118,6 +131,8 @@ item_kernel void k_extract_foreign(const i64 *first, const i64 *job, const int *
         fx_copy(conversion, from, to, begin, n, j);
     else if (conversion == STI_FOREIGN_BYTE_HALF || conversion == STI_FOREIGN_REAL_HALF)
         fx_halves(conversion, from, (u16 *)to, begin, n, j, value, half);
+    else if (conversion == STI_FOREIGN_HALF_REAL)
+        fx_numbers(from, (ureal *)to, begin, n, j, value, half);
     else
         fx_convert(conversion, from, to, begin, n, j);
 }

@@ -28,6 +28,31 @@ LFN lint tx_half(real x)
 }
 #endif
 
+/* The number that a half is. */
+LFN real tx_from_half(lint h)
+{
+    lint e = ishr(h, 10) & isplat(31), m = h & isplat(1023);
+    mask none = ieq(e, isplat(0)), end = ieq(e, isplat(31));
+    real x = to_real(iselect(none, m, m + isplat(1024))) * splat((ureal)5.9604644775390625e-8); /* 2^-24 */
+    lint k = iselect(none, isplat(0), e - isplat(1));
+    for (int b = 0; b < 5; ++b) {
+        int twice = 1 << (1 << b); /* 2 ^ 2 ^ b */
+        x = x * select(ieq(k & isplat(1 << b), isplat(0)), splat(1), splat((ureal)twice));
+    }
+    real endless = select(ieq(m, isplat(0)), splat(1), splat(0)) / splat(0); /* of all others NaN */
+    x = select(end, endless, x);
+    return select(ieq(h & isplat(0x8000), isplat(0)), x, -x);
+}
+
+/* Stores n halves as numbers; `half` and `value` are scratch memory of the block for n and a vector more. */
+LFN void tx_store_numbers(const int *half, ureal *value, ureal *to, int n)
+{
+    items(p, n) store(value + p, tx_from_half(iload(half + p)));
+    sync();
+    each (i, n) to[i] = value[i];
+    sync();
+}
+
 /* Stores n values as halves; `half` is scratch memory of the block for n numbers and a vector more. */
 LFN void tx_store_halves(const ureal *value, int *half, u16 *to, int n)
 {

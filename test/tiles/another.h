@@ -93,6 +93,12 @@ static inline void convert(const renderer *r, int k, const unsigned char *from, 
         memcpy(size == 4 ? (void *)&single : (void *)&wide, from, size);
         uint16_t half = half_of(size == 4 ? (double)single : wide);
         memcpy(out, &half, 2);
+    } else if (type == STET_DTYPE_F16 && to == STET_DTYPE_REAL) {
+        uint16_t half;
+        memcpy(&half, from, 2);
+        double wide = number_of(half);
+        float single = (float)wide;
+        memcpy(out, wanted == 4 ? (void *)&single : (void *)&wide, wanted);
     } else if (to == STET_DTYPE_I64 && type != to) {
         memcpy(&id, from, 4);
         int64_t whole = type == STET_DTYPE_INT ? (int64_t)(int32_t)id : (int64_t)id;
@@ -208,9 +214,11 @@ static inline stet_dtype pick_type(const renderer *r, int picture, uint64_t *dic
     stet_dtype type = r->picture[picture].array->dtype;
     static const stet_dtype colours[] = {STET_DTYPE_U8, STET_DTYPE_REAL, STET_DTYPE_F16};
     static const stet_dtype reals[] = {STET_DTYPE_REAL, STET_DTYPE_F16};
+    static const stet_dtype halves[] = {STET_DTYPE_F16, STET_DTYPE_REAL};
     static const stet_dtype ids[] = {STET_DTYPE_INT, STET_DTYPE_U32, STET_DTYPE_U8, STET_DTYPE_I64};
     if (type == STET_DTYPE_U8) return colours[dice_below(dice, 3)];
     if (type == STET_DTYPE_REAL) return reals[dice_below(dice, 2)];
+    if (type == STET_DTYPE_F16) return halves[dice_below(dice, 2)];
     if (type == STET_DTYPE_INT || type == STET_DTYPE_U32) return ids[dice_below(dice, 4)];
     return type;
 }

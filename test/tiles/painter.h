@@ -170,6 +170,17 @@ static inline uint16_t half_of(double x)
     return (uint16_t)(sign | (a < __builtin_ldexp(1.0, -14) ? n : (uint32_t)(exponent + 14) * 1024u + n));
 }
 
+/* The number that a half is; NaN is the language's own. */
+static inline double number_of(uint16_t half)
+{
+    int exponent = half >> 10 & 31, rest = half & 1023;
+    double a = exponent == 0   ? __builtin_ldexp(rest, -24)
+               : exponent < 31 ? __builtin_ldexp(1024 + rest, exponent - 25)
+               : rest == 0     ? __builtin_inf()
+                               : __builtin_nan("");
+    return a != a ? a : half & 0x8000 ? -a : a;
+}
+
 /* One element of a request's tensor, at out. */
 static inline void expect_element(const painter *p, const stet_tile_request *r, int64_t w, int x, int y, int k,
                                   void *out)
