@@ -54,6 +54,10 @@ define run_tests
 @$(ctest) --test-dir $(1) --output-on-failure --no-tests=error --parallel $(JOBS) $(with_label)
 endef
 
+# Tests run with the library's assertions; what is measured, run or installed is built without.
+with_tests = -DSTET_TESTS=ON -DSTET_ASSERT=ON
+without_tests = -DSTET_TESTS=OFF -DSTET_ASSERT=OFF
+
 # The Python package is built where its tests run; C alone needs no C++ compiler and no headers of Python.
 with_python = -DSTET_PYTHON=ON -DPython_EXECUTABLE="$(CURDIR)/.venv/bin/python"
 
@@ -63,14 +67,14 @@ with_python = -DSTET_PYTHON=ON -DPython_EXECUTABLE="$(CURDIR)/.venv/bin/python"
 
 build:
 	@tools/setup.sh build
-	$(call build_tree,$(BUILD),-DSTET_TESTS=OFF -DSTET_PYTHON=OFF)
+	$(call build_tree,$(BUILD),$(without_tests) -DSTET_PYTHON=OFF)
 
 # What this machine runs, and nothing besides, unless the tree has more: other instruction sets and the benchmarks are
 # built by make.
 run: for_this_machine = $(if $(wildcard $(BUILD)/stet-bench),,-DSTET_INSTRUCTION_SETS=machine)
 run:
 	@tools/setup.sh build
-	$(call configure_tree,$(BUILD),-DSTET_TESTS=OFF -DSTET_PYTHON=OFF $(for_this_machine))
+	$(call configure_tree,$(BUILD),$(without_tests) -DSTET_PYTHON=OFF $(for_this_machine))
 	@tools/build_progress.sh $(cmake) --build $(BUILD) --parallel $(JOBS) --target stet_cli -- --no-print-directory
 	@$(BUILD)/stet run $(RUN)
 	@echo "next: look at out/mosaic-rgb.png; $(BUILD)/stet run YOUR.xml --worlds 16 --out out runs a model of yours;"
@@ -78,7 +82,7 @@ run:
 
 test:
 	@tools/setup.sh test
-	$(call build_tree,$(BUILD),-DSTET_TESTS=ON $(with_python))
+	$(call build_tree,$(BUILD),$(with_tests) $(with_python))
 	$(call run_tests,$(BUILD))
 
 # Only the C library, the command and the layers that call MuJoCo; the doubles of GPUs are left out. The kernels, which
@@ -87,7 +91,7 @@ test-mujoco3: with_mujoco3 = -DMUJOCO_DIR="$(CURDIR)/.venv/mujoco3/mujoco" -DSTE
 test-mujoco3:
 	@MUJOCO_DIR= tools/setup.sh test-mujoco3
 	$(call build_tree,$(BUILD),,kernels)
-	$(call build_tree,$(BUILD)/mujoco3,-DSTET_TESTS=ON $(with_mujoco3),tests_of_model tests_of_worlds tests_of_step)
+	$(call build_tree,$(BUILD)/mujoco3,$(with_tests) $(with_mujoco3),tests_of_model tests_of_worlds tests_of_step)
 	@$(ctest) --test-dir $(BUILD)/mujoco3 --output-on-failure --no-tests=error --parallel $(JOBS) \
 		-L '^(model|worlds|step)$$' -E '@' -LE '^whole$$'
 	@$(BUILD)/mujoco3/stet --version | grep -q 'MuJoCo 3\.'
@@ -96,7 +100,7 @@ test-mujoco3:
 # None of them may skip for want of what was installed (test/skips.txt).
 test-learners:
 	@tools/setup.sh learners
-	$(call build_tree,$(BUILD),-DSTET_TESTS=ON $(with_python),stet_python)
+	$(call build_tree,$(BUILD),$(with_tests) $(with_python),stet_python)
 	@STET_NO_SKIP="torch sb3" $(ctest) --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(JOBS) \
 		-L '^learners$$' -LE '^whole$$'
 
@@ -114,13 +118,13 @@ wheel:
 
 corpus:
 	@tools/corpus.sh
-	$(call build_tree,$(BUILD),-DSTET_TESTS=ON,test_physics_corpus)
+	$(call build_tree,$(BUILD),$(with_tests),test_physics_corpus)
 	@$(BUILD)/test/physics/test_physics_corpus all; status=$$?; \
 	cp $(BUILD)/corpus.md bench/results/corpus.md && exit $$status
 
 similarity:
 	@tools/setup.sh corpus
-	$(call build_tree,$(BUILD),-DSTET_TESTS=ON,similarity_pictures)
+	$(call build_tree,$(BUILD),$(with_tests),similarity_pictures)
 	@.venv/bin/python test/render/similarity_corpus.py $(BUILD) bench/results/similarity.md doc/similarity.webp
 
 test-gpu:
@@ -128,7 +132,7 @@ test-gpu:
 
 bench:
 	@tools/setup.sh bench
-	$(call build_tree,$(BUILD),-DSTET_TESTS=OFF -DSTET_PYTHON=OFF)
+	$(call build_tree,$(BUILD),$(without_tests) -DSTET_PYTHON=OFF)
 	@$(BUILD)/stet bench $(BENCH)
 
 chart:
@@ -137,13 +141,13 @@ chart:
 
 gallery:
 	@tools/setup.sh test
-	$(call build_tree,$(BUILD),-DSTET_TESTS=OFF $(with_python),stet_python)
+	$(call build_tree,$(BUILD),$(without_tests) $(with_python),stet_python)
 	@PYTHONPATH=$(BUILD)/python .venv/bin/python tools/gallery.py
 
 # stet.torch and stet.jax have pages where their libraries are installed.
 docs:
 	@tools/setup.sh docs
-	$(call build_tree,$(BUILD),-DSTET_TESTS=OFF $(with_python),stet_python)
+	$(call build_tree,$(BUILD),$(without_tests) $(with_python),stet_python)
 	@modules="stet stet.control stet.gym stet.gym.vector stet.gym.kernels stet.gym.robots stet.gym.mujoco \
 	    stet.gym.suite"; \
 	for library in torch jax; do \
@@ -160,10 +164,10 @@ usual_kernels = $(if $(LABEL),$(call build_tree,$(BUILD),,kernels))
 asan:
 	@tools/setup.sh asan
 	$(usual_kernels)
-	$(call build_tree,$(BUILD)/asan,-DSTET_TESTS=ON -DSTET_SANITIZE=address $(with_usual))
+	$(call build_tree,$(BUILD)/asan,$(with_tests) -DSTET_SANITIZE=address $(with_usual))
 	$(call run_tests,$(BUILD)/asan)
 
-tsan: with_tsan = -DSTET_TESTS=ON -DSTET_SANITIZE=thread -DCMAKE_C_COMPILER=clang $(with_usual)
+tsan: with_tsan = $(with_tests) -DSTET_SANITIZE=thread -DCMAKE_C_COMPILER=clang $(with_usual)
 tsan:
 	@tools/setup.sh tsan
 	$(usual_kernels)
@@ -172,7 +176,7 @@ tsan:
 
 lint:
 	@tools/setup.sh lint
-	$(call build_tree,$(BUILD),-DSTET_TESTS=ON)
+	$(call build_tree,$(BUILD),$(with_tests))
 	@JOBS=$(JOBS) tools/lint.sh $(BUILD)
 
 clean:

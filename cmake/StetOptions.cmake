@@ -1,4 +1,5 @@
-# Compiler settings of everything built here: stet_target_options(TARGET [NO_STRICT_CONVERSION]).
+# Compiler settings of everything built here: stet_target_options(TARGET); of what holds the library's own C, the
+# command and its benchmarks besides stet_keep_assertions(TARGET).
 # Contraction is off throughout: kernels and the host code around them must round alike on every machine.
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -49,6 +50,14 @@ endif()
 
 function(stet_target_options target)
     target_compile_options(${target} PRIVATE ${STET_WARNINGS} -ffp-contract=off ${STET_SANITIZE_FLAGS})
+endfunction()
+
+# Assertions and sti_validate_* of the target, where the tree has STET_ASSERT; trees with sanitizers have them anyway.
+# Not of the programs that generate kernels: those would all be compiled again when the option changes.
+function(stet_keep_assertions target)
+    if(STET_ASSERT)
+        target_compile_options(${target} PRIVATE -UNDEBUG)
+    endif()
 endfunction()
 
 # For programs that use what is inside of the library: a shared one hides that, so they carry its objects themselves.

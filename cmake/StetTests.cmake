@@ -24,6 +24,7 @@ if(BUILD_SHARED_LIBS)
     add_library(stet_internals STATIC)
     add_dependencies(stet_internals stet) # generated sources are made once
     stet_target_options(stet_internals)
+    stet_keep_assertions(stet_internals)
     get_target_property(stet_sources stet SOURCES)
     target_sources(stet_internals PRIVATE ${stet_sources})
     foreach(property INCLUDE_DIRECTORIES COMPILE_DEFINITIONS LINK_LIBRARIES)

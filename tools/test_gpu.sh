@@ -49,7 +49,7 @@ fi
 
 mkdir -p "$build"
 start=$SECONDS
-if ! cmake -S . -B "$build" -DSTET_TESTS=ON -DMUJOCO_DIR="${MUJOCO_DIR:-}" --log-level=NOTICE \
+if ! cmake -S . -B "$build" -DSTET_TESTS=ON -DSTET_ASSERT=ON -DMUJOCO_DIR="${MUJOCO_DIR:-}" --log-level=NOTICE \
         >"$build/configure.log" 2>&1 ||
     ! cmake --build "$build" --parallel "$jobs" >"$build/build.log" 2>&1; then
     grep -hE -A 5 'CMake Error|error:|Error [0-9]' "$build/configure.log" "$build/build.log" | head -n 60

@@ -1,7 +1,7 @@
 /*
  * Invariants as code: sti_validate_<noun>() asserts the written invariants of one thing, at the borders of its module.
- * With NDEBUG it is nothing. A header declares it with STI_VALIDATE; the definition stands between #ifndef NDEBUG and
- * #endif.
+ * With NDEBUG it is nothing; a tree for tests undefines that (STET_ASSERT). A header declares it with STI_VALIDATE; the
+ * definition stands between #ifndef NDEBUG and #endif.
  */
 #ifndef STI_BASE_VALIDATE_H
 #define STI_BASE_VALIDATE_H
