@@ -7,6 +7,7 @@ int info_main(int argc, char **argv);
 int cache_main(int argc, char **argv);
 int adjoint_main(int argc, char **argv);
 int gradcheck_main(int argc, char **argv);
+int compare_main(int argc, char **argv);
 int bench_main(int argc, char **argv);
 
 #endif

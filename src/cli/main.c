@@ -29,6 +29,8 @@ static const struct command {
     {"cache", "[info|list|fill…]", "the compiled kernels that are kept on disk", cache_main},
     {"adjoint", "FILE.k.h", "a kernel source with the adjoints of its kernels", adjoint_main},
     {"gradcheck", "FILE.k.h", "gradients of kernels against differences", gradcheck_main},
+    {"compare", "A B | SCENE --with DEVICE", "the first bit in which two recordings or two devices differ",
+     compare_main},
     {"bench", "[NAME...]", "measure how fast it is, and compare", bench_main},
     {"view", "SCENE", "a page in the browser that shows a run (the Python package's)", package_main},
     {"replay", "FOLDER", "the same of what a run recorded (the Python package's)", package_main},

@@ -119,7 +119,7 @@ static const char *find_key(const char *text, const char *key)
     return p;
 }
 
-static const char *read_shape(const char *text, npy_array *out)
+static const char *read_shape(const char *text, npy_raw *out)
 {
     const char *p = find_key(text, "shape");
     if (!p || *p != '(') return "has a header without a shape";
@@ -139,16 +139,24 @@ static const char *read_shape(const char *text, npy_array *out)
     return *p == ')' ? NULL : "has a shape that is not understood";
 }
 
-static double item(const char *descr, const unsigned char *p)
+/* What the command computes with, of other arrays: these types. */
+static bool is_read(const npy_raw *raw)
 {
+    char descr[4] = {raw->type == 'u' || raw->type == 'b' ? '|' : '<', raw->type, (char)('0' + raw->size), 0};
+    return item_size(descr) > 0;
+}
+
+static double item(const npy_raw *raw, int64_t k)
+{
+    const unsigned char *p = raw->data + k * raw->size;
     float f;
     double d;
     int32_t i;
     int64_t l;
-    if (descr[1] == 'u' || descr[1] == 'b') return *p;
-    if (strncmp(descr, "<f4", 3) == 0) return memcpy(&f, p, sizeof f), (double)f;
-    if (strncmp(descr, "<f8", 3) == 0) return memcpy(&d, p, sizeof d), d;
-    if (strncmp(descr, "<i4", 3) == 0) return memcpy(&i, p, sizeof i), (double)i;
+    if (raw->size == 1) return *p;
+    if (raw->type == 'f' && raw->size == 4) return memcpy(&f, p, sizeof f), (double)f;
+    if (raw->type == 'f') return memcpy(&d, p, sizeof d), d;
+    if (raw->size == 4) return memcpy(&i, p, sizeof i), (double)i;
     return memcpy(&l, p, sizeof l), (double)l;
 }
 
@@ -161,23 +169,19 @@ static long bytes_left(FILE *f)
     return fseek(f, here, SEEK_SET) == 0 ? end - here : -1;
 }
 
-static const char *read_values(FILE *f, const char *descr, npy_array *out)
+/* '<f4', '|u1' … */
+static const char *read_type(const char *descr, npy_raw *out)
 {
-    size_t size = item_size(descr);
-    if (!size) return "holds numbers of a kind that is not read here; save it as float32 or float64";
-    if (bytes_left(f) < out->count * (int64_t)size) return "is shorter than its shape says";
-    unsigned char *raw = malloc((size_t)out->count * size + 1);
-    out->data = malloc(((size_t)out->count + 1) * sizeof *out->data);
-    const char *wrong = raw && out->data ? NULL : "does not fit in memory";
-    if (!wrong && fread(raw, size, (size_t)out->count, f) != (size_t)out->count)
-        wrong = "is shorter than its shape says";
-    if (!wrong)
-        for (int64_t i = 0; i < out->count; ++i) out->data[i] = item(descr, raw + (size_t)i * size);
-    free(raw);
-    return wrong;
+    bool known = strnlen(descr, 5) == 5 && descr[4] == '\''; /* of one digit */
+    if (descr[1] == '>') return "is big endian; save it as float32";
+    out->type = known ? descr[2] : 'f';
+    out->size = known ? descr[3] - '0' : 0;
+    known =
+        known && strchr("fiub", out->type) && (out->size == 1 || out->size == 2 || out->size == 4 || out->size == 8);
+    return known ? NULL : "holds numbers of a kind that is not read here; save it as float32 or float64";
 }
 
-static const char *read_file(FILE *f, npy_array *out)
+static const char *read_header(FILE *f, npy_raw *out)
 {
     unsigned char start[12];
     if (fread(start, 1, 10, f) != 10 || memcmp(start, "\x93NUMPY", 6) != 0) return "is not a .npy file";
@@ -193,18 +197,39 @@ static const char *read_file(FILE *f, npy_array *out)
     const char *descr = find_key(text, "descr"), *order = find_key(text, "fortran_order");
     if (!descr || *descr != '\'' || !order) return "has a header that is not understood";
     if (strncmp(order, "True", 4) == 0) return "is in Fortran order; save it with numpy.ascontiguousarray";
-    if (descr[1] == '>') return "is big endian; save it as float32";
-    const char *wrong = read_shape(text, out);
-    return wrong ? wrong : read_values(f, descr + 1, out);
+    const char *wrong = read_type(descr, out);
+    return wrong ? wrong : read_shape(text, out);
+}
+
+const char *npy_read_raw(FILE *f, npy_raw *out)
+{
+    *out = (npy_raw){0};
+    const char *wrong = read_header(f, out);
+    size_t size = (size_t)out->size, count = (size_t)out->count;
+    if (!wrong && bytes_left(f) < (long)(count * size)) wrong = "is shorter than its shape says";
+    if (!wrong && !(out->data = malloc(count * size + 1))) wrong = "does not fit in memory";
+    if (!wrong && fread(out->data, size, count, f) != count) wrong = "is shorter than its shape says";
+    if (!wrong) return NULL;
+    free(out->data);
+    *out = (npy_raw){0};
+    return wrong;
 }
 
 const char *npy_read_stream(FILE *f, npy_array *out)
 {
-    memset(out, 0, sizeof *out);
-    const char *wrong = read_file(f, out);
-    if (!wrong) return NULL;
-    free(out->data);
-    memset(out, 0, sizeof *out);
+    npy_raw raw;
+    *out = (npy_array){0};
+    const char *wrong = npy_read_raw(f, &raw);
+    if (wrong) return wrong;
+    if (!is_read(&raw)) wrong = "holds numbers of a kind that is not read here; save it as float32 or float64";
+    if (!wrong && !(out->data = malloc(((size_t)raw.count + 1) * sizeof *out->data))) wrong = "does not fit in memory";
+    if (!wrong) {
+        out->ndim = raw.ndim;
+        out->count = raw.count;
+        memcpy(out->shape, raw.shape, sizeof out->shape);
+        for (int64_t k = 0; k < raw.count; ++k) out->data[k] = item(&raw, k);
+    }
+    free(raw.data);
     return wrong;
 }
 

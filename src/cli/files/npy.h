@@ -13,6 +13,16 @@ enum { NPY_MAX_DIMS = 8 };
 /* Bytes of a whole header, a multiple of 64 as the format wants; room for the dictionary of 8 dimensions. */
 enum { NPY_HEADER = 128 };
 
+/* An array as it is in the file. The caller frees `data` with free(). */
+typedef struct npy_raw {
+    char type; /* of an item: f, i, u or b … */
+    int size;  /* … and its bytes: 1, 2, 4 or 8 */
+    int ndim;
+    int64_t shape[NPY_MAX_DIMS];
+    int64_t count;
+    unsigned char *data; /* [count][size], little endian */
+} npy_raw;
+
 /* An array as read, converted to double. The caller frees `data` with free(). */
 typedef struct npy_array {
     int ndim;
@@ -51,6 +61,8 @@ const char *npy_write(const char *path, const char *descr, int ndim, const int64
 const char *npy_read(const char *path, npy_array *out);
 /* The same from a stream; the caller names it in messages. */
 const char *npy_read_stream(FILE *f, npy_array *out);
+/* Reads whole numbers and floating-point numbers of every size, from a stream. */
+const char *npy_read_raw(FILE *f, npy_raw *out);
 /* The header of a file that holds such an array. */
 void npy_header(char header[NPY_HEADER], const char *descr, int ndim, const int64_t *shape);
 

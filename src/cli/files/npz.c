@@ -28,51 +28,59 @@ static const char *inflate_current(unzFile zip, uint64_t size, char **bytes)
     return have == size && whole ? NULL : "is damaged";
 }
 
-static const char *read_current(unzFile zip, npz_array *out)
+static const char *visit_current(unzFile zip, char name[NPZ_NAME], npz_visit_fn *visit, void *context)
 {
     unz_file_info64 info;
-    char name[NPZ_NAME + 8], *bytes = NULL;
-    if (unzGetCurrentFileInfo64(zip, &info, name, sizeof name, NULL, 0, NULL, 0) != UNZ_OK) return "is damaged";
-    size_t length = strnlen(name, sizeof name);
-    if (length < 5 || length >= NPZ_NAME || strcmp(name + length - 4, ".npy") != 0)
+    char file[NPZ_NAME + 8], *bytes = NULL;
+    if (unzGetCurrentFileInfo64(zip, &info, file, sizeof file, NULL, 0, NULL, 0) != UNZ_OK) return "is damaged";
+    size_t length = strnlen(file, sizeof file);
+    if (length < 5 || length >= NPZ_NAME || strcmp(file + length - 4, ".npy") != 0)
         return "holds something that is no .npy file";
-    snprintf(out->name, sizeof out->name, "%.*s", (int)(length - 4), name);
+    snprintf(name, NPZ_NAME, "%.*s", (int)(length - 4), file);
     const char *wrong = inflate_current(zip, info.uncompressed_size, &bytes);
     FILE *f = wrong ? NULL : fmemopen(bytes, (size_t)info.uncompressed_size, "rb");
-    if (!wrong) wrong = f ? npy_read_stream(f, &out->array) : "does not fit in memory";
+    if (!wrong) wrong = f ? visit(context, name, f) : "does not fit in memory";
     if (f) fclose(f);
     free(bytes);
     return wrong;
 }
 
-static const char *read_all(unzFile zip, npz *out)
+const char *npz_visit(const char *path, npz_visit_fn *visit, void *context)
 {
-    for (int code = unzGoToFirstFile(zip); code == UNZ_OK; code = unzGoToNextFile(zip)) {
-        npz_array *more = realloc(out->array, (size_t)(out->count + 1) * sizeof *more);
-        if (!more) return "does not fit in memory";
-        out->array = more;
-        more[out->count] = (npz_array){.name = ""};
-        const char *wrong = read_current(zip, &more[out->count++]);
-        if (wrong) return wrong;
-    }
-    return out->count ? NULL : "holds no arrays";
-}
-
-const char *npz_read(const char *path, npz *out)
-{
-    *out = (npz){0};
     const char *wrong;
+    char name[NPZ_NAME] = "";
     FILE *f = sti_input_open(path, &wrong);
     if (!f) return error_text("%s: cannot be read: %s", path, wrong);
     fclose(f);
     unzFile zip = unzOpen64(path);
     if (!zip) return error_text("%s is not a .npz file", path);
-    wrong = read_all(zip, out);
+    int code = unzGoToFirstFile(zip);
+    wrong = code == UNZ_OK ? NULL : "holds no arrays";
+    for (; code == UNZ_OK && !wrong; code = unzGoToNextFile(zip)) {
+        name[0] = 0;
+        wrong = visit_current(zip, name, visit, context);
+    }
     unzClose(zip);
     if (!wrong) return NULL;
-    const char *name = out->count ? out->array[out->count - 1].name : "";
-    wrong = *name ? error_text("%s: array %s %s", path, name, wrong) : error_text("%s %s", path, wrong);
-    npz_free(out);
+    return *name ? error_text("%s: array %s %s", path, name, wrong) : error_text("%s %s", path, wrong);
+}
+
+static const char *read_one(void *context, const char *name, FILE *npy)
+{
+    npz *out = context;
+    npz_array *more = realloc(out->array, (size_t)(out->count + 1) * sizeof *more);
+    if (!more) return "does not fit in memory";
+    out->array = more;
+    more[out->count] = (npz_array){.name = ""};
+    snprintf(more[out->count].name, NPZ_NAME, "%s", name);
+    return npy_read_stream(npy, &more[out->count++].array);
+}
+
+const char *npz_read(const char *path, npz *out)
+{
+    *out = (npz){0};
+    const char *wrong = npz_visit(path, read_one, out);
+    if (wrong) npz_free(out);
     return wrong;
 }
 

@@ -22,6 +22,9 @@ typedef struct npz {
 /* Each returns NULL, or an error text (report_error.h). */
 const char *npz_read(const char *path, npz *out);
 void npz_free(npz *file);
+/* Calls `visit` with each array's name and the .npy file's bytes, until one returns an error text. */
+typedef const char *npz_visit_fn(void *context, const char *name, FILE *npy);
+const char *npz_visit(const char *path, npz_visit_fn *visit, void *context);
 
 typedef struct npz_writer {
     void *zip;

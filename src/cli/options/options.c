@@ -62,7 +62,7 @@ static int not_understood(int kind, const char *text)
                         text);
 }
 
-int options_read(int argc, char **argv, run_options *o)
+int options_parse(int argc, char **argv, run_options *o)
 {
     *o = (run_options){.worlds = 64,
                        .frames = 60,
@@ -93,6 +93,13 @@ int options_read(int argc, char **argv, run_options *o)
     }
     for (; optind < argc; ++optind) /* the words after "--" */
         if (!option_read_scene(o, argv[optind])) return EXIT_INPUT;
+    return -1;
+}
+
+int options_read(int argc, char **argv, run_options *o)
+{
+    int code = options_parse(argc, argv, o);
+    if (code >= 0) return code;
     if (o->until) o->frames = o->until; /* less what --resume has (run.c) */
     return check_together(o);
 }

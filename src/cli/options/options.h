@@ -69,6 +69,8 @@ typedef struct run_options {
  * EXIT_INPUT for what is not understood. options_free is due in each case.
  */
 int options_read(int argc, char **argv, run_options *out);
+/* The same, each option alone: whether they go together is not asked. */
+int options_parse(int argc, char **argv, run_options *out);
 void options_free(run_options *options);
 /* Does it run in rounds? */
 static inline bool options_rounds(const run_options *o) { return o->rounds || o->inputs.count || o->nsweep; }

@@ -17,6 +17,7 @@
 #include "cli/run/ranks.h"
 #include "cli/run/record.h"
 #include "cli/run/rounds.h"
+#include "cli/run/scene.h"
 #include "cli/run/summary.h"
 #include "cli/run/timeline.h"
 #include "cli/run/watch.h"
@@ -54,69 +55,18 @@ typedef struct run {
 
 /* ---- before the first frame -------------------------------------------------------------------------------------- */
 
-static int load_model(run *r)
-{
-    if (stet_model_load(r->options.scene, &r->model) != STET_OK) return report_last_error(EXIT_INPUT);
-    double timestep = stet_model_get_info(r->model).timestep;
-    r->summary.substeps = r->options.substeps;
-    if (r->summary.substeps == 0) r->summary.substeps = (int)fmin(fmax(round(0.02 / timestep), 1), 1000);
-    r->summary.frame_time = timestep * r->summary.substeps;
-    return -1;
-}
-
-/* A keyframe by its name or, if none has that name, by its number. */
-static int find_keyframe(const run *r, int *out)
-{
-    const char *text = r->options.keyframe;
-    int64_t number;
-    if (!text) return -1;
-    if (strcmp(text, "none") == 0)
-        *out = -1;
-    else if (stet_model_find(r->model, STET_OBJECT_KEYFRAME, text, out) != STET_OK) {
-        int64_t count = stet_model_get_info(r->model).nkey;
-        if (!parse_whole(text, 0, INT32_MAX, &number)) return report_last_error(EXIT_INPUT);
-        if (number >= count)
-            return report_error(EXIT_INPUT,
-                                "--keyframe %s: the scene has %lld keyframe%s, numbered from 0; use another or none",
-                                text, (long long)count, STI_S(count));
-        *out = (int)number;
-    }
-    return -1;
-}
-
 static int make_sim(run *r)
 {
     const run_options *o = &r->options;
-    stet_sim_def def = stet_default_sim_def();
-    int code = find_keyframe(r, &def.keyframe);
-    if (code >= 0) return code;
-    def.device.type = o->device.type;
-    def.device.gpu.index = o->device.gpu.index;
-    def.device.threads = o->threads > 0 ? o->threads : r->ranks.threads;
-    if (r->ranks.group && !o->device_numbered) def.device.gpu.index = r->ranks.local / (int)o->ranks_per_gpu;
-    def.device.mechanisms = o->mechanisms;
-    def.nworld = r->ranks.group ? stet_group_get_own(r->ranks.group) : o->worlds;
-    def.first_world = o->first_world + stet_group_get_first(r->ranks.group);
-    def.physics = o->physics;
-    def.seed = o->seed;
-    def.cameras = o->camera.count ? o->camera.name : NULL;
-    def.ncamera = o->camera.count;
-    def.width = o->size[0][0];
-    def.height = o->size[0][1];
-    if (o->nsize > 1) {
-        def.sizes = o->size;
-        def.nsize = o->nsize;
+    scene_place place = {.device = o->device, .nworld = o->worlds, .first_world = o->first_world};
+    place.device.threads = o->threads > 0 ? o->threads : r->ranks.threads;
+    if (r->ranks.group) {
+        if (!o->device_numbered) place.device.gpu.index = r->ranks.local / (int)o->ranks_per_gpu;
+        place.nworld = stet_group_get_own(r->ranks.group);
+        place.first_world += stet_group_get_first(r->ranks.group);
     }
-    def.fisheyes = o->nfisheye ? o->fisheye : NULL;
-    def.nfisheye = o->nfisheye;
-    def.samples = o->samples;
-    def.outputs = o->outputs;
-    def.groups = o->groups;
-    def.mode = o->mode;
-    def.fog = o->fog;
-    def.decorations = o->decorations;
-    if (stet_sim_create(r->model, &def, &r->sim) != STET_OK) return report_last_error(EXIT_INPUT);
-    return ranks_check_physics(&r->ranks, stet_sim_get_physics(r->sim));
+    int code = scene_sim(o, r->model, &place, &r->sim);
+    return code < 0 ? ranks_check_physics(&r->ranks, stet_sim_get_physics(r->sim)) : code;
 }
 
 /* The latest time of any world; a world that the physics reset is behind. */
@@ -214,7 +164,7 @@ static int open_files(run *r)
 static int prepare(run *r)
 {
     double begun = progress_now();
-    int code = load_model(r);
+    int code = scene_load(&r->options, &r->model, &r->summary.substeps, &r->summary.frame_time);
     if (code < 0) code = ranks_check_scene(&r->ranks, r->model);
     if (code < 0) code = control_open(&r->control, &r->options, r->ranks.group, stet_model_get_info(r->model).nu);
     if (code < 0) code = make_sim(r);
