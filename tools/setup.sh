@@ -124,6 +124,11 @@ offer_mpi() {
             openmpi-bin
 }
 
+# Counts of instructions (78 MB, and the C library's debug symbols).
+offer_valgrind() {
+    have valgrind || offer "counts of instructions in the tests" "the test of instruction counts" valgrind
+}
+
 # A browser for the page of stet.view (300 MB with its libraries).
 offer_chromium() {
     have chromium || have chromium-browser || have google-chrome ||
@@ -352,6 +357,7 @@ if [ "$tier" = test ]; then
     offer_hiprtc
     offer_ffmpeg
     offer_mpi
+    offer_valgrind
     offer_chromium
 fi
 if [ "$tier" = tsan ]; then

@@ -42,3 +42,18 @@ stet_test_properties(sim/program_longer sim whole)
 add_test(NAME sim/program_checked COMMAND test_sim_program) # its own kernels in checked mode
 stet_test_properties(sim/program_checked sim)
 set_property(TEST sim/program_checked APPEND PROPERTY ENVIRONMENT STET_CHECKED=1)
+# Instructions of six short runs, by callgrind; a sanitizer's code has others.
+if(NOT STET_SANITIZE)
+    add_executable(counted sim/counted.c ${PROJECT_SOURCE_DIR}/bench/copies.c)
+    stet_target_options(counted)
+    target_include_directories(counted PRIVATE "${PROJECT_SOURCE_DIR}/src")
+    target_link_libraries(counted PRIVATE stet_pilots ${STET_TEST_LIBRARY} mujoco::mujoco Threads::Threads PNG::PNG
+        PkgConfig::JANSSON m)
+    set_target_properties(counted PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/sim")
+    add_dependencies(tests_of_sim counted)
+    stet_script_test(sim/counts)
+    set_property(TEST sim/counts APPEND PROPERTY ENVIRONMENT
+        "STET_TEST_COUNTED=$<TARGET_FILE:counted>"
+        "STET_TEST_CC=${CMAKE_C_COMPILER}"
+        "STET_TEST_BUILD=${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}$<$<BOOL:${STET_ASSERT}>:, with assertions>")
+endif()
