@@ -35,6 +35,7 @@ static size_t capacity(const sti_arena *a)
 
 static stet_result new_chunk(const sti_arena *a, size_t size, struct sti_arena_chunk **out)
 {
+    assert(size > 0 && size % STI_ALIGN == 0 && "ARENA-2");
     STI_TRY(sti_alloc(out, size + STI_ALIGN, a->name));
     (*out)->size = size;
     return STET_OK;
@@ -85,11 +86,13 @@ stet_result sti_arena_take(sti_arena *a, size_t size, void *out)
     size = size > 0 ? (size + STI_ALIGN - 1) / STI_ALIGN * STI_ALIGN : STI_ALIGN;
     STI_TRY(make_room(a, size));
     piece = chunk_bytes(a->current) + a->current->used;
+    assert((uintptr_t)piece % STI_ALIGN == 0 && "ARENA-2");
     memset(piece, 0, size);
     memcpy(out, &piece, sizeof piece);
     a->current->used += size;
     a->used += size;
     if (a->used > a->high) a->high = a->used;
+    sti_validate_arena(a);
     return STET_OK;
 }
 
@@ -103,6 +106,7 @@ void sti_arena_reset(sti_arena *a)
     for (struct sti_arena_chunk *c = a->first; c; c = c->next) c->used = 0;
     a->current = a->first;
     a->used = 0;
+    sti_validate_arena(a);
 }
 
 void sti_arena_free(sti_arena *a)
@@ -111,3 +115,22 @@ void sti_arena_free(sti_arena *a)
     a->first = a->current = NULL;
     a->used = 0;
 }
+
+#ifndef NDEBUG
+
+void sti_validate_arena(const sti_arena *a)
+{
+    size_t used = 0;
+    bool behind = false;
+    assert((a->first == NULL) == (a->current == NULL));
+    for (const struct sti_arena_chunk *c = a->first; c; c = c->next) {
+        assert(c->size % STI_ALIGN == 0 && c->used % STI_ALIGN == 0 && c->used <= c->size && "ARENA-2");
+        assert((!behind || c->used == 0) && "ARENA-1: what comes after `current` is empty");
+        behind = behind || c == a->current;
+        used += c->used;
+    }
+    assert((behind || !a->first) && "`current` is in the chain");
+    assert(used == a->used && a->used <= a->high);
+}
+
+#endif

@@ -7,6 +7,7 @@
 #ifndef STI_BASE_ARENA_H
 #define STI_BASE_ARENA_H
 
+#include "base/validate.h"
 #include "stet/base.h"
 
 typedef struct sti_arena {
@@ -21,5 +22,6 @@ stet_result sti_arena_take(sti_arena *a, size_t size, void *out);
 /* Keeps the memory, and merges chunks, so that the next use of the same size needs one chunk. */
 void sti_arena_reset(sti_arena *a);
 void sti_arena_free(sti_arena *a);
+STI_VALIDATE(arena, sti_arena)
 
 #endif

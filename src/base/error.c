@@ -7,6 +7,7 @@
 
 #include "base/printable.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,10 +40,13 @@ static void mark_cut(char *text, size_t size, int length)
     if (end > size - sizeof("...")) end = size - sizeof("...");
     while (end > 0 && ((unsigned char)text[end] & 0xC0u) == 0x80u) end--;
     memcpy(text + end, "...", sizeof("..."));
+    assert(strlen(text) < size);
 }
 
 stet_result sti_error_at(stet_result result, const char *file, int line, const char *format, ...)
 {
+    assert(result != STET_OK && (unsigned)result < STET_RESULT_COUNT && "an error has a result of its own");
+    assert(file && line > 0 && format);
     /* Formatted into a second buffer, because an argument may be the present message. */
     char message[MESSAGE_SIZE] = "";
     va_list arguments;
@@ -60,6 +64,7 @@ stet_result sti_error_at(stet_result result, const char *file, int line, const c
 
 stet_result sti_error_prefix(stet_result result, const char *format, ...)
 {
+    assert(result != STET_OK && (unsigned)result < STET_RESULT_COUNT && format);
     char message[MESSAGE_SIZE] = "";
     va_list arguments;
     va_start(arguments, format);

@@ -6,6 +6,7 @@
 
 #include "base/temporary.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -29,6 +30,7 @@ const char *sti_file_not_plain(mode_t mode)
 /* The same; errno is set. */
 static const char *what_is_wrong(int status, const struct stat *s)
 {
+    assert(status == 0 || errno != 0);
     const char *why = status == 0 ? sti_file_not_plain(s->st_mode) : strerror(errno);
     if (status == 0) errno = EINVAL;
     return why;
@@ -155,6 +157,7 @@ static void copy_rights(int fd, const struct stat *old)
 
 const char *sti_output_open(sti_output *o, const char *path)
 {
+    assert(path);
     struct stat old;
     *o = (sti_output){0};
     if (!sti_output_target(path, o->target, sizeof o->target)) return strerror(errno);
@@ -174,6 +177,7 @@ const char *sti_output_open(sti_output *o, const char *path)
 
 const char *sti_output_commit(sti_output *o)
 {
+    assert(o->file && *o->part && *o->target && "OUT-1: a file that was opened, and is committed once");
     struct stat old;
     bool good = !ferror(o->file) && fflush(o->file) == 0;
     int error = errno;

@@ -8,6 +8,7 @@
 
 stet_result sti_generations_init(sti_generations *g, int64_t n, const char *what)
 {
+    assert(n >= 0 && what);
     *g = (sti_generations){.n = n};
     return sti_alloc(&g->own, (size_t)n * sizeof *g->own, what);
 }
@@ -34,6 +35,7 @@ void sti_generations_put_all(sti_generations *g, uint64_t generation)
 
 void sti_generations_put(sti_generations *g, int64_t i, uint64_t generation)
 {
+    assert(i >= 0 && i < g->n);
     take_apart(g);
     g->own[i] = generation;
     if (generation > g->latest) g->latest = generation;
@@ -42,6 +44,7 @@ void sti_generations_put(sti_generations *g, int64_t i, uint64_t generation)
 /* The items of mask, in which `chosen` are not 0, have one generation. */
 static void put_chosen(sti_generations *g, const uint8_t *mask, int64_t chosen, uint64_t generation)
 {
+    assert(chosen > 0 && chosen <= g->n && (mask || chosen == g->n));
     if (chosen == g->n) {
         sti_generations_put_all(g, generation);
         return;
@@ -61,6 +64,7 @@ bool sti_generations_put_some(sti_generations *g, const uint8_t *mask, uint64_t 
 
 bool sti_generations_bump(sti_generations *g, sti_version *version, const uint8_t *mask)
 {
+    assert(g->latest <= version->generation && "a generation is one that their version has had");
     bool any = sti_generations_put_some(g, mask, version->generation + 1);
     if (any) sti_version_bump(version);
     return any;
@@ -68,6 +72,8 @@ bool sti_generations_bump(sti_generations *g, sti_version *version, const uint8_
 
 bool sti_generations_bump_since(sti_generations *g, sti_version *version, const sti_generations *from, uint64_t since)
 {
+    assert(from->n == g->n && from != g);
+    assert(g->latest <= version->generation && "a generation is one that their version has had");
     int64_t chosen = sti_generations_since(from, since, NULL);
     if (chosen == 0) return false;
     sti_version_bump(version);
@@ -83,6 +89,7 @@ bool sti_generations_bump_since(sti_generations *g, sti_version *version, const 
 
 void sti_generations_copy(sti_generations *to, const sti_generations *from)
 {
+    assert(to->n == from->n && "as many items");
     if (from->apart) memcpy(to->own, from->own, (size_t)from->n * sizeof *to->own);
     to->all = from->all;
     to->latest = from->latest;
@@ -91,6 +98,7 @@ void sti_generations_copy(sti_generations *to, const sti_generations *from)
 
 int64_t sti_generations_since(const sti_generations *g, uint64_t since, uint8_t *mask)
 {
+    sti_validate_generations(g);
     int64_t chosen = 0;
     if (g->latest <= since) return 0;
     if (!g->apart) return g->n;
@@ -98,3 +106,14 @@ int64_t sti_generations_since(const sti_generations *g, uint64_t since, uint8_t 
     for (int64_t i = 0; mask && i < g->n; ++i) mask[i] = g->own[i] > since;
     return chosen;
 }
+
+#ifndef NDEBUG
+
+void sti_validate_generations(const sti_generations *g)
+{
+    assert(g->n >= 0 && (g->n == 0 || g->own));
+    assert((g->apart || g->all == g->latest) && "GENERATIONS-1");
+    for (int64_t i = 0; g->apart && i < g->n; ++i) assert(g->own[i] <= g->latest && "GENERATIONS-2");
+}
+
+#endif

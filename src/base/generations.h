@@ -38,5 +38,6 @@ void sti_generations_copy(sti_generations *to, const sti_generations *from);
 
 /* Counts the items that are later. If they are some, but not all, mask [n] (unless NULL) says which. */
 int64_t sti_generations_since(const sti_generations *g, uint64_t since, uint8_t *mask);
+STI_VALIDATE(generations, sti_generations)
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "base/hash.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define PRIME1 UINT64_C(0x9E3779B185EBCA87)
@@ -40,6 +41,7 @@ void sti_hash_begin(sti_hash *h) { *h = (sti_hash){.lane = {PRIME1 + PRIME2, PRI
 void sti_hash_add(sti_hash *h, const void *data, size_t size)
 {
     if (size == 0) return;
+    assert(data && h->npending < STRIPE && h->total % STRIPE == h->npending);
     const uint8_t *p = data;
     h->total += size;
     if (h->npending > 0) {
@@ -58,11 +60,13 @@ void sti_hash_add(sti_hash *h, const void *data, size_t size)
     memcpy(h->lane, lane, sizeof lane);
     if (size > 0) memcpy(h->pending, p, size);
     h->npending = size;
+    assert(h->npending < STRIPE && h->total % STRIPE == h->npending);
 }
 
 /* Hashes the last bytes (fewer than 32), one after the other. */
 static uint64_t eat_rest(uint64_t hash, const uint8_t *p, size_t size)
 {
+    assert(size < STRIPE);
     for (; size >= 8; p += 8, size -= 8) hash = rotate(hash ^ eat(0, read8(p)), 27) * PRIME1 + PRIME4;
     for (; size >= 4; p += 4, size -= 4) hash = rotate(hash ^ read4(p) * PRIME1, 23) * PRIME2 + PRIME3;
     for (; size > 0; p++, size--) hash = rotate(hash ^ *p * PRIME5, 11) * PRIME1;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/printable.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ void stet_set_log(stet_log_fn *log, void *context)
 
 void sti_log(stet_log_level level, const char *format, ...)
 {
+    assert(format);
     take_lock();
     stet_log_fn *log = log_function;
     void *context = log_context;

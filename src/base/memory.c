@@ -86,6 +86,7 @@ stet_memory_stats stet_get_memory_stats(void)
 
 static void count_block(size_t size)
 {
+    assert(size <= PTRDIFF_MAX - STI_ALIGN);
     atomic_fetch_add(&held_blocks, 1);
     int64_t now = atomic_fetch_add(&held_bytes, (int64_t)size) + (int64_t)size;
     int64_t peak = atomic_load(&peak_bytes);
@@ -96,6 +97,7 @@ static void count_block(size_t size)
 static header *header_of(void *block)
 {
     header *h = (header *)((char *)block - STI_ALIGN);
+    assert((uintptr_t)h % STI_ALIGN == 0 && "MEMORY-1");
     assert(h->cookie == COOKIE && "a block that sti_alloc did not give, or that was freed already");
     return h;
 }
@@ -150,6 +152,7 @@ static void set_pointer(void *out, void *value) { memcpy(out, &value, sizeof val
 
 stet_result sti_alloc(void *out, size_t size, const char *what)
 {
+    assert(out && what);
     void *block = new_block(size, what);
     set_pointer(out, block);
     if (!block) return STET_ERROR_OUT_OF_MEMORY;
@@ -159,6 +162,7 @@ stet_result sti_alloc(void *out, size_t size, const char *what)
 
 stet_result sti_realloc(void *block, size_t size, const char *what)
 {
+    assert(block && what);
     void *old = NULL;
     memcpy(&old, block, sizeof old);
     if (old && sti_block_size(old) == size) return STET_OK;
@@ -177,7 +181,9 @@ void sti_free(void *block)
 {
     if (!block) return;
     header *h = header_of(block);
-    atomic_fetch_sub(&held_bytes, (int64_t)h->size);
+    int64_t held = atomic_fetch_sub(&held_bytes, (int64_t)h->size);
+    assert(held >= (int64_t)h->size && "MEMORY-3");
+    (void)held;
     h->cookie = 0;
     hook.release(h, hook.context);
     /* Last, so that the hook cannot be replaced while a block is being freed (MEMORY-2). */
@@ -188,6 +194,7 @@ size_t sti_block_size(const void *block) { return block ? header_of((void *)bloc
 
 stet_result sti_strdup(char **out, const char *text)
 {
+    assert(out && text);
     size_t size = strlen(text) + 1;
     STI_TRY(sti_alloc(out, size, "a string"));
     memcpy(*out, text, size);

@@ -4,6 +4,7 @@
  */
 #include "base/temporary.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -25,6 +26,7 @@ static bool claim_slot(int i)
 
 void sti_temporary_add(const char *path)
 {
+    assert(path && *path);
     size_t size = strlen(path) + 1;
     if (size > PATH_SIZE) return;
     for (int i = 0; i < SLOTS; ++i) {
@@ -37,6 +39,7 @@ void sti_temporary_add(const char *path)
 
 void sti_temporary_drop(const char *path)
 {
+    assert(path && *path);
     for (int i = 0; i < SLOTS; ++i) {
         int expected = LISTED;
         if (atomic_load(&slot[i].state) == LISTED && strcmp(slot[i].path, path) == 0 &&

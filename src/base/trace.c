@@ -59,6 +59,7 @@ static int64_t nanoseconds(void)
 
 stet_result sti_trace_new(bool events, int64_t limit, sti_trace **out)
 {
+    assert(limit >= 0);
     STI_TRY(sti_alloc(out, sizeof **out, "trace"));
     sti_trace *t = *out;
     t->wanted = events;
@@ -72,6 +73,7 @@ stet_result sti_trace_new(bool events, int64_t limit, sti_trace **out)
 void sti_trace_free(sti_trace *t)
 {
     if (!t) return;
+    assert(!t->open && "TRACE-4");
     sti_trace_rows_free(&t->rows);
     sti_trace_store_free(&t->events);
     sti_free(t);
@@ -127,6 +129,7 @@ static sti_trace_mark open_alone(sti_trace *t, const sti_trace_what *w)
 
 sti_trace_mark sti_trace_open(sti_trace *t, const sti_trace_what *w)
 {
+    assert((unsigned)w->kind < STET_TRACE_COUNT && !t->stopped);
     if (t->alone) return open_alone(t, w);
     sti_trace_mark mark = {.row = sti_trace_find_row(&t->rows, w), .amount = w->amount};
     begin_range(t, w);
@@ -148,6 +151,8 @@ sti_trace_mark sti_trace_open(sti_trace *t, const sti_trace_what *w)
 
 static void close_event(sti_trace *t, const sti_trace_mark *mark, int64_t duration, bool failed)
 {
+    assert(t->open > 0 && mark->row && "an event that was opened is closed once");
+    assert(duration >= 0);
     stet_profile_row *r = &mark->row->total;
     end_range(t, r->kind);
     --t->open;
@@ -177,6 +182,7 @@ void sti_trace_instant(sti_trace *t, const sti_trace_what *w)
 
 void sti_trace_device_time(sti_trace_mark mark, int64_t begin, int64_t duration)
 {
+    assert(mark.row && duration >= 0);
     mark.row->total.device_calls++;
     mark.row->total.device_duration += duration;
     if (!mark.event) return;
@@ -205,6 +211,7 @@ void sti_trace_stats(const sti_trace *t, stet_trace_stats *out)
 
 bool sti_trace_get(const sti_trace *t, int64_t i, stet_trace_event *out)
 {
+    assert(t->events.item == sizeof(sti_trace_event));
     *out = (stet_trace_event){0};
     if (i < 0 || i >= t->events.count) return false;
     const sti_trace_event *e = sti_trace_item(&t->events, i);

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { BLOCK_SIZE = 64 * 1024, FIRST_SLOTS = 64 };
@@ -20,6 +21,7 @@ static void *alloc_counted(sti_trace_memory *m, size_t size)
 static void free_counted(sti_trace_memory *m, void *block)
 {
     m->bytes -= (int64_t)sti_block_size(block);
+    assert(m->bytes >= 0 && "what is freed was counted");
     sti_free(block);
 }
 
@@ -27,11 +29,13 @@ static int64_t per_block(const sti_trace_store *s) { return (int64_t)(BLOCK_SIZE
 
 void *sti_trace_item(const sti_trace_store *s, int64_t i)
 {
+    assert(i >= 0 && i < s->count && s->count <= s->nblock * per_block(s));
     return (char *)s->block[i / per_block(s)] + (size_t)(i % per_block(s)) * s->item;
 }
 
 static bool make_room(sti_trace_memory *m, sti_trace_store *s)
 {
+    assert(s->count == s->nblock * per_block(s) && s->nblock <= s->room);
     if (s->nblock == s->room) {
         int64_t room = s->room ? 2 * s->room : 16;
         void **grown = alloc_counted(m, (size_t)room * sizeof *grown);
@@ -81,6 +85,7 @@ static bool row_matches(const sti_trace_row *row, const sti_trace_what *w, const
 /* Index of the slot that has a row with this hash, or would get it. */
 static int64_t place_of(const sti_trace_rows *r, uint64_t hash, const sti_trace_what *w, const char *name)
 {
+    assert((r->nslot & (r->nslot - 1)) == 0 && r->row.count < r->nslot && "a slot is free, or the search has no end");
     int64_t i = (int64_t)(hash & (uint64_t)(r->nslot - 1));
     while (r->slot[i] && (r->slot[i]->hash != hash || !row_matches(r->slot[i], w, name))) i = (i + 1) & (r->nslot - 1);
     return i;
@@ -125,6 +130,7 @@ static sti_trace_row *make_row(sti_trace_rows *r, const sti_trace_what *w, const
 
 sti_trace_row *sti_trace_find_row(sti_trace_rows *r, const sti_trace_what *w)
 {
+    assert((unsigned)w->kind < STET_TRACE_COUNT);
     const char *name = w->name ? w->name : "";
     uint64_t hash = hash_of(w, name);
     int64_t i = r->nslot ? place_of(r, hash, w, name) : 0;
@@ -135,7 +141,9 @@ sti_trace_row *sti_trace_find_row(sti_trace_rows *r, const sti_trace_what *w)
         return &r->other[w->kind];
     }
     row->hash = hash;
-    r->slot[place_of(r, hash, w, name)] = row;
+    i = place_of(r, hash, w, name);
+    assert(!r->slot[i] && "TRACE-1: a row is there once");
+    r->slot[i] = row;
     return row;
 }
 

@@ -37,6 +37,7 @@ static bool reserve(sti_stamp *s, uint32_t count)
 
 bool sti_stamp_grow(sti_stamp *s, uint32_t n)
 {
+    assert(n > 0 && s->count <= (s->capacity > 0 ? s->capacity : STI_STAMP_FEW));
     if (s->count > UINT32_MAX - n || !reserve(s, s->count + n)) s->failed = true;
     return !s->failed;
 }
@@ -59,10 +60,12 @@ void sti_stamp_keep(sti_stamp *kept, const sti_stamp *now)
     }
     memcpy(kept->capacity > 0 ? kept->more : kept->few, words(now), now->count * sizeof(uint64_t));
     kept->count = now->count;
+    assert(sti_stamp_equal(kept, now) && "a stamp that was kept equals the present one");
 }
 
 void sti_stamp_keep_version(sti_stamp *kept, const sti_version *v)
 {
+    sti_validate_version(v);
     sti_stamp_begin(kept);
     sti_stamp_add(kept, v);
 }

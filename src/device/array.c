@@ -61,6 +61,7 @@ stet_result sti_array_make(stet_device *device, const stet_array_def *def, stet_
         sti_free(a);
         return result;
     }
+    assert(device->narray >= 0);
     device->narray++;
     sti_device_retain(device); /* an array that outlives its device can still free its memory */
     *out = a;
@@ -89,6 +90,7 @@ stet_result stet_array_create(stet_device *device, const stet_array_def *def, st
 stet_result sti_array_new(stet_device *device, const char *name, stet_dtype dtype, bool worlds, int ndim,
                           const int64_t *shape, stet_array **out)
 {
+    assert(ndim >= 1 && shape && out);
     stet_array_def def = stet_default_array_def();
     def.name = name;
     def.dtype = dtype;
@@ -118,6 +120,7 @@ void stet_array_destroy(stet_array *a)
     sti_stamp_free(&a->host_stamp);
     device->narray--;
     if (a->counted) device->array_bytes -= (int64_t)a->size;
+    assert(device->array_bytes >= 0 && "bytes that were given are given back once");
     sti_free(a);
     sti_device_release(device);
 }

@@ -3,6 +3,7 @@
 
 #include "device/share.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct sti_host_mirror {
@@ -16,11 +17,13 @@ typedef struct sti_host_mirror {
 static stet_array *owner(const stet_array *a)
 {
     while (a->base) a = a->base;
+    assert(a->device);
     return (stet_array *)a;
 }
 
 static size_t offset_in(const stet_array *own, const stet_array *a)
 {
+    assert((char *)a->data >= (char *)own->data && (char *)a->data + a->size <= (char *)own->data + own->size);
     return (size_t)((uintptr_t)a->data - (uintptr_t)own->data);
 }
 
@@ -45,6 +48,7 @@ static stet_result alloc_mirror_memory(stet_device *device, size_t size, const c
 
 static stet_result make_mirror(stet_array *a)
 {
+    assert(!a->mirror && !a->base && !a->device->host_memory && a->size > 0 && "MIRROR-5");
     sti_host_mirror *mirror;
     STI_TRY(sti_alloc(&mirror, sizeof *mirror, "the host's side of an array"));
     stet_result result = alloc_mirror_memory(a->device, a->size, a->name, &mirror->memory);
@@ -77,6 +81,7 @@ void sti_mirror_free(stet_array *a)
 /* Both sides hold the same content now. */
 static void note_copy(stet_array *a)
 {
+    assert(a->mirror && a->size > 0);
     a->device->mechanisms.counters.bytes_copied += (int64_t)a->size;
     sti_stamp_keep_version(&a->mirror->sent, &a->version);
 }
@@ -250,6 +255,7 @@ bool sti_mirror_in_parts(const stet_array *a, int64_t n)
 
 stet_result sti_mirror_get_part(stet_array *a, size_t offset, void *to, size_t size)
 {
+    assert(offset + size <= a->size && !mirror_holds(a));
     STI_TRY(sti_device_download_of(a->device, a->name, to, (const char *)a->data + offset, size));
     a->device->mechanisms.counters.bytes_copied += (int64_t)size;
     return STET_OK;
@@ -257,6 +263,7 @@ stet_result sti_mirror_get_part(stet_array *a, size_t offset, void *to, size_t s
 
 stet_result sti_mirror_put_part(stet_array *a, size_t offset, const void *from, size_t size)
 {
+    assert(offset + size <= a->size && !mirror_holds(a));
     STI_TRY(sti_device_upload_of(a->device, a->name, (char *)a->data + offset, from, size));
     a->device->mechanisms.counters.bytes_copied += (int64_t)size;
     return STET_OK;

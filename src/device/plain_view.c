@@ -3,6 +3,7 @@
 
 #include "device/array.h"
 
+#include <assert.h>
 #include <string.h>
 
 static sti_mechanisms *mechanisms_of(const sti_plain_view *v) { return &v->array->device->mechanisms; }
@@ -19,7 +20,9 @@ static void free_view(sti_plain_view *v)
 
 void sti_plain_view_close(sti_plain_view *v)
 {
-    if (atomic_fetch_sub(&v->refs, 1) == 1) free_view(v);
+    int64_t refs = atomic_fetch_sub(&v->refs, 1);
+    assert(refs > 0 && "closed more often than opened");
+    if (refs == 1) free_view(v);
 }
 
 void sti_plain_view_detach(stet_array *a)
@@ -35,6 +38,7 @@ void sti_plain_view_detach(stet_array *a)
 
 static stet_result make_view(stet_array *a)
 {
+    assert(!a->view && a->device->host_memory && "PLAIN-1");
     sti_plain_view *v;
     STI_TRY(sti_alloc(&v, sizeof *v, "the plain view of an array"));
     v->array = a;
@@ -58,6 +62,7 @@ static stet_result make_view(stet_array *a)
 /* Copies what was written to a row into the array (PLAIN-3); an element is 4 or 8 bytes. */
 static void take_written_row(sti_plain_view *v, int64_t world)
 {
+    assert(v->writable && world >= 0 && world < v->array->shape[0] && "PLAIN-3");
     stet_array *a = v->array;
     size_t element = stet_dtype_size(a->device, a->dtype), from = (size_t)(world * a->nitem) * element;
     for (int64_t i = 0; i < a->nitem; ++i, from += element) {

@@ -3,6 +3,8 @@
 
 #include "stet/dlpack.h"
 
+#include <assert.h>
+
 stet_result sti_share_create(stet_device *device, void *data, struct DLManagedTensorVersioned *tensor, sti_share **out)
 {
     sti_share *s;
@@ -19,13 +21,16 @@ stet_result sti_share_create(stet_device *device, void *data, struct DLManagedTe
 
 void sti_share_begin(sti_share *s, bool writer)
 {
+    assert(atomic_load(&s->refs) > 0 && "SHARE-1: who shares memory holds it");
     atomic_fetch_add(&s->refs, 1);
     if (writer) atomic_fetch_add(&s->writers, 1);
 }
 
 static void release_share(sti_share *s)
 {
-    if (atomic_fetch_sub(&s->refs, 1) > 1) return;
+    int64_t refs = atomic_fetch_sub(&s->refs, 1);
+    assert(refs > 0 && "released more often than held");
+    if (refs > 1) return;
     if (!s->tensor)
         s->device->ops->free(s->device, s->data);
     else if (s->tensor->deleter)
@@ -39,7 +44,9 @@ void sti_share_end(sti_share *s, bool writer)
     if (writer) {
         /* In this order, a thread that sees no writer sees `written`. */
         atomic_store(&s->written, true);
-        atomic_fetch_sub(&s->writers, 1);
+        int64_t writers = atomic_fetch_sub(&s->writers, 1);
+        assert(writers > 0);
+        (void)writers;
     }
     release_share(s);
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ static void set_node(sti_bvh_node *node, const box *b, int first, int count)
 {
     memcpy(node->lower, b->lower, sizeof node->lower);
     memcpy(node->upper, b->upper, sizeof node->upper);
+    assert(first >= 0 && first < STI_BVH_LIMIT && count != 0 && "a float has each number exactly");
     node->first = (float)first;
     node->count = (float)count;
 }
@@ -74,6 +76,7 @@ typedef struct cut {
 
 static int bin_of(const builder *b, const cut *c, int triangle)
 {
+    assert(c->axis >= 0 && c->axis < 3 && isfinite(c->scale));
     double bin = (centre(b, triangle, c->axis) - c->origin) * c->scale;
     return bin < BINS - 1 ? (int)fmax(bin, 0) : BINS - 1;
 }
@@ -184,6 +187,7 @@ static void build(builder *b, int node, int begin, int end, int depth)
     } else {
         middle = halve(b, begin, end, &bounds, &axis);
     }
+    assert(middle > begin && middle < end && depth < STI_BVH_DEPTH && "both parts have triangles");
     int first = b->bvh->nnode;
     b->bvh->nnode += 2;
     set_node(&b->bvh->node[node], &bounds, first, -1 - axis);
@@ -193,6 +197,7 @@ static void build(builder *b, int node, int begin, int end, int depth)
 
 stet_result sti_bvh_triangles(const float *vertices, const int *faces, int64_t n, const char *what, sti_bvh *out)
 {
+    assert(n >= 0 && (n == 0 || (vertices && faces)) && what);
     *out = (sti_bvh){0};
     if (n >= STI_BVH_LIMIT / 2)
         return sti_error(STET_ERROR_LIMIT, "%s: %lld triangles are more than the %d that can be drawn; simplify it",
@@ -217,6 +222,7 @@ stet_result sti_bvh_triangles(const float *vertices, const int *faces, int64_t n
             }
         }
         if (n > 0) build(&b, 0, 0, (int)n, 0);
+        assert(bvh.nnode <= 2 * (int)count - 1);
     }
     sti_free(b.boxes);
     sti_free(b.spare);
@@ -245,6 +251,7 @@ static float place(const grid *g, int axis, int i, int side)
 /* The box of the cells [r0, r1) x [c0, c1). */
 static box cells_box(const grid *g, int r0, int r1, int c0, int c1)
 {
+    assert(r0 < r1 && c0 < c1 && r1 < g->nrow && c1 < g->ncol);
     box b = {{place(g, 0, c0, -1), place(g, 1, r0, -1), INFINITY}, {place(g, 0, c1, 1), place(g, 1, r1, 1), -INFINITY}};
     for (int r = r0; r <= r1; ++r)
         for (int c = c0; c <= c1; ++c) {
@@ -257,6 +264,7 @@ static box cells_box(const grid *g, int r0, int r1, int c0, int c1)
 /* Fills a node and all below it, and returns its box. */
 static box build_grid(grid *g, int node, int r0, int r1, int c0, int c1)
 {
+    assert(r0 < r1 && c0 < c1);
     int rows = r1 - r0, cols = c1 - c0;
     if (rows == 1 && cols <= STI_BVH_LEAF) {
         box b = cells_box(g, r0, r1, c0, c1);
@@ -278,6 +286,7 @@ static box build_grid(grid *g, int node, int r0, int r1, int c0, int c1)
 stet_result sti_bvh_grid(const double half[2], const float *heights, int64_t nrow, int64_t ncol, const char *what,
                          sti_bvh *out)
 {
+    assert(nrow >= 2 && ncol >= 2 && half[0] > 0 && half[1] > 0);
     *out = (sti_bvh){0};
     /* There are up to twice as many triangles as points. */
     if (nrow > STI_BVH_LIMIT / 2 / ncol)

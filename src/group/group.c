@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,6 +140,7 @@ static stet_result divide(stet_group *g, const hello *all)
     char text[STI_GROUP_TEXT];
     for (int r = 0; r < nrank; ++r)
         g->first[r + 1] = g->first[r] + (all[r].own < 0 ? even_share(g->nworld, nrank, r) : all[r].own);
+    for (int r = 0; r < nrank; ++r) assert(g->first[r] <= g->first[r + 1] && "GROUP-3: blocks follow each other");
     if (g->first[nrank] == g->nworld) return STET_OK;
     (void)snprintf(text, sizeof text, "the ranks' own worlds are %lld together, and the run has %lld; make them equal",
                    (long long)g->first[nrank], (long long)g->nworld);

@@ -33,6 +33,8 @@ static int count_merges(waiting *w, int64_t at, int64_t size, bool last)
 {
     int merges = 0;
     assert(w->count < MOST_SUMS);
+    assert(size > 0 && (w->count == 0 || w->at[w->count - 1] + w->size[w->count - 1] == at) &&
+           "rows follow each other");
     w->at[w->count] = at;
     w->size[w->count++] = size;
     for (int k = w->count - 2; k >= 0; --k, ++merges) {
@@ -40,6 +42,7 @@ static int count_merges(waiting *w, int64_t at, int64_t size, bool last)
         w->size[k] *= 2;
         w->count = k + 1;
     }
+    assert((!last || w->count == 1) && "REDUCE-1: one sum is left");
     return merges;
 }
 
@@ -77,6 +80,7 @@ static stet_result make_tree(stet_group *g)
     for (int r = 0; r < nrank; ++r)
         l->first_node[r + 1] = l->first_node[r] + sti_count_nodes(g->first[r], g->first[r + 1], g->nworld);
     size_t count = (size_t)(own + l->first_node[nrank]);
+    assert(l->first_node[nrank] >= 1 && l->first_node[nrank] <= g->nworld);
     STI_TRY(sti_alloc(&merges, count * sizeof *merges, "the order of a sum"));
     fill_all(g, fill_own(g, merges));
     stet_result result = STI_ARRAY(l->device, "order of a sum", STET_DTYPE_INT, false, &l->merges, (int64_t)count);
@@ -149,6 +153,7 @@ typedef struct addends {
 /* out [count] from `at` on. */
 static stet_result launch_sum(const reduction *d, const addends *a, stet_array *out, int64_t at)
 {
+    assert(a->nmine >= 0 && a->mine >= 0 && a->mine + a->nmine <= a->nrow && a->begin + a->count <= d->n);
     const stet_array *none = NULL;
     bool worlds = a->own->worlds;
     return STI_LAUNCH(sti_k_reduce, d->link->device, (a->count + ITEMS - 1) / ITEMS,

@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "worlds/random.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -22,6 +23,7 @@ typedef struct actuator {
 
 static actuator actuator_of(const mjModel *m, int keyframe, int64_t i)
 {
+    assert(i >= 0 && i < m->nu && keyframe >= -1 && keyframe < m->nkey);
     actuator a = {.half = 1, .low = -INFINITY, .high = INFINITY};
     if (m->actuator_ctrllimited[i]) {
         a.low = m->actuator_ctrlrange[2 * i];
@@ -30,6 +32,7 @@ static actuator actuator_of(const mjModel *m, int keyframe, int64_t i)
     }
     double hold = keyframe >= 0 ? m->key_ctrl[(int64_t)keyframe * m->nu + i] : 0;
     a.hold = fmin(fmax(hold, a.low), a.high);
+    assert(a.low <= a.high && a.half >= 0 && "a range that MuJoCo's compiler has checked");
     return a;
 }
 
@@ -102,6 +105,7 @@ static bool on_host(const stet_sim *sim)
 /* The host's tables follow the sim's, which a caller may write. */
 static stet_result take_tables(stet_sim *sim)
 {
+    assert(sim->host.device);
     for (int k = 0; k < STI_CONTROL_TABLES; ++k) {
         stet_array *from = sim->controls.table[k], *to = sim->host.table[k];
         const void *values;

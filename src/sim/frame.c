@@ -9,6 +9,7 @@
 #include "stage/stage.h"
 #include "tiles/tiles.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
@@ -39,11 +40,13 @@ static stet_result find_request(const stet_sim *sim, int camera, stet_output out
         return sti_error(STET_ERROR_NOT_FOUND, "sim: output %s was not asked for; add it to `outputs` in the sim's def",
                          stet_output_name(output));
     *request = camera * sim->noutput + count_bits(sim->outputs & ((1u << output) - 1));
+    assert(*request >= 0 && *request < sim->ncamera * sim->noutput && "FRAME-1");
     return STET_OK;
 }
 
 static stet_result make_tiles(stet_sim *sim, const stet_sim_def *resolved)
 {
+    assert(sim->noutput > 0 && sim->ncamera > 0 && !sim->tiles);
     stet_tiles_def def = stet_default_tiles_def();
     stet_tile_request *requests;
     def.cameras = sim->cameras;
@@ -103,10 +106,12 @@ typedef stet_result draw_fn(stet_tiles *tiles, const uint8_t *mask, int64_t *fra
 /* asked: the transforms are up to date. A frame that was made is the newest, also if its tensors could not be made. */
 static stet_result draw(stet_sim *sim, draw_fn *tiles, const uint8_t *mask, bool asked)
 {
+    assert(!sti_stage_world(sim->stage)->producing);
     stet_array *transforms = sti_stage_world(sim->stage);
     transforms->producing = asked;
     stet_result result = tiles(sim->tiles, mask, &sim->newest);
     transforms->producing = false;
+    assert((result != STET_OK || sim->newest >= 0) && "what was drawn is a frame");
     return result;
 }
 

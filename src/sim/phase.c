@@ -8,6 +8,7 @@
 #include "sim/sim.h"
 #include "worlds/reset.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 
 static void lose_array(sti_phase_kernel *k, const stet_array *array)
 {
+    assert(array);
     for (int i = 0; i < k->narg; ++i) {
         if (k->arg[i].kind != STI_ARG_ARRAY || k->arg[i].array != array) continue;
         k->lost = i;
@@ -89,6 +91,8 @@ stet_result stet_sim_add_kernel(stet_sim *sim, stet_phase phase, stet_kernel *ke
     STI_TRY(sti_alloc(&k.arg, (size_t)(narg + 1) * sizeof *own, "arguments of a kernel in the step"));
     memcpy(k.arg, own, (size_t)narg * sizeof *own);
     watch(sim);
+    assert(p->nkernel < p->room && p->watching && "PHASE-1");
+    for (int i = 0; i < p->nkernel; ++i) assert(p->kernel[i].id < k.id && "numbers are never reused");
     p->kernel[p->nkernel++] = k;
     p->next_id++;
     if (id) *id = k.id;
@@ -113,6 +117,7 @@ stet_result stet_sim_set_kernel_args(stet_sim *sim, int id, const stet_arg *args
         return sti_error(STET_ERROR_STATE, "step: kernel %s was destroyed; remove it with stet_sim_remove_kernel",
                          k->name);
     STI_TRY(check_args(sim, k->kernel, k->count, args, narg, own));
+    assert(narg == k->narg);
     /* the number of a kernel's arguments never changes */
     if (narg > 0) memcpy(k->arg, own, (size_t)narg * sizeof *own);
     k->lost = -1;
@@ -126,6 +131,7 @@ stet_result stet_sim_remove_kernel(stet_sim *sim, int id)
     sti_phases *p = &sim->phases;
     sti_free(p->kernel[at].arg);
     p->nkernel--;
+    assert(at <= p->nkernel);
     memmove(p->kernel + at, p->kernel + at + 1, (size_t)(p->nkernel - at) * sizeof *p->kernel);
     return STET_OK;
 }

@@ -8,6 +8,7 @@
 #include "step/step.h"
 #include "worlds/reset.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct stepping {
@@ -43,6 +44,7 @@ static stet_result check_present(const sti_phases *p)
 
 static stet_result open_list(stepping *s)
 {
+    assert(!s->open);
     STI_TRY(sti_record_begin(s->sim->device, "the step's kernels"));
     s->open = true;
     return STET_OK;
@@ -142,6 +144,7 @@ static stet_result physics(stepping *s, int n)
 /* PHASE-4. */
 static stet_result put_back(stet_sim *sim)
 {
+    assert(sim->phases.mask && !sim->phases.mask_lost && "PHASE-1");
     sti_phases *p = &sim->phases;
     stet_reset_def def = p->reset;
     sti_stamp now = {0};
@@ -158,6 +161,7 @@ static stet_result put_back(stet_sim *sim)
 /* PHASE-4, as a launch in the list. A mask that the list writes has a generation that was not taken yet. */
 static stet_result list_put_back(stepping *s)
 {
+    assert(s->at_once && s->sim->phases.mask);
     sti_phases *p = &s->sim->phases;
     const sti_list *pending = sti_record_pending(s->sim->device);
     bool written = pending && sti_list_touches(pending, p->mask, true);
@@ -212,5 +216,9 @@ stet_result sti_phases_step(stet_sim *sim, int n)
     stepping s = {.sim = sim};
     STI_TRY(check_present(&sim->phases));
     STI_TRY(sti_step_prepare(sim->step));
-    return close_list(&s, run_phase_step(&s, n));
+    bool listing = sim->device->listing;
+    stet_result result = close_list(&s, run_phase_step(&s, n));
+    assert(!s.open && sim->device->listing == listing && "PHASE-2: every list that was opened has ended");
+    (void)listing;
+    return result;
 }

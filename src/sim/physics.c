@@ -5,6 +5,8 @@
 
 #include "stage/stage.h"
 
+#include <assert.h>
+
 /* Time steps that a GPU takes in one launch, which cannot be interrupted. */
 enum { ASKS_A_SECOND = 100, MOST_QUEUED = 64 };
 
@@ -32,7 +34,9 @@ static int piece_of(const stet_sim *sim, int64_t nstepped, int left)
     double seconds = sim->worlds->step_seconds * (double)nstepped;
     if (left <= 1 || seconds == 0) return 1;
     double fit = 1 / (seconds * ASKS_A_SECOND);
-    return fit >= left ? left : fit >= 1 ? (int)fit : 1;
+    int piece = fit >= left ? left : fit >= 1 ? (int)fit : 1;
+    assert(piece >= 1 && piece <= left && "a step ends");
+    return piece;
 }
 
 bool sti_sim_steps_at_once(const stet_sim *sim, int n)
@@ -50,6 +54,7 @@ static stet_result step_in_pieces(stet_sim *sim, int n)
         int piece = whole ? n : piece_of(sim, nstepped, n - sim->made);
         STI_TRY(stet_step_run_worlds(sim->step, sim->stepped, piece));
         sim->made += piece;
+        assert(sim->made <= n);
         STI_TRY(ask_caller(sim, n));
     } while (sim->made < n);
     return STET_OK;

@@ -3,6 +3,7 @@
 
 #include "sim/sim.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ static const char *name_of(const stet_round_value *value)
 
 static void note_failure(failures *f, const stet_round_value *value)
 {
+    assert(value->result != STET_OK && "only what failed is noted");
     size_t used = strlen(f->names);
     if (f->n++ == 0) {
         f->result = value->result;
@@ -97,6 +99,7 @@ stet_result stet_sim_round_check(stet_sim *sim, const stet_round_value *values, 
 /* Makes the inputs that were just checked those of the round that begins. */
 static void take_inputs(sti_round *round)
 {
+    assert(round->nslot <= round->room);
     round->pass++;
     for (int k = 0; k < round->nslot; ++k)
         if (round->slot[k].checked == round->checked) round->slot[k].pass = round->pass;
@@ -178,6 +181,7 @@ static stet_result set_up(stet_sim *sim, stet_round_value *values, int n)
     sti_restores_clear(&sim->round.restores);       /* left by a begin that failed */
     STI_TRY(sti_device_after_uploads(sim->device)); /* ROUND-6 */
     STI_TRY(sti_round_put_back(sim));
+    sti_validate_round(&sim->round);
     STI_TRY(keep_contracts(sim));
     STI_TRY(bring_in(sim, values, n, &posed));
     STI_TRY(sti_round_begin_poses(sim, posed));
@@ -200,6 +204,8 @@ stet_result stet_sim_round_begin(stet_sim *sim, stet_round_value *values, int n)
     round->trusted = round->apart = false;
     STI_TRY_TIMED(sim, round, set_up(sim, values, n));
     round->trusted = round->info.open = true;
+    assert(round->restores.n == 0 && "ROUND-7: all copies were made");
+    sti_validate_round(round);
     round->apart = sti_device_uploads_after(sim->device) == STET_OK; /* otherwise staging reports the error */
     round->begun = start;
     round->info.setup = sti_now() - start;
@@ -227,6 +233,7 @@ stet_result stet_sim_round_stage(stet_sim *sim, stet_round_value *values, int n)
 
 static stet_result copy_outputs(stet_sim *sim, stet_round_value *values, int n)
 {
+    assert(!sim->round.info.open && "ROUND-4: a round that has ended");
     failures f = {.result = STET_OK};
     for (int i = 0; i < n; ++i) {
         if (!(values[i].direction & STET_DIRECTION_OUT)) continue;
@@ -307,3 +314,31 @@ void sti_round_free(stet_sim *sim)
     sti_free(round->turned);
     sti_restores_free(&round->restores);
 }
+
+#ifndef NDEBUG
+
+static void validate_content(const sti_content *c)
+{
+    assert((c->host == NULL) == (c->room == 0) && c->size <= c->room);
+    assert((!c->held_valid || c->held) && "ROUND-2");
+    assert((!c->valid || c->serial > 0) && "a content that is valid has a serial");
+}
+
+void sti_validate_round(const sti_round *round)
+{
+    assert(round->nslot >= 0 && round->nslot <= round->room && round->pass <= round->checked);
+    for (int k = 0; k < round->nslot; ++k) {
+        const sti_round_slot *slot = &round->slot[k];
+        bool array = slot->target.kind == STI_TARGET_ARRAY;
+        assert((slot->target.array != NULL) == array && (array || slot->target.field == -1));
+        assert(slot->checked <= round->checked && slot->pass <= round->pass);
+        assert((slot->contract == STET_CONTRACT_KEEP || array) && "a contract is of an array of the caller's");
+        assert(slot->now.serial <= round->serial && slot->next.serial <= round->serial);
+        validate_content(&slot->now);
+        validate_content(&slot->next);
+        for (int j = 0; j < k; ++j)
+            assert((!array || round->slot[j].target.array != slot->target.array) && "a target has one slot");
+    }
+}
+
+#endif

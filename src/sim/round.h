@@ -82,6 +82,7 @@ typedef struct sti_round {
 } sti_round;
 
 void sti_round_free(stet_sim *sim);
+STI_VALIDATE(round, sti_round)
 /* Used by a step: applies the next frame of controls, if there is one. */
 bool sti_round_has_controls(const sti_round *round);
 stet_result sti_round_take_controls(stet_sim *sim);

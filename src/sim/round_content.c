@@ -5,6 +5,7 @@
  */
 #include "sim/sim.h"
 
+#include <assert.h>
 #include <string.h>
 
 bool sti_content_is(const sti_content *c, const stet_round_value *value)
@@ -35,6 +36,7 @@ static void free_host(sti_content *c)
 
 static stet_result make_host(sti_content *c, stet_device *device, size_t size, const char *name)
 {
+    assert(!c->valid && "ROUND-2");
     void *memory;
     free_host(c);
     if (!device->ops->host_alloc) {
@@ -79,8 +81,10 @@ void sti_content_free(sti_content *c)
 
 stet_result sti_content_take(sti_content *c, stet_sim *sim, const stet_round_value *value, const char *name)
 {
+    assert((value->data || value->size == 0) && "ROUND-3: it was checked");
     c->valid = c->held_valid = false;
     STI_TRY(make_room_round_content(c, sim->device, value->size, name));
+    assert(c->room >= value->size && !c->valid && "ROUND-2");
     if (value->size > 0) memcpy(c->host, value->data, value->size);
     c->size = value->size;
     c->frames = value->frames;

@@ -3,6 +3,7 @@
 #include "kernel/record/record.h"
 #include "sim/sim.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
@@ -68,10 +69,12 @@ static stet_result prepare_held(stet_sim *sim, const sti_round_target *t, sti_co
 /* Uploads the content to its device copy. */
 static stet_result hold_round_input(stet_sim *sim, const sti_round_target *t, sti_content *c)
 {
+    assert(c->valid && "ROUND-2");
     bool made;
     const char *bytes;
     if (c->held_valid) return STET_OK;
     STI_TRY(prepare_held(sim, t, c, &made, &bytes));
+    assert(c->held && stet_array_get_bytes(c->held) == c->size);
     STI_TRY(stet_array_write(c->held, bytes, c->size));
     c->held_valid = true;
     return STET_OK;
@@ -111,6 +114,7 @@ static bool array_stands(const sti_round_slot *slot)
  */
 static stet_result copy_held(stet_sim *sim, sti_round_slot *slot)
 {
+    assert(slot->target.kind == STI_TARGET_ARRAY && slot->now.valid);
     stet_array *a = slot->target.array;
     const char *bytes = a->device->lanes == 1 ? slot->now.host : NULL;
     bool stood = array_stands(slot);
@@ -128,6 +132,7 @@ static stet_result write_array(stet_sim *sim, sti_round_slot *slot)
 {
     stet_array *a = slot->target.array;
     if (needs_held(sim, &slot->target)) return copy_held(sim, slot);
+    assert(slot->now.size == stet_array_get_bytes(a));
     sti_stamp_invalidate(&slot->begun);
     if (on_host(sim, &slot->target))
         STI_TRY(write_mirror(a, slot->now.host));
@@ -173,6 +178,7 @@ static stet_result check_content(const sti_round_slot *slot)
  */
 static stet_result let_stand(stet_sim *sim, sti_round_slot *slot, const stet_round_value *value)
 {
+    assert(slot->now.valid && slot->now.size == value->size && "ROUND-2");
     bool array = slot->target.kind == STI_TARGET_ARRAY, audit = sim->device->mechanisms.options.audit;
     if (audit && memcmp(slot->now.host, value->data, value->size) != 0)
         return sti_error(STET_ERROR_AUDIT,
@@ -204,6 +210,7 @@ stet_result sti_round_audit_inputs(const stet_sim *sim)
 static bool take_staged(sti_round_slot *slot, const stet_round_value *value)
 {
     if (!sti_content_is(&slot->next, value)) return false;
+    assert(slot->next.valid && "ROUND-2");
     sti_content before = slot->now;
     slot->now = slot->next;
     slot->next = before;
@@ -220,6 +227,7 @@ stet_result sti_round_copy_in(stet_sim *sim, sti_round_slot *slot, const stet_ro
     if (why == STET_REASON_NONE) why = slot->now.valid ? STET_REASON_ROUNDS_DIFFERS : STET_REASON_ROUNDS_FIRST;
     bool staged = take_staged(slot, value);
     if (!staged) STI_TRY(sti_content_take(&slot->now, sim, value, slot->name));
+    assert(sti_content_is(&slot->now, value) && "the content is the caller's");
     stet_result result = set_round_input(sim, slot);
     if (result != STET_OK) {
         slot->now.valid = false;

@@ -1,6 +1,7 @@
 /* Slots of rounds: what a value refers to, and what the sim knows about it. Invariants: round.h. */
 #include "sim/sim.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -104,6 +105,7 @@ void sti_round_drop_content(sti_round_slot *slot)
 
 void sti_round_drop_slot(sti_round *round, int k)
 {
+    assert(k >= 0 && k < round->nslot);
     sti_round_drop_content(&round->slot[k]);
     sti_stamp_free(&round->slot[k].begun);
     sti_stamp_free(&round->slot[k].zeroed);
@@ -137,6 +139,7 @@ static const char *target_name(const sti_round_target *t)
 
 stet_result sti_round_slot_of(stet_sim *sim, const sti_round_target *target, sti_round_slot **out)
 {
+    assert((target->kind == STI_TARGET_ARRAY) == (target->array != NULL));
     sti_round *round = &sim->round;
     for (int k = 0; k < round->nslot; ++k) {
         *out = &round->slot[k];
@@ -160,6 +163,7 @@ stet_result sti_round_slot_of(stet_sim *sim, const sti_round_target *target, sti
 
 const sti_round_slot *sti_round_input_of(const sti_round *round, int field)
 {
+    assert(field >= 0 && field < STI_FIELD_COUNT && "a field of the worlds");
     for (int k = 0; k < round->nslot; ++k)
         if (round->slot[k].pass == round->pass && round->slot[k].target.field == field &&
             round->slot[k].target.kind == STI_TARGET_ARRAY)

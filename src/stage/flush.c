@@ -5,6 +5,7 @@
 #include "kernel/record/launch.h"
 #include "kernel/record/record.h"
 
+#include <assert.h>
 #include <string.h>
 
 extern const sti_kernel sti_k_inverse, sti_k_tendons;
@@ -47,6 +48,7 @@ void sti_stage_after_write(stet_stage *stage)
 
 static void mark_written(stet_stage *stage, int64_t first, int64_t n)
 {
+    assert(first >= 0 && n > 0 && first + n <= stage->worlds->nworld);
     sti_version_bump(&stage->values);
     if (n == stage->worlds->nworld) sti_generations_put_all(&stage->written, stage->values.generation);
     for (int64_t w = first; n < stage->worlds->nworld && w < first + n; ++w)
@@ -55,6 +57,7 @@ static void mark_written(stet_stage *stage, int64_t first, int64_t n)
 
 void sti_stage_due(stet_stage *stage, int prim, int64_t first, int64_t n)
 {
+    assert(sti_tree_has(&stage->tree, prim));
     stage->due_prim[prim] = 1;
     mark_written(stage, first, n);
 }
@@ -70,6 +73,7 @@ static void forget_due(stet_stage *stage)
     stage->flushed = stage->values.generation;
     stage->flushed_moved = stage->worlds->pose_version.generation;
     stage->decor.seen = stage->worlds->changed_version.generation;
+    sti_validate_stage(stage);
 }
 
 /* ---- world transforms -------------------------------------------------------------------------------------------- */
@@ -93,6 +97,7 @@ static int64_t find_worlds(stet_stage *stage, bool all, bool *poses)
 /* The worlds that the next launches visit: n of them, in `visit` unless they are all. */
 static stet_result put_stale(stet_stage *stage, int64_t n)
 {
+    assert(n > 0 && n <= stage->worlds->nworld);
     return sti_mask_put(&stage->stale, n == stage->worlds->nworld ? NULL : stage->visit);
 }
 
@@ -198,6 +203,7 @@ static stet_result flush_if_stale(flush *f, stet_result (*make)(void *context), 
     stet_stage *s = f->stage;
     sti_mechanisms *m = &s->device->mechanisms;
     sti_span span = sti_array_span(output);
+    assert(!s->flushing && "a flush runs no other");
     f->again = !sti_enabled(m, STET_MECHANISM_HIERARCHY) || sti_stamp_equal(f->work.kept, f->work.now);
     f->work.mechanism = STET_MECHANISM_HIERARCHY;
     f->work.make = make;
@@ -280,6 +286,7 @@ static stet_result update_decor(stet_stage *s)
 stet_result sti_stage_flush(stet_stage *stage, bool force)
 {
     if (stage->flushing) return STET_OK;
+    sti_validate_stage(stage);
     STI_TRY(update_places(stage));
     STI_TRY(update_tendons(stage));
     STI_TRY(update_decor(stage));
@@ -375,3 +382,20 @@ stet_result sti_stage_prepare(stet_stage *stage)
     sti_stamp_keep(&stage->prepared, &now);
     return STET_OK;
 }
+
+#ifndef NDEBUG
+
+void sti_validate_stage(const stet_stage *s)
+{
+    assert(s->device == s->worlds->device && s->local->device == s->device && s->world->device == s->device);
+    assert(s->local->shape[0] == s->worlds->nworld && s->local->size == s->world->size);
+    assert(s->local->nitem == 12 * (int64_t)s->tree.capacity && "as many transforms as prims can be numbered");
+    assert(s->flushed <= s->values.generation && s->written.latest <= s->values.generation && "FLUSH-2");
+    assert(s->flushed_moved <= s->worlds->pose_version.generation && s->localised <= s->changes.generation);
+    assert(s->changed.n == s->worlds->nworld && s->written.n == s->worlds->nworld);
+    assert(s->changed.latest <= s->changes.generation && "FLUSH-4");
+    sti_validate_generations(&s->changed);
+    sti_validate_generations(&s->written);
+}
+
+#endif

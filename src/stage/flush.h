@@ -91,5 +91,6 @@ stet_result sti_stage_check_range(const stet_stage *stage, int prim, int64_t fir
 stet_result sti_stage_vacant_prim(stet_stage *stage, int *prim);
 /* Connectivity has changed. */
 void sti_stage_due_connectivity(stet_stage *stage);
+STI_VALIDATE(stage, stet_stage)
 
 #endif

@@ -1,6 +1,7 @@
 /* The schedule; see schedule.h for its invariants. */
 #include "stage/schedule.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
@@ -70,6 +71,7 @@ static stet_result reserve(sti_schedule *s, stet_device *device, const sti_tree 
 /* SCHEDULE-2. */
 static int depth_of(const sti_tree *tree, int prim)
 {
+    assert(tree->prim[prim].source == STI_PRIM_FORWARD);
     int depth = 0;
     while (!sti_prim_rigid(&tree->prim[tree->prim[prim].parent])) {
         prim = tree->prim[prim].parent;
@@ -93,6 +95,7 @@ static void find_order(sti_schedule *s, const sti_tree *tree)
     for (int l = 0; l < s->capacity; l++) first[l + 1] += first[l];
     for (int p = 0; p < s->capacity; p++)
         if (tree->prim[p].source == STI_PRIM_FORWARD) s->order[first[s->depth[p]]++] = p;
+    for (int k = 1; k < s->norder; k++) assert(s->depth[s->order[k - 1]] <= s->depth[s->order[k]] && "by level");
 }
 
 /* Marks rigid prims that physics moves: bodies not welded to the world, and prims that follow bodies. */
@@ -125,6 +128,7 @@ static stet_result write_selection(sti_selection *x, sti_schedule *s)
         while (x->nlevel <= s->depth[p]) list[x->nlevel++] = at;
         at++;
     }
+    assert(x->nlevel <= s->capacity && (n == 0) == (x->nlevel == 0));
     list[x->nlevel] = n;
     return stet_array_write(x->level, list, stet_array_get_bytes(x->level));
 }
@@ -137,6 +141,7 @@ static stet_result make_selection(sti_selection *x, sti_schedule *s, const sti_t
     for (int k = 0; k < s->norder; k++) {
         int p = s->order[k], parent = tree->prim[p].parent;
         bool rigid = sti_prim_rigid(&tree->prim[parent]);
+        assert((rigid || s->depth[p] == s->depth[parent] + 1) && "SCHEDULE-2");
         s->picked[p] = root[p] || (rigid ? root[parent] || (poses && s->moving[parent]) : s->picked[parent]);
     }
     return write_selection(x, s);
@@ -174,6 +179,7 @@ static sti_selection *find_selection(sti_schedule *s)
 stet_result sti_schedule_select(sti_schedule *s, const sti_tree *tree, const uint8_t *root, bool poses,
                                 const sti_selection **out, int *built)
 {
+    assert(s->from.valid && s->capacity == tree->capacity && "the schedule is up to date");
     *out = &s->poses;
     if (stamp_selection(&s->asked, s, tree, root, poses) == 0 && poses) return STET_OK;
     sti_selection *x = find_selection(s);
@@ -214,6 +220,8 @@ static stet_result write_rigid(sti_schedule *s, const sti_tree *tree)
         }
         if (!last) s->nrigid_moving = s->nrigid;
     }
+    assert(s->nbody == tree->n[STET_PRIM_BODY] && s->nbody_moving <= s->nbody && s->nrigid_moving <= s->nrigid);
+    assert(s->nrigid + s->norder == tree->count && "a prim is rigid or propagated");
     return stet_array_write(s->rigid, list, stet_array_get_bytes(s->rigid));
 }
 
@@ -245,6 +253,7 @@ stet_result sti_schedule_update(sti_schedule *s, stet_device *device, const sti_
     if (sti_stamp_equal(&s->from, &now)) return STET_OK;
     sti_stamp_invalidate(&s->from);
     STI_TRY(build(s, device, tree, external));
+    assert(s->poses.nprim <= s->all.nprim && s->all.nprim == s->norder);
     sti_stamp_keep(&s->from, &now);
     ++*built;
     return STET_OK;

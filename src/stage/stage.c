@@ -6,6 +6,7 @@
 #include "stage/frame.h"
 #include "stage/table.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,6 +32,7 @@ static stet_result make_arrays(const stet_stage *stage, int capacity, stet_array
 
 static void attach_arrays(stet_stage *stage, stet_array *local, stet_array *world)
 {
+    assert(local != world && local->size == world->size && !local->producer && !world->producer);
     stet_array_destroy(stage->local);
     stet_array_destroy(stage->world);
     stage->local = local;
@@ -43,6 +45,8 @@ static void attach_arrays(stet_stage *stage, stet_array *local, stet_array *worl
 /* Writes the same local transforms in all worlds. The stage's own writes do not flush. */
 static stet_result fill_local(stet_stage *stage, const int *prims, const double *frames, int n)
 {
+    assert(n > 0 && !stage->flushing);
+    for (int i = 0; i < n; ++i) assert(sti_tree_has(&stage->tree, prims[i]));
     stet_array *prim = NULL, *frame = NULL;
     stet_result result = sti_table_ints(stage->device, "prims to fill", prims, n, &prim);
     if (result == STET_OK) result = sti_table_reals(stage->device, "frames", frames, (int64_t)n * 12, &frame);
@@ -121,9 +125,10 @@ stet_result stet_stage_create(stet_worlds *worlds, stet_stage **out)
     stage->due_all = true;
     sti_stage_due_connectivity(stage);
     stet_result result = make_stage(stage);
-    if (result == STET_OK)
+    if (result == STET_OK) {
+        sti_validate_stage(stage);
         *out = stage;
-    else
+    } else
         stet_stage_destroy(stage);
     return result;
 }
@@ -131,6 +136,7 @@ stet_result stet_stage_create(stet_worlds *worlds, stet_stage **out)
 void stet_stage_destroy(stet_stage *stage)
 {
     if (!stage) return;
+    assert(!stage->flushing && stage->worlds->pose_readers > 0);
     stage->worlds->pose_readers--;
     stet_array_destroy(stage->local);
     stet_array_destroy(stage->world);
@@ -181,6 +187,7 @@ const sti_shapes *sti_stage_shapes(const stet_stage *stage) { return &stage->sha
 
 int sti_stage_body(const stet_stage *stage, int prim)
 {
+    assert(sti_tree_has(&stage->tree, prim));
     const sti_prim *p = &stage->tree.prim[prim];
     while (p->kind != STET_PRIM_BODY && p->kind != STET_PRIM_ROOT) p = &stage->tree.prim[p->parent];
     return p->index;
@@ -239,6 +246,7 @@ stet_result stet_stage_flush(stet_stage *stage, bool force)
 /* Copies the arrays' content into larger arrays. */
 static stet_result copy_grown(stet_stage *stage, stet_array *local, stet_array *world)
 {
+    assert(local->nitem > stage->local->nitem && world->nitem == local->nitem && "it only grows");
     int n = stage->tree.capacity * 12;
     int64_t nworld = stage->worlds->nworld;
     stage->flushing = true;
@@ -273,6 +281,7 @@ stet_result sti_stage_vacant_prim(stet_stage *stage, int *prim)
 {
     if (sti_tree_vacant(&stage->tree) < 0) STI_TRY(grow_stage(stage));
     *prim = sti_tree_vacant(&stage->tree);
+    assert(*prim >= stage->tree.nmodel && *prim < stage->tree.capacity);
     return STET_OK;
 }
 
@@ -336,6 +345,7 @@ stet_result sti_stage_add_prim(stet_stage *stage, int parent, stet_prim_kind kin
         return result;
     }
     sti_stage_due(stage, added, 0, stage->worlds->nworld);
+    sti_validate_stage(stage);
     *prim = added;
     return STET_OK;
 }

@@ -14,6 +14,8 @@ static sti_arg arg_of(const sti_transforms *t, int which) { return sti_arg_array
 
 stet_result sti_transforms_launch(const sti_transforms *t, int64_t *launches)
 {
+    assert(t->nbody >= 0 && t->ntrack >= 0 && t->nprim >= 0 && (t->nprim == 0 || t->nlevel > 0));
+    for (int k = 0; k < STI_TRANSFORMS_ARRAYS; ++k) assert(!t->array[k] || t->array[k]->device == t->device);
     if (t->nbody > 0) {
         STI_TRY(STI_LAUNCH(sti_k_body_world, t->device, t->nworld, arg_of(t, STI_TRANSFORMS_STALE),
                            arg_of(t, STI_TRANSFORMS_XPOS), arg_of(t, STI_TRANSFORMS_XQUAT),
@@ -68,6 +70,7 @@ static stet_result follow(sti_host_transforms *host, int which, stet_array *from
     STI_TRY(stet_array_write(*copy, content, stet_array_get_bytes(from)));
     sti_stamp_keep_version(kept, &from->version);
     *out = *copy;
+    assert(stet_array_get_bytes(*copy) == stet_array_get_bytes(from) && (*copy)->dtype == from->dtype);
     return STET_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "stage/tendon.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,6 +34,7 @@ static sti_prim_source source_of(const mjModel *m, stet_prim_kind kind, int i)
 
 static void add_kind(sti_tree *tree, stet_prim_kind kind, int n, const int *bodies)
 {
+    assert(n >= 0 && tree->count + n <= tree->nmodel);
     tree->first[kind] = tree->count;
     tree->n[kind] = n;
     for (int i = 0; i < n; i++) {
@@ -64,6 +66,8 @@ stet_result sti_tree_init(sti_tree *tree, stet_model *model)
     tree->prim[0].kind = STET_PRIM_ROOT;
     tree->prim[0].parent = -1;
     tree->n[STET_PRIM_ROOT] = 1;
+    assert(tree->count == tree->nmodel);
+    sti_validate_tree(tree);
     return STET_OK;
 }
 
@@ -83,6 +87,7 @@ bool sti_tree_has(const sti_tree *tree, int prim)
 
 const char *sti_tree_name(const sti_tree *tree, int prim)
 {
+    assert(sti_tree_has(tree, prim));
     static const int types[] = {mjOBJ_BODY, mjOBJ_BODY, mjOBJ_GEOM, mjOBJ_SITE, mjOBJ_CAMERA, mjOBJ_LIGHT};
     const sti_prim *p = &tree->prim[prim];
     if (p->index < 0) return p->name ? p->name : "";
@@ -93,6 +98,7 @@ const char *sti_tree_name(const sti_tree *tree, int prim)
 
 bool sti_tree_below(const sti_tree *tree, int prim, int ancestor)
 {
+    assert(prim >= 0 && prim < tree->capacity && ancestor >= 0);
     while (prim != ancestor && prim >= 0) prim = tree->prim[prim].parent;
     return prim == ancestor;
 }
@@ -173,6 +179,7 @@ stet_result sti_tree_next_capacity(const sti_tree *tree, int *out)
 
 stet_result sti_tree_grow(sti_tree *tree, int capacity)
 {
+    assert(capacity >= tree->capacity && capacity <= INT32_MAX / 12 && "TREE-2: numbers stay");
     STI_TRY(sti_realloc(&tree->prim, (size_t)capacity * sizeof *tree->prim, "prims of the stage"));
     tree->capacity = capacity;
     return STET_OK;
@@ -180,16 +187,20 @@ stet_result sti_tree_grow(sti_tree *tree, int capacity)
 
 stet_result sti_tree_add(sti_tree *tree, int prim, int parent, stet_prim_kind kind, const char *name, bool rigid)
 {
+    assert(prim >= tree->nmodel && prim < tree->capacity && !sti_tree_has(tree, prim) && "a vacant number");
+    assert(sti_tree_has(tree, parent) && kind >= STET_PRIM_XFORM);
     sti_prim p = {.source = rigid ? STI_PRIM_WRITTEN : STI_PRIM_FORWARD, .kind = kind, .index = -1, .parent = parent};
     if (name) STI_TRY(sti_strdup(&p.name, name));
     tree->prim[prim] = p;
     tree->count++;
     sti_version_bump(&tree->connectivity);
+    sti_validate_tree(tree);
     return STET_OK;
 }
 
 static void free_prim(sti_tree *tree, int prim)
 {
+    assert(prim >= tree->nmodel && tree->count > tree->nmodel && "TREE-1: prims of the model stay");
     sti_free(tree->prim[prim].name);
     tree->prim[prim] = (sti_prim){0};
     tree->count--;
@@ -198,6 +209,7 @@ static void free_prim(sti_tree *tree, int prim)
 /* Finding descendants needs their parents, so all are found, and marked by parent -2, before the first is freed. */
 void sti_tree_remove(sti_tree *tree, int prim)
 {
+    assert(prim >= tree->nmodel && sti_tree_has(tree, prim) && "TREE-1: prims of the model stay");
     tree->prim[prim].parent = -2;
     for (bool found = true; found;) {
         found = false;
@@ -211,10 +223,34 @@ void sti_tree_remove(sti_tree *tree, int prim)
     for (int i = tree->nmodel; i < tree->capacity; i++)
         if (tree->prim[i].parent == -2) free_prim(tree, i);
     sti_version_bump(&tree->connectivity);
+    sti_validate_tree(tree);
 }
 
 void sti_tree_reparent(sti_tree *tree, int prim, int parent)
 {
+    assert(sti_tree_has(tree, prim) && sti_tree_has(tree, parent) && !sti_tree_below(tree, parent, prim));
     tree->prim[prim].parent = parent;
     sti_version_bump(&tree->connectivity);
 }
+
+#ifndef NDEBUG
+
+void sti_validate_tree(const sti_tree *tree)
+{
+    int count = 0;
+    sti_validate_version(&tree->connectivity);
+    assert(tree->nmodel >= 1 && tree->count >= tree->nmodel && tree->count <= tree->capacity);
+    assert(tree->prim[0].kind == STET_PRIM_ROOT && tree->prim[0].parent == -1 && "TREE-1");
+    for (int i = 0; i < tree->capacity; ++i) {
+        const sti_prim *p = &tree->prim[i];
+        bool own = i < tree->nmodel;
+        count += p->source != STI_PRIM_FREE;
+        assert((!own || (p->source != STI_PRIM_FREE && !p->name)) && "TREE-1: prims of the model are there, unnamed");
+        if (p->source == STI_PRIM_FREE || i == 0) continue;
+        assert(sti_tree_has(tree, p->parent) && p->parent != i && "TREE-1: only the root has no parent");
+        assert((p->index < 0) == !own && (p->kind >= STET_PRIM_XFORM) == !own);
+    }
+    assert(count == tree->count);
+}
+
+#endif

@@ -70,5 +70,6 @@ stet_result sti_tree_add(sti_tree *tree, int prim, int parent, stet_prim_kind ki
 /* Removes an added prim and all below it. */
 void sti_tree_remove(sti_tree *tree, int prim);
 void sti_tree_reparent(sti_tree *tree, int prim, int parent);
+STI_VALIDATE(tree, sti_tree)
 
 #endif

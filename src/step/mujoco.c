@@ -14,6 +14,7 @@
 #include "kernel/record/launch_observer.h"
 #include "worlds/reset.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct stepping {
@@ -61,6 +62,7 @@ static void push_inputs(stet_worlds *worlds, int64_t w)
 /* Turns MuJoCo's warnings of one step into faults, and clears the warnings. */
 static void take_warnings(walker *k)
 {
+    assert(k->w >= 0 && k->w < k->worlds->nworld && k->d == k->worlds->data[k->w] && "MUJOCO-1");
     for (size_t i = 0; i < sizeof warnings / sizeof *warnings; ++i) {
         mjWarningStat *stat = &k->d->warning[warnings[i].warning];
         if (!stat->number) continue;
@@ -104,6 +106,7 @@ static int64_t count_pending(stet_worlds *worlds, const uint8_t *mask)
  */
 static void finish_world(stet_worlds *worlds, const uint8_t *mask, int64_t w)
 {
+    assert(atomic_load_explicit(&worlds->pending[w / worlds->device->lanes], memory_order_relaxed) > 0);
     int64_t block = w / worlds->device->lanes;
     if (atomic_fetch_sub_explicit(&worlds->pending[block], 1, memory_order_acq_rel) > 1) return;
     for (int64_t v = block * worlds->device->lanes; v < block_end(worlds, block); ++v)
@@ -124,6 +127,7 @@ static void step_world(void *context, int64_t w, int thread)
         if (!sti_reset_data(k.m, k.d, -1, false)) break;
         push_inputs(worlds, w);
     }
+    assert(k.left >= 0 && "each step is taken once");
     finish_world(worlds, s->mask, w);
 }
 
@@ -145,6 +149,7 @@ static stet_result pull_inputs(stet_worlds *worlds)
 stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
 {
     stepping s = {.worlds = worlds, .mask = mask, .n = n};
+    assert(worlds->data && n > 0);
     STI_TRY(sti_parameters_update(worlds));
     if (mask) STI_TRY(sti_worlds_sync(worlds)); /* the caller's writes to the other worlds count, too */
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_PHYSICS));
@@ -152,6 +157,8 @@ stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
     double steps = (double)count_pending(worlds, mask) * n, start = sti_now();
     memset(worlds->marks, 0, (size_t)worlds->nworld);
     sti_worlds_parallel(worlds, step_world, &s, worlds->step_seconds * steps + 1e-9);
+    for (int64_t b = 0; b < sti_worlds_blocks(worlds); ++b)
+        assert(atomic_load_explicit(&worlds->pending[b], memory_order_relaxed) == 0 && "each block was finished");
     worlds->step_seconds = (sti_now() - start) / (steps + 1e-9);
     sti_worlds_moved(worlds, mask);
     sti_quantities_stepped(worlds, mask);

@@ -12,6 +12,7 @@
 #include "physics/pace.h"
 #include "step/mujoco.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,6 +78,7 @@ static stet_physics pick_auto(const stet_worlds *worlds, char *reason, size_t si
 static stet_result pick_step(const stet_worlds *worlds, stet_physics wanted, stet_physics *out, char *reason,
                              size_t size)
 {
+    assert(size > sizeof "asked for");
     (void)snprintf(reason, size, "asked for");
     switch (wanted) {
     case STET_PHYSICS_EXTERNAL:
@@ -108,6 +110,8 @@ static void warn_of_few_iterations(const mjModel *m)
 
 stet_result sti_step_create_picked(stet_worlds *worlds, stet_physics picked, const char *reason, stet_step **out)
 {
+    assert(picked != STET_PHYSICS_AUTO && reason && *reason);
+    assert((picked != STET_PHYSICS_MUJOCO || worlds->data) && "MuJoCo's physics needs its data");
     /* Writes to qpos up to now still move the worlds; from now on external physics writes poses. */
     STI_TRY(sti_worlds_sync(worlds));
     stet_step *step;
@@ -122,6 +126,7 @@ stet_result sti_step_create_picked(stet_worlds *worlds, stet_physics picked, con
     }
     if (picked == STET_PHYSICS_NATIVE) warn_of_few_iterations(worlds->model->mj);
     worlds->external_poses = picked == STET_PHYSICS_EXTERNAL;
+    assert((step->native != NULL) == (picked == STET_PHYSICS_NATIVE));
     *out = step;
     return STET_OK;
 }
@@ -176,6 +181,7 @@ static stet_result run_native(stet_step *step, const uint8_t *mask, int n)
 /* The caller moves the worlds; only their time advances here. */
 static stet_result run_external(stet_worlds *worlds, const uint8_t *mask, int n)
 {
+    assert(worlds->external_poses && n > 0);
     STI_TRY(sti_worlds_sync(worlds));
     stet_array *time = worlds->field[STI_FIELD_time];
     void *mirror;

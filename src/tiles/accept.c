@@ -1,6 +1,8 @@
 /* Tiles over the pictures of another renderer: creates them, accepts frames. TILES-6: tiles.h. */
 #include "tiles/tiles.h"
 
+#include <assert.h>
+
 static stet_result build_foreign(stet_tiles *t, const stet_foreign_def *def)
 {
     STI_TRY(sti_foreign_make(t->device, def, &t->foreign));
@@ -41,6 +43,7 @@ static bool any_world(const stet_tiles *t, const uint8_t *mask)
 /* Nobody has read the last frame, whose pictures the next one is in. It is warned of once. */
 static void drop_frame(stet_tiles *t, sti_tile_place *last)
 {
+    assert(last->frame >= 0 && !last->extracted.valid && "nobody has read it");
     if (!t->dropped)
         sti_log(
             STET_LOG_WARNING,
@@ -54,6 +57,7 @@ static void drop_frame(stet_tiles *t, sti_tile_place *last)
 /* Starts a frame: gives new serials to the pixels of its worlds, and drops the last one if nobody read it. */
 static void start_frame(stet_tiles *t, const uint8_t *mask)
 {
+    assert(t->foreign && "TILES-6");
     sti_tile_place *p = sti_place_of(t, t->newest + 1);
     (void)sti_generations_put_some(&t->painted, mask, ++t->serial);
     sti_generations_copy(&p->serial, &t->painted);
@@ -65,6 +69,7 @@ static void start_frame(stet_tiles *t, const uint8_t *mask)
     p->frame = ++t->newest;
     for (int k = 0; k < t->foreign->npicture; ++k) stet_array_mark_written(t->foreign->picture[k].array);
     sti_place_mark_direct(t, p);
+    sti_validate_tiles(t);
 }
 
 stet_result stet_tiles_accept(stet_tiles *t, const uint8_t *mask, stet_ready ready, void *stream, int64_t *frame)

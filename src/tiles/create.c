@@ -3,6 +3,7 @@
 
 #include "stage/stage.h"
 
+#include <assert.h>
 #include <string.h>
 
 /*
@@ -40,12 +41,14 @@ static stet_result update(void *context, sti_scene *out)
 /* Was a world rendered before, and has moved since? */
 static bool has_motion(const stage_painter *p, int64_t w)
 {
+    assert(w >= 0 && w < p->shown.n);
     uint64_t shown = sti_generation_of(&p->shown, w);
     return shown > 0 && sti_generation_of(sti_stage_changed(p->stage), w) > shown;
 }
 
 static void show_worlds(stage_painter *p, const int *worlds, int n)
 {
+    assert(n >= 0 && n <= p->shown.n && (worlds || n == p->shown.n));
     uint64_t next = p->changes.generation + 1, now = sti_stage_changes(p->stage)->generation;
     bool any = false;
     if (!worlds && !sti_stage_changed(p->stage)->apart && !p->shown.apart) { /* what is true of one is true of all */
@@ -110,6 +113,7 @@ static int compact(const stet_tiles_def *def, stet_camera *cameras, stet_tile_re
         }
         if (named) cameras[n++] = def->cameras[c];
     }
+    for (int k = 0; k < def->nrequest; ++k) assert(requests[k].camera >= 0 && requests[k].camera < n);
     return n;
 }
 

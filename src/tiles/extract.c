@@ -55,6 +55,7 @@ static int int_conversion(stet_dtype dtype)
 
 stet_result sti_conversion(stet_output output, stet_dtype dtype, int channels, int *conversion, bool *direct)
 {
+    assert((unsigned)output < STET_OUTPUT_COUNT && (unsigned)dtype < STET_DTYPE_COUNT);
     int most = stet_output_channels(output);
     const char *possible;
     if (channels < 1 || channels > most)
@@ -99,6 +100,7 @@ static stet_result create_tables(sti_extractor *x, int64_t njob, int64_t nplace)
 static stet_result create_extractor(stet_device *device, int64_t nworld, int ncopy, int64_t njob, int64_t nplace,
                                     sti_extractor *out)
 {
+    assert(nworld > 0 && ncopy > 0 && nplace > 0);
     *out = (sti_extractor){.device = device, .nworld = nworld, .ncopy = ncopy};
     stet_result result = create_tables(out, njob, nplace);
     if (result != STET_OK) sti_extractor_destroy(out);
@@ -132,6 +134,7 @@ void sti_extractor_destroy(sti_extractor *x)
 /* EXTRACT-2. */
 static stet_result upload(stet_array *array, const void *next)
 {
+    assert(array && next);
     return sti_array_put(array, next, stet_array_get_bytes(array));
 }
 
@@ -148,6 +151,7 @@ static int conversion_at(const sti_copy *c)
 /* Of n worlds, `bands` each: below 2^31 * 2^18 for each copy. */
 static stet_result add_blocks(int64_t n, int bands, int64_t *nblock)
 {
+    assert(n >= 0 && bands >= 0 && *nblock >= 0);
     *nblock += n * bands;
     if (*nblock <= INT32_MAX) return STET_OK;
     return sti_error(STET_ERROR_LIMIT,
@@ -187,10 +191,15 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
     *nblock = *bytes = 0;
     for (int k = 0; k < ncopy; ++k) {
         const sti_copy *c = &copies[k];
+        assert(c->to->device == x->device && c->channels >= 1 && c->camera >= 0 && c->camera < source->ncamera);
+        assert(source->table->row[c->buffer] >= 0 && source->pixels[c->buffer] && "a copy of a buffer that is drawn");
         int planes = c->planar ? c->channels : 1, pixels = c->size.width * c->size.height;
         int bands = (pixels + band - 1) / band, group = group_of(x, c, n);
         int64_t pitch = (int64_t)(stet_array_get_bytes(c->to) / (size_t)x->nworld);
+        assert(pitch % planes == 0 && stet_array_get_bytes(c->to) % (size_t)x->nworld == 0);
         for (int plane = 0; plane < planes; ++plane, ++*njob) {
+            assert((*njob + 1) * STI_JOB_COLUMNS * (int64_t)sizeof(int) <= (int64_t)stet_array_get_bytes(x->job) &&
+                   "the tables have a row for each channel of a planar copy");
             const int row[STI_JOB_COLUMNS] = {[STI_JOB_BLOCK] = (int)*nblock,
                                               [STI_JOB_BANDS] = bands,
                                               [STI_JOB_BUFFER] = (int)c->buffer,
@@ -228,6 +237,8 @@ static bool in_sequence(const int *worlds, int64_t n)
  */
 static stet_result pass_worlds(sti_extractor *x, const int *worlds, int64_t n, stet_array **list, int *start)
 {
+    assert(n >= 0 && n <= x->nworld && (!worlds || n > 0));
+    for (int64_t i = 0; worlds && i < n; ++i) assert(worlds[i] >= 0 && worlds[i] < x->nworld);
     *list = NULL;
     *start = worlds ? worlds[0] : 0;
     if (!worlds || in_sequence(worlds, n)) return STET_OK;
@@ -240,6 +251,7 @@ static stet_result pass_worlds(sti_extractor *x, const int *worlds, int64_t n, s
 stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const sti_copy *copies, int ncopy,
                         const int *worlds, int64_t n, int64_t *bytes)
 {
+    assert(x->job && ncopy <= x->ncopy && "an extractor of painted frames, with room");
     stet_array *const *p = source->pixels;
     stet_array *list;
     int64_t nblock;
@@ -279,6 +291,7 @@ static stet_result describe_foreign(sti_extractor *x, const sti_foreign_source *
     for (int k = 0; k < ncopy; ++k) {
         const sti_copy *c = &copies[k];
         const sti_foreign_picture *p = &source->picture[c->picture];
+        assert(c->picture >= 0 && c->camera >= 0 && c->camera < source->ncamera && p->array && c->channels >= 1);
         int64_t band = band_of(x), all = (int64_t)c->size.width * c->size.height * c->channels;
         int bands = (int)((all + band - 1) / band);
         int64_t pitch = (int64_t)(stet_array_get_bytes(c->to) / (size_t)x->nworld);
@@ -308,6 +321,7 @@ static stet_result describe_foreign(sti_extractor *x, const sti_foreign_source *
 stet_result sti_extract_foreign(sti_extractor *x, const sti_foreign_source *source, const sti_copy *copies, int ncopy,
                                 const int *worlds, int64_t n, int64_t *bytes)
 {
+    assert(!x->job && ncopy <= x->ncopy && "an extractor of another renderer's frames, with room");
     stet_array *list;
     int64_t nblock;
     int start;
@@ -331,6 +345,8 @@ stet_result sti_extract_foreign(sti_extractor *x, const sti_foreign_source *sour
 stet_result sti_carry(sti_extractor *x, const sti_tile_source *source, sti_picture_buffer buffer, stet_array *to,
                       stet_array *size, const int *worlds, int64_t n)
 {
+    assert(source->table->row[buffer] >= 0 && to && "a buffer that is drawn");
+    assert(n == 0 || to->size == source->pixels[buffer]->size);
     int stride = sti_buffer_channels(buffer);
     bool reals = sti_buffer_dtype(buffer) == STET_DTYPE_REAL;
     stet_array *list;

@@ -9,6 +9,8 @@
 
 #include "device/host_mirror.h"
 
+#include <assert.h>
+
 typedef struct taking {
     stet_tiles *t;
     sti_tile_place *place;
@@ -38,6 +40,7 @@ static stet_result collect(stet_tiles *t, sti_tile_place *p, bool all, int *n)
         stet_array *to = r->ask.bound ? r->ask.bound : p->tensor[k];
         if (superseded(r, p) || (!all && stands_by_itself(t, r))) continue;
         if (r->direct && !enabled) STI_TRY(sti_place_copy(t, p, k, &to));
+        assert(to && *n < t->nrequest && (int64_t)to->size == t->nworld * r->world_bytes);
         t->copies[(*n)++] = (sti_copy){.buffer = r->buffer,
                                        .camera = r->ask.camera,
                                        .conversion = r->conversion,
@@ -68,6 +71,7 @@ static int list_missing(stet_tiles *t, const sti_tile_place *p)
     int64_t missing = sti_generations_since(&p->serial, least, NULL);
     for (int64_t w = 0; missing > 0 && missing < t->nworld && w < t->nworld; ++w)
         if (sti_generation_of(&p->serial, w) > least) t->carry[n++] = (int)w;
+    assert((n == missing || n == 0) && "the list has as many worlds as were counted");
     return (int)missing;
 }
 
@@ -85,10 +89,12 @@ static stet_result run_copies(stet_tiles *t, sti_tile_place *p, const sti_copy *
 /* Notes that the destinations hold the pixels of this place. */
 static void remember(stet_tiles *t, sti_tile_place *p)
 {
+    assert(p->frame >= 0);
     p->taken = p->serial.latest;
     for (int k = 0; k < t->nrequest; ++k) {
         sti_request *r = &t->request[k];
         if (!r->ask.bound || superseded(r, p)) continue;
+        assert(r->frame <= p->frame && "TILES-3");
         r->held = p->serial.latest;
         r->known = true;
         r->frame = p->frame;
@@ -99,6 +105,7 @@ static void remember(stet_tiles *t, sti_tile_place *p)
 /* Adds one row of the mechanism's counters per request: n of its worlds were copied, all in one launch. */
 static void count_extract_frames(stet_tiles *t, const sti_tile_place *p, int64_t n)
 {
+    assert(n >= 0 && n <= t->nworld);
     sti_mechanisms *m = &t->device->mechanisms;
     int64_t launches = 1;
     for (int k = 0; k < t->nrequest; ++k) {
@@ -223,6 +230,8 @@ static void cost(stet_tiles *t, const sti_tile_place *p, bool stands, int64_t *l
 
 stet_result sti_tiles_extract_frame(stet_tiles *t, sti_tile_place *p, stet_reason why)
 {
+    assert(p->frame >= 0 && p->frame <= t->newest && sti_place_of(t, p->frame) == p);
+    assert(stet_reason_mechanism(why) == STET_MECHANISM_DEFERRED_TILES);
     sti_mechanisms *m = &t->device->mechanisms;
     taking x = {t, p, false};
     if (distrust_bound(t, p)) why = STET_REASON_DEFERRED_TILES_EXPORTED;
@@ -250,6 +259,7 @@ stet_result sti_tiles_extract_frame(stet_tiles *t, sti_tile_place *p, stet_reaso
 stet_result sti_tiles_audit(stet_mechanism mechanism, const char *what, stet_result (*make)(void *context),
                             void *context, const sti_span *outputs, int noutput)
 {
+    assert(make && what && (outputs || noutput == 0));
     /* Separate counters, because the work that is compared here has been counted already. */
     sti_mechanisms own = {.options = {.audit = true}};
     sti_stamp kept = {0}, now = {0};

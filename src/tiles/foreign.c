@@ -1,6 +1,7 @@
 /* Pictures of another renderer and requests for them: checked, and what tiles keep of them. */
 #include "tiles/tiles.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { FOREIGN_COOKIE = 0x57e71105 };
@@ -15,6 +16,7 @@ stet_foreign_def stet_default_foreign_def(void)
 /* How far from the first element of a tile the n-th one along a distance is; below 0 or above. */
 static void reach(int64_t distance, int64_t n, int64_t *low, int64_t *high)
 {
+    assert(n >= 1 && *low <= 0 && *high >= 0);
     *(distance < 0 ? low : high) += distance * (n - 1);
 }
 
@@ -69,6 +71,7 @@ static bool is_id(stet_dtype dtype) { return dtype == STET_DTYPE_INT || dtype ==
 
 static int copy_of(size_t size)
 {
+    assert(size == 1 || size == 2 || size == 4 || size == 8);
     return size == 1   ? STI_FOREIGN_COPY_1
            : size == 2 ? STI_FOREIGN_COPY_2
            : size == 4 ? STI_FOREIGN_COPY_4

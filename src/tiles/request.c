@@ -1,6 +1,7 @@
 /* Requests of tiles: checks them before anything is created. */
 #include "tiles/tiles.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { TILES_COOKIE = 0x57e71101, MOST_IN_FLIGHT = 16 };
@@ -103,6 +104,7 @@ stet_result sti_tiles_check(const stet_tiles_def *def, const stet_device *device
 
 void sti_request_set_shape(sti_request *r, int64_t nworld, int64_t channels, bool planar)
 {
+    assert(nworld > 0 && channels > 0 && r->size.width > 0 && r->size.height > 0);
     int64_t width = r->size.width, height = r->size.height;
     const int64_t together[4] = {nworld, height, width, channels}, apart[4] = {nworld, channels, height, width};
     memcpy(r->shape, planar ? apart : together, sizeof r->shape);

@@ -1,6 +1,7 @@
 /* Creates and destroys tiles: layouts, the tile table, the places of the ring. */
 #include "tiles/tiles.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- layouts ----------------------------------------------------------------------------------------------------- */
@@ -8,6 +9,7 @@
 /* A camera gets the layout of its tensor if at least one request can be direct. */
 static stet_result plan_buffer(stet_tiles *t, sti_picture_buffer b)
 {
+    assert(!t->layout[b].part && "planned once");
     sti_tile_part *part;
     bool *direct = NULL;
     STI_TRY(sti_alloc(&part, (size_t)t->ncamera * sizeof *part, "tile layouts"));
@@ -62,6 +64,7 @@ static stet_result create_pixels(stet_tiles *t, sti_tile_place *p)
 /* Creates a tensor of the ring for a request. */
 static stet_result new_tensor(const stet_tiles *t, const sti_request *r, stet_array **out)
 {
+    assert(!r->ask.bound && r->shape[0] == t->nworld);
     STI_TRY(sti_array_new(t->device, r->name, r->ask.dtype, false, 4, r->shape, out));
     sti_array_held_by(*out, STET_MECHANISM_DEFERRED_TILES);
     return STET_OK;
@@ -69,6 +72,7 @@ static stet_result new_tensor(const stet_tiles *t, const sti_request *r, stet_ar
 
 static stet_result create_tensor(stet_tiles *t, sti_tile_place *p, int k)
 {
+    assert(k >= 0 && k < t->nrequest && !p->tensor[k]);
     const sti_request *r = &t->request[k];
     if (r->ask.bound) return STET_OK;
     if (!r->direct) return new_tensor(t, r, &p->tensor[k]);
@@ -79,6 +83,7 @@ static stet_result create_tensor(stet_tiles *t, sti_tile_place *p, int k)
         return STET_OK;
     }
     const stet_array *pixels = p->pixels[r->buffer];
+    assert(pixels && t->layout[r->buffer].part[r->ask.camera].columns == 1 && "TABLE-3: a direct camera");
     int64_t pixel = (int64_t)stet_dtype_size(t->device, pixels->dtype) * sti_buffer_channels(r->buffer);
     return sti_tile_view(pixels, t->layout[r->buffer].part[r->ask.camera].origin * pixel, r->name, r->ask.dtype, 4,
                          r->shape, &p->tensor[k]);
@@ -118,6 +123,7 @@ static void destroy_place(stet_tiles *t, sti_tile_place *p)
 
 stet_result sti_place_copy(stet_tiles *t, sti_tile_place *p, int k, stet_array **out)
 {
+    assert(t->request[k].direct);
     const sti_request *r = &t->request[k];
     if (!p->copy[k]) STI_TRY(new_tensor(t, r, &p->copy[k]));
     *out = p->copy[k];
@@ -137,6 +143,7 @@ stet_result sti_place_prepare(stet_tiles *t, sti_tile_place *p)
 
 stet_result sti_tiles_begin(stet_tiles *t, const stet_camera *cameras, int ncamera, int nrequest, int depth)
 {
+    assert(ncamera >= 1 && nrequest >= 1 && depth >= 1 && !t->size);
     t->ncamera = ncamera;
     t->nrequest = nrequest;
     t->depth = depth;
@@ -179,6 +186,8 @@ static stet_result build(stet_tiles *t, const stet_tiles_def *def)
 
 stet_result sti_tiles_create_with(const sti_painter *painter, const stet_tiles_def *def, stet_tiles **out)
 {
+    assert(painter->device && painter->nworld > 0 && painter->update && painter->paint);
+    assert(!painter->make_standing == !painter->carry && "both, or no patches stand");
     *out = NULL;
     STI_TRY(sti_tiles_check(def, painter->device, painter->nworld));
     stet_tiles *t;
@@ -192,6 +201,7 @@ stet_result sti_tiles_create_with(const sti_painter *painter, const stet_tiles_d
         stet_tiles_destroy(t);
         return result;
     }
+    sti_validate_tiles(t);
     *out = t;
     return STET_OK;
 }
@@ -222,3 +232,39 @@ void stet_tiles_destroy(stet_tiles *t)
     sti_free(t->spans);
     sti_free(t);
 }
+
+#ifndef NDEBUG
+
+static void validate_place(const stet_tiles *t, const sti_tile_place *p)
+{
+    int64_t own = p - t->place;
+    assert(p->frame >= -1 && p->frame <= t->newest && "a frame that was drawn");
+    assert((p->frame < 0 || p->frame % t->nplace == own) && "frame g is in place g mod (K + 1)");
+    assert((p->frame < 0 || p->frame > t->newest - t->nplace) && "older frames were drawn over");
+    assert((p->frame < 0 || !p->unknown) && "TILES-1: a frame in a place has all its pixels");
+    assert(p->serial.n == t->nworld && p->serial.latest <= t->serial && p->taken <= t->serial && "TILES-1");
+    for (int b = 0; b < STI_BUFFER_COUNT; ++b) assert((p->pixels[b] != NULL) == (t->used[b] && !t->foreign));
+    for (int k = 0; k < t->nrequest; ++k) assert((p->tensor[k] == NULL) == (t->request[k].ask.bound != NULL));
+}
+
+static void validate_request(const stet_tiles *t, const sti_request *r)
+{
+    assert(r->ask.camera >= 0 && r->ask.camera < t->ncamera && r->ask.channels >= 1);
+    assert(r->frame >= -1 && r->frame <= t->newest && r->held <= t->serial && "TILES-3");
+    assert((!r->direct || !r->ask.bound) && "what is bound is not direct");
+    assert((!r->planar || !r->direct || t->foreign) && "TABLE-3");
+    assert(r->shape[0] == t->nworld && r->world_bytes > 0);
+}
+
+void sti_validate_tiles(const stet_tiles *t)
+{
+    assert(t->depth >= 1 && t->nplace == t->depth + 1 && t->newest >= -1);
+    assert((t->foreign == NULL) == (t->painter.paint != NULL) && "TILES-6");
+    assert(t->painted.n == t->nworld && t->painted.latest <= t->serial && t->drawn.n == t->nworld);
+    for (int i = 0; i < t->nplace; ++i) validate_place(t, &t->place[i]);
+    for (int k = 0; k < t->nrequest; ++k) validate_request(t, &t->request[k]);
+    sti_validate_generations(&t->painted);
+    sti_validate_generations(&t->drawn);
+}
+
+#endif

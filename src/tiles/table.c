@@ -3,6 +3,7 @@
 
 #include "base/plural.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 /* *sum += a * b * c, all not negative; returns false on overflow. */
 static bool add_product(int64_t *sum, int64_t a, int64_t b, int64_t c)
 {
+    assert(*sum >= 0 && a >= 0 && b >= 0 && c >= 0);
     int64_t product;
     return !__builtin_mul_overflow(a, b, &product) && !__builtin_mul_overflow(product, c, &product) &&
            !__builtin_add_overflow(*sum, product, sum);
@@ -22,6 +24,7 @@ static int64_t rows_of_tiles(int64_t nworld, int columns) { return nworld / colu
 /* Number of columns that makes nworld tiles about square, within the width of a frame. */
 static int columns_for(sti_tile_size size, int64_t nworld)
 {
+    assert(size.width >= 1 && size.width <= STI_FRAME_WIDTH && size.height >= 1 && nworld >= 1);
     int64_t most = STI_FRAME_WIDTH / size.width;
     int64_t square = (int64_t)ceil(sqrt((double)nworld * size.height / size.width));
     int64_t columns = square < most ? square : most;
@@ -90,11 +93,13 @@ stet_result sti_tile_plan(const sti_tile_size *size, const bool *direct, int nca
                              .ncamera = ncamera,
                              .part = part};
     if (!add_product(&out->npixel, height, width, 1)) return too_many_pixels(ncamera - 1);
+    sti_validate_tile_layout(out);
     return STET_OK;
 }
 
 int64_t sti_tile_first(const sti_tile_layout *layout, int64_t world, int camera)
 {
+    assert(world >= 0 && world < layout->nworld && camera >= 0 && camera < layout->ncamera);
     const sti_tile_part *p = &layout->part[camera];
     int64_t row = world / p->columns, column = world % p->columns;
     return p->origin + row * p->size.height * p->pitch + column * p->size.width;
@@ -105,6 +110,7 @@ int64_t sti_tile_first(const sti_tile_layout *layout, int64_t world, int camera)
 stet_result sti_tile_view(const stet_array *of, int64_t offset, const char *name, stet_dtype dtype, int ndim,
                           const int64_t *shape, stet_array **out)
 {
+    assert(ndim >= 1 && ndim <= STET_MAX_DIMS && offset >= 0 && !of->worlds);
     stet_array *a;
     *out = NULL;
     STI_TRY(sti_alloc(&a, sizeof *a, "a view of tiles"));
@@ -121,6 +127,7 @@ stet_result sti_tile_view(const stet_array *of, int64_t offset, const char *name
         a->nitem *= shape[k]; /* no overflow: the view lies within an array */
     }
     a->size = (size_t)a->nitem * stet_dtype_size(of->device, dtype);
+    assert((size_t)offset + a->size <= of->size && "a view lies within its array");
     a->data = (char *)of->data + offset;
     a->version = sti_version_new();
     a->device->narray++;
@@ -146,6 +153,7 @@ static stet_result upload(const sti_tile_layout *layout, sti_tile_table *t, int 
     int64_t *first;
     int *pitch = NULL;
     size_t n = (size_t)t->ntile * (size_t)nrow;
+    assert(t->ntile > 0 && t->ntile <= INT32_MAX && "TABLE-1");
     STI_TRY(sti_alloc(&first, n * sizeof *first, "the tile table"));
     stet_result result = sti_alloc(&pitch, n * sizeof *pitch, "the tile table");
     if (result == STET_OK) {
@@ -161,6 +169,7 @@ static stet_result upload(const sti_tile_layout *layout, sti_tile_table *t, int 
 
 static stet_result create_table(stet_device *device, const sti_tile_layout *layout, sti_tile_table *t, int nrow)
 {
+    assert(nrow > 0 && "some buffer is used");
     STI_TRY(STI_ARRAY(device, "first pixels of tiles", STET_DTYPE_I64, false, &t->first, nrow * t->ntile));
     STI_TRY(STI_ARRAY(device, "pitches of tiles", STET_DTYPE_INT, false, &t->pitch, nrow * t->ntile));
     sti_array_held_by(t->first, STET_MECHANISM_TILES);
@@ -175,7 +184,10 @@ stet_result sti_tile_table_create(stet_device *device, const sti_tile_layout *la
     *out = (sti_tile_table){0};
     for (int b = 0; b < STI_BUFFER_COUNT; ++b) {
         out->row[b] = used[b] ? nrow++ : -1;
-        if (used[b]) out->ntile = layout[b].nworld * layout[b].ncamera;
+        if (!used[b]) continue;
+        assert((!out->ntile || out->ntile == layout[b].nworld * layout[b].ncamera) &&
+               "all buffers have the same tiles");
+        out->ntile = layout[b].nworld * layout[b].ncamera;
     }
     stet_result result = create_table(device, layout, out, nrow);
     if (result != STET_OK) sti_tile_table_destroy(out);
@@ -188,3 +200,25 @@ void sti_tile_table_destroy(sti_tile_table *t)
     stet_array_destroy(t->pitch);
     *t = (sti_tile_table){0};
 }
+
+#ifndef NDEBUG
+
+void sti_validate_tile_layout(const sti_tile_layout *layout)
+{
+    int64_t ntile = layout->nworld * layout->ncamera;
+    assert(layout->nworld >= 1 && layout->ncamera >= 1 && ntile <= INT32_MAX && "TABLE-1");
+    assert(layout->image + layout->image_height * layout->image_width == layout->npixel && "TABLE-2");
+    for (int c = 0; c < layout->ncamera; ++c) {
+        const sti_tile_part *p = &layout->part[c];
+        int64_t last = sti_tile_first(layout, layout->nworld - 1, c);
+        bool direct = p->origin < layout->image;
+        assert(p->columns >= 1 && p->columns * p->size.width <= p->pitch && "TABLE-2: tiles of a row lie side by side");
+        assert(p->origin >= 0 && last + (p->size.height - 1) * (int64_t)p->pitch + p->size.width <= layout->npixel &&
+               "TABLE-2: all pixels are below npixel");
+        assert((!direct || (p->columns == 1 && p->pitch == p->size.width && p->origin % STI_PART_ALIGN == 0)) &&
+               "TABLE-3");
+        assert((direct || p->pitch == layout->image_width) && "tiles that are not direct lie in one image");
+    }
+}
+
+#endif

@@ -49,6 +49,7 @@ stet_result sti_tile_plan(const sti_tile_size *size, const bool *direct, int nca
                           sti_tile_part *part, sti_tile_layout *out);
 /* First pixel of a tile. */
 int64_t sti_tile_first(const sti_tile_layout *layout, int64_t world, int camera);
+STI_VALIDATE(tile_layout, sti_tile_layout)
 
 /* The tables of all buffers on the device: a row of ntile entries for each used buffer. */
 typedef struct sti_tile_table {

@@ -8,6 +8,7 @@
 
 #include "device/host_mirror.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- what moved -------------------------------------------------------------------------------------------------- */
@@ -38,6 +39,7 @@ static stet_result update_scene(stet_tiles *t, sti_scene *scene)
 
 static bool is_stale(const stet_tiles *t, const sti_scene *scene, int64_t w)
 {
+    assert(w >= 0 && w < t->nworld && scene->changed->n == t->nworld);
     return sti_generation_of(scene->changed, w) > sti_generation_of(&t->drawn, w);
 }
 
@@ -60,6 +62,7 @@ static void choose(stet_tiles *t, const sti_scene *scene, bool all, bool *moved,
         if (wanted && (all || stale)) t->list[t->nlist++] = (int)w;
     }
     t->chosen = t->nlist == t->nworld ? NULL : t->list;
+    assert(t->nlist >= 0 && t->nlist <= t->nworld && (!*moved || t->nlist > 0) && "what moved is drawn");
 }
 
 /* The stamp of a frame: the serial of the latest rendering that its wanted worlds need. */
@@ -73,6 +76,7 @@ static void stamp_frame(stet_tiles *t, bool moved)
 
 void sti_place_mark_direct(stet_tiles *t, sti_tile_place *p)
 {
+    assert(p >= t->place && p < t->place + t->nplace);
     for (int k = 0; k < t->nrequest; ++k)
         if (t->request[k].direct) stet_array_mark_written(p->tensor[k]);
 }
@@ -94,6 +98,7 @@ static stet_result paint(stet_tiles *t, sti_tile_place *p, sti_standing *standin
 /* Copies the pixels of all other worlds from the newest frame, unless this place has them. */
 static stet_result carry(stet_tiles *t, sti_tile_place *p)
 {
+    assert(t->newest >= 0 && p != sti_place_of(t, t->newest) && "carried from another place");
     sti_tile_place *from = sti_place_of(t, t->newest);
     sti_tile_source source = {&t->table, t->ncamera, from->pixels};
     int n = 0;
@@ -178,6 +183,7 @@ static stet_result fill_place(stet_tiles *t, sti_tile_place *p)
 /* TILES-2: if too many frames would be in flight, extracts the oldest one now, unless it was read. */
 static stet_result make_room_tiles(stet_tiles *t, int64_t frame)
 {
+    assert(frame == t->newest + 1);
     sti_tile_place *oldest = sti_place_of(t, frame - t->depth + t->nplace);
     if (oldest->frame != frame - t->depth || oldest->frame < 0 || oldest->extracted.valid) return STET_OK;
     return sti_tiles_extract_frame(t, oldest, STET_REASON_DEFERRED_TILES_RING_FULL);
@@ -187,6 +193,7 @@ static stet_result make_room_tiles(stet_tiles *t, int64_t frame)
 static void mark_drawn(stet_tiles *t)
 {
     if (t->nlist > 0) t->serial++;
+    assert(t->serial > 0 || t->nlist == 0);
     if (!t->chosen) sti_generations_put_all(&t->painted, t->serial);
     for (int i = 0; t->chosen && i < t->nlist; ++i) sti_generations_put(&t->painted, t->chosen[i], t->serial);
     (void)sti_generations_put_some(&t->drawn, t->wanted, t->generation);
@@ -210,6 +217,7 @@ static stet_result draw(void *context)
     sti_generations_copy(&p->serial, &t->painted);
     p->unknown = false;
     p->frame = t->newest = frame;
+    sti_validate_tiles(t);
     return STET_OK;
 }
 
@@ -224,6 +232,7 @@ static stet_result paint_again(void *context)
 /* Chooses the wanted worlds whose pixels were reused: all that were not painted for this frame (`serial` or later). */
 static void list_standing(stet_tiles *t, uint64_t serial)
 {
+    assert(t->newest >= 0);
     const sti_tile_place *p = sti_place_of(t, t->newest);
     t->nlist = 0;
     t->chosen = t->list;
@@ -236,6 +245,7 @@ static void list_standing(stet_tiles *t, uint64_t serial)
 /* Those of the first `most` buffers. */
 static int list_pixels(stet_tiles *t, int most)
 {
+    assert(t->newest >= 0 && most >= 0 && most <= STI_BUFFER_COUNT);
     const sti_tile_place *p = sti_place_of(t, t->newest);
     int n = 0;
     for (int b = 0; b < most; ++b)
@@ -344,6 +354,7 @@ static stet_result draw_what_moved(stet_tiles *t)
 
 stet_result sti_tiles_extract_at_once(stet_tiles *t)
 {
+    assert(t->newest >= 0);
     if (sti_enabled(&t->device->mechanisms, STET_MECHANISM_DEFERRED_TILES)) return STET_OK;
     return sti_tiles_extract_frame(t, sti_place_of(t, t->newest), STET_REASON_DEFERRED_TILES_FIRST_READ);
 }
@@ -351,6 +362,7 @@ stet_result sti_tiles_extract_at_once(stet_tiles *t)
 /* follows: not if nothing moved since the latest call for all worlds. */
 static stet_result render(stet_tiles *t, const uint8_t *mask, bool follows, int64_t *frame)
 {
+    assert(!t->foreign && "TILES-6: nobody paints the frames of another renderer");
     t->wanted = mask;
     t->follows = follows;
     t->asks = false;
@@ -420,9 +432,11 @@ stet_result stet_tiles_get_array(stet_tiles *t, int64_t frame, int request, stet
         return sti_error(STET_ERROR_NOT_FOUND,
                          "tiles: request %d shows picture %s itself, which holds frame %lld, not %lld any more",
                          request, r->name, (long long)t->newest, (long long)p->frame);
+    sti_validate_tiles(t);
     if (!gone) STI_TRY(sti_tiles_extract_frame(t, p, STET_REASON_DEFERRED_TILES_FIRST_READ));
     bool enabled = sti_enabled(&t->device->mechanisms, STET_MECHANISM_TILES);
     *out = r->ask.bound ? r->ask.bound : r->direct && !enabled ? p->copy[request] : p->tensor[request];
+    assert(*out && (int64_t)(*out)->size == t->nworld * r->world_bytes);
     return STET_OK;
 }
 

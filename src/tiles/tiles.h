@@ -170,6 +170,7 @@ stet_result sti_tiles_create_with(const sti_painter *painter, const stet_tiles_d
 /* Parts of that: sizes of cameras and room for requests; once those are resolved, scratch and places. */
 stet_result sti_tiles_begin(stet_tiles *t, const stet_camera *cameras, int ncamera, int nrequest, int depth);
 stet_result sti_tiles_make_places(stet_tiles *t);
+STI_VALIDATE(tiles, stet_tiles)
 static inline sti_tile_place *sti_place_of(stet_tiles *tiles, int64_t frame)
 {
     return &tiles->place[frame % tiles->nplace];

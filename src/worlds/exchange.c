@@ -7,6 +7,7 @@
 #include "worlds/poses.h"
 #include "worlds/worlds.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- one field of one world: n numbers, `stride` apart in the array ---------------------------------------------- */
@@ -73,6 +74,7 @@ static void pull_double(const double *exact, double *mirror, int64_t n, int64_t 
 
 static bool push_numbers(const stet_worlds *worlds, int f, int64_t w, double *exact)
 {
+    assert(w >= 0 && w < worlds->nworld && worlds->mirror[f] && exact && "WORLDS-7");
     const stet_array *a = worlds->field[f];
     int64_t at = sti_array_index(a, w, 0), stride = a->device->lanes;
     if (a->device->real_size == sizeof(double))
@@ -82,6 +84,7 @@ static bool push_numbers(const stet_worlds *worlds, int f, int64_t w, double *ex
 
 static void pull_numbers(const stet_worlds *worlds, int f, int64_t w, const double *exact)
 {
+    assert(w >= 0 && w < worlds->nworld && (worlds->mirror[f] || worlds->field[f]->nitem == 0) && "WORLDS-7");
     const stet_array *a = worlds->field[f];
     int64_t at = sti_array_index(a, w, 0), stride = a->device->lanes;
     if (a->device->real_size == sizeof(double))
@@ -130,6 +133,7 @@ static bool field_moves(int f) { return f == STI_FIELD_qpos || f == STI_FIELD_mo
 
 uint8_t sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_COUNT])
 {
+    assert(worlds->data && "only MuJoCo's data have exact numbers");
     uint8_t pushed = 0;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (!dirty[f] || !push_field(worlds, f, w, worlds->data[w])) continue;
@@ -157,6 +161,7 @@ void sti_worlds_pull(stet_worlds *worlds, int64_t w, mjData *d, bool all)
 
 void sti_worlds_field_written(stet_worlds *worlds, sti_field field)
 {
+    assert((unsigned)field < STI_FIELD_COUNT);
     sti_array_mirror_written(worlds->field[field]);
     sti_stamp_keep_version(&worlds->pushed[field], &worlds->field[field]->version);
 }
@@ -171,6 +176,7 @@ void sti_worlds_written(stet_worlds *worlds, bool all)
 
 stet_result sti_worlds_take_mirrors(stet_worlds *worlds, int writers)
 {
+    assert(writers > 0 && writers <= (STI_WRITER_BOTH | STI_WRITER_POSES));
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
         if (sti_field_writer[f] & writers) STI_TRY(sti_array_mirror_write(worlds->field[f], &worlds->mirror[f]));
     return STET_OK;
@@ -189,11 +195,13 @@ static bool is_compared(const stet_worlds *worlds, int f)
 /* Where there is no data of MuJoCo's to hold it. */
 static void push_times(const stet_worlds *worlds)
 {
+    assert(worlds->time && !worlds->data);
     for (int64_t w = 0; w < worlds->nworld; ++w) (void)push_numbers(worlds, STI_FIELD_time, w, &worlds->time[w]);
 }
 
 stet_result sti_worlds_take_time(stet_worlds *worlds)
 {
+    assert(worlds->time && "worlds without MuJoCo's data");
     stet_array *time = worlds->field[STI_FIELD_time];
     sti_stamp *pushed = &worlds->pushed[STI_FIELD_time];
     (void)sti_array_poll_external_writes(time);
@@ -233,6 +241,7 @@ stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUN
         if (sti_stamp_is(&worlds->pushed[f], now)) continue;
         dirty[f] = worlds->field[f]->nitem > 0;
         sti_stamp_keep_version(&worlds->pushed[f], now);
+        assert(sti_stamp_is(&worlds->pushed[f], now) && "counted as pushed");
     }
     return STET_OK;
 }
@@ -252,6 +261,7 @@ static void push_world(void *context, int64_t w, int thread)
 /* Worlds that the caller moved; NULL: all. */
 static void mark_moved(stet_worlds *worlds, const uint8_t *mask)
 {
+    assert(!mask || mask == worlds->marks);
     if (worlds->external_poses)
         sti_worlds_moved_unless_posed(worlds, mask);
     else

@@ -3,6 +3,8 @@
  */
 #include "worlds/worlds.h"
 
+#include <assert.h>
+
 const int sti_field_writer[STI_FIELD_COUNT] = {
 #define WRITER(name, items, member, writer) STI_WRITER_##writer,
     STI_FIELDS(WRITER)
@@ -38,3 +40,9 @@ int64_t sti_field_items(const mjModel *m, sti_field field)
 }
 
 const char *const *stet_worlds_get_fields(void) { return field_names; }
+
+int64_t sti_worlds_items(const mjModel *m, bool exact, sti_field field)
+{
+    assert((unsigned)field < STI_FIELD_COUNT);
+    return exact && field == STI_FIELD_qacc_warmstart ? 0 : sti_field_items(m, field);
+}

@@ -4,10 +4,12 @@
 #include "base/memory.h"
 #include "device/host_mirror.h"
 
+#include <assert.h>
 #include <string.h>
 
 stet_result sti_mask_init(sti_mask *m, stet_device *device, const char *name, int64_t nworld)
 {
+    assert(nworld > 0 && !m->array);
     STI_TRY(STI_ARRAY(device, name, STET_DTYPE_INT, true, &m->array, nworld, 1));
     STI_TRY(sti_array_prepare_put(m->array));
     return sti_alloc(&m->held, (size_t)nworld, "mask of worlds");
@@ -43,6 +45,7 @@ stet_result sti_mask_put(sti_mask *m, const uint8_t *mask)
     }
     m->all = chosen == nworld;
     sti_array_mirror_written(a);
+    assert(is_held(m, mask) && "what was put is held");
     return STET_OK;
 }
 

@@ -3,6 +3,8 @@
  */
 #include "worlds/poses.h"
 
+#include <assert.h>
+
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
 void sti_worlds_moved(stet_worlds *worlds, const uint8_t *mask)
@@ -36,6 +38,8 @@ static stet_result pull_time(void *context) { return sti_worlds_pull_physics(con
 
 void sti_worlds_set_physics(stet_worlds *worlds, sti_worlds_physics physics)
 {
+    assert((physics.context != NULL) == (physics.make_poses != NULL) && "physics that has the state makes the poses");
+    assert((!physics.grown_room) == (!physics.restore_room));
     worlds->physics = physics;
     sti_array_set_producer(worlds->field[STI_FIELD_time], physics.pull ? pull_time : NULL, worlds);
     sti_quantities_changed(worlds, NULL);
@@ -71,6 +75,7 @@ void sti_poses_take_written(stet_worlds *worlds)
     sti_stamp_keep(&worlds->pose_written, &now);
     sti_worlds_moved(worlds, NULL);
     worlds->posed = worlds->caller_posed = worlds->moved_version.generation;
+    assert(sti_worlds_any_caller_posed(worlds) && "WORLDS-4");
     (void)sti_generations_bump(&worlds->pose_moved, &worlds->pose_version, NULL); /* WORLDS-11 */
     worlds->pose_why = STET_REASON_POSE_SYNC_EXTERNAL;
 }
@@ -92,10 +97,12 @@ static void run_piece(void *context, int64_t i, int thread)
 
 void sti_worlds_parallel(stet_worlds *worlds, sti_worlds_fn *f, void *context, double seconds)
 {
+    assert(f && seconds >= 0);
     /* pieces; at their end, threads wait for the last one */
     int64_t wanted = (int64_t)worlds->device->threads * (seconds > 0 ? 64 : 8);
     int64_t size = worlds->device->lanes;
     while (size > 1 && worlds->nworld / size < wanted) size /= 2;
+    assert(size >= 1 && worlds->device->lanes % size == 0 && "a piece lies in one block of the layout");
     pieces p = {f, context, worlds->nworld, size};
     sti_device_parallel(worlds->device, (worlds->nworld + size - 1) / size, seconds, run_piece, &p);
 }

@@ -5,6 +5,7 @@
 #include "base/plural.h"
 #include "worlds/worlds.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -42,6 +43,7 @@ static const double most = 1e15;
 /* Is number i of a parameter one that it takes? */
 static bool is_good(sti_parameter_rule rule, const double *x, int64_t i)
 {
+    assert(i >= 0);
     const double *q = x + (i - i % 4), *d = x + (i - i % 3);
     if (!(fabs(x[i]) <= most)) return false;
     switch (rule) {
@@ -179,6 +181,7 @@ stet_result sti_parameter_check(const stet_worlds *worlds, sti_parameter paramet
 
 static double *value_of(const stet_worlds *worlds, sti_parameter parameter, int64_t w)
 {
+    assert(worlds->parameters.value[parameter] && w >= 0 && w < worlds->nworld);
     return worlds->parameters.value[parameter] + w * sti_parameter_items(worlds->model->mj, parameter);
 }
 
@@ -212,6 +215,7 @@ static bool is_look(sti_parameter parameter)
 void sti_parameter_changed(stet_worlds *worlds, sti_parameter parameter, const uint8_t *mask)
 {
     sti_parameters *p = &worlds->parameters;
+    assert(p->given[parameter] && "what changes was given");
     if (is_look(parameter)) (void)sti_generations_put_some(&p->look_changed, mask, ++p->look_clock);
     if (is_place(parameter)) (void)sti_generations_put_some(&p->place_changed, mask, ++p->place_clock);
     if (parameter >= STI_PARAMETER_PHYSICS) return;
@@ -253,6 +257,7 @@ stet_result sti_parameter_give(stet_worlds *worlds, sti_parameter parameter)
     if (!p->value[parameter]) STI_TRY(sti_alloc(&p->value[parameter], all, "parameters of worlds"));
     p->given[parameter] = true;
     p->ngiven += physics;
+    assert(p->ngiven <= STI_PARAMETER_PHYSICS);
     put_own(worlds, parameter);
     return STET_OK;
 }
@@ -265,6 +270,7 @@ static void take_back(stet_worlds *worlds, sti_parameter parameter)
     put_own(worlds, parameter);
     p->given[parameter] = false;
     p->ngiven -= parameter < STI_PARAMETER_PHYSICS;
+    assert(p->ngiven >= 0);
 }
 
 stet_result stet_worlds_set_parameter_where(stet_worlds *worlds, const char *name, const uint8_t *mask,

@@ -13,6 +13,7 @@
 
 #include "kernel/record/launch_observer.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -45,6 +46,7 @@ static void copy_inputs(const stet_worlds *worlds, int64_t w, mjData *to)
 /* Rounds into the array; returns true if a bit changed. */
 static bool put_poses(const stet_worlds *worlds, sti_field field, int64_t w, const mjtNum *exact)
 {
+    assert(sti_field_writer[field] == STI_WRITER_POSES && w >= 0 && w < worlds->nworld);
     const stet_array *a = worlds->field[field];
     char *mirror = worlds->mirror[field];
     bool changed = false;
@@ -101,6 +103,7 @@ static void run_kinematics(void *context)
 
 static void pose_world(void *context, int64_t w, int thread)
 {
+    assert(thread >= 0 && thread < ((const pass *)context)->worlds->device->threads && "WORLDS-1");
     pass *p = context;
     stet_worlds *worlds = p->worlds;
     worlds->pose_marks[w] = 0;
@@ -138,6 +141,7 @@ static bool may_compare(const stet_worlds *worlds)
 /* Keeps the poses as they are before a launch. */
 static stet_result keep_poses(stet_worlds *worlds)
 {
+    assert(worlds->device->host_memory);
     const stet_array *xpos = worlds->field[STI_FIELD_xpos], *xquat = worlds->field[STI_FIELD_xquat];
     if (!worlds->pose_before) STI_TRY(sti_alloc(&worlds->pose_before, xpos->size + xquat->size, "poses of worlds"));
     memcpy(worlds->pose_before, xpos->data, xpos->size);
@@ -170,6 +174,7 @@ static void compare_block(void *context, int64_t block, int thread)
 /* The kernel writes both arrays, and must not call their producer, which is running. */
 static stet_result launch_poses(const pass *p, const uint8_t *due)
 {
+    assert(p->worlds->physics.make_poses && !p->worlds->data && "WORLDS-10");
     stet_worlds *worlds = p->worlds;
     stet_array *xpos = worlds->field[STI_FIELD_xpos], *xquat = worlds->field[STI_FIELD_xquat];
     const bool compared = may_compare(worlds);
@@ -192,6 +197,7 @@ static stet_result make_poses(void *context)
     pass *p = context;
     stet_worlds *worlds = p->worlds;
     p->from = p->every ? worlds->caller_posed : worlds->posed;
+    sti_validate_worlds(worlds);
     int64_t due = sti_generations_since(&worlds->moved, p->from, worlds->marks);
     if (due == 0) return STET_OK; /* the caller writes all poses on the device: nothing is downloaded */
     if (worlds->physics.make_poses) {
@@ -202,6 +208,7 @@ static stet_result make_poses(void *context)
     sti_worlds_parallel(worlds, pose_world, p, 0);
     note_moved(worlds, p->unknown ? NULL : worlds->pose_marks);
     worlds->posed = worlds->moved_version.generation;
+    assert((int64_t)atomic_load(&p->made) == due && "the worlds that are due, and no others");
     worlds->device->mechanisms.counters.kinematics += (int64_t)atomic_load(&p->made);
     if (!atomic_load(&p->changed)) return STET_OK;
     sti_array_mirror_written(worlds->field[STI_FIELD_xpos]);

@@ -5,6 +5,8 @@
 #include "device/host_mirror.h"
 #include "kernel/record/record.h"
 
+#include <assert.h>
+
 /*
  * Above this size the driver's copies take so long that a recording saves nothing. A recording would also be compared
  * once (record.h, RECORD-4), which takes twice as much host memory.
@@ -13,6 +15,9 @@ static const size_t LISTED = (size_t)64 << 20;
 
 stet_result sti_restores_add(sti_restores *restores, const sti_restore *one)
 {
+    assert(one->to && one->from && one->to != one->from && one->to->size == one->from->size && "RESTORES-1");
+    assert(one->to->device == one->from->device && restores->n <= restores->room);
+    for (int i = 0; i < restores->n; ++i) assert(restores->one[i].to != one->to && "an array is restored once");
     if (restores->n == restores->room) {
         int room = restores->room ? 2 * restores->room : 16;
         STI_TRY(sti_realloc(&restores->one, (size_t)room * sizeof *one, "what is put back on the device"));
@@ -53,6 +58,7 @@ stet_result sti_restores_make(sti_restores *restores, stet_device *device, const
     int n = restores->n;
     bool listed = n > 1 && !once && bytes_of(restores) <= LISTED;
     stet_result result = listed ? list_all(restores, device, what) : copy_all(restores);
+    assert(restores->n == n && "RESTORES-1: nothing was added meanwhile");
     for (int i = 0; i < n && result == STET_OK; ++i) update_host(&restores->one[i]);
     sti_restores_clear(restores);
     return result;

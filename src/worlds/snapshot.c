@@ -5,6 +5,7 @@
 #include "base/plural.h"
 #include "worlds/poses.h"
 
+#include <assert.h>
 #include <string.h>
 
 /*
@@ -45,6 +46,7 @@ static void write_numbers(const stet_worlds *worlds, int f, int64_t w, const dou
 
 static void get_state(const stet_worlds *worlds, int64_t w, double *out)
 {
+    assert(w >= 0 && w < worlds->nworld);
     if (worlds->data) {
         mj_getState(worlds->model->mj, worlds->data[w], out, STATE);
         return;
@@ -61,6 +63,7 @@ static void get_state(const stet_worlds *worlds, int64_t w, double *out)
 
 static void set_state(stet_worlds *worlds, int64_t w, const double *from)
 {
+    assert(w >= 0 && w < worlds->nworld);
     if (worlds->data) {
         mj_setState(worlds->model->mj, worlds->data[w], from, STATE);
         return;
@@ -114,6 +117,7 @@ uint64_t sti_snapshot_pose_items(const stet_worlds *worlds)
 
 static stet_result lay_out(stet_snapshot *s)
 {
+    assert(!s->payload && s->head.nworld > 0);
     const sti_snapshot_head *h = &s->head;
     size_t each = (h->nstate + h->nsensor + h->npose) * sizeof(double) + sizeof *s->resets + sizeof *s->faults +
                   sizeof *s->caller;
@@ -125,6 +129,7 @@ static stet_result lay_out(stet_snapshot *s)
     s->resets = (uint64_t *)(void *)(s->pose + h->nworld * h->npose);
     s->faults = (uint32_t *)(void *)(s->resets + h->nworld);
     s->caller = (uint8_t *)(s->faults + h->nworld);
+    assert((char *)s->caller + h->nworld == s->payload + s->size && "the tables fill the payload");
     return STET_OK;
 }
 
@@ -177,6 +182,7 @@ static void take_world(stet_snapshot *s, const stet_worlds *worlds, int64_t w)
     else
         read_numbers(worlds, STI_FIELD_step_sensordata, w, sensor);
     s->caller[k] = sti_worlds_is_caller_posed(worlds, w);
+    assert((!s->caller[k] || s->head.npose > 0) && "a snapshot has room for poses that the caller wrote");
     if (s->caller[k]) get_poses(worlds, w, s->pose + k * s->head.npose);
     s->resets[k] = worlds->resets[w];
     s->faults[k] = worlds->faults[w];
@@ -291,6 +297,7 @@ static void restore_world(void *context, int64_t w, int thread)
 /* After all worlds were marked as moved: those without poses in the snapshot move once more (WORLDS-4). */
 static void restore_poses(stet_worlds *worlds, const stet_snapshot *s)
 {
+    assert(s->head.npose == sti_snapshot_pose_items(worlds));
     worlds->posed = worlds->caller_posed = worlds->moved_version.generation;
     (void)sti_generations_bump(&worlds->pose_moved, &worlds->pose_version, NULL); /* WORLDS-11 */
     for (int64_t w = 0; w < worlds->nworld; ++w) {
@@ -327,6 +334,7 @@ stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapsh
     sti_worlds_moved(worlds, NULL);
     worlds->def.seed = snapshot->head.seed;
     if (snapshot->head.npose) restore_poses(worlds, snapshot);
+    sti_validate_worlds(worlds);
     return STET_OK;
 }
 

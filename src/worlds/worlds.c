@@ -10,6 +10,7 @@
 #include "worlds/poses.h"
 #include "worlds/reset.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { WORLDS_COOKIE = 0x57e70001 };
@@ -65,6 +66,7 @@ static void delete_model(void *m) { mj_deleteModel(m); }
 
 static stet_result new_data(const mjModel *m, mjData **out)
 {
+    assert(m && out);
     making c = {.m = m};
     char text[256];
     if (!sti_mujoco_guard(make_data, &c, text, sizeof text) || !c.d)
@@ -118,17 +120,13 @@ static stet_result make_scratch(stet_worlds *worlds)
 
 stet_result sti_worlds_check_memory(int64_t nworld, double each, double have)
 {
+    assert(nworld > 0 && each > 0);
     double need = each * (double)nworld;
     if (need <= have || have <= 0) return STET_OK;
     return sti_error(
         STET_ERROR_LIMIT,
         "worlds: for %lld world%s of this model %.1f GB are needed, this machine has %.1f GB; ask for at most %lld",
         (long long)nworld, STI_S(nworld), need / 1e9, have / 1e9, (long long)(have / each));
-}
-
-int64_t sti_worlds_items(const mjModel *m, bool exact, sti_field field)
-{
-    return exact && field == STI_FIELD_qacc_warmstart ? 0 : sti_field_items(m, field);
 }
 
 static int64_t count_items(const stet_worlds *worlds, sti_field field)
@@ -143,14 +141,11 @@ static int64_t count_items(const stet_worlds *worlds, sti_field field)
  */
 static stet_result check_memory(const stet_worlds *worlds)
 {
-    double each = 64;
+    double bytes = 64;
     for (int f = 0; f < STI_FIELD_COUNT && !sti_device_is_gpu(worlds->device); ++f)
-        each
-            += (double)count_items(worlds, (sti_field)f) * (double)worlds->device->real_size;
-    if (worlds->def.exact)
-        each
-            += (double)sizeof(mjData) + (double)worlds->scratch[0]->nbuffer;
-    return sti_worlds_check_memory(worlds->nworld, each, sti_machine_memory());
+        bytes += (double)count_items(worlds, (sti_field)f) * (double)worlds->device->real_size;
+    if (worlds->def.exact) bytes += (double)sizeof(mjData) + (double)worlds->scratch[0]->nbuffer;
+    return sti_worlds_check_memory(worlds->nworld, bytes, sti_machine_memory());
 }
 
 static stet_result make_fields(stet_worlds *worlds)
@@ -200,6 +195,7 @@ stet_result stet_worlds_create(stet_device *device, stet_model *model, const ste
         stet_worlds_destroy(worlds);
         return result;
     }
+    sti_validate_worlds(worlds);
     *out = worlds;
     return STET_OK;
 }
@@ -214,6 +210,7 @@ static void free_data(mjData **data, int64_t n)
 void stet_worlds_destroy(stet_worlds *worlds)
 {
     if (!worlds) return;
+    assert(worlds->pose_readers == 0 && "stages are destroyed before their worlds");
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         stet_array_destroy(worlds->field[f]);
         sti_stamp_free(&worlds->pushed[f]);

@@ -216,6 +216,8 @@ void sti_worlds_moved(stet_worlds *worlds, const uint8_t *mask);
 /* The same, but for those whose poses the caller wrote, and whose quantities count as changed already. */
 void sti_worlds_moved_unless_posed(stet_worlds *worlds, const uint8_t *mask);
 
+STI_VALIDATE(worlds, stet_worlds)
+
 /* WORLDS-4: are the poses of a world, or those of any, the caller's? */
 static inline bool sti_worlds_is_caller_posed(const stet_worlds *worlds, int64_t w)
 {

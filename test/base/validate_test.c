@@ -8,11 +8,16 @@
 #include "adjoint/launch/spill_pool.h"
 #include "adjoint/sizing/reduce.h"
 #include "adjoint/tape/tape.h"
+#include "base/arena.h"
+#include "base/generations.h"
 #include "device/host_mirror.h"
 #include "device/null/null.h"
 #include "device/plain_view.h"
 #include "kernel/gpu/table.h"
 #include "kernel/record/record.h"
+#include "sim/round.h"
+#include "stage/tree.h"
+#include "tiles/table.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -37,6 +42,14 @@ typedef struct things {
     stet_tape tape;
     sti_tape_op tape_op;
     sti_tape_check tape_check[2];
+    sti_generations generations;
+    sti_arena arena;
+    sti_prim prim[2]; /* the root, and one that was added */
+    sti_tree tree;
+    sti_tile_part part;
+    sti_tile_layout layout;
+    sti_round round;
+    sti_round_slot slot;
 } things;
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
@@ -79,6 +92,24 @@ static void open_mirrored(things *t)
     sti_mirror_mark_written(t->mirrored);
 }
 
+static void open_plain_things(things *t)
+{
+    static const sti_tile_size size = {4, 3};
+    static const bool direct = false;
+    void *piece;
+    OK(sti_generations_init(&t->generations, 3, "items"));
+    sti_generations_put(&t->generations, 1, 5);
+    sti_arena_init(&t->arena, "an arena");
+    OK(sti_arena_take(&t->arena, 100, &piece));
+    t->prim[0] = (sti_prim){.source = STI_PRIM_POSE, .kind = STET_PRIM_ROOT, .parent = -1};
+    t->prim[1] = (sti_prim){.source = STI_PRIM_FORWARD, .kind = STET_PRIM_XFORM, .index = -1};
+    t->tree = (sti_tree){.prim = t->prim, .capacity = 2, .count = 2, .nmodel = 1, .connectivity = t->version};
+    OK(sti_tile_plan(&size, &direct, 1, 5, &t->part, &t->layout));
+    t->slot.target = (sti_round_target){.kind = STI_TARGET_SEED, .field = -1};
+    t->round.slot = &t->slot;
+    t->round.nslot = t->round.room = 1;
+}
+
 static void open_things(things *t)
 {
     *t = (things){.version = sti_version_new()};
@@ -101,11 +132,14 @@ static void open_things(things *t)
     t->tape.check = t->tape_check;
     t->tape.nop = t->tape.op_room = 1;
     t->tape.ncheck = t->tape.check_room = 2;
+    open_plain_things(t);
 }
 
 static void close_things(things *t)
 {
     stet_array *other = t->view->array;
+    sti_generations_free(&t->generations);
+    sti_arena_free(&t->arena);
     sti_table_end(&t->programs);
     sti_plain_view_close(t->view);
     stet_array *all[] = {t->plain, t->worlds, t->condition, t->mirrored, other};
@@ -189,7 +223,28 @@ static void close_things(things *t)
     CASE(tape, &t->tape, t->tape.narray = t->tape.array_room = 1, "t->nplace")                                         \
     CASE(tape, &t->tape, t->tape_op.kernel = 0, "op->kernel < t->nkernel")                                             \
     CASE(tape, &t->tape, t->tape_op.narg = 1, "op->arg + op->narg <= t->narg")                                         \
-    CASE(tape, &t->tape, t->tape_check[1].step = 0, "t->check[k - 1].step < t->check[k].step")
+    CASE(tape, &t->tape, t->tape_check[1].step = 0, "t->check[k - 1].step < t->check[k].step")                         \
+    CASE(generations, &t->generations, t->generations.own[2] = 6, "GENERATIONS-2")                                     \
+    CASE(generations, &t->generations, t->generations.apart = false, "GENERATIONS-1")                                  \
+    CASE(generations, &t->generations, t->generations.own = NULL, "g->own")                                            \
+    CASE(arena, &t->arena, t->arena.used++, "used == a->used")                                                         \
+    CASE(arena, &t->arena, t->arena.current = NULL, "a->current == NULL")                                              \
+    CASE(arena, &t->arena, t->arena.high = 0, "a->used <= a->high")                                                    \
+    CASE(tree, &t->tree, t->prim[1].parent = 1, "only the root has no parent")                                         \
+    CASE(tree, &t->tree, t->prim[1].parent = -1, "only the root has no parent")                                        \
+    CASE(tree, &t->tree, t->prim[0].source = STI_PRIM_FREE, "prims of the model are there")                            \
+    CASE(tree, &t->tree, t->prim[1].source = STI_PRIM_FREE, "count == tree->count")                                    \
+    CASE(tree, &t->tree, t->prim[1].index = 0, "p->index < 0")                                                         \
+    CASE(tree, &t->tree, t->tree.count = 3, "tree->count <= tree->capacity")                                           \
+    CASE(tile_layout, &t->layout, t->layout.npixel--, "TABLE-2")                                                       \
+    CASE(tile_layout, &t->layout, t->part.pitch = 1, "tiles of a row lie side by side")                                \
+    CASE(tile_layout, &t->layout, t->layout.nworld = 0, "TABLE-1")                                                     \
+    CASE(round, &t->round, t->round.nslot = 2, "round->nslot <= round->room")                                          \
+    CASE(round, &t->round, t->slot.checked = 1, "slot->checked <= round->checked")                                     \
+    CASE(round, &t->round, t->slot.now.held_valid = true, "ROUND-2")                                                   \
+    CASE(round, &t->round, t->slot.now.size = 1, "c->size <= c->room")                                                 \
+    CASE(round, &t->round, t->slot.target.array = t->plain, "slot->target.array != NULL")                              \
+    CASE(round, &t->round, t->slot.contract = STET_CONTRACT_ZERO, "a contract is of an array")
 
 static const struct {
     const char *noun, *breaks, *words;

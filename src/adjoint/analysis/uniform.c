@@ -53,13 +53,12 @@ static bool follows(const sti_node *n)
 /* True if there is one each, and nothing around it that uses a tape. */
 static bool one_each(const sti_node *body)
 {
-    int each = 0;
+    int count = 0;
     for (const sti_node *n = body->a; n; n = n->next) {
         if (n->kind != STI_NODE_EACH && n->kind != STI_NODE_DECLARE && n->kind != STI_NODE_SYNC) return false;
-        each
-            += n->kind == STI_NODE_EACH ? 1 : 0;
+        count += n->kind == STI_NODE_EACH ? 1 : 0;
     }
-    return each == 1;
+    return count == 1;
 }
 
 /* True if the kernel writes whole numbers. The launch that makes a plan must not write the caller's arrays. */

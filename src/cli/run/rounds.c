@@ -155,15 +155,14 @@ static int take_sweep(rounds *r, const sweep_option *s, int64_t n, int64_t each)
 static int take_sweeps(rounds *r)
 {
     const run_options *o = r->options;
-    int64_t n = 1, each = 1;
+    int64_t n = 1, stride = 1;
     for (int i = 0; i < o->nsweep; ++i) n *= o->sweep[i].text.count;
     if (n > INT32_MAX)
         return report_error(EXIT_INPUT, "--sweep: %" PRId64 " rounds are too many; give fewer values", n);
     int code = -1;
     for (int i = o->nsweep - 1; i >= 0 && code < 0; --i) {
-        code = take_sweep(r, &o->sweep[i], n, each);
-        each
-            *= o->sweep[i].text.count;
+        code = take_sweep(r, &o->sweep[i], n, stride);
+        stride *= o->sweep[i].text.count;
     }
     return code;
 }

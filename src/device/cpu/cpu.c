@@ -6,6 +6,7 @@
 #include "device/cpu/threads.h"
 #include "device/device.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ static void cpu_free(stet_device *device, void *memory)
 
 static stet_result cpu_copy(stet_device *device, void *to, const void *from, size_t size)
 {
+    assert(size == 0 || (to && from));
     (void)device;
     if (size) memcpy(to, from, size); /* an array of no items has no address */
     return STET_OK;
@@ -67,6 +69,7 @@ static void launch_team_blocks(void *context, int64_t begin, int64_t end, int th
 {
     const launching *l = context;
     sti_slot slots[64];
+    assert(l->nslot <= (int)(sizeof slots / sizeof *slots));
     memcpy(slots, l->slots, (size_t)l->nslot * sizeof *slots);
     char *next = l->team_memory + thread * l->team_bytes;
     for (int i = 0; i < l->nslot; ++i)
@@ -75,6 +78,7 @@ static void launch_team_blocks(void *context, int64_t begin, int64_t end, int th
             slots[i].p = next;
             next += bytes;
         }
+    assert(next <= l->team_memory + (thread + 1) * l->team_bytes && "a thread keeps to its own share");
     l->call(slots, begin, end);
 }
 
@@ -101,6 +105,8 @@ static stet_result cpu_launch(stet_device *device, const sti_code *code, const s
 {
     (void)in_block; /* host and device share one memory */
     launching l = {.call = code->call, .slots = slots, .nslot = nslot, .team_slots = code->team_slots};
+    assert(code->call && nblock > 0 && nslot >= 0);
+    assert((nslot == 64 || l.team_slots >> nslot == 0) && "memory of a team is one of the slots");
     if (l.team_slots) STI_TRY(take_team_memory(device, &l));
     int64_t threads = device->threads < nblock ? device->threads : nblock;
     /* Chunks small enough to balance blocks of unequal work, and large enough to cost little. */
@@ -154,6 +160,7 @@ static void run_items(void *context, int64_t begin, int64_t end, int thread)
 void sti_device_parallel(stet_device *device, int64_t n, double seconds,
                          void (*f)(void *context, int64_t i, int thread), void *context)
 {
+    assert(n >= 0 && f && seconds >= 0);
     items it = {f, context};
     sti_loop_run(&(sti_loop_def){
         .f = run_items, .context = &it, .n = n, .chunk = 1, .threads = device->threads, .seconds = seconds});
@@ -188,6 +195,7 @@ stet_result sti_cpu_device_init(stet_device *device, const stet_device_def *def)
     device->type = STET_DEVICE_CPU;
     device->host_memory = true;
     device->lanes = sti_isa_width(device->isa);
+    assert(device->lanes >= 1 && device->lanes <= STI_ALIGN / 4 && "a vector is aligned as memory is");
     device->threads = def->threads ? def->threads : sti_processors();
     device->real_size = device->isa == STI_ISA_f64 ? sizeof(double) : sizeof(float);
     snprintf(device->name, sizeof device->name, "cpu (%s, %d lane%s, %d thread%s)", sti_isa_name(device->isa),

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
@@ -112,6 +113,7 @@ static _Thread_local bool in_loop;
 /* THREADS-7: one range a thread, of whole chunks. */
 static void make_ranges(loop *l)
 {
+    assert(l->def->chunk > 0 && l->def->n > l->def->from && l->def->threads > 1);
     const sti_loop_def *d = l->def;
     int64_t chunks = (d->n - d->from + d->chunk - 1) / d->chunk;
     int most = d->threads < MOST_RANGES ? d->threads : MOST_RANGES;
@@ -120,7 +122,9 @@ static void make_ranges(loop *l)
         int64_t end = d->from + chunks * (r + 1) / l->nrange * d->chunk;
         atomic_init(&l->range[r].next, d->from + chunks * r / l->nrange * d->chunk);
         l->range[r].end = end < d->n ? end : d->n;
+        assert(atomic_load(&l->range[r].next) < l->range[r].end && "THREADS-7: no range is empty");
     }
+    assert(l->range[0].next == d->from && l->range[l->nrange - 1].end == d->n && "the ranges cover the loop");
 }
 
 /* A thread begins with its own range, and then helps with the others'. */
@@ -191,6 +195,7 @@ __attribute__((constructor)) static void watch_forks(void)
  */
 static void wake_helper(void)
 {
+    assert(pool.asleep >= 0 && pool.woken >= 0 && pool.nhelper <= MOST_HELPERS);
     if (pool.asleep > 0) {
         pool.asleep--;
         pool.woken++;
@@ -238,6 +243,7 @@ static void help_with(loop *l, int thread)
     claim_and_run(l, thread);
     if (is_abandoned(l)) pthread_exit(NULL); /* the child's only thread: with it the child ends */
     atomic_fetch_add(&l->helped, sti_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
+    assert(thread > 0 && atomic_load(&l->inside) > 0 && "THREADS-4");
     if (atomic_fetch_sub(&l->inside, 1) > 1 || !atomic_load(&pool.waiting)) return;
     (void)pthread_mutex_lock(&pool.lock);
     (void)pthread_cond_broadcast(&pool.left);
@@ -259,6 +265,7 @@ static void *run_helper(void *self)
         }
         int thread = atomic_fetch_add(&l->joined, 1) + 1;
         atomic_fetch_add(&l->inside, 1);
+        assert(l->room > 0 && "an open loop has room");
         if (--l->room == 0) close_loop(l);
         if (pool.open && !atomic_load(&pool.looking)) wake_helper();
         h->busy = true;
@@ -359,6 +366,7 @@ static void update_credit(int64_t gain)
         atomic_store_explicit(&pool.rest, rest > LEAST_REST ? rest / 2 : rest, memory_order_relaxed);
         credit = MOST_CREDIT_NS;
     }
+    assert(credit >= 0 && credit <= MOST_CREDIT_NS && "THREADS-1");
     atomic_store_explicit(&pool.credit, credit, memory_order_relaxed);
 }
 
@@ -378,6 +386,7 @@ static double run_shared(const sti_loop_def *d)
     cpu = sti_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
     wait_for_helpers(&l);
     int64_t end = sti_now_ns(), all = cpu + atomic_load(&l.helped);
+    assert(l.forks != pool.forks || atomic_load(&l.inside) == 0);
     if (!isinf(d->seconds)) update_credit(all - (end - start));
     return (double)all;
 }
@@ -438,6 +447,7 @@ static void run_timed(const sti_loop_def *d)
 
 void sti_loop_run(const sti_loop_def *d)
 {
+    assert(d->f && d->n >= 0 && d->chunk > 0 && d->from == 0 && d->seconds >= 0);
     float_mode saved = enter_float_mode();
     bool nested = in_loop;
     in_loop = true;

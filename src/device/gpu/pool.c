@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/plural.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define MIB ((size_t)1 << 20)
@@ -37,6 +38,7 @@ static size_t class_size(int class)
 static int class_of(size_t size)
 {
     int class = 0;
+    assert(size <= SMALL_MOST);
     while (class_size(class) < size) ++class;
     return class;
 }
@@ -60,6 +62,7 @@ static sti_pool_block *find_block(sti_gpu_pool *p, const void *address)
 
 static void add_to_bucket(sti_gpu_pool *p, sti_pool_block *b)
 {
+    assert(b->address && !find_block(p, b->address) && "an address is one block's");
     sti_pool_block **bucket = bucket_of(p, b->address);
     b->next = *bucket;
     *bucket = b;
@@ -67,6 +70,7 @@ static void add_to_bucket(sti_gpu_pool *p, sti_pool_block *b)
 
 static void remove_from_bucket(sti_gpu_pool *p, const sti_pool_block *b)
 {
+    assert(find_block(p, b->address) == b);
     sti_pool_block **at = bucket_of(p, b->address);
     while (*at != b) at = &(*at)->next;
     *at = b->next;
@@ -115,6 +119,7 @@ static void trim(sti_gpu *gpu, size_t most)
             continue;
         }
         *at = b->kept;
+        assert(!b->used && b->class == -1 && p->stats.kept >= b->size && "what is kept is counted");
         p->stats.kept -= b->size;
         remove_from_bucket(p, b);
         free_to_driver(gpu, b);
@@ -200,6 +205,7 @@ static stet_result cut_small(sti_gpu *gpu, int class, const request *r, sti_pool
     if (p->left < size) STI_TRY(new_chunk(gpu, r)); /* the rest of the old chunk stays unused */
     STI_TRY(sti_alloc(&b, sizeof *b, "a block of a GPU's memory"));
     *b = (sti_pool_block){.address = p->cut, .size = size, .class = class};
+    assert(p->left >= size && "a piece lies within its chunk");
     p->cut += size;
     p->left -= size;
     add_to_bucket(p, b);
@@ -240,6 +246,7 @@ stet_result sti_pool_alloc(sti_gpu *gpu, size_t size, const char *what, void **o
     stet_result result = big_kept(p) > p->keep ? wait_and_trim(gpu, p->keep) : STET_OK; /* GPU-POOL-5 */
     if (result == STET_OK) result = take_block(gpu, &(request){size, what}, &b);
     if (result == STET_OK) {
+        assert(!b->used && b->size >= size && (b->class < 0 || b->size == class_size(b->class)));
         b->used = true;
         b->kept = NULL;
         p->stats.used += b->size;
@@ -253,6 +260,7 @@ stet_result sti_pool_alloc(sti_gpu *gpu, size_t size, const char *what, void **o
 static void keep_block(sti_gpu_pool *p, sti_pool_block *b)
 {
     sti_pool_block **list = b->class >= 0 ? &p->small[b->class] : &p->big;
+    assert(b->used && b->class >= -1 && p->stats.used >= b->size && p->stats.blocks > 0);
     b->used = false;
     b->kept = *list;
     *list = b;

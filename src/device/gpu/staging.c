@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct sti_staging_piece piece;
@@ -71,6 +72,7 @@ static stet_result next_piece(sti_gpu *gpu, ring *r)
 static stet_result take_bytes(sti_gpu *gpu, ring *r, size_t size, char **out)
 {
     if (r->used == 0 || STI_STAGING_BYTES - r->used < size) STI_TRY(next_piece(gpu, r));
+    assert(size > 0 && size <= STI_STAGING_BYTES - r->used && !r->piece[r->at].busy && "STAGING-1");
     *out = r->piece[r->at].memory + r->used;
     r->used += (size + STI_ALIGN - 1) / STI_ALIGN * STI_ALIGN;
     return STET_OK;
@@ -253,6 +255,7 @@ typedef struct part {
 static stet_result begin_part(sti_gpu *gpu, char *to, const char *from, size_t size, part *out)
 {
     ring *r = &gpu->staging.ring;
+    assert(size > 0 && size <= STI_STAGING_BYTES);
     STI_TRY(next_piece(gpu, r));
     *out = (part){&r->piece[r->at], to, size};
     r->used = STI_STAGING_BYTES;
@@ -274,6 +277,7 @@ static stet_result download_in_parts(sti_gpu *gpu, char *to, const char *from, s
     part parts[AHEAD];
     size_t nbegun = 0, nended = 0;
     while (size > 0 || nended < nbegun) {
+        assert(nended <= nbegun && nbegun - nended <= AHEAD && "a part is read before its piece is used again");
         if (size > 0 && nbegun - nended < AHEAD) {
             size_t n = size < STI_STAGING_BYTES ? size : STI_STAGING_BYTES;
             STI_TRY(begin_part(gpu, to, from, n, &parts[nbegun++ % AHEAD]));

@@ -257,16 +257,14 @@ static void place_inside(sti_node *n, unsigned number, bool varies)
     }
 }
 
-void sti_flow_each(sti_node *each, unsigned number)
+void sti_flow_each(sti_node *loop, unsigned number)
 {
-    place_inside(each->b, number, false);
-    if (each->symbol)
-        each
-            ->symbol->inside = each->symbol->varies = number;
+    place_inside(loop->b, number, false);
+    if (loop->symbol) loop->symbol->inside = loop->symbol->varies = number;
     marking m = {number, true};
     for (int round = 0; m.changed && round < MOST_ROUNDS; ++round) {
         m.changed = false;
-        mark_list(each->b, &m, false);
+        mark_list(loop->b, &m, false);
     }
-    if (m.changed) place_inside(each->b, number, true); /* too long a chain of variables: treat all as different */
+    if (m.changed) place_inside(loop->b, number, true); /* too long a chain of variables: treat all as different */
 }

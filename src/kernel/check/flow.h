@@ -16,7 +16,7 @@ void sti_origins(sti_node *e, sti_origin_fn *call, void *context);
 bool sti_flow_pointers(sti_unit *u, sti_node *body);
 
 /* Notes which variables declared inside an each differ between its iterations. `number` identifies the each. */
-void sti_flow_each(sti_node *each, unsigned number);
+void sti_flow_each(sti_node *loop, unsigned number);
 /* True if an expression differs between the iterations of that each. */
 bool sti_flow_varies(const sti_node *e, unsigned number);
 

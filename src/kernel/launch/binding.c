@@ -76,6 +76,7 @@ static inline bool stands(const sti_binding *b, int at, const stet_arg *now)
 
 static stet_result rebind(sti_binding *b, const stet_device *device, int at, const stet_arg *now)
 {
+    assert(at >= 0 && at < b->launch.nslot && !b->known && "BINDING-5");
     const sti_kernel *k = b->launch.kernel;
     STI_TRY(check_kind(k, now, at));
     b->arg[at] = arg_of(now);

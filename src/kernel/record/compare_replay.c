@@ -5,6 +5,7 @@
  */
 #include "kernel/record/play.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* A trial replay, with host copies of all arrays that the list writes, each array once, one after the other. */
@@ -66,6 +67,7 @@ static const stet_array *first_difference(const trial *t, size_t *byte)
         if (!writes_first(t->list, i)) continue;
         if (array->size && memcmp(a, b, array->size) != 0) {
             for (*byte = 0; a[*byte] == b[*byte];) ++*byte;
+            assert(*byte < array->size);
             return array;
         }
         a += array->size;
@@ -117,6 +119,7 @@ static stet_result compare_replay_all(sti_player *p, sti_recording *x, trial *t)
     sti_mechanisms *m = &p->device->mechanisms;
     bool replayed;
     size_t byte;
+    assert(p->list && !p->trial && x->list.nop == p->list->nop && "a recording is compared with its own list");
     p->recording = x;
     stet_result result = replay_and_launch(t, p, &replayed);
     if (result != STET_OK || !replayed) {

@@ -12,6 +12,7 @@
 #include "kernel/gpu/programs.h"
 #include "kernel/record/play.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ void sti_device_graphs_free(stet_device *device, sti_recording *x)
 
 static void describe_fused(const sti_group *group, sti_graph_op *out)
 {
+    assert(group->fused && group->code && group->slot);
     *out = (sti_graph_op){.kind = STI_GRAPH_LAUNCH,
                           .name = group->code->name,
                           .code = group->code,
@@ -49,6 +51,7 @@ static void describe_fused(const sti_group *group, sti_graph_op *out)
 /* Describes operation i for the device, in a graph that begins with group `first`. */
 static stet_result describe(stet_device *device, const sti_recording *x, int i, int first, sti_graph_op *out)
 {
+    assert(i >= 0 && i < x->list.nop);
     const sti_op *op = &x->list.op[i];
     const sti_use *use = x->list.use + op->use;
     *out = (sti_graph_op){.match = op->match >= 0 ? sti_group_of(&x->groups, op->match) - first : -1};
@@ -102,6 +105,7 @@ static int pick_edges(const sti_recording *x, int first, int end, sti_edge *out)
         if (x->edge[i].from < first || x->edge[i].to >= end) continue;
         sti_edge edge = {sti_group_of(&x->groups, x->edge[i].from) - base,
                          sti_group_of(&x->groups, x->edge[i].to) - base};
+        assert(edge.from >= 0 && edge.from <= edge.to && "an edge goes forward");
         if (edge.from != edge.to && !has_edge(out, n, edge)) out[n++] = edge;
     }
     return n;
@@ -119,6 +123,7 @@ static stet_result pass_piece(stet_device *device, const sti_recording *x, const
         else
             STI_TRY(describe(device, x, group->first, first, &op[n]));
     }
+    assert(n > 0 && n <= end - first_op);
     int nedge = pick_edges(x, first_op, end, edge);
     return graph ? device->ops->graph_make(device, op, n, edge, nedge, what, graph)
                  : device->ops->graph_join(device, op, n, edge, nedge, what);
@@ -152,6 +157,7 @@ static void add_bump(sti_device_graph *graph_piece, stet_array *array)
 {
     int i = 0;
     while (i < graph_piece->nbump && graph_piece->bump[i].array != array) ++i;
+    assert(array);
     if (i == graph_piece->nbump) graph_piece->bump[graph_piece->nbump++] = (struct sti_bump){array, 0};
     graph_piece->bump[i].times++;
 }
@@ -184,6 +190,7 @@ static stet_result sum_up(const sti_recording *x, sti_device_graph *graph_piece)
 
 static stet_result add_graph_piece(stet_device *device, sti_recording *x, const char *what, int first, int end)
 {
+    assert(first >= 0 && first < end && end <= x->list.nop);
     sti_device_graph graph_piece = {.first = first, .end = end};
     STI_TRY(
         sti_realloc(&x->graph_piece, (size_t)(x->ngraph_piece + 1) * sizeof *x->graph_piece, "graphs of a recording"));
@@ -244,6 +251,7 @@ static stet_result copy_numbers(const sti_player *p, sti_recording *x)
     size_t size = (size_t)now->nslot * sizeof *now->slot;
     STI_TRY(sti_alloc(&x->shadow, size + 1, "arguments of a recording"));
     if (size) memcpy(x->shadow, now->slot, size);
+    assert(x->list.nop == now->nop && "a recording is of the same operations");
     x->nslot = now->nslot;
     x->fresh = true;
     count_held(p->device, x->nslot);

@@ -5,6 +5,7 @@
 
 #include "kernel/gpu/fused.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,12 @@ void sti_groups_free(sti_groups *g)
     *g = (sti_groups){0};
 }
 
-static void add_fuse(sti_groups *g, const sti_group *group) { g->group[g->n++] = *group; }
+/* Groups follow each other without gaps. */
+static void add_fuse(sti_groups *g, const sti_group *group)
+{
+    assert(group->end > group->first && group->first == (g->n > 0 ? g->group[g->n - 1].end : 0));
+    g->group[g->n++] = *group;
+}
 
 /* ---- groups of a GPU --------------------------------------------------------------------------------------------- */
 
@@ -33,6 +39,7 @@ typedef struct planner {
 
 static void add_singly(const planner *p, int first, int end)
 {
+    assert(first <= end && p->out->n + (end - first) <= p->list->nop);
     for (; first < end; ++first) add_fuse(p->out, &(sti_group){.first = first, .end = first + 1});
 }
 
@@ -41,6 +48,7 @@ static int slots_of(const sti_op *op) { return op->kind == STI_OP_COPY ? 2 : op-
 /* Finds the code of operations first … first + unit - 1. */
 static stet_result find_code(const planner *p, int first, int unit, int64_t nblock, const sti_code **out)
 {
+    assert(unit >= 1 && unit <= STI_FUSE_UNIT && first + unit <= p->list->nop);
     sti_phase phase[STI_FUSE_UNIT];
     for (int i = 0; i < unit; ++i) {
         const sti_op *op = &p->list->op[first + i];
@@ -64,6 +72,7 @@ static stet_result add_launches(const planner *p, const sti_code *code, int firs
 {
     while (times > 0) {
         int n = times < code->repeats ? times : code->repeats;
+        assert(n > 0 && code->nslot > 0);
         sti_group group = {first, first + n * unit, nblock, true, code, unit, NULL};
         STI_TRY(sti_alloc(&group.slot, (size_t)code->nslot * sizeof *group.slot, "arguments of fused launches"));
         add_fuse(p->out, &group);
@@ -134,6 +143,8 @@ static stet_result add_all(const planner *p)
         end = sti_fuse_run_end(p->device, p->list, first, &run);
         count_run(p, end - first, run);
         STI_TRY(add_run(p, first, end, run.together));
+        assert(end > first && p->out->n > 0 && p->out->group[p->out->n - 1].end == end &&
+               "each operation is in a group");
     }
     return STET_OK;
 }
@@ -189,6 +200,7 @@ const sti_group *sti_group_at(const sti_groups *g, int op)
 void sti_group_fill(const sti_group *group, const sti_list *list)
 {
     sti_slot *to = group->slot;
+    assert(group->fused && group->code && (group->end - group->first) % group->unit == 0);
     *to++ = (sti_slot){.i = (group->end - group->first) / group->unit};
     for (int i = group->first; i < group->end; ++i) {
         const sti_op *op = &list->op[i];
@@ -201,6 +213,7 @@ void sti_group_fill(const sti_group *group, const sti_list *list)
             to += op->nslot;
         }
     }
+    assert(to <= group->slot + group->code->nslot && "the arguments have the room that the code takes");
 }
 
 typedef struct sharing {
@@ -220,6 +233,7 @@ static void run_block(const sharing *s, int64_t block)
         }
         const sti_use *use = s->list->use + op->use;
         int64_t size = sti_block_bytes(use[0].array);
+        assert(size == sti_block_bytes(use[1].array) && block < use[0].array->nblock && "FUSE-2");
         memcpy((char *)use[0].array->data + block * size, (const char *)use[1].array->data + block * size,
                (size_t)size);
     }
@@ -233,6 +247,7 @@ static void run_blocks(const sti_slot *slots, int64_t begin, int64_t end)
 
 static stet_result run_on_cpu(stet_device *device, const sti_group *group, const sti_list *list)
 {
+    assert(device->type == STET_DEVICE_CPU && group->fused && group->nblock > 0);
     sharing s = {group, list, device->isa};
     const sti_slot slot = {.p = &s};
     const sti_code code = {.name = "fused launches", .call = run_blocks, .worlds = true};

@@ -6,6 +6,8 @@
 
 #include "kernel/gpu/fused.h"
 
+#include <assert.h>
+
 /* The most arrays that one run may touch; the least operations that a repeated sequence must cover to be worth it. */
 enum { TOUCHED = 256, WORTH = 8 };
 
@@ -117,6 +119,7 @@ int sti_fuse_run_end(stet_device *device, const sti_list *l, int first, sti_stre
     }
     /* Copies at the end may overlap with operations that come next. */
     while (end > first + 1 && l->op[end - 1].kind == STI_OP_COPY) --end;
+    assert(following <= launches && end <= l->nop);
     run->together = worth_it(device, launches, following);
     return end > first ? end : first + 1;
 }
@@ -139,6 +142,7 @@ static void find_period(const sti_list *l, int first, int end, int *unit, int *t
     *unit = *times = 1;
     for (int length = 1; length <= STI_FUSE_UNIT && first + 2 * length <= end; ++length) {
         int n = count_times(l, first, end, length);
+        assert(first + n * length <= end);
         if (n < 2 || n * length < WORTH || n * length <= covered) continue;
         covered = n * length;
         *unit = length;

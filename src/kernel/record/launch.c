@@ -4,9 +4,12 @@
 #include "kernel/record/launch_observer.h"
 #include "kernel/record/record.h"
 
+#include <assert.h>
+
 /* Lists the launch or runs it now, and notifies the device's launch observer. */
 static stet_result issue(stet_device *device, const sti_launch *launch, int64_t count, bool listed)
 {
+    assert(launch->nblock > 0 && launch->kernel && launch->nslot >= 0 && launch->nslot <= STI_MAX_PARAMS);
     sti_observe_launch(device, launch, count);
     stet_result result = listed ? sti_record_launch(device, launch) : sti_launch_run(device, launch);
     if (result != STET_OK) sti_observe_lost(device, launch->kernel->name);
@@ -44,6 +47,7 @@ stet_result sti_binding_launch(sti_binding *b, stet_device *device, const sti_ke
                                const stet_arg *args, int narg)
 {
     if (count <= 0 || b->busy) return launch_apart(device, k, count, args, narg); /* refused, no launch, or BINDING-4 */
+    assert((!b->known || b->launch.kernel == k) && "a binding is of one kernel");
     b->busy = true;
     stet_result result = sti_binding_update(b, device, k, count, args, narg);
     if (result == STET_OK) result = issue(device, &b->launch, count, device->listing);

@@ -69,6 +69,7 @@ stet_result sti_list_copy(sti_list *to, const sti_list *from)
     memcpy(to->op, from->op, (size_t)from->nop * sizeof *to->op);
     if (from->nuse) memcpy(to->use, from->use, (size_t)from->nuse * sizeof *to->use);
     memcpy(to->key, from->key, (size_t)from->nkey * sizeof *to->key);
+    assert(sti_list_same(to, from));
     return STET_OK;
 }
 
@@ -83,6 +84,8 @@ int64_t sti_list_bytes(const sti_list *l)
 
 static inline sti_op *add_op(sti_list *l, sti_op_kind kind, int parent)
 {
+    assert(l->nop < l->op_room && l->nkey < l->key_room && "LIST-3");
+    assert(parent == -1 || (parent < l->nop && l->op[parent].kind == STI_OP_WHILE));
     sti_op *op = &l->op[l->nop++];
     *op = (sti_op){.kind = kind, .parent = parent, .match = -1, .slot = l->nslot, .use = l->nuse};
     l->key[l->nkey++] = (uint64_t)kind;
@@ -92,6 +95,7 @@ static inline sti_op *add_op(sti_list *l, sti_op_kind kind, int parent)
 static inline void add_use(sti_list *l, sti_op *op, stet_array *array, bool written)
 {
     uint64_t *key = l->key + l->nkey;
+    assert(l->nkey + 3 <= l->key_room && (!array || l->nuse < l->use_room) && "LIST-3");
     l->nkey += 3;
     key[0] = array ? array->version.id : 0;
     key[1] = array ? (uint64_t)(uintptr_t)array->data : 0;
@@ -104,6 +108,7 @@ static inline void add_use(sti_list *l, sti_op *op, stet_array *array, bool writ
 stet_result sti_list_launch(sti_list *l, int parent, const sti_launch *launch)
 {
     const sti_kernel *k = launch->kernel;
+    assert(launch->nblock > 0 && launch->nslot >= 0);
     STI_TRY(make_room_list(l, launch->nslot, launch->nslot, 2 + 3 * launch->nslot));
     sti_op *op = add_op(l, STI_OP_LAUNCH, parent);
     op->kernel = k;
@@ -141,6 +146,7 @@ stet_result sti_list_while(sti_list *l, int parent, stet_array *condition, int64
 
 stet_result sti_list_end(sti_list *l, int loop)
 {
+    assert(loop >= 0 && loop < l->nop && l->op[loop].kind == STI_OP_WHILE && l->op[loop].match < 0 && "ended once");
     STI_TRY(make_room_list(l, 0, 0, 1));
     sti_op *op = add_op(l, STI_OP_END, l->op[loop].parent);
     op->match = loop;
@@ -243,6 +249,7 @@ stet_result sti_list_edges(const sti_list *l, sti_edge **out, int *nedge)
         sti_free(e.edge);
         e = (edges){0};
     }
+    for (int i = 1; i < e.n; ++i) assert(e.edge[i - 1].to <= e.edge[i].to && "edges are in the order of their ends");
     *out = e.edge;
     *nedge = e.n;
     return result;

@@ -7,6 +7,7 @@
 #include "kernel/launch/run.h"
 #include "kernel/record/launch_observer.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,8 @@ static stet_result play_record(stet_device *device, const char *what)
 /* RECORD-5: runs the listed operations now, in the middle of a list, and counts the reason. */
 static stet_result split(stet_device *device, stet_reason why)
 {
+    assert(device->recorder->loop < 0 && "RECORD-5: a list is not split in a loop");
+    assert(stet_reason_mechanism(why) == STET_MECHANISM_GRAPH_REPLAY);
     const char *what = what_is_listed(device->recorder);
     stet_result result = sti_fallback(&device->mechanisms, STET_MECHANISM_GRAPH_REPLAY, why, what);
     if (result == STET_OK) result = play_record(device, what);
@@ -102,6 +105,7 @@ static bool is_listed(const stet_device *device, const sti_kernel *kernel)
 
 static void destroy(stet_device *device)
 {
+    assert(device->recorder->depth == 0 && !device->recorder->playing && "no list is open");
     sti_recorder *r = device->recorder;
     while (r->nrecording) sti_recording_drop(device, r->nrecording - 1);
     sti_list_free(&r->pending);
@@ -139,6 +143,7 @@ stet_result sti_record_begin(stet_device *device, const char *what)
         return sti_error(STET_ERROR_UNSUPPORTED, "%s: a list cannot begin inside a loop of %s", what,
                          what_is_listed(r));
     if (device->listing && r->pending.nop) STI_TRY(split(device, STET_REASON_GRAPH_REPLAY_SPLIT));
+    assert(r->depth >= 0 && r->depth < STI_RECORD_DEPTH && what);
     r->begun[r->depth].what = what;
     r->begun[r->depth++].listing = device->listing;
     device->listing = !r->playing; /* launches from inside a kernel's call run at once */

@@ -56,6 +56,7 @@ void sti_recording_cache_add(stet_device *device, sti_recording *x)
 {
     sti_recorder *r = device->recorder;
     while (r->nrecording && r->nrecording >= r->most) drop_least_recent(device);
+    assert(r->nrecording < r->most && x->id != 0 && !sti_recording_find_id(r, x->id));
     r->recording[r->nrecording++] = x;
     r->built++;
     x->used = ++r->clock;

@@ -9,6 +9,8 @@
 #include "kernel/gpu/programs.h"
 #include "kernel/launch/run.h"
 
+#include <assert.h>
+
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
 static stet_result run_launch(sti_player *p, const sti_op *op)
@@ -23,6 +25,7 @@ static stet_result run_launch(sti_player *p, const sti_op *op)
 
 static stet_result run_copy(sti_player *p, const sti_op *op)
 {
+    assert(op->nuse == 2 && p->list->use[op->use].array->size == p->list->use[op->use + 1].array->size);
     const sti_use *use = p->list->use + op->use;
     return sti_device_copy_of(p->device, use[0].array->name, use[0].array->data, use[1].array->data,
                               use[1].array->size);
@@ -34,6 +37,7 @@ static stet_result run_copy(sti_player *p, const sti_op *op)
  */
 static stet_result run_while(sti_player *p, sti_op *op, int *next)
 {
+    assert(op->match > p->at && op->match < p->list->nop && op->trips >= 0 && op->trips <= op->most);
     int32_t condition = 0;
     const sti_code *code;
     if (op->trips == 0 && p->device->ops->graph_join) (void)sti_program_condition(p->device, &code);
@@ -56,6 +60,7 @@ stet_result sti_foreign_run(stet_device *device, const char *name, stet_foreign_
 /* Counts an operation that has run and moves generations (RECORD-2), or notes it for a capture (RECORD-8). */
 static void note_operation(const sti_player *p, const sti_op *op)
 {
+    assert(op->use >= 0 && op->use + op->nuse <= p->list->nuse);
     stet_counters *c = &p->device->mechanisms.counters;
     if (p->trial) return;
     if (op->kind == STI_OP_WHILE && p->capture)
@@ -84,6 +89,7 @@ static stet_result join_loop(sti_player *p, int end)
 
 static stet_result run_op(sti_player *p)
 {
+    assert(p->at >= 0 && p->at < p->list->nop);
     sti_op *op = &p->list->op[p->at];
     int next = p->at + 1;
     if (op->kind == STI_OP_WHILE && p->capture) return join_loop(p, op->match + 1);
@@ -129,6 +135,7 @@ static stet_result run_group(sti_player *p, const sti_group *group)
     int64_t before = p->nlaunch;
     if (!m->trace) STI_TRY(run_together(p, group));
     while (p->at < group->end) STI_TRY(run_op(p));
+    assert(p->at == group->end && p->nlaunch > before && "a group is run to its end");
     if (!p->trial) sti_count_hit(m, STET_MECHANISM_FUSION, p->nlaunch - before - 1, 0);
     return STET_OK;
 }
@@ -146,6 +153,7 @@ static const sti_device_graph *graph_piece_here(const sti_player *p)
 
 static stet_result run_graph_piece(sti_player *p, const sti_device_graph *graph_piece)
 {
+    assert(graph_piece->end > p->at && graph_piece->end <= p->list->nop && graph_piece->graph);
     STI_TRY(p->device->ops->graph_launch(p->device, graph_piece->graph));
     p->nlaunch += graph_piece->launches;
     p->at = graph_piece->end;
@@ -167,6 +175,7 @@ stet_result sti_run(sti_player *p)
     while (p->at < p->list->nop) {
         const sti_device_graph *graph_piece = graph_piece_here(p);
         const sti_group *group = graph_piece ? NULL : group_here(p);
+        assert(p->at >= 0);
         STI_TRY(graph_piece ? run_graph_piece(p, graph_piece) : group ? run_group(p, group) : run_op(p));
     }
     return STET_OK;

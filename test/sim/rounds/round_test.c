@@ -340,13 +340,12 @@ static void controls_come_frame_by_frame(void **state)
     for (int e = 0; e < 2; ++e) {
         stet_sim *sim = room_open("cartpole.xml", e ? &external : &mujoco);
         static const float alike[3] = {0.25f, -0.5f, 0.75f};
-        float each[3 * ROUND_WORLDS];
+        float per_world[3 * ROUND_WORLDS];
         for (int i = 0; i < 3 * ROUND_WORLDS; ++i)
-            each
-                [i] = alike[i / ROUND_WORLDS] + 0.01f * (float)(i % ROUND_WORLDS);
+            per_world[i] = alike[i / ROUND_WORLDS] + 0.01f * (float)(i % ROUND_WORLDS);
         for (int r = 0; r < 4; ++r) {
-            stet_round_value in =
-                r % 2 ? stet_round_in("controls", each, sizeof each) : stet_round_in("controls", alike, sizeof alike);
+            stet_round_value in = r % 2 ? stet_round_in("controls", per_world, sizeof per_world)
+                                        : stet_round_in("controls", alike, sizeof alike);
             in.frames = 3;
             OK(stet_sim_round_begin(sim, &in, 1));
             assert_true(room_ctrl(sim, 1, 0) == 0);
@@ -354,7 +353,7 @@ static void controls_come_frame_by_frame(void **state)
                 OK(stet_sim_step(sim, 2));
                 for (int64_t w = 0; w < ROUND_WORLDS; ++w) {
                     int at = f < 3 ? f : 2;
-                    float want = r % 2 ? each[at * ROUND_WORLDS + w] : alike[at];
+                    float want = r % 2 ? per_world[at * ROUND_WORLDS + w] : alike[at];
                     if (room_ctrl(sim, w, 0) != want) fail_msg("round %d, step %d, world %d", r, f, (int)w);
                 }
             }
