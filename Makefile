@@ -44,14 +44,15 @@ define configure_tree
 	>$(1)/configure.log
 endef
 
-# build_tree FOLDER, FLAGS[, TARGETS]: configure and build, all or these targets.
+# build_tree FOLDER, FLAGS[, TARGETS]: configure and build, all or these targets; says how far it is.
 define build_tree
 $(call configure_tree,$(1),$(2))
-@$(cmake) --build $(1) --parallel $(JOBS) $(if $(3),--target $(3)) -- --no-print-directory
+@tools/build_progress.sh $(cmake) --build $(1) --parallel $(JOBS) $(if $(3),--target $(3)) -- --no-print-directory
 endef
 
+# On a terminal a line that moves says how far it is; elsewhere there is a line for each test.
 define run_tests
-@$(ctest) --test-dir $(1) --output-on-failure --no-tests=error --parallel $(JOBS) $(with_label)
+@$(ctest) --test-dir $(1) --progress --output-on-failure --no-tests=error --parallel $(JOBS) $(with_label)
 endef
 
 # Tests run with the library's assertions; what is measured, run or installed is built without.

@@ -61,6 +61,12 @@ function(stet_test_name path name_out layer_out)
     set(${layer_out} "${layer}" PARENT_SCOPE)
 endfunction()
 
+# What each test program has besides its own: base/drawn.c.
+add_library(test_drawn STATIC "${PROJECT_SOURCE_DIR}/test/base/drawn.c")
+target_include_directories(test_drawn PRIVATE "${PROJECT_SOURCE_DIR}/test")
+target_link_libraries(test_drawn PRIVATE PkgConfig::CMOCKA)
+stet_target_options(test_drawn)
+
 function(stet_test path)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;SOURCES")
     stet_test_name("${path}" name layer)
@@ -69,8 +75,9 @@ function(stet_test path)
     stet_target_options(${target})
     target_compile_options(${target} PRIVATE -Wno-unused-parameter) # cmocka gives every test a state
     target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/test")
-    target_link_libraries(${target} PRIVATE stet_pilots ${STET_TEST_LIBRARY} mujoco::mujoco Threads::Threads PNG::PNG
-        PkgConfig::JANSSON PkgConfig::CMOCKA m)
+    target_link_libraries(${target} PRIVATE test_drawn stet_pilots ${STET_TEST_LIBRARY} mujoco::mujoco Threads::Threads
+        PNG::PNG PkgConfig::JANSSON PkgConfig::CMOCKA m)
+    target_link_options(${target} PRIVATE -Wl,--wrap=_cmocka_run_group_tests)
     target_compile_definitions(${target} PRIVATE
         STET_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
         STET_TEST_BINARY_DIR="${PROJECT_BINARY_DIR}"
@@ -104,22 +111,36 @@ function(stet_test_properties name)
         ENVIRONMENT "${STET_TEST_ENVIRONMENT};CUDA_VISIBLE_DEVICES=;HIP_VISIBLE_DEVICES=")
 endfunction()
 
+# <test>_whole[@<device>]: the test as it is now, label `whole`; what is then set in its environment makes a part of it.
+function(stet_add_whole name)
+    string(REGEX REPLACE "@.*$" "" program "${name}")
+    string(REPLACE "/" "_" target "test_${program}")
+    get_filename_component(layer "${name}" DIRECTORY)
+    string(REPLACE "${program}" "${program}_whole" whole "${name}")
+    get_property(environment TEST "${name}" PROPERTY ENVIRONMENT)
+    add_test(NAME "${whole}" COMMAND ${target})
+    stet_test_properties("${whole}" ${layer} whole)
+    set_property(TEST "${whole}" PROPERTY ENVIRONMENT "${environment}")
+endfunction()
+
 # Tests that repeat much (test/base/part.h): under a sanitizer, and on a device that is slow (<test>@<device>), those
 # after ALWAYS everywhere, they do a part of it; the whole does <test>_whole[@<device>].
 function(stet_test_in_part)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "ALWAYS")
     foreach(name IN LISTS arg_UNPARSED_ARGUMENTS arg_ALWAYS)
         if(STET_SANITIZE OR name MATCHES "@" OR name IN_LIST arg_ALWAYS)
-            string(REGEX REPLACE "@.*$" "" program "${name}")
-            string(REPLACE "/" "_" target "test_${program}")
-            get_filename_component(layer "${name}" DIRECTORY)
-            string(REPLACE "${program}" "${program}_whole" whole "${name}")
-            get_property(environment TEST "${name}" PROPERTY ENVIRONMENT)
-            add_test(NAME "${whole}" COMMAND ${target})
-            stet_test_properties("${whole}" ${layer} whole)
-            set_property(TEST "${whole}" PROPERTY ENVIRONMENT "${environment}")
+            stet_add_whole("${name}")
             set_property(TEST "${name}" APPEND PROPERTY ENVIRONMENT "STET_TEST_IN_PART=1")
         endif()
+    endforeach()
+endfunction()
+
+# stet_test_drawn(<step> <test> …): of the tests of a program one in <step>, which the run's seed draws (base/drawn.c);
+# the whole does <test>_whole[@<device>]. For programs that take long and that run on other devices, too.
+function(stet_test_drawn step)
+    foreach(name IN LISTS ARGN)
+        stet_add_whole("${name}")
+        set_property(TEST "${name}" APPEND PROPERTY ENVIRONMENT "STET_TEST_DRAW=${step}")
     endforeach()
 endfunction()
 
