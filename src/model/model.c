@@ -16,6 +16,7 @@
 #include "model/limits.h"
 #include "model/plugins.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -99,6 +100,7 @@ static void one_line(char text[TEXT_SIZE])
         }
     }
     while (to > 0 && strchr(" ,;.", line[to - 1])) --to;
+    assert(to < sizeof line);
     line[to] = 0;
     (void)snprintf(text, TEXT_SIZE, "%.*s", TEXT_SIZE - 1, line);
 }
@@ -120,6 +122,7 @@ static stet_result check_plugins(load *l)
 /* What MuJoCo's compiler lets through, and its steps do not do. */
 static stet_result check_options(load *l, const char *what)
 {
+    assert(l->mj);
     double step = l->mj->opt.timestep;
     if (step > 0 && step <= 1e9) return STET_OK;
     (void)sti_mujoco_guard(delete_model, l->mj, NULL, 0);
@@ -129,6 +132,7 @@ static stet_result check_options(load *l, const char *what)
 
 static stet_result run_binary(load *l, const char *what, bool *good, char text[TEXT_SIZE])
 {
+    assert(is_binary(l));
     if (!l->checked && !sti_limits_survives(guard_compiled, l))
         return sti_error(STET_ERROR_PARSE,
                          "%s: MuJoCo crashes, or hangs, while it loads this compiled model, so it is damaged; make it "
@@ -140,6 +144,7 @@ static stet_result run_binary(load *l, const char *what, bool *good, char text[T
 
 static stet_result run_text(load *l, const char *what, bool *good, char text[TEXT_SIZE])
 {
+    assert(!l->bytes && !l->spec);
     stet_result result = STET_OK;
     *good = sti_mujoco_guard(parse, l, text, TEXT_SIZE);
     if (*good && l->spec) result = sti_limits_check_spec(what, l->spec);
@@ -154,6 +159,7 @@ static stet_result run_load(load *l)
     const char *what = l->path ? l->path : "model string";
     char text[TEXT_SIZE];
     bool good;
+    assert(!l->mj && (l->path || l->xml || l->bytes) && !(l->xml && l->bytes) && "one thing is loaded, once");
     STI_TRY(stet_check_mujoco());
     sti_load_plugins();
     STI_TRY(is_binary(l) ? run_binary(l, what, &good, text) : run_text(l, what, &good, text));

@@ -18,6 +18,7 @@
 #include "render/scene.k.h"
 #include "render/surface.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -125,6 +126,7 @@ static stet_result make_appearance(sti_renderer *r)
     STI_TRY(sti_alloc(&patches.row, (size_t)n * PATCH_SIZE * sizeof *patches.row, "patches"));
     stet_result result = STET_OK;
     for (int c = 0; c < r->ncamera && !result; ++c) result = fill_patches(r, c, &patches);
+    assert((result || patches.n == n) && "each camera has all its patches");
     r->npatch = patches.n;
     sti_appearance made = {0};
     if (!result) result = sti_appearance_init(&made, r->stage, r->soft, &patches);
@@ -373,6 +375,7 @@ static stet_result check_worlds(sti_renderer *r, const int *worlds, int n)
         r->chosen[taken] = w;
     }
     for (int i = 0; i < taken; ++i) r->asked[worlds[i]] = false;
+    for (int64_t w = 0; w < nworld; ++w) assert(!r->asked[w] && "no mark is left between runs");
     return result;
 }
 
@@ -407,8 +410,11 @@ static stet_result check_target(const sti_renderer *r, const sti_render_target *
 static int pack_rows(const sti_render_target *target)
 {
     int rows = 0;
-    for (int b = 0; b < STI_BUFFER_CAST; ++b)
-        if (target->pixels[b]) rows |= target->row[b] << b * ROW_BITS;
+    for (int b = 0; b < STI_BUFFER_CAST; ++b) {
+        if (!target->pixels[b]) continue;
+        assert(target->row[b] >= 0 && target->row[b] < 1 << ROW_BITS);
+        rows |= target->row[b] << b * ROW_BITS;
+    }
     return rows;
 }
 

@@ -8,6 +8,7 @@
 #include "kernel/check/unit.h"
 #include "kernel/record/record.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -49,6 +50,7 @@ static stet_result append_id(sti_id **at, uint64_t id, const char *content)
 
 stet_result sti_ids_add(sti_ids *ids, uint64_t id, const char *content, const char *what)
 {
+    assert(content && what);
     sti_id **at = find_id(ids, id);
     if (!*at) return append_id(at, id, content);
     if (strcmp((*at)->content, content) != 0)
@@ -63,6 +65,7 @@ stet_result sti_ids_add(sti_ids *ids, uint64_t id, const char *content, const ch
 void sti_ids_drop(sti_ids *ids, uint64_t id)
 {
     sti_id **at = find_id(ids, id), *own = *at;
+    assert((!own || own->users > 0) && "an id goes with its last user");
     if (!own || --own->users > 0) return;
     *at = own->next;
     sti_free(own->content);
@@ -73,6 +76,7 @@ void sti_ids_drop(sti_ids *ids, uint64_t id)
 
 stet_result sti_flags_room(stet_adjoint *a, int64_t n)
 {
+    assert(n > 0 && a->stacks);
     stet_device *device = a->stacks->device;
     bool listing = device->listing;
     stet_array *more;
@@ -105,6 +109,7 @@ static stet_result clear(stet_array *flags)
 
 static int64_t blocks_for(int64_t n)
 {
+    assert(n >= 0);
     int64_t blocks = (n + CHECK_TEAM - 1) / CHECK_TEAM;
     return blocks < CHECK_BLOCKS ? blocks : CHECK_BLOCKS;
 }
@@ -134,6 +139,7 @@ static stet_result read_flags(stet_adjoint *a, int64_t *mark)
     sti_stacks *s = a->stacks;
     stet_device *device = s->device;
     int64_t found[2 * CHECK_BLOCKS], n = a->flags->nitem, blocks = blocks_for(n);
+    assert(blocks <= CHECK_BLOCKS && *mark == 0);
     STI_TRY(look_at_flags(a, n));
     size_t size = (size_t)blocks * 2 * sizeof *found;
     STI_TRY(sti_device_download_of(device, s->found->name, found, s->found->data, size));
@@ -153,6 +159,7 @@ stet_result sti_flags_check(stet_adjoint *a, int64_t *mark)
     *mark = 0;
     if (!a->flags || sti_stamp_is(&a->checked, &a->flags->version)) return STET_OK; /* STACKS-2 */
     bool listing = device->listing;
+    assert(device->check_overflow && "whoever reads results looks at the flags");
     device->listing = false;
     stet_result result = read_flags(a, mark);
     device->listing = listing;
@@ -178,6 +185,7 @@ static stet_result poison_one(stet_adjoint *a, int64_t count, int64_t width, ste
 
 stet_result sti_flags_poison(stet_adjoint *a, int64_t count, int64_t width, stet_array *const *gradients)
 {
+    assert(a->flags && count > 0 && width > 0 && a->flags->nitem >= count * width && "each launch has its flags");
     if (a->k->items) STI_TRY(look_at_flags(a, count * width));
     for (int i = 0; i < a->nparam; ++i)
         if (gradients[i] && gradients[i]->nitem > 0) STI_TRY(poison_one(a, count, width, gradients[i]));
@@ -189,6 +197,7 @@ stet_result sti_flags_poison(stet_adjoint *a, int64_t count, int64_t width, stet
 stet_result sti_overflow_error(const stet_adjoint *a, int64_t mark, int64_t had, const char *needed)
 {
     const sti_kernel_source *origin = sti_user_kernel_source(a->kernel);
+    assert(mark > 0 && a->unit->nfile > 0);
     const char *file = a->unit->file[mark / STI_MARK_LINES % a->unit->nfile];
     sti_text_buffer where = {0}, name = {0};
     sti_text_buffer_format(&where, "%s:%" PRId64, file, mark % STI_MARK_LINES);
@@ -280,6 +289,7 @@ static void close_stacks(stet_device *device)
 {
     sti_stacks *s = device->stacks;
     if (s->first) return;
+    assert(!s->ids.first && !s->checking && "ids go with their adjoints");
     stet_array_destroy(s->found);
     s->found = NULL;
     sti_gathering_destroy(s->gathering);
@@ -312,6 +322,7 @@ static stet_result add_ids(stet_adjoint *a)
 
 static void drop_ids(stet_adjoint *a)
 {
+    assert(a->nid >= 0 && a->nid <= a->sizing.reducing.nreduction + 1);
     sti_ids *ids = &a->stacks->ids;
     if (a->nid > 0) sti_ids_drop(ids, a->k->id);
     for (int k = 0; k + 1 < a->nid; ++k) sti_ids_drop(ids, a->sizing.reducing.reduction[k].id);
@@ -321,6 +332,7 @@ stet_result sti_stacks_join(stet_adjoint *a)
 {
     stet_device *device = sti_user_kernel_device(a->kernel);
     STI_TRY(open_stacks(device));
+    assert(!a->stacks && "an adjoint joins once");
     a->stacks = device->stacks;
     a->next = a->stacks->first;
     a->stacks->first = a;

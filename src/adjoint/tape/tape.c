@@ -6,6 +6,8 @@
 
 #include "kernel/record/record.h"
 
+#include <assert.h>
+
 enum { TAPE_COOKIE = 0x57e7ad71 };
 
 stet_tape_def stet_default_tape_def(void) { return (stet_tape_def){.cookie = TAPE_COOKIE}; }
@@ -40,6 +42,7 @@ stet_result stet_tape_create(stet_device *device, const stet_tape_def *def, stet
 
 static void close_tape(stet_tape *t)
 {
+    assert(t->open && t->device->launch_observer == &t->launch_observer && "a device has one open tape");
     t->open = false;
     t->device->launch_observer = NULL;
 }
@@ -97,6 +100,7 @@ stet_result stet_tape_step(stet_tape *t)
     t->stepped = true;
     if (first || t->broken != STET_OK) return STET_OK; /* the end of the tape reports it */
     t->step++;
+    assert(t->ncheck > 0 && t->check[t->ncheck - 1].step < t->step && "TAPE-2: checkpoints lie behind");
     stet_result result = sti_tape_checkpoint(t);
     sti_tape_break(t, result);
     return result;

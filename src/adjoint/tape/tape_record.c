@@ -8,10 +8,12 @@
 #include "device/share.h"
 #include "kernel/record/record.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 void sti_tape_break(stet_tape *t, stet_result result)
 {
+    assert((result == STET_OK || *stet_get_last_error()) && "a failure has a sentence");
     if (result == STET_OK || t->broken != STET_OK) return;
     t->broken = result;
     (void)snprintf(t->why, sizeof t->why, "%s", stet_get_last_error());
@@ -53,6 +55,7 @@ static stet_result check_content(const sti_tape_array *a, bool written, const ch
 static stet_result touch(stet_tape *t, const stet_array *array, const char *by, bool written, int *out)
 {
     STI_TRY(sti_tape_find_array(t, array, out));
+    assert(t->open && *out >= 0 && *out < t->narray && t->array[*out].array == array);
     sti_tape_array *a = &t->array[*out];
     STI_TRY(check_content(a, written, by));
     if (!a->touched) a->expected = array->version.generation;
@@ -96,6 +99,7 @@ static stet_result check_places(const stet_tape *t, const sti_tape_op *op)
 static stet_result take_arg(stet_tape *t, const sti_tape_kernel *k, int i, const sti_arg *arg)
 {
     sti_tape_arg *out = &t->arg[t->narg];
+    assert(t->narg < t->arg_room && i >= 0 && i < k->nparam);
     *out = (sti_tape_arg){.written = k->param[i].written, .array = -1, .slot = -1};
     switch (arg->kind) {
     case STI_ARG_INT:
@@ -124,6 +128,7 @@ static stet_result take_launch(stet_tape *t, const sti_kernel *kernel, int64_t c
         if (args[i].array) STI_TRY(touch(t, args[i].array, k->name, k->param[i].written, &t->arg[before + i].array));
         t->narg++;
     }
+    assert(t->narg == before + narg && t->nop < t->op_room && "an operation has all its arguments");
     STI_TRY(check_places(t, &op));
     k->used = true;
     t->op[t->nop++] = op;
@@ -174,6 +179,7 @@ static stet_result take_copy(stet_tape *t, stet_array *to, stet_array *from)
     if (arg[0].array == arg[1].array)
         return sti_error(STET_ERROR_UNSUPPORTED, "tape: array %s is copied to itself; leave that out", to->name);
     t->narg += 2;
+    assert(t->narg <= t->arg_room && t->nop < t->op_room);
     t->op[t->nop++] = op;
     return STET_OK;
 }

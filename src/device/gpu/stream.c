@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "device/gpu/gpu.h"
 
+#include <assert.h>
+
 struct sti_gpu_later {
     struct sti_gpu_later *next;
     sti_gpu_drop *drop;
@@ -54,6 +56,7 @@ stet_result sti_gpu_make_stream_wait(sti_gpu *gpu, void *to, void *from)
 /* The capture that stet had joined has ended: orders the stream behind the work issued before (STREAM-2). */
 static stet_result leave_capture(sti_gpu *gpu)
 {
+    assert(gpu->streams.joined && !gpu->streams.capture && "STREAM-2");
     STI_TRY(sti_gpu_make_stream_wait(gpu, gpu->stream, gpu->own));
     gpu->streams.joined = false;
     return STET_OK;
@@ -85,6 +88,7 @@ static void *front_stream(const sti_gpu *gpu) { return gpu->streams.joined ? gpu
 /* Under the pool's lock, because a free in any thread waits for the device's own stream. */
 static void set_stream(sti_gpu *gpu, void *stream, bool joined)
 {
+    assert(!joined || stream != gpu->own);
     pthread_mutex_lock(&gpu->pool.lock);
     gpu->stream = stream;
     gpu->streams.joined = joined;
@@ -246,6 +250,7 @@ static void drop_later(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
 
 void sti_gpu_drop_after_work(sti_gpu *gpu, sti_gpu_drop *drop, void *thing)
 {
+    assert(drop && thing);
     if (!wait_for_all(gpu)) {
         drop_later(gpu, drop, thing);
         return;

@@ -7,6 +7,7 @@ enum { FIRST_SIZE = 64 };
 
 sti_program **sti_table_find(const struct sti_programs *p, const sti_kernel *kernel)
 {
+    assert(kernel && 2 * p->nprogram <= p->nslot && "a slot is free, or the search has no end");
     unsigned mask = (unsigned)p->nslot - 1;
     unsigned at = (unsigned)(((uintptr_t)kernel >> 4) * 0x9e3779b97f4a7c15ull >> 32) & mask;
     while (p->slot[at] && p->slot[at]->kernel != kernel) at = (at + 1) & mask;
@@ -16,6 +17,7 @@ sti_program **sti_table_find(const struct sti_programs *p, const sti_kernel *ker
 /* Moves all programs to a table of this size. */
 static stet_result rebuild(struct sti_programs *p, int nslot)
 {
+    assert(nslot > p->nslot && (nslot & (nslot - 1)) == 0);
     sti_program **old = p->slot, **fresh;
     int nold = p->nslot;
     STI_TRY(sti_alloc(&fresh, (size_t)nslot * sizeof(void *), "the table of programs"));
@@ -33,6 +35,7 @@ stet_result sti_table_insert(struct sti_programs *p, const sti_kernel *kernel, s
 {
     if (2 * (p->nprogram + 1) > p->nslot) STI_TRY(rebuild(p, 2 * p->nslot));
     STI_TRY(sti_alloc(out, sizeof **out, "a program"));
+    assert(!*sti_table_find(p, kernel) && "a kernel has one program");
     (*out)->kernel = kernel;
     *sti_table_find(p, kernel) = *out;
     p->nprogram++;
@@ -41,6 +44,7 @@ stet_result sti_table_insert(struct sti_programs *p, const sti_kernel *kernel, s
 
 void sti_table_take_out(struct sti_programs *p, sti_program **at)
 {
+    assert(*at && sti_table_find(p, (*at)->kernel) == at && p->nprogram > 0);
     unsigned mask = (unsigned)p->nslot - 1, hole = (unsigned)(at - p->slot);
     sti_free(*at);
     *at = NULL;

@@ -7,6 +7,8 @@
 #include "device/host_mirror.h"
 #include "kernel/checked/checked.h"
 
+#include <assert.h>
+
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
 
 #define BIT(dtype) (1u << STET_DTYPE_##dtype)
@@ -101,6 +103,7 @@ static stet_result check_arg(const sti_kernel *k, const sti_param *p, const sti_
 static int64_t team_bytes(const stet_device *device, sti_param_type type, int64_t n)
 {
     size_t lanes = type == STI_PARAM_TINT ? 1 : (size_t)device->lanes;
+    assert(sti_param_type_team(type) && n >= 0 && n <= MOST_TEAM_ITEMS);
     size_t element = type == STI_PARAM_TREAL ? device->real_size : sizeof(int);
     return (int64_t)(((size_t)n * lanes * element + STI_ALIGN - 1) / STI_ALIGN * STI_ALIGN);
 }
@@ -111,6 +114,7 @@ static sti_slot team_slot(const sti_kernel *k, const sti_param *p, const sti_arg
     int64_t bytes = team_bytes(device, p->type, arg->i);
     bool given = arg->array && sti_device_is_gpu(device) && !k->checked && bytes > 0;
     int64_t room = given ? (int64_t)arg->array->size / bytes : 0;
+    assert(bytes <= UINT32_MAX && "its size is 32 bits of a slot");
     if (room == 0) return (sti_slot){.i = bytes, .n = arg->i};
     return (sti_slot){.p = arg->array->data,
                       .team = {(uint32_t)bytes, room < UINT32_MAX ? (uint32_t)room : UINT32_MAX}};
@@ -159,6 +163,7 @@ void sti_launch_list_written(sti_launch *launch)
         stet_array *array = launch->args[at++].array;
         if (k->param[i].written && array) launch->written[launch->nwritten++] = array;
     }
+    assert(launch->nwritten <= launch->nslot);
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */

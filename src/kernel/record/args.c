@@ -50,6 +50,7 @@ static stet_result reserve(stet_device *device, sti_args *a, int nslot)
 static stet_result upload(stet_device *device, const sti_args *a, int from, int n)
 {
     size_t size = (size_t)n * sizeof *a->next;
+    assert(from >= 0 && n > 0 && from + n <= a->capacity && "ARGS-3");
     STI_TRY(sti_device_upload(device, a->block + from, a->next + from, size));
     device->mechanisms.counters.bytes_copied += (int64_t)size;
     return STET_OK;
@@ -130,6 +131,7 @@ static stet_result send_args(const sending *s, int64_t *sent)
             *sent += end - begin;
             end = -1;
         }
+        assert(op->slot >= (end < 0 ? 0 : end) && "slots are in the order of their launches");
         if (end < 0) begin = op->slot;
         end = op->slot + op->nslot;
     }
@@ -152,6 +154,7 @@ static void count_sent(const sending *s, int64_t sent)
             sti_count_hit(m, STET_MECHANISM_ARGS, 0, op->nslot * size);
         }
     }
+    assert(sent >= 0 && "no more was counted than went up");
     m->counters.mechanism[STET_MECHANISM_ARGS].done_bytes += sent * size;
     m->counters.mechanism[STET_MECHANISM_ARGS].saved_bytes -= sent * size;
 }
@@ -180,6 +183,7 @@ stet_result sti_args_upload(stet_device *device, sti_args *a, const sti_list *li
     a->next = a->shadow;
     a->shadow = shadow;
     a->known = true;
+    sti_validate_args(a);
     return STET_OK;
 }
 
