@@ -52,18 +52,27 @@ typedef enum stet_object {
     STET_OBJECT_SENSOR,
     STET_OBJECT_KEYFRAME,
     STET_OBJECT_TENDON,
-    STET_OBJECT_EQUALITY
+    STET_OBJECT_EQUALITY,
+    STET_OBJECT_MESH,
+    STET_OBJECT_HFIELD,
+    STET_OBJECT_MATERIAL,
+    STET_OBJECT_TEXTURE
 } stet_object;
+/* How many objects of a kind the model has; 0 also: there is no such kind. */
+STET_API int stet_model_get_object_count(const stet_model *model, stet_object kind);
 /* The name of an object, "" if it has none; NULL: no such index. Borrowed from the model. */
 STET_API const char *stet_model_get_object_name(const stet_model *model, stet_object kind, int index);
-/* The index of a named object. NOT_FOUND lists the first few names that exist. */
+/* The index of a named object. NOT_FOUND says which name was probably meant, or lists the first few that exist. */
 STET_API stet_result stet_model_find(const stet_model *model, stet_object kind, const char *name, int *out);
 /*
  * Integers of the model under MuJoCo's names, in MuJoCo's layout:
  *
  *     jnt_type (0 free, 1 ball, 2 slide, 3 hinge), jnt_qposadr, jnt_dofadr, jnt_bodyid, jnt_limited [njnt]
- *     dof_jntid [nv], body_parentid [nbody], geom_type, geom_bodyid [ngeom], site_bodyid [nsite]
- *     actuator_trntype [nactuator], actuator_trnid [nactuator][2]
+ *     dof_jntid [nv], body_parentid, body_mocapid [nbody], geom_type, geom_bodyid, geom_matid [ngeom]
+ *     site_bodyid [nsite], sensor_type, sensor_adr, sensor_dim [nsensor] (which numbers of sensordata are a sensor's)
+ *     actuator_trntype [nactuator], actuator_trnid [nactuator][2], and which numbers are an actuator's: of ctrl
+ *     actuator_ctrladr, actuator_ctrlnum, of act actuator_actadr (-1: none), actuator_actnum, of actuator_force and
+ *     actuator_gear actuator_outadr, actuator_outnum [nactuator]
  *
  * Returns the names, NULL-terminated.
  */

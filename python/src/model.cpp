@@ -21,30 +21,35 @@ static Model *load(const std::string &scene, bool is_text)
     return model.release();
 }
 
-// What is counted under which name, and how its things are called.
+// Kinds of objects by the names of Python's lists of them.
 static const struct {
     const char *name;
-    int stet_model_info::*count;
     stet_object kind;
     const char *doc;
 } kinds[] = {
-    {"bodies", &stet_model_info::nbody, STET_OBJECT_BODY, "Names of the bodies, \"\" for those without."},
-    {"joints", &stet_model_info::njnt, STET_OBJECT_JOINT, "Names of the joints."},
-    {"geoms", &stet_model_info::ngeom, STET_OBJECT_GEOM, "Names of the geoms."},
-    {"sites", &stet_model_info::nsite, STET_OBJECT_SITE, "Names of the sites."},
-    {"cameras", &stet_model_info::ncam, STET_OBJECT_CAMERA, "Names of the model's cameras."},
-    {"lights", &stet_model_info::nlight, STET_OBJECT_LIGHT, "Names of the lights."},
-    {"actuators", &stet_model_info::nu, STET_OBJECT_ACTUATOR, "Names of the actuators, in the order of ctrl."},
-    {"sensors", &stet_model_info::nsensor, STET_OBJECT_SENSOR, "Names of the sensors."},
-    {"keyframes", &stet_model_info::nkey, STET_OBJECT_KEYFRAME, "Names of the keyframes."},
-    {"tendons", &stet_model_info::ntendon, STET_OBJECT_TENDON, "Names of the tendons."},
-    {"equalities", &stet_model_info::neq, STET_OBJECT_EQUALITY, "Names of the equality constraints."},
+    {"bodies", STET_OBJECT_BODY, "Names of the bodies, \"\" for those without."},
+    {"joints", STET_OBJECT_JOINT, "Names of the joints."},
+    {"geoms", STET_OBJECT_GEOM, "Names of the geoms."},
+    {"sites", STET_OBJECT_SITE, "Names of the sites."},
+    {"cameras", STET_OBJECT_CAMERA, "Names of the model's cameras."},
+    {"lights", STET_OBJECT_LIGHT, "Names of the lights."},
+    {"actuators", STET_OBJECT_ACTUATOR,
+     "Names of the actuators, in the order of ctrl (those with several controls: actuator_ctrladr, actuator_ctrlnum)."},
+    {"sensors", STET_OBJECT_SENSOR,
+     "Names of the sensors; sensor_adr, sensor_dim say which numbers of sensordata are theirs (or Sim.sensor)."},
+    {"keyframes", STET_OBJECT_KEYFRAME, "Names of the keyframes."},
+    {"tendons", STET_OBJECT_TENDON, "Names of the tendons."},
+    {"equalities", STET_OBJECT_EQUALITY, "Names of the equality constraints."},
+    {"meshes", STET_OBJECT_MESH, "Names of the meshes."},
+    {"hfields", STET_OBJECT_HFIELD, "Names of the height fields."},
+    {"materials", STET_OBJECT_MATERIAL, "Names of the materials."},
+    {"textures", STET_OBJECT_TEXTURE, "Names of the textures."},
 };
 
-static nb::typed<nb::list, nb::str> names_of(const Model &model, stet_object kind, int count)
+static nb::typed<nb::list, nb::str> names_of(const Model &model, stet_object kind)
 {
     nb::typed<nb::list, nb::str> out;
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < stet_model_get_object_count(model.model, kind); ++i) {
         const char *name = stet_model_get_object_name(model.model, kind, i);
         out.append(nb::str(name ? name : ""));
     }
@@ -59,9 +64,9 @@ static int find(const Model &model, const std::string &kind, const std::string &
         check(stet_model_find(model.model, row.kind, name.c_str(), &index));
         return index;
     }
-    raise(STET_ERROR_NOT_FOUND, "model: there is no kind '" + kind +
-                                    "'; it is one of bodies, joints, geoms, sites, cameras, lights, actuators, "
-                                    "sensors, keyframes, tendons, equalities");
+    std::string all;
+    for (const auto &row : kinds) all += std::string(all.empty() ? "" : ", ") + row.name;
+    raise(STET_ERROR_NOT_FOUND, "model: there is no kind '" + kind + "'; it is one of " + all);
 }
 
 static std::string repr(const Model &model)
@@ -144,14 +149,15 @@ void bind_model(nb::module_ &m)
     bind_tables(model);
     for (const auto &row : kinds)
         model.def_prop_ro(
-            row.name,
-            [&row](const Model &it) { return names_of(it, row.kind, stet_model_get_info(it.model).*row.count); },
-            row.doc);
+            row.name, [&row](const Model &it) { return names_of(it, row.kind); }, row.doc);
     model
         .def_prop_ro(
             "path", [](const Model &it) { return stet_model_get_path(it.model); },
             "The file it came from; \"\" if from text.")
-        .def("find", find, "kind"_a, "name"_a, "Index of the object of this name: find(\"actuators\", \"thumb\").")
+        .def("find", find, "kind"_a, "name"_a,
+             "Index of the object of this name among those of its kind: find(\"actuators\", \"thumb\"). Which numbers "
+             "of "
+             "an array are the object's: Sim.columns.")
         .def("__reduce__", reduce, nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
         .def("__repr__", repr);
     m.def("_load_bytes", load_bytes, nb::rv_policy::take_ownership);

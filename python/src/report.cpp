@@ -316,20 +316,9 @@ static void bind_sim_report(nb::class_<Sim> &sim)
              "Faults of each world since its last reset, [world] of uint32: bits as in info()[\"faults\"].")
         .def("set_parameter", set_parameter, "name"_a, "values"_a.none(), "mask"_a = nb::none(),
              nb::sig("def set_parameter(self, name: str, values: object | None, mask: object | None = None) -> None"),
-             "Sets a parameter of the physics for all later steps: its items for all worlds alike, or [world, item]; "
-             "None: the model's own. With a mask [world] only of the marked worlds. Names: gravity (3), timestep, the "
-             "factors friction, damping, stiffness, and arrays of MuJoCo's model in its layout: body_mass, "
-             "body_inertia, body_ipos, body_iquat, body_pos, body_quat, geom_friction, geom_size, geom_pos, geom_quat, "
-             "geom_solref, geom_solimp, jnt_range, jnt_stiffness, dof_damping, dof_armature, dof_frictionloss, "
-             "tendon_stiffness, tendon_damping, actuator_gainprm, actuator_biasprm, actuator_gear, "
-             "actuator_forcerange, actuator_ctrlrange, eq_solref, actuator_kp, actuator_kv (gains of MuJoCo's position "
-             "and velocity servos, with gain and bias kept together), geom_contype, geom_conaffinity (0 and 0: nothing "
-             "touches the geom in that world). Constants that MuJoCo derives follow. And looks, which pictures alone "
-             "show: geom_matid (materials with their textures), geom_rgb, light_ambient, light_diffuse, "
-             "light_specular, cam_fovy, and of cameras and lights of mode fixed cam_pos, cam_quat, light_pos, "
-             "light_dir.")
+             "See stet.Sim.set_parameter.")
         .def("parameter", parameter, "name"_a, nb::sig("def parameter(self, name: str) -> NDArray"),
-             "The present values of a parameter of the physics (set_parameter), [world, item] of float64.")
+             "See stet.Sim.parameter.")
         .def("randomize", randomize, "name"_a, "low"_a.none(), "high"_a.none(),
              nb::sig("def randomize(self, name: str, low: object | None, high: object | None) -> None"),
              "From now on each reset draws this parameter (set_parameter) for the worlds that it resets: uniform "

@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from . import _convert, _core
 from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError, StateError
 from .contacts import Contacts, find_contacts
 from .ids import Ids, make_ids
 from .markers import Marker, add_marker
+from .named import Named
 from .rounds import Rounds
 from .tiles import Output, Tiles, foreign_tiles, own_tiles
 
@@ -146,7 +147,7 @@ class SimOptions(TypedDict, total=False):
     group: Group | None
 
 
-class Sim(Rounds, _core.SimBase):
+class Sim(Rounds, Named, _core.SimBase):
     """Many copies ("worlds") of a robot scene, stepped and looked at on one device.
 
     scene        a path (MJCF, URDF, .mjb), a text that begins with '<', or a stet.Model
@@ -491,6 +492,50 @@ class Sim(Rounds, _core.SimBase):
         from .view import view
 
         return view(self, port=port, control=control, speed=speed, rate=rate, share=share, browser=browser)
+
+    @_names_keywords("set_parameter")
+    def set_parameter(self, name: str, values: ArrayLike | None, mask: ArrayLike | None = None, *,
+                      of: object = None, component: object = None) -> None:
+        """Sets a parameter of the physics for all later steps: its items for all worlds alike, or [world, item]; None:
+        the model's own. With a mask [world] only of the marked worlds.
+
+        name       gravity (3, m/s^2), timestep (s), the factors friction, damping, stiffness, and arrays of MuJoCo's
+                   model in its layout (Sim.parameters; include/stet/worlds.h has their sizes and ranges): body_mass,
+                   geom_friction, jnt_range, actuator_gainprm …; constants that MuJoCo derives follow. And looks, which
+                   pictures alone show: geom_matid (materials with their textures), geom_rgb, light_diffuse, cam_pos …
+        of         only of these objects, by name, number, regular expression, or a list of them, as in Sim.columns:
+                   set_parameter("geom_friction", 0.4, of="left_foot", component=0)
+        component  only these of each object's numbers: one or a list
+
+        With of or component, values are a number, one each of the chosen numbers, or [world, those].
+        """
+        if of is None and component is None or name not in self.parameters:
+            return super().set_parameter(name, values, mask)
+        if values is None:
+            raise InvalidArgumentError(f"set_parameter: None is the model's own {name} of all objects; leave of and "
+                                       "component out, or give numbers")
+        columns, now = self.columns(name, of, component), super().parameter(name)
+        try:
+            now[:, columns] = values
+        except ValueError as error:
+            raise InvalidArgumentError(f"set_parameter: {name} of {of!r}: {error}") from None
+        super().set_parameter(name, now, mask)
+
+    def parameter(self, name: str, *, of: object = None, component: object = None) -> NDArray[Any]:
+        """The present values of a parameter of the physics (set_parameter), [world, item] of float64; of and component:
+        only those items.
+        """
+        values = super().parameter(name)
+        return values if of is None and component is None else values[:, self.columns(name, of, component)]
+
+    def _named_sim(self) -> Sim:
+        return self
+
+    def _named_part(self, array: str, columns: Any) -> Any:
+        return self.array(array).host()[:, columns]
+
+    def _named_write(self, array: str, columns: Any, values: Any) -> None:
+        self.array(array)[:, columns] = values
 
     def __enter__(self) -> Sim:
         return self

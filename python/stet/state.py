@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._arrays import Numpy
+from .named import Named
 
 
-class State:
+class State(Named):
     """The state of all worlds. Each field and quantity of the sim is an attribute by MuJoCo's name (qpos, qvel, ctrl,
     xpos, site_xpos, cfrc_ext, qacc, contact_dist …), [worlds, items]: a read-only view of what the sim keeps on the
-    host (Array.host), or an array of PyTorch or JAX of what is on the device. What nobody reads is not computed.
+    host (Array.host), or an array of PyTorch or JAX of what is on the device. What nobody reads is not computed. Parts
+    of them go by names: state.sensor("gyro"), state.joint("knee").qpos, state.xpos[:, state.columns("xpos", "torso")].
     """
 
     def __init__(self, sim: Any, library: Any = None) -> None:
@@ -47,3 +49,12 @@ class State:
             return self.see(name, lambda: self._sim.array(name))
         return self.see("of_step " + name, lambda: self._sim.step_quantity(name))
 
+    def _named_sim(self) -> Any:
+        return self._sim
+
+    def _named_part(self, array: str, columns: Any) -> Any:
+        return getattr(self, array)[:, columns]
+
+    def _named_write(self, array: str, columns: Any, values: Any) -> None:
+        raise AttributeError(f"state.{array} shows what the sim has; to change the worlds: sim.{array}[:, "
+                             f"sim.columns({array!r}, …)] = …")

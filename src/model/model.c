@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TEXT_SIZE = 1024, NAMES_SHOWN = 8 };
+enum { TEXT_SIZE = 1024 };
 
 /* ---- loading ---------------------------------------------------------------------------------------------------- */
 
@@ -360,88 +360,6 @@ stet_result stet_check_mujoco(void)
         "MuJoCo: this library was built for MuJoCo %d.%d.%d and finds %s; give it the library of that release, or "
         "build it for the one that is here",
         mjVERSION_HEADER / 1000000, mjVERSION_HEADER / 1000 % 1000, mjVERSION_HEADER % 1000, mj_versionString());
-}
-
-/* All kinds of named objects: the noun, MuJoCo's kind, its count and the offsets of the names. */
-#define KINDS(X)                                                                                                       \
-    X(STET_OBJECT_BODY, "body", nbody, name_bodyadr)                                                                   \
-    X(STET_OBJECT_JOINT, "joint", njnt, name_jntadr)                                                                   \
-    X(STET_OBJECT_GEOM, "geom", ngeom, name_geomadr)                                                                   \
-    X(STET_OBJECT_SITE, "site", nsite, name_siteadr)                                                                   \
-    X(STET_OBJECT_CAMERA, "camera", ncam, name_camadr)                                                                 \
-    X(STET_OBJECT_LIGHT, "light", nlight, name_lightadr)                                                               \
-    X(STET_OBJECT_ACTUATOR, "actuator", nu, name_actuatoradr)                                                          \
-    X(STET_OBJECT_SENSOR, "sensor", nsensor, name_sensoradr)                                                           \
-    X(STET_OBJECT_KEYFRAME, "keyframe", nkey, name_keyadr)                                                             \
-    X(STET_OBJECT_TENDON, "tendon", ntendon, name_tendonadr)                                                           \
-    X(STET_OBJECT_EQUALITY, "equality", neq, name_eqadr)
-
-typedef struct names {
-    const char *noun; /* NULL: there is no such kind */
-    int64_t count;
-    const int *offset;
-} names;
-
-static names names_of(const mjModel *m, stet_object kind)
-{
-    switch (kind) {
-#define CASE(value, text, n, adr)                                                                                      \
-    case value: return (names){text, (int64_t)m->n, m->adr};
-        KINDS(CASE)
-#undef CASE
-    }
-    return (names){0};
-}
-
-const char *stet_model_get_object_name(const stet_model *model, stet_object kind, int index)
-{
-    if (!model) return NULL;
-    names n = names_of(model->mj, kind);
-    return n.noun && index >= 0 && index < n.count ? model->mj->names + n.offset[index] : NULL;
-}
-
-/* "there are none" or "it has: main, top and 3 more". */
-static void list_names(const mjModel *m, const names *n, char *text, size_t size)
-{
-    size_t used = 0;
-    int64_t shown = 0, named = 0;
-    text[0] = 0;
-    for (int64_t i = 0; i < n->count; ++i) {
-        const char *name = m->names + n->offset[i];
-        if (!name[0]) continue;
-        ++named;
-        if (shown >= NAMES_SHOWN || used + strlen(name) + 48 > size) continue;
-        used += (size_t)snprintf(text + used, size - used, "%s%s", shown++ ? ", " : "it has: ", name);
-    }
-    if (named == 0)
-        (void)snprintf(text, size, "none of its %lld has a name", (long long)n->count);
-    else if (shown == 0)
-        (void)snprintf(text, size, "it has %lld, with long names", (long long)named);
-    else if (named > shown)
-        (void)snprintf(text + used, size - used, " and %lld more", (long long)(named - shown));
-}
-
-stet_result stet_model_find(const stet_model *model, stet_object kind, const char *name, int *out)
-{
-    if (!model) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_find: model must not be NULL");
-    const mjModel *m = model->mj;
-    names n = names_of(m, kind);
-    if (!n.noun)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_find: %d is no kind of object; give a stet_object",
-                         (int)kind);
-    if (!name || !out)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "stet_model_find: %s is NULL; give both a name and a place for the index",
-                         name ? "out" : "name");
-    for (int i = 0; name[0] && i < n.count; ++i)
-        if (strcmp(m->names + n.offset[i], name) == 0) {
-            *out = i;
-            return STET_OK;
-        }
-    char text[400];
-    list_names(m, &n, text, sizeof text);
-    if (n.count == 0) return sti_error(STET_ERROR_NOT_FOUND, "%s %s: the model has no %s at all", n.noun, name, n.noun);
-    return sti_error(STET_ERROR_NOT_FOUND, "%s %s: the model has none of this name; %s", n.noun, name, text);
 }
 
 /* ---- the model as bytes, and their fingerprint ------------------------------------------------------------------- */

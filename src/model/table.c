@@ -14,9 +14,20 @@
     X(jnt_limited, m->njnt)                                                                                            \
     X(dof_jntid, m->nv)                                                                                                \
     X(body_parentid, m->nbody)                                                                                         \
+    X(body_mocapid, m->nbody)                                                                                          \
     X(geom_type, m->ngeom)                                                                                             \
     X(geom_bodyid, m->ngeom)                                                                                           \
+    X(geom_matid, m->ngeom)                                                                                            \
     X(site_bodyid, m->nsite)                                                                                           \
+    X(sensor_type, m->nsensor)                                                                                         \
+    X(sensor_adr, m->nsensor)                                                                                          \
+    X(sensor_dim, m->nsensor)                                                                                          \
+    X(actuator_ctrladr, m->nactuator)                                                                                  \
+    X(actuator_ctrlnum, m->nactuator)                                                                                  \
+    X(actuator_actadr, m->nactuator)                                                                                   \
+    X(actuator_actnum, m->nactuator)                                                                                   \
+    X(actuator_outadr, m->nactuator)                                                                                   \
+    X(actuator_outnum, m->nactuator)                                                                                   \
     X(actuator_trntype, m->nactuator)                                                                                  \
     X(actuator_trnid, 2 * m->nactuator)
 

@@ -447,7 +447,7 @@ def test_looks_are_drawn_by_name():
     floor = env.sim.parameter("geom_rgb").reshape(4, -1, 3)[:, model.find("geoms", "ground")]
     np.testing.assert_allclose(floor, env.randomized["geom_rgb of ground"], rtol=1e-6)
     assert np.array_equal(pictures, env.reset(seed=1)[0])
-    with pytest.raises(stet.InvalidArgumentError, match="no camera is named 'mein'.*main"):
+    with pytest.raises(stet.NotFoundError, match="no camera is named 'mein'.*main"):
         Looks(randomize=[Randomize("cam_fovy", "mein", constant=45)])
     with pytest.raises(stet.InvalidArgumentError, match="pictures are not kept; leave the row out"):
         Looks(randomize=[Randomize("observation_delay", constant=1)])

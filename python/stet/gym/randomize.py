@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import re
 
 import numpy as np
 
 import stet
+
+from .._places import find_places, pick_items, regular
 
 _DISTRIBUTIONS = ("uniform", "loguniform", "normal", "choice", "constant")
 _OPERATIONS = {"abs": lambda x, y: y, "add": lambda x, y: x + y, "scale": lambda x, y: x * y}
@@ -24,8 +25,6 @@ _FORCES = ("xfrc_applied", "qfrc_applied")
 _SIGNALS = ("observation", "action")
 _DELAYS = ("action_delay", "observation_delay")
 _OWN = (*_STATES, *_FORCES, *_SIGNALS, *_DELAYS)
-_KINDS = {"body": "bodies", "geom": "geoms", "jnt": "joints", "tendon": "tendons", "actuator": "actuators",
-          "eq": "equalities", "light": "lights", "cam": "cameras"}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -86,98 +85,24 @@ def _refuse(what):
 # ---- which numbers a row is of ---------------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass
-class _Places:
-    """Numbers of a field: the element that each belongs to, and which of the element's it is."""
-
-    element: np.ndarray
-    component: np.ndarray
-    names: list[str]
-    noun: str
-
-
-def _regular(count, names, noun):
-    per = count // len(names) if names else 0
-    at = np.arange(count)
-    return _Places(at // max(per, 1), at % max(per, 1), names, noun)
-
-
-def _of_joints(model, owner, first):
-    return _Places(owner, np.arange(len(owner)) - first[owner], model.joints, "joint")
-
-
 def _find_places(env, field):
     """Of a field that there is."""
-    sim, model = env.sim, env.sim.model
-    owners = np.repeat(np.arange(model.njnt), np.array([7, 4, 1, 1])[model.jnt_type])
-    if field == "qpos":
-        return _of_joints(model, owners, model.jnt_qposadr)
-    if field in ("qvel", "qfrc_applied") or field.startswith("dof_"):
-        return _of_joints(model, model.dof_jntid, model.jnt_dofadr)
-    if field == "xfrc_applied":
-        return _regular(6 * model.nbody, model.bodies, "body")
     if field in _DELAYS:
-        return _regular(1, [""], "delay")
+        return regular(1, [""], "delay")
     if field in _SIGNALS:
+        model = env.sim.model
         space = env.single_observation_space if field == "observation" else env.single_action_space
         size = int(np.prod(space.shape))
         named = field == "action" and size == model.nu
-        return _regular(size, model.actuators if named else [""] * size, "actuator" if named else "column")
-    items = sim.parameter(field).shape[1]
-    prefix = field.partition("_")[0]
-    if prefix not in _KINDS:
-        return _regular(items, [""], "element")
-    names = getattr(model, _KINDS[prefix])
-    return _regular(items, names, {"jnt": "joint", "eq": "equality", "cam": "camera"}.get(prefix, prefix))
-
-
-def _match(places, pattern, who):
-    """Numbers of the elements of this name, or whose names match."""
-    names = {i: name for i, name in enumerate(places.names) if name}
-    found = [i for i, name in names.items() if name == pattern]
-    try:
-        found = found or [i for i, name in names.items() if re.fullmatch(pattern, name)]
-    except re.error as error:
-        _refuse(f"{who}: {pattern!r} is no regular expression ({error}); write one, or a name")
-    if not found:
-        near = difflib.get_close_matches(pattern, names.values(), 3) or list(names.values())[:6]
-        _refuse(f"{who}: no {places.noun} is named {pattern!r} or matches it; "
-                + (f"there are {', '.join(near)} …" if near else f"give numbers, 0 to {len(places.names) - 1}"))
-    return found
-
-
-def _pick_elements(places, of, who):
-    """Numbers of the elements that are meant, in order."""
-    count = len(places.names)
-    if of is None:
-        return np.arange(count)
-    if not isinstance(of, (int, np.integer)) and not np.iterable(of):
-        _refuse(f"{who}: of is {of!r}; give names, numbers, or a list of them")
-    chosen = set()
-    for one in [of] if isinstance(of, (str, int, np.integer)) else of:
-        if isinstance(one, str):
-            chosen.update(_match(places, one, who))
-        elif not isinstance(one, (int, np.integer)) or not 0 <= one < count:
-            _refuse(f"{who}: there is no {places.noun} {one!r}; give names, or numbers from 0 to {count - 1}")
-        else:
-            chosen.add(int(one))
-    return np.array(sorted(chosen), int)
+        return regular(size, model.actuators if named else [""] * size, "actuator" if named else "column")
+    return find_places(env.sim, field)
 
 
 def _pick_items(places, row, who):
     """Where the numbers are that the row is of."""
     if not len(places.element):
         _refuse(f"{who}: the model has none; remove the row")
-    picked = np.isin(places.element, _pick_elements(places, row.of, who))
-    if row.component is not None:
-        wanted = np.atleast_1d(row.component)
-        most = places.component[picked].max(initial=-1)
-        if wanted.dtype.kind not in "iu" or not ((0 <= wanted) & (wanted <= most)).all():
-            _refuse(f"{who}: component {row.component!r}; give numbers from 0 to {most}")
-        picked &= np.isin(places.component, wanted)
-    if not picked.any():
-        _refuse(f"{who}: of and component leave no number; give others")
-    return np.flatnonzero(picked)
+    return pick_items(places, row.of, row.component, who)
 
 
 # ---- distributions ---------------------------------------------------------------------------------------------------
