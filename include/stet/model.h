@@ -19,6 +19,46 @@ typedef struct stet_model stet_model;
 STET_API stet_result stet_model_load(const char *path, stet_model **out);
 /* The same from a string of MJCF or URDF. */
 STET_API stet_result stet_model_load_string(const char *xml, stet_model **out);
+
+/* A file that a model names, in memory. */
+typedef struct stet_asset {
+    const char *name;  /* as the model names it, with its folder or without */
+    const void *bytes; /* borrowed during the call */
+    int64_t size;
+} stet_asset;
+/* What drives the hinges and slides that have no actuator. */
+typedef enum stet_actuation {
+    STET_ACTUATION_NONE,     /* nothing (the default) */
+    STET_ACTUATION_MOTOR,    /* forces, N and N m, in the joint's actuatorfrcrange (URDF: effort), if it has one */
+    STET_ACTUATION_POSITION, /* servos: kp (target - position) - kd velocity, the target in the joint's range */
+    STET_ACTUATION_VELOCITY  /* velocity servos: kd (target - velocity) */
+} stet_actuation;
+/* What to load and how; start from stet_default_model_def(). */
+typedef struct stet_model_def {
+    uint32_t cookie;  /* set by stet_default_model_def */
+    const char *path; /* a file, or */
+    const char *xml;  /* a string of MJCF or URDF; one of the two */
+    /* Files that the string, or the file, names: included ones, meshes, textures. Others are read from the disk. */
+    const stet_asset *assets;
+    int nasset;
+    /*
+     * Folders where package://NAME/PATH of URDF is looked for: the package's own, or one that holds packages. Then come
+     * those of ROS_PACKAGE_PATH, share/ of those of AMENT_PREFIX_PATH, and the folders above the URDF file.
+     */
+    const char *const *packages;
+    int npackage;
+    /* Actuators get the names of their joints; joints that have one keep it. Gains in N m/rad, N/m, and times s. */
+    stet_actuation actuation;
+    double kp, kd;
+} stet_model_def;
+STET_API stet_model_def stet_default_model_def(void);
+/*
+ * stet_model_load with more to say. Links of URDF at fixed joints, which MuJoCo makes parts of the bodies above them,
+ * keep their frames as sites of their names (group 4), also through the two functions above. Errors as of
+ * stet_model_load; INVALID_ARGUMENT: a def that is not complete, a gain, a joint without a name; NOT_FOUND: a file of a
+ * package, and the message says where it was looked for.
+ */
+STET_API stet_result stet_model_create(const stet_model_def *def, stet_model **out);
 /*
  * The compiled model as bytes with a checksum, for another process with the same release of MuJoCo. save: `size` is
  * what get_size says. load: `path` is what stet_model_get_path says of the copy ("" for none); the file is not looked

@@ -142,7 +142,9 @@ STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const dou
  *     actuator_kp, actuator_kv [nactuator]   0 or more; MuJoCo's <position kp kv>, <velocity kv>: they keep gainprm and
  *                                            biasprm of a servo together, where gainprm alone would move its set point;
  *                                            0 of other actuators
- *     eq_solref [neq][mjNREF]
+ *     actuator_dynprm [nactuator][mjNDYN]
+ *     eq_solref [neq][mjNREF], eq_data [neq][mjNEQDATA]      what mj_setConst derives of eq_data follows
+ *     site_pos [nsite][3], site_quat [nsite][4], body_gravcomp [nbody]
  *     geom_contype, geom_conaffinity [ngeom]                 0 … 2^31 - 1, rounded down. With 0 and 0 a geom is absent:
  *                                                            nothing touches it but by an explicit pair
  *
@@ -172,6 +174,8 @@ STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const dou
 STET_API const char *const *stet_worlds_get_parameters(void);
 STET_API int64_t stet_worlds_get_parameter_items(const stet_worlds *worlds,
                                                  const char *name); /* 0 also: no such name */
+/* Whether numbers of its own were given, or drawn, for any world since they last were the model's. */
+STET_API bool stet_worlds_has_parameter(const stet_worlds *worlds, const char *name);
 /*
  * Sets a parameter for all later steps. `values` has nvalue numbers of at most 1e15 in size, which are copied: the
  * parameter's items (the same for all worlds), or [nworld] times as many. NULL restores the model's own value. Resets,
@@ -255,6 +259,12 @@ typedef struct stet_snapshot stet_snapshot;
 STET_API stet_result stet_snapshot_create(stet_worlds *worlds, stet_snapshot **out);
 STET_API stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapshot);
 STET_API void stet_snapshot_destroy(stet_snapshot *snapshot);
+/*
+ * A snapshot of nworld worlds, of which number k is world worlds[k] of this one: one world for all, or some of them,
+ * for worlds of another number. The caller owns *out. INVALID_ARGUMENT: nworld below 1; a world that there is not.
+ */
+STET_API stet_result stet_snapshot_select(const stet_snapshot *snapshot, const int64_t *worlds, int64_t nworld,
+                                          stet_snapshot **out);
 /*
  * A snapshot as bytes, with a version and a checksum, for another process or later. save: `size` is what get_size says.
  * load: the caller owns *out; it fits worlds whose model has the same content. PARSE: the bytes are no snapshot of this

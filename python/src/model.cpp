@@ -1,21 +1,45 @@
 // Models: stet.Model, a scene loaded from MJCF or URDF.
 #include "numpy.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 namespace binding
 {
 
 using namespace nb::literals;
 
-static Model *load(const std::string &scene, bool is_text)
+static stet_actuation to_actuation(const std::string &name)
+{
+    static const char *const names[] = {"none", "motor", "position", "velocity"};
+    for (int i = 0; i < 4; ++i)
+        if (name == names[i]) return (stet_actuation)i;
+    raise(STET_ERROR_NOT_FOUND,
+          "load: there are no actuators '" + name + "'; they are \"motor\", \"position\" or \"velocity\"");
+}
+
+static Model *load(const std::string &scene, bool is_text, const std::vector<std::pair<std::string, nb::bytes>> &assets,
+                   const std::vector<std::string> &packages, const std::string &actuators, double kp, double kd)
 {
     auto model = std::make_unique<Model>();
     stet_result result;
+    std::vector<stet_asset> files;
+    for (const auto &one : assets) files.push_back({one.first.c_str(), one.second.data(), (int64_t)one.second.size()});
+    std::vector<const char *> folders;
+    for (const std::string &one : packages) folders.push_back(one.c_str());
+    stet_model_def def = stet_default_model_def();
+    (is_text ? def.xml : def.path) = scene.c_str();
+    def.assets = files.data();
+    def.nasset = (int)files.size();
+    def.packages = folders.data();
+    def.npackage = (int)folders.size();
+    def.actuation = to_actuation(actuators);
+    def.kp = kp;
+    def.kd = kd;
     {
         nb::gil_scoped_release others;
-        result = is_text ? stet_model_load_string(scene.c_str(), &model->model)
-                         : stet_model_load(scene.c_str(), &model->model);
+        result = stet_model_create(&def, &model->model);
     }
     if (result != STET_OK) raise_of_file(result);
     return model.release();

@@ -68,6 +68,7 @@ static nb::dict timing(const Sim &sim)
     out["extract"] = t.extract;
     out["read"] = t.read;
     out["kernels"] = t.kernels;
+    out["round"] = t.round;
     return out;
 }
 
@@ -298,8 +299,10 @@ static void bind_sim_report(nb::class_<Sim> &sim)
             "clear_counters",
             [](const Sim &s) { run_now(*s.core, [&] { return stet_device_clear_counters(s.core->device), STET_OK; }); },
             "Counts from 0 again; what is held stays counted.")
-        .def("timing", timing, nb::sig("def timing(self) -> dict[str, float]"),
-             "Seconds spent in each part of the loop since the sim was made or cleared.")
+        .def(
+            "timing", timing, nb::sig("def timing(self) -> dict[str, float]"),
+            "Seconds spent in each part of the loop since the sim was made or cleared: control, step, pose, hierarchy, "
+            "render, extract, read, kernels (the caller's, in steps), round (beginning and ending rounds).")
         .def(
             "clear_timing",
             [](const Sim &s) { run_now(*s.core, [&] { return stet_sim_clear_timing(s.core->sim), STET_OK; }); },
@@ -317,6 +320,11 @@ static void bind_sim_report(nb::class_<Sim> &sim)
         .def("set_parameter", set_parameter, "name"_a, "values"_a.none(), "mask"_a = nb::none(),
              nb::sig("def set_parameter(self, name: str, values: object | None, mask: object | None = None) -> None"),
              "See stet.Sim.set_parameter.")
+        .def("_has_parameter",
+             [](const Sim &s, std::string name) {
+                 Hold hold(*s.core);
+                 return stet_worlds_has_parameter(s.core->worlds, name.c_str());
+             })
         .def("parameter", parameter, "name"_a, nb::sig("def parameter(self, name: str) -> NDArray"),
              "See stet.Sim.parameter.")
         .def("randomize", randomize, "name"_a, "low"_a.none(), "high"_a.none(),

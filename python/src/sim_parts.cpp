@@ -7,6 +7,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
 
 #include <array>
 #include <optional>
@@ -405,6 +406,16 @@ static void restore(const Sim &sim, const Snapshot &snapshot)
     run(*sim.core, [&] { return stet_sim_restore(sim.core->sim, snapshot.own->get<stet_snapshot>()); });
 }
 
+static Snapshot select_worlds(const Snapshot &snapshot, const std::vector<int64_t> &worlds)
+{
+    stet_snapshot *made = nullptr;
+    check(stet_snapshot_select(snapshot.own->get<stet_snapshot>(), worlds.data(), (int64_t)worlds.size(), &made));
+    Snapshot out;
+    out.core = snapshot.core;
+    out.own = std::make_shared<Memory>(std::make_shared<Gate>(), Thing{made, destroy_snapshot});
+    return out;
+}
+
 // A function and its arguments, from which another process makes the same snapshot.
 static nb::tuple reduce_snapshot(const Snapshot &snapshot)
 {
@@ -468,6 +479,8 @@ void bind_sim_parts(nb::class_<Sim> &sim)
 {
     nb::module_ core = nb::module_::import_("stet._core");
     nb::class_<Snapshot>(core, "Snapshot", "The state of all worlds at a time: see Sim.snapshot. It can be pickled.")
+        .def("select", select_worlds, "worlds"_a, nb::sig("def select(self, worlds: Sequence[int]) -> Snapshot"),
+             "A snapshot of some of its worlds in this order, each as often as it is named: for sims of another size.")
         .def("__reduce__", reduce_snapshot, nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
         .def("__repr__", snapshot_repr);
     core.def("_load_snapshot", load_snapshot);

@@ -1,4 +1,5 @@
-"""What is a joint's, a body's, a sensor's … in arrays of all worlds, by its name: Sim.joint, Sim.sensor, State.site …"""
+"""What is a joint's, a body's, a sensor's … in arrays of all worlds, by its name: Sim.joint, Sim.sensor, State.site.
+"""
 
 from __future__ import annotations
 

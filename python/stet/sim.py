@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _convert, _core
 from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError, StateError
+from ._load import load
 from .contacts import Contacts, find_contacts
 from .ids import Ids, make_ids
 from .markers import Marker, add_marker
@@ -30,20 +31,6 @@ if TYPE_CHECKING:
 _DEVICES = {"auto": 0, "cpu": 1, "null": 2, "cuda": 3, "hip": 4}
 _Function = TypeVar("_Function", bound=Callable)
 _log = logging.getLogger("stet")
-
-
-def load(scene: str | os.PathLike[str] | _core.Model) -> _core.Model:
-    """A Model from a file (MJCF, URDF, .mjb), from a text that begins with '<', or from itself."""
-    if isinstance(scene, _core.Model):
-        return scene
-    if isinstance(scene, str) and scene.lstrip().startswith("<"):
-        return _core._load(scene, True)
-    try:
-        return _core._load(os.fspath(scene), False)
-    except TypeError:
-        raise ArgumentTypeError(
-            f"a scene is a path, a text of MJCF or URDF, or a stet.Model, not a {type(scene).__name__!r}"
-        ) from None
 
 
 # What was pickled; functions of Python, because pickle finds no others by their names.
@@ -150,7 +137,8 @@ class SimOptions(TypedDict, total=False):
 class Sim(Rounds, Named, _core.SimBase):
     """Many copies ("worlds") of a robot scene, stepped and looked at on one device.
 
-    scene        a path (MJCF, URDF, .mjb), a text that begins with '<', or a stet.Model
+    scene        a path (MJCF, URDF, .mjb), a text that begins with '<', a stet.Model, an MjSpec or MjModel: stet.load,
+                 which also takes files in memory, packages of ROS, and adds actuators
     worlds       how many
     group        a stet.Group: this process's worlds of a run over several; worlds and first_world are then the group's
     device       "auto", "cpu", "cuda", "cuda:1", "hip", "null" (runs nothing, for tests)
@@ -193,7 +181,7 @@ class Sim(Rounds, Named, _core.SimBase):
     @_names_keywords("Sim")
     def __init__(
         self,
-        scene: str | os.PathLike[str] | _core.Model,
+        scene: str | os.PathLike[str] | _core.Model | Any,
         worlds: int = 1,
         device: str = "auto",
         *,
@@ -527,6 +515,27 @@ class Sim(Rounds, Named, _core.SimBase):
         """
         values = super().parameter(name)
         return values if of is None and component is None else values[:, self.columns(name, of, component)]
+
+    @_names_keywords("fork")
+    def fork(self, world: int | Sequence[int] = 0, of: Sim | None = None) -> None:
+        """Every world becomes a copy of one world, to the bit: its state, time, inputs, faults, and parameters of the
+        physics (set_parameter). world: its number, or [nworld] numbers, one for each world of this sim; of: the sim
+        whose world it is, of any number of worlds, the same model and the same kind of physics; None: this one.
+        Random numbers of later resets go on as in `of`, and differ between worlds.
+        """
+        of = self if of is None else of
+        if not isinstance(of, Sim):
+            raise ArgumentTypeError(f"fork: of is a stet.Sim, not a {type(of).__name__!r}")
+        numbers = [world] * self.nworld if hasattr(world, "__index__") else list(world)
+        if len(numbers) != self.nworld:
+            raise InvalidArgumentError(f"fork: {len(numbers)} numbers of worlds for a sim of {self.nworld}; give one "
+                                       "number, or one for each world")
+        numbers = [_integer("fork: a world", number, 0, of.nworld - 1) for number in numbers]
+        given = {name: of.parameter(name)[numbers] if of._has_parameter(name) else None
+                 for name in self.parameters if of._has_parameter(name) or self._has_parameter(name)}
+        self.restore(of.snapshot().select(numbers))
+        for name, values in given.items():
+            self.set_parameter(name, values)
 
     def _named_sim(self) -> Sim:
         return self

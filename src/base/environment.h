@@ -12,6 +12,7 @@
  *   PATH, LD_LIBRARY_PATH   passed on to the compiler, and to ffmpeg
  *   VIRTUAL_ENV             Python packages in it may hold libraries
  *   TMPDIR                  where the compiler works
+ *   ROS_PACKAGE_PATH, AMENT_PREFIX_PATH    where packages of ROS are that URDF names
  *   STET_NCCL               the file of NCCL or RCCL
  *   STET_GROUP_STAGED       arrays of GPUs never cross between ranks by GPU-aware MPI
  *   OMPI_COMM_WORLD_SIZE, PMI_SIZE, PMIX_RANK    set by MPI's launchers

@@ -2,6 +2,7 @@
 #include "model/files.h"
 
 #include "base/file.h"
+#include "model/packages.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -21,7 +22,7 @@ typedef struct search {
     bool stopped;
 } search;
 
-static char *read_text(const char *path)
+char *sti_model_read_text(const char *path)
 {
     const char *why;
     struct stat s;
@@ -114,6 +115,10 @@ static void skip_scheme(const char **value, size_t *length)
 
 static void try_value(search *s, const char *beside, const char *value, size_t length)
 {
+    char found[PATH_MAX];
+    sti_package_path packages = {.beside = beside[0] ? beside : "."};
+    if (sti_package_find(&packages, value, length, found, sizeof found) && found[0])
+        try_name(s, "", found, strlen(found));
     skip_scheme(&value, &length);
     const char *base = value;
     for (size_t i = 0; i < length; ++i)
@@ -131,7 +136,7 @@ static void search_text(search *s, const char *path)
     char beside[PATH_MAX];
     const char *slash = strrchr(path, '/');
     attribute a;
-    char *text = s->texts < TEXTS && s->depth < DEEP ? read_text(path) : NULL;
+    char *text = s->texts < TEXTS && s->depth < DEEP ? sti_model_read_text(path) : NULL;
     if (!text) return;
     s->texts++;
     s->depth++;

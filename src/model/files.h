@@ -18,4 +18,7 @@ typedef bool sti_model_file_visit(void *context, const char *path, const struct 
  */
 bool sti_model_files(const char *path, sti_model_file_visit *visit, void *context);
 
+/* The content of a plain file up to 256 MiB with a 0 behind it, to be freed by free(); NULL: it cannot be read. */
+char *sti_model_read_text(const char *path);
+
 #endif

@@ -14,11 +14,15 @@
 #include "model/files.h"
 #include "model/guard.h"
 #include "model/limits.h"
+#include "model/packages.h"
 #include "model/plugins.h"
+#include "model/spec.h"
+#include "model/vfs.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,27 +32,47 @@ enum { TEXT_SIZE = 1024 };
 /* ---- loading ---------------------------------------------------------------------------------------------------- */
 
 typedef struct load {
+    stet_model_def def;
     const char *path;  /* or NULL */
     const char *xml;   /* or NULL */
     const void *bytes; /* of a compiled model, or NULL */
     int64_t size;
     bool checked; /* the bytes are as they were written */
+    bool urdf;
+    sti_package_text packages; /* of URDF */
+    sti_vfs vfs;               /* files in memory */
     mjSpec *spec;
     mjModel *mj;
     char text[TEXT_SIZE]; /* why there is no model */
 } load;
 
+/* Meshes of packages have names of their own in the text that was parsed. */
+static void place_meshes(load *l)
+{
+    for (mjsElement *e = mjs_firstElement(l->spec, mjOBJ_MESH); e; e = mjs_nextElement(l->spec, e)) {
+        mjsMesh *mesh = mjs_asMesh(e);
+        const char *file = mjs_getString(mesh->file);
+        for (int i = 0; file && i < l->packages.count; ++i)
+            if (strcmp(file, l->packages.file[i].name) == 0) {
+                mjs_setString(mesh->file, l->packages.file[i].path);
+                break;
+            }
+    }
+}
+
 static void parse(void *context)
 {
     load *l = context;
-    l->spec =
-        l->path ? mj_parseXML(l->path, NULL, l->text, TEXT_SIZE) : mj_parseXMLString(l->xml, NULL, l->text, TEXT_SIZE);
+    l->spec = l->path ? mj_parseXML(l->path, sti_vfs_files(&l->vfs), l->text, TEXT_SIZE)
+                      : mj_parseXMLString(l->packages.text ? l->packages.text : l->xml, sti_vfs_files(&l->vfs), l->text,
+                                          TEXT_SIZE);
+    if (l->spec && l->urdf) place_meshes(l);
 }
 
 static void compile(void *context)
 {
     load *l = context;
-    l->mj = mj_compile(l->spec, NULL);
+    l->mj = mj_compile(l->spec, sti_vfs_files(&l->vfs));
     if (!l->mj) (void)snprintf(l->text, sizeof l->text, "%s", mjs_getError(l->spec));
     for (int i = 0; i < mjs_numWarnings(l->spec); ++i) {
         const char *warning = mjs_getWarning(l->spec, i);
@@ -142,27 +166,86 @@ static stet_result run_binary(load *l, const char *what, bool *good, char text[T
     return STET_OK;
 }
 
+/* Is the first element a <robot>? */
+static bool is_urdf(const char *text)
+{
+    for (const char *p = text; (p = strchr(p, '<')); ++p) {
+        if (strncmp(p, "<!--", 4) == 0) {
+            if (!(p = strstr(p, "-->"))) return false;
+        } else if (p[1] != '?' && p[1] != '!') {
+            return strncmp(p, "<robot", 6) == 0 && strchr(" \t\r\n/>", p[6]);
+        }
+    }
+    return false;
+}
+
+/* Finds the files of packages. */
+static stet_result read_urdf(load *l, const char *text)
+{
+    sti_package_path path = {.folder = l->def.packages, .nfolder = l->def.npackage, .beside = l->path};
+    l->urdf = text && is_urdf(text);
+    return l->urdf ? sti_package_text_make(&path, text, &l->packages) : STET_OK;
+}
+
+/* Puts into memory what MuJoCo shall find there: the assets, and the file's text if it was changed. */
+static stet_result fill_vfs(load *l, const char *what)
+{
+    for (int i = 0; i < l->def.nasset; ++i) {
+        const stet_asset *asset = &l->def.assets[i];
+        STI_TRY(sti_vfs_add(&l->vfs, what, asset->name, asset->bytes, asset->size));
+    }
+    if (!l->path || !l->packages.text) return STET_OK;
+    return sti_vfs_add(&l->vfs, what, l->path, l->packages.text, (int64_t)strlen(l->packages.text));
+}
+
+static stet_result run_spec(load *l, const char *what, bool *good, char text[TEXT_SIZE])
+{
+    *good = sti_mujoco_guard(parse, l, text, TEXT_SIZE);
+    if (!*good || !l->spec) return STET_OK;
+    STI_TRY(sti_limits_check_spec(what, l->spec));
+    const stet_model_def *def = &l->def;
+    sti_spec_more more = {.frames = l->urdf, .actuation = def->actuation, .kp = def->kp, .kd = def->kd};
+    STI_TRY(sti_spec_extend(what, l->spec, &more));
+    *good = sti_mujoco_guard(compile, l, text, TEXT_SIZE);
+    return STET_OK;
+}
+
 static stet_result run_text(load *l, const char *what, bool *good, char text[TEXT_SIZE])
 {
     assert(!l->bytes && !l->spec);
-    stet_result result = STET_OK;
-    *good = sti_mujoco_guard(parse, l, text, TEXT_SIZE);
-    if (*good && l->spec) result = sti_limits_check_spec(what, l->spec);
-    if (*good && l->spec && result == STET_OK) *good = sti_mujoco_guard(compile, l, text, TEXT_SIZE);
+    char *file = l->path ? sti_model_read_text(l->path) : NULL;
+    stet_result result = read_urdf(l, l->path ? file : l->xml);
+    free(file);
+    if (result == STET_OK) result = fill_vfs(l, what);
+    if (result == STET_OK) result = run_spec(l, what, good, text);
     if (l->spec) (void)sti_mujoco_guard(delete_spec, l->spec, NULL, 0);
+    sti_vfs_close(&l->vfs);
     return result;
+}
+
+/* A package that was not found is why MuJoCo looked for its file elsewhere. */
+static stet_result refuse_package(const load *l, const char *what)
+{
+    return sti_error(STET_ERROR_NOT_FOUND,
+                     "%s: %s is in none of %d folders of packages, ROS_PACKAGE_PATH, AMENT_PREFIX_PATH and the folders "
+                     "above the model; give the folder that holds the package (Python: packages=, C: "
+                     "stet_model_def.packages)",
+                     what, l->packages.missing, l->def.npackage);
 }
 
 /* Loads the model into l->mj. */
 static stet_result run_load(load *l)
 {
     const char *what = l->path ? l->path : "model string";
-    char text[TEXT_SIZE];
-    bool good;
+    char text[TEXT_SIZE] = "";
+    bool good = false;
     assert(!l->mj && (l->path || l->xml || l->bytes) && !(l->xml && l->bytes) && "one thing is loaded, once");
     STI_TRY(stet_check_mujoco());
     sti_load_plugins();
-    STI_TRY(is_binary(l) ? run_binary(l, what, &good, text) : run_text(l, what, &good, text));
+    stet_result result = is_binary(l) ? run_binary(l, what, &good, text) : run_text(l, what, &good, text);
+    if (result == STET_OK && !l->mj && l->packages.missing[0]) result = refuse_package(l, what);
+    sti_package_text_free(&l->packages);
+    STI_TRY(result);
     if (good && l->mj) {
         STI_TRY(check_plugins(l));
         return check_options(l, what);
@@ -234,35 +317,81 @@ static stet_result make_model(load *l, stet_model **out)
     return STET_OK;
 }
 
-stet_result stet_model_load(const char *path, stet_model **out)
+enum { MODEL_COOKIE = 0x6d6f6465 };
+
+stet_model_def stet_default_model_def(void) { return (stet_model_def){.cookie = MODEL_COOKIE}; }
+
+static stet_result check_def(const stet_model_def *def)
+{
+    if (!def || def->cookie != MODEL_COOKIE)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_model_create: the def was not made by stet_default_model_def(); begin with it");
+    if (!def->path == !def->xml)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_create: path and xml are %s; give one of them",
+                         def->path ? "both given" : "NULL");
+    if (def->nasset < 0 || (def->nasset > 0 && !def->assets) || def->npackage < 0 ||
+        (def->npackage > 0 && !def->packages) || def->actuation < STET_ACTUATION_NONE ||
+        def->actuation > STET_ACTUATION_VELOCITY)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_model_create: %d assets, %d packages, actuation %d; give arrays of as many, and a "
+                         "stet_actuation",
+                         def->nasset, def->npackage, (int)def->actuation);
+    return STET_OK;
+}
+
+static stet_result check_assets(const stet_model_def *def)
+{
+    for (int i = 0; i < def->nasset; ++i) {
+        const stet_asset *asset = &def->assets[i];
+        if (!asset->name || !asset->bytes || asset->size <= 0 || !has_suffix(asset->name, ".xml")) continue;
+        char *text = NULL; /* which ends with a 0 */
+        STI_TRY(sti_alloc(&text, (size_t)asset->size + 1, "a model's text"));
+        memcpy(text, asset->bytes, (size_t)asset->size);
+        stet_result result = sti_limits_check_text(asset->name, text);
+        sti_free(text);
+        STI_TRY(result);
+    }
+    return STET_OK;
+}
+
+stet_result stet_model_create(const stet_model_def *def, stet_model **out)
 {
     if (!out)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_load: out is NULL; give the place for the model");
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_create: out is NULL; give the place for the model");
     *out = NULL;
-    if (!path)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_load: path is NULL; give a .xml, .urdf or .mjb file");
-    STI_TRY(check_file(path));
-    load l = {.path = path};
+    STI_TRY(check_def(def));
+    STI_TRY(def->path ? check_file(def->path) : sti_limits_check_text("model string", def->xml));
+    STI_TRY(check_assets(def));
+    load l = {.def = *def, .path = def->path, .xml = def->xml};
+    if (l.xml && !l.xml[strspn(l.xml, " \t\r\n")])
+        return sti_error(STET_ERROR_PARSE,
+                         "model string: it is empty; it should hold an MJCF <mujoco> or a URDF <robot> element");
+    if (is_binary(&l) && (def->nasset || def->actuation))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: a compiled model takes neither assets nor actuators",
+                         def->path);
     STI_TRY(run_load(&l));
     return make_model(&l, out);
 }
 
+stet_result stet_model_load(const char *path, stet_model **out)
+{
+    if (out) *out = NULL;
+    if (!path)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_load: path is NULL; give a .xml, .urdf or .mjb file");
+    stet_model_def def = stet_default_model_def();
+    def.path = path;
+    return stet_model_create(&def, out);
+}
+
 stet_result stet_model_load_string(const char *xml, stet_model **out)
 {
-    if (!out)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "stet_model_load_string: out is NULL; give the place for the model");
-    *out = NULL;
+    if (out) *out = NULL;
     if (!xml)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_model_load_string: xml is NULL; give the text of an MJCF or URDF model");
-    if (!xml[strspn(xml, " \t\r\n")])
-        return sti_error(STET_ERROR_PARSE,
-                         "model string: it is empty; it should hold an MJCF <mujoco> or a URDF <robot> element");
-    STI_TRY(sti_limits_check_text("model string", xml));
-    load l = {.xml = xml};
-    STI_TRY(run_load(&l));
-    return make_model(&l, out);
+    stet_model_def def = stet_default_model_def();
+    def.xml = xml;
+    return stet_model_create(&def, out);
 }
 
 /* Before the compiled model: what tells that it is one of ours, and its hash. */

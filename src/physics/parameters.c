@@ -15,6 +15,7 @@ enum { FIRST = M_TIMESTEP, TABLES = M_PARAMETERS_END - FIRST };
 /* Arrays whose zeros mean that something is absent; bits that let geoms touch; frames, which are shortcuts where they
  * are not 0. */
 #define PRESENT(X)                                                                                                     \
+    X(body_gravcomp, m->nbody)                                                                                         \
     X(jnt_stiffness, m->njnt)                                                                                          \
     X(dof_damping, m->nv)                                                                                              \
     X(dof_frictionloss, m->nv)                                                                                         \
@@ -66,6 +67,7 @@ static bool add_world(mjModel *all, const mjModel *m)
         }
     PRESENT(PRESENCE)
 #undef PRESENCE
+    all->flg_gravcomp |= m->flg_gravcomp;
 #define BIT(array, count)                                                                                              \
     for (int64_t i = 0; i < (int64_t)(count); ++i)                                                                     \
         if (m->array[i] & ~all->array[i]) {                                                                            \

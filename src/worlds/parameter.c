@@ -2,6 +2,7 @@
 #include "worlds/parameter.h"
 
 #include "base/memory.h"
+#include "base/near.h"
 #include "base/plural.h"
 #include "worlds/worlds.h"
 
@@ -14,6 +15,11 @@ static stet_result find_parameter(const char *name, sti_parameter *out)
 {
 #define LIST(parameter, items, rule, derives) " " #parameter
     if (sti_parameter_find(name, out)) return STET_OK;
+    sti_near near = sti_near_begin(name ? name : "");
+    for (const char *const *one = stet_worlds_get_parameters(); *one; ++one) sti_near_offer(&near, *one);
+    if (near.nearest)
+        return sti_error(STET_ERROR_NOT_FOUND, "worlds: there is no parameter '%.64s'; did you mean %s?", name,
+                         near.nearest);
     return sti_error(STET_ERROR_NOT_FOUND, "worlds: there is no parameter '%.64s'; there are:" STI_PARAMETERS(LIST),
                      name);
 #undef LIST
@@ -302,6 +308,12 @@ stet_result stet_worlds_set_parameter(stet_worlds *worlds, const char *name, con
 }
 
 /* ---- reading them ------------------------------------------------------------------------------------------------ */
+
+bool stet_worlds_has_parameter(const stet_worlds *worlds, const char *name)
+{
+    sti_parameter which;
+    return worlds && sti_parameter_find(name, &which) && worlds->parameters.given[which];
+}
 
 int64_t stet_worlds_get_parameter_items(const stet_worlds *worlds, const char *name)
 {

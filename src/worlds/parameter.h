@@ -52,6 +52,7 @@ typedef enum sti_parameter_rule {
     STI_PARAMETER_BITS(X)                                                                                              \
     X(actuator_kp, m->nactuator, LEAST_0, false)                                                                       \
     X(actuator_kv, m->nactuator, LEAST_0, false)                                                                       \
+    STI_PARAMETER_MORE(X)                                                                                              \
     STI_PARAMETER_LOOKS(X)
 #define STI_PARAMETER_ARRAYS(X)                                                                                        \
     X(body_mass, m->nbody, LEAST_0, true)                                                                              \
@@ -83,6 +84,13 @@ typedef enum sti_parameter_rule {
 #define STI_PARAMETER_BITS(X)                                                                                          \
     X(geom_contype, m->ngeom, BITS, false)                                                                             \
     X(geom_conaffinity, m->ngeom, BITS, false)
+/* Arrays that were added behind the bits: streams of draws stay. */
+#define STI_PARAMETER_MORE(X)                                                                                          \
+    X(eq_data, mjNEQDATA * m->neq, ANY, true)                                                                          \
+    X(actuator_dynprm, mjNDYN * m->nactuator, ANY, false)                                                              \
+    X(site_pos, 3 * m->nsite, ANY, true)                                                                               \
+    X(site_quat, 4 * m->nsite, QUAT, true)                                                                             \
+    X(body_gravcomp, m->nbody, ANY, false)
 #define STI_PARAMETER_LOOKS(X)                                                                                         \
     X(geom_matid, m->ngeom, MATERIAL, false)                                                                           \
     X(geom_rgb, 3 * m->ngeom, LEAST_0, false)                                                                          \

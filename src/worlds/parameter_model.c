@@ -210,6 +210,7 @@ static void fill_scratch(mjModel *to, const sti_parameters *p, const mjModel *m,
     copy_array(to->array, p->given[STI_PARAMETER_##array] ? value_of(p, m, STI_PARAMETER_##array, w) : m->array,       \
                (size_t)(count) * sizeof *m->array);
     STI_PARAMETER_ARRAYS(FILL)
+    STI_PARAMETER_MORE(FILL)
 #undef FILL
     to->opt.timestep = p->given[STI_PARAMETER_timestep] ? p->value[STI_PARAMETER_timestep][w] : m->opt.timestep;
 }
@@ -368,6 +369,14 @@ static void point_to_bits(mjModel *own, const sti_parameters *p, const mjModel *
 #undef POINT
 }
 
+/* Gravity compensation is skipped where no body of a model has it. */
+static void count_gravcomp(mjModel *own)
+{
+    own->ngravcomp = 0;
+    for (int64_t b = 0; b < own->nbody; ++b) own->ngravcomp += own->body_gravcomp[b] > 0;
+    own->flg_gravcomp = own->ngravcomp > 0;
+}
+
 const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int thread)
 {
     const sti_parameters *p = &worlds->parameters;
@@ -383,7 +392,9 @@ const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int th
         own->array =                                                                                                   \
             p->given[STI_PARAMETER_##array] ? p->value[STI_PARAMETER_##array] + w * (int64_t)(count) : m->array;
     STI_PARAMETER_ARRAYS(POINT)
+    STI_PARAMETER_MORE(POINT)
 #undef POINT
+    if (p->value[STI_PARAMETER_body_gravcomp]) count_gravcomp(own);
     point_to_products(own, p, m, w, numbers);
     mjtNum *boxes = numbers + scaled_numbers(m);
     if (p->derived) point_to_derived(own, p, m, w, boxes);

@@ -51,6 +51,7 @@ const double *sti_parameter_own(const mjModel *m, sti_parameter parameter)
 #define OWN(name, items, rule, derives)                                                                                \
     case STI_PARAMETER_##name: return m->name;
         STI_PARAMETER_ARRAYS(OWN)
+        STI_PARAMETER_MORE(OWN)
         STI_PARAMETER_PLACES(OWN)
 #undef OWN
     default: return NULL;

@@ -228,6 +228,43 @@ stet_result stet_snapshot_create(stet_worlds *worlds, stet_snapshot **out)
     return sti_snapshot_take(worlds, false, out);
 }
 
+/* Copies row `from` of a table of the payload to row `to` of another. */
+static void copy_row(void *to_table, int64_t to, const void *from_table, int64_t from, size_t bytes)
+{
+    if (bytes > 0)
+        memcpy((char *)to_table + (size_t)to * bytes, (const char *)from_table + (size_t)from * bytes, bytes);
+}
+
+stet_result stet_snapshot_select(const stet_snapshot *snapshot, const int64_t *worlds, int64_t nworld,
+                                 stet_snapshot **out)
+{
+    if (!snapshot || !worlds || !out || nworld < 1)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_snapshot_select: snapshot, worlds and out must not be NULL, and nworld is at least 1");
+    *out = NULL;
+    for (int64_t w = 0; w < nworld; ++w)
+        if (worlds[w] < 0 || (uint64_t)worlds[w] >= snapshot->head.nworld)
+            return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                             "stet_snapshot_select: there is no world %lld in the snapshot; it has %llu",
+                             (long long)worlds[w], (unsigned long long)snapshot->head.nworld);
+    const stet_snapshot *s = snapshot;
+    stet_snapshot *made;
+    sti_snapshot_head head = s->head;
+    head.nworld = (uint64_t)nworld;
+    STI_TRY(sti_snapshot_new(s->model, &head, &made));
+    made->fingerprint = s->fingerprint;
+    for (int64_t w = 0; w < nworld; ++w) {
+        copy_row(made->state, w, s->state, worlds[w], (size_t)head.nstate * sizeof *s->state);
+        copy_row(made->sensor, w, s->sensor, worlds[w], (size_t)head.nsensor * sizeof *s->sensor);
+        copy_row(made->pose, w, s->pose, worlds[w], (size_t)head.npose * sizeof *s->pose);
+        copy_row(made->resets, w, s->resets, worlds[w], sizeof *s->resets);
+        copy_row(made->faults, w, s->faults, worlds[w], sizeof *s->faults);
+        copy_row(made->caller, w, s->caller, worlds[w], sizeof *s->caller);
+    }
+    *out = made;
+    return STET_OK;
+}
+
 /* ---- restoring --------------------------------------------------------------------------------------------------- */
 
 stet_result sti_snapshot_fingerprint(const stet_snapshot *s, uint64_t *out)
@@ -258,7 +295,8 @@ static stet_result check_fits(const stet_worlds *worlds, const stet_snapshot *s)
                          "restore: the snapshot is of another model; restore it into worlds of the same model");
     if (s->head.nworld != own.nworld)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "restore: the snapshot has %llu world%s, these are %llu; the numbers must be equal",
+                         "restore: the snapshot has %llu world%s, these are %llu; select as many of it (Python: "
+                         "snapshot.select), or fork a sim",
                          (unsigned long long)s->head.nworld, STI_S(s->head.nworld), (unsigned long long)own.nworld);
     if (s->head.kind != own.kind)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,

@@ -17,7 +17,6 @@ static const char *nearest(const char *wanted, const char *const *names)
 
 static void test_nearest(void **state)
 {
-    (void)state;
     static const char *const sensors[] = {"imu_gyro", "imu_acc", "touch_left", "touch_right", "Speed", NULL};
     assert_string_equal(nearest("gyro", sensors), "imu_gyro");
     assert_string_equal(nearest("imu_gryo", sensors), "imu_gyro"); /* neighbours swapped */
@@ -32,7 +31,6 @@ static void test_nearest(void **state)
 
 static void test_ties_and_long_names(void **state)
 {
-    (void)state;
     static const char *const two[] = {"leg_b", "leg_a", NULL};
     assert_string_equal(nearest("leg_c", two), "leg_b");
     char text[200], other[200];

@@ -487,7 +487,7 @@ def test_named_pipes_as_inputs():
     """Nobody writes into them: the command says so, and does not wait."""
     with folder() as cwd:
         make_inputs(cwd)
-        for name in ("pipe", "pipe.npy", "pipe.npz", "pipe.xml", "pipe.k.h", "pipe.obj"):
+        for name in ("pipe", "pipe.npy", "pipe.csv", "pipe.npz", "pipe.xml", "pipe.k.h", "pipe.obj"):
             os.mkfifo(os.path.join(cwd, name))
         write(os.path.join(cwd, "includes.xml"), '<mujoco><include file="pipe.xml"/></mujoco>')
         write(os.path.join(cwd, "mesh.xml"), '<mujoco><asset><mesh file="pipe.obj"/></asset><worldbody/></mujoco>')
@@ -499,6 +499,7 @@ def test_named_pipes_as_inputs():
         for words in (
             ["run", "scene.xml", *SMALL, "--resume", "pipe"],
             ["run", "scene.xml", *SMALL, "--control", "pipe.npy"],
+            ["run", "scene.xml", *SMALL, "--control", "pipe.csv"],
             ["run", "scene.xml", *SMALL, "--inputs", "pipe.npz"],
             ["run", "pipe.xml", *SMALL],
             ["run", "includes.xml", *SMALL],

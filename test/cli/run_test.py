@@ -227,6 +227,39 @@ def test_faults():
         assert np.array_equal(qpos[0][:, [0, 2]], qpos[1][:, [0, 2]])
 
 
+def test_controls_from_text():
+    """A .csv has the numbers of the .npy; names say which column is whose; what is wrong is one sentence."""
+    with folder() as cwd:
+        common = [scene("hand.xml"), "--worlds", 2, "--frames", 3, "--output", "none"]
+        actuators = re.findall(r'<(?:position|motor|general)[^>]* name="([^"]+)"', open(scene("hand.xml")).read())
+        assert len(actuators) > 2
+        numbers = np.random.default_rng(3).uniform(-0.3, 0.3, (3, len(actuators))).round(4)
+        order = np.random.default_rng(4).permutation(len(actuators))
+        np.save(os.path.join(cwd, "c.npy"), numbers)
+        np.savetxt(os.path.join(cwd, "plain.csv"), numbers, delimiter=",")
+        np.savetxt(os.path.join(cwd, "blanks.csv"), numbers, header="a comment")
+        np.savetxt(os.path.join(cwd, "named.csv"), numbers[:, order], delimiter="; ", comments="",
+                   header=",".join(actuators[k] for k in order))
+        hashes = {name: run(*common, "--control", name, cwd=cwd)["state_hash"]
+                  for name in ("c.npy", "plain.csv", "blanks.csv", "named.csv")}
+        assert len(set(hashes.values())) == 1, hashes
+        assert hashes["c.npy"] != run(*common, cwd=cwd)["state_hash"]
+        row = ",".join("0" * len(actuators))
+        for text, sentence in (
+            ("", "it holds no row of numbers"), (f"{row}\n{row},1\n", "line 2: it has"),
+            (f"{row}\n0,x\n", "line 2: 'x' is not a finite number"), (f"{row}\n{row}\n", "its shape is 2 x"),
+            ("a,b\n0,0\n", "it names 2 columns"), (f"{row[:-1]}nan\n", "'nan' is not a finite number"),
+            (",".join([actuators[0]] * len(actuators)) + f"\n{row}\n", f"two columns are named {actuators[0]}"),
+            (",".join(["nobody", *actuators[1:]]) + f"\n{row}\n", "actuator nobody: the model has none"),
+        ):
+            with open(os.path.join(cwd, "bad.csv"), "w", encoding="utf-8") as f:
+                f.write(text)
+            done = stet("run", *common, "--control", "bad.csv", cwd=cwd)
+            assert done.returncode == 2 and sentence in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        done = stet("run", *common, "--control", "none.csv", cwd=cwd)
+        assert done.returncode == 2 and "none.csv: cannot be read" in done.stderr, done.stderr
+
+
 def test_summary_in_words():
     with folder() as cwd:
         words = ["run", scene("hand.xml"), *SMALL, "--output", "rgb,depth", "--out", "out"]

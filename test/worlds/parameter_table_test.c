@@ -44,7 +44,7 @@ static void start_worlds(rig *r)
     stet_reset_def def = stet_default_reset_def();
     OK(stet_worlds_reset(r->worlds, &def));
     for (int64_t w = 0; w < WORLDS; ++w) {
-        for (int i = 0; i < 3; ++i) rig_set(r, "ctrl", w, i, 0.7f);
+        for (int i = 0; i < r->model->mj->nu; ++i) rig_set(r, "ctrl", w, i, 0.7f);
         rig_set(r, "qvel", w, 0, 1.5f);
         rig_set(r, "qvel", w, 9, -6);
     }
@@ -55,7 +55,7 @@ static void compare_world(rig *r, const mjModel *m, const char *what, int64_t w)
     const mjData *got = r->worlds->data[w];
     mjData *d = mj_makeData(m);
     start(d);
-    for (int i = 0; i < 3; ++i) d->ctrl[i] = (double)0.7f;
+    for (int i = 0; i < m->nu; ++i) d->ctrl[i] = (double)0.7f;
     for (int i = 0; i < STEPS; ++i) mj_step(m, d);
     if (memcmp(d->qpos, got->qpos, (size_t)m->nq * sizeof *d->qpos) != 0 ||
         memcmp(d->qvel, got->qvel, (size_t)m->nv * sizeof *d->qvel) != 0 || d->time != got->time)
@@ -68,7 +68,8 @@ static void compare_world(rig *r, const mjModel *m, const char *what, int64_t w)
     mj_deleteData(d);
 }
 
-/* Checks the models, and where the worlds go with them; returns whether any world went elsewhere than world 0. */
+/* Checks the models, and where the worlds go with them; returns whether any world went elsewhere than world 0,
+ * or its sensors show something else. */
 static bool check_worlds(rig *r, const bool given[STI_PARAMETER_PHYSICS], const char *what)
 {
     bool differs = false;
@@ -78,8 +79,9 @@ static bool check_worlds(rig *r, const bool given[STI_PARAMETER_PHYSICS], const 
         mjModel *m = edited(r->model->mj, given, w);
         compare_models(sti_parameters_model(r->worlds, w, 0), m, what, w);
         compare_world(r, m, what, w);
-        differs =
-            differs || memcmp(r->worlds->data[w]->qpos, r->worlds->data[0]->qpos, (size_t)m->nq * sizeof(double)) != 0;
+        const mjData *own = r->worlds->data[w], *first = r->worlds->data[0];
+        differs = differs || memcmp(own->qpos, first->qpos, (size_t)m->nq * sizeof(double)) != 0 ||
+                  memcmp(own->sensordata, first->sensordata, (size_t)m->nsensordata * sizeof(double)) != 0;
         mj_deleteModel(m);
     }
     return differs;
@@ -312,7 +314,7 @@ static void errors_change_nothing(void **state)
     const mjModel *m = r.model->mj;
     stet_worlds *w = r.worlds;
     memcpy(x, m->body_mass, (size_t)m->nbody * sizeof *x);
-    REFUSED(STET_ERROR_NOT_FOUND, "body_mass body_inertia", stet_worlds_set_parameter(w, "mass", x, 1));
+    REFUSED(STET_ERROR_NOT_FOUND, "body_mass body_inertia", stet_worlds_set_parameter(w, "colour", x, 1));
     REFUSED(STET_ERROR_NOT_FOUND, "body_mass", stet_worlds_randomize(w, "mass", x, x, 1));
     REFUSED(STET_ERROR_NOT_FOUND, "body_mass", stet_worlds_get_parameter(w, "mass", x, 1));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "for all worlds alike",

@@ -159,7 +159,8 @@ static void refused_in_a_sentence(void **state)
 {
     static const double two[2] = {1, 2}, bad[3] = {0, INFINITY, 0}, negative = -0.5;
     rig r = rig_make(scene, WORLDS, NULL, 1, true);
-    REFUSED(STET_ERROR_NOT_FOUND, "there are: gravity friction", stet_worlds_set_parameter(r.worlds, "mass", two, 1));
+    REFUSED(STET_ERROR_NOT_FOUND, "did you mean body_mass?", stet_worlds_set_parameter(r.worlds, "mass", two, 1));
+    REFUSED(STET_ERROR_NOT_FOUND, "there are: gravity friction", stet_worlds_set_parameter(r.worlds, "colour", two, 1));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "2 numbers; give 1", stet_worlds_set_parameter(r.worlds, "friction", two, 2));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "2 numbers; give 3", stet_worlds_set_parameter(r.worlds, "gravity", two, 2));
     static const double huge[3] = {0, 0, -2e15};

@@ -30,8 +30,10 @@ enum { WORLDS = 5, MOST = 1024 };
     "<equality><connect body1='tied' body2='mocap' anchor='0 0 .1' solref='.04 1'/>"                                   \
     "<joint joint1='s1' joint2='s2' polycoef='0 1 0 0 0' solref='.05 1'/></equality>"                                  \
     "<actuator><motor joint='h' gear='3' ctrlrange='-.4 .4' ctrllimited='true'/><position joint='s1' kp='10' kv='1'/>" \
-    "<general tendon='t' gainprm='2' forcerange='-.3 .3' forcelimited='true'/></actuator>"                             \
-    "<sensor><framepos objtype='site' objname='tip'/><jointactuatorfrc joint='h'/></sensor></mujoco>"
+    "<general tendon='t' gainprm='2' forcerange='-.3 .3' forcelimited='true'/>"                                        \
+    "<general joint='s2' dyntype='filter' dynprm='.02' gainprm='3'/></actuator>"                                       \
+    "<sensor><framepos objtype='site' objname='tip'/><framequat objtype='site' objname='tip'/><jointactuatorfrc "      \
+    "joint='h'/></sensor></mujoco>"
 
 /* A value that the parameter takes, that differs from the model's in every world but 0. */
 static inline double value_of(const mjModel *m, sti_parameter which, int64_t w, int64_t i)
@@ -48,7 +50,9 @@ static inline double value_of(const mjModel *m, sti_parameter which, int64_t w, 
     if (strstr(name, "range")) return x + (i % 2 ? 0.5 : -0.25) * some;
     if (strstr(name, "inertia")) return x * (1 + 0.05 * (double)w);
     if (strstr(name, "quat") || strstr(name, "pos") || which == STI_PARAMETER_gravity) return x + some;
-    if (strstr(name, "frictionloss") || strstr(name, "armature") || strstr(name, "dof_damping")) return x + some;
+    if (strstr(name, "frictionloss") || strstr(name, "armature") || strstr(name, "dof_damping") ||
+        strstr(name, "gravcomp"))
+        return x + some;
     return x * (1 + some);
 }
 
@@ -71,6 +75,7 @@ static inline void edit(mjModel *m, const mjModel *own, sti_parameter which, int
 #define PLACE(array, items, rule, derives)                                                                             \
     case STI_PARAMETER_##array: to = m->array; break;
         STI_PARAMETER_ARRAYS(PLACE)
+        STI_PARAMETER_MORE(PLACE)
 #undef PLACE
     default: break;
     }

@@ -221,13 +221,14 @@ static bool read_control(run_options *o, const char *text)
                                 "--control %s: the scale is not a number from 0 to %.3g; give such as noise:0.3", text,
                                 (double)FLT_MAX),
                    false;
-    } else if (n > 4 && strcmp(text + n - 4, ".npy") == 0) {
+    } else if (n > 4 && (strcmp(text + n - 4, ".npy") == 0 || strcmp(text + n - 4, ".csv") == 0)) {
         o->control = CONTROL_FILE;
         o->control_path = text;
     } else
         return report_error(
                    EXIT_INPUT,
-                   "--control %s: this is not a kind of control; use zero, noise, noise:SCALE or a file FILE.npy",
+                   "--control %s: this is not a kind of control; use zero, noise, noise:SCALE or a file FILE.npy or "
+                   "FILE.csv",
                    text),
                false;
     return true;
@@ -411,9 +412,10 @@ static const option_row rows[] = {
     {"show", "NAME,...", read_show,
      "what colours show beside the scene, as MuJoCo's viewer does: joints, contacts, contactforce, frames,\n"
      "inertia, com, rangefinder (none)"},
-    {"control", "zero|noise[:SCALE]|FILE.npy", read_control,
+    {"control", "zero|noise[:SCALE]|FILE.npy|FILE.csv", read_control,
      "controls: the scene's own, smooth noise of SCALE (0.3) times half their range around them,\n"
-     "or numbers [frames][nu] or [frames][worlds][nu] from a file (zero)"},
+     "or numbers [frames][nu] or [frames][worlds][nu] from a file; a .csv has a line a frame, and may begin\n"
+     "with one of the actuators' names, in any order (zero)"},
     {"record", "FIELD,...", read_record,
      "fields of the state to write after each frame, as FIELD.npy [frames][worlds][n]"},
     {"rounds", "R", option_read_rounds,

@@ -18,7 +18,7 @@ typedef struct control {
  * Opens and checks the file, if there is one. Returns -1, or an exit code after printing the error. Always call
  * control_close.
  */
-int control_open(control *c, const run_options *options, const stet_group *group, int nu);
+int control_open(control *c, const run_options *options, const stet_group *group, const stet_model *model);
 void control_close(control *c);
 /*
  * Sets the controls of a frame. `frame` counts from this run's first, `since` from the scene's initial state, so that

@@ -166,7 +166,7 @@ static int prepare(run *r)
     double begun = progress_now();
     int code = scene_load(&r->options, &r->model, &r->summary.substeps, &r->summary.frame_time);
     if (code < 0) code = ranks_check_scene(&r->ranks, r->model);
-    if (code < 0) code = control_open(&r->control, &r->options, r->ranks.group, stet_model_get_info(r->model).nu);
+    if (code < 0) code = control_open(&r->control, &r->options, r->ranks.group, r->model);
     if (code < 0) code = make_sim(r);
     if (code < 0) code = check_files(r);
     if (code < 0) code = resume(r);
