@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,7 @@ def sim():
 @pytest.mark.parametrize("ending", ["gif", "webp", "png"])
 def test_frames_are_read_back(sim, tmp_path, ending):
     path, shown = tmp_path / f"run.{ending}", []
-    with stet.video.record(sim, path, fps=10) as video:
+    with stet.video.record(sim, path, fps=10, auto=False) as video:
         for _ in range(4):
             sim.control_noise(1.0, 20)
             sim.step(20)
@@ -47,11 +49,11 @@ def test_a_block_that_fails_leaves_what_was_there(sim, tmp_path):
     path = tmp_path / "run.mp4"
     path.write_bytes(b"before")
     sim.render()
-    with pytest.raises(KeyError), stet.video.record(sim, path) as video:
+    with pytest.raises(KeyError), stet.video.record(sim, path, auto=False) as video:
         video.add()
         raise KeyError
     assert path.read_bytes() == b"before" and os.listdir(tmp_path) == [path.name]
-    with stet.video.record(sim, path) as video:
+    with stet.video.record(sim, path, auto=False) as video:
         video.add()
     assert path.read_bytes()[4:8] == b"ftyp"
 
@@ -60,26 +62,93 @@ def test_a_block_that_fails_leaves_what_was_there(sim, tmp_path):
 def test_what_the_encoder_cannot_do_is_said(sim, tmp_path):
     sim.render()
     with pytest.raises(RuntimeError, match="record: ffmpeg: .*run.gif.part"), \
-            stet.video.record(sim, tmp_path / "nowhere" / "run.gif") as video:
+            stet.video.record(sim, tmp_path / "nowhere" / "run.gif", auto=False) as video:
         for _ in range(100):
             video.add()
 
 
 @pytest.mark.parametrize(("name", "fps", "said"), [("run", 30, "the name says no format"), ("run.avi", 30, "end it in"),
-                                                  ("run.gif", 0, "fps is 0, and must be above 0")])
+                                                  ("run.gif", 0, "fps is 0 and speed 1, and both must be above 0")])
 def test_bad_arguments(sim, tmp_path, name, fps, said):
     with pytest.raises(ValueError, match=said):
         stet.video.record(sim, tmp_path / name, fps=fps)
 
 
+def frames_of(path):
+    return [f.convert("RGB") for f in ImageSequence.Iterator(Image.open(path))]
+
+
+@encodes
+@pytest.mark.parametrize(("steps", "fps", "speed", "count"), [(1, 25, 1, 5), (10, 25, 1, 5), (40, 25, 1, 5),
+                                                             (1, 25, 2, 2), (8, 50, 0.5, 20)])
+def test_it_records_by_itself(sim, tmp_path, steps, fps, speed, count):
+    """A fifth of a second at the simulation's rate, whatever a step is; pictures are those behind the steps."""
+    assert sim.model.timestep == 0.005
+    path, shown = tmp_path / "run.png", []
+    with stet.video.record(sim, path, fps=fps, speed=speed):
+        for k in range(40 // steps):
+            sim.control_noise(1.0, 20 + k)
+            sim.step(steps)
+            shown += [sim.image().convert("RGB")] * steps
+        assert not path.exists()
+    frames = frames_of(path)
+    assert len(frames) == count and "step" not in vars(sim)
+    for number, frame in enumerate(frames):
+        due = -(-(number + 1) * 200 * speed // fps)  # the first step of 0.005 s behind which it is due
+        due = int(-(-due // steps) * steps)
+        assert frame.tobytes() == shown[due - 1].tobytes(), number
+
+
+@encodes
+def test_it_closes(sim, tmp_path):
+    video = stet.video.record(sim, tmp_path / "one.gif")
+    sim.step(20)
+    video.close()
+    video.close()
+    assert len(frames_of(tmp_path / "one.gif")) == 3
+    stet.video.record(sim, tmp_path / "two.gif")
+    sim.step(20)
+    sim.close()  # ends the video, too
+    assert sim.closed and len(frames_of(tmp_path / "two.gif")) == 3
+    code = ("import stet, stet.video; sim = stet.Sim(stet.scenes / 'cartpole.xml', outputs='rgb', threads=1); "
+            "stet.video.record(sim, 'three.gif'); sim.step(20)")
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True,
+                   env={**os.environ, "PYTHONPATH": str(Path(stet.__file__).parents[1])})
+    assert len(frames_of(tmp_path / "three.gif")) == 3
+
+
+@encodes
+def test_beside_a_viewer(sim, tmp_path):
+    """Whoever begins or ends first, the other goes on."""
+    pytest.importorskip("websockets")
+    with stet.video.record(sim, tmp_path / "run.gif"), sim.view():
+        sim.step(20)
+        with pytest.raises(stet.StateError, match="the sim has a viewer"):
+            sim.view()
+    view = sim.view()
+    with stet.video.record(sim, tmp_path / "more.gif"):
+        view.close()
+        sim.step(20)
+    assert len(frames_of(tmp_path / "run.gif")) == len(frames_of(tmp_path / "more.gif")) == 3
+    assert not {"step", "close", "_watchers"} & set(vars(sim))
+
+
 @encodes
 def test_nothing_is_lost_without_a_word(sim, tmp_path):
     with pytest.raises(stet.StateError, match="written in a block: with stet.video.record"):
-        stet.video.record(sim, tmp_path / "run.gif").add()
-    with pytest.raises(stet.StateError, match="nothing was added to .*run.gif, so there is no such file"), \
+        stet.video.record(sim, tmp_path / "run.gif", auto=False).add()
+    with pytest.raises(stet.StateError, match="nothing was recorded for .*run.gif, so there is none; call add"), \
+            stet.video.record(sim, tmp_path / "run.gif", auto=False):
+        sim.step()
+    with pytest.raises(stet.StateError, match="nothing was recorded .*; the simulation did not move on"), \
             stet.video.record(sim, tmp_path / "run.gif"):
         sim.step()
-    assert os.listdir(tmp_path) == []
+    with pytest.raises(stet.StateError, match="takes pictures by itself; leave add"), \
+            stet.video.record(sim, tmp_path / "run.gif") as video:
+        video.add()
+    assert os.listdir(tmp_path) == [] and "step" not in vars(sim)
+    with pytest.raises(stet.StateError, match="the sim has no outputs"):
+        stet.video.record(stet.Sim(SCENE), tmp_path / "run.gif")
 
 
 def test_no_encoder(sim, tmp_path, monkeypatch):
@@ -95,7 +164,7 @@ def test_titles(sim, tmp_path):
     for titles in (False, True):
         sim.reset()
         path = tmp_path / f"{titles}.png"
-        with stet.video.record(sim, path, titles=titles, worlds=2) as video:
+        with stet.video.record(sim, path, titles=titles, worlds=2, auto=False) as video:
             for k in range(3):
                 sim.step(10)
                 sim.render()
@@ -122,12 +191,20 @@ def test_an_environment(tmp_path, vector):
     env = make(render_mode="rgb_array", width=64, height=48)
     path = tmp_path / "run.png"
     env.reset(seed=3)
-    with stet.video.record(env, path, fps=10, titles=True) as video:
+    with stet.video.record(env, path, fps=10, titles=True, auto=False) as video:
         for _ in range(3):
             _, reward, terminated, truncated, _ = env.step(env.action_space.sample())
             video.add(reward, terminated | truncated)
             shown = env.render()
         assert video._texts(1)[0].endswith("return 3.0")
+    own = tmp_path / "own.png"
+    env.reset(seed=3)
+    with stet.video.record(env, own, fps=10, titles=True) as video:
+        for _ in range(20):
+            env.step(env.action_space.sample())
+        assert "return" in video._texts(1)[0]
+    assert len(frames_of(own)) == 4  # a step is a fiftieth of a second
+    assert "step" not in vars(env)
     env.close()
     last = [f.convert("RGB") for f in ImageSequence.Iterator(Image.open(path))][-1]
     first = Image.fromarray(shown[0] if vector else shown)

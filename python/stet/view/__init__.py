@@ -16,6 +16,7 @@ from typing import Any
 
 from .._errors import InvalidArgumentError, StateError
 from .._libraries import check_libraries
+from .._watch import watchers_of
 from .source import Source
 
 
@@ -77,7 +78,7 @@ def view(sim: Any, *, port: int = 0, control: bool = False, speed: float = 0.0, 
     if not (rate > 0 and speed >= 0):
         raise InvalidArgumentError(f"view: rate is {rate} and speed {speed}; a rate is above 0, a speed not below")
     check_share(share)
-    if "step" in vars(sim):
+    if any(isinstance(getattr(after, "__self__", None), Run) for after, _ in watchers_of(sim)):
         raise StateError("view: the sim has a viewer; close that one first")
     check_libraries("stet.view", websockets="websockets", PIL="pillow")
     run = Run(sim, control, speed)

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..info import info
 from .._errors import Error
+from .._watch import watch
 from .pull import Pull
 from .source import DYNAMICS, Sample, Source, Wants, plot_row
 
@@ -57,20 +58,7 @@ class Run(Source):
         self._ranges = self._control_ranges(sim)
         self._equalities = sim.eq_active.numpy()[0]  # as they were
         self._fault_bits = info()["faults"]
-        # Attributes of the object stand before methods of its class; a sim without a viewer has none of them.
-        step, close = type(sim).step, type(sim).close
-
-        def viewed_step(n: int = 1, mask: Any = None) -> None:
-            own = self._sim()
-            step(own, n, mask)
-            self._after_step(own, n)
-
-        def viewed_close() -> None:
-            own = self._sim()
-            self.on_close()
-            close(own)
-
-        sim.step, sim.close = viewed_step, viewed_close
+        self._stop = watch(sim, self._after_step, lambda: self.on_close())
 
     @staticmethod
     def _control_ranges(sim):
@@ -102,7 +90,7 @@ class Run(Source):
             self._pulls.clear()
             self.changed.notify_all()
         if sim is not None:
-            del sim.step, sim.close
+            self._stop()
             if not sim.closed:
                 self._push(sim, 0)
                 self._end_frame(sim)
