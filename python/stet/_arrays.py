@@ -225,6 +225,14 @@ class Jax(_OfDevice):
         return self._jax.jit(f)
 
 
+def tensor_type(x: Any) -> str | None:
+    """"torch" or "jax" of their arrays, without importing either."""
+    library = type(x).__module__.partition(".")[0]
+    if library == "torch" and hasattr(x, "detach"):
+        return "torch"
+    return "jax" if library in ("jax", "jaxlib") and hasattr(x, "devices") and hasattr(x, "dtype") else None
+
+
 _KINDS = {"numpy": Numpy, "torch": Torch, "jax": Jax}
 
 

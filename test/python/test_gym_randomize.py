@@ -26,7 +26,7 @@ SCENE = """
       <geom name="left" type="capsule" size=".05 .1" pos="0 0 .1" quat="1 1 0 0"/>
       <body name="left/hand" pos="0 0 .3" quat="1 0 1 0" simple="false">
         <joint name="left/h" axis="0 1 0" range="-2 2" limited="true" armature=".01" frictionloss=".02"/>
-        <geom name="hand" size=".03" pos=".1 0 0"/>
+        <geom name="hand" size=".03" pos=".1 0 0"/><site name="tip" pos=".2 0 .1"/>
       </body>
     </body>
     <body name="cart" pos="2 0 1" simple="false">
@@ -564,7 +564,7 @@ def test_arrays_of_other_libraries_have_noise(arrays):
 
 BAD = [
     (dict(field="body_masses", constant=1), "did you mean 'body_mass'"),
-    (dict(field="body_mass", of="boxes", constant=1), "no body is named 'boxes'.*there are box"),
+    (dict(field="body_mass", of="boxes", constant=1), "no body is named 'boxes'.*did you mean 'box'"),
     (dict(field="body_mass", of=9, constant=1), "no body 9.*0 to 4"),
     (dict(field="body_mass", of=[True, "cart", 1.5], constant=1), "no body 1.5"),
     (dict(field="body_mass", of=1.5, constant=1), "of is 1.5; give names, numbers, or a list"),

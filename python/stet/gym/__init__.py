@@ -12,6 +12,7 @@ except ModuleNotFoundError as _error:
         "stet.gym needs gymnasium: pip install 'gymnasium>=1.1', or install stet with its extra [gym]", name=_error.name
     ) from None
 
+from ._saved import Saved
 from .cartpole import CartPoleEnv, CartPoleVectorEnv
 from .draws import Draws
 from .env import Env
@@ -25,7 +26,7 @@ from .tensors import TensorVectorEnv
 from .vector import State, VectorEnv
 
 __all__ = ["CartPoleEnv", "CartPoleVectorEnv", "Draws", "Env", "HandPixelsEnv", "HandPixelsVectorEnv",
-           "KernelVectorEnv", "Randomize", "State", "TensorVectorEnv", "VectorEnv"]
+           "KernelVectorEnv", "Randomize", "Saved", "State", "TensorVectorEnv", "VectorEnv"]
 
 for _name, _steps in (("CartPole", 500), ("HandPixels", 250)):
     register(f"stet/{_name}-v0", entry_point=f"stet.gym:{_name}Env", vector_entry_point=f"stet.gym:{_name}VectorEnv",

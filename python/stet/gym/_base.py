@@ -13,6 +13,8 @@ import stet
 from stet import _core
 from stet._convert import unknown_keyword
 
+from ._saved import Saved
+
 _LOST = np.uint32(sum(bit for name, bit in _core._tables()["faults"].items()
                       if name in ("bad_qpos", "bad_qvel", "bad_qacc", "physics_error")))
 
@@ -74,6 +76,23 @@ class Base(VectorEnv):
             seeded[world] = True
         return mask, seeded
 
+    def save(self) -> Saved:
+        """The whole of the environment as it is now: the sim's state and parameters, episodes, commands, delays, what
+        was drawn and what will be. Of a subclass these are its attributes that are numbers, texts, arrays (of NumPy,
+        PyTorch, JAX, or the sim's), and dicts, lists and tuples of them. It can be pickled.
+        """
+        self._check_ready()
+        return Saved(self)
+
+    def restore(self, saved: Saved) -> None:
+        """Puts the environment back to what save() returned, also of another environment that was made in the same
+        way: from here on it gives, to the bit, what it gave then, if it gets the same actions.
+        """
+        self._check_open()
+        if not isinstance(saved, Saved):
+            raise stet.ArgumentTypeError(f"restore takes what save() returned, not a {type(saved).__name__!r}")
+        saved.put_back(self)
+
     def render(self) -> tuple[np.ndarray, ...] | None:
         """A picture of each world, a tuple of uint8 [height, width, 3]; None without render_mode "rgb_array"."""
         self._check_ready()
@@ -106,7 +125,7 @@ def final_info(over, rows, info=None):
         return {}
     final = np.full(len(over), None, object)
     for world in np.flatnonzero(over):
-        final[world] = rows[world]
+        final[world] = {name: part[world] for name, part in rows.items()} if isinstance(rows, dict) else rows[world]
     return {"final_obs": final, "_final_obs": over.copy(), "final_info": info or {}, "_final_info": over.copy()}
 
 

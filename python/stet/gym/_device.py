@@ -275,10 +275,8 @@ class DeviceEpisodes:
         table = self._table
         if table:
             table.before_step()
-        library.write(sim.ctrl, env._controls(table.act(action) if table else action))
-        if next_step:
-            self._write_mask(fresh)
-        env._advance()
+        controls = env._controls(table.act(action) if table else action)
+        env._advance(controls, (lambda: self._write_mask(fresh)) if next_step else None)
         env.steps = library.put(env.steps, env.steps + 1)
         if table:
             table.after_step()
@@ -311,7 +309,7 @@ class DeviceEpisodes:
         self._put_rows_of(over)
         self._begin(over)
         self._track(over)
-        return self.library.where_rows(over, env._observe(), last)
+        return env._where(over, env._observe(), last)
 
     def _write_mask(self, rows):
         self.library.write(self._mask, rows[:, None])

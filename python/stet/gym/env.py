@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from ._base import check_options
+from ._saved import Saved
 
 
 class Env(gymnasium.Env):
@@ -41,6 +42,14 @@ class Env(gymnasium.Env):
         observation, reward, terminated, truncated, info = self.vector.step(np.asarray(action)[None])
         info = {name: _first(value) for name, value in info.items() if name[0] != "_"}
         return _first(observation), float(reward[0]), bool(terminated[0]), bool(truncated[0]), info
+
+    def save(self) -> Saved:
+        """The whole of the environment as it is now (VectorEnv.save)."""
+        return self.vector.save()
+
+    def restore(self, saved: Saved) -> None:
+        """Puts the environment back to what save() returned."""
+        self.vector.restore(saved)
 
     def render(self) -> np.ndarray | None:
         """The picture, uint8 [height, width, 3]; None without render_mode "rgb_array"."""

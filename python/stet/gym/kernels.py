@@ -106,6 +106,9 @@ class KernelVectorEnv(VectorEnv):
 
     def _make_kernels(self):
         sim, n = self.sim, self.num_envs
+        if self._actuates:
+            raise ValueError(f"{type(self).__name__}: its task is kernels, which run once a step, so it has no "
+                             "`actuate`; use a VectorEnv, or a frame_skip of 1 and `controls`")
         self.observed = sim.zeros((n, self._observed), "real", worlds=True, name="observed")
         self.worth = sim.zeros((n, self._nterm), "real", worlds=True, name="worth")
         self.failed = sim.zeros((n, 1), "int32", worlds=True, name="failed")

@@ -411,9 +411,10 @@ class PusherVectorEnv(_Arm):
         if self.sim.physics == "mujoco":
             super()._add_to_step()
 
-    def _advance(self):
+    def _advance(self, controls, before_last=None):
         if self.sim.physics == "mujoco":
-            return super()._advance()
+            return super()._advance(controls, before_last)
+        self._write_controls(controls)
         places = len(self._bodies)  # launches
         self.sim.step(self.frame_skip - 1)
         self._launch(self._after_step[:places])

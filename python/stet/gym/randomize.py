@@ -13,10 +13,11 @@ import dataclasses
 import difflib
 
 import numpy as np
+from gymnasium import spaces
 
 import stet
 
-from .._places import find_places, pick_items, regular
+from .._places import Places, find_places, pick_items, regular
 
 _DISTRIBUTIONS = ("uniform", "loguniform", "normal", "choice", "constant")
 _OPERATIONS = {"abs": lambda x, y: y, "add": lambda x, y: x + y, "scale": lambda x, y: x * y}
@@ -92,6 +93,10 @@ def _find_places(env, field):
     if field in _SIGNALS:
         model = env.sim.model
         space = env.single_observation_space if field == "observation" else env.single_action_space
+        if isinstance(space, spaces.Dict):
+            sizes = [int(np.prod(part.shape)) for part in space.values()]
+            return Places(np.repeat(np.arange(len(sizes)), sizes), np.concatenate([np.arange(n) for n in sizes]),
+                          list(space), "part")
         size = int(np.prod(space.shape))
         named = field == "action" and size == model.nu
         return regular(size, model.actuators if named else [""] * size, "actuator" if named else "column")
@@ -280,7 +285,8 @@ class _Row:
         if self.fields[0] not in _SIGNALS:
             return
         space = getattr(env, f"single_{self.fields[0]}_space")
-        if space.dtype is None or np.dtype(space.dtype).kind != "f":
+        parts = list(space.values()) if isinstance(space, spaces.Dict) else [space]
+        if any(part.dtype is None or np.dtype(part.dtype).kind != "f" for part in parts):
             _refuse(f"{self.who}: noise is for a Box of floats; the space is {space}")
 
     def _check_delay(self):
@@ -505,11 +511,31 @@ class Randomizer:
 
     def observe(self, x):
         """An observation with its noise, and late."""
-        x = self._disturb("observation", x)
+        x = self._disturb_parts(x) if isinstance(x, dict) else self._disturb("observation", x)
         for row, _ in self._rows_of("observation_delay")[-1:]:
-            x = self._late["observation_delay"].pass_on(x, row, not self._stepped)
+            late, again = self._late["observation_delay"], not self._stepped
+            if isinstance(x, dict):
+                for name in x:
+                    self._late.setdefault(f"observation_delay of {name}", _Late(self._env))
+                x = {name: self._late[f"observation_delay of {name}"].pass_on(part, row, again)
+                     for name, part in x.items()}
+            else:
+                x = late.pass_on(x, row, again)
         self._stepped = False
         return x
+
+    def _disturb_parts(self, x):
+        """The same of an observation that is a dict."""
+        rows, n = self._rows_of("observation"), self._env.num_envs
+        if not rows:
+            return x
+        parts = [self._doubles(part).reshape(n, -1) for part in x.values()]
+        ends = np.cumsum([0] + [part.shape[1] for part in parts])
+        values = self._module.concatenate(parts, 1)
+        for row, part in rows:
+            values = self._change(row, part, values, slice(None))
+        return {name: self._like(values[:, first:end].reshape(part.shape), part)
+                for (name, part), first, end in zip(x.items(), ends[:-1].tolist(), ends[1:].tolist())}
 
     def act(self, actions):
         """What the actuators get of the policy's actions: late, and with noise."""

@@ -71,7 +71,7 @@ class Rebound:
 
 class VectorEnv(Base):
     """Base of vector environments of one's own. A subclass has `observation` and `reward`, and may have `terminated`,
-    `begin`, `control`, `track` and `info`.
+    `begin`, `control`, `actuate`, `track` and `info`.
 
     scene, num_envs, device   as of stet.Sim (its worlds are the sub-environments), and so are all further keywords
     frame_skip                time steps of the physics in a step
@@ -99,6 +99,8 @@ class VectorEnv(Base):
     """Seconds of a step."""
     home: np.ndarray
     """[nq] The state that episodes begin at, before `begin` changes it."""
+    substep: int = 0
+    """In `actuate`: which of the step's time steps begins."""
     steps: Any
     """[num_envs] Steps of each world's episode; 0: it has just begun. A tensor with episodes="device"."""
 
@@ -128,6 +130,7 @@ class VectorEnv(Base):
         self._state, self.home = State(sim, self._library), sim.qpos.numpy()[0]
         self.before = self.after = None
         self._began = False  # `begin` was called
+        self._actuates = type(self).actuate is not VectorEnv.actuate
         self.device = self._library.device
         self._nowhere = self._library.from_numpy(np.zeros(n, np.bool_))
         self._table = self._make_table(self.randomize if randomize is None else randomize, episodes)
@@ -197,7 +200,12 @@ class VectorEnv(Base):
                 add_note(error, f"VectorEnv.__init__ calls {type(self).__name__}.observation to find its space; make "
                                 "what it uses in a method `setup`, or before super().__init__")
             raise
-        seen = self._library.to_numpy(self._given("observation", seen))
+        if isinstance(seen, dict):
+            return spaces.Dict({name: self._box_of(part, name) for name, part in seen.items()})
+        return self._box_of(seen)
+
+    def _box_of(self, seen, part=None):
+        seen = self._library.to_numpy(self._given("observation", seen, term=part))
         return spaces.Box(-np.inf, np.inf, seen.shape[1:], seen.dtype)
 
     def _control_space(self):
@@ -219,7 +227,7 @@ class VectorEnv(Base):
         """
 
     def observation(self, state: State) -> Any:
-        """[num_envs, …] What the policy sees."""
+        """[num_envs, …] What the policy sees; or a dict of such arrays, for which the space is a Dict."""
         raise NotImplementedError(f"{type(self).__name__} has no function `observation`")
 
     def reward(self, state: State, action: Any) -> Any:
@@ -242,6 +250,14 @@ class VectorEnv(Base):
     def control(self, action: Any) -> Any:
         """[num_envs, nu] The controls of an action; by default the action."""
         return action
+
+    def actuate(self, state: State, action: Any) -> Any:
+        """[num_envs, nu] The controls of one time step of the physics: for models of actuators that look at the state
+        more often than the policy acts (a PD at the motor, delays and friction of a gear, a network). `action` is what
+        `control` made of the policy's action. A class that has this function gets it called before each of the
+        frame_skip time steps; self.substep counts them from 0.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no function `actuate`")
 
     def track(self, state: State) -> Any:
         """[num_envs, …] What `reward` wants to know of the state before the step: then self.before has it, and
@@ -303,10 +319,9 @@ class VectorEnv(Base):
             fresh = self._over.copy()
         if self._table:
             self._table.before_step()
-            self.sim.ctrl.write(self._controls(self._table.act(actions)))
+            self._advance(self._controls(self._table.act(actions)))
         else:
-            self.sim.ctrl.write(self._controls(actions))
-        self._advance()
+            self._advance(self._controls(actions))
         self.steps += 1
         if self._table:
             self._table.after_step()
@@ -343,7 +358,7 @@ class VectorEnv(Base):
         super().close_extras(**kwargs)
 
     def _controls(self, actions):
-        return self._given("control", self.control(actions), self.sim.ctrl.shape)
+        return self._given("control", self.control(actions), None if self._actuates else self.sim.ctrl.shape)
 
     def _check_actions(self, actions):
         name, given = type(self).__name__, type(actions).__name__
@@ -366,13 +381,39 @@ class VectorEnv(Base):
 
     def _observe(self):
         if not self._pixels:
-            seen = self._given("observation", self.observation(self._state), self.observation_space.shape)
+            seen = self._take_seen(self.observation(self._state))
             return self._table.observe(seen) if self._table else seen
         frame = self.sim.render()
         return self._library.see_picture(self.sim, "rgb", frame)
 
-    def _advance(self):
-        self.sim.step(self.frame_skip)
+    def _take_seen(self, seen):
+        """What `observation` returned, as the space says."""
+        space = self.observation_space
+        if not isinstance(space, spaces.Dict):
+            return self._given("observation", seen, space.shape)
+        if not isinstance(seen, dict) or seen.keys() != space.keys():
+            has = f"a dict of {list(seen)}" if isinstance(seen, dict) else f"a {type(seen).__name__!r}"
+            raise ValueError(f"{type(self).__name__}.observation returned {has}; return a dict of {list(space)}")
+        return {name: self._given("observation", seen[name], space[name].shape, name) for name in space}
+
+    def _advance(self, controls, before_last=None):
+        """The physics of a step. before_last: called before the sim's last step in it."""
+        count, steps = (self.frame_skip, 1) if self._actuates else (1, self.frame_skip)
+        for self.substep in range(count):
+            if self._actuates:
+                made = self._given("actuate", self.actuate(self._state, controls), self.sim.ctrl.shape)
+                self._write_controls(made)
+            else:
+                self._write_controls(controls)
+            if before_last is not None and self.substep == count - 1:
+                before_last()
+            self.sim.step(steps)
+
+    def _write_controls(self, controls):
+        if self._device is None:
+            self.sim.ctrl.write(controls)
+        else:
+            self._library.write(self.sim.ctrl, controls)
 
     def _rate(self, state, actions):
         """The reward, and what info has by name."""
@@ -464,10 +505,14 @@ class VectorEnv(Base):
     # ---- of any library ---------------------------------------------------------------------------------------------
 
     def _copy(self, x):
+        if isinstance(x, dict):
+            return {name: self._library.own(part) for name, part in x.items()}
         return x if x is None else self._library.own(x)
 
     def _where(self, mask, x, other):
         """Rows of x where the mask is set, of the other elsewhere."""
+        if isinstance(x, dict):
+            return {name: self._where(mask, part, other[name]) for name, part in x.items()}
         mask = mask if isinstance(mask, self._library.type) else self._library.from_numpy(mask)
         return self._library.where_rows(mask, x, other)
 
