@@ -33,7 +33,7 @@ def load(name, **keywords):
 
 
 def make(name, n=N, **keywords):
-    return TASKS[name](n, "cpu", **{"autoreset_mode": AutoresetMode.DISABLED, "threads": 1, **keywords})
+    return TASKS[name](n, "cpu", **{"physics": "mujoco", "autoreset_mode": AutoresetMode.DISABLED, "threads": 1, **keywords})
 
 
 def set_state(theirs, ours, world):
@@ -226,3 +226,26 @@ def test_models_of_ones_own(tmp_path):
 def test_unknown_keywords_are_said():
     with pytest.raises(stet.ArgumentTypeError, match="healthy_rewards"):
         make("Ant", healthy_rewards=1)
+
+
+@pytest.mark.skipif(stet.info()["mujoco"] < "4", reason="native physics needs MuJoCo 4")
+def test_native_physics_is_taken_where_it_is_as_fast_and_says_so_once(monkeypatch):
+    from stet.gym import _base
+
+    monkeypatch.setattr(_base, "_said", set())
+
+    def said_by(**keywords):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            envs = gymnasium.make_vec("stet/HalfCheetah-v5", num_envs=64, **keywords)
+        physics, device = envs.unwrapped.sim.physics, envs.unwrapped.sim.device.type
+        envs.close()
+        return physics, device, [str(w.message) for w in said if "physics" in str(w.message)]
+
+    physics, _, said = said_by()
+    assert physics == "native" and len(said) == 1
+    assert "gymnasium's observation within 2e-3 and reward within 1e-4; physics=\"mujoco\" gives" in said[0]
+    assert said_by()[2] == []  # once
+    monkeypatch.setattr(_base, "_said", set())
+    assert said_by(physics="native")[::2] == ("native", [])
+    assert said_by(physics="mujoco") == ("mujoco", "cpu", [])

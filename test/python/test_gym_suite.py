@@ -123,7 +123,7 @@ class Theirs:
 
 def make(name, n=N, **keywords):
     cls, own = TASKS[name]
-    modes = {"autoreset_mode": AutoresetMode.DISABLED, "threads": 1, "max_episode_steps": 0}
+    modes = {"autoreset_mode": AutoresetMode.DISABLED, "threads": 1, "max_episode_steps": 0, "physics": "mujoco"}
     return cls(n, "cpu", **{**modes, **own, **keywords})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,27 @@ def count(name, value, least):
     if not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"{name} is {value!r}; give a whole number of at least {least}")
     return int(value)
+
+
+def pick_device(device, physics):
+    """Where physics is as it was asked for: MuJoCo's runs on the processor."""
+    return device if device is not None else "cpu" if physics == "mujoco" else "auto"
+
+
+_said: set[str] = set()
+
+
+def say_difference(env, physics, whose, observation, reward):
+    """Once a class: physics that stet chose is its own, whose numbers are not those of the task's home. observation,
+    reward: greatest errors in a step.
+    """
+    name = type(env).__name__
+    if physics != "auto" or env.sim.physics != "native" or name in _said:
+        return
+    _said.add(name)
+    warnings.warn(f"{name} has stet's native physics, which is faster. From the same state a step gives {whose}'s "
+                  f"observation within {observation} and reward within {reward}; physics=\"mujoco\" gives its very "
+                  "numbers, physics=\"native\" asks for this without a warning", stacklevel=4)
 
 
 def pick_render_mode(mode, known):

@@ -17,6 +17,7 @@ from gymnasium.vector import AutoresetMode
 import stet
 
 from . import _files
+from ._base import pick_device, say_difference
 from .env import Env
 from .kernels import KernelVectorEnv
 
@@ -43,9 +44,10 @@ class MujocoVectorEnv(KernelVectorEnv):
 
     Keywords are those of gymnasium's environment of the same name, with its defaults (`options` has them; xml_file,
     frame_skip), but for those of its renderer; and max_episode_steps, autoreset_mode, render_mode, width, height and
-    all others as of VectorEnv. physics: "mujoco", with which numbers are gymnasium's to rounding (to that of float; of
-    double with isa="f64"); or as of stet.Sim, "native" being faster where it covers the model. `info` of a step has
-    what gymnasium's has.
+    all others as of VectorEnv. physics: "auto", stet's native physics where it covers the model and is as fast, which
+    says once how its numbers differ; or "mujoco", with which they are gymnasium's to rounding (to that of float; of
+    double with isa="f64"). device None: "auto", but with physics="mujoco" the processor, where that runs. `info` of a
+    step has what gymnasium's has.
     """
 
     _model: str
@@ -54,18 +56,21 @@ class MujocoVectorEnv(KernelVectorEnv):
     _noise = "uniform"  # of initial velocities
     _defaults: dict
     _rewards_of: tuple
+    _native = "2e-3", "1e-4"  # greatest errors of observation and reward of a step of native physics
     _parts = ()  # of what is observed: (quantity, first, how many, (least, most)); what a kernel does alone: none
 
-    def __init__(self, num_envs=1, device="cpu", *, xml_file=None, frame_skip=None, max_episode_steps=None,
-                 autoreset_mode=AutoresetMode.NEXT_STEP, physics="mujoco", render_mode=None, **more):
+    def __init__(self, num_envs=1, device=None, *, xml_file=None, frame_skip=None, max_episode_steps=None,
+                 autoreset_mode=AutoresetMode.NEXT_STEP, physics="auto", render_mode=None, **more):
         self.options = SimpleNamespace(**{name: more.pop(name, value) for name, value in self._defaults.items()})
         model = stet.load(_find_model(xml_file or self._model))
         self._parts = self._list_parts(model)
+        device = pick_device(device, physics)
         super().__init__(model, num_envs, device, physics=physics, keyframe="qpos0", observed=self._count_observed(),
                          rewards=self._rewards_of, shown=self._list_shown(model),
                          frame_skip=self._frame_skip if frame_skip is None else frame_skip,
                          max_episode_steps=self._most_steps if max_episode_steps is None else max_episode_steps,
                          autoreset_mode=autoreset_mode, render_mode=render_mode, **more)
+        say_difference(self, physics, "gymnasium", *self._native)
 
     def _list_parts(self, model):
         return []
@@ -236,6 +241,7 @@ class Walker2dVectorEnv(_Runner):
 
 
 class AntVectorEnv(_Runner):
+    _native = "1e-4 (but contact forces at impacts)", "0.1"
     _model, _noise, _skip = "ant.xml", "normal", 2
     _rewards_of = *HopperVectorEnv._rewards_of, "reward_contact"
     _defaults = dict(forward_reward_weight=1, ctrl_cost_weight=0.5, contact_cost_weight=5e-4, healthy_reward=1.0,
@@ -285,6 +291,7 @@ class _Human(_Runner):
 
 
 class HumanoidVectorEnv(_Human):
+    _native = "0.1 (but inertias, velocities and forces of bodies)", "0.5"
     _model = "humanoid.xml"
     _rewards_of = AntVectorEnv._rewards_of
     _defaults = dict(forward_reward_weight=1.25, ctrl_cost_weight=0.1, contact_cost_weight=5e-7,
@@ -305,6 +312,7 @@ class HumanoidVectorEnv(_Human):
 
 
 class HumanoidStandupVectorEnv(_Human):
+    _native = "1e-3 (but inertias, velocities and forces of bodies)", "0.05"
     _model, _risen = "humanoidstandup.xml", 2
     _rewards_of = "reward_linup", "reward_quadctrl", "reward_survive", "reward_impact"
     _defaults = dict(uph_cost_weight=1, ctrl_cost_weight=0.1, impact_cost_weight=0.5e-6,
@@ -332,6 +340,7 @@ class InvertedPendulumVectorEnv(MujocoVectorEnv):
 
 
 class InvertedDoublePendulumVectorEnv(MujocoVectorEnv):
+    _native = "1e-4", "1e-3"
     _model, _noise = "inverted_double_pendulum.xml", "normal"
     _rewards_of = "reward_survive", "distance_penalty", "velocity_penalty"
     _defaults = dict(healthy_reward=10.0, reset_noise_scale=0.1)
@@ -367,6 +376,7 @@ class _Arm(MujocoVectorEnv):
 
 
 class ReacherVectorEnv(_Arm):
+    _native = "0.02", "0.02"
     _model, _frame_skip, _most_steps = "reacher.xml", 2, 50
     _bodies, _judge_name, _rewards_of = ("fingertip", "target"), "k_reach", ("reward_dist", "reward_ctrl")
     _defaults = dict(reward_dist_weight=1, reward_control_weight=1)

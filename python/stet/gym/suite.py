@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode
 import stet
 
 from . import _files
+from ._base import pick_device, say_difference
 from .env import Env
 from .kernels import KernelVectorEnv
 
@@ -28,8 +29,10 @@ def _find_model(name):
 
 
 class SuiteVectorEnv(KernelVectorEnv):
-    """Base of dm_control's tasks over num_envs worlds of stet. Keywords as of VectorEnv; physics: "mujoco", with which
-    numbers are dm_control's to rounding, or as of stet.Sim. info of a step has the reward by that name.
+    """Base of dm_control's tasks over num_envs worlds of stet. Keywords as of VectorEnv. physics: "auto", stet's
+    native physics where it is as fast, which says once how its numbers differ; or "mujoco", with which they are
+    dm_control's to rounding. device None: "auto", but with physics="mujoco" the processor, where that runs. info of a
+    step has the reward by that name.
     """
 
     _model: str
@@ -38,13 +41,14 @@ class SuiteVectorEnv(KernelVectorEnv):
     _settle = 0  # time steps that the physics makes before an episode begins
     _turning = ()  # joints without limits that begin at any angle
 
-    def __init__(self, num_envs=1, device="cpu", *, max_episode_steps=None, autoreset_mode=AutoresetMode.NEXT_STEP,
-                 physics="mujoco", render_mode=None, **more):
-        model = stet.load(_find_model(self._model))
+    def __init__(self, num_envs=1, device=None, *, max_episode_steps=None, autoreset_mode=AutoresetMode.NEXT_STEP,
+                 physics="auto", render_mode=None, **more):
+        model, device = stet.load(_find_model(self._model)), pick_device(device, physics)
         super().__init__(model, num_envs, device, physics=physics, keyframe="qpos0", rewards=["reward"],
                          observed=self._count_observed(model), frame_skip=round(self._dt / model.timestep),
                          max_episode_steps=self.limit() if max_episode_steps is None else max_episode_steps,
                          autoreset_mode=autoreset_mode, render_mode=render_mode, **more)
+        say_difference(self, physics, "dm_control", "1e-3", "1e-3")
 
     @classmethod
     def limit(cls):
@@ -80,7 +84,7 @@ class SuiteVectorEnv(KernelVectorEnv):
 class CartpoleVectorEnv(SuiteVectorEnv):
     _model, _dt, _seconds = "cartpole", 0.01, 10
 
-    def __init__(self, num_envs=1, device="cpu", *, swing_up=False, sparse=False, **more):
+    def __init__(self, num_envs=1, device=None, *, swing_up=False, sparse=False, **more):
         self._swing_up, self._sparse = swing_up, sparse
         super().__init__(num_envs, device, **more)
 
@@ -112,7 +116,7 @@ class AcrobotVectorEnv(SuiteVectorEnv):
     _model, _dt, _seconds, _turning = "acrobot", 0.01, 10, ("shoulder", "elbow")
     _radius = 0.2  # of the target
 
-    def __init__(self, num_envs=1, device="cpu", *, sparse=False, **more):
+    def __init__(self, num_envs=1, device=None, *, sparse=False, **more):
         self._sparse = sparse
         super().__init__(num_envs, device, **more)
 
@@ -138,7 +142,7 @@ class CheetahVectorEnv(SuiteVectorEnv):
 class WalkerVectorEnv(SuiteVectorEnv):
     _model, _dt, _seconds, _turning = "walker", 0.025, 25, ("rooty",)
 
-    def __init__(self, num_envs=1, device="cpu", *, move_speed=0, **more):
+    def __init__(self, num_envs=1, device=None, *, move_speed=0, **more):
         self._move_speed = move_speed
         super().__init__(num_envs, device, **more)
 
@@ -153,7 +157,7 @@ class WalkerVectorEnv(SuiteVectorEnv):
 class HopperVectorEnv(SuiteVectorEnv):
     _model, _dt, _turning = "hopper", 0.02, ("rooty",)
 
-    def __init__(self, num_envs=1, device="cpu", *, hopping=False, **more):
+    def __init__(self, num_envs=1, device=None, *, hopping=False, **more):
         self._hopping = hopping
         super().__init__(num_envs, device, **more)
 
@@ -183,7 +187,7 @@ class ReacherVectorEnv(SuiteVectorEnv):
     _model, _turning = "reacher", ("shoulder",)
     _finger = 0.01  # its radius
 
-    def __init__(self, num_envs=1, device="cpu", *, target_size=0.05, **more):
+    def __init__(self, num_envs=1, device=None, *, target_size=0.05, **more):
         self._target_size = target_size
         super().__init__(num_envs, device, **more)
 
