@@ -33,7 +33,8 @@ def load(name, **keywords):
 
 
 def make(name, n=N, **keywords):
-    return TASKS[name](n, "cpu", **{"physics": "mujoco", "autoreset_mode": AutoresetMode.DISABLED, "threads": 1, **keywords})
+    own = {"physics": "mujoco", "autoreset_mode": AutoresetMode.DISABLED, "threads": 1}
+    return TASKS[name](n, "cpu", **{**own, **keywords})
 
 
 def set_state(theirs, ours, world):
