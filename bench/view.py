@@ -30,7 +30,8 @@ PAGE = """
 import json, sys, time
 from websockets.sync.client import connect
 page, token = sys.argv[1].split("/#")
-look = {"do": "look", "camera": "", "view": [145, -12, 3, 0, 0, 0.8], "output": "rgb", "first": 0, "count": 1,
+look = {"do": "look", "camera": "", "view": [145, -12, 3, 0, 0, 0.8], "whole": False, "output": "rgb", "first": 0,
+        "count": 1,
         "width": int(sys.argv[2]), "height": int(sys.argv[3]), "full": sys.argv[4] == "True", "follow": -1,
         "groups": [0, 1, 2], "fisheye": 0, "trail": -1, "contacts": False, "forces": False, "show": [],
         "timeline": False, "plots": []}

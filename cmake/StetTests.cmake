@@ -178,7 +178,9 @@ add_test(NAME project/mechanisms COMMAND "${Python3_EXECUTABLE}" -B
     "${PROJECT_SOURCE_DIR}/tools/mechanisms_doc.py" --check)
 add_test(NAME project/kernels_page COMMAND "${Python3_EXECUTABLE}" -B
     "${PROJECT_SOURCE_DIR}/tools/kernel_functions.py" --check)
+add_test(NAME project/docs COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tools/check_docs.py")
 add_test(NAME project/where COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tools/check_where.py")
+stet_test_properties(project/docs)
 stet_test_properties(project/figures)
 stet_test_properties(project/layers)
 stet_test_properties(project/mechanisms)

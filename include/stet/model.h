@@ -109,6 +109,7 @@ STET_API stet_result stet_model_find(const stet_model *model, stet_object kind, 
  *
  *     jnt_type (0 free, 1 ball, 2 slide, 3 hinge), jnt_qposadr, jnt_dofadr, jnt_bodyid, jnt_limited [njnt]
  *     dof_jntid [nv], body_parentid, body_mocapid [nbody], geom_type, geom_bodyid, geom_matid [ngeom]
+ *     cam_mode (0 fixed, 1 track, 2 trackcom, 3 targetbody, 4 targetbodycom), cam_bodyid [ncam]
  *     site_bodyid [nsite], sensor_type, sensor_adr, sensor_dim [nsensor] (which numbers of sensordata are a sensor's)
  *     actuator_trntype [nactuator], actuator_trnid [nactuator][2], and which numbers are an actuator's: of ctrl
  *     actuator_ctrladr, actuator_ctrlnum, of act actuator_actadr (-1: none), actuator_actnum, of actuator_force and

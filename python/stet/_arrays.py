@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import logging
+import os
 from typing import Any
 
 import numpy as np
 
 from ._errors import InvalidArgumentError
+
+_log = logging.getLogger("stet")
 
 
 class Numpy:
@@ -99,6 +104,14 @@ class _OfDevice(Numpy):
         return self._from_dlpack(sim.tensor(name, frame=frame))
 
 
+@functools.cache
+def hint_threads(theirs: int, ours: int, processors: int) -> None:
+    """Says once that PyTorch's threads and stet's may be in each other's way."""
+    if theirs > 1 and ours > 1 and theirs + ours > processors:
+        _log.warning("PyTorch computes with %d threads, and the sim with %d, on %d processors; with networks of a few "
+                     "layers it is often faster with one. Try torch.set_num_threads(1)", theirs, ours, processors)
+
+
 class Torch(_OfDevice):
     def __init__(self, sim):
         import torch
@@ -107,6 +120,8 @@ class Torch(_OfDevice):
         self.module, self._from_dlpack = torch, torch.from_dlpack
         self.type, self.bool = torch.Tensor, torch.bool
         self.device = torch.device("cpu") if self._on_host else self.see(sim.qpos).device
+        if self._on_host:
+            hint_threads(torch.get_num_threads(), sim.device.threads, os.cpu_count() or 1)
         self._to = {}  # tensors that are written, by their arrays' names
 
     def to_numpy(self, x):

@@ -469,17 +469,19 @@ class Sim(Rounds, Named, _core.SimBase):
         return Image.fromarray(mosaic(colours(pixels, output), math.ceil(math.sqrt(n))))
 
     def view(self, *, port: int = 0, control: bool = False, speed: float = 0.0, rate: float = 60.0,
-             share: float = 1.0, browser: bool = False) -> Viewer:
+             share: float = 1.0, browser: bool = False, wait: bool = False) -> Viewer:
         """A page in the browser that shows the run (stet.view): `url` of what comes back is its address on this
         machine. step() is then watched, and no bit of the run changes; pausing the page holds it. control: the page may
         reset worlds and write controls, too; speed: seconds of the simulation in one of the clock, 0: as fast as it
         goes; rate: pictures a second at most; share: of the time that drawing may take, which is what a run pays that
         uses all processors (0.02: it is at most about 2 % slower, and its pictures come when they can); port 0: any;
-        browser: opens the page.
+        browser: opens the page. wait: prints the address, and returns when the page is open, so that it sees the run
+        from its first step (else: Viewer.wait()).
         """
         from .view import view
 
-        return view(self, port=port, control=control, speed=speed, rate=rate, share=share, browser=browser)
+        return view(self, port=port, control=control, speed=speed, rate=rate, share=share, browser=browser,
+                    wait=wait)
 
     @_names_keywords("set_parameter")
     def set_parameter(self, name: str, values: ArrayLike | None, mask: ArrayLike | None = None, *,

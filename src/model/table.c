@@ -18,6 +18,8 @@
     X(geom_type, m->ngeom)                                                                                             \
     X(geom_bodyid, m->ngeom)                                                                                           \
     X(geom_matid, m->ngeom)                                                                                            \
+    X(cam_mode, m->ncam)                                                                                               \
+    X(cam_bodyid, m->ncam)                                                                                             \
     X(site_bodyid, m->nsite)                                                                                           \
     X(sensor_type, m->nsensor)                                                                                         \
     X(sensor_adr, m->nsensor)                                                                                          \

@@ -404,6 +404,8 @@ static void test_tables(void **state)
     EXPECT(geom_type, m->ngeom);
     EXPECT(geom_bodyid, m->ngeom);
     EXPECT(geom_matid, m->ngeom);
+    EXPECT(cam_mode, m->ncam);
+    EXPECT(cam_bodyid, m->ncam);
     EXPECT(site_bodyid, m->nsite);
     EXPECT(sensor_type, m->nsensor);
     EXPECT(sensor_adr, m->nsensor);

@@ -252,6 +252,12 @@ def test_the_command(make, tmp_path, capsys):
     assert "6 frames in 2 shards" in out and "rgb:top" in out and json.loads(out[:out.rindex("}") + 1])["worlds"] == 3
     main(["verify", str(tmp_path / "a")])
     assert "all checksums are right" in capsys.readouterr().out
+    for words in (["export", "a"], ["import", "a"], ["export", "--format", "lerobot", "a"]):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        command = words[0]
+        assert ended.value.code == 2
+        assert f"give a second one: stet data {command} a OUT\n" in capsys.readouterr().err
     main(["export", str(tmp_path / "a"), str(tmp_path / "out")])
     assert np.array_equal(np.load(tmp_path / "out" / "rgb-top.npy"), kept["rgb:top"])
     with pytest.raises(SystemExit) as ended:

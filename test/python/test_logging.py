@@ -90,3 +90,16 @@ def test_a_handler_may_use_the_library_and_may_fail(monkeypatch):
 def test_a_program_without_logging_stays_silent(setup, shown):
     done = subprocess.run([sys.executable, "-c", setup + DIVERGE.format(scene=SCENE)], capture_output=True, text=True)
     assert done.returncode == 0 and ("WARNING:stet:MuJoCo: " in done.stderr) == shown == bool(done.stderr), done.stderr
+
+
+def test_threads_that_are_in_each_others_way(caplog):
+    from stet._arrays import hint_threads
+
+    with caplog.at_level(logging.WARNING, "stet"):
+        for threads in ((1, 16, 16), (16, 1, 16), (4, 4, 16)):
+            hint_threads(*threads)
+        assert caplog.text == ""
+        for _ in range(2):
+            hint_threads(16, 15, 16)
+    assert caplog.text.count("Try torch.set_num_threads(1)") == 1
+    assert "with 16 threads, and the sim with 15, on 16" in caplog.text

@@ -34,9 +34,9 @@ Image = pytest.importorskip("PIL.Image")
 from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
 from websockets.sync import client  # noqa: E402
 
-LOOK = {"do": "look", "camera": "", "view": [90, -20, 4, 0, 0, 1], "output": "rgb", "first": 0, "count": 1, "width": 64,
-        "height": 48, "full": True, "follow": -1, "groups": [0, 1, 2], "fisheye": 0, "trail": -1, "contacts": False,
-        "forces": False, "show": [], "timeline": False, "plots": []}
+LOOK = {"do": "look", "camera": "", "view": [90, -20, 4, 0, 0, 1], "whole": False, "output": "rgb", "first": 0,
+        "count": 1, "width": 64, "height": 48, "full": True, "follow": -1, "groups": [0, 1, 2], "fisheye": 0,
+        "trail": -1, "contacts": False, "forces": False, "show": [], "timeline": False, "plots": []}
 
 
 def address(url, token=None):

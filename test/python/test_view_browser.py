@@ -13,6 +13,7 @@ Image = pytest.importorskip("PIL.Image")
 from browser import Browser  # noqa: E402
 
 import stet  # noqa: E402
+from stet.view.framing import find_floor  # noqa: E402
 
 # A picture of the canvas, as what is on it; small, to be compared.
 CANVAS = """(() => { const c = document.querySelector('#picture'), s = document.createElement('canvas');
@@ -76,6 +77,7 @@ def test_the_page(browser, run, tmp_path):
     browser.open(viewers[0].url)
     browser.until(f"{STEPS} > 3")
     assert pixels(browser).std() > 10
+    choose(browser, "count", 1)
 
     # Pause holds the run; looking around goes on.
     browser.click("#pause")
@@ -163,7 +165,7 @@ def test_the_connection_drops(browser, run):
     port = int(viewers[0].url.split(":")[2].split("/")[0])
     token = viewers[0]._server.token
     viewers[0].close()
-    browser.until("document.querySelector('#message').textContent.includes('the run has ended')")
+    browser.until("document.querySelector('#message').textContent.startsWith('The run has ended; a new one')")
     viewers.append(sim.view(port=port, control=True, speed=1))
     viewers[1]._server.token = token
     browser.until("document.querySelector('#message').textContent === ''")
@@ -182,7 +184,8 @@ def test_the_run_is_killed(browser):
     finally:
         process.kill()
         process.wait()
-    browser.until("document.querySelector('#message').textContent === 'The run has ended — trying again'")
+    browser.until("document.querySelector('#message').textContent === "
+                  "'No answer: the run was stopped, or the connection is lost — trying again'")
     assert browser.errors == []
 
 
@@ -190,3 +193,53 @@ def test_a_wrong_token(browser, run):
     browser.open(run[1][0].url[:-1])
     browser.until("document.querySelector('#message').textContent.includes('of another run')")
     assert browser.run(STEPS) == -1
+
+
+def test_where_the_page_begins_and_what_keys_do(browser, make, tmp_path):
+    """Worlds, the tracking camera, keys without a click, boxes beside their texts, and a camera that stays above."""
+    sim = make(stet.scenes / "quadruped.xml", 20)
+    stop = threading.Event()
+
+    def steps():
+        while not stop.is_set():
+            sim.step(4)
+
+    with sim.view(control=True, speed=1) as viewer:
+        thread = threading.Thread(target=steps)
+        thread.start()
+        try:
+            browser.open(viewer.url)
+            browser.until(f"{STEPS} > 3")
+            assert browser.run("document.querySelector('#count').value") == "16"
+            for key, code in ((" ", "Space"), (".", "Period")):
+                before = browser.run(STEPS)
+                for kind in ("keyDown", "keyUp"):
+                    more = {"text": key} if kind == "keyDown" else {}
+                    browser.call("Input.dispatchKeyEvent", type=kind, key=key, code=code, **more)
+                if key == " ":
+                    browser.until("document.querySelector('#pause').textContent === 'Go on'")
+                    still(browser)
+                else:
+                    browser.until(f"{STEPS} === {before + 1}")
+            # Each box is left of its text, and near it.
+            gaps = browser.run("""[...document.querySelectorAll('label > input[type=checkbox]')].filter((box) =>
+                box.offsetParent).map((box) => { const range = document.createRange();
+                range.selectNodeContents(box.parentElement); range.setStartAfter(box);
+                return range.getBoundingClientRect().left - box.getBoundingClientRect().right; })""")
+            assert len(gaps) > 8 and all(0 <= gap < 12 for gap in gaps), gaps
+            # However far one drags, the camera does not go through the floor.
+            choose(browser, "camera", "")
+            browser.click("#moving")
+            still(browser)
+            for _ in range(4):
+                browser.drag(400, 500, 0, -200)
+                still(browser)
+            browser.screenshot(tmp_path / "low.png")
+            view = browser.run("(async () => (await import('./view.js')).lookOf())()")["view"]
+            height = view[5] - view[2] * np.sin(np.radians(view[1]))
+            assert view[1] > -90 and height > find_floor(sim.model)
+        finally:
+            stop.set()
+            viewer.close()
+            thread.join(20)
+    assert browser.errors == []

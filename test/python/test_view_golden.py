@@ -62,10 +62,10 @@ def look(browser, viewer, script):
 CHOOSE = ("for (const [id, value] of Object.entries({})) {{ const e = document.getElementById(id); e.value = value; "
           "e.onchange(); }}")
 CASES = {
-    "one": (False, CHOOSE.format("{camera: 'wide', trail: 1}")),
+    "one": (False, CHOOSE.format("{camera: 'wide', trail: 1, count: 1}")),
     "mosaic": (False, CHOOSE.format("{camera: 'wide', count: 9}")),
-    "bodies": (False, CHOOSE.format("{output: 'seg_body', camera: 'wide'}")),
-    "two": (True, CHOOSE.format("{camera: 'main'}")),
+    "bodies": (False, CHOOSE.format("{output: 'seg_body', camera: 'wide', count: 1}")),
+    "two": (True, CHOOSE.format("{camera: 'main', count: 1}")),
 }
 
 

@@ -57,7 +57,7 @@ def _export(arguments):
 def main(words: list[str]) -> None:
     """What is wrong is one sentence and exit code 2."""
     parser = argparse.ArgumentParser(prog="stet data", description="Data sets of stet.data.")
-    commands = parser.add_subparsers(required=True)
+    commands = parser.add_subparsers(dest="command", required=True)
     for name, work, text in (("info", _info, "what it is of, and its arrays"),
                              ("verify", _verify, "read everything, compare checksums"),
                              ("import", _import, "make one of what stet run --record --save-tensors every:K:npz wrote"),
@@ -66,12 +66,18 @@ def main(words: list[str]) -> None:
         command.add_argument("folder")
         command.set_defaults(work=work)
         if name in ("import", "export"):
-            command.add_argument("out")
+            command.add_argument("out", nargs="?", help="the folder to write to")
         if name == "export":
             command.add_argument("--format", choices=("npy", "lerobot"), default="npy",
                                  help="lerobot: Parquet files in LeRobot's layout v3.0, with pictures of cameras")
             command.add_argument("--task", default="", help="LeRobot: what the robot shall do, a sentence")
     arguments = parser.parse_args(words)
+    if "out" in arguments and arguments.out is None:
+        what = "what it exports" if arguments.work is _export else "the data set"
+        command = f"data {arguments.command}"
+        print(f"stet: {command}: no folder is named for {what}; give a second one: stet {command} {arguments.folder} "
+              "OUT", file=sys.stderr)
+        sys.exit(2)
     try:
         arguments.work(arguments)
     except (Error, OSError) as error:

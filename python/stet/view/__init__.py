@@ -12,6 +12,7 @@ threads of the viewer's own, with sims of their own on the processor. doc/design
 from __future__ import annotations
 
 import atexit
+import sys
 from typing import Any
 
 from .._errors import InvalidArgumentError, StateError
@@ -49,10 +50,18 @@ class Viewer:
         """Whether the sim or the viewer was closed."""
         return self._closed
 
+    def wait(self, seconds: float | None = None) -> bool:
+        """Waits until the page is open somewhere, at most so many seconds; whether it is."""
+        with self._source.changed:
+            self._source.changed.wait_for(lambda: self._source.readers or self._closed, seconds)
+            return bool(self._source.readers) and not self._closed
+
     def close(self) -> None:
         """Readers are told that it is over; the run goes on as if nobody had looked."""
         if not self._closed:
-            self._closed = True
+            with self._source.changed:
+                self._closed = True
+                self._source.changed.notify_all()
             atexit.unregister(self.close)
             self._source.close()
             self._server.close()
@@ -69,7 +78,7 @@ class Viewer:
 
 
 def view(sim: Any, *, port: int = 0, control: bool = False, speed: float = 0.0, rate: float = 60.0,
-         share: float = 1.0, browser: bool = False) -> Viewer:
+         share: float = 1.0, browser: bool = False, wait: bool = False) -> Viewer:
     """See Sim.view."""
     from .run import Run
 
@@ -92,4 +101,7 @@ def view(sim: Any, *, port: int = 0, control: bool = False, speed: float = 0.0, 
         import webbrowser
 
         webbrowser.open(viewer.url)
+    if wait:
+        print(f"{viewer.url}   (waits until this page is open)", file=sys.stderr, flush=True)
+        viewer.wait()
     return viewer

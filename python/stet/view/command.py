@@ -23,6 +23,7 @@ def _add_page(parser):
     parser.add_argument("--share", type=float, default=1.0,
                         help="of the processors' time, for drawing pictures, at most: 0.02 leaves a run its speed")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
+    parser.add_argument("--wait", action="store_true", help="begin when the page is open")
 
 
 def _arguments(words):
@@ -61,6 +62,8 @@ def _view(a: Any) -> None:
     with Sim(a.scene, a.worlds, a.device, physics=a.physics, keyframe=keyframe, seed=a.seed) as sim:
         with view(sim, port=a.port, control=True, speed=a.speed, share=a.share) as viewer:
             _announce(viewer, a)
+            while a.wait and not viewer.wait(1):  # a wait without end may miss a signal that another thread took
+                pass
             steps = max(1, round(1 / 60 / sim.model.timestep))
             frame = 0
             while True:
@@ -71,9 +74,14 @@ def _view(a: Any) -> None:
 
 
 def _replay(a: Any) -> None:
-    with Viewer(open_folder(a.folder, a.scene, a.other), a.port, share=a.share) as viewer:
+    recording = open_folder(a.folder, a.scene, a.other)
+    recording.paused = a.wait
+    with Viewer(recording, a.port, share=a.share) as viewer:
         _announce(viewer, a)
-        while True:  # a wait without end may miss a signal that another thread took
+        while a.wait and not viewer.wait(1):
+            pass
+        recording.tell("pause", {"on": False})
+        while True:
             time.sleep(1)
 
 
@@ -90,8 +98,8 @@ def _show_run(program: Path, words: list[str]) -> int:
     here, there = socket.socketpair()
     with here:
         with there:
-            run = subprocess.Popen(["stet", "run", *rest, "--view-socket", str(there.fileno())], executable=program,
-                                   pass_fds=[there.fileno()])
+            own = ["--view-socket", str(there.fileno()), *["--view-wait"] * a.wait]
+            run = subprocess.Popen(["stet", "run", *rest, *own], executable=program, pass_fds=[there.fileno()])
         # Ctrl-C is the run's: it ends in order.
         signal.signal(signal.SIGINT, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: run.terminate())

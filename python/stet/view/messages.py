@@ -76,8 +76,9 @@ KINDS: dict[str, dict[str, Any]] = {
     # What a reader looks at: all of it, each time that something of it changed.
     "look": {
         "camera": _text,  # of the model; "": the free one
-        # azimuth, elevation, distance, x, y, z; None: so that the scene fills the picture
+        # azimuth, elevation, distance, x, y, z; None: so that what moves fills the picture
         "view": _or_none(_items(6, 6, _number(-1e6, 1e6), _number(-90, 90), _number(1e-6, 1e6), _LENGTH)),
+        "whole": _flag,  # with view None: so that the whole scene fills the picture
         "output": _text,
         "first": _integer(0, _INT),  # world
         "count": _integer(1, MOST_WORLDS),
@@ -102,6 +103,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "pause": {"on": _flag},
     "step": {},
     "speed": {"factor": _number(0, 1000)},  # seconds of the simulation in one of the clock; 0: as fast as it goes
+    "loop": {"on": _flag},  # a recording begins again at its end
     "seek": {"frame": _integer(0, _INT)},
     "reset": {"world": _integer(-1, _INT), "keyframe": _integer(-1, _INT)},  # world -1: all; keyframe -1: the first one
     "control": {"world": _integer(-1, _INT), "actuator": _integer(0, _INT), "value": _number(-1e9, 1e9)},

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import sim as _sim
 from .camera import Camera
+from .framing import frame_moving
 from .overlay import contact_marks
 
 OUTPUTS = ("rgb", "depth", "distance", "normal", "albedo", "seg_geom", "seg_body", "seg_type", "motion",
@@ -29,6 +30,7 @@ class Look:
 
     camera: str = ""
     view: tuple[float, ...] | None = None
+    whole: bool = False
     output: str = "rgb"
     first: int = 0
     count: int = 1
@@ -206,7 +208,7 @@ class Painter:
                 array.write(values)
         if look.camera:
             return sim, None
-        view = look.view or sim.place_camera("free:fit")
+        view = look.view or (None if look.whole else frame_moving(sim)) or sim.place_camera("free:fit")
         if look.follow >= 0:
             at = 3 * look.follow
             view = (*view[:3], *(float(x) for x in sim.xpos.read_worlds(0, 1)[0, at:at + 3]))

@@ -63,6 +63,7 @@ class Replay(Source):
         self._faults = self._find_faults()
         self._parted = next((k for k in range(frames) if self._apart(k)["most"] > 0), None) if other else None
         self._at = 0.0  # frames
+        self._loop = True
         self._seen = 0
         self._closed = False
         self._thread = threading.Thread(target=self._play, name="stet.view replay", daemon=True)
@@ -118,6 +119,8 @@ class Replay(Source):
                 self.speed = entries["factor"] or 1.0
             elif kind == "seek":
                 self.paused, self._at = True, float(min(entries["frame"], self.frames - 1))
+            elif kind == "loop":
+                self._loop = entries["on"]
             else:
                 raise ValueError("a recording is what it is: it cannot be changed")
             self.number += 1
@@ -129,8 +132,7 @@ class Replay(Source):
             with self.changed:
                 now = time.monotonic()
                 if not self.paused:
-                    self._at = min(self._at + (now - last) * self.speed / self.seconds, self.frames - 1.0)
-                    self.paused = self._at == self.frames - 1.0
+                    self._go_on((now - last) * self.speed / self.seconds)
                 last = now
                 self.number += int(self._at) != self._seen
                 self._seen = int(self._at)
@@ -139,6 +141,14 @@ class Replay(Source):
                 if not self._new_asked():
                     self.changed.wait(0.1 if self.paused else 1 / 120)
             self.answer()
+
+    def _go_on(self, frames):
+        """The last frame is shown as long as the others; then it begins again, or ends."""
+        self._at += frames
+        if self._loop:
+            self._at %= self.frames
+        elif self._at >= self.frames - 1.0:
+            self._at, self.paused = self.frames - 1.0, True
 
     def take(self, wants: Wants) -> Sample:
         worlds = slice(wants.first, wants.first + wants.count)

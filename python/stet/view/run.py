@@ -107,7 +107,7 @@ class Run(Source):
                 self.paused, self._single = True, self._single + 1
             elif kind == "speed":
                 self.speed = entries["factor"]
-            elif kind == "seek":
+            elif kind in ("seek", "loop"):
                 raise ValueError("a run cannot go back; a recording can (stet replay)")
             else:
                 self._check_control()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .framing import find_floor, first_look
 from .messages import MOST_WORLDS
 
 # What the forces of contacts depend on besides positions.
@@ -71,12 +72,15 @@ class Source:
             "bodies": list(model.bodies),
             "keyframes": list(model.keyframes),
             "timestep": model.timestep,
+            "look": first_look(model, self.nworld),
+            "floor": find_floor(model),
         }
 
     def greet(self, reader: object) -> None:
         """A reader is there, until forget()."""
         with self.changed:
             self.readers.add(reader)
+            self.changed.notify_all()
 
     def ask(self, reader: object, wants: Wants, has: tuple[int, Wants] | None, deliver: Callable) -> None:
         """Puts a reader's question, in place of the one that it put before."""

@@ -60,6 +60,7 @@ typedef struct run_options {
     uint64_t seed;
     int threads; /* 0: one per processor */
     stet_mechanism_options mechanisms;
+    bool view_wait;
     int64_t view_socket; /* of a process that shows the run; -1: none */
     bool ledger, profile, ranges, json;
 } run_options;

@@ -358,6 +358,8 @@ static bool read_view(run_options *o, const char *text)
            false;
 }
 
+static bool read_view_wait(run_options *o, const char *text) { return (void)text, o->view_wait = true; }
+
 static bool read_view_socket(run_options *o, const char *text)
 {
     return option_whole("view-socket", text, 0, INT32_MAX, &o->view_socket);
@@ -445,7 +447,8 @@ static const option_row rows[] = {
     {"numbers", NULL, read_numbers, "mosaics and videos have a line around each world, and its number"},
     {"view", NULL, read_view,
      "a page in the browser shows the run while it goes on (with the Python package's stet);\n"
-     "--port N, --share PART of the processors' time for its pictures (1), --no-browser"},
+     "--port N, --share PART of the processors' time for its pictures (1), --no-browser, --wait for a page"},
+    {"view-wait", NULL, read_view_wait, "with it: frames after the first wait until somebody looks at worlds"},
     {"view-socket", "N", read_view_socket, "the open socket of a process that shows the run, which --view makes"},
     {"seed", "S", read_seed, "of the noise (0)"},
     {"threads", "T", read_threads, "threads of the processor (all that it has)"},

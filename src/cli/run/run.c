@@ -173,6 +173,7 @@ static int prepare(run *r)
     if (code < 0) code = rounds_open(&r->rounds, &r->options, r->sim, r->ranks.group);
     if (code < 0 && r->options.view_socket >= 0)
         code = report_text(EXIT_INPUT, watch_open(&r->watch, r->options.view_socket, r->options.scene));
+    r->watch.waits = r->options.view_wait;
     code = ranks_agree(&r->ranks, code, EXIT_INPUT);
     if (code < 0) code = link_ranks(r);
     if (code < 0) code = ranks_agree(&r->ranks, open_files(r), EXIT_WORK);

@@ -1,9 +1,12 @@
 /* See watch.h. */
 #include "cli/run/watch.h"
 
+#include "cli/interrupt.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -95,6 +98,7 @@ static bool make_answer(watch *w, stet_sim *sim, int64_t frame)
                                        &fields, "whole", &whole) == 0;
     good = good && first >= 0 && count >= 0 && first <= n && count <= n - first &&
            add_arrays(w, sim, fields, first, count, arrays) && add_arrays(w, sim, whole, 0, n, arrays);
+    if (good && count > 0) w->waits = false;
     if (good) {
         head =
             json_pack("{s:s,s:I,s:I,s:O,s:I,s:o}", "scene", w->scene, "worlds", (json_int_t)n, "frame",
@@ -134,11 +138,21 @@ static int read_request(watch *w)
     return 1;
 }
 
-void watch_frame(watch *w, stet_sim *sim, int64_t frame)
+static void serve(watch *w, stet_sim *sim, int64_t frame)
 {
-    if (!w->open) return;
     bool good = send_some(w);
     int asked = good && !w->size ? read_request(w) : 0;
     if (asked > 0) good = make_answer(w, sim, frame) && send_some(w);
     if (!good || asked < 0) watch_close(w);
+}
+
+void watch_frame(watch *w, stet_sim *sim, int64_t frame)
+{
+    enum { MOST_WAIT = 100 }; /* milliseconds, after which an interruption is looked for */
+    if (w->open) serve(w, sim, frame);
+    while (w->open && w->waits && !interrupt_signal()) {
+        struct pollfd there = {.fd = w->socket, .events = (short)(POLLIN | (w->size ? POLLOUT : 0))};
+        (void)poll(&there, 1, MOST_WAIT);
+        serve(w, sim, frame);
+    }
 }

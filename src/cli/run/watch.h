@@ -7,8 +7,9 @@
  *     {"scene": PATH, "worlds": N, "frame": F, "arrays": [[name, worlds, items, type of NumPy], ...], "bytes": B,
  *     "faults": [[world, bits], ...]}
  *
- *   WATCH-1  a run never waits for the socket. What cannot be sent is sent after a later frame, and the next request is
- *            read only then; whoever asks for what is not there is not answered any more
+ *   WATCH-1  a run never waits for the socket, unless it was asked to wait for the first request for worlds. What
+ *            cannot be sent is sent after a later frame, and the next request is read only then; whoever asks for what
+ *            is not there is not answered any more
  *   WATCH-2  nothing of the sim is written
  */
 #ifndef STI_CLI_RUN_WATCH_H
@@ -20,6 +21,7 @@ enum { WATCH_REQUEST = 4096 };
 
 typedef struct watch {
     bool open;
+    bool waits; /* until somebody asks for worlds */
     int socket;
     const char *scene;
     char request[WATCH_REQUEST];

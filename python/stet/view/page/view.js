@@ -4,10 +4,10 @@ import { Timeline } from "./timeline.js";
 
 const $ = (id) => document.getElementById(id);
 const canvas = $("picture");
-const look = { camera: "", view: null, output: "rgb", first: 0, count: 1, width: 640, height: 360, full: false, follow: -1,
+const look = { camera: "", view: null, whole: false, output: "rgb", first: 0, count: 1, width: 640, height: 360, full: false, follow: -1,
   groups: [0, 1, 2], show: [], fisheye: 0, trail: -1, contacts: false, forces: false,
   timeline: false, plots: [] };
-let facts = null, head = null, image = null, socket = null, plots = [], wait = 250;
+let facts = null, head = null, image = null, socket = null, plots = [], wait = 250, ended = false;
 const timeline = new Timeline($("bars"));
 
 function send(kind, entries = {}) {
@@ -38,12 +38,14 @@ function connect() {
   socket.onopen = () => {
     say("");
     wait = 250;
+    ended = false;
   };
   socket.onmessage = ({ data }) => (typeof data === "string" ? hear(JSON.parse(data)) : receive(data));
-  socket.onclose = async ({ reason }) => {
+  socket.onclose = async ({ code, reason }) => {
     facts = null;
-    const [why, final] = reason ? [reason, false] : await findReason(token);
-    say(final ? why : `${why} — trying again`);
+    ended = ended || code === 1001 && reason === "the run has ended"; // it said so itself
+    const [why, final] = ended ? ["The run has ended", false] : reason ? [reason, false] : await findReason(token);
+    say(final ? why : ended ? `${why}; a new one at this address is shown when it begins` : `${why} — trying again`);
     if (final) return;
     setTimeout(connect, wait);
     wait = Math.min(2 * wait, 5000);
@@ -56,7 +58,7 @@ async function findReason(token) {
     const answer = await fetch(`/token?token=${token}`);
     return answer.ok ? ["The connection is lost", false] : [await answer.text(), true];
   } catch {
-    return ["The run has ended", false];
+    return ["No answer: the run was stopped, or the connection is lost", false];
   }
 }
 
@@ -146,11 +148,19 @@ function freeView() { // the numbers of the free camera, which is then looked th
 }
 
 const radians = Math.PI / 180;
+function keepAbove(v) { // the floor: what is looked at, and the free camera
+  if (facts?.floor == null) return;
+  v[5] = Math.max(v[5], facts.floor);
+  const sine = (v[5] - facts.floor - 0.02 * v[2]) / v[2];
+  v[1] = Math.min(v[1], sine < 1 ? Math.asin(Math.max(sine, -1)) / radians : 90);
+}
+
 function orbit(dx, dy) {
   const v = freeView();
   if (!v) return sendLook();
   v[0] = (v[0] - dx * 0.4) % 360;
   v[1] = Math.max(-90, Math.min(90, v[1] - dy * 0.4));
+  keepAbove(v);
   look.view = v;
   sendLook();
 }
@@ -162,6 +172,7 @@ function pan(dx, dy) {
   const right = [Math.sin(a), -Math.cos(a), 0];
   const up = [-Math.sin(e) * Math.cos(a), -Math.sin(e) * Math.sin(a), Math.cos(e)];
   for (let k = 0; k < 3; ++k) v[3 + k] += metres * (up[k] * dy - right[k] * dx);
+  keepAbove(v);
   look.view = v;
   follow(-1);
 }
@@ -170,6 +181,7 @@ function zoom(factor) {
   const v = freeView();
   if (!v) return sendLook();
   v[2] = Math.max(1e-3, Math.min(1e5, v[2] * factor));
+  keepAbove(v);
   look.view = v;
   sendLook();
 }
@@ -242,19 +254,18 @@ function fill(select, names, first = 0) {
   select.replaceChildren(...names.map((name, k) => new Option(name, k + first)));
 }
 
+let begun = false;
 function begin(news) {
   facts = news;
+  if (!begun) Object.assign(look, facts.look); // where a page begins; after that it is the reader's
+  begun = true;
   if (!facts.cameras.includes(look.camera)) look.camera = "";
   if (look.follow >= facts.bodies.length) look.follow = -1;
   if (look.trail >= facts.bodies.length) look.trail = -1;
   fill($("camera"), ["free", ...facts.cameras]);
   [...$("camera").options].forEach((option, k) => (option.value = k ? facts.cameras[k - 1] : ""));
   fill($("output"), facts.outputs);
-  $("show").replaceChildren("show", ...facts.decorations.flatMap((name) => {
-    const label = document.createElement("label");
-    label.append(listBox("show", name, name), ` ${name}`);
-    return [label, " "];
-  }));
+  $("show").replaceChildren("show", ...facts.decorations.map((name) => labelled(listBox("show", name, name), name)));
   [...$("output").options].forEach((option) => (option.value = option.text));
   for (const id of ["follow", "trail"])
     fill($(id), ["nothing", ...facts.bodies.map((name, k) => name || `body ${k}`)], -1);
@@ -267,7 +278,7 @@ function begin(news) {
   $("count").max = facts.most;
   for (const name of ["control", "device"])
     for (const part of document.querySelectorAll("." + name)) part.hidden = !facts[name];
-  $("frame").hidden = !facts.frames;
+  $("frame").hidden = $("again").hidden = !facts.frames;
   $("frame").max = Math.max(0, facts.frames - 1);
   for (const [id, value] of [["camera", look.camera], ["output", look.output], ["follow", look.follow], ["trail", look.trail]])
     $(id).value = value;
@@ -280,11 +291,9 @@ function makeEqualities() {
   const names = facts.control ? facts.equalities : [];
   $("equalitytitle").hidden = !names.length;
   $("equalities").replaceChildren(...names.map((name, equality) => {
-    const row = document.createElement("label");
     const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: facts.equalities_on[equality] });
     box.onchange = () => send("equality", { world: $("everywhere").checked ? -1 : look.first, equality, on: box.checked });
-    row.append(name, box);
-    return row;
+    return labelled(box, name);
   }));
 }
 
@@ -380,6 +389,12 @@ $("add").onsubmit = (event) => {
   if (plots.length < 8) setPlots([...plots, plot]);
 };
 
+function labelled(box, text) {
+  const label = document.createElement("label");
+  label.append(box, ` ${text}`);
+  return label;
+}
+
 function listBox(entry, one, title) { // a box that says whether `one` is in that list of the look
   const box = Object.assign(document.createElement("input"),
     { type: "checkbox", checked: look[entry].includes(one), title });
@@ -389,7 +404,7 @@ function listBox(entry, one, title) { // a box that says whether `one` is in tha
   };
   return box;
 }
-for (let group = 0; group < 6; ++group) $("groups").append(listBox("groups", group, group));
+$("groups").append(...Array.from({ length: 6 }, (_, group) => labelled(listBox("groups", group, `geoms of group ${group}`), group)));
 $("camera").onchange = () => { look.camera = $("camera").value; sendLook(); };
 $("output").onchange = () => { look.output = $("output").value; sendLook(); };
 $("follow").onchange = () => follow(+$("follow").value);
@@ -397,19 +412,28 @@ $("trail").onchange = () => { look.trail = +$("trail").value; sendLook(); };
 $("fisheye").onchange = () => { look.fisheye = Math.max(0, Math.min(360, +$("fisheye").value)); sendLook(); };
 for (const id of ["full", "contacts", "forces", "timeline"]) $(id).onchange = () => { look[id] = $(id).checked; sendLook(); };
 $("first").onchange = $("count").onchange = () => setWorlds(Math.floor($("first").value), Math.floor($("count").value));
-$("fit").onclick = () => { $("camera").value = look.camera = ""; look.view = null; follow(-1); };
+for (const [id, whole] of [["fit", true], ["moving", false]]) $(id).onclick = () => {
+  $("camera").value = look.camera = "";
+  Object.assign(look, { view: null, whole, follow: -1 }); // without follow(), which would keep the present view
+  $("follow").value = -1;
+  sendLook();
+};
 $("pause").onclick = () => send("pause", { on: !head?.paused });
 $("step").onclick = () => send("step");
 $("speed").onchange = () => { send("speed", { factor: +$("speed").value }); $("speed").blur(); };
+$("loop").onchange = () => send("loop", { on: $("loop").checked });
 $("frame").oninput = () => send("seek", { frame: +$("frame").value });
 $("frame").onchange = () => $("frame").blur();
 $("reset").onclick = () => send("reset", { world: look.first, keyframe: +$("keyframe").value });
 $("resetall").onclick = () => send("reset", { world: -1, keyframe: +$("keyframe").value });
-canvas.onkeydown = (event) => {
+window.addEventListener("keydown", (event) => { // wherever the focus is, but where text or a choice is entered
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input:not([type=checkbox]), select, textarea")) return;
   if (event.key === " ") $("pause").click();
   else if (event.key === ".") $("step").click();
   else return;
   event.preventDefault();
-};
+});
+
+export const lookOf = () => look; // for those who look from outside
 
 connect();
