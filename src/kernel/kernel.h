@@ -45,8 +45,9 @@ typedef struct sti_arg {
 static inline sti_arg sti_arg_array(const stet_array *a) { return (sti_arg){STI_ARG_ARRAY, (stet_array *)a, 0, 0}; }
 static inline sti_arg sti_arg_int(int64_t i) { return (sti_arg){STI_ARG_INT, NULL, i, 0}; }
 /*
- * n elements of memory for a team. On a GPU they are in the plain array `a`: a launch runs no more teams at once than
- * it has room for. They are in shared memory if there is no array, or if it has no room for one team.
+ * n elements of memory for a team. They are in the plain array `a`: a launch runs no more teams at once than it has
+ * room for. If there is no array, or if it has no room for one team, they are in shared memory on a GPU, and on a
+ * processor each thread has its own.
  */
 static inline sti_arg sti_arg_team(const stet_array *a, int64_t n)
 {

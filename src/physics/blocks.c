@@ -325,7 +325,7 @@ static int contacts_in(const sti_contact_sizes *z, int reals)
 }
 
 /* Two for each geom that may touch another, at least 16, at most so many. */
-static int contacts_alone(const int *m, int most)
+static int usual_contacts(const int *m, int most)
 {
     int room = 2 * m[M_NTOUCH] < 16 ? 16 : 2 * m[M_NTOUCH];
     return room < most ? room : most;
@@ -346,10 +346,17 @@ sti_contact_sizes sti_physics_contact_sizes(const int *m)
     int fits = contacts_in(&z, matrix > ROOM_MEMORY ? ROOM_MEMORY : matrix > ROW_MEMORY ? matrix : ROW_MEMORY);
     int least = LEAST_CONTACTS < z.most ? LEAST_CONTACTS : z.most;
     z.start = fits > least ? fits : least;
-    z.alone = contacts_alone(m, z.start);
+    z.usual = usual_contacts(m, z.start);
     z.limit = contacts_in(&z, ROOM_MEMORY);
     if (z.limit < z.start) z.limit = z.start;
     return z;
+}
+
+int sti_physics_usual_memory(const int *m)
+{
+    sti_contact_sizes z = sti_physics_contact_sizes(m);
+    int more = m[M_NSLOT] - m[M_NBLOCK] - z.usual;
+    return m[M_NMEMORY] - (more > 0 ? more * z.reals : 0);
 }
 
 /* Room for the rows of all blocks, and for so many contacts of the largest kind. */
@@ -371,6 +378,7 @@ void sti_physics_put_room(sti_tables_builder *b, int room)
     sti_physics_fill(b, M_BLOCKDIM, widest);
     sti_physics_fill(b, M_NEFCJ, entries + room * z.entries);
     sti_physics_fill(b, M_NSLOT, nslot);
+    sti_physics_fill(b, M_HOLDS, room < z.limit);
     sti_physics_fill(b, M_NINTS, S_SLOTS + 7 * nslot + n + NEAR_SIZE * npair + m[M_NPATTERN]);
 }
 

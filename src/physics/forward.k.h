@@ -145,14 +145,13 @@ LFN void ph_reset_inputs(const int *m, const real *w, mask gone, real *ctrl, rea
     each (i, m[M_NEQ]) put(eq_active, i, select(gone, PH_AT(W_EQ_ACTIVE)[i], eq_active[i]));
 }
 
-/* The state of the worlds `on` in w, and with their sensors, go to arrays. (Functions would change what is inlined.) */
+/* The state of the worlds `on` in w, and their sensors, go to arrays. (Functions would change what is inlined.) */
 #define PH_PUT_MOVED(on)                                                                                               \
     each (i, m[M_NQ]) put(qpos, i, select(on, PH_AT(W_QPOS)[i], qpos[i]));                                             \
     each (i, m[M_NV]) put(qvel, i, select(on, PH_AT(W_QVEL)[i], qvel[i]));                                             \
     each (i, m[M_NV]) put(warm, i, select(on, PH_AT(W_QACC_WARMSTART)[i], warm[i]));                                   \
     each (i, m[M_NA]) put(act, i, select(on, PH_AT(W_ACT)[i], act[i]))
-#define PH_PUT_STATE(on)                                                                                               \
-    PH_PUT_MOVED(on);                                                                                                  \
+#define PH_PUT_SENSORS(on)                                                                                             \
     each (i, m[M_NSENSORDATA]) put(sensordata, i, select(on, PH_AT(W_SENSORDATA)[i], sensordata[i]))
 
 LFN lint ph_fault(mask where, int bits) { return iselect(where, isplat(bits), isplat(0)); }

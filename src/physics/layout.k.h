@@ -92,7 +92,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NPLACE 42         /* rows of H but the one that is solved with it, see places.h */
 #define M_NTOUCH 43         /* geoms that may touch another */
 #define M_NGROUP 44         /* groups of pairs of geoms, see groups.h */
-#define M_SIZES_END 45
+#define M_HOLDS 45          /* 1: worlds without room are held, because there can be more; 0: this is all the room */
+#define M_SIZES_END 46
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -375,9 +376,14 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_WAS_RESET (1 << 30)
 #define PH_WAS_PUT_BACK (1 << 29)
 
-/* what a step does where a world has more contacts than room: it goes on with the deepest, … */
-#define PH_HOLD 1  /* … or that time step and those after it are left out; */
-#define PH_COUNT 2 /* nothing is stepped, contacts are only counted */
+/* what a launch of steps does beside steps, in code for all models only */
+#define PH_COUNT 1 /* nothing is stepped, contacts are only counted */
+#define PH_OWED 2  /* worlds make the steps that they owe; room is all that there can be */
+#ifdef PH_MODEL
+#define PH_DOES(how, what) 0
+#else
+#define PH_DOES(how, what) ((how) == (what))
+#endif
 
 /* the description of a constraint block */
 #define B_KIND 0 /* PH_EQUALITY … PH_ELLIPTIC */

@@ -30,8 +30,9 @@ static int place_quantities(const sti_physics_tables *tables, sti_team team, int
 {
     /* The first cache keeps three eighths of what a processor has; all, if not a twentieth of a world finds room. */
     const int *m = tables->m;
+    int world = m[sti_model_memory(tables)] - m[M_NMEMORY] + sti_physics_usual_memory(m);
     int64_t room = shared * 5 / 8 / (int64_t)sizeof(float) / team.teams;
-    if (room < m[sti_model_memory(tables)] / 20) room = 0;
+    if (room < world / 20) room = 0;
     int used = 0;
     memset(at, -1, NQUANTITY * sizeof *at);
     for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k)

@@ -40,9 +40,8 @@ static stet_result build_native(sti_native *n)
     n->old = true;
     n->step = sti_k_native_step;
     n->many = worlds->nworld >= STI_NATIVE_MODEL_WORLDS;
-    if (sti_device_is_gpu(worlds->device))
-        STI_TRY(sti_native_set_room(n, sti_physics_contact_sizes(n->tables.m).alone));
     n->first_room = sti_physics_room(&n->tables);
+    STI_TRY(sti_native_set_room(n, n->first_room));
     STI_TRY(sti_native_update(n));
     begin_codes(worlds->device);
     STI_TRY(sti_mask_init(&n->stepped, worlds->device, "stepped worlds", worlds->nworld));
@@ -54,7 +53,6 @@ static stet_result build_native(sti_native *n)
         STI_ARRAY(worlds->device, "resets that were not pulled", STET_DTYPE_INT, true, &n->resets, worlds->nworld, 3));
     STI_TRY(STI_ARRAY(worlds->device, "most contacts", STET_DTYPE_INT, true, &n->most, worlds->nworld, 1));
     STI_TRY(STI_ARRAY(worlds->device, "steps of held worlds", STET_DTYPE_INT, true, &n->owed, worlds->nworld, 1));
-    STI_TRY(sti_alloc(&n->late, (size_t)worlds->nworld, "held worlds"));
     STI_TRY(sti_mask_init(&n->put_back, worlds->device, "worlds to put back", worlds->nworld));
     STI_TRY(sti_native_put_resets(n));
     n->keyframe = NO_KEY;
@@ -99,6 +97,7 @@ void sti_native_destroy(sti_native *n)
     sti_program_drop(n->worlds->device, &n->step);
     sti_text_buffer_free(&n->code);
     sti_native_stages_free(n);
+    sti_native_spare_free(n);
     stet_array *arrays[] = {n->m,    n->f,      n->fault,        n->ticks, n->most,
                             n->owed, n->memory, n->plain_memory, n->key,   n->resets};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
@@ -111,7 +110,6 @@ void sti_native_destroy(sti_native *n)
     sti_mask_free(&n->stepped);
     sti_mask_free(&n->put_back);
     sti_mask_free(&n->due);
-    sti_free(n->late);
     sti_free(n);
 }
 
@@ -148,17 +146,14 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     STI_TRY(make_room(n, nstep));
     STI_TRY(sti_native_prepare(n));
     STI_TRY(sti_native_update(n));
-    if (n->owing) STI_TRY(sti_native_catch_up(n));
     STI_TRY(sti_mask_put(&n->stepped, mask));
     double start = sti_now();
-    bool hold = sti_native_holds_worlds(n);
-    STI_TRY(sti_native_run(n, nstep, hold ? PH_HOLD : 0));
+    STI_TRY(sti_native_run(n, nstep));
     if (worlds->device->host_memory && !worlds->device->listing)
         worlds->step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
-    stet_result result = hold ? sti_native_catch_up(n) : STET_OK;
     sti_worlds_launch_wrote(worlds);
     sti_worlds_moved(worlds, mask);
-    return result;
+    return STET_OK;
 }
 
 /* ---- what steps leave to do (NATIVE-3) --------------------------------------------------------------------------- */

@@ -11,15 +11,15 @@
  *   NATIVE-4  a reset is one launch, whose mask may be an array on the device; numbers of resets are pulled with the
  *       faults
  *   NATIVE-5  room for contacts grows before a world needs all of it, where steps let it: what the most of all worlds
- *       was is read with the faults, and every few hundred calls. A world without room goes on with its deepest
- *       contacts, and gets the fault contacts_full
+ *       was is read with the faults, and every few hundred calls. It decides how fast a step is
  *   NATIVE-6  on a GPU steps of many worlds run code for their model (model_code.h); until it is compiled, the code for
  *       all models runs, in the same memory and with the same bits, also after room or parameters changed the tables
  *   NATIVE-7  a time step may be launches of groups of its stages instead (stages.k.h), with the same bits. What they
  *       hand on is in memory of each world. It is there to be measured
- *   NATIVE-8  where the host looks at each call's end, on processors outside of lists, room decides nothing: a world
- *       without it is held at the state before that time step, and makes the steps that it owes in the same call, once
- *       room has grown. Only at the limit of room does NATIVE-5 hold there, too
+ *   NATIVE-8  room decides nothing else: a world without it is held at the state before that time step, and a launch
+ *       behind the call's, in the same list or capture, makes the steps that it owes, in memory with all the room that
+ *       there can be. What follows a call sees no world that was held. A call that lacks memory has stepped no world.
+ *       Only at the limit of room a world goes on with its deepest contacts, and gets the fault contacts_full
  */
 #ifndef STI_PHYSICS_NATIVE_H
 #define STI_PHYSICS_NATIVE_H

@@ -7,11 +7,13 @@
 #include "physics/forward.k.h"
 
 /*
- * nstep time steps of the worlds whose `stepped` [1] is not 0; `how`: 0, PH_HOLD or PH_COUNT. owed [1] becomes how many
- * of them a world was held before. fault [1] gets bits PH_BAD_… of what was found; ticks [1] gets as many more as were
- * made or, after a reset of the world (PH_WAS_RESET), the steps since. most [1] becomes at least the contacts that the
- * world wanted while no other shared its slots. Inputs of a world that was reset become those of mj_resetData. near:
- * memory of code that is made for its model, see layout.k.h.
+ * nstep time steps of the worlds whose `stepped` [1] is not 0; `how`: 0, PH_COUNT or PH_OWED. A world that has more
+ * contacts than there is room for is held at the state before that time step, and owed [1] becomes how many steps it
+ * lacks, else 0; with PH_OWED it is these that are made, whatever `stepped` is, at most nstep. fault [1] gets bits
+ * PH_BAD_… of what was found; ticks [1] gets as many more as were made or, after a reset of the world (PH_WAS_RESET),
+ * the steps since. most [1] becomes at least the contacts that the world wanted while no other shared its slots. Inputs
+ * of a world that was reset become those of mj_resetData. near: memory of code that is made for its model, see
+ * layout.k.h.
  */
 world_kernel void k_native_step(const int *tables, const ureal *f, const real *v, const lint *stepped, treal *near,
                                 treal *w, tint *s, real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied,
@@ -19,7 +21,9 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
                                 real *sensordata, lint *fault, lint *ticks, lint *most, lint *owed, int nstep, int how)
 {
     const int *m = PH_TABLES(tables);
-    mask on = m_not(ieq(stepped[0], isplat(0))), all = on, gone = m_none();
+    lint due = stepped[0];
+    if (PH_DOES(how, PH_OWED)) due = owed[0];
+    mask on = m_not(ieq(due, isplat(0))), all = on, back = m_none(), gone = m_none();
     each (i, 0) near[i] = splat(0); /* PH_AT writes it */
 #ifdef PH_OWN_REALS
     real own[PH_OWN_REALS] __attribute__((aligned(64)));
@@ -30,9 +34,11 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
     lint faults = isplat(0), steps = ticks[0], left = isplat(0), wanted[1];
     wanted[0] = most[0];
     if (!any(on)) return;
+    if (!PH_DOES(how, PH_OWED)) due = isplat(nstep);
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
     int autoreset = !(m[M_FLAGS] & PH_NO_AUTORESET), nstage = m[M_INTEGRATOR] == PH_RK4 ? 4 : 1;
     for (int step = 0; step < nstep; ++step) {
+        mask ends = m_and(on, ieq(due, isplat(step + 1)));
         mask lost = m_and(on, ph_any_bad(PH_AT(W_QPOS), m[M_NQ]));
         lint found = ph_fault(lost, PH_BAD_QPOS);
         if (autoreset && any(lost)) ph_reset(m, f, v, w, lost);
@@ -43,23 +49,26 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
         found = found | ph_fault(bad, PH_BAD_CTRL);
         for (int stage = 0; stage < nstage; ++stage) {
             if (stage > 0) ph_stage_state(m, f, v, w, stage);
-            int extra = stage == 0 && step == nstep - 1 ? m[M_STEP_EXTRA] : 0;
+            int last = PH_DOES(how, PH_OWED) ? any(ends) : step == nstep - 1;
+            int extra = stage == 0 && last ? m[M_STEP_EXTRA] : 0;
             for (int pass = 0;; ++pass) {
                 lint full =
                     ph_forward(m, f, v, w, s, on, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra, pass == 0, wanted);
-                if (how == PH_HOLD) held = m_or(held, m_not(ieq(full, isplat(0))));
-                if (how != PH_HOLD) found = found | full;
-                if (how == PH_COUNT || stage > 0 || pass > 0) break;
+                if (m[M_HOLDS])
+                    held = m_or(held, m_not(ieq(full, isplat(0))));
+                else
+                    found = found | full;
+                if (PH_DOES(how, PH_COUNT) || stage > 0 || pass > 0) break;
                 wild = m_and(m_andnot(on, held), ph_any_bad(PH_AT(W_QACC), m[M_NV]));
                 if (!autoreset || !any(wild)) break;
                 ph_reset(m, f, v, w, wild);
                 bad = m_andnot(bad, wild);
                 found = iselect(wild, isplat(0), found);
             }
-            if (how == PH_COUNT) break;
+            if (PH_DOES(how, PH_COUNT)) break;
             if (nstage > 1) ph_stage_add(m, w, stage);
         }
-        if (how == PH_COUNT) break;
+        if (PH_DOES(how, PH_COUNT)) break;
         found = found | ph_fault(wild, PH_BAD_QACC);
         faults = faults | found;
         mask reset = m_or(lost, m_or(fast, wild));
@@ -67,9 +76,12 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
         if (autoreset) steps = iselect(reset, isplat(0), steps);
         if (any(held)) {
             if (nstage > 1) ph_stage_back(m, w);
-            PH_PUT_MOVED(held);
-            left = iselect(held, isplat(nstep - step), left);
+            left = iselect(held, due - isplat(step), left);
             on = m_andnot(on, held);
+            back = held;
+            if (!any(on)) break; /* a lane alone: its state is in w */
+            PH_PUT_MOVED(held);
+            back = m_none();
             sync();
         }
         steps = iselect(on, steps + isplat(1), steps);
@@ -77,12 +89,20 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
         ph_integrate(m, f, v, w);
         each (d, m[M_NV]) PH_AT(W_QACC_WARMSTART)[d] = PH_AT(W_QACC)[d];
         sync();
+        if (PH_DOES(how, PH_OWED) && any(ends)) {
+            if (!any(m_andnot(on, ends))) break;
+            PH_PUT_MOVED(ends);
+            PH_PUT_SENSORS(ends);
+            on = m_andnot(on, ends);
+            sync();
+        }
     }
-    if (how == PH_COUNT) {
+    if (PH_DOES(how, PH_COUNT)) {
         each (i, 1) most[i] = wanted[i];
         return;
     }
-    PH_PUT_STATE(on);
+    PH_PUT_MOVED(m_or(on, back));
+    PH_PUT_SENSORS(on);
     gone = m_and(gone, all);
     if (any(gone)) ph_reset_inputs(m, w, gone, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, eq_active);
     faults = faults | ph_fault(gone, PH_WAS_RESET);
@@ -90,27 +110,29 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
         fault[i] = fault[i] | iselect(all, faults, isplat(0));
         ticks[i] = iselect(all, steps, ticks[i]);
         most[i] = wanted[i];
-        owed[i] = iselect(all, left, owed[i]);
+        if (m[M_HOLDS] || PH_DOES(how, PH_OWED)) owed[i] = iselect(all, left, owed[i]);
     }
 }
 
 #ifndef PH_MODEL /* code for one model is a step alone: each of its functions is called with those tables only */
 
 /*
- * Forward dynamics of the present state, and what a list of quantities says into out. extra: as in ph_forward.
+ * Forward dynamics of the present state, and what a list of quantities says into out. extra: as in ph_forward. lack [1]
+ * becomes not 0 where there was no room for all contacts; with PH_OWED it is those worlds that are looked at again.
  */
 world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, const int *list, const ureal *points,
                                    treal *w, tint *s, const real *qpos, const real *qvel, const real *act,
                                    const real *ctrl, const real *qfrc_applied, const real *xfrc_applied,
                                    const real *mocap_pos, const real *mocap_quat, const real *warm,
-                                   const real *eq_active, real *out, int nlist, int extra)
+                                   const real *eq_active, real *out, lint *lack, int nlist, int extra, int how)
 {
+    if (how == PH_OWED && !any(m_not(ieq(lack[0], isplat(0))))) return;
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
     lint most[1];
     most[0] = isplat(0);
     lint full = ph_forward(m, f, v, w, s, m_all(), ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE], extra, 1, most);
-    if (any(ilt(full, isplat(0)))) return;
     for (int k = 0; k < nlist; ++k) ph_show(m, w, list + Q_SIZE * k, points, out);
+    each (i, 1) lack[i] = full;
 }
 
 /* One quantity of those that k_native_forward put one after the other: n numbers from `at` on. */

@@ -109,6 +109,7 @@ static stet_result put_list(sti_native *n, const wanted *k)
         sti_mirror_set(r->points, mirror, 0, (int64_t)i, i < 3 * (size_t)k->npoint ? k->point[i] : 0);
     sti_array_mirror_written(r->points);
     STI_TRY(STI_ARRAY(device, "quantities", STET_DTYPE_REAL, true, &r->all, n->worlds->nworld, k->items));
+    STI_TRY(STI_ARRAY(device, "worlds without room", STET_DTYPE_INT, true, &r->lack, n->worlds->nworld, 1));
     memcpy(r->listed, k->list, size);
     r->nlisted = k->nlist;
     return STET_OK;
@@ -116,18 +117,33 @@ static stet_result put_list(sti_native *n, const wanted *k)
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
-static stet_result run_forward(sti_native *n, const wanted *k, stet_array *out)
+/* With the tables m. */
+static stet_result launch_forward(sti_native *n, const wanted *k, stet_array *out, const int *m, int how)
 {
-    const int *m = n->tables.m;
+    const sti_native_spare *spare = &n->spare;
     int listed = k->extra / PH_EXTRA_LIST;
     int memory = k->extra & PH_EXTRA_AFTER ? m[M_NMEMORY_ALL] + 1 + PH_LISTED * listed : m[M_NMEMORY];
+    bool owed = how == PH_OWED;
+    if (owed) STI_TRY(sti_native_make_spare_memory(n, memory));
+    return STI_LAUNCH(sti_k_native_forward, n->worlds->device, n->worlds->nworld,
+                      sti_arg_array(owed ? spare->tables : n->m), sti_arg_array(n->f), sti_arg_array(n->own.v),
+                      sti_arg_array(n->reads.list), sti_arg_array(n->reads.points),
+                      sti_arg_team(owed ? spare->memory : n->memory, memory),
+                      sti_arg_team(owed ? spare->plain_memory : n->plain_memory, m[M_NINTS]), STATE_ARG(qpos),
+                      STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, sti_arg_array(out), sti_arg_array(n->reads.lack),
+                      sti_arg_int(k->nlist), sti_arg_int(k->extra), sti_arg_int(how));
+}
+
+/* Worlds without room for their contacts are looked at again with all the room that there can be. */
+static stet_result run_forward(sti_native *n, const wanted *k, stet_array *out)
+{
+    bool lack = false;
     STI_TRY(put_list(n, k));
     STI_TRY(sti_native_make_memory(n));
-    return STI_LAUNCH(sti_k_native_forward, n->worlds->device, n->worlds->nworld, MODEL_ARGS,
-                      sti_arg_array(n->reads.list), sti_arg_array(n->reads.points), sti_arg_team(n->memory, memory),
-                      sti_arg_team(n->plain_memory, m[M_NINTS]), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act),
-                      INPUT_ARGS, sti_arg_array(out ? out : n->reads.all), sti_arg_int(k->nlist),
-                      sti_arg_int(k->extra));
+    if (!out) out = n->reads.all;
+    STI_TRY(launch_forward(n, k, out, n->tables.m, 0));
+    if (n->spare.m) STI_TRY(sti_native_may_be(n->reads.lack, &lack));
+    return lack ? launch_forward(n, k, out, n->spare.m, PH_OWED) : STET_OK;
 }
 
 static stet_result take_quantities(const sti_native *n)

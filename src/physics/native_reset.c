@@ -89,7 +89,6 @@ stet_result sti_native_reset(void *native, stet_array *mask, const stet_reset_de
     stet_worlds *worlds = n->worlds;
     uint64_t seed = worlds->def.seed;
     STI_TRY(sti_native_update(n));
-    if (n->owing) STI_TRY(sti_native_catch_up(n));
     STI_TRY(take_key(n, keyframe));
     STI_TRY(take_numbers(n));
     if (!mask) {

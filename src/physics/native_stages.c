@@ -110,27 +110,27 @@ static stet_result make_stages(sti_native *n)
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 /* Pass `turn` of one of the time steps of a call. */
-static stet_result launch(sti_native *n, const sti_kernel *kernel, int near, int stages, int turn, bool first,
-                          bool last)
+static stet_result launch(sti_native *n, const sti_kernel *kernel, int near, int stages, int turn, bool first, int rest)
 {
     const sti_native_stages *s = &n->stages;
     stet_device *device = n->worlds->device;
     bool gpu = sti_device_is_gpu(device);
     return STI_LAUNCH(*kernel, device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped.array),
-                      sti_arg_team(NULL, near), sti_arg_team(s->memory, n->tables.m[sti_model_memory(&n->tables)]),
-                      sti_arg_team(s->lists, n->tables.m[M_NINTS]), sti_arg_array(gpu ? NULL : s->memory),
+                      sti_arg_team(NULL, near),
+                      sti_arg_team(gpu ? s->memory : NULL, n->tables.m[sti_model_memory(&n->tables)]),
+                      sti_arg_team(gpu ? s->lists : NULL, n->tables.m[M_NINTS]), sti_arg_array(gpu ? NULL : s->memory),
                       sti_arg_array(gpu ? NULL : s->lists), sti_arg_array(s->left), STEP_ARGS, sti_arg_int(stages),
-                      sti_arg_int(turn), sti_arg_int(first), sti_arg_int(last));
+                      sti_arg_int(turn), sti_arg_int(first), sti_arg_int(rest));
 }
 
-static stet_result launch_group(sti_native *n, const sti_native_group *g, int turn, bool first, bool last)
+static stet_result launch_group(sti_native *n, const sti_native_group *g, int turn, bool first, int rest)
 {
     const sti_kernel *kernel;
     STI_TRY(sti_program_choose(n->worlds->device, &g->kernel, &sti_k_native_stages, &kernel));
-    return launch(n, kernel, kernel == &g->kernel ? g->near : 0, g->stages, turn, first, last);
+    return launch(n, kernel, kernel == &g->kernel ? g->near : 0, g->stages, turn, first, rest);
 }
 
-static stet_result run_whole(sti_native *n, int nstep, int how)
+static stet_result run_whole(sti_native *n, int nstep)
 {
     stet_device *device = n->worlds->device;
     const sti_kernel *step;
@@ -139,35 +139,44 @@ static stet_result run_whole(sti_native *n, int nstep, int how)
     int memory = lone ? 0 : n->tables.m[sti_model_memory(&n->tables)], ints = lone ? 0 : n->tables.m[M_NINTS];
     return STI_LAUNCH(*step, device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped.array),
                       sti_arg_team(NULL, own ? n->near : 0), sti_arg_team(n->memory, memory),
-                      sti_arg_team(n->plain_memory, ints), STEP_ARGS, sti_arg_array(n->owed), sti_arg_int(nstep),
-                      sti_arg_int(how));
+                      sti_arg_team(n->plain_memory, ints), STEP_ARGS, sti_arg_int(nstep), sti_arg_int(0));
 }
 
-/* One of the time steps of a call, in stages. */
-static stet_result launch_stages(sti_native *n, bool first, bool last)
+/* One of the time steps of a call, in stages; so many are left. */
+static stet_result launch_stages(sti_native *n, bool first, int rest)
 {
     const int *m = n->tables.m;
     int nturn = m[M_INTEGRATOR] == PH_RK4 ? 4 : 1;
     for (int turn = 0; turn < nturn; ++turn) {
-        for (int i = 0; i < n->stages.n; ++i) STI_TRY(launch_group(n, &n->stages.group[i], turn, first, last));
+        for (int i = 0; i < n->stages.n; ++i) STI_TRY(launch_group(n, &n->stages.group[i], turn, first, rest));
         if (turn == 0 && !(m[M_FLAGS] & PH_NO_AUTORESET))
-            STI_TRY(launch(n, &sti_k_native_stages, 0, PH_STAGE_AGAIN, turn, first, last));
+            STI_TRY(launch(n, &sti_k_native_stages, 0, PH_STAGE_AGAIN, turn, first, rest));
     }
     return STET_OK;
 }
 
+static stet_result run_single(sti_native *n)
+{
+    STI_TRY(run_whole(n, 1));
+    return sti_native_catch_up(n, 1);
+}
+
 static stet_result launch_steps(sti_native *n, int nstep)
 {
-    for (int k = 0; k < nstep; ++k)
-        STI_TRY(n->stages.n > 0 ? launch_stages(n, k == 0, k == nstep - 1) : run_whole(n, 1, 0));
-    return STET_OK;
+    for (int k = 0; k < nstep; ++k) STI_TRY(n->stages.n > 0 ? launch_stages(n, k == 0, nstep - 1 - k) : run_single(n));
+    return n->stages.n > 0 ? sti_native_catch_up(n, nstep) : STET_OK;
 }
 
 /* Several launches are one list, so that a GPU replays a call's as one graph. */
-stet_result sti_native_run(sti_native *n, int nstep, int how)
+stet_result sti_native_run(sti_native *n, int nstep)
 {
     stet_device *device = n->worlds->device;
-    if (sti_native_is_whole(n)) return run_whole(n, nstep, how);
+    const sti_code *code; /* of the launch that catches up is there before a world is held */
+    if (n->spare.m && sti_device_is_gpu(device)) STI_TRY(sti_program_code(device, &sti_k_native_step, false, &code));
+    if (sti_native_is_whole(n)) {
+        STI_TRY(run_whole(n, nstep));
+        return sti_native_catch_up(n, nstep);
+    }
     if (n->stages.n > 0 && !n->stages.made) STI_TRY(make_stages(n));
     if (device->listing) return launch_steps(n, nstep);
     STI_TRY(sti_record_begin(device, "the stages of steps"));

@@ -15,6 +15,7 @@
 /* What reads keep: the quantities of the latest list, one after the other. */
 typedef struct sti_native_reads {
     stet_array *list, *points, *all; /* Q_SIZE ints each; three reals each; [nworld][all items] */
+    stet_array *lack;                /* [nworld][1], not 0: a world had no room for its contacts */
     int32_t *listed;                 /* what `list` holds, */
     int nlisted;                     /* and how many */
 } sti_native_reads;
@@ -41,19 +42,25 @@ typedef struct sti_native_stages {
     stet_array *memory, *lists, *left; /* of worlds, on a GPU of their teams: reals, ints, LEFT_… (stages.k.h) */
 } sti_native_stages;
 
+/* NATIVE-8: what worlds that found no room go on with. Only where tables hold worlds (M_HOLDS). */
+typedef struct sti_native_spare {
+    int *m;                            /* the tables with all the room that there can be, */
+    stet_array *tables;                /* and on the device */
+    stet_array *memory, *plain_memory; /* of a few teams: reals and ints */
+} sti_native_spare;
+
 struct sti_native {
     stet_worlds *worlds;
     sti_physics_tables tables;
-    stet_array *m, *f;         /* the tables on the device */
-    bool old;                  /* they are not these tables */
+    stet_array *m, *f; /* the tables on the device */
+    bool old;          /* they are not these tables */
+    sti_native_spare spare;
     sti_native_parameters own; /* parameters that differ between worlds */
     sti_mask stepped;          /* of the last step */
     stet_array *fault, *ticks; /* [nworld][1], NATIVE-3 */
     sti_stamp pulled;          /* version of `fault` after the last pull */
     stet_array *most;          /* [nworld][1], contacts that a world had at most (NATIVE-5) */
-    stet_array *owed;          /* [nworld][1], time steps that it was held before in the latest call (NATIVE-8) */
-    uint8_t *late;             /* [nworld], 1: it is caught up */
-    bool owing;                /* some world is held still, since there was no memory for more room */
+    stet_array *owed;          /* [nworld][1], time steps that it was held before (NATIVE-8) */
     bool begun;                /* contacts were counted for the first step */
     int first_room;            /* for contacts, in the beginning */
     int looked;                /* calls of steps since `most` was looked at */
@@ -86,7 +93,7 @@ struct sti_native {
 /* What a step changes. */
 #define STEP_ARGS                                                                                                      \
     STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, STATE_ARG(step_sensordata), sti_arg_array(n->fault), \
-        sti_arg_array(n->ticks), sti_arg_array(n->most)
+        sti_arg_array(n->ticks), sti_arg_array(n->most), sti_arg_array(n->owed)
 
 /* Are teams one thread, whose code has memory of its own? */
 static inline bool sti_native_is_lone(const sti_native *n) { return n->code.size > 0 && n->team.team == 1; }
@@ -94,27 +101,35 @@ static inline bool sti_native_is_lone(const sti_native *n) { return n->code.size
 /* Tables and numbers of worlds follow the worlds' parameters. */
 stet_result sti_native_update(sti_native *n);
 
+/* Destroys an array, if there is one, after the host may: a caller's capture is refused. */
+stet_result sti_native_drop_array(stet_array **a);
 /* Memory for the teams of a GPU, once. */
 stet_result sti_native_make_memory(sti_native *n);
 /* Forgets it, if there is any, because its size changes. */
 stet_result sti_native_drop_memory(sti_native *n);
 
-/* Launches nstep time steps; how: as in k_native_step. Steps in several launches take no notice of it. */
-stet_result sti_native_run(sti_native *n, int nstep, int how);
+/* Launches nstep time steps, and those of worlds without room again. */
+stet_result sti_native_run(sti_native *n, int nstep);
 /* Are steps the one kernel, once for all of a call? */
 static inline bool sti_native_is_whole(const sti_native *n) { return n->stages.n == 0 && !n->stages.single; }
+
 /* ---- room for contacts: native_room.c */
 
+/* The spare tables and memory that belong to new tables. */
+stet_result sti_native_make_spare(sti_native *n);
+/* Spare memory, if there are spare tables, in which a team has at least so many reals. */
+stet_result sti_native_make_spare_memory(sti_native *n, int reals);
+void sti_native_spare_free(sti_native *n);
 /* NATIVE-5: looks at the most contacts of all worlds, and makes room for them. */
 stet_result sti_native_grow_room(sti_native *n);
 /* The same where it costs nothing, elsewhere in few calls. */
 stet_result sti_native_look_at_room(sti_native *n);
 /* Room for the contacts of the first step, before it is made. */
 stet_result sti_native_count_room(sti_native *n);
-/* Are worlds without room held (NATIVE-8)? */
-bool sti_native_holds_worlds(const sti_native *n);
-/* Those that are make the steps that they owe. */
-stet_result sti_native_catch_up(sti_native *n);
+/* NATIVE-8: worlds that were held make the steps that they owe, at most nstep. */
+stet_result sti_native_catch_up(sti_native *n, int nstep);
+/* May some world's number in an array of one int each be above 0? A host that would have to wait does not look. */
+stet_result sti_native_may_be(stet_array *numbers, bool *out);
 /* worlds/worlds.h: sti_worlds_physics */
 int sti_native_grown_room(void *native);
 stet_result sti_native_restore_room(void *native, int room);
@@ -141,6 +156,7 @@ static inline void sti_native_reads_free(sti_native_reads *reads)
     stet_array_destroy(reads->list);
     stet_array_destroy(reads->points);
     stet_array_destroy(reads->all);
+    stet_array_destroy(reads->lack);
     sti_free(reads->listed);
     *reads = (sti_native_reads){.list = NULL};
 }

@@ -45,16 +45,18 @@ stet_result sti_native_make_memory(sti_native *n)
     return STI_ARRAY(device, "lists of the physics", STET_DTYPE_INT, false, &n->plain_memory, teams * ints);
 }
 
+stet_result sti_native_drop_array(stet_array **a)
+{
+    if (*a) STI_TRY(sti_before_host_access((*a)->device, STI_ACT_WRITE, *a, (*a)->name));
+    stet_array_destroy(*a);
+    *a = NULL;
+    return STET_OK;
+}
+
 stet_result sti_native_drop_memory(sti_native *n)
 {
-    stet_array **made[] = {&n->memory, &n->plain_memory};
-    for (int k = 0; k < 2; ++k) {
-        stet_array *a = *made[k];
-        if (a) STI_TRY(sti_before_host_access(a->device, STI_ACT_WRITE, a, a->name));
-        stet_array_destroy(a);
-        *made[k] = NULL;
-    }
-    return STET_OK;
+    STI_TRY(sti_native_drop_array(&n->memory));
+    return sti_native_drop_array(&n->plain_memory);
 }
 
 /*
@@ -88,12 +90,8 @@ static stet_result upload_tables(sti_native *n)
 {
     stet_device *device = n->worlds->device;
     const sti_physics_tables *t = &n->tables;
-    stet_array **made[] = {&n->m, &n->f};
-    for (int k = 0; k < 2; ++k) {
-        if (*made[k]) STI_TRY(sti_before_host_access(device, STI_ACT_WRITE, *made[k], (*made[k])->name));
-        stet_array_destroy(*made[k]);
-        *made[k] = NULL;
-    }
+    STI_TRY(sti_native_drop_array(&n->m));
+    STI_TRY(sti_native_drop_array(&n->f));
     STI_TRY(STI_ARRAY(device, "tables of the physics", STET_DTYPE_INT, false, &n->m, t->nm));
     STI_TRY(stet_array_write(n->m, t->m, (size_t)t->nm * sizeof *t->m));
     int64_t size = (int64_t)device->real_size, bytes = t->nshape * (int64_t)sizeof *t->shapes;
@@ -101,6 +99,7 @@ static stet_result upload_tables(sti_native *n)
                       t->nf + (bytes + size - 1) / size));
     STI_TRY(sti_native_put_numbers(n->f, t->f, t->nf, t->shapes, t->nshape));
     STI_TRY(make_step(n));
+    STI_TRY(sti_native_make_spare(n));
     n->old = false;
     return STET_OK;
 }
@@ -108,5 +107,6 @@ static stet_result upload_tables(sti_native *n)
 stet_result sti_native_update(sti_native *n)
 {
     STI_TRY(sti_native_parameters_update(&n->own, n->worlds, &n->tables, &n->old));
-    return n->old ? upload_tables(n) : STET_OK;
+    if (n->old) STI_TRY(upload_tables(n));
+    return sti_native_make_spare_memory(n, 0);
 }

@@ -26,7 +26,7 @@ LFN void ph_move_memory(const int *m, real *w, int *s, real *kept, int *lists, i
 }
 
 /*
- * The stages `stages` (PH_STAGE_…) of one time step, of a call's first if `first`, of its last if `last`; with
+ * The stages `stages` (PH_STAGE_…) of one time step, of a call's first if `first`, with `rest` of it behind it; with
  * Runge-Kutta's integrator of its pass `turn`. left [LEFT_SIZE]; kept, lists: of a processor's worlds and groups of
  * lanes; the rest as in k_native_step. On a GPU PH_STAGES says which stages are in the code.
  */
@@ -34,10 +34,11 @@ world_kernel void k_native_stages(const int *tables, const ureal *f, const real 
                                   treal *w, tint *s, real *kept, int *lists, lint *left, real *qpos, real *qvel,
                                   real *act, real *ctrl, real *qfrc_applied, real *xfrc_applied, real *mocap_pos,
                                   real *mocap_quat, real *warm, real *eq_active, real *sensordata, lint *fault,
-                                  lint *ticks, lint *most, int stages, int turn, int first, int last, int world)
+                                  lint *ticks, lint *most, lint *owed, int stages, int turn, int first, int rest,
+                                  int world)
 {
     const int *m = PH_TABLES(tables);
-    mask on = ph_is_flagged(stepped[0]);
+    mask on = m_andnot(ph_is_flagged(stepped[0]), ph_is_flagged(owed[0]));
     each (i, 0) near[i] = splat(0); /* PH_AT writes it */
     if (!any(on)) return;
 #ifdef PH_STAGES
@@ -46,7 +47,7 @@ world_kernel void k_native_stages(const int *tables, const ureal *f, const real 
     int run = stages;
 #endif
     int autoreset = !(m[M_FLAGS] & PH_NO_AUTORESET), nturn = m[M_INTEGRATOR] == PH_RK4 ? 4 : 1;
-    int extra = turn == 0 && last ? m[M_STEP_EXTRA] : 0;
+    int last = rest == 0, extra = turn == 0 && last ? m[M_STEP_EXTRA] : 0;
     lint found = left[LEFT_FOUND], wanted[1];
     mask bad = ph_is_flagged(left[LEFT_BAD]), wild = ph_is_flagged(left[LEFT_WILD]);
     mask reset = ph_is_flagged(left[LEFT_RESET]);
@@ -70,7 +71,9 @@ world_kernel void k_native_stages(const int *tables, const ureal *f, const real 
         full = ph_forward(m, f, v, w, s, run & PH_STAGES_FORWARD, on, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra, 1,
                           wanted);
     found = found | full;
-    if (run & PH_STAGE_SOLVE && turn == 0) wild = m_and(on, ph_any_bad(PH_AT(W_QACC), m[M_NV]));
+    lint lacks = isplat(m[M_HOLDS] ? PH_CONTACTS_FULL : 0);
+    if (run & PH_STAGE_SOLVE && turn == 0)
+        wild = m_and(m_andnot(on, ph_is_flagged(found & lacks)), ph_any_bad(PH_AT(W_QACC), m[M_NV]));
     int again = turn == 0 && autoreset && any(wild);
     if (run & PH_STAGE_AGAIN && again) {
         ph_reset(m, f, v, w, wild);
@@ -84,19 +87,27 @@ world_kernel void k_native_stages(const int *tables, const ureal *f, const real 
     if (run & PH_STAGE_END) align_teams();
     if (ends && nturn > 1) ph_stage_add(m, w, turn);
     if (ends && turn == nturn - 1) {
-        found = found | ph_fault(wild, PH_BAD_QACC);
+        mask held = m_and(on, ph_is_flagged(found & lacks)), goes = m_andnot(on, held);
+        found = (found & ~lacks) | ph_fault(wild, PH_BAD_QACC);
         mask gone = autoreset ? m_and(on, m_or(reset, wild)) : m_none();
+        if (any(held)) {
+            if (nturn > 1) ph_stage_back(m, w);
+            PH_PUT_MOVED(held);
+            sync();
+        }
         ph_integrate(m, f, v, w);
         each (d, m[M_NV]) PH_AT(W_QACC_WARMSTART)[d] = PH_AT(W_QACC)[d];
         sync();
         if (last) {
-            PH_PUT_STATE(on);
+            PH_PUT_MOVED(goes);
+            PH_PUT_SENSORS(goes);
         }
         if (any(gone)) ph_reset_inputs(m, w, gone, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, eq_active);
         found = found | ph_fault(gone, PH_WAS_RESET);
         each (i, 1) {
             fault[i] = fault[i] | iselect(on, found, isplat(0));
-            ticks[i] = iselect(on, iselect(gone, isplat(0), ticks[i]) + isplat(1), ticks[i]);
+            ticks[i] = iselect(on, iselect(gone, isplat(0), ticks[i]) + iselect(goes, isplat(1), isplat(0)), ticks[i]);
+            owed[i] = iselect(held, isplat(rest + 1), owed[i]);
         }
     }
     ph_move_memory(m, w, s, kept, lists + (i64)(world / STET_W) * m[M_NINTS], 1);

@@ -495,7 +495,7 @@ stet_result sti_physics_tables_make_apart(const mjModel *model, sti_physics_tabl
 
 void sti_physics_tables_resize(const mjModel *model, sti_physics_tables *tables, int room)
 {
-    static const int sized[] = {M_NROW, M_BLOCKDIM, M_NEFCJ, M_NSLOT, M_NINTS, M_NMEMORY, M_NMEMORY_ALL};
+    static const int sized[] = {M_NROW, M_BLOCKDIM, M_NEFCJ, M_NSLOT, M_HOLDS, M_NINTS, M_NMEMORY, M_NMEMORY_ALL};
     sti_tables_builder b = {.model = model, .t = tables, .result = STET_OK};
     for (size_t i = 0; i < sizeof sized / sizeof *sized; ++i) tables->m[sized[i]] = STI_UNFILLED;
     for (int i = W_QPOS; i < W_END; ++i) tables->m[i] = STI_UNFILLED;

@@ -40,10 +40,12 @@ typedef struct sti_contact_sizes {
     int dim, entries, reals; /* rows, numbers of the Jacobian, reals of team memory */
     int most;                /* that there can be */
     int start, limit;        /* that there is room for in the beginning, and at most */
-    int alone;               /* that there is room for in the beginning where no worlds share a team */
+    int usual;               /* that a world has at most, as a rule */
 } sti_contact_sizes;
 
 sti_contact_sizes sti_physics_contact_sizes(const int *m);
+/* Reals of a step's team memory that one world uses, as a rule: of M_NMEMORY without room for more contacts. */
+int sti_physics_usual_memory(const int *m);
 /* How many contacts a team has room for. */
 static inline int sti_physics_room(const sti_physics_tables *t) { return t->m[M_NSLOT] - t->m[M_NBLOCK]; }
 /* Changes that, within the limit; nothing but the sizes and places of team memory changes. */

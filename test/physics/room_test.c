@@ -1,13 +1,14 @@
 /*
- * Room for contacts: it begins small, and grows. On a processor it decides nothing, because worlds without room are
- * held until there is some; in lists and on a GPU nothing in worlds that never had more contacts than room. Runs with
- * little room in the beginning are held against runs with room for all contacts.
+ * Room for contacts: it begins small, and grows. It decides nothing, because worlds without room make their steps with
+ * other memory. Runs with little room in the beginning are held against runs with room for all contacts.
  */
 #include "physics/balls.h"
 #include "physics/native_state.h"
 #include "worlds/rig.h"
 
 #include "base/dice.h"
+#include "base/failing.h"
+#include "kernel/record/record.h"
 #include "stet/kernel.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ typedef struct run {
     sti_native *native;
 } run;
 
-/* A room of -1 is the device's own beginning; it is not counted for the first step. */
+/* A room of -1 is that of the beginning; it is not counted for the first step. */
 static run begin(const char *text, const char *isa, int room)
 {
     run x = {.r = rig_make(text, N, isa, 2, false)};
@@ -36,9 +37,6 @@ static void end(run *x)
 }
 
 static int room_of(const run *x) { return sti_physics_room(&x->native->tables); }
-
-/* Does a world without room wait for it? Else it has a fault, and goes on with fewer contacts. */
-static bool waits(const run *x) { return x->r.device->host_memory && sti_native_is_whole(x->native); }
 
 static uint32_t fault_of(const run *x, int64_t w) { return stet_worlds_get_faults(x->r.worlds)[w]; }
 
@@ -73,8 +71,16 @@ static void step_both(run *a, run *b, int n)
     }
 }
 
-/* The world waits, or is flagged once; then there is room, and the same state has all its contacts. */
-static void kf42_an_overflow_is_flagged_and_the_room_grows(void **state)
+static void check_all(const run *a, const run *b)
+{
+    for (int64_t w = 0; w < N; ++w) {
+        assert_int_equal(fault_of(a, w), 0);
+        check_same(a, b, w);
+    }
+}
+
+/* A world makes its steps without room; then there is room. */
+static void kf42_an_overflow_is_no_fault_and_the_room_grows(void **state)
 {
     enum { BUSY = 3, BALLS = 144 };
     run x = begin(many_balls(), NULL, -1), all = begin(many_balls(), NULL, ALL);
@@ -83,12 +89,7 @@ static void kf42_an_overflow_is_flagged_and_the_room_grows(void **state)
     place_balls(&x, BUSY);
     place_balls(&all, BUSY);
     step_both(&x, &all, 4);
-    for (int64_t w = 0; w < N; ++w) {
-        assert_int_equal(fault_of(&x, w), w == BUSY && !waits(&x) ? 1u << STET_FAULT_CONTACTS_FULL : 0);
-        assert_int_equal(fault_of(&all, w), 0);
-        if (w != BUSY || waits(&x)) check_same(&x, &all, w);
-    }
-    for (int64_t i = 0; i < 7; ++i) assert_true(isfinite(rig_get(&x.r, "qpos", BUSY, i)));
+    check_all(&x, &all);
     assert_int_equal(room_of(&x), BALLS); /* no more than there can be */
     stet_reset_def reset = stet_default_reset_def();
     OK(stet_worlds_reset(x.r.worlds, &reset));
@@ -96,10 +97,25 @@ static void kf42_an_overflow_is_flagged_and_the_room_grows(void **state)
     place_balls(&x, BUSY);
     place_balls(&all, BUSY);
     step_both(&x, &all, 4);
+    check_all(&x, &all);
+    end(&x);
+    end(&all);
+}
+
+/* Where there is no room for more, a world goes on with its deepest contacts and is flagged; the others do not. */
+static void at_the_limit_a_world_is_flagged(void **state)
+{
+    enum { BUSY = 3, LITTLE = 5 };
+    run x = begin(many_balls(), NULL, LITTLE), all = begin(many_balls(), NULL, ALL);
+    x.native->tables.m[M_HOLDS] = 0;
+    place_balls(&x, BUSY);
+    place_balls(&all, BUSY);
+    step_both(&x, &all, 3);
     for (int64_t w = 0; w < N; ++w) {
-        assert_int_equal(fault_of(&x, w), 0);
-        check_same(&x, &all, w);
+        assert_int_equal(fault_of(&x, w), w == BUSY ? 1u << STET_FAULT_CONTACTS_FULL : 0);
+        if (w != BUSY) check_same(&x, &all, w);
     }
+    for (int64_t i = 0; i < 7; ++i) assert_true(isfinite(rig_get(&x.r, "qpos", BUSY, i)));
     end(&x);
     end(&all);
 }
@@ -110,25 +126,137 @@ static void kf48_the_first_step_has_room(void **state)
     enum { BUSY = 3 };
     for (int listed = 0; listed < 2; ++listed) {
         run x = begin(many_balls(), NULL, -1), all = begin(many_balls(), NULL, ALL);
-        if (!sti_native_is_whole(x.native)) { /* stages do not count first */
-            end(&x);
-            end(&all);
-            skip();
-        }
+        int before = room_of(&x);
         x.native->begun = false;
         place_balls(&x, BUSY);
         place_balls(&all, BUSY);
         if (listed) OK(stet_record_begin(x.r.device, "a step"));
         stet_result result = sti_native_steps(x.native, NULL, 1);
+        assert_true(room_of(&x) > before);
         if (listed) OK(stet_record_end(x.r.device, result));
         OK(sti_native_steps(all.native, NULL, 1));
-        for (int64_t w = 0; w < N; ++w) {
-            assert_int_equal(fault_of(&x, w), 0);
-            check_same(&x, &all, w);
-        }
+        check_all(&x, &all);
         end(&x);
         end(&all);
     }
+}
+
+/* What follows a step in its list reads worlds that have made it, whatever the room; so do later steps of the list. */
+static void what_follows_in_a_list_sees_the_step(void **state)
+{
+    enum { BUSY = 3, LISTS = 4 };
+    run x = begin(many_balls(), NULL, -1), all = begin(many_balls(), NULL, ALL);
+    stet_array *seen;
+    int64_t nq = rig_array(&x.r, "qpos")->nitem;
+    OK(STI_ARRAY(x.r.device, "seen", STET_DTYPE_REAL, true, &seen, N, nq));
+    place_balls(&x, BUSY);
+    place_balls(&all, BUSY);
+    int before = room_of(&x);
+    for (int i = 0; i < LISTS; ++i) {
+        OK(stet_record_begin(x.r.device, "steps and a copy"));
+        OK(sti_native_steps(x.native, NULL, 2));
+        OK(sti_record_copy(seen, rig_array(&x.r, "qpos")));
+        OK(sti_native_steps(x.native, NULL, 1));
+        OK(stet_record_end(x.r.device, STET_OK));
+        assert_int_equal(room_of(&x), before); /* nobody has looked */
+        OK(sti_native_steps(all.native, NULL, 2));
+        OK(sti_array_ensure(seen));
+        for (int64_t w = 0; w < N; ++w)
+            for (int64_t k = 0; k < nq; ++k) assert_true(reals_get(seen, w, k) == rig_get(&all.r, "qpos", w, k));
+        OK(sti_native_steps(all.native, NULL, 1));
+    }
+    check_all(&x, &all);
+    stet_array_destroy(seen);
+    end(&x);
+    end(&all);
+}
+
+/* Worlds that a mask leaves out stay, whether they had room or not. */
+static void a_mask_leaves_worlds_where_they_are(void **state)
+{
+    run x = begin(many_balls(), NULL, -1), all = begin(many_balls(), NULL, ALL);
+    uint64_t dice = dice_seed("a_mask_leaves_worlds_where_they_are");
+    for (int i = 0; i < 12; ++i) {
+        uint8_t mask[N];
+        int steps = 1 + (int)dice_below(&dice, 4);
+        for (int w = 0; w < N; ++w) mask[w] = dice_next(&dice) % 2 == 0;
+        if (i % 4 == 0) place_balls(&x, i / 4);
+        if (i % 4 == 0) place_balls(&all, i / 4);
+        if (i % 4 == 2) OK(sti_native_set_room(x.native, 5 + i));
+        bool listed = i % 3 == 1;
+        if (listed) OK(stet_record_begin(x.r.device, "steps"));
+        stet_result result = sti_native_steps(x.native, mask, steps);
+        if (listed) result = stet_record_end(x.r.device, result);
+        OK(result);
+        OK(sti_native_steps(all.native, mask, steps));
+        check_all(&x, &all);
+    }
+    end(&x);
+    end(&all);
+}
+
+/* Quantities of a state that has more contacts than room have all of them, too. */
+static void reads_have_all_contacts(void **state)
+{
+    enum { BUSY = 3 };
+    run x = begin(many_balls(), NULL, -1), all = begin(many_balls(), NULL, ALL);
+    static const char *const names[] = {"qacc", "qfrc_constraint", "cacc"};
+    place_balls(&x, BUSY);
+    place_balls(&all, BUSY);
+    for (size_t k = 0; k < sizeof names / sizeof *names; ++k) {
+        stet_array *a, *b;
+        OK(sti_native_quantity(x.native, names[k], &a));
+        OK(sti_native_quantity(all.native, names[k], &b));
+        OK(sti_array_ensure(a));
+        OK(sti_array_ensure(b));
+        bool busy = false;
+        for (int64_t i = 0; i < a->nitem; ++i) {
+            for (int64_t w = 0; w < N; ++w) assert_true(reals_get(a, w, i) == reals_get(b, w, i));
+            busy = busy || reals_get(a, BUSY, i) != reals_get(a, BUSY + 1, i);
+        }
+        assert_true(busy);
+        stet_array_destroy(a);
+        stet_array_destroy(b);
+    }
+    end(&x);
+    end(&all);
+}
+
+/* A step that fails for want of memory has stepped no world; the next one goes on as if it had not been tried. */
+static void without_memory_no_world_has_stepped(void **state)
+{
+    enum { BUSY = 3, LITTLE = 20 };
+    failing f = {0};
+    OK(stet_set_allocator(failing_alloc, failing_free, &f));
+    run all = begin(many_balls(), NULL, ALL), still = begin(many_balls(), NULL, ALL);
+    place_balls(&all, BUSY);
+    place_balls(&still, BUSY);
+    OK(sti_native_steps(all.native, NULL, 3));
+    const test_part p = all.r.device->host_memory ? (test_part){1, 1} : choose_part(5);
+    int refused = 0;
+    f.failed = true;
+    for (int64_t k = p.first; f.failed; k += p.step) {
+        run x = begin(many_balls(), NULL, LITTLE);
+        place_balls(&x, BUSY);
+        f.failed = false;
+        f.fail_at = f.calls + k;
+        stet_result result = sti_native_steps(x.native, NULL, 3);
+        bool failed = f.failed;
+        f.fail_at = 0;
+        if (result != STET_OK) {
+            assert_int_equal(result, STET_ERROR_OUT_OF_MEMORY);
+            check_all(&x, &still);
+            OK(sti_native_steps(x.native, NULL, 3));
+            refused++;
+        }
+        check_all(&x, &all);
+        end(&x);
+        f.failed = failed;
+    }
+    assert_in_range(refused, 1, 1000);
+    end(&all);
+    end(&still);
+    OK(stet_set_allocator(NULL, NULL, NULL));
 }
 
 /* Recorded launches had the old memory; what is replayed after the room has grown has the new one. */
@@ -150,10 +278,7 @@ static void kf5_listed_steps_follow_the_room_that_grew(void **state)
         if (result == STET_OK) result = sti_native_steps(x.native, NULL, 1);
         OK(stet_record_end(x.r.device, result));
         OK(sti_native_steps(all.native, NULL, 3));
-        for (int64_t w = 0; w < N; ++w) {
-            assert_int_equal(fault_of(&x, w) != 0, i > 0 && i < GROWN && w == BUSY);
-            if (i >= GROWN || w != BUSY) check_same(&x, &all, w);
-        }
+        check_all(&x, &all);
         assert_int_equal(room_of(&x) > before, i > 0);
     }
     end(&x);
@@ -168,7 +293,7 @@ static void a_state_goes_on_with_its_room(void **state)
     stet_snapshot *s;
     place_balls(&x, BUSY);
     OK(sti_native_steps(x.native, NULL, 2));
-    assert_true((fault_of(&x, BUSY) != 0) != waits(&x));
+    assert_int_equal(fault_of(&x, BUSY), 0);
     stet_reset_def reset = stet_default_reset_def();
     OK(stet_worlds_reset(x.r.worlds, &reset));
     place_balls(&x, BUSY);
@@ -238,21 +363,15 @@ static void place_pile(const run *x, int nbody, uint64_t seed)
     }
 }
 
-static void check_pile(const char *text, int nbody, uint64_t seed, const char *isa, int *grown, int *flagged,
-                       int *waited)
+static void check_pile(const char *text, int nbody, uint64_t seed, const char *isa, int *grown)
 {
     enum { LITTLE = 5, CALLS = 20 };
     run x = begin(text, isa, LITTLE), all = begin(text, isa, ALL);
     place_pile(&x, nbody, seed);
     place_pile(&all, nbody, seed);
     step_both(&x, &all, CALLS);
-    for (int64_t w = 0; w < N; ++w) {
-        assert_int_equal(fault_of(&all, w), 0);
-        *flagged += fault_of(&x, w) != 0;
-        if (fault_of(&x, w) == 0) check_same(&x, &all, w);
-        assert_true(fault_of(&x, w) == 0 || !waits(&x));
-    }
-    *waited += waits(&x);
+    for (int64_t w = 0; w < N; ++w) assert_int_equal(fault_of(&all, w), 0);
+    check_all(&x, &all);
     *grown += room_of(&x) > LITTLE;
     if (room_of(&x) < room_of(&all)) { /* else there is no room for more */
         assert_int_equal(room_of(&x) % LITTLE, 0);
@@ -263,21 +382,17 @@ static void check_pile(const char *text, int nbody, uint64_t seed, const char *i
     end(&all);
 }
 
-static void kf41_worlds_that_are_not_flagged_do_not_depend_on_room(void **state)
+static void kf41_worlds_do_not_depend_on_room(void **state)
 {
     enum { MODELS = 6, BODIES = 6 };
     static char text[TEXT];
-    uint64_t dice = dice_seed("kf41_worlds_that_are_not_flagged_do_not_depend_on_room");
-    int grown = 0, flagged = 0, waited = 0;
+    uint64_t dice = dice_seed("kf41_worlds_do_not_depend_on_room");
+    int grown = 0;
     for (int k = 0; k < MODELS; ++k) {
         draw_pile(&dice, text, BODIES);
-        check_pile(text, BODIES, dice_next(&dice), NULL, &grown, &flagged, &waited);
+        check_pile(text, BODIES, dice_next(&dice), NULL, &grown);
     }
     assert_int_equal(grown, MODELS);
-    if (waited)
-        assert_int_equal(flagged, 0);
-    else
-        assert_in_range(flagged, 1, MODELS * (N - 1)); /* never those in the air */
 }
 
 /*
@@ -297,21 +412,14 @@ static void kf49_worlds_without_room_are_caught_up(void **state)
                        "</sensor></mujoco>",
                        integrators[k]);
         run x = begin(text, NULL, LITTLE), all = begin(text, NULL, ALL);
-        if (!waits(&x)) {
-            end(&x);
-            end(&all);
-            skip();
-        }
         run *both[] = {&x, &all};
         for (int r = 0; r < 2; ++r)
             for (int64_t w = 0; w < N; ++w) rig_set(&both[r]->r, "qvel", w, 2, -0.2f * (float)w);
         OK(sti_native_steps(x.native, NULL, STEPS));
         for (int i = 0; i < STEPS; ++i) OK(sti_native_steps(all.native, NULL, 1));
+        check_all(&x, &all);
+        OK(sti_native_steps(x.native, NULL, 1)); /* which looks, on a processor; reading faults did elsewhere */
         assert_true(room_of(&x) > LITTLE);
-        for (int64_t w = 0; w < N; ++w) {
-            assert_int_equal(fault_of(&x, w), 0);
-            check_same(&x, &all, w);
-        }
         end(&x);
         end(&all);
     }
@@ -320,12 +428,17 @@ static void kf49_worlds_without_room_are_caught_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kf42_an_overflow_is_flagged_and_the_room_grows),
+        cmocka_unit_test(kf42_an_overflow_is_no_fault_and_the_room_grows),
+        cmocka_unit_test(at_the_limit_a_world_is_flagged),
         cmocka_unit_test(kf48_the_first_step_has_room),
+        cmocka_unit_test(what_follows_in_a_list_sees_the_step),
+        cmocka_unit_test(a_mask_leaves_worlds_where_they_are),
+        cmocka_unit_test(reads_have_all_contacts),
+        cmocka_unit_test(without_memory_no_world_has_stepped),
         cmocka_unit_test(kf5_listed_steps_follow_the_room_that_grew),
         cmocka_unit_test(a_state_goes_on_with_its_room),
         cmocka_unit_test(parameters_keep_the_room),
-        cmocka_unit_test(kf41_worlds_that_are_not_flagged_do_not_depend_on_room),
+        cmocka_unit_test(kf41_worlds_do_not_depend_on_room),
         cmocka_unit_test(kf49_worlds_without_room_are_caught_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

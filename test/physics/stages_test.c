@@ -158,10 +158,10 @@ static void without_resets_of_bad_worlds(void **state)
     assert_int_equal(check(&(run){no_reset, N, 0}) & bad_states, bad_states);
 }
 
-/* Lanes that share slots are solved one by one where there are too few; a lane keeps its deepest contacts. */
+/* Lanes that share slots are solved one by one where there are too few; a lane that lacks some goes on by itself. */
 static void with_too_little_room(void **state)
 {
-    assert_true(check(&(run){heap, N, LITTLE}) & 1u << STET_FAULT_CONTACTS_FULL);
+    assert_int_equal(check(&(run){heap, N, LITTLE}) & 1u << STET_FAULT_CONTACTS_FULL, 0);
 }
 
 static void with_code_for_the_model(void **state)

@@ -55,6 +55,7 @@ typedef struct launching {
     uint64_t team_slots;
     char *team_memory;  /* of the first thread */
     int64_t team_bytes; /* of each thread */
+    int64_t teams;      /* that there is memory of the launch for */
 } launching;
 
 static void launch_blocks(void *context, int64_t begin, int64_t end, int thread)
@@ -63,6 +64,9 @@ static void launch_blocks(void *context, int64_t begin, int64_t end, int thread)
     const launching *l = context;
     l->call(l->slots, begin, end);
 }
+
+/* Does the launch bring the memory of its teams? */
+static bool is_given(const sti_slot *slot) { return slot->team.teams > 0; }
 
 /* The same for a kernel with memory of a team: each thread has its own, one part for each such slot. */
 static void launch_team_blocks(void *context, int64_t begin, int64_t end, int thread)
@@ -74,8 +78,8 @@ static void launch_team_blocks(void *context, int64_t begin, int64_t end, int th
     char *next = l->team_memory + thread * l->team_bytes;
     for (int i = 0; i < l->nslot; ++i)
         if (l->team_slots >> i & 1u) {
-            int64_t bytes = slots[i].i;
-            slots[i].p = next;
+            int64_t bytes = is_given(&slots[i]) ? 0 : slots[i].i;
+            slots[i].p = is_given(&slots[i]) ? (char *)slots[i].p + (int64_t)thread * slots[i].team.bytes : next;
             next += bytes;
         }
     assert(next <= l->team_memory + (thread + 1) * l->team_bytes && "a thread keeps to its own share");
@@ -85,8 +89,12 @@ static void launch_team_blocks(void *context, int64_t begin, int64_t end, int th
 /* Finds or makes room for the teams of all threads. It is kept, so launches that ask for no more allocate nothing. */
 static stet_result take_team_memory(stet_device *device, launching *l)
 {
-    for (int i = 0; i < l->nslot; ++i)
-        if (l->team_slots >> i & 1u) l->team_bytes += l->slots[i].i;
+    for (int i = 0; i < l->nslot; ++i) {
+        const sti_slot *slot = &l->slots[i];
+        if (!(l->team_slots >> i & 1u)) continue;
+        if (!is_given(slot)) l->team_bytes += slot->i;
+        if (is_given(slot) && slot->team.teams < l->teams) l->teams = slot->team.teams;
+    }
     int64_t bytes = l->team_bytes * device->threads;
     if (!device->state) STI_TRY(sti_alloc(&device->state, sizeof(team_memory), "memory of teams"));
     team_memory *memory = device->state;
@@ -104,11 +112,13 @@ static stet_result cpu_launch(stet_device *device, const sti_code *code, const s
                               int64_t nblock, bool in_block)
 {
     (void)in_block; /* host and device share one memory */
-    launching l = {.call = code->call, .slots = slots, .nslot = nslot, .team_slots = code->team_slots};
     assert(code->call && nblock > 0 && nslot >= 0);
-    assert((nslot == 64 || l.team_slots >> nslot == 0) && "memory of a team is one of the slots");
-    if (l.team_slots) STI_TRY(take_team_memory(device, &l));
+    assert((nslot == 64 || code->team_slots >> nslot == 0) && "memory of a team is one of the slots");
     int64_t threads = device->threads < nblock ? device->threads : nblock;
+    launching l = {
+        .call = code->call, .slots = slots, .nslot = nslot, .team_slots = code->team_slots, .teams = threads};
+    if (l.team_slots) STI_TRY(take_team_memory(device, &l));
+    threads = l.teams;
     /* Chunks small enough to balance blocks of unequal work, and large enough to cost little. */
     sti_loop_run(&(sti_loop_def){.f = l.team_slots ? launch_team_blocks : launch_blocks,
                                  .context = &l,

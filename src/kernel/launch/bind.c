@@ -112,7 +112,7 @@ static int64_t team_bytes(const stet_device *device, sti_param_type type, int64_
 static sti_slot team_slot(const sti_kernel *k, const sti_param *p, const sti_arg *arg, const stet_device *device)
 {
     int64_t bytes = team_bytes(device, p->type, arg->i);
-    bool given = arg->array && sti_device_is_gpu(device) && !k->checked && bytes > 0;
+    bool given = arg->array && !k->checked && bytes > 0 && bytes <= UINT32_MAX;
     int64_t room = given ? (int64_t)arg->array->size / bytes : 0;
     assert(bytes <= UINT32_MAX && "its size is 32 bits of a slot");
     if (room == 0) return (sti_slot){.i = bytes, .n = arg->i};
