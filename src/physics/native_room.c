@@ -128,7 +128,7 @@ static stet_result drop_spare(sti_native *n)
     return STET_OK;
 }
 
-/* For as many teams as run at once, but no more than SPARE_… bytes, or for one: few worlds need it before room grows. */
+/* For as many teams as run at once, but no more than SPARE_… bytes, or for one: few worlds need it at once. */
 stet_result sti_native_make_spare_memory(sti_native *n, int reals)
 {
     if (!n->spare.m) return STET_OK;
