@@ -36,8 +36,6 @@
 #define PH_PARTS 1
 #endif
 
-#define PH_MANY_PAIRS 1024 /* from more on, 32 flags are one word, and a thread's work */
-
 #if HFIELD_CONTACTS > PH_MOST_CONTACTS
 #error "a height field has more contacts than an int has bits"
 #endif
@@ -72,10 +70,11 @@ LFN int ph_is_boxed(int first, int second)
            (first == PH_CAPSULE && (second == PH_ELLIPSOID || second == PH_CYLINDER));
 }
 
-/* Where the boxes of such a pair are within the margin: a plane's is all that is below it. */
+/* Where the boxes of such a pair are within the margin (a plane's is all that is below it); of others, everywhere. */
 STET_CALLED LFN mask ph_boxes_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair)
 {
     int a = pair[B_OBJ1], b = pair[B_OBJ2];
+    if (!ph_is_boxed((m + m[M_GEOM_TYPE])[a], (m + m[M_GEOM_TYPE])[b])) return m_all();
     const real *p = PH_AT(W_GEOM_XPOS) + 3 * a, *q = PH_AT(W_GEOM_XPOS) + 3 * b;
     const real *mat = PH_AT(W_GEOM_XMAT) + 9 * a, *mat2 = PH_AT(W_GEOM_XMAT) + 9 * b;
     real margin = near_margin(ph_block_par(m, f, v, pair, P_REACH), ph_block_par(m, f, v, pair, P_MARGIN)), box[12];
@@ -86,17 +85,21 @@ STET_CALLED LFN mask ph_boxes_near(const int *m, const ureal *f, const real *v, 
     return boxes_near(p, mat, box, q, mat2, box + 6, margin);
 }
 
-/*
- * Where the bounding spheres are within the margin, and the boxes; a plane has none, nor a height field below its
- * greatest height. Nowhere for a pair that the lane's world leaves out: its reach is NaN.
- */
-LFN mask ph_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair)
+/* Where the bounding spheres are within the margin; a plane has none, nor a height field below its greatest height. */
+LFN mask ph_bounds_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair)
 {
-    int a = pair[B_OBJ1], b = pair[B_OBJ2], first = (m + m[M_GEOM_TYPE])[a], second = (m + m[M_GEOM_TYPE])[b];
+    int a = pair[B_OBJ1];
     real reach = ph_block_par(m, f, v, pair, P_REACH);
-    const real *p = PH_AT(W_GEOM_XPOS) + 3 * a, *q = PH_AT(W_GEOM_XPOS) + 3 * b;
-    mask near = first <= PH_HFIELD ? plane_near(p, PH_AT(W_GEOM_XMAT) + 9 * a, q, reach) : spheres_near(p, q, reach);
-    if (PH_HAS_BOXED && ph_is_boxed(first, second) && any(near)) near = m_and(near, ph_boxes_near(m, f, v, w, pair));
+    const real *p = PH_AT(W_GEOM_XPOS) + 3 * a, *q = PH_AT(W_GEOM_XPOS) + 3 * pair[B_OBJ2];
+    if ((m + m[M_GEOM_TYPE])[a] <= PH_HFIELD) return plane_near(p, PH_AT(W_GEOM_XMAT) + 9 * a, q, reach);
+    return spheres_near(p, q, reach);
+}
+
+/* Of the lanes, where these are, and the boxes. Nowhere for a pair that the lane's world leaves out: its reach is NaN. */
+LFN mask ph_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair, mask lanes)
+{
+    mask near = m_and(lanes, ph_bounds_near(m, f, v, w, pair));
+    if (PH_HAS_BOXED && any(near)) near = m_and(near, ph_boxes_near(m, f, v, w, pair));
     return near;
 }
 
@@ -161,7 +164,7 @@ STET_CALLED LFN int ph_collide(const int *m, const ureal *f, const real *v, cons
 {
     int first = (m + m[M_GEOM_TYPE])[pair[B_OBJ1]], second = (m + m[M_GEOM_TYPE])[pair[B_OBJ2]];
     real margin = ph_block_par(m, f, v, pair, P_MARGIN);
-    mask near = m_and(lanes, ph_near(m, f, v, w, pair));
+    mask near = ph_near(m, f, v, w, pair, lanes);
     geom a, b;
     ph_geom(m, f, v, w, pair[B_OBJ1], &a);
     ph_geom(m, f, v, w, pair[B_OBJ2], &b);
@@ -415,19 +418,26 @@ LFN void ph_assign_slots(const int *m, const ureal *f, const real *v, real *w, i
 
 /*
  * Flags of the pairs that are near in some lane of the group, `chunk` a word: in the bits of the list's first entries.
+ * Where words have one, pairs are in no groups (groups.h).
  */
 LFN void ph_flag_near(const int *m, const ureal *f, const real *v, const real *w, int *pairs, int chunk, mask group)
 {
+    const int *all = m + m[M_PAIR];
+    each (p, chunk == 1 ? m[M_NPAIR] : 0) {
+        mask near = m_and(group, ph_bounds_near(m, f, v, w, all + B_SIZE * p)); /* ph_near, inlined */
+        if (PH_HAS_BOXED && any(near)) near = m_and(near, ph_boxes_near(m, f, v, w, all + B_SIZE * p));
+        pairs[NEAR_SIZE * p + NEAR_BITS] = any(near);
+    }
     /* of a group of pairs it is said in the slot of an entry, which has none yet */
     each (i, m[M_NGROUP]) pairs[NEAR_SIZE * i + NEAR_SLOT] = any(m_and(group, ph_group_near(m, f, v, w, i)));
     if (m[M_NGROUP] > 0) sync();
-    each (i, (m[M_NPAIR] + chunk - 1) / chunk) {
+    each (i, chunk == 1 ? 0 : (m[M_NPAIR] + chunk - 1) / chunk) {
         int bits = 0, end = nmin(chunk * (i + 1), m[M_NPAIR]);
         rolled for (int p = chunk * i; p < end; ++p)
         {
             int of = (m + m[M_PAIR_GROUP])[p], near = 1;
             if (of >= 0) near = pairs[NEAR_SIZE * of + NEAR_SLOT];
-            if (near) near = any(m_and(group, ph_near(m, f, v, w, m + m[M_PAIR] + B_SIZE * p)));
+            if (near) near = any(ph_near(m, f, v, w, all + B_SIZE * p, group));
             bits = bits | ph_contact_bit(near, p - chunk * i);
         }
         pairs[NEAR_SIZE * i + NEAR_BITS] = bits;

@@ -71,9 +71,10 @@ static int count_equal(const member *all, int i, int n)
 static int number_groups(const mjModel *m, const member *all, int n, int *of_pair, int *geoms)
 {
     int ngroup = 0;
+    bool many = n > PH_MANY_PAIRS;
     for (int i = 0, k; i < n; i += k) {
         k = count_equal(all, i, n);
-        bool grouped = all[i].key >= 0 && k >= LEAST;
+        bool grouped = many && all[i].key >= 0 && k >= LEAST;
         for (int j = i; j < i + k; ++j) of_pair[all[j].pair] = grouped ? ngroup : -1;
         if (!grouped) continue;
         geoms[2 * ngroup] = central_geom(m, (int)(all[i].key >> 32));

@@ -376,6 +376,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_WAS_RESET (1 << 30)
 #define PH_WAS_PUT_BACK (1 << 29)
 
+#define PH_MANY_PAIRS 1024 /* from more on, 32 flags of pairs are one word, and a thread's work; and there are groups */
+
 /* what a launch of steps does beside steps, in code for all models only */
 #define PH_COUNT 1 /* nothing is stepped, contacts are only counted */
 #define PH_OWED 2  /* worlds make the steps that they owe; room is all that there can be */
