@@ -20,9 +20,6 @@
 #define PH_SINGLE 0
 #endif
 
-#ifndef STET_CALLED
-#define STET_CALLED
-#endif
 /*
  * Before LFN: what is large, and part of one other function. CUDA code for one model has it inlined: each load of a
  * function that is called begins with where global memory is, which ptxas does not keep in uniform registers for it.

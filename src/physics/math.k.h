@@ -3,6 +3,10 @@
 #define STI_PHYSICS_MATH_K_H
 #include "stet/lang.h"
 
+#ifndef STET_CALLED /* where nothing is called (STET_CALLS) */
+#define STET_CALLED
+#endif
+
 /* MuJoCo's mjMINVAL: lengths and denominators below it count as zero. */
 #define PHYSICS_MINVAL ((ureal)1e-15)
 
