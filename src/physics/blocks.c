@@ -356,7 +356,7 @@ int sti_physics_usual_memory(const int *m)
 {
     sti_contact_sizes z = sti_physics_contact_sizes(m);
     int more = m[M_NSLOT] - m[M_NBLOCK] - z.usual;
-    return m[M_NMEMORY] - (more > 0 ? more * z.reals : 0);
+    return m[M_NMEMORY] - (m[W_THIN] - m[W_H_LOW]) - (more > 0 ? more * z.reals : 0);
 }
 
 /* Room for the rows of all blocks, and for so many contacts of the largest kind. */

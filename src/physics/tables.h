@@ -44,7 +44,10 @@ typedef struct sti_contact_sizes {
 } sti_contact_sizes;
 
 sti_contact_sizes sti_physics_contact_sizes(const int *m);
-/* Reals of a step's team memory that one world uses, as a rule: of M_NMEMORY without room for more contacts. */
+/*
+ * Reals of a step's team memory that one world uses, as a rule: M_NMEMORY without room for more contacts, and without
+ * the low parts of numbers.
+ */
 int sti_physics_usual_memory(const int *m);
 /* How many contacts a team has room for. */
 static inline int sti_physics_room(const sti_physics_tables *t) { return t->m[M_NSLOT] - t->m[M_NBLOCK]; }
