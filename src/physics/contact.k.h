@@ -95,7 +95,7 @@ LFN mask ph_bounds_near(const int *m, const ureal *f, const real *v, const real 
     return spheres_near(p, q, reach);
 }
 
-/* Of the lanes, where these are, and the boxes. Nowhere for a pair that the lane's world leaves out: its reach is NaN. */
+/* Of the lanes, where these are, and the boxes; nowhere for a pair that the lane's world leaves out (reach is NaN). */
 LFN mask ph_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair, mask lanes)
 {
     mask near = m_and(lanes, ph_bounds_near(m, f, v, w, pair));

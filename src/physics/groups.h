@@ -1,6 +1,6 @@
 /*
- * Groups of pairs of geoms that are of the same two bodies: their spheres are looked at once for all of them. Only where
- * there are more than PH_MANY_PAIRS: to find the group of a pair takes half as long as to look at its spheres.
+ * Groups of pairs of geoms that are of the same two bodies: their spheres are looked at once for all of them. Only
+ * where there are more than PH_MANY_PAIRS: to find the group of a pair takes half as long as to look at its spheres.
  */
 #ifndef STI_PHYSICS_GROUPS_H
 #define STI_PHYSICS_GROUPS_H
