@@ -102,7 +102,13 @@ static inline bool sti_native_is_lone(const sti_native *n) { return n->code.size
 stet_result sti_native_update(sti_native *n);
 
 /* Destroys an array, if there is one, after the host may: a caller's capture is refused. */
-stet_result sti_native_drop_array(stet_array **a);
+static inline stet_result sti_native_drop_array(stet_array **a)
+{
+    if (*a) STI_TRY(sti_before_host_access((*a)->device, STI_ACT_WRITE, *a, (*a)->name));
+    stet_array_destroy(*a);
+    *a = NULL;
+    return STET_OK;
+}
 /* Memory for the teams of a GPU, once. */
 stet_result sti_native_make_memory(sti_native *n);
 /* Forgets it, if there is any, because its size changes. */
@@ -115,24 +121,31 @@ static inline bool sti_native_is_whole(const sti_native *n) { return n->stages.n
 
 /* ---- room for contacts: native_room.c */
 
-/* The spare tables and memory that belong to new tables. */
-stet_result sti_native_make_spare(sti_native *n);
-/* Spare memory, if there are spare tables, in which a team has at least so many reals. */
-stet_result sti_native_make_spare_memory(sti_native *n, int reals);
-void sti_native_spare_free(sti_native *n);
 /* NATIVE-5: looks at the most contacts of all worlds, and makes room for them. */
 stet_result sti_native_grow_room(sti_native *n);
 /* The same where it costs nothing, elsewhere in few calls. */
 stet_result sti_native_look_at_room(sti_native *n);
 /* Room for the contacts of the first step, before it is made. */
 stet_result sti_native_count_room(sti_native *n);
-/* NATIVE-8: worlds that were held make the steps that they owe, at most nstep. */
-stet_result sti_native_catch_up(sti_native *n, int nstep);
-/* May some world's number in an array of one int each be above 0? A host that would have to wait does not look. */
-stet_result sti_native_may_be(stet_array *numbers, bool *out);
 /* worlds/worlds.h: sti_worlds_physics */
 int sti_native_grown_room(void *native);
 stet_result sti_native_restore_room(void *native, int room);
+
+/* ---- worlds without room: native_spare.c */
+
+/* The spare tables that belong to new tables. */
+stet_result sti_native_make_spare(sti_native *n);
+/* Spare memory, if there are spare tables, in which a team has at least so many reals. */
+stet_result sti_native_make_spare_memory(sti_native *n, int reals);
+void sti_native_spare_free(sti_native *n);
+/* NATIVE-8: worlds that were held make the steps that they owe, at most nstep. */
+stet_result sti_native_catch_up(sti_native *n, int nstep);
+/* A launch of the code for all models, PH_COUNT or, with what is spare, PH_OWED. */
+stet_result sti_native_run_beside(sti_native *n, int nstep, int how);
+/* The greatest number of an array that has one of each world, if that is above 0, else 0. */
+stet_result sti_native_greatest(stet_array *a, int32_t *out);
+/* May some world's number in an array of one int each be above 0? A host that would have to wait does not look. */
+stet_result sti_native_may_be(stet_array *numbers, bool *out);
 
 /* Forgets their code and memory, which the next steps make again. */
 stet_result sti_native_drop_stages(sti_native *n);

@@ -45,14 +45,6 @@ stet_result sti_native_make_memory(sti_native *n)
     return STI_ARRAY(device, "lists of the physics", STET_DTYPE_INT, false, &n->plain_memory, teams * ints);
 }
 
-stet_result sti_native_drop_array(stet_array **a)
-{
-    if (*a) STI_TRY(sti_before_host_access((*a)->device, STI_ACT_WRITE, *a, (*a)->name));
-    stet_array_destroy(*a);
-    *a = NULL;
-    return STET_OK;
-}
-
 stet_result sti_native_drop_memory(sti_native *n)
 {
     STI_TRY(sti_native_drop_array(&n->memory));
