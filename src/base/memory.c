@@ -5,6 +5,8 @@
  *   MEMORY-1  a block is STI_ALIGN bytes of header, then the caller's bytes: both aligned to STI_ALIGN
  *   MEMORY-2  every block is freed by the allocator that it came from: the hook changes only while no block is in use
  *   MEMORY-3  counts are kept for blocks that exist, so a failure changes only the count of calls
+ *   MEMORY-4  large blocks of the default hook are pages of their own, which the system gives zeroed when they are first
+ *             touched: nobody clears them, and what is not used of a block takes no memory
  */
 #include "base/memory.h"
 
@@ -26,24 +28,48 @@ typedef struct header {
 
 static_assert(sizeof(header) <= STI_ALIGN, "the header keeps the alignment");
 
-/* Large blocks get huge pages where Linux gives them: reads in strides, as of many small tiles, touch many pages. */
+#if defined(__SANITIZE_ADDRESS__)
+#define PAGES_OF_THEIR_OWN 0 /* there blocks have neighbours that nobody may touch */
+#else
+#define PAGES_OF_THEIR_OWN 1
+#endif
+
+static const size_t huge_page = (size_t)2 << 20;
+
+static bool is_large(size_t size) { return size >= 2 * huge_page; }
+
+/* Pages that begin at a huge one. They are huge where Linux gives them: reads in strides touch many pages. */
+static void *map_pages(size_t size)
+{
+    size_t room = size + huge_page;
+    char *memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return NULL;
+    size_t before = (huge_page - (uintptr_t)memory % huge_page) % huge_page;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), used = (size + page - 1) / page * page;
+    if (before > 0) (void)munmap(memory, before);
+    if (before + used < room) (void)munmap(memory + before + used, room - before - used);
+#ifdef MADV_HUGEPAGE
+    (void)madvise(memory + before, used, MADV_HUGEPAGE); /* advice: without them it is as it was */
+#endif
+    return memory + before;
+}
+
 static void *default_alloc(size_t size, size_t align, void *context)
 {
-    const size_t page = (size_t)2 << 20;
-    bool large = size >= 2 * page;
     void *memory = NULL;
     (void)context;
-    if (posix_memalign(&memory, large ? page : align, size) != 0) return NULL;
-#ifdef MADV_HUGEPAGE
-    if (large) (void)madvise(memory, size, MADV_HUGEPAGE); /* advice: without them it is as it was */
-#endif
-    return memory;
+    if (PAGES_OF_THEIR_OWN && is_large(size)) return size <= PTRDIFF_MAX - huge_page ? map_pages(size) : NULL;
+    return posix_memalign(&memory, align, size) == 0 ? memory : NULL;
 }
 
 static void default_free(void *memory, void *context)
 {
+    size_t size = ((header *)memory)->size + STI_ALIGN;
     (void)context;
-    free(memory);
+    if (PAGES_OF_THEIR_OWN && is_large(size))
+        (void)munmap(memory, size);
+    else
+        free(memory);
 }
 
 static struct {
@@ -139,11 +165,18 @@ static void *new_block(size_t size, const char *what)
     return NULL;
 }
 
+/* Zeroes a new block from its byte `from` on (MEMORY-4). */
+static void zero_block(void *block, size_t from, size_t size)
+{
+    bool zero = PAGES_OF_THEIR_OWN && hook.alloc == default_alloc && is_large(size + STI_ALIGN);
+    if (!zero) memset((char *)block + from, 0, size - from);
+}
+
 void *sti_alloc_or_null(size_t size)
 {
     bool misaligned;
     void *block = try_block(size, &misaligned);
-    if (block) memset(block, 0, size);
+    if (block) zero_block(block, 0, size);
     return block;
 }
 
@@ -156,7 +189,7 @@ stet_result sti_alloc(void *out, size_t size, const char *what)
     void *block = new_block(size, what);
     set_pointer(out, block);
     if (!block) return STET_ERROR_OUT_OF_MEMORY;
-    memset(block, 0, size);
+    zero_block(block, 0, size);
     return STET_OK;
 }
 
@@ -171,7 +204,7 @@ stet_result sti_realloc(void *block, size_t size, const char *what)
     size_t kept = sti_block_size(old);
     if (kept > size) kept = size;
     if (kept > 0) memcpy(fresh, old, kept);
-    memset((char *)fresh + kept, 0, size - kept);
+    zero_block(fresh, kept, size);
     sti_free(old);
     set_pointer(block, fresh);
     return STET_OK;

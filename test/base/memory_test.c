@@ -10,7 +10,10 @@
 #include "base/failing.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static bool all_bytes_are(const void *data, size_t size, unsigned char value)
 {
@@ -85,6 +88,38 @@ static void realloc_keeps_and_zeroes(void **state)
     int64_t calls = stet_get_memory_stats().allocations;
     assert_int_equal(sti_realloc(&block, 20, "a test"), STET_OK);
     assert_int_equal(stet_get_memory_stats().allocations, calls);
+    sti_free(block);
+}
+
+/* How many pages of a block are in memory. */
+static size_t count_resident(const char *block, size_t size, size_t page)
+{
+    unsigned char *in;
+    size_t n = size / page, count = 0;
+    assert_non_null(in = malloc(n));
+    uintptr_t begin = (uintptr_t)block / page * page;
+    assert_int_equal(mincore((void *)begin, n * page, in), 0);
+    for (size_t i = 0; i < n; ++i) count += in[i] & 1;
+    free(in);
+    return count;
+}
+
+/* MEMORY-4 */
+static void what_is_not_used_of_a_large_block_takes_no_memory(void **state)
+{
+    const size_t size = (size_t)64 << 20, page = (size_t)sysconf(_SC_PAGESIZE), some = (size_t)4 << 20;
+    char *block;
+    assert_int_equal(sti_alloc(&block, size, "a large block"), STET_OK);
+#ifndef __SANITIZE_ADDRESS__ /* which keeps shadows of blocks, and their neighbours apart */
+    assert_in_range(count_resident(block, size, page), 1, some / page); /* where its header is */
+#endif
+    block[size / 2] = 1;
+    block[size - 1] = 1;
+    assert_int_equal(block[size / 2 - 1], 0);
+    assert_int_equal(sti_realloc(&block, 2 * size, "a larger block"), STET_OK);
+    assert_int_equal(block[size - 1], 1);
+    assert_int_equal(block[size], 0);
+    assert_int_equal(block[2 * size - 1], 0);
     sti_free(block);
 }
 
@@ -236,6 +271,7 @@ int main(void)
         TEST(blocks_are_zeroed_aligned_and_know_their_size),
         TEST(what_is_held_is_counted),
         TEST(realloc_keeps_and_zeroes),
+        TEST(what_is_not_used_of_a_large_block_takes_no_memory),
         TEST(realloc_keeps_the_old_block_on_failure),
         TEST(a_failure_says_what_and_how_much),
         TEST(an_absurd_size_fails_and_does_not_wrap),
