@@ -9,6 +9,7 @@
 #include "physics/tables.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -333,10 +334,12 @@ stet_result measure_load(side *s, load *out)
 stet_result make_late_states(const bench *b, const bench_scene *scene, states *out, load *of)
 {
     side s = {.native = NULL};
+    if (of) (void)setenv("STET_PAIR_ROWS", "1e15", 0); /* so that numbers of slots say which rows of pairs they are */
     stet_result result = open_side(b, scene, true, b->threads, b->quick ? 20 : STATES, NULL, CUT_NOTHING, &s);
     if (result == STET_OK) result = push_worlds(&s);
     if (result == STET_OK) result = make_states(&s, b->quick ? WARM : LATE, out);
     if (result == STET_OK && of) result = measure_load(&s, of);
+    if (of) (void)unsetenv("STET_PAIR_ROWS");
     close_side(&s);
     return result;
 }

@@ -19,7 +19,7 @@
 LFN void ph_see_contacts(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
 {
     each (p, s[S_NNEAR]) {
-        const int *near = s + ph_near_pairs(m) + NEAR_SIZE * p, *pair = m + m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
+        const int *near = s + ph_near_pairs(m) + NEAR_SIZE * p, *pair = PH_PAIR(near[NEAR_PAIR]);
         int bits = near[NEAR_BITS], slot = near[NEAR_SLOT];
         if (bits) {
             contact con[PH_MOST_CONTACTS];
@@ -110,7 +110,7 @@ PH_PART LFN void ph_external(const int *m, const ureal *f, const real *v, real *
     ph_see_contacts(m, f, v, w, s, group);
     rolled for (int k = 0; k < s[S_NSLOT]; ++k)
     {
-        const int *block = m + ph_slot_block(s, k);
+        const int *block = PH_BLOCK(ph_slot_block(s, k));
         const real *seen = PH_AT(W_SEEN) + PH_SEEN * k, *row = PH_AT(W_EFC_FORCE) + ph_slot_row(s, k);
         each (one, 1) {
             if (block[B_TYPE] == PH_GEOMS) ph_contact_external(m, w, block, seen + one, row);
@@ -124,7 +124,7 @@ PH_PART LFN void ph_external(const int *m, const ureal *f, const real *v, real *
 LFN real ph_rank_contacts(const int *m, real *w, const int *s, int slots)
 {
     real all = splat(0), one = splat(1), zero = splat(0);
-    rolled for (int k = 0; k < s[S_NSLOT]; ++k) if ((m + ph_slot_block(s, k))[B_TYPE] == PH_GEOMS) all =
+    rolled for (int k = 0; k < s[S_NSLOT]; ++k) if (PH_BLOCK(ph_slot_block(s, k))[B_TYPE] == PH_GEOMS) all =
         all + PH_AT(W_SEEN)[PH_SEEN * k];
     int many = any(gt(all, splat((ureal)slots)));
     each (k, s[S_NSLOT]) {
@@ -133,10 +133,10 @@ LFN real ph_rank_contacts(const int *m, real *w, const int *s, int slots)
             const real *other = PH_AT(W_SEEN) + PH_SEEN * j;
             mask less = lt(other[PH_SEEN_DIST], seen[PH_SEEN_DIST]), same = eq(other[PH_SEEN_DIST], seen[PH_SEEN_DIST]);
             mask before = j < k ? m_or(less, same) : less;
-            if ((m + ph_slot_block(s, j))[B_TYPE] == PH_GEOMS)
+            if (PH_BLOCK(ph_slot_block(s, j))[B_TYPE] == PH_GEOMS)
                 deeper = deeper + select(m_andnot(before, eq(other[0], zero)), one, zero);
         }
-        int is_contact = (m + ph_slot_block(s, k))[B_TYPE] == PH_GEOMS;
+        int is_contact = PH_BLOCK(ph_slot_block(s, k))[B_TYPE] == PH_GEOMS;
         seen[PH_SEEN_KEPT] = is_contact ? select(lt(deeper, splat((ureal)slots)), seen[0], zero) : zero;
     }
     sync();
@@ -156,7 +156,7 @@ PH_PART LFN void ph_list_contacts(const int *m, real *w, const int *s, mask grou
         for (int i = 0; i < PH_LISTED; ++i) row[i] = splat(i < 2 ? -1 : 0);
         rolled for (int k = 0; k < s[S_NSLOT]; ++k)
         {
-            const int *block = m + ph_slot_block(s, k);
+            const int *block = PH_BLOCK(ph_slot_block(s, k));
             const real *seen = PH_AT(W_SEEN) + PH_SEEN * k, *force = PH_AT(W_EFC_FORCE) + ph_slot_row(s, k);
             mask here = m_and(eq(place, splat((ureal)c)), m_not(eq(seen[PH_SEEN_KEPT], splat(0))));
             if (any(here)) {

@@ -8,6 +8,7 @@
 #include "physics/pairs.h"
 #include "physics/places.h"
 #include "physics/row_list.h"
+#include "physics/tree_pairs.h"
 
 #include <math.h>
 #include <string.h>
@@ -162,6 +163,11 @@ typedef struct making {
     sti_tables_builder *b;
     sti_block *blocks; /* [nblock], those that are no pairs of geoms */
     int nblock, npair;
+    sti_trees trees; /* pairs of two of them are made in the step, from pairs of kinds of geoms: */
+    sti_geom_kinds kinds;
+    int *kind_pair; /* [kinds.n²] the number of the pair of two kinds, the first geom's first; -1: they do not touch */
+    int nmade;
+    int chain;           /* dofs that move a geom of a tree, at most */
     sti_row_list bodies; /* sti_moved_bodies: a list of dofs each, behind those of the blocks */
     sti_row_list prm;    /* P_SIZE reals: B_PRM is the number of a row meanwhile */
     int *last;           /* [nbody], the last dof that moves a body */
@@ -173,9 +179,29 @@ typedef struct making {
 static bool next_pair(const making *k, sti_pair_place *at)
 {
     const mjModel *m = k->b->model;
-    while (sti_physics_next_pair(m, at))
+    while (sti_trees_next_pair(m, &k->trees, at))
         if (k->last[m->geom_bodyid[at->geom[0]]] != k->last[m->geom_bodyid[at->geom[1]]]) return true;
     return false;
+}
+
+/* Numbers the pairs of kinds that may touch. (Where each geom is a kind, those of two trees, the earlier one first.) */
+static stet_result number_kinds(making *k)
+{
+    const mjModel *m = k->b->model;
+    size_t n = (size_t)k->kinds.n;
+    STI_TRY(sti_alloc(&k->kind_pair, n * n * sizeof *k->kind_pair + 1, "kinds of geoms"));
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = 0; j < n; ++j) {
+            int a = k->kinds.first[i], b = k->kinds.first[j];
+            bool other = !k->b->apart || k->trees.of_geom[a] < k->trees.of_geom[b];
+            k->kind_pair[i * n + j] = other && sti_physics_bits_match(m, a, b) ? k->nmade++ : -1;
+        }
+    for (int i = 0; i < k->trees.ngeom; ++i) {
+        int d = k->last[m->geom_bodyid[k->trees.geom[i]]], dofs = 0;
+        for (k->touches[k->trees.geom[i]] = 1; d >= 0; d = m->dof_parentid[d]) ++dofs;
+        if (dofs > k->chain) k->chain = dofs;
+    }
+    return STET_OK;
 }
 
 static stet_result begin_making(making *k)
@@ -190,9 +216,11 @@ static stet_result begin_making(making *k)
     STI_TRY(sti_alloc(&k->touches, (size_t)m->ngeom, what));
     STI_TRY(sti_alloc(&k->last, (size_t)m->nbody * sizeof *k->last, what));
     for (int i = 0; i < m->nbody; ++i) k->last[i] = sti_physics_last_dof(m, i);
+    STI_TRY(sti_trees_find(m, &k->trees));
+    STI_TRY(sti_geom_kinds_find(m, &k->trees, k->b->apart, &k->kinds));
     for (; next_pair(k, &at); ++k->npair)
         for (int side = 0; side < 2; ++side) k->touches[at.geom[side]] = 1;
-    return STET_OK;
+    return number_kinds(k);
 }
 
 static void end_making(making *k)
@@ -203,6 +231,9 @@ static void end_making(making *k)
     sti_free(k->last);
     sti_free(k->scratch);
     sti_free(k->touches);
+    sti_free(k->kind_pair);
+    sti_geom_kinds_free(&k->kinds);
+    sti_trees_free(&k->trees);
 }
 
 static stet_result list_parameters(making *k, const sti_block *block, int *number)
@@ -235,6 +266,23 @@ static stet_result describe(making *k, const sti_block *block, int list, int *ou
     return STET_OK;
 }
 
+/* Descriptions of pairs of kinds, without lists of dofs; each has as many dofs as there can be. */
+static stet_result describe_kinds(making *k, int *out)
+{
+    int n = k->kinds.n;
+    for (int i = 0; i < n * n; ++i) {
+        if (k->kind_pair[i] < 0) continue;
+        sti_block block = sti_physics_geoms_block(k->b->model, k->kinds.first[i / n], k->kinds.first[i % n], -1);
+        block.solref = block.ref;
+        block.solimp = block.imp;
+        STI_TRY(describe(k, &block, 0, out));
+        out[B_NDOF] = 2 * k->chain;
+        out[B_PRM] *= P_SIZE;
+        out += B_SIZE;
+    }
+    return STET_OK;
+}
+
 static stet_result describe_all(making *k, int *out)
 {
     const mjModel *m = k->b->model;
@@ -249,7 +297,7 @@ static stet_result describe_all(making *k, int *out)
         STI_TRY(sti_row_list_share(&k->bodies, &bodies, &list));
         STI_TRY(describe(k, &block, k->nblock + list, out));
     }
-    return STET_OK;
+    return describe_kinds(k, out);
 }
 
 /* The dofs of a list, in k->scratch + 2 nv; how many. */
@@ -288,12 +336,12 @@ static void put_dofs(making *k)
         }
     }
     for (int i = 0; b->result == STET_OK && i < k->nblock + k->npair; ++i) {
-        int *block = m + m[M_BLOCK] + B_SIZE * i, list = block[B_DOFS], first = begin[list];
+        int at = m[M_BLOCK] + B_SIZE * i, *block = m + at, list = block[B_DOFS], first = begin[list];
         block[B_NDOF] = begin[list + 1] - first;
-        block[B_DOFS] = m[M_BLOCK_DOFS] + 2 * first;
-        block[B_PLACES] = m[M_BLOCK_PLACES] + first;
-        block[B_TILES] = m[M_BLOCK_TILES] + words * list;
-        block[B_LOW] = block[B_NDOF] > 0 ? m[block[B_PLACES] + block[B_NDOF] - 1] / 4 : 0;
+        block[B_DOFS] = m[M_BLOCK_DOFS] + 2 * first - at;
+        block[B_PLACES] = m[M_BLOCK_PLACES] + first - at;
+        block[B_TILES] = m[M_BLOCK_TILES] + words * list - at;
+        block[B_LOW] = block[B_NDOF] > 0 ? block[block[B_PLACES] + block[B_NDOF] - 1] / 4 : 0;
         block[B_PRM] *= P_SIZE;
     }
     sti_free(begin);
@@ -303,12 +351,17 @@ static void put_dofs(making *k)
 static void put_block_tables(making *k)
 {
     sti_tables_builder *b = k->b;
-    int *block = sti_physics_new_table(b, M_BLOCK, (int64_t)B_SIZE * (k->nblock + k->npair));
+    int64_t rows = (int64_t)k->nblock + k->npair + k->nmade;
+    int *block = sti_physics_new_table(b, M_BLOCK, B_SIZE * rows);
     if (block) b->result = describe_all(k, block);
     sti_physics_fill(b, M_PAIR, b->t->m[M_BLOCK] + B_SIZE * k->nblock);
     put_dofs(k);
     double *prm = sti_physics_new_parameter(b, M_BLOCK_PRM, (int64_t)P_SIZE * k->prm.n);
     if (prm && k->prm.n > 0) memcpy(prm, k->prm.rows, (size_t)k->prm.n * k->prm.size);
+    int64_t kinds = (int64_t)k->kinds.n * k->kinds.n;
+    int *pair = sti_physics_new_table(b, M_KIND_PAIR, kinds);
+    if (pair && kinds > 0) memcpy(pair, k->kind_pair, (size_t)kinds * sizeof *pair);
+    sti_physics_put_trees(b, &k->trees, &k->kinds);
 }
 
 /*
@@ -316,6 +369,16 @@ static void put_block_tables(making *k)
  * that is more; and contacts that it has anyway. ROOM_MEMORY: what no team's rows exceed.
  */
 enum { ROW_MEMORY = 8000, LEAST_CONTACTS = 64, ROOM_MEMORY = 1 << 22 };
+
+/* Pairs of two trees that the list of near ones has room for, beside those that have rows: so many for each contact. */
+enum { NEAR_A_CONTACT = 4 };
+
+/* Contacts of pairs of two trees, at most `side` a pair; an int holds them. */
+static int contacts_of_trees(const int *m, int side)
+{
+    double n = m[M_NTREE] > 0 ? (m + m[M_TREE_ADR])[m[M_NTREE]] : 0, all = side * n * (n - 1) / 2;
+    return all < INT_MAX / 2 ? (int)all : INT_MAX / 2;
+}
 
 /* Contacts of the largest kind that a number of reals holds, at most as many as there can be. */
 static int contacts_in(const sti_contact_sizes *z, int reals)
@@ -334,13 +397,16 @@ static int usual_contacts(const int *m, int most)
 sti_contact_sizes sti_physics_contact_sizes(const int *m)
 {
     sti_contact_sizes z = {.dim = 1, .entries = 1};
-    for (int p = 0; p < m[M_NPAIR]; ++p) {
+    int side = 0; /* of pairs of kinds */
+    for (int p = 0; p < m[M_NPAIR] + m[M_NMADE]; ++p) {
         const int *pair = m + m[M_PAIR] + B_SIZE * p;
         int entries = pair[B_DIM] * pair[B_NDOF];
-        z.most += pair[B_SIDE];
+        if (p < m[M_NPAIR]) z.most += pair[B_SIDE];
+        if (p >= m[M_NPAIR] && pair[B_SIDE] > side) side = pair[B_SIDE];
         if (pair[B_DIM] > z.dim) z.dim = pair[B_DIM];
         if (entries > z.entries) z.entries = entries;
     }
+    z.most += contacts_of_trees(m, side);
     z.reals = 6 * z.dim + z.entries + 1;
     int tiles = (m[M_NV] + 3) / 4, matrix = 8 * tiles * (tiles + 1);
     int fits = contacts_in(&z, matrix > ROOM_MEMORY ? ROOM_MEMORY : matrix > ROW_MEMORY ? matrix : ROW_MEMORY);
@@ -363,23 +429,25 @@ int sti_physics_usual_memory(const int *m)
 void sti_physics_put_room(sti_tables_builder *b, int room)
 {
     const int *m = b->t->m;
-    int rows = 0, entries = 0, widest = 1, n = m[M_NBLOCK], npair = m[M_NPAIR];
+    int rows = 0, entries = 0, widest = 1, n = m[M_NBLOCK], npair = m[M_NPAIR], trees = m[M_NTREE] > 0;
     if (b->result != STET_OK) return;
     sti_contact_sizes z = sti_physics_contact_sizes(m);
-    for (int i = 0; i < n + npair; ++i) {
+    for (int i = 0; i < n + npair + m[M_NMADE]; ++i) {
         const int *block = m + m[M_BLOCK] + B_SIZE * i;
         if (block[B_DIM] > widest) widest = block[B_DIM];
         rows += i < n ? block[B_DIM] : 0;
         entries += i < n ? block[B_DIM] * block[B_NDOF] : 0;
     }
     room = room < 0 ? z.start : room < z.limit ? room : z.limit;
-    int nslot = n + room;
+    int nslot = n + room, nnear = npair + (trees ? NEAR_A_CONTACT * room : 0);
     sti_physics_fill(b, M_NROW, rows + room * z.dim);
     sti_physics_fill(b, M_BLOCKDIM, widest);
     sti_physics_fill(b, M_NEFCJ, entries + room * z.entries);
     sti_physics_fill(b, M_NSLOT, nslot);
     sti_physics_fill(b, M_HOLDS, room < z.limit);
-    sti_physics_fill(b, M_NINTS, S_SLOTS + 7 * nslot + n + NEAR_SIZE * npair + m[M_NPATTERN]);
+    sti_physics_fill(b, M_NNEAR, nnear);
+    int64_t made = trees ? (int64_t)B_SIZE * nnear + (int64_t)m[M_NLISTED] * nslot : 0;
+    sti_physics_fill(b, M_NINTS, S_SLOTS + 7 * nslot + n + (int64_t)NEAR_SIZE * nnear + m[M_NPATTERN] + made);
 }
 
 static void put_rows(sti_tables_builder *b)
@@ -391,6 +459,10 @@ static void put_rows(sti_tables_builder *b)
     sti_physics_fill(b, M_NBLOCK, k.nblock);
     sti_physics_fill(b, M_NPAIR, k.npair);
     sti_physics_fill(b, M_NTOUCH, ntouch);
+    sti_physics_fill(b, M_NTREE, k.trees.ntree);
+    sti_physics_fill(b, M_NKIND, k.kinds.n);
+    sti_physics_fill(b, M_NMADE, k.nmade);
+    sti_physics_fill(b, M_NLISTED, k.trees.ntree > 0 ? 6 * k.chain + b->t->m[M_NWORD] : 0);
     put_block_tables(&k);
     sti_physics_put_room(b, -1);
     end_making(&k);
@@ -451,9 +523,11 @@ static sti_block described_block(const mjModel *m, const int *d)
 void sti_physics_put_block_values(sti_tables_builder *b)
 {
     const int *t = b->t->m, *d = t + t[M_BLOCK];
-    double *prm = sti_physics_new_parameter(b, M_BLOCK_PRM, (int64_t)P_SIZE * (t[M_NBLOCK] + t[M_NPAIR]));
+    int n = t[M_NBLOCK] + t[M_NPAIR] + t[M_NMADE];
+    double *prm = sti_physics_new_parameter(b, M_BLOCK_PRM, (int64_t)P_SIZE * n);
     put_equalities(b);
-    for (int i = 0; i < t[M_NBLOCK] + t[M_NPAIR]; ++i, d += B_SIZE) {
+    sti_physics_put_bounds(b);
+    for (int i = 0; i < n; ++i, d += B_SIZE) {
         sti_block k = described_block(b->model, d);
         if (k.type == PH_GEOMS) {
             k.solref = k.ref;

@@ -39,16 +39,28 @@
     else if (PH_IS_OTHER)                                                                                              \
     f(dim)
 
+/* The description of a block, in m, or at ~at in s; that of a near pair. */
+#define PH_BLOCK(at) (!PH_HAS_TREES || (at) >= 0 ? m + (at) : s + ~(at))
+#define PH_PAIR(pair) PH_BLOCK(ph_pair_place(m, pair))
+
 LFN int ph_slot_block(const int *s, int k) { return s[S_SLOTS + 4 * k]; }
 LFN int ph_slot_row(const int *s, int k) { return s[S_SLOTS + 4 * k + 1]; }
 LFN int ph_slot_J(const int *s, int k) { return s[S_SLOTS + 4 * k + 2]; }
 
 /* Where in s near pairs begin, the pattern of H, the active slots, parts of slots, and the active slots by part. */
 LFN int ph_near_pairs(const int *m) { return S_SLOTS + 4 * m[M_NSLOT] + m[M_NBLOCK]; }
-LFN int ph_pattern(const int *m) { return ph_near_pairs(m) + NEAR_SIZE * m[M_NPAIR]; }
+LFN int ph_pattern(const int *m) { return ph_near_pairs(m) + NEAR_SIZE * m[M_NNEAR]; }
 LFN int ph_active(const int *m) { return ph_pattern(m) + m[M_NPATTERN]; }
 LFN int ph_parts(const int *m) { return ph_active(m) + m[M_NSLOT]; }
 LFN int ph_by_part(const int *m) { return ph_parts(m) + m[M_NSLOT]; }
+/* Descriptions of near pairs that are made in the step, and their lists of dofs, at the first slot of each. */
+LFN int ph_made(const int *m) { return ph_by_part(m) + m[M_NSLOT]; }
+LFN int ph_listed(const int *m, int slot) { return ph_made(m) + B_SIZE * m[M_NNEAR] + m[M_NLISTED] * slot; }
+LFN int ph_pair_place(const int *m, int pair)
+{
+    int made = PH_HAS_TREES && pair >= m[M_NPAIR];
+    return made ? ~(ph_made(m) + B_SIZE * (pair - m[M_NPAIR])) : m[M_PAIR] + B_SIZE * pair;
+}
 LFN int ph_nactive(const int *s) { return s[S_PARTS + PH_SUMS]; }
 
 /* Parameter `which` of a block. */
@@ -121,7 +133,7 @@ LFN void ph_weld_rows(const int *m, const ureal *f, const real *v, const real *w
 {
     real p[2][3], q[2][4], back[4], turn[4];
     int n = block[B_NDOF], weld = block[B_TYPE] == PH_EQ_WELD;
-    const int *dof = m + block[B_DOFS];
+    const int *dof = block + block[B_DOFS];
     for (int k = 0; k < 2; ++k) ph_weld_point(m, f, v, w, block, k, p[k], q[k]);
     for (int k = 0; k < 3; ++k) pos[k] = p[0][k] - p[1][k];
     real scale = par(m, f, v, M_EQ_DATA, 15 * block[B_ID] + 14);
@@ -208,7 +220,7 @@ LFN real ph_scalar_pos(const int *m, const ureal *f, const real *v, const real *
 LFN void ph_add_scalar(const int *m, const ureal *f, const real *v, const int *block, int tendon, int id, real c,
                        real *J)
 {
-    const int *dof = m + block[B_DOFS];
+    const int *dof = block + block[B_DOFS];
     rolled for (int k = 0; k < block[B_NDOF]; ++k)
     {
         int d = dof[2 * k];
@@ -292,7 +304,7 @@ LFN void ph_block_reference(const int *m, const ureal *f, const real *v, real *w
                             const real *J, mask on)
 {
     int dim = block[B_DIM], n = block[B_NDOF], touches = block[B_KIND] >= PH_CONTACT;
-    const int *dof = m + block[B_DOFS];
+    const int *dof = block + block[B_DOFS];
     const real *pos = PH_AT(W_EFC_POS) + row;
     real margin = ph_block_par(m, f, v, block, P_MARGIN), dist = pos[0] - margin, all2 = splat(0);
     for (int r = 0; r < dim; ++r) all2 = fma(pos[r], pos[r], all2);
@@ -320,7 +332,7 @@ LFN void ph_block_reference(const int *m, const ureal *f, const real *v, real *w
 LFN void ph_references(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
 {
     each (k, s[S_NSLOT]) {
-        const int *block = m + ph_slot_block(s, k);
+        const int *block = PH_BLOCK(ph_slot_block(s, k));
         int row = ph_slot_row(s, k);
         real *J = PH_AT(W_EFC_J) + ph_slot_J(s, k), *pos = PH_AT(W_EFC_POS) + row;
         mask on = m_not(eq(PH_AT(W_EFC_D)[row], splat(0)));

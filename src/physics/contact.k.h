@@ -1,14 +1,13 @@
 /*
  * Stage contact: which pairs of geoms touch, and the rows of their contacts. Part of the kernels that include it, after
- * constraint.k.h.
+ * near_pairs.k.h.
  *
  * A pair has a block of constraint.k.h; B_SIDE is how many contacts it may have, B_OBJ1 and B_OBJ2 are its geoms, in
  * the order of their types. First the narrow phase finds which contacts hold in some lane of a group; once those have
  * slots, their rows are written. In between contacts are kept in memory that only the solver uses, from
- * m[W_EFC_FORCE] on: a pair's hint, and KEPT_SIZE reals a contact. What has no room there is computed again.
+ * m[W_EFC_FORCE] on: a pair's hint, and KEPT_SIZE reals a contact (near_pairs.k.h). What has no room there is computed
+ * again.
  */
-
-#define KEPT_SIZE 8 /* dist, pos [3], normal [3], hit (1 or 0) */
 
 /* Where the next slot goes, and how many contacts are before it. */
 #define NEXT_SLOT 0
@@ -17,17 +16,7 @@
 #define NEXT_CONTACT 3
 #define NEXT 4
 
-/*
- * Into how many shares the list of pairs and the numbers of slots are cut, and how many threads make the rows of a
- * contact: more where a world has many threads.
- */
-#if STET_GPU && STET_TEAM >= 32
-#define PH_SHARES 32
-#elif STET_GPU
-#define PH_SHARES 16
-#else
-#define PH_SHARES 1
-#endif
+/* Into how many shares the numbers of slots are cut, and how many threads make the rows of a contact. */
 #if STET_GPU && STET_TEAM >= 16
 #define PH_SLOT_SHARES PH_SHARES
 #define PH_PARTS 4
@@ -40,67 +29,11 @@
 #error "a height field has more contacts than an int has bits"
 #endif
 
-/* The flag of contact k of a pair, if it is on (1). */
-LFN int ph_contact_bit(int on, int k) { return (int)((u32)on << k); }
-
 LFN void ph_geom(const int *m, const ureal *f, const real *v, const real *w, int g, geom *out)
 {
     ph_copy(out->pos, PH_AT(W_GEOM_XPOS) + 3 * g, 3);
     ph_copy(out->mat, PH_AT(W_GEOM_XMAT) + 9 * g, 9);
     pars(m, f, v, M_GEOM_SIZE, 3 * g, 3, out->size);
-}
-
-/* Where the two parts of a model that a group of pairs is of are so near that pairs of it may be. */
-LFN mask ph_group_near(const int *m, const ureal *f, const real *v, const real *w, int group)
-{
-    const int *of = m + m[M_GROUP] + 2 * group;
-    return spheres_near(PH_AT(W_GEOM_XPOS) + 3 * of[0], PH_AT(W_GEOM_XPOS) + 3 * of[1],
-                        par(m, f, v, M_GROUP_REACH, group));
-}
-
-/*
- * Are the boxes of two geoms looked at, too? Where contacts are searched for, of two boxes, and of a plane and a mesh:
- * else finding them takes about as long. What a model has none of is not in its code.
- */
-#define PH_HAS_BOXED (PH_HAS_SEARCHED || PH_HAS_PAIR(PH_BOX, PH_BOX) || PH_HAS_PAIR(PH_PLANE, PH_MESH))
-LFN int ph_is_boxed(int first, int second)
-{
-    if (first <= PH_HFIELD) return first == PH_PLANE && second == PH_MESH;
-    return second == PH_MESH || (first > PH_CAPSULE && second > PH_CAPSULE) ||
-           (first == PH_CAPSULE && (second == PH_ELLIPSOID || second == PH_CYLINDER));
-}
-
-/* Where the boxes of such a pair are within the margin (a plane's is all that is below it); of others, everywhere. */
-STET_CALLED LFN mask ph_boxes_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair)
-{
-    int a = pair[B_OBJ1], b = pair[B_OBJ2];
-    if (!ph_is_boxed((m + m[M_GEOM_TYPE])[a], (m + m[M_GEOM_TYPE])[b])) return m_all();
-    const real *p = PH_AT(W_GEOM_XPOS) + 3 * a, *q = PH_AT(W_GEOM_XPOS) + 3 * b;
-    const real *mat = PH_AT(W_GEOM_XMAT) + 9 * a, *mat2 = PH_AT(W_GEOM_XMAT) + 9 * b;
-    real margin = near_margin(ph_block_par(m, f, v, pair, P_REACH), ph_block_par(m, f, v, pair, P_MARGIN)), box[12];
-    pars(m, f, v, M_GEOM_AABB, 6 * a, 6, box);
-    pars(m, f, v, M_GEOM_AABB, 6 * b, 6, box + 6);
-    if (PH_HAS_FIRST(PH_PLANE) && (m + m[M_GEOM_TYPE])[a] == PH_PLANE)
-        return plane_box_near(p, mat, q, mat2, box + 6, margin);
-    return boxes_near(p, mat, box, q, mat2, box + 6, margin);
-}
-
-/* Where the bounding spheres are within the margin; a plane has none, nor a height field below its greatest height. */
-LFN mask ph_bounds_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair)
-{
-    int a = pair[B_OBJ1];
-    real reach = ph_block_par(m, f, v, pair, P_REACH);
-    const real *p = PH_AT(W_GEOM_XPOS) + 3 * a, *q = PH_AT(W_GEOM_XPOS) + 3 * pair[B_OBJ2];
-    if ((m + m[M_GEOM_TYPE])[a] <= PH_HFIELD) return plane_near(p, PH_AT(W_GEOM_XMAT) + 9 * a, q, reach);
-    return spheres_near(p, q, reach);
-}
-
-/* Of the lanes, where these are, and the boxes; nowhere for a pair that the lane's world leaves out (reach is NaN). */
-LFN mask ph_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair, mask lanes)
-{
-    mask near = m_and(lanes, ph_bounds_near(m, f, v, w, pair));
-    if (PH_HAS_BOXED && any(near)) near = m_and(near, ph_boxes_near(m, f, v, w, pair));
-    return near;
 }
 
 /* The table of ints M_SHAPES. */
@@ -201,7 +134,7 @@ STET_CALLED LFN void ph_contact_rows(const int *m, const real *w, const int *blo
                                      int dim, int part, mask on, real *J)
 {
     int n = block[B_NDOF];
-    const int *dof = m + block[B_DOFS];
+    const int *dof = block + block[B_DOFS];
     real frame[9], lin[3];
     contact_frame(c->normal, hint, frame);
     for (int k = part; k < n; k += PH_PARTS) {
@@ -293,7 +226,7 @@ LFN void ph_keep_deepest(const int *m, const ureal *f, const real *v, real *w, i
     real *dist = PH_AT(W_EFC_POS);
     for (int p = 0; PH_HAS_PAIRS && p < s[S_NNEAR]; ++p) {
         int *near = pairs + NEAR_SIZE * p, bits = near[NEAR_BITS];
-        const int *pair = m + m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
+        const int *pair = PH_PAIR(near[NEAR_PAIR]);
         contact con[PH_MOST_CONTACTS];
         real hint[3];
         if (!bits) continue;
@@ -331,9 +264,10 @@ LFN void ph_number_some(const int *m, int *s, int begin, int end, int write, int
         int *near = s + ph_near_pairs(m) + NEAR_SIZE * (contacts ? i - m[M_NBLOCK] : 0);
         int bits = contacts ? near[NEAR_BITS] : held[i];
         if (!bits) continue;
-        int at = contacts ? m[M_PAIR] + B_SIZE * near[NEAR_PAIR] : m[M_BLOCK] + B_SIZE * i;
+        int at = contacts ? ph_pair_place(m, near[NEAR_PAIR]) : m[M_BLOCK] + B_SIZE * i;
+        const int *block = PH_BLOCK(at);
         int number = contacts ? m[M_NBLOCK] + PH_MOST_CONTACTS * near[NEAR_PAIR] : i;
-        int dim = m[at + B_DIM], size = dim * m[at + B_NDOF];
+        int dim = block[B_DIM], size = dim * block[B_NDOF], listed = 0;
         if (contacts && write) near[NEAR_SLOT] = next[NEXT_SLOT];
         rolled for (int k = 0; k < PH_MOST_CONTACTS && (u32)bits >> k; ++k)
         {
@@ -346,6 +280,10 @@ LFN void ph_number_some(const int *m, int *s, int begin, int end, int write, int
                 s[S_FULL] = 1;
                 if (drop) near[NEAR_BITS] = near[NEAR_BITS] & ~ph_contact_bit(1, k);
                 continue;
+            }
+            if (PH_HAS_TREES && write && at < 0 && !listed) {
+                ph_list_dofs(m, s, ~at, next[NEXT_SLOT]);
+                listed = 1;
             }
             if (write) {
                 slot[0] = at;
@@ -399,88 +337,26 @@ LFN void ph_number_slots(const int *m, int *s, int drop)
     }
 }
 
-/* The same; S_FULL: not all have room. If the group is one lane (`alone`), the deepest contacts get slots. */
+/*
+ * The same; S_FULL: not all have room, or not all near pairs had. If the group is one lane (`alone`), the deepest
+ * contacts get slots.
+ */
 LFN void ph_assign_slots(const int *m, const ureal *f, const real *v, real *w, int *s, mask group, int alone)
 {
     ph_number_slots(m, s, !alone);
-    if (!s[S_FULL] || !alone) return;
-    int wanted = s[S_WANTED];
+    int full = s[S_FULL], missed = s[S_MISSED], wanted = s[S_WANTED] + missed; /* which may each have one */
+    if (!missed && !(full && alone)) return;
     sync();
-    each (one, 1) ph_keep_deepest(m, f, v, w, s + one, group);
-    sync();
-    ph_number_slots(m, s, 1);
+    if (full && alone) {
+        each (one, 1) ph_keep_deepest(m, f, v, w, s + one, group);
+        sync();
+        ph_number_slots(m, s, 1);
+    }
     each (one, 1) {
         s[S_FULL + one] = 1;
         s[S_WANTED + one] = wanted;
     }
     sync();
-}
-
-/*
- * Flags of the pairs that are near in some lane of the group, `chunk` a word: in the bits of the list's first entries.
- * Where words have one, pairs are in no groups (groups.h).
- */
-LFN void ph_flag_near(const int *m, const ureal *f, const real *v, const real *w, int *pairs, int chunk, mask group)
-{
-    const int *all = m + m[M_PAIR];
-    each (p, chunk == 1 ? m[M_NPAIR] : 0) {
-        mask near = m_and(group, ph_bounds_near(m, f, v, w, all + B_SIZE * p)); /* ph_near, inlined */
-        if (PH_HAS_BOXED && any(near)) near = m_and(near, ph_boxes_near(m, f, v, w, all + B_SIZE * p));
-        pairs[NEAR_SIZE * p + NEAR_BITS] = any(near);
-    }
-    /* of a group of pairs it is said in the slot of an entry, which has none yet */
-    each (i, m[M_NGROUP]) pairs[NEAR_SIZE * i + NEAR_SLOT] = any(m_and(group, ph_group_near(m, f, v, w, i)));
-    if (m[M_NGROUP] > 0) sync();
-    each (i, chunk == 1 ? 0 : (m[M_NPAIR] + chunk - 1) / chunk) {
-        int bits = 0, end = nmin(chunk * (i + 1), m[M_NPAIR]);
-        rolled for (int p = chunk * i; p < end; ++p)
-        {
-            int of = (m + m[M_PAIR_GROUP])[p], near = 1;
-            if (of >= 0) near = pairs[NEAR_SIZE * of + NEAR_SLOT];
-            if (near) near = any(ph_near(m, f, v, w, all + B_SIZE * p, group));
-            bits = bits | ph_contact_bit(near, p - chunk * i);
-        }
-        pairs[NEAR_SIZE * i + NEAR_BITS] = bits;
-    }
-    sync();
-}
-
-/*
- * The pairs that are near in some lane of the group, in their order, and where they keep contacts (-1: nowhere). All
- * pairs are shared out: first each share is counted, where there are no slots yet, then listed behind those before it.
- */
-LFN void ph_list_near(const int *m, const ureal *f, const real *v, const real *w, int *s, mask group)
-{
-    int *pairs = s + ph_near_pairs(m), *counted = s + S_SLOTS, shares = nmax(1, nmin(PH_SHARES, m[M_NSLOT]));
-    int chunk = m[M_NPAIR] > PH_MANY_PAIRS ? 32 : 1, nword = (m[M_NPAIR] + chunk - 1) / chunk;
-    ph_flag_near(m, f, v, w, pairs, chunk, group);
-    for (int pass = shares > 1 ? 0 : 1; pass < 2; ++pass) {
-        each (t, shares) {
-            int n = 0, at = 0, room = m[W_EFC_J] - m[W_EFC_FORCE];
-            int begin = t * nword / shares, end = (t + 1) * nword / shares;
-            for (int u = 0; pass && u < t; ++u) {
-                n = n + counted[2 * u];
-                at = at + counted[2 * u + 1];
-            }
-            rolled for (int i = begin; i < end; ++i)
-            {
-                int bits = pairs[NEAR_SIZE * i + NEAR_BITS];
-                rolled for (int k = 0; k < chunk && (u32)bits >> k; ++k)
-                {
-                    if (!(bits >> k & 1)) continue;
-                    int p = chunk * i + k, size = 3 + KEPT_SIZE * (m + m[M_PAIR] + B_SIZE * p)[B_SIDE];
-                    if (pass) pairs[NEAR_SIZE * n + NEAR_PAIR] = p;
-                    if (pass) pairs[NEAR_SIZE * n + NEAR_KEPT] = at + size <= room ? at : -1;
-                    at = at + size;
-                    n = n + 1;
-                }
-            }
-            if (!pass) counted[2 * t] = n;
-            if (!pass) counted[2 * t + 1] = at;
-            if (pass && t == shares - 1) s[S_NNEAR + t - (shares - 1)] = n;
-        }
-        sync();
-    }
 }
 
 /*
@@ -504,7 +380,7 @@ PH_PART LFN void ph_constraint(const int *m, const ureal *f, const real *v, real
         each (i, pass ? PH_PARTS * npair : npair) {
             int p = pass ? i / PH_PARTS : i, part = i - PH_PARTS * p;
             int *near = pairs + NEAR_SIZE * p, bits = pass ? near[NEAR_BITS] : 0, at = near[NEAR_KEPT];
-            const int *pair = m + m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
+            const int *pair = PH_PAIR(near[NEAR_PAIR]);
             real *kept = PH_AT(W_EFC_FORCE) + (at < 0 ? 0 : at);
             if (!pass || bits) {
                 contact con[PH_MOST_CONTACTS];

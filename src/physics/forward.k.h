@@ -51,6 +51,7 @@
 #include "physics/actuation.k.h"
 #include "physics/integrate.k.h"
 #include "physics/constraint.k.h"
+#include "physics/near_pairs.k.h"
 #include "physics/contact.k.h"
 #include "physics/force.k.h"
 #include "physics/pattern.k.h"

@@ -43,11 +43,9 @@ static double distance(const double *p, const double *q)
     return sqrt((p[0] - q[0]) * (p[0] - q[0]) + (p[1] - q[1]) * (p[1] - q[1]) + (p[2] - q[2]) * (p[2] - q[2]));
 }
 
-/* The geom of a part around which a sphere that holds them all is the smallest. */
-static int central_geom(const mjModel *m, int part)
+int sti_physics_central_geom(const mjModel *m, int body)
 {
-    if (part >= m->nbody) return part - (int)m->nbody;
-    int first = m->body_geomadr[part], n = m->body_geomnum[part], best = first;
+    int first = m->body_geomadr[body], n = m->body_geomnum[body], best = first;
     double least = INFINITY;
     for (int g = first; g < first + n; ++g) {
         double radius = 0;
@@ -58,6 +56,11 @@ static int central_geom(const mjModel *m, int part)
         if (radius < least) least = radius;
     }
     return best;
+}
+
+static int central_geom(const mjModel *m, int part)
+{
+    return part >= m->nbody ? part - (int)m->nbody : sti_physics_central_geom(m, part);
 }
 
 static int count_equal(const member *all, int i, int n)

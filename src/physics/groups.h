@@ -7,6 +7,8 @@
 
 #include "physics/builder.h"
 
+/* The geom of a body around which a sphere that holds all that may touch others is the smallest. */
+int sti_physics_central_geom(const mjModel *model, int body);
 /* Fills M_NGROUP, M_GROUP, M_PAIR_GROUP and M_GROUP_REACH; after the blocks. */
 void sti_physics_put_groups(sti_tables_builder *b);
 /* Fills M_GROUP_REACH; after the parameters of blocks. */

@@ -33,7 +33,7 @@ LFN void ph_put_curve(const int *m, const ureal *f, const real *v, real *w, cons
 {
     int row = ph_slot_row(s, k);
     real C[PH_ROWS * PH_ROWS];
-    ph_block_curve(m, f, v, m + ph_slot_block(s, k), dim, PH_AT(W_EFC_D) + row, PH_AT(W_EFC_JAR) + row, C);
+    ph_block_curve(m, f, v, PH_BLOCK(ph_slot_block(s, k)), dim, PH_AT(W_EFC_D) + row, PH_AT(W_EFC_JAR) + row, C);
     ph_copy(PH_AT(W_EFC_C) + m[M_BLOCKDIM] * row, C, dim * dim);
 }
 
@@ -41,7 +41,7 @@ LFN void ph_curves(const int *m, const ureal *f, const real *v, real *w, const i
 {
     const int *list = s + ph_active(m);
     each (i, ph_nactive(s)) {
-        int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
+        int k = list[i], dim = PH_BLOCK(ph_slot_block(s, k))[B_DIM];
 #define PH_DO(rows) ph_put_curve(m, f, v, w, s, k, rows)
         PH_WITH_ROWS(dim, PH_DO);
 #undef PH_DO
@@ -115,7 +115,7 @@ LFN void ph_add_block(const int *m, real *H, const int *place, const real *C, co
 /* H += J' C J of slot k, whose block has `dim` rows, if that is not 0 in all lanes `on`. */
 LFN void ph_add_slot(const int *m, real *w, const int *s, int k, int dim, mask on)
 {
-    const int *block = m + ph_slot_block(s, k), *place = m + block[B_PLACES];
+    const int *block = PH_BLOCK(ph_slot_block(s, k)), *place = block + block[B_PLACES];
     int n = block[B_NDOF];
     const real *J = PH_AT(W_EFC_J) + ph_slot_J(s, k), *C = PH_AT(W_EFC_C) + m[M_BLOCKDIM] * ph_slot_row(s, k);
     real *H = PH_AT(W_H);
@@ -149,7 +149,7 @@ LFN void ph_make_hessian(const int *m, real *w, const int *s, int whole, const r
     sync();
     rolled for (int i = 0; i < ph_nactive(s); ++i)
     {
-        int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
+        int k = list[i], dim = PH_BLOCK(ph_slot_block(s, k))[B_DIM];
 #define PH_DO(rows) ph_add_slot(m, w, s, k, rows, on)
         PH_WITH_ROWS(dim, PH_DO);
 #undef PH_DO

@@ -32,7 +32,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
          : w + m[name])
 #define PH_HAS_ROWS(dim) (ph_kinds[dim] != 0)
 #define PH_HAS_KIND(dim, kind) (ph_kinds[dim] >> (kind)&1)
-#define PH_HAS_PAIRS (ph_model[M_NPAIR] > 0)
+#define PH_HAS_PAIRS (ph_model[M_NPAIR] + ph_model[M_NTREE] > 0)
+#define PH_HAS_TREES (ph_model[M_NTREE] > 0)
 #define PH_HAS_FIRST(first) (ph_partners[first] != 0)
 #define PH_HAS_PAIR(first, second) (ph_partners[first] >> (second)&1)
 #else
@@ -43,6 +44,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_HAS_FIRST(first) 1
 #define PH_HAS_PAIR(first, second) 1
 #define PH_HAS_PAIRS 1
+#define PH_HAS_TREES 1
 #define PH_HAS_SEARCHED 1
 #endif
 
@@ -92,8 +94,13 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NPLACE 42         /* rows of H but the one that is solved with it, see places.h */
 #define M_NTOUCH 43         /* geoms that may touch another */
 #define M_NGROUP 44         /* groups of pairs of geoms, see groups.h */
-#define M_HOLDS 45          /* 1: worlds without room are held, because there can be more; 0: this is all the room */
-#define M_SIZES_END 46
+#define M_NNEAR 45          /* near pairs that a team lists, at most */
+#define M_NTREE 46          /* trees whose geoms a step pairs itself, see tree_pairs.h; 0: all pairs are in M_PAIR */
+#define M_NKIND 47          /* kinds of their geoms */
+#define M_NMADE 48          /* pairs of two kinds */
+#define M_NLISTED 49        /* ints of the lists of dofs of such a pair, at most */
+#define M_HOLDS 50          /* 1: worlds without room are held, because there can be more; 0: this is all the room */
+#define M_SIZES_END 51
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -167,7 +174,18 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_M_PLACE 168      /* of each entry of qM: its place in W_H */
 #define M_BLOCK_PLACES 169 /* rows of H of the dofs of blocks */
 #define M_GROUP 170        /* of each group the two geoms whose places are those of its parts */
-#define M_TABLES_END 171
+#define M_TREE_ADR 171     /* ntree + 1 places in TREE_GEOM */
+#define M_TREE_GEOM 172    /* geoms of those trees, ascending */
+#define M_TREE_CENTRE 173  /* of each tree the geom in the middle of its sphere */
+#define M_GEOM_TREE 174    /* of each geom its tree, or -1 */
+#define M_GEOM_KIND 175    /* and its kind */
+#define M_KIND_PAIR 176    /* of two kinds: their description, behind those of pairs; -1: they do not touch */
+#define M_APART_ADR 177    /* ngeom + 1 places in APART */
+#define M_APART 178        /* geoms of later trees that each geom does not touch in spite of its kind */
+#define M_ROW_ADR 179      /* ngeom + 1 pairs of M_PAIR: from where on each geom is the first of the two */
+#define M_GEOM_CHAIN 180   /* of each geom in a tree: where in m the dofs that move it are, and how many */
+#define M_CHAIN 181        /* those */
+#define M_TABLES_END 182
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -232,7 +250,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_GEOM_AABB 359   /* boxes of geoms: centre and half sizes in the geom's frame */
 #define M_GROUP_REACH 360 /* of each group: its parts are apart where those geoms' places are farther apart */
 #define M_SHAPES 361      /* behind all reals, ints: hulls (collide/hull.k.h), height fields (rows, columns, sizes) */
-#define M_PARAMETERS_END 362
+#define M_GEOM_BOUND 362  /* of geoms in those trees: radius of the bounding sphere and margin */
+#define M_PARAMETERS_END 363
 
 /* team memory */
 #define W_QPOS 500 /* the state and the inputs: copies, from here … */
@@ -307,12 +326,13 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define W_SENSORDATA 569
 #define W_RK 570 /* Runge-Kutta: state before the step, sums of velocities, accelerations, act_dot, turns */
 #define W_QFRC_FLUID 571
-#define W_SUMS 572    /* parts of up to four sums, PH_SUMS each */
-#define W_H_TILES 573 /* factors of the tiles on H's diagonal, with the inverses of theirs */
-#define W_H_LOW 574   /* low parts of numbers in W_H, see twofold.k.h */
-#define W_CRB_LOW 575 /* low parts of crb */
-#define W_THIN 576    /* 1: a pivot of qM is thin; 0 */
-#define W_END 577
+#define W_SUMS 572       /* parts of up to four sums, PH_SUMS each */
+#define W_H_TILES 573    /* factors of the tiles on H's diagonal, with the inverses of theirs */
+#define W_H_LOW 574      /* low parts of numbers in W_H, see twofold.k.h */
+#define W_CRB_LOW 575    /* low parts of crb */
+#define W_THIN 576       /* 1: a pivot of qM is thin; 0 */
+#define W_TREE_REACH 577 /* radius of each tree's sphere */
+#define W_END 578
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
 #define W_SEEN 600 /* PH_SEEN reals a slot: a contact; over efc_jar, efc_Jv and efc_J, if it fits there */
@@ -392,16 +412,16 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define B_TYPE 1 /* PH_EQ_CONNECT … */
 #define B_DIM 2  /* rows */
 #define B_NDOF 3
-#define B_DOFS 4 /* where its dofs begin in m */
+#define B_DOFS 4 /* where its dofs begin, from its description on */
 #define B_PRM 5  /* where its parameters begin in M_BLOCK_PRM; blocks may share dofs, tiles and parameters */
 #define B_ID 6   /* the equality, joint, dof, tendon */
 #define B_SIDE 7 /* of limits: -1, 1 */
 #define B_OBJ1 8 /* of equalities: bodies, joints, tendons; -1: none */
 #define B_OBJ2 9
-#define B_TILES 10  /* where in m the bits of the rows of tiles of H are in which it has dofs, */
+#define B_TILES 10  /* where, from there, the bits of the rows of tiles of H are in which it has dofs, */
 #define B_LOW 11    /* and the first of them */
 #define B_PART 12   /* its part of sums, see solve.k.h; of two geoms, of their first contact */
-#define B_PLACES 13 /* where the rows of H of its dofs begin in m */
+#define B_PLACES 13 /* where, from there, the rows of H of its dofs begin */
 #define B_SIZE 14
 #define PH_ROWS 6 /* of a block, at most */
 
@@ -548,10 +568,11 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define S_NNEAR 4  /* pairs of geoms that are near in some lane of the group */
 #define S_WANTED 5 /* contacts of the group, also those that there is no room for */
 #define S_NLEVEL 6 /* levels of the columns of tiles of H */
-#define S_PARTS 7  /* where each part begins among the active slots by part; then how many there are */
+#define S_MISSED 7 /* near pairs that had no room in the list */
+#define S_PARTS 8  /* where each part begins among the active slots by part; then how many there are */
 #define S_SLOTS (S_PARTS + PH_SUMS + 1)
 
-/* such a pair: its number, bits of its contacts, the slot of the first of them, where they are kept (contact.k.h) */
+/* such a pair: its number (from M_NPAIR on: made in this step), bits of its contacts, the slot of the first of them, where they are kept (contact.k.h) */
 #define NEAR_PAIR 0
 #define NEAR_BITS 1
 #define NEAR_SLOT 2

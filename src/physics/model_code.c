@@ -67,7 +67,7 @@ static occurring find_occurring(const int *m)
 {
     occurring o = {0};
     const int *type = m + m[M_GEOM_TYPE];
-    for (int i = 0; i < m[M_NBLOCK] + m[M_NPAIR]; ++i) {
+    for (int i = 0; i < m[M_NBLOCK] + m[M_NPAIR] + m[M_NMADE]; ++i) {
         const int *block = m + (i < m[M_NBLOCK] ? m[M_BLOCK] + B_SIZE * i : m[M_PAIR] + B_SIZE * (i - m[M_NBLOCK]));
         o.kinds[block[B_DIM]] |= 1 << block[B_KIND];
         if (i < m[M_NBLOCK]) continue;

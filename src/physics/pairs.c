@@ -68,15 +68,14 @@ static bool is_explicit(const mjModel *m, int g1, int g2)
     return false;
 }
 
-/* Do the bits of two geoms let them touch? */
-static bool bits_match(const mjModel *m, int g1, int g2)
+bool sti_physics_bits_match(const mjModel *m, int g1, int g2)
 {
     return (m->geom_contype[g1] & m->geom_conaffinity[g2]) || (m->geom_contype[g2] & m->geom_conaffinity[g1]);
 }
 
 bool sti_physics_may_touch(const mjModel *m, int g1, int g2)
 {
-    if (!bits_match(m, g1, g2)) return false;
+    if (!sti_physics_bits_match(m, g1, g2)) return false;
     int b1 = m->geom_bodyid[g1], b2 = m->geom_bodyid[g2], w1 = m->body_weldid[b1], w2 = m->body_weldid[b2];
     if (w1 == w2) return false;
     int p1 = m->body_weldid[m->body_parentid[w1]], p2 = m->body_weldid[m->body_parentid[w2]];
@@ -117,7 +116,7 @@ static void mix_geoms(const mjModel *m, int g1, int g2, sti_block *k)
 static double reach_of(const mjModel *m, const sti_block *k)
 {
     int a = k->obj[0], b = k->obj[1];
-    if (k->id < 0 && !bits_match(m, a, b)) return NAN;
+    if (k->id < 0 && !sti_physics_bits_match(m, a, b)) return NAN;
     double first = m->geom_type[a] == mjGEOM_PLANE    ? 0
                    : m->geom_type[a] == mjGEOM_HFIELD ? m->hfield_size[4 * m->geom_dataid[a] + 2]
                                                       : m->geom_rbound[a];

@@ -43,16 +43,16 @@ LFN void ph_mark_columns(const int *m, int *s)
     each (h, m[M_NTILE]) {
         rolled for (int i = 0; i < ph_nactive(s); ++i)
         {
-            const int *block = m + ph_slot_block(s, list[i]);
+            const int *block = PH_BLOCK(ph_slot_block(s, list[i]));
             for (int k = 0; block[B_LOW] == h && k < words; ++k)
-                columns[h * words + k] = columns[h * words + k] | (m + block[B_TILES])[k];
+                columns[h * words + k] = columns[h * words + k] | (block + block[B_TILES])[k];
         }
     }
 #else
     for (int i = 0; i < ph_nactive(s); ++i) {
-        const int *block = m + ph_slot_block(s, list[i]);
+        const int *block = PH_BLOCK(ph_slot_block(s, list[i]));
         int *column = columns + block[B_LOW] * words;
-        for (int k = 0; k < words; ++k) column[k] = column[k] | (m + block[B_TILES])[k];
+        for (int k = 0; k < words; ++k) column[k] = column[k] | (block + block[B_TILES])[k];
     }
 #endif
     sync();

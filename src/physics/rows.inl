@@ -189,7 +189,8 @@
     X(W_H_TILES, NULL, 16 * t->m[M_NTILE])                                                                             \
     X(W_H_LOW, NULL, 8 * t->m[M_NTILE] * (t->m[M_NTILE] + 1))                                                          \
     X(W_CRB_LOW, NULL, 10 * m->nbody)                                                                                  \
-    X(W_THIN, NULL, 1)
+    X(W_THIN, NULL, 1)                                                                                                 \
+    X(W_TREE_REACH, NULL, t->m[M_NTREE])
 
 /* The same of what stage after makes. */
 #define AFTER(X)                                                                                                       \

@@ -254,7 +254,7 @@ LFN real ph_sense_limit_force(const int *m, const ureal *f, const real *v, const
     for (int k = s[S_NSLOT] - 1; k >= 0; --k) {
         int number = s[S_SLOTS + 4 * k + 3] - row[SN_BLOCK];
         if (number < 0 || number >= row[SN_NBLOCK]) continue;
-        mask holds = ph_block_holds(m, f, v, w, m + ph_slot_block(s, k));
+        mask holds = ph_block_holds(m, f, v, w, PH_BLOCK(ph_slot_block(s, k)));
         x = select(holds, PH_AT(W_EFC_FORCE)[ph_slot_row(s, k)], x);
     }
     return x;
@@ -272,7 +272,7 @@ LFN real ph_sense_touch(const int *m, const ureal *f, const real *v, const real 
     real sum = splat(0), far = splat((ureal)RAY_HUGE);
     rolled for (int p = 0; p < s[S_NNEAR]; ++p)
     {
-        const int *near = s + ph_near_pairs(m) + NEAR_SIZE * p, *pair = m + m[M_PAIR] + B_SIZE * near[NEAR_PAIR];
+        const int *near = s + ph_near_pairs(m) + NEAR_SIZE * p, *pair = PH_PAIR(near[NEAR_PAIR]);
         int bits = near[NEAR_BITS], slot = near[NEAR_SLOT], second = body[pair[B_OBJ2]] == row[SN_OBJECT + 2];
         contact con[PH_MOST_CONTACTS];
         real hint[3], way[3], normal[3];

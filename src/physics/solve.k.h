@@ -20,7 +20,7 @@
 
 LFN int ph_slot_part(const int *m, const int *s, int k)
 {
-    const int *block = m + ph_slot_block(s, k);
+    const int *block = PH_BLOCK(ph_slot_block(s, k));
     int n = (s[S_SLOTS + 4 * k + 3] - m[M_NBLOCK]) % PH_MOST_CONTACTS; /* of a contact, in its pair */
     return block[B_TYPE] == PH_GEOMS ? (block[B_PART] + 3 * n) % PH_SUMS : block[B_PART];
 }
@@ -69,7 +69,7 @@ LFN void ph_mul_inertia(const int *m, const real *w, const real *x, real *y)
 /* The rows of a slot: y = J x, and y -= aref if `aref` is 1. */
 LFN void ph_mul_slot(const int *m, const real *w, const int *s, int k, int dim, const real *x, real *y, int aref)
 {
-    const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
+    const int *block = PH_BLOCK(ph_slot_block(s, k)), *dof = block + block[B_DOFS];
     const real *J = PH_AT(W_EFC_J) + ph_slot_J(s, k);
     int n = block[B_NDOF], row = ph_slot_row(s, k);
     real sum[PH_ROWS];
@@ -84,7 +84,7 @@ LFN void ph_mul_rows(const int *m, const real *w, const int *s, const real *x, r
 {
     const int *list = s + ph_active(m);
     each (i, ph_nactive(s)) {
-        int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
+        int k = list[i], dim = PH_BLOCK(ph_slot_block(s, k))[B_DIM];
 #define PH_DO(rows) ph_mul_slot(m, w, s, k, rows, x, y, aref)
         PH_WITH_ROWS(dim, PH_DO);
 #undef PH_DO
@@ -97,7 +97,7 @@ LFN void ph_slot_force(const int *m, const ureal *f, const real *v, real *w, con
     int row = ph_slot_row(s, k);
     real force[PH_ROWS], *to = PH_AT(W_EFC_FORCE) + row;
     ph_zero(force, dim);
-    ph_block_force(m, f, v, m + ph_slot_block(s, k), dim, PH_AT(W_EFC_D) + row, PH_AT(W_EFC_JAR) + row, force);
+    ph_block_force(m, f, v, PH_BLOCK(ph_slot_block(s, k)), dim, PH_AT(W_EFC_D) + row, PH_AT(W_EFC_JAR) + row, force);
     for (int r = 0; r < dim; ++r) to[r] = select(on, force[r], to[r]);
 }
 
@@ -105,7 +105,7 @@ LFN void ph_forces(const int *m, const ureal *f, const real *v, real *w, const i
 {
     const int *list = s + ph_active(m);
     each (i, ph_nactive(s)) {
-        int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
+        int k = list[i], dim = PH_BLOCK(ph_slot_block(s, k))[B_DIM];
 #define PH_DO(rows) ph_slot_force(m, f, v, w, s, k, rows, on)
         PH_WITH_ROWS(dim, PH_DO);
 #undef PH_DO
@@ -116,7 +116,7 @@ LFN void ph_forces(const int *m, const ureal *f, const real *v, real *w, const i
 /* out += J' efc_force of a slot */
 LFN void ph_gather_slot(const int *m, const real *w, const int *s, int k, int dim, real *out)
 {
-    const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
+    const int *block = PH_BLOCK(ph_slot_block(s, k)), *dof = block + block[B_DOFS];
     const real *J = PH_AT(W_EFC_J) + ph_slot_J(s, k), *force = PH_AT(W_EFC_FORCE) + ph_slot_row(s, k);
     int n = block[B_NDOF];
     each (c, n) {
@@ -135,7 +135,7 @@ LFN void ph_gather_rows(const int *m, const real *w, const int *s, real *out)
     sync();
     rolled for (int i = 0; i < ph_nactive(s); ++i)
     {
-        int k = list[i], dim = (m + ph_slot_block(s, k))[B_DIM];
+        int k = list[i], dim = PH_BLOCK(ph_slot_block(s, k))[B_DIM];
 #define PH_DO(rows) ph_gather_slot(m, w, s, k, rows, out)
         PH_WITH_ROWS(dim, PH_DO);
 #undef PH_DO
@@ -148,7 +148,7 @@ LFN void ph_gather_rows(const int *m, const real *w, const int *s, real *out)
 LFN void ph_slot_line(const int *m, const ureal *f, const real *v, const real *w, const int *s, int k, real alpha,
                       ph_line *line)
 {
-    const int *block = m + ph_slot_block(s, k);
+    const int *block = PH_BLOCK(ph_slot_block(s, k));
     int row = ph_slot_row(s, k), dim = block[B_DIM];
     const real *jar = PH_AT(W_EFC_JAR) + row, *jv = PH_AT(W_EFC_JV) + row, *D = PH_AT(W_EFC_D) + row;
 #define PH_DO(rows) ph_block_line(m, f, v, block, rows, D, jar, jv, alpha, line)
@@ -159,7 +159,7 @@ LFN void ph_slot_line(const int *m, const ureal *f, const real *v, const real *w
 /* What slot k costs at the residuals x. */
 LFN real ph_slot_cost(const int *m, const ureal *f, const real *v, const real *w, const int *s, int k, const real *x)
 {
-    const int *block = m + ph_slot_block(s, k);
+    const int *block = PH_BLOCK(ph_slot_block(s, k));
     int row = ph_slot_row(s, k), dim = block[B_DIM];
     const real *D = PH_AT(W_EFC_D) + row;
     real cost = splat(0);
@@ -344,7 +344,7 @@ STET_CALLED LFN void ph_light_product(const int *m, real *w, const int *s, mask 
     const int *list = s + ph_active(m);
     real *mv = PH_AT(W_MV), *rows = PH_AT(W_QACC_STEP); /* the integrator comes later */
     each (i, ph_nactive(s)) {
-        int row = ph_slot_row(s, list[i]), dim = (m + ph_slot_block(s, list[i]))[B_DIM];
+        int row = ph_slot_row(s, list[i]), dim = PH_BLOCK(ph_slot_block(s, list[i]))[B_DIM];
         const real *C = PH_AT(W_EFC_C) + m[M_BLOCKDIM] * row, *jv = PH_AT(W_EFC_JV) + row;
         real *force = PH_AT(W_EFC_FORCE) + row;
         rolled for (int r = 0; r < dim; ++r)
@@ -390,7 +390,7 @@ LFN real ph_newton(const int *m, const ureal *f, const real *v, real *w, int *s,
         PH_AT(W_MA)[d] = select(moves, fma(alpha, mv[d], PH_AT(W_MA)[d]), PH_AT(W_MA)[d]);
     }
     each (i, ph_nactive(s)) {
-        int row = ph_slot_row(s, list[i]), dim = (m + ph_slot_block(s, list[i]))[B_DIM];
+        int row = ph_slot_row(s, list[i]), dim = PH_BLOCK(ph_slot_block(s, list[i]))[B_DIM];
         real *jar = PH_AT(W_EFC_JAR) + row;
         const real *jv = PH_AT(W_EFC_JV) + row;
         for (int r = 0; r < dim; ++r) jar[r] = select(moves, fma(alpha, jv[r], jar[r]), jar[r]);

@@ -123,7 +123,7 @@ static void put_triangle(sti_tables_builder *b)
     if (b->result != STET_OK) return;
     for (int i = 0; i < b->model->nv; ++i)
         if (b->model->M_rownnz[i] > rows) rows = b->model->M_rownnz[i];
-    for (int i = 0; i < t->m[M_NBLOCK] + t->m[M_NPAIR]; ++i) {
+    for (int i = 0; i < t->m[M_NBLOCK] + t->m[M_NPAIR] + t->m[M_NMADE]; ++i) {
         int ndof = t->m[t->m[M_BLOCK] + B_SIZE * i + B_NDOF];
         if (ndof > rows) rows = ndof;
     }
@@ -495,7 +495,8 @@ stet_result sti_physics_tables_make_apart(const mjModel *model, sti_physics_tabl
 
 void sti_physics_tables_resize(const mjModel *model, sti_physics_tables *tables, int room)
 {
-    static const int sized[] = {M_NROW, M_BLOCKDIM, M_NEFCJ, M_NSLOT, M_HOLDS, M_NINTS, M_NMEMORY, M_NMEMORY_ALL};
+    static const int sized[] = {M_NROW,  M_BLOCKDIM, M_NEFCJ,   M_NSLOT,      M_HOLDS,
+                                M_NNEAR, M_NINTS,    M_NMEMORY, M_NMEMORY_ALL};
     sti_tables_builder b = {.model = model, .t = tables, .result = STET_OK};
     for (size_t i = 0; i < sizeof sized / sizeof *sized; ++i) tables->m[sized[i]] = STI_UNFILLED;
     for (int i = W_QPOS; i < W_END; ++i) tables->m[i] = STI_UNFILLED;

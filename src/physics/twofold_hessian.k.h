@@ -26,7 +26,7 @@ LFN void ph_two_begin(const int *m, const ureal *f, const real *v, real *w, cons
 /* H += J' C J of slot k, whose block has `dim` rows. */
 LFN void ph_two_add_slot(const int *m, real *w, const int *s, int k, int dim)
 {
-    const int *block = m + ph_slot_block(s, k), *place = m + block[B_PLACES];
+    const int *block = PH_BLOCK(ph_slot_block(s, k)), *place = block + block[B_PLACES];
     const real *J = PH_AT(W_EFC_J) + ph_slot_J(s, k), *C = PH_AT(W_EFC_C) + m[M_BLOCKDIM] * ph_slot_row(s, k);
     real *H = PH_AT(W_H), *low = PH_AT(W_H_LOW), zero = splat(0);
     int n = block[B_NDOF];
@@ -134,7 +134,7 @@ STET_CALLED LFN void ph_two_hessian(const int *m, const ureal *f, const real *v,
     int n = m[M_NPLACE];
     ph_two_begin(m, f, v, w, s, x);
     rolled for (int i = 0; i < ph_nactive(s); ++i)
-        ph_two_add_slot(m, w, s, list[i], (m + ph_slot_block(s, list[i]))[B_DIM]);
+        ph_two_add_slot(m, w, s, list[i], PH_BLOCK(ph_slot_block(s, list[i]))[B_DIM]);
     rolled for (int h = 0; 4 * h < n; ++h)
     {
         each (i, n + 1 - 4 * h)

@@ -151,7 +151,7 @@ static void compare_row(const rows *r, const int *m, const int *block, int at, i
     for (int dof = 0; dof < r->m->nv; ++dof) {
         double x = 0;
         for (int k = 0; k < n; ++k)
-            if (m[block[B_DOFS] + 2 * k] == dof)
+            if (block[block[B_DOFS] + 2 * k] == dof)
                 x = edge ? reals_get(r->J, w, J + k) + mu * reals_get(r->J, w, J + base * n + k)
                          : reals_get(r->J, w, J + base * n + k);
         note(r->errors, "efc_J", x, exact_J(r->m, d, efc, dof), 1e-1);
@@ -162,7 +162,7 @@ static void compare_row(const rows *r, const int *m, const int *block, int at, i
 static double block_J(const rows *r, const int *m, const int *block, int J, int dof)
 {
     for (int k = 0; k < block[B_NDOF]; ++k)
-        if (m[block[B_DOFS] + 2 * k] == dof) return reals_get(r->J, r->world, J + k);
+        if (block[block[B_DOFS] + 2 * k] == dof) return reals_get(r->J, r->world, J + k);
     return 0;
 }
 
