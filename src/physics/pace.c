@@ -6,6 +6,7 @@
 
 #include "model/guard.h"
 #include "physics/pairs.h"
+#include "physics/tree_pairs.h"
 
 #include <string.h>
 
@@ -25,6 +26,7 @@ enum {
     X(pair, .004, .008, .011, .012)           /* of geoms that may touch, the first of them, */                        \
     X(more, 0, .006, .008, .01)               /* the others, which MuJoCo does not look at, */                         \
     X(far, 0, .05, .05, .06)                  /* of these once more, where they are not in a cache */                  \
+    X(tree, 0, .002, .003, .004)              /* geoms that are held against a later tree (tree_pairs.h) */            \
     X(near, .042, .051, .078, .09)            /* those whose bounding spheres do */                                    \
     X(search, .421, .393, .69, .83)           /* near pairs of round shapes without a closed form */                   \
     X(field, 1, .6, 1, 1.2)                   /* of a height field */                                                  \
@@ -95,24 +97,51 @@ static int count_vertices(const mjModel *m, int g)
     return mesh >= 0 && m->mesh_graphadr[mesh] >= 0 ? m->mesh_graph[m->mesh_graphadr[mesh]] : 0;
 }
 
+static void count_near(const mjModel *m, const sti_block *pair, double *counts)
+{
+    int first = m->geom_type[pair->obj[0]], second = m->geom_type[pair->obj[1]];
+    double vertices = count_vertices(m, pair->obj[0]) + count_vertices(m, pair->obj[1]);
+    counts[COUNT_near]++;
+    if (first == mjGEOM_HFIELD)
+        counts[COUNT_field]++;
+    else if (second == mjGEOM_MESH)
+        counts[first == mjGEOM_PLANE ? COUNT_plane_vertex : COUNT_vertex] += vertices;
+    else if (sti_physics_is_searched(first, second))
+        counts[COUNT_search]++;
+}
+
+/* Pairs of two trees that have no rows: what a step compares, and which are near. */
+static void count_tree_pairs(const mjModel *m, const mjData *d, const sti_trees *trees, double *counts)
+{
+    for (int i = 0; i < trees->ngeom; ++i) {
+        int a = trees->geom[i], tree = trees->of_geom[a];
+        counts[COUNT_tree] += trees->ntree - tree - 1;
+        for (int k = trees->adr[tree + 1]; k < trees->ngeom; ++k) {
+            int b = trees->geom[k];
+            const mjtNum *p = d->geom_xpos + 3 * (ptrdiff_t)a, *q = d->geom_xpos + 3 * (ptrdiff_t)b;
+            double off[3] = {q[0] - p[0], q[1] - p[1], q[2] - p[2]};
+            double reach = m->geom_rbound[a] + m->geom_rbound[b] + m->geom_margin[a] + m->geom_margin[b];
+            if (off[0] * off[0] + off[1] * off[1] + off[2] * off[2] > 1.01 * reach * reach) continue;
+            if (!sti_physics_may_touch(m, a, b)) continue;
+            sti_block pair = sti_physics_geoms_block(m, a, b, -1);
+            if (is_near(m, d, &pair)) count_near(m, &pair, counts);
+        }
+    }
+}
+
 static void count_pairs(const mjModel *m, const mjData *d, double *counts)
 {
     sti_pair_place at = {.next = 0};
-    for (int n = 0; sti_physics_next_pair(m, &at); ++n) {
+    sti_trees trees;
+    if (sti_trees_find(m, &trees) != STET_OK) sti_trees_free(&trees); /* then all pairs have rows */
+    for (int n = 0; sti_trees_next_pair(m, &trees, &at); ++n) {
         sti_block pair = sti_physics_geoms_block(m, at.geom[0], at.geom[1], at.pair);
         counts[n < FIRST_PAIRS ? COUNT_pair : COUNT_more]++;
         if (n >= CACHED_PAIRS) counts[COUNT_far]++;
-        if (!is_near(m, d, &pair)) continue;
-        int first = m->geom_type[pair.obj[0]], second = m->geom_type[pair.obj[1]];
-        double vertices = count_vertices(m, pair.obj[0]) + count_vertices(m, pair.obj[1]);
-        counts[COUNT_near]++;
-        if (first == mjGEOM_HFIELD)
-            counts[COUNT_field]++;
-        else if (second == mjGEOM_MESH)
-            counts[first == mjGEOM_PLANE ? COUNT_plane_vertex : COUNT_vertex] += vertices;
-        else if (sti_physics_is_searched(first, second))
-            counts[COUNT_search]++;
+        if (is_near(m, d, &pair)) count_near(m, &pair, counts);
     }
+    count_tree_pairs(m, d, &trees, counts);
+    sti_trees_free(&trees);
 }
 
 /* Contacts of a pair stand one after the other; those with planes are counted as near. */
