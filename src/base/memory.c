@@ -5,8 +5,8 @@
  *   MEMORY-1  a block is STI_ALIGN bytes of header, then the caller's bytes: both aligned to STI_ALIGN
  *   MEMORY-2  every block is freed by the allocator that it came from: the hook changes only while no block is in use
  *   MEMORY-3  counts are kept for blocks that exist, so a failure changes only the count of calls
- *   MEMORY-4  large blocks of the default hook are pages of their own, which the system gives zeroed when they are first
- *             touched: nobody clears them, and what is not used of a block takes no memory
+ *   MEMORY-4  large blocks of the default hook are pages of their own, which the system gives zeroed when they are
+ *             first touched: nobody clears them, and what is not used of a block takes no memory
  */
 #include "base/memory.h"
 

@@ -572,7 +572,10 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define S_PARTS 8  /* where each part begins among the active slots by part; then how many there are */
 #define S_SLOTS (S_PARTS + PH_SUMS + 1)
 
-/* such a pair: its number (from M_NPAIR on: made in this step), bits of its contacts, the slot of the first of them, where they are kept (contact.k.h) */
+/*
+ * such a pair: its number (from M_NPAIR on: it is made in this step), bits of its contacts, the slot of the first of
+ * them, where they are kept (contact.k.h)
+ */
 #define NEAR_PAIR 0
 #define NEAR_BITS 1
 #define NEAR_SLOT 2

@@ -1,6 +1,6 @@
 /*
- * Which pairs of geoms are near in some lane of a group: the list from s + ph_near_pairs(m) on. Part of the kernels that
- * include it, after constraint.k.h.
+ * Which pairs of geoms are near in some lane of a group: the list from s + ph_near_pairs(m) on. Part of the kernels
+ * that include it, after constraint.k.h.
  *
  * Pairs of one tree, with what cannot move, and explicit ones are rows of M_PAIR. In a scene of many trees those of two
  * trees are none: there are too many (tree_pairs.h). A step looks at the spheres of trees, and makes the description of
@@ -108,7 +108,7 @@ LFN void ph_flag_near(const int *m, const ureal *f, const real *v, const real *w
     sync();
 }
 
-/* Where the list goes on: how many pairs are before that, and how many reals their contacts take where they are kept. */
+/* Where the list goes on: how many pairs are before that, and how many reals their contacts take that are kept. */
 #define LIST_PAIRS 0
 #define LIST_KEPT 1
 #define LIST_SIZE 2
@@ -183,7 +183,7 @@ LFN void ph_make_pair(const int *m, int one, int two, int kinds, int *row)
     row[B_PART] = (3 * row[B_OBJ1] + row[B_OBJ2]) % PH_SUMS;
 }
 
-/* The lists of the description at `place` in s: its dofs, their rows of H and tiles, at the first slot of its contacts. */
+/* The lists of the description at `place` in s, which are at the first slot of its contacts: dofs, rows of H, tiles. */
 LFN void ph_list_dofs(const int *m, int *s, int place, int slot)
 {
     int *row = s + place, *dof = s + ph_listed(m, slot);

@@ -26,7 +26,7 @@ enum {
     X(pair, .004, .008, .011, .012)           /* of geoms that may touch, the first of them, */                        \
     X(more, 0, .006, .008, .01)               /* the others, which MuJoCo does not look at, */                         \
     X(far, 0, .05, .05, .06)                  /* of these once more, where they are not in a cache */                  \
-    X(tree, 0, .002, .003, .004)              /* geoms that are held against a later tree (tree_pairs.h) */            \
+    X(tree, 0, .002, .004, .006)              /* geoms that are held against a later tree (tree_pairs.h) */            \
     X(near, .042, .051, .078, .09)            /* those whose bounding spheres do */                                    \
     X(search, .421, .393, .69, .83)           /* near pairs of round shapes without a closed form */                   \
     X(field, 1, .6, 1, 1.2)                   /* of a height field */                                                  \

@@ -20,7 +20,7 @@ stet_test_on_devices(
     render/renderer
     tiles/fault tiles/ring tiles/stage
     worlds/poses worlds/reset worlds/snapshot worlds/worlds worlds/quantities
-    physics/reset physics/room
+    physics/reset physics/room physics/tree_pairs
     step/faults step/step
     sim/beside sim/control sim/frame sim/program sim/tape sim/tensor
     DOUBLES
