@@ -258,12 +258,25 @@ LFN void ph_take_rows(const real *H, const real *tile, const int *row, real *x, 
         for (int c = 0; c < j; ++c) y[c] = fma(-tile[4 * j + c], y[j], y[c]);
     }
     sync();
+#if STET_GPU
     each (i, 4 * h)
         if ((u32)row[i >> 7] >> (i >> 2 & 31) & 1) {
             real sum = x[i];
             for (int j = n - 1; j >= 0; --j) sum = fma(-L[j * width + i], y[j], sum);
             x[i] = sum;
         }
+#else /* of many trees most tiles are not in the row */
+    rolled for (int t = 0; 32 * t < h; ++t)
+    {
+        rolled for (u32 bits = (u32)row[t]; bits; bits = bits & (bits - 1)) for (int q = 0; q < 4; ++q)
+        {
+            int i = 128 * t + 4 * ph_lowest(bits) + q;
+            real sum = x[i];
+            for (int j = n - 1; j >= 0; --j) sum = fma(-L[j * width + i], y[j], sum);
+            x[i] = sum;
+        }
+    }
+#endif
     each (one, 1)
         for (int j = one; j < n; ++j) x[4 * h + j] = y[j];
     sync();
