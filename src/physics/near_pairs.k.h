@@ -30,23 +30,14 @@ LFN mask ph_group_near(const int *m, const ureal *f, const real *v, const real *
                         par(m, f, v, M_GROUP_REACH, group));
 }
 
-/*
- * Are the boxes of two geoms looked at, too? Where contacts are searched for, of two boxes, and of a plane and a mesh:
- * else finding them takes about as long. What a model has none of is not in its code.
- */
+/* What a model has none of is not in its code. */
 #define PH_HAS_BOXED (PH_HAS_SEARCHED || PH_HAS_PAIR(PH_BOX, PH_BOX) || PH_HAS_PAIR(PH_PLANE, PH_MESH))
-LFN int ph_is_boxed(int first, int second)
-{
-    if (first <= PH_HFIELD) return first == PH_PLANE && second == PH_MESH;
-    return second == PH_MESH || (first > PH_CAPSULE && second > PH_CAPSULE) ||
-           (first == PH_CAPSULE && (second == PH_ELLIPSOID || second == PH_CYLINDER));
-}
 
-/* Where the boxes of such a pair are within the margin (a plane's is all that is below it); of others, everywhere. */
+/* Where the boxes of a pair that has them are within the margin (a plane's is all that is below it); of others, everywhere. */
 STET_CALLED LFN mask ph_boxes_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair)
 {
     int a = pair[B_OBJ1], b = pair[B_OBJ2];
-    if (!ph_is_boxed((m + m[M_GEOM_TYPE])[a], (m + m[M_GEOM_TYPE])[b])) return m_all();
+    if (!is_boxed((m + m[M_GEOM_TYPE])[a], (m + m[M_GEOM_TYPE])[b])) return m_all();
     const real *p = PH_AT(W_GEOM_XPOS) + 3 * a, *q = PH_AT(W_GEOM_XPOS) + 3 * b;
     const real *mat = PH_AT(W_GEOM_XMAT) + 9 * a, *mat2 = PH_AT(W_GEOM_XMAT) + 9 * b;
     real margin = near_margin(ph_block_par(m, f, v, pair, P_REACH), ph_block_par(m, f, v, pair, P_MARGIN)), box[12];

@@ -33,7 +33,7 @@ static const collide_pair pairs[] = {
     {"capsule capsule", "capsule", "capsule", &sti_k_probe_capsule_capsule, 2, 1, 0.95, 1e-9, 1e-9, 0.1, 0, 0, false,
      NULL},
     {"sphere box", "sphere", "box", &sti_k_probe_sphere_box, 1, 1, 0.95, 1e-9, 1e-9, 0.1, 0, 0, false, NULL},
-    {"capsule box", "capsule", "box", &sti_k_probe_capsule_box, 2, 0.99, 0.9, 1e-9, 1e-9, 0.1, 0, 0, false, NULL},
+    {"capsule box", "capsule", "box", &sti_k_probe_capsule_box, 2, 1, 0.9, 1e-9, 1e-9, 0.1, 0, 0, false, NULL},
     {"box box", "box", "box", &sti_k_probe_box_box, 8, 1, 0.95, 1e-9, 1e-9, 0.1, 0, 0, false, NULL},
 };
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };

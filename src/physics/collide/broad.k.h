@@ -1,11 +1,23 @@
 /*
  * Which pairs of geoms can touch: conservative tests, so that what they leave out has no contact. `reach` is the sum of
  * the bounding spheres' radii (MuJoCo's geom_rbound) and the margin. A box [6] is MuJoCo's geom_aabb: centre and half
- * sizes in the geom's frame.
+ * sizes in the geom's frame. The host counts with the same functions what is looked at (pace.c).
  */
 #ifndef STI_PHYSICS_COLLIDE_BROAD_K_H
 #define STI_PHYSICS_COLLIDE_BROAD_K_H
+#include "physics/layout.k.h"
 #include "physics/math.k.h"
+
+/*
+ * Are the boxes of two geoms of these types looked at, too? Where contacts are searched for, of two boxes, and of a
+ * plane and a mesh: else finding them takes about as long.
+ */
+LFN int is_boxed(int first, int second)
+{
+    if (first <= PH_HFIELD) return first == PH_PLANE && second == PH_MESH;
+    return second == PH_MESH || (first > PH_CAPSULE && second > PH_CAPSULE) ||
+           (first == PH_CAPSULE && (second == PH_ELLIPSOID || second == PH_CYLINDER));
+}
 
 LFN mask spheres_near(const real *pos1, const real *pos2, real reach)
 {
