@@ -6,9 +6,13 @@
 
 #include "model/guard.h"
 #include "physics/pairs.h"
-#include "physics/tree_pairs.h"
 
 #include <string.h>
+
+/* The kernel's own tests of what is near, in double. */
+#define STET_W 1
+#define STET_DOUBLE 1
+#include "physics/collide/broad.k.h"
 
 enum {
     WIDTHS = 3, /* 1, up to 8 and more lanes */
@@ -19,20 +23,25 @@ enum {
 /* What is counted, and microseconds each. Pairs are those of native physics (pairs.h). */
 #define COUNTS(X)                                                                                                      \
     /* name, mj_step, a vector of 1, 8, 16 worlds */                                                                   \
-    X(step, 1.1, .84, .87, .95)               /* 1 */                                                                  \
-    X(dof, .084, .081, .098, .097)            /* nv */                                                                 \
-    X(inertia, .033, .031, .055, .07)         /* entries of qM */                                                      \
-    X(row, .209, .095, .1, .125)              /* of constraints, in the state that a run begins with */                \
-    X(pair, .004, .008, .011, .012)           /* of geoms that may touch, the first of them, */                        \
-    X(more, 0, .006, .008, .01)               /* the others, which MuJoCo does not look at, */                         \
-    X(far, 0, .05, .05, .06)                  /* of these once more, where they are not in a cache */                  \
-    X(tree, 0, .002, .004, .006)              /* geoms that are held against a later tree (tree_pairs.h) */            \
-    X(near, .042, .051, .078, .09)            /* those whose bounding spheres do */                                    \
-    X(search, .421, .393, .69, .83)           /* near pairs of round shapes without a closed form */                   \
-    X(field, 1, .6, 1, 1.2)                   /* of a height field */                                                  \
-    X(vertex, .00006, .00008, .00012, .00035) /* vertices of the hulls of near pairs with a mesh */                    \
-    X(touching_vertex, 0, .0004, .0013, .005) /* and again of those that touch */                                      \
-    X(plane_vertex, 0, .00018, .00033, .0008) /* of a plane and a mesh that are near */
+    X(step, 1.1, .84, .87, .95)       /* 1 */                                                                          \
+    X(dof, .084, .081, .098, .097)    /* nv */                                                                         \
+    X(inertia, .033, .031, .055, .07) /* entries of qM */                                                              \
+    X(row, .209, .095, .1, .125)      /* of constraints, in the state that a run begins with */                        \
+    X(entry, 0, 0, 0, 0)              /* of their Jacobian */                                                          \
+    X(square, 0, 0, 0, 0)             /* its rows' entries, squared: what they add to the Hessian */                   \
+    X(pair, .004, .008, .011, .012)   /* of geoms that may touch, the first of them, */                                \
+    X(more, 0, .006, .008, .01)       /* the others, which MuJoCo does not look at, */                                 \
+    X(far, 0, .05, .05, .06)          /* of these once more, where they are not in a cache */                          \
+    X(near, .042, .051, .078, .09)    /* those whose bounding spheres do */                                            \
+    X(boxes, 0, 0, 0, 0)              /* those of which boxes are looked at then */                                    \
+    X(closed, 0, 0, 0, 0)             /* those that are near, and have a closed form */                                \
+    X(round, .421, .393, .69, .83)    /* those that are searched, without a mesh, */                                   \
+    X(mesh, 0, 0, 0, 0)               /* and with one; */                                                              \
+    X(plane_mesh, 0, 0, 0, 0)         /* of a plane and a mesh, */                                                     \
+    X(field, 1, .6, 1, 1.2)           /* of a height field */                                                          \
+    X(touch, 0, 0, 0, 0)              /* searched ones that touch, without a mesh, */                                  \
+    X(touch_mesh, 0, 0, 0, 0)         /* and with one, */                                                              \
+    X(touch_field, 0, 0, 0, 0)        /* of a height field */
 
 typedef enum count {
 #define COUNT(name, mujoco, one, eight, sixteen) COUNT_##name,
@@ -79,81 +88,108 @@ static void delete_beginning(void *context)
     mj_deleteData(b->d);
 }
 
-/* As in the kernel (ph_near in contact.k.h). */
-static bool is_near(const mjModel *m, const mjData *d, const sti_block *pair)
+/* A geom's place, axes and box, as the kernels have them. */
+#define PLACE(g) (d->geom_xpos + 3 * (ptrdiff_t)(g))
+#define AXES(g) (d->geom_xmat + 9 * (ptrdiff_t)(g))
+#define BOX(g) (m->geom_aabb + 6 * (ptrdiff_t)(g))
+
+/* As ph_near in contact.k.h: first the spheres, */
+static bool are_spheres_near(const mjModel *m, const mjData *d, const sti_block *pair)
 {
-    const mjtNum *a = d->geom_xpos + 3 * pair->obj[0], *b = d->geom_xpos + 3 * pair->obj[1];
-    const mjtNum *mat = d->geom_xmat + 9 * pair->obj[0];
-    double off[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
-    if (m->geom_type[pair->obj[0]] <= mjGEOM_HFIELD)
-        return off[0] * mat[2] + off[1] * mat[5] + off[2] * mat[8] <= pair->reach;
-    return off[0] * off[0] + off[1] * off[1] + off[2] * off[2] <= pair->reach * pair->reach;
+    int a = pair->obj[0], b = pair->obj[1];
+    return any(m->geom_type[a] <= mjGEOM_HFIELD ? plane_near(PLACE(a), AXES(a), PLACE(b), pair->reach)
+                                                : spheres_near(PLACE(a), PLACE(b), pair->reach));
 }
 
-/* Vertices of a geom's hull; 0: it has none, or there is no geom. */
-static int count_vertices(const mjModel *m, int g)
+/* then the boxes. */
+static bool are_boxes_near(const mjModel *m, const mjData *d, const sti_block *pair)
 {
-    int mesh = g >= 0 && m->geom_type[g] == mjGEOM_MESH ? m->geom_dataid[g] : -1;
-    return mesh >= 0 && m->mesh_graphadr[mesh] >= 0 ? m->mesh_graph[m->mesh_graphadr[mesh]] : 0;
+    int a = pair->obj[0], b = pair->obj[1];
+    double margin = near_margin(pair->reach, pair->margin);
+    return any(m->geom_type[a] == mjGEOM_PLANE
+                   ? plane_box_near(PLACE(a), AXES(a), PLACE(b), AXES(b), BOX(b), margin)
+                   : boxes_near(PLACE(a), AXES(a), BOX(a), PLACE(b), AXES(b), BOX(b), margin));
 }
 
-static void count_near(const mjModel *m, const sti_block *pair, double *counts)
+/* Which count a near pair of these types, in ascending order, is; touching: of those that touch, NCOUNT: none. */
+static count kind_of(int first, int second, bool touching)
 {
-    int first = m->geom_type[pair->obj[0]], second = m->geom_type[pair->obj[1]];
-    double vertices = count_vertices(m, pair->obj[0]) + count_vertices(m, pair->obj[1]);
-    counts[COUNT_near]++;
-    if (first == mjGEOM_HFIELD)
-        counts[COUNT_field]++;
-    else if (second == mjGEOM_MESH)
-        counts[first == mjGEOM_PLANE ? COUNT_plane_vertex : COUNT_vertex] += vertices;
-    else if (sti_physics_is_searched(first, second))
-        counts[COUNT_search]++;
-}
-
-/* Pairs of two trees that have no rows: what a step compares, and which are near. */
-static void count_tree_pairs(const mjModel *m, const mjData *d, const sti_trees *trees, double *counts)
-{
-    for (int i = 0; i < trees->ngeom; ++i) {
-        int a = trees->geom[i], tree = trees->of_geom[a];
-        counts[COUNT_tree] += trees->ntree - tree - 1;
-        for (int k = trees->adr[tree + 1]; k < trees->ngeom; ++k) {
-            int b = trees->geom[k];
-            const mjtNum *p = d->geom_xpos + 3 * (ptrdiff_t)a, *q = d->geom_xpos + 3 * (ptrdiff_t)b;
-            double off[3] = {q[0] - p[0], q[1] - p[1], q[2] - p[2]};
-            double reach = m->geom_rbound[a] + m->geom_rbound[b] + m->geom_margin[a] + m->geom_margin[b];
-            if (off[0] * off[0] + off[1] * off[1] + off[2] * off[2] > 1.01 * reach * reach) continue;
-            if (!sti_physics_may_touch(m, a, b)) continue;
-            sti_block pair = sti_physics_geoms_block(m, a, b, -1);
-            if (is_near(m, d, &pair)) count_near(m, &pair, counts);
-        }
-    }
+    if (first == mjGEOM_HFIELD) return touching ? COUNT_touch_field : COUNT_field;
+    if (first == mjGEOM_PLANE && second == mjGEOM_MESH) return touching ? NCOUNT : COUNT_plane_mesh;
+    if (!sti_physics_is_searched(first, second)) return touching ? NCOUNT : COUNT_closed;
+    if (second == mjGEOM_MESH) return touching ? COUNT_touch_mesh : COUNT_mesh;
+    return touching ? COUNT_touch : COUNT_round;
 }
 
 static void count_pairs(const mjModel *m, const mjData *d, double *counts)
 {
     sti_pair_place at = {.next = 0};
-    sti_trees trees;
-    if (sti_trees_find(m, &trees) != STET_OK) sti_trees_free(&trees); /* then all pairs have rows */
-    for (int n = 0; sti_trees_next_pair(m, &trees, &at); ++n) {
+    for (int n = 0; sti_physics_next_pair(m, &at); ++n) {
         sti_block pair = sti_physics_geoms_block(m, at.geom[0], at.geom[1], at.pair);
+        int first = m->geom_type[pair.obj[0]], second = m->geom_type[pair.obj[1]];
         counts[n < FIRST_PAIRS ? COUNT_pair : COUNT_more]++;
         if (n >= CACHED_PAIRS) counts[COUNT_far]++;
-        if (is_near(m, d, &pair)) count_near(m, &pair, counts);
+        if (!are_spheres_near(m, d, &pair)) continue;
+        counts[COUNT_near]++;
+        if (is_boxed(first, second)) {
+            counts[COUNT_boxes]++;
+            if (!are_boxes_near(m, d, &pair)) continue;
+        }
+        counts[kind_of(first, second, false)]++;
     }
-    count_tree_pairs(m, d, &trees, counts);
-    sti_trees_free(&trees);
 }
 
-/* Contacts of a pair stand one after the other; those with planes are counted as near. */
+/* Contacts of a pair stand one after the other. */
 static void count_touching(const mjModel *m, const mjData *d, double *counts)
 {
     for (int i = 0; i < d->ncon; ++i) {
         const int *geom = d->contact[i].geom, *last = i > 0 ? d->contact[i - 1].geom : NULL;
-        if (last && geom[0] == last[0] && geom[1] == last[1]) continue;
-        if (geom[0] >= 0 && m->geom_type[geom[0]] == mjGEOM_PLANE) continue;
-        counts[COUNT_touching_vertex] += count_vertices(m, geom[0]) + count_vertices(m, geom[1]);
+        if (geom[0] < 0 || geom[1] < 0 || (last && geom[0] == last[0] && geom[1] == last[1])) continue;
+        count kind = kind_of(m->geom_type[geom[0]], m->geom_type[geom[1]], true);
+        if (kind != NCOUNT) counts[kind]++;
     }
 }
+
+static void count_rows(const mjModel *m, const mjData *d, double *counts)
+{
+    counts[COUNT_row] = d->nefc;
+    for (int i = 0; i < d->nefc; ++i) {
+        double entries = mj_isSparse(m) ? d->efc_J_rownnz[i] : 0;
+        for (int k = 0; !mj_isSparse(m) && k < m->nv; ++k) entries += d->efc_J[(ptrdiff_t)i * m->nv + k] != 0;
+        counts[COUNT_entry] += entries;
+        counts[COUNT_square] += entries * entries;
+    }
+}
+
+const char *sti_physics_pace_name(int k)
+{
+    static const char *const names[NCOUNT] = {
+#define NAME(name, mujoco, one, eight, sixteen) #name,
+        COUNTS(NAME)
+#undef NAME
+    };
+    return k < NCOUNT ? names[k] : NULL;
+}
+
+bool sti_physics_pace_counts(const mjModel *m, int keyframe, double counts[STI_PACE_MOST])
+{
+    _Static_assert((int)NCOUNT <= STI_PACE_MOST, "there is room for all counts");
+    beginning b = {.m = m, .keyframe = keyframe};
+    bool good = sti_mujoco_guard(make_beginning, &b, NULL, 0) && b.d;
+    memset(counts, 0, STI_PACE_MOST * sizeof *counts);
+    if (good) {
+        counts[COUNT_step] = 1;
+        counts[COUNT_dof] = (double)m->nv;
+        counts[COUNT_inertia] = (double)m->nC;
+        count_rows(m, b.d, counts);
+        count_pairs(m, b.d, counts);
+        count_touching(m, b.d, counts);
+    }
+    (void)sti_mujoco_guard(delete_beginning, &b, NULL, 0);
+    return good;
+}
+
+/* ---- the estimate ------------------------------------------------------------------------------------------------ */
 
 static double sum_costs(const double *counts, const double *costs)
 {
@@ -164,19 +200,9 @@ static double sum_costs(const double *counts, const double *costs)
 
 sti_pace sti_physics_estimate_pace(const mjModel *m, int keyframe, int lanes, int64_t nworld)
 {
-    beginning b = {.m = m, .keyframe = keyframe};
-    double counts[NCOUNT] = {[COUNT_step] = 1, [COUNT_dof] = (double)m->nv, [COUNT_inertia] = (double)m->nC};
-    sti_pace pace = {0, 0};
-    if (sti_mujoco_guard(make_beginning, &b, NULL, 0) && b.d) {
-        int64_t blocks = (nworld + lanes - 1) / lanes, least = lanes > 1 ? 2 : 1;
-        double each = (double)nworld / (double)blocks;
-        counts[COUNT_row] = b.d->nefc;
-        count_pairs(m, b.d, counts);
-        count_touching(m, b.d, counts);
-        pace.mujoco = sum_costs(counts, mujoco_cost);
-        pace.native = sum_costs(counts, native_cost[lanes == 1 ? 0 : lanes <= 8 ? 1 : 2]);
-        pace.native /= each > (double)least ? each : (double)least;
-    }
-    (void)sti_mujoco_guard(delete_beginning, &b, NULL, 0);
-    return pace;
+    double counts[STI_PACE_MOST];
+    if (!sti_physics_pace_counts(m, keyframe, counts)) return (sti_pace){0, 0};
+    int64_t blocks = (nworld + lanes - 1) / lanes;
+    double a_vector = sum_costs(counts, native_cost[lanes == 1 ? 0 : lanes <= 8 ? 1 : 2]);
+    return (sti_pace){sum_costs(counts, mujoco_cost), a_vector * (double)blocks / (double)nworld};
 }

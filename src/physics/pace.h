@@ -4,6 +4,8 @@
 
 #include "model/model.h"
 
+#include <stdbool.h>
+
 /* Microseconds, of one thread of the processor that they were measured on. */
 typedef struct sti_pace {
     double mujoco; /* of mj_step, for one world */
@@ -15,5 +17,11 @@ typedef struct sti_pace {
  * the model and of that state alone, so it is the same in all runs. 0, 0: MuJoCo's forward dynamics fail there.
  */
 sti_pace sti_physics_estimate_pace(const mjModel *model, int keyframe, int lanes, int64_t nworld);
+
+/* What the estimate counts, which bench/pace.py fits the costs to: names, NULL behind the last, and numbers. */
+enum { STI_PACE_MOST = 32 };
+const char *sti_physics_pace_name(int k);
+/* False: MuJoCo's forward dynamics fail there. */
+bool sti_physics_pace_counts(const mjModel *model, int keyframe, double counts[STI_PACE_MOST]);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { CORPUS_MOST = 640, CORPUS_PATH = 512, CORPUS_SOURCES = 16, CORPUS_FEATURES = 64 };
+enum { CORPUS_MOST = 1024, CORPUS_PATH = 512, CORPUS_SOURCES = 16, CORPUS_FEATURES = 64 };
 
 typedef struct corpus_source {
     char name[32];
@@ -43,19 +43,36 @@ typedef struct corpus_distance {
     double last, last_speed;     /* after several */
 } corpus_distance;
 
-/* Contacts of one state: worlds in which there are any, and those where both sides have the same. */
+/*
+ * Contacts of the states: worlds in which there are any, and those where each pair of geoms has as many on both sides.
+ */
 typedef struct corpus_contacts {
     int touch, same;
-    double place, depth; /* of those that are the same: by how much they differ, m */
+    double place, depth; /* of pairs that have as many: by how much they differ, m */
 } corpus_contacts;
+
+/* Pairs of geoms of two types, in ascending order, that touch: of all models so far. */
+typedef struct corpus_pairs {
+    int touch, number, place; /* all; with another number of contacts than MuJoCo; as many, but elsewhere */
+} corpus_pairs;
+enum { CORPUS_TYPES = 8 };
+#define CORPUS_PLACE 1e-6 /* m: contacts that are nearer to MuJoCo's are the same */
+extern corpus_pairs corpus_pairs_of[CORPUS_TYPES][CORPUS_TYPES];
+
+typedef enum corpus_verdict {
+    CORPUS_NONE,
+    CORPUS_EQUAL, /* to rounding */
+    CORPUS_NEAR,  /* some contacts that are found by iterations are others than MuJoCo's, or off by their tolerance */
+    CORPUS_DIFFERS
+} corpus_verdict;
 
 typedef struct corpus_model {
     const corpus_file *file;
     char failure[200]; /* why it was not compared, or "" */
     bool compared, sensors_off;
-    bool searched;              /* contacts may be found by iterations */
-    bool grazes;                /* a contact is at its margin but for rounding, which then decides whether it exists */
-    bool differs;               /* by more than rounding */
+    bool searched;          /* contacts may be found by iterations */
+    int rounding;           /* worlds that are not compared to the end: rounding decides which contacts MuJoCo has */
+    corpus_verdict verdict; /* if compared */
     unsigned long long missing; /* bits: numbers of features */
     int nv, most_rows;
     uint32_t faults;

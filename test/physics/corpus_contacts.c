@@ -64,28 +64,66 @@ static void take_ours(touches *all, const contact_arrays *a, int w)
 
 static bool same_pair(const touch *a, const touch *b) { return a->geom[0] == b->geom[0] && a->geom[1] == b->geom[1]; }
 
-/* Each contact with the nearest of its pair that no other has; false if one has none. */
-static bool match(const touches *ours, const touches *exact, corpus_contacts *c)
+static bool has_pair(const touches *all, int n, const touch *pair)
+{
+    for (int i = 0; i < n; ++i)
+        if (same_pair(&all->t[i], pair)) return true;
+    return false;
+}
+
+/*
+ * Contacts of one pair: each with the nearest that no other has; false if one has none. Raises by how much places and
+ * depths differ.
+ */
+static bool match_pair(const touches *ours, const touches *exact, const touch *pair, double *place, double *depth)
 {
     static bool claimed[STI_MOST_SLOTS];
-    if (ours->n != exact->n) return false;
-    memset(claimed, 0, sizeof claimed);
+    int left = 0;
+    for (int k = 0; k < exact->n; ++k) {
+        claimed[k] = !same_pair(pair, &exact->t[k]);
+        left += !claimed[k];
+    }
     for (int i = 0; i < ours->n; ++i) {
         int best = -1;
         double least = HUGE_VAL;
+        if (!same_pair(pair, &ours->t[i])) continue;
         for (int k = 0; k < exact->n; ++k) {
-            if (claimed[k] || !same_pair(&ours->t[i], &exact->t[k])) continue;
             double apart = mju_dist3(ours->t[i].pos, exact->t[k].pos);
-            if (!(apart < least)) continue;
+            if (claimed[k] || !(apart < least)) continue;
             best = k;
             least = apart;
         }
         if (best < 0) return false;
         claimed[best] = true;
-        c->place = fmax(c->place, least);
-        c->depth = fmax(c->depth, fabs(ours->t[i].dist - exact->t[best].dist));
+        left--;
+        *place = fmax(*place, least);
+        *depth = fmax(*depth, fabs(ours->t[i].dist - exact->t[best].dist));
     }
-    return true;
+    return left == 0;
+}
+
+corpus_pairs corpus_pairs_of[CORPUS_TYPES][CORPUS_TYPES];
+
+/* Pair by pair; false if some pair has another number of contacts. */
+static bool match(const touches *ours, const touches *exact, const mjModel *m, corpus_contacts *c)
+{
+    bool same = true;
+    const touches *sides[] = {exact, ours};
+    for (int side = 0; side < 2; ++side)
+        for (int i = 0; i < sides[side]->n; ++i) {
+            const touch *pair = &sides[side]->t[i];
+            double place = 0, depth = 0;
+            if (has_pair(sides[side], i, pair) || (side == 1 && has_pair(exact, exact->n, pair))) continue;
+            bool number = match_pair(ours, exact, pair, &place, &depth);
+            corpus_pairs *p = &corpus_pairs_of[m->geom_type[pair->geom[0]]][m->geom_type[pair->geom[1]]];
+            p->touch++;
+            p->number += !number;
+            p->place += number && fmax(place, depth) > CORPUS_PLACE;
+            same = same && number;
+            c->place = fmax(c->place, number ? place : 0);
+            c->depth = fmax(c->depth, number ? depth : 0);
+        }
+    return same;
 }
 
 static void add_pair(const touches *all, const touch *pair, double sum[3])
@@ -134,11 +172,7 @@ double corpus_compare_contacts(const contact_arrays *a, int w, const mjModel *m,
     take_ours(&ours, a, w);
     take_mujocos(&exact, m, d);
     c->touch += ours.n > 0 || exact.n > 0;
-    corpus_contacts with = *c;
-    if (match(&ours, &exact, &with)) {
-        with.same += exact.n > 0;
-        *c = with;
-    }
+    c->same += match(&ours, &exact, m, c) && exact.n > 0;
     return compare_forces(&ours, &exact);
 }
 

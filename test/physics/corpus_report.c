@@ -9,7 +9,7 @@ enum { WORST = 40 };
 
 /* What the models of a project, or all of them, came to. */
 typedef struct counts {
-    int there, native, sensors_off, equal, grazes, differs, failed, missing;
+    int there, native, sensors_off, equal, near, differs, rounding, failed, missing;
 } counts;
 
 static counts count(const corpus_model *model, int n, int source)
@@ -21,9 +21,10 @@ static counts count(const corpus_model *model, int n, int source)
         c.there++;
         c.native += one->compared && !one->sensors_off;
         c.sensors_off += one->compared && one->sensors_off;
-        c.equal += one->compared && !one->differs && !one->grazes;
-        c.grazes += one->compared && !one->differs && one->grazes;
-        c.differs += one->differs;
+        c.equal += one->verdict == CORPUS_EQUAL;
+        c.near += one->verdict == CORPUS_NEAR;
+        c.differs += one->verdict == CORPUS_DIFFERS;
+        c.rounding += one->rounding;
         c.failed += one->failure[0] != 0;
         c.missing += !one->compared && one->failure[0] == 0;
     }
@@ -33,14 +34,14 @@ static counts count(const corpus_model *model, int n, int source)
 static void write_row(FILE *out, const char *name, int files, int models, const counts *c)
 {
     (void)fprintf(out, "| %s | %d | %d | %d | %d | %d | %d | %d | %d | %d |\n", name, files, models, c->there,
-                  c->native + c->sensors_off, c->equal, c->grazes, c->differs, c->missing, c->failed);
+                  c->native + c->sensors_off, c->equal, c->near, c->differs, c->missing, c->failed);
 }
 
 static void write_projects(FILE *out, const corpus_list *list, const corpus_model *model, int n)
 {
     int files = 0, models = 0;
     (void)fprintf(out,
-                  "\n| project | files | models | compared here | native | equal to rounding | touch at their margin "
+                  "\n| project | files | models | compared here | native | equal to rounding | contacts by iterations "
                   "| differ | not covered | failed |\n|---|---|---|---|---|---|---|---|---|---|\n");
     for (int k = 0; k < list->nsource; ++k) {
         counts c = count(model, n, k);
@@ -50,6 +51,8 @@ static void write_projects(FILE *out, const corpus_list *list, const corpus_mode
     }
     counts all = count(model, n, -1);
     write_row(out, "all", files, models, &all);
+    (void)fprintf(out, "\n%d worlds are not compared to the end: rounding decides which contacts MuJoCo has.\n",
+                  all.rounding);
     if (all.sensors_off) (void)fprintf(out, "\n%d of the native ones without their sensors.\n", all.sensors_off);
 }
 
@@ -83,6 +86,21 @@ static void write_missing(FILE *out, const corpus_model *model, int n, const cha
     }
 }
 
+static void write_pairs(FILE *out)
+{
+    static const char *const types[CORPUS_TYPES] = {"plane",     "height field", "sphere", "capsule",
+                                                    "ellipsoid", "cylinder",     "box",    "mesh"};
+    (void)fprintf(out, "\n| pairs of geoms that touch in the states | pairs | another number of contacts than MuJoCo's "
+                       "| as many, but more than 1e-6 m away |\n|---|---|---|---|\n");
+    for (int i = 0; i < CORPUS_TYPES; ++i)
+        for (int k = i; k < CORPUS_TYPES; ++k) {
+            const corpus_pairs *p = &corpus_pairs_of[i][k];
+            if (p->touch == 0) continue;
+            (void)fprintf(out, "| %s, %s | %d | %d (%.1f %%) | %d (%.1f %%) |\n", types[i], types[k], p->touch,
+                          p->number, 100.0 * p->number / p->touch, p->place, 100.0 * p->place / p->touch);
+        }
+}
+
 static double greatest(const corpus_distance *e)
 {
     return fmax(fmax(fmax(e->qacc, e->sensors), fmax(e->force, e->first)), fmax(e->last, e->last_speed));
@@ -93,7 +111,7 @@ static int by_error(const void *a, const void *b)
 {
     const corpus_model *x = *(corpus_model *const *)a, *y = *(corpus_model *const *)b;
     double p = greatest(&x->error), q = greatest(&y->error);
-    return x->differs != y->differs ? y->differs - x->differs : (p < q) - (p > q);
+    return x->verdict != y->verdict ? (int)y->verdict - (int)x->verdict : (p < q) - (p > q);
 }
 
 static void write_distance(FILE *out, const corpus_distance *e)
@@ -121,7 +139,7 @@ static void write_errors(FILE *out, const corpus_model *model, int n)
                       c->contacts.same, c->contacts.touch, c->contacts.place, c->contacts.depth);
         write_distance(out, &c->error);
         write_distance(out, &c->spread);
-        (void)fprintf(out, " %s%s%s%s|\n", c->differs ? "differs " : "", c->grazes ? "touches at its margin " : "",
+        (void)fprintf(out, " %s%s%s|\n", c->verdict == CORPUS_DIFFERS ? "differs " : "",
                       c->sensors_off ? "without sensors " : "", c->faults ? "faults " : "");
     }
 }
@@ -132,6 +150,7 @@ void corpus_report(FILE *out, const corpus_list *list, const corpus_model *model
     (void)fprintf(out, "# Models of other projects\n\nWritten by the test physics/corpus, which says what is measured. "
                        "`tools/corpus.txt` lists the files, and why some are no models that MuJoCo loads.\n");
     write_projects(out, list, model, n);
+    write_pairs(out);
     write_features(out, model, n, feature, nfeature);
     write_errors(out, model, n);
     write_missing(out, model, n, feature, nfeature);

@@ -256,8 +256,7 @@ LFN real second_from_face(const geom *box, const capsule_on_box *s)
 /*
  * The place of the capsule nearest to the box, and a second one where it lies along an edge or a face. Slot 1 may be
  * filled where slot 0 is empty. The nearest place is an end or at an edge: as with MuJoCo, a capsule that goes through a
- * box from face to face, farther than its radius from each edge, does not touch it. Models rely on that: rails pass
- * through the cart that slides on them.
+ * box from face to face, farther than its radius from each edge, does not touch it.
  */
 LFN void collide_capsule_box(const geom *capsule, const geom *box, real margin, mask lanes, contact *con)
 {
