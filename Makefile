@@ -12,6 +12,8 @@
 #                   (4.3 GB; Linux on x86_64)
 #   make corpus     compares native physics with MuJoCo on models of other projects (tools/corpus.txt); writes
 #                   bench/results/corpus.md
+#   make pace        times native physics and mj_step on the same models, hours; writes bench/results/pace.md (PACE: the
+#                   result file, without .json, which is added to; a file of measured costs: bench/pace.py fit)
 #   make similarity  compares pictures with MuJoCo's on the same models; writes bench/results/similarity.md
 #   make chart      draws doc/frame.png from result files (CHART: their names in bench/results/, without .json)
 #   make gallery    draws doc/gallery.md: each shipped scene and task
@@ -29,6 +31,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 LABEL ?=
 RUN ?= scenes/hand.xml --worlds 16 --size 240x200 --control noise:0.4 --out out
 BENCH ?=
+PACE ?= epyc-pace
 CHART ?= epyc-avx512-frame-16 epyc-avx512-frame-64
 CMAKE_FLAGS ?=
 
@@ -62,7 +65,7 @@ without_tests = -DSTET_TESTS=OFF -DSTET_ASSERT=OFF
 # The Python package is built where its tests run; C alone needs no C++ compiler and no headers of Python.
 with_python = -DSTET_PYTHON=ON -DPython_EXECUTABLE="$(CURDIR)/.venv/bin/python"
 
-.PHONY: build run test test-mujoco3 test-learners corpus similarity python wheel test-gpu bench chart gallery docs \
+.PHONY: build run test test-mujoco3 test-learners corpus pace similarity python wheel test-gpu bench chart gallery docs \
     asan tsan lint clean
 .DEFAULT_GOAL := build
 
@@ -122,6 +125,12 @@ corpus:
 	$(call build_tree,$(BUILD),$(with_tests),test_physics_corpus)
 	@$(BUILD)/test/physics/test_physics_corpus all; status=$$?; \
 	cp $(BUILD)/corpus.md bench/results/corpus.md && exit $$status
+
+pace:
+	@tools/corpus.sh
+	$(call build_tree,$(BUILD),-DSTET_TESTS=OFF,stet_pace)
+	@.venv/bin/python bench/pace.py measure bench/results/$(PACE).json
+	@.venv/bin/python bench/pace.py page bench/results/$(PACE).json
 
 similarity:
 	@tools/setup.sh corpus

@@ -23,25 +23,20 @@ enum {
 /* What is counted, and microseconds each. Pairs are those of native physics (pairs.h). */
 #define COUNTS(X)                                                                                                      \
     /* name, mj_step, a vector of 1, 8, 16 worlds */                                                                   \
-    X(step, 1.1, .84, .87, .95)       /* 1 */                                                                          \
-    X(dof, .084, .081, .098, .097)    /* nv */                                                                         \
-    X(inertia, .033, .031, .055, .07) /* entries of qM */                                                              \
-    X(row, .209, .095, .1, .125)      /* of constraints, in the state that a run begins with */                        \
-    X(entry, 0, 0, 0, 0)              /* of their Jacobian */                                                          \
-    X(square, 0, 0, 0, 0)             /* its rows' entries, squared: what they add to the Hessian */                   \
-    X(pair, .004, .008, .011, .012)   /* of geoms that may touch, the first of them, */                                \
-    X(more, 0, .006, .008, .01)       /* the others, which MuJoCo does not look at, */                                 \
+    X(step, .48, .33, .18, .27)       /* 1 */                                                                          \
+    X(dof, .22, .15, .17, .21)        /* nv */                                                                         \
+    X(inertia, .036, .041, .091, .11) /* entries of qM */                                                              \
+    X(row, .16, .098, .2, .25)        /* of constraints, in the state that a run begins with */                        \
+    X(pair, .0047, .0089, .012, .017) /* of geoms that may touch, the first of them, */                                \
+    X(more, .0012, .0064, .018, .035) /* the others, which MuJoCo does not look at, */                                 \
     X(far, 0, .05, .05, .06)          /* of these once more, where they are not in a cache */                          \
-    X(near, .042, .051, .078, .09)    /* those whose bounding spheres do */                                            \
-    X(boxes, 0, 0, 0, 0)              /* those of which boxes are looked at then */                                    \
-    X(closed, 0, 0, 0, 0)             /* those that are near, and have a closed form */                                \
-    X(round, .421, .393, .69, .83)    /* those that are searched, without a mesh, */                                   \
-    X(mesh, 0, 0, 0, 0)               /* and with one; */                                                              \
-    X(plane_mesh, 0, 0, 0, 0)         /* of a plane and a mesh, */                                                     \
+    X(near, 0, .022, .063, .033)      /* those whose bounding spheres do */                                            \
+    X(boxes, .0016, .035, .027, .041) /* of these, whose boxes are looked at, too */                                   \
+    X(mesh, .22, 0, 0, 0)             /* of these, near ones with a mesh, that are searched */                         \
+    X(plane_mesh, 3.8, 1.8, 3.1, 5.1) /* of a plane and a mesh, */                                                     \
     X(field, 1, .6, 1, 1.2)           /* of a height field */                                                          \
-    X(touch, 0, 0, 0, 0)              /* searched ones that touch, without a mesh, */                                  \
-    X(touch_mesh, 0, 0, 0, 0)         /* and with one, */                                                              \
-    X(touch_field, 0, 0, 0, 0)        /* of a height field */
+    X(touch, 3.6, 7.4, 33, 74)        /* searched ones that touch, without a mesh, */                                  \
+    X(touch_mesh, .06, 1.4, 5.2, 8.4) /* and with one */
 
 typedef enum count {
 #define COUNT(name, mujoco, one, eight, sixteen) COUNT_##name,
@@ -111,14 +106,19 @@ static bool are_boxes_near(const mjModel *m, const mjData *d, const sti_block *p
                    : boxes_near(PLACE(a), AXES(a), BOX(a), PLACE(b), AXES(b), BOX(b), margin));
 }
 
-/* Which count a near pair of these types, in ascending order, is; touching: of those that touch, NCOUNT: none. */
-static count kind_of(int first, int second, bool touching)
+/* Which count a pair of these types, in ascending order, is that is near or, if so, touches; NCOUNT: none. */
+static count kind_of(int first, int second, bool touches)
 {
-    if (first == mjGEOM_HFIELD) return touching ? COUNT_touch_field : COUNT_field;
-    if (first == mjGEOM_PLANE && second == mjGEOM_MESH) return touching ? NCOUNT : COUNT_plane_mesh;
-    if (!sti_physics_is_searched(first, second)) return touching ? NCOUNT : COUNT_closed;
-    if (second == mjGEOM_MESH) return touching ? COUNT_touch_mesh : COUNT_mesh;
-    return touching ? COUNT_touch : COUNT_round;
+    if (first == mjGEOM_HFIELD) return touches ? NCOUNT : COUNT_field;
+    if (first == mjGEOM_PLANE && second == mjGEOM_MESH) return touches ? NCOUNT : COUNT_plane_mesh;
+    if (!sti_physics_is_searched(first, second)) return NCOUNT;
+    if (second == mjGEOM_MESH) return touches ? COUNT_touch_mesh : COUNT_mesh;
+    return touches ? COUNT_touch : NCOUNT;
+}
+
+static void add_count(double *counts, count kind)
+{
+    if (kind != NCOUNT) counts[kind]++;
 }
 
 static void count_pairs(const mjModel *m, const mjData *d, double *counts)
@@ -135,7 +135,7 @@ static void count_pairs(const mjModel *m, const mjData *d, double *counts)
             counts[COUNT_boxes]++;
             if (!are_boxes_near(m, d, &pair)) continue;
         }
-        counts[kind_of(first, second, false)]++;
+        add_count(counts, kind_of(first, second, false));
     }
 }
 
@@ -145,19 +145,7 @@ static void count_touching(const mjModel *m, const mjData *d, double *counts)
     for (int i = 0; i < d->ncon; ++i) {
         const int *geom = d->contact[i].geom, *last = i > 0 ? d->contact[i - 1].geom : NULL;
         if (geom[0] < 0 || geom[1] < 0 || (last && geom[0] == last[0] && geom[1] == last[1])) continue;
-        count kind = kind_of(m->geom_type[geom[0]], m->geom_type[geom[1]], true);
-        if (kind != NCOUNT) counts[kind]++;
-    }
-}
-
-static void count_rows(const mjModel *m, const mjData *d, double *counts)
-{
-    counts[COUNT_row] = d->nefc;
-    for (int i = 0; i < d->nefc; ++i) {
-        double entries = mj_isSparse(m) ? d->efc_J_rownnz[i] : 0;
-        for (int k = 0; !mj_isSparse(m) && k < m->nv; ++k) entries += d->efc_J[(ptrdiff_t)i * m->nv + k] != 0;
-        counts[COUNT_entry] += entries;
-        counts[COUNT_square] += entries * entries;
+        add_count(counts, kind_of(m->geom_type[geom[0]], m->geom_type[geom[1]], true));
     }
 }
 
@@ -181,7 +169,7 @@ bool sti_physics_pace_counts(const mjModel *m, int keyframe, double counts[STI_P
         counts[COUNT_step] = 1;
         counts[COUNT_dof] = (double)m->nv;
         counts[COUNT_inertia] = (double)m->nC;
-        count_rows(m, b.d, counts);
+        counts[COUNT_row] = b.d->nefc;
         count_pairs(m, b.d, counts);
         count_touching(m, b.d, counts);
     }
