@@ -20,7 +20,8 @@ while read -r _ name what pin optional; do
     if [ -n "$found" ]; then
         echo "corpus: $name: $found"
     elif [ -n "$optional" ]; then
-        echo "corpus: $name is not there; it is optional: put $what, commit $pin, into .venv/corpus/$name"
+        echo "corpus: $name is not there, and is left out; it is optional, and no package: git clone https://$what" \
+            ".venv/corpus/$name && git -C .venv/corpus/$name checkout $pin"
     else
         echo "corpus: $name is not there: $what, pinned in $pin"
         lost=1

@@ -43,12 +43,10 @@ typedef struct corpus_distance {
     double last, last_speed;     /* after several */
 } corpus_distance;
 
-/*
- * Contacts of the states: worlds in which there are any, and those where each pair of geoms has as many on both sides.
- */
+/* Contacts of states, and before steps: how often a world has any, and how often all are MuJoCo's. */
 typedef struct corpus_contacts {
     int touch, same;
-    double place, depth; /* of pairs that have as many: by how much they differ, m */
+    double place, depth; /* of pairs of geoms that have as many on both sides: by how much they differ, m */
 } corpus_contacts;
 
 /* Pairs of geoms of two types, in ascending order, that touch: of all models so far. */
@@ -57,21 +55,25 @@ typedef struct corpus_pairs {
 } corpus_pairs;
 enum { CORPUS_TYPES = 8 };
 #define CORPUS_PLACE 1e-6 /* m: contacts that are nearer to MuJoCo's are the same */
+/* N. A contact whose geoms cannot move along its normal has a force of one over what rounding leaves. */
+#define CORPUS_MOST_FORCE 1e12
 extern corpus_pairs corpus_pairs_of[CORPUS_TYPES][CORPUS_TYPES];
 
 typedef enum corpus_verdict {
-    CORPUS_NONE,
-    CORPUS_EQUAL, /* to rounding */
-    CORPUS_NEAR,  /* some contacts that are found by iterations are others than MuJoCo's, or off by their tolerance */
+    CORPUS_NONE,     /* not compared, */
+    CORPUS_ROUNDING, /* or in no world */
+    CORPUS_EQUAL,    /* to rounding */
+    CORPUS_SEARCHES, /* but for contacts that are found by iterations: in the states, or on the way */
     CORPUS_DIFFERS
 } corpus_verdict;
 
 typedef struct corpus_model {
     const corpus_file *file;
-    char failure[200]; /* why it was not compared, or "" */
-    bool compared, sensors_off;
-    bool searched;          /* contacts may be found by iterations */
+    char failure[200];                 /* why it was not compared, or "" */
+    bool compared, sensors_off, other; /* other: contacts that are not found by iterations are not MuJoCo's */
+    bool searched;                     /* contacts may be found by iterations */
     int rounding;           /* worlds that are not compared to the end: rounding decides which contacts MuJoCo has */
+    int searches;           /* … contacts that are found by iterations, or others, are not MuJoCo's */
     corpus_verdict verdict; /* if compared */
     unsigned long long missing; /* bits: numbers of features */
     int nv, most_rows;

@@ -1,13 +1,13 @@
 /* See corpus_contacts.h. */
 #include "physics/corpus_contacts.h"
 
+#include "physics/pairs.h"
 #include "worlds/quantities.h"
 
 #include <math.h>
 
-/* N. A contact whose geoms cannot move along its normal has a force of one over what rounding leaves. */
-#define LEAST_FORCE 1e-2
-#define MOST_FORCE 1e12
+#define LEAST_FORCE 1e-2 /* N */
+#define CORPUS_ROUNDING_SINE 1e-12
 
 /* A contact; force: on the second geom, in the world's frame. */
 typedef struct touch {
@@ -104,10 +104,22 @@ static bool match_pair(const touches *ours, const touches *exact, const touch *p
 
 corpus_pairs corpus_pairs_of[CORPUS_TYPES][CORPUS_TYPES];
 
-/* Pair by pair; false if some pair has another number of contacts. */
-static bool match(const touches *ours, const touches *exact, const mjModel *m, corpus_contacts *c)
+static bool is_level(const mjModel *m, const mjData *d, const touch *pair)
 {
-    bool same = true;
+    const mjtNum *capsule = d->geom_xmat + 9 * (ptrdiff_t)pair->geom[0],
+                 *box = d->geom_xmat + 9 * (ptrdiff_t)pair->geom[1];
+    double least = 1;
+    if (m->geom_type[pair->geom[0]] != mjGEOM_CAPSULE || m->geom_type[pair->geom[1]] != mjGEOM_BOX) return false;
+    for (int k = 0; k < 3; ++k)
+        least = fmin(least, fabs(capsule[2] * box[k] + capsule[5] * box[3 + k] + capsule[8] * box[6 + k]));
+    return least < CORPUS_ROUNDING_SINE;
+}
+
+/* Pair by pair. */
+static corpus_match match(const touches *ours, const touches *exact, const mjModel *m, const mjData *d,
+                          corpus_contacts *c)
+{
+    corpus_match same = CORPUS_SAME;
     const touches *sides[] = {exact, ours};
     for (int side = 0; side < 2; ++side)
         for (int i = 0; i < sides[side]->n; ++i) {
@@ -115,13 +127,19 @@ static bool match(const touches *ours, const touches *exact, const mjModel *m, c
             double place = 0, depth = 0;
             if (has_pair(sides[side], i, pair) || (side == 1 && has_pair(exact, exact->n, pair))) continue;
             bool number = match_pair(ours, exact, pair, &place, &depth);
-            corpus_pairs *p = &corpus_pairs_of[m->geom_type[pair->geom[0]]][m->geom_type[pair->geom[1]]];
+            int first = m->geom_type[pair->geom[0]], second = m->geom_type[pair->geom[1]];
+            corpus_pairs *p = &corpus_pairs_of[first][second];
+            bool elsewhere = number && fmax(place, depth) > CORPUS_PLACE;
             p->touch++;
             p->number += !number;
-            p->place += number && fmax(place, depth) > CORPUS_PLACE;
-            same = same && number;
+            p->place += elsewhere;
             c->place = fmax(c->place, number ? place : 0);
             c->depth = fmax(c->depth, number ? depth : 0);
+            if (number && !elsewhere) continue;
+            corpus_match found = is_level(m, d, pair)                     ? CORPUS_LEVEL
+                                 : sti_physics_is_searched(first, second) ? CORPUS_SEARCHED
+                                                                          : CORPUS_OTHER;
+            same = found > same ? found : same;
         }
     return same;
 }
@@ -145,7 +163,7 @@ static double compare_forces(const touches *ours, const touches *exact)
             double one[3] = {0}, other[3] = {0};
             add_pair(exact, &sides[side]->t[i], one);
             add_pair(ours, &sides[side]->t[i], other);
-            if (fmax(mju_norm3(one), mju_norm3(other)) > MOST_FORCE) continue;
+            if (fmax(mju_norm3(one), mju_norm3(other)) > CORPUS_MOST_FORCE) continue;
             double diff = fabs(mju_norm3(one) - mju_norm3(other));
             scale = fmax(scale, mju_norm3(one));
             worst = fmax(worst, diff == diff ? diff : HUGE_VAL);
@@ -153,27 +171,37 @@ static double compare_forces(const touches *ours, const touches *exact)
     return worst / scale;
 }
 
+void corpus_update_contacts(const contact_arrays *a)
+{
+    stet_array *all[] = {a->ncon, a->geom, a->dist, a->pos, a->frame, a->force};
+    for (size_t k = 0; k < sizeof all / sizeof *all; ++k) OK(sti_array_ensure(all[k]));
+}
+
 contact_arrays corpus_find_contacts(const rig *r, mjData *const *data, int nworld)
 {
     int most = 0;
     for (int w = 0; w < nworld; ++w) most = most > data[w]->ncon ? most : data[w]->ncon;
-    OK(stet_worlds_set_contact_slots(r->worlds, most + 64 < STI_MOST_SLOTS ? most + 64 : STI_MOST_SLOTS));
+    most = 2 * most + 64;
+    OK(stet_worlds_set_contact_slots(r->worlds, most < STI_MOST_SLOTS ? most : STI_MOST_SLOTS));
     contact_arrays a = {rig_array(r, "ncon"),        rig_array(r, "contact_geom"),  rig_array(r, "contact_dist"),
                         rig_array(r, "contact_pos"), rig_array(r, "contact_frame"), rig_array(r, "contact_force")};
-    stet_array *all[] = {a.ncon, a.geom, a.dist, a.pos, a.frame, a.force};
-    for (size_t k = 0; k < sizeof all / sizeof *all; ++k) OK(sti_array_ensure(all[k]));
+    corpus_update_contacts(&a);
     return a;
 }
 
 static touches ours, exact;
 
-double corpus_compare_contacts(const contact_arrays *a, int w, const mjModel *m, const mjData *d, corpus_contacts *c)
+corpus_match corpus_compare_contacts(const contact_arrays *a, int w, const mjModel *m, const mjData *d,
+                                     corpus_contacts *c, double *force)
 {
     take_ours(&ours, a, w);
     take_mujocos(&exact, m, d);
-    c->touch += ours.n > 0 || exact.n > 0;
-    c->same += match(&ours, &exact, m, c) && exact.n > 0;
-    return compare_forces(&ours, &exact);
+    corpus_match found = match(&ours, &exact, m, d, c);
+    bool any = ours.n > 0 || exact.n > 0;
+    c->touch += any;
+    c->same += any && found == CORPUS_SAME;
+    if (found == CORPUS_SAME) *force = fmax(*force, compare_forces(&ours, &exact));
+    return found;
 }
 
 double corpus_compare_forces(const mjModel *m, const mjData *x, const mjData *d)

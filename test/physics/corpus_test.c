@@ -3,12 +3,13 @@
  * the others need, and how far from MuJoCo are those that it covers?
  *
  * A model that is covered runs in double from the same states as MuJoCo, with the same random controls, to the
- * tolerance of rounding (see make_exact): contacts (pairs, number, place, depth), accelerations, sensors and forces of
- * contact in the states, then positions and speeds after a step and after STEPS. `spread` is what MuJoCo itself makes
- * of a state that differs by NUDGE: an error may be SPREADS times that, or LEAST. Where that changes MuJoCo's own list of
- * contacts (one is at its margin, or a capsule is level on a box), rounding decides, and the world is not compared. Where
- * geoms touch whose contacts are found by iterations, MuJoCo's may be others (see pairs_test.c), and errors may be
- * SEARCHED. What is found goes into corpus.md in the build tree, after each model.
+ * tolerance of rounding (see make_exact): accelerations and sensors in the states; contacts (pairs, number, place,
+ * depth) in the states, with their forces, and before each step; positions and speeds after a step and after STEPS (of LARGE models: 3; HUGE_MODELs are not compared).
+ * `spread` is what MuJoCo itself makes of a state and of geoms' places that differ by NUDGE: an error may be SPREADS
+ * times that, or LEAST. Where contacts are others, but would be others in MuJoCo, too, if its state and geoms differed
+ * by ALIGNED, geoms are aligned, and rounding decides (one is at its margin, or a capsule is level on a box). Contacts that are found by
+ * iterations may be others than MuJoCo's (pairs_test.c). Such worlds are counted, by types of geoms, and compared no
+ * further. What is found goes into corpus.md in the build tree, after each model.
  *
  * Without arguments: SAMPLE models, which the run's seed draws, of the packages that other tests need anyway. "all":
  * all that are there. CORPUS in the environment: those of all whose path has this part.
@@ -21,13 +22,24 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WORLDS = 4, SETTLE = 60, STEPS = 20, SAMPLE = 24, NATIVE_LEAST = 40, NUDGES = 6, LARGE = 300 };
+enum {
+    WORLDS = 4,
+    SETTLE = 60,
+    STEPS = 20,
+    SAMPLE = 24,
+    NATIVE_LEAST = 40,
+    NUDGES = 12,
+    LARGE = 300,
+    HUGE_MODEL = 1000
+};
 #define NUDGE 1e-12
+#define ALIGNED 1e-5 /* m and rad */
 #define SPREADS 10
 #define LEAST 1e-9
+#define LEAST_SEARCHED 1e-2 /* where places are off by up to CORPUS_PLACE */
 #define FLOOR 1e-2
-#define SEARCHED_FIRST 2e-2
-#define SEARCHED_LAST .5
+#define OTHER_NUMBER .05 /* of pairs of geoms whose contacts are found by iterations, and touch: as many at most, */
+#define OTHER_PLACE .2   /* and these elsewhere */
 
 static corpus_list list;
 static corpus_model models[CORPUS_MOST];
@@ -85,6 +97,9 @@ static void draw_controls(const mjModel *m, mjData *d, uint64_t *dice)
     }
 }
 
+/* A LARGE model takes minutes a step to rounding. */
+static int count_steps(const mjModel *m) { return m->nv > LARGE ? 3 : STEPS; }
+
 /* World w begins w * SETTLE steps after a state near the model's own (of a LARGE model fewer), with other controls. */
 static bool draw_world(const mjModel *m, mjData *d, int w, uint64_t *dice)
 {
@@ -92,7 +107,7 @@ static bool draw_world(const mjModel *m, mjData *d, int w, uint64_t *dice)
     for (int i = 0; i < m->nq; ++i) d->qpos[i] += oracle_uniform(dice, -0.01, 0.01);
     for (int i = 0; i < m->nv; ++i) d->qvel[i] = oracle_uniform(dice, -0.1, 0.1);
     draw_controls(m, d, dice);
-    if (w > 0 && !run_mujoco(m, d, w * SETTLE / (m->nv > LARGE ? 10 : 1))) return false;
+    if (w > 0 && !run_mujoco(m, d, w * (m->nv > LARGE ? 1 : SETTLE))) return false;
     draw_controls(m, d, dice);
     mju_zero(d->qacc_warmstart, (int)m->nv);
     return true;
@@ -139,17 +154,25 @@ static void raise(double *most, double x) { *most = fmax(*most, x); }
 
 /* MuJoCo's data of the worlds, of states beside them, and which worlds are not compared. */
 typedef struct sides {
-    mjData *d[WORLDS], *near[WORLDS];
-    bool rounding[WORLDS]; /* it decides which contacts MuJoCo has there, or has had on the way */
+    mjData *d[WORLDS], *near[WORLDS], *before, *scratch;
+    bool skip[WORLDS]; /* contacts were others */
+    mjModel *moved;    /* the model of the states beside */
     uint64_t dice;
 } sides;
 
-/* The state of near moves by NUDGE. */
-static void nudge(const mjModel *m, mjData *near, const mjData *d, uint64_t *dice)
+static void move_by(double most, mjtNum *to, const mjtNum *from, int64_t n, uint64_t *dice)
+{
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i] + oracle_uniform(dice, -most, most);
+}
+
+/* The state of near, and the geoms of the model that it belongs to, move by up to `most`. */
+static void nudge(const mjModel *m, const mjData *d, double most, sides *s, mjData *near)
 {
     mj_copyData(near, m, d);
-    for (int i = 0; i < m->nq; ++i) near->qpos[i] += oracle_uniform(dice, -NUDGE, NUDGE);
-    for (int i = 0; i < m->nv; ++i) near->qvel[i] += oracle_uniform(dice, -NUDGE, NUDGE);
+    move_by(most, near->qpos, d->qpos, m->nq, &s->dice);
+    move_by(most, near->qvel, d->qvel, m->nv, &s->dice);
+    move_by(most, s->moved->geom_pos, m->geom_pos, 3 * m->ngeom, &s->dice);
+    move_by(most, s->moved->geom_quat, m->geom_quat, 4 * m->ngeom, &s->dice);
 }
 
 static bool same_contacts(const mjData *a, const mjData *b)
@@ -160,24 +183,28 @@ static bool same_contacts(const mjData *a, const mjData *b)
     return true;
 }
 
-static bool is_at_margin(const mjData *d)
+/* Is a contact at its margin, or is its force that of what cannot move, one over rounding? */
+static bool is_rounding(const mjModel *m, const mjData *d)
 {
-    for (int i = 0; i < d->ncon; ++i)
+    for (int i = 0; i < d->ncon; ++i) {
+        double force[6];
+        mj_contactForce(m, d, i, force);
         if (fabs(d->contact[i].dist - d->contact[i].includemargin) < NUDGE) return true;
+        if (mju_norm3(force) > CORPUS_MOST_FORCE) return true;
+    }
     return false;
 }
 
-/* After forward dynamics. Leaves a state beside in near. False: MuJoCo fails. */
-static bool look_beside(const mjModel *m, sides *s, int w)
+/* Would the contacts of a state be others in states beside it? */
+static bool changes_beside(const mjModel *m, sides *s, const mjData *state)
 {
-    const mjData *d = s->d[w];
-    s->rounding[w] = is_at_margin(d);
-    for (int k = 0; k < NUDGES; ++k) {
-        nudge(m, s->near[w], d, &s->dice);
-        if (!run_mujoco(m, s->near[w], 0)) return false;
-        if (!same_contacts(d, s->near[w])) s->rounding[w] = true;
+    bool changes = false;
+    for (int k = 0; k < NUDGES && !changes; ++k) {
+        nudge(m, state, k % 2 ? ALIGNED : NUDGE, s, s->scratch);
+        changes = !run_mujoco(s->moved, s->scratch, 0) || !same_contacts(state, s->scratch);
     }
-    return true;
+    nudge(m, state, NUDGE, s, s->scratch); /* the other states beside go on with geoms that have hardly moved */
+    return changes;
 }
 
 /* After steps. */
@@ -189,7 +216,7 @@ static void compare_motion(const rig *r, const sides *s, bool first, corpus_mode
     OK(sti_array_ensure(qpos));
     OK(sti_array_ensure(qvel));
     for (int w = 0; w < WORLDS; ++w) {
-        if (s->rounding[w]) continue;
+        if (s->skip[w]) continue;
         raise(first ? &c->error.first : &c->error.last, relative_row(qpos, w, d[w]->qpos, m->nq));
         raise(first ? &c->spread.first : &c->spread.last, relative(near[w]->qpos, d[w]->qpos, m->nq));
         raise(first ? &c->error.first_speed : &c->error.last_speed, relative_row(qvel, w, d[w]->qvel, m->nv));
@@ -213,52 +240,73 @@ static bool compare_quantity(sti_native *native, const char *name, int64_t n, co
     return true;
 }
 
-static bool compare_present(corpus_model *c, const rig *r, sti_native *native, const sides *s)
+/*
+ * Contacts of a state, after forward dynamics, and ours of world w. Where they are others the world is compared no
+ * further. Raises *force by how much forces differ.
+ */
+static void compare_contacts(corpus_model *c, const contact_arrays *a, const mjModel *m, sides *s, int w,
+                             const mjData *state, double *force)
 {
-    const mjModel *m = r->model->mj;
-    mjData *const *d = s->d, *const *near = s->near;
-    const mjtNum *qacc[2][WORLDS], *sensors[2][WORLDS];
-    contact_arrays contacts = corpus_find_contacts(r, d, WORLDS);
-    for (int w = 0; w < WORLDS; ++w) {
-        c->most_rows = c->most_rows > d[w]->nefc ? c->most_rows : d[w]->nefc;
-        if (!s->rounding[w]) raise(&c->error.force, corpus_compare_contacts(&contacts, w, m, d[w], &c->contacts));
-        if (!s->rounding[w]) raise(&c->spread.force, corpus_compare_forces(m, near[w], d[w]));
-        qacc[0][w] = d[w]->qacc;
-        qacc[1][w] = near[w]->qacc;
-        sensors[0][w] = d[w]->sensordata;
-        sensors[1][w] = near[w]->sensordata;
+    bool rounding = is_rounding(m, state);
+    if (s->skip[w]) return;
+    if (!rounding) {
+        corpus_match found = corpus_compare_contacts(a, w, m, state, &c->contacts, force);
+        if (found == CORPUS_SAME) return;
+        rounding = found == CORPUS_LEVEL || changes_beside(m, s, state);
+        c->other = c->other || (!rounding && found == CORPUS_OTHER);
     }
-    return compare_quantity(native, "qacc", m->nv, qacc[0], qacc[1], s->rounding, &c->error.qacc, &c->spread.qacc) &&
-           compare_quantity(native, "sensordata", c->sensors_off ? 0 : m->nsensordata, sensors[0], sensors[1],
-                            s->rounding, &c->error.sensors, &c->spread.sensors);
+    s->skip[w] = true;
+    c->rounding += rounding;
+    c->searches += !rounding;
+}
+
+/* True: all is well; else an error is said. */
+static bool compare_present(corpus_model *c, const contact_arrays *contacts, const mjModel *m, sti_native *native,
+                            sides *s)
+{
+    const mjtNum *qacc[2][WORLDS], *sensors[2][WORLDS];
+    for (int w = 0; w < WORLDS; ++w) {
+        const mjData *d = s->d[w], *near = s->near[w];
+        c->most_rows = c->most_rows > d->nefc ? c->most_rows : d->nefc;
+        compare_contacts(c, contacts, m, s, w, d, &c->error.force);
+        raise(&c->spread.force, corpus_compare_forces(m, near, d));
+        qacc[0][w] = d->qacc;
+        qacc[1][w] = near->qacc;
+        sensors[0][w] = d->sensordata;
+        sensors[1][w] = near->sensordata;
+    }
+    return compare_quantity(native, "qacc", m->nv, qacc[0], qacc[1], s->skip, &c->error.qacc, &c->spread.qacc) &&
+           compare_quantity(native, "sensordata", c->sensors_off ? 0 : m->nsensordata, sensors[0], sensors[1], s->skip,
+                            &c->error.sensors, &c->spread.sensors);
 }
 
 /* What went wrong, or NULL. */
 static const char *compare_states(corpus_model *c, const rig *r, sti_native *native, sides *s)
 {
     const mjModel *m = r->model->mj;
-    mjData *const *d = s->d, *const *near = s->near;
-    for (int w = 0; w < WORLDS; ++w)
-        if (!run_mujoco(m, d[w], 0) || !look_beside(m, s, w)) return "MuJoCo: mj_forward fails";
-    if (!compare_present(c, r, native, s)) return stet_get_last_error();
-    for (int w = 0; w < WORLDS; ++w) { /* mj_forward left its own warm start */
-        mju_zero(d[w]->qacc_warmstart, (int)m->nv);
-        mju_zero(near[w]->qacc_warmstart, (int)m->nv);
-    }
-    for (int part = 0; part < 2; ++part) {
-        int nstep = part == 0 ? 1 : STEPS - 1;
-        for (int w = 0; w < WORLDS; ++w)
-            for (int i = 0; i < nstep; ++i) {
-                if (!run_mujoco(m, d[w], 1) || !run_mujoco(m, near[w], 1)) return "MuJoCo: mj_step fails";
-                s->rounding[w] = s->rounding[w] || is_at_margin(d[w]) || !same_contacts(d[w], near[w]);
-            }
-        if (sti_native_steps(native, NULL, nstep) != STET_OK) return stet_get_last_error();
-        compare_motion(r, s, part == 0, c);
-    }
     for (int w = 0; w < WORLDS; ++w) {
-        c->rounding += s->rounding[w];
-        c->faults |= stet_worlds_get_faults(r->worlds)[w];
+        nudge(m, s->d[w], NUDGE, s, s->near[w]);
+        if (!run_mujoco(m, s->d[w], 0) || !run_mujoco(s->moved, s->near[w], 0)) return "MuJoCo: mj_forward fails";
     }
+    contact_arrays contacts = corpus_find_contacts(r, s->d, WORLDS);
+    if (!compare_present(c, &contacts, m, native, s)) return stet_get_last_error();
+    for (int w = 0; w < WORLDS; ++w) { /* mj_forward left its own warm start */
+        mju_zero(s->d[w]->qacc_warmstart, (int)m->nv);
+        mju_zero(s->near[w]->qacc_warmstart, (int)m->nv);
+    }
+    for (int step = 0, nstep = count_steps(m); step < nstep; ++step) {
+        if (step > 0) corpus_update_contacts(&contacts);
+        for (int w = 0; w < WORLDS; ++w) {
+            double force = 0; /* which the solver's warm start differs in */
+            mj_copyData(s->before, m, s->d[w]);
+            if (!run_mujoco(m, s->before, 0)) return "MuJoCo: mj_forward fails";
+            if (step > 0) compare_contacts(c, &contacts, m, s, w, s->before, &force);
+            if (!run_mujoco(m, s->d[w], 1) || !run_mujoco(s->moved, s->near[w], 1)) return "MuJoCo: mj_step fails";
+        }
+        if (sti_native_steps(native, NULL, 1) != STET_OK) return stet_get_last_error();
+        if (step == 0 || step == nstep - 1) compare_motion(r, s, step == 0, c);
+    }
+    for (int w = 0; w < WORLDS; ++w) c->faults |= stet_worlds_get_faults(r->worlds)[w];
     c->compared = true;
     return NULL;
 }
@@ -288,6 +336,10 @@ static void compare_model(corpus_model *c, stet_model *model)
     def.nworld = WORLDS;
     def.exact = false;
     OK(stet_worlds_create(r.device, model, &def, &r.worlds));
+    s.moved = mj_copyModel(NULL, model->mj);
+    s.before = mj_makeData(model->mj);
+    s.scratch = mj_makeData(model->mj);
+    assert_true(s.moved && s.before && s.scratch);
     for (int w = 0; w < WORLDS; ++w) {
         s.d[w] = mj_makeData(model->mj);
         s.near[w] = mj_makeData(model->mj);
@@ -298,6 +350,9 @@ static void compare_model(corpus_model *c, stet_model *model)
         mj_deleteData(s.d[w]);
         mj_deleteData(s.near[w]);
     }
+    mj_deleteData(s.before);
+    mj_deleteData(s.scratch);
+    mj_deleteModel(s.moved);
     stet_worlds_destroy(r.worlds);
     stet_device_destroy(r.device);
 }
@@ -312,20 +367,17 @@ static bool is_searched(const mjModel *m)
     return false;
 }
 
-static bool within(double error, double spread) { return error <= fmax(LEAST, SPREADS * spread); }
-
-static bool is_near(const corpus_model *c)
-{
-    return c->searched && c->error.first <= SEARCHED_FIRST && c->error.last <= SEARCHED_LAST;
-}
-
-static bool is_equal(const corpus_model *c)
+/* Contacts that are found by iterations are MuJoCo's but for their tolerance. */
+static corpus_verdict judge(const corpus_model *c)
 {
     const corpus_distance *e = &c->error, *s = &c->spread;
-    return c->contacts.same == c->contacts.touch && c->contacts.place <= CORPUS_PLACE &&
-           c->contacts.depth <= CORPUS_PLACE && within(e->qacc, s->qacc) && within(e->sensors, s->sensors) &&
-           within(e->force, s->force) && within(e->first, s->first) && within(e->first_speed, s->first_speed) &&
-           within(e->last, s->last) && within(e->last_speed, s->last_speed);
+    const double error[] = {e->qacc, e->sensors, e->force, e->first, e->first_speed, e->last, e->last_speed};
+    const double spread[] = {s->qacc, s->sensors, s->force, s->first, s->first_speed, s->last, s->last_speed};
+    bool differs = c->other;
+    for (size_t k = 0; k < sizeof error / sizeof *error; ++k)
+        differs = differs || !(error[k] <= fmax(c->searched ? LEAST_SEARCHED : LEAST, SPREADS * spread[k]));
+    if (differs) return CORPUS_DIFFERS;
+    return c->searches > 0 ? CORPUS_SEARCHES : c->rounding == WORLDS ? CORPUS_ROUNDING : CORPUS_EQUAL;
 }
 
 /* Sensors change nothing of the motion: a model that lacks them alone is compared without. */
@@ -346,8 +398,8 @@ static void check_model(corpus_model *c)
     if (c->sensors_off) m->opt.disableflags |= mjDSBL_SENSOR;
     make_exact(m);
     c->searched = is_searched(m);
-    if (c->missing == 0 || c->sensors_off) compare_model(c, model);
-    if (c->compared) c->verdict = is_equal(c) ? CORPUS_EQUAL : is_near(c) ? CORPUS_NEAR : CORPUS_DIFFERS;
+    if ((c->missing == 0 || c->sensors_off) && c->nv <= HUGE_MODEL) compare_model(c, model);
+    if (c->compared) c->verdict = judge(c);
     stet_model_destroy(model);
 }
 
@@ -366,6 +418,22 @@ static int choose(bool all, const corpus_file *chosen[CORPUS_MOST])
         chosen[other] = file;
     }
     return SAMPLE;
+}
+
+/* Of pairs whose contacts are found by iterations most have MuJoCo's. */
+static void check_pairs(void)
+{
+    corpus_pairs all = {.touch = 0};
+    for (int i = 0; i < CORPUS_TYPES; ++i)
+        for (int k = i; k < CORPUS_TYPES; ++k) {
+            if (!sti_physics_is_searched(i, k)) continue;
+            all.touch += corpus_pairs_of[i][k].touch;
+            all.number += corpus_pairs_of[i][k].number;
+            all.place += corpus_pairs_of[i][k].place;
+        }
+    print_message("%d pairs of geoms touch by iterations: %d with another number of contacts, %d elsewhere\n",
+                  all.touch, all.number, all.place);
+    assert_true(all.number <= 1 + all.touch * OTHER_NUMBER && all.place <= 1 + all.touch * OTHER_PLACE);
 }
 
 static void check_models(bool all, const char *part)
@@ -396,6 +464,7 @@ static void check_models(bool all, const char *part)
         assert_int_equal(fclose(out), 0);
     }
     print_message("%d models, %d of them native; see %s/corpus.md\n", nmodel, compared, STET_TEST_BINARY_DIR);
+    if (!part) check_pairs();
     assert_int_equal(differ, 0);
     assert_int_equal(failed, 0);
     assert_true(rounding <= 2 + WORLDS * compared / 50); /* worlds that no comparison says anything about */
