@@ -65,8 +65,8 @@ without_tests = -DSTET_TESTS=OFF -DSTET_ASSERT=OFF
 # The Python package is built where its tests run; C alone needs no C++ compiler and no headers of Python.
 with_python = -DSTET_PYTHON=ON -DPython_EXECUTABLE="$(CURDIR)/.venv/bin/python"
 
-.PHONY: build run test test-mujoco3 test-learners corpus pace similarity python wheel test-gpu bench chart gallery docs \
-    asan tsan lint clean
+.PHONY: build run test test-mujoco3 test-learners corpus pace similarity python wheel test-gpu bench chart gallery \
+    docs asan tsan lint clean
 .DEFAULT_GOAL := build
 
 build:

@@ -23,20 +23,20 @@ enum {
 /* What is counted, and microseconds each. Pairs are those of native physics (pairs.h). */
 #define COUNTS(X)                                                                                                      \
     /* name, mj_step, a vector of 1, 8, 16 worlds */                                                                   \
-    X(step, .48, .33, .18, .27)       /* 1 */                                                                          \
-    X(dof, .22, .15, .17, .21)        /* nv */                                                                         \
-    X(inertia, .036, .041, .091, .11) /* entries of qM */                                                              \
-    X(row, .16, .098, .2, .25)        /* of constraints, in the state that a run begins with */                        \
-    X(pair, .0047, .0089, .012, .017) /* of geoms that may touch, the first of them, */                                \
-    X(more, .0012, .0064, .018, .035) /* the others, which MuJoCo does not look at, */                                 \
-    X(far, 0, .05, .05, .06)          /* of these once more, where they are not in a cache */                          \
-    X(near, 0, .022, .063, .033)      /* those whose bounding spheres do */                                            \
-    X(boxes, .0016, .035, .027, .041) /* of these, whose boxes are looked at, too */                                   \
-    X(mesh, .22, 0, 0, 0)             /* of these, near ones with a mesh, that are searched */                         \
-    X(plane_mesh, 3.8, 1.8, 3.1, 5.1) /* of a plane and a mesh, */                                                     \
-    X(field, 1, .6, 1, 1.2)           /* of a height field */                                                          \
-    X(touch, 3.6, 7.4, 33, 74)        /* searched ones that touch, without a mesh, */                                  \
-    X(touch_mesh, .06, 1.4, 5.2, 8.4) /* and with one */
+    X(step, .47, .33, .18, .27)        /* 1 */                                                                         \
+    X(dof, .23, .15, .17, .21)         /* nv */                                                                        \
+    X(inertia, .04, .044, .095, .12)   /* entries of qM */                                                             \
+    X(row, .051, .05, .082, .11)       /* of constraints, in the state that a run begins with */                       \
+    X(pair, .005, .0097, .014, .019)   /* of geoms that may touch, the first of them, */                               \
+    X(more, .00069, .0065, .015, .028) /* the others, which MuJoCo does not look at, */                                \
+    X(far, 0, .05, .05, .06)           /* of these once more, where they are not in a cache */                         \
+    X(near, .0089, .033, .089, .071)   /* those whose bounding spheres do */                                           \
+    X(boxes, 0, .023, .0078, .012)     /* of these, whose boxes are looked at, too */                                  \
+    X(mesh, .19, 0, 0, 0)              /* of these, near ones with a mesh, that are searched */                        \
+    X(plane_mesh, 4.6, 2.5, 3.7, 6.3)  /* of a plane and a mesh, */                                                    \
+    X(field, 1, .6, 1, 1.6)            /* of a height field */                                                         \
+    X(touch, 4.5, 7.4, 33, 74)         /* searched ones that touch, without a mesh, */                                 \
+    X(touch_mesh, 2.5, 2.4, 7.6, 13)   /* and with one */
 
 typedef enum count {
 #define COUNT(name, mujoco, one, eight, sixteen) COUNT_##name,

@@ -58,7 +58,7 @@ static void write_projects(FILE *out, const corpus_list *list, const corpus_mode
     (void)fprintf(
         out,
         "\nOf 4 worlds a model, %d are not compared to the end because rounding decides which contacts MuJoCo "
-        "has, and %d because contacts are others.\n",
+        "has,\nand %d because contacts are others.\n",
         all.rounding, all.others);
     if (all.sensors_off) (void)fprintf(out, "\n%d of the native ones without their sensors.\n", all.sensors_off);
 }
@@ -137,7 +137,7 @@ static void write_errors(FILE *out, const corpus_model *model, int n)
     qsort(sorted, (size_t)compared, sizeof *sorted, by_error);
     (void)fprintf(out,
                   "\nThe %d of %d models that differ most. Errors, and the spread of MuJoCo itself: qacc; sensors; "
-                  "forces of contact; qpos and qvel after a step, and after all.\n\n"
+                  "forces of\ncontact; qpos and qvel after a step, and after all.\n\n"
                   "| model | dofs | rows | states with MuJoCo's contacts | they are off by, m; their depth by | error "
                   "| spread | |\n|---|---|---|---|---|---|---|---|\n",
                   compared < WORST ? compared : WORST, compared);
@@ -156,7 +156,7 @@ void corpus_report(FILE *out, const corpus_list *list, const corpus_model *model
                    const char *const feature[CORPUS_FEATURES], int nfeature)
 {
     (void)fprintf(out, "# Models of other projects\n\nWritten by the test physics/corpus, which says what is measured. "
-                       "`tools/corpus.txt` lists the files, and why some are no models that MuJoCo loads.\n");
+                       "`tools/corpus.txt` lists the\nfiles, and why some are no models that MuJoCo loads.\n");
     write_projects(out, list, model, n);
     write_pairs(out);
     write_features(out, model, n, feature, nfeature);

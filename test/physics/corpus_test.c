@@ -4,12 +4,13 @@
  *
  * A model that is covered runs in double from the same states as MuJoCo, with the same random controls, to the
  * tolerance of rounding (see make_exact): accelerations and sensors in the states; contacts (pairs, number, place,
- * depth) in the states, with their forces, and before each step; positions and speeds after a step and after STEPS (of LARGE models: 3; HUGE_MODELs are not compared).
- * `spread` is what MuJoCo itself makes of a state and of geoms' places that differ by NUDGE: an error may be SPREADS
- * times that, or LEAST. Where contacts are others, but would be others in MuJoCo, too, if its state and geoms differed
- * by ALIGNED, geoms are aligned, and rounding decides (one is at its margin, or a capsule is level on a box). Contacts that are found by
- * iterations may be others than MuJoCo's (pairs_test.c). Such worlds are counted, by types of geoms, and compared no
- * further. What is found goes into corpus.md in the build tree, after each model.
+ * depth) in the states, with their forces, and before each step; positions and speeds after a step and after STEPS (of
+ * LARGE models: 3; HUGE_MODELs are not compared). `spread` is what MuJoCo itself makes of a state and of geoms' places
+ * that differ by NUDGE: an error may be SPREADS times that, or LEAST. Where contacts are others, but would be others in
+ * MuJoCo, too, if its state and geoms differed by ALIGNED, geoms are aligned, and rounding decides (one is at its
+ * margin, or a capsule is level on a box). Contacts that are found by iterations may be others than MuJoCo's
+ * (pairs_test.c). Such worlds are counted, by types of geoms, and compared no further. What is found goes into
+ * corpus.md in the build tree, after each model.
  *
  * Without arguments: SAMPLE models, which the run's seed draws, of the packages that other tests need anyway. "all":
  * all that are there. CORPUS in the environment: those of all whose path has this part.

@@ -184,7 +184,7 @@ LFN real capsule_across(const geom *box, const capsule_on_box *s, int k)
     return splat(2) * box->size[k] / rabs(s->half[k]);
 }
 
-/* Is what the capsule sinks on its way to a second place, which is another one, rounding? `sinks`: m in a half-length. */
+/* Is there a way to a second place, and is what the capsule sinks on it rounding? `sinks`: m in a half-length. */
 LFN mask capsule_level(const capsule_on_box *s, real sinks, real way)
 {
     return m_and(le(sinks * rmin(way, splat(1)), s->rounding), gt(way, splat(CAPSULE_LEVER)));
@@ -255,8 +255,8 @@ LFN real second_from_face(const geom *box, const capsule_on_box *s)
 
 /*
  * The place of the capsule nearest to the box, and a second one where it lies along an edge or a face. Slot 1 may be
- * filled where slot 0 is empty. The nearest place is an end or at an edge: as with MuJoCo, a capsule that goes through a
- * box from face to face, farther than its radius from each edge, does not touch it.
+ * filled where slot 0 is empty. The nearest place is an end or at an edge: as with MuJoCo, a capsule that goes through
+ * a box from face to face, farther than its radius from each edge, does not touch it.
  */
 LFN void collide_capsule_box(const geom *capsule, const geom *box, real margin, mask lanes, contact *con)
 {
