@@ -166,12 +166,12 @@ def write_page(path, page):
         "# Which physics `auto` takes, and which is faster",
         "",
         textwrap.fill(
-            f"Written by `bench/pace.py page` from `{os.path.relpath(path, ROOT)}`: {result['machine']}, "
-            "medians of 5 turns of both sides in one process, seconds of the processor; sensors off; states 100 steps "
-            f"after the beginning, with random controls. {len(models)} shipped scenes and models of other projects, in a "
-            f"random order as far as the measurement went, {len(covered)} of them covered by native physics. A ratio is "
-            "the time of native physics by that of `mj_step`; slower means above "
-            f"{1 / SAME:.2f}, since single figures are good to a tenth on a machine with other work.",
+            f"Written by `bench/pace.py page` from `{os.path.relpath(path, ROOT)}`: {result['machine']}, medians of 5 "
+            "turns of both sides in one process, seconds of the processor; sensors off; states 100 steps after the "
+            f"beginning, with random controls. {len(models)} shipped scenes and models of other projects, in a random "
+            f"order as far as the measurement went, {len(covered)} of them covered by native physics. A ratio is the "
+            f"time of native physics by that of `mj_step`; slower means above {1 / SAME:.2f}, since single figures are "
+            "good to a tenth on a machine with other work.",
             120),
         "",
         "| lanes | worlds | models | `auto` takes | of these slower | at worst | left though faster | at best | ratio, "
