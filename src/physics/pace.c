@@ -6,6 +6,7 @@
 
 #include "model/guard.h"
 #include "physics/pairs.h"
+#include "physics/tree_pairs.h"
 
 #include <string.h>
 
@@ -30,6 +31,7 @@ enum {
     X(pair, .005, .0097, .014, .019)   /* of geoms that may touch, the first of them, */                               \
     X(more, .00069, .0065, .015, .028) /* the others, which MuJoCo does not look at, */                                \
     X(far, 0, .05, .05, .06)           /* of these once more, where they are not in a cache */                         \
+    X(tree, 0, .002, .004, .006)       /* geoms that are held against a later tree (tree_pairs.h) */                   \
     X(near, .0089, .033, .089, .071)   /* those whose bounding spheres do */                                           \
     X(boxes, 0, .023, .0078, .012)     /* of these, whose boxes are looked at, too */                                  \
     X(mesh, .19, 0, 0, 0)              /* of these, near ones with a mesh, that are searched */                        \
@@ -121,22 +123,47 @@ static void add_count(double *counts, count kind)
     if (kind != NCOUNT) counts[kind]++;
 }
 
+static void count_near(const mjModel *m, const mjData *d, const sti_block *pair, double *counts)
+{
+    int first = m->geom_type[pair->obj[0]], second = m->geom_type[pair->obj[1]];
+    if (!are_spheres_near(m, d, pair)) return;
+    counts[COUNT_near]++;
+    if (is_boxed(first, second)) {
+        counts[COUNT_boxes]++;
+        if (!are_boxes_near(m, d, pair)) return;
+    }
+    add_count(counts, kind_of(first, second, false));
+}
+
+/* Pairs of two trees that have no rows: what a step compares, and which are near. */
+static void count_tree_pairs(const mjModel *m, const mjData *d, const sti_trees *trees, double *counts)
+{
+    for (int i = 0; i < trees->ngeom; ++i) {
+        int a = trees->geom[i], tree = trees->of_geom[a];
+        counts[COUNT_tree] += trees->ntree - tree - 1;
+        for (int k = trees->adr[tree + 1]; k < trees->ngeom; ++k) {
+            int b = trees->geom[k];
+            double reach = m->geom_rbound[a] + m->geom_rbound[b] + m->geom_margin[a] + m->geom_margin[b];
+            if (!any(spheres_near(PLACE(a), PLACE(b), 1.01 * reach)) || !sti_physics_may_touch(m, a, b)) continue;
+            sti_block pair = sti_physics_geoms_block(m, a, b, -1);
+            count_near(m, d, &pair, counts);
+        }
+    }
+}
+
 static void count_pairs(const mjModel *m, const mjData *d, double *counts)
 {
     sti_pair_place at = {.next = 0};
-    for (int n = 0; sti_physics_next_pair(m, &at); ++n) {
+    sti_trees trees;
+    if (sti_trees_find(m, &trees) != STET_OK) sti_trees_free(&trees); /* then all pairs have rows */
+    for (int n = 0; sti_trees_next_pair(m, &trees, &at); ++n) {
         sti_block pair = sti_physics_geoms_block(m, at.geom[0], at.geom[1], at.pair);
-        int first = m->geom_type[pair.obj[0]], second = m->geom_type[pair.obj[1]];
         counts[n < FIRST_PAIRS ? COUNT_pair : COUNT_more]++;
         if (n >= CACHED_PAIRS) counts[COUNT_far]++;
-        if (!are_spheres_near(m, d, &pair)) continue;
-        counts[COUNT_near]++;
-        if (is_boxed(first, second)) {
-            counts[COUNT_boxes]++;
-            if (!are_boxes_near(m, d, &pair)) continue;
-        }
-        add_count(counts, kind_of(first, second, false));
+        count_near(m, d, &pair, counts);
     }
+    count_tree_pairs(m, d, &trees, counts);
+    sti_trees_free(&trees);
 }
 
 /* Contacts of a pair stand one after the other. */
