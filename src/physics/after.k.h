@@ -104,10 +104,9 @@ LFN void ph_applied(const int *m, real *w)
     sync();
 }
 
-/* cfrc_ext += the forces of contacts, connects and welds, in the lanes of a group that was just solved. */
+/* cfrc_ext += the forces of contacts (W_SEEN), connects and welds, in the lanes of a group that was just solved. */
 PH_PART LFN void ph_external(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
 {
-    ph_see_contacts(m, f, v, w, s, group);
     rolled for (int k = 0; k < s[S_NSLOT]; ++k)
     {
         const int *block = PH_BLOCK(ph_slot_block(s, k));

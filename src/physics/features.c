@@ -174,7 +174,12 @@ static bool has_camera_projections(const mjModel *m)
     return any_sensor(m, mjSENS_CAMPROJECTION, mjSENS_CAMPROJECTION);
 }
 static bool has_geom_distances(const mjModel *m) { return any_sensor(m, mjSENS_GEOMDIST, mjSENS_GEOMFROMTO); }
-static bool has_contact_sensors(const mjModel *m) { return any_sensor(m, mjSENS_CONTACT, mjSENS_CONTACT); }
+/* They tell of contacts within a gap, too, which no row has, and no pair is looked at for. */
+static bool has_gap_sensors(const mjModel *m)
+{
+    return sti_physics_has_contact_sensors(m) && sti_physics_has_pairs(m) &&
+           (any_number(m->geom_gap, m->ngeom) || any_number(m->pair_gap, m->npair));
+}
 static bool has_tactile_sensors(const mjModel *m) { return any_sensor(m, mjSENS_TACTILE, mjSENS_TACTILE); }
 static bool has_moving_cameras(const mjModel *m)
 {
@@ -257,7 +262,8 @@ static const struct {
     {"clocks as sensors", false, has_clocks}, /* a step does not know the time, see NATIVE-3 */
     {"camera projections", false, has_camera_projections},
     {"sensors of distances between geoms", false, has_geom_distances},
-    {"contact sensors", false, has_contact_sensors},
+    {"contact sensors", true, sti_physics_has_contact_sensors},
+    {"contact sensors where geoms have a gap", false, has_gap_sensors},
     {"tactile sensors", false, has_tactile_sensors},
     {"sensors on cameras that track", false, has_moving_cameras},
     {"rangefinders on cameras", false, has_camera_rays},

@@ -59,6 +59,7 @@
 #include "physics/hessian.k.h"
 #include "physics/after.k.h"
 #include "physics/sensor.k.h"
+#include "physics/contact_sensor.k.h"
 #include "physics/show.k.h"
 #include "physics/line_search.k.h"
 #include "physics/solve.k.h"

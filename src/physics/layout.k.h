@@ -81,7 +81,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NPAIR 29       /* pairs of geoms that may touch */
 #define M_NINTS 30       /* ints of plain team memory */
 #define M_NSENSOR 31     /* sensors that need no rows of constraints: the first ones of M_SENSOR */
-#define M_NSENSORROW 32  /* the others: touch and forces of limits */
+#define M_NSENSORROW 32  /* those behind them, that do: touch and forces of limits */
 #define M_NSENSORDATA 33 /* 0: there are none, or they are disabled */
 #define M_NRAYGEOM 34
 #define M_NMEMORY_ALL 35    /* reals of team memory with what stage after makes */
@@ -100,7 +100,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NMADE 48          /* pairs of two kinds */
 #define M_NLISTED 49        /* ints of the lists of dofs of such a pair, at most */
 #define M_HOLDS 50          /* 1: worlds without room are held, because there can be more; 0: this is all the room */
-#define M_SIZES_END 51
+#define M_NSENSORCONTACT 51 /* contact sensors: the last ones of M_SENSOR */
+#define M_SIZES_END 52
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -185,7 +186,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_ROW_ADR 179      /* ngeom + 1 pairs of M_PAIR: from where on each geom is the first of the two */
 #define M_GEOM_CHAIN 180   /* of each geom in a tree: where in m the dofs that move it are, and how many */
 #define M_CHAIN 181        /* those */
-#define M_TABLES_END 182
+#define M_PAIR_ORDER 182   /* of each pair of geoms: how many come before it in MuJoCo's order, see pair_order.h */
+#define M_TABLES_END 183
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -494,8 +496,10 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_EXTRA_FORCES 2 /* of stage after: cacc, cfrc_ext, cfrc_int */
 #define PH_EXTRA_MOMENTA 4
 #define PH_EXTRA_ENERGY 8
-#define PH_EXTRA_AFTER 14 /* all of stage after */
-#define PH_EXTRA_LIST 16  /* this times how many contacts are listed, behind M_NMEMORY_ALL */
+#define PH_EXTRA_AFTER 14    /* all of stage after */
+#define PH_EXTRA_CONTACTS 16 /* contact sensors */
+#define PH_EXTRA_BEHIND 30   /* any of what needs the memory behind M_NMEMORY */
+#define PH_EXTRA_LIST 32     /* this times how many contacts are listed, behind M_NMEMORY_ALL */
 
 #define PH_SUMS 8           /* sums of the solver are made in so many parts, see solve.k.h */
 #define PH_MOST_CONTACTS 32 /* of a pair of geoms: a height field's, a bit of an int each */
@@ -528,7 +532,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define SN_FROM 10  /* a quantity in team memory, W_…; */
 #define SN_ITEM 11  /* its item; an axis; bits of mjtRayDataField; 1: in the object's own frame */
 #define SN_BLOCK 12 /* of limits: the first block, and how many there are */
-#define SN_NBLOCK 13
+#define SN_NBLOCK 13 /* (of contact sensors these four are others, see contact_sensor.k.h) */
 #define SN_SIZE 14
 
 #define PH_SENSE_NOTHING 0 /* 0 */
@@ -552,6 +556,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_SENSE_ROWS 18 /* from here on: kinds that need rows of constraints */
 #define PH_SENSE_TOUCH 18
 #define PH_SENSE_LIMITFORCE 19
+#define PH_SENSE_CONTACT 20
 
 /* mjtObj */
 #define PH_BODY 1

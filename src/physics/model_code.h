@@ -14,7 +14,7 @@
 /* The size of a step's team memory: M_NMEMORY or M_NMEMORY_ALL. */
 static inline int sti_model_memory(const sti_physics_tables *tables)
 {
-    return tables->m[M_STEP_EXTRA] & PH_EXTRA_AFTER ? M_NMEMORY_ALL : M_NMEMORY;
+    return tables->m[M_STEP_EXTRA] & PH_EXTRA_BEHIND ? M_NMEMORY_ALL : M_NMEMORY;
 }
 
 /* Reals of a quantity of a step's team memory, from W_QPOS on. */

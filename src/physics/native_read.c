@@ -122,7 +122,7 @@ static stet_result launch_forward(sti_native *n, const wanted *k, stet_array *ou
 {
     const sti_native_spare *spare = &n->spare;
     int listed = k->extra / PH_EXTRA_LIST;
-    int memory = k->extra & PH_EXTRA_AFTER ? m[M_NMEMORY_ALL] + 1 + PH_LISTED * listed : m[M_NMEMORY];
+    int memory = k->extra & PH_EXTRA_BEHIND ? m[M_NMEMORY_ALL] + 1 + PH_LISTED * listed : m[M_NMEMORY];
     bool owed = how == PH_OWED;
     if (owed) STI_TRY(sti_native_make_spare_memory(n, memory));
     return STI_LAUNCH(sti_k_native_forward, n->worlds->device, n->worlds->nworld,

@@ -196,30 +196,33 @@ LFN void ph_sense_range(const int *m, const ureal *f, const real *v, const real 
     }
 }
 
+/* Where the point p is inside a site. */
+LFN mask ph_inside_site(const int *m, const ureal *f, const real *v, const real *w, int site, const real *p)
+{
+    int type = (m + m[M_SITE_TYPE])[site];
+    real x[3], off[3], size[3], one = splat(1);
+    pars(m, f, v, M_SITE_SIZE, 3 * site, 3, size);
+    v3_sub(p, PH_AT(W_SITE_XPOS) + 3 * site, off);
+    m3_mul_transposed(PH_AT(W_SITE_XMAT) + 9 * site, off, x);
+    if (type == PH_BOX)
+        return m_and(lt(rabs(x[0]), size[0]), m_and(lt(rabs(x[1]), size[1]), lt(rabs(x[2]), size[2])));
+    if (type == PH_ELLIPSOID) {
+        for (int k = 0; k < 3; ++k) x[k] = x[k] / size[k];
+        return lt(v3_dot(x, x), one);
+    }
+    real z = rabs(x[2]), beyond = rmax(z - size[1], splat(0));
+    if (type == PH_SPHERE) beyond = z;
+    if (type == PH_CYLINDER) beyond = splat(0);
+    mask in = lt(fma(beyond, beyond, fma(x[1], x[1], x[0] * x[0])), size[0] * size[0]);
+    return type == PH_CYLINDER ? m_and(in, lt(z, size[1])) : in;
+}
+
 /* 1 where the object is inside the site SN_REF. */
 LFN real ph_sense_inside(const int *m, const ureal *f, const real *v, const real *w, const int *row)
 {
-    int site = row[SN_REF + 1], type = (m + m[M_SITE_TYPE])[site];
-    real p[3], R[9], at[3], frame[9], size[3], one = splat(1);
+    real p[3], R[9];
     ph_object_pose(m, f, v, w, row + SN_OBJECT, p, R);
-    ph_object_pose(m, f, v, w, row + SN_REF, at, frame);
-    pars(m, f, v, M_SITE_SIZE, 3 * site, 3, size);
-    v3_sub(p, at, p);
-    ph_turn_back(frame, p);
-    mask in;
-    if (type == PH_BOX) {
-        in = m_and(lt(rabs(p[0]), size[0]), m_and(lt(rabs(p[1]), size[1]), lt(rabs(p[2]), size[2])));
-    } else if (type == PH_ELLIPSOID) {
-        for (int k = 0; k < 3; ++k) p[k] = p[k] / size[k];
-        in = lt(v3_dot(p, p), one);
-    } else {
-        real z = rabs(p[2]), beyond = rmax(z - size[1], splat(0));
-        if (type == PH_SPHERE) beyond = z;
-        if (type == PH_CYLINDER) beyond = splat(0);
-        in = lt(fma(beyond, beyond, fma(p[1], p[1], p[0] * p[0])), size[0] * size[0]);
-        if (type == PH_CYLINDER) in = m_and(in, lt(z, size[1]));
-    }
-    return select(in, one, splat(0));
+    return select(ph_inside_site(m, f, v, w, row[SN_REF + 1], p), splat(1), splat(0));
 }
 
 /* ---- limits and contacts ----------------------------------------------------------------------------------------- */

@@ -59,6 +59,7 @@ static const struct {
     {mjSENS_SUBTREEANGMOM, PH_SENSE_COPY, W_SUBTREE_ANGMOM, 3},
     {mjSENS_E_POTENTIAL, PH_SENSE_COPY, W_ENERGY, 0},
     {mjSENS_E_KINETIC, PH_SENSE_COPY, W_ENERGY, 1},
+    {mjSENS_CONTACT, PH_SENSE_CONTACT, 0, 0},
 };
 
 /* The place of a type in `kinds`; -1: none. */
@@ -94,8 +95,11 @@ int sti_physics_sensing(const mjModel *m)
         if (has_type(m, forces[k])) extra |= PH_EXTRA_FORCES;
     if (has_type(m, mjSENS_SUBTREELINVEL) || has_type(m, mjSENS_SUBTREEANGMOM)) extra |= PH_EXTRA_MOMENTA;
     if (has_type(m, mjSENS_E_POTENTIAL) || has_type(m, mjSENS_E_KINETIC)) extra |= PH_EXTRA_ENERGY;
+    if (sti_physics_has_contact_sensors(m)) extra |= PH_EXTRA_CONTACTS;
     return extra;
 }
+
+bool sti_physics_has_contact_sensors(const mjModel *m) { return has_type(m, mjSENS_CONTACT); }
 
 bool sti_physics_senses_sites(const mjModel *m) { return senses(m, mjOBJ_SITE); }
 bool sti_physics_senses_geoms(const mjModel *m) { return senses(m, mjOBJ_GEOM) || has_type(m, mjSENS_RANGEFINDER); }
@@ -129,9 +133,18 @@ static void fill_limits(const sti_physics_tables *t, bool tendon, int id, int *r
     }
 }
 
+/* What a contact sensor has instead, see contact_sensor.k.h. */
+static void fill_contact(const mjModel *m, int i, int *row)
+{
+    row[SN_ITEM] = m->sensor_intprm[mjNSENS * i];
+    row[SN_FROM] = m->sensor_intprm[mjNSENS * i + 1];
+    row[SN_NBLOCK] = m->sensor_intprm[mjNSENS * i + 2];
+    row[SN_BLOCK] = row[SN_DIM] / row[SN_NBLOCK];
+}
+
 static int cut_of(const mjModel *m, int i)
 {
-    if (!(m->sensor_cutoff[i] > 0)) return 0;
+    if (!(m->sensor_cutoff[i] > 0) || m->sensor_type[i] == mjSENS_CONTACT) return 0;
     return m->sensor_datatype[i] == mjDATATYPE_REAL ? 1 : m->sensor_datatype[i] == mjDATATYPE_POSITIVE ? 2 : 0;
 }
 
@@ -152,23 +165,30 @@ static void fill_sensor(const mjModel *m, const sti_physics_tables *t, int i, in
                    : kinds[k].from == W_QPOS    ? m->jnt_qposadr[id]
                                                 : m->jnt_dofadr[id];
     if (kinds[k].kind == PH_SENSE_RANGEFINDER) row[SN_ITEM] = m->sensor_intprm[mjNSENS * i];
+    if (kinds[k].kind == PH_SENSE_CONTACT) fill_contact(m, i, row);
     if (object == mjOBJ_JOINT || object == mjOBJ_TENDON) fill_limits(t, object == mjOBJ_TENDON, id, row);
 }
 
-static bool needs_rows(const mjModel *m, int i) { return kinds[find_kind(m->sensor_type[i])].kind >= PH_SENSE_ROWS; }
+/* 0: needs no rows, 1: does, 2: a contact sensor. */
+static int group_of(const mjModel *m, int i)
+{
+    int kind = kinds[find_kind(m->sensor_type[i])].kind;
+    return (kind >= PH_SENSE_ROWS) + (kind == PH_SENSE_CONTACT);
+}
 
 static void put_rows(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
-    int n = sti_physics_has_sensors(m) ? (int)m->nsensor : 0, nrow = 0, k = 0;
-    for (int i = 0; i < n; ++i) nrow += needs_rows(m, i);
-    sti_physics_fill(b, M_NSENSOR, n - nrow);
-    sti_physics_fill(b, M_NSENSORROW, nrow);
+    int n = sti_physics_has_sensors(m) ? (int)m->nsensor : 0, count[3] = {0, 0, 0}, k = 0;
+    for (int i = 0; i < n; ++i) count[group_of(m, i)]++;
+    sti_physics_fill(b, M_NSENSOR, count[0]);
+    sti_physics_fill(b, M_NSENSORROW, count[1]);
+    sti_physics_fill(b, M_NSENSORCONTACT, count[2]);
     int *to = sti_physics_new_table(b, M_SENSOR, (int64_t)SN_SIZE * n);
     double *cutoff = sti_physics_new_parameter(b, M_SENSOR_CUTOFF, n);
-    for (int pass = 0; to && cutoff && pass < 2; ++pass)
+    for (int group = 0; to && cutoff && group < 3; ++group)
         for (int i = 0; i < n; ++i) {
-            if (needs_rows(m, i) != (pass == 1)) continue;
+            if (group_of(m, i) != group) continue;
             fill_sensor(m, b->t, i, to + (ptrdiff_t)SN_SIZE * k);
             cutoff[k++] = m->sensor_cutoff[i];
         }

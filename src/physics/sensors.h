@@ -6,6 +6,7 @@
 
 /* Are there sensors that are not disabled? */
 bool sti_physics_has_sensors(const mjModel *model);
+bool sti_physics_has_contact_sensors(const mjModel *model);
 /* What the last time step of a call does for them: bits PH_EXTRA_…, 0 if there are none. */
 int sti_physics_sensing(const mjModel *model);
 /* Do some need the poses of sites, of geoms? */

@@ -474,8 +474,10 @@ PH_PART LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real 
         if (align && i < 0) align_teams();
         if (!full || PH_SINGLE || i >= 0) {
             ph_solve_constraints(m, f, v, w, s, group);
+            if (extra & (PH_EXTRA_FORCES | PH_EXTRA_CONTACTS)) ph_see_contacts(m, f, v, w, s, group);
             if (extra & PH_EXTRA_FORCES) ph_external(m, f, v, w, s, group);
             if (extra & PH_EXTRA_SENSORS) ph_sense_rows(m, f, v, w, s, group);
+            if (extra & PH_EXTRA_CONTACTS) ph_sense_contacts(m, f, v, w, s, group);
             if (extra >= PH_EXTRA_LIST) ph_list_contacts(m, w, s, group, extra / PH_EXTRA_LIST);
             if (STET_W == 1 || i >= 0) most[0] = iselect(group, imax(most[0], isplat(s[S_WANTED])), most[0]);
             if (i >= 0) ph_keep(m, w, group, 0);

@@ -17,7 +17,7 @@ LFN mask ph_is_flagged(lint flag) { return m_not(ieq(flag, isplat(0))); }
 /* Memory of worlds and lists of a group of lanes come to a thread of a processor, or (back) go from it. */
 LFN void ph_move_memory(const int *m, real *w, int *s, real *kept, int *lists, int back)
 {
-    int size = m[m[M_STEP_EXTRA] & PH_EXTRA_AFTER ? M_NMEMORY_ALL : M_NMEMORY];
+    int size = m[m[M_STEP_EXTRA] & PH_EXTRA_BEHIND ? M_NMEMORY_ALL : M_NMEMORY];
     if (STET_GPU) return;
     each (i, back ? size : 0) put(kept, i, w[i]);
     each (i, back ? 0 : size) w[i] = kept[i];

@@ -8,6 +8,7 @@
 #include "physics/groups.h"
 #include "physics/hulls.h"
 #include "physics/layout.k.h"
+#include "physics/pair_order.h"
 #include "physics/pairs.h"
 #include "physics/places.h"
 #include "physics/rows.inl"
@@ -474,6 +475,7 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
     sti_physics_put_hulls(&b); /* before the blocks, whose tables are the largest */
     sti_physics_put_blocks(&b);
     sti_physics_put_groups(&b);
+    sti_physics_put_pair_order(&b, sti_physics_has_contact_sensors(model));
     put_triangle(&b);
     sti_physics_put_sensors(&b);
     put_mocap(&b);

@@ -539,7 +539,6 @@ static void what_is_missing_is_listed(void **state)
         const char *text, *words;
     } rows[] = {
         {SENSED("", "<distance geom1='f' geom2='g'/>"), "sensors of distances between geoms"},
-        {SENSED("", "<contact geom1='f'/>"), "contact sensors"},
         {SENSED("", "<clock/>"), "clocks as sensors"},
         {SENSED("", "<camprojection site='s' camera='c'/>"), "camera projections"},
         {SENSED("", "<framepos objtype='camera' objname='t'/>"), "sensors on cameras that track"},
