@@ -408,6 +408,7 @@ sti_contact_sizes sti_physics_contact_sizes(const int *m)
     }
     z.most += contacts_of_trees(m, side);
     z.reals = 6 * z.dim + z.entries + 1;
+    if (m[M_NOSLIP_ITERATIONS] > 0) z.reals += z.dim * m[M_NV];
     int tiles = (m[M_NV] + 3) / 4, matrix = 8 * tiles * (tiles + 1);
     int fits = contacts_in(&z, matrix > ROOM_MEMORY ? ROOM_MEMORY : matrix > ROW_MEMORY ? matrix : ROW_MEMORY);
     int least = LEAST_CONTACTS < z.most ? LEAST_CONTACTS : z.most;

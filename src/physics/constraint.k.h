@@ -47,6 +47,13 @@ LFN int ph_slot_block(const int *s, int k) { return s[S_SLOTS + 4 * k]; }
 LFN int ph_slot_row(const int *s, int k) { return s[S_SLOTS + 4 * k + 1]; }
 LFN int ph_slot_J(const int *s, int k) { return s[S_SLOTS + 4 * k + 2]; }
 
+/* Which contact comes first: an int of its slot, the same in all lanes. */
+LFN int ph_slot_order(const int *m, const int *s, int k)
+{
+    int number = s[S_SLOTS + 4 * k + 3] - m[M_NBLOCK];
+    return PH_MOST_CONTACTS * (m + m[M_PAIR_ORDER])[number / PH_MOST_CONTACTS] + number % PH_MOST_CONTACTS;
+}
+
 /* Where in s near pairs begin, the pattern of H, the active slots, parts of slots, and the active slots by part. */
 LFN int ph_near_pairs(const int *m) { return S_SLOTS + 4 * m[M_NSLOT] + m[M_NBLOCK]; }
 LFN int ph_pattern(const int *m) { return ph_near_pairs(m) + NEAR_SIZE * m[M_NNEAR]; }

@@ -17,13 +17,6 @@
 /* Numbers of field i of a contact. */
 LFN int ph_field_size(int i) { return i == 0 || i == 3 ? 1 : 3; }
 
-/* Which contact comes first: an int of its slot, the same in all lanes. */
-LFN int ph_slot_order(const int *m, const int *s, int k)
-{
-    int number = s[S_SLOTS + 4 * k + 3] - m[M_NBLOCK];
-    return PH_MOST_CONTACTS * (m + m[M_PAIR_ORDER])[number / PH_MOST_CONTACTS] + number % PH_MOST_CONTACTS;
-}
-
 /* Is geom g what a sensor names? A site looks at places, and nothing names all. */
 LFN int ph_is_named(const int *m, int g, const int *object)
 {
@@ -58,13 +51,13 @@ LFN mask ph_contact_matches(const int *m, const ureal *f, const real *v, const r
 LFN void ph_contact_wrench(const int *m, const real *w, const int *s, int k, real *out)
 {
     ph_zero(out, 6);
-    ph_copy(out, PH_AT(W_EFC_FORCE) + ph_slot_row(s, k), (m + ph_slot_block(s, k))[B_DIM]);
+    ph_copy(out, PH_AT(W_EFC_FORCE) + ph_slot_row(s, k), PH_BLOCK(ph_slot_block(s, k))[B_DIM]);
 }
 
 /* All numbers of a slot's contact, as it is seen if its normal points the way that is wanted (1) or not (-1). */
 LFN void ph_contact_data(const int *m, const real *w, const int *s, int k, int way, real *x)
 {
-    const int *block = m + ph_slot_block(s, k), *body = m + m[M_GEOM_BODYID];
+    const int *block = PH_BLOCK(ph_slot_block(s, k)), *body = m + m[M_GEOM_BODYID];
     const real *seen = PH_AT(W_SEEN) + PH_SEEN * k, *frame = seen + PH_SEEN_FRAME;
     real one[6], two[6], sign = splat((ureal)way);
     ph_point_motion(m, w, body[block[B_OBJ1]], seen + PH_SEEN_POS, one);
@@ -113,7 +106,7 @@ LFN lint ph_next_contact(const int *m, const ureal *f, const real *v, const real
     lint after = *order, best = isplat(-1);
     rolled for (int k = 0; k < s[S_NSLOT]; ++k)
     {
-        if (ph_contact_way(m, m + ph_slot_block(s, k), row) == 0) continue;
+        if (ph_contact_way(m, PH_BLOCK(ph_slot_block(s, k)), row) == 0) continue;
         real x = ph_contact_key(m, w, s, k, row[SN_FROM]);
         lint place = isplat(ph_slot_order(m, s, k));
         mask left = m_or(ilt(after, isplat(0)), m_or(gt(x, low), m_and(eq(x, low), igt(place, after))));
@@ -136,7 +129,7 @@ LFN void ph_sense_net(const int *m, const ureal *f, const real *v, const real *w
         rolled for (int k = 0; k < s[S_NSLOT]; ++k)
         {
             const real *seen = PH_AT(W_SEEN) + PH_SEEN * k;
-            int way = ph_contact_way(m, m + ph_slot_block(s, k), row);
+            int way = ph_contact_way(m, PH_BLOCK(ph_slot_block(s, k)), row);
             real wrench[6], push[3], turn[3], off[3];
             if (way == 0) continue;
             mask on = ph_contact_matches(m, f, v, w, row, seen);
@@ -179,7 +172,7 @@ LFN void ph_sense_contact(const int *m, const ureal *f, const real *v, real *w, 
     }
     rolled for (int k = 0; k < s[S_NSLOT]; ++k)
     {
-        if (ph_contact_way(m, m + ph_slot_block(s, k), row) == 0) continue;
+        if (ph_contact_way(m, PH_BLOCK(ph_slot_block(s, k)), row) == 0) continue;
         mask on = ph_contact_matches(m, f, v, w, row, PH_AT(W_SEEN) + PH_SEEN * k);
         n = n + select(on, splat(1), splat(0));
     }
@@ -190,7 +183,7 @@ LFN void ph_sense_contact(const int *m, const ureal *f, const real *v, real *w, 
         {
             mask here = m_and(group, ieq(slot, isplat(k)));
             if (!any(here)) continue;
-            ph_contact_data(m, w, s, k, ph_contact_way(m, m + ph_slot_block(s, k), row), x);
+            ph_contact_data(m, w, s, k, ph_contact_way(m, PH_BLOCK(ph_slot_block(s, k)), row), x);
             x[0] = n;
             ph_put_contact(row, x, out + row[SN_BLOCK] * c, here);
         }

@@ -109,7 +109,7 @@ static bool has_few_iterations(const mjModel *m)
 {
     return (m->opt.iterations < 6 || m->opt.ls_iterations < 20) && has_rows(m);
 }
-static bool has_noslip(const mjModel *m) { return m->opt.noslip_iterations > 0 && has_rows(m); }
+static bool has_noslip(const mjModel *m) { return m->opt.noslip_iterations > 0 && sti_physics_slips(m); }
 static bool has_diagexact(const mjModel *m) { return m->opt.enableflags & mjENBL_DIAGEXACT && has_rows(m); }
 static bool has_flexes(const mjModel *m) { return m->nflex > 0; }
 static bool has_plugins(const mjModel *m) { return m->nplugin > 0; }
@@ -256,7 +256,7 @@ static const struct {
     {"solvers PGS and CG, in their place Newton", true, has_other_solvers},
     {"fewer than 6 iterations of the solver, or 20 of its line search: may end elsewhere than MuJoCo's", true,
      has_few_iterations},
-    {"noslip iterations", false, has_noslip},
+    {"noslip iterations", true, has_noslip},
     {"diagexact", false, has_diagexact},
     {"sensors", true, sti_physics_has_sensors},
     {"clocks as sensors", false, has_clocks}, /* a step does not know the time, see NATIVE-3 */

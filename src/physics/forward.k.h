@@ -62,6 +62,8 @@
 #include "physics/contact_sensor.k.h"
 #include "physics/show.k.h"
 #include "physics/line_search.k.h"
+#include "physics/products.k.h"
+#include "physics/noslip.k.h"
 #include "physics/solve.k.h"
 
 /*

@@ -84,24 +84,25 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NSENSORROW 32  /* those behind them, that do: touch and forces of limits */
 #define M_NSENSORDATA 33 /* 0: there are none, or they are disabled */
 #define M_NRAYGEOM 34
-#define M_NMEMORY_ALL 35    /* reals of team memory with what stage after makes */
-#define M_STEP_EXTRA 36     /* what the last time step of a call does beside: bits PH_EXTRA_… */
-#define M_CCD_ITERATIONS 37 /* of convex pairs */
-#define M_BLOCKDIM 38       /* rows of a block, at most */
-#define M_NTILE 39          /* rows of tiles of H, see pattern.k.h */
-#define M_NWORD 40          /* ints that have a bit for each of them */
-#define M_NPATTERN 41       /* ints of the pattern of H */
-#define M_NPLACE 42         /* rows of H but the one that is solved with it, see places.h */
-#define M_NTOUCH 43         /* geoms that may touch another */
-#define M_NGROUP 44         /* groups of pairs of geoms, see groups.h */
-#define M_NNEAR 45          /* near pairs that a team lists, at most */
-#define M_NTREE 46          /* trees whose geoms a step pairs itself, see tree_pairs.h; 0: all pairs are in M_PAIR */
-#define M_NKIND 47          /* kinds of their geoms */
-#define M_NMADE 48          /* pairs of two kinds */
-#define M_NLISTED 49        /* ints of the lists of dofs of such a pair, at most */
-#define M_HOLDS 50          /* 1: worlds without room are held, because there can be more; 0: this is all the room */
-#define M_NSENSORCONTACT 51 /* contact sensors: the last ones of M_SENSOR */
-#define M_SIZES_END 52
+#define M_NMEMORY_ALL 35       /* reals of team memory with what stage after makes */
+#define M_STEP_EXTRA 36        /* what the last time step of a call does beside: bits PH_EXTRA_… */
+#define M_CCD_ITERATIONS 37    /* of convex pairs */
+#define M_BLOCKDIM 38          /* rows of a block, at most */
+#define M_NTILE 39             /* rows of tiles of H, see pattern.k.h */
+#define M_NWORD 40             /* ints that have a bit for each of them */
+#define M_NPATTERN 41          /* ints of the pattern of H */
+#define M_NPLACE 42            /* rows of H but the one that is solved with it, see places.h */
+#define M_NTOUCH 43            /* geoms that may touch another */
+#define M_NGROUP 44            /* groups of pairs of geoms, see groups.h */
+#define M_NNEAR 45             /* near pairs that a team lists, at most */
+#define M_NTREE 46             /* trees whose geoms a step pairs itself, see tree_pairs.h; 0: all pairs are in M_PAIR */
+#define M_NKIND 47             /* kinds of their geoms */
+#define M_NMADE 48             /* pairs of two kinds */
+#define M_NLISTED 49           /* ints of the lists of dofs of such a pair, at most */
+#define M_HOLDS 50             /* 1: worlds without room are held, because there can be more; 0: this is all the room */
+#define M_NSENSORCONTACT 51    /* contact sensors: the last ones of M_SENSOR */
+#define M_NOSLIP_ITERATIONS 52 /* 0: none, also where nothing can slip */
+#define M_SIZES_END 53
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -253,7 +254,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_GROUP_REACH 360 /* of each group: its parts are apart where those geoms' places are farther apart */
 #define M_SHAPES 361      /* behind all reals, ints: hulls (collide/hull.k.h), height fields (rows, columns, sizes) */
 #define M_GEOM_BOUND 362  /* of geoms in those trees: radius of the bounding sphere and margin */
-#define M_PARAMETERS_END 363
+#define M_NOSLIP_TOLERANCE 363
+#define M_PARAMETERS_END 364
 
 /* team memory */
 #define W_QPOS 500 /* the state and the inputs: copies, from here … */
@@ -334,7 +336,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define W_CRB_LOW 575    /* low parts of crb */
 #define W_THIN 576       /* 1: a pivot of qM is thin; 0 */
 #define W_TREE_REACH 577 /* radius of each tree's sphere */
-#define W_END 578
+#define W_NOSLIP 578     /* M^-1 J' of rows, see noslip.k.h */
+#define W_END 579
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
 #define W_SEEN 600 /* PH_SEEN reals a slot: a contact; over efc_jar, efc_Jv and efc_J, if it fits there */
@@ -526,12 +529,12 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define SN_KIND 0 /* PH_SENSE_… */
 #define SN_ADR 1  /* in sensordata */
 #define SN_DIM 2
-#define SN_CUT 3    /* the cutoff holds: 0 not at all, 1 on both sides, 2 from above */
-#define SN_OBJECT 4 /* three ints: mjtObj, id, the body that it is fixed to */
-#define SN_REF 7    /* the same of the reference frame; -1: the world's */
-#define SN_FROM 10  /* a quantity in team memory, W_…; */
-#define SN_ITEM 11  /* its item; an axis; bits of mjtRayDataField; 1: in the object's own frame */
-#define SN_BLOCK 12 /* of limits: the first block, and how many there are */
+#define SN_CUT 3     /* the cutoff holds: 0 not at all, 1 on both sides, 2 from above */
+#define SN_OBJECT 4  /* three ints: mjtObj, id, the body that it is fixed to */
+#define SN_REF 7     /* the same of the reference frame; -1: the world's */
+#define SN_FROM 10   /* a quantity in team memory, W_…; */
+#define SN_ITEM 11   /* its item; an axis; bits of mjtRayDataField; 1: in the object's own frame */
+#define SN_BLOCK 12  /* of limits: the first block, and how many there are */
 #define SN_NBLOCK 13 /* (of contact sensors these four are others, see contact_sensor.k.h) */
 #define SN_SIZE 14
 

@@ -11,7 +11,7 @@ typedef struct place {
     int pair;
 } place;
 
-/* Geoms are in the order of their types, as blocks have them, or without a middle phase in the order of their bodies. */
+/* Geoms are in the order of their types, as blocks have them, or without a middle phase in that of their bodies. */
 static place find_place(const mjModel *m, const int *block, int pair)
 {
     int a = block[B_OBJ1], b = block[B_OBJ2], p = m->geom_bodyid[a], q = m->geom_bodyid[b], id = block[B_ID];

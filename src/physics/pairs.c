@@ -165,6 +165,14 @@ bool sti_physics_next_pair(const mjModel *m, sti_pair_place *at)
     return false;
 }
 
+bool sti_physics_slips(const mjModel *m)
+{
+    bool loss = false;
+    for (int i = 0; i < m->nv; ++i) loss = loss || m->dof_frictionloss[i] > 0;
+    for (int i = 0; i < m->ntendon; ++i) loss = loss || m->tendon_frictionloss[i] > 0;
+    return sti_physics_has_pairs(m) || (loss && !sti_physics_is_off(m, mjDSBL_FRICTIONLOSS));
+}
+
 bool sti_physics_has_pairs(const mjModel *m)
 {
     sti_pair_place at = {.next = 0};

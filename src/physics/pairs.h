@@ -42,5 +42,7 @@ typedef struct sti_pair_place {
  */
 bool sti_physics_next_pair(const mjModel *model, sti_pair_place *place);
 bool sti_physics_has_pairs(const mjModel *model);
+/* May something slip: is there friction of contacts, dofs or tendons? */
+bool sti_physics_slips(const mjModel *model);
 
 #endif

@@ -27,6 +27,7 @@
     X(M_NEQ, m->neq)                                                                                                   \
     X(M_ITERATIONS, m->opt.iterations)                                                                                 \
     X(M_LS_ITERATIONS, m->opt.ls_iterations)                                                                           \
+    X(M_NOSLIP_ITERATIONS, sti_physics_slips(m) ? m->opt.noslip_iterations : 0)                                        \
     X(M_CCD_ITERATIONS, m->opt.ccd_iterations)                                                                         \
     X(M_STEP_NGEOM, sti_physics_has_pairs(m) || sti_physics_senses_geoms(m) ? m->ngeom : 0)                            \
     X(M_STEP_NSITE, sti_physics_senses_sites(m) ? m->nsite : 0)                                                        \
@@ -190,7 +191,8 @@
     X(W_H_LOW, NULL, 8 * t->m[M_NTILE] * (t->m[M_NTILE] + 1))                                                          \
     X(W_CRB_LOW, NULL, 10 * m->nbody)                                                                                  \
     X(W_THIN, NULL, 1)                                                                                                 \
-    X(W_TREE_REACH, NULL, t->m[M_NTREE])
+    X(W_TREE_REACH, NULL, t->m[M_NTREE])                                                                               \
+    X(W_NOSLIP, NULL, t->m[M_NOSLIP_ITERATIONS] > 0 ? (int64_t)t->m[M_NROW] * m->nv : 0)
 
 /* The same of what stage after makes. */
 #define AFTER(X)                                                                                                       \

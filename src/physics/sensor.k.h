@@ -204,8 +204,7 @@ LFN mask ph_inside_site(const int *m, const ureal *f, const real *v, const real 
     pars(m, f, v, M_SITE_SIZE, 3 * site, 3, size);
     v3_sub(p, PH_AT(W_SITE_XPOS) + 3 * site, off);
     m3_mul_transposed(PH_AT(W_SITE_XMAT) + 9 * site, off, x);
-    if (type == PH_BOX)
-        return m_and(lt(rabs(x[0]), size[0]), m_and(lt(rabs(x[1]), size[1]), lt(rabs(x[2]), size[2])));
+    if (type == PH_BOX) return m_and(lt(rabs(x[0]), size[0]), m_and(lt(rabs(x[1]), size[1]), lt(rabs(x[2]), size[2])));
     if (type == PH_ELLIPSOID) {
         for (int k = 0; k < 3; ++k) x[k] = x[k] / size[k];
         return lt(v3_dot(x, x), one);

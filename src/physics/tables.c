@@ -411,6 +411,8 @@ static void put_options(sti_tables_builder *b)
     if (tolerance) tolerance[0] = m->opt.tolerance;
     double *line = sti_physics_new_parameter(b, M_LS_TOLERANCE, 1);
     if (line) line[0] = m->opt.ls_tolerance;
+    double *noslip = sti_physics_new_parameter(b, M_NOSLIP_TOLERANCE, 1);
+    if (noslip) noslip[0] = m->opt.noslip_tolerance;
     double *ccd = sti_physics_new_parameter(b, M_CCD_TOLERANCE, 1);
     if (ccd) ccd[0] = m->opt.ccd_tolerance;
     double *scale = sti_physics_new_parameter(b, M_SOLVER_SCALE, 1);
@@ -475,7 +477,7 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
     sti_physics_put_hulls(&b); /* before the blocks, whose tables are the largest */
     sti_physics_put_blocks(&b);
     sti_physics_put_groups(&b);
-    sti_physics_put_pair_order(&b, sti_physics_has_contact_sensors(model));
+    sti_physics_put_pair_order(&b, sti_physics_has_contact_sensors(model) || out->m[M_NOSLIP_ITERATIONS] > 0);
     put_triangle(&b);
     sti_physics_put_sensors(&b);
     put_mocap(&b);

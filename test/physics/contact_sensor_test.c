@@ -1,6 +1,6 @@
 /*
- * Contact sensors of native physics against MuJoCo's: random heaps of bodies of two geoms, with random sensors. Contacts
- * of spheres, capsules and planes are exact, and no two are alike, so both choose the same ones.
+ * Contact sensors of native physics against MuJoCo's: random heaps of bodies of two geoms, with random sensors.
+ * Contacts of spheres, capsules and planes are exact, and no two are alike, so both choose the same ones.
  */
 #include "physics/oracle.h"
 

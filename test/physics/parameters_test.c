@@ -47,7 +47,8 @@ static const char sensors[] =
     "objtype='geom' objname='g' reftype='site' refname='t'/><framexaxis objtype='body' objname='c'/><framelinvel "
     "objtype='geom' objname='g' reftype='body' refname='d'/><frameangvel objtype='site' objname='3'/><framelinacc "
     "objtype='body' objname='c'/><frameangacc objtype='xbody' objname='c'/><subtreelinvel body='a'/><subtreeangmom "
-    "body='a'/><insidesite site='i' objtype='body' objname='d'/><e_potential/><e_kinetic/><contact body1='d' data='found "
+    "body='a'/><insidesite site='i' objtype='body' objname='d'/><e_potential/><e_kinetic/><contact body1='d' "
+    "data='found "
     "force torque dist pos normal tangent linvel angvel'/></sensor></mujoco>";
 
 static const struct {

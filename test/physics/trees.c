@@ -13,7 +13,7 @@ typedef struct drawing {
     int nscalar, nnamed; /* joints s0 … of one dof, joints j0 … of three or six */
     int dims[4], ndim;   /* of contacts, none: bodies do not touch */
     bool any_dim[7], any_margin, any_free, any_ball, any_slide, any_hinge, any_spring, any_damper, any_poly,
-        any_gravcomp, any_mocap, any_limit, any_loss;
+        any_gravcomp, any_mocap, any_limit, any_loss, gaps;
 } drawing;
 
 static void text(drawing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -126,7 +126,7 @@ static void contact(drawing *t)
     if (chance(t, 20)) text(t, " solref='%.6g %.6g'", number(t, .02, .05), number(t, .7, 1.2));
     if (!chance(t, 30)) return;
     double margin = number(t, 0, .05);
-    text(t, " margin='%.6g' gap='%.6g'", margin, chance(t, 50) ? margin * number(t, 0, 1) : 0);
+    text(t, " margin='%.6g' gap='%.6g'", margin, t->gaps ? margin * number(t, 0, 1) : 0);
     t->any_margin = true;
 }
 
@@ -134,6 +134,7 @@ static void contact(drawing *t)
 static void begin_touching(drawing *t)
 {
     static const int dims[] = {1, 3, 4, 6};
+    t->gaps = chance(t, 50);
     while (t->ndim == 0)
         for (int k = 0; k < 4; ++k)
             if (chance(t, 50)) t->dims[t->ndim++] = dims[k];
@@ -163,10 +164,17 @@ static void sensors(drawing *t)
                                      "subtreecom body",
                                      "subtreelinvel body",
                                      "subtreeangmom body"};
+    static const char *const reductions[] = {"none", "mindist", "maxforce"};
     text(t, "<sensor><e_potential/><e_kinetic/>");
     for (int b = 1; b <= t->nbody; ++b)
         for (int k = 0; k < 2; ++k) text(t, "<%s='b%d'/>", of[dice_below(t->dice, sizeof of / sizeof *of)], b);
+    for (int b = 1; b <= t->nbody && !t->gaps; ++b)
+        if (chance(t, 30))
+            text(t, "<contact %s1='b%d' num='%d' reduce='%s' data='found force torque dist pos normal tangent'/>",
+                 chance(t, 50) ? "body" : "subtree", b, 1 + (int)dice_below(t->dice, 3),
+                 reductions[dice_below(t->dice, 3)]);
     text(t, "</sensor>");
+    t->counts->contact_sensors += !t->gaps;
 }
 
 static void inertia(drawing *t)
@@ -308,6 +316,10 @@ void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_count
         vector(&t, "wind", 3, 2);
         counts->fluids++;
     }
+    if (chance(&t, 25)) {
+        text(&t, " noslip_iterations='%d' noslip_tolerance='0'", 1 + (int)dice_below(dice, 4));
+        counts->noslip++;
+    }
     if (touching) begin_touching(&t);
     text(&t, " cone='%s'><flag contact='%s'", elliptic ? "elliptic" : "pyramidal", touching ? "enable" : "disable");
     for (size_t k = 0; k < sizeof flags / sizeof *flags; ++k)
@@ -358,9 +370,9 @@ void tree_print(const tree_counts *c)
                   "slide %d, hinge %d, springs %d, dampers %d, polynomials %d, gravity compensation %d, tendons %d, "
                   "actuators %d, mocap bodies %d, implicitfast %d, limits %d, friction loss %d, equalities %d, "
                   "fluids %d, contacts of 1 dimension %d, 3 %d, 4 %d, 6 %d, elliptic cones %d, pairs of their own %d, "
-                  "margins %d\n",
+                  "margins %d, noslip iterations %d, contact sensors %d\n",
                   c->models, c->refused, c->bodies, c->free, c->ball, c->slide, c->hinge, c->springs, c->dampers,
                   c->polynomials, c->gravcomp, c->tendons, c->actuators, c->mocap, c->implicit, c->limits, c->losses,
                   c->equalities, c->fluids, c->dims[1], c->dims[3], c->dims[4], c->dims[6], c->elliptic, c->pairs,
-                  c->margins);
+                  c->margins, c->noslip, c->contact_sensors);
 }
