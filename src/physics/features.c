@@ -173,7 +173,15 @@ static bool has_camera_projections(const mjModel *m)
 {
     return any_sensor(m, mjSENS_CAMPROJECTION, mjSENS_CAMPROJECTION);
 }
-static bool has_geom_distances(const mjModel *m) { return any_sensor(m, mjSENS_GEOMDIST, mjSENS_GEOMFROMTO); }
+/* Of geoms that are no convex bodies. */
+static bool has_hard_distances(const mjModel *m)
+{
+    if (!sti_physics_has_distances(m)) return false;
+    for (int g = 0; g < m->ngeom; ++g)
+        if ((m->geom_type[g] == mjGEOM_HFIELD || !sti_physics_has_shape(m, g)) && sti_physics_measures(m, g))
+            return true;
+    return (m->opt.disableflags & mjDSBL_NATIVECCD) != 0;
+}
 /* They tell of contacts within a gap, too, which no row has, and no pair is looked at for. */
 static bool has_gap_sensors(const mjModel *m)
 {
@@ -261,7 +269,9 @@ static const struct {
     {"sensors", true, sti_physics_has_sensors},
     {"clocks as sensors", false, has_clocks}, /* a step does not know the time, see NATIVE-3 */
     {"camera projections", false, has_camera_projections},
-    {"sensors of distances between geoms", false, has_geom_distances},
+    {"sensors of distances between geoms", true, sti_physics_has_distances},
+    {"sensors of distances to height fields, signed distance fields, meshes without a hull, or by libccd", false,
+     has_hard_distances},
     {"contact sensors", true, sti_physics_has_contact_sensors},
     {"contact sensors where geoms have a gap", false, has_gap_sensors},
     {"tactile sensors", false, has_tactile_sensors},

@@ -60,6 +60,7 @@
 #include "physics/after.k.h"
 #include "physics/sensor.k.h"
 #include "physics/contact_sensor.k.h"
+#include "physics/geom_distance.k.h"
 #include "physics/show.k.h"
 #include "physics/line_search.k.h"
 #include "physics/products.k.h"
@@ -110,6 +111,7 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
         if (align) align_teams();
         ph_after(m, f, v, w, extra);
         if (extra & PH_EXTRA_SENSORS) ph_sensors(m, f, v, w);
+        if (extra & PH_EXTRA_SENSORS && m[M_NSENSORDISTANCE] > 0) ph_sense_distances(m, f, v, w);
     }
     return faults;
 }

@@ -5,6 +5,7 @@
 #include "physics/collide/hull_record.h"
 #include "physics/hull_cells.h"
 #include "physics/layout.k.h"
+#include "physics/sensors.h"
 
 #include <string.h>
 
@@ -130,11 +131,12 @@ static void add_field(shapes *s, int field)
     for (int i = 0; i < n; ++i) add_real(s, (double)m->hfield_data[m->hfield_adr[field] + i]);
 }
 
-/* May a geom touch others, and does it need a record for it? */
+/* May a geom touch others, or are distances to it measured, and does it need a record for it? */
 static bool needs_shape(const mjModel *m, int g)
 {
     bool touches = m->geom_contype[g] || m->geom_conaffinity[g];
     for (int i = 0; i < m->npair; ++i) touches = touches || m->pair_geom1[i] == g || m->pair_geom2[i] == g;
+    touches = touches || sti_physics_measures(m, g);
     return touches && (m->geom_type[g] == mjGEOM_MESH || m->geom_type[g] == mjGEOM_HFIELD) &&
            sti_physics_has_shape(m, g);
 }

@@ -102,7 +102,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_HOLDS 50             /* 1: worlds without room are held, because there can be more; 0: this is all the room */
 #define M_NSENSORCONTACT 51    /* contact sensors: the last ones of M_SENSOR */
 #define M_NOSLIP_ITERATIONS 52 /* 0: none, also where nothing can slip */
-#define M_SIZES_END 53
+#define M_NSENSORDISTANCE 53   /* sensors of distances of geoms, and what goes with that: the last ones of M_SENSOR */
+#define M_SIZES_END 54
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -535,7 +536,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define SN_FROM 10   /* a quantity in team memory, W_…; */
 #define SN_ITEM 11   /* its item; an axis; bits of mjtRayDataField; 1: in the object's own frame */
 #define SN_BLOCK 12  /* of limits: the first block, and how many there are */
-#define SN_NBLOCK 13 /* (of contact sensors these four are others, see contact_sensor.k.h) */
+#define SN_NBLOCK 13 /* (contact_sensor.k.h and geom_distance.k.h have others) */
 #define SN_SIZE 14
 
 #define PH_SENSE_NOTHING 0 /* 0 */
@@ -560,6 +561,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_SENSE_TOUCH 18
 #define PH_SENSE_LIMITFORCE 19
 #define PH_SENSE_CONTACT 20
+#define PH_SENSE_DISTANCE 21
 
 /* mjtObj */
 #define PH_BODY 1

@@ -75,6 +75,13 @@ static occurring find_occurring(const int *m)
         o.partners[first] |= 1 << second;
         o.searched = o.searched || sti_physics_is_searched(first, second);
     }
+    const int *row = m + m[M_SENSOR] + SN_SIZE * (m[M_NSENSOR] + m[M_NSENSORROW] + m[M_NSENSORCONTACT]);
+    for (int i = 0; i < m[M_NSENSORDISTANCE]; ++i, row += SN_SIZE)
+        for (int a = 0; a < row[SN_OBJECT + 1]; ++a)
+            for (int b = 0; b < row[SN_REF + 1]; ++b) {
+                int one = type[row[SN_OBJECT] + a], two = type[row[SN_REF] + b];
+                o.partners[one < two ? one : two] |= 1 << (one < two ? two : one);
+            }
     return o;
 }
 

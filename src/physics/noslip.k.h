@@ -3,10 +3,10 @@
  * it, before solve.k.h.
  *
  * Forces of friction are solved for once more, without regularisation (R = 0), each limited by its loss or by the
- * normal force of its contact, which stays; so do those of equalities and limits. Blocks follow each other in MuJoCo's order
- * (Gauss-Seidel), so that a few iterations lead where they lead there. W_NOSLIP has M^-1 J' of each row, and qacc goes
- * along with each force. Once it is solved nobody needs efc_Jv: a pyramid's row r > 0 has there half of the forces of
- * its two edges, between which r shares them out.
+ * normal force of its contact, which stays; so do those of equalities and limits. Blocks follow each other in MuJoCo's
+ * order (Gauss-Seidel), so that a few iterations lead where they lead there. W_NOSLIP has M^-1 J' of each row, and qacc
+ * goes along with each force. Once it is solved nobody needs efc_Jv: a pyramid's row r > 0 has there half of the forces
+ * of its two edges, between which r shares them out.
  */
 
 #define PH_QCQP_ITERATIONS 20

@@ -60,6 +60,9 @@ static const struct {
     {mjSENS_E_POTENTIAL, PH_SENSE_COPY, W_ENERGY, 0},
     {mjSENS_E_KINETIC, PH_SENSE_COPY, W_ENERGY, 1},
     {mjSENS_CONTACT, PH_SENSE_CONTACT, 0, 0},
+    {mjSENS_GEOMDIST, PH_SENSE_DISTANCE, 0, 0},
+    {mjSENS_GEOMNORMAL, PH_SENSE_DISTANCE, 0, 1},
+    {mjSENS_GEOMFROMTO, PH_SENSE_DISTANCE, 0, 2},
 };
 
 /* The place of a type in `kinds`; -1: none. */
@@ -102,7 +105,25 @@ int sti_physics_sensing(const mjModel *m)
 bool sti_physics_has_contact_sensors(const mjModel *m) { return has_type(m, mjSENS_CONTACT); }
 
 bool sti_physics_senses_sites(const mjModel *m) { return senses(m, mjOBJ_SITE); }
-bool sti_physics_senses_geoms(const mjModel *m) { return senses(m, mjOBJ_GEOM) || has_type(m, mjSENS_RANGEFINDER); }
+bool sti_physics_has_distances(const mjModel *m)
+{
+    return has_type(m, mjSENS_GEOMDIST) || has_type(m, mjSENS_GEOMNORMAL) || has_type(m, mjSENS_GEOMFROMTO);
+}
+
+bool sti_physics_senses_geoms(const mjModel *m)
+{
+    return senses(m, mjOBJ_GEOM) || has_type(m, mjSENS_RANGEFINDER) || sti_physics_has_distances(m);
+}
+
+bool sti_physics_measures(const mjModel *m, int g)
+{
+    for (int i = 0; i < m->nsensor && sti_physics_has_sensors(m); ++i) {
+        if (m->sensor_type[i] < mjSENS_GEOMDIST || m->sensor_type[i] > mjSENS_GEOMFROMTO) continue;
+        if (m->sensor_objid[i] == (m->sensor_objtype[i] == mjOBJ_GEOM ? g : m->geom_bodyid[g])) return true;
+        if (m->sensor_refid[i] == (m->sensor_reftype[i] == mjOBJ_GEOM ? g : m->geom_bodyid[g])) return true;
+    }
+    return false;
+}
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
@@ -142,9 +163,18 @@ static void fill_contact(const mjModel *m, int i, int *row)
     row[SN_BLOCK] = row[SN_DIM] / row[SN_NBLOCK];
 }
 
+/* The geoms of one side: the first, and how many there are. */
+static void fill_geoms(const mjModel *m, int type, int id, int *out)
+{
+    out[0] = type == mjOBJ_GEOM ? id : m->body_geomadr[id];
+    out[1] = type == mjOBJ_GEOM ? 1 : m->body_geomnum[id];
+}
+
+static bool has_own_cutoff(int type) { return type == mjSENS_CONTACT || type == mjSENS_GEOMFROMTO; }
+
 static int cut_of(const mjModel *m, int i)
 {
-    if (!(m->sensor_cutoff[i] > 0) || m->sensor_type[i] == mjSENS_CONTACT) return 0;
+    if (!(m->sensor_cutoff[i] > 0) || has_own_cutoff(m->sensor_type[i])) return 0;
     return m->sensor_datatype[i] == mjDATATYPE_REAL ? 1 : m->sensor_datatype[i] == mjDATATYPE_POSITIVE ? 2 : 0;
 }
 
@@ -166,27 +196,32 @@ static void fill_sensor(const mjModel *m, const sti_physics_tables *t, int i, in
                                                 : m->jnt_dofadr[id];
     if (kinds[k].kind == PH_SENSE_RANGEFINDER) row[SN_ITEM] = m->sensor_intprm[mjNSENS * i];
     if (kinds[k].kind == PH_SENSE_CONTACT) fill_contact(m, i, row);
+    if (kinds[k].kind == PH_SENSE_DISTANCE) {
+        fill_geoms(m, object, id, row + SN_OBJECT);
+        fill_geoms(m, m->sensor_reftype[i], m->sensor_refid[i], row + SN_REF);
+    }
     if (object == mjOBJ_JOINT || object == mjOBJ_TENDON) fill_limits(t, object == mjOBJ_TENDON, id, row);
 }
 
-/* 0: needs no rows, 1: does, 2: a contact sensor. */
+/* 0: needs no rows, 1: does, 2: a contact sensor, 3: of distances. */
 static int group_of(const mjModel *m, int i)
 {
     int kind = kinds[find_kind(m->sensor_type[i])].kind;
-    return (kind >= PH_SENSE_ROWS) + (kind == PH_SENSE_CONTACT);
+    return kind < PH_SENSE_ROWS ? 0 : kind < PH_SENSE_CONTACT ? 1 : kind == PH_SENSE_CONTACT ? 2 : 3;
 }
 
 static void put_rows(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
-    int n = sti_physics_has_sensors(m) ? (int)m->nsensor : 0, count[3] = {0, 0, 0}, k = 0;
+    int n = sti_physics_has_sensors(m) ? (int)m->nsensor : 0, count[4] = {0, 0, 0, 0}, k = 0;
     for (int i = 0; i < n; ++i) count[group_of(m, i)]++;
     sti_physics_fill(b, M_NSENSOR, count[0]);
     sti_physics_fill(b, M_NSENSORROW, count[1]);
     sti_physics_fill(b, M_NSENSORCONTACT, count[2]);
+    sti_physics_fill(b, M_NSENSORDISTANCE, count[3]);
     int *to = sti_physics_new_table(b, M_SENSOR, (int64_t)SN_SIZE * n);
     double *cutoff = sti_physics_new_parameter(b, M_SENSOR_CUTOFF, n);
-    for (int group = 0; to && cutoff && group < 3; ++group)
+    for (int group = 0; to && cutoff && group < 4; ++group)
         for (int i = 0; i < n; ++i) {
             if (group_of(m, i) != group) continue;
             fill_sensor(m, b->t, i, to + (ptrdiff_t)SN_SIZE * k);

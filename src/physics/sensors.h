@@ -9,6 +9,9 @@ bool sti_physics_has_sensors(const mjModel *model);
 bool sti_physics_has_contact_sensors(const mjModel *model);
 /* What the last time step of a call does for them: bits PH_EXTRA_…, 0 if there are none. */
 int sti_physics_sensing(const mjModel *model);
+/* Are there sensors of distances between geoms, and is this geom one of theirs? */
+bool sti_physics_has_distances(const mjModel *model);
+bool sti_physics_measures(const mjModel *model, int geom);
 /* Do some need the poses of sites, of geoms? */
 bool sti_physics_senses_sites(const mjModel *model);
 bool sti_physics_senses_geoms(const mjModel *model);

@@ -47,6 +47,8 @@ def test_auto_says_that_it_took_mujocos_physics(caplog):
         '<contact/>', '<distance geom1="g" geom2="h"/>'
     scene = LACKING.format(option=' solver="PGS" noslip_iterations="3"', sensors="".join(many))
     scene = scene.replace('<geom size=".1"/>', '<geom name="g" size=".1"/><geom name="h" size=".1" pos="1 0 0"/>')
+    scene = scene.replace("<option ", '<option><flag nativeccd="disable"/></option><option ')
+    scene = scene.replace("<camera ", '<geom size=".1" pos="0 0 9" gap=".1"/><camera ')
     with stet.Sim(scene) as sim:
         assert sim.physics == "mujoco"
         reason = sim.physics_reason
