@@ -69,6 +69,14 @@ LFN void ph_transmit(const int *m, const ureal *f, const real *v, real *w, int i
         *length = gear * PH_AT(W_TEN_LENGTH)[id];
         return;
     }
+    if (m[M_NSITEACTUATOR] > 0 && type == 4) {
+        ph_transmit_site(m, f, v, w, i);
+        return;
+    }
+    if (m[M_NSITEACTUATOR] > 0 && type == 2) {
+        ph_transmit_crank(m, f, v, w, i);
+        return;
+    }
     int joint = (m + m[M_JNT_TYPE])[id];
     const real *qpos = PH_AT(W_QPOS) + (m + m[M_JNT_QPOSADR])[id];
     if (joint >= 2) {
@@ -155,6 +163,7 @@ LFN real ph_activation_dot(const int *m, const ureal *f, const real *v, const re
 {
     int type = (m + m[M_ACT_DYNTYPE])[i];
     if (type == 1) return u; /* integrator */
+    if (m[M_NMUSCLE] > 0 && type == 4) return ph_muscle_dot(m, f, v, i, PH_AT(W_ACT)[(m + m[M_ACT_ACTADR])[i]], u);
     real tau = rmax(splat(PHYSICS_MINVAL), par(m, f, v, M_ACT_DYNPRM, i));
     return (u - PH_AT(W_ACT)[(m + m[M_ACT_ACTADR])[i]]) / tau;
 }
@@ -163,7 +172,7 @@ LFN real ph_activation_dot(const int *m, const ureal *f, const real *v, const re
 LFN real ph_nearest_setpoint(const int *m, const ureal *f, const real *v, const real *w, int i, real u)
 {
     real gear[3];
-    pars(m, f, v, M_ACT_GEAR, 6 * i, 3, gear);
+    pars(m, f, v, M_ACT_GEAR, 6 * i + ((m + m[M_ACT_TRNTYPE])[i] == 4 ? 3 : 0), 3, gear);
     real turn = splat((ureal)6.28318530717958647692) * sqrt(v3_dot(gear, gear));
     real turns = rint((u - PH_AT(W_ACTUATOR_LENGTH)[i]) / turn);
     mask servo = eq(par(m, f, v, M_ACT_GAINPRM, 3 * i), -par(m, f, v, M_ACT_BIASPRM, 3 * i + 1));
@@ -186,8 +195,16 @@ LFN void ph_actuate(const int *m, const ureal *f, const real *v, real *w, int i,
     if (flags & PH_ACT_DISABLED) return;
     if (flags & PH_ACT_CIRCLE) u = ph_nearest_setpoint(m, f, v, w, i, u);
     int gain = (m + m[M_ACT_GAINTYPE])[i], bias = (m + m[M_ACT_BIASTYPE])[i];
-    real x = ph_affine(m, f, v, w, M_ACT_GAINPRM, gain == 1, i) * u, s = splat(0);
-    if (gain == 1) s = par(m, f, v, M_ACT_GAINPRM, 3 * i + 2) * u;
+    real x, s = splat(0);
+    if (m[M_NMUSCLE] > 0 && gain == 2) {
+        x = ph_muscle_gain(m, f, v, w, i, &s);
+        x = x * u;
+        s = s * u;
+    } else {
+        x = ph_affine(m, f, v, w, M_ACT_GAINPRM, gain == 1, i) * u;
+        if (gain == 1) s = par(m, f, v, M_ACT_GAINPRM, 3 * i + 2) * u;
+    }
+    if (m[M_NMUSCLE] > 0 && bias == 2) x = x + ph_muscle_bias(m, f, v, w, i);
     if (bias == 1) {
         x = x + ph_affine(m, f, v, w, M_ACT_BIASPRM, 1, i);
         s = s + par(m, f, v, M_ACT_BIASPRM, 3 * i + 2);

@@ -110,17 +110,6 @@ LFN mask ph_block_holds(const int *m, const ureal *f, const real *v, const real 
 
 /* ---- Jacobians --------------------------------------------------------------------------------------------------- */
 
-/* The velocity of the point p per unit of dof d. */
-LFN void ph_point_velocity(const int *m, const real *w, int d, const real *p, real *out)
-{
-    const real *cdof = PH_AT(W_CDOF) + 6 * d;
-    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[(m + m[M_DOF_BODYID])[d]];
-    real off[3];
-    for (int k = 0; k < 3; ++k) off[k] = p[k] - com[k];
-    ph_copy(out, cdof + 3, 3);
-    ph_add_cross(cdof, off, out);
-}
-
 /* Where the two points of a connect or a weld are, and the orientation of each frame of a weld. */
 LFN void ph_weld_point(const int *m, const ureal *f, const real *v, const real *w, const int *block, int second,
                        real *p, real *q)

@@ -5,6 +5,7 @@
 #include "physics/features.h"
 
 #include "base/error.h"
+#include "physics/actuators.h"
 #include "physics/hulls.h"
 #include "physics/layout.k.h"
 #include "physics/pairs.h"
@@ -213,17 +214,20 @@ static bool has_mesh_rays(const mjModel *m)
 
 /* ---- actuators --------------------------------------------------------------------------------------------------- */
 
-/* One control and one force, with a transmission to a joint or a tendon. */
+/* One control and one force. */
 static bool is_plain_actuator(const mjModel *m, int i)
 {
-    int type = m->actuator_trntype[i];
-    return m->actuator_ctrlnum[i] == 1 && m->actuator_outnum[i] == 1 &&
-           (type == mjTRN_JOINT || type == mjTRN_JOINTINPARENT || type == mjTRN_TENDON);
+    return m->actuator_ctrlnum[i] == 1 && m->actuator_outnum[i] == 1 && m->actuator_trntype[i] != mjTRN_SO3;
 }
-static bool is_affine_actuator(const mjModel *m, int i)
+static bool is_user_actuator(const mjModel *m, int i)
 {
-    return m->actuator_dyntype[i] <= mjDYN_FILTEREXACT && m->actuator_gaintype[i] <= mjGAIN_AFFINE &&
-           m->actuator_biastype[i] <= mjBIAS_AFFINE;
+    return m->actuator_dyntype[i] == mjDYN_USER || m->actuator_gaintype[i] == mjGAIN_USER ||
+           m->actuator_biastype[i] == mjBIAS_USER;
+}
+static bool is_known_actuator(const mjModel *m, int i)
+{
+    return m->actuator_dyntype[i] <= mjDYN_MUSCLE && m->actuator_gaintype[i] <= mjGAIN_MUSCLE &&
+           m->actuator_biastype[i] <= mjBIAS_MUSCLE;
 }
 
 static bool has_actuators(const mjModel *m) { return m->nactuator > 0; }
@@ -233,10 +237,19 @@ static bool has_other_transmissions(const mjModel *m)
         if (!is_plain_actuator(m, i)) return true;
     return false;
 }
+static bool has_adhesion(const mjModel *m) { return any_int(m->actuator_trntype, m->nactuator, mjTRN_BODY); }
+static bool has_site_actuators(const mjModel *m) { return sti_physics_count_site_actuators(m) > 0; }
+static bool has_muscles(const mjModel *m) { return sti_physics_count_muscles(m) > 0; }
+static bool has_user_actuators(const mjModel *m)
+{
+    for (int i = 0; i < m->nactuator; ++i)
+        if (is_user_actuator(m, i)) return true;
+    return false;
+}
 static bool has_other_actuators(const mjModel *m)
 {
     for (int i = 0; i < m->nactuator; ++i)
-        if (!is_affine_actuator(m, i)) return true;
+        if (!is_known_actuator(m, i) && !is_user_actuator(m, i)) return true;
     return false;
 }
 
@@ -282,8 +295,12 @@ static const struct {
     {"integrator implicit", false, has_implicit},
     {"integrator discrete", false, has_discrete},
     {"spatial tendons", false, has_spatial_tendons},
-    {"actuators on sites, bodies, slider-cranks, or with several controls", false, has_other_transmissions},
-    {"actuators that are neither fixed nor affine", false, has_other_actuators},
+    {"actuators on sites, slider-cranks", true, has_site_actuators},
+    {"muscles", true, has_muscles},
+    {"adhesion of bodies", false, has_adhesion},
+    {"actuators with several controls, or on relative orientations", false, has_other_transmissions},
+    {"DC motors, PID controllers", false, has_other_actuators},
+    {"gains, biases or dynamics of actuators that a user defines", false, has_user_actuators},
     {"damping or armature of actuators", false, has_actuator_inertia},
     {"polynomial springs or dampers of ball and free joints", false, has_ball_polynomials},
     {"fluid forces", true, has_fluid},

@@ -48,6 +48,8 @@
 #include "physics/inertia.k.h"
 #include "physics/twofold.k.h"
 #include "physics/velocity.k.h"
+#include "physics/muscle.k.h"
+#include "physics/site_transmission.k.h"
 #include "physics/actuation.k.h"
 #include "physics/integrate.k.h"
 #include "physics/constraint.k.h"

@@ -155,13 +155,13 @@ LFN void ph_free_bias_slope(const int *m, const real *w, int b, int k, real *out
 /* A -= h times the derivative of dof i's actuators' forces by the six velocities of its free body. */
 LFN void ph_add_free_actuators(const int *m, const real *w, int first, int i, real h, real *A)
 {
-    const int *adr = m + m[M_DOF_ACT_ADR], *pair = m + m[M_DOF_ACT], *row = m + m[M_MOMENT_ROWADR];
+    const int *adr = m + m[M_DOF_ACT_ADR], *pair = m + m[M_DOF_ACT];
     const real *moment = PH_AT(W_ACTUATOR_MOMENT);
     rolled for (int k = adr[first + i]; k < adr[first + i + 1]; ++k)
     {
         int a = pair[2 * k];
         real s = -(h * PH_AT(W_ACTUATOR_DERIV)[a]) * moment[pair[2 * k + 1]];
-        ph_add_scaled(A + 6 * i, moment + row[a], s, 6);
+        ph_add_scaled(A + 6 * i, moment + pair[2 * k + 1] - i, s, 6); /* all six dofs are entries, side by side */
     }
 }
 

@@ -103,7 +103,9 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NSENSORCONTACT 51    /* contact sensors: the last ones of M_SENSOR */
 #define M_NOSLIP_ITERATIONS 52 /* 0: none, also where nothing can slip */
 #define M_NSENSORDISTANCE 53   /* sensors of distances of geoms, and what goes with that: the last ones of M_SENSOR */
-#define M_SIZES_END 54
+#define M_NMUSCLE 54           /* actuators that have anything of a muscle */
+#define M_NSITEACTUATOR 55     /* actuators on sites, slider-cranks */
+#define M_SIZES_END 56
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -189,7 +191,9 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_GEOM_CHAIN 180   /* of each geom in a tree: where in m the dofs that move it are, and how many */
 #define M_CHAIN 181        /* those */
 #define M_PAIR_ORDER 182   /* of each pair of geoms: how many come before it in MuJoCo's order, see pair_order.h */
-#define M_TABLES_END 183
+#define M_ACT_REFID 183    /* the reference site of an actuator, or the slider; -1: none */
+#define M_MOMENT_SIDE 184  /* of entries of actuator_moment: 1, -1, see site_transmission.k.h */
+#define M_TABLES_END 185
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -256,7 +260,13 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_SHAPES 361      /* behind all reals, ints: hulls (collide/hull.k.h), height fields (rows, columns, sizes) */
 #define M_GEOM_BOUND 362  /* of geoms in those trees: radius of the bounding sphere and margin */
 #define M_NOSLIP_TOLERANCE 363
-#define M_PARAMETERS_END 364
+#define M_MUSCLE_GAIN 364 /* of actuators, nine each, if there are muscles */
+#define M_MUSCLE_BIAS 365
+#define M_MUSCLE_DYN 366 /* three */
+#define M_MUSCLE_RANGE 367
+#define M_MUSCLE_ACC0 368
+#define M_ACT_CRANKLENGTH 369
+#define M_PARAMETERS_END 370
 
 /* team memory */
 #define W_QPOS 500 /* the state and the inputs: copies, from here … */
@@ -390,7 +400,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_ACT_ACTRANGE 4
 #define PH_ACT_EARLY 8
 #define PH_ACT_DISABLED 16
-#define PH_ACT_CIRCLE 32 /* on a ball joint; as a position servo, the setpoint nearest to the angle counts */
+#define PH_ACT_CIRCLE 32 /* it turns a ball or a site; of a position servo, the setpoint nearest to the angle counts */
 
 /* bits of a world's faults: 1 << STET_FAULT_… */
 #define PH_BAD_QPOS 1

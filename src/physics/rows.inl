@@ -28,9 +28,11 @@
     X(M_ITERATIONS, m->opt.iterations)                                                                                 \
     X(M_LS_ITERATIONS, m->opt.ls_iterations)                                                                           \
     X(M_NOSLIP_ITERATIONS, sti_physics_slips(m) ? m->opt.noslip_iterations : 0)                                        \
+    X(M_NMUSCLE, sti_physics_count_muscles(m))                                                                         \
+    X(M_NSITEACTUATOR, sti_physics_count_site_actuators(m))                                                            \
     X(M_CCD_ITERATIONS, m->opt.ccd_iterations)                                                                         \
     X(M_STEP_NGEOM, sti_physics_has_pairs(m) || sti_physics_senses_geoms(m) ? m->ngeom : 0)                            \
-    X(M_STEP_NSITE, sti_physics_senses_sites(m) ? m->nsite : 0)                                                        \
+    X(M_STEP_NSITE, sti_physics_senses_sites(m) || t->m[M_NSITEACTUATOR] > 0 ? m->nsite : 0)                                                        \
     X(M_NSENSORDATA, sti_physics_has_sensors(m) ? m->nsensordata : 0)                                                  \
     X(M_STEP_EXTRA, sti_physics_sensing(m))
 
@@ -108,6 +110,12 @@
     X(M_ACT_GAINPRM, actuator_gainprm, m->nactuator, mjNGAIN, 3)                                                       \
     X(M_ACT_BIASPRM, actuator_biasprm, m->nactuator, mjNBIAS, 3)                                                       \
     X(M_ACT_GEAR, actuator_gear, m->nactuator, 6, 6)                                                                   \
+    X(M_MUSCLE_GAIN, actuator_gainprm, t->m[M_NMUSCLE] > 0 ? m->nactuator : 0, mjNGAIN, 9)                             \
+    X(M_MUSCLE_BIAS, actuator_biasprm, t->m[M_NMUSCLE] > 0 ? m->nactuator : 0, mjNBIAS, 9)                             \
+    X(M_MUSCLE_DYN, actuator_dynprm, t->m[M_NMUSCLE] > 0 ? m->nactuator : 0, mjNDYN, 3)                                \
+    X(M_MUSCLE_RANGE, actuator_lengthrange, t->m[M_NMUSCLE] > 0 ? m->nactuator : 0, 2, 2)                              \
+    X(M_MUSCLE_ACC0, actuator_acc0, t->m[M_NMUSCLE] > 0 ? m->nactuator : 0, 1, 1)                                      \
+    X(M_ACT_CRANKLENGTH, actuator_cranklength, t->m[M_NSITEACTUATOR] > 0 ? m->nactuator : 0, 1, 1)                     \
     X(M_ACT_ACTRANGE, actuator_actrange, m->nactuator, 2, 2)                                                           \
     X(M_ACT_CTRLRANGE, actuator_ctrlrange, m->nactuator, 2, 2)                                                         \
     X(M_ACT_FORCERANGE, actuator_forcerange, m->nactuator, 2, 2)

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "physics/actuators.h"
 #include "physics/blocks.h"
 #include "physics/builder.h"
 #include "physics/groups.h"
@@ -239,8 +240,9 @@ static int actuator_flags(const mjModel *m, int i)
     if (m->actuator_actlimited[i]) flags |= PH_ACT_ACTRANGE;
     if (m->actuator_actearly[i]) flags |= PH_ACT_EARLY;
     if (group >= 0 && group <= 30 && m->opt.disableactuator & (1 << group)) flags |= PH_ACT_DISABLED;
-    if (type <= mjTRN_JOINTINPARENT && m->jnt_type[m->actuator_trnid[2 * i]] == mjJNT_BALL &&
-        m->actuator_gaintype[i] == mjGAIN_FIXED && m->actuator_biastype[i] == mjBIAS_AFFINE)
+    bool turns = type == mjTRN_SITE && m->actuator_trnid[2 * i + 1] >= 0 && !any_number(m->actuator_gear + 6 * i, 3);
+    if (type <= mjTRN_JOINTINPARENT) turns = m->jnt_type[m->actuator_trnid[2 * i]] == mjJNT_BALL;
+    if (turns && m->actuator_gaintype[i] == mjGAIN_FIXED && m->actuator_biastype[i] == mjBIAS_AFFINE)
         flags |= PH_ACT_CIRCLE;
     return flags;
 }
@@ -276,38 +278,6 @@ static void put_tendons(sti_tables_builder *b)
             at[e] = m->jnt_qposadr[m->wrap_objid[k]];
             coef[e] = m->wrap_prm[k];
         }
-}
-
-/* The dofs that actuator i moves, in the order of its moment; returns how many. */
-static int moment_columns(const mjModel *m, int i, int *out)
-{
-    int id = m->actuator_trnid[2 * i], n = 0;
-    if (m->actuator_trntype[i] == mjTRN_TENDON) {
-        for (n = 0; n < m->ten_J_rownnz[id]; ++n)
-            if (out) out[n] = m->ten_J_colind[m->ten_J_rowadr[id] + n];
-        return n;
-    }
-    int all = m->jnt_type[id] == mjJNT_FREE ? 6 : m->jnt_type[id] == mjJNT_BALL ? 3 : 1;
-    for (n = 0; n < all; ++n)
-        if (out) out[n] = m->jnt_dofadr[id] + n;
-    return n;
-}
-
-static void put_moments(sti_tables_builder *b)
-{
-    const mjModel *m = b->model;
-    int all = 0, k = 0;
-    for (int i = 0; i < m->nactuator; ++i) all += moment_columns(m, i, NULL);
-    sti_physics_fill(b, M_NMOMENT, all);
-    int *col = sti_physics_new_table(b, M_MOMENT_COLIND, all);
-    for (int i = 0; col && i < m->nactuator; ++i) k += moment_columns(m, i, col + k);
-    int *adr = sti_physics_new_table(b, M_MOMENT_ROWADR, m->nactuator + 1);
-    for (int i = 0; adr && i < m->nactuator; ++i) adr[i + 1] = adr[i] + moment_columns(m, i, NULL);
-    int *id = sti_physics_new_table(b, M_ACT_TRNID, m->nactuator);
-    for (int i = 0; id && i < m->nactuator; ++i) id[i] = m->actuator_trnid[2 * i];
-    int *act = sti_physics_new_table(b, M_ACT_ACTADR, m->nactuator);
-    for (int i = 0; act && i < m->nactuator; ++i)
-        act[i] = m->actuator_actnum[i] > 0 ? m->actuator_actadr[i] + m->actuator_actnum[i] - 1 : -1;
 }
 
 /* For each dof the (row, entry) pairs of a matrix whose rows begin at adr: what a product with its transpose reads. */
@@ -469,7 +439,7 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
     put_flags(&b, M_TEN_FLAGS, model->ntendon, tendon_flags);
     put_flags(&b, M_ACT_FLAGS, model->nactuator, actuator_flags);
     put_tendons(&b);
-    put_moments(&b);
+    sti_physics_put_moments(&b);
     put_transpose(&b, model->ntendon, M_TEN_J_ROWADR, M_TEN_J_COLIND, M_DOF_TEN, M_DOF_TEN_ADR);
     put_transpose(&b, model->nactuator, M_MOMENT_ROWADR, M_MOMENT_COLIND, M_DOF_ACT, M_DOF_ACT_ADR);
     put_groups(&b, M_TEN_ACT, M_TEN_ACT_ADR, model->ntendon, model->nactuator, pulled_tendon);

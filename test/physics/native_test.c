@@ -384,6 +384,10 @@ static void other_solvers_are_newtons_method(void **state)
 
 /* ---- refusals and tables ----------------------------------------------------------------------------------------- */
 
+#define ACTUATED(actuator)                                                                                             \
+    "<mujoco><worldbody><body name='b'><joint name='a'/><geom size='1'/></body></worldbody><actuator>" actuator        \
+    "</actuator></mujoco>"
+
 static void what_is_missing_is_listed(void **state)
 {
     static const struct {
@@ -397,13 +401,9 @@ static void what_is_missing_is_listed(void **state)
          "1'/><body><freejoint/>"
          "<geom type='ellipsoid' size='1 1 1'/></body></worldbody></mujoco>",
          "libccd"},
-        {"<mujoco><worldbody><body><joint name='a'/><geom size='1'/></body></worldbody><actuator><muscle joint='a' "
-         "lengthrange='0 1'/></actuator></mujoco>",
-         "neither fixed nor affine"},
-        {"<mujoco><worldbody><body><joint name='a'/><geom size='1'/><site "
-         "name='b'/></body></worldbody><actuator><motor "
-         "site='b'/></actuator></mujoco>",
-         "actuators on sites"},
+        {ACTUATED("<general joint='a' gaintype='user'/>"), "of actuators that a user defines"},
+        {ACTUATED("<dcmotor joint='a' motorconst='.1' resistance='1'/>"), "DC motors"},
+        {ACTUATED("<adhesion body='b' ctrlrange='0 1'/>"), "adhesion of bodies"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
         rig r = rig_make(rows[k].scene, 1, NULL, 1, false);

@@ -72,6 +72,17 @@ static const struct {
      "kp='3'/></actuator>"
      "</mujoco>",
      false, 1e-9},
+    {"muscles, actuators on sites, noslip",
+     "<mujoco><option timestep='.002' integrator='implicitfast' tolerance='1e-15' noslip_iterations='4' "
+     "noslip_tolerance='0'/><worldbody><geom type='plane' size='4 4 .1'/><site name='w' pos='0 1 1'/><body pos='0 0 1' "
+     "simple='false'><joint name='a' axis='0 1 0' frictionloss='.2'/><geom size='.1' pos='.3 0 0'/><body pos='.5 0 0' "
+     "simple='false'><joint name='b' axis='1 0 1'/><geom type='capsule' size='.1 .2' pos='0 .3 0'/><site name='b' "
+     "pos='.1 .2 0' quat='1 .2 .3 0'/></body></body><body pos='2 0 .19' simple='false'><freejoint/><geom size='.2'/>"
+     "<site name='f' pos='.1 0 .1' quat='1 0 .2 .1'/></body></worldbody><actuator><muscle joint='a' lengthrange='-1 2' "
+     "force='5'/><muscle joint='b' lengthrange='-1 1' scale='9'/><motor site='f' gear='1 2 3 .1 .2 .3'/><position "
+     "site='b' refsite='w' gear='0 0 0 .3 .2 .1' kp='2' kv='.2'/><motor cranksite='b' slidersite='w' "
+     "cranklength='3'/></actuator></mujoco>",
+     false, 1e-7},
     {"all sensors", sensors, false, 1e-7}, /* that of touch, of a sum of forces, is the least exact */
 };
 

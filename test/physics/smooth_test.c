@@ -11,6 +11,32 @@
     "<geom type='ellipsoid' size='.1 .2 .3' pos='.5 0 0'/><body pos='1 0 0'><joint type='slide'/><geom size='.2'/>"    \
     "</body></body></worldbody></mujoco>"
 
+#define MUSCLES                                                                                                        \
+    "<worldbody><body><joint name='a' range='-90 90'/><geom size='.1' pos='.5 0 0'/><body pos='1 0 0'><joint "         \
+    "name='b' "                                                                                                        \
+    "range='-60 60'/><geom size='.1' pos='.5 0 0'/></body></body></worldbody><tendon><fixed name='t'><joint "          \
+    "joint='a' "                                                                                                       \
+    "coef='.5'/><joint joint='b' coef='-.7'/></fixed></tendon><actuator><muscle joint='a' lengthrange='-1.5 1.5' "     \
+    "force='5'/><muscle joint='b' lengthrange='-1 1.2' range='.5 1.4' lmin='.3' lmax='1.9' vmax='2' fpmax='1.7' "      \
+    "fvmax='1.5' scale='30' timeconst='.03 .07' tausmooth='.4'/><muscle tendon='t' lengthrange='-2 2' force='3' "      \
+    "vmax='.8' ctrlrange='0 1' forcerange='-2 2'/><general joint='a' dyntype='muscle' dynprm='.02 .05 0' "             \
+    "biastype='affine' biasprm='0 -1 -.1' actearly='true' actrange='0 1'/><general joint='b' gaintype='muscle' "       \
+    "gainprm='.7 1.1 4 200 .4 1.7 3 1.2 1.3' lengthrange='-1 1'/></actuator></mujoco>"
+#define SITES                                                                                                          \
+    "<worldbody><site name='w' pos='.3 .1 0' quat='1 .2 -.3 .4'/><body name='a' pos='0 0 1'><freejoint/><geom "        \
+    "type='box' size='.1 .2 .3' pos='.1 .1 0'/><site name='a' pos='.1 .2 .3' quat='1 .3 .2 .1'/></body><body "         \
+    "pos='1 0 0'><joint axis='0 1 1'/><geom size='.1' pos='.5 0 0'/><site name='b' pos='.2 0 .1' quat='1 0 .3 0'/>"    \
+    "<body pos='.6 0 0'><joint type='ball'/><geom type='box' size='.1 .2 .1' pos='.1 0 0'/><site name='c' "            \
+    "pos='.2 .1 0' quat='0 1 .2 0'/></body><body pos='0 .5 0'><joint type='slide' axis='1 0 1'/><joint axis='1 1 0'/>" \
+    "<geom size='.1' pos='0 .1 0'/><site name='d' pos='0 .3 0' quat='1 .1 .2 .7'/></body></body></worldbody>"          \
+    "<actuator><motor site='a' gear='0 0 1 0 0 .1'/><general site='a' gear='1 2 3 .1 .2 .3' biastype='affine' "        \
+    "biasprm='0 0 -.4'/><motor site='w' gear='1 1 1 1 1 1'/><position site='c' refsite='b' gear='1 2 0 0 0 0' "        \
+    "kp='3' kv='.3'/><position site='c' refsite='d' gear='.3 .1 .2 .4 .5 .6' kp='2' kv='.2'/><position site='d' "      \
+    "refsite='w' gear='0 0 0 .3 .2 .1' kp='2'/><motor site='a' refsite='d' gear='1 .2 .3 0 .1 0'/><general "           \
+    "cranksite='c' slidersite='b' cranklength='.9' gear='2' biastype='affine' biasprm='.1 -.2 -.3'/><motor "           \
+    "cranksite='d' slidersite='w' cranklength='3'/><motor cranksite='a' slidersite='c' cranklength='.01'/>"            \
+    "</actuator></mujoco>"
+
 static const struct {
     const char *name, *text;
 } scenes[] = {
@@ -66,6 +92,10 @@ static const struct {
      "gear='0 0 1 .3 .2 .1'/><motor joint='a' group='2'/><general joint='b' dyntype='integrator' actearly='true' "
      "biastype='affine' biasprm='0 -1 0'/>"
      "</actuator></mujoco>"},
+    {"muscles", "<mujoco>" FAST MUSCLES},
+    {"muscles, RK4", "<mujoco><option timestep='.004' integrator='RK4'><flag constraint='disable'/></option>" MUSCLES},
+    {"sites", "<mujoco>" FAST SITES},
+    {"sites, Euler", "<mujoco>" OPTION SITES},
     {"RK4",
      "<mujoco><option timestep='.004' integrator='RK4'><flag contact='disable'/></option><worldbody><body><freejoint/>"
      "<geom type='box' size='.1 .2 .3'/><body pos='1 0 0'><joint type='ball' damping='.1'/><geom size='.1' pos='.5 0 "

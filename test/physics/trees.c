@@ -9,9 +9,10 @@ typedef struct drawing {
     char *out;
     size_t size, at;
     tree_counts *counts;
-    int nbody, left;     /* bodies drawn, bodies that may still be drawn */
-    int nscalar, nnamed; /* joints s0 … of one dof, joints j0 … of three or six */
-    int dims[4], ndim;   /* of contacts, none: bodies do not touch */
+    int nbody, left;              /* bodies drawn, bodies that may still be drawn */
+    int nscalar, nnamed;          /* joints s0 … of one dof, joints j0 … of three or six */
+    int sites[2 * BODIES], nsite; /* bodies that have a site */
+    int dims[4], ndim;            /* of contacts, none: bodies do not touch */
     bool any_dim[7], any_margin, any_free, any_ball, any_slide, any_hinge, any_spring, any_damper, any_poly,
         any_gravcomp, any_mocap, any_limit, any_loss, gaps;
 } drawing;
@@ -197,6 +198,7 @@ static void inertia(drawing *t)
         text(t, "/>");
     }
     if (chance(t, 20)) {
+        t->sites[t->nsite++] = t->nbody;
         text(t, "<site name='s%d'", t->nbody);
         vector(t, "pos", 3, 1);
         vector(t, "quat", 4, 1);
@@ -248,27 +250,64 @@ static int tendons(drawing *t)
     return n;
 }
 
+/* On a site, with a reference site or without, or on a slider-crank. */
+static void site_actuator(drawing *t)
+{
+    int one = t->sites[dice_below(t->dice, (size_t)t->nsite)], two = t->sites[dice_below(t->dice, (size_t)t->nsite)];
+    t->counts->site_actuators++;
+    if (one == two || chance(t, 40))
+        text(t, " site='s%d'", one);
+    else if (chance(t, 60))
+        text(t, " site='s%d' refsite='s%d'", one, two);
+    else
+        text(t, " cranksite='s%d' slidersite='s%d' cranklength='%.6g'", one, two, number(t, .1, 4));
+}
+
+static void muscle_numbers(drawing *t, const char *name)
+{
+    text(t, " %s='%.6g %.6g %.6g %.6g", name, number(t, .5, .8), number(t, .9, 1.3), number(t, -1, 5), number(t, 1, 9));
+    text(t, " %.6g %.6g %.6g %.6g %.6g'", number(t, .2, .6), number(t, 1.3, 1.8), number(t, .5, 3), number(t, .5, 2),
+         number(t, 1.1, 1.5));
+}
+
 static void one_actuator(drawing *t, int id, int ntendon)
 {
-    static const char *const dynamics[] = {"none", "integrator", "filter", "filterexact"};
-    size_t dyn = dice_below(t->dice, 4);
-    bool tendon = ntendon > 0 && chance(t, 30), ball = !tendon && t->nnamed > 0 && (t->nscalar == 0 || chance(t, 30));
-    if (!tendon && !ball && t->nscalar == 0) return;
+    static const char *const dynamics[] = {"none", "integrator", "filter", "filterexact", "muscle"};
+    size_t dyn = dice_below(t->dice, 5);
+    bool site = t->nsite > 0 && chance(t, 40), tendon = !site && ntendon > 0 && chance(t, 30);
+    bool ball = !site && !tendon && t->nnamed > 0 && (t->nscalar == 0 || chance(t, 30));
+    bool strong = chance(t, 15), passive = chance(t, 15); /* as a muscle is */
+    if (!site && !tendon && !ball && t->nscalar == 0) return;
+    t->counts->muscles += strong || passive || dyn == 4;
     text(t, "<general name='a%d' dyntype='%s'", id, dynamics[dyn]);
-    if (tendon)
+    if (site)
+        site_actuator(t);
+    else if (tendon)
         text(t, " tendon='t%d'", (int)dice_below(t->dice, (size_t)ntendon));
     else
         text(t, " %s='%s%d'", chance(t, 30) ? "jointinparent" : "joint", ball ? "j" : "s",
              (int)dice_below(t->dice, (size_t)(ball ? t->nnamed : t->nscalar)));
     vector(t, "gear", 6, 2);
-    if (dyn > 1) text(t, " dynprm='%.6g'", number(t, .01, .2));
+    if (dyn > 1 && dyn < 4) text(t, " dynprm='%.6g'", number(t, .01, .2));
+    if (dyn == 4)
+        text(t, " dynprm='%.6g %.6g %.6g'", number(t, .01, .1), number(t, .02, .2),
+             chance(t, 50) ? number(t, .1, 1) : 0);
+    if (strong || passive) text(t, " lengthrange='%.6g %.6g'", number(t, -2, -.5), number(t, .5, 2));
     if (dyn > 0 && chance(t, 40)) text(t, " actearly='true'");
     if (dyn > 0 && chance(t, 40)) text(t, " actrange='-%.6g %.6g'", number(t, .1, 1), number(t, .1, 1));
     if (chance(t, 50)) text(t, " ctrlrange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
     if (chance(t, 30)) text(t, " forcerange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
-    text(t, " gainprm='%.6g %.6g %.6g'", number(t, .1, 3), number(t, -1, 0), number(t, -1, 0));
-    if (chance(t, 40)) text(t, " gaintype='affine'");
-    if (chance(t, 60))
+    if (strong) {
+        text(t, " gaintype='muscle'");
+        muscle_numbers(t, "gainprm");
+    } else {
+        text(t, " gainprm='%.6g %.6g %.6g'", number(t, .1, 3), number(t, -1, 0), number(t, -1, 0));
+        if (chance(t, 40)) text(t, " gaintype='affine'");
+    }
+    if (passive) {
+        text(t, " biastype='muscle'");
+        muscle_numbers(t, "biasprm");
+    } else if (chance(t, 60))
         text(t, " biastype='affine' biasprm='%.6g %.6g %.6g'", number(t, -1, 1), number(t, -2, 0), number(t, -1, 0));
     text(t, " group='%d'/>", (int)dice_below(t->dice, 4));
 }
@@ -370,9 +409,9 @@ void tree_print(const tree_counts *c)
                   "slide %d, hinge %d, springs %d, dampers %d, polynomials %d, gravity compensation %d, tendons %d, "
                   "actuators %d, mocap bodies %d, implicitfast %d, limits %d, friction loss %d, equalities %d, "
                   "fluids %d, contacts of 1 dimension %d, 3 %d, 4 %d, 6 %d, elliptic cones %d, pairs of their own %d, "
-                  "margins %d, noslip iterations %d, contact sensors %d\n",
+                  "margins %d, noslip iterations %d, contact sensors %d, muscles %d, actuators on sites %d\n",
                   c->models, c->refused, c->bodies, c->free, c->ball, c->slide, c->hinge, c->springs, c->dampers,
                   c->polynomials, c->gravcomp, c->tendons, c->actuators, c->mocap, c->implicit, c->limits, c->losses,
                   c->equalities, c->fluids, c->dims[1], c->dims[3], c->dims[4], c->dims[6], c->elliptic, c->pairs,
-                  c->margins, c->noslip, c->contact_sensors);
+                  c->margins, c->noslip, c->contact_sensors, c->muscles, c->site_actuators);
 }

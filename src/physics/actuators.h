@@ -1,0 +1,13 @@
+/* Actuators of a model as tables: what kinds there are, and which dofs each moves. */
+#ifndef STI_PHYSICS_ACTUATORS_H
+#define STI_PHYSICS_ACTUATORS_H
+
+#include "physics/builder.h"
+
+/* How many actuators have a gain, a bias or dynamics of muscles; how many are on sites or slider-cranks. */
+int sti_physics_count_muscles(const mjModel *model);
+int sti_physics_count_site_actuators(const mjModel *model);
+/* What each is on, its activation, and the entries of actuator_moment. */
+void sti_physics_put_moments(sti_tables_builder *b);
+
+#endif
