@@ -24,7 +24,7 @@ stet_test_on_devices(
     step/faults step/step
     sim/beside sim/control sim/frame sim/program sim/tape sim/tensor
     DOUBLES
-    physics/same)
+    physics/contact_sensor physics/same)
 foreach(run IN ITEMS "long_native cuda 2000 1024" "long_run cuda 10000" "program double-cuda 10000"
         "program cuda 100000" "recorded cuda 2000")
     separate_arguments(run)
