@@ -69,6 +69,10 @@ LFN void ph_transmit(const int *m, const ureal *f, const real *v, real *w, int i
         *length = gear * PH_AT(W_TEN_LENGTH)[id];
         return;
     }
+    if (m[M_NADHESION] > 0 && type == 5) { /* its moment comes with contacts */
+        *length = splat(0);
+        return;
+    }
     if (m[M_NSITEACTUATOR] > 0 && type == 4) {
         ph_transmit_site(m, f, v, w, i);
         return;

@@ -24,6 +24,13 @@ int sti_physics_count_site_actuators(const mjModel *m)
     return n;
 }
 
+int sti_physics_count_adhesion(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->nactuator; ++i) n += m->actuator_trntype[i] == mjTRN_BODY;
+    return n;
+}
+
 /* ---- moments ----------------------------------------------------------------------------------------------------- */
 
 /* Does dof d move this body, or one that it hangs on? */
@@ -54,6 +61,7 @@ static int moment_columns(const mjModel *m, int i, int *out)
 {
     int id = m->actuator_trnid[2 * i], n = 0;
     if (is_on_site(m, i)) return site_columns(m, i, out, NULL);
+    if (m->actuator_trntype[i] == mjTRN_BODY) return 0; /* those of its contacts */
     if (m->actuator_trntype[i] == mjTRN_TENDON) {
         for (n = 0; n < m->ten_J_rownnz[id]; ++n)
             if (out) out[n] = m->ten_J_colind[m->ten_J_rowadr[id] + n];

@@ -7,6 +7,8 @@
 /* How many actuators have a gain, a bias or dynamics of muscles; how many are on sites or slider-cranks. */
 int sti_physics_count_muscles(const mjModel *model);
 int sti_physics_count_site_actuators(const mjModel *model);
+/* How many pull a body to what it touches. */
+int sti_physics_count_adhesion(const mjModel *model);
 /* What each is on, its activation, and the entries of actuator_moment. */
 void sti_physics_put_moments(sti_tables_builder *b);
 

@@ -238,6 +238,21 @@ static bool has_other_transmissions(const mjModel *m)
     return false;
 }
 static bool has_adhesion(const mjModel *m) { return any_int(m->actuator_trntype, m->nactuator, mjTRN_BODY); }
+/*
+ * Its force must not depend on what it moves, nor be limited with others; contacts within a gap count, too. Its velocity
+ * is known where it acts only.
+ */
+static bool has_hard_adhesion(const mjModel *m)
+{
+    bool hard = any_number(m->geom_gap, m->ngeom) || any_number(m->pair_gap, m->npair);
+    hard = hard || m->opt.disableflags & mjDSBL_ACTUATION;
+    for (int j = 0; j < m->njnt; ++j) hard = hard || m->jnt_actfrclimited[j];
+    for (int i = 0; i < m->nactuator; ++i)
+        if (m->actuator_trntype[i] == mjTRN_BODY &&
+            (hard || m->actuator_gaintype[i] != mjGAIN_FIXED || m->actuator_biastype[i] != mjBIAS_NONE))
+            return true;
+    return false;
+}
 static bool has_site_actuators(const mjModel *m) { return sti_physics_count_site_actuators(m) > 0; }
 static bool has_muscles(const mjModel *m) { return sti_physics_count_muscles(m) > 0; }
 static bool has_user_actuators(const mjModel *m)
@@ -297,7 +312,9 @@ static const struct {
     {"spatial tendons", false, has_spatial_tendons},
     {"actuators on sites, slider-cranks", true, has_site_actuators},
     {"muscles", true, has_muscles},
-    {"adhesion of bodies", false, has_adhesion},
+    {"adhesion of bodies", true, has_adhesion},
+    {"adhesion of bodies by a force that is not fixed, with limits of joints' forces, gaps, or actuation disabled",
+     false, has_hard_adhesion},
     {"actuators with several controls, or on relative orientations", false, has_other_transmissions},
     {"DC motors, PID controllers", false, has_other_actuators},
     {"gains, biases or dynamics of actuators that a user defines", false, has_user_actuators},

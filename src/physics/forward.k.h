@@ -66,6 +66,7 @@
 #include "physics/show.k.h"
 #include "physics/line_search.k.h"
 #include "physics/products.k.h"
+#include "physics/adhesion.k.h"
 #include "physics/noslip.k.h"
 #include "physics/solve.k.h"
 

@@ -105,7 +105,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NSENSORDISTANCE 53   /* sensors of distances of geoms, and what goes with that: the last ones of M_SENSOR */
 #define M_NMUSCLE 54           /* actuators that have anything of a muscle */
 #define M_NSITEACTUATOR 55     /* actuators on sites, slider-cranks */
-#define M_SIZES_END 56
+#define M_NADHESION 56         /* actuators that pull bodies to what they touch */
+#define M_SIZES_END 57
 
 /* tables of the model */
 #define M_BODY_PARENTID 100

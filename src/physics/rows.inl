@@ -30,6 +30,7 @@
     X(M_NOSLIP_ITERATIONS, sti_physics_slips(m) ? m->opt.noslip_iterations : 0)                                        \
     X(M_NMUSCLE, sti_physics_count_muscles(m))                                                                         \
     X(M_NSITEACTUATOR, sti_physics_count_site_actuators(m))                                                            \
+    X(M_NADHESION, sti_physics_count_adhesion(m))                                                                      \
     X(M_CCD_ITERATIONS, m->opt.ccd_iterations)                                                                         \
     X(M_STEP_NGEOM, sti_physics_has_pairs(m) || sti_physics_senses_geoms(m) ? m->ngeom : 0)                            \
     X(M_STEP_NSITE, sti_physics_senses_sites(m) || t->m[M_NSITEACTUATOR] > 0 ? m->nsite : 0)                                                        \

@@ -342,6 +342,7 @@ PH_PART LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real 
         int full = s[S_FULL];
         if (align && i < 0) align_teams();
         if (!full || PH_SINGLE || i >= 0) {
+            if (m[M_NADHESION] > 0) ph_adhere(m, f, v, w, s, group);
             ph_solve_constraints(m, f, v, w, s, group);
             if (extra & (PH_EXTRA_FORCES | PH_EXTRA_CONTACTS)) ph_see_contacts(m, f, v, w, s, group);
             if (extra & PH_EXTRA_FORCES) ph_external(m, f, v, w, s, group);

@@ -403,7 +403,7 @@ static void what_is_missing_is_listed(void **state)
          "libccd"},
         {ACTUATED("<general joint='a' gaintype='user'/>"), "of actuators that a user defines"},
         {ACTUATED("<dcmotor joint='a' motorconst='.1' resistance='1'/>"), "DC motors"},
-        {ACTUATED("<adhesion body='b' ctrlrange='0 1'/>"), "adhesion of bodies"},
+        {ACTUATED("<general body='b' gaintype='affine' gainprm='1 2 3'/>"), "adhesion of bodies by a force"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
         rig r = rig_make(rows[k].scene, 1, NULL, 1, false);

@@ -14,7 +14,7 @@ typedef struct drawing {
     int sites[2 * BODIES], nsite; /* bodies that have a site */
     int dims[4], ndim;            /* of contacts, none: bodies do not touch */
     bool any_dim[7], any_margin, any_free, any_ball, any_slide, any_hinge, any_spring, any_damper, any_poly,
-        any_gravcomp, any_mocap, any_limit, any_loss, gaps;
+        any_gravcomp, any_mocap, any_limit, any_loss, gaps, no_adhesion;
 } drawing;
 
 static void text(drawing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -83,7 +83,10 @@ static void one_joint(drawing *t, const char *type, bool scalar)
             if (chance(t, 30)) text(t, " solreflimit='%.6g %.6g'", number(t, .01, .1), number(t, .3, 1.5));
             t->any_limit = true;
         }
-        if (chance(t, 15)) text(t, " actuatorfrcrange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
+        if (chance(t, 15)) {
+            text(t, " actuatorfrcrange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
+            t->no_adhesion = true;
+        }
     }
     if (strcmp(type, "ball") == 0 && chance(t, 40)) {
         text(t, " range='0 %.6g'", number(t, 10, 90));
@@ -277,6 +280,12 @@ static void one_actuator(drawing *t, int id, int ntendon)
     bool site = t->nsite > 0 && chance(t, 40), tendon = !site && ntendon > 0 && chance(t, 30);
     bool ball = !site && !tendon && t->nnamed > 0 && (t->nscalar == 0 || chance(t, 30));
     bool strong = chance(t, 15), passive = chance(t, 15); /* as a muscle is */
+    if (t->ndim > 0 && !t->gaps && !t->no_adhesion && chance(t, 30)) {
+        text(t, "<adhesion name='a%d' body='b%d' ctrlrange='0 %.6g' gain='%.6g'/>", id,
+             1 + (int)dice_below(t->dice, (size_t)t->nbody), number(t, .5, 3), number(t, 1, 20));
+        t->counts->adhesion++;
+        return;
+    }
     if (!site && !tendon && !ball && t->nscalar == 0) return;
     t->counts->muscles += strong || passive || dyn == 4;
     text(t, "<general name='a%d' dyntype='%s'", id, dynamics[dyn]);
@@ -362,7 +371,10 @@ void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_count
     if (touching) begin_touching(&t);
     text(&t, " cone='%s'><flag contact='%s'", elliptic ? "elliptic" : "pyramidal", touching ? "enable" : "disable");
     for (size_t k = 0; k < sizeof flags / sizeof *flags; ++k)
-        if (chance(&t, 5)) text(&t, " %s='disable'", flags[k]);
+        if (chance(&t, 5)) {
+            text(&t, " %s='disable'", flags[k]);
+            t.no_adhesion = t.no_adhesion || strcmp(flags[k], "actuation") == 0;
+        }
     text(&t, "/></option><worldbody>");
     if (touching) {
         text(&t, "<geom type='plane' size='5 5 1' pos='0 0 -.4'");
@@ -405,13 +417,14 @@ void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_count
 
 void tree_print(const tree_counts *c)
 {
-    print_message("%d random models (%d refused by MuJoCo's compiler) with %d bodies; with free joints %d, ball %d, "
-                  "slide %d, hinge %d, springs %d, dampers %d, polynomials %d, gravity compensation %d, tendons %d, "
-                  "actuators %d, mocap bodies %d, implicitfast %d, limits %d, friction loss %d, equalities %d, "
-                  "fluids %d, contacts of 1 dimension %d, 3 %d, 4 %d, 6 %d, elliptic cones %d, pairs of their own %d, "
-                  "margins %d, noslip iterations %d, contact sensors %d, muscles %d, actuators on sites %d\n",
-                  c->models, c->refused, c->bodies, c->free, c->ball, c->slide, c->hinge, c->springs, c->dampers,
-                  c->polynomials, c->gravcomp, c->tendons, c->actuators, c->mocap, c->implicit, c->limits, c->losses,
-                  c->equalities, c->fluids, c->dims[1], c->dims[3], c->dims[4], c->dims[6], c->elliptic, c->pairs,
-                  c->margins, c->noslip, c->contact_sensors, c->muscles, c->site_actuators);
+    print_message(
+        "%d random models (%d refused by MuJoCo's compiler) with %d bodies; with free joints %d, ball %d, "
+        "slide %d, hinge %d, springs %d, dampers %d, polynomials %d, gravity compensation %d, tendons %d, "
+        "actuators %d, mocap bodies %d, implicitfast %d, limits %d, friction loss %d, equalities %d, "
+        "fluids %d, contacts of 1 dimension %d, 3 %d, 4 %d, 6 %d, elliptic cones %d, pairs of their own %d, "
+        "margins %d, noslip iterations %d, contact sensors %d, muscles %d, actuators on sites %d, adhesion %d\n",
+        c->models, c->refused, c->bodies, c->free, c->ball, c->slide, c->hinge, c->springs, c->dampers, c->polynomials,
+        c->gravcomp, c->tendons, c->actuators, c->mocap, c->implicit, c->limits, c->losses, c->equalities, c->fluids,
+        c->dims[1], c->dims[3], c->dims[4], c->dims[6], c->elliptic, c->pairs, c->margins, c->noslip,
+        c->contact_sensors, c->muscles, c->site_actuators, c->adhesion);
 }
