@@ -1,45 +1,7 @@
 /*
- * Stages tendon, transmission and actuation: lengths and moments of tendons and actuators, activations, forces. Part of
- * the kernels that include it, after velocity.k.h.
+ * Stages transmission and actuation: lengths and moments of actuators, activations, forces. Part of the kernels that
+ * include it, after velocity.k.h.
  */
-
-/* Lengths and velocities of fixed tendons: weighted sums of joint positions; ten_J is constant. */
-LFN void ph_tendon(const int *m, const ureal *f, const real *v, real *w)
-{
-    const int *adr = m + m[M_TEN_J_ROWADR], *col = m + m[M_TEN_J_COLIND], *at = m + m[M_TEN_J_QPOS];
-    each (t, m[M_NTENDON]) {
-        real length = splat(0), velocity = splat(0);
-        rolled for (int e = adr[t]; e < adr[t + 1]; ++e)
-        {
-            real c = par(m, f, v, M_TEN_COEF, e);
-            length = fma(c, PH_AT(W_QPOS)[at[e]], length);
-            velocity = fma(c, PH_AT(W_QVEL)[col[e]], velocity);
-        }
-        PH_AT(W_TEN_LENGTH)[t] = length;
-        PH_AT(W_TEN_VELOCITY)[t] = velocity;
-    }
-    sync();
-}
-
-/* Adds tendons' armature to qM, entry by entry. */
-LFN void ph_tendon_armature(const int *m, const ureal *f, const real *v, real *w)
-{
-    const int *adr = m + m[M_ENTRY_ADR], *pair = m + m[M_ENTRY_PAIR];
-    if (!(m[M_FLAGS] & PH_TEN_ARMATURE)) return;
-    each (e, m[M_NC]) {
-        real s = PH_AT(W_QM)[e];
-        rolled for (int k = adr[e]; k < adr[e + 1]; ++k)
-        {
-            const int *p = pair + 4 * k;
-            if (p[0] == 0) {
-                real jj = par(m, f, v, M_TEN_COEF, p[2]) * par(m, f, v, M_TEN_COEF, p[3]);
-                s = fma(par(m, f, v, M_TEN_ARMATURE, p[1]), jj, s);
-            }
-        }
-        PH_AT(W_QM)[e] = s;
-    }
-    sync();
-}
 
 /* The gear of an actuator on a ball or free joint, turned to the child's frame. trntype 1: given in the parent's. */
 LFN void ph_turned_gear(const int *m, const ureal *f, const real *v, int i, const real *quat, real *out)
@@ -65,7 +27,7 @@ LFN void ph_transmit(const int *m, const ureal *f, const real *v, real *w, int i
     if (type == 3) { /* tendon */
         int first = (m + m[M_TEN_J_ROWADR])[id], n = (m + m[M_TEN_J_ROWADR])[id + 1] - first;
         real gear = par(m, f, v, M_ACT_GEAR, 6 * i);
-        for (int k = 0; k < n; ++k) moment[k] = gear * par(m, f, v, M_TEN_COEF, first + k);
+        for (int k = 0; k < n; ++k) moment[k] = gear * ph_ten_j(m, f, v, w, first + k);
         *length = gear * PH_AT(W_TEN_LENGTH)[id];
         return;
     }

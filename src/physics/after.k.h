@@ -93,9 +93,71 @@ LFN void ph_weld_external(const int *m, const ureal *f, const real *v, real *w, 
     for (int k = 0; k < 2; ++k) ph_add_external(m, w, block[k ? B_OBJ2 : B_OBJ1], p[k], torque, row, k ? -1 : 1, on);
 }
 
-/* cfrc_ext = xfrc_applied, which acts at the bodies' centres of mass. */
-LFN void ph_applied(const int *m, real *w)
+/* The force along spatial tendons, in W_TEN_FORCE: of springs, dampers and actuators. */
+LFN void ph_tension(const int *m, const ureal *f, const real *v, real *w)
 {
+    const int *adr = m + m[M_TEN_ACT_ADR], *act = m + m[M_TEN_ACT];
+    each (t, m[M_NTENDON]) {
+        real sum = ph_tendon_spring(m, f, v, w, t) + ph_tendon_damper(m, f, v, w, t);
+        int end = m[M_FLAGS] & PH_NO_ACTUATION ? adr[t] : adr[t + 1];
+        rolled for (int k = adr[t]; k < end; ++k) sum =
+            fma(par(m, f, v, M_ACT_GEAR, 6 * act[k]), PH_AT(W_ACTUATOR_FORCE)[act[k]], sum);
+        PH_AT(W_TEN_FORCE)[t] = sum;
+    }
+    sync();
+}
+
+/* … += that of a row of an equality, a friction loss or a limit, in the lanes `on`. */
+LFN void ph_add_tension(const int *m, const ureal *f, const real *v, real *w, const int *block, real row, mask on)
+{
+    int type = block[B_TYPE], one = type == PH_EQ_TENDON ? block[B_OBJ1] : block[B_ID];
+    real *sum = PH_AT(W_TEN_FORCE), force = select(on, row, splat(0)), value, slope;
+    if (type == PH_EQ_TENDON && block[B_OBJ2] >= 0) {
+        ph_couple(m, f, v, w, block, &value, &slope);
+        sum[block[B_OBJ2]] = fma(-slope, force, sum[block[B_OBJ2]]);
+    }
+    if (type == PH_LIMIT_TENDON) force = splat((ureal)(-block[B_SIDE])) * force;
+    if (type == PH_EQ_TENDON || type == PH_LOSS_TENDON || type == PH_LIMIT_TENDON) sum[one] = sum[one] + force;
+}
+
+/* W_TEN_FORCE -= what the armature of tendons resists. */
+LFN void ph_resist(const int *m, const ureal *f, const real *v, real *w)
+{
+    const int *adr = m + m[M_TEN_J_ROWADR], *col = m + m[M_TEN_J_COLIND];
+    each (t, m[M_NTENDON]) {
+        real acc = ph_tendon_drift(m, f, v, w, t);
+        rolled for (int e = adr[t]; e < adr[t + 1]; ++e) acc = fma(ph_ten_j(m, f, v, w, e), PH_AT(W_QACC)[col[e]], acc);
+        PH_AT(W_TEN_FORCE)[t] = fma(-par(m, f, v, M_TEN_ARMATURE, t), acc, PH_AT(W_TEN_FORCE)[t]);
+    }
+    sync();
+}
+
+/* cfrc_ext += what tendons do to the bodies of their paths. */
+LFN void ph_pull_bodies(const int *m, real *w)
+{
+    const int *adr = m + m[M_TEN_LINK_ADR];
+    rolled for (int t = 0; t < m[M_NTENDON]; ++t) rolled for (int l = adr[t]; l < adr[t + 1]; ++l)
+    {
+        const int *row = m + m[M_LINK] + LK_SIZE * l;
+        const real *pull = PH_AT(W_LINK_PULL) + 18 * l;
+        int body[3];
+        body[0] = (m + m[M_SITE_BODYID])[row[LK_FROM]];
+        body[1] = row[LK_GEOM] < 0 ? 0 : (m + m[M_GEOM_BODYID])[row[LK_GEOM]];
+        body[2] = (m + m[M_SITE_BODYID])[row[LK_TO]];
+        each (k, 6) {
+            for (int e = 0; e < 3; ++e) {
+                real *to = PH_AT(W_CFRC_EXT) + 6 * body[e] + k;
+                if (body[e] > 0) *to = fma(PH_AT(W_TEN_FORCE)[t], pull[6 * e + k], *to);
+            }
+        }
+        sync();
+    }
+}
+
+/* cfrc_ext = xfrc_applied, which acts at the bodies' centres of mass. */
+LFN void ph_applied(const int *m, const ureal *f, const real *v, real *w)
+{
+    if (m[M_NLINK] > 0) ph_tension(m, f, v, w);
     each (b, m[M_NBODY]) {
         const real *x = PH_AT(W_XFRC_APPLIED) + 6 * b;
         ph_zero(PH_AT(W_CFRC_EXT) + 6 * b, 6);
@@ -114,6 +176,7 @@ PH_PART LFN void ph_external(const int *m, const ureal *f, const real *v, real *
         each (one, 1) {
             if (block[B_TYPE] == PH_GEOMS) ph_contact_external(m, w, block, seen + one, row);
             if (block[B_TYPE] <= PH_EQ_WELD) ph_weld_external(m, f, v, w, block, row + one, group);
+            if (m[M_NLINK] > 0) ph_add_tension(m, f, v, w, block, row[one], group);
         }
         sync();
     }
@@ -208,10 +271,12 @@ LFN void ph_gather_all(const int *m, real *x, int n)
     }
 }
 
-/* cacc and cfrc_int, of which cfrc_ext is known. */
-LFN void ph_internal(const int *m, real *w)
+/* cacc and cfrc_int, of which cfrc_ext is known but for what tendons do. */
+LFN void ph_internal(const int *m, const ureal *f, const real *v, real *w)
 {
     const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
+    if (ph_drifts(m)) ph_resist(m, f, v, w);
+    if (m[M_NLINK] > 0) ph_pull_bodies(m, w);
     each (k, 6) PH_AT(W_CFRC_INT)[k] = splat(0);
     rolled for (int l = 0; l < m[M_NLEVEL]; ++l)
     {
@@ -349,7 +414,7 @@ LFN real ph_kinetic_energy(const int *m, const real *w)
 /* What stage after leaves to do when all groups are solved, of what is wanted: bits PH_EXTRA_…. */
 PH_PART LFN void ph_after(const int *m, const ureal *f, const real *v, real *w, int extra)
 {
-    if (extra & PH_EXTRA_FORCES) ph_internal(m, w);
+    if (extra & PH_EXTRA_FORCES) ph_internal(m, f, v, w);
     if (extra & PH_EXTRA_MOMENTA) ph_subtree_velocity(m, f, v, w);
     if (!(extra & PH_EXTRA_ENERGY)) return;
     each (one, 1) {

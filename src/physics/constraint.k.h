@@ -164,21 +164,6 @@ LFN void ph_weld_rows(const int *m, const ureal *f, const real *v, const real *w
     }
 }
 
-/* The acceleration of the point p of a body that accelerations of dofs do not make: 0 … 2; turning: 3 … 5. */
-LFN void ph_point_drift(const int *m, const real *w, int body, const real *p, real *out)
-{
-    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[body];
-    const real *cvel = PH_AT(W_CVEL) + 6 * body, *cacc = PH_AT(W_CACC) + 6 * body;
-    real off[3], velocity[3];
-    for (int k = 0; k < 3; ++k) off[k] = p[k] - com[k];
-    ph_copy(velocity, cvel + 3, 3);
-    ph_add_cross(cvel, off, velocity);
-    ph_copy(out, cacc + 3, 3);
-    ph_add_cross(cacc, off, out);
-    ph_add_cross(cvel, velocity, out);
-    ph_copy(out + 3, cacc, 3);
-}
-
 /* What J changes by in time, times qvel. Gravity, which cacc has, is the same for both bodies. */
 LFN void ph_weld_drift(const int *m, const ureal *f, const real *v, const real *w, const int *block, real *out)
 {
@@ -213,8 +198,8 @@ LFN real ph_scalar_pos(const int *m, const ureal *f, const real *v, const real *
 }
 
 /* J += c times the gradient of joint or tendon `id`. */
-LFN void ph_add_scalar(const int *m, const ureal *f, const real *v, const int *block, int tendon, int id, real c,
-                       real *J)
+LFN void ph_add_scalar(const int *m, const ureal *f, const real *v, const real *w, const int *block, int tendon, int id,
+                       real c, real *J)
 {
     const int *dof = block + block[B_DOFS];
     rolled for (int k = 0; k < block[B_NDOF]; ++k)
@@ -224,8 +209,21 @@ LFN void ph_add_scalar(const int *m, const ureal *f, const real *v, const int *b
             if (d == (m + m[M_JNT_DOFADR])[id]) J[k] = J[k] + c;
         } else {
             rolled for (int e = (m + m[M_TEN_J_ROWADR])[id]; e < (m + m[M_TEN_J_ROWADR])[id + 1];
-                        ++e) if ((m + m[M_TEN_J_COLIND])[e] == d) J[k] = fma(c, par(m, f, v, M_TEN_COEF, e), J[k]);
+                        ++e) if ((m + m[M_TEN_J_COLIND])[e] == d) J[k] = fma(c, ph_ten_j(m, f, v, w, e), J[k]);
         }
+    }
+}
+
+/* The polynomial of an equality of two joints or tendons, and its derivative, where the second is. */
+LFN void ph_couple(const int *m, const ureal *f, const real *v, const real *w, const int *block, real *value,
+                   real *slope)
+{
+    real a[5], x = ph_scalar_pos(m, f, v, w, block, 1);
+    *value = *slope = splat(0);
+    pars(m, f, v, M_EQ_DATA, 15 * block[B_ID], 5, a);
+    for (int k = 4; k >= 0; --k) {
+        *slope = fma(*slope, x, *value);
+        *value = fma(*value, x, a[k]);
     }
 }
 
@@ -233,16 +231,12 @@ LFN void ph_add_scalar(const int *m, const ureal *f, const real *v, const int *b
 LFN void ph_couple_rows(const int *m, const ureal *f, const real *v, const real *w, const int *block, real *pos,
                         real *J)
 {
-    real a[5], x = ph_scalar_pos(m, f, v, w, block, 1), value = splat(0), slope = splat(0);
+    real value, slope;
     int tendon = block[B_TYPE] == PH_EQ_TENDON;
-    pars(m, f, v, M_EQ_DATA, 15 * block[B_ID], 5, a);
-    for (int k = 4; k >= 0; --k) {
-        slope = fma(slope, x, value);
-        value = fma(value, x, a[k]);
-    }
+    ph_couple(m, f, v, w, block, &value, &slope);
     pos[0] = ph_scalar_pos(m, f, v, w, block, 0) - value;
-    ph_add_scalar(m, f, v, block, tendon, block[B_OBJ1], splat(1), J);
-    if (block[B_OBJ2] >= 0) ph_add_scalar(m, f, v, block, tendon, block[B_OBJ2], -slope, J);
+    ph_add_scalar(m, f, v, w, block, tendon, block[B_OBJ1], splat(1), J);
+    if (block[B_OBJ2] >= 0) ph_add_scalar(m, f, v, w, block, tendon, block[B_OBJ2], -slope, J);
 }
 
 LFN void ph_block_rows(const int *m, const ureal *f, const real *v, const real *w, const int *block, real *pos, real *J)
@@ -258,14 +252,14 @@ LFN void ph_block_rows(const int *m, const ureal *f, const real *v, const real *
     } else if (type == PH_LOSS_DOF) {
         J[0] = splat(1);
     } else if (type == PH_LOSS_TENDON) {
-        ph_add_scalar(m, f, v, block, 1, id, splat(1), J);
+        ph_add_scalar(m, f, v, w, block, 1, id, splat(1), J);
     } else {
         real limit = ph_limit_pos(m, f, v, w, block, axis);
         pos[0] = limit;
         if (type == PH_LIMIT_BALL) {
             for (int k = 0; k < 3; ++k) J[k] = -axis[k];
         } else {
-            ph_add_scalar(m, f, v, block, type == PH_LIMIT_TENDON, id, splat((ureal)(-block[B_SIDE])), J);
+            ph_add_scalar(m, f, v, w, block, type == PH_LIMIT_TENDON, id, splat((ureal)(-block[B_SIDE])), J);
         }
     }
 }

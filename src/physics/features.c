@@ -135,6 +135,14 @@ static bool has_mocap(const mjModel *m) { return m->nmocap > 0; }
 static bool has_gravcomp(const mjModel *m) { return any_number(m->body_gravcomp, m->nbody); }
 static bool has_tendons(const mjModel *m) { return any_int(m->tendon_type, m->ntendon, mjTENDON_FIXED); }
 static bool has_spatial_tendons(const mjModel *m) { return any_int(m->tendon_type, m->ntendon, mjTENDON_SPATIAL); }
+/* Its forces need the time derivative of ten_J, which MuJoCo, too, has for straight paths alone. */
+static bool has_wrapped_armature(const mjModel *m)
+{
+    for (int64_t t = 0; t < m->ntendon; ++t)
+        for (int k = m->tendon_adr[t]; m->tendon_armature[t] != 0 && k < m->tendon_adr[t] + m->tendon_num[t]; ++k)
+            if (m->wrap_type[k] == mjWRAP_SPHERE || m->wrap_type[k] == mjWRAP_CYLINDER) return true;
+    return false;
+}
 static bool has_springs(const mjModel *m)
 {
     return any_number(m->jnt_stiffness, m->njnt) || any_number(m->dof_damping, m->nv);
@@ -278,6 +286,7 @@ static const struct {
     {"gravity compensation", true, has_gravcomp},
     {"mocap bodies", true, has_mocap},
     {"fixed tendons", true, has_tendons},
+    {"spatial tendons", true, has_spatial_tendons},
     {"actuators", true, has_actuators},
     {"integrator Euler", true, has_euler},
     {"integrator implicitfast", true, has_implicitfast},
@@ -309,7 +318,7 @@ static const struct {
     {"integrator RK4", true, has_rk4},
     {"integrator implicit", false, has_implicit},
     {"integrator discrete", false, has_discrete},
-    {"spatial tendons", false, has_spatial_tendons},
+    {"armature of tendons that wrap around geoms", false, has_wrapped_armature},
     {"actuators on sites, slider-cranks", true, has_site_actuators},
     {"muscles", true, has_muscles},
     {"adhesion of bodies", true, has_adhesion},

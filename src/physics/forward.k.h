@@ -46,6 +46,7 @@
 #include "physics/kinematics.k.h"
 #include "physics/by_rows.k.h"
 #include "physics/inertia.k.h"
+#include "physics/tendon.k.h"
 #include "physics/twofold.k.h"
 #include "physics/velocity.k.h"
 #include "physics/muscle.k.h"

@@ -82,7 +82,7 @@ LFN real ph_implicit_slope(const int *m, const ureal *f, const real *v, const re
     {
         const int *p = pair + 4 * k;
         if (p[0] == 0) {
-            real jj = par(m, f, v, M_TEN_COEF, p[2]) * par(m, f, v, M_TEN_COEF, p[3]);
+            real jj = ph_ten_j(m, f, v, w, p[2]) * ph_ten_j(m, f, v, w, p[3]);
             s = fma(ph_tendon_slope(m, f, v, w, p[1]), jj, s);
         } else {
             const real *moment = PH_AT(W_ACTUATOR_MOMENT);
@@ -152,16 +152,28 @@ LFN void ph_free_bias_slope(const int *m, const real *w, int b, int k, real *out
     ph_add_cross_force(cvel, t, out);
 }
 
-/* A -= h times the derivative of dof i's actuators' forces by the six velocities of its free body. */
-LFN void ph_add_free_actuators(const int *m, const real *w, int first, int i, real h, real *A)
+/*
+ * A -= h times the derivative of the forces of dof i's actuators, or of its tendons' dampers, by the six velocities of
+ * its free body, whose first dof is `first`.
+ */
+LFN void ph_add_free_slopes(const int *m, const ureal *f, const real *v, const real *w, int first, int i, int tendons,
+                            real h, real *A)
 {
-    const int *adr = m + m[M_DOF_ACT_ADR], *pair = m + m[M_DOF_ACT];
+    const int *adr = m + m[tendons ? M_DOF_TEN_ADR : M_DOF_ACT_ADR], *pair = m + m[tendons ? M_DOF_TEN : M_DOF_ACT];
+    const int *row = m + m[tendons ? M_TEN_J_ROWADR : M_MOMENT_ROWADR];
+    const int *col = m + m[tendons ? M_TEN_J_COLIND : M_MOMENT_COLIND];
     const real *moment = PH_AT(W_ACTUATOR_MOMENT);
     rolled for (int k = adr[first + i]; k < adr[first + i + 1]; ++k)
     {
-        int a = pair[2 * k];
-        real s = -(h * PH_AT(W_ACTUATOR_DERIV)[a]) * moment[pair[2 * k + 1]];
-        ph_add_scaled(A + 6 * i, moment + pair[2 * k + 1] - i, s, 6); /* all six dofs are entries, side by side */
+        int a = pair[2 * k], at = pair[2 * k + 1];
+        real slope = tendons ? -ph_tendon_slope(m, f, v, w, a) : PH_AT(W_ACTUATOR_DERIV)[a];
+        real s = -(h * slope) * (tendons ? ph_ten_j(m, f, v, w, at) : moment[at]);
+        rolled for (int e = row[a]; e < row[a + 1]; ++e)
+        {
+            int j = col[e] - first;
+            real other = tendons ? ph_ten_j(m, f, v, w, e) : moment[e];
+            if (j >= 0 && j < 6) A[6 * i + j] = fma(s, other, A[6 * i + j]);
+        }
     }
 }
 
@@ -182,7 +194,8 @@ LFN void ph_free_step(const int *m, const ureal *f, const real *v, const real *w
     }
     for (int i = 0; i < 6; ++i) {
         A[7 * i] = fma(h, ph_dof_slope(m, f, v, w, first + i), A[7 * i]);
-        ph_add_free_actuators(m, w, first, i, h, A);
+        ph_add_free_slopes(m, f, v, w, first, i, 0, h, A);
+        if (m[M_NLINK] > 0) ph_add_free_slopes(m, f, v, w, first, i, 1, h, A);
     }
     for (int k = 0; k < 6; ++k) {
         ph_free_bias_slope(m, w, b, k, force);

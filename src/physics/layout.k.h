@@ -58,7 +58,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NGEOM 6
 #define M_NSITE 7
 #define M_NMOCAP 8
-#define M_NTENDON 9     /* all fixed */
+#define M_NTENDON 9
 #define M_NACTUATOR 10  /* with one control and one force each */
 #define M_NC 11         /* entries of qM */
 #define M_NLEVEL 12     /* levels of the tree of bodies, without the world's */
@@ -106,7 +106,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NMUSCLE 54           /* actuators that have anything of a muscle */
 #define M_NSITEACTUATOR 55     /* actuators on sites, slider-cranks */
 #define M_NADHESION 56         /* actuators that pull bodies to what they touch */
-#define M_SIZES_END 57
+#define M_NLINK 57             /* links of spatial tendons, see tendon.k.h */
+#define M_SIZES_END 58
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -194,7 +195,11 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_PAIR_ORDER 182   /* of each pair of geoms: how many come before it in MuJoCo's order, see pair_order.h */
 #define M_ACT_REFID 183    /* the reference site of an actuator, or the slider; -1: none */
 #define M_MOMENT_SIDE 184  /* of entries of actuator_moment: 1, -1, see site_transmission.k.h */
-#define M_TABLES_END 185
+#define M_LINK 185         /* LK_SIZE ints a link */
+#define M_TEN_LINK_ADR 186 /* ntendon + 1 places in LINK */
+#define M_TEN_PULL_ADR 187 /* of entries of ten_J, if there are links: M_NTENJ + 1 places in TEN_PULL */
+#define M_TEN_PULL 188     /* 3 * link + 0 its first site, 1 its geom, 2 its second site */
+#define M_TABLES_END 189
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -222,7 +227,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_GEOM_QUAT 322
 #define M_SITE_POS 323
 #define M_SITE_QUAT 324
-#define M_TEN_COEF 325 /* entries of ten_J */
+#define M_TEN_COEF 325 /* entries of ten_J of fixed tendons, 0 for others */
 #define M_TEN_STIFFNESS 326
 #define M_TEN_STIFFNESSPOLY 327
 #define M_TEN_DAMPING 328
@@ -267,7 +272,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_MUSCLE_RANGE 367
 #define M_MUSCLE_ACC0 368
 #define M_ACT_CRANKLENGTH 369
-#define M_PARAMETERS_END 370
+#define M_LINK_SCALE 370 /* 1 / the divisor of the pulley before a link */
+#define M_PARAMETERS_END 371
 
 /* team memory */
 #define W_QPOS 500 /* the state and the inputs: copies, from here … */
@@ -349,7 +355,10 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define W_THIN 576       /* 1: a pivot of qM is thin; 0 */
 #define W_TREE_REACH 577 /* radius of each tree's sphere */
 #define W_NOSLIP 578     /* M^-1 J' of rows, see noslip.k.h */
-#define W_END 579
+#define W_TEN_J 579      /* if there are links */
+#define W_LINK_PULL 580  /* of links: three spatial forces */
+#define W_LINK_LENGTH 581
+#define W_END 582
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
 #define W_SEEN 600 /* PH_SEEN reals a slot: a contact; over efc_jar, efc_Jv and efc_J, if it fits there */
@@ -536,6 +545,14 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_SHOW_JACOBIAN 3
 #define PH_SHOW_POINT 4 /* a Jacobian of a point, item Q_ITEM of `points`, in the frame of the body */
 #define PH_SHOW_CONTACT 5
+
+/* a link of a spatial tendon: sites, the geom that it wraps around and its side site (-1: none) */
+#define LK_FROM 0
+#define LK_TO 1
+#define LK_GEOM 2
+#define LK_SIDE 3
+#define LK_SPHERE 4 /* the geom is a sphere, not a cylinder */
+#define LK_SIZE 5
 
 /* a sensor */
 #define SN_KIND 0 /* PH_SENSE_… */

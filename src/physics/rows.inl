@@ -32,8 +32,10 @@
     X(M_NSITEACTUATOR, sti_physics_count_site_actuators(m))                                                            \
     X(M_NADHESION, sti_physics_count_adhesion(m))                                                                      \
     X(M_CCD_ITERATIONS, m->opt.ccd_iterations)                                                                         \
-    X(M_STEP_NGEOM, sti_physics_has_pairs(m) || sti_physics_senses_geoms(m) ? m->ngeom : 0)                            \
-    X(M_STEP_NSITE, sti_physics_senses_sites(m) || t->m[M_NSITEACTUATOR] > 0 ? m->nsite : 0)                                                        \
+    X(M_NLINK, sti_physics_count_links(m))                                                                             \
+    X(M_STEP_NGEOM, sti_physics_has_pairs(m) || sti_physics_senses_geoms(m) || t->m[M_NLINK] > 0 ? m->ngeom : 0)       \
+    X(M_STEP_NSITE,                                                                                                    \
+      sti_physics_senses_sites(m) || t->m[M_NSITEACTUATOR] > 0 || t->m[M_NLINK] > 0 ? m->nsite : 0)                    \
     X(M_NSENSORDATA, sti_physics_has_sensors(m) ? m->nsensordata : 0)                                                  \
     X(M_STEP_EXTRA, sti_physics_sensing(m))
 
@@ -201,7 +203,10 @@
     X(W_CRB_LOW, NULL, 10 * m->nbody)                                                                                  \
     X(W_THIN, NULL, 1)                                                                                                 \
     X(W_TREE_REACH, NULL, t->m[M_NTREE])                                                                               \
-    X(W_NOSLIP, NULL, t->m[M_NOSLIP_ITERATIONS] > 0 ? (int64_t)t->m[M_NROW] * m->nv : 0)
+    X(W_NOSLIP, NULL, t->m[M_NOSLIP_ITERATIONS] > 0 ? (int64_t)t->m[M_NROW] * m->nv : 0)                               \
+    X(W_TEN_J, "ten_J", t->m[M_NLINK] > 0 ? m->nJten : 0)                                                              \
+    X(W_LINK_PULL, NULL, 18 * t->m[M_NLINK])                                                                           \
+    X(W_LINK_LENGTH, NULL, t->m[M_NLINK])
 
 /* The same of what stage after makes. */
 #define AFTER(X)                                                                                                       \

@@ -333,7 +333,7 @@ PH_PART LFN lint ph_constrain(const int *m, const ureal *f, const real *v, real 
 {
     mask todo = on;
     lint faults = isplat(0);
-    if (PH_RUNS(PH_STAGE_SOLVE) && (extra & PH_EXTRA_FORCES)) ph_applied(m, w);
+    if (PH_RUNS(PH_STAGE_SOLVE) && (extra & PH_EXTRA_FORCES)) ph_applied(m, f, v, w);
     for (int i = -1; any(todo) && (!PH_SINGLE || i < 0); ++i) {
         mask group = m_and(on, i < 0 ? m_all() : ieq(lane(), isplat(i)));
         ph_constraint(m, f, v, w, s, PH_GIVE_STAGES(PH_SINGLE || i < 0 ? stages : PH_STAGES_FORWARD) group,

@@ -14,6 +14,7 @@
 #include "physics/places.h"
 #include "physics/rows.inl"
 #include "physics/sensors.h"
+#include "physics/tendons.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -255,30 +256,7 @@ static void put_flags(sti_tables_builder *b, int number, int64_t n, flags_fn *fl
     for (int i = 0; to && i < n; ++i) to[i] = flags(b->model, i);
 }
 
-/* ---- tendons and actuators --------------------------------------------------------------------------------------- */
-
-/* The joint of tendon t that moves a dof, and the coefficient; MuJoCo's compiler lets a joint occur once. */
-static int find_wrap(const mjModel *m, int t, int dof)
-{
-    for (int k = m->tendon_adr[t]; k < m->tendon_adr[t] + m->tendon_num[t]; ++k)
-        if (m->jnt_dofadr[m->wrap_objid[k]] == dof) return k;
-    return -1;
-}
-
-static void put_tendons(sti_tables_builder *b)
-{
-    const mjModel *m = b->model;
-    int *adr = sti_physics_new_table(b, M_TEN_J_ROWADR, m->ntendon + 1), *at;
-    for (int t = 0; adr && t < m->ntendon; ++t) adr[t + 1] = adr[t] + m->ten_J_rownnz[t];
-    at = sti_physics_new_table(b, M_TEN_J_QPOS, m->nJten);
-    double *coef = sti_physics_new_parameter(b, M_TEN_COEF, m->nJten);
-    for (int t = 0; at && coef && t < m->ntendon; ++t)
-        for (int e = m->ten_J_rowadr[t]; e < m->ten_J_rowadr[t] + m->ten_J_rownnz[t]; ++e) {
-            int k = find_wrap(m, t, m->ten_J_colind[e]);
-            at[e] = m->jnt_qposadr[m->wrap_objid[k]];
-            coef[e] = m->wrap_prm[k];
-        }
-}
+/* ---- actuators --------------------------------------------------------------------------------------------------- */
 
 /* For each dof the (row, entry) pairs of a matrix whose rows begin at adr: what a product with its transpose reads. */
 static void put_transpose(sti_tables_builder *b, int64_t nrow, int rowadr, int colind, int number, int adr_number)
@@ -438,7 +416,7 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
     put_flags(&b, M_DOF_FLAGS, model->nv, dof_flags);
     put_flags(&b, M_TEN_FLAGS, model->ntendon, tendon_flags);
     put_flags(&b, M_ACT_FLAGS, model->nactuator, actuator_flags);
-    put_tendons(&b);
+    sti_physics_put_tendons(&b);
     sti_physics_put_moments(&b);
     put_transpose(&b, model->ntendon, M_TEN_J_ROWADR, M_TEN_J_COLIND, M_DOF_TEN, M_DOF_TEN_ADR);
     put_transpose(&b, model->nactuator, M_MOMENT_ROWADR, M_MOMENT_COLIND, M_DOF_ACT, M_DOF_ACT_ADR);

@@ -91,6 +91,7 @@ LFN void ph_bias(const int *m, const ureal *f, const real *v, real *w)
     each (d, m[M_NV])
         PH_AT(W_QFRC_BIAS)[d] = ph_dot6(PH_AT(W_CDOF) + 6 * d, PH_AT(W_CFRC) + 6 * (m + m[M_DOF_BODYID])[d]);
     sync();
+    ph_tendon_bias(m, f, v, w);
 }
 
 /* k x + p[0] x^2 + p[1] x^3 */
@@ -165,15 +166,6 @@ LFN real ph_tendon_damper(const int *m, const ureal *f, const real *v, const rea
     if (!(flags & PH_TEN_DAMPED) || m[M_FLAGS] & PH_NO_DAMPER) return splat(0);
     real b = ph_coefficients(m, f, v, M_TEN_DAMPING, M_TEN_DAMPINGPOLY, flags & PH_TEN_DAMPED_POLY, t, p);
     return -ph_damper(b, p, PH_AT(W_TEN_VELOCITY)[t]);
-}
-
-/* ten_J' * force at dof d, added to x in the order of tendons. */
-LFN real ph_add_tendons(const int *m, const ureal *f, const real *v, const real *force, int d, real x)
-{
-    const int *adr = m + m[M_DOF_TEN_ADR], *pair = m + m[M_DOF_TEN];
-    rolled for (int k = adr[d]; k < adr[d + 1]; ++k) x =
-        fma(par(m, f, v, M_TEN_COEF, pair[2 * k + 1]), force[pair[2 * k]], x);
-    return x;
 }
 
 /* cfrc = a force on each body, and at = where it acts, as a spatial force about the tree's centre of mass. */
@@ -291,8 +283,8 @@ LFN void ph_passive(const int *m, const ureal *f, const real *v, real *w)
     sync();
     each (d, m[M_NV]) {
         int flags = (m + m[M_JNT_FLAGS])[(m + m[M_DOF_JNTID])[d]];
-        spring[d] = ph_add_tendons(m, f, v, force, d, spring[d]);
-        damper[d] = ph_add_tendons(m, f, v, force + ntendon, d, damper[d]);
+        spring[d] = ph_add_tendons(m, f, v, w, force, d, spring[d]);
+        damper[d] = ph_add_tendons(m, f, v, w, force + ntendon, d, damper[d]);
         real sum = spring[d] + damper[d] + PH_AT(W_QFRC_FLUID)[d];
         PH_AT(W_QFRC_PASSIVE)[d] = flags & PH_JNT_ACTGRAVCOMP ? sum : sum + PH_AT(W_QFRC_GRAVCOMP)[d];
     }

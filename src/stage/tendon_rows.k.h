@@ -38,8 +38,6 @@
 
 #define TENDON_HANGING 32 /* most pieces of a catenary; MuJoCo has numslices, of which the last one is twice as wide */
 #define TENDON_ARC 16     /* most pieces of an arc; MuJoCo has numslices for half a circle and more */
-#define TENDON_HALVINGS 26
 #define TENDON_STEPS 8
-#define TENDON_TURN 6.283185307179586
 
 #endif

@@ -52,6 +52,11 @@ static const struct {
      "<mujoco>" OPTION CHAIN("", "")
          TENDON("") "<equality><tendon tendon1='t' tendon2='u' "
                     "polycoef='.1 .5 .2 -.1 .05'/><tendon tendon1='u' active='false'/></equality></mujoco>"},
+    {"spatial tendons",
+     "<mujoco>" OPTION CHAIN("", "") "<tendon><spatial name='t' range='.2 .8' limited='true' frictionloss='.3'><site "
+                                     "site='sa'/><site site='sb'/><site site='sc'/></spatial><spatial name='u'><site "
+                                     "site='sa'/><site site='sc'/></spatial></tendon><equality><tendon tendon1='t' "
+                                     "tendon2='u' polycoef='.1 .5 .2 -.1 .05'/></equality></mujoco>"},
     {"all", "<mujoco>" OPTION CHAIN("range='-20 30' frictionloss='.5'", "range='-10 10' frictionloss='.1'") TENDON(
                 "range='-.2 .3' limited='true' frictionloss='.2'") "<equality><connect body1='b' body2='c' "
                                                                    "anchor='.4 .2 0'/><weld body1='c'/><joint "

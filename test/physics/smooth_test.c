@@ -4,6 +4,18 @@
 #define OPTION "<option timestep='.004'><flag contact='disable' constraint='disable'/></option>"
 #define FAST "<option timestep='.004' integrator='implicitfast'><flag contact='disable' constraint='disable'/></option>"
 
+/* Two arms and a body that floats, with what tendons wrap around and sites; `more` is the tendons and what they do. */
+#define PULLED(option, more)                                                                                           \
+    "<mujoco>" option "<default><geom contype='0'/></default><worldbody><site name='o' pos='.1 -.2 .9'/>"              \
+    "<geom name='post' type='cylinder' size='.1 .3' pos='.3 .2 .1' euler='20 80 10'/><site name='by' pos='.3 .5 .1'/>" \
+    "<body><joint name='a' axis='0 1 .2'/><geom type='capsule' size='.05' fromto='0 0 0 .5 0 0'/>"                     \
+    "<site name='s' pos='.3 0 .1'/><geom name='knee' size='.12' pos='.5 0 0'/><site name='at' pos='.5 0 .3'/>"         \
+    "<body pos='.5 0 0'><joint name='b' axis='.1 1 0'/><joint axis='1 0 0' type='slide'/><geom type='capsule' "        \
+    "size='.05' fromto='0 0 0 .5 0 0'/><site name='t' pos='.35 0 .08'/><site name='tip' pos='.5 .1 0'/></body></body>" \
+    "<body pos='1 1 .5'><freejoint/><geom type='box' size='.1 .2 .3'/><site name='f' pos='.1 0 .2'/>"                  \
+    "<geom name='roll' type='cylinder' size='.15 .2' pos='.3 0 0' zaxis='0 1 0'/><site name='g' pos='.6 .1 0'/>"       \
+    "</body></worldbody>" more "</mujoco>"
+
 #define FLUID(option)                                                                                                  \
     "<mujoco><option timestep='.004' " option "><flag contact='disable' constraint='disable'/></option><worldbody>"    \
     "<body pos='1 2 3'><freejoint/><geom type='box' size='.1 .2 .3' pos='.1 .1 0'/><body pos='1 0 0'>"                 \
@@ -78,6 +90,30 @@ static const struct {
      "<joint joint='a' coef='.5'/><joint joint='b' coef='-.7'/></fixed><fixed name='u' stiffness='1 .5 .2' damping='.3 "
      ".1 .1'><joint joint='c' coef='2'/><joint joint='a' coef='1'/></fixed></tendon><actuator><position tendon='t' "
      "kp='3' kv='.2' gear='2'/><motor tendon='u'/></actuator></mujoco>"},
+    {"straight tendons",
+     PULLED(FAST, "<tendon><spatial name='u' stiffness='20' damping='.4' springlength='.3 .5'><site site='o'/><site "
+                  "site='s'/><site site='tip'/></spatial><spatial name='v' damping='.2 .1 .1'><site site='tip'/><site "
+                  "site='f'/></spatial><spatial name='w' stiffness='3 1 2'><site site='s'/><site site='at'/><site "
+                  "site='t'/></spatial></tendon><actuator><position tendon='u' kp='3' kv='.2' gear='2'/><motor "
+                  "tendon='v'/></actuator>")},
+    {"armature of tendons",
+     PULLED(OPTION, "<tendon><spatial name='u' armature='.3' stiffness='9'><site site='o'/><site site='s'/><pulley "
+                    "divisor='2'/><site site='s'/><site site='tip'/></spatial><spatial name='v' armature='.2'><site "
+                    "site='tip'/><site site='f'/></spatial></tendon><actuator><motor tendon='v'/></actuator>")},
+    {"pulleys", PULLED(OPTION, "<tendon><spatial name='u' stiffness='20' damping='.4'><site site='o'/><site site='s'/>"
+                               "<pulley divisor='2'/><site site='s'/><site site='t'/><pulley divisor='3'/><site "
+                               "site='tip'/><site site='f'/><site site='g'/></spatial><fixed name='v' damping='.2'>"
+                               "<joint joint='a' coef='.5'/><joint joint='b' coef='-.7'/></fixed></tendon><actuator>"
+                               "<motor tendon='u'/><motor tendon='v'/></actuator>")},
+    {"tendons around spheres",
+     PULLED(FAST, "<tendon><spatial name='u' stiffness='20' damping='.4'><site site='s'/><geom geom='knee'/><site "
+                  "site='t'/></spatial><spatial name='v' damping='.4'><site site='o'/><geom geom='knee' "
+                  "sidesite='at'/><site site='f'/></spatial></tendon><actuator><motor tendon='v'/></actuator>")},
+    {"tendons around cylinders",
+     PULLED(FAST, "<tendon><spatial name='u' stiffness='20' damping='.4'><site site='f'/><geom geom='roll'/><site "
+                  "site='g'/></spatial><spatial name='v' damping='.4'><site site='o'/><geom geom='post' "
+                  "sidesite='by'/><site site='tip'/><geom geom='roll'/><site site='g'/></spatial></tendon><actuator>"
+                  "<motor tendon='v'/></actuator>")},
     {"actuators",
      "<mujoco>" FAST "<worldbody><body><joint name='a' actuatorfrcrange='-2 2'/><geom size='.1' pos='.5 0 0'/><body "
      "pos='1 0 0'><joint name='b'/><geom size='.1' pos='.5 0 0'/></body></body><body><joint name='c' "
@@ -132,6 +168,24 @@ static const struct {
     {"no bodies", "<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>"},
 };
 
+static const char inside[] =
+    PULLED(FAST, "<default><site/></default><worldbody><body pos='0 0 -.5'><joint type='slide'/><geom size='.1'/><site "
+                 "name='l' pos='-.5 0 .3'/><site name='r' pos='.5 0 .35'/><geom name='ring' type='cylinder' size='.2 "
+                 ".1' euler='90 0 0' mass='0'/><site name='in' pos='0 0 -.05'/></body></worldbody><tendon><spatial "
+                 "name='u' stiffness='20' damping='.4'><site site='l'/><geom geom='ring' sidesite='in'/><site "
+                 "site='r'/></spatial><spatial name='v'><site site='l'/><geom geom='ring' sidesite='in'/><site "
+                 "site='s'/></spatial></tendon><actuator><motor tendon='v'/></actuator>");
+
+/* MuJoCo finds where a tendon touches a geom from within by Newton's method, which ends at an angle of 1e-6. */
+static void tendons_pass_through_geoms_as_mujocos(void **state)
+{
+    uint64_t dice = dice_seed("tendons_pass_through_geoms_as_mujocos");
+    oracle_errors all = {.n = 0};
+    for (int round = 0; round < 20; ++round) oracle_check(inside, "f64", 1, &dice, &all);
+    oracle_limit(&all, 1e-5, 1e-4, "tendons through geoms");
+    oracle_print(&all, "double");
+}
+
 static void each_feature_is_mujocos(void **state)
 {
     uint64_t dice = dice_seed("each_feature_is_mujocos");
@@ -164,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_feature_is_mujocos),
+        cmocka_unit_test(tendons_pass_through_geoms_as_mujocos),
         cmocka_unit_test(each_feature_is_mujocos_in_float),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,8 @@
 
 #include "physics/oracle.h"
 
+#include <math.h>
+
 enum { BODIES = 9, SCALARS = 32, NAMED = 40 };
 
 typedef struct drawing {
@@ -12,9 +14,10 @@ typedef struct drawing {
     int nbody, left;              /* bodies drawn, bodies that may still be drawn */
     int nscalar, nnamed;          /* joints s0 … of one dof, joints j0 … of three or six */
     int sites[2 * BODIES], nsite; /* bodies that have a site */
+    int nwrap;                    /* geoms w0 … with their side sites */
     int dims[4], ndim;            /* of contacts, none: bodies do not touch */
-    bool any_dim[7], any_margin, any_free, any_ball, any_slide, any_hinge, any_spring, any_damper, any_poly,
-        any_gravcomp, any_mocap, any_limit, any_loss, gaps, no_adhesion;
+    bool any_dim[7], any_margin, any_spatial, any_free, any_ball, any_slide, any_hinge, any_spring, any_damper,
+        any_poly, any_gravcomp, any_mocap, any_limit, any_loss, gaps, no_adhesion;
 } drawing;
 
 static void text(drawing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -181,6 +184,16 @@ static void sensors(drawing *t)
     t->counts->contact_sensors += !t->gaps;
 }
 
+/* What tendons go around, with a side site that is not within, for which MuJoCo searches to a tolerance. */
+static void wrap(drawing *t)
+{
+    double radius = number(t, .05, .3), x = number(t, -.3, .3), turn = number(t, 0, 6.28);
+    text(t, "<geom name='w%d' type='%s' size='%.6g .1' pos='%.6g 0 .1' mass='0' contype='0' conaffinity='0'/>",
+         t->nwrap, chance(t, 50) ? "sphere" : "cylinder", radius, x);
+    text(t, "<site name='side%d' pos='%.6g %.6g .1'/>", t->nwrap++, x + 1.5 * radius * cos(turn),
+         1.5 * radius * sin(turn));
+}
+
 static void inertia(drawing *t)
 {
     static const char *const types[] = {"box", "sphere", "capsule", "ellipsoid", "cylinder"};
@@ -200,13 +213,14 @@ static void inertia(drawing *t)
         if (t->ndim > 0) contact(t);
         text(t, "/>");
     }
-    if (chance(t, 20)) {
+    if (chance(t, 40)) {
         t->sites[t->nsite++] = t->nbody;
         text(t, "<site name='s%d'", t->nbody);
         vector(t, "pos", 3, 1);
         vector(t, "quat", 4, 1);
         text(t, "/>");
     }
+    if (chance(t, 30)) wrap(t);
     text(t, "<camera name='c%d' pos='.2 -.1 0' quat='1 -.2 .4 .1'/>", t->nbody);
 }
 
@@ -230,24 +244,51 @@ static void body(drawing *t, int depth)
     text(t, "</body>");
 }
 
+static int draw_site(drawing *t) { return t->sites[dice_below(t->dice, (size_t)t->nsite)]; }
+
+/* Sites, some with a geom between them, and pulleys, which divide what is between them. */
+static void path(drawing *t)
+{
+    int links = 1 + (int)dice_below(t->dice, 4);
+    text(t, "<site site='s%d'/>", draw_site(t));
+    for (int k = 0; k < links; ++k) {
+        if (k > 0 && chance(t, 20))
+            text(t, "<pulley divisor='%.6g'/><site site='s%d'/>", number(t, .5, 3), draw_site(t));
+        if (t->nwrap > 0 && chance(t, 50)) {
+            int w = (int)dice_below(t->dice, (size_t)t->nwrap);
+            text(t, "<geom geom='w%d'", w);
+            if (chance(t, 50)) text(t, " sidesite='side%d'", w);
+            text(t, "/>");
+        }
+        text(t, "<site site='s%d'/>", draw_site(t));
+    }
+}
+
 static int tendons(drawing *t)
 {
-    int n = t->nscalar > 0 ? (int)dice_below(t->dice, 3) : 0;
+    bool any = t->nscalar > 0 || t->nsite > 1;
+    int n = any ? (int)dice_below(t->dice, 3) : 0;
     if (n == 0) return 0;
     text(t, "<tendon>");
     for (int k = 0; k < n; ++k) {
-        text(t, "<fixed name='t%d'", k);
+        bool spatial = t->nscalar == 0 || (t->nsite > 1 && chance(t, 50));
+        double low = spatial ? number(t, 0, 2) : number(t, -1, -.1);
+        text(t, "<%s name='t%d'", spatial ? "spatial" : "fixed", k);
         if (chance(t, 50)) coefficients(t, "stiffness", 3, true);
         if (chance(t, 50)) coefficients(t, "damping", 1, true);
-        if (chance(t, 50)) text(t, " springlength='-.2 %.6g'", number(t, 0, .4));
+        if (chance(t, 50)) text(t, " springlength='%.6g %.6g'", spatial ? low : -.2, low + 2);
         if (chance(t, 20)) text(t, " actuatorfrcrange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
-        if (chance(t, 30)) text(t, " limited='true' range='-%.6g %.6g'", number(t, .1, 1), number(t, .1, 1));
+        if (chance(t, 30)) text(t, " limited='true' range='%.6g %.6g'", low, spatial ? low + 1 : number(t, .1, 1));
         if (chance(t, 30)) text(t, " frictionloss='%.6g'", number(t, 0, 1));
         text(t, ">");
-        int first = (int)dice_below(t->dice, (size_t)t->nscalar);
-        for (int j = first; j < t->nscalar && j < first + 3; ++j)
+        if (spatial) {
+            path(t);
+            t->any_spatial = true;
+        }
+        int first = spatial ? 0 : (int)dice_below(t->dice, (size_t)t->nscalar);
+        for (int j = first; !spatial && j < t->nscalar && j < first + 3; ++j)
             text(t, "<joint joint='s%d' coef='%.6g'/>", j, number(t, -2, 2));
-        text(t, "</fixed>");
+        text(t, "</%s>", spatial ? "spatial" : "fixed");
     }
     text(t, "</tendon>");
     return n;
@@ -404,6 +445,7 @@ void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_count
     counts->gravcomp += t.any_gravcomp;
     counts->mocap += t.any_mocap;
     counts->tendons += ntendon > 0;
+    counts->spatial += t.any_spatial;
     counts->actuators += nactuator > 0;
     counts->implicit += fast;
     counts->limits += t.any_limit;
@@ -419,12 +461,12 @@ void tree_print(const tree_counts *c)
 {
     print_message(
         "%d random models (%d refused by MuJoCo's compiler) with %d bodies; with free joints %d, ball %d, "
-        "slide %d, hinge %d, springs %d, dampers %d, polynomials %d, gravity compensation %d, tendons %d, "
+        "slide %d, hinge %d, springs %d, dampers %d, polynomials %d, gravity compensation %d, tendons %d, spatial %d, "
         "actuators %d, mocap bodies %d, implicitfast %d, limits %d, friction loss %d, equalities %d, "
         "fluids %d, contacts of 1 dimension %d, 3 %d, 4 %d, 6 %d, elliptic cones %d, pairs of their own %d, "
         "margins %d, noslip iterations %d, contact sensors %d, muscles %d, actuators on sites %d, adhesion %d\n",
         c->models, c->refused, c->bodies, c->free, c->ball, c->slide, c->hinge, c->springs, c->dampers, c->polynomials,
-        c->gravcomp, c->tendons, c->actuators, c->mocap, c->implicit, c->limits, c->losses, c->equalities, c->fluids,
-        c->dims[1], c->dims[3], c->dims[4], c->dims[6], c->elliptic, c->pairs, c->margins, c->noslip,
+        c->gravcomp, c->tendons, c->spatial, c->actuators, c->mocap, c->implicit, c->limits, c->losses, c->equalities,
+        c->fluids, c->dims[1], c->dims[3], c->dims[4], c->dims[6], c->elliptic, c->pairs, c->margins, c->noslip,
         c->contact_sensors, c->muscles, c->site_actuators, c->adhesion);
 }

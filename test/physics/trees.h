@@ -13,9 +13,9 @@
 
 /* How many models had one of these. */
 typedef struct tree_counts {
-    int models, refused, bodies, free, ball, slide, hinge, springs, dampers, polynomials, gravcomp, tendons, actuators,
-        mocap, implicit, limits, losses, equalities, fluids, dims[7], elliptic, pairs, margins, noslip, contact_sensors,
-        muscles, site_actuators, adhesion;
+    int models, refused, bodies, free, ball, slide, hinge, springs, dampers, polynomials, gravcomp, tendons, spatial,
+        actuators, mocap, implicit, limits, losses, equalities, fluids, dims[7], elliptic, pairs, margins, noslip,
+        contact_sensors, muscles, site_actuators, adhesion;
 } tree_counts;
 
 /* Writes the text of one model; counts what was drawn. */

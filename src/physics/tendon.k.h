@@ -1,0 +1,205 @@
+/*
+ * Stage tendon: lengths of tendons, ten_J and velocities. Part of the kernels that include it, after inertia.k.h.
+ *
+ * A spatial tendon is made of links, each from a site to the next one, straight or around a geom. A link pulls its ends
+ * and the geom: what it does to them per newton are three spatial forces about the centres of mass of their trees, and
+ * an entry of ten_J is the power of those in its list (tendons.c) at a unit velocity of its dof. A dof that moves all
+ * that a link touches has nothing of it in its list, so it gets an exact 0.
+ */
+#include "geom/wrap.k.h"
+
+/* Entry e of ten_J: of fixed tendons alone constants. */
+LFN real ph_ten_j(const int *m, const ureal *f, const real *v, const real *w, int e)
+{
+    return m[M_NLINK] > 0 ? PH_AT(W_TEN_J)[e] : par(m, f, v, M_TEN_COEF, e);
+}
+
+/* out += a force along u at a place, times s, as a spatial force about the centre of mass of the tree of body b. */
+LFN void ph_add_pull(const int *m, const real *w, int b, const real *at, const real *u, real s, real *out)
+{
+    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[b];
+    real off[3], force[3];
+    for (int k = 0; k < 3; ++k) {
+        off[k] = at[k] - com[k];
+        force[k] = s * u[k];
+        out[3 + k] = out[3 + k] + force[k];
+    }
+    ph_add_cross(off, force, out);
+}
+
+/* The link's length and its three forces, divided by its pulley's divisor; a piece within one body has no forces. */
+LFN void ph_link(const int *m, const ureal *f, const real *v, real *w, int l)
+{
+    const int *row = m + m[M_LINK] + LK_SIZE * l;
+    const real *from = PH_AT(W_SITE_XPOS) + 3 * row[LK_FROM], *to = PH_AT(W_SITE_XPOS) + 3 * row[LK_TO];
+    int g = row[LK_GEOM], first = (m + m[M_SITE_BODYID])[row[LK_FROM]], last = (m + m[M_SITE_BODYID])[row[LK_TO]];
+    real a[3], b[3], p[3], q[3], u[3], out[18], scale = par(m, f, v, M_LINK_SCALE, l), arc = splat(0);
+    mask wraps = m_none();
+    ph_copy(a, from, 3);
+    ph_copy(b, to, 3);
+    ph_zero(out, 18);
+    if (g >= 0) {
+        real centre[3], axis[9], side[3], t[4], angle, base, rise, radius = par(m, f, v, M_GEOM_SIZE, 3 * g);
+        int sided = row[LK_SIDE] >= 0;
+        ph_copy(centre, PH_AT(W_GEOM_XPOS) + 3 * g, 3);
+        for (int k = 0; k < 9; ++k) axis[k] = PH_AT(W_GEOM_XMAT)[9 * g + 3 * (k % 3) + k / 3];
+        ph_copy(side, sided ? PH_AT(W_SITE_XPOS) + 3 * row[LK_SIDE] : from, 3);
+        wraps = wrap_geom(row[LK_SPHERE], centre, radius, sided, side, a, b, axis, t, &angle, &base, &rise);
+        real flat = rabs(angle) * radius, gain = rise * flat;
+        wrap_out(centre, axis, t, base, p);
+        wrap_out(centre, axis, t + 2, base + gain, q);
+        arc = select(wraps, sqrt(fma(gain, gain, flat * flat)), splat(0));
+    }
+    for (int k = 0; k < 3; ++k) {
+        p[k] = g >= 0 ? select(wraps, p[k], b[k]) : b[k];
+        u[k] = p[k] - a[k];
+    }
+    real length = v3_normalize(u) + arc;
+    real straight = first != last ? scale : splat(0), none = splat(0), leaves = straight, comes = straight;
+    if (g >= 0) leaves = select(wraps, first != (m + m[M_GEOM_BODYID])[g] ? scale : none, straight);
+    if (g >= 0) comes = select(wraps, last != (m + m[M_GEOM_BODYID])[g] ? scale : none, straight);
+    ph_add_pull(m, w, first, a, u, -leaves, out);
+    if (g >= 0) {
+        int body = (m + m[M_GEOM_BODYID])[g];
+        real end[3];
+        ph_add_pull(m, w, body, p, u, select(wraps, leaves, none), out + 6);
+        for (int k = 0; k < 3; ++k) end[k] = b[k] - q[k];
+        real rest = v3_normalize(end);
+        length = length + select(wraps, rest, splat(0));
+        for (int k = 0; k < 3; ++k) u[k] = select(wraps, end[k], u[k]);
+        ph_add_pull(m, w, body, q, u, select(wraps, -comes, none), out + 6);
+    }
+    ph_add_pull(m, w, last, b, u, comes, out + 12);
+    ph_copy(PH_AT(W_LINK_PULL) + 18 * l, out, 18);
+    PH_AT(W_LINK_LENGTH)[l] = length * scale;
+}
+
+/* Entry e of ten_J where there are spatial tendons. */
+LFN void ph_ten_entry(const int *m, const ureal *f, const real *v, real *w, int e)
+{
+    const int *adr = m + m[M_TEN_PULL_ADR], *pull = m + m[M_TEN_PULL];
+    const real *cdof = PH_AT(W_CDOF) + 6 * (m + m[M_TEN_J_COLIND])[e];
+    real x = par(m, f, v, M_TEN_COEF, e);
+    rolled for (int k = adr[e]; k < adr[e + 1]; ++k) x = x + ph_dot6(cdof, PH_AT(W_LINK_PULL) + 6 * pull[k]);
+    PH_AT(W_TEN_J)[e] = x;
+}
+
+/* Lengths of fixed tendons are weighted sums of joint positions, those of spatial ones sums over links. */
+LFN void ph_tendon(const int *m, const ureal *f, const real *v, real *w)
+{
+    const int *adr = m + m[M_TEN_J_ROWADR], *col = m + m[M_TEN_J_COLIND], *at = m + m[M_TEN_J_QPOS];
+    const int *link = m + m[M_TEN_LINK_ADR];
+    if (m[M_NLINK] > 0) {
+        each (l, m[M_NLINK]) ph_link(m, f, v, w, l);
+        sync();
+        each (e, m[M_NTENJ]) ph_ten_entry(m, f, v, w, e);
+        sync();
+    }
+    each (t, m[M_NTENDON]) {
+        int fixed = link[t] == link[t + 1];
+        real length = splat(0), velocity = splat(0);
+        rolled for (int l = link[t]; l < link[t + 1]; ++l) length = length + PH_AT(W_LINK_LENGTH)[l];
+        rolled for (int e = adr[t]; e < adr[t + 1]; ++e)
+        {
+            real c = ph_ten_j(m, f, v, w, e);
+            if (fixed) length = fma(c, PH_AT(W_QPOS)[at[e]], length);
+            velocity = fma(c, PH_AT(W_QVEL)[col[e]], velocity);
+        }
+        PH_AT(W_TEN_LENGTH)[t] = length;
+        PH_AT(W_TEN_VELOCITY)[t] = velocity;
+    }
+    sync();
+}
+
+/* Adds tendons' armature to qM, entry by entry. */
+LFN void ph_tendon_armature(const int *m, const ureal *f, const real *v, real *w)
+{
+    const int *adr = m + m[M_ENTRY_ADR], *pair = m + m[M_ENTRY_PAIR];
+    if (!(m[M_FLAGS] & PH_TEN_ARMATURE)) return;
+    each (e, m[M_NC]) {
+        real s = PH_AT(W_QM)[e];
+        rolled for (int k = adr[e]; k < adr[e + 1]; ++k)
+        {
+            const int *p = pair + 4 * k;
+            if (p[0] == 0) {
+                real jj = ph_ten_j(m, f, v, w, p[2]) * ph_ten_j(m, f, v, w, p[3]);
+                s = fma(par(m, f, v, M_TEN_ARMATURE, p[1]), jj, s);
+            }
+        }
+        PH_AT(W_QM)[e] = s;
+    }
+    sync();
+}
+
+/* ten_J' * force at dof d, added to x in the order of tendons. */
+LFN real ph_add_tendons(const int *m, const ureal *f, const real *v, const real *w, const real *force, int d, real x)
+{
+    const int *adr = m + m[M_DOF_TEN_ADR], *pair = m + m[M_DOF_TEN];
+    rolled for (int k = adr[d]; k < adr[d + 1]; ++k) x =
+        fma(ph_ten_j(m, f, v, w, pair[2 * k + 1]), force[pair[2 * k]], x);
+    return x;
+}
+
+LFN void ph_body_point_velocity(const int *m, const real *w, int body, const real *p, real *out)
+{
+    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[body], *cvel = PH_AT(W_CVEL) + 6 * body;
+    real off[3];
+    for (int k = 0; k < 3; ++k) off[k] = p[k] - com[k];
+    ph_copy(out, cvel + 3, 3);
+    ph_add_cross(cvel, off, out);
+}
+
+/* The acceleration of the point p of a body that accelerations of dofs do not make: 0 … 2; turning: 3 … 5. */
+LFN void ph_point_drift(const int *m, const real *w, int body, const real *p, real *out)
+{
+    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[body];
+    const real *cvel = PH_AT(W_CVEL) + 6 * body, *cacc = PH_AT(W_CACC) + 6 * body;
+    real off[3], velocity[3];
+    for (int k = 0; k < 3; ++k) off[k] = p[k] - com[k];
+    ph_body_point_velocity(m, w, body, p, velocity);
+    ph_copy(out, cacc + 3, 3);
+    ph_add_cross(cacc, off, out);
+    ph_add_cross(cvel, velocity, out);
+    ph_copy(out + 3, cacc, 3);
+}
+
+/* The acceleration of the length of tendon t, whose links are straight, where qacc is 0; gravity falls out of it. */
+LFN real ph_tendon_drift(const int *m, const ureal *f, const real *v, const real *w, int t)
+{
+    const int *adr = m + m[M_TEN_LINK_ADR];
+    real sum = splat(0);
+    rolled for (int l = adr[t]; l < adr[t + 1]; ++l)
+    {
+        const int *row = m + m[M_LINK] + LK_SIZE * l;
+        int first = (m + m[M_SITE_BODYID])[row[LK_FROM]], last = (m + m[M_SITE_BODYID])[row[LK_TO]];
+        const real *from = PH_AT(W_SITE_XPOS) + 3 * row[LK_FROM], *to = PH_AT(W_SITE_XPOS) + 3 * row[LK_TO];
+        real u[3], vel[2][3], acc[2][6];
+        for (int k = 0; k < 3; ++k) u[k] = to[k] - from[k];
+        real length = v3_normalize(u);
+        ph_body_point_velocity(m, w, first, from, vel[0]);
+        ph_point_drift(m, w, first, from, acc[0]);
+        ph_body_point_velocity(m, w, last, to, vel[1]);
+        ph_point_drift(m, w, last, to, acc[1]);
+        for (int k = 0; k < 3; ++k) {
+            vel[1][k] = vel[1][k] - vel[0][k];
+            acc[1][k] = acc[1][k] - acc[0][k];
+        }
+        real along = v3_dot(u, vel[1]), across = fma(-along, along, v3_dot(vel[1], vel[1]));
+        real turn = select(lt(splat(PHYSICS_MINVAL), length), across / length, splat(0));
+        if (first != last) sum = fma(par(m, f, v, M_LINK_SCALE, l), v3_dot(u, acc[1]) + turn, sum);
+    }
+    return sum;
+}
+
+/* Does a tendon with links have armature? */
+LFN int ph_drifts(const int *m) { return m[M_NLINK] > 0 && m[M_FLAGS] & PH_TEN_ARMATURE; }
+
+/* qfrc_bias += what tendons' armature resists of the drift of their lengths. */
+LFN void ph_tendon_bias(const int *m, const ureal *f, const real *v, real *w)
+{
+    if (!ph_drifts(m)) return;
+    each (t, m[M_NTENDON]) PH_AT(W_TEN_FORCE)[t] = par(m, f, v, M_TEN_ARMATURE, t) * ph_tendon_drift(m, f, v, w, t);
+    sync();
+    each (d, m[M_NV]) PH_AT(W_QFRC_BIAS)[d] = ph_add_tendons(m, f, v, w, PH_AT(W_TEN_FORCE), d, PH_AT(W_QFRC_BIAS)[d]);
+    sync();
+}
