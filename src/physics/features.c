@@ -247,8 +247,8 @@ static bool has_other_transmissions(const mjModel *m)
 }
 static bool has_adhesion(const mjModel *m) { return any_int(m->actuator_trntype, m->nactuator, mjTRN_BODY); }
 /*
- * Its force must not depend on what it moves, nor be limited with others; contacts within a gap count, too. Its velocity
- * is known where it acts only.
+ * Its force must not depend on what it moves, nor be limited with others; contacts within a gap count, too. Its
+ * velocity is known where it acts only.
  */
 static bool has_hard_adhesion(const mjModel *m)
 {
