@@ -16,7 +16,7 @@ LFN real ph_adhesion_rows(const int *m, const real *w, const int *s, int body, r
     sync();
     rolled for (int k = 0; k < s[S_NSLOT]; ++k)
     {
-        const int *block = m + ph_slot_block(s, k), *dof = m + block[B_DOFS];
+        const int *block = PH_BLOCK(ph_slot_block(s, k)), *dof = block + block[B_DOFS];
         const real *J = PH_AT(W_EFC_J) + ph_slot_J(s, k);
         if (block[B_TYPE] != PH_GEOMS || (of[block[B_OBJ1]] != body && of[block[B_OBJ2]] != body)) continue;
         n = n + select(eq(PH_AT(W_EFC_D)[ph_slot_row(s, k)], splat(0)), splat(0), splat(1));

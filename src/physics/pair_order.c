@@ -3,6 +3,8 @@
 
 #include "base/memory.h"
 #include "physics/layout.k.h"
+#include "physics/pairs.h"
+#include "physics/sensors.h"
 
 #include <stdlib.h>
 
@@ -28,10 +30,15 @@ static int compare_places(const void *a, const void *b)
     return 0;
 }
 
-void sti_physics_put_pair_order(sti_tables_builder *b, bool needed)
+bool sti_physics_needs_pair_order(const mjModel *m)
+{
+    return sti_physics_has_contact_sensors(m) || (m->opt.noslip_iterations > 0 && sti_physics_slips(m));
+}
+
+void sti_physics_put_pair_order(sti_tables_builder *b)
 {
     if (b->result != STET_OK) return;
-    int n = needed ? b->t->m[M_NPAIR] : 0;
+    int n = sti_physics_needs_pair_order(b->model) ? b->t->m[M_NPAIR] : 0;
     place *places = NULL;
     b->result = sti_alloc(&places, (size_t)n * sizeof *places, "tables of the physics");
     int *order = b->result == STET_OK ? sti_physics_new_table(b, M_PAIR_ORDER, n) : NULL;

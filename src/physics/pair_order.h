@@ -7,7 +7,9 @@
 
 #include "physics/builder.h"
 
+/* All pairs of such a model have rows (tree_pairs.h). */
+bool sti_physics_needs_pair_order(const mjModel *m);
 /* After the blocks. */
-void sti_physics_put_pair_order(sti_tables_builder *b, bool needed);
+void sti_physics_put_pair_order(sti_tables_builder *b);
 
 #endif

@@ -425,7 +425,7 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
     sti_physics_put_hulls(&b); /* before the blocks, whose tables are the largest */
     sti_physics_put_blocks(&b);
     sti_physics_put_groups(&b);
-    sti_physics_put_pair_order(&b, sti_physics_has_contact_sensors(model) || out->m[M_NOSLIP_ITERATIONS] > 0);
+    sti_physics_put_pair_order(&b);
     put_triangle(&b);
     sti_physics_put_sensors(&b);
     put_mocap(&b);

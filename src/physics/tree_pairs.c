@@ -7,6 +7,7 @@
 #include "physics/groups.h"
 #include "physics/layout.k.h"
 #include "physics/moved.h"
+#include "physics/pair_order.h"
 #include "physics/row_list.h"
 
 #include <math.h>
@@ -74,7 +75,8 @@ stet_result sti_trees_find(const mjModel *m, sti_trees *out)
     STI_TRY(sti_alloc(&out->geom, (n + 1) * sizeof *out->geom, what));
     STI_TRY(sti_alloc(&out->of_geom, (n + 1) * sizeof *out->of_geom, what));
     STI_TRY(sti_alloc(&out->fixed, (n + 1) * sizeof *out->fixed, what));
-    if (!sti_physics_is_off(m, mjDSBL_CONTACT) && list_geoms(m, out) && count_pairs(out) > most_rows()) return STET_OK;
+    bool contacts = !sti_physics_is_off(m, mjDSBL_CONTACT) && !sti_physics_needs_pair_order(m);
+    if (contacts && list_geoms(m, out) && count_pairs(out) > most_rows()) return STET_OK;
     sti_trees_free(out);
     return STET_OK;
 }
