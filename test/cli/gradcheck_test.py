@@ -73,7 +73,7 @@ def test_refusals():
             (["--items", "x=0"], "--items x=0: not understood"),
             (["--values", "k=1,,2"], "--values k=1,,2: not understood"),
             (["--values", "k=1,2,"], "--values k=1,2,: not understood"),
-            (["--values", "k=" + 3000 * "1," + "x,2"], "--values k: number 3000 of the list is `x`; give whole numbers"),
+            (["--values", "k=" + 3000 * "1," + "x,2"], "--values k: number 3000 of the list is `x`; give whole"),
             (["--values", "k=" + 5000 * "1," + "2"], "--values k: more than 4096 numbers"),
             (["--values", "k=" + 50 * "1," + "2", "--values", "k=" + 50 * "1," + "2"], "k: not understood; give each"),
             (["--values", "k=1,9999999999"], "does not fit into its type int"),

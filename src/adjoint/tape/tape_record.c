@@ -211,13 +211,16 @@ static void computed(sti_launch_observer *launch_observer, const stet_array *arr
     if (t->broken == STET_OK) sti_tape_break(t, written_by(t, array, by));
 }
 
+/* The message of the launch that failed stays that of its caller. */
 static void lost(sti_launch_observer *launch_observer, const char *what)
 {
-    sti_tape_break(of(launch_observer),
-                   sti_error(STET_ERROR_STATE,
-                             "tape: %s failed or was left out, so what is on the tape is not what ran; "
-                             "give stet_tape_end its result",
-                             what));
+    stet_tape *t = of(launch_observer);
+    if (t->broken != STET_OK) return;
+    t->broken = STET_ERROR_STATE;
+    (void)snprintf(t->why, sizeof t->why,
+                   "tape: %s failed or was left out, so what is on the tape is not what ran; give stet_tape_end its "
+                   "result",
+                   what);
 }
 
 const sti_launch_observer sti_tape_observer = {launched, copied, foreign, looped, computed, lost};

@@ -44,11 +44,31 @@ static void kf57_a_number_that_is_zero_has_its_gradient(void **state)
     }
 }
 
+/* A launch that fails on a tape says why, and not that the tape cannot be used any more. */
+static void a_launch_says_why_it_failed(void **state)
+{
+    stet_device *device;
+    stet_device_def def = stet_default_device_def();
+    def.checked = true;
+    OK(stet_device_create(&def, &device));
+    small s = open_small(device, 0);
+    const stet_arg args[] = {stet_arg_array(s.x), stet_arg_int(ITEMS + 1)};
+    OK(stet_tape_begin(s.tape));
+    const stet_result result = stet_kernel_launch(s.kernel[SQUARE], FEW, args, 2);
+    assert_int_equal(result, STET_ERROR_FAULT);
+    assert_non_null(strstr(stet_get_last_error(), "element 4 of `x`, which has 4"));
+    assert_int_equal(stet_tape_end(s.tape, STET_OK), STET_ERROR_STATE);
+    assert_non_null(strstr(stet_get_last_error(), "k_square failed or was left out"));
+    close_small(&s);
+    stet_device_destroy(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kf58_what_was_read_is_overwritten_later),
         cmocka_unit_test(kf57_a_number_that_is_zero_has_its_gradient),
+        cmocka_unit_test(a_launch_says_why_it_failed),
     };
     return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
 }
