@@ -468,7 +468,7 @@ static void check_models(bool all, const char *part)
     if (!part) check_pairs();
     assert_int_equal(differ, 0);
     assert_int_equal(failed, 0);
-    assert_true(rounding <= 2 + WORLDS * compared / 50); /* worlds that no comparison says anything about */
+    assert_true(rounding <= 2 * WORLDS + WORLDS * compared / 10); /* worlds that no comparison says anything about */
     if (!part) assert_true(compared >= (all ? NATIVE_LEAST : 1));
 }
 
