@@ -219,10 +219,7 @@ static stet_result measure_memory(bench *b, const bench_scene *scene, side *s)
     bench_row *row;
     double numbers = 0;
     STI_TRY(sti_physics_tables_make(s->model->mj, &t));
-    int room = sti_physics_contact_sizes(t.m).alone, reals, ints, all = t.m[M_NMEMORY];
-    sti_physics_tables_resize(s->model->mj, &t, room);
-    reals = t.m[M_NMEMORY];
-    ints = t.m[M_NINTS];
+    int room = sti_physics_room(&t), reals = t.m[M_NMEMORY], ints = t.m[M_NINTS];
     sti_physics_tables_free(&t);
     for (const char *const *name = stet_worlds_get_fields(); *name; ++name) {
         stet_array *a;
@@ -232,9 +229,9 @@ static stet_result measure_memory(bench *b, const bench_scene *scene, side *s)
     STI_TRY(bench_add(b, &row, &kB, 1, "kB", false, "physics/%s/memory_a_world", scene->name));
     if (scene->goal_kB > 0) bench_goal(row, scene->goal_kB);
     bench_note(row,
-               "on a GPU, in the beginning, if each world has a team: %.0f numbers of the state, %d reals and %d ints "
-               "of the team with room for %d contacts; a lane of a CPU has %d reals",
-               numbers, reals, ints, room, all);
+               "in the beginning, on a GPU if each world has a team: %.0f numbers of the state, %d reals and %d ints of "
+               "the team with room for %d contacts",
+               numbers, reals, ints, room);
     return STET_OK;
 }
 

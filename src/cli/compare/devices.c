@@ -54,7 +54,7 @@ static int open_pair(pair *p, const char *with)
     place[1] = place[0];
     int code = parse_with(with, &place[1].device);
     if (code < 0) code = scene_load(o, &p->model, &p->substeps, &frame_time);
-    if (code < 0) code = control_open(&p->control, o, NULL, stet_model_get_info(p->model).nu);
+    if (code < 0) code = control_open(&p->control, o, NULL, p->model);
     for (int i = 0; i < 2 && code < 0; ++i) {
         if (o->threads > 0) place[i].device.threads = o->threads;
         code = scene_sim(o, p->model, &place[i], &p->sim[i]);
