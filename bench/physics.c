@@ -229,8 +229,8 @@ static stet_result measure_memory(bench *b, const bench_scene *scene, side *s)
     STI_TRY(bench_add(b, &row, &kB, 1, "kB", false, "physics/%s/memory_a_world", scene->name));
     if (scene->goal_kB > 0) bench_goal(row, scene->goal_kB);
     bench_note(row,
-               "in the beginning, on a GPU if each world has a team: %.0f numbers of the state, %d reals and %d ints of "
-               "the team with room for %d contacts",
+               "in the beginning, on a GPU if each world has a team: %.0f numbers of the state, %d reals and %d ints "
+               "of the team with room for %d contacts",
                numbers, reals, ints, room);
     return STET_OK;
 }

@@ -11,7 +11,7 @@ import sys
 
 import source
 
-LINES = 600  # a file has one subject
+LINES = 1000  # a file has one subject
 COLUMNS = 120
 
 PRINTS = r"(?:v?printf|puts|putchar|perror)\s*\(|\b(?:stdout|stderr)\b"

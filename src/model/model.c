@@ -325,7 +325,8 @@ static stet_result check_def(const stet_model_def *def)
 {
     if (!def || def->cookie != MODEL_COOKIE)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "stet_model_create: the def was not made by stet_default_model_def(); begin with it");
+                         "stet_model_create: the def %s; begin with stet_default_model_def()",
+                         def ? "was made by something else" : "is NULL");
     if (!def->path == !def->xml)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_model_create: path and xml are %s; give one of them",
                          def->path ? "both given" : "NULL");

@@ -219,7 +219,8 @@ LFN void ph_couple(const int *m, const ureal *f, const real *v, const real *w, c
                    real *slope)
 {
     real a[5], x = ph_scalar_pos(m, f, v, w, block, 1);
-    *value = *slope = splat(0);
+    *value = splat(0);
+    *slope = splat(0);
     pars(m, f, v, M_EQ_DATA, 15 * block[B_ID], 5, a);
     for (int k = 4; k >= 0; --k) {
         *slope = fma(*slope, x, *value);

@@ -32,6 +32,7 @@
 
 #define RAY_LANES 1
 #include "geom/ray.k.h"
+#include "geom/wrap.k.h"
 #include "physics/layout.k.h"
 #include "physics/math.k.h"
 #include "physics/collide/box.k.h"

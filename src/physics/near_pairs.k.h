@@ -33,7 +33,10 @@ LFN mask ph_group_near(const int *m, const ureal *f, const real *v, const real *
 /* What a model has none of is not in its code. */
 #define PH_HAS_BOXED (PH_HAS_SEARCHED || PH_HAS_PAIR(PH_BOX, PH_BOX) || PH_HAS_PAIR(PH_PLANE, PH_MESH))
 
-/* Where the boxes of a pair that has them are within the margin (a plane's is all that is below it); of others, everywhere. */
+/*
+ * Where the boxes of a pair that has them are within the margin (a plane's is all that is below it); of others,
+ * everywhere.
+ */
 STET_CALLED LFN mask ph_boxes_near(const int *m, const ureal *f, const real *v, const real *w, const int *pair)
 {
     int a = pair[B_OBJ1], b = pair[B_OBJ2];

@@ -1,13 +1,12 @@
 /*
- * Stage tendon: lengths of tendons, ten_J and velocities. Part of the kernels that include it, after inertia.k.h.
+ * Stage tendon: lengths of tendons, ten_J and velocities. Part of the kernels that include it, after inertia.k.h and
+ * geom/wrap.k.h.
  *
  * A spatial tendon is made of links, each from a site to the next one, straight or around a geom. A link pulls its ends
  * and the geom: what it does to them per newton are three spatial forces about the centres of mass of their trees, and
  * an entry of ten_J is the power of those in its list (tendons.c) at a unit velocity of its dof. A dof that moves all
  * that a link touches has nothing of it in its list, so it gets an exact 0.
  */
-#include "geom/wrap.k.h"
-
 /* Entry e of ten_J: of fixed tendons alone constants. */
 LFN real ph_ten_j(const int *m, const ureal *f, const real *v, const real *w, int e)
 {
@@ -54,7 +53,7 @@ LFN void ph_link(const int *m, const ureal *f, const real *v, real *w, int l)
         p[k] = g >= 0 ? select(wraps, p[k], b[k]) : b[k];
         u[k] = p[k] - a[k];
     }
-    real length = v3_normalize(u) + arc;
+    real length = v3_normalize(u);
     real straight = first != last ? scale : splat(0), none = splat(0), leaves = straight, comes = straight;
     if (g >= 0) leaves = select(wraps, first != (m + m[M_GEOM_BODYID])[g] ? scale : none, straight);
     if (g >= 0) comes = select(wraps, last != (m + m[M_GEOM_BODYID])[g] ? scale : none, straight);
@@ -65,7 +64,7 @@ LFN void ph_link(const int *m, const ureal *f, const real *v, real *w, int l)
         ph_add_pull(m, w, body, p, u, select(wraps, leaves, none), out + 6);
         for (int k = 0; k < 3; ++k) end[k] = b[k] - q[k];
         real rest = v3_normalize(end);
-        length = length + select(wraps, rest, splat(0));
+        length = length + select(wraps, arc + rest, splat(0));
         for (int k = 0; k < 3; ++k) u[k] = select(wraps, end[k], u[k]);
         ph_add_pull(m, w, body, q, u, select(wraps, -comes, none), out + 6);
     }

@@ -25,7 +25,8 @@ typedef struct sti_trees {
 
 /*
  * Pairs of two trees have rows up to STET_PAIR_ROWS of them (environment.h), 4096 if that is not set, and where planes
- * or height fields move, and where MuJoCo's order of contacts matters (pair_order.h). Freed with sti_trees_free, also after an error: OUT_OF_MEMORY.
+ * or height fields move, or MuJoCo's order of contacts matters (pair_order.h). Freed with sti_trees_free, also after an
+ * error: OUT_OF_MEMORY.
  */
 stet_result sti_trees_find(const mjModel *model, sti_trees *out);
 void sti_trees_free(sti_trees *trees);

@@ -40,6 +40,17 @@ const char *stet_native_get_feature(const stet_model *model, int i, bool *covere
     return model ? sti_physics_feature(model->mj, i, covered ? covered : &has) : NULL;
 }
 
+/*
+ * The worlds that the estimate is asked for: a whole vector of them, or a power of two from 4 on. So parts of a run,
+ * whose numbers of worlds differ by one, get the same physics, but for a part that begins a vector or such a power.
+ */
+static int64_t round_worlds(int64_t nworld, int lanes)
+{
+    int64_t n = lanes < 4 ? lanes : 4;
+    while (2 * n <= nworld && 2 * n <= lanes) n *= 2;
+    return n;
+}
+
 bool sti_step_native_suits(const stet_model *model, const stet_device *device, int64_t nworld, int keyframe,
                            char *reason, size_t size)
 {
@@ -50,7 +61,8 @@ bool sti_step_native_suits(const stet_model *model, const stet_device *device, i
         return false;
     }
     sti_pace pace = {0, 0};
-    if (!sti_device_is_gpu(device)) pace = sti_physics_estimate_pace(m, keyframe, device->lanes, nworld);
+    if (!sti_device_is_gpu(device))
+        pace = sti_physics_estimate_pace(m, keyframe, device->lanes, round_worlds(nworld, device->lanes));
     if (pace.mujoco > 0)
         (void)snprintf(estimate, sizeof estimate, ", in %.2g of the time of MuJoCo's by an estimate",
                        pace.native / pace.mujoco);

@@ -253,7 +253,7 @@ static void many_parameters_together(void **state)
                 OK(stet_worlds_set_parameter(n.r.worlds, stet_worlds_get_parameters()[k], NULL, 0));
         }
         double e = check(&n, given, "several", &moved);
-        if (!(e <= 1e-9)) fail_msg("round %d: error %g", round, e);
+        if (!(e <= 1e-8)) fail_msg("round %d: error %g", round, e);
     }
     close_rig(&n);
 }

@@ -229,6 +229,12 @@ static void without_memory_no_world_has_stepped(void **state)
     failing f = {0};
     OK(stet_set_allocator(failing_alloc, failing_free, &f));
     run all = begin(many_balls(), NULL, ALL), still = begin(many_balls(), NULL, ALL);
+    if (!sti_native_is_whole(all.native)) { /* stages that are launched one by one are there to be measured */
+        end(&all);
+        end(&still);
+        OK(stet_set_allocator(NULL, NULL, NULL));
+        skip();
+    }
     place_balls(&all, BUSY);
     place_balls(&still, BUSY);
     OK(sti_native_steps(all.native, NULL, 3));

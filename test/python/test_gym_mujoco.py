@@ -199,13 +199,14 @@ def test_beginnings_are_distributed_as_gymnasiums(name):
 
 @pytest.mark.parametrize("name", TASKS)
 def test_gymnasium_checks_and_makes_them(name):
-    alone = gymnasium.make(f"stet.gym:stet/{name}-v5", device="cpu")
+    how = dict(device="cpu", physics="native")  # "auto" may differ between one world and three
+    alone = gymnasium.make(f"stet.gym:stet/{name}-v5", **how)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         check_env(alone.unwrapped)
     known = "infinity", "symmetric and normalized"  # of gymnasium's spaces
     assert [str(w.message) for w in said if not any(words in str(w.message) for words in known)] == []
-    envs = gymnasium.make_vec(f"stet.gym:stet/{name}-v5", num_envs=3, device="cpu")
+    envs = gymnasium.make_vec(f"stet.gym:stet/{name}-v5", num_envs=3, **how)
     observation, _ = envs.reset(seed=4)
     assert observation in envs.observation_space and np.array_equal(observation[0], alone.reset(seed=4)[0])
     out = envs.step(envs.action_space.sample())
