@@ -327,7 +327,7 @@ def test_kf59_the_end_waits_for_no_compiler():
     with tempfile.TemporaryDirectory() as at:
         held = os.path.join(at, "held")
         done = stet(*NATIVE, env=double(at) | {"STET_TEST_QUICK": "1", "STET_DOUBLE_HOLD": "#define PH_MODEL ",
-                                               "STET_DOUBLE_HELD": held})
+                                               "STET_DOUBLE_HELD": held, "STET_WAIT_FOR_CODE": "0"})
         assert done.returncode == 0 and "physics native" in done.stdout, done.stderr
         assert os.path.exists(held)
 
