@@ -34,8 +34,7 @@
     X(M_CCD_ITERATIONS, m->opt.ccd_iterations)                                                                         \
     X(M_NLINK, sti_physics_count_links(m))                                                                             \
     X(M_STEP_NGEOM, sti_physics_has_pairs(m) || sti_physics_senses_geoms(m) || t->m[M_NLINK] > 0 ? m->ngeom : 0)       \
-    X(M_STEP_NSITE,                                                                                                    \
-      sti_physics_senses_sites(m) || t->m[M_NSITEACTUATOR] > 0 || t->m[M_NLINK] > 0 ? m->nsite : 0)                    \
+    X(M_STEP_NSITE, sti_physics_senses_sites(m) || t->m[M_NSITEACTUATOR] > 0 || t->m[M_NLINK] > 0 ? m->nsite : 0)      \
     X(M_NSENSORDATA, sti_physics_has_sensors(m) ? m->nsensordata : 0)                                                  \
     X(M_STEP_EXTRA, sti_physics_sensing(m))
 

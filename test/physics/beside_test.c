@@ -373,7 +373,7 @@ static void a_compilation_may_fail(void **state)
 /* So many balls above as many that do not move that the tables of their pairs are too large for code of a model. */
 #define BALLS(height, joint)                                                                                           \
     "<body pos='0 0 " height "'>" joint "<replicate count='200' offset='.02 0 0'><geom "                               \
-                                        "size='.02'/></replicate></body>"
+    "size='.02'/></replicate></body>"
 static const char large_scene[] =
     "<mujoco><option timestep='.004'/><worldbody><geom type='plane' size='9 9 1'/>" BALLS("1", "")
         BALLS("3", "<freejoint/>") "</worldbody></mujoco>";
