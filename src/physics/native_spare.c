@@ -16,7 +16,7 @@ void sti_native_spare_free(sti_native *n)
     stet_array_destroy(n->spare.memory);
     stet_array_destroy(n->spare.plain_memory);
     sti_free(n->spare.m);
-    n->spare = (sti_native_spare){NULL};
+    memset(&n->spare, 0, sizeof n->spare);
 }
 
 static stet_result drop_spare(sti_native *n)
