@@ -18,22 +18,11 @@ static bool is_soft(const mjModel *m)
     return true;
 }
 
-/* Does something move each tendon that may be constrained? Rows of rounding alone have forces of rounding. */
-static bool has_moments(const mjModel *m)
-{
-    bool tied = false;
-    for (int i = 0; i < m->neq; ++i) tied = tied || m->eq_type[i] == mjEQ_TENDON;
-    for (int t = 0; t < m->ntendon; ++t)
-        if ((tied || m->tendon_frictionloss[t] > 0 || m->tendon_limited[t]) && m->tendon_invweight0[t] < 1e-6)
-            return false;
-    return true;
-}
-
 static bool compiles(const char *text)
 {
     stet_model *model;
     if (stet_model_load_string(text, &model) != STET_OK) return false;
-    bool sound = is_soft(model->mj) && has_moments(model->mj);
+    bool sound = is_soft(model->mj) && tree_has_moments(model->mj);
     stet_model_destroy(model);
     return sound;
 }

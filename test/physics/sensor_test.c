@@ -416,8 +416,8 @@ static bool draw_model(uint64_t *dice, char *text, tree_counts *counts)
     append(&t, "</sensor>%s", end);
     stet_model_destroy(model);
     OK(stet_model_load_string(text, &model));
-    bool soft = true; /* a connect or weld without mass is 1e15 times as stiff as it should be */
     const mjModel *m = model->mj;
+    bool soft = tree_has_moments(m); /* a connect or weld without mass is 1e15 times as stiff as it should be */
     for (int i = 0; i < m->neq; ++i)
         for (int k = 0; k < 2 && m->eq_type[i] <= mjEQ_WELD; ++k)
             soft = soft &&

@@ -457,6 +457,16 @@ void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_count
     counts->margins += t.any_margin;
 }
 
+bool tree_has_moments(const mjModel *m)
+{
+    bool tied = false;
+    for (int i = 0; i < m->neq; ++i) tied = tied || m->eq_type[i] == mjEQ_TENDON;
+    for (int t = 0; t < m->ntendon; ++t)
+        if ((tied || m->tendon_frictionloss[t] > 0 || m->tendon_limited[t]) && m->tendon_invweight0[t] < 1e-6)
+            return false;
+    return true;
+}
+
 void tree_print(const tree_counts *c)
 {
     print_message(

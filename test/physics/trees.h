@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <mujoco/mujoco.h>
+
 /* How many models had one of these. */
 typedef struct tree_counts {
     int models, refused, bodies, free, ball, slide, hinge, springs, dampers, polynomials, gravcomp, tendons, spatial,
@@ -20,6 +22,8 @@ typedef struct tree_counts {
 
 /* Writes the text of one model; counts what was drawn. */
 void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_counts *counts);
+/* Does something move each tendon that may be constrained? Rows of rounding alone have forces of rounding. */
+bool tree_has_moments(const mjModel *model);
 void tree_print(const tree_counts *counts);
 
 #endif
