@@ -325,13 +325,10 @@ LFN void ph_subtree_velocity(const int *m, const ureal *f, const real *v, real *
     const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
     real *own = PH_AT(W_CFRC), *vel = PH_AT(W_SUBTREE_LINVEL);
     each (b, m[M_NBODY]) {
-        const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[b], *cvel = PH_AT(W_CVEL) + 6 * b;
-        real off[3], lin[3];
-        for (int k = 0; k < 3; ++k) off[k] = PH_AT(W_XIPOS)[3 * b + k] - com[k];
-        ph_copy(lin, cvel + 3, 3);
-        ph_add_cross(cvel, off, lin);
-        ph_copy(own + 3 * b, lin, 3);
-        for (int k = 0; k < 3; ++k) vel[3 * b + k] = par(m, f, v, M_BODY_MASS, b) * lin[k];
+        real motion[6];
+        ph_point_motion(m, w, b, PH_AT(W_XIPOS) + 3 * b, motion);
+        ph_copy(own + 3 * b, motion + 3, 3);
+        for (int k = 0; k < 3; ++k) vel[3 * b + k] = par(m, f, v, M_BODY_MASS, b) * motion[3 + k];
     }
     sync();
     ph_gather_all(m, vel, 3);

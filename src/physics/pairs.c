@@ -75,7 +75,8 @@ bool sti_physics_bits_match(const mjModel *m, int g1, int g2)
 
 bool sti_physics_may_touch(const mjModel *m, int g1, int g2)
 {
-    if (!sti_physics_bits_match(m, g1, g2)) return false;
+    bool fields = m->geom_type[g1] <= mjGEOM_HFIELD && m->geom_type[g2] <= mjGEOM_HFIELD; /* or planes */
+    if (fields || !sti_physics_bits_match(m, g1, g2)) return false;
     int b1 = m->geom_bodyid[g1], b2 = m->geom_bodyid[g2], w1 = m->body_weldid[b1], w2 = m->body_weldid[b2];
     if (w1 == w2) return false;
     int p1 = m->body_weldid[m->body_parentid[w1]], p2 = m->body_weldid[m->body_parentid[w2]];
@@ -156,7 +157,6 @@ bool sti_physics_next_pair(const mjModel *m, sti_pair_place *at)
     if (at->next == m->npair) *at = (sti_pair_place){{0, 0}, -1, at->next + 1};
     for (int a = at->geom[0], b = at->geom[1] + 1; a < m->ngeom; ++a, b = a + 1)
         for (; b < m->ngeom; ++b) {
-            if (m->geom_type[a] <= mjGEOM_HFIELD && m->geom_type[b] <= mjGEOM_HFIELD) continue;
             if (!sti_physics_may_touch(m, a, b)) continue;
             at->geom[0] = a;
             at->geom[1] = b;

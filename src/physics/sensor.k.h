@@ -52,16 +52,6 @@ LFN void ph_object_quat(const int *m, const ureal *f, const real *v, const real 
     ph_quat_mul(q, own);
 }
 
-/* Rotation and translation of the point p of a body. */
-LFN void ph_point_motion(const int *m, const real *w, int body, const real *p, real *out)
-{
-    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[body], *cvel = PH_AT(W_CVEL) + 6 * body;
-    real off[3];
-    v3_sub(p, com, off);
-    ph_copy(out, cvel, 6);
-    ph_add_cross(cvel, off, out + 3);
-}
-
 /* x, a vector of the world, in the frame whose axes are the columns of R. */
 LFN void ph_turn_back(const real *R, real *x)
 {

@@ -45,8 +45,8 @@ typedef struct sti_contact_sizes {
 
 sti_contact_sizes sti_physics_contact_sizes(const int *m);
 /*
- * Reals of a step's team memory that one world uses, as a rule: M_NMEMORY without room for more contacts, and without
- * the low parts of numbers.
+ * How many reals of a step's team memory one world usually needs: M_NMEMORY without the room for more contacts, and
+ * without the low parts of numbers.
  */
 int sti_physics_usual_memory(const int *m);
 /* How many contacts a team has room for. */

@@ -53,22 +53,23 @@ LFN void ph_link(const int *m, const ureal *f, const real *v, real *w, int l)
         p[k] = g >= 0 ? select(wraps, p[k], b[k]) : b[k];
         u[k] = p[k] - a[k];
     }
-    real length = v3_normalize(u);
-    real straight = first != last ? scale : splat(0), none = splat(0), leaves = straight, comes = straight;
-    if (g >= 0) leaves = select(wraps, first != (m + m[M_GEOM_BODYID])[g] ? scale : none, straight);
-    if (g >= 0) comes = select(wraps, last != (m + m[M_GEOM_BODYID])[g] ? scale : none, straight);
-    ph_add_pull(m, w, first, a, u, -leaves, out);
+    real length = v3_normalize(u), none = splat(0), away[3];
+    real leaves = first != last ? scale : none, comes = leaves; /* per newton at the first and at the second site */
+    ph_copy(away, u, 3);
     if (g >= 0) {
         int body = (m + m[M_GEOM_BODYID])[g];
         real end[3];
-        ph_add_pull(m, w, body, p, u, select(wraps, leaves, none), out + 6);
-        for (int k = 0; k < 3; ++k) end[k] = b[k] - q[k];
+        v3_sub(b, q, end);
         real rest = v3_normalize(end);
-        length = length + select(wraps, arc + rest, splat(0));
-        for (int k = 0; k < 3; ++k) u[k] = select(wraps, end[k], u[k]);
-        ph_add_pull(m, w, body, q, u, select(wraps, -comes, none), out + 6);
+        length = length + select(wraps, arc + rest, none);
+        leaves = select(wraps, first != body ? scale : none, leaves);
+        comes = select(wraps, last != body ? scale : none, comes);
+        v3_select(wraps, end, u, away);
+        ph_add_pull(m, w, body, p, u, select(wraps, leaves, none), out + 6);
+        ph_add_pull(m, w, body, q, away, select(wraps, -comes, none), out + 6);
     }
-    ph_add_pull(m, w, last, b, u, comes, out + 12);
+    ph_add_pull(m, w, first, a, u, -leaves, out);
+    ph_add_pull(m, w, last, b, away, comes, out + 12);
     ph_copy(PH_AT(W_LINK_PULL) + 18 * l, out, 18);
     PH_AT(W_LINK_LENGTH)[l] = length * scale;
 }
@@ -139,13 +140,14 @@ LFN real ph_add_tendons(const int *m, const ureal *f, const real *v, const real 
     return x;
 }
 
-LFN void ph_body_point_velocity(const int *m, const real *w, int body, const real *p, real *out)
+/* Rotation and translation of the point p of a body. */
+LFN void ph_point_motion(const int *m, const real *w, int body, const real *p, real *out)
 {
     const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[body], *cvel = PH_AT(W_CVEL) + 6 * body;
     real off[3];
-    for (int k = 0; k < 3; ++k) off[k] = p[k] - com[k];
-    ph_copy(out, cvel + 3, 3);
-    ph_add_cross(cvel, off, out);
+    v3_sub(p, com, off);
+    ph_copy(out, cvel, 6);
+    ph_add_cross(cvel, off, out + 3);
 }
 
 /* The acceleration of the point p of a body that accelerations of dofs do not make: 0 … 2; turning: 3 … 5. */
@@ -153,12 +155,12 @@ LFN void ph_point_drift(const int *m, const real *w, int body, const real *p, re
 {
     const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[body];
     const real *cvel = PH_AT(W_CVEL) + 6 * body, *cacc = PH_AT(W_CACC) + 6 * body;
-    real off[3], velocity[3];
-    for (int k = 0; k < 3; ++k) off[k] = p[k] - com[k];
-    ph_body_point_velocity(m, w, body, p, velocity);
+    real off[3], motion[6];
+    v3_sub(p, com, off);
+    ph_point_motion(m, w, body, p, motion);
     ph_copy(out, cacc + 3, 3);
     ph_add_cross(cacc, off, out);
-    ph_add_cross(cvel, velocity, out);
+    ph_add_cross(cvel, motion + 3, out);
     ph_copy(out + 3, cacc, 3);
 }
 
@@ -172,18 +174,18 @@ LFN real ph_tendon_drift(const int *m, const ureal *f, const real *v, const real
         const int *row = m + m[M_LINK] + LK_SIZE * l;
         int first = (m + m[M_SITE_BODYID])[row[LK_FROM]], last = (m + m[M_SITE_BODYID])[row[LK_TO]];
         const real *from = PH_AT(W_SITE_XPOS) + 3 * row[LK_FROM], *to = PH_AT(W_SITE_XPOS) + 3 * row[LK_TO];
-        real u[3], vel[2][3], acc[2][6];
+        real u[3], motion[2][6], acc[2][6], vel[3];
         for (int k = 0; k < 3; ++k) u[k] = to[k] - from[k];
         real length = v3_normalize(u);
-        ph_body_point_velocity(m, w, first, from, vel[0]);
+        ph_point_motion(m, w, first, from, motion[0]);
         ph_point_drift(m, w, first, from, acc[0]);
-        ph_body_point_velocity(m, w, last, to, vel[1]);
+        ph_point_motion(m, w, last, to, motion[1]);
         ph_point_drift(m, w, last, to, acc[1]);
         for (int k = 0; k < 3; ++k) {
-            vel[1][k] = vel[1][k] - vel[0][k];
+            vel[k] = motion[1][3 + k] - motion[0][3 + k];
             acc[1][k] = acc[1][k] - acc[0][k];
         }
-        real along = v3_dot(u, vel[1]), across = fma(-along, along, v3_dot(vel[1], vel[1]));
+        real along = v3_dot(u, vel), across = fma(-along, along, v3_dot(vel, vel));
         real turn = select(lt(splat(PHYSICS_MINVAL), length), across / length, splat(0));
         if (first != last) sum = fma(par(m, f, v, M_LINK_SCALE, l), v3_dot(u, acc[1]) + turn, sum);
     }

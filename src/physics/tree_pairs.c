@@ -90,11 +90,15 @@ void sti_trees_free(sti_trees *trees)
     memset(trees, 0, sizeof *trees);
 }
 
-/* The geom after b that a geom of tree t may have a row with: another one of the tree, or one that cannot move. */
+/*
+ * The geom after b that a geom of tree t may have a row with: another one of the tree, or one that cannot move; of one
+ * that moves with no tree (t -1) any.
+ */
 static int next_partner(const mjModel *m, const sti_trees *trees, int t, int b)
 {
     int low = 0, high = trees->nfixed;
-    if (b + 1 < m->ngeom && t >= 0 && b < trees->geom[trees->adr[t + 1] - 1]) return b + 1;
+    if (t < 0) return b + 1;
+    if (b + 1 < m->ngeom && b < trees->geom[trees->adr[t + 1] - 1]) return b + 1;
     while (low < high) { /* the first one after b */
         int middle = low + (high - low) / 2;
         if (trees->fixed[middle] <= b)
@@ -112,9 +116,7 @@ bool sti_trees_next_pair(const mjModel *m, const sti_trees *trees, sti_pair_plac
     for (int a = at->geom[0], b = at->geom[1]; a < m->ngeom; b = ++a) {
         int tree = trees->of_geom[a];
         if (!may_touch_any(m, a)) continue;
-        for (b = tree < 0 ? b + 1 : next_partner(m, trees, tree, b); b < m->ngeom;
-             b = tree < 0 ? b + 1 : next_partner(m, trees, tree, b)) {
-            if (m->geom_type[a] <= mjGEOM_HFIELD && m->geom_type[b] <= mjGEOM_HFIELD) continue;
+        for (b = next_partner(m, trees, tree, b); b < m->ngeom; b = next_partner(m, trees, tree, b)) {
             if (!sti_physics_may_touch(m, a, b)) continue;
             at->geom[0] = a;
             at->geom[1] = b;

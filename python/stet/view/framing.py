@@ -71,7 +71,7 @@ def _radii(kinds, sizes):
 
 def frame_moving(sim: Any) -> tuple[float, ...] | None:
     """A view (azimuth, elevation, distance, x, y, z) of the sim's free camera that shows what moves of its first world,
-    with a margin; None: nothing that can be seen moves, or nobody knows where geoms are.
+    with a margin; None: nothing visible moves, or the places of the geoms are not known.
     """
     model = sim.model
     shown = _find_moving(model)[model.geom_bodyid] & (model.geom_type > _HFIELD)
