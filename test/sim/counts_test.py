@@ -17,6 +17,15 @@ COUNTS = os.path.join(HERE, "counts.txt")
 BUILD = os.environ["STET_TEST_BUILD"]
 RUNS = ("step", "frame", "launch", "backward", "tiles", "round")
 MOST = 0.03
+# The C library copies, compares and fills by code that it picks by processor: here by that which each one has.
+WITHOUT = (
+    "AVX512F AVX512VL AVX512BW AVX2 AVX AVX_Fast_Unaligned_Load BMI1 BMI2 ERMS FSRM LZCNT MOVBE RTM SSE4_1 SSE4_2 SSSE3"
+)
+THRESHOLDS = ("x86_non_temporal_threshold", "x86_rep_movsb_threshold", "x86_rep_stosb_threshold")
+TUNABLES = ":".join(
+    ["glibc.cpu.hwcaps=" + ",".join(f"-{name}" for name in WITHOUT.split())]
+    + [f"glibc.cpu.{name}={1 << 30}" for name in THRESHOLDS]
+)
 
 
 def skip(why):
@@ -35,6 +44,7 @@ def measure(cwd):
         ["valgrind", "--tool=callgrind", "--callgrind-out-file=counts", "--collect-atstart=no"]
         + ["--toggle-collect=counted_*", *(f"--dump-after=counted_{name}" for name in RUNS), *program],
         cwd=cwd, capture_output=True, text=True, check=False, timeout=800,
+        env={**os.environ, "GLIBC_TUNABLES": TUNABLES},
     )
     assert done.returncode == 0, f"callgrind failed: {done.stderr}"
     counts = {}
