@@ -1,11 +1,9 @@
 # Tests of the Python package: test_<name>.py, each a run of pytest over the package of the build tree. Which may skip,
 # and why: test/skips.txt. Those that use PyTorch have the label `learners`, too (make test-learners).
 if(STET_PYTHON AND NOT STET_SANITIZE)
-    set(stet_python_tests adjoint array bench bench_scripts contacts control control_page data dlpack
-        environments_page errors examples group gym_api gym_cartpole gym_device gym_device_jax gym_episodes gym_hand
-        gym_kernels gym_mujoco gym_randomize gym_robots gym_suite gym_tensors gym_vector ids jax jax_function
-        kernel kernels_page learning lifetime logging markers notebooks package process quantities rounds
-        signature sim tape threads tiles torch torch_function types video view view_browser view_golden)
+    file(GLOB stet_python_tests CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_LIST_DIR}"
+        "${CMAKE_CURRENT_LIST_DIR}/test_*.py")
+    list(TRANSFORM stet_python_tests REPLACE "^test_(.*)\\.py$" "\\1")
     foreach(name IN LISTS stet_python_tests)
         add_test(NAME "python/${name}" COMMAND "${Python_EXECUTABLE}" -B -m pytest -q -p no:cacheprovider
             "${CMAKE_CURRENT_LIST_DIR}/test_${name}.py")
