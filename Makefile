@@ -105,8 +105,8 @@ test-mujoco3:
 test-learners:
 	@tools/setup.sh learners
 	$(call build_tree,$(BUILD),$(with_tests) $(with_python),stet_python)
-	@STET_NO_SKIP="torch sb3" $(ctest) --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel $(JOBS) \
-		-L '^learners$$' -LE '^whole$$'
+	@STET_NO_SKIP="torch sb3 learners" $(ctest) --test-dir $(BUILD) --output-on-failure --no-tests=error \
+		--parallel $(JOBS) -L '^learners$$' -LE '^whole$$'
 
 python:
 	@tools/setup.sh python

@@ -35,13 +35,11 @@ SETTINGS = {"n_steps": ROLLOUT, "batch_size": 128, "n_epochs": 10, "gamma": 0.99
 KINDS = {"stet, native physics": "native", "stet, MuJoCo's physics": "mujoco", "gymnasium": None}
 
 
-def make_envs(task, physics, seed):
+def make_envs(task, physics):
     """A vector environment of gymnasium's API, as stable-baselines3 wants it."""
     import gymnasium
     from gymnasium.vector import AutoresetMode
-    from stable_baselines3.common.vec_env import VecEnv
-
-    import stet.gym  # noqa: F401, registers its environments
+    from stet.gym.adapters.sb3 import Sb3VecEnvWrapper
 
     if physics is None:
         envs = gymnasium.make_vec(f"{task}-v5", WORLDS, vectorization_mode="sync",
@@ -50,45 +48,18 @@ def make_envs(task, physics, seed):
         envs = gymnasium.make_vec(f"stet/{task}-v5", WORLDS, device="cpu", threads=1, physics=physics,
                                   autoreset_mode=AutoresetMode.SAME_STEP)
 
-    class Envs(VecEnv):
-        """Counts the returns of episodes, too: (steps of all worlds so far, return)."""
+    class Envs(Sb3VecEnvWrapper):
+        """Keeps the returns of episodes, too: (steps of all worlds so far, return)."""
 
         def __init__(self):
-            super().__init__(WORLDS, envs.single_observation_space, envs.single_action_space)
-            self.sums, self.steps, self.episodes = np.zeros(WORLDS), 0, []
-
-        def reset(self):
-            return envs.reset(seed=seed)[0].astype(np.float32)
-
-        def step_async(self, actions):
-            self.actions = actions
+            super().__init__(envs)
+            self.steps, self.episodes = 0, []
 
         def step_wait(self):
-            seen, reward, terminated, truncated, info = envs.step(self.actions)
-            over = terminated | truncated
-            self.sums, self.steps = self.sums + reward, self.steps + WORLDS
-            said = [{} for _ in range(WORLDS)]
-            for world in np.flatnonzero(over):
-                said[world] = {"terminal_observation": info["final_obs"][world].astype(np.float32),
-                               "TimeLimit.truncated": bool(truncated[world] and not terminated[world])}
-                self.episodes.append((self.steps, self.sums[world]))
-            self.sums[over] = 0
-            return seen.astype(np.float32), reward.astype(np.float32), over, said
-
-        def close(self):
-            envs.close()
-
-        def get_attr(self, attr_name, indices=None):
-            return [getattr(self, attr_name, None)] * WORLDS
-
-        def set_attr(self, attr_name, value, indices=None):
-            raise NotImplementedError(attr_name)
-
-        def env_method(self, method_name, *args, indices=None, **keywords):
-            raise NotImplementedError(method_name)
-
-        def env_is_wrapped(self, wrapper_class, indices=None):
-            return [False] * WORLDS
+            *out, said = super().step_wait()
+            self.steps += WORLDS
+            self.episodes += [(self.steps, one["episode"]["r"]) for one in said if one]
+            return *out, said
 
     return Envs()
 
@@ -109,7 +80,7 @@ def learn(row, say):
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     steps = row["steps"]
-    envs = make_envs(row["task"], KINDS[row["kind"]], row["seed"])
+    envs = make_envs(row["task"], KINDS[row["kind"]])
     begin = time.perf_counter()
 
     def tell(done):

@@ -305,7 +305,7 @@ install_wheels() {
         wheels requirements-jax.txt "JAX for CPUs (tests of stet.jax; 430 MB)" "it is needed by 'make test' only"
     fi
     if need_learners; then
-        wheels requirements-learners.txt "PyTorch and Stable-Baselines3 (4.3 GB: CUDA's libraries are parts of it)" \
+        wheels requirements-learners.txt "PyTorch and learners of other projects (4.5 GB, with CUDA's libraries)" \
             "they are needed by 'make test-learners' only (Linux on x86_64, CPython 3.11 or later)"
     fi
     if need_envpool; then

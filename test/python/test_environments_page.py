@@ -45,6 +45,7 @@ def test_programs_run(page):
 
 def test_programs_with_pytorch_run(capsys):
     pytest.importorskip("torch")
+    pytest.importorskip("stable_baselines3")
     names = {}
     for program in (PROGRAMS[0].split("\n\n\n")[0], *(x for x in PROGRAMS if "import torch" in x)):
         exec(compile(program, "doc/environments.md", "exec"), names)

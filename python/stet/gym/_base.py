@@ -77,6 +77,11 @@ class Base(VectorEnv):
             seeded[world] = True
         return mask, seeded
 
+    @property
+    def autoreset_mode(self) -> AutoresetMode:
+        """When a world whose episode ended begins again, also under metadata["autoreset_mode"]."""
+        return self.metadata["autoreset_mode"]
+
     def save(self) -> Saved:
         """The whole of the environment as it is now: the sim's state and parameters, episodes, commands, delays, what
         was drawn and what will be. Of a subclass these are its attributes that are numbers, texts, arrays (of NumPy,
