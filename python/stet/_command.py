@@ -1,5 +1,5 @@
 """The command `stet` as the package brings it: becomes the C program beside this file, but for commands that
-are written in Python (view, replay, data, run --view).
+are written in Python (view, replay, data, train, play, run --view).
 """
 
 import os
@@ -21,6 +21,11 @@ def main() -> None:
         from .view.command import run_main
 
         run_main(program, arguments[1:])
+        return
+    if arguments[:1] in (["train"], ["play"]):
+        from .train.command import main as train_main
+
+        train_main(arguments)
         return
     if arguments[:1] == ["data"]:
         from .data.command import main as data_main

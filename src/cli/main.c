@@ -15,7 +15,7 @@ static int package_main(int argc, char **argv)
 {
     (void)argc;
     return report_error(EXIT_INPUT,
-                        "%s: it is a command of the Python package; install that (pip install '.[view]'), "
+                        "%s: it is a command of the Python package; install that (pip install '.[view,train,play]'), "
                         "then run `python -m stet %s`",
                         argv[0], argv[0]);
 }
@@ -34,6 +34,8 @@ static const struct command {
     {"bench", "[NAME...]", "measure how fast it is, and compare", bench_main},
     {"view", "SCENE", "a page in the browser that shows a run (the Python package's)", package_main},
     {"replay", "FOLDER", "the same of what a run recorded (the Python package's)", package_main},
+    {"train", "TASK", "a policy of a task, by reinforcement learning (the Python package's)", package_main},
+    {"play", "FOLDER", "the policy of a training, on a page or in a video (the Python package's)", package_main},
     {"data", "info|verify|import|export", "data sets of trajectories (the Python package's)", package_main},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
