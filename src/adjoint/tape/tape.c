@@ -32,6 +32,7 @@ stet_result stet_tape_create(stet_device *device, const stet_tape_def *def, stet
     STI_TRY(sti_alloc(&t, sizeof *t, "tape"));
     t->device = device;
     t->given = def->every;
+    t->inside = -1;
     t->launch_observer = sti_tape_observer;
     t->watcher.gone = sti_tape_gone;
     sti_device_watch(device, &t->watcher);

@@ -65,19 +65,21 @@ typedef struct sti_tape_param {
     char name[STI_MAX_NAME];
     bool array, written, worlds, real, graded;
     bool read;          /* of an array: the adjoint reads its content */
+    bool result;        /* and what the launch left in it */
     stet_array *number; /* the gradient of a number */
 } sti_tape_param;
 
-/* A kernel that was launched. */
+/* A kernel that was launched, or an operation of the library. */
 typedef struct sti_tape_kernel {
-    stet_kernel *kernel; /* NULL: destroyed */
+    stet_kernel *kernel;            /* NULL: destroyed, or an operation */
+    const sti_operation *operation; /* NULL: destroyed, or a kernel */
     char name[STI_MAX_NAME];
     bool items;
     bool used, writes_reals; /* `used`: on this tape */
     int64_t count;           /* of its launches, for the gradients of numbers */
     int nparam;
     sti_tape_param param[STI_MAX_PARAMS];
-    stet_adjoint *adjoint; /* NULL: it writes no reals, or it cannot be differentiated */
+    stet_adjoint *adjoint; /* NULL: it writes no reals, it cannot be differentiated, or it is an operation */
     char why[256];         /* why it cannot be differentiated */
 } sti_tape_kernel;
 
@@ -93,7 +95,7 @@ typedef struct sti_tape_arg {
 } sti_tape_arg;
 
 typedef struct sti_tape_op {
-    int kernel; /* -1: a copy, with arguments to and from */
+    int kernel; /* or operation; -1: a copy, with arguments to and from */
     int narg;
     int64_t arg, count;
 } sti_tape_op;
@@ -109,6 +111,7 @@ struct stet_tape {
     stet_device *device;
     int64_t given; /* `every` of the def */
     bool open, complete, stepped;
+    int64_t inside;     /* the operation whose launches are being issued; -1: none */
     bool unclean;       /* a backward pass failed: scratch arrays may not be 0 */
     bool listed;        /* a backward pass has an open list */
     stet_result broken; /* why the tape is broken */
@@ -135,6 +138,7 @@ stet_result sti_tape_reserve(void *block, int64_t *room, int64_t n, size_t item)
 stet_result sti_tape_find_array(stet_tape *t, const stet_array *array, int *out);
 int sti_tape_known_array(const stet_tape *t, const stet_array *array); /* -1: unknown */
 stet_result sti_tape_find_kernel(stet_tape *t, const sti_kernel *kernel, int *out);
+stet_result sti_tape_find_operation(stet_tape *t, const sti_operation *operation, int *out);
 /* Called when an array or kernel is destroyed: frees what was made for it. */
 void sti_tape_gone(sti_watcher *watcher, const void *thing);
 /* Empties the tape and removes the entries of destroyed arrays and kernels. */
@@ -163,6 +167,8 @@ const stet_array *sti_tape_copy_at(const sti_tape_array *a, int64_t step);
 /* ---- tape_end.c: can it be differentiated, and how ---- */
 
 stet_result sti_tape_finish(stet_tape *t);
+/* Why an array that is blocked has no gradient. */
+const char *sti_tape_why(const stet_tape *t, const sti_tape_array *a);
 
 /* ---- tape_gradient.c ---- */
 
@@ -179,10 +185,12 @@ static inline bool sti_tape_real(const sti_tape_array *a)
 {
     return a->array && stet_array_get_dtype(a->array) == STET_DTYPE_REAL;
 }
+static inline bool sti_tape_has(const sti_tape_kernel *k) { return k->kernel || k->operation; }
 /* True if the operation's gradients are computed by an adjoint. */
 static inline bool sti_tape_differs(const stet_tape *t, const sti_tape_op *op)
 {
-    return op->kernel >= 0 && t->kernel[op->kernel]->adjoint;
+    const sti_tape_kernel *k = op->kernel >= 0 ? t->kernel[op->kernel] : NULL;
+    return k && (k->adjoint || (k->operation && !k->why[0]));
 }
 
 #endif

@@ -31,10 +31,10 @@ static stet_result check_array(const stet_tape *t, const sti_tape_array *a)
                          "take down a new tape",
                          a->name);
     if (a->blocked >= 0 && a->asked)
-        return sti_error(
-            STET_ERROR_UNSUPPORTED,
-            "stet_tape_backward: array %s has a gradient, and kernel %s wrote it, which has no adjoint: %s", a->name,
-            t->kernel[a->blocked]->name, t->kernel[a->blocked]->why);
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "stet_tape_backward: array %s has a gradient, and %s%s wrote it, which has no adjoint: %s",
+                         a->name, t->kernel[a->blocked]->operation ? "" : "kernel ", t->kernel[a->blocked]->name,
+                         sti_tape_why(t, a));
     return STET_OK;
 }
 
@@ -48,7 +48,7 @@ static stet_result check_tape(stet_tape *t)
         return sti_error(STET_ERROR_STATE, "stet_tape_backward: not while a caller's stream is being captured");
     for (int64_t i = 0; i < t->narray; ++i) STI_TRY(check_array(t, &t->array[i]));
     for (int64_t i = 0; i < t->nkernel; ++i)
-        if (t->kernel[i]->used && !t->kernel[i]->kernel)
+        if (t->kernel[i]->used && !sti_tape_has(t->kernel[i]))
             return sti_error(STET_ERROR_STATE,
                              "stet_tape_backward: kernel %s was destroyed; keep the kernels of a tape while it is used",
                              t->kernel[i]->name);
@@ -60,8 +60,8 @@ static stet_result make_gradients(stet_tape *t, const sti_tape_op *op)
 {
     const sti_tape_arg *arg = t->arg + op->arg;
     sti_tape_kernel *k = op->kernel >= 0 ? t->kernel[op->kernel] : NULL;
-    if (k && !k->adjoint) return STET_OK;
-    if (k) STI_TRY(sti_adjoint_code(k->adjoint));
+    if (k && !sti_tape_differs(t, op)) return STET_OK;
+    if (k) STI_TRY(k->operation ? k->operation->prepare(k->operation) : sti_adjoint_code(k->adjoint));
     for (int i = 0; i < op->narg; ++i) {
         if (k && !k->param[i].graded) continue;
         if (k && !k->param[i].array) STI_TRY(sti_tape_make_number(t, k, &k->param[i]));
@@ -128,15 +128,42 @@ static stet_arg argument(const stet_tape *t, const sti_tape_arg *arg, bool held)
     return stet_arg_array(held ? t->array[arg->array].holder : t->array[arg->array].array);
 }
 
+/* The arguments of an operation of the library. */
+static void operands(const stet_tape *t, const sti_tape_op *op, bool held, sti_arg *out)
+{
+    for (int i = 0; i < op->narg; ++i) {
+        const sti_tape_arg *arg = &t->arg[op->arg + i];
+        stet_arg a = argument(t, arg, held);
+        out[i] = arg->kind == STET_ARG_INT    ? sti_arg_int(arg->value.i)
+                 : arg->kind == STET_ARG_REAL ? sti_arg_real(arg->value.f)
+                                              : sti_arg_array(a.array);
+    }
+}
+
+static stet_result operate_again(const stet_tape *t, const sti_tape_op *op)
+{
+    const sti_operation *operation = t->kernel[op->kernel]->operation;
+    sti_arg args[STI_MAX_PARAMS];
+    operands(t, op, false, args);
+    return operation->again(operation, args);
+}
+
+static const sti_operation *operation_of(const stet_tape *t, const sti_tape_op *op)
+{
+    return op->kernel >= 0 ? t->kernel[op->kernel]->operation : NULL;
+}
+
 static stet_result forward(stet_tape *t, const sti_tape_op *op)
 {
     const sti_tape_arg *arg = t->arg + op->arg;
+    const sti_operation *operation = operation_of(t, op);
     stet_arg args[STI_MAX_PARAMS];
-    STI_TRY(have_room(t, op->narg + 1));
+    STI_TRY(have_room(t, op->narg + (operation ? operation->most : 1)));
     for (int i = 0; i < op->narg; ++i)
         if (arg[i].slot >= 0)
             STI_TRY(sti_record_copy(t->array[arg[i].array].undo.array[arg[i].slot], t->array[arg[i].array].array));
     if (op->kernel < 0) return sti_record_copy(t->array[arg[0].array].array, t->array[arg[1].array].array);
+    if (operation) return operate_again(t, op);
     for (int i = 0; i < op->narg; ++i) args[i] = argument(t, &arg[i], false);
     return stet_kernel_launch(t->kernel[op->kernel]->kernel, op->count, args, op->narg);
 }
@@ -151,18 +178,31 @@ static stet_array *gradient_of(stet_tape *t, const sti_tape_arg *arg)
     return place == 0 ? a->gradient : a->scratch.array[place - 1];
 }
 
-static stet_result launch_adjoint(stet_tape *t, const sti_tape_op *op)
+/* Launches it for arguments that hold what they held before the operation. results [narg]: behind it, or NULL. */
+static stet_result launch_back(const stet_tape *t, const sti_tape_op *op, stet_array *const *results,
+                               stet_array *const *gradients)
+{
+    const sti_tape_kernel *k = t->kernel[op->kernel];
+    if (k->operation) {
+        sti_arg args[STI_MAX_PARAMS];
+        operands(t, op, true, args);
+        return k->operation->back(k->operation, args, results, gradients);
+    }
+    stet_arg args[STI_MAX_PARAMS];
+    for (int i = 0; i < op->narg; ++i) args[i] = argument(t, &t->arg[op->arg + i], true);
+    return stet_adjoint_launch(k->adjoint, op->count, args, gradients, op->narg);
+}
+
+static stet_result launch_adjoint(stet_tape *t, const sti_tape_op *op, stet_array *const *results)
 {
     const sti_tape_arg *arg = t->arg + op->arg;
     const sti_tape_kernel *k = t->kernel[op->kernel];
-    stet_arg args[STI_MAX_PARAMS];
     stet_array *gradients[STI_MAX_PARAMS];
     for (int i = 0; i < op->narg; ++i) {
         const sti_tape_param *p = &k->param[i];
-        args[i] = argument(t, &arg[i], true);
         gradients[i] = !p->graded ? NULL : p->array ? gradient_of(t, &arg[i]) : p->number;
     }
-    STI_TRY(stet_adjoint_launch(k->adjoint, op->count, args, gradients, op->narg));
+    STI_TRY(launch_back(t, op, results, gradients));
     for (int i = 0; i < op->narg; ++i) {
         if (!gradients[i] || !k->param[i].array) continue;
         sti_tape_array *a = &t->array[arg[i].array];
@@ -179,8 +219,9 @@ static stet_result launch_adjoint(stet_tape *t, const sti_tape_op *op)
 static int most_ops(const stet_tape *t, const sti_tape_op *op)
 {
     enum { ITSELF = 8, SORT = 96 };
-    int n = ITSELF + op->narg;
-    for (int i = 0; i < op->narg && sti_tape_differs(t, op); ++i)
+    const sti_operation *operation = operation_of(t, op);
+    int n = op->narg + (operation ? operation->most : ITSELF);
+    for (int i = 0; i < op->narg && !operation && sti_tape_differs(t, op); ++i)
         if (t->kernel[op->kernel]->adjoint->listed[i] >= 0) n += SORT;
     return n < STI_LIST_OPS ? n : STI_LIST_OPS;
 }
@@ -195,7 +236,7 @@ static stet_result let_sizes_be_known(stet_tape *t, const sti_tape_op *op)
     const sti_list *pending = sti_record_pending(t->device);
     const stet_adjoint *adjoint = t->kernel[op->kernel]->adjoint;
     bool waits = false;
-    for (int i = 0; pending && i < op->narg; ++i) {
+    for (int i = 0; adjoint && pending && i < op->narg; ++i) {
         if (!(adjoint->sizing.inputs >> i & 1)) continue;
         stet_arg a = argument(t, &t->arg[op->arg + i], true);
         waits |= a.kind == STET_ARG_ARRAY && a.array && sti_list_touches(pending, a.array, true);
@@ -208,11 +249,15 @@ static stet_result let_sizes_be_known(stet_tape *t, const sti_tape_op *op)
 static stet_result back(stet_tape *t, const sti_tape_op *op)
 {
     const sti_tape_arg *arg = t->arg + op->arg;
+    stet_array *results[STI_MAX_PARAMS] = {NULL};
     STI_TRY(have_room(t, most_ops(t, op)));
-    for (int i = 0; i < op->narg; ++i)
-        if (arg[i].slot >= 0) t->array[arg[i].array].holder = t->array[arg[i].array].undo.array[arg[i].slot];
+    for (int i = 0; i < op->narg; ++i) {
+        sti_tape_array *a = arg[i].array >= 0 ? &t->array[arg[i].array] : NULL;
+        if (a && op->kernel >= 0 && t->kernel[op->kernel]->param[i].result) results[i] = a->holder;
+        if (arg[i].slot >= 0) a->holder = a->undo.array[arg[i].slot];
+    }
     if (op->kernel >= 0 && sti_tape_differs(t, op)) STI_TRY(let_sizes_be_known(t, op));
-    if (op->kernel >= 0) return sti_tape_differs(t, op) ? launch_adjoint(t, op) : STET_OK;
+    if (op->kernel >= 0) return sti_tape_differs(t, op) ? launch_adjoint(t, op, results) : STET_OK;
     sti_tape_array *to = &t->array[arg[0].array], *from = &t->array[arg[1].array];
     return sti_tape_real(to) ? sti_tape_add(from->gradient, to->gradient) : STET_OK;
 }

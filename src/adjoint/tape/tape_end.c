@@ -65,38 +65,61 @@ static stet_result get_adjoint(sti_tape_kernel *k)
     return STET_OK;
 }
 
+/* An operation's own adjoint, unless it says why there is none. */
+static stet_result check_operation(sti_tape_kernel *k)
+{
+    stet_result result = k->operation->check(k->operation);
+    k->why[0] = '\0';
+    if (result != STET_ERROR_UNSUPPORTED) return result;
+    (void)snprintf(k->why, sizeof k->why, "%s", stet_get_last_error());
+    return STET_OK;
+}
+
 static stet_result get_adjoints(stet_tape *t)
 {
     for (int64_t i = 0; i < t->nkernel; ++i) {
         sti_tape_kernel *k = t->kernel[i];
         if (!k->used) continue;
-        if (!k->kernel)
+        if (!sti_tape_has(k))
             return sti_error(STET_ERROR_STATE,
                              "tape: kernel %s was destroyed; keep the kernels of a tape while it is used", k->name);
         if (k->writes_reals) STI_TRY(get_adjoint(k));
+        if (k->operation) STI_TRY(check_operation(k));
     }
     return STET_OK;
 }
 
-static bool lacks_adjoint(const stet_tape *t, const sti_tape_op *op)
+/* True if what an operation leaves in an array has no gradient, which would be needed. */
+static bool lacks_adjoint(const sti_tape_kernel *k, int i)
 {
-    return op->kernel >= 0 && t->kernel[op->kernel]->why[0] != '\0';
+    if (!k || !k->param[i].written || !k->param[i].real) return false;
+    return k->why[0] || (k->operation && !k->param[i].graded);
+}
+
+/* An operation has no derivative by such an operand: it may be anything. */
+static bool is_indifferent(const sti_tape_kernel *k, int i) { return k && k->operation && !k->param[i].graded; }
+
+const char *sti_tape_why(const stet_tape *t, const sti_tape_array *a)
+{
+    const sti_tape_kernel *k = t->kernel[a->blocked];
+    return k->why[0] ? k->why : "there is no derivative of it";
 }
 
 /* Refuses operations that read reals which a kernel without an adjoint wrote. */
 static stet_result check_op(stet_tape *t, const sti_tape_op *op)
 {
     const sti_tape_arg *arg = t->arg + op->arg;
+    const sti_tape_kernel *k = op->kernel >= 0 ? t->kernel[op->kernel] : NULL;
     for (int i = 0; i < op->narg; ++i) {
         const sti_tape_array *a = arg[i].array >= 0 ? &t->array[arg[i].array] : NULL;
-        if (a && a->blocked >= 0)
-            return sti_error(
-                STET_ERROR_UNSUPPORTED, "tape: %s reads array %s, which a kernel without an adjoint wrote: %s",
-                op->kernel >= 0 ? t->kernel[op->kernel]->name : "a copy", a->name, t->kernel[a->blocked]->why);
+        if (!a || a->blocked < 0 || is_indifferent(k, i)) continue;
+        bool operation = t->kernel[a->blocked]->operation != NULL;
+        return sti_error(STET_ERROR_UNSUPPORTED, "tape: %s reads array %s, which %s without an adjoint wrote: %s",
+                         k ? k->name : "a copy", a->name, operation ? t->kernel[a->blocked]->name : "a kernel",
+                         sti_tape_why(t, a));
     }
-    for (int i = 0; i < op->narg && lacks_adjoint(t, op); ++i)
-        if (arg[i].written && arg[i].array >= 0 && t->kernel[op->kernel]->param[i].real)
-            t->array[arg[i].array].blocked = op->kernel;
+    for (int i = 0; i < op->narg; ++i)
+        if (arg[i].array >= 0 && lacks_adjoint(k, i)) t->array[arg[i].array].blocked = op->kernel;
     return STET_OK;
 }
 
@@ -214,7 +237,7 @@ static stet_result share_out(stet_tape *t)
 
 /*
  * Plans which old contents an operation must save: those that an adjoint needs, its own or that of an earlier operation
- * since the array was last written.
+ * since the array was last written, or, if that reads results, of the one that wrote it.
  */
 static void plan_op(stet_tape *t, const sti_tape_op *op)
 {
@@ -226,7 +249,7 @@ static void plan_op(stet_tape *t, const sti_tape_op *op)
         a->needed |= differs && t->kernel[op->kernel]->param[i].read;
         if (!arg[i].written) continue;
         arg[i].slot = a->needed ? (int)a->slots++ : -1;
-        a->needed = false;
+        a->needed = differs && t->kernel[op->kernel]->param[i].result; /* for whoever writes it next */
     }
 }
 

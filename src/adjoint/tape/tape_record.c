@@ -52,7 +52,8 @@ static stet_result check_content(const sti_tape_array *a, bool written, const ch
     return STET_OK;
 }
 
-static stet_result touch(stet_tape *t, const stet_array *array, const char *by, bool written, int *out)
+/* issued: its launches, which follow, move the generation. */
+static stet_result touch(stet_tape *t, const stet_array *array, const char *by, bool written, bool issued, int *out)
 {
     STI_TRY(sti_tape_find_array(t, array, out));
     assert(t->open && *out >= 0 && *out < t->narray && t->array[*out].array == array);
@@ -63,7 +64,7 @@ static stet_result touch(stet_tape *t, const stet_array *array, const char *by, 
     if (!written) return STET_OK;
     if (!a->written) STI_TRY(sti_tape_first_copy(t, a));
     a->written = a->dirty = true;
-    a->expected++;
+    if (!issued) a->expected++;
     return STET_OK;
 }
 
@@ -114,18 +115,18 @@ static stet_result take_arg(stet_tape *t, const sti_tape_kernel *k, int i, const
     }
 }
 
-/* Records a launch. It counts as recorded only when all of it is. */
-static stet_result take_launch(stet_tape *t, const sti_kernel *kernel, int64_t count, const sti_arg *args, int narg)
+/* Records a launch, or an operation of the library. It counts as recorded only when all of it is. */
+static stet_result take_launch(stet_tape *t, int kernel, int64_t count, const sti_arg *args, int narg)
 {
-    sti_tape_op op = {.arg = t->narg, .count = count, .narg = narg};
+    sti_tape_op op = {.kernel = kernel, .arg = t->narg, .count = count, .narg = narg};
     int64_t before = t->narg;
-    STI_TRY(sti_tape_find_kernel(t, kernel, &op.kernel));
     STI_TRY(sti_tape_reserve(&t->op, &t->op_room, t->nop + 1, sizeof *t->op));
     STI_TRY(sti_tape_reserve(&t->arg, &t->arg_room, t->narg + narg, sizeof *t->arg));
     sti_tape_kernel *k = t->kernel[op.kernel];
     for (int i = 0; i < narg; ++i) {
         STI_TRY(take_arg(t, k, i, &args[i]));
-        if (args[i].array) STI_TRY(touch(t, args[i].array, k->name, k->param[i].written, &t->arg[before + i].array));
+        if (args[i].array)
+            STI_TRY(touch(t, args[i].array, k->name, k->param[i].written, k->operation, &t->arg[before + i].array));
         t->narg++;
     }
     assert(t->narg == before + narg && t->nop < t->op_room && "an operation has all its arguments");
@@ -135,11 +136,35 @@ static stet_result take_launch(stet_tape *t, const sti_kernel *kernel, int64_t c
     return STET_OK;
 }
 
+static stet_result take_kernel(stet_tape *t, const sti_kernel *kernel, int64_t count, const sti_arg *args, int narg)
+{
+    int k;
+    STI_TRY(sti_tape_find_kernel(t, kernel, &k));
+    return take_launch(t, k, count, args, narg);
+}
+
+/*
+ * Something of the library's own writes an array. What an operation that is being issued writes is a part of it, if it
+ * is one of its operands (OPERATION-1).
+ */
+static stet_result write_inside(stet_tape *t, const stet_array *array, const char *name)
+{
+    const sti_tape_op *op = t->inside >= 0 ? &t->op[t->inside] : NULL;
+    for (int i = 0; op && i < op->narg; ++i) {
+        const sti_tape_arg *arg = &t->arg[op->arg + i];
+        if (arg->array < 0 || t->array[arg->array].array != array) continue;
+        assert(arg->written && "an operation says what it writes");
+        t->array[arg->array].expected++;
+        return STET_OK;
+    }
+    return written_by(t, array, name);
+}
+
 static stet_result pass_by(stet_tape *t, const sti_kernel *kernel, const sti_arg *args)
 {
     for (int i = 0, at = 0; i < kernel->nparam; ++i) {
         if (kernel->param[i].index) continue;
-        if (kernel->param[i].written && args[at].array) STI_TRY(written_by(t, args[at].array, kernel->name));
+        if (kernel->param[i].written && args[at].array) STI_TRY(write_inside(t, args[at].array, kernel->name));
         ++at;
     }
     return STET_OK;
@@ -159,7 +184,8 @@ static void launched(sti_launch_observer *launch_observer, const sti_kernel *ker
     stet_tape *t = of(launch_observer);
     if (t->broken != STET_OK) return;
     stet_result result = check_capture(t, kernel->name);
-    if (result == STET_OK) result = kernel->user ? take_launch(t, kernel, count, args, narg) : pass_by(t, kernel, args);
+    bool own = kernel->user && t->inside < 0;
+    if (result == STET_OK) result = own ? take_kernel(t, kernel, count, args, narg) : pass_by(t, kernel, args);
     sti_tape_break(t, result);
 }
 
@@ -174,8 +200,8 @@ static stet_result take_copy(stet_tape *t, stet_array *to, stet_array *from)
     sti_tape_arg *arg = t->arg + t->narg;
     arg[0] = (sti_tape_arg){.kind = STET_ARG_ARRAY, .written = true, .slot = -1};
     arg[1] = (sti_tape_arg){.kind = STET_ARG_ARRAY, .slot = -1};
-    STI_TRY(touch(t, from, "a copy", false, &arg[1].array));
-    STI_TRY(touch(t, to, "a copy", true, &arg[0].array));
+    STI_TRY(touch(t, from, "a copy", false, false, &arg[1].array));
+    STI_TRY(touch(t, to, "a copy", true, false, &arg[0].array));
     if (arg[0].array == arg[1].array)
         return sti_error(STET_ERROR_UNSUPPORTED, "tape: array %s is copied to itself; leave that out", to->name);
     t->narg += 2;
@@ -187,7 +213,8 @@ static stet_result take_copy(stet_tape *t, stet_array *to, stet_array *from)
 static void copied(sti_launch_observer *launch_observer, stet_array *to, stet_array *from)
 {
     stet_tape *t = of(launch_observer);
-    if (t->broken == STET_OK) sti_tape_break(t, take_copy(t, to, from));
+    if (t->broken != STET_OK) return;
+    sti_tape_break(t, t->inside >= 0 ? write_inside(t, to, "a copy") : take_copy(t, to, from));
 }
 
 static void foreign(sti_launch_observer *launch_observer, const sti_foreign *f)
@@ -223,4 +250,25 @@ static void lost(sti_launch_observer *launch_observer, const char *what)
                    what);
 }
 
-const sti_launch_observer sti_tape_observer = {launched, copied, foreign, looped, computed, lost};
+/* ---- operations of the library ----------------------------------------------------------------------------------- */
+
+static stet_result take_operation(stet_tape *t, const sti_operation *operation, const sti_arg *args)
+{
+    int k;
+    STI_TRY(check_capture(t, operation->name));
+    STI_TRY(sti_tape_find_operation(t, operation, &k));
+    STI_TRY(take_launch(t, k, operation->count, args, operation->noperand));
+    t->inside = t->nop - 1;
+    return STET_OK;
+}
+
+static void begun(sti_launch_observer *launch_observer, const sti_operation *operation, const sti_arg *args)
+{
+    stet_tape *t = of(launch_observer);
+    assert(t->inside < 0 && "operations do not nest");
+    if (t->broken == STET_OK) sti_tape_break(t, take_operation(t, operation, args));
+}
+
+static void ended(sti_launch_observer *launch_observer) { of(launch_observer)->inside = -1; }
+
+const sti_launch_observer sti_tape_observer = {launched, copied, foreign, looped, computed, lost, begun, ended};

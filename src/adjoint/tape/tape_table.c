@@ -120,19 +120,49 @@ static void describe(const sti_kernel *from, sti_tape_kernel *k)
     }
 }
 
+static void describe_operation(const sti_operation *from, sti_tape_kernel *k)
+{
+    assert(from->noperand <= STI_MAX_PARAMS);
+    k->operation = from;
+    (void)snprintf(k->name, sizeof k->name, "%s", from->name);
+    for (int i = 0; i < from->noperand; ++i) {
+        const sti_operand *p = &from->operand[i];
+        sti_tape_param *own = &k->param[k->nparam++];
+        *own = (sti_tape_param){.array = !p->number, .real = p->real, .worlds = true};
+        own->written = p->uses & STI_OPERAND_WRITTEN;
+        own->read = p->uses & STI_OPERAND_READ;
+        own->result = p->uses & STI_OPERAND_RESULT;
+        own->graded = p->uses & STI_OPERAND_GRADED;
+        (void)snprintf(own->name, sizeof own->name, "%s", p->name);
+    }
+}
+
+static stet_result add_kernel(stet_tape *t, sti_tape_kernel **k, int *out)
+{
+    STI_TRY(sti_tape_reserve(&t->kernel, &t->kernel_room, t->nkernel + 1, sizeof(sti_tape_kernel *)));
+    STI_TRY(sti_alloc(k, sizeof **k, "tape"));
+    *out = (int)t->nkernel;
+    t->kernel[t->nkernel++] = *k;
+    return STET_OK;
+}
+
 stet_result sti_tape_find_kernel(stet_tape *t, const sti_kernel *kernel, int *out)
 {
-    for (int64_t i = 0; i < t->nkernel; ++i)
-        if (t->kernel[i]->kernel == kernel->user) {
-            *out = (int)i;
-            return STET_OK;
-        }
     sti_tape_kernel *k;
-    STI_TRY(sti_tape_reserve(&t->kernel, &t->kernel_room, t->nkernel + 1, sizeof(sti_tape_kernel *)));
-    STI_TRY(sti_alloc(&k, sizeof *k, "tape"));
+    for (*out = 0; *out < t->nkernel; ++*out)
+        if (t->kernel[*out]->kernel == kernel->user) return STET_OK;
+    STI_TRY(add_kernel(t, &k, out));
     describe(kernel, k);
-    *out = (int)t->nkernel;
-    t->kernel[t->nkernel++] = k;
+    return STET_OK;
+}
+
+stet_result sti_tape_find_operation(stet_tape *t, const sti_operation *operation, int *out)
+{
+    sti_tape_kernel *k;
+    for (*out = 0; *out < t->nkernel; ++*out)
+        if (t->kernel[*out]->operation == operation) return STET_OK;
+    STI_TRY(add_kernel(t, &k, out));
+    describe_operation(operation, k);
     return STET_OK;
 }
 
@@ -143,6 +173,7 @@ static void free_kernel(sti_tape_kernel *k)
         k->param[i].number = NULL;
     }
     k->kernel = NULL;
+    k->operation = NULL;
     k->adjoint = NULL;
 }
 
@@ -154,7 +185,7 @@ void sti_tape_gone(sti_watcher *watcher, const void *thing)
     for (int64_t i = 0; i < t->narray; ++i)
         if (t->array[i].array == thing) free_array(&t->array[i]);
     for (int64_t i = 0; i < t->nkernel; ++i)
-        if (t->kernel[i]->kernel == thing) free_kernel(t->kernel[i]);
+        if (t->kernel[i]->kernel == thing || t->kernel[i]->operation == thing) free_kernel(t->kernel[i]);
 }
 
 static void forget_array(sti_tape_array *a)
@@ -181,7 +212,7 @@ void sti_tape_forget(stet_tape *t)
     for (int64_t i = 0; i < t->nkernel; ++i) {
         sti_tape_kernel *k = t->kernel[i];
         k->used = false;
-        if (k->kernel)
+        if (sti_tape_has(k))
             t->kernel[nkernel++] = k;
         else
             sti_free(k);

@@ -10,6 +10,7 @@
 #define STI_KERNEL_RECORD_LAUNCH_OBSERVER_H
 
 #include "kernel/record/list.h"
+#include "kernel/record/operation.h"
 
 typedef struct sti_launch_observer {
     /*
@@ -26,6 +27,9 @@ typedef struct sti_launch_observer {
     void (*host)(struct sti_launch_observer *launch_observer, const stet_array *array, const char *by);
     /* Operations that the observer was notified of have not run and never will. `what` names them. */
     void (*lost)(struct sti_launch_observer *launch_observer, const char *what);
+    /* An operation with an adjoint of its own begins. What is issued up to its end belongs to it. */
+    void (*begin)(struct sti_launch_observer *launch_observer, const sti_operation *operation, const sti_arg *args);
+    void (*end)(struct sti_launch_observer *launch_observer);
 } sti_launch_observer;
 
 static inline void sti_observe_launch(stet_device *device, const sti_launch *l, int64_t count)
