@@ -98,6 +98,7 @@ void sti_native_destroy(sti_native *n)
     sti_text_buffer_free(&n->code);
     sti_native_stages_free(n);
     sti_native_spare_free(n);
+    sti_native_tape_free(n);
     stet_array *arrays[] = {n->m,    n->f,      n->fault,        n->ticks, n->most,
                             n->owed, n->memory, n->plain_memory, n->key,   n->resets};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
@@ -148,7 +149,7 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     STI_TRY(sti_native_update(n));
     STI_TRY(sti_mask_put(&n->stepped, mask));
     double start = sti_now();
-    STI_TRY(sti_native_run(n, nstep));
+    STI_TRY(worlds->device->launch_observer ? sti_native_run_taped(n, nstep) : sti_native_run(n, nstep));
     if (worlds->device->host_memory && !worlds->device->listing)
         worlds->step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
     sti_worlds_launch_wrote(worlds);

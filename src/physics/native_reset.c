@@ -40,7 +40,7 @@ static stet_result fill_key(sti_native *n, int keyframe)
 }
 
 /* The state of a keyframe on the device. Resets that were not pulled went to the time of the keyframe before. */
-static stet_result take_key(sti_native *n, int keyframe)
+stet_result sti_native_take_key(sti_native *n, int keyframe)
 {
     stet_worlds *worlds = n->worlds;
     const mjModel *m = worlds->model->mj;
@@ -75,34 +75,40 @@ stet_result sti_native_put_resets(sti_native *n)
     return worlds->device->host_memory ? STET_OK : sti_array_to_device(n->resets);
 }
 
-/* A mask of bytes as numbers of worlds, in `put_back`, whose content is the host's no more. */
-static stet_result take_bytes(sti_native *n, stet_array *mask)
+/* Bytes become numbers in `put_back`, whose content is the host's no more. */
+stet_result sti_native_take_mask(sti_native *n, stet_array **mask)
 {
+    const stet_array *bytes = *mask;
+    if (bytes->dtype != STET_DTYPE_U8) return STET_OK;
     sti_mask_forget(&n->put_back);
-    return STI_LAUNCH(sti_k_native_chosen, n->worlds->device, n->worlds->nworld, sti_arg_array(mask),
-                      sti_arg_array(n->put_back.array), sti_arg_int(n->worlds->nworld));
+    *mask = n->put_back.array;
+    return STI_LAUNCH(sti_k_native_chosen, n->worlds->device, n->worlds->nworld, sti_arg_array(bytes),
+                      sti_arg_array(*mask), sti_arg_int(n->worlds->nworld));
+}
+
+stet_result sti_native_launch_reset(sti_native *n, const sti_native_reset_args *reset)
+{
+    const stet_worlds *worlds = n->worlds;
+    stet_array *mask = reset->mask;
+    uint64_t seed = worlds->def.seed;
+    STI_TRY(sti_native_take_mask(n, &mask));
+    return STI_LAUNCH(sti_k_native_reset, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->key),
+                      sti_arg_array(mask), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
+                      STATE_ARG(step_sensordata), sti_arg_array(n->fault), sti_arg_array(n->ticks),
+                      sti_arg_array(n->resets), sti_arg_int(reset->keyframe >= 0), sti_arg_real(reset->qpos_noise),
+                      sti_arg_real(reset->qvel_noise), sti_arg_int(STI_STREAM_RESET),
+                      sti_arg_int((int32_t)(uint32_t)seed), sti_arg_int((int32_t)(uint32_t)(seed >> 32)),
+                      sti_arg_int(worlds->def.first_world));
 }
 
 stet_result sti_native_reset(void *native, stet_array *mask, const stet_reset_def *def, int keyframe)
 {
     sti_native *n = native;
-    stet_worlds *worlds = n->worlds;
-    uint64_t seed = worlds->def.seed;
     STI_TRY(sti_native_update(n));
-    STI_TRY(take_key(n, keyframe));
+    STI_TRY(sti_native_take_key(n, keyframe));
     STI_TRY(take_numbers(n));
-    if (!mask) {
-        STI_TRY(sti_mask_put(&n->put_back, def->mask));
-        mask = n->put_back.array;
-    } else if (mask->dtype == STET_DTYPE_U8) {
-        STI_TRY(take_bytes(n, mask));
-        mask = n->put_back.array;
-    }
-    return STI_LAUNCH(sti_k_native_reset, worlds->device, worlds->nworld, MODEL_ARGS, sti_arg_array(n->key),
-                      sti_arg_array(mask), STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS,
-                      STATE_ARG(step_sensordata), sti_arg_array(n->fault), sti_arg_array(n->ticks),
-                      sti_arg_array(n->resets), sti_arg_int(keyframe >= 0), sti_arg_real(def->qpos_noise),
-                      sti_arg_real(def->qvel_noise), sti_arg_int(STI_STREAM_RESET),
-                      sti_arg_int((int32_t)(uint32_t)seed), sti_arg_int((int32_t)(uint32_t)(seed >> 32)),
-                      sti_arg_int(worlds->def.first_world));
+    if (!mask) STI_TRY(sti_mask_put(&n->put_back, def->mask));
+    const sti_native_reset_args reset = {mask ? mask : n->put_back.array, keyframe, def->qpos_noise, def->qvel_noise};
+    bool taped = n->worlds->device->launch_observer != NULL;
+    return taped ? sti_native_reset_taped(n, &reset) : sti_native_launch_reset(n, &reset);
 }

@@ -91,7 +91,8 @@ stet_result sti_native_count_room(sti_native *n)
 {
     stet_device *device = n->worlds->device;
     bool splits = device->listing && device->mechanisms.options.strict; /* which is an error there */
-    if (n->begun || n->captured || splits || !n->tables.m[M_HOLDS]) return STET_OK;
+    bool taped = device->launch_observer != NULL;                       /* the launch says that it writes the state */
+    if (n->begun || n->captured || splits || taped || !n->tables.m[M_HOLDS]) return STET_OK;
     n->begun = true;
     STI_TRY(sti_mask_put(&n->stepped, NULL));
     STI_TRY(sti_native_run_beside(n, 1, PH_COUNT));

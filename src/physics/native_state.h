@@ -8,6 +8,7 @@
 #include "physics/layout.k.h"
 #include "physics/model_code.h"
 #include "physics/native.h"
+#include "physics/native_tape.h"
 #include "physics/parameters.h"
 #include "physics/tables.h"
 #include "worlds/mask.h"
@@ -82,6 +83,7 @@ struct sti_native {
     int near;                          /* with so many reals of shared memory a team */
     stet_array *memory, *plain_memory; /* on a GPU, of the teams that run at once: reals and ints */
     sti_native_stages stages;
+    sti_native_tape tape;
 };
 
 #define STATE_ARG(name) sti_arg_array(n->worlds->field[STI_FIELD_##name])
@@ -147,6 +149,14 @@ stet_result sti_native_greatest(stet_array *a, int32_t *out);
 /* May some world's number in an array of one int each be above 0? A host that would have to wait does not look. */
 stet_result sti_native_may_be(stet_array *numbers, bool *out);
 
+/* ---- on a tape: native_tape.c */
+
+/* The same as operations, one a time step. */
+stet_result sti_native_run_taped(sti_native *n, int nstep);
+void sti_native_tape_free(sti_native *n);
+
+/* ---- steps in stages: native_stages.c */
+
 /* Forgets their code and memory, which the next steps make again. */
 stet_result sti_native_drop_stages(sti_native *n);
 void sti_native_stages_free(sti_native *n);
@@ -154,8 +164,22 @@ void sti_native_stages_free(sti_native *n);
 /* Writes a plain array of REAL: n numbers, and behind them ints as they lie in memory. */
 stet_result sti_native_put_numbers(stet_array *array, const double *reals, int64_t n, const int *ints, int64_t nint);
 
+/* ---- resets: native_reset.c */
+
 /* Numbers of resets from the host's; nothing is left to be pulled from them. */
 stet_result sti_native_put_resets(sti_native *n);
+typedef struct sti_native_reset_args {
+    stet_array *mask; /* as stet_reset_def.mask_array */
+    int keyframe;
+    double qpos_noise, qvel_noise;
+} sti_native_reset_args;
+/* The state of the keyframe is on the device then. */
+stet_result sti_native_take_key(sti_native *n, int keyframe);
+/* A mask of bytes becomes one of numbers of worlds. */
+stet_result sti_native_take_mask(sti_native *n, stet_array **mask);
+stet_result sti_native_launch_reset(sti_native *n, const sti_native_reset_args *reset);
+/* The same as an operation (native_tape.c). */
+stet_result sti_native_reset_taped(sti_native *n, const sti_native_reset_args *reset);
 /* worlds/worlds.h: sti_worlds_physics */
 stet_result sti_native_reset(void *native, stet_array *mask, const stet_reset_def *def, int keyframe);
 

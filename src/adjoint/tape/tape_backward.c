@@ -17,7 +17,23 @@ static const char what[] = "a backward pass";
 
 /* ---- before it begins -------------------------------------------------------------------------------------------- */
 
-static stet_result check_array(const stet_tape *t, const sti_tape_array *a)
+/* A gradient of an array goes back through whoever wrote it last. */
+static stet_result check_writer(const stet_tape *t, const sti_tape_array *a)
+{
+    if (!a->array || !a->asked) return STET_OK;
+    if (a->other[0])
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "stet_tape_backward: array %s has a gradient, and %s wrote it, which has no adjoint", a->name,
+                         a->other);
+    if (a->touched && a->blocked >= 0)
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "stet_tape_backward: array %s has a gradient, and %s%s wrote it, which has no adjoint: %s",
+                         a->name, t->kernel[a->blocked]->operation ? "" : "kernel ", t->kernel[a->blocked]->name,
+                         sti_tape_why(t, a));
+    return STET_OK;
+}
+
+static stet_result check_array(const sti_tape_array *a)
 {
     if (!a->touched) return STET_OK;
     if (!a->array)
@@ -27,14 +43,9 @@ static stet_result check_array(const stet_tape *t, const sti_tape_array *a)
     if (!a->written) STI_TRY(sti_array_produce(a->array));
     if (!a->written && a->array->version.generation != a->expected)
         return sti_error(STET_ERROR_STATE,
-                         "stet_tape_backward: array %s was written since the tape ended, and its launches read it; "
+                         "stet_tape_backward: array %s was written since the tape ended%s%s, and its launches read it; "
                          "take down a new tape",
-                         a->name);
-    if (a->blocked >= 0 && a->asked)
-        return sti_error(STET_ERROR_UNSUPPORTED,
-                         "stet_tape_backward: array %s has a gradient, and %s%s wrote it, which has no adjoint: %s",
-                         a->name, t->kernel[a->blocked]->operation ? "" : "kernel ", t->kernel[a->blocked]->name,
-                         sti_tape_why(t, a));
+                         a->name, a->other[0] ? ", or on it by " : "", a->other);
     return STET_OK;
 }
 
@@ -46,7 +57,8 @@ static stet_result check_tape(stet_tape *t)
     if (!t->complete || t->nop == 0) return sti_error(STET_ERROR_STATE, "stet_tape_backward: nothing is on the tape");
     if (sti_device_capture(t->device))
         return sti_error(STET_ERROR_STATE, "stet_tape_backward: not while a caller's stream is being captured");
-    for (int64_t i = 0; i < t->narray; ++i) STI_TRY(check_array(t, &t->array[i]));
+    for (int64_t i = 0; i < t->narray; ++i) STI_TRY(check_writer(t, &t->array[i]));
+    for (int64_t i = 0; i < t->narray; ++i) STI_TRY(check_array(&t->array[i]));
     for (int64_t i = 0; i < t->nkernel; ++i)
         if (t->kernel[i]->used && !sti_tape_has(t->kernel[i]))
             return sti_error(STET_ERROR_STATE,

@@ -14,7 +14,7 @@
 
 /* How an operation uses an operand. */
 enum {
-    STI_OPERAND_READ = 1,    /* its content before the operation is read, by the adjoint, too */
+    STI_OPERAND_READ = 1,    /* the adjoint reads what it held before the operation */
     STI_OPERAND_WRITTEN = 2, /* it is written */
     STI_OPERAND_RESULT = 4,  /* the adjoint reads what the operation left in it */
     STI_OPERAND_GRADED = 8   /* the operation has a derivative by it, or of it */

@@ -1,0 +1,57 @@
+/*
+ * Time steps and resets of native physics on a tape (kernel/record/operation.h).
+ *
+ *   NATIVE-TAPE-1  while a tape is open, a call of steps is one operation a time step, with the bits of one call of all
+ *       but for what the solver does beyond its end (PH_EXACT)
+ *   NATIVE-TAPE-2  what is done again counts nothing: faults, time steps, resets that were not pulled, and the most
+ *       contacts are those of the first time
+ *   NATIVE-TAPE-3  a world that was put back in a step or by a reset passes no gradient to what was before
+ */
+#ifndef STI_PHYSICS_NATIVE_TAPE_H
+#define STI_PHYSICS_NATIVE_TAPE_H
+
+#include "kernel/record/operation.h"
+
+struct sti_native;
+
+/* The state and the inputs, in the order of fields, as operands of a step and of a reset. */
+#define STI_NATIVE_GRADED(X)                                                                                           \
+    X(qpos)                                                                                                            \
+    X(qvel)                                                                                                            \
+    X(act)                                                                                                             \
+    X(ctrl)                                                                                                            \
+    X(qfrc_applied)                                                                                                    \
+    X(xfrc_applied)                                                                                                    \
+    X(mocap_pos)                                                                                                       \
+    X(mocap_quat)                                                                                                      \
+    X(eq_active)
+
+enum {
+#define STI_NATIVE_PLACE(name) STI_TAPED_##name,
+    STI_NATIVE_GRADED(STI_NATIVE_PLACE)
+#undef STI_NATIVE_PLACE
+        STI_TAPED_GRADED,
+    STI_TAPED_qacc_warmstart = STI_TAPED_GRADED, /* behind a step its acceleration */
+    STI_TAPED_step_sensordata,
+    STI_TAPED_LOST,    /* worlds that the step put back, as bits of faults */
+    STI_TAPED_STEPPED, /* of a step: the worlds that step */
+    STI_TAPED_V,       /* parameters of worlds */
+    STI_TAPED_STEP,
+    STI_TAPED_CHOSEN = STI_TAPED_LOST, /* of a reset: its mask, */
+    STI_TAPED_NUMBERS,                 /* numbers of resets, */
+    STI_TAPED_KEYFRAME,
+    STI_TAPED_QPOS_NOISE,
+    STI_TAPED_QVEL_NOISE,
+    STI_TAPED_RESET
+};
+
+typedef struct sti_native_tape {
+    sti_operation step, reset;
+    bool made;
+    /* launches the adjoint of a step with that acceleration; NULL: there is none */
+    stet_result (*back)(struct sti_native *n, const sti_arg *args, stet_array *qacc, stet_array *const *gradients);
+    /* INT [nworld][1]: in place of the sim's while something is done again (NATIVE-TAPE-2); lost: faults of a step */
+    stet_array *lost, *fault, *ticks, *most, *owed;
+} sti_native_tape;
+
+#endif

@@ -1,0 +1,317 @@
+/*
+ * Time steps of native physics on a tape: gradients by hand of a body that slides, worlds that are put back, the same
+ * bits wherever checkpoints lie, and a sim that goes on as if there had been no tape. Gradients of physics by
+ * differences: test/physics.
+ */
+#include "sim/phases.h"
+
+#include "physics/native_state.h"
+#include "stet/adjoint.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NWORLD = 5, STEPS = 20 };
+
+/* x'' = 3 u + f, without anything else: x' = x + h v', v' = v + h x''. */
+#define H 0.0078125
+#define GEAR 3
+static const char slider[] =
+    "<mujoco><option timestep='0.0078125' integrator='Euler' gravity='0 0 0'/><worldbody><body><joint name='x' "
+    "type='slide' axis='1 0 0'/><geom size='.1' mass='1' contype='0' conaffinity='0'/></body></worldbody>"
+    "<actuator><motor joint='x' gear='3'/></actuator><keyframe><key qpos='0.25' qvel='0.5'/></keyframe></mujoco>";
+
+/* ---- a stand-in for the adjoint of a step ------------------------------------------------------------------------- */
+
+static const char back_source[] =
+    "#include \"stet/lang.h\"\n"
+    "world_kernel void k_back(const real *qpos, real *qvel, real *ctrl, real *force, ureal h, ureal gear)\n"
+    "{ each (i, 1) { real g = fma(splat(h), qpos[i], qvel[i]); put(qvel, i, g);\n"
+    "    put(force, i, fma(splat(h), g, force[i])); put(ctrl, i, fma(splat(h * gear), g, ctrl[i])); } }\n";
+static stet_kernel *back_kernel; /* of the sim that was opened last */
+
+static stet_result back(sti_native *n, const sti_arg *args, stet_array *qacc, stet_array *const *gradients)
+{
+    const stet_arg own[] = {stet_arg_array(gradients[STI_TAPED_qpos]),
+                            stet_arg_array(gradients[STI_TAPED_qvel]),
+                            stet_arg_array(gradients[STI_TAPED_ctrl]),
+                            stet_arg_array(gradients[STI_TAPED_qfrc_applied]),
+                            stet_arg_real(H),
+                            stet_arg_real(GEAR)};
+    assert_true(args[STI_TAPED_ctrl].array && qacc);
+    return stet_kernel_launch(back_kernel, n->worlds->nworld, own, 6);
+}
+
+/* ---- the rig ------------------------------------------------------------------------------------------------------ */
+
+typedef struct slide {
+    phases p;
+    stet_tape *tape;
+    stet_kernel *back;
+    stet_array *qpos, *qvel, *ctrl;
+} slide;
+
+static slide slide_open(int64_t every, const char *isa)
+{
+    slide s = {
+        .p = {.sim = room_open(slider,
+                               &(room_def){.nworld = NWORLD, .threads = 2, .isa = isa, .physics = STET_PHYSICS_NATIVE}),
+              .nworld = NWORLD}};
+    stet_tape_def def = stet_default_tape_def();
+    stet_kernel_def kernel = stet_default_kernel_def();
+    stet_device *device = stet_sim_get_device(s.p.sim);
+    def.every = every;
+    kernel.source = back_source;
+    kernel.cache_folder = folder;
+    OK(stet_kernel_create(device, &kernel, &back_kernel));
+    s.back = back_kernel;
+    ((sti_native *)stet_sim_get_worlds(s.p.sim)->physics.context)->tape.back = back;
+    OK(stet_tape_create(device, &def, &s.tape));
+    s.qpos = phases_field(&s.p, "qpos");
+    s.qvel = phases_field(&s.p, "qvel");
+    s.ctrl = phases_field(&s.p, "ctrl");
+    for (int w = 0; w < NWORLD; ++w) {
+        room_write(s.p.sim, "qpos", w, 0, 0.125f * (float)w);
+        room_write(s.p.sim, "qvel", w, 0, 1 - 0.25f * (float)w);
+    }
+    return s;
+}
+
+static void slide_close(slide *s)
+{
+    stet_tape_destroy(s->tape);
+    stet_kernel_destroy(s->back);
+    phases_close(&s->p);
+}
+
+static stet_array *gradient(const slide *s, stet_array *a)
+{
+    stet_array *out;
+    OK(stet_tape_get_gradient(s->tape, a, &out));
+    return out;
+}
+
+static double number(stet_array *a, int64_t w, int64_t i)
+{
+    void *mirror;
+    OK(sti_array_mirror_read(a, &mirror));
+    return sti_mirror_get(a, mirror, w, i);
+}
+
+static void seed(const slide *s, double qpos, double qvel)
+{
+    OK(stet_tape_zero(s->tape));
+    stet_array *both[] = {gradient(s, s->qpos), gradient(s, s->qvel)};
+    double value[] = {qpos, qvel};
+    for (int k = 0; k < 2; ++k) {
+        void *mirror;
+        OK(sti_array_mirror_write(both[k], &mirror));
+        for (int w = 0; w < NWORLD; ++w) sti_mirror_set(both[k], mirror, w, 0, value[k]);
+        sti_array_mirror_written(both[k]);
+    }
+}
+
+static stet_result steps(const slide *s, int n, int substeps)
+{
+    for (int i = 0; i < n; ++i) {
+        STI_TRY(stet_tape_step(s->tape));
+        STI_TRY(stet_sim_step(s->p.sim, substeps));
+    }
+    return STET_OK;
+}
+
+static void near_to(double found, double wanted)
+{
+    if (!(fabs(found - wanted) <= 1e-5 * (1 + fabs(wanted)))) fail_msg("%.9g, wanted %.9g", found, wanted);
+}
+
+/* ---- tests --------------------------------------------------------------------------------------------------------- */
+
+/* Of x = x0 + n h v0 + h h (n + (n - 1) …) (3 u + f). */
+static void gradients_of_steps(void **state)
+{
+    static const int64_t every[] = {0, 1, 3, 100};
+    for (int k = 0; k < 8; ++k) {
+        int substeps = k < 4 ? 1 : 4, n = STEPS * substeps;
+        slide s = slide_open(every[k % 4], NULL);
+        OK(stet_tape_begin(s.tape));
+        OK(stet_tape_end(s.tape, steps(&s, STEPS, substeps)));
+        assert_int_equal(stet_tape_get_info(s.tape).launches, n);
+        for (int pass = 0; pass < 2; ++pass) {
+            seed(&s, 1, 0.5);
+            OK(stet_tape_backward(s.tape));
+            for (int w = 0; w < NWORLD; ++w) {
+                double by = H * H * n * (n + 1) / 2 + 0.5 * n * H;
+                near_to(number(gradient(&s, s.qpos), w, 0), 1);
+                near_to(number(gradient(&s, s.qvel), w, 0), n * H + 0.5);
+                near_to(number(gradient(&s, s.ctrl), w, 0), GEAR * by);
+                near_to(number(gradient(&s, phases_field(&s.p, "qfrc_applied")), w, 0), by);
+            }
+        }
+        slide_close(&s);
+    }
+}
+
+/* u = k (x + 0.2 v) before each step: the closed loop x' = A x, and the gradient of k, which is all of its launches'. */
+static void kernels_before_and_after_physics(void **state)
+{
+    slide s = slide_open(0, NULL);
+    stet_array *seen = phases_array(&s.p, "seen", STET_DTYPE_REAL, 1), *gain;
+    (void)ADD(&s.p, BEFORE, "k_push", stet_arg_array(s.qpos), stet_arg_array(s.qvel), stet_arg_array(s.ctrl),
+              stet_arg_real(-2), stet_arg_int(1));
+    (void)ADD(&s.p, AFTER, "k_time", stet_arg_array(s.qvel), stet_arg_array(seen), stet_arg_int(0)); /* seen = qvel */
+    OK(stet_tape_begin(s.tape));
+    OK(stet_tape_end(s.tape, steps(&s, STEPS, 1)));
+    seed(&s, 1, 0);
+    void *mirror;
+    OK(sti_array_mirror_write(gradient(&s, seen), &mirror));
+    for (int w = 0; w < NWORLD; ++w) sti_mirror_set(gradient(&s, seen), mirror, w, 0, 2);
+    sti_array_mirror_written(gradient(&s, seen));
+    OK(stet_tape_backward(s.tape));
+    OK(stet_tape_get_number_gradient(s.tape, s.p.kernel[0], "gain", &gain));
+    for (int w = 0; w < NWORLD; ++w) {
+        /* x, v and their derivatives by x0, v0 and k */
+        double x[4] = {0.125 * w, 1, 0, 0}, v[4] = {1 - 0.25 * w, 0, 1, 0};
+        for (int t = 0; t < STEPS; ++t)
+            for (int d = 3; d >= 0; --d) {
+                double a = GEAR * (-2 * (x[d] + (double)0.2f * v[d]) + (d == 3 ? x[0] + (double)0.2f * v[0] : 0));
+                v[d] += H * a;
+                x[d] += H * v[d];
+            }
+        near_to(number(gradient(&s, s.qpos), w, 0), x[1] + 2 * v[1]);
+        near_to(number(gradient(&s, s.qvel), w, 0), x[2] + 2 * v[2]);
+        near_to(number(gain, w, 0), x[3] + 2 * v[3]);
+    }
+    slide_close(&s);
+}
+
+/* Worlds 1 and 3 are put back in the middle, by a mask of which a kernel knows, and once by the host's. */
+static void worlds_that_are_reset_pass_nothing_back(void **state)
+{
+    for (int how = 0; how < 2; ++how) {
+        slide s = slide_open(3, NULL);
+        stet_array *mask;
+        uint8_t bytes[NWORLD] = {0, 1, 0, 1, 0};
+        OK(STI_ARRAY(stet_sim_get_device(s.p.sim), "mask", STET_DTYPE_U8, false, &mask, NWORLD));
+        OK(stet_array_write(mask, bytes, sizeof bytes));
+        stet_reset_def def = stet_default_reset_def();
+        def.keyframe = 0;
+        def.qpos_noise = 0.1;
+        if (how == 0) def.mask_array = mask;
+        if (how == 1) def.mask = bytes;
+        uint64_t wanted = 0;
+        for (int turn = 0; turn < 2; ++turn) {
+            OK(stet_tape_begin(s.tape));
+            OK(steps(&s, STEPS / 2, 1));
+            OK(stet_sim_reset(s.p.sim, &def));
+            OK(stet_tape_end(s.tape, steps(&s, STEPS / 2, 1)));
+            uint64_t left = room_state(s.p.sim);
+            for (int pass = 0; pass < 2; ++pass) {
+                seed(&s, 1, 0);
+                OK(stet_tape_backward(s.tape));
+                assert_true(room_state(s.p.sim) == left);
+                for (int w = 0; w < NWORLD; ++w) {
+                    near_to(number(gradient(&s, s.qpos), w, 0), !bytes[w]);
+                    near_to(number(gradient(&s, s.qvel), w, 0), bytes[w] ? 0 : STEPS * H);
+                }
+            }
+            wanted = left;
+        }
+        assert_true(wanted);
+        stet_array_destroy(mask);
+        slide_close(&s);
+    }
+}
+
+/* A world whose state is no number goes on from the beginning, without its controls. */
+static void worlds_that_a_step_puts_back_pass_nothing_back(void **state)
+{
+    slide s = slide_open(4, NULL);
+    for (int w = 0; w < NWORLD; ++w) room_write(s.p.sim, "ctrl", w, 0, 0.5f);
+    room_write(s.p.sim, "qvel", 2, 0, 2e10f); /* at once, */
+    room_write(s.p.sim, "qfrc_applied", 3, 0, 1e12f);
+    room_write(s.p.sim, "qvel", 4, 0, 9.9e9f); /* and after five steps */
+    room_write(s.p.sim, "ctrl", 4, 0, 1e9f);
+    OK(stet_tape_begin(s.tape));
+    OK(stet_tape_end(s.tape, steps(&s, STEPS, 1)));
+    uint64_t left = room_state(s.p.sim);
+    seed(&s, 1, 0);
+    OK(stet_tape_backward(s.tape));
+    assert_true(room_state(s.p.sim) == left);
+    for (int w = 0; w < NWORLD; ++w) {
+        near_to(number(gradient(&s, s.qpos), w, 0), w < 2);
+        near_to(number(gradient(&s, s.qvel), w, 0), w < 2 ? STEPS * H : 0);
+        near_to(number(s.ctrl, w, 0), w < 2 ? 0.5 : 0);
+    }
+    slide_close(&s);
+}
+
+/* Steps after a pass, and time, are those of a sim that was on no tape; but for steps that were listed one by one. */
+static void a_sim_goes_on_as_if_nothing_had_been(void **state)
+{
+    slide twin = slide_open(0, NULL), s = slide_open(0, NULL);
+    for (int turn = 0; turn < 3; ++turn) {
+        OK(stet_tape_begin(s.tape));
+        OK(stet_tape_end(s.tape, steps(&s, STEPS, 2)));
+        OK(stet_sim_step(twin.p.sim, 2 * STEPS));
+        assert_true(room_state(s.p.sim) == room_state(twin.p.sim));
+        seed(&s, 1, 0);
+        OK(stet_tape_backward(s.tape));
+        assert_true(room_state(s.p.sim) == room_state(twin.p.sim));
+        OK(stet_sim_step(s.p.sim, 3));
+        OK(stet_sim_step(twin.p.sim, 3));
+        assert_true(room_field(s.p.sim, "time", 1, 0) == room_field(twin.p.sim, "time", 1, 0));
+        assert_true(room_field(s.p.sim, "xpos", 1, 3) == room_field(twin.p.sim, "xpos", 1, 3));
+    }
+    slide_close(&s);
+    slide_close(&twin);
+}
+
+/* ---- what is refused ----------------------------------------------------------------------------------------------- */
+
+static void what_a_step_leaves_without_a_derivative_is_refused(void **state)
+{
+    slide s = slide_open(0, NULL);
+    stet_array *seen = phases_array(&s.p, "seen", STET_DTYPE_REAL, 1);
+    (void)ADD(&s.p, AFTER, "k_time", stet_arg_array(phases_field(&s.p, "qacc_warmstart")), stet_arg_array(seen),
+              stet_arg_int(0));
+    OK(stet_tape_begin(s.tape));
+    FAILS(stet_tape_end(s.tape, steps(&s, 2, 1)), STET_ERROR_UNSUPPORTED,
+          "k_time reads array qacc_warmstart, which a step of native physics without an adjoint wrote");
+    slide_close(&s);
+}
+
+static void other_physics_is_refused(void **state)
+{
+    phases p = phases_open(&(room_def){.nworld = NWORLD, .physics = STET_PHYSICS_MUJOCO});
+    stet_tape_def def = stet_default_tape_def();
+    stet_array *qpos = phases_field(&p, "qpos"), *qvel = phases_field(&p, "qvel"), *of;
+    stet_tape *tape;
+    OK(stet_tape_create(stet_sim_get_device(p.sim), &def, &tape));
+    stet_kernel *push = phases_kernel(p.sim, "k_push");
+    const stet_arg args[] = {stet_arg_array(qpos), stet_arg_array(qvel), stet_arg_array(phases_field(&p, "ctrl")),
+                             stet_arg_real(3), stet_arg_int(1)};
+    OK(stet_tape_begin(tape));
+    OK(stet_kernel_launch(push, NWORLD, args, 5));
+    OK(stet_tape_end(tape, stet_sim_step(p.sim, 1)));
+    OK(stet_tape_get_gradient(tape, qvel, &of));
+    FAILS(stet_tape_backward(tape), STET_ERROR_UNSUPPORTED,
+          "array qvel has a gradient, and a step of MuJoCo's physics wrote it, which has no adjoint");
+    stet_tape_destroy(tape);
+    stet_kernel_destroy(push);
+    phases_close(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_of_steps),
+        cmocka_unit_test(kernels_before_and_after_physics),
+        cmocka_unit_test(worlds_that_are_reset_pass_nothing_back),
+        cmocka_unit_test(worlds_that_a_step_puts_back_pass_nothing_back),
+        cmocka_unit_test(a_sim_goes_on_as_if_nothing_had_been),
+        cmocka_unit_test(what_a_step_leaves_without_a_derivative_is_refused),
+        cmocka_unit_test(other_physics_is_refused),
+    };
+    return cmocka_run_group_tests(tests, make_own_folder, remove_folder);
+}
