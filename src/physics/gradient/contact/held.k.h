@@ -1,0 +1,275 @@
+/*
+ * The derivative of one contact at two geoms' nearest points, or where they overlap, of the least way out.
+ *
+ * At such a contact each geom's core has a feature: a corner, an edge, a face, or a smooth part. The normal stands across
+ * both, and the cores' points differ by the normal times their distance L (less than 0 where they overlap). These
+ * conditions hold while the geoms move, and their derivative is that of the contact (the implicit function theorem);
+ * how the contact was found does not matter. Features are held: where another one takes over, the contact has a kink.
+ *
+ * Both cores are grown outwards by the same small length s. Then all have finite curvatures, by which a turn w of the
+ * normal follows from the way y that the contact's point goes on the grown surface: a corner's is 1 / s, an edge's 0
+ * along it, a face's 0, that of a smooth part 1 / (radius + s). With matrices K of the two tangents, r for the turns of
+ * the geoms and D for the relative way of their points,
+ *
+ *     w = r_a + K_a y_a = r_b - K_b y_b,   D + y_b - y_a = (L - 2 s) w,
+ *     M y_a = r_b - r_a + K_b (D - (L - 2 s) r_a),   M = K_a + K_b + (L - 2 s) K_b K_a.
+ */
+#ifndef STI_PHYSICS_GRADIENT_CONTACT_HELD_K_H
+#define STI_PHYSICS_GRADIENT_CONTACT_HELD_K_H
+#include "physics/gradient/contact/grad.k.h"
+
+#if STET_DOUBLE
+#define HELD_LEVEL ((ureal)1e-6) /* sine of the angle below which a normal is across an edge */
+#define HELD_FLAT ((ureal)1e-8)  /* of M: the least pivot of what it is made from */
+#else
+#define HELD_LEVEL ((ureal)3e-4)
+#define HELD_FLAT ((ureal)1e-5)
+#endif
+
+/* The feature of a geom at a contact. */
+typedef struct held {
+    real point[3]; /* of the core, from the geom's centre, along the world's axes */
+    real radius;   /* around the core */
+    real bend[3];  /* how the core's point moves where the normal turns: [2][2] xx, xy, yy (m), 0 at a corner */
+    mask edge, face;
+    real along[2]; /* the direction of the edge */
+} held;
+
+/* A vector's parts along the two tangents of a frame, and back. */
+LFN void tangent_parts(const real *frame, const real *v, real *out)
+{
+    for (int k = 0; k < 2; ++k) out[k] = v3_dot(frame + 3 + 3 * k, v);
+}
+LFN void tangent_vector(const real *frame, const real *parts, real *out)
+{
+    for (int k = 0; k < 3; ++k) out[k] = fma(frame[6 + k], parts[1], frame[3 + k] * parts[0]);
+}
+
+/* A straight line through the feature, which is in the frame of the geom, in some lanes. */
+LFN void held_edge(mask m, const convex *c, const real *local, const real *frame, held *h)
+{
+    real way[3], parts[2];
+    m3_mul(c->g.mat, local, way);
+    tangent_parts(frame, way, parts);
+    real length = sqrt(fma(parts[0], parts[0], parts[1] * parts[1]));
+    real scale = splat(1) / select(gt(length, splat(0)), length, splat(1));
+    for (int k = 0; k < 2; ++k) h->along[k] = select(m, parts[k] * scale, h->along[k]);
+    h->edge = m_or(h->edge, m);
+}
+
+/* A box has an edge along each axis that the normal is across; across two it is a face. */
+LFN void held_box(const convex *c, const real *way, const real *frame, held *h)
+{
+    mask level[3];
+    for (int k = 0; k < 3; ++k) {
+        real axis[3];
+        for (int j = 0; j < 3; ++j) axis[j] = splat(j == k ? 1 : 0);
+        level[k] = lt(rabs(way[k]), splat(HELD_LEVEL));
+        held_edge(level[k], c, axis, frame, h);
+    }
+    h->face = m_or(m_and(level[0], level[1]), m_or(m_and(level[1], level[2]), m_and(level[2], level[0])));
+}
+
+LFN void held_capsule(const convex *c, const real *way, const real *frame, held *h)
+{
+    real axis[3], at[3], end = c->g.size[1] * splat(1 - HELD_LEVEL);
+    for (int k = 0; k < 3; ++k) axis[k] = splat(k == 2 ? 1 : 0);
+    m3_mul_transposed(c->g.mat, h->point, at);
+    held_edge(m_and(lt(rabs(way[2]), splat(HELD_LEVEL)), lt(rabs(at[2]), end)), c, axis, frame, h);
+}
+
+/* A cap, the side, which is an edge with a radius, or the rim, whose point goes around with the normal. */
+LFN void held_cylinder(const convex *c, const real *way, const real *frame, held *h)
+{
+    real axis[3], local[3], around[3], parts[2], zero = splat(0);
+    real flat2 = fma(way[0], way[0], way[1] * way[1]), flat = sqrt(flat2);
+    h->face = lt(flat, splat(HELD_LEVEL));
+    for (int k = 0; k < 3; ++k) axis[k] = splat(k == 2 ? 1 : 0);
+    mask side = lt(rabs(way[2]), splat(HELD_LEVEL));
+    held_edge(side, c, axis, frame, h);
+    real scale = splat(1) / select(h->face, splat(1), flat), radius = select(h->face, zero, c->g.size[0] * scale);
+    local[0] = -way[1] * scale;
+    local[1] = way[0] * scale;
+    local[2] = zero;
+    m3_mul(c->g.mat, local, around);
+    tangent_parts(frame, around, parts);
+    for (int k = 0; k < 3; ++k) h->bend[k] = parts[k / 2] * parts[(k + 1) / 2] * radius;
+    h->radius = select(side, c->g.size[0], zero);
+}
+
+/* The support point D² m / h along m, h = |D m|: D²/h less the point times itself over h. */
+LFN void held_ellipsoid(const convex *c, const real *way, const real *frame, held *h)
+{
+    real scaled[3], point[3], local[6], at[2];
+    for (int k = 0; k < 3; ++k) scaled[k] = way[k] * c->g.size[k];
+    real height = sqrt(v3_dot(scaled, scaled)), inverse = splat(1) / height;
+    for (int k = 0; k < 3; ++k) point[k] = scaled[k] * c->g.size[k] * inverse;
+    for (int i = 0; i < 2; ++i) {
+        m3_mul_transposed(c->g.mat, frame + 3 + 3 * i, local + 3 * i);
+        at[i] = v3_dot(local + 3 * i, point);
+    }
+    for (int k = 0; k < 3; ++k) {
+        const real *u = local + 3 * (k / 2), *v = local + 3 * ((k + 1) / 2);
+        real sum = splat(0);
+        for (int j = 0; j < 3; ++j) sum = fma(c->g.size[j] * c->g.size[j], u[j] * v[j], sum);
+        h->bend[k] = (sum - at[k / 2] * at[(k + 1) / 2]) * inverse;
+    }
+}
+
+/* Of the edges at the vertex that is farthest along the normal those that are across it: one is an edge, two a face. */
+LFN void held_mesh(const convex *c, const int *tables, const ureal *reals, const real *way, const real *frame, held *h)
+{
+    const int *hull = tables + c->hull;
+    real from[3];
+    lint vertex = hull_farthest(hull, reals, way), begin, size = hull_list_at(hull, vertex, &begin);
+    hull_point(hull, reals, vertex, from);
+    rolled for (int k = 0; any(ilt(isplat(k), size)); k += HULL_AT_SIZE)
+    {
+        mask exists = ilt(isplat(k), size);
+        lint before = igather(hull, iselect(exists, begin + isplat(k + 2), isplat(0)));
+        real point[3], edge[3];
+        hull_point(hull, reals, iselect(exists, before, isplat(0)), point);
+        v3_sub(point, from, edge);
+        v3_normalize(edge);
+        mask level = m_and(exists, lt(rabs(v3_dot(edge, way)), splat(HELD_LEVEL)));
+        h->face = m_or(h->face, m_and(level, h->edge));
+        held_edge(level, c, edge, frame, h);
+    }
+}
+
+/* A prism of a height field, its corners in the frame of the geom: those that are farthest along the normal. */
+LFN void held_prism(const convex *c, const real *way, const real *frame, held *h)
+{
+    real farthest[3];
+    prism_support(c, way, farthest);
+    for (int i = 0; i < 6; ++i) {
+        real edge[3];
+        v3_sub(c->corner[i], farthest, edge);
+        real length = v3_normalize(edge);
+        mask level = m_and(gt(length, splat(PHYSICS_MINVAL)), gt(v3_dot(edge, way), splat(-HELD_LEVEL)));
+        h->face = m_or(h->face, m_and(level, h->edge));
+        held_edge(level, c, edge, frame, h);
+    }
+}
+
+/*
+ * The feature of a geom at a contact, where its outward normal is `sign` times the contact's. The point is the
+ * contact's own, so that it is the right one where several have the same height.
+ */
+LFN void held_find(const convex *c, const int *tables, const ureal *reals, const contact *con, int sign,
+                   const real *frame, held *h)
+{
+    real way[3], zero = splat(0);
+    m3_mul_transposed(c->g.mat, con->normal, way);
+    v3_scale(way, splat((ureal)sign), way);
+    h->radius = convex_radius(c);
+    for (int k = 0; k < 3; ++k) h->bend[k] = zero;
+    h->edge = m_none();
+    h->face = c->type == GRAD_PLANE ? m_all() : m_none();
+    for (int k = 0; k < 2; ++k) h->along[k] = zero;
+    if (c->type == CONVEX_CYLINDER) held_cylinder(c, way, frame, h);
+    if (c->type == CONVEX_ELLIPSOID) held_ellipsoid(c, way, frame, h);
+    if (c->type == CONVEX_BOX) held_box(c, way, frame, h);
+    if (c->type == CONVEX_MESH) held_mesh(c, tables, reals, way, frame, h);
+    if (c->type == CONVEX_PRISM) held_prism(c, way, frame, h);
+    v3_sub(con->pos, c->g.pos, h->point);
+    v3_add_scaled(h->point, con->normal, splat((ureal)-sign) * fma(con->dist, splat((ureal)0.5), h->radius), h->point);
+    if (c->type == CONVEX_CAPSULE) held_capsule(c, way, frame, h);
+}
+
+/* The curvature of the core grown by s: [2][2] xx, xy, yy. */
+LFN void held_curvature(const held *h, real s, real *K)
+{
+    real xx = h->bend[0] + s, yy = h->bend[2] + s, xy = h->bend[1], inverse = splat(1) / s, zero = splat(0);
+    real scale = splat(1) / fma(xx, yy, -(xy * xy));
+    K[0] = select(h->edge, h->along[1] * h->along[1] * inverse, yy * scale);
+    K[1] = select(h->edge, -(h->along[0] * h->along[1]) * inverse, -(xy * scale));
+    K[2] = select(h->edge, h->along[0] * h->along[0] * inverse, xx * scale);
+    for (int k = 0; k < 3; ++k) K[k] = select(h->face, zero, K[k]);
+}
+
+LFN void symmetric_mul(const real *K, const real *x, real *out)
+{
+    out[0] = fma(K[1], x[1], K[0] * x[0]);
+    out[1] = fma(K[2], x[1], K[1] * x[0]);
+}
+
+/* What moves an ellipsoid's support point along a direction (from the centre) where its sizes grow. */
+LFN void held_ellipsoid_size(mask m, const convex *c, const real *normal, int sign, const real *force, geom_grad *g)
+{
+    real way[3], local[3], scaled[3], point[3];
+    m3_mul_transposed(c->g.mat, normal, way);
+    m3_mul_transposed(c->g.mat, force, local);
+    for (int k = 0; k < 3; ++k) scaled[k] = way[k] * c->g.size[k];
+    real inverse = splat((ureal)sign) / sqrt(v3_dot(scaled, scaled));
+    for (int k = 0; k < 3; ++k) point[k] = scaled[k] * c->g.size[k] * inverse;
+    real along = v3_dot(point, local) * inverse;
+    for (int k = 0; k < 3; ++k) {
+        real slope = scaled[k] * inverse * (splat(2) * local[k] - along * way[k]);
+        g->size[k] = g->size[k] + select(m, slope, splat(0));
+    }
+}
+
+/* What a geom gets: a force along the tangents at the grown surface, one along the normal, and turns of the normal. */
+LFN void held_give(mask m, const convex *c, const held *h, const real *frame, int sign, real grown, const real *force,
+                   const real *turn, real radius_grad, geom_grad *g)
+{
+    real arm[3];
+    v3_add_scaled(h->point, frame, splat((ureal)sign) * grown, arm);
+    grad_add_force(m, arm, force, g);
+    grad_add_turn(m, frame, turn, g);
+    if (c->type == CONVEX_ELLIPSOID)
+        held_ellipsoid_size(m, c, frame, sign, force, g);
+    else
+        grad_add_size(m, c, h->point, force, g);
+    if (c->type == CONVEX_SPHERE || c->type == CONVEX_CAPSULE)
+        g->size[0] = g->size[0] + select(m, radius_grad, splat(0));
+    if (c->type == CONVEX_CYLINDER) g->size[0] = g->size[0] + select(m_and(m, h->edge), radius_grad, splat(0));
+}
+
+/*
+ * Adds what one contact between a and b with these features gives to both, in some lanes: the gradients of its distance,
+ * position and normal; `frame` is contact_frame of the normal. Gives the lanes in which there is a derivative: not where
+ * edges or faces are parallel, or points coincide.
+ */
+LFN mask held_pull(const convex *a, const held *p, const convex *b, const held *q, const real *frame, real dist,
+                   real dist_grad, const real *pos_grad, const real *normal_grad, mask lanes, geom_grad *a_grad,
+                   geom_grad *b_grad)
+{
+    real Ka[3], Kb[3], M[4], half = splat((ureal)0.5), apart = dist + p->radius + q->radius;
+    real reach = sqrt(v3_dot(p->point, p->point)) + sqrt(v3_dot(q->point, q->point)) + p->radius + q->radius;
+    real s = rmax(half * rabs(apart), splat((ureal)1e-2) * reach), rest = apart - s - s;
+    held_curvature(p, s, Ka);
+    held_curvature(q, s, Kb);
+    for (int i = 0; i < 2; ++i)
+        for (int j = 0; j < 2; ++j)
+            M[2 * i + j] = Ka[i + j] + Kb[i + j] + rest * fma(Kb[i + 1], Ka[1 + j], Kb[i] * Ka[j]);
+    real det = fma(M[0], M[3], -(M[1] * M[2]));
+    mask sure = m_and(lanes, gt(rabs(det) * s * s, splat(HELD_FLAT)));
+    real inverse = splat(1) / select(sure, det, splat(1));
+
+    /* the position: from the grown point of a on along the normal */
+    real on = fma(half, dist, p->radius) - s, along = fma(half, v3_dot(pos_grad, frame), dist_grad);
+    real turn[2], slide[2], y[2], u[2], v[2], pos_parts[2];
+    tangent_parts(frame, normal_grad, turn);
+    tangent_parts(frame, pos_grad, pos_parts);
+    for (int k = 0; k < 2; ++k) turn[k] = fma(on, pos_parts[k], turn[k]);
+    symmetric_mul(Ka, turn, slide);
+    for (int k = 0; k < 2; ++k) slide[k] = slide[k] + pos_parts[k];
+    y[0] = fma(M[3], slide[0], -(M[2] * slide[1])) * inverse; /* M' y = slide */
+    y[1] = fma(M[0], slide[1], -(M[1] * slide[0])) * inverse;
+    symmetric_mul(Kb, y, u);
+    for (int k = 0; k < 2; ++k) v[k] = turn[k] - y[k] - rest * u[k];
+
+    real force[3], back[3], turned[3];
+    tangent_vector(frame, u, force);
+    v3_add_scaled(force, frame, along, force);
+    v3_sub(pos_grad, force, back);
+    tangent_vector(frame, v, turned);
+    held_give(sure, a, p, frame, 1, s, back, turned, v3_dot(pos_grad, frame) - along, a_grad);
+    tangent_vector(frame, y, turned);
+    held_give(sure, b, q, frame, -1, s, force, turned, -along, b_grad);
+    return sure;
+}
+
+#endif
