@@ -1,0 +1,251 @@
+/*
+ * Gradients of actuators: of their lengths, velocities, controls and activations. Part of the kernels that include it,
+ * after passive.k.h.
+ */
+
+/* Derivatives of a muscle's dependence on length: see ph_muscle_length, ph_muscle_gain, ph_muscle_bias. */
+LFN real ph_muscle_length_slope(real x, real low, real high)
+{
+    real one = splat(1), half = splat((ureal)0.5), least = splat(PHYSICS_MINVAL);
+    mask shorter = le(x, one);
+    real end = select(shorter, low, high), middle = half * (end + one);
+    real by_end = rmax(rabs(middle - end), least), by_one = rmax(rabs(middle - one), least);
+    mask outer = m_or(m_and(shorter, le(x, middle)), m_andnot(gt(x, middle), shorter));
+    real y = select(outer, (x - end) / (by_end * by_end), -((x - one) / (by_one * by_one)));
+    return select(m_and(le(low, x), le(x, high)), y, splat(0));
+}
+
+/* The derivative of a muscle's force by the actuator's length, for the activation u. */
+LFN real ph_muscle_by_length(const int *m, const ureal *f, const real *v, const real *w, int i, real u, int gain,
+                             int bias)
+{
+    real p[9], force, optimum, length, slope = splat(0), sum = splat(0), one = splat(1), least = splat(PHYSICS_MINVAL);
+    if (gain) {
+        ph_muscle(m, f, v, w, M_MUSCLE_GAIN, i, p, &force, &optimum, &length);
+        real size = ph_muscle_length(length, p[4], p[5]);
+        mask none = eq(size, splat(0));
+        real all = ph_muscle_gain(m, f, v, w, i, &slope);
+        all = all / select(none, one, size);
+        real by = ph_muscle_length_slope(length, p[4], p[5]) / rmax(optimum, least);
+        sum = select(none, splat(0), all * by * u);
+    }
+    if (bias) {
+        ph_muscle(m, f, v, w, M_MUSCLE_BIAS, i, p, &force, &optimum, &length);
+        real middle = splat((ureal)0.5) * (one + p[5]), width = rmax(middle - one, least);
+        real by = select(le(length, middle), (length - one) / width, one) / (width * rmax(optimum, least));
+        sum = sum - select(le(length, one), splat(0), force * p[7] * by);
+    }
+    return sum;
+}
+
+/* The derivatives of a muscle's act_dot by its control and its activation. */
+LFN void ph_muscle_dot_slopes(const int *m, const ureal *f, const real *v, int i, real act, real u, real *by_u,
+                              real *by_act)
+{
+    real p[3], zero = splat(0), one = splat(1), least = splat(PHYSICS_MINVAL);
+    pars(m, f, v, M_MUSCLE_DYN, 3 * i, 3, p);
+    real scale = fma(splat((ureal)1.5), clamp(act, zero, one), splat((ureal)0.5));
+    mask moves = m_and(gt(act, zero), lt(act, one)), follows = m_and(gt(u, zero), lt(u, one));
+    real scale_by = select(moves, splat((ureal)1.5), zero), u_by = select(follows, one, zero);
+    real rise = p[0] * scale, fall = p[1] / scale, excess = clamp(u, zero, one) - act;
+    real rise_by = p[0] * scale_by, fall_by = -(fall / scale) * scale_by;
+    mask hard = lt(p[2], least), up = gt(excess, zero);
+    real width = select(hard, one, p[2]), x = clamp(excess / width + splat((ureal)0.5), zero, one);
+    real smooth = x * x * x * fma(x, fma(splat(6), x, splat(-15)), splat(10));
+    real smooth_by = splat(30) * (x * x) * ((one - x) * (one - x)) / width; /* by excess; 0 where x is clamped */
+    real tau = select(hard, select(up, rise, fall), fma(smooth, rise - fall, fall));
+    real tau_by = select(hard, select(up, rise_by, fall_by), fma(smooth, rise_by - fall_by, fall_by)); /* by act */
+    real tau_over = select(hard, zero, smooth_by * (rise - fall));                                     /* by excess */
+    mask least_tau = le(tau, least);
+    tau = rmax(tau, least);
+    tau_by = select(least_tau, zero, tau_by);
+    tau_over = select(least_tau, zero, tau_over);
+    real dot = excess / tau, by_excess = (one - dot * tau_over) / tau;
+    *by_u = u_by * by_excess;
+    *by_act = -by_excess - dot * tau_by / tau;
+}
+
+/*
+ * Bars of actuator i's control and activation from those of its activation after the step and of what its force reads,
+ * `input`. act_grad [na] is that after the step, and becomes that before it.
+ */
+LFN void ph_pull_activation(const int *m, const ureal *f, const real *v, const real *w, int i, real u, real input,
+                            real *act_grad, real *u_bar)
+{
+    int adr = (m + m[M_ACT_ACTADR])[i], flags = (m + m[M_ACT_FLAGS])[i], type = (m + m[M_ACT_DYNTYPE])[i];
+    real act = PH_AT(W_ACT)[adr], h = par(m, f, v, M_TIMESTEP, 0), zero = splat(0), one = splat(1);
+    real dot = PH_AT(W_ACT_DOT)[adr], next_bar = act_grad[adr], act_bar = zero, by_dot = h, by_u, by_act;
+    if (flags & PH_ACT_EARLY)
+        next_bar = next_bar + input;
+    else
+        act_bar = input;
+    real tau = rmax(splat(PHYSICS_MINVAL), par(m, f, v, M_ACT_DYNPRM, i));
+    if (type == 3) by_dot = tau * (one - exp(-h / tau));
+    if (flags & PH_ACT_ACTRANGE) {
+        real next = fma(dot, by_dot, act), low = par(m, f, v, M_ACT_ACTRANGE, 2 * i);
+        mask held = m_or(lt(next, low), gt(next, par(m, f, v, M_ACT_ACTRANGE, 2 * i + 1)));
+        next_bar = select(held, zero, next_bar);
+    }
+    act_bar = act_bar + next_bar;
+    if (!(flags & PH_ACT_DISABLED)) {
+        real dot_bar = by_dot * next_bar;
+        if (type == 1) {
+            by_u = one;
+            by_act = zero;
+        } else if (m[M_NMUSCLE] > 0 && type == 4) {
+            ph_muscle_dot_slopes(m, f, v, i, act, u, &by_u, &by_act);
+        } else {
+            by_u = one / tau;
+            by_act = -by_u;
+        }
+        *u_bar = fma(by_u, dot_bar, *u_bar);
+        act_bar = fma(by_act, dot_bar, act_bar);
+    }
+    put(act_grad, adr, act_bar);
+}
+
+/* Where a clamp of the actuator's force holds it. */
+LFN mask ph_force_is_held(const int *m, const ureal *f, const real *v, const real *w, int i)
+{
+    real x = PH_AT(W_ACTUATOR_FORCE)[i];
+    if (!((m + m[M_ACT_FLAGS])[i] & PH_ACT_FORCERANGE)) return m_none();
+    mask low = le(x, par(m, f, v, M_ACT_FORCERANGE, 2 * i));
+    return m_or(low, ge(x, par(m, f, v, M_ACT_FORCERANGE, 2 * i + 1)));
+}
+
+/* Where the limit of a joint holds the sum of the forces of its actuators. */
+LFN mask ph_limit_is_held(const int *m, const ureal *f, const real *v, const real *w, int j)
+{
+    real x = PH_AT(W_QFRC_ACTUATOR)[(m + m[M_JNT_DOFADR])[j]];
+    if (!((m + m[M_JNT_FLAGS])[j] & PH_JNT_FORCERANGE)) return m_none();
+    mask low = le(x, par(m, f, v, M_JNT_ACTFRCRANGE, 2 * j));
+    return m_or(low, ge(x, par(m, f, v, M_JNT_ACTFRCRANGE, 2 * j + 1)));
+}
+LFN mask ph_joint_is_held(const int *m, const ureal *f, const real *v, const real *w, int i)
+{
+    return (m + m[M_ACT_TRNTYPE])[i] <= 1 ? ph_limit_is_held(m, f, v, w, (m + m[M_ACT_TRNID])[i]) : m_none();
+}
+
+/* The bars of what turns a ball or free joint: of an actuator's moment and, of a ball, its length. */
+LFN void ph_pull_ball_gear(const int *m, const ureal *f, const real *v, real *w, int i, real force, real length_bar,
+                           real speed_bar)
+{
+    int id = (m + m[M_ACT_TRNID])[i], freed = (m + m[M_JNT_TYPE])[id] == 0;
+    int d = (m + m[M_JNT_DOFADR])[id] + (freed ? 3 : 0);
+    const real *zc = PH_DOFS(GD_ACT) + d, *qvel = PH_AT(W_QVEL) + d;
+    real quat[4], turned[3], x[3], bar[3], *turn = PH_DOFS(GD_TURN) + d;
+    ph_copy(quat, PH_AT(W_QPOS) + (m + m[M_JNT_QPOSADR])[id] + (freed ? 3 : 0), 4);
+    ph_quat_unit(quat);
+    ph_turned_gear(m, f, v, i, quat, turned);
+    for (int k = 0; k < 3; ++k) bar[k] = fma(speed_bar, qvel[k], -(force * zc[k]));
+    if (!freed) {
+        ph_quat_log(quat, x);
+        ph_add_scaled(bar, x, length_bar, 3);
+        real by[3];
+        v3_scale(turned, length_bar, by);
+        ph_pull_log(x, by);
+        v3_add(turn, by, turn);
+    }
+    if ((m + m[M_ACT_TRNTYPE])[i] == 1) ph_add_cross(bar, turned, turn); /* the parent's axes turn the other way */
+}
+
+/* The bars of a wrench at a site along its own axes: all of it turns with the body. */
+LFN void ph_pull_site_gear(const int *m, const ureal *f, const real *v, real *w, int i, real force, real speed_bar)
+{
+    int site = (m + m[M_ACT_TRNID])[i], b = (m + m[M_SITE_BODYID])[site];
+    const real *R = PH_AT(W_SITE_XMAT) + 9 * site;
+    real gear[6], push[3], turn[3], wrench[6];
+    pars(m, f, v, M_ACT_GEAR, 6 * i, 6, gear);
+    m3_mul(R, gear, push);
+    m3_mul(R, gear + 3, turn);
+    ph_wrench(m, w, b, PH_AT(W_SITE_XPOS) + 3 * site, turn, push, wrench);
+    ph_add_scaled(PH_BODIES(GB_FORCE) + 6 * b, wrench, -force, 6);
+    ph_add_scaled(PH_BODIES(GB_SPEED) + 6 * b, wrench, speed_bar, 6);
+}
+
+/* Bars of what moves actuator i, from those of its length and velocity, and of its force at z. */
+LFN void ph_pull_transmission(const int *m, const ureal *f, const real *v, real *w, int i, real force, real length_bar,
+                              real speed_bar)
+{
+    int type = (m + m[M_ACT_TRNTYPE])[i], id = (m + m[M_ACT_TRNID])[i];
+    real gear = par(m, f, v, M_ACT_GEAR, 6 * i);
+    if (type == 3) {
+        real *length = PH_TENDONS(GT_LENGTH) + id, *by_z = PH_TENDONS(GT_BY_Z) + id;
+        real *speed = PH_TENDONS(GT_SPEED) + id;
+        *length = fma(gear, length_bar, *length);
+        *by_z = fma(-gear, force, *by_z);
+        *speed = fma(gear, speed_bar, *speed);
+    } else if (type == 4) {
+        ph_pull_site_gear(m, f, v, w, i, force, speed_bar);
+    } else if ((m + m[M_JNT_TYPE])[id] >= 2) {
+        real *turn = PH_DOFS(GD_TURN) + (m + m[M_JNT_DOFADR])[id];
+        *turn = fma(gear, length_bar, *turn);
+    } else {
+        ph_pull_ball_gear(m, f, v, w, i, force, length_bar, speed_bar);
+    }
+    if (type == 3 || type == 4) return;
+    const int *adr = m + m[M_MOMENT_ROWADR], *col = m + m[M_MOMENT_COLIND];
+    real *speed = PH_DOFS(GD_SPEED);
+    rolled for (int e = adr[i]; e < adr[i + 1]; ++e) speed[col[e]] =
+        fma(PH_AT(W_ACTUATOR_MOMENT)[e], speed_bar, speed[col[e]]);
+}
+
+/* Gradients of actuator i. */
+LFN void ph_pull_actuator(const int *m, const ureal *f, const real *v, real *w, int i, mask bad, real *ctrl_grad,
+                          real *act_grad)
+{
+    int flags = (m + m[M_ACT_FLAGS])[i], adr = (m + m[M_ACT_ACTADR])[i];
+    int gain = (m + m[M_ACT_GAINTYPE])[i], bias = (m + m[M_ACT_BIASTYPE])[i];
+    const int *row = m + m[M_MOMENT_ROWADR], *col = m + m[M_MOMENT_COLIND];
+    real h = par(m, f, v, M_TIMESTEP, 0), zero = splat(0), u = select(bad, zero, ph_control(m, f, v, w, i));
+    real force = PH_AT(W_ACTUATOR_FORCE)[i], rate = zero, input = u, input_bar = zero, u_bar = zero;
+    rolled for (int e = row[i]; e < row[i + 1]; ++e) rate =
+        fma(PH_AT(W_ACTUATOR_MOMENT)[e], PH_DOFS(GD_ACT)[col[e]], rate);
+    if (adr >= 0)
+        input = flags & PH_ACT_EARLY ? ph_next_activation(m, f, v, w, i, PH_AT(W_ACT_DOT)[adr]) : PH_AT(W_ACT)[adr];
+    if (!(flags & PH_ACT_DISABLED)) {
+        mask held = ph_force_is_held(m, f, v, w, i);
+        real bar = select(held, zero, -rate), by_length = zero, slope = zero, by_input;
+        if (m[M_NMUSCLE] > 0 && gain == 2) {
+            by_input = ph_muscle_gain(m, f, v, w, i, &slope);
+            slope = slope * input;
+        } else {
+            by_input = ph_affine(m, f, v, w, M_ACT_GAINPRM, gain == 1, i);
+            if (gain == 1) by_length = par(m, f, v, M_ACT_GAINPRM, 3 * i + 1) * input;
+            if (gain == 1) slope = par(m, f, v, M_ACT_GAINPRM, 3 * i + 2) * input;
+        }
+        if (m[M_NMUSCLE] > 0 && (gain == 2 || bias == 2))
+            by_length = by_length + ph_muscle_by_length(m, f, v, w, i, input, gain == 2, bias == 2);
+        if (bias == 1) by_length = by_length + par(m, f, v, M_ACT_BIASPRM, 3 * i + 1);
+        if (bias == 1) slope = slope + par(m, f, v, M_ACT_BIASPRM, 3 * i + 2);
+        input_bar = by_input * bar;
+        if (m[M_INTEGRATOR] != 0 && gain == 1) { /* the integrator's matrix has -slope */
+            real implicit = -h * ph_implicit_rate(m, f, v, w, i, 1);
+            implicit = select(m_or(held, ph_joint_is_held(m, f, v, w, i)), zero, implicit);
+            input_bar = fma(par(m, f, v, M_ACT_GAINPRM, 3 * i + 2), implicit, input_bar);
+        }
+        ph_pull_transmission(m, f, v, w, i, force, by_length * bar, slope * bar);
+    }
+    if (adr >= 0)
+        ph_pull_activation(m, f, v, w, i, u, -input_bar, act_grad, &u_bar);
+    else
+        u_bar = -input_bar;
+    real x = PH_AT(W_CTRL)[i];
+    mask free = m_not(bad);
+    if (flags & PH_ACT_CTRLRANGE) {
+        mask low = lt(x, par(m, f, v, M_ACT_CTRLRANGE, 2 * i));
+        free = m_andnot(free, m_or(low, gt(x, par(m, f, v, M_ACT_CTRLRANGE, 2 * i + 1))));
+    }
+    put(ctrl_grad, i, ctrl_grad[i] + select(free, u_bar, zero));
+}
+
+/* z of dofs, and 0 for actuators where the limit of a joint holds the sum of their forces. */
+LFN void ph_release_limits(const int *m, const ureal *f, const real *v, real *w)
+{
+    each (d, m[M_NV]) {
+        mask held = ph_limit_is_held(m, f, v, w, (m + m[M_DOF_JNTID])[d]);
+        real z = PH_DOFS(GD_Z)[d];
+        PH_DOFS(GD_ACT)[d] = select(held, splat(0), z);
+    }
+    sync();
+}

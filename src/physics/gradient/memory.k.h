@@ -1,0 +1,50 @@
+/*
+ * Where the gradient of a time step keeps what it works with: behind a step's memory, from m[M_NMEMORY] on. C and
+ * kernels include this header.
+ *
+ * A field is what a vector over dofs makes of bodies, as their velocities are made of qvel: a spatial motion about the
+ * centre of mass of the body's tree. A bar is a gradient.
+ */
+#ifndef STI_PHYSICS_GRADIENT_MEMORY_K_H
+#define STI_PHYSICS_GRADIENT_MEMORY_K_H
+
+/* vectors over dofs */
+#define GD_Z 0     /* z = H^-1 times the gradient of qacc */
+#define GD_ACT 1   /* z, but 0 where the limit of a joint holds the force of its actuators */
+#define GD_W 2     /* w: what the implicit integrator's matrix makes of the gradient of velocities */
+#define GD_MORE 3  /* what the integrator adds to qacc */
+#define GD_TURN 4  /* the gradient by positions, as if they moved with velocities */
+#define GD_SPEED 5 /* by qvel */
+#define GD_STEP 6  /* by the velocities after the step, times the time step */
+#define GD_VECTORS 7
+
+/* fields, then bars of bodies: six reals each */
+#define GB_Z 0
+#define GB_ACC 1 /* of qacc */
+#define GB_W 2
+#define GB_MORE 3
+#define GB_FORCE 4       /* the bar of GB_Z: a force */
+#define GB_MOMENTUM 5    /* of cacc, with qacc */
+#define GB_PUSH 6        /* of GB_ACC by itself */
+#define GB_SPEED 7       /* of cvel */
+#define GB_POSE 8        /* of the body's pose, while all fields of the body move with it */
+#define GB_W_FORCE 9     /* of GB_W */
+#define GB_W_MOMENTUM 10 /* of GB_MORE */
+#define GB_FIELDS 11
+
+/* numbers of tendons */
+#define GT_Z 0      /* ten_J z */
+#define GT_LENGTH 1 /* bars: of ten_length, */
+#define GT_BY_Z 2   /* of ten_J z, */
+#define GT_BY_ACC 3 /* of ten_J qacc, */
+#define GT_SPEED 4  /* of ten_velocity */
+#define GT_NUMBERS 5
+
+#define PH_DOFS(k) (w + m[M_NMEMORY] + (k)*m[M_NV])
+#define PH_BODIES(k) (w + m[M_NMEMORY] + GD_VECTORS * m[M_NV] + 6 * (k)*m[M_NBODY])
+#define PH_TENDONS(k) (w + m[M_NMEMORY] + GD_VECTORS * m[M_NV] + 6 * GB_FIELDS * m[M_NBODY] + (k)*m[M_NTENDON])
+/* Reals of a team's memory, with those of a step. */
+#define PH_GRADIENT_MEMORY(m)                                                                                          \
+    ((m)[M_NMEMORY] + GD_VECTORS * (m)[M_NV] + 6 * GB_FIELDS * (m)[M_NBODY] + GT_NUMBERS * (m)[M_NTENDON])
+
+#endif

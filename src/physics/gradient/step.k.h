@@ -1,0 +1,181 @@
+/*
+ * The gradient of a time step of native physics, by its residual (doc/design/gradients.md). Kind world. Backward of
+ * k_native_step with one step in it, without its iterations: what a step needs is computed again from the state before
+ * it, and its acceleration is taken as it was.
+ */
+#define STET_CALLS 1
+#include "stet/lang.h"
+
+#include "physics/forward.k.h"
+#include "physics/gradient/memory.k.h"
+#include "physics/gradient/turn.k.h"
+#include "physics/gradient/tree.k.h"
+#include "physics/gradient/passive.k.h"
+#include "physics/gradient/actuate.k.h"
+#include "physics/gradient/contact/contacts.k.h"
+#include "physics/gradient/row_bars.k.h"
+#include "physics/gradient/contacts.k.h"
+#include "physics/gradient/rows.k.h"
+
+/* ---- the integrator ---------------------------------------------------------------------------------------------- */
+
+/* Is what the integrator adds to qvel not the time step times qacc? */
+LFN int ph_is_damped(const int *m) { return m[M_INTEGRATOR] != 0 || m[M_FLAGS] & PH_EULERDAMP; }
+
+/*
+ * The accelerations that the integrator makes of qacc, in qacc_step; the matrix that it uses stays factored. It solves
+ * (M + h D) step = M qacc, where M qacc is the sum of all forces.
+ */
+LFN void ph_repeat_step(const int *m, const ureal *f, const real *v, real *w)
+{
+    ph_mul_inertia(m, w, PH_AT(W_QACC), PH_AT(W_QFRC_SMOOTH));
+    each (d, m[M_NV]) PH_AT(W_QFRC_CONSTRAINT)[d] = splat(0);
+    sync();
+    ph_step_acceleration(m, f, v, w);
+}
+
+/* x = the transposed inverse of the integrator's matrix times x. Standalone free bodies have one of six rows each. */
+LFN void ph_solve_transposed(const int *m, const ureal *f, const real *v, real *w, real *x, real *free)
+{
+    each (i, m[M_NFREE]) {
+        int b = (m + m[M_FREE_BODY])[i], first = (m + m[M_BODY_DOFADR])[b];
+        for (int k = 0; k < 6; ++k) {
+            real column[6];
+            ph_zero(column, 6);
+            column[k] = splat(1);
+            ph_free_step(m, f, v, w, b, column);
+            free[first + k] = ph_dot6(column, x + first);
+        }
+    }
+    sync();
+    int solved = ph_solve_pattern(m, w, PH_AT(W_QH), x);
+    if (!solved) ph_solve(m, PH_AT(W_QLD), PH_AT(W_QLDIAGINV), x);
+    each (i, m[M_NFREE]) {
+        int first = (m + m[M_BODY_DOFADR])[(m + m[M_FREE_BODY])[i]];
+        ph_copy(x + first, free + first, 6);
+    }
+    sync();
+}
+
+/*
+ * Bars of the state after the step: of positions before it go to GD_TURN, of qvel to GD_SPEED, w to GD_W; z becomes the
+ * bar of qacc.
+ */
+LFN void ph_pull_integration(const int *m, const ureal *f, const real *v, real *w, const real *qpos_grad,
+                             const real *qvel_grad)
+{
+    real h = par(m, f, v, M_TIMESTEP, 0), *z = PH_DOFS(GD_Z), *step = PH_DOFS(GD_STEP), *x = PH_DOFS(GD_W);
+    real *after = PH_AT(W_GRAD); /* of the solver, which does not run */
+    ph_repeat_step(m, f, v, w);
+    each (d, m[M_NV]) {
+        PH_DOFS(GD_MORE)[d] = PH_AT(W_QACC_STEP)[d] - PH_AT(W_QACC)[d];
+        after[d] = fma(h, PH_AT(W_QACC_STEP)[d], PH_AT(W_QVEL)[d]);
+    }
+    sync();
+    each (j, m[M_NJNT]) ph_pull_moved(m, w, j, after, qpos_grad, h, PH_DOFS(GD_TURN), step);
+    sync();
+    each (d, m[M_NV]) {
+        step[d] = step[d] + qvel_grad[d];
+        PH_DOFS(GD_SPEED)[d] = -step[d];
+        PH_DOFS(GD_TURN)[d] = -PH_DOFS(GD_TURN)[d]; /* these are of z' r, which is subtracted */
+        x[d] = h * step[d];
+        z[d] = x[d];
+    }
+    sync();
+    if (ph_is_damped(m)) {
+        ph_solve_transposed(m, f, v, w, x, z);
+        ph_mul_inertia(m, w, x, z);
+    } else {
+        each (d, m[M_NV]) x[d] = splat(0);
+    }
+    sync();
+}
+
+/* ---- smooth forces ----------------------------------------------------------------------------------------------- */
+
+/* Bars of all forces but those of constraints. */
+LFN void ph_pull_smooth(const int *m, const ureal *f, const real *v, real *w, mask bad, real *act_grad, real *ctrl_grad,
+                        real *xfrc_grad)
+{
+    if (!(m[M_FLAGS] & PH_NO_ACTUATION)) {
+        ph_release_limits(m, f, v, w);
+        each (one, 1) {
+            for (int i = one; i < m[M_NACTUATOR]; ++i) ph_pull_actuator(m, f, v, w, i, bad, ctrl_grad, act_grad);
+        }
+        sync();
+    }
+    ph_pull_tendons(m, f, v, w);
+    each (j, m[M_NJNT]) ph_pull_joint_spring(m, f, v, w, j);
+    each (i, m[M_NBODY] - 1) {
+        if (m[M_FLAGS] & PH_GRAVCOMP) ph_pull_gravcomp(m, f, v, w, i + 1);
+        ph_pull_applied(m, w, i + 1, xfrc_grad);
+    }
+    sync();
+    each (d, m[M_NV]) ph_pull_dof_damper(m, f, v, w, d);
+    sync();
+    ph_pull_tree(m, w);
+}
+
+/* A mocap body's pose moves all that is below it. */
+LFN void ph_pull_mocap(const int *m, const real *w, int b, real *pos_grad, real *quat_grad)
+{
+    int mocap = (m + m[M_BODY_MOCAPID])[b];
+    const real *quat = PH_AT(W_MOCAP_QUAT) + 4 * mocap, *at = PH_AT(W_XPOS) + 3 * b, *R = PH_AT(W_XMAT) + 9 * b;
+    real above[6 * PH_CARRIED], bars[6 * PH_CARRIED], motion[6], off[3], turn[3], x[4];
+    const int own[PH_CARRIED] = {GB_FORCE, GB_SPEED, GB_MOMENTUM, GB_PUSH, GB_W_FORCE, GB_W_MOMENTUM};
+    ph_carried(m, w, b, above);
+    for (int k = 0; k < PH_CARRIED; ++k) ph_copy(bars + 6 * k, PH_BODIES(own[k]) + 6 * b, 6);
+    ph_pull_motion(above, bars, PH_BODIES(GB_POSE) + 6 * b, motion);
+    ph_offset(m, w, b, at, off);
+    v3_cross(off, motion + 3, x);
+    for (int k = 0; k < 3; ++k) x[k] = motion[k] - x[k];
+    m3_mul_transposed(R, x, turn);
+    ph_zero(x, 4);
+    ph_push_quat(quat, turn, x);
+    for (int k = 0; k < 3; ++k) put(pos_grad, 3 * mocap + k, pos_grad[3 * mocap + k] - motion[3 + k]);
+    for (int k = 0; k < 4; ++k) put(quat_grad, 4 * mocap + k, quat_grad[4 * mocap + k] - x[k]);
+}
+
+/*
+ * Gradients of one time step of the worlds whose `stepped` [1] is not 0. The state and the inputs are those before the
+ * step; qacc [nv] is the acceleration that it found (qacc_warmstart after it). qpos_grad, qvel_grad, act_grad: of the
+ * state after the step, which become those of the state before it. To the gradients of inputs the step's part is added.
+ * The memory w has PH_GRADIENT_MEMORY reals.
+ */
+world_kernel void k_native_pull(const int *m, const ureal *f, const real *v, const lint *stepped, treal *w, tint *s,
+                                const real *qpos, const real *qvel, const real *act, const real *ctrl,
+                                const real *qfrc_applied, const real *xfrc_applied, const real *mocap_pos,
+                                const real *mocap_quat, const real *eq_active, const real *qacc, real *qpos_grad,
+                                real *qvel_grad, real *act_grad, real *ctrl_grad, real *qfrc_applied_grad,
+                                real *xfrc_applied_grad, real *mocap_pos_grad, real *mocap_quat_grad)
+{
+    mask on = m_not(ieq(stepped[0], isplat(0)));
+    if (!any(on)) return;
+    ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, qacc, eq_active);
+    mask bad = ph_bad_controls(m, f, v, w);
+    ph_kinematics(m, f, v, w, m[M_STEP_NGEOM], m[M_STEP_NSITE]);
+    ph_com(m, f, v, w);
+    ph_tendon(m, f, v, w);
+    ph_inertia(m, f, v, w);
+    ph_tendon_armature(m, f, v, w);
+    if (!PH_BY_ROWS) ph_factor_inertia(m, f, v, w); /* which finds thin pivots */
+    ph_transmission(m, f, v, w);
+    ph_velocity(m, w);
+    ph_passive(m, f, v, w);
+    ph_bias(m, f, v, w);
+    ph_actuation(m, f, v, w, bad);
+    each (d, m[M_NV]) PH_AT(W_QACC)[d] = qacc[d];
+    sync();
+    ph_pull_integration(m, f, v, w, qpos_grad, qvel_grad);
+    ph_pull_rows(m, f, v, w, s, on);
+    ph_pull_smooth(m, f, v, w, bad, act_grad, ctrl_grad, xfrc_applied_grad);
+    each (i, m[M_NBODY] - 1)
+        if ((m + m[M_BODY_MOCAPID])[i + 1] >= 0) ph_pull_mocap(m, w, i + 1, mocap_pos_grad, mocap_quat_grad);
+    each (d, m[M_NV]) {
+        put(qvel_grad, d, -PH_DOFS(GD_SPEED)[d]);
+        put(qfrc_applied_grad, d, qfrc_applied_grad[d] + PH_DOFS(GD_Z)[d]);
+        PH_DOFS(GD_TURN)[d] = -PH_DOFS(GD_TURN)[d];
+    }
+    sync();
+    each (j, m[M_NJNT]) ph_push_joint(m, w, j, PH_DOFS(GD_TURN), qpos_grad);
+}

@@ -1,0 +1,216 @@
+/*
+ * The gradient of inverse dynamics: of z' (M qacc + c) by qpos and qvel, and what all other forces leave on bodies
+ * brought to dofs. Part of the kernels that include it, after memory.k.h.
+ *
+ * z' (M qacc + c) is a sum over bodies of the power that the force I A + V x I V has at the field Z. Turning a dof moves
+ * all that is below it as one. Seen from there nothing changes but what comes from above the joint: Z, V and A there,
+ * turned back. So with the bars F, B, P of these fields, summed over what is below,
+ *
+ *   gradient by the dof = axis . (G - Z x F - V x B - A x P …),     fields as they are before the joint,
+ *
+ * where G is what bodies have of their own: the bar of a pose whose fields move with it.
+ */
+
+#define PH_CARRIED 6 /* fields that come from above, with a bar each */
+
+/* The fields of body b (0: the world's). */
+LFN void ph_carried(const int *m, const real *w, int b, real *out)
+{
+    ph_copy(out, PH_BODIES(GB_Z) + 6 * b, 6);
+    ph_copy(out + 6, PH_AT(W_CVEL) + 6 * b, 6);
+    for (int k = 0; k < 6; ++k) out[12 + k] = PH_AT(W_CACC)[6 * b + k] + PH_BODIES(GB_ACC)[6 * b + k];
+    ph_copy(out + 18, PH_BODIES(GB_ACC) + 6 * b, 6);
+    ph_copy(out + 24, PH_BODIES(GB_W) + 6 * b, 6);
+    ph_copy(out + 30, PH_BODIES(GB_MORE) + 6 * b, 6);
+}
+
+/* What dofs d … d + n - 1 add to them. */
+LFN void ph_carry(const int *m, const real *w, int d, int n, real *out)
+{
+    const real *cdof = PH_AT(W_CDOF) + 6 * d, *dot = PH_AT(W_CDOF_DOT) + 6 * d, *qvel = PH_AT(W_QVEL) + d;
+    const real *qacc = PH_AT(W_QACC) + d;
+    ph_add_motion(out, cdof, PH_DOFS(GD_Z) + d, n);
+    ph_add_motion(out + 6, cdof, qvel, n);
+    ph_add_motion(out + 12, dot, qvel, n);
+    ph_add_motion(out + 12, cdof, qacc, n);
+    ph_add_motion(out + 18, cdof, qacc, n);
+    ph_add_motion(out + 24, cdof, PH_DOFS(GD_W) + d, n);
+    ph_add_motion(out + 30, cdof, PH_DOFS(GD_MORE) + d, n);
+}
+
+/* A field of body b from that of its parent. */
+LFN void ph_body_field(const int *m, real *w, int b, const real *x, real *field)
+{
+    int d = (m + m[M_BODY_DOFADR])[b], n = (m + m[M_BODY_DOFNUM])[b];
+    real a[6];
+    ph_copy(a, field + 6 * (m + m[M_BODY_PARENTID])[b], 6);
+    if (n > 0) ph_add_motion(a, PH_AT(W_CDOF) + 6 * d, x + d, n);
+    ph_copy(field + 6 * b, a, 6);
+}
+
+/* A field of all bodies. */
+LFN void ph_field(const int *m, real *w, const real *x, real *field)
+{
+    const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
+    each (k, 6) field[k] = splat(0);
+    rolled for (int l = 0; l < m[M_NLEVEL]; ++l)
+    {
+        sync();
+        each (i, level[l + 1] - level[l]) ph_body_field(m, w, body[level[l] + i], x, field);
+    }
+    sync();
+}
+
+/* out -= a x f of a motion and a force. */
+LFN void ph_take_cross_force(const real *a, const real *f, real *out)
+{
+    real t[6];
+    ph_zero(t, 6);
+    ph_add_cross_force(a, f, t);
+    for (int k = 0; k < 6; ++k) out[k] = out[k] - t[k];
+}
+
+/* Adds the bars of body b's share in z' (M qacc + c), and in w' M times what the integrator adds. */
+LFN void ph_pull_inertia(const int *m, real *w, int b)
+{
+    const real *I = PH_AT(W_CINERT) + 10 * b, *cvel = PH_AT(W_CVEL) + 6 * b, *z = PH_BODIES(GB_Z) + 6 * b;
+    const real *acc = PH_BODIES(GB_ACC) + 6 * b;
+    real *F = PH_BODIES(GB_FORCE) + 6 * b, *B = PH_BODIES(GB_SPEED) + 6 * b, *P = PH_BODIES(GB_MOMENTUM) + 6 * b;
+    real a[6], t[6], momentum[6];
+    for (int k = 0; k < 6; ++k) a[k] = PH_AT(W_CACC)[6 * b + k] + acc[k];
+    ph_inertia_mul(I, a, t);
+    ph_inertia_mul(I, cvel, momentum);
+    ph_add_cross_force(cvel, momentum, t);
+    for (int k = 0; k < 6; ++k) F[k] = F[k] + t[k];
+    ph_inertia_mul(I, z, t);
+    for (int k = 0; k < 6; ++k) P[k] = P[k] + t[k];
+    ph_take_cross_force(z, momentum, B);
+    ph_cross_motion(cvel, z, a);
+    ph_inertia_mul(I, a, t);
+    for (int k = 0; k < 6; ++k) B[k] = B[k] - t[k];
+    ph_inertia_mul(I, PH_BODIES(GB_MORE) + 6 * b, PH_BODIES(GB_W_FORCE) + 6 * b);
+    ph_inertia_mul(I, PH_BODIES(GB_W) + 6 * b, PH_BODIES(GB_W_MOMENTUM) + 6 * b);
+}
+
+/* The bar of a motion of all that is below a place where the fields are `above`, with the bars of what is below. */
+LFN void ph_pull_motion(const real *above, const real *bars, const real *pose, real *out)
+{
+    ph_copy(out, pose, 6);
+    for (int k = 0; k < PH_CARRIED; ++k) ph_take_cross_force(above + 6 * k, bars + 6 * k, out);
+}
+
+/* Gradients of dofs d … d + n - 1, whose axes are one joint's: bars of what is below them become those above them. */
+LFN void ph_pull_dofs(const int *m, real *w, int d, int n, const real *above, real *bars, const real *pose)
+{
+    const real *cdof = PH_AT(W_CDOF), *dot = PH_AT(W_CDOF_DOT), *P = bars + 12;
+    real *B = bars + 6, more[6], motion[6];
+    ph_zero(more, 6);
+    for (int k = d; k < d + n; ++k) {
+        real turned[6];
+        PH_DOFS(GD_SPEED)[k] = PH_DOFS(GD_SPEED)[k] + (ph_dot6(cdof + 6 * k, B) + ph_dot6(dot + 6 * k, P));
+        ph_zero(turned, 6);
+        ph_add_cross_force(cdof + 6 * k, P, turned);
+        ph_add_scaled(more, turned, PH_AT(W_QVEL)[k], 6);
+    }
+    for (int k = 0; k < 6; ++k) B[k] = B[k] + more[k];
+    ph_pull_motion(above, bars, pose, motion);
+    for (int k = d; k < d + n; ++k) PH_DOFS(GD_TURN)[k] = PH_DOFS(GD_TURN)[k] + ph_dot6(cdof + 6 * k, motion);
+}
+
+/* Joint j: from its last dofs to its first; `above` are the fields before it. */
+LFN void ph_pull_joint(const int *m, real *w, int j, const real *above, real *bars, const real *pose)
+{
+    int type = (m + m[M_JNT_TYPE])[j], d = (m + m[M_JNT_DOFADR])[j];
+    if (type == 0) {
+        real moved[6 * PH_CARRIED];
+        ph_copy(moved, above, 6 * PH_CARRIED);
+        /* translations of a free joint have axes that do not turn */
+        ph_carry(m, w, d, 3, moved);
+        ph_pull_dofs(m, w, d + 3, 3, moved, bars, pose);
+    }
+    ph_pull_dofs(m, w, d, type < 2 ? 3 : 1, above, bars, pose);
+}
+
+/* The bars of body b, with those of its children, and gradients of its dofs: bars become those of its parent. */
+LFN void ph_pull_body(const int *m, real *w, int b)
+{
+    const int own[PH_CARRIED + 1] = {GB_FORCE, GB_SPEED, GB_MOMENTUM, GB_PUSH, GB_W_FORCE, GB_W_MOMENTUM, GB_POSE};
+    int first = (m + m[M_BODY_JNTADR])[b], njoint = (m + m[M_BODY_JNTNUM])[b];
+    real bars[6 * (PH_CARRIED + 1)], base[6 * PH_CARRIED], above[6 * PH_CARRIED];
+    for (int k = 0; k <= PH_CARRIED; ++k) {
+        real *all = PH_BODIES(own[k]);
+        ph_gather_children(m, b, 6, all + 6 * b, all, bars + 6 * k);
+    }
+    ph_carried(m, w, (m + m[M_BODY_PARENTID])[b], base);
+    rolled for (int j = first + njoint - 1; j >= first; --j)
+    {
+        ph_copy(above, base, 6 * PH_CARRIED);
+        rolled for (int i = first; i < j; ++i)
+            ph_carry(m, w, (m + m[M_JNT_DOFADR])[i], (m + m[M_JNT_TYPE])[i] == 1 ? 3 : 1, above);
+        ph_pull_joint(m, w, j, above, bars, bars + 6 * PH_CARRIED);
+    }
+    for (int k = 0; k <= PH_CARRIED; ++k) ph_copy(PH_BODIES(own[k]) + 6 * b, bars + 6 * k, 6);
+}
+
+/* Gradients by dofs from the bars of all bodies. */
+LFN void ph_pull_tree(const int *m, real *w)
+{
+    const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
+    each (i, m[M_NBODY] - 1) ph_pull_inertia(m, w, i + 1);
+    sync();
+    rolled for (int l = m[M_NLEVEL] - 1; l >= 0; --l)
+    {
+        each (i, level[l + 1] - level[l]) ph_pull_body(m, w, body[level[l] + i]);
+        sync();
+    }
+}
+
+/* ---- forces at places -------------------------------------------------------------------------------------------- */
+
+/* How far p is from the centre of mass of body b's tree. */
+LFN void ph_offset(const int *m, const real *w, int b, const real *p, real *out)
+{
+    v3_sub(p, PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[b], out);
+}
+
+/* The velocity of the point p of body b in a field. */
+LFN void ph_at_point(const int *m, const real *w, int b, const real *p, const real *field, real *out)
+{
+    real off[3];
+    ph_offset(m, w, b, p, off);
+    ph_copy(out, field + 6 * b + 3, 3);
+    ph_add_cross(field + 6 * b, off, out);
+}
+
+/* out = a force and a torque at p, as a spatial force on body b. */
+LFN void ph_wrench(const int *m, const real *w, int b, const real *p, const real *torque, const real *force, real *out)
+{
+    real off[3];
+    ph_offset(m, w, b, p, off);
+    ph_copy(out, torque, 3);
+    ph_add_cross(off, force, out);
+    ph_copy(out + 3, force, 3);
+}
+
+/*
+ * The bars of the velocity at p of body b in a field, and of its turning: they go to the field's bar, to the body's
+ * pose, because the field turns with it, and to the place, `place`.
+ */
+LFN void ph_pull_point(const int *m, real *w, int b, const real *p, const real *turn, const real *velocity,
+                       const real *field, int bar, real *place)
+{
+    real force[6];
+    ph_wrench(m, w, b, p, turn, velocity, force);
+    real *to = PH_BODIES(bar) + 6 * b;
+    for (int k = 0; k < 6; ++k) to[k] = to[k] + force[k];
+    ph_add_cross_force(field + 6 * b, force, PH_BODIES(GB_POSE) + 6 * b);
+    ph_add_cross(velocity, field + 6 * b, place);
+}
+
+/* The bars of a place that is fixed to body b, and of its turning. */
+LFN void ph_pull_place(const int *m, real *w, int b, const real *p, const real *turn, const real *place)
+{
+    real force[6], *pose = PH_BODIES(GB_POSE) + 6 * b;
+    ph_wrench(m, w, b, p, turn, place, force);
+    for (int k = 0; k < 6; ++k) pose[k] = pose[k] + force[k];
+}
