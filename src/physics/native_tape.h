@@ -12,8 +12,6 @@
 
 #include "kernel/record/operation.h"
 
-struct sti_native;
-
 /* The state and the inputs, in the order of fields, as operands of a step and of a reset. */
 #define STI_NATIVE_GRADED(X)                                                                                           \
     X(qpos)                                                                                                            \
@@ -48,8 +46,6 @@ enum {
 typedef struct sti_native_tape {
     sti_operation step, reset;
     bool made;
-    /* launches the adjoint of a step with that acceleration; NULL: there is none */
-    stet_result (*back)(struct sti_native *n, const sti_arg *args, stet_array *qacc, stet_array *const *gradients);
     /* INT [nworld][1]: in place of the sim's while something is done again (NATIVE-TAPE-2); lost: faults of a step */
     stet_array *lost, *fault, *ticks, *most, *owed;
 } sti_native_tape;

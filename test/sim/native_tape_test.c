@@ -5,7 +5,6 @@
  */
 #include "sim/phases.h"
 
-#include "physics/native_state.h"
 #include "stet/adjoint.h"
 
 #include <math.h>
@@ -21,33 +20,11 @@ static const char slider[] =
     "type='slide' axis='1 0 0'/><geom size='.1' mass='1' contype='0' conaffinity='0'/></body></worldbody>"
     "<actuator><motor joint='x' gear='3'/></actuator><keyframe><key qpos='0.25' qvel='0.5'/></keyframe></mujoco>";
 
-/* ---- a stand-in for the adjoint of a step ------------------------------------------------------------------------- */
-
-static const char back_source[] =
-    "#include \"stet/lang.h\"\n"
-    "world_kernel void k_back(const real *qpos, real *qvel, real *ctrl, real *force, ureal h, ureal gear)\n"
-    "{ each (i, 1) { real g = fma(splat(h), qpos[i], qvel[i]); put(qvel, i, g);\n"
-    "    put(force, i, fma(splat(h), g, force[i])); put(ctrl, i, fma(splat(h * gear), g, ctrl[i])); } }\n";
-static stet_kernel *back_kernel; /* of the sim that was opened last */
-
-static stet_result back(sti_native *n, const sti_arg *args, stet_array *qacc, stet_array *const *gradients)
-{
-    const stet_arg own[] = {stet_arg_array(gradients[STI_TAPED_qpos]),
-                            stet_arg_array(gradients[STI_TAPED_qvel]),
-                            stet_arg_array(gradients[STI_TAPED_ctrl]),
-                            stet_arg_array(gradients[STI_TAPED_qfrc_applied]),
-                            stet_arg_real(H),
-                            stet_arg_real(GEAR)};
-    assert_true(args[STI_TAPED_ctrl].array && qacc);
-    return stet_kernel_launch(back_kernel, n->worlds->nworld, own, 6);
-}
-
 /* ---- the rig ------------------------------------------------------------------------------------------------------ */
 
 typedef struct slide {
     phases p;
     stet_tape *tape;
-    stet_kernel *back;
     stet_array *qpos, *qvel, *ctrl;
 } slide;
 
@@ -58,15 +35,8 @@ static slide slide_open(int64_t every, const char *isa)
                                &(room_def){.nworld = NWORLD, .threads = 2, .isa = isa, .physics = STET_PHYSICS_NATIVE}),
               .nworld = NWORLD}};
     stet_tape_def def = stet_default_tape_def();
-    stet_kernel_def kernel = stet_default_kernel_def();
-    stet_device *device = stet_sim_get_device(s.p.sim);
     def.every = every;
-    kernel.source = back_source;
-    kernel.cache_folder = folder;
-    OK(stet_kernel_create(device, &kernel, &back_kernel));
-    s.back = back_kernel;
-    ((sti_native *)stet_sim_get_worlds(s.p.sim)->physics.context)->tape.back = back;
-    OK(stet_tape_create(device, &def, &s.tape));
+    OK(stet_tape_create(stet_sim_get_device(s.p.sim), &def, &s.tape));
     s.qpos = phases_field(&s.p, "qpos");
     s.qvel = phases_field(&s.p, "qvel");
     s.ctrl = phases_field(&s.p, "ctrl");
@@ -80,7 +50,6 @@ static slide slide_open(int64_t every, const char *isa)
 static void slide_close(slide *s)
 {
     stet_tape_destroy(s->tape);
-    stet_kernel_destroy(s->back);
     phases_close(&s->p);
 }
 

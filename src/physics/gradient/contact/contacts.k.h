@@ -27,6 +27,8 @@ LFN mask contacts_pull(const convex *a, const convex *b, const int *tables, cons
                        int iterations, const contact *con, int n, const contact_grad *grad, mask lanes,
                        geom_grad *a_grad, geom_grad *b_grad)
 {
+    (void)tolerance;
+    (void)iterations;
     mask all_sure = m_all();
     real hint[3], hint_grad[3], normal_grad[3], zero3[3], frame[9];
     int on_plane = a->type == GRAD_PLANE, hinted = on_plane && b->type == CONVEX_CAPSULE;
