@@ -10,6 +10,7 @@
 #include "physics/gradient/memory.k.h"
 #include "physics/gradient/turn.k.h"
 #include "physics/gradient/tree.k.h"
+#include "physics/gradient/free.k.h"
 #include "physics/gradient/passive.k.h"
 #include "physics/gradient/actuate.k.h"
 #include "physics/gradient/contact/contacts.k.h"
@@ -112,6 +113,8 @@ LFN void ph_pull_smooth(const int *m, const ureal *f, const real *v, real *w, ma
     }
     sync();
     each (d, m[M_NV]) ph_pull_dof_damper(m, f, v, w, d);
+    sync();
+    each (i, m[M_NFREE]) ph_pull_free(m, f, v, w, i);
     sync();
     ph_pull_tree(m, w);
 }
