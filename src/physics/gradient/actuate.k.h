@@ -70,7 +70,7 @@ LFN void ph_muscle_dot_slopes(const int *m, const ureal *f, const real *v, int i
  * `input`. act_grad [na] is that after the step, and becomes that before it.
  */
 LFN void ph_pull_activation(const int *m, const ureal *f, const real *v, const real *w, int i, real u, real input,
-                            real *act_grad, real *u_bar)
+                            mask on, real *act_grad, real *u_bar)
 {
     int adr = (m + m[M_ACT_ACTADR])[i], flags = (m + m[M_ACT_FLAGS])[i], type = (m + m[M_ACT_DYNTYPE])[i];
     real act = PH_AT(W_ACT)[adr], h = par(m, f, v, M_TIMESTEP, 0), zero = splat(0), one = splat(1);
@@ -101,7 +101,7 @@ LFN void ph_pull_activation(const int *m, const ureal *f, const real *v, const r
         *u_bar = fma(by_u, dot_bar, *u_bar);
         act_bar = fma(by_act, dot_bar, act_bar);
     }
-    put(act_grad, adr, act_bar);
+    ph_put_gradient(act_grad, adr, act_bar, on);
 }
 
 /* Where a clamp of the actuator's force holds it. */
@@ -191,8 +191,8 @@ LFN void ph_pull_transmission(const int *m, const ureal *f, const real *v, real 
 }
 
 /* Gradients of actuator i. */
-LFN void ph_pull_actuator(const int *m, const ureal *f, const real *v, real *w, int i, mask bad, real *ctrl_grad,
-                          real *act_grad)
+LFN void ph_pull_actuator(const int *m, const ureal *f, const real *v, real *w, int i, mask on, mask bad,
+                          real *ctrl_grad, real *act_grad)
 {
     int flags = (m + m[M_ACT_FLAGS])[i], adr = (m + m[M_ACT_ACTADR])[i];
     int gain = (m + m[M_ACT_GAINTYPE])[i], bias = (m + m[M_ACT_BIASTYPE])[i];
@@ -227,7 +227,7 @@ LFN void ph_pull_actuator(const int *m, const ureal *f, const real *v, real *w, 
         ph_pull_transmission(m, f, v, w, i, force, by_length * bar, slope * bar);
     }
     if (adr >= 0)
-        ph_pull_activation(m, f, v, w, i, u, -input_bar, act_grad, &u_bar);
+        ph_pull_activation(m, f, v, w, i, u, -input_bar, on, act_grad, &u_bar);
     else
         u_bar = -input_bar;
     real x = PH_AT(W_CTRL)[i];
@@ -236,7 +236,7 @@ LFN void ph_pull_actuator(const int *m, const ureal *f, const real *v, real *w, 
         mask low = lt(x, par(m, f, v, M_ACT_CTRLRANGE, 2 * i));
         free = m_andnot(free, m_or(low, gt(x, par(m, f, v, M_ACT_CTRLRANGE, 2 * i + 1))));
     }
-    put(ctrl_grad, i, ctrl_grad[i] + select(free, u_bar, zero));
+    ph_put_gradient(ctrl_grad, i, ctrl_grad[i] + select(free, u_bar, zero), on);
 }
 
 /* z of dofs, and 0 for actuators where the limit of a joint holds the sum of their forces. */

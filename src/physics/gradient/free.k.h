@@ -53,7 +53,8 @@ LFN void ph_pull_gyro(const int *m, const real *w, int b, int d, const real *u, 
 LFN void ph_pull_free(const int *m, const ureal *f, const real *v, real *w, int i)
 {
     int b = (m + m[M_FREE_BODY])[i], d = (m + m[M_BODY_DOFADR])[b];
-    real h = par(m, f, v, M_TIMESTEP, 0), step[6], both[6], *turn = PH_DOFS(GD_TURN) + d, *speed = PH_DOFS(GD_SPEED) + d;
+    real h = par(m, f, v, M_TIMESTEP, 0), step[6], both[6], *turn = PH_DOFS(GD_TURN) + d,
+         *speed = PH_DOFS(GD_SPEED) + d;
     const real *qvel = PH_AT(W_QVEL) + d;
     for (int k = 0; k < 6; ++k) {
         step[k] = PH_AT(W_QACC)[d + k] + PH_DOFS(GD_MORE)[d + k];

@@ -67,7 +67,7 @@ LFN void ph_pull_gravcomp(const int *m, const ureal *f, const real *v, real *w, 
 }
 
 /* The same of xfrc_applied, of which this is the gradient, too. */
-LFN void ph_pull_applied(const int *m, real *w, int b, real *xfrc_grad)
+LFN void ph_pull_applied(const int *m, real *w, int b, mask on, real *xfrc_grad)
 {
     const real *at = PH_AT(W_XIPOS) + 3 * b, *z = PH_BODIES(GB_Z), *x = PH_AT(W_XFRC_APPLIED) + 6 * b;
     real velocity[3], sum[6], *pose = PH_BODIES(GB_POSE) + 6 * b;
@@ -77,8 +77,8 @@ LFN void ph_pull_applied(const int *m, real *w, int b, real *xfrc_grad)
     ph_add_cross(x, velocity, pose);
     ph_add_cross(x + 3, z + 6 * b, pose);
     for (int k = 0; k < 3; ++k) {
-        put(xfrc_grad, 6 * b + k, xfrc_grad[6 * b + k] + velocity[k]);
-        put(xfrc_grad, 6 * b + 3 + k, xfrc_grad[6 * b + 3 + k] + (z + 6 * b)[k]);
+        ph_put_gradient(xfrc_grad, 6 * b + k, xfrc_grad[6 * b + k] + velocity[k], on);
+        ph_put_gradient(xfrc_grad, 6 * b + 3 + k, xfrc_grad[6 * b + 3 + k] + (z + 6 * b)[k], on);
     }
 }
 

@@ -95,13 +95,13 @@ LFN void ph_pull_integration(const int *m, const ureal *f, const real *v, real *
 /* ---- smooth forces ----------------------------------------------------------------------------------------------- */
 
 /* Bars of all forces but those of constraints. */
-LFN void ph_pull_smooth(const int *m, const ureal *f, const real *v, real *w, mask bad, real *act_grad, real *ctrl_grad,
-                        real *xfrc_grad)
+LFN void ph_pull_smooth(const int *m, const ureal *f, const real *v, real *w, mask on, mask bad, real *act_grad,
+                        real *ctrl_grad, real *xfrc_grad)
 {
     if (!(m[M_FLAGS] & PH_NO_ACTUATION)) {
         ph_release_limits(m, f, v, w);
         each (one, 1) {
-            for (int i = one; i < m[M_NACTUATOR]; ++i) ph_pull_actuator(m, f, v, w, i, bad, ctrl_grad, act_grad);
+            for (int i = one; i < m[M_NACTUATOR]; ++i) ph_pull_actuator(m, f, v, w, i, on, bad, ctrl_grad, act_grad);
         }
         sync();
     }
@@ -109,7 +109,7 @@ LFN void ph_pull_smooth(const int *m, const ureal *f, const real *v, real *w, ma
     each (j, m[M_NJNT]) ph_pull_joint_spring(m, f, v, w, j);
     each (i, m[M_NBODY] - 1) {
         if (m[M_FLAGS] & PH_GRAVCOMP) ph_pull_gravcomp(m, f, v, w, i + 1);
-        ph_pull_applied(m, w, i + 1, xfrc_grad);
+        ph_pull_applied(m, w, i + 1, on, xfrc_grad);
     }
     sync();
     each (d, m[M_NV]) ph_pull_dof_damper(m, f, v, w, d);
@@ -120,7 +120,7 @@ LFN void ph_pull_smooth(const int *m, const ureal *f, const real *v, real *w, ma
 }
 
 /* A mocap body's pose moves all that is below it. */
-LFN void ph_pull_mocap(const int *m, const real *w, int b, real *pos_grad, real *quat_grad)
+LFN void ph_pull_mocap(const int *m, const real *w, int b, mask on, real *pos_grad, real *quat_grad)
 {
     int mocap = (m + m[M_BODY_MOCAPID])[b];
     const real *quat = PH_AT(W_MOCAP_QUAT) + 4 * mocap, *at = PH_AT(W_XPOS) + 3 * b, *R = PH_AT(W_XMAT) + 9 * b;
@@ -135,8 +135,8 @@ LFN void ph_pull_mocap(const int *m, const real *w, int b, real *pos_grad, real 
     m3_mul_transposed(R, x, turn);
     ph_zero(x, 4);
     ph_push_quat(quat, turn, x);
-    for (int k = 0; k < 3; ++k) put(pos_grad, 3 * mocap + k, pos_grad[3 * mocap + k] - motion[3 + k]);
-    for (int k = 0; k < 4; ++k) put(quat_grad, 4 * mocap + k, quat_grad[4 * mocap + k] - x[k]);
+    for (int k = 0; k < 3; ++k) ph_put_gradient(pos_grad, 3 * mocap + k, pos_grad[3 * mocap + k] - motion[3 + k], on);
+    for (int k = 0; k < 4; ++k) ph_put_gradient(quat_grad, 4 * mocap + k, quat_grad[4 * mocap + k] - x[k], on);
 }
 
 /*
@@ -171,14 +171,14 @@ world_kernel void k_native_pull(const int *m, const ureal *f, const real *v, con
     sync();
     ph_pull_integration(m, f, v, w, qpos_grad, qvel_grad);
     ph_pull_rows(m, f, v, w, s, on);
-    ph_pull_smooth(m, f, v, w, bad, act_grad, ctrl_grad, xfrc_applied_grad);
+    ph_pull_smooth(m, f, v, w, on, bad, act_grad, ctrl_grad, xfrc_applied_grad);
     each (i, m[M_NBODY] - 1)
-        if ((m + m[M_BODY_MOCAPID])[i + 1] >= 0) ph_pull_mocap(m, w, i + 1, mocap_pos_grad, mocap_quat_grad);
+        if ((m + m[M_BODY_MOCAPID])[i + 1] >= 0) ph_pull_mocap(m, w, i + 1, on, mocap_pos_grad, mocap_quat_grad);
     each (d, m[M_NV]) {
-        put(qvel_grad, d, -PH_DOFS(GD_SPEED)[d]);
-        put(qfrc_applied_grad, d, qfrc_applied_grad[d] + PH_DOFS(GD_Z)[d]);
+        ph_put_gradient(qvel_grad, d, -PH_DOFS(GD_SPEED)[d], on);
+        ph_put_gradient(qfrc_applied_grad, d, qfrc_applied_grad[d] + PH_DOFS(GD_Z)[d], on);
         PH_DOFS(GD_TURN)[d] = -PH_DOFS(GD_TURN)[d];
     }
     sync();
-    each (j, m[M_NJNT]) ph_push_joint(m, w, j, PH_DOFS(GD_TURN), qpos_grad);
+    each (j, m[M_NJNT]) ph_push_joint(m, w, j, on, PH_DOFS(GD_TURN), qpos_grad);
 }

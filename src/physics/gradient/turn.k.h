@@ -7,6 +7,9 @@
  * volume 2, section 10.3).
  */
 
+/* Item i of a gradient, in the lanes `on`. Never -0: what other lanes have adds 0. */
+LFN void ph_put_gradient(real *out, int i, real x, mask on) { put(out, i, select(on, x + splat(0), out[i])); }
+
 /* x += a (u x x) + b u x (u x x) */
 LFN void ph_add_turns(const real *u, real a, real b, real *x)
 {
@@ -103,19 +106,14 @@ LFN void ph_pull_moved(const int *m, const real *w, int j, const real *qvel, con
     for (int k = 0; k < 3; ++k) step[d + k] = h * x[k];
 }
 
-/* The gradient by qpos from that by what moves it. */
-LFN void ph_push_joint(const int *m, const real *w, int j, const real *turn, real *out)
+/* The gradient by qpos, in the lanes `on`, from that by what moves it. */
+LFN void ph_push_joint(const int *m, const real *w, int j, mask on, const real *turn, real *out)
 {
     int type = (m + m[M_JNT_TYPE])[j], q = (m + m[M_JNT_QPOSADR])[j], d = (m + m[M_JNT_DOFADR])[j];
-    const real *qpos = PH_AT(W_QPOS);
-    real x[4];
-    if (type != 1) {
-        for (int k = 0; k < (type == 0 ? 3 : 1); ++k) put(out, q + k, turn[d + k]);
-        if (type >= 2) return;
-        q += 3;
-        d += 3;
-    }
-    ph_zero(x, 4);
-    ph_push_quat(qpos + q, turn + d, x);
-    for (int k = 0; k < 4; ++k) put(out, q + k, x[k]);
+    int straight = type == 0 ? 3 : type == 1 ? 0 : 1;
+    real x[7];
+    ph_zero(x, 7);
+    ph_copy(x, turn + d, straight);
+    if (type < 2) ph_push_quat(PH_AT(W_QPOS) + q + straight, turn + d + straight, x + straight);
+    for (int k = 0; k < straight + (type < 2 ? 4 : 0); ++k) ph_put_gradient(out, q + k, x[k], on);
 }
