@@ -53,7 +53,8 @@ STET_API stet_result stet_adjoint_has_gradient(const stet_adjoint *adjoint, int 
  *     item kernel, plain array        REAL plain array of the same shape
  *
  * doc/design/adjoint.md says what the gradients hold before and after. INVALID_ARGUMENT: one array is passed in two
- * places, and the kernel writes it.
+ * places, and the kernel writes it. UNSUPPORTED: the source brings the adjoint, which reads what the kernel left
+ * (doc/kernels.md); that is known on a tape only.
  *
  * Stack sizes are computed from the data (mechanism `adstack`). LIMIT: a stack overflowed twice, or would not fit into
  * the device's memory; the message names kernel, loop, line, and the sizes that it needed and had. In a list, in a

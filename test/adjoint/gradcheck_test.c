@@ -197,6 +197,32 @@ static void a_kernels_own_adjoint_is_checked(void **state)
     assert_int_equal(r.moving, 3 + 9);
 }
 
+/* (1 + a) y + y^3 = b by Newton's method. The gradient follows from y: 1 / (1 + a + 3 y^2) times that of y. */
+#define ROOT(constness, also)                                                                                          \
+    SOURCE(                                                                                                            \
+        "world_kernel void k_root(const real *a, const real *b, real *y, int n)\n{\n    each (i, n) {\n"               \
+        "        real x = splat(0), s = splat(1) + a[i];\n        for (int k = 0; k < 60; ++k) x = x - (s * x + x * "  \
+        "x * x - b[i]) / (s + splat(3) * x * x);\n        put(y, i, x);\n    }\n}\n"                                   \
+        "world_kernel void k_root_adj(const real *a, real *a_grad, const real *b, real *b_grad, const real *y, real "  \
+        "*y_grad, " constness "real *y_after, int n)\n{\n    (void)b; (void)y;\n    each (i, n) {\n"                   \
+        "        real x = y_after[i], g = y_grad[i] / (splat(1) + a[i] + splat(3) * x * x);\n"                         \
+        "        put(y_grad, i, splat(0));\n        put(b_grad, i, b_grad[i] + g);\n"                                  \
+        "        put(a_grad, i, a_grad[i] - g * x);\n" also "    }\n}\n")
+
+/* An adjoint that a source has may see what the kernel left, and then needs nothing of how it came to that. */
+static void a_kernels_own_adjoint_sees_what_it_left(void **state)
+{
+    stet_gradcheck_result r;
+    stet_gradcheck_def def = gradcheck_def(ROOT("const ", ""));
+    OK(stet_gradcheck(&def, &r));
+    assert_int_equal(r.wrong + r.unfit, 0);
+    assert_int_equal(r.compared, 2 * 3 * 12);
+    assert_int_equal(r.moving, 2 * (3 + 3 + 9));
+    def.source = ROOT("", "        put(y_after, i, x);\n");
+    FAILS(stet_gradcheck(&def, &r), STET_ERROR_UNSUPPORTED,
+          "kernel k_root_adj: y_after is what the kernel left in y: declare it const");
+}
+
 /* What a launch passes follows from the kernel's kind. */
 static void an_adjoint_of_another_kind_is_refused(void **state)
 {
@@ -366,6 +392,7 @@ int main(void)
         cmocka_unit_test(right_gradients_of_steep_and_noisy_functions_are_not_wrong),
         cmocka_unit_test(wrong_gradients_of_steep_and_noisy_functions_are_not_right),
         cmocka_unit_test(a_kernels_own_adjoint_is_checked),
+        cmocka_unit_test(a_kernels_own_adjoint_sees_what_it_left),
         cmocka_unit_test(an_adjoint_of_another_kind_is_refused),
         cmocka_unit_test(arrays_that_are_too_small_are_named),
         cmocka_unit_test(a_fault_of_the_kernel_is_told_before_its_adjoint),

@@ -55,17 +55,31 @@ static stet_result loss_of(sti_checking *c, double *loss)
     return STET_OK;
 }
 
+/* What the kernel leaves, for an adjoint that reads it. */
+static stet_result keep_results(sti_checking *c, const stet_arg *args)
+{
+    bool any = false;
+    for (int i = 0; i < c->n; ++i) any |= c->s[i].after != NULL;
+    if (!any) return STET_OK;
+    STI_TRY(stet_kernel_launch(c->kernel, c->def->nworld, args, c->n));
+    for (int i = 0; i < c->n; ++i)
+        if (c->s[i].after) STI_TRY(stet_array_copy(c->s[i].after, c->s[i].array));
+    return sti_subjects_write(c);
+}
+
 /* Fills `found` of all subjects. */
 static stet_result run_adjoint(sti_checking *c)
 {
     stet_arg args[STI_GRADCHECK_MOST];
-    stet_array *gradients[STI_GRADCHECK_MOST];
+    stet_array *gradients[STI_GRADCHECK_MOST], *results[STI_GRADCHECK_MOST];
     STI_TRY(sti_subjects_write(c));
     for (int i = 0; i < c->n; ++i) {
         args[i] = sti_subject_arg(&c->s[i]);
         gradients[i] = c->s[i].active ? c->s[i].gradient : NULL;
+        results[i] = c->s[i].after;
     }
-    STI_TRY(stet_adjoint_launch(c->adjoint, c->def->nworld, args, gradients, c->n));
+    STI_TRY(keep_results(c, args));
+    STI_TRY(sti_adjoint_launch(c->adjoint, c->def->nworld, args, results, gradients, c->n));
     for (int i = 0; i < c->n; ++i) {
         sti_subject *s = &c->s[i];
         if (s->active) STI_TRY(stet_array_read(s->gradient, s->found, (size_t)s->ngradient * sizeof(double)));

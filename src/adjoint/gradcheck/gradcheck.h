@@ -12,6 +12,7 @@
 #ifndef STI_ADJOINT_GRADCHECK_GRADCHECK_H
 #define STI_ADJOINT_GRADCHECK_GRADCHECK_H
 
+#include "adjoint/launch/handle.h"
 #include "kernel/signature.h"
 #include "stet/adjoint.h"
 
@@ -21,6 +22,7 @@ enum { STI_GRADCHECK_MOST = 48 /* parameters */, STI_GRADCHECK_GUARDS = 256 /* g
 typedef struct sti_subject {
     stet_kernel_param p;
     stet_array *array, *gradient;
+    stet_array *after;             /* what the kernel leaves in `array`, for an adjoint that reads that; else NULL */
     int64_t items, stride, count;  /* in a world; in a world with guard items; in all worlds */
     int64_t ngradient;             /* numbers in the gradient: one set for each world, or as many as the array has */
     double *base, *weight, *found; /* values before a launch; weights of a written array; the adjoint's gradient */

@@ -99,6 +99,8 @@ stet_result sti_subject_open(sti_checking *c, int i)
     s->number = random_real(c, v);
     if (s->p.kind == STET_ARG_ARRAY)
         STI_TRY(new_array(c, s->p.name, dtype_of(s->p.type), s->p.worlds, s->stride, &s->array));
+    if (c->adjoint->has_result[i])
+        STI_TRY(new_array(c, "after", dtype_of(s->p.type), s->p.worlds, s->stride, &s->after));
     if (!is_real(s)) return write_whole(c, s, v);
     STI_TRY(stet_adjoint_has_gradient(c->adjoint, i, &s->active));
     return fill_reals(c, s, v);
@@ -108,6 +110,7 @@ void sti_subject_close(sti_subject *s)
 {
     stet_array_destroy(s->array);
     stet_array_destroy(s->gradient);
+    stet_array_destroy(s->after);
     sti_free(s->bytes);
     sti_free(s->base);
     sti_free(s->weight);

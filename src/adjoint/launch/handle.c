@@ -39,6 +39,18 @@ static int find_param(const stet_adjoint *a, const char *name)
     return -1;
 }
 
+/* `y_after` of an adjoint that the source has is what the kernel left in its parameter y; -1: it is none. */
+static int find_result(const stet_adjoint *a, const char *name)
+{
+    static const char ending[] = "_after";
+    char own[STI_MAX_NAME];
+    size_t n = strlen(name), end = sizeof ending - 1;
+    if (a->k != &a->given || n <= end || n >= sizeof own || strcmp(name + n - end, ending) != 0) return -1;
+    (void)snprintf(own, sizeof own, "%.*s", (int)(n - end), name);
+    int i = find_param(a, own);
+    return i >= 0 && a->param[i].kind == STET_ARG_ARRAY && a->param[i].written ? i : -1;
+}
+
 /* Finds the source of one parameter of the code. A gradient comes right behind its parameter. */
 static sti_passing passing_of(const stet_adjoint *a, const char *name, int before)
 {
@@ -47,6 +59,8 @@ static sti_passing passing_of(const stet_adjoint *a, const char *name, int befor
     bool taped = a->k->taped || a->k->entries;
     for (size_t i = 0; taped && i < sizeof owns / sizeof *owns; ++i)
         if (strcmp(name, owns[i].name) == 0) return (sti_passing){.what = owns[i].what, .number = (int)owns[i].stack};
+    int result = find_result(a, name);
+    if (result >= 0) return (sti_passing){.what = STI_PASSED_RESULT, .number = result};
     return (sti_passing){.what = STI_PASSED_GRADIENT, .number = before};
 }
 
@@ -76,6 +90,13 @@ static stet_result plan(stet_adjoint *a)
         sti_passing p = passing_of(a, sig->param[i].name, before);
         if (p.what == STI_PASSED_GRADIENT && p.number >= 0) a->has_gradient[p.number] = true;
         p.written = sig->param[i].pointer && sig->param[i].written;
+        if (p.what == STI_PASSED_RESULT) {
+            a->has_result[p.number] = true;
+            if (p.written)
+                return sti_error(STET_ERROR_UNSUPPORTED,
+                                 "kernel %s_adj: %s is what the kernel left in %s: declare it const", a->k->name,
+                                 sig->param[i].name, a->param[p.number].name);
+        }
         before = p.what == STI_PASSED_ARGUMENT ? p.number : -1;
         a->passing[a->npassing++] = p;
     }

@@ -19,6 +19,7 @@
 typedef enum sti_passed {
     STI_PASSED_ARGUMENT, /* the kernel's argument `number` */
     STI_PASSED_GRADIENT, /* the gradient of argument `number` */
+    STI_PASSED_RESULT,   /* what the kernel left in argument `number` */
     STI_PASSED_STACK,    /* sti_stack `number` */
     STI_PASSED_FLAGS,
     STI_PASSED_WIDTH,
@@ -54,7 +55,8 @@ struct stet_adjoint {
     int nparam; /* parameters of the kernel */
     stet_kernel_param param[STI_MAX_PARAMS];
     bool has_gradient[STI_MAX_PARAMS];
-    int listed[STI_MAX_PARAMS]; /* code of its listing; -1: not listed */
+    bool has_result[STI_MAX_PARAMS]; /* the adjoint that the source has reads what the kernel left there */
+    int listed[STI_MAX_PARAMS];      /* code of its listing; -1: not listed */
     int npassing;
     sti_passing passing[STI_MAX_PARAMS];
     sti_stacks *stacks; /* shared by all adjoints of the device */
@@ -75,12 +77,16 @@ typedef struct sti_adjoint_call {
     stet_adjoint *adjoint;
     int64_t count;
     const stet_arg *args;
+    stet_array *const *results; /* [nparam], where has_result; NULL: not known */
     stet_array *const *gradients;
     int64_t size[STI_SIZES];
     stet_array *destinations, *values; /* the lists that it writes */
     stet_array *plan;                  /* the gather plan; NULL: none */
 } sti_adjoint_call;
 
+/* stet_adjoint_launch with what the kernel left in its arrays, of those that has_result tells. */
+stet_result sti_adjoint_launch(stet_adjoint *adjoint, int64_t count, const stet_arg *args, stet_array *const *results,
+                               stet_array *const *gradients, int narg);
 /* Compiles the code if that was not done yet. */
 stet_result sti_adjoint_code(stet_adjoint *adjoint);
 

@@ -72,6 +72,12 @@ static stet_result check_call(const sti_adjoint_call *c, int narg)
             return sti_error(STET_ERROR_INVALID_ARGUMENT,
                              "kernel %s_adj: the argument for parameter %s is of another kind", a->k->name,
                              a->param[i].name);
+        if (a->has_result[i] && !c->results)
+            return sti_error(
+                STET_ERROR_UNSUPPORTED,
+                "kernel %s_adj: reads what the kernel left in %s, which a tape knows; launch the kernel on "
+                "a tape (stet_tape_backward)",
+                a->k->name, a->param[i].name);
         STI_TRY(check_gradient(c, i));
         STI_TRY(check_places(c, i));
     }
@@ -105,6 +111,7 @@ static stet_result pass(sti_adjoint_call *c, const sti_passing *p, stet_arg *out
     switch (p->what) {
     case STI_PASSED_ARGUMENT: *out = c->args[p->number]; return STET_OK;
     case STI_PASSED_GRADIENT: array = c->gradients[p->number]; break;
+    case STI_PASSED_RESULT: array = c->results[p->number]; break;
     case STI_PASSED_STACK: STI_TRY(take_stack(c, (sti_stack)p->number, &array)); break;
     case STI_PASSED_FLAGS:
         STI_TRY(sti_flags_room(c->adjoint, c->count * c->size[STI_WIDTH]));
@@ -286,13 +293,19 @@ static stet_result launch(sti_adjoint_call *c)
     return a->flags ? sti_flags_poison(a, c->count, c->size[STI_WIDTH], c->gradients) : STET_OK;
 }
 
+stet_result sti_adjoint_launch(stet_adjoint *adjoint, int64_t count, const stet_arg *args, stet_array *const *results,
+                               stet_array *const *gradients, int narg)
+{
+    sti_adjoint_call c = {.adjoint = adjoint, .count = count, .args = args, .results = results, .gradients = gradients};
+    STI_TRY(check_call(&c, narg));
+    return count > 0 ? launch(&c) : STET_OK;
+}
+
 stet_result stet_adjoint_launch(stet_adjoint *adjoint, int64_t count, const stet_arg *args,
                                 stet_array *const *gradients, int narg)
 {
     if (!adjoint || (narg > 0 && (!args || !gradients)))
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_adjoint_launch: adjoint, args and gradients must not be NULL");
-    sti_adjoint_call c = {.adjoint = adjoint, .count = count, .args = args, .gradients = gradients};
-    STI_TRY(check_call(&c, narg));
-    return count > 0 ? launch(&c) : STET_OK;
+    return sti_adjoint_launch(adjoint, count, args, NULL, gradients, narg);
 }

@@ -202,7 +202,7 @@ static stet_result launch_back(const stet_tape *t, const sti_tape_op *op, stet_a
     }
     stet_arg args[STI_MAX_PARAMS];
     for (int i = 0; i < op->narg; ++i) args[i] = argument(t, &t->arg[op->arg + i], true);
-    return stet_adjoint_launch(k->adjoint, op->count, args, gradients, op->narg);
+    return sti_adjoint_launch(k->adjoint, op->count, args, results, gradients, op->narg);
 }
 
 static stet_result launch_adjoint(stet_tape *t, const sti_tape_op *op, stet_array *const *results)

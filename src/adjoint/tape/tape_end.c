@@ -61,6 +61,7 @@ static stet_result get_adjoint(sti_tape_kernel *k)
     }
     STI_TRY(result);
     for (int i = 0; i < k->nparam; ++i) STI_TRY(stet_adjoint_has_gradient(k->adjoint, i, &k->param[i].graded));
+    for (int i = 0; i < k->nparam; ++i) k->param[i].result = k->adjoint->has_result[i];
     find_reads(k);
     return STET_OK;
 }

@@ -97,11 +97,31 @@ static const char *gradient_word(sti_transform *t, const sti_node *f, const sti_
     return sti_type_points(type) && type->of && type->of->kind == STI_TYPE_WREAL ? "wreal" : "ureal";
 }
 
-static const char *parameter_types(sti_transform *t, const sti_node *f, bool adjoint)
+static bool has_parameter(const sti_node *f, const char *name)
+{
+    for (const sti_node *v = f->a; v; v = v->next)
+        if (strcmp(v->name->text, name) == 0) return true;
+    return false;
+}
+
+/* Is v, of the adjoint that the source has for a kernel, what that left in its parameter x: `x_after`? */
+static bool is_result(sti_transform *t, const sti_node *kernel, const sti_node *v)
+{
+    for (const sti_node *x = kernel->op == STI_WORD_LFN ? NULL : kernel->a; x; x = x->next) {
+        if (!sti_type_points(x->type) || strcmp(v->name->text, sti_say(t, "%s_after", x->name->text)) != 0) continue;
+        return !has_parameter(kernel, v->name->text);
+    }
+    return false;
+}
+
+/* left_out: what the source's adjoint of this kernel has besides, of what the kernel left, does not count. */
+static const char *parameter_types(sti_transform *t, const sti_node *f, bool adjoint, const sti_node *left_out)
 {
     const char *out = "", *comma = "";
-    for (const sti_node *v = f->a; v; v = v->next, comma = ", ") {
+    for (const sti_node *v = f->a; v; v = v->next) {
+        if (left_out && is_result(t, left_out, v)) continue;
         out = sti_say(t, "%s%s%s", out, comma, sti_type_word(t, sti_type_value(v->type)));
+        comma = ", ";
         if (!adjoint || !sti_type_carries(v->type)) continue;
         const char *sizes = sti_type_points(v->type) && v->type->of ? sti_type_sizes(t, v->type->of) : "";
         out = sti_say(t, "%s, %s *%s", out, gradient_word(t, f, v->type), sizes);
@@ -137,7 +157,7 @@ bool sti_given_adjoint(sti_transform *t, const sti_node *f)
 {
     const sti_node *given = find_function(t, sti_say(t, "%s_adj", f->name->text));
     if (!given) return false;
-    const char *wanted = parameter_types(t, f, true), *found = parameter_types(t, given, false);
+    const char *wanted = parameter_types(t, f, true, NULL), *found = parameter_types(t, given, false, f);
     if (given->op != f->op || given->symbol->type->kind != STI_TYPE_VOID)
         sti_report_mistake(t->u, given->place, "%s, the adjoint of %s, is of another kind: it has to be %s",
                            given->name->text, f->name->text, kind_of(f));

@@ -276,6 +276,61 @@ static void what_has_no_derivative_is_refused(void **state)
     stet_device_destroy(device);
 }
 
+/* As an operation's, an adjoint that a source brings: r = x u, y = y + r r, again and again over the same r. */
+static const char own_source[] =
+    "#include \"stet/lang.h\"\n"
+    "world_kernel void k_own(const real *x, real *r, int n) { each (i, n) put(r, i, x[i] * x[i]); }\n"
+    "world_kernel void k_own_adj(const real *x, real *x_of, const real *r, real *r_of, const real *r_after, int n)\n"
+    "{ (void)r; each (i, n) { real s = select(lt(x[i], splat(0)), -sqrt(r_after[i]), sqrt(r_after[i]));\n"
+    "    put(x_of, i, x_of[i] + splat(2) * s * r_of[i]); put(r_of, i, splat(0)); } }\n"
+    "world_kernel void k_add(const real *r, real *x, int n) { each (i, n) put(x, i, x[i] + r[i]); }\n";
+
+static void a_kernels_own_adjoint_reads_results(void **state)
+{
+    FOR_RUNNING_DEVICES(rig)
+    {
+        standin open, *s = &open;
+        stet_kernel *own[2];
+        static const char *const names[] = {"k_own", "k_add"};
+        open_standin(s, rig.device, 3);
+        for (int i = 0; i < 2; ++i) {
+            stet_kernel_def def = kernel_def(own_source);
+            def.name = names[i];
+            own[i] = make_kernel(rig.device, &def);
+        }
+        OK(stet_tape_begin(s->tape));
+        for (int k = 0; k < STEPS / 2; ++k) {
+            const stet_arg root[] = {A(s->x), A(s->r), N}, add[] = {A(s->r), A(s->x), N};
+            OK(stet_tape_step(s->tape));
+            OK(stet_kernel_launch(own[0], WORLDS, root, 3));
+            OK(stet_kernel_launch(own[1], WORLDS, add, 3));
+        }
+        OK(stet_tape_end(s->tape, STET_OK));
+        for (int pass = 0; pass < 2; ++pass) {
+            seed(s);
+            OK(stet_tape_backward(s->tape));
+            for (int w = 0; w < WORLDS; ++w)
+                for (int i = 0; i < ITEMS; ++i) {
+                    double x = first_of(w, i), slope = 1;
+                    for (int k = 0; k < STEPS / 2 && x < 1e6; ++k) {
+                        slope *= 1 + 2 * x;
+                        x += x * x;
+                    }
+                    if (x < 1e6)
+                        assert_true(fabs(value(gradient_of(s, s->x), w, i) - slope) < 1e-4 * (1 + fabs(slope)));
+                }
+        }
+        stet_adjoint *adjoint;
+        OK(stet_kernel_get_adjoint(own[0], &adjoint));
+        const stet_arg args[] = {A(s->x), A(s->r), N};
+        stet_array *gradients[] = {gradient_of(s, s->x), gradient_of(s, s->r), NULL};
+        FAILS(stet_adjoint_launch(adjoint, WORLDS, args, gradients, 3), STET_ERROR_UNSUPPORTED,
+              "kernel k_own_adj: reads what the kernel left in r, which a tape knows");
+        for (int i = 0; i < 2; ++i) stet_kernel_destroy(own[i]);
+        close_standin(s);
+    }
+}
+
 static void an_operation_that_is_gone_is_said(void **state)
 {
     stet_device *device = open_device(STI_ISA_portable, 1);
@@ -297,9 +352,8 @@ static void an_operation_that_is_gone_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_those_of_the_operation),
-        cmocka_unit_test(a_second_pass_is_a_replay),
-        cmocka_unit_test(what_has_no_derivative_is_refused),
+        cmocka_unit_test(gradients_are_those_of_the_operation), cmocka_unit_test(a_second_pass_is_a_replay),
+        cmocka_unit_test(what_has_no_derivative_is_refused),    cmocka_unit_test(a_kernels_own_adjoint_reads_results),
         cmocka_unit_test(an_operation_that_is_gone_is_said),
     };
     return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
