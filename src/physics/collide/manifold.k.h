@@ -413,47 +413,67 @@ LFN void outline_clip(outline *o)
     outline_lower(o);
 }
 
+/* What meets: two faces, or the face of one geom and an edge of the other. Relative to the first geom's centre. */
+typedef struct meeting {
+    convex a, b;
+    feature face1, face2;
+    geom_edge edge1, edge2;
+    mask faces, on1, on2; /* both faces; the second geom's edge on the first one's face; the other way around */
+} meeting;
+
+/* By the one contact; where nothing meets in any lane, edges are not looked for. */
+LFN void manifold_find(const convex *first, const convex *second, const int *tables, const ureal *reals,
+                       const contact *con, meeting *s)
+{
+    real way[3], back[3], level = splat(MANIFOLD_FACE);
+    s->a = *first;
+    s->b = *second;
+    v3_sub(second->g.pos, first->g.pos, s->b.g.pos);
+    for (int k = 0; k < 3; ++k) s->a.g.pos[k] = splat(0);
+    v3_copy(con->normal, way);
+    v3_scale(way, splat(-1), back);
+    convex_face(&s->a, tables, reals, way, &s->face1);
+    convex_face(&s->b, tables, reals, back, &s->face2);
+    real along1 = v3_dot(s->face1.normal, way), along2 = v3_dot(s->face2.normal, back);
+    mask lies1 = m_and(s->face1.exists, gt(along1, level)), lies2 = m_and(s->face2.exists, gt(along2, level));
+    mask opposed = lt(v3_dot(s->face1.normal, s->face2.normal), -level);
+    mask near = m_and(gt(along1, splat((ureal)0.99)), gt(along2, splat((ureal)0.99)));
+    s->faces = m_and(m_and(con->hit, near), m_and(m_and(s->face1.exists, s->face2.exists), opposed));
+    s->on1 = m_and(m_andnot(con->hit, s->faces), lies1);
+    s->on2 = m_and(m_andnot(con->hit, m_or(s->faces, s->on1)), lies2);
+    if (!any(m_or(s->faces, m_or(s->on1, s->on2)))) return;
+    convex_edge(&s->a, tables, reals, way, &s->edge1);
+    convex_edge(&s->b, tables, reals, back, &s->edge2);
+    s->on1 = m_and(s->on1, s->edge2.exists);
+    s->on2 = m_and(s->on2, s->edge1.exists);
+}
+
 /*
  * Replaces the one contact of two convex geoms by up to four in the lanes where faces or edges are aligned.
  */
 LFN void collide_manifold(const convex *first, const convex *second, const int *tables, const ureal *reals, real margin,
                           contact *con)
 {
-    convex a = *first, b = *second;
-    feature face1, face2, face;
-    geom_edge edge1, edge2, over;
-    real way[3], back[3];
-    v3_sub(second->g.pos, first->g.pos, b.g.pos);
-    for (int k = 0; k < 3; ++k) a.g.pos[k] = splat(0);
-    v3_copy(con[0].normal, way);
-    v3_scale(way, splat(-1), back);
-    convex_face(&a, tables, reals, way, &face1);
-    convex_face(&b, tables, reals, back, &face2);
-    real along1 = v3_dot(face1.normal, way), along2 = v3_dot(face2.normal, back), level = splat(MANIFOLD_FACE);
-    mask lies1 = m_and(face1.exists, gt(along1, level)), lies2 = m_and(face2.exists, gt(along2, level));
-    mask opposed = lt(v3_dot(face1.normal, face2.normal), -level);
-    mask near = m_and(gt(along1, splat((ureal)0.99)), gt(along2, splat((ureal)0.99)));
-    mask faces = m_and(m_and(con[0].hit, near), m_and(m_and(face1.exists, face2.exists), opposed));
-    mask on1 = m_and(m_andnot(con[0].hit, faces), lies1);
-    mask on2 = m_and(m_andnot(con[0].hit, m_or(faces, on1)), lies2);
+    meeting s;
     contact_clear(con + 1, MANIFOLD_CONTACTS - 1);
+    manifold_find(first, second, tables, reals, con, &s);
+    mask faces = s.faces, on1 = s.on1, on2 = s.on2;
     if (!any(m_or(faces, m_or(on1, on2)))) return;
 
-    convex_edge(&a, tables, reals, way, &edge1);
-    convex_edge(&b, tables, reals, back, &edge2);
-    on1 = m_and(on1, edge2.exists);
-    on2 = m_and(on2, edge1.exists);
+    feature face;
+    geom_edge over;
     mask second_face = m_or(faces, on2); /* what the points are measured from; the others are the first one's */
-    for (int i = 0; i < MANIFOLD_CORNERS; ++i) v3_select(second_face, face2.corner[i], face1.corner[i], face.corner[i]);
-    for (int i = 0; i < 2; ++i) v3_select(on1, edge2.corner[i], edge1.corner[i], over.corner[i]);
-    v3_select(second_face, face2.normal, face1.normal, face.normal);
-    face.count = iselect(second_face, face2.count, face1.count);
+    for (int i = 0; i < MANIFOLD_CORNERS; ++i)
+        v3_select(second_face, s.face2.corner[i], s.face1.corner[i], face.corner[i]);
+    for (int i = 0; i < 2; ++i) v3_select(on1, s.edge2.corner[i], s.edge1.corner[i], over.corner[i]);
+    v3_select(second_face, s.face2.normal, s.face1.normal, face.normal);
+    face.count = iselect(second_face, s.face2.count, s.face1.count);
 
     outline o;
     real axes[9];
     lint chosen[MANIFOLD_CONTACTS];
     mask lanes = m_or(faces, m_or(on1, on2));
-    outline_make(&face, &face1, &over, faces, margin, lanes, axes, &o);
+    outline_make(&face, &s.face1, &over, faces, margin, lanes, axes, &o);
     outline_clip(&o);
     lanes = m_and(lanes, igt(o.npoint, isplat(0))); /* where nothing is left of the face, the one contact stays */
     for (int i = 0; i < MANIFOLD_CONTACTS; ++i) chosen[i] = isplat(i);

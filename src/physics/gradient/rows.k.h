@@ -50,8 +50,6 @@ LFN void ph_pull_couple(const int *m, const ureal *f, const real *v, real *w, co
 LFN void ph_pull_ball_limit(const int *m, const ureal *f, const real *v, real *w, const int *block,
                             const ph_row_bars *bars)
 {
-    (void)f;
-    (void)v;
     int id = block[B_ID], d = (m + m[M_JNT_DOFADR])[id];
     real q[4], u[3], axis[3], bar[3], *turn = PH_DOFS(GD_TURN) + d, *speed = PH_DOFS(GD_SPEED) + d;
     ph_copy(q, PH_AT(W_QPOS) + (m + m[M_JNT_QPOSADR])[id], 4);

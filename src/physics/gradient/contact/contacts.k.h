@@ -6,53 +6,197 @@
  */
 #ifndef STI_PHYSICS_GRADIENT_CONTACT_CONTACTS_K_H
 #define STI_PHYSICS_GRADIENT_CONTACT_CONTACTS_K_H
-#include "physics/gradient/contact/held.k.h"
+#include "physics/gradient/contact/faces.k.h"
 
 /* Have the contacts of two types of geoms (mjtGeom's, the lower one first) a derivative here? */
 LFN int contacts_have_gradient(int first, int second)
 {
-    int plane = first == GRAD_PLANE && second >= CONVEX_SPHERE && second <= CONVEX_MESH && second != CONVEX_CYLINDER;
-    int round = first == CONVEX_SPHERE && second <= CONVEX_MESH;
-    return plane || round || (first == CONVEX_CAPSULE && second == CONVEX_CAPSULE);
+    if (second > CONVEX_MESH || (first == CONVEX_CAPSULE && second == CONVEX_BOX)) return 0;
+    if (first == GRAD_PLANE) return second >= CONVEX_SPHERE;
+    return first >= CONVEX_SPHERE;
+}
+
+/* One contact at nearest points. `corner`: that of the second geom is a corner whatever the normal says. */
+LFN mask contact_pull(contacts_pair *pair, const int *tables, const ureal *reals, const contact *con, int corner,
+                      const contact_grad *grad, const real *normal_grad, mask lanes)
+{
+    held p, q;
+    real frame[9], none[3];
+    for (int k = 0; k < 3; ++k) none[k] = splat(0);
+    contact_frame(con->normal, none, frame);
+    held_find(&pair->a, tables, reals, con, 1, frame, &p);
+    held_find(&pair->b, tables, reals, con, -1, frame, &q);
+    if (corner) {
+        q.edge = m_none();
+        q.face = m_none();
+    }
+    mask sure = held_pull(&pair->a, &p, &pair->b, &q, frame, con->dist, grad->dist, grad->pos, normal_grad, lanes,
+                          &pair->a_grad, &pair->b_grad);
+    return sure;
+}
+
+/*
+ * A point of a cylinder's rim over a plane. Its place on the rim goes around with the lowest point's, so with the normal;
+ * not where the cylinder stands to rounding: what is lowest then says nothing.
+ */
+LFN mask plane_cylinder_pull(contacts_pair *pair, const contact *con, const contact_grad *grad, const real *normal_grad,
+                             mask lanes)
+{
+    const real *normal = con->normal;
+    real arm[3], from[3], axis[3], lowest[3], here[3], place[3], turn[3], force[3],
+        half = splat((ureal)0.5) * con->dist;
+    v3_sub(con->pos, pair->b.g.pos, arm);
+    v3_add_scaled(arm, normal, half, arm);
+    v3_add(arm, pair->b.g.pos, from);
+    v3_sub(from, pair->a.g.pos, from);
+    real along = fma(splat((ureal)-0.5), v3_dot(normal, grad->pos), grad->dist);
+    v3_add_scaled(grad->pos, normal, along, place);
+    grad_add_point(lanes, &pair->b, arm, place, &pair->b_grad);
+    v3_scale(normal, -along, force);
+    grad_add_force(lanes, from, force, &pair->a_grad);
+
+    m3_column(pair->b.g.mat, 2, axis);
+    v3_cross(normal, axis, lowest); /* the way around the rim, at the lowest point and at this one */
+    real sine = v3_normalize(lowest);
+    v3_cross(axis, arm, here);
+    v3_scale(lowest, v3_dot(here, place) / select(lt(sine, splat(HELD_LEVEL)), splat(1), sine), turn);
+    mask leans = m_andnot(lanes, lt(sine, splat(HELD_LEVEL)));
+    grad_add_turn(leans, normal, turn, &pair->b_grad);
+    for (int k = 0; k < 3; ++k) turn[k] = -select(leans, turn[k], splat(0));
+    for (int k = 0; k < 3; ++k) turn[k] = turn[k] + fma(-half, grad->pos[k], normal_grad[k]);
+    grad_add_turn(lanes, normal, turn, &pair->a_grad);
+    return lanes;
+}
+
+/* A contact of a capsule or a sphere's normals and frames, and of other pairs: what its frame's gradient is. */
+LFN void contact_normal_grad(contacts_pair *pair, const contact *con, const contact_grad *grad, mask lanes,
+                             real *normal_grad)
+{
+    real hint[3], hint_grad[3];
+    int hinted = pair->a.type == GRAD_PLANE && pair->b.type == CONVEX_CAPSULE;
+    for (int k = 0; k < 3; ++k) hint[k] = splat(0);
+    if (hinted) m3_column(pair->b.g.mat, 2, hint);
+    contact_frame_pull(con->normal, hint, grad->frame, normal_grad, hint_grad);
+    if (hinted) grad_add_turn(lanes, hint, hint_grad, &pair->b_grad);
+}
+
+/* Boxes: one contact between edges, or corners of what two faces have in common. */
+LFN mask box_box_pull(contacts_pair *pair, const int *tables, const ureal *reals, const contact *con, int n,
+                      const contact_grad *grad, mask lanes)
+{
+    box_pair found;
+    meeting s;
+    real back[3], normal_grad[3];
+    mask all_sure = m_all();
+    box_find_axis(&pair->a.g, &pair->b.g, splat(0), &found);
+    mask faces = ilt(found.code, isplat(6)), second = igt(found.code, isplat(2));
+    s.a = pair->a;
+    s.b = pair->b;
+    v3_sub(pair->b.g.pos, pair->a.g.pos, s.b.g.pos);
+    for (int k = 0; k < 3; ++k) s.a.g.pos[k] = splat(0);
+    v3_scale(con->normal, splat(-1), back);
+    convex_face(&s.a, tables, reals, con->normal, &s.face1);
+    convex_face(&s.b, tables, reals, back, &s.face2);
+    rolled for (int i = 0; i < n; ++i)
+    {
+        mask here = m_and(lanes, con[i].hit), sure = m_all();
+        if (!any(here)) continue;
+        contact_normal_grad(pair, con + i, grad + i, here, normal_grad);
+        mask at_faces = m_and(here, faces), at_edges = m_andnot(here, faces);
+        if (any(at_faces)) sure = box_faces_pull(pair, &s, con + i, second, grad + i, normal_grad, at_faces);
+        all_sure = m_andnot(all_sure, m_andnot(at_faces, sure));
+        if (any(at_edges)) sure = contact_pull(pair, tables, reals, con + i, 0, grad + i, normal_grad, at_edges);
+        all_sure = m_andnot(all_sure, m_andnot(at_edges, sure));
+    }
+    return all_sure;
+}
+
+/*
+ * Pairs whose contact may have become several (collide_manifold). That contact is found again: where it is the pair's
+ * only one, it is pulled itself; else edges are placed by its normal.
+ */
+LFN mask manifold_pull(contacts_pair *pair, const int *tables, const ureal *reals, const contact *con, int n,
+                       const contact_grad *grad, mask lanes)
+{
+    contact one;
+    contact_grad one_grad;
+    meeting s;
+    real way[3], back[3], way_grad[3], back_grad[3], normal_grad[3], zero = splat(0);
+    mask all_sure = m_all(), sure = m_all();
+    collide_convex(&pair->a, &pair->b, tables, reals, splat(CONVEX_FAR), pair->tolerance, pair->iterations, lanes,
+                   &one);
+    one.hit = m_and(one.hit, lanes);
+    mask same = eq(one.dist, con->dist);
+    for (int k = 0; k < 3; ++k)
+        same = m_and(same, m_and(eq(one.pos[k], con->pos[k]), eq(one.normal[k], con->normal[k])));
+    manifold_find(&pair->a, &pair->b, tables, reals, &one, &s);
+    v3_copy(one.normal, way);
+    v3_scale(way, splat(-1), back);
+    one_grad.dist = zero;
+    for (int k = 0; k < 3; ++k) {
+        one_grad.pos[k] = zero;
+        way_grad[k] = zero;
+        back_grad[k] = zero;
+    }
+    rolled for (int i = 0; i < n; ++i)
+    {
+        mask here = m_and(lanes, con[i].hit), several = m_andnot(here, same), now;
+        if (!any(here)) continue;
+        contact_normal_grad(pair, con + i, grad + i, here, normal_grad);
+        now = m_and(here, same);
+        if (any(now)) sure = contact_pull(pair, tables, reals, con + i, 0, grad + i, normal_grad, now);
+        all_sure = m_andnot(all_sure, m_andnot(now, sure));
+        now = m_and(several, s.faces);
+        if (any(now)) sure = two_faces_pull(pair, &s, con + i, grad + i, normal_grad, now);
+        all_sure = m_andnot(all_sure, m_andnot(now, sure));
+        now = m_and(several, s.on1);
+        if (any(now))
+            sure = edge_on_face_pull(pair, &s, con + i, m_none(), &s.edge2, 1, back, grad + i, normal_grad, now,
+                                     back_grad);
+        all_sure = m_andnot(all_sure, m_andnot(now, sure));
+        now = m_and(several, s.on2);
+        if (any(now))
+            sure =
+                edge_on_face_pull(pair, &s, con + i, m_all(), &s.edge1, 0, way, grad + i, normal_grad, now, way_grad);
+        all_sure = m_andnot(all_sure, m_andnot(now, sure));
+    }
+    v3_sub(way_grad, back_grad, way_grad);
+    mask by_edge = m_not(eq(v3_dot(way_grad, way_grad), zero));
+    if (any(by_edge)) sure = contact_pull(pair, tables, reals, &one, 0, &one_grad, way_grad, by_edge);
+    return m_andnot(all_sure, m_andnot(by_edge, sure));
 }
 
 /*
  * Adds what the contacts of a pair give to its geoms, in some lanes. `n`: the slots of `con`, of which those that hit
  * count, and of `grad`, the gradients of their distances, positions and frames (contact_frame; on a plane a capsule's
- * first tangent follows its axis). `tolerance`, `iterations`: as they were found with. The types are those of
- * contacts_have_gradient. Gives the lanes in which all contacts have a derivative; what has none (features that are
- * parallel or coincide, so that the contact jumps) adds nothing.
+ * first tangent follows its axis). The types are those of contacts_have_gradient. Gives the lanes in which all contacts
+ * have a derivative; one that has none, as where features are parallel and the contact jumps, adds nothing.
  */
-LFN mask contacts_pull(const convex *a, const convex *b, const int *tables, const ureal *reals, ureal tolerance,
-                       int iterations, const contact *con, int n, const contact_grad *grad, mask lanes,
-                       geom_grad *a_grad, geom_grad *b_grad)
+LFN mask contacts_pull(contacts_pair *pair, const int *tables, const ureal *reals, const contact *con, int n,
+                       const contact_grad *grad, mask lanes)
 {
-    (void)tolerance;
-    (void)iterations;
-    mask all_sure = m_all();
-    real hint[3], hint_grad[3], normal_grad[3], zero3[3], frame[9];
-    int on_plane = a->type == GRAD_PLANE, hinted = on_plane && b->type == CONVEX_CAPSULE;
-    for (int k = 0; k < 3; ++k) {
-        zero3[k] = splat(0);
-        hint[k] = splat(0);
+    int first = pair->a.type, second = pair->b.type;
+    int flat = first >= CONVEX_CAPSULE && first != CONVEX_ELLIPSOID && second >= CONVEX_CYLINDER;
+    mask all_sure = m_all(), sure = m_all();
+    if (first == CONVEX_BOX && second == CONVEX_BOX) {
+        sure = box_box_pull(pair, tables, reals, con, n, grad, lanes);
+        return sure;
     }
-    if (hinted) m3_column(b->g.mat, 2, hint);
+    if (flat) {
+        sure = manifold_pull(pair, tables, reals, con, n, grad, lanes);
+        return sure;
+    }
+    int lowest = first == GRAD_PLANE && second != CONVEX_ELLIPSOID; /* corners, and a capsule's ends */
     rolled for (int i = 0; i < n; ++i)
     {
-        held p, q;
+        real normal_grad[3];
         mask here = m_and(lanes, con[i].hit);
         if (!any(here)) continue;
-        contact_frame_pull(con[i].normal, hint, grad[i].frame, normal_grad, hint_grad);
-        if (hinted) grad_add_turn(here, hint, hint_grad, b_grad);
-        contact_frame(con[i].normal, zero3, frame);
-        held_find(a, tables, reals, con + i, 1, frame, &p);
-        held_find(b, tables, reals, con + i, -1, frame, &q);
-        if (on_plane && b->type != CONVEX_ELLIPSOID) { /* one of the lowest corners, or a capsule's end */
-            q.edge = m_none();
-            q.face = m_none();
-        }
-        mask sure =
-            held_pull(a, &p, b, &q, frame, con[i].dist, grad[i].dist, grad[i].pos, normal_grad, here, a_grad, b_grad);
+        contact_normal_grad(pair, con + i, grad + i, here, normal_grad);
+        if (first == GRAD_PLANE && second == CONVEX_CYLINDER)
+            sure = plane_cylinder_pull(pair, con + i, grad + i, normal_grad, here);
+        else
+            sure = contact_pull(pair, tables, reals, con + i, lowest, grad + i, normal_grad, here);
         all_sure = m_andnot(all_sure, m_andnot(here, sure));
     }
     return all_sure;

@@ -20,6 +20,14 @@ typedef struct geom_grad {
     real force[3], torque[3], size[3];
 } geom_grad;
 
+/* Two geoms whose contacts are pulled, the first one's type the lower, and their gradients. */
+typedef struct contacts_pair {
+    convex a, b; /* a height field: its `hull` is where its record is */
+    geom_grad a_grad, b_grad;
+    ureal tolerance; /* MuJoCo's ccd_tolerance and ccd_iterations, which the contacts were found with */
+    int iterations;
+} contacts_pair;
+
 LFN void geom_grad_clear(geom_grad *g)
 {
     for (int k = 0; k < 3; ++k) {
