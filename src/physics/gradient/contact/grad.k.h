@@ -115,7 +115,8 @@ LFN void contact_frame_pull(const real *normal, const real *hint, const real *fr
     v3_add_scaled(axis, normal, -along, grown);
     real length = sqrt(v3_dot(grown, grown));
     v3_add_scaled(from_tangent, tangent, -v3_dot(tangent, from_tangent), from_tangent);
-    v3_scale(from_tangent, splat(1) / length, from_tangent);
+    mask across_all = lt(length, splat(PHYSICS_MINVAL)); /* an axis along the normal: contact_frame takes another */
+    v3_scale(from_tangent, select(across_all, splat(0), splat(1) / select(across_all, splat(1), length)), from_tangent);
     real across = v3_dot(normal, from_tangent);
     for (int k = 0; k < 3; ++k) {
         normal_grad[k] = normal_grad[k] - fma(from_tangent[k], along, axis[k] * across);
