@@ -8,6 +8,7 @@
 #include "kernel/gpu/teams.h"
 #include "kernel/record/launch.h"
 #include "physics/features.h"
+#include "physics/gradient/pull.h"
 #include "physics/model_code.h"
 #include "physics/parameters.h"
 #include "physics/tables.h"
@@ -99,6 +100,7 @@ void sti_native_destroy(sti_native *n)
     sti_native_stages_free(n);
     sti_native_spare_free(n);
     sti_native_tape_free(n);
+    sti_native_pull_free(n);
     stet_array *arrays[] = {n->m,    n->f,      n->fault,        n->ticks, n->most,
                             n->owed, n->memory, n->plain_memory, n->key,   n->resets};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);

@@ -84,6 +84,9 @@ struct sti_native {
     stet_array *memory, *plain_memory; /* on a GPU, of the teams that run at once: reals and ints */
     sti_native_stages stages;
     sti_native_tape tape;
+    struct {
+        stet_array *memory, *lists; /* on a GPU, of the teams that run at once: of gradients (gradient/pull.c) */
+    } pull;
 };
 
 #define STATE_ARG(name) sti_arg_array(n->worlds->field[STI_FIELD_##name])

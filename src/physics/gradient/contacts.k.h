@@ -55,9 +55,8 @@ STET_CALLED LFN void ph_pull_pair(const int *m, const ureal *f, const real *v, r
     int bits = near[NEAR_BITS], slot = near[NEAR_SLOT], one = pair[B_OBJ1], two = pair[B_OBJ2];
     contact con[PH_MOST_CONTACTS];
     contact_grad grad[PH_MOST_CONTACTS];
-    geom_grad first, second;
+    contacts_pair both;
     geom a, b;
-    convex c, d;
     real hint[3];
     int n = ph_collide(m, f, v, w, pair, group, con, hint);
     for (int k = 0; k < n; ++k) {
@@ -74,14 +73,15 @@ STET_CALLED LFN void ph_pull_pair(const int *m, const ureal *f, const real *v, r
     }
     ph_geom(m, f, v, w, one, &a);
     ph_geom(m, f, v, w, two, &b);
-    convex_of_geom(&a, type[one], shape[one], &c);
-    convex_of_geom(&b, type[two], shape[two], &d);
-    geom_grad_clear(&first);
-    geom_grad_clear(&second);
-    contacts_pull(&c, &d, PH_SHAPES(m, f), f + m[M_SHAPE_PRM], f[m[M_CCD_TOLERANCE]], m[M_CCD_ITERATIONS], con, n, grad,
-                  group, &first, &second);
-    ph_pull_place(m, w, of[one], a.pos, first.torque, first.force);
-    ph_pull_place(m, w, of[two], b.pos, second.torque, second.force);
+    convex_of_geom(&a, type[one], shape[one], &both.a);
+    convex_of_geom(&b, type[two], shape[two], &both.b);
+    geom_grad_clear(&both.a_grad);
+    geom_grad_clear(&both.b_grad);
+    both.tolerance = f[m[M_CCD_TOLERANCE]];
+    both.iterations = m[M_CCD_ITERATIONS];
+    contacts_pull(&both, PH_SHAPES(m, f), f + m[M_SHAPE_PRM], con, n, grad, group);
+    ph_pull_place(m, w, of[one], a.pos, both.a_grad.torque, both.a_grad.force);
+    ph_pull_place(m, w, of[two], b.pos, both.b_grad.torque, both.b_grad.force);
 }
 
 LFN void ph_pull_contacts(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)

@@ -47,8 +47,7 @@ LFN void ph_pull_couple(const int *m, const ureal *f, const real *v, real *w, co
 }
 
 /* The limit of a ball: its row is the axis of its rotation vector, which turns, too. */
-LFN void ph_pull_ball_limit(const int *m, const ureal *f, const real *v, real *w, const int *block,
-                            const ph_row_bars *bars)
+LFN void ph_pull_ball_limit(const int *m, real *w, const int *block, const ph_row_bars *bars)
 {
     int id = block[B_ID], d = (m + m[M_JNT_DOFADR])[id];
     real q[4], u[3], axis[3], bar[3], *turn = PH_DOFS(GD_TURN) + d, *speed = PH_DOFS(GD_SPEED) + d;
@@ -203,7 +202,7 @@ LFN void ph_pull_block(const int *m, const ureal *f, const real *v, real *w, con
         bars.pos[0] = splat(0);
         ph_pull_scalar(m, w, 1, id, splat(1), &bars);
     } else if (type == PH_LIMIT_BALL) {
-        ph_pull_ball_limit(m, f, v, w, block, &bars);
+        ph_pull_ball_limit(m, w, block, &bars);
     } else {
         ph_pull_scalar(m, w, type == PH_LIMIT_TENDON, id, splat((ureal)(-side)), &bars);
     }

@@ -1,0 +1,33 @@
+/*
+ * Gradients through time steps of native physics: k_native_pull (step.k.h), which models have them, and what it is
+ * launched with. Why it is done so: doc/design/gradients.md.
+ */
+#ifndef STI_PHYSICS_GRADIENT_PULL_H
+#define STI_PHYSICS_GRADIENT_PULL_H
+
+#include "physics/native.h"
+
+#include <stdbool.h>
+
+/* Arrays of worlds as they were before a time step, and the acceleration that it found (qacc_warmstart after it). */
+typedef struct sti_native_before {
+    stet_array *qpos, *qvel, *act, *ctrl, *qfrc_applied, *xfrc_applied, *mocap_pos, *mocap_quat, *eq_active, *qacc;
+} sti_native_before;
+
+/* Of the state: gradients of that after the step become those of that before it. To the others the step's is added. */
+typedef struct sti_native_gradients {
+    stet_array *qpos, *qvel, *act, *ctrl, *qfrc_applied, *xfrc_applied, *mocap_pos, *mocap_quat;
+} sti_native_gradients;
+
+/* Gradients of one time step of the worlds whose number in `stepped` [nworld][1] is not 0. */
+stet_result sti_native_pull(sti_native *native, stet_array *stepped, const sti_native_before *before,
+                            const sti_native_gradients *gradients);
+void sti_native_pull_free(sti_native *native);
+
+enum { STI_GRADIENT_LACKS_SIZE = 2048 };
+/* Writes what of a model's steps has no gradient, "noslip iterations, fluid forces", cut at `size`; false: nothing. */
+bool sti_gradient_lacks(const mjModel *model, char *text, size_t size);
+/* UNSUPPORTED with all of that, if there is something. */
+stet_result sti_gradient_check_model(const mjModel *model);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * Gradients of time steps held against central differences: one world for each number that is moved up or down.
+ *
+ * A number is set aside as a kink where the differences upwards and downwards are not the same: a row, a clamp or a
+ * contact begins or ends between them. The error of a gradient is its difference to the central one, divided by the
+ * sizes of what that sums up, or by the greatest gradient by a number of the same array, if that is more.
+ */
+#ifndef TEST_PHYSICS_GRADIENT_RIG_H
+#define TEST_PHYSICS_GRADIENT_RIG_H
+
+#include "worlds/rig.h"
+
+#include "physics/gradient/pull.h"
+#include "physics/native.h"
+
+enum { GRADIENT_LOSSES = 2 };
+
+/* What was compared so far. */
+typedef struct gradient_errors {
+    int models, refused, compared, kinks, wrong;
+    double worst, limit;
+    char where[96];
+} gradient_errors;
+
+typedef struct gradient_rig {
+    rig r;
+    sti_native *native;
+    int ncolumn;  /* numbers of the state and the inputs */
+    double *base; /* [ncolumn]: theirs before the step */
+    double *warm; /* [nv]: where the solver begins */
+    stet_array *before[10], *gradient[8], *stepped;
+} gradient_rig;
+
+/* A draw of a state and its inputs: qpos is up to `size` from qpos0. */
+typedef struct gradient_draw {
+    double size, speed;
+    int settle; /* steps before the one that is looked at */
+    bool pushed;
+} gradient_draw;
+
+/* false: steps of this model have no gradient; why is the last error. */
+bool gradient_open(const char *scene, const char *isa, int64_t nworld, gradient_rig *g);
+void gradient_close(gradient_rig *g);
+/* The same state in all worlds. */
+void gradient_state(gradient_rig *g, const gradient_draw *draw, uint64_t *dice);
+/* Compares all gradients of one step from the state. */
+void gradient_compare(gradient_rig *g, const char *name, uint64_t *dice, gradient_errors *errors);
+/* All of it for a model: `rounds` states. */
+void gradient_check(const char *name, const char *scene, const gradient_draw *draw, int rounds, uint64_t *dice,
+                    gradient_errors *errors);
+void gradient_print(const gradient_errors *errors, const char *what);
+/* Fails where something is wrong, or more than a hundredth are kinks. */
+void gradient_limit(const gradient_errors *errors, const char *what);
+
+#endif

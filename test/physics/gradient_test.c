@@ -1,0 +1,227 @@
+/* Gradients of a time step of native physics: a scene for each feature, random models, shipped scenes; equal bits. */
+#include "physics/gradient_rig.h"
+
+#include "bench/pilot/humanoid.h"
+#include "physics/trees.h"
+
+#include <stdlib.h>
+
+enum { TEXT = 1 << 16 };
+
+static int nmodel = 40;
+
+#define EULER "<option timestep='.004'><flag contact='disable'/></option>"
+#define FAST "<option timestep='.004' integrator='implicitfast'><flag contact='disable'/></option>"
+#define CHAIN(first, second)                                                                                           \
+    "<worldbody><body name='a'><joint name='a' axis='0 1 0' pos='.1 0 0' " first "/><geom type='capsule' size='.05' "  \
+    "fromto='0 0 0 .5 0 0'/><site name='sa' pos='.5 0 .1' quat='1 .2 .3 0'/><body name='b' pos='.5 0 0'>"              \
+    "<joint name='b' axis='1 1 0' " second "/><joint name='s' type='slide' axis='0 1 1' ref='.1'/><geom "              \
+    "type='capsule' size='.05' fromto='0 0 0 .4 .2 0'/><site name='sb' pos='.4 .1 0' quat='1 0 .2 .1'/></body>"        \
+    "</body><body name='c' pos='1 0 0'><freejoint name='f'/><geom type='box' size='.1 .2 .1'/><site name='sc' "        \
+    "pos='.1 0 0'/><body pos='.3 0 0'><joint name='d' type='ball' pos='0 .1 0'/><geom type='box' size='.1 .2 .3'/>"    \
+    "</body></body><body name='e' pos='-1 0 0'><freejoint/><geom type='box' size='.2 .1 .1' pos='.1 0 0'/></body>"     \
+    "<body name='m' mocap='true' pos='0 1 0'><geom size='.1'/><body pos='0 0 .5'><geom size='.1'/></body></body>"      \
+    "</worldbody>"
+#define FIXED(more)                                                                                                    \
+    "<tendon><fixed name='t' " more "><joint joint='a' coef='1'/><joint joint='b' coef='-.6'/></fixed><fixed "         \
+    "name='u'><joint joint='b' coef='1.3'/></fixed></tendon>"
+#define ACTUATORS(gears)                                                                                               \
+    "<actuator><motor joint='a' ctrlrange='-1 1' gear='3'/><position joint='b' kp='4' kv='.5' forcerange='-1 1'/>"     \
+    "<velocity joint='s' kv='2'/><intvelocity joint='a' kp='2' actrange='-.5 .5'/><damper joint='a' kv='.4' "          \
+    "ctrlrange='0 1'/><general joint='b' dyntype='filter' dynprm='.05' gaintype='affine' gainprm='1 .2 -.3' "          \
+    "biastype='affine' biasprm='.1 -.2 -.3'/><general joint='b' dyntype='filterexact' dynprm='.05' actearly='true' "   \
+    "gaintype='affine' gainprm='1 .2 -.3'/><motor joint='d' gear='.1 .2 .3'/><position joint='d' gear='0 1 0' "        \
+    "kp='2'/><motor joint='f' gear='1 2 3 .1 .2 .3'/>" gears "</actuator>"
+#define GEARS                                                                                                          \
+    "<motor jointinparent='d' gear='.1 .2 .3'/><motor jointinparent='f' gear='0 0 1 .3 .2 .1'/><general site='sb' "    \
+    "gear='1 2 3 .1 .2 .3' biastype='affine' biasprm='0 0 -.4'/><position tendon='v' kp='3' kv='.2' gear='2'/>"
+#define STRAIGHT(more)                                                                                                 \
+    "<tendon><spatial name='v' " more "><site site='sa'/><site site='sb'/><pulley divisor='2'/><site site='sb'/>"      \
+    "<site site='sc'/></spatial></tendon>"
+
+static const struct {
+    const char *name, *text;
+} scenes[] = {
+    {"Euler", "<mujoco>" EULER CHAIN("", "") "</mujoco>"},
+    {"springs and dampers",
+     "<mujoco>" EULER CHAIN("stiffness='3 1 2' damping='.2 .1 .05'",
+                            "stiffness='2' damping='.3' springref='20' armature='.1'")
+         FIXED("stiffness='3 1 2' damping='.3 .1 .1' springlength='.1 .3' armature='.2'") "</mujoco>"},
+    {"implicitfast",
+     "<mujoco>" FAST CHAIN("stiffness='3 1 2' damping='.2 .1 .05'", "damping='.3'")
+         FIXED("stiffness='3' damping='.3 .1 .1'") ACTUATORS("<position tendon='t' kp='3' kv='.2'/>") "</mujoco>"},
+    {"actuators", "<mujoco>" EULER CHAIN("damping='.2'", "") STRAIGHT("") ACTUATORS(GEARS) "</mujoco>"},
+    {"limits of joints' forces", "<mujoco>" EULER CHAIN("actuatorfrcrange='-1 1'", "") ACTUATORS("") "</mujoco>"},
+    {"no damping taken implicitly",
+     "<mujoco><option><flag eulerdamp='disable' contact='disable'/></option>" CHAIN("damping='.3'", "") "</mujoco>"},
+    {"spatial tendons", "<mujoco>" EULER CHAIN("", "") STRAIGHT(
+                            "stiffness='20 2 1' damping='.4' springlength='.3 .5' range='.2 .8' limited='true' "
+                            "frictionloss='.3'") "</mujoco>"},
+    {"gravity compensation", "<mujoco>" EULER "<worldbody><body gravcomp='.7'><joint/><geom size='.1' pos='.5 0 0'/>"
+                             "<body pos='1 0 0' gravcomp='1.2'><joint axis='1 0 1'/><geom size='.1' pos='.5 0 0'/>"
+                             "</body></body></worldbody></mujoco>"},
+    {"limits", "<mujoco>" EULER CHAIN("range='-20 30'", "range='-10 10' margin='.1' solreflimit='-300 -8' "
+                                                        "solimplimit='.5 .8 .1 .3 3'") "</mujoco>"},
+    {"limits of balls", "<mujoco>" FAST "<worldbody><body><joint type='ball' range='0 40'/><geom type='box' size='.1 "
+                        ".2 .3' pos='.1 0 0'/><body pos='.5 0 0'><joint type='ball' range='0 60' margin='.2'/><geom "
+                        "type='box' size='.1 .2 .1'/></body></body></worldbody></mujoco>"},
+    {"friction loss",
+     "<mujoco>" FAST CHAIN("frictionloss='.7'", "frictionloss='.2' damping='.1'")
+         FIXED("frictionloss='.4' solimpfriction='.8 .9 .01 .5 2' range='-.2 .3' limited='true'") "</mujoco>"},
+    {"connect", "<mujoco>" EULER CHAIN("", "") "<equality><connect body1='b' body2='c' anchor='.4 .2 0'/><connect "
+                                               "body1='a' anchor='.1 .2 .3'/></equality></mujoco>"},
+    {"connect in a tree", "<mujoco>" EULER CHAIN("", "") "<equality><connect site1='sa' site2='sb'/></equality>"
+                                                         "</mujoco>"},
+    {"weld to a mocap body", "<mujoco>" EULER CHAIN("", "") "<equality><weld body1='e' body2='m' torquescale='.5' "
+                                                            "solref='.1 1'/></equality></mujoco>"},
+    {"weld in a tree", "<mujoco>" EULER CHAIN("", "") "<equality><weld body1='a' body2='b' solref='.1 1'/></equality>"
+                                                      "</mujoco>"},
+    {"equalities of joints and tendons",
+     "<mujoco>" EULER CHAIN("", "") FIXED("") "<equality><joint joint1='a' joint2='b' polycoef='.1 .5 .2 -.1 .05'/>"
+                                              "<joint joint1='s' polycoef='.3 0 0 0 0'/><tendon tendon1='t' "
+                                              "tendon2='u' polycoef='.1 .5 .2 -.1 .05'/></equality></mujoco>"},
+    {"equality of spatial tendons",
+     "<mujoco>" EULER CHAIN("", "") "<tendon><spatial name='t'><site site='sa'/><site site='sb'/></spatial><spatial "
+                                    "name='u'><site site='sa'/><site site='sc'/></spatial></tendon><equality><tendon "
+                                    "tendon1='t' tendon2='u' polycoef='.1 .5 .2 -.1 .05'/></equality></mujoco>"},
+    {"muscles", "<mujoco>" EULER CHAIN("", "") "<actuator><muscle joint='a' lengthrange='-2 2'/><muscle joint='b' "
+                                               "lengthrange='-1 3' force='30' range='.6 1.2' tausmooth='.3'/>"
+                                               "</actuator></mujoco>"},
+};
+
+static void each_feature_has_its_gradient(void **state)
+{
+    uint64_t dice = dice_seed("each_feature_has_its_gradient");
+    const gradient_draw draw = {.size = .5, .speed = 3, .pushed = true};
+    gradient_errors all = {.limit = 1e-5};
+    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k)
+        gradient_check(scenes[k].name, scenes[k].text, &draw, 2, &dice, &all);
+    gradient_print(&all, "features");
+    assert_int_equal(all.refused, 0);
+    gradient_limit(&all, "features");
+}
+
+/* ---- contacts ---------------------------------------------------------------------------------------------------- */
+
+#define GROUND(options, geoms)                                                                                         \
+    "<mujoco><option timestep='.002' " options                                                                         \
+    "/><worldbody><geom type='plane' size='9 9 1' friction='.8 .02 .01'/>" geoms "</worldbody></mujoco>"
+#define HEAP(more)                                                                                                     \
+    "<body pos='0 0 .1'><freejoint/><geom type='box' size='.2 .3 .12' " more "/></body><body pos='1 0 .08'>"           \
+    "<freejoint/><geom type='capsule' size='.1 .2' quat='1 0 1 0' " more "/></body><body pos='-1 0 .18'><freejoint/>"  \
+    "<geom size='.2' " more "/><body pos='.2 .1 .1'><joint axis='0 1 0' range='-30 30'/><geom type='capsule' "         \
+    "size='.1 .1' pos='.1 .1 0' " more "/></body></body><body pos='-1 .1 .55'><freejoint/><geom size='.2' " more       \
+    "/></body>"
+
+static const struct {
+    const char *name, *text;
+} contacts[] = {
+    {"condim 1", GROUND("", HEAP("condim='1' priority='1'"))},
+    {"condim 3", GROUND("", HEAP(""))},
+    {"condim 4", GROUND("impratio='3'", HEAP("condim='4' friction='.5 .03 .002'"))},
+    {"condim 6", GROUND("integrator='implicitfast'", HEAP("condim='6' friction='.5 .03 .02' solref='-900 -30' "
+                                                          "margin='.03' gap='.01'"))},
+    {"elliptic 1", GROUND("cone='elliptic'", HEAP("condim='1' priority='1'"))},
+    {"elliptic 3", GROUND("cone='elliptic'", HEAP(""))},
+    {"elliptic 4", GROUND("cone='elliptic' impratio='5'", HEAP("condim='4' friction='.5 .03 .002'"))},
+    {"elliptic 6", GROUND("cone='elliptic'", HEAP("condim='6' friction='.5 .03 .02' priority='1' solmix='2'"))},
+};
+
+static void contacts_have_their_gradients(void **state)
+{
+    uint64_t dice = dice_seed("contacts_have_their_gradients");
+    const gradient_draw draw = {.size = .05, .speed = 1, .settle = 5, .pushed = true};
+    gradient_errors all = {.limit = 1e-5};
+    for (size_t k = 0; k < sizeof contacts / sizeof *contacts; ++k)
+        gradient_check(contacts[k].name, contacts[k].text, &draw, 2, &dice, &all);
+    gradient_print(&all, "contacts");
+    assert_int_equal(all.refused, 0);
+    gradient_limit(&all, "contacts");
+}
+
+/* ---- models that others made ------------------------------------------------------------------------------------- */
+
+static bool compiles(const char *text)
+{
+    stet_model *model;
+    if (stet_model_load_string(text, &model) != STET_OK) return false;
+    bool sound = tree_has_moments(model->mj);
+    stet_model_destroy(model);
+    return sound;
+}
+
+static void random_models_have_gradients_or_are_refused(void **state)
+{
+    static char text[TEXT];
+    uint64_t dice = dice_seed("random_models_have_gradients_or_are_refused");
+    const gradient_draw draw = {.size = .5, .speed = 2, .pushed = true};
+    tree_counts counts = {.models = 0};
+    gradient_errors all = {.limit = 1e-4};
+    while (all.models - all.refused < nmodel) {
+        gradient_errors one = all;
+        tree_draw(&dice, text, sizeof text, false, &counts);
+        assert_true(counts.models < 40 * nmodel);
+        if (!compiles(text)) continue;
+        gradient_check("random", text, &draw, 1, &dice, &all);
+        if (all.wrong > one.wrong) (void)printf("%s\n", text);
+    }
+    tree_print(&counts);
+    gradient_print(&all, "random models");
+    gradient_limit(&all, "random models");
+}
+
+static void shipped_scenes_have_their_gradients(void **state)
+{
+    uint64_t dice = dice_seed("shipped_scenes_have_their_gradients");
+    static const char *const shipped[] = {"cartpole.xml", "cartpole_classic.xml", "humanoid.xml", "quadruped.xml",
+                                          "hand.xml"};
+    gradient_errors all = {.limit = 1e-4};
+    for (size_t k = 0; k < sizeof shipped / sizeof *shipped; ++k) {
+        const gradient_draw draw = {.size = .05, .speed = .5, .settle = 10};
+        int refused = all.refused;
+        gradient_check(shipped[k], shipped[k], &draw, 2, &dice, &all);
+        if (all.refused > refused) print_message("%s: %s\n", shipped[k], stet_get_last_error());
+    }
+    gradient_print(&all, "shipped scenes");
+    gradient_limit(&all, "shipped scenes");
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+static void what_has_no_gradient_is_refused_by_name(void **state)
+{
+    static const struct {
+        const char *text, *words;
+    } rows[] = {
+        {"<mujoco><option integrator='RK4'/>" CHAIN("", "") "</mujoco>", "integrator RK4"},
+        {"<mujoco><option density='1'/>" CHAIN("", "") "</mujoco>", "fluid forces"},
+        {GROUND("noslip_iterations='3'", HEAP("")), "noslip iterations"},
+        {GROUND("iterations='3'", HEAP("")), "fewer than 6 iterations"},
+        {"<mujoco>" FAST CHAIN("", "") "<actuator><muscle joint='a' lengthrange='-2 2'/></actuator></mujoco>",
+         "implicitfast with muscles"},
+        {"<mujoco>" FAST CHAIN("", "") STRAIGHT("damping='1'") "</mujoco>", "damping along spatial tendons"},
+        {"<mujoco>" EULER CHAIN("", "") STRAIGHT("armature='1'") "</mujoco>", "armature of spatial tendons"},
+        {"<mujoco>" EULER CHAIN("", "") "<actuator><motor site='sa' refsite='sb' gear='1 0 0 0 0 0'/></actuator>"
+                                        "</mujoco>",
+         "reference site"},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
+        gradient_rig g;
+        assert_false(gradient_open(rows[k].text, "f64", 1, &g));
+        if (!strstr(stet_get_last_error(), rows[k].words))
+            fail_msg("'%s' lacks '%s'", stet_get_last_error(), rows[k].words);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_feature_has_its_gradient),
+        cmocka_unit_test(contacts_have_their_gradients),
+        cmocka_unit_test(random_models_have_gradients_or_are_refused),
+        cmocka_unit_test(shipped_scenes_have_their_gradients),
+        cmocka_unit_test(what_has_no_gradient_is_refused_by_name),
+    };
+    if (argc > 1) nmodel = (int)strtol(argv[1], NULL, 10);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
