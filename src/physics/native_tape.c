@@ -3,11 +3,11 @@
 
 #include "kernel/record/launch.h"
 #include "kernel/record/launch_observer.h"
-#include "physics/gradient/memory.k.h"
+#include "physics/gradient/pull.h"
 
 #include <string.h>
 
-extern const sti_kernel sti_k_native_pull, sti_k_native_unmark, sti_k_native_forget;
+extern const sti_kernel sti_k_native_unmark, sti_k_native_forget;
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
@@ -111,28 +111,23 @@ static stet_result forget_lost(const sti_native *n, const stet_array *lost, int 
                          (int)(sizeof args / sizeof *args));
 }
 
-/* The gradients of a step with the acceleration qacc, in the room that all worlds had at most (prepare_step). */
-static stet_result pull_step(const sti_native *n, const sti_arg *args, const stet_array *qacc,
-                             stet_array *const *gradients)
-{
-#define BEFORE(name) args[STI_TAPED_##name]
-#define GRADIENT(name) sti_arg_array(gradients[STI_TAPED_##name])
-    return STI_LAUNCH(
-        sti_k_native_pull, n->worlds->device, n->worlds->nworld, MODEL_ARGS,
-        sti_arg_array(args[STI_TAPED_STEPPED].array), sti_arg_team(n->memory, PH_GRADIENT_MEMORY(n->tables.m)),
-        sti_arg_team(n->plain_memory, n->tables.m[M_NINTS]), BEFORE(qpos), BEFORE(qvel), BEFORE(act), BEFORE(ctrl),
-        BEFORE(qfrc_applied), BEFORE(xfrc_applied), BEFORE(mocap_pos), BEFORE(mocap_quat), BEFORE(eq_active),
-        sti_arg_array(qacc), GRADIENT(qpos), GRADIENT(qvel), GRADIENT(act), GRADIENT(ctrl), GRADIENT(qfrc_applied),
-        GRADIENT(xfrc_applied), GRADIENT(mocap_pos), GRADIENT(mocap_quat));
-#undef BEFORE
-#undef GRADIENT
-}
-
 static stet_result step_back(const sti_operation *operation, const sti_arg *args, stet_array *const *results,
                              stet_array *const *gradients)
 {
     sti_native *n = operation->owner;
-    STI_TRY(pull_step(n, args, results[STI_TAPED_qacc_warmstart], gradients));
+#define BEFORE(name) .name = args[STI_TAPED_##name].array
+#define GRADIENT(name) .name = gradients[STI_TAPED_##name]
+    const sti_native_before before = {BEFORE(qpos),         BEFORE(qvel),
+                                      BEFORE(act),          BEFORE(ctrl),
+                                      BEFORE(qfrc_applied), BEFORE(xfrc_applied),
+                                      BEFORE(mocap_pos),    BEFORE(mocap_quat),
+                                      BEFORE(eq_active),    .qacc = results[STI_TAPED_qacc_warmstart]};
+    const sti_native_gradients pulled = {GRADIENT(qpos),      GRADIENT(qvel),         GRADIENT(act),
+                                         GRADIENT(ctrl),      GRADIENT(qfrc_applied), GRADIENT(xfrc_applied),
+                                         GRADIENT(mocap_pos), GRADIENT(mocap_quat)};
+#undef BEFORE
+#undef GRADIENT
+    STI_TRY(sti_native_pull(n, args[STI_TAPED_STEPPED].array, &before, &pulled));
     return forget_lost(n, results[STI_TAPED_LOST], PH_WAS_RESET, gradients);
 }
 
@@ -150,8 +145,8 @@ static stet_result reset_back(const sti_operation *operation, const sti_arg *arg
 
 static stet_result check_step(const sti_operation *operation)
 {
-    (void)operation;
-    return STET_OK;
+    const sti_native *n = operation->owner;
+    return sti_gradient_check_model(n->worlds->model->mj);
 }
 
 static stet_result check_reset(const sti_operation *operation)
@@ -160,7 +155,8 @@ static stet_result check_reset(const sti_operation *operation)
     return STET_OK;
 }
 
-static stet_result prepare(const sti_operation *operation) { return sti_native_update(operation->owner); }
+static stet_result prepare_step(const sti_operation *operation) { return sti_native_prepare_pull(operation->owner); }
+static stet_result prepare_reset(const sti_operation *operation) { return sti_native_update(operation->owner); }
 
 static stet_result make_tallies(sti_native *n)
 {
@@ -185,7 +181,7 @@ static stet_result make_operations(sti_native *n)
                                    .count = n->worlds->nworld,
                                    .most = MOST,
                                    .check = check_step,
-                                   .prepare = prepare,
+                                   .prepare = prepare_step,
                                    .again = step_again,
                                    .back = step_back};
     n->tape.reset = n->tape.step;
@@ -193,6 +189,7 @@ static stet_result make_operations(sti_native *n)
     n->tape.reset.operand = reset_operands;
     n->tape.reset.noperand = STI_TAPED_RESET;
     n->tape.reset.check = check_reset;
+    n->tape.reset.prepare = prepare_reset;
     n->tape.reset.again = reset_again;
     n->tape.reset.back = reset_back;
     n->tape.made = true;

@@ -2,7 +2,6 @@
  * Time steps and resets of native physics on a tape (kernel/record/operation.h).
  *
  *   NATIVE-TAPE-1  while a tape is open, a call of steps is one operation a time step, with the bits of one call of all
- *       but for what the solver does beyond its end (PH_EXACT)
  *   NATIVE-TAPE-2  what is done again counts nothing: faults, time steps, resets that were not pulled, and the most
  *       contacts are those of the first time
  *   NATIVE-TAPE-3  a world that was put back in a step or by a reset passes no gradient to what was before

@@ -1,7 +1,7 @@
 /*
- * Time steps of native physics on a tape: gradients by hand of a body that slides, worlds that are put back, the same
- * bits wherever checkpoints lie, and a sim that goes on as if there had been no tape. Gradients of physics by
- * differences: test/physics.
+ * Time steps of native physics on a tape: gradients by hand of a body that slides, of up to 100 steps by central
+ * differences; worlds that are put back; the same bits wherever checkpoints lie, on each device, alone and among
+ * others; and a sim that goes on as if there had been no tape. Gradients of one step: test/physics/gradient_test.c.
  */
 #include "sim/phases.h"
 
@@ -236,6 +236,258 @@ static void a_sim_goes_on_as_if_nothing_had_been(void **state)
     slide_close(&twin);
 }
 
+/* ---- by differences ----------------------------------------------------------------------------------------------- */
+
+#define TWO_LINKS(limits)                                                                                              \
+    "<mujoco><compiler angle='radian'/><option timestep='.005'/><default><geom contype='0' "                           \
+    "conaffinity='0'/></default>"                                                                                      \
+    "<worldbody><body pos='0 0 1'><joint name='a' axis='0 1 0' damping='.05' " limits "/><geom type='capsule' "        \
+    "fromto='0 0 0 .3 0 -.3' size='.03'/><body pos='.3 0 -.3'><joint name='b' axis='0 1 0' " limits "/><geom "         \
+    "type='capsule' fromto='0 0 0 0 0 -.4' size='.02'/></body></body></worldbody><actuator><motor joint='b' "          \
+    "gear='2'/>"                                                                                                       \
+    "</actuator></mujoco>"
+
+/* A shipped scene without its contacts, whose pairs of geoms have tests of their own; limits hold. */
+#define IN_THE_AIR(name)                                                                                               \
+    "<mujoco><include file='" STET_TEST_SOURCE_DIR "/scenes/" name "'/><option><flag contact='disable'/></option>"     \
+    "</mujoco>"
+
+/* What a rollout begins with, field after field, and how a loss weighs its end. */
+enum { FIELDS = 4, MOST_NUMBERS = 256 };
+static const char *const fields[FIELDS] = {"qpos", "qvel", "ctrl", "qfrc_applied"};
+typedef struct beginning {
+    int n, count[FIELDS], quaternion; /* where a quaternion begins in qpos; -1: nowhere */
+    double x[MOST_NUMBERS], weight[MOST_NUMBERS];
+} beginning;
+
+static double drawn(uint64_t *dice) { return (double)(dice_next(dice) >> 11) / (double)(UINT64_C(1) << 52) - 1; }
+
+static stet_array *field_of(stet_sim *sim, const char *name)
+{
+    stet_array *a;
+    OK(stet_worlds_get_array(stet_sim_get_worlds(sim), name, &a));
+    return a;
+}
+
+static void to_unit(const beginning *b, double *x)
+{
+    double norm = 0;
+    for (int k = 0; b->quaternion >= 0 && k < 4; ++k) norm += x[b->quaternion + k] * x[b->quaternion + k];
+    for (int k = 0; b->quaternion >= 0 && k < 4; ++k) x[b->quaternion + k] /= sqrt(norm);
+}
+
+/* Numbers around the first state. */
+static beginning begin(stet_sim *sim, bool floats, uint64_t dice)
+{
+    beginning b = {.quaternion = floats ? 3 : -1};
+    for (int f = 0; f < FIELDS; ++f) {
+        stet_array *a = field_of(sim, fields[f]);
+        double most = f == 0 ? 0.02 : 0.3;
+        b.count[f] = (int)a->nitem;
+        assert_true(b.n + b.count[f] <= MOST_NUMBERS);
+        for (int i = 0; i < b.count[f]; ++i, ++b.n) b.x[b.n] = number(a, 0, i) + most * drawn(&dice);
+    }
+    to_unit(&b, b.x);
+    for (int i = 0; i < b.count[0] + b.count[1]; ++i) b.weight[i] = drawn(&dice);
+    return b;
+}
+
+/* Writes x [n] into world w. */
+static void put_beginning(stet_sim *sim, const beginning *b, int64_t w, const double *x)
+{
+    for (int f = 0, at = 0; f < FIELDS; at += b->count[f++]) {
+        void *mirror;
+        stet_array *a = field_of(sim, fields[f]);
+        OK(sti_array_mirror_write(a, &mirror));
+        for (int i = 0; i < b->count[f]; ++i) sti_mirror_set(a, mirror, w, i, x[at + i]);
+        sti_array_mirror_written(a);
+    }
+}
+
+/* Slopes of the loss by all numbers: world 2 i begins a step of h above, 2 i + 1 below number i. */
+static void differences(const char *scene, const beginning *b, int n, double h, double *slope)
+{
+    room_def d = {.nworld = 2 * b->n, .threads = 2, .isa = "f64", .physics = STET_PHYSICS_NATIVE};
+    stet_sim *sim = room_open(scene, &d);
+    double loss[2], x[MOST_NUMBERS];
+    for (int i = 0; i < 2 * b->n; ++i) {
+        memcpy(x, b->x, sizeof x);
+        x[i / 2] += i % 2 ? -h : h;
+        to_unit(b, x);
+        put_beginning(sim, b, i, x);
+    }
+    OK(stet_sim_step(sim, n));
+    stet_array *both[] = {field_of(sim, "qpos"), field_of(sim, "qvel")};
+    for (int i = 0; i < b->n; ++i) {
+        for (int k = 0; k < 2; ++k) {
+            loss[k] = 0;
+            for (int f = 0, at = 0; f < 2; ++f)
+                for (int j = 0; j < b->count[f]; ++j, ++at) loss[k] += b->weight[at] * number(both[f], 2 * i + k, j);
+        }
+        slope[i] = (loss[0] - loss[1]) / (2 * h);
+    }
+    stet_sim_destroy(sim);
+}
+
+static void seed_weights(stet_tape *tape, stet_sim *sim, const beginning *b, int64_t nworld)
+{
+    OK(stet_tape_zero(tape));
+    for (int f = 0, at = 0; f < 2; at += b->count[f++]) {
+        stet_array *g;
+        void *mirror;
+        OK(stet_tape_get_gradient(tape, field_of(sim, fields[f]), &g));
+        OK(sti_array_mirror_write(g, &mirror));
+        for (int64_t w = 0; w < nworld; ++w)
+            for (int i = 0; i < b->count[f]; ++i) sti_mirror_set(g, mirror, w, i, b->weight[at + i]);
+        sti_array_mirror_written(g);
+    }
+}
+
+/* Takes n steps on a tape and goes back. */
+static void go_through(stet_tape *tape, stet_sim *sim, const beginning *b, int64_t nworld, int n)
+{
+    OK(stet_tape_begin(tape));
+    stet_result result = STET_OK;
+    for (int t = 0; t < n && result == STET_OK; ++t) {
+        result = stet_tape_step(tape);
+        if (result == STET_OK) result = stet_sim_step(sim, 1);
+    }
+    OK(stet_tape_end(tape, result));
+    for (int f = 0; f < FIELDS; ++f) {
+        stet_array *g;
+        OK(stet_tape_get_gradient(tape, field_of(sim, fields[f]), &g));
+    }
+    seed_weights(tape, sim, b, nworld);
+    OK(stet_tape_backward(tape));
+}
+
+/* Of a unit quaternion the part along it, which differences of unit quaternions do not see, is taken out. */
+static void check_slopes(const char *scene, bool floats, int n, uint64_t dice)
+{
+    room_def d = {.nworld = 1, .isa = "f64", .physics = STET_PHYSICS_NATIVE};
+    stet_tape_def def = stet_default_tape_def();
+    stet_sim *sim = room_open(scene, &d);
+    stet_tape *tape;
+    beginning b = begin(sim, floats, dice);
+    double found[MOST_NUMBERS], one[MOST_NUMBERS], four[MOST_NUMBERS], greatest = 1, along = 0;
+    int kinks = 0, moving = 0;
+    OK(stet_tape_create(stet_sim_get_device(sim), &def, &tape));
+    put_beginning(sim, &b, 0, b.x);
+    go_through(tape, sim, &b, 1, n);
+    for (int f = 0, at = 0; f < FIELDS; ++f) {
+        stet_array *g;
+        OK(stet_tape_get_gradient(tape, field_of(sim, fields[f]), &g));
+        for (int i = 0; i < b.count[f]; ++i, ++at) found[at] = number(g, 0, i);
+    }
+    for (int k = 0; floats && k < 4; ++k) along += found[3 + k] * b.x[3 + k];
+    for (int k = 0; floats && k < 4; ++k) found[3 + k] -= along * b.x[3 + k];
+    differences(scene, &b, n, 1e-6, one);
+    differences(scene, &b, n, 4e-6, four);
+    for (int i = 0; i < b.n; ++i) greatest = fmax(greatest, fabs(one[i]));
+    for (int i = 0; i < b.n; ++i) {
+        bool kink = !(fabs(one[i] - four[i]) <= 1e-6 * greatest);
+        kinks += kink;
+        moving += fabs(one[i]) > 1e-6;
+        if (!kink && !(fabs(found[i] - one[i]) <= 1e-6 * greatest))
+            fail_msg("%.100s, %d steps, number %d: %.12g, by differences %.12g", scene, n, i, found[i], one[i]);
+    }
+    print_message("%d numbers, seed %d: %d steps, %d at a kink, %d move the loss\n", b.n, (int)dice, n, kinks, moving);
+    assert_true(100 * kinks <= 5 * b.n && 10 * moving >= 9 * b.n);
+    stet_tape_destroy(tape);
+    stet_sim_destroy(sim);
+}
+
+static void gradients_agree_with_differences(void **state)
+{
+    static const int lengths[] = {1, 20, 100};
+    for (int k = 0; k < 3; ++k) {
+        check_slopes(TWO_LINKS(""), false, lengths[k], 1);
+        check_slopes(TWO_LINKS("limited='true' range='-.1 .2'"), false, lengths[k], 2);
+        check_slopes(IN_THE_AIR("quadruped.xml"), true, lengths[k], 3);
+    }
+    for (int k = 0; k < 2; ++k) check_slopes(IN_THE_AIR("humanoid.xml"), true, lengths[k], 4);
+}
+
+/* ---- bits ---------------------------------------------------------------------------------------------------------- */
+
+enum { BITS_WORLDS = 5, BITS_STEPS = 12 };
+
+/* A hash of the gradients of world `only`, or of all, each of which begins elsewhere. */
+static uint64_t gradients_of_worlds(const room_def *d, int64_t every, int only)
+{
+    stet_tape_def def = stet_default_tape_def();
+    room_def own = *d;
+    own.nworld = only < 0 ? BITS_WORLDS : 1;
+    stet_sim *sim = room_open(IN_THE_AIR("humanoid.xml"), &own);
+    stet_tape *tape;
+    uint64_t hash = 0;
+    def.every = every;
+    OK(stet_tape_create(stet_sim_get_device(sim), &def, &tape));
+    beginning b = begin(sim, true, 7);
+    for (int w = 0; w < own.nworld; ++w) {
+        int k = only < 0 ? w : only;
+        beginning at = b;
+        for (int i = b.count[0]; i < b.n; ++i) at.x[i] *= 1 - 0.25 * k;
+        at.x[2] -= 0.125 * k;
+        put_beginning(sim, &b, w, at.x);
+    }
+    go_through(tape, sim, &b, own.nworld, BITS_STEPS);
+    for (int pass = 0; pass < 2; ++pass) {
+        uint64_t found = 0;
+        for (int f = 0; f < FIELDS; ++f) {
+            stet_array *g;
+            void *mirror;
+            OK(stet_tape_get_gradient(tape, field_of(sim, fields[f]), &g));
+            OK(sti_array_mirror_read(g, &mirror));
+            for (int w = 0; w < own.nworld; ++w)
+                for (int i = 0; i < b.count[f]; ++i) {
+                    float x = (float)sti_mirror_get(g, mirror, w, i);
+                    uint32_t bits;
+                    memcpy(&bits, &x, sizeof bits);
+                    found += (bits + 1) * (UINT64_C(1099511628211) * (uint64_t)(f * 1000 + i + 1)) *
+                             (uint64_t)((only < 0 ? w : only) + 1);
+                }
+        }
+        if (pass == 1 && found != hash) fail_msg("a second pass has other bits");
+        hash = found;
+        if (pass == 1) break;
+        seed_weights(tape, sim, &b, own.nworld);
+        OK(stet_tape_backward(tape));
+    }
+    stet_tape_destroy(tape);
+    stet_sim_destroy(sim);
+    return hash;
+}
+
+static void the_same_bits_wherever_checkpoints_lie(void **state)
+{
+    room_def d = {.threads = 2, .physics = STET_PHYSICS_NATIVE};
+    uint64_t wanted = gradients_of_worlds(&d, 0, -1), alone = 0;
+    assert_true(gradients_of_worlds(&d, 1, -1) == wanted);
+    assert_true(gradients_of_worlds(&d, 5, -1) == wanted);
+    assert_true(gradients_of_worlds(&d, 100, -1) == wanted);
+    for (int w = 0; w < BITS_WORLDS; ++w) alone += gradients_of_worlds(&d, 3, w);
+    assert_true(alone == wanted);
+    for (uint32_t off = 0; off < 3; ++off) {
+        d.disabled = off == 0   ? 1u << STET_MECHANISM_GRAPH_REPLAY
+                     : off == 1 ? 1u << STET_MECHANISM_ARGS
+                                : (1u << STET_MECHANISM_COUNT) - 1;
+        assert_true(gradients_of_worlds(&d, 3, -1) == wanted);
+    }
+}
+
+static void the_same_bits_on_each_instruction_set(void **state)
+{
+    uint64_t wanted = 0;
+    for (int isa = 0; isa < STI_ISA_COUNT; ++isa) {
+        room_def d = {.isa = sti_isa_name((sti_isa)isa), .physics = STET_PHYSICS_NATIVE};
+        if (isa == STI_ISA_f64 || !sti_isa_available((sti_isa)isa)) continue;
+        uint64_t found = gradients_of_worlds(&d, 3, -1);
+        if (!wanted) wanted = found;
+        if (found != wanted) fail_msg("%s: other gradients", d.isa);
+    }
+}
+
 /* ---- what is refused ----------------------------------------------------------------------------------------------- */
 
 static void what_a_step_leaves_without_a_derivative_is_refused(void **state)
@@ -279,6 +531,9 @@ int main(void)
         cmocka_unit_test(worlds_that_are_reset_pass_nothing_back),
         cmocka_unit_test(worlds_that_a_step_puts_back_pass_nothing_back),
         cmocka_unit_test(a_sim_goes_on_as_if_nothing_had_been),
+        cmocka_unit_test(gradients_agree_with_differences),
+        cmocka_unit_test(the_same_bits_wherever_checkpoints_lie),
+        cmocka_unit_test(the_same_bits_on_each_instruction_set),
         cmocka_unit_test(what_a_step_leaves_without_a_derivative_is_refused),
         cmocka_unit_test(other_physics_is_refused),
     };

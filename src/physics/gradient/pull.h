@@ -19,6 +19,8 @@ typedef struct sti_native_gradients {
     stet_array *qpos, *qvel, *act, *ctrl, *qfrc_applied, *xfrc_applied, *mocap_pos, *mocap_quat;
 } sti_native_gradients;
 
+/* Memory and code for sti_native_pull, which can be listed then. */
+stet_result sti_native_prepare_pull(sti_native *native);
 /* Gradients of one time step of the worlds whose number in `stepped` [nworld][1] is not 0. */
 stet_result sti_native_pull(sti_native *native, stet_array *stepped, const sti_native_before *before,
                             const sti_native_gradients *gradients);
