@@ -23,9 +23,11 @@ import numpy as np
 from ._core import Array, Tape
 from ._errors import InvalidArgumentError, StateError, UnsupportedError
 from ._function import Launches
+from ._rollout import States, Steps
 from ._xla import Memory, handler
+from .sim import Sim
 
-__all__ = ["Function", "function"]
+__all__ = ["Function", "Rollout", "function", "rollout"]
 
 
 def __dir__() -> list[str]:
@@ -241,3 +243,33 @@ def function(tape: Tape, run: Callable[[], object], inputs: Sequence[Array], out
     them has to stay as it is; where outputs show that it did not, that is an error.
     """
     return Function(tape, run, inputs, outputs)
+
+
+class Rollout:
+    """See rollout()."""
+
+    def __init__(self, sim: Sim, steps: int, substeps: int, every: int) -> None:
+        self._steps = Steps(sim, steps, substeps, every)
+        self._function = Function(self._steps.tape, self._steps.run, self._steps.inputs, self._steps.outputs)
+
+    def __call__(self, qpos: Any, qvel: Any, ctrl: Any = None, act: Any = None) -> States:
+        """qpos, qvel, act [world, …]: the state that it begins with. ctrl [step, world, control]. Returns the states
+        behind the steps, States(qpos, qvel, act), each [step, world, …].
+        """
+        given = [x if x is None else jnp.asarray(x) for x in (qpos, qvel, ctrl, act)]
+        values = self._steps.arguments(*given, lambda x: x.swapaxes(0, 1).reshape(x.shape[1], -1))
+        paths = self._function(*values)
+        return self._steps.states(paths, lambda x, n: x.reshape(x.shape[0], -1, n).swapaxes(0, 1))
+
+
+def rollout(sim: Sim, steps: int, substeps: int = 1, every: int = 0) -> Rollout:
+    """`steps` times `substeps` time steps of a sim with native physics, as a function of JAX's arrays whose gradients
+    are those of the physics (doc/gradients.md).
+
+        rollout = stet.jax.rollout(sim, steps=100)
+        gradient = jax.jit(jax.grad(lambda ctrl: loss(rollout(qpos, qvel, ctrl))))(ctrl)   # [100, world, control]
+
+    every: steps between two checkpoints of its tape; 0: the square root of their number. What the steps read besides
+    (applied forces, mocap poses, parameters) stays as it is in the sim; the sim's own state becomes the last one.
+    """
+    return Rollout(sim, steps, substeps, every)

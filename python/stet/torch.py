@@ -21,8 +21,10 @@ import torch
 from ._core import Array, Tape
 from ._errors import ArgumentTypeError, UnsupportedError
 from ._function import Launches
+from ._rollout import States, Steps
+from .sim import Sim
 
-__all__ = ["Function", "function"]
+__all__ = ["Function", "Rollout", "function", "rollout"]
 
 
 def __dir__() -> list[str]:
@@ -142,3 +144,39 @@ def function(tape: Tape, run: Callable[[], object], inputs: Sequence[Array], out
     as it is; where outputs show that it did not, that is an error.
     """
     return Function(tape, run, inputs, outputs)
+
+
+class Rollout:
+    """See rollout()."""
+
+    def __init__(self, sim: Sim, steps: int, substeps: int, every: int) -> None:
+        self._steps = Steps(sim, steps, substeps, every)
+        self._function = Function(self._steps.tape, self._steps.run, self._steps.inputs, self._steps.outputs)
+
+    def __call__(
+        self,
+        qpos: torch.Tensor,
+        qvel: torch.Tensor,
+        ctrl: torch.Tensor | None = None,
+        act: torch.Tensor | None = None,
+    ) -> States:
+        """qpos, qvel, act [world, …]: the state that it begins with. ctrl [step, world, control]. Returns the states
+        behind the steps, States(qpos, qvel, act), each [step, world, …].
+        """
+        values = self._steps.arguments(qpos, qvel, ctrl, act, lambda x: x.transpose(0, 1).reshape(x.shape[1], -1))
+        paths = self._function(*values)
+        return self._steps.states(paths, lambda x, n: x.reshape(x.shape[0], -1, n).transpose(0, 1))
+
+
+def rollout(sim: Sim, steps: int, substeps: int = 1, every: int = 0) -> Rollout:
+    """`steps` times `substeps` time steps of a sim with native physics, as a function of tensors whose gradients are
+    those of the physics (doc/gradients.md).
+
+        rollout = stet.torch.rollout(sim, steps=100)
+        states = rollout(qpos, qvel, ctrl)              # ctrl [100, world, control]
+        (states.qpos[-1] - goal).square().sum().backward()
+
+    every: steps between two checkpoints of its tape; 0: the square root of their number. What the steps read besides
+    (applied forces, mocap poses, parameters) stays as it is in the sim; the sim's own state becomes the last one.
+    """
+    return Rollout(sim, steps, substeps, every)

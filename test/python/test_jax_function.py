@@ -242,3 +242,55 @@ def test_a_sim_on_a_cpu_and_arrays_on_a_gpu():
         given = [jax.device_put(x, jax.devices("gpu")[0]) for x in values(growth)]
         with pytest.raises(Exception, match="JAX's arrays are on a GPU"):
             jax.block_until_ready(rollout(*given))
+
+
+# ---- steps of native physics -----------------------------------------------------------------------------------------
+
+
+def test_a_rollout():
+    """A rollout under jit and grad: steps of the sim itself, and its gradients those of a tape over them."""
+    with stet.Sim(stet.scenes / "cartpole_classic.xml", worlds=3, physics="native") as sim:
+        rollout = stet.jax.rollout(sim, steps=4, substeps=2)
+        rng = np.random.default_rng(5)
+        qpos, qvel, ctrl = (rng.uniform(-0.3, 0.3, shape).astype(np.float32) for shape in ((3, 2), (3, 2), (4, 3, 1)))
+
+        @jax.jit
+        def loss(qpos, qvel, ctrl):
+            states = rollout(qpos, qvel, ctrl)
+            return (states.qpos[-1, :, 1] ** 2).sum() + states.qvel[1, :, 0].sum(), states
+
+        (_, states), found = jax.value_and_grad(loss, (0, 1, 2), has_aux=True)(qpos, qvel, ctrl)
+        assert states.qpos.shape == (4, 3, 2) and states.act is None
+        sim.reset()
+        sim.qpos[:], sim.qvel[:] = qpos, qvel
+        for t in range(4):
+            sim.ctrl[:] = ctrl[t]
+            sim.step(2)
+            assert np.array_equal(states.qpos[t], sim.qpos.numpy())
+    h = 1e-5
+    with stet.Sim(stet.scenes / "cartpole_classic.xml", worlds=3, physics="native", isa="f64") as sim:
+        def by_hand(qpos, qvel, ctrl):
+            sim.reset()
+            sim.qpos[:], sim.qvel[:] = qpos, qvel
+            total = 0
+            for t in range(4):
+                sim.ctrl[:] = ctrl[t]
+                sim.step(2)
+                total += sim.qvel.numpy()[:, 0].sum() if t == 1 else 0
+            return total + (sim.qpos.numpy()[:, 1] ** 2).sum()
+
+        given = [x.astype(np.float64) for x in (qpos, qvel, ctrl)]
+        for k, gradient in enumerate(found):
+            for at in np.ndindex(gradient.shape):
+                ends = []
+                for sign in (h, -h):
+                    moved = [x.copy() for x in given]
+                    moved[k][at] += sign
+                    ends.append(by_hand(*moved))
+                assert abs((ends[0] - ends[1]) / (2 * h) - float(gradient[at])) < 1e-4
+
+
+def test_a_rollout_needs_native_physics():
+    with stet.Sim(stet.scenes / "cartpole_classic.xml", worlds=3, physics="mujoco") as sim:
+        with pytest.raises(stet.UnsupportedError, match="a rollout needs native physics"):
+            stet.jax.rollout(sim, steps=4)

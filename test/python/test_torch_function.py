@@ -182,3 +182,74 @@ def test_wrong_calls(growth):
         stet.torch.function(growth.sim, growth.run, [growth.y], [growth.y])
     with pytest.raises(stet.ArgumentTypeError, match="run is a function that launches kernels, not a 'list'"):
         stet.torch.function(growth.tape, [], [growth.y], [growth.y])
+
+
+# ---- steps of native physics -----------------------------------------------------------------------------------------
+
+
+def arm():
+    """Two links with a muscle-like filter at one of them: qpos, qvel, act and ctrl."""
+    return ("<mujoco><option timestep='.01'/><default><geom contype='0' conaffinity='0'/></default><worldbody>"
+            "<body pos='0 0 1'><joint name='a' axis='0 1 0' damping='.1'/><geom type='capsule' fromto='0 0 0 .3 0 0' "
+            "size='.03'/><body pos='.3 0 0'><joint name='b' type='ball' damping='.05'/><geom type='capsule' "
+            "fromto='0 0 0 .1 .2 0' size='.02'/></body></body></worldbody><actuator><general joint='a' "
+            "dyntype='filter' dynprm='.1' gainprm='2'/><motor joint='b' gear='0 .1 .2'/></actuator></mujoco>")
+
+
+def state(dtype, worlds):
+    generator = torch.Generator().manual_seed(7)
+    draw = lambda *shape: torch.rand(*shape, generator=generator, dtype=dtype) - 0.5  # noqa: E731
+    q = draw(worlds, 4)
+    qpos = torch.cat([draw(worlds, 1), q / q.norm(dim=1, keepdim=True)], 1)
+    return qpos, draw(worlds, 4), draw(3, worlds, 2), draw(worlds, 1)
+
+
+def test_a_rollout_by_differences():
+    with stet.Sim(arm(), worlds=2, physics="native", isa="f64") as sim:
+        rollout = stet.torch.rollout(sim, steps=3, substeps=2)
+        qpos, *others = state(torch.float64, 2)
+        given = [x.requires_grad_() for x in (qpos, *others)]
+
+        def end(qpos, qvel, ctrl, act):
+            unit = torch.cat([qpos[:, :1], qpos[:, 1:] / qpos[:, 1:].norm(dim=1, keepdim=True)], 1)
+            states = rollout(unit, qvel, ctrl, act)
+            assert states.qpos.shape == (3, 2, 5) and states.act.shape == (3, 2, 1)
+            return states.qpos[-1], states.qvel, states.act[1]
+
+        assert torch.autograd.gradcheck(end, given, eps=1e-5, atol=1e-7)
+
+
+def test_a_rollout_is_a_function_of_its_arguments():
+    """Also of one that ran before, back and again, whatever the sim was left with; and the sim takes the same steps."""
+    with stet.Sim(arm(), worlds=4, physics="native") as sim:
+        rollout = stet.torch.rollout(sim, steps=3)
+        given = [x.requires_grad_() for x in state(torch.float32, 4)]
+        first = rollout(*given)
+        second = rollout(*(x * 0.5 for x in given))
+        sum(x.square().sum() for x in second).backward()
+        between = [x.grad.clone() for x in given]
+        for x in given:
+            x.grad = None
+        sum(x.square().sum() for x in first).backward()  # runs again
+        assert all(torch.isfinite(x.grad).all() and (x.grad != y).any() for x, y in zip(given, between))
+        qpos, qvel, ctrl, act = (x.detach().numpy() for x in given)
+        sim.reset()
+        sim.qpos[:], sim.qvel[:], sim.act[:] = qpos, qvel, act
+        for t in range(3):
+            sim.ctrl[:] = ctrl[t]
+            sim.step()
+            assert np.array_equal(first.qpos[t].detach().numpy(), sim.qpos.numpy())
+
+
+def test_rollouts_that_are_refused():
+    with stet.Sim(arm(), worlds=2, physics="mujoco") as sim, pytest.raises(stet.UnsupportedError, match="physics mujoco"):
+        stet.torch.rollout(sim, steps=3)
+    with stet.Sim(arm(), worlds=2, physics="native") as sim:
+        with pytest.raises(stet.InvalidArgumentError, match="steps is 0"):
+            stet.torch.rollout(sim, steps=0)
+        rollout = stet.torch.rollout(sim, steps=3)
+        qpos, qvel, ctrl, act = state(torch.float32, 2)
+        with pytest.raises(stet.InvalidArgumentError, match="act is missing"):
+            rollout(qpos, qvel, ctrl)
+        with pytest.raises(stet.InvalidArgumentError, match=r"ctrl is \[2, 2, 2\]; give \[step, world, control\]"):
+            rollout(qpos, qvel, ctrl[:2], act)
