@@ -63,6 +63,7 @@ static stet_result build_native(sti_native *n)
 
 static stet_result make_poses(void *context, const uint8_t *due);
 static stet_result pull(void *context, bool drop);
+static stet_result reset_worlds(void *context, stet_array *mask, const stet_reset_def *def, int keyframe);
 
 stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
 {
@@ -81,7 +82,7 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
         return result;
     }
     if (!worlds->physics.context)
-        sti_worlds_set_physics(worlds, (sti_worlds_physics){n, make_poses, pull, sti_native_reset, sti_native_fill,
+        sti_worlds_set_physics(worlds, (sti_worlds_physics){n, make_poses, pull, reset_worlds, sti_native_fill,
                                                             sti_native_expect_reads, sti_native_grown_room,
                                                             sti_native_restore_room});
     *out = n;
@@ -157,6 +158,21 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     sti_worlds_launch_wrote(worlds);
     sti_worlds_moved(worlds, mask);
     return STET_OK;
+}
+
+/* ---- a reset (NATIVE-4) ------------------------------------------------------------------------------------------ */
+
+/* worlds/worlds.h: sti_worlds_physics */
+static stet_result reset_worlds(void *context, stet_array *mask, const stet_reset_def *def, int keyframe)
+{
+    sti_native *n = context;
+    stet_worlds *worlds = n->worlds;
+    STI_TRY(sti_native_update(n));
+    STI_TRY(sti_native_take_key(n, keyframe));
+    if (!sti_stamp_is(&n->numbered, &worlds->resets_version)) STI_TRY(sti_native_put_resets(n)); /* somebody else's */
+    if (!mask) STI_TRY(sti_mask_put(&n->put_back, def->mask));
+    const sti_native_reset_args reset = {mask ? mask : n->put_back.array, keyframe, def->qpos_noise, def->qvel_noise};
+    return worlds->device->launch_observer ? sti_native_reset_taped(n, &reset) : sti_native_launch_reset(n, &reset);
 }
 
 /* ---- what steps leave to do (NATIVE-3) --------------------------------------------------------------------------- */

@@ -54,13 +54,6 @@ stet_result sti_native_take_key(sti_native *n, int keyframe)
 
 /* ---- the launch -------------------------------------------------------------------------------------------------- */
 
-/* The numbers of resets on the device, if somebody else has changed them. */
-static stet_result take_numbers(sti_native *n)
-{
-    if (sti_stamp_is(&n->numbered, &n->worlds->resets_version)) return STET_OK;
-    return sti_native_put_resets(n);
-}
-
 stet_result sti_native_put_resets(sti_native *n)
 {
     const stet_worlds *worlds = n->worlds;
@@ -99,16 +92,4 @@ stet_result sti_native_launch_reset(sti_native *n, const sti_native_reset_args *
                       sti_arg_real(reset->qvel_noise), sti_arg_int(STI_STREAM_RESET),
                       sti_arg_int((int32_t)(uint32_t)seed), sti_arg_int((int32_t)(uint32_t)(seed >> 32)),
                       sti_arg_int(worlds->def.first_world));
-}
-
-stet_result sti_native_reset(void *native, stet_array *mask, const stet_reset_def *def, int keyframe)
-{
-    sti_native *n = native;
-    STI_TRY(sti_native_update(n));
-    STI_TRY(sti_native_take_key(n, keyframe));
-    STI_TRY(take_numbers(n));
-    if (!mask) STI_TRY(sti_mask_put(&n->put_back, def->mask));
-    const sti_native_reset_args reset = {mask ? mask : n->put_back.array, keyframe, def->qpos_noise, def->qvel_noise};
-    bool taped = n->worlds->device->launch_observer != NULL;
-    return taped ? sti_native_reset_taped(n, &reset) : sti_native_launch_reset(n, &reset);
 }

@@ -183,8 +183,6 @@ stet_result sti_native_take_mask(sti_native *n, stet_array **mask);
 stet_result sti_native_launch_reset(sti_native *n, const sti_native_reset_args *reset);
 /* The same as an operation (native_tape.c). */
 stet_result sti_native_reset_taped(sti_native *n, const sti_native_reset_args *reset);
-/* worlds/worlds.h: sti_worlds_physics */
-stet_result sti_native_reset(void *native, stet_array *mask, const stet_reset_def *def, int keyframe);
 
 /* Fills the quantities of a pass (worlds/quantities.h): forward dynamics once, then one copy each. */
 stet_result sti_native_fill(void *native);

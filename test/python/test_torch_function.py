@@ -242,8 +242,9 @@ def test_a_rollout_is_a_function_of_its_arguments():
 
 
 def test_rollouts_that_are_refused():
-    with stet.Sim(arm(), worlds=2, physics="mujoco") as sim, pytest.raises(stet.UnsupportedError, match="physics mujoco"):
-        stet.torch.rollout(sim, steps=3)
+    with stet.Sim(arm(), worlds=2, physics="mujoco") as sim:
+        with pytest.raises(stet.UnsupportedError, match="physics mujoco"):
+            stet.torch.rollout(sim, steps=3)
     with stet.Sim(arm(), worlds=2, physics="native") as sim:
         with pytest.raises(stet.InvalidArgumentError, match="steps is 0"):
             stet.torch.rollout(sim, steps=0)

@@ -20,7 +20,7 @@ static const char slider[] =
     "type='slide' axis='1 0 0'/><geom size='.1' mass='1' contype='0' conaffinity='0'/></body></worldbody>"
     "<actuator><motor joint='x' gear='3'/></actuator><keyframe><key qpos='0.25' qvel='0.5'/></keyframe></mujoco>";
 
-/* ---- the rig ------------------------------------------------------------------------------------------------------ */
+/* ---- the rig ----------------------------------------------------------------------------------------------------- */
 
 typedef struct slide {
     phases p;
@@ -94,7 +94,7 @@ static void near_to(double found, double wanted)
     if (!(fabs(found - wanted) <= 1e-5 * (1 + fabs(wanted)))) fail_msg("%.9g, wanted %.9g", found, wanted);
 }
 
-/* ---- tests --------------------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 /* Of x = x0 + n h v0 + h h (n + (n - 1) …) (3 u + f). */
 static void gradients_of_steps(void **state)
@@ -121,7 +121,7 @@ static void gradients_of_steps(void **state)
     }
 }
 
-/* u = k (x + 0.2 v) before each step: the closed loop x' = A x, and the gradient of k, which is all of its launches'. */
+/* u = k (x + 0.2 v) before each step: a closed loop, and the gradient of k, which is that of all launches. */
 static void kernels_before_and_after_physics(void **state)
 {
     slide s = slide_open(0, NULL);
@@ -236,7 +236,7 @@ static void a_sim_goes_on_as_if_nothing_had_been(void **state)
     slide_close(&twin);
 }
 
-/* ---- by differences ----------------------------------------------------------------------------------------------- */
+/* ---- by differences ---------------------------------------------------------------------------------------------- */
 
 #define TWO_LINKS(limits)                                                                                              \
     "<mujoco><compiler angle='radian'/><option timestep='.005'/><default><geom contype='0' "                           \
@@ -408,7 +408,7 @@ static void gradients_agree_with_differences(void **state)
     for (int k = 0; k < 2; ++k) check_slopes(IN_THE_AIR("humanoid.xml"), true, lengths[k], 4);
 }
 
-/* ---- bits ---------------------------------------------------------------------------------------------------------- */
+/* ---- bits -------------------------------------------------------------------------------------------------------- */
 
 enum { BITS_WORLDS = 5, BITS_STEPS = 12 };
 
@@ -488,7 +488,7 @@ static void the_same_bits_on_each_instruction_set(void **state)
     }
 }
 
-/* ---- what is refused ----------------------------------------------------------------------------------------------- */
+/* ---- what is refused --------------------------------------------------------------------------------------------- */
 
 static void what_a_step_leaves_without_a_derivative_is_refused(void **state)
 {
