@@ -1,5 +1,6 @@
 #include "physics/gradient_rig.h"
 
+#include "physics/native_state.h"
 #include "physics/oracle.h"
 
 #include <math.h>
@@ -198,12 +199,12 @@ static void put_before(gradient_rig *g, double *const *loss)
     sti_array_mirror_written(g->stepped);
 }
 
-static void pull(gradient_rig *g)
+static void pull(gradient_rig *g, const sti_native_wanted *wanted)
 {
     stet_array **b = g->before, **x = g->gradient;
     const sti_native_before before = {b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[EQ_ACTIVE], b[QACC]};
     const sti_native_gradients gradients = {x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]};
-    OK(sti_native_pull(g->native, g->stepped, &before, &gradients));
+    OK(sti_native_pull(g->native, g->stepped, &before, &gradients, wanted));
 }
 
 /* What the sum over the state after the step of loss times x is, and the sum of sizes. */
@@ -283,7 +284,7 @@ void gradient_compare(gradient_rig *g, const char *name, uint64_t *dice, gradien
         for (int i = 0; i < count_items(m, k); ++i, ++c) find_column(g, c, epsilon_of(k), at, loss, columns + c);
     c = 0;
     put_before(g, loss);
-    pull(g);
+    pull(g, NULL);
     for (int k = 0; k < FIELDS; ++k) {
         int items = (int)count_items(m, k);
         compare_field(g, k, c, items, columns, name, errors);
@@ -291,6 +292,81 @@ void gradient_compare(gradient_rig *g, const char *name, uint64_t *dice, gradien
     }
     for (int l = 0; l < GRADIENT_LOSSES; ++l) free(loss[l]);
     free(columns);
+}
+
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
+
+/* The state after a step of all worlds alike, with number `at` of the shared parameters changed by this much. */
+static void step_with(gradient_rig *g, int at, double change, double *out)
+{
+    double *x = g->native->tables.f + at, kept = *x;
+    *x += change;
+    g->native->old = true; /* it goes to the device */
+    put_base(g);
+    OK(sti_native_steps(g->native, NULL, 1));
+    take_state(g, 0, out);
+    *x = kept;
+    g->native->old = true;
+}
+
+static void compare_parameter(gradient_rig *g, int at, const double *base, double *const *loss, const double *got,
+                              double most, const char *name, gradient_errors *e)
+{
+    const mjModel *m = g->r.model->mj;
+    int n = (int)(m->nq + m->nv + m->na);
+    double x = g->native->tables.f[at], epsilon = 1e-5 * fabs(x), up[ROW], down[ROW], scale = 1e-3, bend = 0;
+    step_with(g, at, epsilon, up);
+    step_with(g, at, -epsilon, down);
+    for (int i = 0; i < n; ++i) {
+        bend = fmax(bend, fabs(up[i] + down[i] - 2 * base[i]) / epsilon);
+        up[i] = (up[i] - down[i]) / (2 * epsilon);
+        scale = fmax(scale, fabs(up[i]));
+    }
+    e->compared++;
+    if (bend > 1e-3 * scale) {
+        e->kinks++;
+        return;
+    }
+    for (int l = 0; l < GRADIENT_LOSSES; ++l) {
+        double size = 0, wanted = weigh(loss[l], up, n, &size), error = fabs(got[l] - wanted) / fmax(most, size);
+        e->wrong += !(error <= e->limit);
+        if (error <= e->worst) continue;
+        e->worst = error;
+        (void)snprintf(e->where, sizeof e->where, "%.40s: number %d is %.6g, not %.6g", name, at, got[l], wanted);
+    }
+}
+
+void gradient_compare_parameters(gradient_rig *g, const int *numbers, const char *name, uint64_t *dice,
+                                 gradient_errors *errors)
+{
+    const mjModel *m = g->r.model->mj;
+    int n = (int)(m->nq + m->nv + m->na), count = 0;
+    double base[ROW], *loss[GRADIENT_LOSSES];
+    sti_native_wanted wanted;
+    for (; numbers[count] > 0; ++count) assert_true(sti_gradient_has_parameter(numbers[count]));
+    OK(sti_native_want(g->native, numbers, count, &wanted));
+    for (int l = 0; l < GRADIENT_LOSSES; ++l) {
+        assert_non_null(loss[l] = calloc((size_t)n + 1, sizeof *loss[l]));
+        for (int i = 0; i < n; ++i) loss[l][i] = oracle_uniform(dice, -1, 1);
+    }
+    step_with(g, 0, 0, base);
+    put_before(g, loss);
+    pull(g, &wanted);
+    for (int k = 0; k < count; ++k) {
+        double most = 1e-3;
+        int items = wanted.begin[k + 1] - wanted.begin[k], first = g->native->tables.m[numbers[k]];
+        for (int i = 0; i < GRADIENT_LOSSES * items; ++i)
+            most = fmax(most, 1e-2 * fabs(reals_get(wanted.gradient, i % GRADIENT_LOSSES,
+                                                    wanted.begin[k] + i / GRADIENT_LOSSES)));
+        for (int i = 0; i < items; ++i) {
+            double got[GRADIENT_LOSSES];
+            for (int l = 0; l < GRADIENT_LOSSES; ++l) got[l] = reals_get(wanted.gradient, l, wanted.begin[k] + i);
+            if (g->native->tables.f[first + i] != 0 && (numbers[k] != M_BLOCK_PRM || got[0] != 0))
+                compare_parameter(g, first + i, base, loss, got, most, name, errors);
+        }
+    }
+    for (int l = 0; l < GRADIENT_LOSSES; ++l) free(loss[l]);
+    sti_native_wanted_free(&wanted);
 }
 
 void gradient_check(const char *name, const char *scene, const gradient_draw *draw, int rounds, uint64_t *dice,

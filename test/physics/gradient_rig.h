@@ -45,6 +45,11 @@ void gradient_close(gradient_rig *g);
 void gradient_state(gradient_rig *g, const gradient_draw *draw, uint64_t *dice);
 /* Compares all gradients of one step from the state. */
 void gradient_compare(gradient_rig *g, const char *name, uint64_t *dice, gradient_errors *errors);
+/*
+ * The same of parameters that are not 0, in the layout that steps read: `numbers`, the last one 0. A world or more.
+ */
+void gradient_compare_parameters(gradient_rig *g, const int *numbers, const char *name, uint64_t *dice,
+                                 gradient_errors *errors);
 /* All of it for a model: `rounds` states. */
 void gradient_check(const char *name, const char *scene, const gradient_draw *draw, int rounds, uint64_t *dice,
                     gradient_errors *errors);

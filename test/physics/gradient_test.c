@@ -2,6 +2,7 @@
 #include "physics/gradient_rig.h"
 
 #include "bench/pilot/humanoid.h"
+#include "physics/layout.k.h"
 #include "physics/trees.h"
 
 #include <stdlib.h>
@@ -107,7 +108,8 @@ static void each_feature_has_its_gradient(void **state)
     "<mujoco><option timestep='.002' " options                                                                         \
     "/><worldbody><geom type='plane' size='9 9 1' friction='.8 .02 .01'/>" geoms "</worldbody></mujoco>"
 #define HEAP(more)                                                                                                     \
-    "<body pos='0 0 .1'><freejoint/><geom type='box' size='.2 .3 .12' " more "/></body><body pos='1 0 .08'>"           \
+    "<body pos='0 0 .1'><freejoint/><geom type='box' size='.2 .3 .12' contype='2' conaffinity='2' " more               \
+    "/></body><body pos='1 0 .08'>"                                                                                    \
     "<freejoint/><geom type='capsule' size='.1 .2' quat='1 0 1 0' " more "/></body><body pos='-1 0 .18'><freejoint/>"  \
     "<geom size='.2' " more "/><body pos='.2 .1 .1'><joint axis='0 1 0' range='-30 30'/><geom type='capsule' "         \
     "size='.1 .1' pos='.1 .1 0' " more "/></body></body><body pos='-1 .1 .55'><freejoint/><geom size='.2' " more       \
@@ -186,6 +188,51 @@ static void shipped_scenes_have_their_gradients(void **state)
     gradient_limit(&all, "shipped scenes");
 }
 
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
+
+static void check_parameters(const char *name, const char *scene, const gradient_draw *draw, uint64_t *dice,
+                             gradient_errors *errors)
+{
+    static const int numbers[] = {M_GRAVITY,
+                                  M_QPOS_SPRING,
+                                  M_BODY_MASS,
+                                  M_BODY_INERTIA,
+                                  M_JNT_STIFFNESS,
+                                  M_JNT_STIFFNESSPOLY,
+                                  M_DOF_ARMATURE,
+                                  M_DOF_DAMPING,
+                                  M_DOF_DAMPINGPOLY,
+                                  M_DOF_M0,
+                                  M_TEN_STIFFNESS,
+                                  M_TEN_STIFFNESSPOLY,
+                                  M_TEN_DAMPING,
+                                  M_TEN_DAMPINGPOLY,
+                                  M_TEN_LENGTHSPRING,
+                                  M_ACT_GAINPRM,
+                                  M_ACT_BIASPRM,
+                                  M_BLOCK_PRM,
+                                  0};
+    gradient_rig g;
+    errors->models++;
+    assert_true(gradient_open(scene, "f64", GRADIENT_LOSSES, &g));
+    gradient_state(&g, draw, dice);
+    gradient_compare_parameters(&g, numbers, name, dice, errors);
+    gradient_close(&g);
+}
+
+static void parameters_have_their_gradients(void **state)
+{
+    uint64_t dice = dice_seed("parameters_have_their_gradients");
+    const gradient_draw draw = {.size = .5, .speed = 3, .pushed = true}, near = {.size = .05, .speed = 1, .settle = 5};
+    gradient_errors all = {.limit = 1e-4};
+    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k)
+        check_parameters(scenes[k].name, scenes[k].text, &draw, &dice, &all);
+    for (size_t k = 0; k < sizeof contacts / sizeof *contacts; ++k)
+        check_parameters(contacts[k].name, contacts[k].text, &near, &dice, &all);
+    gradient_print(&all, "parameters");
+    gradient_limit(&all, "parameters");
+}
+
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static void what_has_no_gradient_is_refused_by_name(void **state)
@@ -220,6 +267,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(contacts_have_their_gradients),
         cmocka_unit_test(random_models_have_gradients_or_are_refused),
         cmocka_unit_test(shipped_scenes_have_their_gradients),
+        cmocka_unit_test(parameters_have_their_gradients),
         cmocka_unit_test(what_has_no_gradient_is_refused_by_name),
     };
     if (argc > 1) nmodel = (int)strtol(argv[1], NULL, 10);

@@ -40,6 +40,11 @@
 #define GT_SPEED 4  /* of ten_velocity */
 #define GT_NUMBERS 5
 
+/* which parameters have gradients, too: those that are asked for; if there were damping, a step would take it implicitly */
+#define PH_WANTED_NONE 0
+#define PH_WANTED 1
+#define PH_WANTED_DAMPED 2
+
 #define PH_DOFS(k) (w + m[M_NMEMORY] + (k)*m[M_NV])
 #define PH_BODIES(k) (w + m[M_NMEMORY] + GD_VECTORS * m[M_NV] + 6 * (k)*m[M_NBODY])
 #define PH_TENDONS(k) (w + m[M_NMEMORY] + GD_VECTORS * m[M_NV] + 6 * GB_FIELDS * m[M_NBODY] + (k)*m[M_NTENDON])

@@ -1,7 +1,7 @@
 /* Launches of the gradient of a time step; see pull.h. */
 #include "physics/gradient/pull.h"
 
-#include "kernel/gpu/programs.h"
+#include "base/memory.h"
 #include "kernel/record/launch.h"
 #include "physics/gradient/memory.k.h"
 #include "physics/native_state.h"
@@ -41,20 +41,85 @@ void sti_native_pull_free(sti_native *n)
     n->pull.memory = n->pull.lists = NULL;
 }
 
-stet_result sti_native_prepare_pull(sti_native *n)
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
+
+enum { FIRST = M_TIMESTEP, TABLES = M_PARAMETERS_END - FIRST };
+
+bool sti_gradient_has_parameter(int number)
 {
-    const sti_code *code;
+    static const int known[] = {
+        M_GRAVITY,      M_QPOS_SPRING,     M_BODY_MASS,        M_BODY_INERTIA, M_JNT_STIFFNESS, M_JNT_STIFFNESSPOLY,
+        M_DOF_ARMATURE, M_DOF_DAMPING,     M_DOF_DAMPINGPOLY,  M_DOF_M0,       M_TEN_STIFFNESS, M_TEN_STIFFNESSPOLY,
+        M_TEN_DAMPING,  M_TEN_DAMPINGPOLY, M_TEN_LENGTHSPRING, M_ACT_GAINPRM,  M_ACT_BIASPRM,   M_BLOCK_PRM};
+    for (size_t k = 0; k < sizeof known / sizeof *known; ++k)
+        if (known[k] == number) return true;
+    return false;
+}
+
+/* Where the table begins among the shared numbers, as if none had moved to the worlds' own. */
+static int begin_of(const sti_native *n, int number)
+{
+    return n->own.begin ? n->own.begin[number - FIRST] : n->tables.m[number];
+}
+
+static int size_of(const sti_native *n, int number)
+{
+    int begin = begin_of(n, number), end = n->tables.nf;
+    for (int k = FIRST; k < M_PARAMETERS_END; ++k) {
+        int other = begin_of(n, k);
+        if (other > begin && other < end) end = other;
+    }
+    return end - begin;
+}
+
+static stet_result make_places(sti_native *n, const int *numbers, sti_native_wanted *out)
+{
+    int32_t place[TABLES];
+    int at = 0;
+    for (int k = 0; k < TABLES; ++k) place[k] = -1;
+    for (int k = 0; k < out->n; ++k) {
+        place[numbers[k] - FIRST] = out->begin[k] = at;
+        at += size_of(n, numbers[k]);
+    }
+    out->begin[out->n] = at;
+    STI_TRY(STI_ARRAY(n->worlds->device, "places of parameters", STET_DTYPE_INT, false, &out->places, TABLES));
+    STI_TRY(stet_array_write(out->places, place, sizeof place));
+    return STI_ARRAY(n->worlds->device, "gradients of parameters", STET_DTYPE_REAL, true, &out->gradient,
+                     n->worlds->nworld, at);
+}
+
+stet_result sti_native_want(sti_native *n, const int *numbers, int count, sti_native_wanted *out)
+{
+    *out = (sti_native_wanted){.n = count};
+    STI_TRY(sti_native_update(n));
+    STI_TRY(sti_alloc(&out->begin, (size_t)(count + 1) * sizeof *out->begin, "parameters that have gradients"));
+    return make_places(n, numbers, out);
+}
+
+void sti_native_wanted_free(sti_native_wanted *wanted)
+{
+    stet_array_destroy(wanted->places);
+    stet_array_destroy(wanted->gradient);
+    sti_free(wanted->begin);
+    *wanted = (sti_native_wanted){.n = 0};
+}
+
+/* A step of Euler's integrator takes damping implicitly as soon as there is some. */
+static int wanted_bits(const sti_native *n, const sti_native_wanted *wanted)
+{
+    const mjModel *m = n->worlds->model->mj;
+    bool damps = m->opt.integrator == mjINT_EULER && !(m->opt.disableflags & (mjDSBL_EULERDAMP | mjDSBL_DAMPER));
+    return !wanted ? PH_WANTED_NONE : damps ? PH_WANTED_DAMPED : PH_WANTED;
+}
+
+/* ---- a launch ---------------------------------------------------------------------------------------------------- */
+
+stet_result sti_native_pull(sti_native *n, stet_array *stepped, const sti_native_before *b,
+                            const sti_native_gradients *g, const sti_native_wanted *wanted)
+{
     STI_TRY(sti_gradient_check_model(n->worlds->model->mj));
     STI_TRY(sti_native_update(n));
     STI_TRY(make_memory(n));
-    if (!sti_device_is_gpu(n->worlds->device)) return STET_OK;
-    return sti_program_code(n->worlds->device, &sti_k_native_pull, false, &code);
-}
-
-stet_result sti_native_pull(sti_native *n, stet_array *stepped, const sti_native_before *b,
-                            const sti_native_gradients *g)
-{
-    STI_TRY(sti_native_prepare_pull(n));
     const int *m = tables_of(n);
 #define ARRAY(of, name) sti_arg_array((of)->name)
     return STI_LAUNCH(sti_k_native_pull, n->worlds->device, n->worlds->nworld,
@@ -64,6 +129,7 @@ stet_result sti_native_pull(sti_native *n, stet_array *stepped, const sti_native
                       ARRAY(b, ctrl), ARRAY(b, qfrc_applied), ARRAY(b, xfrc_applied), ARRAY(b, mocap_pos),
                       ARRAY(b, mocap_quat), ARRAY(b, eq_active), ARRAY(b, qacc), ARRAY(g, qpos), ARRAY(g, qvel),
                       ARRAY(g, act), ARRAY(g, ctrl), ARRAY(g, qfrc_applied), ARRAY(g, xfrc_applied),
-                      ARRAY(g, mocap_pos), ARRAY(g, mocap_quat));
+                      ARRAY(g, mocap_pos), ARRAY(g, mocap_quat), sti_arg_array(wanted ? wanted->places : NULL),
+                      sti_arg_array(wanted ? wanted->gradient : NULL), sti_arg_int(wanted_bits(n, wanted)));
 #undef ARRAY
 }

@@ -19,11 +19,27 @@ typedef struct sti_native_gradients {
     stet_array *qpos, *qvel, *act, *ctrl, *qfrc_applied, *xfrc_applied, *mocap_pos, *mocap_quat;
 } sti_native_gradients;
 
-/* Memory and code for sti_native_pull, which can be listed then. */
-stet_result sti_native_prepare_pull(sti_native *native);
-/* Gradients of one time step of the worlds whose number in `stepped` [nworld][1] is not 0. */
+/*
+ * Parameters whose gradients are asked for: tables of layout.k.h (M_DOF_DAMPING …), in the layout that steps read them
+ * in. What MuJoCo derives from a parameter (inverse weights, what blocks of constraints are made of) is a number of its
+ * own here. Of a table that this does not know (sti_gradient_has_parameter) the gradient stays as it is.
+ */
+typedef struct sti_native_wanted {
+    stet_array *places;   /* [M_PARAMETERS_END - M_TIMESTEP], ints */
+    stet_array *gradient; /* [nworld][numbers of all of them]: the step's are added */
+    int *begin;           /* where the table of each number asked for begins there, and behind them the end */
+    int n;
+} sti_native_wanted;
+
+/* The caller frees it, also after an error. */
+stet_result sti_native_want(sti_native *native, const int *numbers, int n, sti_native_wanted *out);
+void sti_native_wanted_free(sti_native_wanted *wanted);
+/* Has a step the gradient of this table? */
+bool sti_gradient_has_parameter(int number);
+
+/* Gradients of one time step of the worlds whose number in `stepped` [nworld][1] is not 0; wanted: NULL, or parameters, too. */
 stet_result sti_native_pull(sti_native *native, stet_array *stepped, const sti_native_before *before,
-                            const sti_native_gradients *gradients);
+                            const sti_native_gradients *gradients, const sti_native_wanted *wanted);
 void sti_native_pull_free(sti_native *native);
 
 enum { STI_GRADIENT_LACKS_SIZE = 2048 };

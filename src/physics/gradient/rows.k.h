@@ -230,7 +230,8 @@ LFN void ph_pull_begin(const int *m, const ureal *f, const real *v, real *w, mas
  * GD_Z, which is the bar of qacc, becomes z, in the lanes `on`; then come the bars of all rows. Lanes that have no room
  * together go one after the other, as in ph_constrain.
  */
-LFN void ph_pull_rows(const int *m, const ureal *f, const real *v, real *w, int *s, mask on)
+LFN void ph_pull_rows(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, const int *places,
+                      real *parameters_grad, int wanted)
 {
     mask todo = on;
     real *z = PH_DOFS(GD_Z), *search = PH_AT(W_SEARCH);
@@ -254,6 +255,11 @@ LFN void ph_pull_rows(const int *m, const ureal *f, const real *v, real *w, int 
             }
             sync();
             ph_pull_contacts(m, f, v, w, s, group);
+            each (one, wanted ? 1 : 0) {
+                for (int k = one; k < ph_nactive(s); ++k)
+                    ph_pull_block_parameters(m, f, v, w, s, (s + ph_active(m))[k], group, places, parameters_grad);
+            }
+            sync();
             todo = m_andnot(todo, group);
         }
         sync();

@@ -16,6 +16,7 @@
 #include "physics/gradient/contact/contacts.k.h"
 #include "physics/gradient/row_bars.k.h"
 #include "physics/gradient/contacts.k.h"
+#include "physics/gradient/parameters.k.h"
 #include "physics/gradient/rows.k.h"
 
 /* ---- the integrator ---------------------------------------------------------------------------------------------- */
@@ -60,10 +61,10 @@ LFN void ph_solve_transposed(const int *m, const ureal *f, const real *v, real *
 
 /*
  * Bars of the state after the step: of positions before it go to GD_TURN, of qvel to GD_SPEED, w to GD_W; z becomes the
- * bar of qacc.
+ * bar of qacc. Without damping w belongs to that which there may be.
  */
 LFN void ph_pull_integration(const int *m, const ureal *f, const real *v, real *w, const real *qpos_grad,
-                             const real *qvel_grad)
+                             const real *qvel_grad, int wanted)
 {
     real h = par(m, f, v, M_TIMESTEP, 0), *z = PH_DOFS(GD_Z), *step = PH_DOFS(GD_STEP), *x = PH_DOFS(GD_W);
     real *after = PH_AT(W_GRAD); /* of the solver, which does not run */
@@ -86,6 +87,8 @@ LFN void ph_pull_integration(const int *m, const ureal *f, const real *v, real *
     if (ph_is_damped(m)) {
         ph_solve_transposed(m, f, v, w, x, z);
         ph_mul_inertia(m, w, x, z);
+    } else if (wanted == PH_WANTED_DAMPED) {
+        ph_solve(m, PH_AT(W_QLD), PH_AT(W_QLDIAGINV), x);
     } else {
         each (d, m[M_NV]) x[d] = splat(0);
     }
@@ -143,14 +146,16 @@ LFN void ph_pull_mocap(const int *m, const real *w, int b, mask on, real *pos_gr
  * Gradients of one time step of the worlds whose `stepped` [1] is not 0. The state and the inputs are those before the
  * step; qacc [nv] is the acceleration that it found (qacc_warmstart after it). qpos_grad, qvel_grad, act_grad: of the
  * state after the step, which become those of the state before it. To the gradients of inputs the step's part is added.
- * The memory w has PH_GRADIENT_MEMORY reals.
+ * The memory w has PH_GRADIENT_MEMORY reals. wanted: PH_WANTED_…; then places and parameters_grad are as in
+ * parameters.k.h.
  */
 world_kernel void k_native_pull(const int *m, const ureal *f, const real *v, const lint *stepped, treal *w, tint *s,
                                 const real *qpos, const real *qvel, const real *act, const real *ctrl,
                                 const real *qfrc_applied, const real *xfrc_applied, const real *mocap_pos,
                                 const real *mocap_quat, const real *eq_active, const real *qacc, real *qpos_grad,
                                 real *qvel_grad, real *act_grad, real *ctrl_grad, real *qfrc_applied_grad,
-                                real *xfrc_applied_grad, real *mocap_pos_grad, real *mocap_quat_grad)
+                                real *xfrc_applied_grad, real *mocap_pos_grad, real *mocap_quat_grad, const int *places,
+                                real *parameters_grad, int wanted)
 {
     mask on = m_not(ieq(stepped[0], isplat(0)));
     if (!any(on)) return;
@@ -161,7 +166,7 @@ world_kernel void k_native_pull(const int *m, const ureal *f, const real *v, con
     ph_tendon(m, f, v, w);
     ph_inertia(m, f, v, w);
     ph_tendon_armature(m, f, v, w);
-    if (!PH_BY_ROWS) ph_factor_inertia(m, f, v, w); /* which finds thin pivots */
+    ph_factor_inertia(m, f, v, w); /* which finds thin pivots */
     ph_transmission(m, f, v, w);
     ph_velocity(m, w);
     ph_passive(m, f, v, w);
@@ -169,9 +174,10 @@ world_kernel void k_native_pull(const int *m, const ureal *f, const real *v, con
     ph_actuation(m, f, v, w, bad);
     each (d, m[M_NV]) PH_AT(W_QACC)[d] = qacc[d];
     sync();
-    ph_pull_integration(m, f, v, w, qpos_grad, qvel_grad);
-    ph_pull_rows(m, f, v, w, s, on);
+    ph_pull_integration(m, f, v, w, qpos_grad, qvel_grad, wanted);
+    ph_pull_rows(m, f, v, w, s, on, places, parameters_grad, wanted);
     ph_pull_smooth(m, f, v, w, on, bad, act_grad, ctrl_grad, xfrc_applied_grad);
+    if (wanted) ph_pull_parameters(m, f, v, w, bad, on, places, parameters_grad);
     each (i, m[M_NBODY] - 1)
         if ((m + m[M_BODY_MOCAPID])[i + 1] >= 0) ph_pull_mocap(m, w, i + 1, on, mocap_pos_grad, mocap_quat_grad);
     each (d, m[M_NV]) {
