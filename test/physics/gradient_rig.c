@@ -369,6 +369,54 @@ void gradient_compare_parameters(gradient_rig *g, const int *numbers, const char
     sti_native_wanted_free(&wanted);
 }
 
+/* ---- bits -------------------------------------------------------------------------------------------------------- */
+
+/* Numbers of field k in world `number`, the same in every run. */
+static void draw_row(const mjModel *m, int k, int64_t number, const gradient_draw *draw, double *row)
+{
+    const double size[FIELDS] = {draw->size, draw->speed, 1, 1, .5, .5, 1, 1};
+    int64_t n = count_items(m, k);
+    for (int64_t i = 0; i < n; ++i) row[i] = (k == 0 ? m->qpos0[i] : 0) + size[k] * (double)rig_wave(number, k, i);
+}
+
+void gradient_digest(gradient_rig *g, const gradient_draw *draw, int64_t first, uint64_t *out)
+{
+    const mjModel *m = g->r.model->mj;
+    double row[ROW];
+    int32_t *due;
+    for (int64_t w = 0; w < g->r.worlds->nworld; ++w) {
+        for (int k = 0; k < FIELDS; ++k) {
+            draw_row(m, k, first + w, draw, row);
+            put_row(rig_array(&g->r, fields[k]), w, row);
+            put_row(g->before[k], w, row);
+            for (int64_t i = 0; i < count_items(m, k); ++i) row[i] = (double)rig_wave(first + w, FIELDS + k, i);
+            put_row(g->gradient[k], w, row);
+        }
+        take_row(&g->r, fields[EQ_ACTIVE], w, row);
+        put_row(g->before[EQ_ACTIVE], w, row);
+    }
+    OK(sti_native_steps(g->native, NULL, 1));
+    OK(sti_mirror_overwrite(g->stepped, (void **)&due));
+    for (int64_t w = 0; w < g->r.worlds->nworld; ++w) {
+        take_row(&g->r, fields[QACC], w, row);
+        put_row(g->before[QACC], w, row);
+        due[sti_array_index(g->stepped, w, 0)] = 1;
+    }
+    sti_array_mirror_written(g->stepped);
+    pull(g, NULL);
+    for (int64_t w = 0; w < g->r.worlds->nworld; ++w) {
+        out[w] = 0;
+        for (int k = 0; k < FIELDS; ++k)
+            for (int64_t i = 0; i < g->gradient[k]->nitem; ++i) {
+                double x = reals_get(g->gradient[k], w, i);
+                uint64_t bits;
+                assert_true(x == x);
+                memcpy(&bits, &x, sizeof bits);
+                out[w] = (out[w] ^ bits) * UINT64_C(0x100000001b3);
+            }
+    }
+}
+
 void gradient_check(const char *name, const char *scene, const gradient_draw *draw, int rounds, uint64_t *dice,
                     gradient_errors *errors)
 {

@@ -106,7 +106,8 @@ static void each_feature_has_its_gradient(void **state)
 
 #define GROUND(options, geoms)                                                                                         \
     "<mujoco><option timestep='.002' " options                                                                         \
-    "/><worldbody><geom type='plane' size='9 9 1' friction='.8 .02 .01'/>" geoms "</worldbody></mujoco>"
+    "/><worldbody><geom type='plane' size='9 9 1' friction='.8 .02 .01' contype='3' conaffinity='3'/>" geoms           \
+    "</worldbody></mujoco>"
 #define HEAP(more)                                                                                                     \
     "<body pos='0 0 .1'><freejoint/><geom type='box' size='.2 .3 .12' contype='2' conaffinity='2' " more               \
     "/></body><body pos='1 0 .08'>"                                                                                    \
@@ -233,6 +234,41 @@ static void parameters_have_their_gradients(void **state)
     gradient_limit(&all, "parameters");
 }
 
+/* ---- bits -------------------------------------------------------------------------------------------------------- */
+
+enum { WORLDS = 19 };
+
+/* At each width, and of each world by itself. */
+static void check_bits(const char *name, const char *scene, const gradient_draw *draw)
+{
+    uint64_t first[WORLDS], other[WORLDS];
+    bool begun = false;
+    gradient_rig g;
+    FOR_FLOAT_ISAS(isa)
+    {
+        assert_true(gradient_open(scene, sti_isa_name((sti_isa)isa), WORLDS, &g));
+        gradient_digest(&g, draw, 0, begun ? other : first);
+        gradient_close(&g);
+        for (int w = 0; begun && w < WORLDS; ++w)
+            if (first[w] != other[w]) fail_msg("%s: world %d differs with %s", name, w, sti_isa_name((sti_isa)isa));
+        begun = true;
+    }
+    for (int w = 0; w < WORLDS; w += 6) {
+        assert_true(gradient_open(scene, NULL, 1, &g));
+        gradient_digest(&g, draw, w, other);
+        gradient_close(&g);
+        if (first[w] != other[0]) fail_msg("%s: world %d differs where it is alone", name, w);
+    }
+}
+
+static void gradients_have_the_same_bits_everywhere(void **state)
+{
+    const gradient_draw draw = {.size = .5, .speed = 2}, near = {.size = .03, .speed = .5};
+    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k) check_bits(scenes[k].name, scenes[k].text, &draw);
+    for (size_t k = 0; k < sizeof contacts / sizeof *contacts; ++k)
+        check_bits(contacts[k].name, contacts[k].text, &near);
+}
+
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static void what_has_no_gradient_is_refused_by_name(void **state)
@@ -268,6 +304,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(random_models_have_gradients_or_are_refused),
         cmocka_unit_test(shipped_scenes_have_their_gradients),
         cmocka_unit_test(parameters_have_their_gradients),
+        cmocka_unit_test(gradients_have_the_same_bits_everywhere),
         cmocka_unit_test(what_has_no_gradient_is_refused_by_name),
     };
     if (argc > 1) nmodel = (int)strtol(argv[1], NULL, 10);

@@ -1,6 +1,6 @@
 /*
- * Gradients of contacts: of their rows by the velocities of both bodies, and by where the contact is. Part of the kernels
- * that include it, before rows.k.h.
+ * Gradients of contacts: of their rows by the velocities of both bodies, and by where the contact is. Part of the
+ * kernels that include it, before rows.k.h.
  */
 
 /*

@@ -2,9 +2,9 @@
  * What the integrator takes implicitly of the gyroscopic forces of standalone free bodies. Part of the kernels that
  * include it, after tree.k.h.
  *
- * These forces c are a quadratic form of the body's six velocities, and the integrator's matrix has its derivative. So
- * w' dc/dqvel(qvel) step, a bilinear form of qvel and step, is L(qvel + step) - L(qvel) - L(step), where L(u) = w' c(u),
- * and its derivative by qvel is w' dc/dqvel at `step`.
+ * These forces c are a quadratic form of the body's six velocities, and the integrator's matrix has its derivative.
+ * So w' dc/dqvel(qvel) step, a bilinear form of qvel and step, is L(qvel + step) - L(qvel) - L(step), where L(u) is
+ * w' c(u), and its derivative by qvel is w' dc/dqvel at `step`.
  */
 
 /*

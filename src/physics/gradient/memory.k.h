@@ -40,7 +40,7 @@
 #define GT_SPEED 4  /* of ten_velocity */
 #define GT_NUMBERS 5
 
-/* which parameters have gradients, too: those that are asked for; if there were damping, a step would take it implicitly */
+/* gradients of parameters: none; those that are asked for; so, and if there were damping, it would be implicit */
 #define PH_WANTED_NONE 0
 #define PH_WANTED 1
 #define PH_WANTED_DAMPED 2

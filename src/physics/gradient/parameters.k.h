@@ -349,7 +349,7 @@ LFN void ph_pull_block_parameters(const int *m, const ureal *f, const real *v, c
     for (int r = 1; r < dim; ++r) ph_add_bar(places, grad, M_BLOCK_PRM, at + P_FRICTION + r - 1, out[r], on);
 }
 
-/* ---- all ---------------------------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------------------------- */
 
 /* Gradients of all parameters but those of blocks, after the bars of bodies went to the dofs. */
 LFN void ph_pull_parameters(const int *m, const ureal *f, const real *v, real *w, mask bad, mask on, const int *places,

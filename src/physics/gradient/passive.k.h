@@ -1,6 +1,6 @@
 /*
- * Gradients of what springs, dampers, gravity compensation and applied forces do to dofs, and of tendons' paths. Part of
- * the kernels that include it, after tree.k.h.
+ * Gradients of what springs, dampers, gravity compensation and applied forces do to dofs, and of tendons' paths. Part
+ * of the kernels that include it, after tree.k.h.
  */
 
 /* k + 2 p[0] x + 3 p[1] x^2: the derivative of a spring's force. */

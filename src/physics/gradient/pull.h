@@ -37,7 +37,10 @@ void sti_native_wanted_free(sti_native_wanted *wanted);
 /* Has a step the gradient of this table? */
 bool sti_gradient_has_parameter(int number);
 
-/* Gradients of one time step of the worlds whose number in `stepped` [nworld][1] is not 0; wanted: NULL, or parameters, too. */
+/*
+ * Gradients of one time step of the worlds whose number in `stepped` [nworld][1] is not 0; wanted: NULL, or parameters,
+ * too.
+ */
 stet_result sti_native_pull(sti_native *native, stet_array *stepped, const sti_native_before *before,
                             const sti_native_gradients *gradients, const sti_native_wanted *wanted);
 void sti_native_pull_free(sti_native *native);

@@ -1,6 +1,6 @@
 /*
- * Gradients of rows of constraints: H z = the bar of qacc, and what z' of the rows' forces leaves on joints, tendons and
- * bodies. Part of the kernels that include it, after contacts.k.h.
+ * Gradients of rows of constraints: H z = the bar of qacc, and what z' of the rows' forces leaves on joints, tendons
+ * and bodies. Part of the kernels that include it, after contacts.k.h.
  */
 
 /* ---- rows of joints and tendons ---------------------------------------------------------------------------------- */

@@ -2,9 +2,9 @@
  * The gradient of inverse dynamics: of z' (M qacc + c) by qpos and qvel, and what all other forces leave on bodies
  * brought to dofs. Part of the kernels that include it, after memory.k.h.
  *
- * z' (M qacc + c) is a sum over bodies of the power that the force I A + V x I V has at the field Z. Turning a dof moves
- * all that is below it as one. Seen from there nothing changes but what comes from above the joint: Z, V and A there,
- * turned back. So with the bars F, B, P of these fields, summed over what is below,
+ * z' (M qacc + c) is a sum over bodies of the power that the force I A + V x I V has at the field Z. Turning a dof
+ * moves all that is below it as one. Seen from there nothing changes but what comes from above the joint: Z, V and A
+ * there, turned back. So with the bars F, B, P of these fields, summed over what is below,
  *
  *   gradient by the dof = axis . (G - Z x F - V x B - A x P …),     fields as they are before the joint,
  *
