@@ -13,6 +13,7 @@ static int nmodel = 40;
 
 #define EULER "<option timestep='.004'><flag contact='disable'/></option>"
 #define FAST "<option timestep='.004' integrator='implicitfast'><flag contact='disable'/></option>"
+#define RK4 "<option timestep='.01' integrator='RK4'><flag contact='disable'/></option>"
 #define CHAIN(first, second)                                                                                           \
     "<worldbody><body name='a'><joint name='a' axis='0 1 0' pos='.1 0 0' " first "/><geom type='capsule' size='.05' "  \
     "fromto='0 0 0 .5 0 0'/><site name='sa' pos='.5 0 .1' quat='1 .2 .3 0'/><body name='b' pos='.5 0 0'>"              \
@@ -52,6 +53,8 @@ static const struct {
      "<mujoco>" FAST CHAIN("stiffness='3 1 2' damping='.2 .1 .05'", "damping='.3'")
          FIXED("stiffness='3' damping='.3 .1 .1'") ACTUATORS("<position tendon='t' kp='3' kv='.2'/>") "</mujoco>"},
     {"actuators", "<mujoco>" EULER CHAIN("damping='.2'", "") STRAIGHT("") ACTUATORS(GEARS) "</mujoco>"},
+    {"RK4", "<mujoco>" RK4 CHAIN("stiffness='3' damping='.2 .1 .05' range='-20 30'", "damping='.3' frictionloss='.2'")
+                STRAIGHT("stiffness='20' damping='.4'") ACTUATORS(GEARS) "</mujoco>"},
     {"limits of joints' forces", "<mujoco>" EULER CHAIN("actuatorfrcrange='-1 1'", "") ACTUATORS("") "</mujoco>"},
     {"no damping taken implicitly",
      "<mujoco><option><flag eulerdamp='disable' contact='disable'/></option>" CHAIN("damping='.3'", "") "</mujoco>"},
@@ -124,6 +127,7 @@ static const struct {
     {"condim 4", GROUND("impratio='3'", HEAP("condim='4' friction='.5 .03 .002'"))},
     {"condim 6", GROUND("integrator='implicitfast'", HEAP("condim='6' friction='.5 .03 .02' solref='-900 -30' "
                                                           "margin='.03' gap='.01'"))},
+    {"RK4", GROUND("integrator='RK4'", HEAP(""))},
     {"elliptic 1", GROUND("cone='elliptic'", HEAP("condim='1' priority='1'"))},
     {"elliptic 3", GROUND("cone='elliptic'", HEAP(""))},
     {"elliptic 4", GROUND("cone='elliptic' impratio='5'", HEAP("condim='4' friction='.5 .03 .002'"))},
@@ -276,7 +280,6 @@ static void what_has_no_gradient_is_refused_by_name(void **state)
     static const struct {
         const char *text, *words;
     } rows[] = {
-        {"<mujoco><option integrator='RK4'/>" CHAIN("", "") "</mujoco>", "integrator RK4"},
         {"<mujoco><option density='1'/>" CHAIN("", "") "</mujoco>", "fluid forces"},
         {GROUND("noslip_iterations='3'", HEAP("")), "noslip iterations"},
         {GROUND("iterations='3'", HEAP("")), "fewer than 6 iterations"},

@@ -65,43 +65,75 @@ LFN void ph_muscle_dot_slopes(const int *m, const ureal *f, const real *v, int i
     *by_act = -by_excess - dot * tau_by / tau;
 }
 
-/*
- * Bars of actuator i's control and activation from those of its activation after the step and of what its force reads,
- * `input`. act_grad [na] is that after the step, and becomes that before it.
- */
-LFN void ph_pull_activation(const int *m, const ureal *f, const real *v, const real *w, int i, real u, real input,
-                            mask on, real *act_grad, real *u_bar)
+/* Bars of actuator i's activation and of its derivative `dot`, from that of the activation after a time step. */
+LFN void ph_pull_next_activation(const int *m, const ureal *f, const real *v, const real *w, int i, real dot, real bar,
+                                 real *act_bar, real *dot_bar)
 {
-    int adr = (m + m[M_ACT_ACTADR])[i], flags = (m + m[M_ACT_FLAGS])[i], type = (m + m[M_ACT_DYNTYPE])[i];
-    real act = PH_AT(W_ACT)[adr], h = par(m, f, v, M_TIMESTEP, 0), zero = splat(0), one = splat(1);
-    real dot = PH_AT(W_ACT_DOT)[adr], next_bar = act_grad[adr], act_bar = zero, by_dot = h, by_u, by_act;
-    if (flags & PH_ACT_EARLY)
-        next_bar = next_bar + input;
-    else
-        act_bar = input;
+    real h = par(m, f, v, M_TIMESTEP, 0), by_dot = h, act = PH_AT(W_ACT)[(m + m[M_ACT_ACTADR])[i]];
     real tau = rmax(splat(PHYSICS_MINVAL), par(m, f, v, M_ACT_DYNPRM, i));
-    if (type == 3) by_dot = tau * (one - exp(-h / tau));
-    if (flags & PH_ACT_ACTRANGE) {
-        real next = fma(dot, by_dot, act), low = par(m, f, v, M_ACT_ACTRANGE, 2 * i);
-        mask held = m_or(lt(next, low), gt(next, par(m, f, v, M_ACT_ACTRANGE, 2 * i + 1)));
-        next_bar = select(held, zero, next_bar);
+    if ((m + m[M_ACT_DYNTYPE])[i] == 3) by_dot = tau * (splat(1) - exp(-h / tau));
+    if ((m + m[M_ACT_FLAGS])[i] & PH_ACT_ACTRANGE) {
+        real next = fma(dot, by_dot, act);
+        mask low = lt(next, par(m, f, v, M_ACT_ACTRANGE, 2 * i));
+        mask high = gt(next, par(m, f, v, M_ACT_ACTRANGE, 2 * i + 1));
+        bar = select(m_or(low, high), splat(0), bar);
     }
-    act_bar = act_bar + next_bar;
-    if (!(flags & PH_ACT_DISABLED)) {
-        real dot_bar = by_dot * next_bar;
-        if (type == 1) {
-            by_u = one;
-            by_act = zero;
-        } else if (m[M_NMUSCLE] > 0 && type == 4) {
-            ph_muscle_dot_slopes(m, f, v, i, act, u, &by_u, &by_act);
-        } else {
-            by_u = one / tau;
-            by_act = -by_u;
+    *act_bar = *act_bar + bar;
+    *dot_bar = fma(by_dot, bar, *dot_bar);
+}
+
+/*
+ * The same of all activations after a time step with the derivatives `dot`: act_grad are their gradients, and bars of
+ * activations become those in the memory. A disabled actuator's activation stands.
+ */
+LFN void ph_pull_activations(const int *m, const ureal *f, const real *v, real *w, const real *dot,
+                             const real *act_grad, real *act_bar, real *dot_bar)
+{
+    each (i, m[M_NA]) {
+        act_bar[i] = splat(0);
+        dot_bar[i] = splat(0);
+    }
+    sync();
+    if (m[M_FLAGS] & PH_NO_ACTUATION) {
+        each (i, m[M_NA]) act_bar[i] = act_grad[i];
+    } else {
+        each (i, m[M_NACTUATOR]) {
+            int at = (m + m[M_ACT_ACTADR])[i], still = (m + m[M_ACT_FLAGS])[i] & PH_ACT_DISABLED;
+            if (at >= 0) {
+                real x = still ? splat(0) : dot[at], a = splat(0), b = splat(0);
+                ph_pull_next_activation(m, f, v, w, i, x, act_grad[at], &a, &b);
+                act_bar[at] = a;
+                dot_bar[at] = still ? splat(0) : b;
+            }
         }
-        *u_bar = fma(by_u, dot_bar, *u_bar);
-        act_bar = fma(by_act, dot_bar, act_bar);
     }
-    ph_put_gradient(act_grad, adr, act_bar, on);
+    sync();
+}
+
+/*
+ * Bars of actuator i's control, and of its activation in the memory, from those of its derivative there and of what its
+ * force reads, `input`.
+ */
+LFN void ph_pull_activation(const int *m, const ureal *f, const real *v, real *w, int i, real u, real input,
+                            real *u_bar)
+{
+    int adr = (m + m[M_ACT_ACTADR])[i], type = (m + m[M_ACT_DYNTYPE])[i];
+    real act = PH_AT(W_ACT)[adr], act_bar = PH_ACTS(GA_ACT)[adr], dot_bar = PH_ACTS(GA_DOT)[adr], by_u, by_act;
+    if ((m + m[M_ACT_FLAGS])[i] & PH_ACT_EARLY)
+        ph_pull_next_activation(m, f, v, w, i, PH_AT(W_ACT_DOT)[adr], input, &act_bar, &dot_bar);
+    else
+        act_bar = act_bar + input;
+    if (type == 1) {
+        by_u = splat(1);
+        by_act = splat(0);
+    } else if (m[M_NMUSCLE] > 0 && type == 4) {
+        ph_muscle_dot_slopes(m, f, v, i, act, u, &by_u, &by_act);
+    } else {
+        by_u = splat(1) / rmax(splat(PHYSICS_MINVAL), par(m, f, v, M_ACT_DYNPRM, i));
+        by_act = -by_u;
+    }
+    *u_bar = fma(by_u, dot_bar, *u_bar);
+    PH_ACTS(GA_ACT)[adr] = fma(by_act, dot_bar, act_bar);
 }
 
 /* Where a clamp of the actuator's force holds it. */
@@ -192,7 +224,7 @@ LFN void ph_pull_transmission(const int *m, const ureal *f, const real *v, real 
 
 /* Gradients of actuator i. */
 LFN void ph_pull_actuator(const int *m, const ureal *f, const real *v, real *w, int i, mask on, mask bad,
-                          real *ctrl_grad, real *act_grad)
+                          real *ctrl_grad)
 {
     int flags = (m + m[M_ACT_FLAGS])[i], adr = (m + m[M_ACT_ACTADR])[i];
     int gain = (m + m[M_ACT_GAINTYPE])[i], bias = (m + m[M_ACT_BIASTYPE])[i];
@@ -227,7 +259,7 @@ LFN void ph_pull_actuator(const int *m, const ureal *f, const real *v, real *w, 
         ph_pull_transmission(m, f, v, w, i, force, by_length * bar, slope * bar);
     }
     if (adr >= 0)
-        ph_pull_activation(m, f, v, w, i, u, -input_bar, on, act_grad, &u_bar);
+        ph_pull_activation(m, f, v, w, i, u, -input_bar, &u_bar);
     else
         u_bar = -input_bar;
     real x = PH_AT(W_CTRL)[i];

@@ -26,7 +26,6 @@ static bool any_flag(const mjtBool *a, int64_t n)
 }
 
 static bool is_implicit(const mjModel *m) { return m->opt.integrator == mjINT_IMPLICITFAST; }
-static bool has_rk4(const mjModel *m) { return m->opt.integrator == mjINT_RK4; }
 static bool has_noslip(const mjModel *m) { return m->opt.noslip_iterations > 0 && sti_physics_slips(m); }
 static bool has_fluid(const mjModel *m) { return m->opt.density > 0 || m->opt.viscosity > 0; }
 
@@ -144,7 +143,6 @@ static const struct {
     {"contacts of types of geoms that have no derivative", has_contacts_without},
     {"noslip iterations", has_noslip},
     {"fewer than 6 iterations of the solver, or 20 of its line search", sti_physics_ends_early},
-    {"integrator RK4", has_rk4},
     {"fluid forces", has_fluid},
     {"tendons that wrap around geoms", has_wraps},
     {"armature of spatial tendons", has_spatial_armature},

@@ -16,7 +16,8 @@
 #define GD_TURN 4  /* the gradient by positions, as if they moved with velocities */
 #define GD_SPEED 5 /* by qvel */
 #define GD_STEP 6  /* by the velocities after the step, times the time step */
-#define GD_VECTORS 7
+#define GD_AFTER 7 /* bars of what moves joints after a step */
+#define GD_VECTORS 8
 
 /* fields, then bars of bodies: six reals each */
 #define GB_Z 0
@@ -40,6 +41,24 @@
 #define GT_SPEED 4  /* of ten_velocity */
 #define GT_NUMBERS 5
 
+/* bars of activations */
+#define GA_ACT 0
+#define GA_DOT 1
+#define GA_VECTORS 2
+
+/* of each stage of Runge-Kutta's integrator: positions, velocities, their rates, accelerations, activations, act_dot */
+#define PH_STAGE_REALS(m) ((m)[M_NQ] + 3 * (m)[M_NV] + 2 * (m)[M_NA])
+/* and bars of sums over stages, of one stage's rates and accelerations, of the state before it; then of activations */
+#define GR_RATES 0
+#define GR_ACCS 1
+#define GR_RATE 2
+#define GR_ACC 3
+#define GR_TURN 4
+#define GR_SPEED 5
+#define GR_VECTORS 6
+#define PH_RK_REALS(m)                                                                                                 \
+    ((m)[M_INTEGRATOR] == PH_RK4 ? 4 * PH_STAGE_REALS(m) + GR_VECTORS * (m)[M_NV] + 2 * (m)[M_NA] : 0)
+
 /* gradients of parameters: none; those that are asked for; so, and if there were damping, it would be implicit */
 #define PH_WANTED_NONE 0
 #define PH_WANTED 1
@@ -48,8 +67,13 @@
 #define PH_DOFS(k) (w + m[M_NMEMORY] + (k)*m[M_NV])
 #define PH_BODIES(k) (w + m[M_NMEMORY] + GD_VECTORS * m[M_NV] + 6 * (k)*m[M_NBODY])
 #define PH_TENDONS(k) (w + m[M_NMEMORY] + GD_VECTORS * m[M_NV] + 6 * GB_FIELDS * m[M_NBODY] + (k)*m[M_NTENDON])
+#define PH_ACTS(k) (PH_TENDONS(GT_NUMBERS) + (k)*m[M_NA])
+#define PH_RK_STAGE(k) (PH_ACTS(GA_VECTORS) + (k)*PH_STAGE_REALS(m))
+#define PH_RK_BARS(k) (PH_RK_STAGE(4) + (k)*m[M_NV])
+#define PH_RK_ACTS(k) (PH_RK_BARS(GR_VECTORS) + (k)*m[M_NA])
 /* Reals of a team's memory, with those of a step. */
 #define PH_GRADIENT_MEMORY(m)                                                                                          \
-    ((m)[M_NMEMORY] + GD_VECTORS * (m)[M_NV] + 6 * GB_FIELDS * (m)[M_NBODY] + GT_NUMBERS * (m)[M_NTENDON])
+    ((m)[M_NMEMORY] + GD_VECTORS * (m)[M_NV] + 6 * GB_FIELDS * (m)[M_NBODY] + GT_NUMBERS * (m)[M_NTENDON] +            \
+     GA_VECTORS * (m)[M_NA] + PH_RK_REALS(m))
 
 #endif

@@ -123,7 +123,7 @@ LFN void ph_pull_gain(const int *m, const ureal *f, const real *v, real *w, int 
 
 /*
  * Adds by times the bars of mass [0] and inertias [1 … 3] of body b in the power at w of the gyroscopic forces at six
- * velocities u of the standalone free body that it is a part of, whose dofs begin at d (free.k.h).
+ * velocities u of the standalone free body that it is a part of, whose dofs begin at d (tree.k.h).
  */
 LFN void ph_pull_gyro_inertia(const int *m, const real *w, int b, int d, const real *u, real by, real *out)
 {

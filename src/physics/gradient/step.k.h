@@ -10,11 +10,9 @@
 #include "physics/gradient/memory.k.h"
 #include "physics/gradient/turn.k.h"
 #include "physics/gradient/tree.k.h"
-#include "physics/gradient/free.k.h"
 #include "physics/gradient/passive.k.h"
 #include "physics/gradient/actuate.k.h"
 #include "physics/gradient/contact/contacts.k.h"
-#include "physics/gradient/row_bars.k.h"
 #include "physics/gradient/contacts.k.h"
 #include "physics/gradient/parameters.k.h"
 #include "physics/gradient/rows.k.h"
@@ -74,7 +72,13 @@ LFN void ph_pull_integration(const int *m, const ureal *f, const real *v, real *
         after[d] = fma(h, PH_AT(W_QACC_STEP)[d], PH_AT(W_QVEL)[d]);
     }
     sync();
-    each (j, m[M_NJNT]) ph_pull_moved(m, w, j, after, qpos_grad, h, PH_DOFS(GD_TURN), step);
+    each (j, m[M_NJNT]) ph_pull_positions(m, w, j, after, qpos_grad, h, PH_DOFS(GD_AFTER));
+    each (d, m[M_NV]) {
+        PH_DOFS(GD_TURN)[d] = splat(0);
+        step[d] = splat(0);
+    }
+    sync();
+    each (j, m[M_NJNT]) ph_pull_move(m, j, after, PH_DOFS(GD_AFTER), h, PH_DOFS(GD_TURN), step);
     sync();
     each (d, m[M_NV]) {
         step[d] = step[d] + qvel_grad[d];
@@ -98,13 +102,13 @@ LFN void ph_pull_integration(const int *m, const ureal *f, const real *v, real *
 /* ---- smooth forces ----------------------------------------------------------------------------------------------- */
 
 /* Bars of all forces but those of constraints. */
-LFN void ph_pull_smooth(const int *m, const ureal *f, const real *v, real *w, mask on, mask bad, real *act_grad,
-                        real *ctrl_grad, real *xfrc_grad)
+LFN void ph_pull_smooth(const int *m, const ureal *f, const real *v, real *w, mask on, mask bad, real *ctrl_grad,
+                        real *xfrc_grad)
 {
     if (!(m[M_FLAGS] & PH_NO_ACTUATION)) {
         ph_release_limits(m, f, v, w);
         each (one, 1) {
-            for (int i = one; i < m[M_NACTUATOR]; ++i) ph_pull_actuator(m, f, v, w, i, on, bad, ctrl_grad, act_grad);
+            for (int i = one; i < m[M_NACTUATOR]; ++i) ph_pull_actuator(m, f, v, w, i, on, bad, ctrl_grad);
         }
         sync();
     }
@@ -142,6 +146,24 @@ LFN void ph_pull_mocap(const int *m, const real *w, int b, mask on, real *pos_gr
     for (int k = 0; k < 4; ++k) ph_put_gradient(quat_grad, 4 * mocap + k, quat_grad[4 * mocap + k] - x[k], on);
 }
 
+/* What forces are made of, of the state in w: all stages of forward dynamics but the accelerations. */
+LFN void ph_prepare(const int *m, const ureal *f, const real *v, real *w, mask bad)
+{
+    ph_kinematics(m, f, v, w, m[M_STEP_NGEOM], m[M_STEP_NSITE]);
+    ph_com(m, f, v, w);
+    ph_tendon(m, f, v, w);
+    ph_inertia(m, f, v, w);
+    ph_tendon_armature(m, f, v, w);
+    ph_factor_inertia(m, f, v, w); /* which finds thin pivots */
+    ph_transmission(m, f, v, w);
+    ph_velocity(m, w);
+    ph_passive(m, f, v, w);
+    ph_bias(m, f, v, w);
+    ph_actuation(m, f, v, w, bad);
+}
+
+#include "physics/gradient/runge_kutta.k.h"
+
 /*
  * Gradients of one time step of the worlds whose `stepped` [1] is not 0. The state and the inputs are those before the
  * step; qacc [nv] is the acceleration that it found (qacc_warmstart after it). qpos_grad, qvel_grad, act_grad: of the
@@ -161,30 +183,33 @@ world_kernel void k_native_pull(const int *m, const ureal *f, const real *v, con
     if (!any(on)) return;
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, qacc, eq_active);
     mask bad = ph_bad_controls(m, f, v, w);
-    ph_kinematics(m, f, v, w, m[M_STEP_NGEOM], m[M_STEP_NSITE]);
-    ph_com(m, f, v, w);
-    ph_tendon(m, f, v, w);
-    ph_inertia(m, f, v, w);
-    ph_tendon_armature(m, f, v, w);
-    ph_factor_inertia(m, f, v, w); /* which finds thin pivots */
-    ph_transmission(m, f, v, w);
-    ph_velocity(m, w);
-    ph_passive(m, f, v, w);
-    ph_bias(m, f, v, w);
-    ph_actuation(m, f, v, w, bad);
-    each (d, m[M_NV]) PH_AT(W_QACC)[d] = qacc[d];
-    sync();
-    ph_pull_integration(m, f, v, w, qpos_grad, qvel_grad, wanted);
-    ph_pull_rows(m, f, v, w, s, on, places, parameters_grad, wanted);
-    ph_pull_smooth(m, f, v, w, on, bad, act_grad, ctrl_grad, xfrc_applied_grad);
-    if (wanted) ph_pull_parameters(m, f, v, w, bad, on, places, parameters_grad);
-    each (i, m[M_NBODY] - 1)
-        if ((m + m[M_BODY_MOCAPID])[i + 1] >= 0) ph_pull_mocap(m, w, i + 1, on, mocap_pos_grad, mocap_quat_grad);
+    int nstage = m[M_INTEGRATOR] == PH_RK4 ? 4 : 1;
+    if (nstage > 1) {
+        ph_repeat_stages(m, f, v, w, s, on, bad);
+        ph_pull_stages(m, f, v, w, qpos_grad, qvel_grad, act_grad);
+    } else {
+        ph_prepare(m, f, v, w, bad);
+        each (d, m[M_NV]) PH_AT(W_QACC)[d] = qacc[d];
+        sync();
+        ph_pull_integration(m, f, v, w, qpos_grad, qvel_grad, wanted);
+        ph_pull_activations(m, f, v, w, PH_AT(W_ACT_DOT), act_grad, PH_ACTS(GA_ACT), PH_ACTS(GA_DOT));
+    }
+    for (int stage = nstage - 1; stage >= 0; --stage) {
+        if (nstage > 1) ph_pull_stage_begin(m, f, v, w, stage, bad);
+        ph_pull_rows(m, f, v, w, s, on, places, parameters_grad, wanted);
+        ph_pull_smooth(m, f, v, w, on, bad, ctrl_grad, xfrc_applied_grad);
+        if (wanted) ph_pull_parameters(m, f, v, w, bad, on, places, parameters_grad);
+        each (i, m[M_NBODY] - 1)
+            if ((m + m[M_BODY_MOCAPID])[i + 1] >= 0) ph_pull_mocap(m, w, i + 1, on, mocap_pos_grad, mocap_quat_grad);
+        each (d, m[M_NV]) ph_put_gradient(qfrc_applied_grad, d, qfrc_applied_grad[d] + PH_DOFS(GD_Z)[d], on);
+        sync();
+        if (nstage > 1) ph_pull_stage_end(m, f, v, w, stage);
+    }
     each (d, m[M_NV]) {
         ph_put_gradient(qvel_grad, d, -PH_DOFS(GD_SPEED)[d], on);
-        ph_put_gradient(qfrc_applied_grad, d, qfrc_applied_grad[d] + PH_DOFS(GD_Z)[d], on);
         PH_DOFS(GD_TURN)[d] = -PH_DOFS(GD_TURN)[d];
     }
+    each (i, m[M_NA]) ph_put_gradient(act_grad, i, PH_ACTS(GA_ACT)[i], on);
     sync();
     each (j, m[M_NJNT]) ph_push_joint(m, w, j, on, PH_DOFS(GD_TURN), qpos_grad);
 }

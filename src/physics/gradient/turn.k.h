@@ -74,36 +74,46 @@ LFN void ph_push_quat(const real *q, const real *x, real *out)
 }
 
 /*
- * The bars of the state after a step become those of positions before it, as what moves them, and of velocities after
- * it. qpos_grad: of the positions after it; h: the time step.
+ * The bar of what moves joint j where its positions have been moved for a time h with the velocities qvel, from the
+ * gradient of these positions.
  */
-LFN void ph_pull_moved(const int *m, const real *w, int j, const real *qvel, const real *qpos_grad, real h, real *turn,
-                       real *step)
+LFN void ph_pull_positions(const int *m, const real *w, int j, const real *qvel, const real *qpos_grad, real h,
+                           real *out)
 {
     int type = (m + m[M_JNT_TYPE])[j], q = (m + m[M_JNT_QPOSADR])[j], d = (m + m[M_JNT_DOFADR])[j];
-    real quat[4], u[3], x[3], r[4];
-    if (type >= 2) {
-        turn[d] = qpos_grad[q];
-        step[d] = h * qpos_grad[q];
-        return;
+    int straight = type == 0 ? 3 : type == 1 ? 0 : 1;
+    real quat[4];
+    for (int k = 0; k < straight; ++k) out[d + k] = qpos_grad[q + k];
+    if (type >= 2) return;
+    ph_copy(quat, PH_AT(W_QPOS) + q + straight, 4);
+    ph_quat_integrate(quat, qvel + d + straight, h);
+    ph_pull_quat(quat, qpos_grad + q + straight, out + d + straight);
+}
+
+/*
+ * Adds to turn and step the bars of what moves joint j and of the velocities qvel, with which it is moved for a time h,
+ * from that of what moves it afterwards.
+ */
+LFN void ph_pull_move(const int *m, int j, const real *qvel, const real *after, real h, real *turn, real *step)
+{
+    int type = (m + m[M_JNT_TYPE])[j], d = (m + m[M_JNT_DOFADR])[j], straight = type == 0 ? 3 : type == 1 ? 0 : 1;
+    real u[3], x[3], r[4], turned[3];
+    for (int k = d; k < d + straight; ++k) {
+        turn[k] = turn[k] + after[k];
+        step[k] = fma(h, after[k], step[k]);
     }
-    if (type == 0) {
-        for (int k = 0; k < 3; ++k) turn[d + k] = qpos_grad[q + k];
-        for (int k = 0; k < 3; ++k) step[d + k] = h * qpos_grad[q + k];
-        q += 3;
-        d += 3;
-    }
-    ph_copy(quat, PH_AT(W_QPOS) + q, 4);
-    ph_quat_integrate(quat, qvel + d, h);
-    ph_pull_quat(quat, qpos_grad + q, x);
-    /* what turns the quaternion before the step turns it after the step, seen from there */
+    if (type >= 2) return;
+    d += straight;
+    /* what turns it before turns it afterwards, seen from there */
     ph_zero(r, 4);
     r[0] = splat(1);
     ph_quat_integrate(r, qvel + d, h);
-    ph_rotate(r, x, turn + d);
-    for (int k = 0; k < 3; ++k) u[k] = h * qvel[d + k];
+    ph_rotate(r, after + d, turned);
+    v3_add(turn + d, turned, turn + d);
+    v3_scale(qvel + d, h, u);
+    ph_copy(x, after + d, 3);
     ph_pull_exp(u, x);
-    for (int k = 0; k < 3; ++k) step[d + k] = h * x[k];
+    ph_add_scaled(step + d, x, h, 3);
 }
 
 /* The gradient by qpos, in the lanes `on`, from that by what moves it. */
