@@ -201,18 +201,26 @@ LFN void ph_gravcomp(const int *m, const ureal *f, const real *v, real *w)
     sync();
 }
 
+/* What the medium does to a body: along and about the axes of its inertial frame. */
+typedef struct ph_drag {
+    real flow[3], spin[3]; /* the body's velocities in the medium */
+    real area[3], turn[3]; /* of the force and the torque: what grows with their squares, */
+    real push, twist;      /* and with themselves */
+    mask none;             /* the body has no mass, so there is nothing */
+} ph_drag;
+
 /*
- * cfrc = the force of the medium on body b, as on the box with its inertia (MuJoCo's chapter Computation, "Inertia
- * model"); bodies without mass have none.
+ * Of body b, as of the box with its inertia (MuJoCo's chapter Computation, "Inertia model"); bodies without mass have
+ * none.
  */
-LFN void ph_body_fluid(const int *m, const ureal *f, const real *v, real *w, int b)
+LFN void ph_find_drag(const int *m, const ureal *f, const real *v, const real *w, int b, ph_drag *out)
 {
     const real *R = PH_AT(W_XIMAT) + 9 * b, *cvel = PH_AT(W_CVEL) + 6 * b, *at = PH_AT(W_XIPOS) + 3 * b;
     const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[b];
     real mass = par(m, f, v, M_BODY_MASS, b), density = par(m, f, v, M_FLUID, 0), viscosity = par(m, f, v, M_FLUID, 1);
-    real I[3], s[3], off[3], velocity[3], spin[3], flow[3], torque[3], force[3], turned[3];
-    mask none = lt(mass, splat(PHYSICS_MINVAL));
-    real inverse = select(none, splat(0), splat(1) / mass);
+    real I[3], s[3], off[3], velocity[3];
+    out->none = lt(mass, splat(PHYSICS_MINVAL));
+    real inverse = select(out->none, splat(0), splat(1) / mass);
     pars(m, f, v, M_BODY_INERTIA, 3 * b, 3, I);
     for (int k = 0; k < 3; ++k) {
         real more = I[(k + 1) % 3] + I[(k + 2) % 3] - I[k];
@@ -221,17 +229,36 @@ LFN void ph_body_fluid(const int *m, const ureal *f, const real *v, real *w, int
         velocity[k] = cvel[3 + k] - par(m, f, v, M_FLUID, 2 + k);
     }
     ph_add_cross(cvel, off, velocity);
-    m3_mul_transposed(R, cvel, spin);
-    m3_mul_transposed(R, velocity, flow);
+    m3_mul_transposed(R, cvel, out->spin);
+    m3_mul_transposed(R, velocity, out->flow);
     real diameter = (s[0] + s[1] + s[2]) * splat((ureal)(1. / 3)), pi = splat((ureal)3.14159265358979323846);
     real drag = pi * diameter * viscosity;
+    out->push = splat(3) * drag;
+    out->twist = drag * diameter * diameter;
     for (int k = 0; k < 3; ++k) {
         real p = s[(k + 1) % 3], q = s[(k + 2) % 3];
-        real area = splat((ureal)0.5) * density * p * q;
-        real turn = density * s[k] * (p * p * p * p + q * q * q * q) * splat((ureal)(1. / 64));
-        force[k] = select(none, splat(0), -(flow[k] * fma(area, rabs(flow[k]), splat(3) * drag)));
-        torque[k] = select(none, splat(0), -(spin[k] * fma(turn, rabs(spin[k]), drag * diameter * diameter)));
+        out->area[k] = splat((ureal)0.5) * density * p * q;
+        out->turn[k] = density * s[k] * (p * p * p * p + q * q * q * q) * splat((ureal)(1. / 64));
     }
+}
+
+/* The force and the torque of that, along the same axes. */
+LFN void ph_drag_forces(const ph_drag *d, real *force, real *torque)
+{
+    for (int k = 0; k < 3; ++k) {
+        force[k] = select(d->none, splat(0), -(d->flow[k] * fma(d->area[k], rabs(d->flow[k]), d->push)));
+        torque[k] = select(d->none, splat(0), -(d->spin[k] * fma(d->turn[k], rabs(d->spin[k]), d->twist)));
+    }
+}
+
+/* cfrc = the force of the medium on body b. */
+LFN void ph_body_fluid(const int *m, const ureal *f, const real *v, real *w, int b)
+{
+    const real *R = PH_AT(W_XIMAT) + 9 * b;
+    real force[3], torque[3], turned[3];
+    ph_drag d;
+    ph_find_drag(m, f, v, w, b, &d);
+    ph_drag_forces(&d, force, torque);
     m3_mul(R, force, turned);
     ph_place_force(m, w, b, turned);
     m3_mul(R, torque, turned);

@@ -27,7 +27,6 @@ static bool any_flag(const mjtBool *a, int64_t n)
 
 static bool is_implicit(const mjModel *m) { return m->opt.integrator == mjINT_IMPLICITFAST; }
 static bool has_noslip(const mjModel *m) { return m->opt.noslip_iterations > 0 && sti_physics_slips(m); }
-static bool has_fluid(const mjModel *m) { return m->opt.density > 0 || m->opt.viscosity > 0; }
 
 static bool has_contacts_without(const mjModel *m)
 {
@@ -143,7 +142,6 @@ static const struct {
     {"contacts of types of geoms that have no derivative", has_contacts_without},
     {"noslip iterations", has_noslip},
     {"fewer than 6 iterations of the solver, or 20 of its line search", sti_physics_ends_early},
-    {"fluid forces", has_fluid},
     {"tendons that wrap around geoms", has_wraps},
     {"armature of spatial tendons", has_spatial_armature},
     {"limits of the forces of a tendon's actuators", has_tendon_force_limits},

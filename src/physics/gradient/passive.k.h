@@ -1,6 +1,6 @@
 /*
- * Gradients of what springs, dampers, gravity compensation and applied forces do to dofs, and of tendons' paths. Part
- * of the kernels that include it, after tree.k.h.
+ * Gradients of what springs, dampers, gravity compensation, the medium and applied forces do to dofs, and of tendons'
+ * paths. Part of the kernels that include it, after tree.k.h.
  */
 
 /* k + 2 p[0] x + 3 p[1] x^2: the derivative of a spring's force. */
@@ -80,6 +80,36 @@ LFN void ph_pull_applied(const int *m, real *w, int b, mask on, real *xfrc_grad)
         ph_put_gradient(xfrc_grad, 6 * b + k, xfrc_grad[6 * b + k] + velocity[k], on);
         ph_put_gradient(xfrc_grad, 6 * b + 3 + k, xfrc_grad[6 * b + 3 + k] + (z + 6 * b)[k], on);
     }
+}
+
+/* The medium's force turns with the body, but for the wind in it. */
+LFN void ph_pull_fluid(const int *m, const ureal *f, const real *v, real *w, int b)
+{
+    const real *R = PH_AT(W_XIMAT) + 9 * b, *at = PH_AT(W_XIPOS) + 3 * b, *z = PH_BODIES(GB_Z);
+    real force[3], torque[3], velocity[3], along[3], about[3], wind[3], x[3], y[3], wrench[6];
+    real *F = PH_BODIES(GB_FORCE) + 6 * b, *B = PH_BODIES(GB_SPEED) + 6 * b;
+    ph_drag d;
+    ph_find_drag(m, f, v, w, b, &d);
+    ph_drag_forces(&d, force, torque);
+    m3_mul(R, force, x);
+    m3_mul(R, torque, y);
+    ph_wrench(m, w, b, at, y, x, wrench);
+    for (int k = 0; k < 6; ++k) F[k] = F[k] - wrench[k];
+    ph_at_point(m, w, b, at, z, velocity);
+    m3_mul_transposed(R, velocity, along);
+    m3_mul_transposed(R, z + 6 * b, about);
+    for (int k = 0; k < 3; ++k) {
+        real by_flow = fma(splat(2) * d.area[k], rabs(d.flow[k]), d.push);
+        real by_spin = fma(splat(2) * d.turn[k], rabs(d.spin[k]), d.twist);
+        along[k] = select(d.none, splat(0), along[k] * by_flow);
+        about[k] = select(d.none, splat(0), about[k] * by_spin);
+    }
+    m3_mul(R, along, x);
+    m3_mul(R, about, y);
+    ph_wrench(m, w, b, at, y, x, wrench);
+    for (int k = 0; k < 6; ++k) B[k] = B[k] + wrench[k];
+    pars(m, f, v, M_FLUID, 2, 3, wind);
+    ph_add_cross(wind, x, PH_BODIES(GB_POSE) + 6 * b);
 }
 
 /* ---- tendons ----------------------------------------------------------------------------------------------------- */

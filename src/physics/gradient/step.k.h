@@ -116,6 +116,7 @@ LFN void ph_pull_smooth(const int *m, const ureal *f, const real *v, real *w, ma
     each (j, m[M_NJNT]) ph_pull_joint_spring(m, f, v, w, j);
     each (i, m[M_NBODY] - 1) {
         if (m[M_FLAGS] & PH_GRAVCOMP) ph_pull_gravcomp(m, f, v, w, i + 1);
+        if (m[M_FLAGS] & PH_FLUID) ph_pull_fluid(m, f, v, w, i + 1);
         ph_pull_applied(m, w, i + 1, on, xfrc_grad);
     }
     sync();
