@@ -16,6 +16,13 @@ LFN int contacts_have_gradient(int first, int second)
     return first >= CONVEX_SPHERE;
 }
 
+/* Contacts that a search found on a smooth surface. */
+LFN int contacts_are_rough(const contacts_pair *pair)
+{
+    int analytic = pair->a.type == GRAD_PLANE || (pair->a.type == CONVEX_SPHERE && pair->b.type == CONVEX_CYLINDER);
+    return (convex_is_round(&pair->a) || convex_is_round(&pair->b)) && !analytic;
+}
+
 /* One contact at nearest points. `corner`: that of the second geom is a corner whatever the normal says. */
 LFN mask contact_pull(contacts_pair *pair, const int *tables, const ureal *reals, const contact *con, int corner,
                       const contact_grad *grad, const real *normal_grad, mask lanes)
@@ -68,7 +75,7 @@ LFN mask plane_cylinder_pull(contacts_pair *pair, const contact *con, const cont
     return lanes;
 }
 
-/* A contact of a capsule or a sphere's normals and frames, and of other pairs: what its frame's gradient is. */
+/* The gradient of a contact's normal; a capsule's axis on a plane, which the first tangent follows, gets its own. */
 LFN void contact_normal_grad(contacts_pair *pair, const contact *con, const contact_grad *grad, mask lanes,
                              real *normal_grad)
 {
@@ -138,14 +145,18 @@ LFN mask manifold_pull(contacts_pair *pair, const int *tables, const ureal *real
         way_grad[k] = zero;
         back_grad[k] = zero;
     }
+    mask refined = m_all();
+    if (contacts_are_rough(pair)) refined = held_refine(&pair->a, &pair->b, tables, reals, lanes, &one);
     rolled for (int i = 0; i < n; ++i)
     {
-        mask here = m_and(lanes, con[i].hit), several = m_andnot(here, same), now;
-        if (!any(here)) continue;
-        contact_normal_grad(pair, con + i, grad + i, here, normal_grad);
-        now = m_and(here, same);
-        if (any(now)) sure = contact_pull(pair, tables, reals, con + i, 0, grad + i, normal_grad, now);
+        mask here = m_and(lanes, con[i].hit), several = m_andnot(here, same), now = m_and(here, same);
+        if (any(now)) {
+            contact_normal_grad(pair, &one, grad + i, now, normal_grad);
+            sure = contact_pull(pair, tables, reals, &one, 0, grad + i, normal_grad, m_and(now, refined));
+        }
         all_sure = m_andnot(all_sure, m_andnot(now, sure));
+        if (!any(several)) continue;
+        contact_normal_grad(pair, con + i, grad + i, several, normal_grad);
         now = m_and(several, s.faces);
         if (any(now)) sure = two_faces_pull(pair, &s, con + i, grad + i, normal_grad, now);
         all_sure = m_andnot(all_sure, m_andnot(now, sure));
@@ -156,13 +167,14 @@ LFN mask manifold_pull(contacts_pair *pair, const int *tables, const ureal *real
         all_sure = m_andnot(all_sure, m_andnot(now, sure));
         now = m_and(several, s.on2);
         if (any(now))
-            sure =
-                edge_on_face_pull(pair, &s, con + i, m_all(), &s.edge1, 0, way, grad + i, normal_grad, now, way_grad);
+            sure = edge_on_face_pull(pair, &s, con + i, m_all(), &s.edge1, 0, way, grad + i, normal_grad, now,
+                                     way_grad);
         all_sure = m_andnot(all_sure, m_andnot(now, sure));
     }
     v3_sub(way_grad, back_grad, way_grad);
     mask by_edge = m_not(eq(v3_dot(way_grad, way_grad), zero));
-    if (any(by_edge)) sure = contact_pull(pair, tables, reals, &one, 0, &one_grad, way_grad, by_edge);
+    by_edge = m_and(by_edge, lanes);
+    if (any(by_edge)) sure = contact_pull(pair, tables, reals, &one, 0, &one_grad, way_grad, m_and(by_edge, refined));
     return m_andnot(all_sure, m_andnot(by_edge, sure));
 }
 
@@ -192,11 +204,14 @@ LFN mask contacts_pull(contacts_pair *pair, const int *tables, const ureal *real
         real normal_grad[3];
         mask here = m_and(lanes, con[i].hit);
         if (!any(here)) continue;
-        contact_normal_grad(pair, con + i, grad + i, here, normal_grad);
+        contact c = con[i];
+        mask refined = here;
+        if (contacts_are_rough(pair)) refined = held_refine(&pair->a, &pair->b, tables, reals, here, &c);
+        contact_normal_grad(pair, &c, grad + i, here, normal_grad);
         if (first == GRAD_PLANE && second == CONVEX_CYLINDER)
-            sure = plane_cylinder_pull(pair, con + i, grad + i, normal_grad, here);
+            sure = plane_cylinder_pull(pair, &c, grad + i, normal_grad, here);
         else
-            sure = contact_pull(pair, tables, reals, con + i, lowest, grad + i, normal_grad, here);
+            sure = contact_pull(pair, tables, reals, &c, lowest, grad + i, normal_grad, refined);
         all_sure = m_andnot(all_sure, m_andnot(here, sure));
     }
     return all_sure;

@@ -20,11 +20,14 @@
 
 #if STET_DOUBLE
 #define HELD_LEVEL ((ureal)1e-6) /* sine of the angle below which a normal is across an edge */
-#define HELD_FLAT ((ureal)1e-8)  /* of M: the least pivot of what it is made from */
+#define HELD_FLAT ((ureal)1e-8)  /* the least determinant of M, times s * s */
+#define HELD_ENDS ((ureal)1e-9)  /* the last turn of a refinement */
 #else
 #define HELD_LEVEL ((ureal)3e-4)
 #define HELD_FLAT ((ureal)1e-5)
+#define HELD_ENDS ((ureal)1e-5)
 #endif
+#define HELD_REFINEMENTS 12
 
 /* The feature of a geom at a contact. */
 typedef struct held {
@@ -33,6 +36,7 @@ typedef struct held {
     real bend[3];  /* how the core's point moves where the normal turns: [2][2] xx, xy, yy (m), 0 at a corner */
     mask edge, face;
     real along[2]; /* the direction of the edge */
+    real off[2];   /* how the normal has to turn to be across the edge or the face: rounding */
 } held;
 
 /* A vector's parts along the two tangents of a frame, and back. */
@@ -45,29 +49,39 @@ LFN void tangent_vector(const real *frame, const real *parts, real *out)
     for (int k = 0; k < 3; ++k) out[k] = fma(frame[6 + k], parts[1], frame[3 + k] * parts[0]);
 }
 
-/* A straight line through the feature, which is in the frame of the geom, in some lanes. */
+/*
+ * A straight line through the feature, which is in the frame of the geom, in some lanes; with a second one it is a face.
+ * The normal is across it but for rounding, which `off` takes away.
+ */
 LFN void held_edge(mask m, const convex *c, const real *local, const real *frame, held *h)
 {
-    real way[3], parts[2];
+    real way[3], parts[2], one = splat(1);
     m3_mul(c->g.mat, local, way);
     tangent_parts(frame, way, parts);
-    real length = sqrt(fma(parts[0], parts[0], parts[1] * parts[1]));
-    real scale = splat(1) / select(gt(length, splat(0)), length, splat(1));
-    for (int k = 0; k < 2; ++k) h->along[k] = select(m, parts[k] * scale, h->along[k]);
+    m = m_andnot(m, h->face);
+    real residual = v3_dot(frame, way) + fma(parts[0], h->off[0], parts[1] * h->off[1]);
+    real before = fma(parts[0], h->along[0], parts[1] * h->along[1]); /* 0 where there is no line yet */
+    for (int k = 0; k < 2; ++k) parts[k] = fma(-before, h->along[k], parts[k]);
+    real length2 = fma(parts[0], parts[0], parts[1] * parts[1]);
+    m = m_and(m, gt(length2, splat(HELD_LEVEL)));
+    length2 = select(m, length2, one);
+    real scale = one / sqrt(length2);
+    for (int k = 0; k < 2; ++k) {
+        h->off[k] = h->off[k] - select(m, residual * parts[k] / length2, splat(0));
+        h->along[k] = select(m, parts[k] * scale, h->along[k]);
+    }
+    h->face = m_or(h->face, m_and(m, h->edge));
     h->edge = m_or(h->edge, m);
 }
 
-/* A box has an edge along each axis that the normal is across; across two it is a face. */
+/* A box has an edge along each axis that the normal is across. */
 LFN void held_box(const convex *c, const real *way, const real *frame, held *h)
 {
-    mask level[3];
     for (int k = 0; k < 3; ++k) {
         real axis[3];
         for (int j = 0; j < 3; ++j) axis[j] = splat(j == k ? 1 : 0);
-        level[k] = lt(rabs(way[k]), splat(HELD_LEVEL));
-        held_edge(level[k], c, axis, frame, h);
+        held_edge(lt(rabs(way[k]), splat(HELD_LEVEL)), c, axis, frame, h);
     }
-    h->face = m_or(m_and(level[0], level[1]), m_or(m_and(level[1], level[2]), m_and(level[2], level[0])));
 }
 
 LFN void held_capsule(const convex *c, const real *way, const real *frame, held *h)
@@ -83,10 +97,14 @@ LFN void held_cylinder(const convex *c, const real *way, const real *frame, held
 {
     real axis[3], local[3], around[3], parts[2], zero = splat(0);
     real flat2 = fma(way[0], way[0], way[1] * way[1]), flat = sqrt(flat2);
-    h->face = lt(flat, splat(HELD_LEVEL));
     for (int k = 0; k < 3; ++k) axis[k] = splat(k == 2 ? 1 : 0);
     mask side = lt(rabs(way[2]), splat(HELD_LEVEL));
     held_edge(side, c, axis, frame, h);
+    h->face = lt(flat, splat(HELD_LEVEL));
+    m3_column(c->g.mat, 2, around);
+    tangent_parts(frame, around, parts);
+    real ahead = copysign_(splat(1), v3_dot(frame, around));
+    for (int k = 0; k < 2; ++k) h->off[k] = select(h->face, parts[k] * ahead, h->off[k]);
     real scale = splat(1) / select(h->face, splat(1), flat), radius = select(h->face, zero, c->g.size[0] * scale);
     local[0] = -way[1] * scale;
     local[1] = way[0] * scale;
@@ -132,7 +150,6 @@ LFN void held_mesh(const convex *c, const int *tables, const ureal *reals, const
         v3_sub(point, from, edge);
         v3_normalize(edge);
         mask level = m_and(exists, lt(rabs(v3_dot(edge, way)), splat(HELD_LEVEL)));
-        h->face = m_or(h->face, m_and(level, h->edge));
         held_edge(level, c, edge, frame, h);
     }
 }
@@ -147,7 +164,6 @@ LFN void held_prism(const convex *c, const real *way, const real *frame, held *h
         v3_sub(c->corner[i], farthest, edge);
         real length = v3_normalize(edge);
         mask level = m_and(gt(length, splat(PHYSICS_MINVAL)), gt(v3_dot(edge, way), splat(-HELD_LEVEL)));
-        h->face = m_or(h->face, m_and(level, h->edge));
         held_edge(level, c, edge, frame, h);
     }
 }
@@ -166,7 +182,10 @@ LFN void held_find(const convex *c, const int *tables, const ureal *reals, const
     for (int k = 0; k < 3; ++k) h->bend[k] = zero;
     h->edge = m_none();
     h->face = c->type == GRAD_PLANE ? m_all() : m_none();
-    for (int k = 0; k < 2; ++k) h->along[k] = zero;
+    for (int k = 0; k < 2; ++k) {
+        h->along[k] = zero;
+        h->off[k] = zero;
+    }
     if (c->type == CONVEX_CYLINDER) held_cylinder(c, way, frame, h);
     if (c->type == CONVEX_ELLIPSOID) held_ellipsoid(c, way, frame, h);
     if (c->type == CONVEX_BOX) held_box(c, way, frame, h);
@@ -227,6 +246,95 @@ LFN void held_give(mask m, const convex *c, const held *h, const real *frame, in
     if (c->type == CONVEX_CYLINDER) g->size[0] = g->size[0] + select(m_and(m, h->edge), radius_grad, splat(0));
 }
 
+/* The conditions of a contact, linear about it. */
+typedef struct held_system {
+    real Ka[3], Kb[3], M[4], inverse; /* inverse: of the determinant of M */
+    real s, rest;
+    mask sure; /* M is regular */
+} held_system;
+
+/* `apart` is the distance of the cores. */
+LFN void held_linear(const held *p, const held *q, real apart, held_system *e)
+{
+    real reach = sqrt(v3_dot(p->point, p->point)) + sqrt(v3_dot(q->point, q->point)) + p->radius + q->radius;
+    e->s = rmax(splat((ureal)0.5) * rabs(apart), splat((ureal)1e-2) * reach);
+    e->rest = apart - e->s - e->s;
+    held_curvature(p, e->s, e->Ka);
+    held_curvature(q, e->s, e->Kb);
+    for (int i = 0; i < 2; ++i)
+        for (int j = 0; j < 2; ++j) {
+            real both = fma(e->Kb[i + 1], e->Ka[1 + j], e->Kb[i] * e->Ka[j]);
+            e->M[2 * i + j] = e->Ka[i + j] + e->Kb[i + j] + e->rest * both;
+        }
+    real det = fma(e->M[0], e->M[3], -(e->M[1] * e->M[2]));
+    e->sure = gt(rabs(det) * e->s * e->s, splat(HELD_FLAT));
+    e->inverse = splat(1) / select(e->sure, det, splat(1));
+}
+
+/* A point of the feature, from the geom's centre: the one that is farthest along the outward normal. */
+LFN void held_farthest(const convex *c, const int *tables, const ureal *reals, const real *normal, int sign, held *h)
+{
+    real way[3], local[3];
+    m3_mul_transposed(c->g.mat, normal, way);
+    v3_scale(way, splat((ureal)sign), way);
+    core_support(c, tables, reals, way, local);
+    for (int k = 0; c->type == CONVEX_CYLINDER && k < 2; ++k) local[k] = select(h->edge, splat(0), local[k]);
+    m3_mul(c->g.mat, local, h->point);
+}
+
+/*
+ * Searches end within a tolerance (ccd_tolerance), and a smooth surface's normal and place are off by about its square
+ * root. Newton's method takes the contact of a round geom to where its conditions hold. Gives the lanes in which they do
+ * and the contact is still the same one; in others it stays.
+ */
+LFN mask held_refine(const convex *a, const convex *b, const int *tables, const ureal *reals, mask lanes, contact *con)
+{
+    contact c = *con;
+    mask active = lanes, done = m_none();
+    for (int n = 0; n < HELD_REFINEMENTS && any(active); ++n) {
+        held p, q;
+        held_system e;
+        real frame[9], none[3], gap[3], D[2], y[2], u[2], w[2], way[3], at[3];
+        for (int k = 0; k < 3; ++k) none[k] = splat(0);
+        contact_frame(c.normal, none, frame);
+        held_find(a, tables, reals, &c, 1, frame, &p);
+        held_find(b, tables, reals, &c, -1, frame, &q);
+        held_farthest(a, tables, reals, c.normal, 1, &p);
+        held_farthest(b, tables, reals, c.normal, -1, &q);
+        v3_sub(b->g.pos, a->g.pos, gap);
+        for (int k = 0; k < 3; ++k) gap[k] = gap[k] + (q.point[k] - p.point[k]);
+        real apart = v3_dot(gap, c.normal);
+        held_linear(&p, &q, apart, &e);
+        tangent_parts(frame, gap, D);
+        for (int k = 0; k < 2; ++k) D[k] = fma(-e.rest, p.off[k], D[k]);
+        symmetric_mul(e.Kb, D, u);
+        for (int k = 0; k < 2; ++k) u[k] = u[k] + q.off[k] - p.off[k];
+        y[0] = fma(e.M[3], u[0], -(e.M[1] * u[1])) * e.inverse; /* M y = u */
+        y[1] = fma(e.M[0], u[1], -(e.M[2] * u[0])) * e.inverse;
+        symmetric_mul(e.Ka, y, w);
+        for (int k = 0; k < 2; ++k) w[k] = w[k] + p.off[k];
+        real turn2 = fma(w[0], w[0], w[1] * w[1]);
+        active = m_and(active, m_and(e.sure, lt(turn2, splat((ureal)0.1))));
+        tangent_vector(frame, w, way);
+        v3_add(way, c.normal, way);
+        v3_normalize(way);
+        tangent_vector(frame, y, at); /* along the grown surface, and back to the core */
+        for (int k = 0; k < 3; ++k) at[k] = at[k] + p.point[k] + e.s * (c.normal[k] - way[k]);
+        real dist = apart - p.radius - q.radius, out = fma(splat((ureal)0.5), dist, p.radius);
+        v3_add(at, a->g.pos, at);
+        v3_add_scaled(at, way, out, at);
+        c.dist = select(active, dist, c.dist);
+        v3_select(active, at, c.pos, c.pos);
+        v3_select(active, way, c.normal, c.normal);
+        mask ends = m_and(active, lt(turn2, splat(HELD_ENDS * HELD_ENDS)));
+        done = m_or(done, ends);
+        active = m_andnot(active, ends);
+    }
+    done = m_and(done, gt(v3_dot(c.normal, con->normal), splat((ureal)0.99)));
+    contact_copy_if(done, &c, con);
+    return done;
+}
+
 /*
  * Adds what one contact between a and b with these features gives to both, in some lanes: the gradients of its distance,
  * position and normal; `frame` is contact_frame of the normal. Gives the lanes in which there is a derivative: not where
@@ -236,39 +344,32 @@ LFN mask held_pull(const convex *a, const held *p, const convex *b, const held *
                    real dist_grad, const real *pos_grad, const real *normal_grad, mask lanes, geom_grad *a_grad,
                    geom_grad *b_grad)
 {
-    real Ka[3], Kb[3], M[4], half = splat((ureal)0.5), apart = dist + p->radius + q->radius;
-    real reach = sqrt(v3_dot(p->point, p->point)) + sqrt(v3_dot(q->point, q->point)) + p->radius + q->radius;
-    real s = rmax(half * rabs(apart), splat((ureal)1e-2) * reach), rest = apart - s - s;
-    held_curvature(p, s, Ka);
-    held_curvature(q, s, Kb);
-    for (int i = 0; i < 2; ++i)
-        for (int j = 0; j < 2; ++j)
-            M[2 * i + j] = Ka[i + j] + Kb[i + j] + rest * fma(Kb[i + 1], Ka[1 + j], Kb[i] * Ka[j]);
-    real det = fma(M[0], M[3], -(M[1] * M[2]));
-    mask sure = m_and(lanes, gt(rabs(det) * s * s, splat(HELD_FLAT)));
-    real inverse = splat(1) / select(sure, det, splat(1));
+    held_system e;
+    real half = splat((ureal)0.5);
+    held_linear(p, q, dist + p->radius + q->radius, &e);
+    mask sure = m_and(lanes, e.sure);
 
     /* the position: from the grown point of a on along the normal */
-    real on = fma(half, dist, p->radius) - s, along = fma(half, v3_dot(pos_grad, frame), dist_grad);
+    real on = fma(half, dist, p->radius) - e.s, along = fma(half, v3_dot(pos_grad, frame), dist_grad);
     real turn[2], slide[2], y[2], u[2], v[2], pos_parts[2];
     tangent_parts(frame, normal_grad, turn);
     tangent_parts(frame, pos_grad, pos_parts);
     for (int k = 0; k < 2; ++k) turn[k] = fma(on, pos_parts[k], turn[k]);
-    symmetric_mul(Ka, turn, slide);
+    symmetric_mul(e.Ka, turn, slide);
     for (int k = 0; k < 2; ++k) slide[k] = slide[k] + pos_parts[k];
-    y[0] = fma(M[3], slide[0], -(M[2] * slide[1])) * inverse; /* M' y = slide */
-    y[1] = fma(M[0], slide[1], -(M[1] * slide[0])) * inverse;
-    symmetric_mul(Kb, y, u);
-    for (int k = 0; k < 2; ++k) v[k] = turn[k] - y[k] - rest * u[k];
+    y[0] = fma(e.M[3], slide[0], -(e.M[2] * slide[1])) * e.inverse; /* M' y = slide */
+    y[1] = fma(e.M[0], slide[1], -(e.M[1] * slide[0])) * e.inverse;
+    symmetric_mul(e.Kb, y, u);
+    for (int k = 0; k < 2; ++k) v[k] = turn[k] - y[k] - e.rest * u[k];
 
     real force[3], back[3], turned[3];
     tangent_vector(frame, u, force);
     v3_add_scaled(force, frame, along, force);
     v3_sub(pos_grad, force, back);
     tangent_vector(frame, v, turned);
-    held_give(sure, a, p, frame, 1, s, back, turned, v3_dot(pos_grad, frame) - along, a_grad);
+    held_give(sure, a, p, frame, 1, e.s, back, turned, v3_dot(pos_grad, frame) - along, a_grad);
     tangent_vector(frame, y, turned);
-    held_give(sure, b, q, frame, -1, s, force, turned, -along, b_grad);
+    held_give(sure, b, q, frame, -1, e.s, force, turned, -along, b_grad);
     return sure;
 }
 
