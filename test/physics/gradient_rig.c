@@ -379,7 +379,7 @@ static void draw_row(const mjModel *m, int k, int64_t number, const gradient_dra
     for (int64_t i = 0; i < n; ++i) row[i] = (k == 0 ? m->qpos0[i] : 0) + size[k] * (double)rig_wave(number, k, i);
 }
 
-void gradient_digest(gradient_rig *g, const gradient_draw *draw, int64_t first, uint64_t *out)
+void gradient_collect(gradient_rig *g, const gradient_draw *draw, int64_t first, double *out)
 {
     const mjModel *m = g->r.model->mj;
     double row[ROW];
@@ -404,17 +404,9 @@ void gradient_digest(gradient_rig *g, const gradient_draw *draw, int64_t first, 
     }
     sti_array_mirror_written(g->stepped);
     pull(g, NULL);
-    for (int64_t w = 0; w < g->r.worlds->nworld; ++w) {
-        out[w] = 0;
+    for (int64_t w = 0; w < g->r.worlds->nworld; ++w)
         for (int k = 0; k < FIELDS; ++k)
-            for (int64_t i = 0; i < g->gradient[k]->nitem; ++i) {
-                double x = reals_get(g->gradient[k], w, i);
-                uint64_t bits;
-                assert_true(x == x);
-                memcpy(&bits, &x, sizeof bits);
-                out[w] = (out[w] ^ bits) * UINT64_C(0x100000001b3);
-            }
-    }
+            for (int64_t i = 0; i < count_items(m, k); ++i) *out++ = reals_get(g->gradient[k], w, i);
 }
 
 void gradient_check(const char *name, const char *scene, const gradient_draw *draw, int rounds, uint64_t *dice,

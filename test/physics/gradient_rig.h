@@ -51,9 +51,10 @@ void gradient_compare(gradient_rig *g, const char *name, uint64_t *dice, gradien
 void gradient_compare_parameters(gradient_rig *g, const int *numbers, const char *name, uint64_t *dice,
                                  gradient_errors *errors);
 /*
- * A hash of all gradients of each world, after a step from a state of its own: the rig's world i is number first + i.
+ * All gradients of each world, [nworld][ncolumn], after a step from a state of its own: the rig's world i is number
+ * first + i.
  */
-void gradient_digest(gradient_rig *g, const gradient_draw *draw, int64_t first, uint64_t *out);
+void gradient_collect(gradient_rig *g, const gradient_draw *draw, int64_t first, double *out);
 /* All of it for a model: `rounds` states. */
 void gradient_check(const char *name, const char *scene, const gradient_draw *draw, int rounds, uint64_t *dice,
                     gradient_errors *errors);

@@ -45,32 +45,52 @@ void sti_native_pull_free(sti_native *n)
 
 enum { FIRST = M_TIMESTEP, TABLES = M_PARAMETERS_END - FIRST };
 
-bool sti_gradient_has_parameter(int number)
-{
-    static const int known[] = {
-        M_GRAVITY,      M_QPOS_SPRING,     M_BODY_MASS,        M_BODY_INERTIA, M_JNT_STIFFNESS, M_JNT_STIFFNESSPOLY,
-        M_DOF_ARMATURE, M_DOF_DAMPING,     M_DOF_DAMPINGPOLY,  M_DOF_M0,       M_TEN_STIFFNESS, M_TEN_STIFFNESSPOLY,
-        M_TEN_DAMPING,  M_TEN_DAMPINGPOLY, M_TEN_LENGTHSPRING, M_ACT_GAINPRM,  M_ACT_BIASPRM,   M_BLOCK_PRM};
-    for (size_t k = 0; k < sizeof known / sizeof *known; ++k)
-        if (known[k] == number) return true;
-    return false;
-}
-
 /* Where the table begins among the shared numbers, as if none had moved to the worlds' own. */
 static int begin_of(const sti_native *n, int number)
 {
     return n->own.begin ? n->own.begin[number - FIRST] : n->tables.m[number];
 }
 
-static int size_of(const sti_native *n, int number)
+/* Numbers of all blocks: to where the next table begins. */
+static int count_block_numbers(const sti_native *n)
 {
-    int begin = begin_of(n, number), end = n->tables.nf;
+    const int *m = n->tables.m;
+    int begin = begin_of(n, M_BLOCK_PRM), end = n->tables.nf;
     for (int k = FIRST; k < M_PARAMETERS_END; ++k) {
         int other = begin_of(n, k);
         if (other > begin && other < end) end = other;
     }
-    return end - begin;
+    return m[M_NBLOCK] + m[M_NPAIR] + m[M_NMADE] > 0 ? end - begin : 0;
 }
+
+/* How many numbers a table with a gradient has; -1: it has none. n: NULL, if only that is asked. */
+static int count_numbers(const sti_native *n, int number)
+{
+    const mjModel *m = n ? n->worlds->model->mj : NULL;
+    switch (number) {
+    case M_GRAVITY: return 3;
+    case M_QPOS_SPRING: return m ? (int)m->nq : 0;
+    case M_BODY_MASS: return m ? (int)m->nbody : 0;
+    case M_BODY_INERTIA: return m ? 3 * (int)m->nbody : 0;
+    case M_JNT_STIFFNESS: return m ? (int)m->njnt : 0;
+    case M_JNT_STIFFNESSPOLY: return m ? 2 * (int)m->njnt : 0;
+    case M_DOF_ARMATURE:
+    case M_DOF_DAMPING:
+    case M_DOF_M0: return m ? (int)m->nv : 0;
+    case M_DOF_DAMPINGPOLY: return m ? 2 * (int)m->nv : 0;
+    case M_TEN_STIFFNESS:
+    case M_TEN_DAMPING: return m ? (int)m->ntendon : 0;
+    case M_TEN_STIFFNESSPOLY:
+    case M_TEN_DAMPINGPOLY:
+    case M_TEN_LENGTHSPRING: return m ? 2 * (int)m->ntendon : 0;
+    case M_ACT_GAINPRM:
+    case M_ACT_BIASPRM: return m ? 3 * (int)m->nactuator : 0;
+    case M_BLOCK_PRM: return n ? count_block_numbers(n) : 0;
+    default: return -1;
+    }
+}
+
+bool sti_gradient_has_parameter(int number) { return count_numbers(NULL, number) >= 0; }
 
 static stet_result make_places(sti_native *n, const int *numbers, sti_native_wanted *out)
 {
@@ -79,7 +99,7 @@ static stet_result make_places(sti_native *n, const int *numbers, sti_native_wan
     for (int k = 0; k < TABLES; ++k) place[k] = -1;
     for (int k = 0; k < out->n; ++k) {
         place[numbers[k] - FIRST] = out->begin[k] = at;
-        at += size_of(n, numbers[k]);
+        at += count_numbers(n, numbers[k]);
     }
     out->begin[out->n] = at;
     STI_TRY(STI_ARRAY(n->worlds->device, "places of parameters", STET_DTYPE_INT, false, &out->places, TABLES));
