@@ -369,6 +369,45 @@ void gradient_compare_parameters(gradient_rig *g, const int *numbers, const char
     sti_native_wanted_free(&wanted);
 }
 
+void gradient_check_zero(const char *name, const char *none, const char *some, double by, int number, int item,
+                         uint64_t *dice, gradient_errors *e)
+{
+    const gradient_draw draw = {.size = .5, .speed = 2, .pushed = true};
+    const char *const scenes[2] = {none, some};
+    double at[2][ROW], *loss[GRADIENT_LOSSES];
+    uint64_t same = *dice;
+    gradient_rig g[2];
+    sti_native_wanted wanted;
+    for (int k = 0; k < 2; ++k) {
+        assert_true(gradient_open(scenes[k], "f64", GRADIENT_LOSSES, &g[k]));
+        gradient_state(&g[k], &draw, k ? &same : dice);
+        OK(sti_native_steps(g[k].native, NULL, 1));
+        take_state(&g[k], 0, at[k]);
+    }
+    const mjModel *m = g[0].r.model->mj;
+    int n = (int)(m->nq + m->nv + m->na);
+    for (int i = 0; i < n; ++i) at[1][i] = (at[1][i] - at[0][i]) / by;
+    for (int l = 0; l < GRADIENT_LOSSES; ++l) {
+        assert_non_null(loss[l] = calloc((size_t)n + 1, sizeof *loss[l]));
+        for (int i = 0; i < n; ++i) loss[l][i] = oracle_uniform(dice, -1, 1);
+    }
+    OK(sti_native_want(g[0].native, &number, 1, &wanted));
+    put_before(&g[0], loss);
+    pull(&g[0], &wanted);
+    e->models++;
+    e->compared++;
+    for (int l = 0; l < GRADIENT_LOSSES; ++l) {
+        double size = 1e-6, want = weigh(loss[l], at[1], n, &size), got = reals_get(wanted.gradient, l, item);
+        double error = fabs(got - want) / size;
+        e->wrong += !(error <= e->limit);
+        if (error > e->worst) (void)snprintf(e->where, sizeof e->where, "%.40s is %.6g, not %.6g", name, got, want);
+        e->worst = fmax(e->worst, error);
+        free(loss[l]);
+    }
+    sti_native_wanted_free(&wanted);
+    for (int k = 0; k < 2; ++k) gradient_close(&g[k]);
+}
+
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
 
 /* Numbers of field k in world `number`, the same in every run. */

@@ -51,6 +51,11 @@ void gradient_compare(gradient_rig *g, const char *name, uint64_t *dice, gradien
 void gradient_compare_parameters(gradient_rig *g, const int *numbers, const char *name, uint64_t *dice,
                                  gradient_errors *errors);
 /*
+ * The gradient by item `item` of a parameter that is 0 in the model `none`, against the model `some`, where it is `by`.
+ */
+void gradient_check_zero(const char *name, const char *none, const char *some, double by, int number, int item,
+                         uint64_t *dice, gradient_errors *errors);
+/*
  * All gradients of each world, [nworld][ncolumn], after a step from a state of its own: the rig's world i is number
  * first + i.
  */

@@ -244,6 +244,33 @@ static void parameters_have_their_gradients(void **state)
     gradient_limit(&all, "parameters");
 }
 
+/* One-sided differences of models, so the limit is theirs. */
+static void parameters_that_are_0_have_their_gradients(void **state)
+{
+    uint64_t dice = dice_seed("parameters_that_are_0_have_their_gradients");
+    static const struct {
+        const char *name, *none, *some;
+        int number, item;
+    } rows[] = {
+#define ZERO(name, options, with, number, item)                                                                        \
+    {name, "<mujoco>" options CHAIN("", "") "</mujoco>", "<mujoco>" options CHAIN(with, "") "</mujoco>", number, item}
+        ZERO("damping", EULER, "damping='1e-6'", M_DOF_DAMPING, 0),
+        ZERO("damping, implicitfast", FAST, "damping='1e-6'", M_DOF_DAMPING, 0),
+        ZERO("damping, RK4", RK4, "damping='1e-6'", M_DOF_DAMPING, 0),
+        ZERO("quadratic damping", EULER, "damping='0 1e-6 0'", M_DOF_DAMPINGPOLY, 0),
+        ZERO("stiffness", EULER, "stiffness='1e-6'", M_JNT_STIFFNESS, 0),
+        ZERO("cubic stiffness", FAST, "stiffness='0 0 1e-6'", M_JNT_STIFFNESSPOLY, 1),
+        ZERO("armature", EULER, "armature='1e-6'", M_DOF_ARMATURE, 0),
+        ZERO("armature, implicitfast", FAST, "armature='1e-6'", M_DOF_ARMATURE, 0),
+#undef ZERO
+    };
+    gradient_errors all = {.limit = 1e-4};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k)
+        gradient_check_zero(rows[k].name, rows[k].none, rows[k].some, 1e-6, rows[k].number, rows[k].item, &dice, &all);
+    gradient_print(&all, "parameters that are 0");
+    gradient_limit(&all, "parameters that are 0");
+}
+
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
 
 enum { WORLDS = 19, MOST = WORLDS * 512 };
@@ -334,6 +361,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(random_models_have_gradients_or_are_refused),
         cmocka_unit_test(shipped_scenes_have_their_gradients),
         cmocka_unit_test(parameters_have_their_gradients),
+        cmocka_unit_test(parameters_that_are_0_have_their_gradients),
         cmocka_unit_test(gradients_have_the_same_bits_everywhere),
         cmocka_unit_test(what_has_no_gradient_is_refused_by_name),
     };
