@@ -253,6 +253,23 @@ LFN real second_from_face(const geom *box, const capsule_on_box *s)
     return -(s->t * second);
 }
 
+/* From the nearest place to a second one (in half-lengths), where there is one. */
+LFN real capsule_second(const geom *box, const capsule_on_box *s, mask *second_exists)
+{
+    mask corner = m_not(m_or(s->face, s->middle)), exists = m_none();
+    real second = second_from_corner(box, s, &exists);
+    exists = m_or(m_and(corner, exists), m_andnot(s->face, s->in_box));
+    second = select(s->face, second_from_face(box, s), second);
+    for (int k = 0; k < 3; ++k) {
+        mask here = m_and(m_andnot(s->middle, s->face), ieq(s->edge, isplat(k))), apart;
+        real place = second_from_edge(box, s, k, &apart);
+        second = select(here, place, second);
+        exists = m_or(exists, m_and(here, apart));
+    }
+    *second_exists = exists;
+    return second;
+}
+
 /*
  * The place of the capsule nearest to the box, and a second one where it lies along an edge or a face. Slot 1 may be
  * filled where slot 0 is empty. The nearest place is an end or at an edge: as with MuJoCo, a capsule that goes through
@@ -267,16 +284,8 @@ LFN void collide_capsule_box(const geom *capsule, const geom *box, real margin, 
     if (!any(near)) return;
     capsule_nearest_on_box(capsule, box, &s);
 
-    mask corner = m_not(m_or(s.face, s.middle)), exists = m_none();
-    real second = second_from_corner(box, &s, &exists);
-    exists = m_or(m_and(corner, exists), m_andnot(s.face, s.in_box));
-    second = select(s.face, second_from_face(box, &s), second);
-    for (int k = 0; k < 3; ++k) {
-        mask here = m_and(m_andnot(s.middle, s.face), ieq(s.edge, isplat(k))), apart;
-        real place = second_from_edge(box, &s, k, &apart);
-        second = select(here, place, second);
-        exists = m_or(exists, m_and(here, apart));
-    }
+    mask exists;
+    real second = capsule_second(box, &s, &exists);
     real place[3];
     v3_add_scaled(s.centre, s.half, s.t, place);
     sphere_box(place, capsule->size[0], box, margin, con);

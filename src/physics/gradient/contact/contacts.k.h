@@ -6,14 +6,14 @@
  */
 #ifndef STI_PHYSICS_GRADIENT_CONTACT_CONTACTS_K_H
 #define STI_PHYSICS_GRADIENT_CONTACT_CONTACTS_K_H
+#include "physics/gradient/contact/capsule_box.k.h"
 #include "physics/gradient/contact/faces.k.h"
+#include "physics/gradient/contact/hfield.k.h"
 
 /* Have the contacts of two types of geoms (mjtGeom's, the lower one first) a derivative here? */
 LFN int contacts_have_gradient(int first, int second)
 {
-    if (second > CONVEX_MESH || (first == CONVEX_CAPSULE && second == CONVEX_BOX)) return 0;
-    if (first == GRAD_PLANE) return second >= CONVEX_SPHERE;
-    return first >= CONVEX_SPHERE;
+    return first >= GRAD_PLANE && first <= second && second >= CONVEX_SPHERE && second <= CONVEX_MESH;
 }
 
 /* Contacts that a search found on a smooth surface. */
@@ -21,6 +21,28 @@ LFN int contacts_are_rough(const contacts_pair *pair)
 {
     int analytic = pair->a.type == GRAD_PLANE || (pair->a.type == CONVEX_SPHERE && pair->b.type == CONVEX_CYLINDER);
     return (convex_is_round(&pair->a) || convex_is_round(&pair->b)) && !analytic;
+}
+
+/* A contact of a height field: the pair of the contact's prism and the other geom. */
+LFN mask hfield_pull(contacts_pair *pair, const int *tables, const ureal *reals, const contact *con,
+                     const contact_grad *grad, mask lanes)
+{
+    held p, q;
+    convex prism;
+    contact c = *con;
+    real frame[9], none[3], normal_grad[3];
+    for (int k = 0; k < 3; ++k) none[k] = splat(0);
+    hfield_prism_of(&pair->a, tables, reals, con, &prism);
+    mask sure = lanes;
+    if (contacts_are_rough(pair)) sure = held_refine(&prism, &pair->b, tables, reals, lanes, &c);
+    contact_frame_pull(c.normal, none, grad->frame, normal_grad, none);
+    for (int k = 0; k < 3; ++k) none[k] = splat(0);
+    contact_frame(c.normal, none, frame);
+    held_find(&prism, tables, reals, &c, 1, frame, &p);
+    held_find(&pair->b, tables, reals, &c, -1, frame, &q);
+    sure = held_pull(&prism, &p, &pair->b, &q, frame, c.dist, grad->dist, grad->pos, normal_grad, sure, &pair->a_grad,
+                     &pair->b_grad);
+    return sure;
 }
 
 /* One contact at nearest points. `corner`: that of the second geom is a corner whatever the normal says. */
@@ -167,8 +189,8 @@ LFN mask manifold_pull(contacts_pair *pair, const int *tables, const ureal *real
         all_sure = m_andnot(all_sure, m_andnot(now, sure));
         now = m_and(several, s.on2);
         if (any(now))
-            sure = edge_on_face_pull(pair, &s, con + i, m_all(), &s.edge1, 0, way, grad + i, normal_grad, now,
-                                     way_grad);
+            sure =
+                edge_on_face_pull(pair, &s, con + i, m_all(), &s.edge1, 0, way, grad + i, normal_grad, now, way_grad);
         all_sure = m_andnot(all_sure, m_andnot(now, sure));
     }
     v3_sub(way_grad, back_grad, way_grad);
@@ -189,6 +211,7 @@ LFN mask contacts_pull(contacts_pair *pair, const int *tables, const ureal *real
 {
     int first = pair->a.type, second = pair->b.type;
     int flat = first >= CONVEX_CAPSULE && first != CONVEX_ELLIPSOID && second >= CONVEX_CYLINDER;
+    if (first == CONVEX_CAPSULE && second == CONVEX_BOX) flat = 0;
     mask all_sure = m_all(), sure = m_all();
     if (first == CONVEX_BOX && second == CONVEX_BOX) {
         sure = box_box_pull(pair, tables, reals, con, n, grad, lanes);
@@ -204,12 +227,19 @@ LFN mask contacts_pull(contacts_pair *pair, const int *tables, const ureal *real
         real normal_grad[3];
         mask here = m_and(lanes, con[i].hit);
         if (!any(here)) continue;
+        if (first == GRAD_HFIELD) {
+            sure = hfield_pull(pair, tables, reals, con + i, grad + i, here);
+            all_sure = m_andnot(all_sure, m_andnot(here, sure));
+            continue;
+        }
         contact c = con[i];
         mask refined = here;
         if (contacts_are_rough(pair)) refined = held_refine(&pair->a, &pair->b, tables, reals, here, &c);
         contact_normal_grad(pair, &c, grad + i, here, normal_grad);
         if (first == GRAD_PLANE && second == CONVEX_CYLINDER)
             sure = plane_cylinder_pull(pair, &c, grad + i, normal_grad, here);
+        else if (first == CONVEX_CAPSULE && second == CONVEX_BOX)
+            sure = capsule_box_pull(pair, tables, reals, &c, i, grad + i, normal_grad, here);
         else
             sure = contact_pull(pair, tables, reals, &c, lowest, grad + i, normal_grad, refined);
         all_sure = m_andnot(all_sure, m_andnot(here, sure));
