@@ -307,3 +307,25 @@ void sti_bvh_free(sti_bvh *bvh)
     sti_free(bvh->order);
     *bvh = (sti_bvh){0};
 }
+
+void sti_bvh_put_nodes(const sti_bvh *bvh, double *out)
+{
+    for (int i = 0; i < bvh->nnode; ++i, out += STI_BVH_NODE) {
+        for (int k = 0; k < 3; ++k) {
+            out[k] = (double)bvh->node[i].lower[k];
+            out[3 + k] = (double)bvh->node[i].upper[k];
+        }
+        out[6] = (double)bvh->node[i].first;
+        out[7] = (double)bvh->node[i].count;
+    }
+}
+
+void sti_bvh_put_triangles(const sti_bvh *bvh, const float *vertices, const int *faces, int64_t n, double *out)
+{
+    for (int64_t i = 0; i < n; ++i, out += STI_BVH_TRIANGLE) {
+        ptrdiff_t face = bvh->order[i];
+        for (ptrdiff_t v = 0; v < 3; ++v)
+            for (int k = 0; k < 3; ++k) out[3 * v + k] = (double)vertices[3 * (int64_t)faces[3 * face + v] + k];
+        out[9] = (double)face; /* RAY_TRI_FACE */
+    }
+}

@@ -45,4 +45,10 @@ stet_result sti_bvh_grid(const double half[2], const float *heights, int64_t nro
                          sti_bvh *out);
 void sti_bvh_free(sti_bvh *bvh);
 
+/* As kernels read them: a node is its numbers in order; a triangle is nine numbers of its corners, then its face's. */
+enum { STI_BVH_NODE = 8, STI_BVH_TRIANGLE = 12 };
+void sti_bvh_put_nodes(const sti_bvh *bvh, double *out);
+/* In the order of the tree, which was made of these n triangles. */
+void sti_bvh_put_triangles(const sti_bvh *bvh, const float *vertices, const int *faces, int64_t n, double *out);
+
 #endif

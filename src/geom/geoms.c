@@ -16,7 +16,7 @@
 
 extern const sti_kernel sti_k_soft;
 
-enum { NODE = 8, TRI = 12, TRI_FACE = 9, HEADER = 4 };
+enum { NODE = STI_BVH_NODE, TRI = STI_BVH_TRIANGLE, HEADER = 4 };
 #define NO_END 1e10 /* half size of an infinite plane, metres */
 
 /* The arrays while they are gathered, as doubles, because the device's real may be double. */
@@ -123,32 +123,6 @@ static stet_result make_hfield_trees(gather *g)
     return STET_OK;
 }
 
-static void copy_nodes(const sti_bvh *bvh, double *node)
-{
-    for (int i = 0; i < bvh->nnode; ++i) {
-        for (int k = 0; k < 3; ++k) {
-            node[NODE * i + k] = (double)bvh->node[i].lower[k];
-            node[NODE * i + 3 + k] = (double)bvh->node[i].upper[k];
-        }
-        node[NODE * i + 6] = (double)bvh->node[i].first;
-        node[NODE * i + 7] = (double)bvh->node[i].count;
-    }
-}
-
-static void copy_triangles(const gather *g, int mesh)
-{
-    const mjModel *m = g->m;
-    const float *vertices = m->mesh_vert + 3 * (int64_t)m->mesh_vertadr[mesh];
-    const int *faces = m->mesh_face + 3 * (int64_t)m->mesh_faceadr[mesh];
-    double *to = g->tri + (int64_t)TRI * g->mesh_tri[mesh];
-    for (int i = 0; i < m->mesh_facenum[mesh]; ++i, to += TRI) {
-        ptrdiff_t face = g->mesh[mesh].order[i];
-        for (ptrdiff_t v = 0; v < 3; ++v)
-            for (int k = 0; k < 3; ++k) to[3 * v + k] = (double)vertices[3 * (int64_t)faces[3 * face + v] + k];
-        to[TRI_FACE] = (double)face;
-    }
-}
-
 static void copy_elevation(const gather *g, int i)
 {
     const mjModel *m = g->m;
@@ -172,11 +146,13 @@ static stet_result gather_trees(gather *g)
     STI_TRY(alloc_list(&g->tri, g->ntri * TRI, sizeof *g->tri));
     STI_TRY(alloc_list(&g->elevation, g->nelevation, sizeof *g->elevation));
     for (int i = 0; i < g->m->nmesh; ++i) {
-        copy_nodes(&g->mesh[i], g->node + (int64_t)NODE * g->mesh_node[i]);
-        copy_triangles(g, i);
+        sti_bvh_put_nodes(&g->mesh[i], g->node + (int64_t)NODE * g->mesh_node[i]);
+        sti_bvh_put_triangles(&g->mesh[i], g->m->mesh_vert + 3 * (int64_t)g->m->mesh_vertadr[i],
+                              g->m->mesh_face + 3 * (int64_t)g->m->mesh_faceadr[i], g->m->mesh_facenum[i],
+                              g->tri + (int64_t)TRI * g->mesh_tri[i]);
     }
     for (int i = 0; i < g->m->nhfield; ++i) {
-        copy_nodes(&g->hfield[i], g->node + (int64_t)NODE * g->hfield_node[i]);
+        sti_bvh_put_nodes(&g->hfield[i], g->node + (int64_t)NODE * g->hfield_node[i]);
         copy_elevation(g, i);
     }
     return STET_OK;

@@ -7,7 +7,7 @@
 LFN void ph_turned_gear(const int *m, const ureal *f, const real *v, int i, const real *quat, real *out)
 {
     real gear[3], back[4];
-    int first = 6 * i + ((m + m[M_JNT_TYPE])[(m + m[M_ACT_TRNID])[i]] == 0 ? 3 : 0);
+    int first = 6 * ph_out(m, i) + ((m + m[M_JNT_TYPE])[(m + m[M_ACT_TRNID])[i]] == 0 ? 3 : 0);
     pars(m, f, v, M_ACT_GEAR, first, 3, gear);
     if ((m + m[M_ACT_TRNTYPE])[i] == 0) {
         ph_copy(out, gear, 3);
@@ -22,11 +22,16 @@ LFN void ph_turned_gear(const int *m, const ureal *f, const real *v, int i, cons
 LFN void ph_transmit(const int *m, const ureal *f, const real *v, real *w, int i)
 {
     int type = (m + m[M_ACT_TRNTYPE])[i], id = (m + m[M_ACT_TRNID])[i];
-    real *moment = PH_AT(W_ACTUATOR_MOMENT) + (m + m[M_MOMENT_ROWADR])[i], *length = PH_AT(W_ACTUATOR_LENGTH) + i;
+    int out = ph_out(m, i);
+    real *moment = PH_AT(W_ACTUATOR_MOMENT) + (m + m[M_MOMENT_ROWADR])[out], *length = PH_AT(W_ACTUATOR_LENGTH) + out;
     real quat[4], turned[3], x[3];
+    if (m[M_NSO3] > 0 && type == 6) {
+        ph_transmit_orientation(m, f, v, w, i);
+        return;
+    }
     if (type == 3) { /* tendon */
         int first = (m + m[M_TEN_J_ROWADR])[id], n = (m + m[M_TEN_J_ROWADR])[id + 1] - first;
-        real gear = par(m, f, v, M_ACT_GEAR, 6 * i);
+        real gear = par(m, f, v, M_ACT_GEAR, 6 * out);
         for (int k = 0; k < n; ++k) moment[k] = gear * ph_ten_j(m, f, v, w, first + k);
         *length = gear * PH_AT(W_TEN_LENGTH)[id];
         return;
@@ -46,7 +51,7 @@ LFN void ph_transmit(const int *m, const ureal *f, const real *v, real *w, int i
     int joint = (m + m[M_JNT_TYPE])[id];
     const real *qpos = PH_AT(W_QPOS) + (m + m[M_JNT_QPOSADR])[id];
     if (joint >= 2) {
-        real gear = par(m, f, v, M_ACT_GEAR, 6 * i);
+        real gear = par(m, f, v, M_ACT_GEAR, 6 * out);
         moment[0] = gear;
         *length = gear * qpos[0];
         return;
@@ -55,7 +60,7 @@ LFN void ph_transmit(const int *m, const ureal *f, const real *v, real *w, int i
     ph_quat_unit(quat);
     ph_turned_gear(m, f, v, i, quat, turned);
     if (joint == 0) {
-        pars(m, f, v, M_ACT_GEAR, 6 * i, 3, moment);
+        pars(m, f, v, M_ACT_GEAR, 6 * out, 3, moment);
         ph_copy(moment + 3, turned, 3);
         *length = splat(0);
     } else {
@@ -70,12 +75,15 @@ LFN void ph_transmission(const int *m, const ureal *f, const real *v, real *w)
 {
     const int *adr = m + m[M_MOMENT_ROWADR], *col = m + m[M_MOMENT_COLIND];
     each (i, m[M_NACTUATOR]) {
+        int out = ph_out(m, i), n = m[M_NSO3] > 0 && (m + m[M_ACT_TRNTYPE])[i] == 6 ? 3 : 1;
         ph_transmit(m, f, v, w, i);
-        real velocity = splat(0);
-        int end = m[M_FLAGS] & PH_NO_ACTUATION ? adr[i] : adr[i + 1];
-        rolled for (int e = adr[i]; e < end; ++e) velocity =
-            fma(PH_AT(W_ACTUATOR_MOMENT)[e], PH_AT(W_QVEL)[col[e]], velocity);
-        PH_AT(W_ACTUATOR_VELOCITY)[i] = velocity;
+        for (int o = out; o < out + n; ++o) {
+            real velocity = splat(0);
+            int end = m[M_FLAGS] & PH_NO_ACTUATION ? adr[o] : adr[o + 1];
+            rolled for (int e = adr[o]; e < end; ++e) velocity =
+                fma(PH_AT(W_ACTUATOR_MOMENT)[e], PH_AT(W_QVEL)[col[e]], velocity);
+            PH_AT(W_ACTUATOR_VELOCITY)[o] = velocity;
+        }
     }
     sync();
 }
@@ -85,43 +93,8 @@ LFN real ph_affine(const int *m, const ureal *f, const real *v, const real *w, i
 {
     real c = par(m, f, v, name, 3 * i);
     if (!affine) return c;
-    c = fma(par(m, f, v, name, 3 * i + 1), PH_AT(W_ACTUATOR_LENGTH)[i], c);
-    return fma(par(m, f, v, name, 3 * i + 2), PH_AT(W_ACTUATOR_VELOCITY)[i], c);
-}
-
-/* The control of actuator i as the forces see it: clamped, and 0 where any control of the world is bad. */
-LFN real ph_control(const int *m, const ureal *f, const real *v, const real *w, int i)
-{
-    real u = PH_AT(W_CTRL)[i];
-    if (!((m + m[M_ACT_FLAGS])[i] & PH_ACT_CTRLRANGE)) return u;
-    real low = par(m, f, v, M_ACT_CTRLRANGE, 2 * i), high = par(m, f, v, M_ACT_CTRLRANGE, 2 * i + 1);
-    return select(lt(u, low), low, select(gt(u, high), high, u));
-}
-
-/* NaN, or beyond MuJoCo's mjMAXVAL. */
-LFN mask ph_is_bad(real x) { return m_not(le(rabs(x), splat((ureal)1e10))); }
-
-LFN mask ph_bad_controls(const int *m, const ureal *f, const real *v, const real *w)
-{
-    mask bad = m_none();
-    if (m[M_FLAGS] & PH_NO_ACTUATION) return bad;
-    rolled for (int i = 0; i < m[M_NU]; ++i) bad = m_or(bad, ph_is_bad(ph_control(m, f, v, w, i)));
-    return bad;
-}
-
-/* The activation of actuator i after a time step in which its derivative is `dot`. */
-LFN real ph_next_activation(const int *m, const ureal *f, const real *v, const real *w, int i, real dot)
-{
-    real act = PH_AT(W_ACT)[(m + m[M_ACT_ACTADR])[i]], h = par(m, f, v, M_TIMESTEP, 0);
-    if ((m + m[M_ACT_DYNTYPE])[i] == 3) { /* filterexact */
-        real tau = rmax(splat(PHYSICS_MINVAL), par(m, f, v, M_ACT_DYNPRM, i));
-        act = fma(dot * tau, splat(1) - exp(-h / tau), act);
-    } else {
-        act = fma(dot, h, act);
-    }
-    if (!((m + m[M_ACT_FLAGS])[i] & PH_ACT_ACTRANGE)) return act;
-    real low = par(m, f, v, M_ACT_ACTRANGE, 2 * i), high = par(m, f, v, M_ACT_ACTRANGE, 2 * i + 1);
-    return select(lt(act, low), low, select(gt(act, high), high, act));
+    c = fma(par(m, f, v, name, 3 * i + 1), PH_AT(W_ACTUATOR_LENGTH)[ph_out(m, i)], c);
+    return fma(par(m, f, v, name, 3 * i + 2), PH_AT(W_ACTUATOR_VELOCITY)[ph_out(m, i)], c);
 }
 
 /* The derivative of actuator i's activation. */
@@ -130,38 +103,37 @@ LFN real ph_activation_dot(const int *m, const ureal *f, const real *v, const re
     int type = (m + m[M_ACT_DYNTYPE])[i];
     if (type == 1) return u; /* integrator */
     if (m[M_NMUSCLE] > 0 && type == 4) return ph_muscle_dot(m, f, v, i, PH_AT(W_ACT)[(m + m[M_ACT_ACTADR])[i]], u);
-    real tau = rmax(splat(PHYSICS_MINVAL), par(m, f, v, M_ACT_DYNPRM, i));
-    return (u - PH_AT(W_ACT)[(m + m[M_ACT_ACTADR])[i]]) / tau;
+    real tau = rmax(splat(PHYSICS_MINVAL), par(m, f, v, M_ACT_DYNPRM, i)), act = PH_AT(W_ACT)[(m + m[M_ACT_ACTADR])[i]];
+    return (ph_nearest_setpoint(m, f, v, i, u, act) - act) / tau;
 }
 
-/* The setpoint that differs from u by whole turns and is nearest to the actuator's length; u where it is no servo. */
-LFN real ph_nearest_setpoint(const int *m, const ureal *f, const real *v, const real *w, int i, real u)
-{
-    real gear[3];
-    pars(m, f, v, M_ACT_GEAR, 6 * i + ((m + m[M_ACT_TRNTYPE])[i] == 4 ? 3 : 0), 3, gear);
-    real turn = splat((ureal)6.28318530717958647692) * sqrt(v3_dot(gear, gear));
-    real turns = rint((u - PH_AT(W_ACTUATOR_LENGTH)[i]) / turn);
-    mask servo = eq(par(m, f, v, M_ACT_GAINPRM, 3 * i), -par(m, f, v, M_ACT_BIASPRM, 3 * i + 1));
-    return select(servo, fma(-turns, turn, u), u);
-}
-
-/* Force of actuator i before limits of tendons, act_dot, and the derivative of the force by velocity. */
+/* Forces of actuator i before limits of tendons, act_dot, and the derivatives of the forces by velocity. */
 LFN void ph_actuate(const int *m, const ureal *f, const real *v, real *w, int i, mask bad)
 {
-    int flags = (m + m[M_ACT_FLAGS])[i], adr = (m + m[M_ACT_ACTADR])[i];
-    real u = select(bad, splat(0), ph_control(m, f, v, w, i));
-    real *force = PH_AT(W_ACTUATOR_FORCE) + i, *slope = PH_AT(W_ACTUATOR_DERIV) + i;
+    int flags = (m + m[M_ACT_FLAGS])[i], adr = (m + m[M_ACT_ACTADR])[i], out = ph_out(m, i);
+    int gain = (m + m[M_ACT_GAINTYPE])[i], bias = (m + m[M_ACT_BIASTYPE])[i];
+    real x, s = splat(0), *force = PH_AT(W_ACTUATOR_FORCE) + out, *slope = PH_AT(W_ACTUATOR_DERIV) + out;
+    if (m[M_NSO3] > 0 && gain == PH_GAIN_SO3) {
+        ph_orient(m, f, v, w, i, bad);
+        return;
+    }
+    if (m[M_NMOTOR] > 0 && (gain == PH_GAIN_DCMOTOR || gain == PH_GAIN_PID)) {
+        if (gain == PH_GAIN_PID) x = ph_pid(m, f, v, w, i, bad, &s);
+        if (gain == PH_GAIN_DCMOTOR) x = ph_motor(m, f, v, w, i, bad, &s);
+        *force = flags & PH_ACT_DISABLED ? splat(0) : x;
+        *slope = flags & PH_ACT_DISABLED ? splat(0) : s;
+        return;
+    }
+    real u = select(bad, splat(0), ph_control(m, f, v, w, (m + m[M_ACT_CTRLADR])[i]));
     if (adr >= 0) {
         real dot = ph_activation_dot(m, f, v, w, i, u);
         PH_AT(W_ACT_DOT)[adr] = dot;
-        u = flags & PH_ACT_EARLY ? ph_next_activation(m, f, v, w, i, dot) : PH_AT(W_ACT)[adr];
+        u = flags & PH_ACT_EARLY ? ph_next_activation(m, f, v, w, i, adr, dot) : PH_AT(W_ACT)[adr];
     }
     *slope = splat(0);
     *force = splat(0);
     if (flags & PH_ACT_DISABLED) return;
-    if (flags & PH_ACT_CIRCLE) u = ph_nearest_setpoint(m, f, v, w, i, u);
-    int gain = (m + m[M_ACT_GAINTYPE])[i], bias = (m + m[M_ACT_BIASTYPE])[i];
-    real x, s = splat(0);
+    u = ph_nearest_setpoint(m, f, v, i, u, PH_AT(W_ACTUATOR_LENGTH)[out]);
     if (m[M_NMUSCLE] > 0 && gain == 2) {
         x = ph_muscle_gain(m, f, v, w, i, &s);
         x = x * u;
@@ -182,8 +154,12 @@ LFN void ph_actuate(const int *m, const ureal *f, const real *v, real *w, int i,
 /* Clamps the force of actuator i: by the tendon's limit on the sum of its actuators' forces, and by its own. */
 LFN void ph_limit_force(const int *m, const ureal *f, const real *v, real *w, int i)
 {
-    int flags = (m + m[M_ACT_FLAGS])[i], id = (m + m[M_ACT_TRNID])[i];
-    real x = PH_AT(W_ACTUATOR_FORCE)[i];
+    int flags = (m + m[M_ACT_FLAGS])[i], id = (m + m[M_ACT_TRNID])[i], out = ph_out(m, i);
+    if (m[M_NSO3] > 0 && (m + m[M_ACT_TRNTYPE])[i] == 6) {
+        if (flags & PH_ACT_FORCERANGE) ph_limit_torque(m, f, v, w, i);
+        return;
+    }
+    real x = PH_AT(W_ACTUATOR_FORCE)[out];
     if ((m + m[M_ACT_TRNTYPE])[i] == 3 && (m + m[M_TEN_FLAGS])[id] & PH_TEN_FORCERANGE) {
         real sum = PH_AT(W_TEN_FORCE)[id];
         real low = par(m, f, v, M_TEN_ACTFRCRANGE, 2 * id), high = par(m, f, v, M_TEN_ACTFRCRANGE, 2 * id + 1);
@@ -191,11 +167,11 @@ LFN void ph_limit_force(const int *m, const ureal *f, const real *v, real *w, in
     }
     if (flags & PH_ACT_FORCERANGE) {
         real low = par(m, f, v, M_ACT_FORCERANGE, 2 * i), high = par(m, f, v, M_ACT_FORCERANGE, 2 * i + 1);
-        real s = PH_AT(W_ACTUATOR_DERIV)[i];
-        PH_AT(W_ACTUATOR_DERIV)[i] = select(m_or(le(x, low), ge(x, high)), splat(0), s);
+        real s = PH_AT(W_ACTUATOR_DERIV)[out];
+        PH_AT(W_ACTUATOR_DERIV)[out] = select(m_or(le(x, low), ge(x, high)), splat(0), s);
         x = select(lt(x, low), low, select(gt(x, high), high, x));
     }
-    PH_AT(W_ACTUATOR_FORCE)[i] = x;
+    PH_AT(W_ACTUATOR_FORCE)[out] = x;
 }
 
 /* ten_force = the sum of the forces of each tendon's actuators. */
@@ -219,10 +195,10 @@ LFN void ph_limit_slopes(const int *m, const ureal *f, const real *v, real *w)
     each (i, m[M_NACTUATOR]) {
         int t = (m + m[M_ACT_TRNID])[i];
         if ((m + m[M_ACT_TRNTYPE])[i] == 3 && (m + m[M_TEN_FLAGS])[t] & PH_TEN_FORCERANGE) {
-            real sum = PH_AT(W_TEN_FORCE)[t], near = splat((ureal)1e-5), s = PH_AT(W_ACTUATOR_DERIV)[i];
+            real sum = PH_AT(W_TEN_FORCE)[t], near = splat((ureal)1e-5), s = PH_AT(W_ACTUATOR_DERIV)[ph_out(m, i)];
             real low = par(m, f, v, M_TEN_ACTFRCRANGE, 2 * t), high = par(m, f, v, M_TEN_ACTFRCRANGE, 2 * t + 1);
             mask at = m_or(le(sum, fma(near, rabs(low), low)), ge(sum, fma(-near, rabs(high), high)));
-            PH_AT(W_ACTUATOR_DERIV)[i] = select(at, splat(0), s);
+            PH_AT(W_ACTUATOR_DERIV)[ph_out(m, i)] = select(at, splat(0), s);
         }
     }
     sync();
@@ -248,7 +224,8 @@ LFN void ph_limit_joints(const int *m, const ureal *f, const real *v, real *w)
         if ((m + m[M_ACT_TRNTYPE])[i] <= 1 && (m + m[M_JNT_FLAGS])[j] & PH_JNT_FORCERANGE) {
             real x = qfrc[(m + m[M_JNT_DOFADR])[j]];
             mask under = lt(x, par(m, f, v, M_JNT_ACTFRCRANGE, 2 * j));
-            slope[i] = select(m_or(under, gt(x, par(m, f, v, M_JNT_ACTFRCRANGE, 2 * j + 1))), splat(0), slope[i]);
+            mask over = gt(x, par(m, f, v, M_JNT_ACTFRCRANGE, 2 * j + 1));
+            slope[ph_out(m, i)] = select(m_or(under, over), splat(0), slope[ph_out(m, i)]);
         }
     }
     sync();
@@ -266,7 +243,7 @@ LFN void ph_actuation(const int *m, const ureal *f, const real *v, real *w, mask
 {
     int limits = m[M_FLAGS] & PH_TEN_LIMITS;
     if (m[M_FLAGS] & PH_NO_ACTUATION) {
-        each (i, m[M_NACTUATOR]) {
+        each (i, m[M_NOUT]) {
             PH_AT(W_ACTUATOR_FORCE)[i] = splat(0);
             PH_AT(W_ACTUATOR_DERIV)[i] = splat(0);
         }
@@ -286,6 +263,7 @@ LFN void ph_actuation(const int *m, const ureal *f, const real *v, real *w, mask
         ph_sum_tendons(m, w);
         ph_limit_slopes(m, f, v, w);
     }
+    if (m[M_NMOTOR] > 0) ph_motor_frictions(m, f, v, w);
     each (d, m[M_NV]) PH_AT(W_QFRC_ACTUATOR)[d] = ph_dof_actuation(m, w, d);
     sync();
     if (m[M_FLAGS] & PH_JNT_LIMITS) ph_limit_joints(m, f, v, w);

@@ -14,7 +14,8 @@ int sti_physics_count_muscles(const mjModel *m)
 
 static bool is_on_site(const mjModel *m, int i)
 {
-    return m->actuator_trntype[i] == mjTRN_SITE || m->actuator_trntype[i] == mjTRN_SLIDERCRANK;
+    return m->actuator_trntype[i] == mjTRN_SITE || m->actuator_trntype[i] == mjTRN_SLIDERCRANK ||
+           (m->actuator_trntype[i] == mjTRN_SO3 && m->actuator_trnid[2 * i + 1] >= 0);
 }
 
 int sti_physics_count_site_actuators(const mjModel *m)
@@ -29,6 +30,78 @@ int sti_physics_count_adhesion(const mjModel *m)
     int n = 0;
     for (int i = 0; i < m->nactuator; ++i) n += m->actuator_trntype[i] == mjTRN_BODY;
     return n;
+}
+
+int sti_physics_count_motors(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->nactuator; ++i)
+        n += m->actuator_gaintype[i] == mjGAIN_DCMOTOR || m->actuator_gaintype[i] == mjGAIN_PID;
+    return n;
+}
+
+int sti_physics_count_orientations(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->nactuator; ++i) n += m->actuator_trntype[i] == mjTRN_SO3;
+    return n;
+}
+
+static bool has_quat_control(const mjModel *m, int i)
+{
+    return m->actuator_gaintype[i] == mjGAIN_SO3 && m->actuator_ctrlspec[i] == mjCHART_QUAT;
+}
+
+int sti_physics_count_quat_controls(const mjModel *m)
+{
+    int n = 0;
+    for (int i = 0; i < m->nactuator; ++i) n += has_quat_control(m, i);
+    return n;
+}
+
+int sti_physics_actuator_of(const mjModel *m, int out)
+{
+    int low = 0, high = (int)m->nactuator - 1;
+    while (low < high) {
+        int middle = (low + high + 1) / 2;
+        if (m->actuator_outadr[middle] <= out)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* ---- controls and activations ------------------------------------------------------------------------------------ */
+
+static void put_controls(sti_tables_builder *b)
+{
+    const mjModel *m = b->model;
+    bool clamps = !(m->opt.disableflags & mjDSBL_CLAMPCTRL);
+    int k = 0, *limited = sti_physics_new_table(b, M_CTRL_LIMITED, m->nu);
+    for (int i = 0; limited && i < m->nu; ++i) limited[i] = m->actuator_ctrllimited[i] && clamps;
+    int *quat = sti_physics_new_table(b, M_QUATCTRL, sti_physics_count_quat_controls(m));
+    for (int i = 0; quat && i < m->nactuator; ++i)
+        if (has_quat_control(m, i)) quat[k++] = m->actuator_ctrladr[i];
+}
+
+/* Which activations a motor has follows from its parameters. */
+static void fill_slots(const mjModel *m, int i, int *slot)
+{
+    const mjtNum *dyn = m->actuator_dynprm + mjNDYN * i, *gain = m->actuator_gainprm + mjNGAIN * i;
+    bool motor = m->actuator_gaintype[i] == mjGAIN_DCMOTOR, pid = m->actuator_dyntype[i] == mjDYN_PID;
+    bool has[PH_MOTOR_SLOTS] = {motor ? dyn[7] > 0 : pid && dyn[1] > 0, motor ? gain[5] > 0 : pid && gain[0] > 0,
+                                motor && dyn[2] > 0, motor && dyn[5] > 0, motor && dyn[0] > 0};
+    int at = m->actuator_actadr[i];
+    for (int k = 0; k < PH_MOTOR_SLOTS; ++k) slot[k] = has[k] ? at++ : -1;
+}
+
+static void put_slots(sti_tables_builder *b)
+{
+    const mjModel *m = b->model;
+    bool any = sti_physics_count_motors(m) > 0;
+    int *slot = sti_physics_new_table(b, M_ACT_SLOT, any ? PH_MOTOR_SLOTS * m->nactuator : 0);
+    for (int i = 0; slot && any && i < m->nactuator; ++i) fill_slots(m, i, slot + (ptrdiff_t)PH_MOTOR_SLOTS * i);
 }
 
 /* ---- moments ----------------------------------------------------------------------------------------------------- */
@@ -56,16 +129,20 @@ static int site_columns(const mjModel *m, int i, int *out, int *side)
     return n;
 }
 
-/* The dofs that actuator i moves, in the order of its moment; returns how many. */
-static int moment_columns(const mjModel *m, int i, int *out)
+/* The dofs that output o of an actuator moves, in the order of its moment; returns how many. */
+static int moment_columns(const mjModel *m, int o, int *out)
 {
-    int id = m->actuator_trnid[2 * i], n = 0;
+    int i = sti_physics_actuator_of(m, o), id = m->actuator_trnid[2 * i], n = 0;
     if (is_on_site(m, i)) return site_columns(m, i, out, NULL);
     if (m->actuator_trntype[i] == mjTRN_BODY) return 0; /* those of its contacts */
     if (m->actuator_trntype[i] == mjTRN_TENDON) {
         for (n = 0; n < m->ten_J_rownnz[id]; ++n)
             if (out) out[n] = m->ten_J_colind[m->ten_J_rowadr[id] + n];
         return n;
+    }
+    if (m->actuator_trntype[i] == mjTRN_SO3) { /* an axis of a ball joint */
+        if (out) out[0] = m->jnt_dofadr[id] + o - m->actuator_outadr[i];
+        return 1;
     }
     int all = m->jnt_type[id] == mjJNT_FREE ? 6 : m->jnt_type[id] == mjJNT_BALL ? 3 : 1;
     for (n = 0; n < all; ++n)
@@ -77,9 +154,10 @@ static void put_sides(sti_tables_builder *b, int all)
 {
     const mjModel *m = b->model;
     int k = 0, *side = sti_physics_new_table(b, M_MOMENT_SIDE, sti_physics_count_site_actuators(m) > 0 ? all : 0);
-    for (int i = 0; side && i < m->nactuator && sti_physics_count_site_actuators(m) > 0; ++i) {
+    for (int o = 0; side && o < m->nout && sti_physics_count_site_actuators(m) > 0; ++o) {
+        int i = sti_physics_actuator_of(m, o);
         if (is_on_site(m, i)) site_columns(m, i, NULL, side + k);
-        k += moment_columns(m, i, NULL);
+        k += moment_columns(m, o, NULL);
     }
 }
 
@@ -87,12 +165,12 @@ void sti_physics_put_moments(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
     int all = 0, k = 0;
-    for (int i = 0; i < m->nactuator; ++i) all += moment_columns(m, i, NULL);
+    for (int o = 0; o < m->nout; ++o) all += moment_columns(m, o, NULL);
     sti_physics_fill(b, M_NMOMENT, all);
     int *col = sti_physics_new_table(b, M_MOMENT_COLIND, all);
-    for (int i = 0; col && i < m->nactuator; ++i) k += moment_columns(m, i, col + k);
-    int *adr = sti_physics_new_table(b, M_MOMENT_ROWADR, m->nactuator + 1);
-    for (int i = 0; adr && i < m->nactuator; ++i) adr[i + 1] = adr[i] + moment_columns(m, i, NULL);
+    for (int o = 0; col && o < m->nout; ++o) k += moment_columns(m, o, col + k);
+    int *adr = sti_physics_new_table(b, M_MOMENT_ROWADR, m->nout + 1);
+    for (int o = 0; adr && o < m->nout; ++o) adr[o + 1] = adr[o] + moment_columns(m, o, NULL);
     int *id = sti_physics_new_table(b, M_ACT_TRNID, m->nactuator);
     for (int i = 0; id && i < m->nactuator; ++i) id[i] = m->actuator_trnid[2 * i];
     int *ref = sti_physics_new_table(b, M_ACT_REFID, m->nactuator);
@@ -101,4 +179,6 @@ void sti_physics_put_moments(sti_tables_builder *b)
     for (int i = 0; act && i < m->nactuator; ++i)
         act[i] = m->actuator_actnum[i] > 0 ? m->actuator_actadr[i] + m->actuator_actnum[i] - 1 : -1;
     put_sides(b, all);
+    put_controls(b);
+    put_slots(b);
 }

@@ -9,6 +9,12 @@ int sti_physics_count_muscles(const mjModel *model);
 int sti_physics_count_site_actuators(const mjModel *model);
 /* How many pull a body to what it touches. */
 int sti_physics_count_adhesion(const mjModel *model);
+/* DC motors and PID controllers; actuators on relative orientations; controls that are 1 after a reset. */
+int sti_physics_count_motors(const mjModel *model);
+int sti_physics_count_orientations(const mjModel *model);
+int sti_physics_count_quat_controls(const mjModel *model);
+/* The actuator that output `out` belongs to. */
+int sti_physics_actuator_of(const mjModel *model, int out);
 /* What each is on, its activation, and the entries of actuator_moment. */
 void sti_physics_put_moments(sti_tables_builder *b);
 

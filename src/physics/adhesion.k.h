@@ -39,9 +39,9 @@ PH_PART LFN void ph_adhere(const int *m, const ureal *f, const real *v, real *w,
         real n = ph_adhesion_rows(m, w, s, (m + m[M_ACT_TRNID])[i], row), rate = splat(0);
         real scale = splat(-1) / select(eq(n, splat(0)), splat(1), n);
         rolled for (int d = 0; d < m[M_NV]; ++d) rate = fma(scale * row[d], PH_AT(W_QVEL)[d], rate);
-        each (d, m[M_NV]) all[d] = fma(PH_AT(W_ACTUATOR_FORCE)[i], scale * row[d], all[d]);
+        each (d, m[M_NV]) all[d] = fma(PH_AT(W_ACTUATOR_FORCE)[ph_out(m, i)], scale * row[d], all[d]);
         each (one, 1) {
-            real *velocity = PH_AT(W_ACTUATOR_VELOCITY) + i;
+            real *velocity = PH_AT(W_ACTUATOR_VELOCITY) + ph_out(m, i);
             velocity[one] = select(group, rate, velocity[one]);
         }
         sync();

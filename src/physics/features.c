@@ -9,6 +9,7 @@
 #include "physics/hulls.h"
 #include "physics/layout.k.h"
 #include "physics/pairs.h"
+#include "physics/ray_shapes.h"
 #include "physics/sensors.h"
 #include "physics/tables.h"
 
@@ -213,38 +214,33 @@ static bool has_camera_rays(const mjModel *m)
         if (m->sensor_type[i] == mjSENS_RANGEFINDER && m->sensor_objtype[i] != mjOBJ_SITE) return true;
     return false;
 }
-static bool has_mesh_rays(const mjModel *m)
+static bool has_mesh_rays(const mjModel *m) { return sti_physics_count_ray_shapes(m) > 0; }
+static bool has_sdf_rays(const mjModel *m)
 {
-    bool hard = any_int(m->geom_type, m->ngeom, mjGEOM_HFIELD);
-    for (int g = 0; g < m->ngeom; ++g) hard = hard || m->geom_type[g] > mjGEOM_BOX;
-    return hard && any_sensor(m, mjSENS_RANGEFINDER, mjSENS_RANGEFINDER);
+    return any_int(m->geom_type, m->ngeom, mjGEOM_SDF) && sti_physics_has_rays(m);
 }
 
 /* ---- actuators --------------------------------------------------------------------------------------------------- */
 
-/* One control and one force. */
-static bool is_plain_actuator(const mjModel *m, int i)
-{
-    return m->actuator_ctrlnum[i] == 1 && m->actuator_outnum[i] == 1 && m->actuator_trntype[i] != mjTRN_SO3;
-}
 static bool is_user_actuator(const mjModel *m, int i)
 {
     return m->actuator_dyntype[i] == mjDYN_USER || m->actuator_gaintype[i] == mjGAIN_USER ||
            m->actuator_biastype[i] == mjBIAS_USER;
 }
+/* Gain, bias and dynamics that MuJoCo's elements make belong together. */
 static bool is_known_actuator(const mjModel *m, int i)
 {
-    return m->actuator_dyntype[i] <= mjDYN_MUSCLE && m->actuator_gaintype[i] <= mjGAIN_MUSCLE &&
-           m->actuator_biastype[i] <= mjBIAS_MUSCLE;
+    int dyn = m->actuator_dyntype[i], gain = m->actuator_gaintype[i], bias = m->actuator_biastype[i];
+    if (gain == mjGAIN_DCMOTOR) return dyn == mjDYN_DCMOTOR && bias == mjBIAS_DCMOTOR;
+    if (gain == mjGAIN_PID) return (dyn == mjDYN_NONE || dyn == mjDYN_PID) && bias == mjBIAS_AFFINE;
+    if (gain == mjGAIN_SO3) return (dyn == mjDYN_NONE || dyn == mjDYN_INTEGRATOR) && bias == mjBIAS_SO3;
+    return dyn <= mjDYN_MUSCLE && bias <= mjBIAS_MUSCLE;
 }
 
 static bool has_actuators(const mjModel *m) { return m->nactuator > 0; }
-static bool has_other_transmissions(const mjModel *m)
-{
-    for (int i = 0; i < m->nactuator; ++i)
-        if (!is_plain_actuator(m, i)) return true;
-    return false;
-}
+static bool has_orientations(const mjModel *m) { return sti_physics_count_orientations(m) > 0; }
+static bool has_motors(const mjModel *m) { return any_int(m->actuator_gaintype, m->nactuator, mjGAIN_DCMOTOR); }
+static bool has_controllers(const mjModel *m) { return any_int(m->actuator_gaintype, m->nactuator, mjGAIN_PID); }
 static bool has_adhesion(const mjModel *m) { return any_int(m->actuator_trntype, m->nactuator, mjTRN_BODY); }
 /*
  * Its force must not depend on what it moves, nor be limited with others; contacts within a gap count, too. Its
@@ -305,7 +301,7 @@ static const struct {
     {"diagexact", false, has_diagexact},
     {"sensors", true, sti_physics_has_sensors},
     {"clocks as sensors", false, has_clocks}, /* a step does not know the time, see NATIVE-3 */
-    {"camera projections", false, has_camera_projections},
+    {"camera projections", true, has_camera_projections},
     {"sensors of distances between geoms", true, sti_physics_has_distances},
     {"sensors of distances to height fields, signed distance fields, meshes without a hull, or by libccd", false,
      has_hard_distances},
@@ -313,8 +309,9 @@ static const struct {
     {"contact sensors where geoms have a gap", false, has_gap_sensors},
     {"tactile sensors", false, has_tactile_sensors},
     {"sensors on cameras that track", false, has_moving_cameras},
-    {"rangefinders on cameras", false, has_camera_rays},
-    {"rangefinders among meshes or height fields", false, has_mesh_rays},
+    {"rangefinders on cameras", true, has_camera_rays},
+    {"rangefinders among meshes or height fields", true, has_mesh_rays},
+    {"rangefinders among signed distance fields", false, has_sdf_rays},
     {"integrator RK4", true, has_rk4},
     {"integrator implicit", false, has_implicit},
     {"integrator discrete", false, has_discrete},
@@ -324,8 +321,10 @@ static const struct {
     {"adhesion of bodies", true, has_adhesion},
     {"adhesion of bodies by a force that is not fixed, with limits of joints' forces, gaps, or actuation disabled",
      false, has_hard_adhesion},
-    {"actuators with several controls, or on relative orientations", false, has_other_transmissions},
-    {"DC motors, PID controllers", false, has_other_actuators},
+    {"actuators on relative orientations", true, has_orientations},
+    {"DC motors", true, has_motors},
+    {"PID controllers", true, has_controllers},
+    {"parts of DC motors or of PID controllers with those of other actuators", false, has_other_actuators},
     {"gains, biases or dynamics of actuators that a user defines", false, has_user_actuators},
     {"damping or armature of actuators", false, has_actuator_inertia},
     {"polynomial springs or dampers of ball and free joints", false, has_ball_polynomials},

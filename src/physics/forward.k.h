@@ -50,8 +50,11 @@
 #include "physics/tendon.k.h"
 #include "physics/twofold.k.h"
 #include "physics/velocity.k.h"
+#include "physics/controls.k.h"
 #include "physics/muscle.k.h"
 #include "physics/site_transmission.k.h"
+#include "physics/motor.k.h"
+#include "physics/orientation.k.h"
 #include "physics/actuation.k.h"
 #include "physics/integrate.k.h"
 #include "physics/constraint.k.h"
@@ -117,6 +120,7 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
         ph_after(m, f, v, w, extra);
         if (extra & PH_EXTRA_SENSORS) ph_sensors(m, f, v, w);
         if (extra & PH_EXTRA_SENSORS && m[M_NSENSORDISTANCE] > 0) ph_sense_distances(m, f, v, w);
+        if (extra & PH_EXTRA_SENSORS && m[M_NSENSORCAMERA] > 0) ph_sense_cameras(m, f, v, w);
     }
     return faults;
 }
@@ -145,7 +149,7 @@ LFN void ph_take(const int *m, real *w, const real *qpos, const real *qvel, cons
 LFN void ph_reset_inputs(const int *m, const real *w, mask gone, real *ctrl, real *qfrc_applied, real *xfrc_applied,
                          real *mocap_pos, real *mocap_quat, real *eq_active)
 {
-    each (i, m[M_NU]) put(ctrl, i, select(gone, splat(0), ctrl[i]));
+    each (i, m[M_NU]) put(ctrl, i, select(gone, PH_AT(W_CTRL)[i], ctrl[i]));
     each (i, m[M_NV]) put(qfrc_applied, i, select(gone, splat(0), qfrc_applied[i]));
     each (i, 6 * m[M_NBODY]) put(xfrc_applied, i, select(gone, splat(0), xfrc_applied[i]));
     each (i, 3 * m[M_NMOCAP]) put(mocap_pos, i, select(gone, PH_AT(W_MOCAP_POS)[i], mocap_pos[i]));

@@ -274,14 +274,21 @@ LFN void ph_move_joint(const int *m, real *w, int j, real h)
     ph_quat_integrate(qpos + (type == 0 ? 3 : 0), qvel + (type == 0 ? 3 : 0), h);
 }
 
-/* Activations after a time step. */
+/* Activations after a time step; setpoints on circles stay near what they are setpoints of. */
 LFN void ph_integrate_activations(const int *m, const ureal *f, const real *v, real *w)
 {
+    real *act = PH_AT(W_ACT);
     if (m[M_FLAGS] & PH_NO_ACTUATION) return;
     each (i, m[M_NACTUATOR]) {
-        int adr = (m + m[M_ACT_ACTADR])[i], disabled = (m + m[M_ACT_FLAGS])[i] & PH_ACT_DISABLED;
-        if (adr >= 0)
-            PH_AT(W_ACT)[adr] = ph_next_activation(m, f, v, w, i, disabled ? splat(0) : PH_AT(W_ACT_DOT)[adr]);
+        int last = (m + m[M_ACT_ACTADR])[i], disabled = (m + m[M_ACT_FLAGS])[i] & PH_ACT_DISABLED;
+        int motor = m[M_NMOTOR] > 0 && (m + m[M_ACT_GAINTYPE])[i] == PH_GAIN_DCMOTOR;
+        for (int adr = last - (m + m[M_ACT_ACTNUM])[i] + 1; adr <= last; ++adr) {
+            real dot = disabled ? splat(0) : PH_AT(W_ACT_DOT)[adr];
+            act[adr] = motor ? ph_next_motor(m, f, v, w, i, adr, dot) : ph_next_activation(m, f, v, w, i, adr, dot);
+        }
+        if (last >= 0 && (m + m[M_ACT_GAINTYPE])[i] != PH_GAIN_PID && (m + m[M_ACT_FLAGS])[i] & PH_ACT_CIRCLE)
+            act[last] = ph_nearest_setpoint(m, f, v, i, act[last], PH_AT(W_ACTUATOR_LENGTH)[ph_out(m, i)]);
+        if (m[M_NSO3] > 0 && last >= 0 && (m + m[M_ACT_TRNTYPE])[i] == 6) ph_anchor(m, w, i);
     }
 }
 
@@ -316,12 +323,20 @@ LFN void ph_stage_turn(const int *m, real *w)
     sync();
 }
 
-/* Adds what a stage found to the sums; stage 0 keeps the state, too, in the order that it has in w. */
+/*
+ * Adds what a stage found to the sums; stage 0 keeps the state, too, in the order that it has in w, and at the end, if
+ * there are activations, the lengths and velocities of actuators, at which these are integrated.
+ */
 LFN void ph_stage_add(const int *m, real *w, int stage)
 {
     int nq = m[M_NQ], nv = m[M_NV], na = m[M_NA];
     real weight = splat((ureal)(stage == 0 || stage == 3 ? 1.0 / 6 : 1.0 / 3)), *sum = PH_AT(W_RK) + nq + nv + na;
     if (stage > 0) ph_stage_turn(m, w);
+    each (i, na > 0 && stage == 0 ? m[M_NOUT] : 0) {
+        real *kept = PH_AT(W_RK) + nq + 4 * nv + 2 * na;
+        kept[i] = PH_AT(W_ACTUATOR_LENGTH)[i];
+        kept[m[M_NOUT] + i] = PH_AT(W_ACTUATOR_VELOCITY)[i];
+    }
     each (i, nq) PH_AT(W_RK)[i] = stage ? PH_AT(W_RK)[i] : PH_AT(W_QPOS)[i];
     each (d, nv) {
         real *kept = PH_AT(W_RK) + nq;
@@ -381,6 +396,11 @@ LFN void ph_stage_end(const int *m, const ureal *f, const real *v, real *w)
         PH_AT(W_ACT_DOT)[i] = sum[2 * nv + i];
     }
     each (d, nv) PH_AT(W_QVEL)[d] = sum[d];
+    each (i, na > 0 ? m[M_NOUT] : 0) {
+        const real *first = kept + 4 * nv + 2 * na;
+        PH_AT(W_ACTUATOR_LENGTH)[i] = first[i];
+        PH_AT(W_ACTUATOR_VELOCITY)[i] = first[m[M_NOUT] + i];
+    }
     sync();
     ph_integrate_activations(m, f, v, w);
     ph_stage_move(m, w, h);
@@ -422,6 +442,11 @@ LFN void ph_reset(const int *m, const ureal *f, const real *v, real *w, mask whi
     sync(); /* all threads of the team have seen what led here */
     each (i, m[M_NQ]) PH_AT(W_QPOS)[i] = select(which, par(m, f, v, M_QPOS0, i), PH_AT(W_QPOS)[i]);
     each (i, inputs) rest[i] = select(which, splat(0), rest[i]);
+    sync();
+    each (k, m[M_NQUATCTRL]) {
+        int i = (m + m[M_QUATCTRL])[k];
+        PH_AT(W_CTRL)[i] = select(which, splat(1), PH_AT(W_CTRL)[i]);
+    }
     each (i, m[M_NEQ]) PH_AT(W_EQ_ACTIVE)[i] = select(which, par(m, f, v, M_EQ_ACTIVE0, i), PH_AT(W_EQ_ACTIVE)[i]);
     each (i, m[M_NV]) PH_AT(W_QACC_WARMSTART)[i] = select(which, splat(0), PH_AT(W_QACC_WARMSTART)[i]);
     each (i, 3 * m[M_NMOCAP])

@@ -59,7 +59,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NSITE 7
 #define M_NMOCAP 8
 #define M_NTENDON 9
-#define M_NACTUATOR 10  /* with one control and one force each */
+#define M_NACTUATOR 10
 #define M_NC 11         /* entries of qM */
 #define M_NLEVEL 12     /* levels of the tree of bodies, without the world's */
 #define M_NDOFLEVEL 13  /* levels of the tree of dofs */
@@ -107,7 +107,13 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NSITEACTUATOR 55     /* actuators on sites, slider-cranks */
 #define M_NADHESION 56         /* actuators that pull bodies to what they touch */
 #define M_NLINK 57             /* links of spatial tendons, see tendon.k.h */
-#define M_SIZES_END 58
+#define M_NOUT 58              /* outputs of actuators: one or, on a relative orientation, three each */
+#define M_NMOTOR 59            /* DC motors and PID controllers */
+#define M_NSO3 60              /* actuators on relative orientations */
+#define M_NQUATCTRL 61         /* controls that are 1 after a reset: the first of those that are a quaternion */
+#define M_NRAYSHAPE 62         /* meshes and height fields that rays may hit */
+#define M_NSENSORCAMERA 63     /* rangefinders on cameras: the last ones of M_SENSOR */
+#define M_SIZES_END 64
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -156,14 +162,14 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_ACT_BIASTYPE 143
 #define M_ACT_ACTADR 144    /* the activation that the force reads; -1: none */
 #define M_ACT_FLAGS 145     /* bits PH_ACT_… */
-#define M_MOMENT_ROWADR 146 /* nactuator + 1 places in MOMENT_COLIND */
+#define M_MOMENT_ROWADR 146 /* nout + 1 places in MOMENT_COLIND */
 #define M_MOMENT_COLIND 147
 #define M_DOF_ACT_ADR 148 /* nv + 1 places in DOF_ACT */
-#define M_DOF_ACT 149     /* pairs: actuator, entry of actuator_moment, by actuator */
+#define M_DOF_ACT 149     /* pairs: output, entry of actuator_moment, by output */
 #define M_TEN_ACT_ADR 150 /* ntendon + 1 places in TEN_ACT */
-#define M_TEN_ACT 151     /* actuators that pull each tendon, ascending */
+#define M_TEN_ACT 151     /* outputs that pull each tendon, ascending */
 #define M_ENTRY_ADR 152   /* nC + 1 places in ENTRY_PAIR: what of J' b J adds to an entry of qM */
-#define M_ENTRY_PAIR 153  /* four ints: 0 a tendon or 1 an actuator, its id, the two entries of its row */
+#define M_ENTRY_PAIR 153  /* four ints: 0 a tendon or 1 an output, its id, the two entries of its row */
 #define M_FREE_BODY 154   /* standalone free bodies */
 #define M_BLOCK 155       /* descriptions of constraint blocks, B_SIZE ints each */
 #define M_BLOCK_DOFS 156  /* dofs of blocks: pairs of a dof and bits: 1 it moves the first body, 2 the second */
@@ -199,7 +205,16 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_TEN_LINK_ADR 186 /* ntendon + 1 places in LINK */
 #define M_TEN_PULL_ADR 187 /* of entries of ten_J, if there are links: M_NTENJ + 1 places in TEN_PULL */
 #define M_TEN_PULL 188     /* 3 * link + 0 its first site, 1 its geom, 2 its second site */
-#define M_TABLES_END 189
+#define M_CTRL_LIMITED 189 /* of controls: 1 where they are clamped */
+#define M_ACT_CTRLADR 190
+#define M_ACT_CTRLNUM 191
+#define M_ACT_OUTADR 192
+#define M_ACT_ACTNUM 193 /* activations, those up to M_ACT_ACTADR */
+#define M_ACT_INPUT 194  /* bits of mjtCtrlInput, where there are motors */
+#define M_ACT_SLOT 195   /* PH_MOTOR_SLOTS ints an actuator, where there are motors, see motor.k.h */
+#define M_QUATCTRL 196
+#define M_RAY_SHAPE 197 /* of geoms, if rays may hit meshes or height fields: four ints, see ph_ray_shape */
+#define M_TABLES_END 198
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -273,7 +288,12 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_MUSCLE_ACC0 368
 #define M_ACT_CRANKLENGTH 369
 #define M_LINK_SCALE 370 /* 1 / the divisor of the pulley before a link */
-#define M_PARAMETERS_END 371
+#define M_MOTOR_DYN 371  /* PH_MOTOR_DYN reals an actuator, where there are motors, … */
+#define M_MOTOR_GAIN 372 /* … PH_MOTOR_GAIN, … */
+#define M_MOTOR_BIAS 373 /* … PH_MOTOR_BIAS */
+#define M_RAY_PRM 374    /* trees of what M_RAY_SHAPE names */
+#define M_CAM_PRM 375    /* of cameras that sensors name: PH_CAM_PRM reals */
+#define M_PARAMETERS_END 376
 
 /* team memory */
 #define W_QPOS 500 /* the state and the inputs: copies, from here … */
@@ -405,12 +425,27 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_TEN_DAMPED 4
 #define PH_TEN_DAMPED_POLY 8
 #define PH_TEN_FORCERANGE 16
-#define PH_ACT_CTRLRANGE 1
 #define PH_ACT_FORCERANGE 2
 #define PH_ACT_ACTRANGE 4
 #define PH_ACT_EARLY 8
 #define PH_ACT_DISABLED 16
 #define PH_ACT_CIRCLE 32 /* it turns a ball or a site; of a position servo, the setpoint nearest to the angle counts */
+
+/* mjtGain */
+#define PH_GAIN_DCMOTOR 3
+#define PH_GAIN_SO3 4
+#define PH_GAIN_PID 5
+
+/* activations of DC motors and PID controllers, in MuJoCo's order; how many of their parameters are taken */
+#define PH_SLEW 0
+#define PH_INTEGRAL 1
+#define PH_TEMPERATURE 2
+#define PH_BRISTLE 3
+#define PH_CURRENT 4
+#define PH_MOTOR_SLOTS 5
+#define PH_MOTOR_DYN 9
+#define PH_MOTOR_GAIN 8
+#define PH_MOTOR_BIAS 6
 
 /* bits of a world's faults: 1 << STET_FAULT_… */
 #define PH_BAD_QPOS 1
@@ -585,11 +620,17 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_SENSE_ANGACC 15
 #define PH_SENSE_FORCE 16
 #define PH_SENSE_TORQUE 17
-#define PH_SENSE_ROWS 18 /* from here on: kinds that need rows of constraints */
-#define PH_SENSE_TOUCH 18
-#define PH_SENSE_LIMITFORCE 19
-#define PH_SENSE_CONTACT 20
-#define PH_SENSE_DISTANCE 21
+#define PH_SENSE_PROJECTION 18
+#define PH_SENSE_ROWS 19 /* from here on: kinds that need rows of constraints */
+#define PH_SENSE_TOUCH 19
+#define PH_SENSE_LIMITFORCE 20
+#define PH_SENSE_CONTACT 21
+#define PH_SENSE_DISTANCE 22
+#define PH_SENSE_CAMERARANGE 23
+
+/* of a camera: focal lengths and the middle of a picture, in pixels, half of the height that is seen, if it is the same
+   at any distance, else 0; the same lengths as projections have them, and the middle */
+#define PH_CAM_PRM 9
 
 /* mjtObj */
 #define PH_BODY 1

@@ -7,13 +7,14 @@
 LFN void ph_muscle(const int *m, const ureal *f, const real *v, const real *w, int name, int i, real *p, real *force,
                    real *optimum, real *length)
 {
-    real low = par(m, f, v, M_MUSCLE_RANGE, 2 * i), high = par(m, f, v, M_MUSCLE_RANGE, 2 * i + 1);
+    real low = par(m, f, v, M_MUSCLE_RANGE, 2 * ph_out(m, i)),
+         high = par(m, f, v, M_MUSCLE_RANGE, 2 * ph_out(m, i) + 1);
     real least = splat(PHYSICS_MINVAL), derived;
     pars(m, f, v, name, 9 * i, 9, p);
-    derived = p[3] / rmax(par(m, f, v, M_MUSCLE_ACC0, i), least);
+    derived = p[3] / rmax(par(m, f, v, M_MUSCLE_ACC0, ph_out(m, i)), least);
     *force = select(lt(p[2], splat(0)), derived, p[2]);
     *optimum = (high - low) / rmax(p[1] - p[0], least);
-    *length = p[0] + (PH_AT(W_ACTUATOR_LENGTH)[i] - low) / rmax(*optimum, least);
+    *length = p[0] + (PH_AT(W_ACTUATOR_LENGTH)[ph_out(m, i)] - low) / rmax(*optimum, least);
 }
 
 /* What a muscle's length makes of its force: two parabolas on each side of its optimum at 1, 0 beyond low and high. */
@@ -34,7 +35,7 @@ LFN real ph_muscle_gain(const int *m, const ureal *f, const real *v, const real 
 {
     real p[9], force, optimum, length, one = splat(1), zero = splat(0), least = splat(PHYSICS_MINVAL);
     ph_muscle(m, f, v, w, M_MUSCLE_GAIN, i, p, &force, &optimum, &length);
-    real fastest = rmax(optimum * p[6], least), V = PH_AT(W_ACTUATOR_VELOCITY)[i] / fastest;
+    real fastest = rmax(optimum * p[6], least), V = PH_AT(W_ACTUATOR_VELOCITY)[ph_out(m, i)] / fastest;
     real y = p[8] - one, left = y - V, inverse = one / rmax(y, least), up = V + one;
     real part = select(le(V, zero), up * up, select(le(V, y), fma(-(left * left), inverse, p[8]), p[8]));
     real rate = select(le(V, zero), splat(2) * up, select(le(V, y), splat(2) * left * inverse, zero));

@@ -21,6 +21,11 @@
     X(M_NMOCAP, m->nmocap)                                                                                             \
     X(M_NTENDON, m->ntendon)                                                                                           \
     X(M_NACTUATOR, m->nactuator)                                                                                       \
+    X(M_NOUT, m->nout)                                                                                                 \
+    X(M_NMOTOR, sti_physics_count_motors(m))                                                                           \
+    X(M_NSO3, sti_physics_count_orientations(m))                                                                       \
+    X(M_NRAYSHAPE, sti_physics_count_ray_shapes(m))                                                                    \
+    X(M_NQUATCTRL, sti_physics_count_quat_controls(m))                                                                 \
     X(M_NC, m->nC)                                                                                                     \
     X(M_NTENJ, m->nJten)                                                                                               \
     X(M_INTEGRATOR, m->opt.integrator)                                                                                 \
@@ -67,7 +72,12 @@
     X(M_ACT_TRNTYPE, actuator_trntype, m->nactuator)                                                                   \
     X(M_ACT_DYNTYPE, actuator_dyntype, m->nactuator)                                                                   \
     X(M_ACT_GAINTYPE, actuator_gaintype, m->nactuator)                                                                 \
-    X(M_ACT_BIASTYPE, actuator_biastype, m->nactuator)
+    X(M_ACT_BIASTYPE, actuator_biastype, m->nactuator)                                                                 \
+    X(M_ACT_CTRLADR, actuator_ctrladr, m->nactuator)                                                                   \
+    X(M_ACT_CTRLNUM, actuator_ctrlnum, m->nactuator)                                                                   \
+    X(M_ACT_OUTADR, actuator_outadr, m->nactuator)                                                                     \
+    X(M_ACT_ACTNUM, actuator_actnum, m->nactuator)                                                                     \
+    X(M_ACT_INPUT, actuator_ctrlspec, t->m[M_NMOTOR] > 0 ? m->nactuator : 0)
 
 /* Number, array of the model, items, how many reals an item has there, how many of them are taken. */
 #define REALS(X)                                                                                                       \
@@ -111,15 +121,18 @@
     X(M_ACT_DYNPRM, actuator_dynprm, m->nactuator, mjNDYN, 1)                                                          \
     X(M_ACT_GAINPRM, actuator_gainprm, m->nactuator, mjNGAIN, 3)                                                       \
     X(M_ACT_BIASPRM, actuator_biasprm, m->nactuator, mjNBIAS, 3)                                                       \
-    X(M_ACT_GEAR, actuator_gear, m->nactuator, 6, 6)                                                                   \
+    X(M_ACT_GEAR, actuator_gear, m->nout, 6, 6)                                                                        \
     X(M_MUSCLE_GAIN, actuator_gainprm, t->m[M_NMUSCLE] > 0 ? m->nactuator : 0, mjNGAIN, 9)                             \
     X(M_MUSCLE_BIAS, actuator_biasprm, t->m[M_NMUSCLE] > 0 ? m->nactuator : 0, mjNBIAS, 9)                             \
     X(M_MUSCLE_DYN, actuator_dynprm, t->m[M_NMUSCLE] > 0 ? m->nactuator : 0, mjNDYN, 3)                                \
-    X(M_MUSCLE_RANGE, actuator_lengthrange, t->m[M_NMUSCLE] > 0 ? m->nactuator : 0, 2, 2)                              \
-    X(M_MUSCLE_ACC0, actuator_acc0, t->m[M_NMUSCLE] > 0 ? m->nactuator : 0, 1, 1)                                      \
+    X(M_MUSCLE_RANGE, actuator_lengthrange, t->m[M_NMUSCLE] > 0 ? m->nout : 0, 2, 2)                                   \
+    X(M_MUSCLE_ACC0, actuator_acc0, t->m[M_NMUSCLE] > 0 ? m->nout : 0, 1, 1)                                           \
+    X(M_MOTOR_DYN, actuator_dynprm, t->m[M_NMOTOR] > 0 ? m->nactuator : 0, mjNDYN, PH_MOTOR_DYN)                       \
+    X(M_MOTOR_GAIN, actuator_gainprm, t->m[M_NMOTOR] > 0 ? m->nactuator : 0, mjNGAIN, PH_MOTOR_GAIN)                   \
+    X(M_MOTOR_BIAS, actuator_biasprm, t->m[M_NMOTOR] > 0 ? m->nactuator : 0, mjNBIAS, PH_MOTOR_BIAS)                   \
     X(M_ACT_CRANKLENGTH, actuator_cranklength, t->m[M_NSITEACTUATOR] > 0 ? m->nactuator : 0, 1, 1)                     \
     X(M_ACT_ACTRANGE, actuator_actrange, m->nactuator, 2, 2)                                                           \
-    X(M_ACT_CTRLRANGE, actuator_ctrlrange, m->nactuator, 2, 2)                                                         \
+    X(M_ACT_CTRLRANGE, actuator_ctrlrange, m->nu, 2, 2)                                                                \
     X(M_ACT_FORCERANGE, actuator_forcerange, m->nactuator, 2, 2)
 
 /* Number, MuJoCo's name, reals. The state and the inputs come first, in the order that ph_reset relies on. */
@@ -153,8 +166,8 @@
     X(W_TEN_LENGTH, "ten_length", m->ntendon)                                                                          \
     X(W_TEN_VELOCITY, "ten_velocity", m->ntendon)                                                                      \
     X(W_TEN_FORCE, NULL, 2 * m->ntendon)                                                                               \
-    X(W_ACTUATOR_LENGTH, "actuator_length", m->nactuator)                                                              \
-    X(W_ACTUATOR_VELOCITY, "actuator_velocity", m->nactuator)                                                          \
+    X(W_ACTUATOR_LENGTH, "actuator_length", m->nout)                                                                   \
+    X(W_ACTUATOR_VELOCITY, "actuator_velocity", m->nout)                                                               \
     X(W_ACTUATOR_MOMENT, "actuator_moment", t->m[M_NMOMENT])                                                           \
     X(W_CVEL, "cvel", 6 * m->nbody)                                                                                    \
     X(W_CDOF_DOT, "cdof_dot", 6 * m->nv)                                                                               \
@@ -166,8 +179,8 @@
     X(W_QFRC_PASSIVE, "qfrc_passive", m->nv)                                                                           \
     X(W_QFRC_BIAS, "qfrc_bias", m->nv)                                                                                 \
     X(W_ACT_DOT, "act_dot", m->na)                                                                                     \
-    X(W_ACTUATOR_FORCE, "actuator_force", m->nactuator)                                                                \
-    X(W_ACTUATOR_DERIV, NULL, m->nactuator)                                                                            \
+    X(W_ACTUATOR_FORCE, "actuator_force", m->nout)                                                                     \
+    X(W_ACTUATOR_DERIV, NULL, m->nout)                                                                                 \
     X(W_QFRC_ACTUATOR, "qfrc_actuator", m->nv)                                                                         \
     X(W_QFRC_SMOOTH, "qfrc_smooth", m->nv)                                                                             \
     X(W_QFRC_CONSTRAINT, "qfrc_constraint", m->nv)                                                                     \
@@ -194,7 +207,7 @@
     X(W_SOLVER_NITER, "solver_niter", 1)                                                                               \
     X(W_KEPT, NULL, 2 * m->nv + 1)                                                                                     \
     X(W_SENSORDATA, "sensordata", t->m[M_NSENSORDATA])                                                                 \
-    X(W_RK, NULL, m->opt.integrator == mjINT_RK4 ? m->nq + 4 * m->nv + 2 * m->na : 0)                                  \
+    X(W_RK, NULL, m->opt.integrator == mjINT_RK4 ? m->nq + 4 * m->nv + 2 * m->na + (m->na > 0 ? 2 * m->nout : 0) : 0)  \
     X(W_QFRC_FLUID, "qfrc_fluid", m->nv)                                                                               \
     X(W_SUMS, NULL, 4 * PH_SUMS)                                                                                       \
     X(W_H_TILES, NULL, 16 * t->m[M_NTILE])                                                                             \

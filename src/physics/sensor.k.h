@@ -8,18 +8,25 @@
 
 #define PH_MOST_SENSED 14 /* numbers of a sensor: a rangefinder with all its data */
 
-/* The numbers x of sensor i, cut off, in the lanes `where`. */
-LFN void ph_put_sensor(const int *m, const ureal *f, const real *v, real *w, int i, const real *x, mask where)
+/* n numbers x of sensor i, from `first` on, cut off, in the lanes `where`. */
+LFN void ph_put_sensed(const int *m, const ureal *f, const real *v, real *w, int i, int first, int n, const real *x,
+                       mask where)
 {
     const int *row = m + m[M_SENSOR] + SN_SIZE * i;
-    real *out = PH_AT(W_SENSORDATA) + row[SN_ADR], most = par(m, f, v, M_SENSOR_CUTOFF, i);
-    rolled for (int k = 0; k < row[SN_DIM]; ++k)
+    real *out = PH_AT(W_SENSORDATA) + row[SN_ADR] + first, most = par(m, f, v, M_SENSOR_CUTOFF, i);
+    rolled for (int k = 0; k < n; ++k)
     {
         real y = x[k];
         if (row[SN_CUT] > 0) y = select(gt(y, most), most, y);
         if (row[SN_CUT] == 1) y = select(lt(y, -most), -most, y);
         out[k] = select(where, y, out[k]);
     }
+}
+
+/* All numbers of sensor i. */
+LFN void ph_put_sensor(const int *m, const ureal *f, const real *v, real *w, int i, const real *x, mask where)
+{
+    ph_put_sensed(m, f, v, w, i, 0, (m + m[M_SENSOR] + SN_SIZE * i)[SN_DIM], x, where);
 }
 
 /* ---- objects ----------------------------------------------------------------------------------------------------- */
@@ -153,37 +160,84 @@ LFN void ph_ray(const int *m, const ureal *f, const real *v, int type, int table
     *t = best;
 }
 
-/* Along a site's z axis: the nearest surface of another body. The data that bits of SN_ITEM name, in their order. */
-LFN void ph_sense_range(const int *m, const ureal *f, const real *v, const real *w, const int *row, real *x)
+/*
+ * The same for geom g, a mesh or a height field. Four ints of M_RAY_SHAPE say where in M_RAY_PRM the nodes of its tree
+ * are, where its triangles or sizes and heights, and how many rows and columns the heights have.
+ */
+LFN void ph_ray_shape(const int *m, const ureal *f, const real *w, int g, const real *o, const real *d, real *t,
+                      real *normal)
+{
+    const int *shape = m + m[M_RAY_SHAPE] + 4 * g;
+    const ureal *node = f + m[M_RAY_PRM] + shape[0], *behind = f + m[M_RAY_PRM] + shape[1];
+    const real *R = PH_AT(W_GEOM_XMAT) + 9 * g;
+    int data[4] = {0, 0, 0, 0}, part[STET_W] = {0};
+    ray_range range = {0, 0, 0};
+    real off[3], from[3], way[3], n[3], turned[3], best = *t;
+    v3_sub(o, PH_AT(W_GEOM_XPOS) + 3 * g, off);
+    m3_mul_transposed(R, off, from);
+    m3_mul_transposed(R, d, way);
+    ph_zero(n, 3);
+    if ((m + m[M_GEOM_TYPE])[g] == PH_MESH) {
+        ray_mesh(range, 0, data, node, behind, from, way, m_all(), &best, n, part);
+    } else {
+        data[0] = RAY_HEADER;
+        data[1] = shape[2];
+        data[2] = shape[3];
+        ray_hfield(range, data, node, behind, from, way, m_all(), &best, n);
+    }
+    m3_mul(R, n, turned);
+    v3_select(lt(best, *t), turned, normal, normal);
+    *t = best;
+}
+
+/* The distance and normal of the nearest surface along o + t d that is not body b's. */
+LFN void ph_cast(const int *m, const ureal *f, const real *v, const real *w, int b, const real *o, const real *d,
+                 real *t, real *normal)
 {
     const int *list = m + m[M_RAY_GEOM];
-    int bits = row[SN_ITEM], n = 0;
-    real p[3], R[9], d[3], normal[3], far = splat((ureal)RAY_HUGE), t = far;
-    ph_object_pose(m, f, v, w, row + SN_OBJECT, p, R);
-    m3_column(R, 2, d);
+    *t = splat((ureal)RAY_HUGE);
     ph_zero(normal, 3);
     rolled for (int i = 0; i < m[M_NRAYGEOM]; ++i)
     {
-        int g = list[i];
-        if ((m + m[M_GEOM_BODYID])[g] != row[SN_OBJECT + 2])
-            ph_ray(m, f, v, (m + m[M_GEOM_TYPE])[g], M_GEOM_SIZE, g, PH_AT(W_GEOM_XPOS) + 3 * g,
-                   PH_AT(W_GEOM_XMAT) + 9 * g, p, d, &t, normal);
+        int g = list[i], type = (m + m[M_GEOM_TYPE])[g];
+        if ((m + m[M_GEOM_BODYID])[g] == b) continue;
+        if (m[M_NRAYSHAPE] > 0 && (type == PH_MESH || type == PH_HFIELD))
+            ph_ray_shape(m, f, w, g, o, d, t, normal);
+        else
+            ph_ray(m, f, v, type, M_GEOM_SIZE, g, PH_AT(W_GEOM_XPOS) + 3 * g, PH_AT(W_GEOM_XMAT) + 9 * g, o, d, t,
+                   normal);
     }
-    mask hit = lt(t, far);
-    real dist = select(hit, t, splat(-1));
+}
+
+/* What a ray o + t d tells, those data that `bits` name, in their order. deep: how far along the view t is 1. */
+LFN void ph_ray_data(int bits, const real *o, const real *d, real t, const real *normal, real deep, real *x)
+{
+    mask hit = lt(t, splat((ureal)RAY_HUGE));
+    real none = splat(-1);
+    int n = 0;
     for (int data = 0; data < 6; ++data) {
         if (!(bits >> data & 1)) continue;
         if (data == 0 || data == 5) {
-            x[n] = dist;
+            x[n] = select(hit, data == 0 ? t : deep * t, none);
             n = n + 1;
             continue;
         }
         for (int k = 0; k < 3; ++k) {
-            real y = data == 1 ? d[k] : data == 2 ? p[k] : data == 3 ? fma(t, d[k], p[k]) : normal[k];
+            real y = data == 1 ? d[k] : data == 2 ? o[k] : data == 3 ? fma(t, d[k], o[k]) : normal[k];
             x[n + k] = data == 2 ? y : select(hit, y, splat(0));
         }
         n = n + 3;
     }
+}
+
+/* Along a site's z axis: the nearest surface of another body. */
+LFN void ph_sense_range(const int *m, const ureal *f, const real *v, const real *w, const int *row, real *x)
+{
+    real p[3], R[9], d[3], normal[3], t;
+    ph_object_pose(m, f, v, w, row + SN_OBJECT, p, R);
+    m3_column(R, 2, d);
+    ph_cast(m, f, v, w, row[SN_OBJECT + 2], p, d, &t, normal);
+    ph_ray_data(row[SN_ITEM], p, d, t, normal, splat(1), x);
 }
 
 /* Where the point p is inside a site. */
@@ -212,6 +266,62 @@ LFN real ph_sense_inside(const int *m, const ureal *f, const real *v, const real
     real p[3], R[9];
     ph_object_pose(m, f, v, w, row + SN_OBJECT, p, R);
     return select(ph_inside_site(m, f, v, w, row[SN_REF + 1], p), splat(1), splat(0));
+}
+
+/* ---- cameras ------------------------------------------------------------------------------------------------------ */
+
+/* Where a site is in a camera's picture, in pixels from its upper left corner. */
+LFN void ph_sense_projection(const int *m, const ureal *f, const real *v, const real *w, const int *row, real *x)
+{
+    real p[3], R[9], off[3], seen[3], least = splat(PHYSICS_MINVAL), lens[4];
+    pars(m, f, v, M_CAM_PRM, PH_CAM_PRM * row[SN_REF + 1] + 5, 4, lens);
+    ph_object_pose(m, f, v, w, row + SN_REF, p, R);
+    v3_sub(PH_AT(W_SITE_XPOS) + 3 * row[SN_OBJECT + 1], p, off);
+    m3_mul_transposed(R, off, seen);
+    real deep = select(lt(seen[2], splat(0)), rmin(seen[2], -least), rmax(seen[2], least));
+    x[0] = fma(-lens[0], seen[0] / deep, lens[2]);
+    x[1] = fma(lens[1], seen[1] / deep, lens[3]);
+}
+
+/* Pixel `pixel` of rangefinder number i, on a camera: rays from a point or, with M_CAM_PRM[4], side by side. */
+LFN void ph_sense_pixel(const int *m, const ureal *f, const real *v, real *w, int i, int pixel)
+{
+    const int *row = m + m[M_SENSOR] + SN_SIZE * i;
+    int width = row[SN_BLOCK], n = row[SN_DIM] / (width * row[SN_NBLOCK]);
+    real p[3], R[9], o[3], d[3], normal[3], lens[5], way[3], t, x[PH_MOST_SENSED], one = splat(1), zero = splat(0);
+    pars(m, f, v, M_CAM_PRM, PH_CAM_PRM * row[SN_OBJECT + 1], 5, lens);
+    ph_object_pose(m, f, v, w, row + SN_OBJECT, p, R);
+    real half = splat((ureal)0.5), across = splat((ureal)(pixel % width)) + half - lens[2];
+    real down = splat((ureal)(pixel / width)) + half - lens[3];
+    way[0] = across / lens[0];
+    way[1] = -(down / lens[1]);
+    way[2] = -one;
+    mask parallel = gt(lens[4], zero);
+    real length = select(parallel, one, sqrt(v3_dot(way, way))), aside[3];
+    for (int k = 0; k < 2; ++k) {
+        aside[k] = select(parallel, way[k] * lens[4], zero);
+        way[k] = select(parallel, zero, way[k] / length);
+    }
+    aside[2] = zero;
+    way[2] = way[2] / length;
+    m3_mul(R, way, d);
+    m3_mul(R, aside, o);
+    for (int k = 0; k < 3; ++k) o[k] = p[k] + o[k];
+    ph_cast(m, f, v, w, row[SN_OBJECT + 2], o, d, &t, normal);
+    ph_ray_data(row[SN_ITEM], o, d, t, normal, -way[2], x);
+    ph_put_sensed(m, f, v, w, i, n * pixel, n, x, m_all());
+}
+
+/* Rangefinders on cameras. */
+PH_PART LFN void ph_sense_cameras(const int *m, const ureal *f, const real *v, real *w)
+{
+    int first = m[M_NSENSOR] + m[M_NSENSORROW] + m[M_NSENSORCONTACT] + m[M_NSENSORDISTANCE];
+    rolled for (int i = first; i < first + m[M_NSENSORCAMERA]; ++i)
+    {
+        const int *row = m + m[M_SENSOR] + SN_SIZE * i;
+        each (pixel, row[SN_BLOCK] * row[SN_NBLOCK]) ph_sense_pixel(m, f, v, w, i, pixel);
+    }
+    sync();
 }
 
 /* ---- limits and contacts ----------------------------------------------------------------------------------------- */
@@ -322,6 +432,7 @@ LFN void ph_sense(const int *m, const ureal *f, const real *v, const real *w, co
         ph_turn_back(PH_AT(W_SITE_XMAT) + 9 * row[SN_OBJECT + 1], x);
     }
     if (kind == PH_SENSE_RANGEFINDER) ph_sense_range(m, f, v, w, row, x);
+    if (kind == PH_SENSE_PROJECTION) ph_sense_projection(m, f, v, w, row, x);
     if (kind == PH_SENSE_INSIDE) x[0] = ph_sense_inside(m, f, v, w, row);
     if (kind == PH_SENSE_LIMITPOS || kind == PH_SENSE_LIMITVEL) x[0] = ph_sense_limit(m, f, v, w, row);
     if (kind == PH_SENSE_POS || kind == PH_SENSE_AXIS) ph_sense_pose(m, f, v, w, row, x);

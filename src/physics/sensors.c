@@ -3,8 +3,10 @@
 
 #include "base/memory.h"
 #include "physics/layout.k.h"
+#include "physics/ray_shapes.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 _Static_assert(PH_BODY == mjOBJ_BODY && PH_XBODY == mjOBJ_XBODY && PH_GEOM == mjOBJ_GEOM && PH_SITE == mjOBJ_SITE &&
@@ -22,7 +24,8 @@ static const struct {
     {mjSENS_VELOCIMETER, PH_SENSE_LINVEL, 0, 1},
     {mjSENS_GYRO, PH_SENSE_ANGVEL, 0, 1},
     {mjSENS_MAGNETOMETER, PH_SENSE_MAGNETOMETER, 0, 0},
-    {mjSENS_RANGEFINDER, PH_SENSE_RANGEFINDER, 0, 0},
+    {mjSENS_CAMPROJECTION, PH_SENSE_PROJECTION, 0, 0},
+    {mjSENS_RANGEFINDER, PH_SENSE_RANGEFINDER, 0, 0}, /* on a camera: PH_SENSE_CAMERARANGE */
     {mjSENS_JOINTPOS, PH_SENSE_COPY, W_QPOS, 1},
     {mjSENS_JOINTVEL, PH_SENSE_COPY, W_QVEL, 1},
     {mjSENS_TENDONPOS, PH_SENSE_COPY, W_TEN_LENGTH, 1},
@@ -104,6 +107,8 @@ int sti_physics_sensing(const mjModel *m)
 
 bool sti_physics_has_contact_sensors(const mjModel *m) { return has_type(m, mjSENS_CONTACT); }
 
+bool sti_physics_has_rays(const mjModel *m) { return has_type(m, mjSENS_RANGEFINDER); }
+
 bool sti_physics_senses_sites(const mjModel *m) { return senses(m, mjOBJ_SITE); }
 bool sti_physics_has_distances(const mjModel *m)
 {
@@ -178,6 +183,11 @@ static int cut_of(const mjModel *m, int i)
     return m->sensor_datatype[i] == mjDATATYPE_REAL ? 1 : m->sensor_datatype[i] == mjDATATYPE_POSITIVE ? 2 : 0;
 }
 
+static bool is_camera_range(const mjModel *m, int i)
+{
+    return m->sensor_type[i] == mjSENS_RANGEFINDER && m->sensor_objtype[i] == mjOBJ_CAMERA;
+}
+
 static void fill_sensor(const mjModel *m, const sti_physics_tables *t, int i, int *row)
 {
     int k = find_kind(m->sensor_type[i]), id = m->sensor_objid[i], object = m->sensor_objtype[i];
@@ -191,10 +201,16 @@ static void fill_sensor(const mjModel *m, const sti_physics_tables *t, int i, in
     fill_object(m, m->sensor_reftype[i], m->sensor_refid[i], row + SN_REF);
     row[SN_FROM] = kinds[k].from;
     row[SN_ITEM] = kinds[k].from == 0 || id < 0 ? kinds[k].items
+                   : object == mjOBJ_ACTUATOR   ? m->actuator_outadr[id]
                    : object != mjOBJ_JOINT      ? kinds[k].items * id
                    : kinds[k].from == W_QPOS    ? m->jnt_qposadr[id]
                                                 : m->jnt_dofadr[id];
     if (kinds[k].kind == PH_SENSE_RANGEFINDER) row[SN_ITEM] = m->sensor_intprm[mjNSENS * i];
+    if (is_camera_range(m, i)) {
+        row[SN_KIND] = PH_SENSE_CAMERARANGE;
+        row[SN_BLOCK] = m->cam_resolution[2 * id];
+        row[SN_NBLOCK] = m->cam_resolution[2 * id + 1];
+    }
     if (kinds[k].kind == PH_SENSE_CONTACT) fill_contact(m, i, row);
     if (kinds[k].kind == PH_SENSE_DISTANCE) {
         fill_geoms(m, object, id, row + SN_OBJECT);
@@ -203,25 +219,27 @@ static void fill_sensor(const mjModel *m, const sti_physics_tables *t, int i, in
     if (object == mjOBJ_JOINT || object == mjOBJ_TENDON) fill_limits(t, object == mjOBJ_TENDON, id, row);
 }
 
-/* 0: needs no rows, 1: does, 2: a contact sensor, 3: of distances. */
+/* 0: needs no rows, 1: does, 2: a contact sensor, 3: of distances, 4: rays of a camera. */
 static int group_of(const mjModel *m, int i)
 {
     int kind = kinds[find_kind(m->sensor_type[i])].kind;
+    if (is_camera_range(m, i)) return 4;
     return kind < PH_SENSE_ROWS ? 0 : kind < PH_SENSE_CONTACT ? 1 : kind == PH_SENSE_CONTACT ? 2 : 3;
 }
 
 static void put_rows(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
-    int n = sti_physics_has_sensors(m) ? (int)m->nsensor : 0, count[4] = {0, 0, 0, 0}, k = 0;
+    int n = sti_physics_has_sensors(m) ? (int)m->nsensor : 0, count[5] = {0, 0, 0, 0, 0}, k = 0;
     for (int i = 0; i < n; ++i) count[group_of(m, i)]++;
     sti_physics_fill(b, M_NSENSOR, count[0]);
     sti_physics_fill(b, M_NSENSORROW, count[1]);
     sti_physics_fill(b, M_NSENSORCONTACT, count[2]);
     sti_physics_fill(b, M_NSENSORDISTANCE, count[3]);
+    sti_physics_fill(b, M_NSENSORCAMERA, count[4]);
     int *to = sti_physics_new_table(b, M_SENSOR, (int64_t)SN_SIZE * n);
     double *cutoff = sti_physics_new_parameter(b, M_SENSOR_CUTOFF, n);
-    for (int group = 0; to && cutoff && group < 4; ++group)
+    for (int group = 0; to && cutoff && group < 5; ++group)
         for (int i = 0; i < n; ++i) {
             if (group_of(m, i) != group) continue;
             fill_sensor(m, b->t, i, to + (ptrdiff_t)SN_SIZE * k);
@@ -229,24 +247,42 @@ static void put_rows(sti_tables_builder *b)
         }
 }
 
-/* As mj_ray: a geom with a material is as transparent as that. */
-static bool is_visible(const mjModel *m, int g)
+/* Lengths of camera i as rays have them, and as projections do; in float, as in MuJoCo, where they come from a lens. */
+static void fill_camera(const mjModel *m, int i, double *out)
 {
-    int material = m->geom_matid[g];
-    return (material < 0 ? m->geom_rgba[4 * g + 3] : m->mat_rgba[4 * material + 3]) != 0;
+    const int *pixels = m->cam_resolution + (ptrdiff_t)2 * i;
+    const float *sensor = m->cam_sensorsize + (ptrdiff_t)2 * i, *lens = m->cam_intrinsic + (ptrdiff_t)4 * i;
+    double width = pixels[0], height = pixels[1], focal = .5 / tan(m->cam_fovy[i] * mjPI / 360) * height;
+    bool lensed = sensor[0] != 0 && sensor[1] != 0, parallel = m->cam_projection[i] == mjPROJ_ORTHOGRAPHIC;
+    double own[PH_CAM_PRM] = {focal, focal, width / 2, height / 2, 0, focal, focal, width / 2, height / 2};
+    for (int k = 0; k < 2 && lensed; ++k) {
+        own[5 + k] = own[k] = (double)(lens[k] / sensor[k] * (float)pixels[k]);
+        own[2 + k] = (double)(lens[2 + k] / sensor[k] * (float)pixels[k]);
+    }
+    for (int k = 0; k < 2 && parallel; ++k) own[k] = own[2 + k] = pixels[k] / 2.;
+    if (parallel) own[4] = m->cam_fovy[i] / 2;
+    memcpy(out, own, sizeof own);
+}
+
+void sti_physics_put_camera_values(sti_tables_builder *b)
+{
+    const mjModel *m = b->model;
+    int64_t n = senses(m, mjOBJ_CAMERA) ? m->ncam : 0;
+    double *to = sti_physics_new_parameter(b, M_CAM_PRM, PH_CAM_PRM * n);
+    for (int i = 0; to && i < n; ++i) fill_camera(m, i, to + (ptrdiff_t)PH_CAM_PRM * i);
 }
 
 void sti_physics_put_sensors(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
     int n = 0, k = 0;
-    bool rays = has_type(m, mjSENS_RANGEFINDER);
+    bool rays = sti_physics_has_rays(m);
     put_rows(b);
-    for (int g = 0; rays && g < m->ngeom; ++g) n += is_visible(m, g);
+    for (int g = 0; rays && g < m->ngeom; ++g) n += sti_physics_is_visible(m, g);
     sti_physics_fill(b, M_NRAYGEOM, n);
     int *geom = sti_physics_new_table(b, M_RAY_GEOM, n);
     for (int g = 0; geom && rays && g < m->ngeom; ++g)
-        if (is_visible(m, g)) geom[k++] = g;
+        if (sti_physics_is_visible(m, g)) geom[k++] = g;
     double *magnetic = sti_physics_new_parameter(b, M_MAGNETIC, 3);
     for (int c = 0; magnetic && c < 3; ++c) magnetic[c] = m->opt.magnetic[c];
 }

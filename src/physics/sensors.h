@@ -12,11 +12,15 @@ int sti_physics_sensing(const mjModel *model);
 /* Are there sensors of distances between geoms, and is this geom one of theirs? */
 bool sti_physics_has_distances(const mjModel *model);
 bool sti_physics_measures(const mjModel *model, int geom);
+/* Are there rangefinders? */
+bool sti_physics_has_rays(const mjModel *model);
 /* Do some need the poses of sites, of geoms? */
 bool sti_physics_senses_sites(const mjModel *model);
 bool sti_physics_senses_geoms(const mjModel *model);
 
 /* Sensors and what rays may hit; after blocks. */
 void sti_physics_put_sensors(sti_tables_builder *b);
+/* M_CAM_PRM, which worlds may have their own of. */
+void sti_physics_put_camera_values(sti_tables_builder *b);
 
 #endif

@@ -41,12 +41,12 @@ LFN void ph_site_turn(const int *m, const ureal *f, const real *v, const real *w
 LFN void ph_transmit_site(const int *m, const ureal *f, const real *v, real *w, int i)
 {
     int site = (m + m[M_ACT_TRNID])[i], ref = (m + m[M_ACT_REFID])[i];
-    int first = (m + m[M_MOMENT_ROWADR])[i], n = (m + m[M_MOMENT_ROWADR])[i + 1] - first;
+    int out = ph_out(m, i), first = (m + m[M_MOMENT_ROWADR])[out], n = (m + m[M_MOMENT_ROWADR])[out + 1] - first;
     const int *col = m + m[M_MOMENT_COLIND] + first, *side = m + m[M_MOMENT_SIDE] + first;
     const real *p = PH_AT(W_SITE_XPOS) + 3 * site, *origin = PH_AT(W_SITE_XPOS) + 3 * nmax(ref, 0);
     const real *R = PH_AT(W_SITE_XMAT) + 9 * (ref < 0 ? site : ref);
     real gear[6], push[3], turn[3], x[3], off[3], length = splat(0), *moment = PH_AT(W_ACTUATOR_MOMENT) + first;
-    pars(m, f, v, M_ACT_GEAR, 6 * i, 6, gear);
+    pars(m, f, v, M_ACT_GEAR, 6 * out, 6, gear);
     m3_mul(R, gear, push);
     m3_mul(R, gear + 3, turn);
     if (ref >= 0) {
@@ -61,18 +61,18 @@ LFN void ph_transmit_site(const int *m, const ureal *f, const real *v, real *w, 
         ph_point_velocity(m, w, col[e], side[e] > 0 ? p : origin, x);
         moment[e] = splat((ureal)side[e]) * (v3_dot(x, push) + v3_dot(PH_AT(W_CDOF) + 6 * col[e], turn));
     }
-    PH_AT(W_ACTUATOR_LENGTH)[i] = length;
+    PH_AT(W_ACTUATOR_LENGTH)[out] = length;
 }
 
 /* A rod from the crank's site to the axis of the slider's, z; where it is too short for that, it is the way along z. */
 LFN void ph_transmit_crank(const int *m, const ureal *f, const real *v, real *w, int i)
 {
     int crank = (m + m[M_ACT_TRNID])[i], slider = (m + m[M_ACT_REFID])[i];
-    int first = (m + m[M_MOMENT_ROWADR])[i], n = (m + m[M_MOMENT_ROWADR])[i + 1] - first;
+    int out = ph_out(m, i), first = (m + m[M_MOMENT_ROWADR])[out], n = (m + m[M_MOMENT_ROWADR])[out + 1] - first;
     const int *col = m + m[M_MOMENT_COLIND] + first, *side = m + m[M_MOMENT_SIDE] + first;
     const real *p = PH_AT(W_SITE_XPOS) + 3 * crank, *origin = PH_AT(W_SITE_XPOS) + 3 * slider;
     real axis[3], way[3], by_axis[3], by_way[3], x[3], turn[3], *moment = PH_AT(W_ACTUATOR_MOMENT) + first;
-    real gear = par(m, f, v, M_ACT_GEAR, 6 * i), rod = par(m, f, v, M_ACT_CRANKLENGTH, i), zero = splat(0);
+    real gear = par(m, f, v, M_ACT_GEAR, 6 * out), rod = par(m, f, v, M_ACT_CRANKLENGTH, i), zero = splat(0);
     m3_column(PH_AT(W_SITE_XMAT) + 9 * slider, 2, axis);
     v3_sub(p, origin, way);
     real along = v3_dot(way, axis), left = fma(along, along, fma(rod, rod, -v3_dot(way, way)));
@@ -91,5 +91,5 @@ LFN void ph_transmit_crank(const int *m, const ureal *f, const real *v, real *w,
         if (side[e] < 0) rate = rate + v3_dot(by_axis, turn);
         moment[e] = gear * rate;
     }
-    PH_AT(W_ACTUATOR_LENGTH)[i] = gear * (along - root);
+    PH_AT(W_ACTUATOR_LENGTH)[out] = gear * (along - root);
 }

@@ -12,6 +12,7 @@
 #include "physics/pair_order.h"
 #include "physics/pairs.h"
 #include "physics/places.h"
+#include "physics/ray_shapes.h"
 #include "physics/rows.inl"
 #include "physics/sensors.h"
 #include "physics/tendons.h"
@@ -236,15 +237,16 @@ static int tendon_flags(const mjModel *m, int t)
 static int actuator_flags(const mjModel *m, int i)
 {
     int flags = 0, group = m->actuator_group[i], type = m->actuator_trntype[i];
-    if (m->actuator_ctrllimited[i] && !(m->opt.disableflags & mjDSBL_CLAMPCTRL)) flags |= PH_ACT_CTRLRANGE;
     if (m->actuator_forcelimited[i]) flags |= PH_ACT_FORCERANGE;
     if (m->actuator_actlimited[i]) flags |= PH_ACT_ACTRANGE;
     if (m->actuator_actearly[i]) flags |= PH_ACT_EARLY;
     if (group >= 0 && group <= 30 && m->opt.disableactuator & (1 << group)) flags |= PH_ACT_DISABLED;
-    bool turns = type == mjTRN_SITE && m->actuator_trnid[2 * i + 1] >= 0 && !any_number(m->actuator_gear + 6 * i, 3);
+    bool turns = type == mjTRN_SITE && m->actuator_trnid[2 * i + 1] >= 0 &&
+                 !any_number(m->actuator_gear + 6 * m->actuator_outadr[i], 3);
     if (type <= mjTRN_JOINTINPARENT) turns = m->jnt_type[m->actuator_trnid[2 * i]] == mjJNT_BALL;
-    if (turns && m->actuator_gaintype[i] == mjGAIN_FIXED && m->actuator_biastype[i] == mjBIAS_AFFINE)
-        flags |= PH_ACT_CIRCLE;
+    bool servo = m->actuator_gaintype[i] == mjGAIN_FIXED && m->actuator_biastype[i] == mjBIAS_AFFINE &&
+                 m->actuator_dyntype[i] != mjDYN_MUSCLE;
+    if (turns && (servo || m->actuator_gaintype[i] == mjGAIN_PID)) flags |= PH_ACT_CIRCLE;
     return flags;
 }
 
@@ -281,8 +283,10 @@ static void put_transpose(sti_tables_builder *b, int64_t nrow, int rowadr, int c
     adr[nv] = all;
 }
 
-static int pulled_tendon(const mjModel *m, int i)
+/* By an output: those of one actuator lie side by side. */
+static int pulled_tendon(const mjModel *m, int out)
 {
+    int i = sti_physics_actuator_of(m, out);
     return m->actuator_trntype[i] == mjTRN_TENDON ? m->actuator_trnid[2 * i] : -1;
 }
 
@@ -419,8 +423,8 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
     sti_physics_put_tendons(&b);
     sti_physics_put_moments(&b);
     put_transpose(&b, model->ntendon, M_TEN_J_ROWADR, M_TEN_J_COLIND, M_DOF_TEN, M_DOF_TEN_ADR);
-    put_transpose(&b, model->nactuator, M_MOMENT_ROWADR, M_MOMENT_COLIND, M_DOF_ACT, M_DOF_ACT_ADR);
-    put_groups(&b, M_TEN_ACT, M_TEN_ACT_ADR, model->ntendon, model->nactuator, pulled_tendon);
+    put_transpose(&b, model->nout, M_MOMENT_ROWADR, M_MOMENT_COLIND, M_DOF_ACT, M_DOF_ACT_ADR);
+    put_groups(&b, M_TEN_ACT, M_TEN_ACT_ADR, model->ntendon, model->nout, pulled_tendon);
     put_entry_pairs(&b);
     sti_physics_put_hulls(&b); /* before the blocks, whose tables are the largest */
     sti_physics_put_blocks(&b);
@@ -428,6 +432,8 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
     sti_physics_put_pair_order(&b);
     put_triangle(&b);
     sti_physics_put_sensors(&b);
+    sti_physics_put_camera_values(&b);
+    sti_physics_put_ray_shapes(&b);
     put_mocap(&b);
     sti_physics_fill(&b, M_SHAPES, out->nf);
     put_memory(&b);
@@ -467,6 +473,7 @@ void sti_physics_tables_values(const mjModel *model, const sti_physics_tables *m
     put_options(&b);
     sti_physics_put_block_values(&b);
     sti_physics_put_group_values(&b);
+    sti_physics_put_camera_values(&b);
     put_mocap(&b);
 }
 

@@ -402,7 +402,9 @@ static void what_is_missing_is_listed(void **state)
          "<geom type='ellipsoid' size='1 1 1'/></body></worldbody></mujoco>",
          "libccd"},
         {ACTUATED("<general joint='a' gaintype='user'/>"), "of actuators that a user defines"},
-        {ACTUATED("<dcmotor joint='a' motorconst='.1' resistance='1'/>"), "DC motors"},
+        {ACTUATED("<general joint='a' gaintype='dcmotor' dyntype='dcmotor' actearly='true' dynprm='0' gainprm='1 1' "
+                  "biastype='affine'/>"),
+         "parts of DC motors"},
         {ACTUATED("<general body='b' gaintype='affine' gainprm='1 2 3'/>"), "adhesion of bodies by a force"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {

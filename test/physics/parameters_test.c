@@ -83,6 +83,18 @@ static const struct {
      "site='b' refsite='w' gear='0 0 0 .3 .2 .1' kp='2' kv='.2'/><motor cranksite='b' slidersite='w' "
      "cranklength='3'/></actuator></mujoco>",
      false, 1e-7},
+    {"motors, servos, cameras",
+     "<mujoco><option timestep='.002' integrator='implicitfast'/><worldbody><geom type='ellipsoid' size='2"
+     " 2 .5' pos='0 0 -2' contype='0' conaffinity='0'/><body pos='0 0 1' simple='false'><joint name='a' ax"
+     "is='0 1 0'/><geom size='.1' pos='.3 0 0' contype='0' conaffinity='0'/><camera name='k' resolution='3"
+     " 2' quat='1 .1 .1 0'/><body pos='.5 0 0' simple='false'><joint name='b' type='ball'/><geom type='cap"
+     "sule' size='.1 .2' pos='0 .3 0' contype='0' conaffinity='0'/><site name='s'/></body></body></worldbo"
+     "dy><actuator><dcmotor joint='a' motorconst='.4' resistance='.7' thermal='2 0 4 .3 1 .5' inductance='"
+     "0 .02' lugre='2 .1 .4 .5 .2' saturation='0 9 0' input='pos vel ff voltage' controller='3 2 .4 50 9 4"
+     "0' cogging='.1 3 .2'/><pid joint='a' kp='3' kv='.4' ki='2' imax='4' slewmax='20'/><orientation joint"
+     "='b' kp='2' kv='.3'/></actuator><sensor><rangefinder camera='k' data='dist normal depth'/><camprojec"
+     "tion site='s' camera='k'/></sensor></mujoco>",
+     false, 1e-7},
     {"all sensors", sensors, false, 1e-7}, /* that of touch, of a sum of forces, is the least exact */
 };
 

@@ -14,11 +14,8 @@ static void what_is_missing_is_listed(void **state)
     } rows[] = {
         {SENSED("<flag nativeccd='disable'/>", "<distance geom1='f' geom2='g'/>"), "or by libccd"},
         {SENSED("", "<clock/>"), "clocks as sensors"},
-        {SENSED("", "<camprojection site='s' camera='c'/>"), "camera projections"},
         {SENSED("", "<framepos objtype='camera' objname='t'/>"), "sensors on cameras that track"},
         {SENSED("", "<framepos objtype='site' objname='s' reftype='camera' refname='t'/>"), "cameras that track"},
-        {SENSED("", "<rangefinder camera='c'/>"), "rangefinders on cameras"},
-        {SENSED("", "<rangefinder site='s'/>"), "rangefinders among meshes or height fields"},
         {SENSED("", "<framepos objtype='site' objname='s' nsample='3'/>"), "delays and history"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {

@@ -22,6 +22,7 @@ static const char *const names[TYPES] = {
     [mjSENS_FORCE] = "force",
     [mjSENS_TORQUE] = "torque",
     [mjSENS_MAGNETOMETER] = "magnetometer",
+    [mjSENS_CAMPROJECTION] = "camprojection",
     [mjSENS_RANGEFINDER] = "rangefinder",
     [mjSENS_JOINTPOS] = "jointpos",
     [mjSENS_JOINTVEL] = "jointvel",
@@ -230,6 +231,31 @@ static const struct {
      "depth'/><rangefinder site='2' cutoff='.9'/><rangefinder site='3' data='dir normal'/><rangefinder site='4' "
      "data='origin depth'/><rangefinder site='5' data='dist dir origin point normal depth'/><rangefinder site='6' "
      "data='dist dir origin point normal depth'/><rangefinder site='7' data='dist point'/></sensor></mujoco>"},
+    {"rays among meshes and height fields", 0x09166c3b0e9be31f, 1,
+     "<mujoco><option><flag contact='disable'/></option><asset><mesh name='m' vertex='0 0 0 .9 0 0 0 .8 0 0 0 1 .7 .9 "
+     "1.1 -.3 .2 .5'/><mesh name='u' vertex='-1 -1 0 1 -1 0 0 1.4 .3 0 .2 1' face='0 1 3 1 2 3 2 0 3 0 2 1'/>"
+     "<hfield name='h' nrow='4' ncol='5' size='2 2.5 1 .2' elevation='0 .3 .2 .9 .1 .5 .6 1 .2 0 .3 .4 .8 .5 .6 .1 0 "
+     ".2 .7 .3'/></asset><worldbody><geom type='hfield' hfield='h' pos='0 0 -2'/><geom type='mesh' mesh='m' pos='1.5 "
+     "0 0' quat='1 .2 .3 0'/><geom type='mesh' mesh='m' pos='-2 .3 .2' quat='1 .5 .3 0'/><geom type='mesh' mesh='u' "
+     "pos='0 2 0' quat='1 .5 .3 0'/><geom type='hfield' hfield='h' pos='0 -3 0' quat='1 1 0 0'/><geom size='.3' pos='0 "
+     "0 2'/><body><joint type='ball'/><joint type='slide'/><geom type='mesh' mesh='u'/><site name='0'/><site name='1' "
+     "quat='1 1 0 0'/><site name='2' quat='1 -1 0 0'/><site name='3' quat='1 0 1 0'/><site name='4' quat='1 0 -1 0'/>"
+     "<site name='5' quat='0 1 0 0'/><site name='6' pos='1.7 .2 .2'/><site name='7' pos='0 0 -2.1'/></body></worldbody>"
+     "<sensor><rangefinder site='0'/><rangefinder site='1' data='dist dir origin point normal depth'/><rangefinder "
+     "site='2' cutoff='.9'/><rangefinder site='3' data='dir normal'/><rangefinder site='4' data='origin depth'/>"
+     "<rangefinder site='5' data='dist dir origin point normal depth'/><rangefinder site='6' data='dist normal'/>"
+     "<rangefinder site='7' data='dist point normal'/></sensor></mujoco>"},
+    {"cameras", 0x6690105ada90e5f3, .7,
+     "<mujoco><option><flag contact='disable'/></option><worldbody><geom type='plane' size='0 0 1' pos='0 0 -2'/><geom "
+     "type='box' size='.3 .4 .5' pos='0 0 -1' quat='1 .2 .3 0'/><geom size='.3' pos='.5 .2 -1.2'/><site name='w' "
+     "pos='.3 .2 -1'/><body><joint type='ball'/><geom size='.1'/><camera name='a' resolution='5 4'/><camera name='b' "
+     "resolution='4 3' pos='0 .1 0' projection='orthographic' fovy='2'/><camera name='c' resolution='6 4' "
+     "sensorsize='.03 .02' focal='.02 .025' principal='.002 -.001'/><camera name='d' pos='.2 0 0' fovy='70'/><site "
+     "name='s' pos='0 .2 -1'/></body></worldbody><sensor><rangefinder camera='a'/><rangefinder camera='b' data='dist "
+     "dir origin point normal depth'/><rangefinder camera='c' data='dist dir origin point normal depth'/><rangefinder "
+     "camera='a' data='depth' cutoff='1.5'/><rangefinder camera='d' data='dist depth'/><camprojection site='w' "
+     "camera='a'/><camprojection site='s' camera='c'/><camprojection site='w' camera='d' cutoff='3'/><camprojection "
+     "site='w' camera='b'/></sensor></mujoco>"},
     {"forces on contact", 0x01502f15efea10c2, .05,
      "<mujoco>" OPTION
      "<worldbody><geom type='plane' size='0 0 1'/><site name='w' pos='1 0 0'/><body name='a' pos='0 0 "
@@ -292,6 +318,7 @@ static const attachment attachments[] = {
     {mjSENS_GYRO, mjOBJ_SITE, "site"},
     {mjSENS_MAGNETOMETER, mjOBJ_SITE, "site"},
     {mjSENS_RANGEFINDER, mjOBJ_SITE, "site"},
+    {mjSENS_CAMPROJECTION, mjOBJ_SITE, "site"},
     {mjSENS_JOINTPOS, mjOBJ_JOINT, "joint"},
     {mjSENS_JOINTVEL, mjOBJ_JOINT, "joint"},
     {mjSENS_TENDONPOS, mjOBJ_TENDON, "tendon"},
@@ -395,6 +422,7 @@ static void draw_sensor(const mjModel *m, uint64_t *dice, writing *t)
         int n = count_objects(m, a->object), id = n > 0 ? (int)dice_below(dice, (size_t)n) : 0;
         fit = n > 0 && is_fit(m, a, id);
         if (fit) append(t, " %s='%s'", a->attribute, mj_id2name(m, (int)a->object, id));
+        if (a->type == mjSENS_CAMPROJECTION) append(t, " camera='c%d'", 1 + (int)dice_below(dice, (size_t)m->ncam));
     } else if (!a->attribute) {
         bool moving = a->type == mjSENS_FRAMELINACC || a->type == mjSENS_FRAMEANGACC;
         fit = draw_frame(m, "obj", dice, t);

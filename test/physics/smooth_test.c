@@ -49,6 +49,50 @@
     "cranksite='d' slidersite='w' cranklength='3'/><motor cranksite='a' slidersite='c' cranklength='.01'/>"            \
     "</actuator></mujoco>"
 
+#define ARM                                                                                                            \
+    "<worldbody><body><joint name='a' damping='.1'/><geom size='.1' pos='.5 0 0'/><body pos='1 0 0'><joint name='b'/>" \
+    "<geom size='.1' pos='.5 0 0'/></body></body></worldbody><tendon><fixed name='t' actuatorfrcrange='-2 2'><joint "  \
+    "joint='a' coef='.5'/><joint joint='b' coef='-.7'/></fixed></tendon>"
+#define MOTORS                                                                                                         \
+    ARM "<actuator><dcmotor joint='a' motorconst='.3' resistance='1.2'/><dcmotor joint='b' motorconst='.3 .2' "        \
+        "resistance='2' inductance='.01 0' gear='3' saturation='.5 0 40'/><dcmotor joint='a' nominal='12 2 30' "       \
+        "cogging='.2 6 .4' saturation='.3 0 0'/><dcmotor joint='b' motorconst='.4' resistance='.7' input='none' "      \
+        "lugre='30 .4 .2 .3 .1'/><dcmotor joint='b' motorconst='.4' resistance='.7' thermal='2 3 0 .004 20 25' "       \
+        "ctrlrange='-1 1'/><dcmotor tendon='t' motorconst='.4' resistance='.7' thermal='2 0 4 .3 1 .5' inductance='0 " \
+        ".02' lugre='20 .1 .4 .5 .2' saturation='0 3 0' input='pos vel ff voltage' controller='3 2 .4 5 .2 4' "        \
+        "cogging='.1 3 0'/><dcmotor joint='a' motorconst='.4' resistance='.7' input='vel' controller='0 0 .3 2 0 0' "  \
+        "group='2'/><dcmotor joint='a' motorconst='.4' resistance='.7' input='pos ff' controller='2 1 .1 0 0 9'/>"     \
+        "<dcmotor joint='b' motorconst='.4' resistance='.7' input='pos' controller='2 0 .1 1 0 0' inductance='0 "      \
+        ".03'/>"                                                                                                       \
+        "</actuator></mujoco>"
+#define CONTROLLERS                                                                                                    \
+    "<worldbody><site name='w'/><body><joint name='a' damping='.1'/><geom size='.1' pos='.5 0 0'/><body pos='1 0 0'>"  \
+    "<joint name='b'/><geom size='.1' pos='.5 0 0'/><body pos='1 0 0'><joint name='c' type='ball'/><geom type='box' "  \
+    "size='.1 .2 .3'/><site name='s' quat='1 .2 .3 0'/></body></body></body></worldbody><actuator><pid joint='a' "     \
+    "kp='3' kv='.4'/><pid joint='b' kp='3' kv='.2' ki='2' imax='.4' slewmax='2' input='pos vel ff' forcerange='-2 2' " \
+    "posrange='-1 1' ffrange='-.2 .1'/><pid joint='a' kp='2' kv='.3' input='vel ff' velrange='-2 2'/><pid joint='c' "  \
+    "gear='0 1 .2' kp='2' ki='1' slewmax='9'/><pid joint='c' gear='1 0 0' kp='2' kv='.2' input='vel'/><pid site='s' "  \
+    "refsite='w' gear='0 0 0 .4 .3 1' kp='1' ki='.4' imax='.1'/><pid joint='b' kp='1' slewmax='3' group='2'/>"         \
+    "<intvelocity joint='c' gear='0 0 .2' kp='2'/><general joint='c' gear='0 0 .1' dyntype='filter' dynprm='.1' "      \
+    "gainprm='2' biastype='affine' biasprm='0 -2 0'/><general joint='c' gear='.1 .1 0' dyntype='filterexact' "         \
+    "dynprm='.1' gainprm='2' biastype='affine' biasprm='0 -2 0' actearly='true'/></actuator></mujoco>"
+/* Whether a torque that was shortened to its limit is damped is up to MuJoCo's rounding, so there is no such. */
+#define SERVOS                                                                                                         \
+    "<worldbody><site name='w' quat='0 1 1 0'/><body><joint name='a' damping='.1'/><geom size='.1' pos='.5 0 "         \
+    "0'/><site "                                                                                                       \
+    "name='r' quat='1 .2 0 .3'/><body pos='1 0 0'><joint name='c' type='ball'/><geom type='box' size='.1 .2 "          \
+    ".3'/><site "                                                                                                      \
+    "name='s' quat='1 .2 .3 0'/></body></body><body pos='0 2 0'><freejoint/><geom type='box' size='.3 .2 .1'/><site "  \
+    "name='f'/></body></worldbody><actuator><orientation joint='c' kp='2' kv='.3'/><orientation joint='c' kp='2' "     \
+    "input='quat' forcerange='0 1'/><orientation site='s' refsite='r' kp='2' ctrlrange='-1 1'/><orientation "          \
+    "site='s' refsite='w' kp='1' kv='.2' group='2'/><orientation site='f' refsite='s' kp='1' input='quat'/><general "  \
+    "site='f' refsite='w' gaintype='so3' biastype='so3' dyntype='integrator' gainprm='2' biasprm='0 -2 "               \
+    "-.2'/><general "                                                                                                  \
+    "joint='c' gaintype='so3' biastype='so3' dyntype='integrator' gainprm='2' biasprm='0 -2 -.2' actearly='true' "     \
+    "actrange='-2 2'/><motor joint='a'/></actuator></mujoco>"
+#define GROUP2 "<mujoco><option timestep='.004' actuatorgroupdisable='2'><flag constraint='disable'/></option>"
+#define RUNGE "<mujoco><option timestep='.004' integrator='RK4'><flag constraint='disable'/></option>"
+
 static const struct {
     const char *name, *text;
 } scenes[] = {
@@ -132,6 +176,15 @@ static const struct {
     {"muscles, RK4", "<mujoco><option timestep='.004' integrator='RK4'><flag constraint='disable'/></option>" MUSCLES},
     {"sites", "<mujoco>" FAST SITES},
     {"sites, Euler", "<mujoco>" OPTION SITES},
+    {"DC motors", "<mujoco>" FAST MOTORS},
+    {"DC motors, RK4", RUNGE MOTORS},
+    {"DC motors, some disabled", GROUP2 MOTORS},
+    {"PID controllers", "<mujoco>" FAST CONTROLLERS},
+    {"PID controllers, RK4", RUNGE CONTROLLERS},
+    {"PID controllers, some disabled", GROUP2 CONTROLLERS},
+    {"orientation servos", "<mujoco>" FAST SERVOS},
+    {"orientation servos, RK4", RUNGE SERVOS},
+    {"orientation servos, some disabled", GROUP2 SERVOS},
     {"RK4",
      "<mujoco><option timestep='.004' integrator='RK4'><flag contact='disable'/></option><worldbody><body><freejoint/>"
      "<geom type='box' size='.1 .2 .3'/><body pos='1 0 0'><joint type='ball' damping='.1'/><geom size='.1' pos='.5 0 "

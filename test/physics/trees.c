@@ -13,6 +13,7 @@ typedef struct drawing {
     tree_counts *counts;
     int nbody, left;              /* bodies drawn, bodies that may still be drawn */
     int nscalar, nnamed;          /* joints s0 … of one dof, joints j0 … of three or six */
+    int balls[NAMED], nball;      /* which of those are balls */
     int sites[2 * BODIES], nsite; /* bodies that have a site */
     int nwrap;                    /* geoms w0 … with their side sites */
     int dims[4], ndim;            /* of contacts, none: bodies do not touch */
@@ -112,6 +113,7 @@ static void joints(drawing *t, bool top)
         t->any_slide = true;
     }
     if (chance(t, 25)) {
+        t->balls[t->nball++] = t->nnamed;
         one_joint(t, "ball", false);
         t->any_ball = true;
         return;
@@ -221,7 +223,7 @@ static void inertia(drawing *t)
         text(t, "/>");
     }
     if (chance(t, 30)) wrap(t);
-    text(t, "<camera name='c%d' pos='.2 -.1 0' quat='1 -.2 .4 .1'/>", t->nbody);
+    text(t, "<camera name='c%d' pos='.2 -.1 0' quat='1 -.2 .4 .1' resolution='3 2'/>", t->nbody);
 }
 
 static void body(drawing *t, int depth)
@@ -314,6 +316,79 @@ static void muscle_numbers(drawing *t, const char *name)
          number(t, 1.1, 1.5));
 }
 
+static void draw_joint(drawing *t, bool ball)
+{
+    text(t, " %s='%s%d'", chance(t, 30) ? "jointinparent" : "joint", ball ? "j" : "s",
+         (int)dice_below(t->dice, (size_t)(ball ? t->nnamed : t->nscalar)));
+}
+
+/* A DC motor or a PID controller: with those of four inputs that are drawn. */
+static void motor(drawing *t, int id, int ntendon)
+{
+    static const char *const inputs[] = {"pos", "vel", "ff", "voltage"};
+    bool pid = chance(t, 50), pos = chance(t, 60), led = pos;
+    t->counts->motors += !pid;
+    t->counts->controllers += pid;
+    text(t, "<%s name='a%d' group='%d'", pid ? "pid" : "dcmotor", id, (int)dice_below(t->dice, 4));
+    if (ntendon > 0 && chance(t, 40))
+        text(t, " tendon='t%d'", (int)dice_below(t->dice, (size_t)ntendon));
+    else
+        draw_joint(t, t->nscalar == 0 || (t->nnamed > 0 && chance(t, 30)));
+    vector(t, "gear", 6, 2);
+    text(t, " input='");
+    for (int k = 0; k < 3; ++k)
+        if (k == 0 ? pos : chance(t, 50)) {
+            text(t, "%s%s", led && k > 0 ? " " : "", inputs[k]);
+            led = true;
+        }
+    if (!led) text(t, "%s", pid ? "vel" : "voltage");
+    if (led && !pid && chance(t, 30)) text(t, " voltage");
+    text(t, "'");
+    if (pid) {
+        text(t, " kp='%.6g' kv='%.6g'", number(t, 0, 3), number(t, 0, 1));
+        if (pos && chance(t, 50)) text(t, " ki='%.6g'", number(t, .1, 2));
+        if (pos && chance(t, 50)) text(t, " imax='%.6g'", number(t, .1, 1));
+        if (pos && chance(t, 50)) text(t, " slewmax='%.6g'", number(t, .1, 20));
+        if (pos && chance(t, 30)) text(t, " posrange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
+        if (chance(t, 30)) text(t, " forcerange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
+        text(t, "/>");
+        return;
+    }
+    text(t, " motorconst='%.6g' resistance='%.6g'", number(t, .1, .6), number(t, .5, 3));
+    bool coil = chance(t, 40);
+    if (coil) text(t, " inductance='0 %.6g'", number(t, .01, .1));
+    if (chance(t, 40)) text(t, " cogging='%.6g %d %.6g'", number(t, .01, .3), 6, number(t, 0, 3));
+    if (chance(t, 40)) text(t, " saturation='%.6g 0 %.6g'", number(t, .1, 2), coil ? number(t, 1, 90) : 0);
+    if (chance(t, 40))
+        text(t, " lugre='%.6g %.6g %.6g %.6g %.6g'", number(t, 5, 30), number(t, 0, .4), number(t, .1, .3),
+             number(t, .3, .5), number(t, .1, .5));
+    if (chance(t, 40)) text(t, " thermal='%.6g 3 0 %.6g 20 25'", number(t, .5, 3), number(t, .001, .02));
+    if (led)
+        text(t, " controller='%.6g %.6g %.6g %.6g %.6g %.6g'", number(t, 0, 2), pos ? number(t, 0, 1) : 0,
+             number(t, 0, .4), chance(t, 50) ? number(t, 1, 9) : 0, chance(t, 50) ? number(t, .1, 1) : 0,
+             chance(t, 50) ? number(t, 1, 9) : 0);
+    text(t, "/>");
+}
+
+/* On a ball joint, or on a site relative to another. MuJoCo's rounding says whether what is at its limit is damped. */
+static void servo(drawing *t, int id, bool ball)
+{
+    bool integrates = chance(t, 40), limited = chance(t, 40);
+    t->counts->orientations++;
+    text(t, "<general name='a%d' gaintype='so3' biastype='so3' gainprm='%.6g'", id, number(t, .5, 3));
+    text(t, " biasprm='0 -1 %.6g' group='%d'", limited ? 0 : number(t, -1, 0), (int)dice_below(t->dice, 4));
+    if (ball)
+        text(t, " joint='j%d'", t->balls[dice_below(t->dice, (size_t)t->nball)]);
+    else
+        text(t, " site='s%d' refsite='s%d'", t->sites[0], t->sites[1 + dice_below(t->dice, (size_t)t->nsite - 1)]);
+    if (limited) text(t, " forcerange='0 %.6g'", number(t, .1, 2));
+    if (integrates)
+        text(t, " dyntype='integrator' actearly='%s'", chance(t, 50) ? "true" : "false");
+    else if (chance(t, 50))
+        text(t, " input='quat'");
+    text(t, "/>");
+}
+
 static void one_actuator(drawing *t, int id, int ntendon)
 {
     static const char *const dynamics[] = {"none", "integrator", "filter", "filterexact", "muscle"};
@@ -327,7 +402,15 @@ static void one_actuator(drawing *t, int id, int ntendon)
         t->counts->adhesion++;
         return;
     }
+    if ((t->nsite > 1 || t->nball > 0) && chance(t, 10)) {
+        servo(t, id, t->nball > 0 && (t->nsite < 2 || chance(t, 50)));
+        return;
+    }
     if (!site && !tendon && !ball && t->nscalar == 0) return;
+    if ((t->nscalar > 0 || t->nnamed > 0) && chance(t, 25)) {
+        motor(t, id, ntendon);
+        return;
+    }
     t->counts->muscles += strong || passive || dyn == 4;
     text(t, "<general name='a%d' dyntype='%s'", id, dynamics[dyn]);
     if (site)
@@ -335,8 +418,7 @@ static void one_actuator(drawing *t, int id, int ntendon)
     else if (tendon)
         text(t, " tendon='t%d'", (int)dice_below(t->dice, (size_t)ntendon));
     else
-        text(t, " %s='%s%d'", chance(t, 30) ? "jointinparent" : "joint", ball ? "j" : "s",
-             (int)dice_below(t->dice, (size_t)(ball ? t->nnamed : t->nscalar)));
+        draw_joint(t, ball);
     vector(t, "gear", 6, 2);
     if (dyn > 1 && dyn < 4) text(t, " dynprm='%.6g'", number(t, .01, .2));
     if (dyn == 4)
@@ -474,9 +556,10 @@ void tree_print(const tree_counts *c)
         "slide %d, hinge %d, springs %d, dampers %d, polynomials %d, gravity compensation %d, tendons %d, spatial %d, "
         "actuators %d, mocap bodies %d, implicitfast %d, limits %d, friction loss %d, equalities %d, "
         "fluids %d, contacts of 1 dimension %d, 3 %d, 4 %d, 6 %d, elliptic cones %d, pairs of their own %d, "
-        "margins %d, noslip iterations %d, contact sensors %d, muscles %d, actuators on sites %d, adhesion %d\n",
+        "margins %d, noslip iterations %d, contact sensors %d, muscles %d, actuators on sites %d, adhesion %d, "
+        "DC motors %d, PID controllers %d, orientation servos %d\n",
         c->models, c->refused, c->bodies, c->free, c->ball, c->slide, c->hinge, c->springs, c->dampers, c->polynomials,
         c->gravcomp, c->tendons, c->spatial, c->actuators, c->mocap, c->implicit, c->limits, c->losses, c->equalities,
         c->fluids, c->dims[1], c->dims[3], c->dims[4], c->dims[6], c->elliptic, c->pairs, c->margins, c->noslip,
-        c->contact_sensors, c->muscles, c->site_actuators, c->adhesion);
+        c->contact_sensors, c->muscles, c->site_actuators, c->adhesion, c->motors, c->controllers, c->orientations);
 }

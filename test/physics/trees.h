@@ -17,7 +17,7 @@
 typedef struct tree_counts {
     int models, refused, bodies, free, ball, slide, hinge, springs, dampers, polynomials, gravcomp, tendons, spatial,
         actuators, mocap, implicit, limits, losses, equalities, fluids, dims[7], elliptic, pairs, margins, noslip,
-        contact_sensors, muscles, site_actuators, adhesion;
+        contact_sensors, muscles, site_actuators, adhesion, motors, controllers, orientations;
 } tree_counts;
 
 /* Writes the text of one model; counts what was drawn. */
