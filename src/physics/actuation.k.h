@@ -107,7 +107,14 @@ LFN real ph_activation_dot(const int *m, const ureal *f, const real *v, const re
     return (ph_nearest_setpoint(m, f, v, i, u, act) - act) / tau;
 }
 
-/* Forces of actuator i before limits of tendons, act_dot, and the derivatives of the forces by velocity. */
+/* The derivatives of the force of output i are 0 where it is at a limit. */
+LFN void ph_drop_slopes(const int *m, real *w, int i, mask at)
+{
+    PH_AT(W_ACTUATOR_DERIV)[i] = select(at, splat(0), PH_AT(W_ACTUATOR_DERIV)[i]);
+    if (m[M_INTEGRATOR] == PH_DISCRETE) PH_AT(W_ACTUATOR_STIFF)[i] = select(at, splat(0), PH_AT(W_ACTUATOR_STIFF)[i]);
+}
+
+/* Forces of actuator i before limits of tendons, act_dot, and the derivatives of the forces by velocity and length. */
 LFN void ph_actuate(const int *m, const ureal *f, const real *v, real *w, int i, mask bad)
 {
     int flags = (m + m[M_ACT_FLAGS])[i], adr = (m + m[M_ACT_ACTADR])[i], out = ph_out(m, i);
@@ -132,6 +139,7 @@ LFN void ph_actuate(const int *m, const ureal *f, const real *v, real *w, int i,
     }
     *slope = splat(0);
     *force = splat(0);
+    if (m[M_INTEGRATOR] == PH_DISCRETE) PH_AT(W_ACTUATOR_STIFF)[out] = splat(0);
     if (flags & PH_ACT_DISABLED) return;
     u = ph_nearest_setpoint(m, f, v, i, u, PH_AT(W_ACTUATOR_LENGTH)[out]);
     if (m[M_NMUSCLE] > 0 && gain == 2) {
@@ -149,6 +157,11 @@ LFN void ph_actuate(const int *m, const ureal *f, const real *v, real *w, int i,
     }
     *force = x;
     *slope = s;
+    if (m[M_INTEGRATOR] == PH_DISCRETE) {
+        real stiff = gain == 1 ? par(m, f, v, M_ACT_GAINPRM, 3 * i + 1) * u : splat(0);
+        if (bias == 1) stiff = stiff + par(m, f, v, M_ACT_BIASPRM, 3 * i + 1);
+        PH_AT(W_ACTUATOR_STIFF)[out] = stiff;
+    }
 }
 
 /* Clamps the force of actuator i: by the tendon's limit on the sum of its actuators' forces, and by its own. */
@@ -167,8 +180,7 @@ LFN void ph_limit_force(const int *m, const ureal *f, const real *v, real *w, in
     }
     if (flags & PH_ACT_FORCERANGE) {
         real low = par(m, f, v, M_ACT_FORCERANGE, 2 * i), high = par(m, f, v, M_ACT_FORCERANGE, 2 * i + 1);
-        real s = PH_AT(W_ACTUATOR_DERIV)[out];
-        PH_AT(W_ACTUATOR_DERIV)[out] = select(m_or(le(x, low), ge(x, high)), splat(0), s);
+        ph_drop_slopes(m, w, out, m_or(le(x, low), ge(x, high)));
         x = select(lt(x, low), low, select(gt(x, high), high, x));
     }
     PH_AT(W_ACTUATOR_FORCE)[out] = x;
@@ -195,10 +207,10 @@ LFN void ph_limit_slopes(const int *m, const ureal *f, const real *v, real *w)
     each (i, m[M_NACTUATOR]) {
         int t = (m + m[M_ACT_TRNID])[i];
         if ((m + m[M_ACT_TRNTYPE])[i] == 3 && (m + m[M_TEN_FLAGS])[t] & PH_TEN_FORCERANGE) {
-            real sum = PH_AT(W_TEN_FORCE)[t], near = splat((ureal)1e-5), s = PH_AT(W_ACTUATOR_DERIV)[ph_out(m, i)];
+            real sum = PH_AT(W_TEN_FORCE)[t], near = splat((ureal)1e-5);
             real low = par(m, f, v, M_TEN_ACTFRCRANGE, 2 * t), high = par(m, f, v, M_TEN_ACTFRCRANGE, 2 * t + 1);
             mask at = m_or(le(sum, fma(near, rabs(low), low)), ge(sum, fma(-near, rabs(high), high)));
-            PH_AT(W_ACTUATOR_DERIV)[ph_out(m, i)] = select(at, splat(0), s);
+            ph_drop_slopes(m, w, ph_out(m, i), at);
         }
     }
     sync();
@@ -218,14 +230,13 @@ LFN real ph_dof_actuation(const int *m, const real *w, int d)
 /* Clamps qfrc_actuator to the limits of joints; a joint at its limit gets no derivative from its actuators. */
 LFN void ph_limit_joints(const int *m, const ureal *f, const real *v, real *w)
 {
-    real *qfrc = PH_AT(W_QFRC_ACTUATOR), *slope = PH_AT(W_ACTUATOR_DERIV);
+    real *qfrc = PH_AT(W_QFRC_ACTUATOR);
     each (i, m[M_NACTUATOR]) {
         int j = (m + m[M_ACT_TRNID])[i];
         if ((m + m[M_ACT_TRNTYPE])[i] <= 1 && (m + m[M_JNT_FLAGS])[j] & PH_JNT_FORCERANGE) {
             real x = qfrc[(m + m[M_JNT_DOFADR])[j]];
             mask under = lt(x, par(m, f, v, M_JNT_ACTFRCRANGE, 2 * j));
-            mask over = gt(x, par(m, f, v, M_JNT_ACTFRCRANGE, 2 * j + 1));
-            slope[ph_out(m, i)] = select(m_or(under, over), splat(0), slope[ph_out(m, i)]);
+            ph_drop_slopes(m, w, ph_out(m, i), m_or(under, gt(x, par(m, f, v, M_JNT_ACTFRCRANGE, 2 * j + 1))));
         }
     }
     sync();
@@ -245,7 +256,7 @@ LFN void ph_actuation(const int *m, const ureal *f, const real *v, real *w, mask
     if (m[M_FLAGS] & PH_NO_ACTUATION) {
         each (i, m[M_NOUT]) {
             PH_AT(W_ACTUATOR_FORCE)[i] = splat(0);
-            PH_AT(W_ACTUATOR_DERIV)[i] = splat(0);
+            ph_drop_slopes(m, w, i, m_all());
         }
         each (i, m[M_NA]) PH_AT(W_ACT_DOT)[i] = splat(0);
         each (d, m[M_NV]) PH_AT(W_QFRC_ACTUATOR)[d] = splat(0);

@@ -23,9 +23,19 @@ static void fill_reference(const mjModel *m, const mjtNum *solref, double high, 
         ref[0] = 0.02;
         ref[1] = 1;
     }
-    if (!(m->opt.disableflags & mjDSBL_REFSAFE) && ref[0] > 0) ref[0] = fmax(ref[0], 2 * m->opt.timestep);
+    bool safe = !(m->opt.disableflags & mjDSBL_REFSAFE) && m->opt.integrator != mjINT_DISCRETE;
+    if (safe && ref[0] > 0) ref[0] = fmax(ref[0], 2 * m->opt.timestep);
     *K = ref[0] > 0 ? 1 / fmax(mjMINVAL, high * high * ref[0] * ref[0] * ref[1] * ref[1]) : -ref[0] / (high * high);
     *B = ref[1] > 0 ? 2 / fmax(mjMINVAL, high * ref[0]) : -ref[1] / high;
+}
+
+/* The damping ratio of a limit or a contact whose spring may give way to the time step; 0: it does not. */
+static double late_ratio(const mjModel *m, const sti_block *k)
+{
+    bool soft = k->kind != PH_EQUALITY && k->kind != PH_FRICTION && !(m->opt.disableflags & mjDSBL_REFSAFE);
+    if (m->opt.integrator != mjINT_DISCRETE || !soft) return 0;
+    if ((k->solref[0] > 0) != (k->solref[1] > 0)) return 1;
+    return k->solref[0] > 0 ? k->solref[1] : 0;
 }
 
 /* What an elliptic contact or a pyramid has beside. All rows of a pyramid have one R, that of its edges. */
@@ -72,6 +82,7 @@ static void fill_parameters(const mjModel *m, const sti_block *k, double *out)
     imp[4] = fmax(1, k->solimp[4]);
     fill_reference(m, k->solref, imp[1], out + P_K, out + P_B);
     if (k->kind == PH_FRICTION) out[P_K] = 0;
+    out[P_RATIO] = late_ratio(m, k);
     out[P_MARGIN] = k->margin;
     out[P_DIAG] = k->diag[0];
     out[P_DIAG + 1] = k->diag[1];

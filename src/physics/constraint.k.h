@@ -304,16 +304,34 @@ LFN void ph_block_reference(const int *m, const ureal *f, const real *v, real *w
     ph_zero(drift, 6);
     if (block[B_TYPE] <= PH_EQ_WELD) ph_weld_drift(m, f, v, w, block, drift);
     real K = ph_block_par(m, f, v, block, P_K), B = ph_block_par(m, f, v, block, P_B);
+    int late = m[M_INTEGRATOR] == PH_DISCRETE;
+    real h = par(m, f, v, M_TIMESTEP, 0), late_R = splat(1), ease = splat(1);
+    if (late) {
+        ph_resolve_row(h, imp, ph_block_par(m, f, v, block, P_RATIO), &K, &B);
+        late_R = splat(1) / fma(h, B, fma(h * h, K * imp, splat(1)));
+        if (touches) ease = ph_row_ease(m, w, block, J, ph_block_par(m, f, v, block, P_FRICTION));
+    }
     real least = touches ? ph_block_par(m, f, v, block, P_LEAST_R) : splat(PHYSICS_MINVAL);
     for (int r = 0; r < dim; ++r) {
         int friction = r > 0 && block[B_KIND] == PH_ELLIPTIC;
-        real vel = splat(0), damping = friction ? ph_block_par(m, f, v, block, P_B_FRICTION) : B,
+        int moved = m[M_SURFACES] && touches && r > 0;
+        real vel = moved ? PH_AT(W_EFC_AREF)[row + r] + splat(0) : splat(0),
+             damping = friction ? ph_block_par(m, f, v, block, P_B_FRICTION) : B,
              diag = ph_block_par(m, f, v, block, r < 3 || touches ? P_DIAG : P_DIAG + 1);
         for (int k = 0; k < n; ++k) vel = fma(J[r * n + k], PH_AT(W_QVEL)[dof[2 * k]], vel);
         real R = rmax(least, (splat(1) - imp) * diag / imp);
+        if (late) {
+            if (!touches) ease = ph_row_ease(m, w, block, J + r * n, splat(0));
+            real stiffest = splat((1 - PH_MOST_IMPEDANCE) / PH_MOST_IMPEDANCE) * (diag * ease);
+            R = rmax(least, rmax(stiffest, (splat(1) - imp) * (diag * ease) / imp * late_R));
+        }
         if (friction) R = R * ph_block_par(m, f, v, block, P_SCALE + r - 1);
         real spring = touches && r > 0 ? splat(0) : K * imp * (pos[r] - margin);
         real aref = fma(-damping, vel, -spring) - drift[r];
+        if (late) {
+            real stiff = friction ? splat(0) : K * imp, part = friction ? splat(1) / fma(h, damping, splat(1)) : late_R;
+            aref = fma(-(h * stiff), vel, aref) * part;
+        }
         PH_AT(W_EFC_D)[row + r] = select(on, splat(1) / R, splat(0));
         PH_AT(W_EFC_AREF)[row + r] = select(on, aref, splat(0));
     }

@@ -148,6 +148,35 @@ STET_CALLED LFN void ph_contact_rows(const int *m, const real *w, const int *blo
     }
 }
 
+/*
+ * How fast the surface of the second geom of a pair moves against that of the first at a contact: along the tangents,
+ * and about the normal if the contact has more than 3 dimensions; into out [dim - 1].
+ */
+STET_CALLED LFN void ph_surface_motion(const int *m, const ureal *f, const real *v, const real *w, const int *pair,
+                                       const contact *c, const real *hint, real *out)
+{
+    real frame[9], linear[3], angular[3];
+    contact_frame(c->normal, hint, frame);
+    ph_zero(linear, 3);
+    ph_zero(angular, 3);
+    for (int side = 0; side < 2; ++side) {
+        int g = pair[side ? B_OBJ2 : B_OBJ1];
+        real sign = splat((ureal)(side ? 1 : -1)), motion[6], spin[3], along[3], off[3];
+        pars(m, f, v, M_GEOM_SURFACEVEL, 6 * g, 6, motion);
+        m3_mul(PH_AT(W_GEOM_XMAT) + 9 * g, motion, along);
+        m3_mul(PH_AT(W_GEOM_XMAT) + 9 * g, motion + 3, spin);
+        for (int k = 0; k < 3; ++k) off[k] = c->pos[k] - PH_AT(W_GEOM_XPOS)[3 * g + k];
+        ph_add_cross(spin, off, along);
+        ph_add_scaled(linear, along, sign, 3);
+        ph_add_scaled(angular, spin, sign, 3);
+    }
+    for (int r = 1; r < pair[B_DIM]; ++r) {
+        if (r < 3) out[r - 1] = v3_dot(frame + 3 * r, linear);
+        if (r == 3) out[r - 1] = v3_dot(frame, angular);
+        if (r > 3) out[r - 1] = splat(0);
+    }
+}
+
 /* Puts the contacts `bits` of a pair, and its hint, where it keeps them. */
 LFN void ph_keep_contacts(const int *pair, int bits, const contact *con, const real *hint, real *kept)
 {
@@ -178,10 +207,10 @@ LFN void ph_kept_contacts(const int *pair, int bits, const real *kept, contact *
 
 /*
  * Writes a part of the rows of those contacts of a pair that have slots. A contact holds in the lanes of the group that
- * hit: there D is 1 until ph_references.
+ * hit: there D is 1 until ph_references, and aref, where surfaces move, what they add to the velocity of the row.
  */
-LFN void ph_place_contacts(const int *m, real *w, const int *s, const int *pair, int bits, int slot, int part,
-                           const contact *con, const real *hint, mask group)
+LFN void ph_place_contacts(const int *m, const ureal *f, const real *v, real *w, const int *s, const int *pair,
+                           int bits, int slot, int part, const contact *con, const real *hint, mask group)
 {
     rolled for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k)
     {
@@ -195,6 +224,8 @@ LFN void ph_place_contacts(const int *m, real *w, const int *s, const int *pair,
             for (int r = 0; part == 0 && r < pair[B_DIM]; ++r)
                 PH_AT(W_EFC_POS)[row + r] = r == 0 ? con[k].dist : splat(0);
             if (part == 0) PH_AT(W_EFC_D)[row] = select(on, splat(1), splat(0));
+            if (part == 0 && m[M_SURFACES])
+                ph_surface_motion(m, f, v, w, pair, con + k, hint, PH_AT(W_EFC_AREF) + row + 1);
             slot = slot + 1;
         }
     }
@@ -391,7 +422,7 @@ PH_PART LFN void ph_constraint(const int *m, const ureal *f, const real *v, real
                 else
                     n = ph_collide(m, f, v, w, pair, group, con, hint);
                 if (pass) {
-                    ph_place_contacts(m, w, s, pair, bits, near[NEAR_SLOT], part, con, hint, group);
+                    ph_place_contacts(m, f, v, w, s, pair, bits, near[NEAR_SLOT], part, con, hint, group);
                 } else {
                     for (int k = 0; k < n; ++k) bits = bits | ph_contact_bit(any(m_and(group, con[k].hit)), k);
                     near[NEAR_BITS] = bits;
@@ -409,4 +440,5 @@ PH_PART LFN void ph_constraint(const int *m, const ureal *f, const real *v, real
     if (!PH_RUNS(PH_STAGE_ROWS)) return;
     if (align) align_teams();
     ph_references(m, f, v, w, s, group);
+    if (m[M_INTEGRATOR] == PH_DISCRETE) ph_hold_free(m, w, s, group);
 }

@@ -75,9 +75,10 @@ static bool has_hard_contacts(const mjModel *m)
 }
 static bool has_contact_extras(const mjModel *m)
 {
-    int flags = mjENBL_OVERRIDE | mjENBL_SPECULATIVE;
-    return sti_physics_has_pairs(m) && (m->flg_surfacevel || m->flg_adhesion || m->opt.enableflags & flags);
+    return sti_physics_has_pairs(m) && (m->flg_adhesion || m->opt.enableflags & mjENBL_SPECULATIVE);
 }
+static bool has_moving_surfaces(const mjModel *m) { return sti_physics_has_pairs(m) && m->flg_surfacevel; }
+static bool has_override(const mjModel *m) { return sti_physics_has_pairs(m) && m->opt.enableflags & mjENBL_OVERRIDE; }
 
 /* ---- the other rows ---------------------------------------------------------------------------------------------- */
 
@@ -124,13 +125,6 @@ static bool has_discrete(const mjModel *m) { return m->opt.integrator == mjINT_D
 static bool has_euler(const mjModel *m) { return m->opt.integrator == mjINT_EULER; }
 static bool has_implicitfast(const mjModel *m) { return m->opt.integrator == mjINT_IMPLICITFAST; }
 static bool has_fluid(const mjModel *m) { return m->opt.density > 0 || m->opt.viscosity > 0; }
-/* Their ellipsoid model, and what the implicit integrator takes of them. */
-static bool has_hard_fluid(const mjModel *m)
-{
-    bool ellipsoids = false;
-    for (int i = 0; i < m->ngeom; ++i) ellipsoids = ellipsoids || m->geom_fluid[mjNFLUID * i] > 0;
-    return has_fluid(m) && (ellipsoids || m->opt.integrator == mjINT_IMPLICITFAST);
-}
 static bool has_joints(const mjModel *m) { return m->njnt > 0; }
 static bool has_mocap(const mjModel *m) { return m->nmocap > 0; }
 static bool has_gravcomp(const mjModel *m) { return any_number(m->body_gravcomp, m->nbody); }
@@ -272,6 +266,64 @@ static bool has_other_actuators(const mjModel *m)
     return false;
 }
 
+/* ---- integrator discrete ----------------------------------------------------------------------------------------- */
+
+/* Has qM a place for what ties the dofs of a row of a sparse matrix together? */
+static bool has_places(const mjModel *m, const int *col, int n)
+{
+    for (int a = 0; a < n; ++a)
+        for (int b = 0; b < a; ++b) {
+            int row = col[a] > col[b] ? col[a] : col[b], other = col[a] + col[b] - row, found = 0;
+            for (int e = m->M_rowadr[row]; e < m->M_rowadr[row] + m->M_rownnz[row]; ++e)
+                found |= m->M_colind[e] == other;
+            if (!found) return false;
+        }
+    return true;
+}
+
+/* The same of the dofs that a tendon, or an actuator with a joint or tendon, pulls at. */
+static bool tendon_has_places(const mjModel *m, int t)
+{
+    return has_places(m, m->ten_J_colind + m->ten_J_rowadr[t], m->ten_J_rownnz[t]);
+}
+static bool actuator_has_places(const mjModel *m, int i)
+{
+    static const int dofs[] = {6, 3, 1, 1};
+    int type = m->actuator_trntype[i], id = m->actuator_trnid[2 * i], col[6];
+    if (type == mjTRN_TENDON) return tendon_has_places(m, id);
+    if (type > mjTRN_JOINTINPARENT) return false;
+    int n = dofs[m->jnt_type[id]];
+    for (int k = 0; k < n; ++k) col[k] = m->jnt_dofadr[id] + k;
+    return has_places(m, col, n);
+}
+
+/* Actuators whose forces at the end of a time step the metric does not have. */
+static bool has_late_servos(const mjModel *m)
+{
+    return has_motors(m) || any_int(m->actuator_gaintype, m->nactuator, mjGAIN_PID) ||
+           any_int(m->actuator_gaintype, m->nactuator, mjGAIN_SO3);
+}
+
+static bool has_hard_discrete(const mjModel *m)
+{
+    if (!has_discrete(m)) return false;
+    if (m->opt.solver == mjSOL_PGS || m->opt.enableflags & mjENBL_IPC || has_noslip(m) || has_muscles(m) ||
+        has_adhesion(m) || has_late_servos(m))
+        return true;
+    for (int t = 0; t < m->ntendon; ++t) {
+        const double *stiff = m->tendon_stiffnesspoly + mjNPOLY * t, *damping = m->tendon_dampingpoly + mjNPOLY * t;
+        bool pulls = m->tendon_stiffness[t] != 0 || m->tendon_damping[t] != 0 || any_number(stiff, mjNPOLY) ||
+                     any_number(damping, mjNPOLY);
+        if (pulls && !tendon_has_places(m, t)) return true;
+    }
+    for (int i = 0; i < m->nactuator; ++i) {
+        bool gain = m->actuator_gaintype[i] == mjGAIN_AFFINE && any_number(m->actuator_gainprm + mjNGAIN * i + 1, 2);
+        bool bias = m->actuator_biastype[i] == mjBIAS_AFFINE && any_number(m->actuator_biasprm + mjNBIAS * i + 1, 2);
+        if ((gain || bias) && !actuator_has_places(m, i)) return true;
+    }
+    return false;
+}
+
 static const struct {
     const char *name;
     bool covered;
@@ -286,9 +338,16 @@ static const struct {
     {"actuators", true, has_actuators},
     {"integrator Euler", true, has_euler},
     {"integrator implicitfast", true, has_implicitfast},
+    {"integrator implicit", true, has_implicit},
+    {"integrator discrete", true, has_discrete},
+    {"integrator discrete with solver PGS, IPC, noslip iterations, muscles, adhesion, DC motors, PID or orientation "
+     "servos, or with springs, dampers or servos between dofs of which none moves the other",
+     false, has_hard_discrete},
     {"contacts", true, sti_physics_has_pairs},
     {"contacts of signed distance fields, of meshes without a hull, or by libccd", false, has_hard_contacts},
-    {"adhesion, moving surfaces, speculative contacts, override of contact parameters", false, has_contact_extras},
+    {"moving surfaces", true, has_moving_surfaces},
+    {"override of contact parameters", true, has_override},
+    {"adhesion of geoms, speculative contacts", false, has_contact_extras},
     {"joint limits", true, has_joint_limits},
     {"tendon limits", true, has_tendon_limits},
     {"friction loss", true, has_friction},
@@ -313,8 +372,6 @@ static const struct {
     {"rangefinders among meshes or height fields", true, has_mesh_rays},
     {"rangefinders among signed distance fields", false, has_sdf_rays},
     {"integrator RK4", true, has_rk4},
-    {"integrator implicit", false, has_implicit},
-    {"integrator discrete", false, has_discrete},
     {"armature of tendons that wrap around geoms", false, has_wrapped_armature},
     {"actuators on sites, slider-cranks", true, has_site_actuators},
     {"muscles", true, has_muscles},
@@ -329,7 +386,6 @@ static const struct {
     {"damping or armature of actuators", false, has_actuator_inertia},
     {"polynomial springs or dampers of ball and free joints", false, has_ball_polynomials},
     {"fluid forces", true, has_fluid},
-    {"fluid forces of the ellipsoid model, or with integrator implicitfast", false, has_hard_fluid},
     {"flexible bodies", false, has_flexes},
     {"plugins", false, has_plugins},
     {"delays and history", false, has_history},

@@ -50,14 +50,18 @@
 #include "physics/tendon.k.h"
 #include "physics/twofold.k.h"
 #include "physics/velocity.k.h"
+#include "physics/fluid.k.h"
 #include "physics/controls.k.h"
 #include "physics/muscle.k.h"
 #include "physics/site_transmission.k.h"
 #include "physics/motor.k.h"
 #include "physics/orientation.k.h"
 #include "physics/actuation.k.h"
+#include "physics/slopes.k.h"
+#include "physics/discrete.k.h"
 #include "physics/integrate.k.h"
 #include "physics/constraint.k.h"
+#include "physics/discrete_free.k.h"
 #include "physics/near_pairs.k.h"
 #include "physics/contact.k.h"
 #include "physics/force.k.h"
@@ -98,13 +102,14 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
         ph_inertia(m, f, v, w);
         ph_tendon_armature(m, f, v, w);
         if (align) align_teams();
-        if (!PH_BY_ROWS) ph_factor_inertia(m, f, v, w);
+        if (!PH_BY_ROWS && m[M_INTEGRATOR] != PH_DISCRETE) ph_factor_inertia(m, f, v, w);
     }
     if (PH_RUNS(PH_STAGE_FORCES)) {
         if (align) align_teams();
         ph_transmission(m, f, v, w);
         ph_velocity(m, w);
         if (align) align_teams();
+        ph_fluid(m, f, v, w);
         ph_passive(m, f, v, w);
         ph_bias(m, f, v, w);
         if (align) align_teams();
@@ -114,6 +119,7 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
     if (PH_RUNS(PH_STAGE_CONTACTS | PH_STAGE_ROWS | PH_STAGE_SOLVE)) {
         if (align) align_teams();
         faults = ph_constrain(m, f, v, w, s, PH_GIVE_STAGES(stages) on, extra, align, most);
+        if (m[M_INTEGRATOR] == PH_DISCRETE && PH_RUNS(PH_STAGE_SOLVE)) ph_turn_free(m, f, v, w);
     }
     if (PH_RUNS(PH_STAGE_AFTER)) {
         if (align) align_teams();

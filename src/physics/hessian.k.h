@@ -133,11 +133,14 @@ LFN void ph_add_slot(const int *m, real *w, const int *s, int k, int dim, mask o
     sync();
 }
 
-/* H = M + J' C J for the lanes `on`, and x in the row below it; `whole`: not only in the tiles of the factor. */
+/*
+ * H = M (of discrete: the metric) + J' C J for the lanes `on`, and x in the row below it; `whole`: not only in the
+ * tiles of the factor.
+ */
 LFN void ph_make_hessian(const int *m, real *w, const int *s, int whole, const real *x, mask on)
 {
     const int *list = s + ph_active(m), *entry = m + m[M_M_PLACE], *place = m + m[M_PLACE];
-    const real *qM = PH_AT(W_QM);
+    const real *qM = PH_METRIC;
     real *H = PH_AT(W_H), *y = H + ph_row(m[M_NPLACE]);
     if (whole)
         ph_clear_rows(m, H);

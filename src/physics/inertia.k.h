@@ -192,24 +192,31 @@ LFN void ph_factor(const int *m, real *H, real *inv)
     sync();
 }
 
+/* x becomes L^-1 x. */
+LFN void ph_solve_down(const int *m, const real *L, real *x)
+{
+    const int *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
+    const int *level = m + m[M_DOFLEVEL_ADR], *dof = m + m[M_DOFLEVEL];
+    rolled for (int l = 0; l < m[M_NDOFLEVEL] - 1; ++l)
+    { /* what the dofs of a level take from all those below */
+        sync();
+        each (k, m[M_NV] - level[l + 1]) {
+            int i = dof[level[l + 1] + k], e = adr[i] + l;
+            x[i] = fma(-L[e], x[col[e]], x[i]);
+        }
+    }
+    sync();
+}
+
 /* In place: x [nv] becomes the solution of L' D L y = x. */
 LFN void ph_solve(const int *m, const real *H, const real *inv, real *x)
 {
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
-    const int *level = m + m[M_DOFLEVEL_ADR], *dof = m + m[M_DOFLEVEL];
     for (int i = m[M_NV] - 1; i >= 0; --i) {
         real own = x[i];
         each (e, nnz[i] - 1) x[col[adr[i] + e]] = fma(-H[adr[i] + e], own, x[col[adr[i] + e]]);
         sync();
     }
     each (i, m[M_NV]) x[i] = x[i] * inv[i];
-    rolled for (int l = 0; l < m[M_NDOFLEVEL] - 1; ++l)
-    { /* what the dofs of a level take from all those below */
-        sync();
-        each (k, m[M_NV] - level[l + 1]) {
-            int i = dof[level[l + 1] + k], e = adr[i] + l;
-            x[i] = fma(-H[e], x[col[e]], x[i]);
-        }
-    }
-    sync();
+    ph_solve_down(m, H, x);
 }

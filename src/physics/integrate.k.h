@@ -42,76 +42,17 @@ LFN void ph_acceleration(const int *m, const ureal *f, const real *v, real *w)
             (PH_AT(W_QFRC_PASSIVE)[d] - PH_AT(W_QFRC_BIAS)[d]) + (PH_AT(W_QFRC_APPLIED)[d] + PH_AT(W_QFRC_ACTUATOR)[d]);
     sync();
     if (any(some)) ph_add_xfrc(m, w, some, smooth);
-    each (d, m[M_NV]) qacc[d] = smooth[d];
+    if (m[M_INTEGRATOR] == PH_DISCRETE) ph_metric(m, f, v, w);
+    each (d, m[M_NV]) qacc[d] = m[M_INTEGRATOR] == PH_DISCRETE ? smooth[d] + PH_AT(W_SHIFT)[d] : smooth[d];
     sync();
-    int solved = ph_solve_pattern(m, w, PH_AT(W_QM), qacc);
+    int solved = ph_solve_pattern(m, w, PH_METRIC, qacc);
     if (PH_BY_ROWS && solved) ph_put_thin(m, w, m_none());
-    if (PH_BY_ROWS && !solved) ph_factor_inertia(m, f, v, w);
+    if (m[M_INTEGRATOR] == PH_DISCRETE && !solved) ph_factor_metric(m, f, v, w);
+    if (m[M_INTEGRATOR] != PH_DISCRETE && PH_BY_ROWS && !solved) ph_factor_inertia(m, f, v, w);
     if (!solved) ph_solve(m, PH_AT(W_QLD), PH_AT(W_QLDIAGINV), qacc);
 }
 
 /* ---- integrators ------------------------------------------------------------------------------------------------- */
-
-/* Minus the derivative of the damping of dof d by its velocity. */
-LFN real ph_dof_slope(const int *m, const ureal *f, const real *v, const real *w, int d)
-{
-    int flags = (m + m[M_DOF_FLAGS])[d];
-    real p[2];
-    if (!(flags & PH_DOF_DAMPED) || m[M_FLAGS] & PH_NO_DAMPER) return splat(0);
-    real b = ph_coefficients(m, f, v, M_DOF_DAMPING, M_DOF_DAMPINGPOLY, flags & PH_DOF_POLY, d, p);
-    return ph_damper_slope(b, p, PH_AT(W_QVEL)[d]);
-}
-
-/* The same of tendon t. */
-LFN real ph_tendon_slope(const int *m, const ureal *f, const real *v, const real *w, int t)
-{
-    int flags = (m + m[M_TEN_FLAGS])[t];
-    real p[2];
-    if (!(flags & PH_TEN_DAMPED) || m[M_FLAGS] & PH_NO_DAMPER) return splat(0);
-    real b = ph_coefficients(m, f, v, M_TEN_DAMPING, M_TEN_DAMPINGPOLY, flags & PH_TEN_DAMPED_POLY, t, p);
-    return ph_damper_slope(b, p, PH_AT(W_TEN_VELOCITY)[t]);
-}
-
-/* Entry e, in row i, of -qDeriv as the integrator has it. */
-LFN real ph_implicit_slope(const int *m, const ureal *f, const real *v, const real *w, int i, int e)
-{
-    const int *adr = m + m[M_ENTRY_ADR], *pair = m + m[M_ENTRY_PAIR];
-    int last = (m + m[M_M_ROWADR])[i] + (m + m[M_M_ROWNNZ])[i] - 1;
-    real s = e == last ? ph_dof_slope(m, f, v, w, i) : splat(0);
-    rolled for (int k = adr[e]; k < adr[e + 1] && m[M_INTEGRATOR] != 0; ++k)
-    {
-        const int *p = pair + 4 * k;
-        if (p[0] == 0) {
-            real jj = ph_ten_j(m, f, v, w, p[2]) * ph_ten_j(m, f, v, w, p[3]);
-            s = fma(ph_tendon_slope(m, f, v, w, p[1]), jj, s);
-        } else {
-            const real *moment = PH_AT(W_ACTUATOR_MOMENT);
-            s = fma(-PH_AT(W_ACTUATOR_DERIV)[p[1]], moment[p[2]] * moment[p[3]], s);
-        }
-    }
-    return s;
-}
-
-/* Does an entry of -qDeriv, which is the last of its row or not, have anything? */
-LFN int ph_is_implicit(const int *m, int e, int last)
-{
-    return e == last || (m + m[M_ENTRY_ADR])[e] < (m + m[M_ENTRY_ADR])[e + 1];
-}
-
-/* Factors M - h qDeriv of the lanes `thin` anew. */
-STET_CALLED LFN void ph_mend_implicit(const int *m, const ureal *f, const real *v, real *w, mask thin)
-{
-    const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR];
-    real *low = PH_AT(W_H_LOW), h = par(m, f, v, M_TIMESTEP, 0);
-    ph_low_inertia(m, f, v, w, 0, low);
-    each (d, m[M_NV]) {
-        int last = adr[d] + nnz[d] - 1;
-        rolled for (int e = adr[d]; e <= last; ++e) if (ph_is_implicit(m, e, last)) low[e] =
-            low[e] + fma(h, ph_implicit_slope(m, f, v, w, d, e), PH_AT(W_QM)[e] - PH_AT(W_QH)[e]);
-    }
-    sync();
-    ph_mend_factor(m, w, thin, PH_AT(W_QH), PH_AT(W_QLD), PH_AT(W_QLDIAGINV));
-}
 
 /* x = A^-1 x for a matrix of 6 by 6 that is close to a positive definite one; A is destroyed. */
 LFN void ph_solve6(real *A, real *x)
@@ -131,14 +72,14 @@ LFN void ph_solve6(real *A, real *x)
     }
 }
 
-/* The derivative of qfrc_bias by qvel of a standalone free body's dof k, as a force on the body. */
+/* The derivative of qfrc_bias by qvel of dof k of a body that is solved for apart, as a force on the body. */
 LFN void ph_free_bias_slope(const int *m, const real *w, int b, int k, real *out)
 {
     int first = (m + m[M_BODY_DOFADR])[b];
     const real *I = PH_AT(W_CRB) + 10 * b, *cvel = PH_AT(W_CVEL) + 6 * b, *cdof = PH_AT(W_CDOF) + 6 * first;
     const real *qvel = PH_AT(W_QVEL) + first;
     real rotation[6], a[6], t[6];
-    if (k < 3) {
+    if (k < 3 && (m + m[M_BODY_FLAGS])[b] & PH_BODY_FREE) {
         ph_zero(rotation, 6);
         ph_add_motion(rotation, cdof + 18, qvel + 3, 3);
         ph_cross_motion(cdof + 6 * k, rotation, a);
@@ -153,11 +94,11 @@ LFN void ph_free_bias_slope(const int *m, const real *w, int b, int k, real *out
 }
 
 /*
- * A -= h times the derivative of the forces of dof i's actuators, or of its tendons' dampers, by the six velocities of
- * its free body, whose first dof is `first`.
+ * A -= h times the derivative of the forces of dof i's actuators, or of its tendons' dampers, by the n velocities of
+ * its body, whose first dof is `first`.
  */
-LFN void ph_add_free_slopes(const int *m, const ureal *f, const real *v, const real *w, int first, int i, int tendons,
-                            real h, real *A)
+LFN void ph_add_free_slopes(const int *m, const ureal *f, const real *v, const real *w, int first, int n, int i,
+                            int tendons, real h, real *A)
 {
     const int *adr = m + m[tendons ? M_DOF_TEN_ADR : M_DOF_ACT_ADR], *pair = m + m[tendons ? M_DOF_TEN : M_DOF_ACT];
     const int *row = m + m[tendons ? M_TEN_J_ROWADR : M_MOMENT_ROWADR];
@@ -172,35 +113,49 @@ LFN void ph_add_free_slopes(const int *m, const ureal *f, const real *v, const r
         {
             int j = col[e] - first;
             real other = tendons ? ph_ten_j(m, f, v, w, e) : moment[e];
-            if (j >= 0 && j < 6) A[6 * i + j] = fma(s, other, A[6 * i + j]);
+            if (j >= 0 && j < n) A[6 * i + j] = fma(s, other, A[6 * i + j]);
         }
     }
 }
 
-/* A standalone free body's six accelerations, with the exact derivative of its gyroscopic forces. */
-LFN void ph_free_step(const int *m, const ureal *f, const real *v, const real *w, int b, real *x)
+/*
+ * The accelerations of the n dofs of body b, of six that x has, with all that moves the body apart from constraints,
+ * also where qM has no entry, and with the exact derivative of its gyroscopic forces.
+ */
+LFN void ph_free_step(const int *m, const ureal *f, const real *v, const real *w, int b, int n, real *x)
 {
     int first = (m + m[M_BODY_DOFADR])[b];
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
+    const real *M = PH_METRIC;
+    int late = m[M_INTEGRATOR] == PH_DISCRETE;
     real A[36], force[6], h = par(m, f, v, M_TIMESTEP, 0);
     ph_zero(A, 36);
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 6; ++i) A[7 * i] = splat((ureal)(i >= n));
+    for (int i = 0; i < n; ++i) {
         rolled for (int e = adr[first + i]; e < adr[first + i] + nnz[first + i]; ++e)
         {
             int j = col[e] - first;
-            A[6 * i + j] = PH_AT(W_QM)[e];
-            A[6 * j + i] = PH_AT(W_QM)[e];
+            A[6 * i + j] = M[e];
+            A[6 * j + i] = M[e];
         }
     }
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < n && !late; ++i) {
         A[7 * i] = fma(h, ph_dof_slope(m, f, v, w, first + i), A[7 * i]);
-        ph_add_free_slopes(m, f, v, w, first, i, 0, h, A);
-        if (m[M_NLINK] > 0) ph_add_free_slopes(m, f, v, w, first, i, 1, h, A);
+        ph_add_free_slopes(m, f, v, w, first, n, i, 0, h, A);
+        if (m[M_NTENDON] > 0) ph_add_free_slopes(m, f, v, w, first, n, i, 1, h, A);
     }
-    for (int k = 0; k < 6; ++k) {
+    for (int k = 0; k < n; ++k) {
         ph_free_bias_slope(m, w, b, k, force);
-        for (int i = 0; i < 6; ++i)
+        for (int i = 0; i < n; ++i)
             A[6 * i + k] = fma(h, ph_dot6(PH_AT(W_CDOF) + 6 * (first + i), force), A[6 * i + k]);
+    }
+    if (m[M_SLOPE] > 0 && !late) {
+        for (int k = 0; k < n; ++k) {
+            const real *T = PH_AT(W_SLOPE_BODY) + 36 * b;
+            for (int r = 0; r < 6; ++r) force[r] = ph_dot6(T + 6 * r, PH_AT(W_CDOF) + 6 * (first + k));
+            for (int i = 0; i < n; ++i)
+                A[6 * i + k] = fma(-h, ph_dot6(PH_AT(W_CDOF) + 6 * (first + i), force), A[6 * i + k]);
+        }
     }
     ph_solve6(A, x);
 }
@@ -225,11 +180,12 @@ LFN void ph_step_acceleration(const int *m, const ureal *f, const real *v, real 
 {
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR];
     real *qacc = PH_AT(W_QACC_STEP), *L = PH_AT(W_QLD), *inv = PH_AT(W_QLDIAGINV), h = par(m, f, v, M_TIMESTEP, 0);
-    if (m[M_INTEGRATOR] == 0 && !(m[M_FLAGS] & PH_EULERDAMP)) {
+    if (m[M_INTEGRATOR] == PH_DISCRETE || (m[M_INTEGRATOR] == 0 && !(m[M_FLAGS] & PH_EULERDAMP))) {
         each (d, m[M_NV]) qacc[d] = PH_AT(W_QACC)[d];
         sync();
         return;
     }
+    ph_slopes(m, f, v, w);
     each (d, m[M_NV]) {
         qacc[d] = PH_AT(W_QFRC_SMOOTH)[d] + PH_AT(W_QFRC_CONSTRAINT)[d];
         int last = adr[d] + nnz[d] - 1;
@@ -239,23 +195,32 @@ LFN void ph_step_acceleration(const int *m, const ureal *f, const real *v, real 
             if (ph_is_implicit(m, e, last)) x = fma(h, ph_implicit_slope(m, f, v, w, d, e), PH_AT(W_QM)[e]);
             PH_AT(W_QH)[e] = x;
             L[e] = x;
+            if (m[M_INTEGRATOR] == PH_IMPLICIT) {
+                int j = (m + m[M_M_COLIND])[e];
+                real more = ph_slope_below(m, w, d, j) - ph_slope_above(m, w, d, j);
+                PH_AT(W_QU)[e] = ph_is_alone(m, d) ? x + splat(0) : fma(h, more, x);
+            }
         }
     }
     sync();
-    int solved = ph_solve_pattern(m, w, PH_AT(W_QH), qacc);
-    if (!solved) {
+    int uneven = m[M_INTEGRATOR] == PH_IMPLICIT, solved = 0;
+    if (uneven) ph_solve_uneven(m, L, PH_AT(W_QU), qacc);
+    if (!uneven) solved = ph_solve_pattern(m, w, PH_AT(W_QH), qacc);
+    if (!uneven && !solved) {
         ph_factor(m, L, inv);
         mask thin = ph_any_thin(m, PH_AT(W_QH), inv);
-        if (any(thin)) ph_mend_implicit(m, f, v, w, thin);
+        if (any(thin)) ph_mend_implicit(m, f, v, w, thin, PH_AT(W_QH));
         ph_solve(m, L, inv, qacc);
     }
     if (m[M_INTEGRATOR] == 0 && m[M_DOF_DAMPING] < 0) ph_keep_undamped(m, f, v, w, qacc);
     each (i, m[M_NFREE]) {
         int b = (m + m[M_FREE_BODY])[i], first = (m + m[M_BODY_DOFADR])[b];
+        int n = (m + m[M_BODY_DOFNUM])[b];
         real x[6];
-        for (int k = 0; k < 6; ++k) x[k] = PH_AT(W_QFRC_SMOOTH)[first + k] + PH_AT(W_QFRC_CONSTRAINT)[first + k];
-        ph_free_step(m, f, v, w, b, x);
-        ph_copy(qacc + first, x, 6);
+        ph_zero(x, 6);
+        for (int k = 0; k < n; ++k) x[k] = PH_AT(W_QFRC_SMOOTH)[first + k] + PH_AT(W_QFRC_CONSTRAINT)[first + k];
+        ph_free_step(m, f, v, w, b, n, x);
+        ph_copy(qacc + first, x, n);
     }
     sync();
 }

@@ -63,7 +63,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NC 11         /* entries of qM */
 #define M_NLEVEL 12     /* levels of the tree of bodies, without the world's */
 #define M_NDOFLEVEL 13  /* levels of the tree of dofs */
-#define M_NFREE 14      /* standalone free bodies, see stages integrate */
+#define M_NFREE 14      /* of M_FREE_BODY */
 #define M_NTENJ 15      /* entries of ten_J */
 #define M_NMOMENT 16    /* entries of actuator_moment */
 #define M_NMEMORY 17    /* reals of team memory */
@@ -113,7 +113,9 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NQUATCTRL 61         /* controls that are 1 after a reset: the first of those that are a quaternion */
 #define M_NRAYSHAPE 62         /* meshes and height fields that rays may hit */
 #define M_NSENSORCAMERA 63     /* rangefinders on cameras: the last ones of M_SENSOR */
-#define M_SIZES_END 64
+#define M_SLOPE 64    /* reals a dof of W_SLOPE_DOF: 0, 6 for fluid forces, 24 for all that velocities of bodies do */
+#define M_SURFACES 65 /* 1: surfaces of geoms move against these */
+#define M_SIZES_END 66
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -170,7 +172,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_TEN_ACT 151     /* outputs that pull each tendon, ascending */
 #define M_ENTRY_ADR 152   /* nC + 1 places in ENTRY_PAIR: what of J' b J adds to an entry of qM */
 #define M_ENTRY_PAIR 153  /* four ints: 0 a tendon or 1 an output, its id, the two entries of its row */
-#define M_FREE_BODY 154   /* standalone free bodies */
+#define M_FREE_BODY 154   /* bodies whose accelerations the integrator solves for apart, see ph_free_step */
 #define M_BLOCK 155       /* descriptions of constraint blocks, B_SIZE ints each */
 #define M_BLOCK_DOFS 156  /* dofs of blocks: pairs of a dof and bits: 1 it moves the first body, 2 the second */
 #define M_PAIR 157        /* blocks of pairs: see contact.k.h */
@@ -213,8 +215,10 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_ACT_INPUT 194  /* bits of mjtCtrlInput, where there are motors */
 #define M_ACT_SLOT 195   /* PH_MOTOR_SLOTS ints an actuator, where there are motors, see motor.k.h */
 #define M_QUATCTRL 196
-#define M_RAY_SHAPE 197 /* of geoms, if rays may hit meshes or height fields: four ints, see ph_ray_shape */
-#define M_TABLES_END 198
+#define M_RAY_SHAPE 197  /* of geoms, if rays may hit meshes or height fields: four ints, see ph_ray_shape */
+#define M_FLUID_ADR 198  /* nbody + 1 places in FLUID_GEOM */
+#define M_FLUID_GEOM 199 /* geoms on which the medium acts as on ellipsoids, by body */
+#define M_TABLES_END 200
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -287,13 +291,15 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_MUSCLE_RANGE 367
 #define M_MUSCLE_ACC0 368
 #define M_ACT_CRANKLENGTH 369
-#define M_LINK_SCALE 370 /* 1 / the divisor of the pulley before a link */
-#define M_MOTOR_DYN 371  /* PH_MOTOR_DYN reals an actuator, where there are motors, … */
-#define M_MOTOR_GAIN 372 /* … PH_MOTOR_GAIN, … */
-#define M_MOTOR_BIAS 373 /* … PH_MOTOR_BIAS */
-#define M_RAY_PRM 374    /* trees of what M_RAY_SHAPE names */
-#define M_CAM_PRM 375    /* of cameras that sensors name: PH_CAM_PRM reals */
-#define M_PARAMETERS_END 376
+#define M_LINK_SCALE 370      /* 1 / the divisor of the pulley before a link */
+#define M_MOTOR_DYN 371       /* PH_MOTOR_DYN reals an actuator, where there are motors, … */
+#define M_MOTOR_GAIN 372      /* … PH_MOTOR_GAIN, … */
+#define M_MOTOR_BIAS 373      /* … PH_MOTOR_BIAS */
+#define M_RAY_PRM 374         /* trees of what M_RAY_SHAPE names */
+#define M_CAM_PRM 375         /* of cameras that sensors name: PH_CAM_PRM reals */
+#define M_FLUID_PRM 376       /* of those geoms, FL_SIZE each */
+#define M_GEOM_SURFACEVEL 377 /* six each, if some surface moves */
+#define M_PARAMETERS_END 378
 
 /* team memory */
 #define W_QPOS 500 /* the state and the inputs: copies, from here … */
@@ -378,7 +384,14 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define W_TEN_J 579      /* if there are links */
 #define W_LINK_PULL 580  /* of links: three spatial forces */
 #define W_LINK_LENGTH 581
-#define W_END 582
+#define W_SLOPE_BODY 582     /* see slopes.k.h: 36 reals a body, … */
+#define W_SLOPE_DOF 583      /* … M_SLOPE a dof */
+#define W_QU 584             /* of integrator implicit: its matrix above the diagonal, by columns */
+#define W_METRIC 585         /* of integrator discrete, see discrete.k.h: in qM's place, … */
+#define W_SHIFT 586          /* … what springs' forces change by in a time step at qvel, … */
+#define W_ACTUATOR_STIFF 587 /* … the derivative of actuator_force by actuator_length, … */
+#define W_FREE_HELD 588      /* … of bodies of M_FREE_BODY: 1 where a row has their dofs, 0 */
+#define W_END 589
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
 #define W_SEEN 600 /* PH_SEEN reals a slot: a contact; over efc_jar, efc_Jv and efc_J, if it fits there */
@@ -398,7 +411,9 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_NO_DAMPER 4
 #define PH_NO_ACTUATION 8
 #define PH_NO_AUTORESET 16
-#define PH_RK4 1        /* a value of M_INTEGRATOR */
+#define PH_RK4 1 /* a value of M_INTEGRATOR, … */
+#define PH_IMPLICIT 2
+#define PH_DISCRETE 4
 #define PH_EULERDAMP 32 /* the integrator is Euler, and takes damping of dofs implicitly */
 #define PH_GRAVCOMP 64
 #define PH_TEN_ARMATURE 128
@@ -412,6 +427,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_BODY_FREE 1     /* its one joint is free */
 #define PH_BODY_ROOT 2     /* its parent is the world, and it is no mocap body */
 #define PH_BODY_STRAIGHT 4 /* body_quat is 1 0 0 0 */
+#define PH_BODY_ALONE 8    /* moves with a body of M_FREE_BODY */
 #define PH_JNT_POS 1       /* jnt_pos is not 0 */
 #define PH_JNT_STIFF 2     /* has a spring */
 #define PH_JNT_POLY 4      /* … that is not linear */
@@ -446,6 +462,18 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_MOTOR_DYN 9
 #define PH_MOTOR_GAIN 8
 #define PH_MOTOR_BIAS 6
+
+/* what a geom has in M_FLUID_PRM, see fluid.k.h */
+#define FL_AXES 0  /* half axes of the ellipsoid */
+#define FL_BLUNT 3 /* coefficients of drag, … */
+#define FL_SLENDER 4
+#define FL_ANGULAR 5
+#define FL_KUTTA 6 /* … of lift */
+#define FL_MAGNUS 7
+#define FL_MASS 8 /* mass and inertia of the medium that moves with it, for a density of 1 */
+#define FL_INERTIA 11
+#define FL_SCALE 14 /* of the whole force */
+#define FL_SIZE 15
 
 /* bits of a world's faults: 1 << STET_FAULT_… */
 #define PH_BAD_QPOS 1
@@ -528,7 +556,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define P_FRICTION 12   /* five */
 #define P_MU 17         /* regularised friction of an elliptic cone */
 #define P_SCALE 18      /* five: R of the other rows of an elliptic contact, divided by that of the first */
-#define P_SIZE 23
+#define P_RATIO 23      /* of integrator discrete: the damping ratio of a spring that gives way to the time step; 0 */
+#define P_SIZE 24
 
 /* stages of a step: those of forward dynamics, what goes before and after them, … */
 #define PH_STAGE_POSES 1

@@ -143,7 +143,8 @@ static void count_tree_pairs(const mjModel *m, const mjData *d, const sti_trees 
         counts[COUNT_tree] += trees->ntree - tree - 1;
         for (int k = trees->adr[tree + 1]; k < trees->ngeom; ++k) {
             int b = trees->geom[k];
-            double reach = m->geom_rbound[a] + m->geom_rbound[b] + m->geom_margin[a] + m->geom_margin[b];
+            double reach =
+                m->geom_rbound[a] + m->geom_rbound[b] + sti_physics_geom_margin(m, a) + sti_physics_geom_margin(m, b);
             if (!any(spheres_near(PLACE(a), PLACE(b), 1.01 * reach)) || !sti_physics_may_touch(m, a, b)) continue;
             sti_block pair = sti_physics_geoms_block(m, a, b, -1);
             count_near(m, d, &pair, counts);

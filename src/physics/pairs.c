@@ -84,6 +84,21 @@ bool sti_physics_may_touch(const mjModel *m, int g1, int g2)
     return !family && !is_excluded(m, b1, b2) && !is_explicit(m, g1, g2);
 }
 
+double sti_physics_geom_margin(const mjModel *m, int g)
+{
+    return m->opt.enableflags & mjENBL_OVERRIDE ? m->opt.o_margin / 2 : m->geom_margin[g];
+}
+
+/* What options say of all contacts in place of their geoms. */
+static void override_block(const mjModel *m, sti_block *k)
+{
+    memcpy(k->ref, m->opt.o_solref, sizeof k->ref);
+    memcpy(k->imp, m->opt.o_solimp, sizeof k->imp);
+    memcpy(k->friction, m->opt.o_friction, sizeof k->friction);
+    k->margin = m->opt.o_margin;
+    k->solref_friction = NULL; /* that of the contact */
+}
+
 static double mix_of(double weight, double a, double b) { return weight * a + (1 - weight) * b; }
 
 /* Solver parameters, friction and dimension of two geoms that touch. */
@@ -107,7 +122,7 @@ static void mix_geoms(const mjModel *m, int g1, int g2, sti_block *k)
     }
     int d1 = m->geom_condim[g1], d2 = m->geom_condim[g2];
     k->dim = p1 != p2 ? m->geom_condim[g] : d1 > d2 ? d1 : d2;
-    k->margin = m->geom_margin[g1] + m->geom_margin[g2];
+    k->margin = sti_physics_geom_margin(m, g1) + sti_physics_geom_margin(m, g2);
 }
 
 /*
@@ -139,6 +154,7 @@ sti_block sti_physics_geoms_block(const mjModel *m, int g1, int g2, int pair)
         k.dim = m->pair_dim[pair];
         k.margin = m->pair_margin[pair];
     }
+    if (m->opt.enableflags & mjENBL_OVERRIDE) override_block(m, &k);
     k.reach = reach_of(m, &k);
     for (int i = 0; i < 5; ++i) k.friction[i] = fmax(mjMINMU, k.friction[i]);
     k.kind = k.dim == 1 ? PH_CONTACT : m->opt.cone == mjCONE_PYRAMIDAL ? PH_PYRAMID : PH_ELLIPTIC;

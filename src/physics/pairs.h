@@ -25,6 +25,8 @@ int sti_physics_pair_contacts(int first, int second);
 bool sti_physics_is_searched(int first, int second);
 /* Do the bits of two geoms (contype, conaffinity) let them touch? */
 bool sti_physics_bits_match(const mjModel *model, int g1, int g2);
+/* The margin of a geom's contacts, as options have it. */
+double sti_physics_geom_margin(const mjModel *model, int g);
 /* Can these two geoms ever touch, without being an explicit pair? As MuJoCo filters pairs of geoms. */
 bool sti_physics_may_touch(const mjModel *model, int g1, int g2);
 /* The block of two geoms, the first before the second; pair: the explicit pair that says so, or -1. */

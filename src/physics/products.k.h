@@ -48,12 +48,12 @@ LFN void ph_list_slots(const int *m, const real *w, int *s, mask on)
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* y = M x */
+/* y = M x, of discrete with the metric */
 LFN void ph_mul_inertia(const int *m, const real *w, const real *x, real *y)
 {
     const int *nnz = m + m[M_M_ROWNNZ], *adr = m + m[M_M_ROWADR], *col = m + m[M_M_COLIND];
     const int *below = m + m[M_BELOW_ADR], *row = m + m[M_BELOW_ROW], *entry = m + m[M_BELOW_ENTRY];
-    const real *qM = PH_AT(W_QM);
+    const real *qM = PH_METRIC;
     each (i, m[M_NV]) {
         real sum = splat(0);
         rolled for (int e = adr[i]; e < adr[i] + nnz[i]; ++e) sum = fma(qM[e], x[col[e]], sum);

@@ -38,10 +38,15 @@
     X(M_NADHESION, sti_physics_count_adhesion(m))                                                                      \
     X(M_CCD_ITERATIONS, m->opt.ccd_iterations)                                                                         \
     X(M_NLINK, sti_physics_count_links(m))                                                                             \
-    X(M_STEP_NGEOM, sti_physics_has_pairs(m) || sti_physics_senses_geoms(m) || t->m[M_NLINK] > 0 ? m->ngeom : 0)       \
+    X(M_SLOPE, sti_physics_slope_size(m))                                                                              \
+    X(M_STEP_NGEOM, sti_physics_has_pairs(m) || sti_physics_senses_geoms(m) || t->m[M_NLINK] > 0 ||                    \
+                            sti_physics_count_ellipsoids(m) > 0                                                        \
+                        ? m->ngeom                                                                                     \
+                        : 0)                                                                                           \
     X(M_STEP_NSITE, sti_physics_senses_sites(m) || t->m[M_NSITEACTUATOR] > 0 || t->m[M_NLINK] > 0 ? m->nsite : 0)      \
     X(M_NSENSORDATA, sti_physics_has_sensors(m) ? m->nsensordata : 0)                                                  \
-    X(M_STEP_EXTRA, sti_physics_sensing(m))
+    X(M_STEP_EXTRA, sti_physics_sensing(m))                                                                            \
+    X(M_SURFACES, m->flg_surfacevel &&sti_physics_has_pairs(m))
 
 /* Number, array of the model, how many. */
 #define INTS(X)                                                                                                        \
@@ -103,6 +108,7 @@
     X(M_GEOM_QUAT, geom_quat, m->ngeom, 4, 4)                                                                          \
     X(M_GEOM_SIZE, geom_size, m->ngeom, 3, 3)                                                                          \
     X(M_GEOM_AABB, geom_aabb, m->ngeom, 6, 6)                                                                          \
+    X(M_GEOM_SURFACEVEL, geom_surfacevel, t->m[M_SURFACES] ? m->ngeom : 0, 6, 6)                                       \
     X(M_SITE_POS, site_pos, m->nsite, 3, 3)                                                                            \
     X(M_SITE_QUAT, site_quat, m->nsite, 4, 4)                                                                          \
     X(M_SITE_SIZE, site_size, m->nsite, 3, 3)                                                                          \
@@ -218,7 +224,14 @@
     X(W_NOSLIP, NULL, t->m[M_NOSLIP_ITERATIONS] > 0 ? (int64_t)t->m[M_NROW] * m->nv : 0)                               \
     X(W_TEN_J, "ten_J", t->m[M_NLINK] > 0 ? m->nJten : 0)                                                              \
     X(W_LINK_PULL, NULL, 18 * t->m[M_NLINK])                                                                           \
-    X(W_LINK_LENGTH, NULL, t->m[M_NLINK])
+    X(W_LINK_LENGTH, NULL, t->m[M_NLINK])                                                                              \
+    X(W_SLOPE_BODY, NULL, t->m[M_SLOPE] > 0 ? 36 * m->nbody : 0)                                                       \
+    X(W_SLOPE_DOF, NULL, t->m[M_SLOPE] * m->nv)                                                                        \
+    X(W_QU, NULL, m->opt.integrator == mjINT_IMPLICIT ? m->nC : 0)                                                     \
+    X(W_METRIC, NULL, m->opt.integrator == mjINT_DISCRETE ? m->nC : 0)                                                 \
+    X(W_SHIFT, NULL, m->opt.integrator == mjINT_DISCRETE ? m->nv : 0)                                                  \
+    X(W_ACTUATOR_STIFF, NULL, m->opt.integrator == mjINT_DISCRETE ? m->nout : 0)                                       \
+    X(W_FREE_HELD, NULL, m->opt.integrator == mjINT_DISCRETE ? t->m[M_NFREE] : 0)
 
 /* The same of what stage after makes. */
 #define AFTER(X)                                                                                                       \

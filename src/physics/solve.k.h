@@ -74,7 +74,8 @@ LFN void ph_dof_part(const int *m, const real *w, int what, int p, const real *x
         } else if (what == PH_SUM_GRAD) {
             int last = (m + m[M_M_ROWADR])[d] + (m + m[M_M_ROWNNZ])[d] - 1;
             real all3 = rabs(Ma[d]) + rabs(PH_AT(W_QFRC_SMOOTH)[d]) + rabs(PH_AT(W_QFRC_CONSTRAINT)[d]);
-            real inverse = splat(1) / PH_AT(W_QM)[last];
+            const real *qM = PH_METRIC;
+            real inverse = splat(1) / qM[last];
             sum[0] = fma(grad[d], grad[d], sum[0]);
             sum[1] = fma(grad[d] * inverse, grad[d], sum[1]);
             sum[2] = fma(all3 * inverse, all3, sum[2]);

@@ -6,6 +6,7 @@
 #include "physics/actuators.h"
 #include "physics/blocks.h"
 #include "physics/builder.h"
+#include "physics/fluids.h"
 #include "physics/groups.h"
 #include "physics/hulls.h"
 #include "physics/layout.k.h"
@@ -146,16 +147,27 @@ bool sti_physics_is_standalone(const mjModel *m, int body)
     return m->body_jntnum[body] == 1 && m->jnt_type[m->body_jntadr[body]] == mjJNT_FREE && m->tree_dofnum[tree] == 6;
 }
 
+/*
+ * Does the integrator solve for the accelerations of this body alone? With implicit, also those of other bodies with
+ * a diagonal inertia: MuJoCo's matrix has derivatives there that its qM has no place for.
+ */
+static bool solves_apart(const mjModel *m, int body)
+{
+    bool implicit = m->opt.integrator == mjINT_IMPLICIT;
+    if (m->opt.integrator == mjINT_EULER || m->opt.integrator == mjINT_RK4) return false;
+    if (implicit && m->body_simple[body] && m->body_dofnum[body] > 0 && m->body_dofnum[body] <= 6) return true;
+    return sti_physics_is_standalone(m, body);
+}
+
 static void put_free(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
     int n = 0, k = 0;
-    bool implicit = m->opt.integrator == mjINT_IMPLICITFAST;
-    for (int i = 1; i < m->nbody; ++i) n += implicit && sti_physics_is_standalone(m, i);
+    for (int i = 1; i < m->nbody; ++i) n += solves_apart(m, i);
     sti_physics_fill(b, M_NFREE, n);
     int *body = sti_physics_new_table(b, M_FREE_BODY, n);
     for (int i = 1; body && i < m->nbody; ++i)
-        if (implicit && sti_physics_is_standalone(m, i)) body[k++] = i;
+        if (solves_apart(m, i)) body[k++] = i;
 }
 
 /* ---- flags ------------------------------------------------------------------------------------------------------- */
@@ -186,7 +198,7 @@ static int option_flags(const mjModel *m)
     if (m->opt.integrator == mjINT_EULER && !(off & (mjDSBL_EULERDAMP | mjDSBL_DAMPER)) && any_damping(m))
         flags |= PH_EULERDAMP;
     if (passive && !(off & mjDSBL_GRAVITY) && m->flg_gravcomp) flags |= PH_GRAVCOMP;
-    if (passive && (m->opt.density > 0 || m->opt.viscosity > 0)) flags |= PH_FLUID;
+    if (sti_physics_has_medium(m)) flags |= PH_FLUID;
     if (any_number(m->tendon_armature, (int)m->ntendon)) flags |= PH_TEN_ARMATURE;
     for (int t = 0; t < m->ntendon; ++t)
         if (m->tendon_actfrclimited[t]) flags |= PH_TEN_LIMITS;
@@ -200,6 +212,9 @@ static int body_flags(const mjModel *m, int i)
     const double *q = m->body_quat + 4 * i;
     int flags = q[0] == 1 && !any_number(q + 1, 3) && m->body_mocapid[i] < 0 ? PH_BODY_STRAIGHT : 0;
     if (m->body_jntnum[i] == 1 && m->jnt_type[m->body_jntadr[i]] == mjJNT_FREE) flags |= PH_BODY_FREE;
+    int tree = m->body_treeid[i];
+    bool late = m->opt.integrator == mjINT_DISCRETE; /* free bodies have a part in the metric, too */
+    if (tree >= 0 && !late && solves_apart(m, m->dof_bodyid[m->tree_dofadr[tree]])) flags |= PH_BODY_ALONE;
     return flags;
 }
 
@@ -431,6 +446,8 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
     sti_physics_put_groups(&b);
     sti_physics_put_pair_order(&b);
     put_triangle(&b);
+    put_groups(&b, M_FLUID_GEOM, M_FLUID_ADR, model->nbody, model->ngeom, sti_physics_ellipsoid_body);
+    sti_physics_put_ellipsoids(&b);
     sti_physics_put_sensors(&b);
     sti_physics_put_camera_values(&b);
     sti_physics_put_ray_shapes(&b);
@@ -474,6 +491,7 @@ void sti_physics_tables_values(const mjModel *model, const sti_physics_tables *m
     sti_physics_put_block_values(&b);
     sti_physics_put_group_values(&b);
     sti_physics_put_camera_values(&b);
+    sti_physics_put_ellipsoids(&b);
     put_mocap(&b);
 }
 

@@ -152,7 +152,7 @@ static void fill_kind(const mjModel *m, int g, kind *k)
     k->condim = m->geom_condim[g];
     k->priority = m->geom_priority[g];
     k->solmix = m->geom_solmix[g];
-    k->margin = m->geom_margin[g];
+    k->margin = sti_physics_geom_margin(m, g);
     k->radius = m->geom_rbound[g];
     memcpy(k->solref, m->geom_solref + (ptrdiff_t)mjNREF * g, sizeof k->solref);
     memcpy(k->solimp, m->geom_solimp + (ptrdiff_t)mjNIMP * g, sizeof k->solimp);
@@ -322,5 +322,6 @@ void sti_physics_put_bounds(sti_tables_builder *b)
     const mjModel *m = b->model;
     int64_t n = b->t->m[M_NTREE] > 0 ? m->ngeom : 0;
     double *bound = sti_physics_new_parameter(b, M_GEOM_BOUND, n);
-    for (int g = 0; bound && g < n; ++g) bound[g] = (m->geom_rbound[g] + fmax(0, m->geom_margin[g])) * (1 + 2e-5);
+    for (int g = 0; bound && g < n; ++g)
+        bound[g] = (m->geom_rbound[g] + fmax(0, sti_physics_geom_margin(m, g))) * (1 + 2e-5);
 }

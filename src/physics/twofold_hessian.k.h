@@ -18,7 +18,9 @@ LFN void ph_two_begin(const int *m, const ureal *f, const real *v, real *w, cons
     }
     sync();
     ph_low_inertia(m, f, v, w, 1, low);
-    each (e, m[M_NC]) H[entry[e]] = PH_AT(W_QM)[e];
+    if (m[M_INTEGRATOR] == PH_DISCRETE) ph_low_slopes(m, f, v, w, PH_AT(W_METRIC), 1, low);
+    const real *qM = PH_METRIC;
+    each (e, m[M_NC]) H[entry[e]] = qM[e];
     each (d, m[M_NV]) H[ph_row(m[M_NPLACE]) + place[d]] = x[d];
     sync();
 }

@@ -1,6 +1,6 @@
 /*
  * Stages velocity, bias and passive: velocities of bodies, Coriolis, centrifugal and gravitational forces, springs,
- * dampers, gravity compensation, fluid forces. Part of the kernels that include it, after spatial.k.h.
+ * dampers, gravity compensation. Part of the kernels that include it, after spatial.k.h.
  */
 
 /* a += cdof * qvel of n dofs. */
@@ -96,6 +96,8 @@ LFN void ph_bias(const int *m, const ureal *f, const real *v, real *w)
 
 /* k x + p[0] x^2 + p[1] x^3 */
 LFN real ph_spring(real k, const real *p, real x) { return x * fma(x, fma(x, p[1], p[0]), k); }
+/* … and its derivative by x */
+LFN real ph_spring_slope(real k, const real *p, real x) { return fma(x, fma(splat(3) * x, p[1], splat(2) * p[0]), k); }
 /* b v + p[0] v |v| + p[1] v^3 */
 LFN real ph_damper(real b, const real *p, real v) { return v * fma(rabs(v), fma(rabs(v), p[1], p[0]), b); }
 /* … and its derivative by v */
@@ -201,86 +203,6 @@ LFN void ph_gravcomp(const int *m, const ureal *f, const real *v, real *w)
     sync();
 }
 
-/* What the medium does to a body: along and about the axes of its inertial frame. */
-typedef struct ph_drag {
-    real flow[3], spin[3]; /* the body's velocities in the medium */
-    real area[3], turn[3]; /* of the force and the torque: what grows with their squares, */
-    real push, twist;      /* and with themselves */
-    mask none;             /* the body has no mass, so there is nothing */
-} ph_drag;
-
-/*
- * Of body b, as of the box with its inertia (MuJoCo's chapter Computation, "Inertia model"); bodies without mass have
- * none.
- */
-LFN void ph_find_drag(const int *m, const ureal *f, const real *v, const real *w, int b, ph_drag *out)
-{
-    const real *R = PH_AT(W_XIMAT) + 9 * b, *cvel = PH_AT(W_CVEL) + 6 * b, *at = PH_AT(W_XIPOS) + 3 * b;
-    const real *com = PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[b];
-    real mass = par(m, f, v, M_BODY_MASS, b), density = par(m, f, v, M_FLUID, 0), viscosity = par(m, f, v, M_FLUID, 1);
-    real I[3], s[3], off[3], velocity[3];
-    out->none = lt(mass, splat(PHYSICS_MINVAL));
-    real inverse = select(out->none, splat(0), splat(1) / mass);
-    pars(m, f, v, M_BODY_INERTIA, 3 * b, 3, I);
-    for (int k = 0; k < 3; ++k) {
-        real more = I[(k + 1) % 3] + I[(k + 2) % 3] - I[k];
-        s[k] = sqrt(rmax(splat(PHYSICS_MINVAL), more) * inverse * splat(6));
-        off[k] = at[k] - com[k];
-        velocity[k] = cvel[3 + k] - par(m, f, v, M_FLUID, 2 + k);
-    }
-    ph_add_cross(cvel, off, velocity);
-    m3_mul_transposed(R, cvel, out->spin);
-    m3_mul_transposed(R, velocity, out->flow);
-    real diameter = (s[0] + s[1] + s[2]) * splat((ureal)(1. / 3)), pi = splat((ureal)3.14159265358979323846);
-    real drag = pi * diameter * viscosity;
-    out->push = splat(3) * drag;
-    out->twist = drag * diameter * diameter;
-    for (int k = 0; k < 3; ++k) {
-        real p = s[(k + 1) % 3], q = s[(k + 2) % 3];
-        out->area[k] = splat((ureal)0.5) * density * p * q;
-        out->turn[k] = density * s[k] * (p * p * p * p + q * q * q * q) * splat((ureal)(1. / 64));
-    }
-}
-
-/* The force and the torque of that, along the same axes. */
-LFN void ph_drag_forces(const ph_drag *d, real *force, real *torque)
-{
-    for (int k = 0; k < 3; ++k) {
-        force[k] = select(d->none, splat(0), -(d->flow[k] * fma(d->area[k], rabs(d->flow[k]), d->push)));
-        torque[k] = select(d->none, splat(0), -(d->spin[k] * fma(d->turn[k], rabs(d->spin[k]), d->twist)));
-    }
-}
-
-/* cfrc = the force of the medium on body b. */
-LFN void ph_body_fluid(const int *m, const ureal *f, const real *v, real *w, int b)
-{
-    const real *R = PH_AT(W_XIMAT) + 9 * b;
-    real force[3], torque[3], turned[3];
-    ph_drag d;
-    ph_find_drag(m, f, v, w, b, &d);
-    ph_drag_forces(&d, force, torque);
-    m3_mul(R, force, turned);
-    ph_place_force(m, w, b, turned);
-    m3_mul(R, torque, turned);
-    for (int k = 0; k < 3; ++k) PH_AT(W_CFRC)[6 * b + k] = PH_AT(W_CFRC)[6 * b + k] + turned[k];
-}
-
-/* qfrc_fluid */
-LFN void ph_fluid(const int *m, const ureal *f, const real *v, real *w)
-{
-    real *out = PH_AT(W_QFRC_FLUID);
-    if (!(m[M_FLAGS] & PH_FLUID)) {
-        each (d, m[M_NV]) out[d] = splat(0);
-        sync();
-        return;
-    }
-    each (i, m[M_NBODY] - 1) ph_body_fluid(m, f, v, w, i + 1);
-    sync();
-    ph_gather_forces(m, w);
-    each (d, m[M_NV]) out[d] = ph_dot6(PH_AT(W_CDOF) + 6 * d, PH_AT(W_CFRC) + 6 * (m + m[M_DOF_BODYID])[d]);
-    sync();
-}
-
 /* The damping of dof d at its present velocity. */
 LFN real ph_dof_damper(const int *m, const ureal *f, const real *v, const real *w, int d)
 {
@@ -291,12 +213,12 @@ LFN real ph_dof_damper(const int *m, const ureal *f, const real *v, const real *
     return -ph_damper(b, p, PH_AT(W_QVEL)[d]);
 }
 
+/* After ph_fluid. */
 LFN void ph_passive(const int *m, const ureal *f, const real *v, real *w)
 {
     real *spring = PH_AT(W_QFRC_SPRING), *damper = PH_AT(W_QFRC_DAMPER), *force = PH_AT(W_TEN_FORCE);
     int ntendon = m[M_NTENDON];
     ph_gravcomp(m, f, v, w);
-    ph_fluid(m, f, v, w);
     if (m[M_FLAGS] & PH_NO_SPRING) {
         each (d, m[M_NV]) spring[d] = splat(0);
     } else {

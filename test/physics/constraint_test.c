@@ -10,6 +10,7 @@
 
 #define OPTION "<option timestep='.004' tolerance='1e-12'><flag contact='disable'/></option>"
 #define FAST "<option timestep='.004' tolerance='1e-12' integrator='implicitfast'><flag contact='disable'/></option>"
+#define LATE "<option timestep='.02' tolerance='1e-12' integrator='discrete'><flag contact='disable'/></option>"
 #define CHAIN(first, second)                                                                                           \
     "<worldbody><body name='a'><joint name='a' axis='0 1 0' " first "/><geom type='capsule' size='.05' "               \
     "fromto='0 0 0 .5 0 0'/><site name='sa' pos='.5 0 .1' quat='1 .2 .3 0'/><body name='b' pos='.5 0 0'>"              \
@@ -65,6 +66,27 @@ static const struct {
                "</option>" CHAIN("range='-20 30' frictionloss='.7'", "frictionloss='.2'")
                    TENDON("frictionloss='.4' limited='true' range='-.2 .3'") "<equality><connect body1='b' body2='c' "
                                                                              "anchor='.4 .2 0'/></equality></mujoco>"},
+    {"discrete, limits", "<mujoco>" LATE CHAIN("range='-20 30' damping='3' stiffness='200'",
+                                               "range='-10 10' margin='.1' solreflimit='-300 -8' "
+                                               "solimplimit='.5 .8 .1 .3 3'") "</mujoco>"},
+    {"discrete, hard limits",
+     "<mujoco>" LATE CHAIN("range='-20 30' damping='3' solreflimit='.002 3' solimplimit='.9 .9995 .01'",
+                           "range='-10 10' margin='.1' solreflimit='.01 .5' "
+                           "solimplimit='.5 .8 .1 .3 3'") "</mujoco>"},
+    {"discrete, hard limits as they are",
+     "<mujoco><option timestep='.02' tolerance='1e-12' integrator='discrete'><flag contact='disable' "
+     "refsafe='disable'/></option>" CHAIN("range='-20 30' damping='3' solreflimit='.002 3' solimplimit='.9 .9995 .01'",
+                                          "range='-10 10' margin='.1' solreflimit='.01 .5'") "</mujoco>"},
+    {"discrete, friction loss",
+     "<mujoco>" LATE CHAIN("frictionloss='.7' stiffness='30'", "frictionloss='.2' damping='.1'")
+         TENDON("frictionloss='.4' solimpfriction='.8 .9 .01 .5 2' damping='2'") "</mujoco>"},
+    {"discrete, welds",
+     "<mujoco>" LATE CHAIN(
+         "damping='2'",
+         "stiffness='80'") "<equality><weld body1='b' body2='c' torquescale='.5' anchor='.1 0 .2'/><weld "
+                           "body1='c' relpose='1 0 0 1 .2 .1 0' solref='.005 .7'/><connect body1='b' body2='c' "
+                           "anchor='.4 .2 0'/><joint joint1='a' joint2='b' polycoef='.1 .5 .2 -.1 "
+                           ".05'/></equality></mujoco>"},
     {"no warm start", "<mujoco><option tolerance='1e-12'><flag contact='disable' warmstart='disable' "
                       "refsafe='disable'/></option>" CHAIN("range='-20 30' frictionloss='.5' solreflimit='.001 1'",
                                                            "range='-10 10'") "</mujoco>"},
@@ -97,6 +119,19 @@ static const struct {
     "<geom size='.21'/><geom size='.1' pos='.2 0 -.12'/></body></worldbody><actuator><adhesion body='a' "              \
     "ctrlrange='0 1' gain='30'/><adhesion body='b' ctrlrange='0 3' gain='9'/><adhesion body='c' ctrlrange='0 2' "      \
     "gain='20' forcerange='0 15'/><adhesion body='d' ctrlrange='0 2' gain='5'/></actuator></mujoco>"
+#define BELTS(options)                                                                                                 \
+    "<mujoco><option timestep='.002' tolerance='1e-12' ls_iterations='100' " options "/><worldbody><geom "             \
+    "type='plane' size='9 9 1' surfacevel='1 .5 .2 0 0 1'/><geom type='box' size='1 1 .1' pos='1 0 .1' condim='4' "    \
+    "surfacevel='0 0 0 .1 .2 3'/><body pos='0 0 .1'><freejoint/><geom type='box' size='.3 .3 .12' surfacevel='0 1 0 "  \
+    "0 0 0' euler='10 20 30'/></body><body pos='0 .1 .3'><freejoint/><geom size='.11' condim='6' friction='.5 .03 "    \
+    ".02'/></body><body pos='1 0 .3'><freejoint/><geom type='capsule' size='.11 .2'/></body></worldbody></mujoco>"
+#define OVERRIDE(options, geoms)                                                                                       \
+    "<mujoco><option timestep='.002' tolerance='1e-12' ls_iterations='100' o_margin='.03' o_solref='.05 .8' "          \
+    "o_solimp='.8 .9 .01 .4 3' o_friction='.6 .5 .03 .02 .01' " options                                                \
+    "><flag override='enable'/></option><worldbody>"                                                                   \
+    "<geom name='floor' type='plane' size='9 9 1'/><body><freejoint/><geom name='ball' size='.2'/></body>" geoms       \
+    "</worldbody><contact><pair geom1='floor' geom2='ball' condim='4' friction='.1 .2 .3 .4 .5' "                      \
+    "solreffriction='.1 .9' margin='.1'/></contact></mujoco>"
 #define NOSLIP "noslip_iterations='4' noslip_tolerance='0' "
 #define BOXES                                                                                                          \
     "<body pos='0 0 .1'><freejoint/><geom type='box' size='.3 .3 .12'/></body><body pos='.1 0 .32'><freejoint/><geom " \
@@ -122,6 +157,19 @@ static const struct {
      .1},
     {"RK4", GROUND("integrator='RK4'", PILE("")), .15},
     {"boxes", GROUND("", BOXES), .1},
+    {"moving surfaces", BELTS(""), .1},
+    {"moving surfaces, elliptic", BELTS("cone='elliptic' integrator='implicitfast'"), .1},
+    {"moving surfaces, discrete", BELTS("integrator='discrete'"), .1},
+    {"override", OVERRIDE("", PILE("condim='4' margin='.1' solref='-900 -30'")), .15},
+    {"override of pairs", OVERRIDE("cone='elliptic'", STEP PILE("condim='6' friction='.5 .03 .02'")), .15},
+    {"discrete", GROUND("integrator='discrete'", PILE("")), .15},
+    {"discrete, condim 1",
+     GROUND("integrator='discrete'", PILE("condim='1' priority='1' solref='.003 .5' solimp='.2 .9 .1'")), .15},
+    {"discrete, elliptic",
+     GROUND("integrator='discrete' cone='elliptic' density='20'",
+            PILE("condim='4' friction='.5 .03 .002' solref='.003 1' priority='1'")),
+     .15},
+    {"discrete, humanoid", HUMANOID(".2", "tolerance='1e-12' integrator='discrete'"), .3},
     {"meshes on a plane",
      GROUND("",
             "<body pos='0 0 .08'><freejoint/><geom type='mesh' mesh='wedge'/></body><body pos='1 0 .08'><freejoint/>"

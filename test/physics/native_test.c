@@ -393,10 +393,13 @@ static void what_is_missing_is_listed(void **state)
     static const struct {
         const char *scene, *words;
     } rows[] = {
-        {"<mujoco><option integrator='implicit'/></mujoco>", "integrator implicit"},
-        {"<mujoco><option density='1'/><worldbody><geom size='1' fluidshape='ellipsoid'/></worldbody></mujoco>",
-         "fluid forces of the ellipsoid model"},
-        {"<mujoco><option viscosity='1' integrator='implicitfast'/></mujoco>", "or with integrator implicitfast"},
+        {"<mujoco><option integrator='discrete'/><worldbody><body><joint name='a'/><geom size='1'/></body><body>"
+         "<joint name='b'/><geom size='1'/></body></worldbody><tendon><fixed stiffness='1'><joint joint='a' coef='1'/>"
+         "<joint joint='b' coef='1'/></fixed></tendon></mujoco>",
+         "between dofs of which none moves the other"},
+        {"<mujoco><option><flag speculative='enable'/></option><worldbody><geom type='plane' size='1 1 1'/><body>"
+         "<freejoint/><geom size='1'/></body></worldbody></mujoco>",
+         "speculative contacts"},
         {"<mujoco><option><flag nativeccd='disable'/></option><worldbody><geom type='box' size='1 1 "
          "1'/><body><freejoint/>"
          "<geom type='ellipsoid' size='1 1 1'/></body></worldbody></mujoco>",

@@ -23,8 +23,8 @@
     X(cinert, d->cinert + 10, 10 * (m->nbody - 1))                                                                     \
     X(crb, d->crb + 10, 10 * (m->nbody - 1))                                                                           \
     X(qM, d->M, m->nC)                                                                                                 \
-    X(qLD, d->qLD, m->nC)                                                                                              \
-    X(qLDiagInv, d->qLDiagInv, m->nv)                                                                                  \
+    X(qLD, d->qLD, shows_factor(m) ? m->nC : 0)                                                                        \
+    X(qLDiagInv, d->qLDiagInv, shows_factor(m) ? m->nv : 0)                                                            \
     X(ten_length, d->ten_length, m->ntendon)                                                                           \
     X(ten_velocity, d->ten_velocity, m->ntendon)                                                                       \
     X(actuator_length, d->actuator_length, m->nout)                                                               \
@@ -105,6 +105,9 @@ void oracle_near_states(const rig *r, mjData **data, double size, uint64_t *dice
         write_row(r, "mocap_quat", w, d->mocap_quat);
     }
 }
+
+/* Integrator discrete has the factor of its metric in qLD's place. */
+static bool shows_factor(const mjModel *m) { return m->opt.integrator != mjINT_DISCRETE; }
 
 /* ---- comparisons ------------------------------------------------------------------------------------------------- */
 

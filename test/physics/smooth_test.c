@@ -4,6 +4,8 @@
 #define OPTION "<option timestep='.004'><flag contact='disable' constraint='disable'/></option>"
 #define FAST "<option timestep='.004' integrator='implicitfast'><flag contact='disable' constraint='disable'/></option>"
 
+#define FULL "<option timestep='.004' integrator='implicit'><flag contact='disable' constraint='disable'/></option>"
+
 /* Two arms and a body that floats, with what tendons wrap around and sites; `more` is the tendons and what they do. */
 #define PULLED(option, more)                                                                                           \
     "<mujoco>" option "<default><geom contype='0'/></default><worldbody><site name='o' pos='.1 -.2 .9'/>"              \
@@ -22,6 +24,51 @@
     "<joint type='ball'/><geom type='capsule' size='.1 .3'/></body></body><body><joint axis='0 1 0'/>"                 \
     "<geom type='ellipsoid' size='.1 .2 .3' pos='.5 0 0'/><body pos='1 0 0'><joint type='slide'/><geom size='.2'/>"    \
     "</body></body></worldbody></mujoco>"
+
+/* Geoms on which the medium acts as on ellipsoids: of two bodies of chains, and of a free one with a welded child. */
+#define ELLIPSOIDS(option)                                                                                             \
+    "<mujoco><option timestep='.004' density='300' viscosity='.7' wind='.1 -.2 .3' " option "><flag "                  \
+    "contact='disable' constraint='disable'/></option><worldbody><body pos='1 2 3'><freejoint/><geom "                 \
+    "type='ellipsoid' "                                                                                                \
+    "size='.1 .2 .3' pos='.1 .1 0' euler='10 20 30' fluidshape='ellipsoid'/><geom size='.1'/><body pos='.5 0 0'>"      \
+    "<geom type='box' size='.1 .2 .05' fluidshape='ellipsoid' fluidcoef='.4 .3 1.2 .8 .7'/></body></body>"             \
+    "<body><joint type='ball'/><geom type='capsule' size='.1 .3' fluidshape='ellipsoid' pos='.1 0 .2'/><body "         \
+    "pos='1 0 0'><joint axis='0 1 .2'/><joint type='slide'/><geom type='cylinder' size='.1 .2' euler='30 0 0' "        \
+    "fluidshape='ellipsoid'/><geom size='.2' pos='0 .3 0' fluidshape='ellipsoid'/><body pos='0 .5 0'><joint/><geom "   \
+    "type='box' size='.1 .2 .1'/></body></body></body></worldbody></mujoco>"
+
+/* A tree with all joints, whose bodies turn each other. */
+#define TURNING(option)                                                                                                \
+    "<mujoco>" option "<worldbody><body pos='1 2 3'><freejoint/><geom type='box' size='.1 .2 .3' pos='.1 .1 0'/>"      \
+    "<body pos='.5 0 0'><joint type='ball' damping='.3' stiffness='2'/><geom type='box' size='.1 .2 .3' pos='0 .2 "    \
+    "0'/>"                                                                                                             \
+    "<body pos='.3 0 .2'><joint name='a' axis='1 .3 0'/><joint name='b' axis='0 1 0' pos='.1 0 0' "                    \
+    "damping='.2'/><joint "                                                                                            \
+    "type='slide' axis='0 0 1'/><geom type='capsule' size='.1 .2'/></body></body><body pos='0 .5 0'><joint name='c'/>" \
+    "<geom size='.2' pos='.3 0 0'/></body></body><body><joint type='ball' pos='.1 0 0'/><geom type='box' size='.3 .2 " \
+    ".1'/></body><body pos='0 3 0'><freejoint/><geom type='box' size='.3 .2 .1'/></body></worldbody><tendon><fixed "   \
+    "name='t' damping='.3'><joint joint='a' coef='.5'/><joint joint='c' coef='-.7'/></fixed></tendon><actuator>"       \
+    "<position joint='a' kp='3' kv='.4'/><velocity tendon='t' kv='.2'/></actuator></mujoco>"
+
+/* All that integrator discrete has a stiffness of. */
+#define STIFF                                                                                                          \
+    "<mujoco><option timestep='.02' integrator='discrete'><flag contact='disable' constraint='disable'/></option>"     \
+    "<worldbody><body><joint name='a' axis='0 1 0' stiffness='300 90 70' damping='2 .3 .1' springref='20'/><geom "     \
+    "type='box' size='.1 .2 .3' pos='.1 0 0'/><body pos='.3 0 0'><joint name='b' axis='0 1 .2' pos='.1 0 0' "          \
+    "actuatorfrcrange='-9 9'/><joint name='c' type='slide' stiffness='90' armature='.1'/><geom type='box' size='.1 "   \
+    ".2 "                                                                                                              \
+    ".3' pos='.1 0 0'/></body></body><body pos='0 2 0'><joint type='ball' stiffness='90' damping='2'/><geom "          \
+    "type='box' size='.1 .2 .3' pos='.1 0 0'/></body><body pos='0 3 0'><joint type='free' stiffness='50' "             \
+    "damping='3'/>"                                                                                                    \
+    "<geom type='box' size='.1 .2 .3' pos='.1 0 0'/></body><body pos='0 4 0'><freejoint/><geom type='box' size='.1 "   \
+    ".2 "                                                                                                              \
+    ".3'/></body></worldbody><tendon><fixed name='t' stiffness='200' damping='3' springlength='-.2 .3'><joint "        \
+    "joint='a' coef='1'/><joint joint='b' coef='2'/></fixed><fixed name='u' stiffness='50 30 20' damping='1 .5'>"      \
+    "<joint joint='a' coef='1'/><joint joint='c' coef='-1'/></fixed></tendon><actuator><position tendon='t' kp='40' "  \
+    "kv='.2'/><position joint='a' kp='70' forcerange='-20 20'/><general joint='b' dyntype='filter' dynprm='.1' "       \
+    "gaintype='affine' gainprm='1 -30 -2' actearly='true'/><general joint='a' gaintype='affine' gainprm='1 -30 -2'/>"  \
+    "<general joint='a' biastype='affine' biasprm='0 -40 3'/><general joint='c' biastype='affine' biasprm='0 40 -3'/>" \
+    "<position joint='c' kp='300' ctrlrange='-.1 .1' ctrllimited='true'/></actuator></mujoco>"
 
 #define MUSCLES                                                                                                        \
     "<worldbody><body><joint name='a' range='-90 90'/><geom size='.1' pos='.5 0 0'/><body pos='1 0 0'><joint "         \
@@ -123,6 +170,17 @@ static const struct {
                  "0'/><body pos='.2 0 0' gravcomp='2'><geom size='.1'/></body></body></body></worldbody></mujoco>"},
     {"water", FLUID("density='1000' viscosity='.9' wind='.1 -.2 .3'")},
     {"honey", FLUID("viscosity='10'")},
+    {"water, implicitfast", FLUID("density='1000' viscosity='.9' wind='.1 -.2 .3' integrator='implicitfast'")},
+    {"water, implicit", FLUID("density='1000' viscosity='.9' wind='.1 -.2 .3' integrator='implicit'")},
+    {"ellipsoids", ELLIPSOIDS("")},
+    {"ellipsoids, implicitfast", ELLIPSOIDS("integrator='implicitfast'")},
+    {"ellipsoids, implicit", ELLIPSOIDS("integrator='implicit'")},
+    {"ellipsoids, RK4", ELLIPSOIDS("integrator='RK4'")},
+    {"implicit", TURNING(FULL)},
+    {"implicit, sites", "<mujoco>" FULL SITES},
+    {"discrete", STIFF},
+    {"water, discrete", FLUID("density='1000' viscosity='.9' wind='.1 -.2 .3' integrator='discrete'")},
+    {"ellipsoids, discrete", ELLIPSOIDS("integrator='discrete'")},
     {"air, RK4", FLUID("density='1.2' integrator='RK4'")},
     {"mocap", "<mujoco>" OPTION "<worldbody><body mocap='true' pos='1 0 0'><geom size='.1'/><body pos='0 1 0'><geom "
               "size='.1'/></body></body><body><joint/><geom size='.1' pos='1 0 0'/></body></worldbody></mujoco>"},

@@ -18,7 +18,7 @@ typedef struct drawing {
     int nwrap;                    /* geoms w0 … with their side sites */
     int dims[4], ndim;            /* of contacts, none: bodies do not touch */
     bool any_dim[7], any_margin, any_spatial, any_free, any_ball, any_slide, any_hinge, any_spring, any_damper,
-        any_poly, any_gravcomp, any_mocap, any_limit, any_loss, gaps, no_adhesion;
+        any_poly, any_gravcomp, any_mocap, any_limit, any_loss, gaps, no_adhesion, fluid, late;
 } drawing;
 
 static void text(drawing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -196,6 +196,14 @@ static void wrap(drawing *t)
          1.5 * radius * sin(turn));
 }
 
+/* The medium acts on a geom as on an ellipsoid. */
+static void ellipsoid(drawing *t)
+{
+    text(t, " fluidshape='ellipsoid' fluidcoef='%.6g %.6g %.6g %.6g %.6g'", number(t, .1, 1), number(t, .1, .5),
+         number(t, .5, 2), number(t, 0, 2), number(t, 0, 2));
+    t->counts->ellipsoids++;
+}
+
 static void inertia(drawing *t)
 {
     static const char *const types[] = {"box", "sphere", "capsule", "ellipsoid", "cylinder"};
@@ -212,6 +220,7 @@ static void inertia(drawing *t)
         text(t, " size='%.6g %.6g %.6g'", number(t, .05, .2), number(t, .05, .2), number(t, .05, .2));
         if (chance(t, 60)) vector(t, "pos", 3, .3);
         if (chance(t, 40)) vector(t, "quat", 4, 1);
+        if (t->fluid && chance(t, 40)) ellipsoid(t);
         if (t->ndim > 0) contact(t);
         text(t, "/>");
     }
@@ -276,8 +285,8 @@ static int tendons(drawing *t)
         bool spatial = t->nscalar == 0 || (t->nsite > 1 && chance(t, 50));
         double low = spatial ? number(t, 0, 2) : number(t, -1, -.1);
         text(t, "<%s name='t%d'", spatial ? "spatial" : "fixed", k);
-        if (chance(t, 50)) coefficients(t, "stiffness", 3, true);
-        if (chance(t, 50)) coefficients(t, "damping", 1, true);
+        if (!t->late && chance(t, 50)) coefficients(t, "stiffness", 3, true);
+        if (!t->late && chance(t, 50)) coefficients(t, "damping", 1, true);
         if (chance(t, 50)) text(t, " springlength='%.6g %.6g'", spatial ? low : -.2, low + 2);
         if (chance(t, 20)) text(t, " actuatorfrcrange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
         if (chance(t, 30)) text(t, " limited='true' range='%.6g %.6g'", low, spatial ? low + 1 : number(t, .1, 1));
@@ -392,26 +401,27 @@ static void servo(drawing *t, int id, bool ball)
 static void one_actuator(drawing *t, int id, int ntendon)
 {
     static const char *const dynamics[] = {"none", "integrator", "filter", "filterexact", "muscle"};
-    size_t dyn = dice_below(t->dice, 5);
+    size_t dyn = dice_below(t->dice, t->late ? 4 : 5);
     bool site = t->nsite > 0 && chance(t, 40), tendon = !site && ntendon > 0 && chance(t, 30);
     bool ball = !site && !tendon && t->nnamed > 0 && (t->nscalar == 0 || chance(t, 30));
-    bool strong = chance(t, 15), passive = chance(t, 15); /* as a muscle is */
-    if (t->ndim > 0 && !t->gaps && !t->no_adhesion && chance(t, 30)) {
+    bool strong = !t->late && chance(t, 15), passive = !t->late && chance(t, 15); /* as a muscle is */
+    if (t->ndim > 0 && !t->late && !t->gaps && !t->no_adhesion && chance(t, 30)) {
         text(t, "<adhesion name='a%d' body='b%d' ctrlrange='0 %.6g' gain='%.6g'/>", id,
              1 + (int)dice_below(t->dice, (size_t)t->nbody), number(t, .5, 3), number(t, 1, 20));
         t->counts->adhesion++;
         return;
     }
-    if ((t->nsite > 1 || t->nball > 0) && chance(t, 10)) {
+    if (!t->late && (t->nsite > 1 || t->nball > 0) && chance(t, 10)) {
         servo(t, id, t->nball > 0 && (t->nsite < 2 || chance(t, 50)));
         return;
     }
     if (!site && !tendon && !ball && t->nscalar == 0) return;
-    if ((t->nscalar > 0 || t->nnamed > 0) && chance(t, 25)) {
+    if (!t->late && (t->nscalar > 0 || t->nnamed > 0) && chance(t, 25)) {
         motor(t, id, ntendon);
         return;
     }
     t->counts->muscles += strong || passive || dyn == 4;
+    bool servo = !t->late || !(site || tendon || ball); /* discrete has no servos between branches */
     text(t, "<general name='a%d' dyntype='%s'", id, dynamics[dyn]);
     if (site)
         site_actuator(t);
@@ -434,12 +444,12 @@ static void one_actuator(drawing *t, int id, int ntendon)
         muscle_numbers(t, "gainprm");
     } else {
         text(t, " gainprm='%.6g %.6g %.6g'", number(t, .1, 3), number(t, -1, 0), number(t, -1, 0));
-        if (chance(t, 40)) text(t, " gaintype='affine'");
+        if (servo && chance(t, 40)) text(t, " gaintype='affine'");
     }
     if (passive) {
         text(t, " biastype='muscle'");
         muscle_numbers(t, "biasprm");
-    } else if (chance(t, 60))
+    } else if (servo && chance(t, 60))
         text(t, " biastype='affine' biasprm='%.6g %.6g %.6g'", number(t, -1, 1), number(t, -2, 0), number(t, -1, 0));
     text(t, " group='%d'/>", (int)dice_below(t->dice, 4));
 }
@@ -475,19 +485,23 @@ static bool equalities(drawing *t, int ntendon)
 void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_counts *counts)
 {
     drawing t = {.dice = dice, .out = out, .size = size, .counts = counts};
-    bool fast = dice_below(dice, 2) == 0, elliptic = touching && chance(&t, 50), paired = touching && chance(&t, 30);
+    static const char *const integrators[] = {"Euler", "implicitfast", "implicit", "discrete"};
+    size_t integrator = dice_below(dice, sizeof integrators / sizeof *integrators);
+    bool elliptic = touching && chance(&t, 50), paired = touching && chance(&t, 30);
     static const char *const flags[] = {"spring",    "damper",    "gravity", "clampctrl",    "actuation",
                                         "eulerdamp", "warmstart", "limit",   "frictionloss", "equality"};
     text(&t, "<mujoco><option tolerance='1e-18' timestep='%.6g' integrator='%s'", number(&t, .001, .01),
-         fast ? "implicitfast" : "Euler");
+         integrators[integrator]);
     if (chance(&t, 20)) text(&t, " actuatorgroupdisable='1'");
     if (chance(&t, 50)) vector(&t, "gravity", 3, 10);
-    if (!fast && chance(&t, 30)) {
+    if (chance(&t, 30)) {
         text(&t, " density='%.6g' viscosity='%.6g'", number(&t, 0, 20), number(&t, 0, .2));
         vector(&t, "wind", 3, 2);
         counts->fluids++;
+        t.fluid = true;
     }
-    if (chance(&t, 25)) {
+    t.late = integrator == 3;
+    if (!t.late && chance(&t, 25)) {
         text(&t, " noslip_iterations='%d' noslip_tolerance='0'", 1 + (int)dice_below(dice, 4));
         counts->noslip++;
     }
@@ -529,7 +543,7 @@ void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_count
     counts->tendons += ntendon > 0;
     counts->spatial += t.any_spatial;
     counts->actuators += nactuator > 0;
-    counts->implicit += fast;
+    counts->integrators[integrator]++;
     counts->limits += t.any_limit;
     counts->losses += t.any_loss;
     counts->equalities += tied;
@@ -554,12 +568,13 @@ void tree_print(const tree_counts *c)
     print_message(
         "%d random models (%d refused by MuJoCo's compiler) with %d bodies; with free joints %d, ball %d, "
         "slide %d, hinge %d, springs %d, dampers %d, polynomials %d, gravity compensation %d, tendons %d, spatial %d, "
-        "actuators %d, mocap bodies %d, implicitfast %d, limits %d, friction loss %d, equalities %d, "
-        "fluids %d, contacts of 1 dimension %d, 3 %d, 4 %d, 6 %d, elliptic cones %d, pairs of their own %d, "
-        "margins %d, noslip iterations %d, contact sensors %d, muscles %d, actuators on sites %d, adhesion %d, "
-        "DC motors %d, PID controllers %d, orientation servos %d\n",
+        "actuators %d, mocap bodies %d, Euler %d, implicitfast %d, implicit %d, discrete %d, limits %d, "
+        "friction loss %d, equalities %d, fluids %d, ellipsoids in them %d, contacts of 1 dimension %d, 3 %d, 4 %d, "
+        "6 %d, elliptic cones %d, pairs of their own %d, margins %d, noslip iterations %d, contact sensors %d, "
+        "muscles %d, actuators on sites %d, adhesion %d, DC motors %d, PID controllers %d, orientation servos %d\n",
         c->models, c->refused, c->bodies, c->free, c->ball, c->slide, c->hinge, c->springs, c->dampers, c->polynomials,
-        c->gravcomp, c->tendons, c->spatial, c->actuators, c->mocap, c->implicit, c->limits, c->losses, c->equalities,
-        c->fluids, c->dims[1], c->dims[3], c->dims[4], c->dims[6], c->elliptic, c->pairs, c->margins, c->noslip,
-        c->contact_sensors, c->muscles, c->site_actuators, c->adhesion, c->motors, c->controllers, c->orientations);
+        c->gravcomp, c->tendons, c->spatial, c->actuators, c->mocap, c->integrators[0], c->integrators[1],
+        c->integrators[2], c->integrators[3], c->limits, c->losses, c->equalities, c->fluids, c->ellipsoids, c->dims[1],
+        c->dims[3], c->dims[4], c->dims[6], c->elliptic, c->pairs, c->margins, c->noslip, c->contact_sensors,
+        c->muscles, c->site_actuators, c->adhesion, c->motors, c->controllers, c->orientations);
 }

@@ -16,8 +16,8 @@
 /* How many models had one of these. */
 typedef struct tree_counts {
     int models, refused, bodies, free, ball, slide, hinge, springs, dampers, polynomials, gravcomp, tendons, spatial,
-        actuators, mocap, implicit, limits, losses, equalities, fluids, dims[7], elliptic, pairs, margins, noslip,
-        contact_sensors, muscles, site_actuators, adhesion, motors, controllers, orientations;
+        actuators, mocap, integrators[4], limits, losses, equalities, fluids, ellipsoids, dims[7], elliptic, pairs,
+        margins, noslip, contact_sensors, muscles, site_actuators, adhesion, motors, controllers, orientations;
 } tree_counts;
 
 /* Writes the text of one model; counts what was drawn. */

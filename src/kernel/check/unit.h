@@ -13,7 +13,7 @@
 #include "kernel/check/check.h"
 #include "kernel/check/words.inl"
 
-enum { STI_CHECK_FILES = 64, STI_CHECK_BUCKETS = 1024 };
+enum { STI_CHECK_FILES = 128, STI_CHECK_BUCKETS = 1024 };
 
 typedef enum sti_word {
     STI_WORD_NONE,

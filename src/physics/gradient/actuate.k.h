@@ -229,12 +229,14 @@ LFN void ph_pull_actuator(const int *m, const ureal *f, const real *v, real *w, 
     int flags = (m + m[M_ACT_FLAGS])[i], adr = (m + m[M_ACT_ACTADR])[i];
     int gain = (m + m[M_ACT_GAINTYPE])[i], bias = (m + m[M_ACT_BIASTYPE])[i];
     const int *row = m + m[M_MOMENT_ROWADR], *col = m + m[M_MOMENT_COLIND];
-    real h = par(m, f, v, M_TIMESTEP, 0), zero = splat(0), u = select(bad, zero, ph_control(m, f, v, w, i));
+    int c = (m + m[M_ACT_CTRLADR])[i];
+    real h = par(m, f, v, M_TIMESTEP, 0), zero = splat(0), u = select(bad, zero, ph_control(m, f, v, w, c));
     real force = PH_AT(W_ACTUATOR_FORCE)[i], rate = zero, input = u, input_bar = zero, u_bar = zero;
     rolled for (int e = row[i]; e < row[i + 1]; ++e) rate =
         fma(PH_AT(W_ACTUATOR_MOMENT)[e], PH_DOFS(GD_ACT)[col[e]], rate);
     if (adr >= 0)
-        input = flags & PH_ACT_EARLY ? ph_next_activation(m, f, v, w, i, PH_AT(W_ACT_DOT)[adr]) : PH_AT(W_ACT)[adr];
+        input =
+            flags & PH_ACT_EARLY ? ph_next_activation(m, f, v, w, i, adr, PH_AT(W_ACT_DOT)[adr]) : PH_AT(W_ACT)[adr];
     if (!(flags & PH_ACT_DISABLED)) {
         mask held = ph_force_is_held(m, f, v, w, i);
         real bar = select(held, zero, -rate), by_length = zero, slope = zero, by_input;
@@ -262,13 +264,13 @@ LFN void ph_pull_actuator(const int *m, const ureal *f, const real *v, real *w, 
         ph_pull_activation(m, f, v, w, i, u, -input_bar, &u_bar);
     else
         u_bar = -input_bar;
-    real x = PH_AT(W_CTRL)[i];
+    real x = PH_AT(W_CTRL)[c];
     mask free = m_not(bad);
-    if (flags & PH_ACT_CTRLRANGE) {
-        mask low = lt(x, par(m, f, v, M_ACT_CTRLRANGE, 2 * i));
-        free = m_andnot(free, m_or(low, gt(x, par(m, f, v, M_ACT_CTRLRANGE, 2 * i + 1))));
+    if ((m + m[M_CTRL_LIMITED])[c]) {
+        mask low = lt(x, par(m, f, v, M_ACT_CTRLRANGE, 2 * c));
+        free = m_andnot(free, m_or(low, gt(x, par(m, f, v, M_ACT_CTRLRANGE, 2 * c + 1))));
     }
-    ph_put_gradient(ctrl_grad, i, ctrl_grad[i] + select(free, u_bar, zero), on);
+    ph_put_gradient(ctrl_grad, c, ctrl_grad[c] + select(free, u_bar, zero), on);
 }
 
 /* z of dofs, and 0 for actuators where the limit of a joint holds the sum of their forces. */

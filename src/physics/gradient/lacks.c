@@ -26,6 +26,24 @@ static bool any_flag(const mjtBool *a, int64_t n)
 }
 
 static bool is_implicit(const mjModel *m) { return m->opt.integrator == mjINT_IMPLICITFAST; }
+static bool has_other_integrator(const mjModel *m)
+{
+    return m->opt.integrator == mjINT_IMPLICIT || m->opt.integrator == mjINT_DISCRETE;
+}
+static bool has_implicit_medium(const mjModel *m)
+{
+    return is_implicit(m) && (m->opt.density != 0 || m->opt.viscosity != 0);
+}
+static bool has_ellipsoids(const mjModel *m) { return any_number(m->geom_fluid, (int64_t)mjNFLUID * m->ngeom); }
+static bool has_moving_surfaces(const mjModel *m) { return any_number(m->geom_surfacevel, (int64_t)6 * m->ngeom); }
+static bool has_motors(const mjModel *m)
+{
+    for (int i = 0; i < m->nactuator; ++i) {
+        int gain = m->actuator_gaintype[i];
+        if (gain == mjGAIN_DCMOTOR || gain == mjGAIN_PID || gain == mjGAIN_SO3) return true;
+    }
+    return false;
+}
 static bool has_noslip(const mjModel *m) { return m->opt.noslip_iterations > 0 && sti_physics_slips(m); }
 
 static bool has_contacts_without(const mjModel *m)
@@ -139,6 +157,11 @@ static const struct {
     const char *name;
     bool (*needed)(const mjModel *m);
 } rows[] = {
+    {"integrators implicit and discrete", has_other_integrator},
+    {"integrator implicitfast in a medium", has_implicit_medium},
+    {"fluid forces on ellipsoids", has_ellipsoids},
+    {"moving surfaces", has_moving_surfaces},
+    {"DC motors, PID controllers and servos of orientations", has_motors},
     {"contacts of types of geoms that have no derivative", has_contacts_without},
     {"noslip iterations", has_noslip},
     {"fewer than 6 iterations of the solver, or 20 of its line search", sti_physics_ends_early},

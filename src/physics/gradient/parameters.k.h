@@ -102,13 +102,15 @@ LFN void ph_pull_gain(const int *m, const ureal *f, const real *v, real *w, int 
     int flags = (m + m[M_ACT_FLAGS])[i], adr = (m + m[M_ACT_ACTADR])[i];
     int gain = (m + m[M_ACT_GAINTYPE])[i], bias = (m + m[M_ACT_BIASTYPE])[i];
     const int *row = m + m[M_MOMENT_ROWADR], *col = m + m[M_MOMENT_COLIND];
-    real zero = splat(0), rate = zero, implicit = zero, input = select(bad, zero, ph_control(m, f, v, w, i));
+    real zero = splat(0), rate = zero, implicit = zero,
+         input = select(bad, zero, ph_control(m, f, v, w, (m + m[M_ACT_CTRLADR])[i]));
     mask stuck = m_or(ph_force_is_held(m, f, v, w, i), ph_joint_is_held(m, f, v, w, i));
     if (flags & PH_ACT_DISABLED) return;
     rolled for (int e = row[i]; e < row[i + 1]; ++e) rate =
         fma(PH_AT(W_ACTUATOR_MOMENT)[e], PH_DOFS(GD_ACT)[col[e]], rate);
     if (adr >= 0)
-        input = flags & PH_ACT_EARLY ? ph_next_activation(m, f, v, w, i, PH_AT(W_ACT_DOT)[adr]) : PH_AT(W_ACT)[adr];
+        input =
+            flags & PH_ACT_EARLY ? ph_next_activation(m, f, v, w, i, adr, PH_AT(W_ACT_DOT)[adr]) : PH_AT(W_ACT)[adr];
     if (m[M_INTEGRATOR] != 0) implicit = select(stuck, zero, h * ph_implicit_rate(m, f, v, w, i, 1));
     rate = select(ph_force_is_held(m, f, v, w, i), zero, rate);
     for (int k = 0; k < 3; ++k) {

@@ -3,8 +3,6 @@
  * paths. Part of the kernels that include it, after tree.k.h.
  */
 
-/* k + 2 p[0] x + 3 p[1] x^2: the derivative of a spring's force. */
-LFN real ph_spring_slope(real k, const real *p, real x) { return fma(x, fma(splat(3) * x, p[1], splat(2) * p[0]), k); }
 /* 2 p[0] sign(v) + 6 p[1] v: that of ph_damper_slope. */
 LFN real ph_damper_curve(const real *p, real v)
 {
@@ -86,7 +84,7 @@ LFN void ph_pull_applied(const int *m, real *w, int b, mask on, real *xfrc_grad)
 LFN void ph_pull_fluid(const int *m, const ureal *f, const real *v, real *w, int b)
 {
     const real *R = PH_AT(W_XIMAT) + 9 * b, *at = PH_AT(W_XIPOS) + 3 * b, *z = PH_BODIES(GB_Z);
-    real force[3], torque[3], velocity[3], along[3], about[3], wind[3], x[3], y[3], wrench[6];
+    real force[3], torque[3], velocity[3], along[3], about[3], by_flow[3], by_spin[3], wind[3], x[3], y[3], wrench[6];
     real *F = PH_BODIES(GB_FORCE) + 6 * b, *B = PH_BODIES(GB_SPEED) + 6 * b;
     ph_drag d;
     ph_find_drag(m, f, v, w, b, &d);
@@ -98,11 +96,10 @@ LFN void ph_pull_fluid(const int *m, const ureal *f, const real *v, real *w, int
     ph_at_point(m, w, b, at, z, velocity);
     m3_mul_transposed(R, velocity, along);
     m3_mul_transposed(R, z + 6 * b, about);
+    ph_drag_slopes(&d, by_flow, by_spin);
     for (int k = 0; k < 3; ++k) {
-        real by_flow = fma(splat(2) * d.area[k], rabs(d.flow[k]), d.push);
-        real by_spin = fma(splat(2) * d.turn[k], rabs(d.spin[k]), d.twist);
-        along[k] = select(d.none, splat(0), along[k] * by_flow);
-        about[k] = select(d.none, splat(0), about[k] * by_spin);
+        along[k] = along[k] * by_flow[k];
+        about[k] = about[k] * by_spin[k];
     }
     m3_mul(R, along, x);
     m3_mul(R, about, y);

@@ -43,7 +43,7 @@ LFN void ph_solve_transposed(const int *m, const ureal *f, const real *v, real *
             real column[6];
             ph_zero(column, 6);
             column[k] = splat(1);
-            ph_free_step(m, f, v, w, b, column);
+            ph_free_step(m, f, v, w, b, 6, column);
             free[first + k] = ph_dot6(column, x + first);
         }
     }
