@@ -108,7 +108,8 @@ STET_API stet_result stet_model_find(const stet_model *model, stet_object kind, 
  * Integers of the model under MuJoCo's names, in MuJoCo's layout:
  *
  *     jnt_type (0 free, 1 ball, 2 slide, 3 hinge), jnt_qposadr, jnt_dofadr, jnt_bodyid, jnt_limited [njnt]
- *     dof_jntid [nv], body_parentid, body_mocapid [nbody], geom_type, geom_bodyid, geom_matid [ngeom]
+ *     dof_jntid [nv], body_parentid, body_mocapid [nbody], geom_type, geom_bodyid, geom_matid, geom_dataid (its mesh or
+ *     height field; -1) [ngeom]
  *     cam_mode (0 fixed, 1 track, 2 trackcom, 3 targetbody, 4 targetbodycom), cam_bodyid [ncam]
  *     site_bodyid [nsite], sensor_type, sensor_adr, sensor_dim [nsensor] (which numbers of sensordata are a sensor's)
  *     actuator_trntype [nactuator], actuator_trnid [nactuator][2], and which numbers are an actuator's: of ctrl
@@ -121,6 +122,17 @@ STET_API const char *const *stet_model_get_tables(void);
 STET_API int64_t stet_model_get_table_items(const stet_model *model, const char *name); /* 0 also: no such name */
 /* Copies a table. INVALID_ARGUMENT: nvalue is not the number of its items; NOT_FOUND. */
 STET_API stet_result stet_model_get_table(const stet_model *model, const char *name, int32_t *values, int64_t nvalue);
+/*
+ * A height field: rows (along y) and columns (along x), half sizes along x and y, the height of an elevation of 1, and
+ * the depth of its base (m). Elevations are from 0 to 1, [nrow][ncol], the lowest x and y first; borrowed from the
+ * model. INVALID_ARGUMENT: no such height field.
+ */
+typedef struct stet_hfield {
+    int nrow, ncol;
+    double size[4];
+    const float *elevations;
+} stet_hfield;
+STET_API stet_result stet_model_get_hfield(const stet_model *model, int index, stet_hfield *out);
 /* The version of MuJoCo's library that this process has loaded, "4.0.1". */
 STET_API const char *stet_get_mujoco_version(void);
 /*

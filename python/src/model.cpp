@@ -1,6 +1,8 @@
 // Models: stet.Model, a scene loaded from MJCF or URDF.
 #include "numpy.h"
 
+#include <cstring>
+
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -158,6 +160,17 @@ static nb::object table(const Model &model, const char *name)
     return out;
 }
 
+static nb::tuple hfield(const Model &model, int index)
+{
+    stet_hfield it;
+    check(stet_model_get_hfield(model.model, index, &it));
+    nb::object out = numpy_empty(STET_DTYPE_REAL, sizeof(float), {it.nrow, it.ncol}, nb::none());
+    Buffer buffer;
+    buffer.open(out, true);
+    std::memcpy(buffer.data(), it.elevations, sizeof(float) * (size_t)it.nrow * (size_t)it.ncol);
+    return nb::make_tuple(nb::make_tuple(it.size[0], it.size[1], it.size[2], it.size[3]), out);
+}
+
 static void bind_tables(nb::class_<Model> &model)
 {
     for (const char *const *name = stet_model_get_tables(); *name; ++name)
@@ -182,6 +195,10 @@ void bind_model(nb::module_ &m)
              "Index of the object of this name among those of its kind: find(\"actuators\", \"thumb\"). Which numbers "
              "of "
              "an array are the object's: Sim.columns.")
+        .def("hfield", hfield, "index"_a,
+             nb::sig("def hfield(self, index: int) -> tuple[tuple[float, float, float, float], NDArray]"),
+             "A height field: its four sizes (m), as MuJoCo's hfield_size, and elevations from 0 to 1, [rows along y, "
+             "columns along x].")
         .def("__reduce__", reduce, nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
         .def("__repr__", repr);
     m.def("_load_bytes", load_bytes, nb::rv_policy::take_ownership);

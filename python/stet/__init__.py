@@ -40,6 +40,7 @@ from .info import info
 from .markers import Marker
 from .pool import Pool
 from .rounds import Round
+from .scan import GridPattern, LidarPattern, RayPattern, Scanner
 from .sim import Sim, load
 from .tiles import Output, Picture, Tiles
 
@@ -48,13 +49,14 @@ if _TYPE_CHECKING:
     from . import data as data
     from . import gym as gym
     from . import jax as jax
+    from . import terrain as terrain
     from . import torch as torch
     from . import video as video
 else:
 
     def __getattr__(name):
         """Modules that need libraries of their own, or time, are imported when they are first used: stet.gym …"""
-        if name in ("control", "data", "gym", "jax", "torch", "video"):
+        if name in ("control", "data", "gym", "jax", "terrain", "torch", "video"):
             return _importlib.import_module(f".{name}", __name__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
@@ -77,11 +79,13 @@ __all__ = [
     "FaultError",
     "FileError",
     "GradcheckResult",
+    "GridPattern",
     "Group",
     "IdRow",
     "Ids",
     "InvalidArgumentError",
     "Kernel",
+    "LidarPattern",
     "LimitError",
     "Loop",
     "Marker",
@@ -93,8 +97,10 @@ __all__ = [
     "ParseError",
     "Picture",
     "Pool",
+    "RayPattern",
     "Record",
     "Round",
+    "Scanner",
     "Sim",
     "Snapshot",
     "StateError",

@@ -22,6 +22,7 @@ from .ids import Ids, make_ids
 from .markers import Marker, add_marker
 from .named import Named
 from .rounds import Rounds
+from .scan import GridPattern, RayPattern, Scanner
 from .tiles import Output, Tiles, foreign_tiles, own_tiles
 
 if TYPE_CHECKING:
@@ -414,6 +415,37 @@ class Sim(Rounds, Named, _core.SimBase):
             marker.remove()
             raise
         return marker
+
+    @_names_keywords("scanner")
+    def scanner(
+        self,
+        body: str | int,
+        pattern: RayPattern | None = None,
+        *,
+        geoms: str | int | Iterable[str | int] | None = None,
+        far: float = 100.0,
+    ) -> Scanner:
+        """Rays from a body in all worlds, of a GridPattern (None: 1.6 m by 1 m, every 0.1 m), LidarPattern or
+        RayPattern: Scanner.read() gives [worlds, rays] distances of the first hit, m, at most `far`. They hit `geoms`,
+        by names or numbers; None: all that stand still.
+        """
+        return Scanner(self, body, pattern or GridPattern(), geoms, far)
+
+    @_names_keywords("height_scan")
+    def height_scan(
+        self,
+        body: str | int,
+        pattern: GridPattern | None = None,
+        *,
+        offset: float = 0.5,
+        geoms: str | int | Iterable[str | int] | None = None,
+        far: float = 100.0,
+    ) -> Scanner:
+        """A Scanner whose numbers are how far below a body, less `offset`, the ground is at each place of a grid that
+        turns with the body's yaw (None: 1.6 m by 1 m, every 0.1 m: 187 rays), m, as an observation. Make it once.
+        """
+        pattern = pattern or GridPattern()
+        return Scanner(self, body, pattern, geoms, far + pattern.height, 1.0, -pattern.height - offset)
 
     def record(self, name: str = "recording") -> _core.Record:
         """`with sim.record("a sweep"):` lists launches and copies instead of running them, and runs the list at the end

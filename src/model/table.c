@@ -18,6 +18,7 @@
     X(geom_type, m->ngeom)                                                                                             \
     X(geom_bodyid, m->ngeom)                                                                                           \
     X(geom_matid, m->ngeom)                                                                                            \
+    X(geom_dataid, m->ngeom)                                                                                           \
     X(cam_mode, m->ncam)                                                                                               \
     X(cam_bodyid, m->ncam)                                                                                             \
     X(site_bodyid, m->nsite)                                                                                           \
@@ -89,4 +90,18 @@ stet_result stet_model_get_table(const stet_model *model, const char *name, int3
         return sti_error(STET_ERROR_NOT_FOUND, "model: there is no table '%.64s'; there are:" TABLES(LISTED), name);
 #undef LISTED
     }
+}
+
+stet_result stet_model_get_hfield(const stet_model *model, int index, stet_hfield *out)
+{
+    if (!model || !out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "model: NULL");
+    const mjModel *m = model->mj;
+    if (index < 0 || index >= m->nhfield)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "model: there is no height field %d; there are %d", index,
+                         (int)m->nhfield);
+    *out = (stet_hfield){.nrow = m->hfield_nrow[index],
+                         .ncol = m->hfield_ncol[index],
+                         .elevations = m->hfield_data + m->hfield_adr[index]};
+    memcpy(out->size, m->hfield_size + 4 * index, sizeof out->size);
+    return STET_OK;
 }

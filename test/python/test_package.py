@@ -198,7 +198,7 @@ def test_the_wheel_has_all(wheel):
     assert any(name.startswith("libmujoco") for name in have)
     assert any(name.startswith("licenses/mujoco/LICENSE") for name in have)
     assert "Apache License" in "".join(file.read_text() for file in (wheel / "stet" / "licenses" / "mujoco").iterdir())
-    assert len([name for name in have if name.startswith("kernels/")]) == 7 * (
+    assert len([name for name in have if name.startswith("kernels/")]) == 8 * (
         5 if os.uname().machine == "x86_64" else 3
     )
 
