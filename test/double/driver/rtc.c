@@ -251,8 +251,10 @@ int rtc_compile(void *handle, int noption, const char *const *option)
     if (!is_program(p)) return RTC_PROGRAM;
     wait_while_held(p);
     options o = {.contract = true};
-    const char *arguments[128] = {"c++", "-x", "c++", "-std=c++17", "-shared", "-Wl,-Bsymbolic", "-fPIC", "-O1", "-w"};
-    int n = 9;
+    /* With -fipa-cp code for one stage of physics is rid of the others before it is optimised. */
+    const char *arguments[128] = {"c++",   "-x",  "c++",      "-std=c++17", "-shared", "-Wl,-Bsymbolic",
+                                  "-fPIC", "-O1", "-fipa-cp", "-w"};
+    int n = 10;
     snprintf(o.arch, sizeof o.arch, "%s", DD_HIP ? dd.config.gfx : "compute_75");
     o.further = !DD_HIP;
     for (int i = 0; i < noption; ++i) {

@@ -58,7 +58,7 @@ double_frame double_here;
 #define __device__
 #define STI_LIST_FUNCTION static __attribute__((unused)) /* whose attribute has another name here */
 #define __host__
-#define __forceinline__ inline __attribute__((always_inline))
+#define __forceinline__ inline /* as the compiler thinks fit: forced, pictures would take it five times as long */
 #define __launch_bounds__(...)
 #define __constant__ static const
 /* Memory of a block: one section, so that it can be found and filled with garbage. Blocks run one after the other. */
