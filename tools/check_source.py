@@ -85,7 +85,7 @@ def check_calls(paths):
         layer = path.split("/")[1]
         forbidden = ENDS if layer == "cli" else PRINTS + "|" + ENDS
         for line, name in calls(path, forbidden):
-            if path == "src/cli/main.c" and name == "_exit":  # of the command, whose compilers may still work
+            if path == "src/kernel/compile/beside.c" and name == "_exit":  # while compilers still work (BESIDE-2)
                 continue
             wrong.append(f"{path}:{line}: uses {name}; return a stet_result with a message instead")
         for line, name in calls(path, ENVIRONMENT):

@@ -120,6 +120,13 @@ STET_API const char *stet_device_get_instead(const stet_device *device, stet_reu
  * use it. Call it before work is captured into a graph of your own, which goes on with the code that it began with.
  */
 STET_API stet_result stet_device_wait_for_code(stet_device *device);
+/*
+ * What is still being compiled beside the run holds up the end of the process by exit(), because a vendor's compiler
+ * cannot be stopped. After this call it does not: the process ends at once, with its exit code and with its output
+ * written, but functions that were given to atexit() before the first such compilation are not called. For programs
+ * that have none which matter; the Python package calls it for the interpreter.
+ */
+STET_API void stet_leave_code_at_exit(void);
 
 /* Counters of all work on this device. */
 STET_API stet_counters stet_device_get_counters(const stet_device *device);

@@ -5,6 +5,8 @@
 NB_MODULE(_core, m)
 {
     if (stet_check_mujoco() != STET_OK) throw nb::import_error(stet_get_last_error());
+    // The interpreter has ended by the time of exit(). Where a program embeds it, that program's exit is not ours.
+    if (PySequence_Size(PySys_GetObject("orig_argv")) > 0) stet_leave_code_at_exit();
     nb::set_leak_warnings(false); // a program may end with objects alive; the tests count them themselves
     binding::find_errors();
     binding::find_numpy();

@@ -2,13 +2,10 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/report_error.h"
-#include "base/temporary.h"
-#include "kernel/compile/beside.h"
 #include "stet/stet.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The package's `stet` runs these itself and calls this program for the others. */
 static int package_main(int argc, char **argv)
@@ -68,16 +65,9 @@ static int run_command(int argc, char **argv)
     return report_error(EXIT_INPUT, "%s: there is no such command; stet --help lists them", word);
 }
 
-/* Compilers may still make code for another time. What is in a vendor's library ends with the process alone. */
-static int end_process(int code)
-{
-    if (!sti_beside_is_running()) return code;
-    sti_temporary_remove_all();
-    _exit(code);
-}
-
 int main(int argc, char **argv)
 {
     interrupt_begin();
-    return end_process(report_end_output(run_command(argc, argv)));
+    stet_leave_code_at_exit();
+    return report_end_output(run_command(argc, argv));
 }

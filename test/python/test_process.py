@@ -153,3 +153,27 @@ def test_snapshots_are_pickled():
 def test_bytes_that_are_no_model():
     with pytest.raises(stet.ParseError, match="MuJoCo cannot load it"):
         stet.sim._load_bytes(b"no model", "x.xml")
+
+
+def test_kf59_the_end_waits_for_no_compiler(tmp_path):
+    """A sim, its device and the interpreter end while code for the model is compiled, by a compiler that never ends."""
+    double = os.path.join(os.path.dirname(stet.__file__), "..", "..", "test", "double", "libdouble_cuda.so")
+    if not os.path.exists(double):
+        pytest.skip("not in a build tree")
+    for name in ("libcuda.so.1", "libnvrtc.so.13"):
+        os.symlink(os.path.realpath(double), tmp_path / name)
+    held = tmp_path / "held"
+    text = f"""import os, stet, sys, time
+sim = stet.Sim({SCENE!r}, worlds=256, device="cuda", physics="native")
+sim.step()
+sim.qpos.numpy()
+while not os.path.exists({str(held)!r}):
+    time.sleep(.01)
+sim.close()
+print("done", end="")
+sys.exit(3)"""
+    env = os.environ | {"LD_LIBRARY_PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"),
+                        "STET_DOUBLE_HOLD": "#define PH_MODEL ", "STET_DOUBLE_HELD": str(held),
+                        "STET_WAIT_FOR_CODE": "0"}
+    done = subprocess.run([sys.executable, "-c", text], env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "done", "")

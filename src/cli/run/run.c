@@ -24,7 +24,6 @@
 #include "cli/report_error.h"
 
 #include "base/error.h"
-#include "kernel/compile/beside.h"
 #include "worlds/snapshot.h"
 #include "base/plural.h"
 
@@ -481,7 +480,7 @@ static void clean_up(run *r)
     rounds_close(&r->rounds);
     profile_free(&r->summary.profile);
     stet_group_unlink(r->ranks.group);
-    if (!sti_beside_is_running()) stet_sim_destroy(r->sim); /* which would wait; the process ends (end_process) */
+    stet_sim_destroy(r->sim);
     stet_model_destroy(r->model);
     ranks_close(&r->ranks);
     control_close(&r->control);

@@ -1,12 +1,15 @@
 /* Compilations in threads of their own; see beside.h. */
+#define _GNU_SOURCE /* on_exit */
 #include "kernel/compile/beside.h"
 
+#include "base/temporary.h"
 #include "kernel/compile/compiling.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { MESSAGE = 1024 };
 
@@ -25,6 +28,8 @@ struct sti_beside {
     char message[MESSAGE];
     /* ---- with the lock ---- */
     bool done;
+    void (*drop)(void *context); /* NULL: it was not left */
+    void *dropped;
 };
 
 /* All threads of the process. */
@@ -33,6 +38,7 @@ static struct {
     pthread_cond_t changed;
     int running;
     unsigned forks; /* how many forks lie between the first process and this one */
+    bool left;      /* the end of the process does not wait (stet_leave_code_at_exit) */
 } threads = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* ---- the process (BESIDE-2, BESIDE-3) ---------------------------------------------------------------------------- */
@@ -54,12 +60,29 @@ static void await_threads(void)
     (void)pthread_mutex_unlock(&threads.lock);
 }
 
+/* What is in a vendor's library ends with the process alone. */
+static void end_at_once(int code)
+{
+    (void)fflush(NULL);
+    sti_temporary_remove_all();
+    _exit(code);
+}
+
+static void end_process(int code, void *context)
+{
+    (void)context;
+    if (threads.left && sti_beside_is_running()) end_at_once(code);
+    await_threads();
+}
+
 /* The vendor's library is loaded by now, so this runs before its own end. */
 static void watch_process(void)
 {
     (void)pthread_atfork(before_fork, after_fork, reset_in_child);
-    (void)atexit(await_threads);
+    (void)on_exit(end_process, NULL);
 }
+
+void stet_leave_code_at_exit(void) { threads.left = true; }
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
 
@@ -93,6 +116,12 @@ static void *run_beside(void *context)
     compile_kept(it);
     (void)pthread_mutex_lock(&threads.lock);
     it->done = true;
+    if (it->drop) {
+        (void)pthread_mutex_unlock(&threads.lock);
+        it->drop(it->dropped);
+        sti_free(it);
+        (void)pthread_mutex_lock(&threads.lock);
+    }
     threads.running--;
     (void)pthread_cond_broadcast(&threads.changed);
     (void)pthread_mutex_unlock(&threads.lock);
@@ -167,6 +196,19 @@ bool sti_beside_is_done(const sti_beside *it)
     bool done = has_ended(it);
     (void)pthread_mutex_unlock(&threads.lock);
     return done;
+}
+
+bool sti_beside_leave(sti_beside *it, void (*drop)(void *context), void *context)
+{
+    (void)pthread_mutex_lock(&threads.lock);
+    bool running = !has_ended(it);
+    if (running) {
+        it->drop = drop;
+        it->dropped = context;
+        (void)pthread_detach(it->thread);
+    }
+    (void)pthread_mutex_unlock(&threads.lock);
+    return running;
 }
 
 static int count_ended(sti_beside *const *all, int n)

@@ -3,9 +3,9 @@
  *
  * Invariants:
  *   BESIDE-1  the thread compiles and stores what it compiled; only the caller's thread counts and writes messages
- *   BESIDE-2  a compilation that has begun ends: its device waits for it, and so does the end of the process by
- *       exit(), because the thread is in a vendor's library, and what it makes is kept for the next time. Only _exit(),
- *       by which the command ends then, leaves it
+ *   BESIDE-2  a compilation that has begun ends, and what it makes is kept for the next time. Its device may leave it;
+ *       the end of the process by exit() waits for it, because the thread is in a vendor's library. Only _exit() stops
+ *       it: the command ends by that, and so does a process that called stet_leave_code_at_exit
  *   BESIDE-3  in the child of a fork, which has no such thread, it has failed
  */
 #ifndef STI_KERNEL_COMPILE_BESIDE_H
@@ -29,5 +29,10 @@ bool sti_beside_is_running(void);
 void sti_beside_wait(sti_beside *const *all, int n);
 /* Waits until it is done, counts it and frees it. The result is that of the compilation. */
 stet_result sti_beside_end(stet_device *device, sti_beside *it);
+/*
+ * Nobody waits for it any more: the thread keeps what it makes in the cache, then calls drop(context), which frees
+ * what the thread uses, and frees `it`. False: it has ended already, so the caller calls sti_beside_end.
+ */
+bool sti_beside_leave(sti_beside *it, void (*drop)(void *context), void *context);
 
 #endif

@@ -10,6 +10,8 @@
 /* A module that is compiled beside the caller (MODULES-3). */
 struct sti_pending {
     sti_job job;
+    sti_maker maker; /* the job's, which may outlive the device (leave_pending) */
+    char *arch, *folder;
     sti_compile_request request;
     sti_beside *beside; /* NULL: it ended, and failed with … */
     stet_result result;
@@ -241,17 +243,28 @@ static stet_result make_alone(sti_modules *p, const sti_module *wanted)
 
 /* ---- beside the caller (MODULES-3) ------------------------------------------------------------------------------- */
 
+/* Without what it has loaded. */
+static void free_pending(void *context)
+{
+    sti_pending *it = context;
+    sti_text_buffer_free(&it->request.object);
+    sti_job_free(&it->job);
+    sti_free(it->arch);
+    sti_free(it->folder);
+    sti_free(it);
+}
+
 static void drop_pending(sti_modules *p, int at)
 {
     sti_pending *it = p->pending[at];
-    if (it->beside && !sti_beside_is_done(it->beside))
-        sti_log(STET_LOG_INFO, "%s: the device ends when it is compiled, so that the cache has it the next time",
-                it->request.what);
-    if (it->beside) (void)sti_beside_end(p->device, it->beside);
-    sti_text_buffer_free(&it->request.object);
-    free_job(p, &it->job);
-    sti_free(it);
     p->pending[at] = p->pending[--p->npending];
+    if (it->beside && sti_beside_leave(it->beside, free_pending, it)) {
+        p->left = true;
+        return;
+    }
+    if (it->beside) (void)sti_beside_end(p->device, it->beside);
+    if (it->job.module) drop_code(p, it->job.module);
+    free_pending(it);
 }
 
 static stet_result load_pending(sti_modules *p, sti_pending *it)
@@ -288,7 +301,7 @@ static stet_result take_failure(sti_modules *p, int at)
 /* Takes the job over. alone: see sti_module_begin. */
 static stet_result begin_job(sti_modules *p, sti_job *j, bool alone)
 {
-    const sti_cache_options keeping = {.folder = p->device->cache_folder};
+    const char *folder = p->device->cache_folder;
     sti_pending *it;
     STI_TRY(look_for_shipped(p, j));
     if (j->module->handle) return keep_module(p, j);
@@ -298,9 +311,15 @@ static stet_result begin_job(sti_modules *p, sti_job *j, bool alone)
     p->pending[p->npending++] = it;
     it->job = *j;
     *j = (sti_job){.maker = &p->maker};
-    stet_result result = sti_job_ask(&it->job, &it->request);
+    it->maker = p->maker;
+    it->job.maker = &it->maker;
+    stet_result result = sti_strdup(&it->arch, p->maker.arch);
+    it->maker.arch = it->arch;
+    if (result == STET_OK && folder) result = sti_strdup(&it->folder, folder);
+    if (result == STET_OK) result = sti_job_ask(&it->job, &it->request);
     if (result == STET_OK)
-        result = sti_beside_begin(p->device, &keeping, &it->request, alone && !p->maker.rtc.parallel, &it->beside);
+        result = sti_beside_begin(p->device, &(sti_cache_options){.folder = it->folder}, &it->request,
+                                  alone && !p->maker.rtc.parallel, &it->beside);
     if (result == STET_OK && it->beside) return STET_OK;
     if (result == STET_OK && it->request.object.size > 0) result = load_pending(p, it);
     drop_pending(p, p->npending - 1);
@@ -328,7 +347,7 @@ void sti_modules_close(sti_modules *m)
     sti_free(m->module);
     sti_free(m->no_compiler);
     sti_text_buffer_free(&m->shipped);
-    sti_rtc_close(&m->maker.rtc);
+    if (!m->left) sti_rtc_close(&m->maker.rtc);
     m->nmodule = 0;
 }
 

@@ -7,7 +7,8 @@
  *   MODULES-2  the first module of a simulation that has to be compiled brings the others with it, compiled at the same
  *       time, but for those with constants
  *   MODULES-3  a module may be compiled in a thread of its own while the device works. The thread uses the compiler and
- *       the module's text alone; the caller's thread loads what it made. Whoever needs the module before waits for it
+ *       the module's text alone; the caller's thread loads what it made. Whoever needs the module before waits for it. A
+ *       device that ends leaves it, and the compiler stays loaded then
  *   MODULES-4  a module whose code was shipped (shipped.h) needs no compiler, and none is opened for it
  */
 #ifndef STI_KERNEL_GPU_MODULES_H
@@ -27,6 +28,7 @@ typedef struct sti_modules {
     int nmodule;
     sti_pending **pending; /* those that are compiled beside */
     int npending;
+    bool left; /* a thread that nobody waits for may still use the compiler */
 } sti_modules;
 
 stet_result sti_modules_init(sti_modules *modules, stet_device *device);
