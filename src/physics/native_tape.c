@@ -127,7 +127,7 @@ static stet_result step_back(const sti_operation *operation, const sti_arg *args
                                          GRADIENT(mocap_pos), GRADIENT(mocap_quat)};
 #undef BEFORE
 #undef GRADIENT
-    STI_TRY(sti_native_pull(n, args[STI_TAPED_STEPPED].array, &before, &pulled));
+    STI_TRY(sti_native_pull(n, args[STI_TAPED_STEPPED].array, &before, &pulled, NULL));
     return forget_lost(n, results[STI_TAPED_LOST], PH_WAS_RESET, gradients);
 }
 

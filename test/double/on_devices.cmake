@@ -22,7 +22,7 @@ stet_test_on_devices(
     worlds/poses worlds/reset worlds/snapshot worlds/worlds worlds/quantities
     physics/reset physics/room physics/tree_pairs
     step/faults step/step
-    sim/beside sim/control sim/frame sim/program sim/tape sim/tensor
+    sim/beside sim/control sim/frame sim/native_tape sim/program sim/tape sim/tensor
     DOUBLES
     physics/contact_sensor physics/same)
 foreach(run IN ITEMS "long_native cuda 2000 1024" "long_run cuda 10000" "program double-cuda 10000"

@@ -468,6 +468,9 @@ static void the_same_bits_wherever_checkpoints_lie(void **state)
     assert_true(gradients_of_worlds(&d, 100, -1) == wanted);
     for (int w = 0; w < BITS_WORLDS; ++w) alone += gradients_of_worlds(&d, 3, w);
     assert_true(alone == wanted);
+    d.strict = true;
+    assert_true(gradients_of_worlds(&d, 3, -1) == wanted);
+    d.strict = false;
     for (uint32_t off = 0; off < 3; ++off) {
         d.disabled = off == 0   ? 1u << STET_MECHANISM_GRAPH_REPLAY
                      : off == 1 ? 1u << STET_MECHANISM_ARGS
@@ -500,6 +503,60 @@ static void what_a_step_leaves_without_a_derivative_is_refused(void **state)
     FAILS(stet_tape_end(s.tape, steps(&s, 2, 1)), STET_ERROR_UNSUPPORTED,
           "k_time reads array qacc_warmstart, which a step of native physics without an adjoint wrote");
     slide_close(&s);
+}
+
+/* What a step reads besides must be what it was. */
+static void parameters_and_masks_that_change_are_refused(void **state)
+{
+    const uint8_t some[NWORLD] = {1, 1, 0, 1, 1};
+    const double heavy = 2;
+    slide s = slide_open(0, NULL);
+    stet_worlds *worlds = stet_sim_get_worlds(s.p.sim);
+    OK(stet_tape_begin(s.tape));
+    OK(steps(&s, 2, 1));
+    FAILS(stet_tape_end(s.tape, stet_sim_step_worlds(s.p.sim, some, 1)), STET_ERROR_STATE,
+          "array stepped worlds was written between two launches, and a step of native physics reads it");
+    OK(stet_tape_begin(s.tape)); /* the same worlds in each step */
+    for (int k = 0; k < STEPS; ++k) OK(stet_sim_step_worlds(s.p.sim, some, 1));
+    OK(stet_tape_end(s.tape, STET_OK));
+    seed(&s, 1, 0);
+    OK(stet_tape_backward(s.tape));
+    for (int w = 0; w < NWORLD; ++w) near_to(number(gradient(&s, s.qvel), w, 0), some[w] ? STEPS * H : 0);
+
+    OK(stet_tape_begin(s.tape));
+    OK(stet_tape_end(s.tape, steps(&s, 2, 1)));
+    OK(stet_worlds_set_parameter_where(worlds, "body_mass", some, (const double[]){0, heavy}, 2));
+    seed(&s, 1, 0);
+    uint64_t left = room_state(s.p.sim);
+    FAILS(stet_tape_backward(s.tape), STET_ERROR_STATE, "parameters of worlds were given or taken since the tape");
+    assert_true(room_state(s.p.sim) == left);
+    OK(stet_tape_begin(s.tape)); /* and with these */
+    OK(stet_tape_end(s.tape, steps(&s, STEPS, 1)));
+    seed(&s, 1, 0);
+    OK(stet_tape_backward(s.tape));
+    double by = H * H * STEPS * (STEPS + 1) / 2;
+    for (int w = 0; w < NWORLD; ++w) near_to(number(gradient(&s, s.ctrl), w, 0), GEAR * by / (some[w] ? heavy : 1));
+    slide_close(&s);
+}
+
+static void models_without_a_derivative_are_refused(void **state)
+{
+    static const char scene[] =
+        "<mujoco><option noslip_iterations='3'/><worldbody><geom type='plane' size='1 1 .1'/><body pos='0 0 .1'>"
+        "<freejoint/><geom size='.1'/></body></worldbody></mujoco>";
+    stet_sim *sim = room_open(scene, &(room_def){.nworld = 2, .physics = STET_PHYSICS_NATIVE});
+    stet_tape_def def = stet_default_tape_def();
+    stet_array *g;
+    stet_tape *tape;
+    OK(stet_tape_create(stet_sim_get_device(sim), &def, &tape));
+    OK(stet_tape_begin(tape));
+    OK(stet_tape_end(tape, stet_sim_step(sim, 1))); /* nobody reads what it wrote */
+    OK(stet_tape_get_gradient(tape, field_of(sim, "qpos"), &g));
+    FAILS(stet_tape_backward(tape), STET_ERROR_UNSUPPORTED, "noslip iterations");
+    OK(stet_tape_begin(tape));
+    FAILS(stet_tape_end(tape, stet_sim_step(sim, 2)), STET_ERROR_UNSUPPORTED, "noslip iterations");
+    stet_tape_destroy(tape);
+    stet_sim_destroy(sim);
 }
 
 static void other_physics_is_refused(void **state)
@@ -535,6 +592,8 @@ int main(void)
         cmocka_unit_test(the_same_bits_wherever_checkpoints_lie),
         cmocka_unit_test(the_same_bits_on_each_instruction_set),
         cmocka_unit_test(what_a_step_leaves_without_a_derivative_is_refused),
+        cmocka_unit_test(parameters_and_masks_that_change_are_refused),
+        cmocka_unit_test(models_without_a_derivative_are_refused),
         cmocka_unit_test(other_physics_is_refused),
     };
     return cmocka_run_group_tests(tests, make_own_folder, remove_folder);

@@ -151,7 +151,9 @@ STET_CALLED LFN void ph_pull_pair(const int *m, const ureal *f, const real *v, r
     geom_grad_clear(&both.b_grad);
     both.tolerance = f[m[M_CCD_TOLERANCE]];
     both.iterations = m[M_CCD_ITERATIONS];
-    contacts_pull(&both, PH_SHAPES(m, f), f + m[M_SHAPE_PRM], con, n, grad, group);
+    mask sure = contacts_pull(&both, PH_SHAPES(m, f), f + m[M_SHAPE_PRM], con, n, grad, group);
+    /* a contact that jumps has no derivative, and then the world has none */
+    for (int k = 0; k < 3; ++k) both.a_grad.force[k] = select(sure, both.a_grad.force[k], splat(0) / splat(0));
     ph_pull_place(m, w, of[one], a.pos, both.a_grad.torque, both.a_grad.force);
     ph_pull_place(m, w, of[two], b.pos, both.b_grad.torque, both.b_grad.force);
 }

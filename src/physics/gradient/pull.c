@@ -2,6 +2,7 @@
 #include "physics/gradient/pull.h"
 
 #include "base/memory.h"
+#include "kernel/gpu/programs.h"
 #include "kernel/record/launch.h"
 #include "physics/gradient/memory.k.h"
 #include "physics/native_state.h"
@@ -147,12 +148,20 @@ static int wanted_bits(const sti_native *n, const sti_native_wanted *wanted)
 
 /* ---- a launch ---------------------------------------------------------------------------------------------------- */
 
-stet_result sti_native_pull(sti_native *n, stet_array *stepped, const sti_native_before *b,
-                            const sti_native_gradients *g, const sti_native_wanted *wanted)
+stet_result sti_native_prepare_pull(sti_native *n)
 {
+    const sti_code *code;
     STI_TRY(sti_gradient_check_model(n->worlds->model->mj));
     STI_TRY(sti_native_update(n));
     STI_TRY(make_memory(n));
+    if (!sti_device_is_gpu(n->worlds->device)) return STET_OK;
+    return sti_program_code(n->worlds->device, &sti_k_native_pull, false, &code);
+}
+
+stet_result sti_native_pull(sti_native *n, stet_array *stepped, const sti_native_before *b,
+                            const sti_native_gradients *g, const sti_native_wanted *wanted)
+{
+    STI_TRY(sti_native_prepare_pull(n));
     const int *m = tables_of(n);
 #define ARRAY(of, name) sti_arg_array((of)->name)
     return STI_LAUNCH(sti_k_native_pull, n->worlds->device, n->worlds->nworld,

@@ -37,6 +37,8 @@ void sti_native_wanted_free(sti_native_wanted *wanted);
 /* Has a step the gradient of this table? */
 bool sti_gradient_has_parameter(int number);
 
+/* Memory and code for sti_native_pull, which can be listed then. */
+stet_result sti_native_prepare_pull(sti_native *native);
 /*
  * Gradients of one time step of the worlds whose number in `stepped` [nworld][1] is not 0; wanted: NULL, or parameters,
  * too.
