@@ -175,8 +175,8 @@ static void take_state(const gradient_rig *g, int64_t w, double *out)
     }
 }
 
-/* The state before the step in all worlds, random gradients of that after it in the first ones, and none of inputs. */
-static void put_before(gradient_rig *g, double *const *loss)
+/* The state before the step in all worlds, gradients of that after it in the first n, and none of inputs. */
+static void put_before(gradient_rig *g, double *const *loss, int nloss)
 {
     const mjModel *m = g->r.model->mj;
     double row[ROW] = {0};
@@ -186,7 +186,7 @@ static void put_before(gradient_rig *g, double *const *loss)
         int n = (int)count_items(m, k);
         put_all(g->before[k], g->base + c);
         put_all(g->gradient[k], row);
-        for (int l = 0; l < GRADIENT_LOSSES && k < STATE; ++l) put_row(g->gradient[k], l, loss[l] + s);
+        for (int l = 0; l < nloss && k < STATE; ++l) put_row(g->gradient[k], l, loss[l] + s);
         c += n;
         if (k < STATE) s += n;
     }
@@ -195,7 +195,7 @@ static void put_before(gradient_rig *g, double *const *loss)
     take_row(&g->r, fields[QACC], 0, row);
     put_all(g->before[QACC], row);
     OK(sti_mirror_overwrite(g->stepped, (void **)&due));
-    for (int64_t w = 0; w < g->r.worlds->nworld; ++w) due[sti_array_index(g->stepped, w, 0)] = w < GRADIENT_LOSSES;
+    for (int64_t w = 0; w < g->r.worlds->nworld; ++w) due[sti_array_index(g->stepped, w, 0)] = w < nloss;
     sti_array_mirror_written(g->stepped);
 }
 
@@ -283,7 +283,7 @@ void gradient_compare(gradient_rig *g, const char *name, uint64_t *dice, gradien
     for (int k = 0; k < FIELDS; ++k)
         for (int i = 0; i < count_items(m, k); ++i, ++c) find_column(g, c, epsilon_of(k), at, loss, columns + c);
     c = 0;
-    put_before(g, loss);
+    put_before(g, loss, GRADIENT_LOSSES);
     pull(g, NULL);
     for (int k = 0; k < FIELDS; ++k) {
         int items = (int)count_items(m, k);
@@ -350,7 +350,7 @@ void gradient_compare_parameters(gradient_rig *g, const int *numbers, const char
         for (int i = 0; i < n; ++i) loss[l][i] = oracle_uniform(dice, -1, 1);
     }
     step_with(g, 0, 0, base);
-    put_before(g, loss);
+    put_before(g, loss, GRADIENT_LOSSES);
     pull(g, &wanted);
     for (int k = 0; k < count; ++k) {
         double most = 1e-3;
@@ -392,7 +392,7 @@ void gradient_check_zero(const char *name, const char *none, const char *some, d
         for (int i = 0; i < n; ++i) loss[l][i] = oracle_uniform(dice, -1, 1);
     }
     OK(sti_native_want(g[0].native, &number, 1, &wanted));
-    put_before(&g[0], loss);
+    put_before(&g[0], loss, GRADIENT_LOSSES);
     pull(&g[0], &wanted);
     e->models++;
     e->compared++;
@@ -406,6 +406,31 @@ void gradient_check_zero(const char *name, const char *none, const char *some, d
     }
     sti_native_wanted_free(&wanted);
     for (int k = 0; k < 2; ++k) gradient_close(&g[k]);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+void gradient_rows(gradient_rig *g, double *out)
+{
+    const mjModel *m = g->r.model->mj;
+    int n = (int)(m->nq + m->nv + m->na);
+    double **loss = calloc((size_t)n + 1, sizeof *loss);
+    assert_non_null(loss);
+    assert_int_equal(g->r.worlds->nworld, n);
+    for (int l = 0; l < n; ++l) {
+        assert_non_null(loss[l] = calloc((size_t)n, sizeof **loss));
+        loss[l][l] = 1;
+    }
+    put_base(g);
+    OK(sti_native_steps(g->native, NULL, 1));
+    put_before(g, loss, n);
+    pull(g, NULL);
+    for (int l = 0; l < n; ++l) {
+        for (int k = 0; k < FIELDS; ++k)
+            for (int64_t i = 0; i < count_items(m, k); ++i) *out++ = reals_get(g->gradient[k], l, i);
+        free(loss[l]);
+    }
+    free(loss);
 }
 
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
@@ -473,5 +498,5 @@ void gradient_print(const gradient_errors *e, const char *what)
 void gradient_limit(const gradient_errors *e, const char *what)
 {
     if (e->wrong > 0) fail_msg("%s: %d of %d gradients are wrong: %s", what, e->wrong, e->compared, e->where);
-    if (100 * e->kinks > e->compared) fail_msg("%s: %d of %d are kinks", what, e->kinks, e->compared);
+    if (50 * e->kinks > e->compared) fail_msg("%s: %d of %d are kinks", what, e->kinks, e->compared);
 }

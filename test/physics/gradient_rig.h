@@ -56,6 +56,11 @@ void gradient_compare_parameters(gradient_rig *g, const int *numbers, const char
 void gradient_check_zero(const char *name, const char *none, const char *some, double by, int number, int item,
                          uint64_t *dice, gradient_errors *errors);
 /*
+ * Row w of out [nworld][ncolumn]: the gradients of number w of the state after a step, of a rig with as many worlds as
+ * there are such numbers.
+ */
+void gradient_rows(gradient_rig *g, double *out);
+/*
  * All gradients of each world, [nworld][ncolumn], after a step from a state of its own: the rig's world i is number
  * first + i.
  */
@@ -64,7 +69,7 @@ void gradient_collect(gradient_rig *g, const gradient_draw *draw, int64_t first,
 void gradient_check(const char *name, const char *scene, const gradient_draw *draw, int rounds, uint64_t *dice,
                     gradient_errors *errors);
 void gradient_print(const gradient_errors *errors, const char *what);
-/* Fails where something is wrong, or more than a hundredth are kinks. */
+/* Fails where something is wrong, or more than a fiftieth are kinks. */
 void gradient_limit(const gradient_errors *errors, const char *what);
 
 #endif

@@ -25,6 +25,12 @@ static int nmodel = 40;
     "</body></body><body name='e' pos='-1 0 0'><freejoint/><geom type='box' size='.2 .1 .1' pos='.1 0 0'/></body>"     \
     "<body name='m' mocap='true' pos='0 1 0'><geom size='.1'/><body pos='0 0 .5'><geom size='.1'/></body></body>"      \
     "</worldbody>"
+#define SERIAL                                                                                                         \
+    "<worldbody><body><joint name='a' axis='0 1 0' damping='.2' range='-20 30' stiffness='2'/><geom type='capsule' "   \
+    "size='.05' fromto='0 0 0 .5 0 0'/><body pos='.5 0 0'><joint name='b' axis='1 1 0' frictionloss='.3'/><joint "     \
+    "name='s' type='slide' axis='0 1 1'/><geom type='capsule' size='.05' fromto='0 0 0 .4 .2 0'/></body></body>"       \
+    "</worldbody><actuator><motor joint='a' gear='3'/><position joint='b' kp='4' kv='.5'/><general joint='s' "         \
+    "dyntype='filter' dynprm='.05' gaintype='affine' gainprm='1 .2 -.3'/><intvelocity joint='a' kp='2'/></actuator>"
 #define FIXED(more)                                                                                                    \
     "<tendon><fixed name='t' " more "><joint joint='a' coef='1'/><joint joint='b' coef='-.6'/></fixed><fixed "         \
     "name='u'><joint joint='b' coef='1.3'/></fixed></tendon>"
@@ -185,7 +191,7 @@ static void shipped_scenes_have_their_gradients(void **state)
 {
     uint64_t dice = dice_seed("shipped_scenes_have_their_gradients");
     static const char *const shipped[] = {"cartpole.xml", "cartpole_classic.xml", "humanoid.xml", "quadruped.xml",
-                                          "hand.xml"};
+                                          "hand.xml",     "arm_table.xml"};
     gradient_errors all = {.limit = 1e-4};
     for (size_t k = 0; k < sizeof shipped / sizeof *shipped; ++k) {
         const gradient_draw draw = {.size = .05, .speed = .5, .settle = 10};
@@ -194,7 +200,69 @@ static void shipped_scenes_have_their_gradients(void **state)
         if (all.refused > refused) print_message("%s: %s\n", shipped[k], stet_get_last_error());
     }
     gradient_print(&all, "shipped scenes");
+    assert_int_equal(all.refused, 0);
     gradient_limit(&all, "shipped scenes");
+}
+
+/* ---- MuJoCo's own ------------------------------------------------------------------------------------------------ */
+
+typedef struct transition {
+    const mjModel *m;
+    mjData *d;
+    double *A, *B;
+} transition;
+
+static void find_transition(void *context)
+{
+    const transition *t = context;
+    mjd_transitionFD(t->m, t->d, 1e-6, 1, t->A, t->B, NULL, NULL);
+}
+
+/* Positions that are numbers alone, so that its tangents are those of qpos; it does not take Runge-Kutta. */
+static void transitions_are_mujocos(void **state)
+{
+    enum { SIDE = 32 };
+    uint64_t dice = dice_seed("transitions_are_mujocos");
+    static const char *const texts[] = {
+        "cartpole.xml",
+        "<mujoco>" EULER SERIAL "</mujoco>",
+        "<mujoco>" FAST SERIAL "</mujoco>",
+    };
+    const gradient_draw draw = {.size = .5, .speed = 2, .pushed = true};
+    double worst = 0;
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k) {
+        static double A[SIDE * SIDE], B[SIDE * SIDE], rows[SIDE * 256];
+        stet_model *model = rig_model(texts[k]);
+        int n = 2 * (int)model->mj->nv + (int)model->mj->na, nu = (int)model->mj->nu;
+        gradient_rig g;
+        stet_model_destroy(model);
+        assert_true(gradient_open(texts[k], "f64", n, &g) && n <= SIDE && g.ncolumn <= 256);
+        const mjModel *m = g.r.model->mj;
+        assert_int_equal(m->nq, m->nv);
+        gradient_state(&g, &draw, &dice);
+        gradient_rows(&g, rows);
+        transition t = {m, mj_makeData(m), A, B};
+        assert_non_null(t.d);
+        mju_copy(t.d->qpos, g.base, (int)m->nq);
+        mju_copy(t.d->qvel, g.base + m->nq, (int)m->nv);
+        mju_copy(t.d->act, g.base + m->nq + m->nv, (int)m->na);
+        mju_copy(t.d->ctrl, g.base + n, nu);
+        mju_copy(t.d->qfrc_applied, g.base + n + nu, (int)m->nv);
+        mju_copy(t.d->xfrc_applied, g.base + n + nu + m->nv, 6 * (int)m->nbody);
+        mju_copy(t.d->qacc_warmstart, g.warm, (int)m->nv);
+        char message[256] = "";
+        if (!sti_mujoco_guard(find_transition, &t, message, sizeof message)) fail_msg("%s", message);
+        for (int r = 0; r < n; ++r)
+            for (int c = 0; c < n + nu; ++c) {
+                double want = c < n ? A[r * n + c] : B[r * nu + c - n], got = rows[r * g.ncolumn + c];
+                worst = fmax(worst, fabs(got - want) / fmax(1, fabs(want)));
+                if (!(fabs(got - want) <= 1e-5 * fmax(1, fabs(want))))
+                    fail_msg("%s: row %d, column %d is %.9g, not %.9g", texts[k], r, c, got, want);
+            }
+        mj_deleteData(t.d);
+        gradient_close(&g);
+    }
+    print_message("mjd_transitionFD: greatest error %.1e\n", worst);
 }
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
@@ -360,6 +428,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(contacts_have_their_gradients),
         cmocka_unit_test(random_models_have_gradients_or_are_refused),
         cmocka_unit_test(shipped_scenes_have_their_gradients),
+        cmocka_unit_test(transitions_are_mujocos),
         cmocka_unit_test(parameters_have_their_gradients),
         cmocka_unit_test(parameters_that_are_0_have_their_gradients),
         cmocka_unit_test(gradients_have_the_same_bits_everywhere),
