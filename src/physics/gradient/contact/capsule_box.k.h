@@ -18,18 +18,15 @@ LFN void nearest_place_pull(const geom *capsule, const geom *box, const capsule_
                             places_grad *g)
 {
     real gap[3], sign[3], edge[3], corner2 = capsule->size[1] * capsule->size[1], zero = splat(0), one = splat(1);
-    real edge2 = zero, along_edge = zero, along_corner = zero;
+    real edge2 = zero;
     for (int k = 0; k < 3; ++k) {
         mask runs = ieq(s->edge, isplat(k));
         sign[k] = select(runs, s->along, select(bit_set(s->corner, k), one, -one));
         gap[k] = fma(sign[k], box->size[k], -s->centre[k]);
         edge[k] = select(runs, zero, one);
         edge2 = fma(edge[k] * s->half[k], s->half[k], edge2);
-        along_edge = fma(edge[k] * s->half[k], gap[k], along_edge);
-        along_corner = fma(s->half[k], gap[k], along_corner);
     }
-    real by_edge = rabs(along_edge / select(gt(edge2, zero), edge2, one) - s->t);
-    mask at_edge = m_and(gt(edge2, zero), le(by_edge, rabs(along_corner / corner2 - s->t)));
+    mask at_edge = lt(rabs(s->along), one);
     mask moves = m_andnot(lt(rabs(s->t), one), s->face);
     real rate = select(moves, place_grad / select(at_edge, edge2, corner2), zero);
     for (int k = 0; k < 3; ++k) { /* t = half · gap / (half · half, or the squared half-length), of some components */
