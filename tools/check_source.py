@@ -22,9 +22,9 @@ ENVIRONMENT = r"(?:getenv|secure_getenv|setenv|unsetenv|putenv)\s*\(|\benviron\b
 # Functions of MuJoCo that neither warn nor fail; those of the state fail for a signature that MuJoCo does not have, and
 # ours is its own.
 HARMLESS = set(
-    """mj_getState mj_id2name mj_name2id mj_normalizeQuat mj_setState mj_sizeModel mj_stateSize mj_version
-    mj_versionString mju_cos mju_cross mju_normalize3 mju_normalize4 mju_quat2Mat mju_scl3 mju_setLogHandler mju_sin
-    mjp_getPluginAtSlot mjv_defaultFreeCamera""".split()
+    """mj_getPluginConfig mj_getState mj_id2name mj_name2id mj_normalizeQuat mj_setState mj_sizeModel mj_stateSize
+    mj_version mj_versionString mju_cos mju_cross mju_normalize3 mju_normalize4 mju_quat2Mat mju_scl3
+    mju_setLogHandler mju_sin mjp_getPluginAtSlot mjv_defaultFreeCamera""".split()
 )
 MUJOCO = r"\bmj[a-z]?_\w+(?=\s*\()"
 GUARDS = r"\bsti_mujoco_(?:guard|finish)\s*\(\s*(\w+)"

@@ -97,16 +97,6 @@ LFN real ph_affine(const int *m, const ureal *f, const real *v, const real *w, i
     return fma(par(m, f, v, name, 3 * i + 2), PH_AT(W_ACTUATOR_VELOCITY)[ph_out(m, i)], c);
 }
 
-/* The derivative of actuator i's activation. */
-LFN real ph_activation_dot(const int *m, const ureal *f, const real *v, const real *w, int i, real u)
-{
-    int type = (m + m[M_ACT_DYNTYPE])[i];
-    if (type == 1) return u; /* integrator */
-    if (m[M_NMUSCLE] > 0 && type == 4) return ph_muscle_dot(m, f, v, i, PH_AT(W_ACT)[(m + m[M_ACT_ACTADR])[i]], u);
-    real tau = rmax(splat(PHYSICS_MINVAL), par(m, f, v, M_ACT_DYNPRM, i)), act = PH_AT(W_ACT)[(m + m[M_ACT_ACTADR])[i]];
-    return (ph_nearest_setpoint(m, f, v, i, u, act) - act) / tau;
-}
-
 /* The derivatives of the force of output i are 0 where it is at a limit. */
 LFN void ph_drop_slopes(const int *m, real *w, int i, mask at)
 {
@@ -129,6 +119,12 @@ LFN void ph_actuate(const int *m, const ureal *f, const real *v, real *w, int i,
         if (gain == PH_GAIN_DCMOTOR) x = ph_motor(m, f, v, w, i, bad, &s);
         *force = flags & PH_ACT_DISABLED ? splat(0) : x;
         *slope = flags & PH_ACT_DISABLED ? splat(0) : s;
+        return;
+    }
+    if (m[M_NPLUGINPID] > 0 && flags & PH_ACT_PLUGIN) {
+        x = ph_plugin_pid(m, f, v, w, i, bad);
+        *force = x;
+        *slope = splat(0);
         return;
     }
     real u = select(bad, splat(0), ph_control(m, f, v, w, (m + m[M_ACT_CTRLADR])[i]));

@@ -2,6 +2,9 @@
 #include "physics/actuators.h"
 
 #include "physics/layout.k.h"
+#include "physics/known_plugins.h"
+
+#include <string.h>
 
 int sti_physics_count_muscles(const mjModel *m)
 {
@@ -72,6 +75,65 @@ int sti_physics_actuator_of(const mjModel *m, int out)
     return low;
 }
 
+/* ---- damping and armature ---------------------------------------------------------------------------------------- */
+
+/* Is actuator i on joint or tendon `id`, as a dof's or a tendon's? */
+static bool is_on(const mjModel *m, int i, bool tendon, int id)
+{
+    int type = m->actuator_trntype[i];
+    bool fits = tendon ? type == mjTRN_TENDON : type == mjTRN_JOINT || type == mjTRN_JOINTINPARENT;
+    return fits && m->actuator_trnid[2 * i] == id;
+}
+
+/* The square of the gear of an actuator with one output. */
+static double gear_squared(const mjModel *m, int i)
+{
+    double gear = m->actuator_gear[6 * m->actuator_outadr[i]];
+    return gear * gear;
+}
+
+double sti_physics_damping(const mjModel *m, bool tendon, int id, double *poly)
+{
+    int of = tendon ? id : m->dof_jntid[id];
+    bool some = (tendon ? m->tendon_actuatorid[of] : m->jnt_actuatorid[of]) != -1;
+    double damping = tendon ? m->tendon_damping[id] : m->dof_damping[id];
+    memcpy(poly, (tendon ? m->tendon_dampingpoly : m->dof_dampingpoly) + (ptrdiff_t)mjNPOLY * id,
+           mjNPOLY * sizeof *poly);
+    for (int i = 0; some && i < m->nactuator; ++i) {
+        if (!is_on(m, i, tendon, of)) continue;
+        damping += m->actuator_damping[i] * gear_squared(m, i);
+        for (int k = 0; k < mjNPOLY; ++k) poly[k] += m->actuator_dampingpoly[mjNPOLY * i + k] * gear_squared(m, i);
+    }
+    return damping;
+}
+
+double sti_physics_armature(const mjModel *m, bool tendon, int id)
+{
+    int of = tendon ? id : m->dof_jntid[id];
+    bool some = (tendon ? m->tendon_actuatorid[of] : m->jnt_actuatorid[of]) != -1;
+    double armature = tendon ? m->tendon_armature[id] : m->dof_armature[id];
+    for (int i = 0; some && i < m->nactuator; ++i)
+        if (is_on(m, i, tendon, of)) armature += m->actuator_armature[i] * gear_squared(m, i);
+    return armature;
+}
+
+void sti_physics_put_damping(sti_tables_builder *b)
+{
+    const mjModel *m = b->model;
+    for (int tendon = 0; tendon < 2; ++tendon) {
+        int n = (int)(tendon ? m->ntendon : m->nv);
+        double poly[mjNPOLY], *damping = sti_physics_new_parameter(b, tendon ? M_TEN_DAMPING : M_DOF_DAMPING, n);
+        for (int i = 0; damping && i < n; ++i) damping[i] = sti_physics_damping(m, tendon, i, poly);
+        double *others = sti_physics_new_parameter(b, tendon ? M_TEN_DAMPINGPOLY : M_DOF_DAMPINGPOLY, 2 * (int64_t)n);
+        for (int i = 0; others && i < n; ++i) {
+            (void)sti_physics_damping(m, tendon, i, poly);
+            memcpy(others + (ptrdiff_t)2 * i, poly, 2 * sizeof *poly);
+        }
+        double *armature = sti_physics_new_parameter(b, tendon ? M_TEN_ARMATURE : M_DOF_ARMATURE, n);
+        for (int i = 0; armature && i < n; ++i) armature[i] = sti_physics_armature(m, tendon, i);
+    }
+}
+
 /* ---- controls and activations ------------------------------------------------------------------------------------ */
 
 static void put_controls(sti_tables_builder *b)
@@ -79,7 +141,7 @@ static void put_controls(sti_tables_builder *b)
     const mjModel *m = b->model;
     bool clamps = !(m->opt.disableflags & mjDSBL_CLAMPCTRL);
     int k = 0, *limited = sti_physics_new_table(b, M_CTRL_LIMITED, m->nu);
-    for (int i = 0; limited && i < m->nu; ++i) limited[i] = m->actuator_ctrllimited[i] && clamps;
+    for (int i = 0; limited && i < m->nu; ++i) limited[i] = m->actuator_ctrllimited[i] ? clamps ? 3 : 2 : 0;
     int *quat = sti_physics_new_table(b, M_QUATCTRL, sti_physics_count_quat_controls(m));
     for (int i = 0; quat && i < m->nactuator; ++i)
         if (has_quat_control(m, i)) quat[k++] = m->actuator_ctrladr[i];
@@ -93,13 +155,19 @@ static void fill_slots(const mjModel *m, int i, int *slot)
     bool has[PH_MOTOR_SLOTS] = {motor ? dyn[7] > 0 : pid && dyn[1] > 0, motor ? gain[5] > 0 : pid && gain[0] > 0,
                                 motor && dyn[2] > 0, motor && dyn[5] > 0, motor && dyn[0] > 0};
     int at = m->actuator_actadr[i];
+    if (sti_physics_is_plugin_pid(m, i)) { /* in its own order */
+        for (int k = 0; k < PH_MOTOR_SLOTS; ++k) slot[k] = -1;
+        if (sti_physics_plugin_integrates(m, i)) slot[PH_INTEGRAL] = at++;
+        if (sti_physics_plugin_slews(m, i)) slot[PH_SLEW] = at;
+        return;
+    }
     for (int k = 0; k < PH_MOTOR_SLOTS; ++k) slot[k] = has[k] ? at++ : -1;
 }
 
 static void put_slots(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
-    bool any = sti_physics_count_motors(m) > 0;
+    bool any = sti_physics_count_motors(m) + sti_physics_count_plugin_pids(m) > 0;
     int *slot = sti_physics_new_table(b, M_ACT_SLOT, any ? PH_MOTOR_SLOTS * m->nactuator : 0);
     for (int i = 0; slot && any && i < m->nactuator; ++i) fill_slots(m, i, slot + (ptrdiff_t)PH_MOTOR_SLOTS * i);
 }

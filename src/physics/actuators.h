@@ -15,6 +15,14 @@ int sti_physics_count_orientations(const mjModel *model);
 int sti_physics_count_quat_controls(const mjModel *model);
 /* The actuator that output `out` belongs to. */
 int sti_physics_actuator_of(const mjModel *model, int out);
+/*
+ * Damping and armature of a dof or, with `tendon`, of a tendon, with what actuators add; poly [mjNPOLY]: the other
+ * coefficients of damping.
+ */
+double sti_physics_damping(const mjModel *model, bool tendon, int id, double *poly);
+double sti_physics_armature(const mjModel *model, bool tendon, int id);
+/* Those as parameters. */
+void sti_physics_put_damping(sti_tables_builder *b);
 /* What each is on, its activation, and the entries of actuator_moment. */
 void sti_physics_put_moments(sti_tables_builder *b);
 

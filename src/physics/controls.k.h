@@ -13,7 +13,7 @@ LFN int ph_out(const int *m, int i) { return (m + m[M_ACT_OUTADR])[i]; }
 LFN real ph_control(const int *m, const ureal *f, const real *v, const real *w, int k)
 {
     real u = PH_AT(W_CTRL)[k];
-    if (!(m + m[M_CTRL_LIMITED])[k]) return u;
+    if (!((m + m[M_CTRL_LIMITED])[k] & 1)) return u;
     real low = par(m, f, v, M_ACT_CTRLRANGE, 2 * k), high = par(m, f, v, M_ACT_CTRLRANGE, 2 * k + 1);
     return select(lt(u, low), low, select(gt(u, high), high, u));
 }

@@ -9,6 +9,7 @@
 #include "physics/hulls.h"
 #include "physics/layout.k.h"
 #include "physics/pairs.h"
+#include "physics/known_plugins.h"
 #include "physics/ray_shapes.h"
 #include "physics/sensors.h"
 #include "physics/tables.h"
@@ -115,7 +116,9 @@ static bool has_few_iterations(const mjModel *m)
 static bool has_noslip(const mjModel *m) { return m->opt.noslip_iterations > 0 && sti_physics_slips(m); }
 static bool has_diagexact(const mjModel *m) { return m->opt.enableflags & mjENBL_DIAGEXACT && has_rows(m); }
 static bool has_flexes(const mjModel *m) { return m->nflex > 0; }
-static bool has_plugins(const mjModel *m) { return m->nplugin > 0; }
+static bool has_plugins(const mjModel *m) { return !sti_physics_knows_plugins(m); }
+static bool has_plugin_pids(const mjModel *m) { return sti_physics_count_plugin_pids(m) > 0; }
+static bool has_grids(const mjModel *m) { return sti_physics_count_grids(m) > 0; }
 static bool has_history(const mjModel *m) { return m->nhistory > 0; }
 static bool has_plasticity(const mjModel *m) { return m->nplastic > 0; }
 static bool has_sleep(const mjModel *m) { return (m->opt.enableflags & mjENBL_SLEEP) != 0; }
@@ -133,9 +136,11 @@ static bool has_spatial_tendons(const mjModel *m) { return any_int(m->tendon_typ
 /* Its forces need the time derivative of ten_J, which MuJoCo, too, has for straight paths alone. */
 static bool has_wrapped_armature(const mjModel *m)
 {
-    for (int64_t t = 0; t < m->ntendon; ++t)
-        for (int k = m->tendon_adr[t]; m->tendon_armature[t] != 0 && k < m->tendon_adr[t] + m->tendon_num[t]; ++k)
-            if (m->wrap_type[k] == mjWRAP_SPHERE || m->wrap_type[k] == mjWRAP_CYLINDER) return true;
+    for (int t = 0; t < m->ntendon; ++t)
+        for (int k = m->tendon_adr[t]; k < m->tendon_adr[t] + m->tendon_num[t]; ++k)
+            if ((m->wrap_type[k] == mjWRAP_SPHERE || m->wrap_type[k] == mjWRAP_CYLINDER) &&
+                sti_physics_armature(m, true, t) != 0)
+                return true;
     return false;
 }
 static bool has_springs(const mjModel *m)
@@ -150,7 +155,11 @@ static bool has_ball_polynomials(const mjModel *m)
         int n = m->jnt_type[j] == mjJNT_FREE ? 6 : 3;
         if (m->jnt_type[j] > mjJNT_BALL) continue;
         if (any_number(m->jnt_stiffnesspoly + mjNPOLY * j, mjNPOLY)) return true;
-        if (any_number(m->dof_dampingpoly + (ptrdiff_t)mjNPOLY * m->jnt_dofadr[j], (int64_t)mjNPOLY * n)) return true;
+        for (int d = m->jnt_dofadr[j]; d < m->jnt_dofadr[j] + n; ++d) {
+            double poly[mjNPOLY];
+            (void)sti_physics_damping(m, false, d, poly);
+            if (any_number(poly, mjNPOLY)) return true;
+        }
     }
     return false;
 }
@@ -300,7 +309,7 @@ static bool actuator_has_places(const mjModel *m, int i)
 /* Actuators whose forces at the end of a time step the metric does not have. */
 static bool has_late_servos(const mjModel *m)
 {
-    return has_motors(m) || any_int(m->actuator_gaintype, m->nactuator, mjGAIN_PID) ||
+    return has_motors(m) || has_plugin_pids(m) || any_int(m->actuator_gaintype, m->nactuator, mjGAIN_PID) ||
            any_int(m->actuator_gaintype, m->nactuator, mjGAIN_SO3);
 }
 
@@ -359,7 +368,7 @@ static const struct {
     {"noslip iterations", true, has_noslip},
     {"diagexact", false, has_diagexact},
     {"sensors", true, sti_physics_has_sensors},
-    {"clocks as sensors", false, has_clocks}, /* a step does not know the time, see NATIVE-3 */
+    {"clocks as sensors", true, has_clocks},
     {"camera projections", true, has_camera_projections},
     {"sensors of distances between geoms", true, sti_physics_has_distances},
     {"sensors of distances to height fields, signed distance fields, meshes without a hull, or by libccd", false,
@@ -383,11 +392,13 @@ static const struct {
     {"PID controllers", true, has_controllers},
     {"parts of DC motors or of PID controllers with those of other actuators", false, has_other_actuators},
     {"gains, biases or dynamics of actuators that a user defines", false, has_user_actuators},
-    {"damping or armature of actuators", false, has_actuator_inertia},
+    {"damping or armature of actuators", true, has_actuator_inertia},
     {"polynomial springs or dampers of ball and free joints", false, has_ball_polynomials},
     {"fluid forces", true, has_fluid},
     {"flexible bodies", false, has_flexes},
-    {"plugins", false, has_plugins},
+    {"PID controllers of a plugin", true, has_plugin_pids},
+    {"grids of touch", true, has_grids},
+    {"other plugins", false, has_plugins},
     {"delays and history", false, has_history},
     {"plastic springs", false, has_plasticity},
     {"sleeping", false, has_sleep},

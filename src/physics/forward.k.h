@@ -55,6 +55,7 @@
 #include "physics/muscle.k.h"
 #include "physics/site_transmission.k.h"
 #include "physics/motor.k.h"
+#include "physics/plugin_pid.k.h"
 #include "physics/orientation.k.h"
 #include "physics/actuation.k.h"
 #include "physics/slopes.k.h"
@@ -129,6 +130,26 @@ LFN lint ph_forward(const int *m, const ureal *f, const real *v, real *w, int *s
         if (extra & PH_EXTRA_SENSORS && m[M_NSENSORCAMERA] > 0) ph_sense_cameras(m, f, v, w);
     }
     return faults;
+}
+
+/* Where the time of worlds begins to which `ticks` time steps were added since: clock [2], or a reset's. */
+LFN real ph_begin_time(const int *m, const real *clock, lint fault)
+{
+    mask reset = m_not(ieq(fault & isplat(PH_WAS_RESET), isplat(0)));
+    mask put_back = m_not(ieq(fault & isplat(PH_WAS_PUT_BACK), isplat(0)));
+    if (m[M_NTIME] == 0) return splat(0);
+    return select(reset, splat(0), select(put_back, clock[1], clock[0]));
+}
+
+/* The time of worlds in a stage of a step (of Runge-Kutta's), 0 in those that were reset in it. */
+LFN void ph_put_time(const int *m, const ureal *f, const real *v, real *w, real begin, lint ticks, mask reset,
+                     int stage)
+{
+    if (m[M_NTIME] == 0) return;
+    real half = splat((ureal)0.5), part = stage == 0 ? splat(0) : stage == 3 ? splat(1) : half;
+    real n = part + select(reset, splat(0), to_real(ticks));
+    each (one, 1) PH_AT(W_TIME)[one] = fma(n, par(m, f, v, M_TIMESTEP, 0), select(reset, splat(0), begin));
+    sync();
 }
 
 /* Copies the state and the inputs into w. */

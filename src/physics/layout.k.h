@@ -113,9 +113,11 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_NQUATCTRL 61         /* controls that are 1 after a reset: the first of those that are a quaternion */
 #define M_NRAYSHAPE 62         /* meshes and height fields that rays may hit */
 #define M_NSENSORCAMERA 63     /* rangefinders on cameras: the last ones of M_SENSOR */
-#define M_SLOPE 64    /* reals a dof of W_SLOPE_DOF: 0, 6 for fluid forces, 24 for all that velocities of bodies do */
-#define M_SURFACES 65 /* 1: surfaces of geoms move against these */
-#define M_SIZES_END 66
+#define M_SLOPE 64      /* reals a dof of W_SLOPE_DOF: 0, 6 for fluid forces, 24 for all that velocities of bodies do */
+#define M_SURFACES 65   /* 1: surfaces of geoms move against these */
+#define M_NTIME 66      /* 1: something needs the time */
+#define M_NPLUGINPID 67 /* actuators of the plugin mujoco.pid */
+#define M_SIZES_END 68
 
 /* tables of the model */
 #define M_BODY_PARENTID 100
@@ -207,7 +209,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_TEN_LINK_ADR 186 /* ntendon + 1 places in LINK */
 #define M_TEN_PULL_ADR 187 /* of entries of ten_J, if there are links: M_NTENJ + 1 places in TEN_PULL */
 #define M_TEN_PULL 188     /* 3 * link + 0 its first site, 1 its geom, 2 its second site */
-#define M_CTRL_LIMITED 189 /* of controls: 1 where they are clamped */
+#define M_CTRL_LIMITED 189 /* of controls: 1 where they are clamped, 2 where they would be */
 #define M_ACT_CTRLADR 190
 #define M_ACT_CTRLNUM 191
 #define M_ACT_OUTADR 192
@@ -215,10 +217,11 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_ACT_INPUT 194  /* bits of mjtCtrlInput, where there are motors */
 #define M_ACT_SLOT 195   /* PH_MOTOR_SLOTS ints an actuator, where there are motors, see motor.k.h */
 #define M_QUATCTRL 196
-#define M_RAY_SHAPE 197  /* of geoms, if rays may hit meshes or height fields: four ints, see ph_ray_shape */
-#define M_FLUID_ADR 198  /* nbody + 1 places in FLUID_GEOM */
-#define M_FLUID_GEOM 199 /* geoms on which the medium acts as on ellipsoids, by body */
-#define M_TABLES_END 200
+#define M_RAY_SHAPE 197   /* of geoms, if rays may hit meshes or height fields: four ints, see ph_ray_shape */
+#define M_FLUID_ADR 198   /* nbody + 1 places in FLUID_GEOM */
+#define M_FLUID_GEOM 199  /* geoms on which the medium acts as on ellipsoids, by body */
+#define M_BODY_WELDID 200 /* if there are grids of touch */
+#define M_TABLES_END 201
 
 /* parameters */
 #define M_TIMESTEP 300
@@ -299,7 +302,9 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define M_CAM_PRM 375         /* of cameras that sensors name: PH_CAM_PRM reals */
 #define M_FLUID_PRM 376       /* of those geoms, FL_SIZE each */
 #define M_GEOM_SURFACEVEL 377 /* six each, if some surface moves */
-#define M_PARAMETERS_END 378
+#define M_PLUGIN_PID 378      /* of actuators, if there are such: five, see plugin_pid.k.h */
+#define M_GRID_EDGES 379      /* of grids of touch, see touch_grid.k.h */
+#define M_PARAMETERS_END 380
 
 /* team memory */
 #define W_QPOS 500 /* the state and the inputs: copies, from here … */
@@ -391,7 +396,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define W_SHIFT 586          /* … what springs' forces change by in a time step at qvel, … */
 #define W_ACTUATOR_STIFF 587 /* … the derivative of actuator_force by actuator_length, … */
 #define W_FREE_HELD 588      /* … of bodies of M_FREE_BODY: 1 where a row has their dofs, 0 */
-#define W_END 589
+#define W_TIME 589           /* if something needs it */
+#define W_END 590
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
 #define W_SEEN 600 /* PH_SEEN reals a slot: a contact; over efc_jar, efc_Jv and efc_J, if it fits there */
@@ -446,6 +452,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_ACT_EARLY 8
 #define PH_ACT_DISABLED 16
 #define PH_ACT_CIRCLE 32 /* it turns a ball or a site; of a position servo, the setpoint nearest to the angle counts */
+
+#define PH_ACT_PLUGIN 64
 
 /* mjtGain */
 #define PH_GAIN_DCMOTOR 3
@@ -656,6 +664,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_SENSE_CONTACT 21
 #define PH_SENSE_DISTANCE 22
 #define PH_SENSE_CAMERARANGE 23
+#define PH_SENSE_GRID 24
 
 /* of a camera: focal lengths and the middle of a picture, in pixels, half of the height that is seen, if it is the same
    at any distance, else 0; the same lengths as projections have them, and the middle */

@@ -114,8 +114,8 @@ LFN real ph_voltage(const int *m, const ureal *f, const real *v, const real *w, 
 }
 
 /*
- * Force of actuator i, a DC motor, without cogging and friction (ph_motor_frictions), its act_dot, and the derivative of
- * the force by velocity.
+ * Force of actuator i, a DC motor, without cogging and friction (ph_motor_frictions), its act_dot, and the force's
+ * derivative by velocity.
  */
 LFN real ph_motor(const int *m, const ureal *f, const real *v, real *w, int i, mask bad, real *slope)
 {

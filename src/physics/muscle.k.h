@@ -69,3 +69,13 @@ LFN real ph_muscle_dot(const int *m, const ureal *f, const real *v, int i, real 
     real tau = select(hard, select(gt(excess, zero), rise, fall), fma(smooth, rise - fall, fall));
     return excess / rmax(tau, least);
 }
+
+/* The derivative of actuator i's activation. */
+LFN real ph_activation_dot(const int *m, const ureal *f, const real *v, const real *w, int i, real u)
+{
+    int type = (m + m[M_ACT_DYNTYPE])[i];
+    if (type == 1) return u; /* integrator */
+    if (m[M_NMUSCLE] > 0 && type == 4) return ph_muscle_dot(m, f, v, i, PH_AT(W_ACT)[(m + m[M_ACT_ACTADR])[i]], u);
+    real tau = rmax(splat(PHYSICS_MINVAL), par(m, f, v, M_ACT_DYNPRM, i)), act = PH_AT(W_ACT)[(m + m[M_ACT_ACTADR])[i]];
+    return (ph_nearest_setpoint(m, f, v, i, u, act) - act) / tau;
+}

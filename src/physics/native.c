@@ -54,6 +54,7 @@ static stet_result build_native(sti_native *n)
         STI_ARRAY(worlds->device, "resets that were not pulled", STET_DTYPE_INT, true, &n->resets, worlds->nworld, 3));
     STI_TRY(STI_ARRAY(worlds->device, "most contacts", STET_DTYPE_INT, true, &n->most, worlds->nworld, 1));
     STI_TRY(STI_ARRAY(worlds->device, "steps of held worlds", STET_DTYPE_INT, true, &n->owed, worlds->nworld, 1));
+    STI_TRY(STI_ARRAY(worlds->device, "clocks", STET_DTYPE_REAL, true, &n->clock, worlds->nworld, 2));
     STI_TRY(sti_mask_init(&n->put_back, worlds->device, "worlds to put back", worlds->nworld));
     STI_TRY(sti_native_put_resets(n));
     n->keyframe = NO_KEY;
@@ -102,13 +103,14 @@ void sti_native_destroy(sti_native *n)
     sti_native_spare_free(n);
     sti_native_tape_free(n);
     sti_native_pull_free(n);
-    stet_array *arrays[] = {n->m,    n->f,      n->fault,        n->ticks, n->most,
+    stet_array *arrays[] = {n->m,    n->f,      n->fault,        n->ticks, n->most,  n->clock,
                             n->owed, n->memory, n->plain_memory, n->key,   n->resets};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
     sti_native_reads_free(&n->reads);
     sti_physics_tables_free(&n->tables);
     sti_native_parameters_free(&n->own);
     sti_stamp_free(&n->pulled);
+    sti_stamp_free(&n->clocked);
     sti_stamp_free(&n->numbered);
     sti_stamp_free(&n->counted);
     sti_mask_free(&n->stepped);
@@ -266,6 +268,7 @@ static stet_result pull(void *context, bool drop)
     STI_TRY(clear_array(n->ticks));
     STI_TRY(clear_array(n->fault));
     if (!sti_stamp_is(&n->counted, &n->resets->version)) STI_TRY(sti_native_put_resets(n));
+    STI_TRY(sti_native_put_clock(n));
     sti_stamp_keep_version(&n->pulled, &n->fault->version);
     n->unpulled = 0;
     if (!n->worlds->device->host_memory) { /* now: a step that is captured cannot upload */

@@ -12,13 +12,15 @@
  * lacks, else 0; with PH_OWED it is these that are made, whatever `stepped` is, at most nstep. fault [1] gets bits
  * PH_BAD_… of what was found; ticks [1] gets as many more as were made or, after a reset of the world (PH_WAS_RESET),
  * the steps since. most [1] becomes at least the contacts that the world wanted while no other shared its slots. Inputs
- * of a world that was reset become those of mj_resetData. near: memory of code that is made for its model, see
+ * of a world that was reset become those of mj_resetData. clock [2]: the time at the last pull, and the one that worlds
+ * were put back to since. near: memory of code that is made for its model, see
  * layout.k.h.
  */
 world_kernel void k_native_step(const int *tables, const ureal *f, const real *v, const lint *stepped, treal *near,
                                 treal *w, tint *s, real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied,
                                 real *xfrc_applied, real *mocap_pos, real *mocap_quat, real *warm, real *eq_active,
-                                real *sensordata, lint *fault, lint *ticks, lint *most, lint *owed, int nstep, int how)
+                                real *sensordata, const real *clock, lint *fault, lint *ticks, lint *most, lint *owed,
+                                int nstep, int how)
 {
     const int *m = PH_TABLES(tables);
     lint due = stepped[0];
@@ -31,6 +33,7 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
     w = own;
     s = own_ints;
 #endif
+    real begin = ph_begin_time(m, clock, fault[0]);
     lint faults = isplat(0), steps = ticks[0], left = isplat(0), wanted[1];
     wanted[0] = most[0];
     if (!any(on)) return;
@@ -46,9 +49,11 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
         found = found | ph_fault(fast, PH_BAD_QVEL);
         if (autoreset && any(fast)) ph_reset(m, f, v, w, fast);
         mask bad = ph_bad_controls(m, f, v, w), wild = m_none(), held = m_none();
+        mask fresh = autoreset ? m_or(lost, fast) : m_none();
         found = found | ph_fault(bad, PH_BAD_CTRL);
         for (int stage = 0; stage < nstage; ++stage) {
             if (stage > 0) ph_stage_state(m, f, v, w, stage);
+            ph_put_time(m, f, v, w, begin, steps, fresh, stage);
             int last = PH_DOES(how, PH_OWED) ? any(ends) : step == nstep - 1;
             int extra = stage == 0 && last ? m[M_STEP_EXTRA] : 0;
             for (int pass = 0;; ++pass) {
@@ -63,6 +68,8 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
                 if (!autoreset || !any(wild)) break;
                 ph_reset(m, f, v, w, wild);
                 bad = m_andnot(bad, wild);
+                fresh = m_or(fresh, wild);
+                ph_put_time(m, f, v, w, begin, steps, fresh, stage);
                 found = iselect(wild, isplat(0), found);
             }
             if (PH_DOES(how, PH_COUNT)) break;
@@ -74,6 +81,7 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
         mask reset = m_or(lost, m_or(fast, wild));
         if (autoreset) gone = m_or(gone, reset);
         if (autoreset) steps = iselect(reset, isplat(0), steps);
+        if (autoreset) begin = select(reset, splat(0), begin);
         if (any(held)) {
             if (nstage > 1) ph_stage_back(m, w);
             left = iselect(held, due - isplat(step), left);
@@ -124,12 +132,14 @@ world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, 
                                    treal *w, tint *s, const real *qpos, const real *qvel, const real *act,
                                    const real *ctrl, const real *qfrc_applied, const real *xfrc_applied,
                                    const real *mocap_pos, const real *mocap_quat, const real *warm,
-                                   const real *eq_active, real *out, lint *lack, int nlist, int extra, int how)
+                                   const real *eq_active, const real *clock, const lint *fault, const lint *ticks,
+                                   real *out, lint *lack, int nlist, int extra, int how)
 {
     if (how == PH_OWED && !any(m_not(ieq(lack[0], isplat(0))))) return;
     ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
     lint most[1];
     most[0] = isplat(0);
+    ph_put_time(m, f, v, w, ph_begin_time(m, clock, fault[0]), ticks[0], m_none(), 0);
     lint full = ph_forward(m, f, v, w, s, m_all(), ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE], extra, 1, most);
     for (int k = 0; k < nlist; ++k) ph_show(m, w, list + Q_SIZE * k, points, out);
     each (i, 1) lack[i] = full;

@@ -130,8 +130,9 @@ static stet_result launch_forward(sti_native *n, const wanted *k, stet_array *ou
                       sti_arg_array(n->reads.list), sti_arg_array(n->reads.points),
                       sti_arg_team(owed ? spare->memory : n->memory, memory),
                       sti_arg_team(owed ? spare->plain_memory : n->plain_memory, m[M_NINTS]), STATE_ARG(qpos),
-                      STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, sti_arg_array(out), sti_arg_array(n->reads.lack),
-                      sti_arg_int(k->nlist), sti_arg_int(k->extra), sti_arg_int(how));
+                      STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, sti_arg_array(n->clock), sti_arg_array(n->fault),
+                      sti_arg_array(n->ticks), sti_arg_array(out), sti_arg_array(n->reads.lack), sti_arg_int(k->nlist),
+                      sti_arg_int(k->extra), sti_arg_int(how));
 }
 
 /* Worlds without room for their contacts are looked at again with all the room that there can be. */

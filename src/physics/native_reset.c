@@ -36,7 +36,7 @@ static stet_result fill_key(sti_native *n, int keyframe)
     sti_free(numbers);
     n->keyframe = result == STET_OK ? keyframe : NO_KEY;
     n->key_time = d->time;
-    return result;
+    return result == STET_OK ? sti_native_put_clock(n) : result;
 }
 
 /* The state of a keyframe on the device. Resets that were not pulled went to the time of the keyframe before. */

@@ -60,6 +60,9 @@ struct sti_native {
     sti_mask stepped;          /* of the last step */
     stet_array *fault, *ticks; /* [nworld][1], NATIVE-3 */
     sti_stamp pulled;          /* version of `fault` after the last pull */
+    stet_array *clock;         /* [nworld][2], time then, and key_time; kept where something needs the time */
+    sti_stamp clocked;         /* version of the field `time` that it follows from */
+    double clock_key;          /* key_time then */
     stet_array *most;          /* [nworld][1], contacts that a world had at most (NATIVE-5) */
     stet_array *owed;          /* [nworld][1], time steps that it was held before (NATIVE-8) */
     bool begun;                /* contacts were counted for the first step */
@@ -97,8 +100,8 @@ struct sti_native {
 
 /* What a step changes. */
 #define STEP_ARGS                                                                                                      \
-    STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, STATE_ARG(step_sensordata), sti_arg_array(n->fault), \
-        sti_arg_array(n->ticks), sti_arg_array(n->most), sti_arg_array(n->owed)
+    STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, STATE_ARG(step_sensordata), sti_arg_array(n->clock), \
+        sti_arg_array(n->fault), sti_arg_array(n->ticks), sti_arg_array(n->most), sti_arg_array(n->owed)
 
 /* Are teams one thread, whose code has memory of its own? */
 static inline bool sti_native_is_lone(const sti_native *n) { return n->code.size > 0 && n->team.team == 1; }
@@ -114,6 +117,8 @@ static inline stet_result sti_native_drop_array(stet_array **a)
     *a = NULL;
     return STET_OK;
 }
+/* The clock follows the time of worlds, if something needs it. */
+stet_result sti_native_put_clock(sti_native *n);
 /* Memory for the teams of a GPU, once. */
 stet_result sti_native_make_memory(sti_native *n);
 /* Forgets it, if there is any, because its size changes. */

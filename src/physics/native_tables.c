@@ -96,9 +96,27 @@ static stet_result upload_tables(sti_native *n)
     return STET_OK;
 }
 
+stet_result sti_native_put_clock(sti_native *n)
+{
+    const sti_version *version = &n->worlds->field[STI_FIELD_time]->version;
+    void *mirror;
+    if (!n->clock || n->tables.m[M_NTIME] == 0) return STET_OK;
+    if (sti_stamp_is(&n->clocked, version) && n->clock_key == n->key_time) return STET_OK;
+    STI_TRY(sti_mirror_overwrite(n->clock, &mirror));
+    for (int64_t w = 0; w < n->worlds->nworld; ++w) {
+        sti_mirror_set(n->clock, mirror, w, 0, n->worlds->time[w]);
+        sti_mirror_set(n->clock, mirror, w, 1, n->key_time);
+    }
+    sti_array_mirror_written(n->clock);
+    sti_stamp_keep_version(&n->clocked, version);
+    n->clock_key = n->key_time;
+    return n->worlds->device->host_memory ? STET_OK : sti_array_to_device(n->clock);
+}
+
 stet_result sti_native_update(sti_native *n)
 {
     STI_TRY(sti_native_parameters_update(&n->own, n->worlds, &n->tables, &n->old));
     if (n->old) STI_TRY(upload_tables(n));
+    STI_TRY(sti_native_put_clock(n));
     return sti_native_make_spare_memory(n, 0);
 }

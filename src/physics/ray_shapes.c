@@ -11,6 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
+bool sti_physics_has_rays(const mjModel *m)
+{
+    for (int i = 0; i < m->nsensor && sti_physics_has_sensors(m); ++i)
+        if (m->sensor_type[i] == mjSENS_RANGEFINDER) return true;
+    return false;
+}
+
 bool sti_physics_is_visible(const mjModel *m, int g)
 {
     int material = m->geom_matid[g];

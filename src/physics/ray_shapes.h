@@ -4,6 +4,8 @@
 
 #include "physics/builder.h"
 
+/* Are there rangefinders? */
+bool sti_physics_has_rays(const mjModel *model);
 /* Is a geom visible to rays? As mj_ray has it, one with a material is as transparent as that. */
 bool sti_physics_is_visible(const mjModel *model, int geom);
 /* How many visible geoms are meshes or height fields, if the model has rangefinders. */

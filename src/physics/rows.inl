@@ -24,6 +24,8 @@
     X(M_NOUT, m->nout)                                                                                                 \
     X(M_NMOTOR, sti_physics_count_motors(m))                                                                           \
     X(M_NSO3, sti_physics_count_orientations(m))                                                                       \
+    X(M_NPLUGINPID, sti_physics_count_plugin_pids(m))                                                                  \
+    X(M_NTIME, sti_physics_needs_time(m))                                                                              \
     X(M_NRAYSHAPE, sti_physics_count_ray_shapes(m))                                                                    \
     X(M_NQUATCTRL, sti_physics_count_quat_controls(m))                                                                 \
     X(M_NC, m->nC)                                                                                                     \
@@ -74,6 +76,7 @@
     X(M_SITE_SAMEFRAME, site_sameframe, m->nsite)                                                                      \
     X(M_SITE_TYPE, site_type, m->nsite)                                                                                \
     X(M_TEN_J_COLIND, ten_J_colind, m->nJten)                                                                          \
+    X(M_BODY_WELDID, body_weldid, sti_physics_count_grids(m) > 0 ? m->nbody : 0)                                       \
     X(M_ACT_TRNTYPE, actuator_trntype, m->nactuator)                                                                   \
     X(M_ACT_DYNTYPE, actuator_dyntype, m->nactuator)                                                                   \
     X(M_ACT_GAINTYPE, actuator_gaintype, m->nactuator)                                                                 \
@@ -100,9 +103,6 @@
     X(M_JNT_STIFFNESS, jnt_stiffness, m->njnt, 1, 1)                                                                   \
     X(M_JNT_STIFFNESSPOLY, jnt_stiffnesspoly, m->njnt, mjNPOLY, 2)                                                     \
     X(M_JNT_ACTFRCRANGE, jnt_actfrcrange, m->njnt, 2, 2)                                                               \
-    X(M_DOF_ARMATURE, dof_armature, m->nv, 1, 1)                                                                       \
-    X(M_DOF_DAMPING, dof_damping, m->nv, 1, 1)                                                                         \
-    X(M_DOF_DAMPINGPOLY, dof_dampingpoly, m->nv, mjNPOLY, 2)                                                           \
     X(M_DOF_M0, dof_M0, m->nv, 1, 1)                                                                                   \
     X(M_GEOM_POS, geom_pos, m->ngeom, 3, 3)                                                                            \
     X(M_GEOM_QUAT, geom_quat, m->ngeom, 4, 4)                                                                          \
@@ -116,10 +116,7 @@
     X(M_CAM_QUAT, cam_quat, m->ncam, 4, 4)                                                                             \
     X(M_TEN_STIFFNESS, tendon_stiffness, m->ntendon, 1, 1)                                                             \
     X(M_TEN_STIFFNESSPOLY, tendon_stiffnesspoly, m->ntendon, mjNPOLY, 2)                                               \
-    X(M_TEN_DAMPING, tendon_damping, m->ntendon, 1, 1)                                                                 \
-    X(M_TEN_DAMPINGPOLY, tendon_dampingpoly, m->ntendon, mjNPOLY, 2)                                                   \
     X(M_TEN_LENGTHSPRING, tendon_lengthspring, m->ntendon, 2, 2)                                                       \
-    X(M_TEN_ARMATURE, tendon_armature, m->ntendon, 1, 1)                                                               \
     X(M_TEN_ACTFRCRANGE, tendon_actfrcrange, m->ntendon, 2, 2)                                                         \
     X(M_JNT_RANGE, jnt_range, m->njnt, 2, 2)                                                                           \
     X(M_TEN_RANGE, tendon_range, m->ntendon, 2, 2)                                                                     \
@@ -231,7 +228,8 @@
     X(W_METRIC, NULL, m->opt.integrator == mjINT_DISCRETE ? m->nC : 0)                                                 \
     X(W_SHIFT, NULL, m->opt.integrator == mjINT_DISCRETE ? m->nv : 0)                                                  \
     X(W_ACTUATOR_STIFF, NULL, m->opt.integrator == mjINT_DISCRETE ? m->nout : 0)                                       \
-    X(W_FREE_HELD, NULL, m->opt.integrator == mjINT_DISCRETE ? t->m[M_NFREE] : 0)
+    X(W_FREE_HELD, NULL, m->opt.integrator == mjINT_DISCRETE ? t->m[M_NFREE] : 0)                                      \
+    X(W_TIME, NULL, t->m[M_NTIME])
 
 /* The same of what stage after makes. */
 #define AFTER(X)                                                                                                       \

@@ -268,7 +268,7 @@ LFN real ph_sense_inside(const int *m, const ureal *f, const real *v, const real
     return select(ph_inside_site(m, f, v, w, row[SN_REF + 1], p), splat(1), splat(0));
 }
 
-/* ---- cameras ------------------------------------------------------------------------------------------------------ */
+/* ---- cameras ----------------------------------------------------------------------------------------------------- */
 
 /* Where a site is in a camera's picture, in pixels from its upper left corner. */
 LFN void ph_sense_projection(const int *m, const ureal *f, const real *v, const real *w, const int *row, real *x)

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "physics/layout.k.h"
+#include "physics/known_plugins.h"
 #include "physics/ray_shapes.h"
 
 #include <assert.h>
@@ -53,6 +54,8 @@ static const struct {
     {mjSENS_SUBTREECOM, PH_SENSE_COPY, W_SUBTREE_COM, 3},
     {mjSENS_INSIDESITE, PH_SENSE_INSIDE, 0, 0},
     {mjSENS_USER, PH_SENSE_NOTHING, 0, 0}, /* as without a callback */
+    {mjSENS_CLOCK, PH_SENSE_COPY, W_TIME, 0},
+    {mjSENS_PLUGIN, PH_SENSE_GRID, 0, 0},
     {mjSENS_ACCELEROMETER, PH_SENSE_LINACC, 0, 1},
     {mjSENS_FRAMELINACC, PH_SENSE_LINACC, 0, 0},
     {mjSENS_FRAMEANGACC, PH_SENSE_ANGACC, 0, 0},
@@ -75,8 +78,6 @@ static int find_kind(int type)
         if (kinds[k].type == type) return (int)k;
     return -1;
 }
-
-bool sti_physics_has_sensors(const mjModel *m) { return m->nsensor > 0 && !(m->opt.disableflags & mjDSBL_SENSOR); }
 
 static bool senses(const mjModel *m, mjtObj object)
 {
@@ -105,9 +106,17 @@ int sti_physics_sensing(const mjModel *m)
     return extra;
 }
 
-bool sti_physics_has_contact_sensors(const mjModel *m) { return has_type(m, mjSENS_CONTACT); }
+bool sti_physics_has_contact_sensors(const mjModel *m)
+{
+    return has_type(m, mjSENS_CONTACT) || sti_physics_count_grids(m) > 0;
+}
 
-bool sti_physics_has_rays(const mjModel *m) { return has_type(m, mjSENS_RANGEFINDER); }
+int sti_physics_needs_time(const mjModel *m)
+{
+    for (int i = 0; i < m->nactuator; ++i)
+        if (sti_physics_is_plugin_pid(m, i) && sti_physics_plugin_slews(m, i)) return 1;
+    return has_type(m, mjSENS_CLOCK);
+}
 
 bool sti_physics_senses_sites(const mjModel *m) { return senses(m, mjOBJ_SITE); }
 bool sti_physics_has_distances(const mjModel *m)
@@ -168,6 +177,30 @@ static void fill_contact(const mjModel *m, int i, int *row)
     row[SN_BLOCK] = row[SN_DIM] / row[SN_NBLOCK];
 }
 
+/* What a grid of touch has instead, see touch_grid.k.h; `edges`: where its edges begin. */
+static void fill_grid(const mjModel *m, int i, int edges, int *row)
+{
+    int size[3];
+    sti_physics_grid(m, i, size, NULL);
+    row[SN_REF] = m->body_weldid[m->site_bodyid[m->sensor_objid[i]]];
+    row[SN_FROM] = edges;
+    row[SN_BLOCK] = size[0];
+    row[SN_NBLOCK] = size[1];
+    row[SN_ITEM] = size[2];
+}
+
+/* How many edges grids before sensor i have. */
+static int count_edges(const mjModel *m, int sensor)
+{
+    int n = 0, size[3];
+    for (int i = 0; i < sensor; ++i)
+        if (sti_physics_is_grid(m, i)) {
+            sti_physics_grid(m, i, size, NULL);
+            n += size[0] + size[1] + 2;
+        }
+    return n;
+}
+
 /* The geoms of one side: the first, and how many there are. */
 static void fill_geoms(const mjModel *m, int type, int id, int *out)
 {
@@ -212,6 +245,7 @@ static void fill_sensor(const mjModel *m, const sti_physics_tables *t, int i, in
         row[SN_NBLOCK] = m->cam_resolution[2 * id + 1];
     }
     if (kinds[k].kind == PH_SENSE_CONTACT) fill_contact(m, i, row);
+    if (kinds[k].kind == PH_SENSE_GRID) fill_grid(m, i, count_edges(m, i), row);
     if (kinds[k].kind == PH_SENSE_DISTANCE) {
         fill_geoms(m, object, id, row + SN_OBJECT);
         fill_geoms(m, m->sensor_reftype[i], m->sensor_refid[i], row + SN_REF);
@@ -219,12 +253,13 @@ static void fill_sensor(const mjModel *m, const sti_physics_tables *t, int i, in
     if (object == mjOBJ_JOINT || object == mjOBJ_TENDON) fill_limits(t, object == mjOBJ_TENDON, id, row);
 }
 
-/* 0: needs no rows, 1: does, 2: a contact sensor, 3: of distances, 4: rays of a camera. */
+/* 0: needs no rows, 1: does, 2: a contact sensor or a grid of touch, 3: of distances, 4: rays of a camera. */
 static int group_of(const mjModel *m, int i)
 {
     int kind = kinds[find_kind(m->sensor_type[i])].kind;
     if (is_camera_range(m, i)) return 4;
-    return kind < PH_SENSE_ROWS ? 0 : kind < PH_SENSE_CONTACT ? 1 : kind == PH_SENSE_CONTACT ? 2 : 3;
+    if (kind == PH_SENSE_CONTACT || kind == PH_SENSE_GRID) return 2;
+    return kind < PH_SENSE_ROWS ? 0 : kind < PH_SENSE_CONTACT ? 1 : 3;
 }
 
 static void put_rows(sti_tables_builder *b)

@@ -33,9 +33,9 @@ LFN void ph_move_memory(const int *m, real *w, int *s, real *kept, int *lists, i
 world_kernel void k_native_stages(const int *tables, const ureal *f, const real *v, const lint *stepped, treal *near,
                                   treal *w, tint *s, real *kept, int *lists, lint *left, real *qpos, real *qvel,
                                   real *act, real *ctrl, real *qfrc_applied, real *xfrc_applied, real *mocap_pos,
-                                  real *mocap_quat, real *warm, real *eq_active, real *sensordata, lint *fault,
-                                  lint *ticks, lint *most, lint *owed, int stages, int turn, int first, int rest,
-                                  int world)
+                                  real *mocap_quat, real *warm, real *eq_active, real *sensordata, const real *clock,
+                                  lint *fault, lint *ticks, lint *most, lint *owed, int stages, int turn, int first,
+                                  int rest, int world)
 {
     const int *m = PH_TABLES(tables);
     mask on = m_andnot(ph_is_flagged(stepped[0]), ph_is_flagged(owed[0]));
@@ -53,6 +53,7 @@ world_kernel void k_native_stages(const int *tables, const ureal *f, const real 
     mask reset = ph_is_flagged(left[LEFT_RESET]);
     wanted[0] = most[0];
     ph_move_memory(m, w, s, kept, lists + (i64)(world / STET_W) * m[M_NINTS], 0);
+    real begin = ph_begin_time(m, clock, fault[0]);
     if (run & PH_STAGE_BEGIN && turn > 0) ph_stage_state(m, f, v, w, turn);
     if (run & PH_STAGE_BEGIN && turn == 0) {
         if (first)
@@ -66,6 +67,7 @@ world_kernel void k_native_stages(const int *tables, const ureal *f, const real 
         reset = m_or(lost, fast);
         found = (ph_fault(lost, PH_BAD_QPOS) | ph_fault(fast, PH_BAD_QVEL)) | ph_fault(bad, PH_BAD_CTRL);
     }
+    if (run & PH_STAGE_BEGIN) ph_put_time(m, f, v, w, begin, ticks[0], autoreset ? reset : m_none(), turn);
     lint full = isplat(0);
     if (run & PH_STAGES_FORWARD)
         full = ph_forward(m, f, v, w, s, run & PH_STAGES_FORWARD, on, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra, 1,
@@ -79,6 +81,7 @@ world_kernel void k_native_stages(const int *tables, const ureal *f, const real 
         ph_reset(m, f, v, w, wild);
         bad = m_andnot(bad, wild);
         found = iselect(wild, isplat(0), found);
+        ph_put_time(m, f, v, w, begin, ticks[0], m_or(reset, wild), turn);
         full =
             ph_forward(m, f, v, w, s, PH_STAGES_FORWARD, on, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra, 0, wanted);
         found = found | full;

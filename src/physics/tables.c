@@ -13,6 +13,7 @@
 #include "physics/pair_order.h"
 #include "physics/pairs.h"
 #include "physics/places.h"
+#include "physics/known_plugins.h"
 #include "physics/ray_shapes.h"
 #include "physics/rows.inl"
 #include "physics/sensors.h"
@@ -181,7 +182,10 @@ static bool any_number(const double *a, int n)
 
 static bool any_damping(const mjModel *m)
 {
-    return any_number(m->dof_damping, (int)m->nv) || any_number(m->dof_dampingpoly, mjNPOLY * (int)m->nv);
+    double poly[mjNPOLY];
+    for (int d = 0; d < m->nv; ++d)
+        if (sti_physics_damping(m, false, d, poly) != 0 || any_number(poly, mjNPOLY)) return true;
+    return false;
 }
 
 static int option_flags(const mjModel *m)
@@ -199,9 +203,10 @@ static int option_flags(const mjModel *m)
         flags |= PH_EULERDAMP;
     if (passive && !(off & mjDSBL_GRAVITY) && m->flg_gravcomp) flags |= PH_GRAVCOMP;
     if (sti_physics_has_medium(m)) flags |= PH_FLUID;
-    if (any_number(m->tendon_armature, (int)m->ntendon)) flags |= PH_TEN_ARMATURE;
-    for (int t = 0; t < m->ntendon; ++t)
+    for (int t = 0; t < m->ntendon; ++t) {
+        if (sti_physics_armature(m, true, t) != 0) flags |= PH_TEN_ARMATURE;
         if (m->tendon_actfrclimited[t]) flags |= PH_TEN_LIMITS;
+    }
     for (int j = 0; j < m->njnt; ++j)
         if (m->jnt_actfrclimited[j] && m->jnt_type[j] >= mjJNT_SLIDE) flags |= PH_JNT_LIMITS;
     return flags;
@@ -231,21 +236,23 @@ static int joint_flags(const mjModel *m, int j)
 
 static int dof_flags(const mjModel *m, int d)
 {
-    bool poly = any_number(m->dof_dampingpoly + mjNPOLY * d, mjNPOLY);
+    double others[mjNPOLY], damping = sti_physics_damping(m, false, d, others);
+    bool poly = any_number(others, mjNPOLY);
     int flags = m->body_simple[m->dof_bodyid[d]] ? PH_DOF_SIMPLE : 0;
-    if (poly || m->dof_damping[d] != 0) flags |= PH_DOF_DAMPED;
+    if (poly || damping != 0) flags |= PH_DOF_DAMPED;
     return poly ? flags | PH_DOF_POLY : flags;
 }
 
 static int tendon_flags(const mjModel *m, int t)
 {
     bool stiff = any_number(m->tendon_stiffnesspoly + mjNPOLY * t, mjNPOLY);
-    bool damped = any_number(m->tendon_dampingpoly + mjNPOLY * t, mjNPOLY);
+    double others[mjNPOLY], damping = sti_physics_damping(m, true, t, others);
+    bool damped = any_number(others, mjNPOLY);
     int flags = m->tendon_actfrclimited[t] ? PH_TEN_FORCERANGE : 0;
     if (stiff) flags |= PH_TEN_STIFF_POLY;
     if (damped) flags |= PH_TEN_DAMPED_POLY;
     if (stiff || m->tendon_stiffness[t] != 0) flags |= PH_TEN_STIFF;
-    if (damped || m->tendon_damping[t] != 0) flags |= PH_TEN_DAMPED;
+    if (damped || damping != 0) flags |= PH_TEN_DAMPED;
     return flags;
 }
 
@@ -256,6 +263,7 @@ static int actuator_flags(const mjModel *m, int i)
     if (m->actuator_actlimited[i]) flags |= PH_ACT_ACTRANGE;
     if (m->actuator_actearly[i]) flags |= PH_ACT_EARLY;
     if (group >= 0 && group <= 30 && m->opt.disableactuator & (1 << group)) flags |= PH_ACT_DISABLED;
+    if (sti_physics_is_plugin_pid(m, i)) flags |= PH_ACT_PLUGIN;
     bool turns = type == mjTRN_SITE && m->actuator_trnid[2 * i + 1] >= 0 &&
                  !any_number(m->actuator_gear + 6 * m->actuator_outadr[i], 3);
     if (type <= mjTRN_JOINTINPARENT) turns = m->jnt_type[m->actuator_trnid[2 * i]] == mjJNT_BALL;
@@ -423,6 +431,7 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
     out->nm = M_HEADER;
     for (int i = 0; i < M_HEADER; ++i) out->m[i] = STI_UNFILLED;
     put_copies(&b);
+    sti_physics_put_damping(&b);
     put_options(&b);
     put_levels(&b, M_LEVEL_BODY, M_LEVEL_ADR, M_NLEVEL, model->nbody, body_depth);
     put_levels(&b, M_DOFLEVEL, M_DOFLEVEL_ADR, M_NDOFLEVEL, model->nv, dof_depth);
@@ -451,6 +460,7 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
     sti_physics_put_sensors(&b);
     sti_physics_put_camera_values(&b);
     sti_physics_put_ray_shapes(&b);
+    sti_physics_put_plugins(&b);
     put_mocap(&b);
     sti_physics_fill(&b, M_SHAPES, out->nf);
     put_memory(&b);
@@ -487,6 +497,7 @@ void sti_physics_tables_values(const mjModel *model, const sti_physics_tables *m
     sti_tables_builder b = {.model = model, .t = &t, .result = STET_OK, .begin = begin};
     memcpy(f, made->f, (size_t)made->nf * sizeof *f);
     put_copies(&b);
+    sti_physics_put_damping(&b);
     put_options(&b);
     sti_physics_put_block_values(&b);
     sti_physics_put_group_values(&b);

@@ -117,9 +117,48 @@ static bool is_fixed(const mjModel *m, sti_parameter parameter, int64_t item)
     }
 }
 
+/*
+ * Does number `item` of dynprm or gainprm decide by its sign whether an actuator has an activation: of a DC motor or a
+ * PID controller?
+ */
+static bool makes_activation(const mjModel *m, sti_parameter parameter, int64_t item)
+{
+#if mjVERSION_HEADER >= 4000000
+    static const int64_t motor[] = {0, 2, 5, 7};
+    bool dyn = parameter == STI_PARAMETER_actuator_dynprm;
+    if (!dyn && parameter != STI_PARAMETER_actuator_gainprm) return false;
+    int64_t i = item / (dyn ? mjNDYN : mjNGAIN), k = item % (dyn ? mjNDYN : mjNGAIN);
+    if (m->actuator_dyntype[i] == mjDYN_PID) return k == (dyn ? 1 : 0);
+    if (m->actuator_dyntype[i] != mjDYN_DCMOTOR) return false;
+    for (size_t j = 0; dyn && j < sizeof motor / sizeof *motor; ++j)
+        if (k == motor[j]) return true;
+    return !dyn && k == 5;
+#else
+    (void)m, (void)parameter, (void)item;
+    return false;
+#endif
+}
+
+static stet_result check_activations(const mjModel *m, sti_parameter parameter, const double *values, int64_t n)
+{
+    int64_t items = sti_parameter_items(m, parameter);
+    for (int64_t i = 0; i < n; ++i) {
+        if (!makes_activation(m, parameter, i % items)) continue;
+        const double own = sti_parameter_own_number(m, parameter, i % items);
+        if ((values[i] > 0) != (own > 0))
+            return sti_error(STET_ERROR_UNSUPPORTED,
+                             "parameter %s: number %lld is %g; actuator %lld has an activation if it is above 0, and "
+                             "activations are the model's: give a number %s 0",
+                             stet_worlds_get_parameters()[parameter], (long long)i, values[i],
+                             (long long)(i % items / (items / m->nactuator)), own > 0 ? "above" : "not above");
+    }
+    return STET_OK;
+}
+
 static stet_result check_fixed(const mjModel *m, sti_parameter parameter, const double *values, int64_t n)
 {
     int64_t items = sti_parameter_items(m, parameter);
+    STI_TRY(check_activations(m, parameter, values, n));
     for (int64_t i = 0; i < n; ++i) {
         if (!is_fixed(m, parameter, i % items)) continue;
         const double own = sti_parameter_own_number(m, parameter, i % items);

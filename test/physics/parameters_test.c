@@ -346,6 +346,30 @@ static void each_world_has_a_mesh_of_its_own(void **state)
     close_rig(&both);
 }
 
+/* Whether a motor has an activation follows from parameters, which may not change that in a world. */
+static void activations_are_the_models(void **state)
+{
+    rig r =
+        rig_make("<mujoco><worldbody><body><joint name='a'/><geom size='.1'/></body></worldbody><actuator><dcmotor "
+                 "joint='a' motorconst='.1' resistance='1' lugre='2 .1 .4 .5 .2'/><pid joint='a' ki='2'/></actuator>"
+                 "</mujoco>",
+                 2, NULL, 1, false);
+    double dyn[2 * mjNDYN], gain[2 * mjNGAIN];
+    memcpy(dyn, r.model->mj->actuator_dynprm, sizeof dyn);
+    memcpy(gain, r.model->mj->actuator_gainprm, sizeof gain);
+    dyn[5] = 3;
+    gain[mjNGAIN] = .5;
+    OK(stet_worlds_set_parameter(r.worlds, "actuator_dynprm", dyn, 2 * mjNDYN));
+    OK(stet_worlds_set_parameter(r.worlds, "actuator_gainprm", gain, 2 * mjNGAIN));
+    gain[mjNGAIN] = 0;
+    REFUSED(STET_ERROR_UNSUPPORTED, "number 10 is 0; actuator 1 has an activation if it is above 0",
+            stet_worlds_set_parameter(r.worlds, "actuator_gainprm", gain, 2 * mjNGAIN));
+    dyn[0] = .01;
+    REFUSED(STET_ERROR_UNSUPPORTED, "give a number not above 0",
+            stet_worlds_set_parameter(r.worlds, "actuator_dynprm", dyn, 2 * mjNDYN));
+    rig_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +378,7 @@ int main(void)
         cmocka_unit_test(neighbours_do_not_matter),
         cmocka_unit_test(draws_reach_the_physics),
         cmocka_unit_test(each_world_has_a_mesh_of_its_own),
+        cmocka_unit_test(activations_are_the_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

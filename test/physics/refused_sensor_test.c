@@ -13,7 +13,6 @@ static void what_is_missing_is_listed(void **state)
         const char *text, *words;
     } rows[] = {
         {SENSED("<flag nativeccd='disable'/>", "<distance geom1='f' geom2='g'/>"), "or by libccd"},
-        {SENSED("", "<clock/>"), "clocks as sensors"},
         {SENSED("", "<framepos objtype='camera' objname='t'/>"), "sensors on cameras that track"},
         {SENSED("", "<framepos objtype='site' objname='s' reftype='camera' refname='t'/>"), "cameras that track"},
         {SENSED("", "<framepos objtype='site' objname='s' nsample='3'/>"), "delays and history"},

@@ -59,6 +59,8 @@ static const char *const names[TYPES] = {
     [mjSENS_GEOMFROMTO] = "fromto",
     [mjSENS_E_POTENTIAL] = "e_potential",
     [mjSENS_E_KINETIC] = "e_kinetic",
+    [mjSENS_CLOCK] = "clock",
+    [mjSENS_PLUGIN] = "plugin",
     [mjSENS_USER] = "user",
 };
 
@@ -256,6 +258,17 @@ static const struct {
      "camera='a' data='depth' cutoff='1.5'/><rangefinder camera='d' data='dist depth'/><camprojection site='w' "
      "camera='a'/><camprojection site='s' camera='c'/><camprojection site='w' camera='d' cutoff='3'/><camprojection "
      "site='w' camera='b'/></sensor></mujoco>"},
+    {"clocks, grids of touch", 0x0016ccf4290b7ce4, .03,
+     "<mujoco><option timestep='.004' tolerance='1e-18' cone='elliptic'/><extension><plugin "
+     "plugin='mujoco.sensor.touch_grid'/></extension><worldbody><geom type='plane' size='0 0 1' friction='.7 .1 .1'/>"
+     "<body name='b' pos='0 0 .1'><freejoint/><geom type='box' size='.2 .15 .1' condim='6'/><site name='s' pos='0 0 "
+     ".05'/><site name='u' pos='.1 .05 -.02' quat='1 .1 .2 .3'/><body pos='.4 0 -.02'><geom size='.08'/></body></body>"
+     "<body pos='.1 0 .27'><freejoint/><geom size='.07' condim='4'/></body></worldbody><sensor><clock/><plugin "
+     "plugin='mujoco.sensor.touch_grid' objtype='site' objname='s'><config key='size' value='5 4'/><config key='fov' "
+     "value='150 80'/><config key='gamma' value='.5'/><config key='nchannel' value='6'/></plugin><clock cutoff='.006'/>"
+     "<plugin plugin='mujoco.sensor.touch_grid' objtype='site' objname='u'><config key='size' value='4 6'/><config "
+     "key='fov' value='180 90'/><config key='gamma' value='0'/><config key='nchannel' value='3'/></plugin></sensor>"
+     "</mujoco>"},
     {"forces on contact", 0x01502f15efea10c2, .05,
      "<mujoco>" OPTION
      "<worldbody><geom type='plane' size='0 0 1'/><site name='w' pos='1 0 0'/><body name='a' pos='0 0 "

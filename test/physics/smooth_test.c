@@ -137,6 +137,29 @@
     "-.2'/><general "                                                                                                  \
     "joint='c' gaintype='so3' biastype='so3' dyntype='integrator' gainprm='2' biasprm='0 -2 -.2' actearly='true' "     \
     "actrange='-2 2'/><motor joint='a'/></actuator></mujoco>"
+#define PLUGINS                                                                                                        \
+    "<extension><plugin plugin='mujoco.pid'><instance name='p'><config key='kp' value='4'/></instance><instance "      \
+    "name='pd'><config key='kp' value='3'/><config key='kd' value='.4'/></instance><instance name='pid'><config "      \
+    "key='kp' value='2'/><config key='ki' value='3'/><config key='kd' value='.2'/><config key='imax' value='.5'/>"     \
+    "</instance><instance name='slow'><config key='kp' value='2'/><config key='ki' value='3'/><config key='slewmax' "  \
+    "value='2'/></instance></plugin></extension><worldbody><body><joint name='a' damping='.1'/><geom size='.1' "       \
+    "pos='.5 "                                                                                                         \
+    "0 0'/><body pos='1 0 0'><joint name='b'/><geom size='.1' pos='.5 0 0'/></body></body></worldbody><actuator>"      \
+    "<plugin joint='a' plugin='mujoco.pid' instance='p' ctrlrange='-1 1'/><plugin joint='b' plugin='mujoco.pid' "      \
+    "instance='pd' group='2' forcerange='-3 3'/><plugin joint='a' plugin='mujoco.pid' instance='pid' actdim='1'/>"     \
+    "<plugin joint='b' plugin='mujoco.pid' instance='slow' actdim='2' gear='2'/><plugin joint='b' "                    \
+    "plugin='mujoco.pid' "                                                                                             \
+    "instance='pid' dyntype='filter' dynprm='.1' actdim='2'/><plugin joint='a' plugin='mujoco.pid' instance='slow' "   \
+    "dyntype='filterexact' dynprm='.1' actdim='3' actearly='true' group='2'/><plugin joint='a' plugin='mujoco.pid' "   \
+    "instance='slow' dyntype='integrator' actdim='3' actrange='-1 1'/></actuator></mujoco>"
+#define DAMPED                                                                                                         \
+    "<worldbody><body><joint name='a' damping='.1 .2' armature='.1'/><geom size='.1' pos='.5 0 0'/><body pos='1 0 0'>" \
+    "<joint name='b'/><geom size='.1' pos='.5 0 0'/><body pos='1 0 0'><joint name='c' type='ball'/><geom type='box' "  \
+    "size='.1 .2 .3'/></body></body></body></worldbody><tendon><fixed name='t' armature='.1'><joint joint='a' "        \
+    "coef='.5'/><joint joint='b' coef='-.7'/></fixed></tendon><actuator><motor joint='a' damping='.3' gear='2' "       \
+    "armature='.02'/><motor joint='a' damping='.1 .2 .1'/><position joint='b' kp='2' damping='.2' armature='.1' "      \
+    "gear='.5'/><motor joint='c' damping='.4' gear='.1 .2 .3'/><motor tendon='t' damping='.2 .3' armature='.2' "       \
+    "gear='2'/><dcmotor jointinparent='b' motorconst='.1' resistance='1' damping='.1'/></actuator></mujoco>"
 #define GROUP2 "<mujoco><option timestep='.004' actuatorgroupdisable='2'><flag constraint='disable'/></option>"
 #define RUNGE "<mujoco><option timestep='.004' integrator='RK4'><flag constraint='disable'/></option>"
 
@@ -243,6 +266,12 @@ static const struct {
     {"orientation servos", "<mujoco>" FAST SERVOS},
     {"orientation servos, RK4", RUNGE SERVOS},
     {"orientation servos, some disabled", GROUP2 SERVOS},
+    {"a plugin's controllers", "<mujoco>" FAST PLUGINS},
+    {"a plugin's controllers, RK4", RUNGE PLUGINS},
+    {"a plugin's controllers, some disabled", GROUP2 PLUGINS},
+    {"damping and armature of actuators", "<mujoco>" FAST DAMPED},
+    {"damping and armature of actuators, Euler", "<mujoco><option timestep='.004'/>" DAMPED},
+    {"damping and armature of actuators, RK4", RUNGE DAMPED},
     {"RK4",
      "<mujoco><option timestep='.004' integrator='RK4'><flag contact='disable'/></option><worldbody><body><freejoint/>"
      "<geom type='box' size='.1 .2 .3'/><body pos='1 0 0'><joint type='ball' damping='.1'/><geom size='.1' pos='.5 0 "
@@ -325,12 +354,26 @@ static void each_feature_is_mujocos_in_float(void **state)
     oracle_print(&all, "float");
 }
 
+/* The setpoints of the plugin's controllers are free in the first step, and slow from then on, also after a reset. */
+static void plugins_know_the_time(void **state)
+{
+    static const char *const texts[] = {"<mujoco>" FAST PLUGINS, RUNGE PLUGINS};
+    uint64_t dice = dice_seed("plugins_know_the_time");
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k)
+        for (int nstep = 2; nstep <= 4; ++nstep) {
+            oracle_errors one = {.n = 0};
+            oracle_check(texts[k], "f64", nstep, &dice, &one);
+            oracle_limit(&one, 1e-8, 1e-8, texts[k]);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_feature_is_mujocos),
         cmocka_unit_test(tendons_pass_through_geoms_as_mujocos),
         cmocka_unit_test(each_feature_is_mujocos_in_float),
+        cmocka_unit_test(plugins_know_the_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

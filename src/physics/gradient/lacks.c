@@ -44,6 +44,7 @@ static bool has_motors(const mjModel *m)
     }
     return false;
 }
+static bool has_plugins(const mjModel *m) { return m->nplugin > 0; }
 static bool has_noslip(const mjModel *m) { return m->opt.noslip_iterations > 0 && sti_physics_slips(m); }
 
 static bool has_contacts_without(const mjModel *m)
@@ -162,6 +163,7 @@ static const struct {
     {"fluid forces on ellipsoids", has_ellipsoids},
     {"moving surfaces", has_moving_surfaces},
     {"DC motors, PID controllers and servos of orientations", has_motors},
+    {"plugins", has_plugins},
     {"contacts of types of geoms that have no derivative", has_contacts_without},
     {"noslip iterations", has_noslip},
     {"fewer than 6 iterations of the solver, or 20 of its line search", sti_physics_ends_early},
