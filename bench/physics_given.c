@@ -11,6 +11,7 @@
 #include "model/model.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -45,12 +46,25 @@ static stet_result time_on_core(side *s, const states *from, int calls, int step
     return STET_OK;
 }
 
+/* What worlds do at the states, where all pairs of geoms have rows, so that a slot's number says which pair it is. */
+static stet_result measure_load_at(const bench *b, const bench_scene *scene, const states *from, load *out)
+{
+    side s = {.native = NULL};
+    (void)setenv("STET_PAIR_ROWS", "1e15", 0);
+    stet_result result = open_side(b, scene, true, 1, from->nworld, NULL, CUT_NOTHING, &s);
+    (void)unsetenv("STET_PAIR_ROWS");
+    if (result == STET_OK) result = put_states(&s, from);
+    if (result == STET_OK) result = measure_load(&s, out);
+    close_side(&s);
+    return result;
+}
+
 /* The ratio of both sides with `steps` steps a call. */
-static stet_result measure_steps(bench *b, const bench_scene *scene, side s[2], const states *from, int steps)
+static stet_result measure_steps(bench *b, const bench_scene *scene, side s[2], const states *from, const load *l,
+                                 int steps)
 {
     double seconds[2][BENCH_SAMPLES], ratio[BENCH_SAMPLES], nworld = (double)s[0].worlds->nworld;
     int calls = CALL * CALLS / steps;
-    load l;
     bench_row *row;
     for (int k = 0; k < BENCH_SAMPLES; ++k) {
         for (int i = 0; i < 2; ++i) {
@@ -59,15 +73,14 @@ static stet_result measure_steps(bench *b, const bench_scene *scene, side s[2], 
         }
         ratio[k] = seconds[1][k] / seconds[0][k];
     }
-    STI_TRY(measure_load(&s[0], &l));
     STI_TRY(bench_add(b, &row, ratio, BENCH_SAMPLES, "times", true, "physics/%s/cpu/%lld/steps_%d/ratio_to_mujoco",
                       scene->name, (long long)s[0].worlds->nworld, steps));
     bench_note(row,
                "%.2f us a world and step on %s, MuJoCo %.2f; %d step%s a call; a world has %.1f contacts, %.1f rows, "
                "%.1f iterations; worlds with NaN or faults: %d",
                1e6 * bench_median(seconds[0], BENCH_SAMPLES), stet_device_get_name(s[0].device),
-               1e6 * bench_median(seconds[1], BENCH_SAMPLES), steps, steps == 1 ? "" : "s", l.contacts, l.rows,
-               l.iterations, l.bad);
+               1e6 * bench_median(seconds[1], BENCH_SAMPLES), steps, steps == 1 ? "" : "s", l->contacts, l->rows,
+               l->iterations, l->bad);
     return STET_OK;
 }
 
@@ -75,12 +88,14 @@ static stet_result measure_worlds(bench *b, const bench_scene *scene, int64_t nw
 {
     side s[2] = {{.native = NULL}, {.native = NULL}};
     states from = {.nworld = 0};
+    load l;
     stet_result result = open_side(b, scene, true, 1, nworld, NULL, CUT_NOTHING, &s[0]);
     if (result == STET_OK) result = open_side(b, scene, false, 1, nworld, NULL, CUT_NOTHING, &s[1]);
     if (result == STET_OK) result = push_worlds(&s[1]);
     if (result == STET_OK) result = make_states(&s[1], WARM, &from);
-    if (result == STET_OK) result = measure_steps(b, scene, s, &from, 1);
-    if (result == STET_OK) result = measure_steps(b, scene, s, &from, FEW);
+    if (result == STET_OK) result = measure_load_at(b, scene, &from, &l);
+    if (result == STET_OK) result = measure_steps(b, scene, s, &from, &l, 1);
+    if (result == STET_OK) result = measure_steps(b, scene, s, &from, &l, FEW);
     close_side(&s[0]);
     close_side(&s[1]);
     free_states(&from);

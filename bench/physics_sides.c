@@ -307,16 +307,15 @@ stet_result measure_load(side *s, load *out)
     const mjModel *mj = s->model->mj;
     stet_array *a[N] = {NULL};
     void *at[N];
-    sti_physics_tables tables;
+    const int *m = s->native->tables.m; /* with the room that steps have made */
     double own = 0, all = 0, contacts = 0, n = (double)s->worlds->nworld;
     holds h;
-    STI_TRY(sti_physics_tables_make(mj, &tables));
-    stet_result result = make_holds(&h, tables.m, s);
+    stet_result result = make_holds(&h, m, s);
     for (int i = 0; i < N && result == STET_OK; ++i) result = read_quantity(s, names[i], &a[i], &at[i]);
     *out = (load){.bad = 0};
     for (int64_t w = 0; w < s->worlds->nworld && result == STET_OK; ++w) {
         bool bad = stet_worlds_get_faults(s->worlds)[w] != 0;
-        count_slots(tables.m, a[BLOCK], a[D], at[BLOCK], at[D], w, &h, &own, &all, &contacts);
+        count_slots(m, a[BLOCK], a[D], at[BLOCK], at[D], w, &h, &own, &all, &contacts);
         out->iterations += sti_mirror_get(a[NITER], at[NITER], w, 0) / n;
         for (int64_t i = 0; i < mj->nq; ++i) bad = bad || !isfinite(sti_mirror_get(a[QPOS], at[QPOS], w, i));
         out->bad += bad;
@@ -327,7 +326,6 @@ stet_result measure_load(side *s, load *out)
     if (result == STET_OK) out->packed = own > 0 && n > 1 && h.lanes > 1 ? pack_rows(&h) / own : 1;
     free_holds(&h);
     for (int i = 0; i < N; ++i) stet_array_destroy(a[i]);
-    sti_physics_tables_free(&tables);
     return result;
 }
 
