@@ -70,6 +70,11 @@ LFN int ph_pair_place(const int *m, int pair)
 }
 LFN int ph_nactive(const int *s) { return s[S_PARTS + PH_SUMS]; }
 
+/* In a loop, side by side or in order, over active slots: f(rows) for slot k, the i-th of them. */
+#define PH_DO_SLOT(i, f)                                                                                               \
+    int k = (s + ph_active(m))[i], dim = PH_BLOCK(ph_slot_block(s, k))[B_DIM];                                         \
+    PH_WITH_ROWS(dim, f)
+
 /* Parameter `which` of a block. */
 LFN real ph_block_par(const int *m, const ureal *f, const real *v, const int *block, int which)
 {

@@ -39,13 +39,11 @@ LFN void ph_put_curve(const int *m, const ureal *f, const real *v, real *w, cons
 
 LFN void ph_curves(const int *m, const ureal *f, const real *v, real *w, const int *s)
 {
-    const int *list = s + ph_active(m);
-    each (i, ph_nactive(s)) {
-        int k = list[i], dim = PH_BLOCK(ph_slot_block(s, k))[B_DIM];
 #define PH_DO(rows) ph_put_curve(m, f, v, w, s, k, rows)
-        PH_WITH_ROWS(dim, PH_DO);
-#undef PH_DO
+    each (i, ph_nactive(s)) {
+        PH_DO_SLOT(i, PH_DO);
     }
+#undef PH_DO
     sync();
 }
 
@@ -139,7 +137,7 @@ LFN void ph_add_slot(const int *m, real *w, const int *s, int k, int dim, mask o
  */
 LFN void ph_make_hessian(const int *m, real *w, const int *s, int whole, const real *x, mask on)
 {
-    const int *list = s + ph_active(m), *entry = m + m[M_M_PLACE], *place = m + m[M_PLACE];
+    const int *entry = m + m[M_M_PLACE], *place = m + m[M_PLACE];
     const real *qM = PH_METRIC;
     real *H = PH_AT(W_H), *y = H + ph_row(m[M_NPLACE]);
     if (whole)
@@ -150,13 +148,9 @@ LFN void ph_make_hessian(const int *m, real *w, const int *s, int whole, const r
     each (e, m[M_NC]) H[entry[e]] = qM[e] + splat(0); /* -0 becomes 0, as by a slot that adds zeros */
     each (d, m[M_NV]) y[place[d]] = x[d];
     sync();
-    rolled for (int i = 0; i < ph_nactive(s); ++i)
-    {
-        int k = list[i], dim = PH_BLOCK(ph_slot_block(s, k))[B_DIM];
 #define PH_DO(rows) ph_add_slot(m, w, s, k, rows, on)
-        PH_WITH_ROWS(dim, PH_DO);
+    rolled for (int i = 0; i < ph_nactive(s); ++i) { PH_DO_SLOT(i, PH_DO); }
 #undef PH_DO
-    }
 }
 
 /* sum [PH_STRIPE][4]: columns 4 h … 4 h + 3 of stripe p of rows, less the products of what is left of them. */
@@ -337,7 +331,7 @@ PH_PART LFN void ph_solve_hessian(const int *m, const ureal *f, const real *v, r
     ph_curves(m, f, v, w, s);
     int solved = 0;
     for (int whole = PH_BY_ROWS; !solved; whole = 0) {
-        if (PH_BY_ROWS && !whole) ph_find_pattern(m, s);
+        if (PH_BY_ROWS && !whole) ph_find_pattern(m, w, s, on);
         ph_make_hessian(m, w, s, whole, x, on);
         solved = 1;
         if (whole) {

@@ -32,11 +32,20 @@ LFN u32 ph_take_run(u32 bits, int *from, int *to)
     return bits & above;
 }
 
-/* Columns of H as M and the active slots have them: a slot in that of its first dofs, which couple all of its dofs. */
-LFN void ph_mark_columns(const int *m, int *s)
+/* The lanes in which slot k holds. */
+LFN mask ph_slot_holds(const int *m, const real *w, const int *s, int k)
+{
+    return m_not(eq(PH_AT(W_EFC_D)[ph_slot_row(s, k)], splat(0)));
+}
+
+/*
+ * Columns of H as M and the active slots of the lanes `on` have them: a slot in that of its first dofs, which couple
+ * all of its dofs.
+ */
+LFN void ph_mark_columns(const int *m, const real *w, const int *s, mask on, int *columns)
 {
     const int *list = s + ph_active(m);
-    int words = m[M_NWORD], *columns = s + ph_tile_columns(m);
+    int words = m[M_NWORD];
     each (k, m[M_NTILE] * words) columns[k] = (m + m[M_M_TILES])[k];
 #if STET_GPU /* a thread has its columns to itself */
     sync();
@@ -52,6 +61,7 @@ LFN void ph_mark_columns(const int *m, int *s)
     for (int i = 0; i < ph_nactive(s); ++i) {
         const int *block = PH_BLOCK(ph_slot_block(s, list[i]));
         int *column = columns + block[B_LOW] * words;
+        if (!any(m_and(on, ph_slot_holds(m, w, s, list[i])))) continue;
         for (int k = 0; k < words; ++k) column[k] = column[k] | (block + block[B_TILES])[k];
     }
 #endif
@@ -63,9 +73,9 @@ LFN void ph_mark_columns(const int *m, int *s)
  * is in that of the first row below its own, too: the elimination tree (Davis, Direct Methods for Sparse Linear
  * Systems, 2006, section 4). In each (one, 1).
  */
-LFN void ph_fill_columns(const int *m, int *s)
+LFN void ph_fill_columns(const int *m, int *columns, int *level)
 {
-    int words = m[M_NWORD], *columns = s + ph_tile_columns(m), *level = s + ph_tile_level(m);
+    int words = m[M_NWORD];
     rolled for (int h = 0; h < m[M_NTILE]; ++h) level[h] = 0;
     rolled for (int h = 0; h < m[M_NTILE] - 1; ++h)
     {
@@ -80,6 +90,7 @@ LFN void ph_fill_columns(const int *m, int *s)
     }
 }
 
+#if STET_GPU
 /*
  * Where the tiles of column h of n are in the list, and where its level begins there, tiles on the diagonal and the
  * others: begin[2 l], begin[2 l + 1].
@@ -118,14 +129,11 @@ LFN void ph_list_column(const int *m, int *s, int h, int n)
     }
 }
 
-/* The pattern of H and its factor, for the active slots. */
-LFN void ph_find_pattern(const int *m, int *s)
+/* The rows of the factor, and the list. A thread has a row, or a column, to itself. */
+LFN void ph_list_tiles(const int *m, int *s, int n)
 {
-    int words = m[M_NWORD], n = (m[M_NPLACE] + 3) >> 2, *count = s + ph_tile_count(m), *rows = s + ph_tile_rows(m);
+    int words = m[M_NWORD], *count = s + ph_tile_count(m), *rows = s + ph_tile_rows(m);
     const int *columns = s + ph_tile_columns(m);
-    ph_mark_columns(m, s);
-    each (one, 1) ph_fill_columns(m, s);
-    sync();
     each (h, n) {
         int tiles = 0;
         rolled for (int k = 0; k < words; ++k)
@@ -144,4 +152,65 @@ LFN void ph_find_pattern(const int *m, int *s)
     sync();
     each (h, n) ph_list_column(m, s, h, n);
     sync();
+}
+#else
+/*
+ * The same, tile by tile: the rows, levels, where each level begins in the list (its tiles on the diagonal, the
+ * others), the list.
+ */
+LFN void ph_list_tiles(const int *m, int *s, int n)
+{
+    int words = m[M_NWORD], nlevel = 0, *rows = s + ph_tile_rows(m), *level = s + ph_tile_level(m);
+    int *begin = s + ph_level_begin(m), *list = s + ph_tile_list(m);
+    const int *columns = s + ph_tile_columns(m);
+    for (int k = 0; k < m[M_NTILE] * words; ++k) rows[k] = 0;
+    for (int k = 0; k < m[M_NTILE]; ++k) level[k] = 0;
+    for (int k = 0; k < 2 * m[M_NTILE] + 2; ++k) begin[k] = 0;
+    for (int pass = 0; pass < 2; ++pass) {
+        rolled for (int h = 0; h < n; ++h)
+        {
+            int *next = begin + 2 * level[h] + 2 - pass;
+            nlevel = nmax(nlevel, level[h] + 1);
+            rolled for (int k = h >> 5; k < words; ++k)
+            {
+                rolled for (u32 bits = (u32)columns[h * words + k]; bits; bits = bits & (bits - 1))
+                {
+                    int g = 32 * k + ph_lowest(bits), *to = next + (g > h);
+                    if (pass)
+                        list[*to] = g << 16 | h;
+                    else if (g > h) {
+                        rows[g * words + (h >> 5)] = rows[g * words + (h >> 5)] | ph_contact_bit(1, h & 31);
+                        level[g] = nmax(level[g], level[h] + 1);
+                    }
+                    *to = *to + 1;
+                }
+            }
+        }
+        /* how many there are two before become where the one before begins, which moves to where it ends */
+        for (int k = 2; !pass && k < 2 * nlevel + 2; ++k) begin[k] = begin[k] + begin[k - 1];
+    }
+    s[S_NLEVEL] = nlevel;
+}
+#endif
+
+/*
+ * The pattern of H and its factor, for the active slots and the lanes `on`. Of many trees each lane has its own
+ * factor's columns found, and all have what one of them has: contacts of many lanes together would make one heap of
+ * what are heaps apart in each, and fill its factor.
+ */
+LFN void ph_find_pattern(const int *m, const real *w, int *s, mask on)
+{
+    int *columns = s + ph_tile_columns(m), *level = s + ph_tile_level(m), words = m[M_NTILE] * m[M_NWORD];
+    int lanes = m[M_NWORD] > 1 ? STET_W : 1, *own = lanes > 1 ? s + ph_tile_rows(m) : columns;
+    if (lanes > 1)
+        for (int k = 0; k < words; ++k) columns[k] = 0;
+    for (int i = 0; i < lanes; ++i) {
+        mask of = lanes > 1 ? m_and(on, ieq(lane(), isplat(i))) : on;
+        if (!any(of)) continue;
+        ph_mark_columns(m, w, s, of, own);
+        each (one, 1) ph_fill_columns(m, own, level);
+        sync();
+        for (int k = 0; lanes > 1 && k < words; ++k) columns[k] = columns[k] | own[k];
+    }
+    ph_list_tiles(m, s, (m[M_NPLACE] + 3) >> 2);
 }

@@ -3,7 +3,12 @@
 
 #include "physics/layout.k.h"
 
-enum { TILE = 4, MOST_TILES = 64 };
+enum {
+    TILE = 4,
+    MOST_TILES = 64,
+    MANY_TREES = 64,
+    MOST_ROWS = 6000 /* with free rows: H of so many, and its low parts, take half of what a team's memory may be */
+};
 
 /*
  * How many tiles below the diagonal the factor of M has for the dofs first … last, which are a tree, if they begin with
@@ -29,11 +34,13 @@ static int count_tiles(const mjModel *m, int first, int last, int shift)
 
 /*
  * Where the rows of the dofs first … last, a tree, begin, behind `at` others: in a tile of its own, if no more than an
- * eighth of its rows stay free for that, else at once; of these places the one that makes the fewest tiles.
+ * eighth of its rows stay free for that, or trees are many, most of which do not touch each other, but not too many
+ * rows; else at once. Of these places it is the one that makes the fewest tiles.
  */
 static int find_begin(const mjModel *m, int first, int last, int at)
 {
-    int own = (at + TILE - 1) / TILE * TILE, most = (last - first + 1) / 8;
+    bool apart = m->ntree > MANY_TREES && m->nv + (TILE - 1) * m->ntree <= MOST_ROWS;
+    int own = (at + TILE - 1) / TILE * TILE, most = apart ? TILE - 1 : (last - first + 1) / 8;
     int best = at, tiles = count_tiles(m, first, last, at % TILE);
     for (int begin = own; begin < own + TILE && begin - at <= most; ++begin) {
         int here = count_tiles(m, first, last, begin % TILE);

@@ -76,15 +76,11 @@ LFN void ph_mul_slot(const int *m, const real *w, const int *s, int k, int dim, 
 }
 
 /* The same for all active slots. */
-LFN void ph_mul_rows(const int *m, const real *w, const int *s, const real *x, real *y, int aref)
-{
-    const int *list = s + ph_active(m);
-    each (i, ph_nactive(s)) {
-        int k = list[i], dim = PH_BLOCK(ph_slot_block(s, k))[B_DIM];
+LFN void ph_mul_rows(const int *m, const real *w, const int *s, const real *x, real *y, int aref){
 #define PH_DO(rows) ph_mul_slot(m, w, s, k, rows, x, y, aref)
-        PH_WITH_ROWS(dim, PH_DO);
+    each (i, ph_nactive(s)){PH_DO_SLOT(i, PH_DO);
+}
 #undef PH_DO
-    }
 }
 
 /* Forces of the rows of a slot for the residuals in efc_jar, in the lanes `on`. */
@@ -99,13 +95,11 @@ LFN void ph_slot_force(const int *m, const ureal *f, const real *v, real *w, con
 
 LFN void ph_forces(const int *m, const ureal *f, const real *v, real *w, const int *s, mask on)
 {
-    const int *list = s + ph_active(m);
-    each (i, ph_nactive(s)) {
-        int k = list[i], dim = PH_BLOCK(ph_slot_block(s, k))[B_DIM];
 #define PH_DO(rows) ph_slot_force(m, f, v, w, s, k, rows, on)
-        PH_WITH_ROWS(dim, PH_DO);
-#undef PH_DO
+    each (i, ph_nactive(s)) {
+        PH_DO_SLOT(i, PH_DO);
     }
+#undef PH_DO
     sync();
 }
 
@@ -126,14 +120,9 @@ LFN void ph_gather_slot(const int *m, const real *w, const int *s, int k, int di
 /* out = J' efc_force */
 LFN void ph_gather_rows(const int *m, const real *w, const int *s, real *out)
 {
-    const int *list = s + ph_active(m);
     each (d, m[M_NV]) out[d] = splat(0);
     sync();
-    rolled for (int i = 0; i < ph_nactive(s); ++i)
-    {
-        int k = list[i], dim = PH_BLOCK(ph_slot_block(s, k))[B_DIM];
 #define PH_DO(rows) ph_gather_slot(m, w, s, k, rows, out)
-        PH_WITH_ROWS(dim, PH_DO);
+    rolled for (int i = 0; i < ph_nactive(s); ++i) { PH_DO_SLOT(i, PH_DO); }
 #undef PH_DO
-    }
 }

@@ -289,7 +289,7 @@ PH_PART LFN void ph_solve_constraints(const int *m, const ureal *f, const real *
         if (i > 0) ph_list_slots(m, w, s, on);
         if (!PH_BY_ROWS && (i == 0 || 4 * ph_nactive(s) < 3 * wide)) { /* the pattern of more slots serves fewer, too */
             wide = ph_nactive(s);
-            ph_find_pattern(m, s);
+            ph_find_pattern(m, w, s, on);
         }
         real gain = ph_newton(m, f, v, w, s, on);
         niter = select(on, niter + splat(1), niter);
