@@ -240,7 +240,7 @@ LFN void ph_pull_rows(const int *m, const ureal *f, const real *v, real *w, int 
         ph_constraint(m, f, v, w, s, group, i >= 0, 0);
         if (!s[S_FULL] || i >= 0) {
             ph_list_slots(m, w, s, group);
-            if (!PH_BY_ROWS) ph_find_pattern(m, s);
+            if (!PH_BY_ROWS) ph_find_pattern(m, w, s, group);
             ph_mul_rows(m, w, s, PH_AT(W_QACC), PH_AT(W_EFC_JAR), 1);
             each (d, m[M_NV]) search[d] = z[d] + splat(0);
             sync();
