@@ -495,8 +495,8 @@ void gradient_print(const gradient_errors *e, const char *what)
                   what, e->refused, e->models, e->compared, e->kinks, e->wrong, e->worst, e->where);
 }
 
-void gradient_limit(const gradient_errors *e, const char *what)
+void gradient_limit(const gradient_errors *e, int kinks, const char *what)
 {
     if (e->wrong > 0) fail_msg("%s: %d of %d gradients are wrong: %s", what, e->wrong, e->compared, e->where);
-    if (50 * e->kinks > e->compared) fail_msg("%s: %d of %d are kinks", what, e->kinks, e->compared);
+    if (100 * e->kinks > kinks * e->compared) fail_msg("%s: %d of %d are kinks", what, e->kinks, e->compared);
 }

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TEXT = 1 << 16 };
+enum { TEXT = 1 << 16, FEW_KINKS = 2, MANY_KINKS = 10 };
 
 static int nmodel = 40;
 
@@ -112,22 +112,20 @@ static void each_feature_has_its_gradient(void **state)
         gradient_check(scenes[k].name, scenes[k].text, &draw, 2, &dice, &all);
     gradient_print(&all, "features");
     assert_int_equal(all.refused, 0);
-    gradient_limit(&all, "features");
+    gradient_limit(&all, FEW_KINKS, "features");
 }
 
 /* ---- contacts ---------------------------------------------------------------------------------------------------- */
 
 #define GROUND(options, geoms)                                                                                         \
     "<mujoco><option timestep='.002' " options                                                                         \
-    "/><worldbody><geom type='plane' size='9 9 1' friction='.8 .02 .01' contype='3' conaffinity='3'/>" geoms           \
-    "</worldbody></mujoco>"
+    "/><worldbody><geom type='plane' size='9 9 1' friction='.8 .02 .01'/>" geoms "</worldbody></mujoco>"
 #define HEAP(more)                                                                                                     \
-    "<body pos='0 0 .1'><freejoint/><geom type='box' size='.2 .3 .12' contype='2' conaffinity='2' " more               \
-    "/></body><body pos='1 0 .08'>"                                                                                    \
-    "<freejoint/><geom type='capsule' size='.1 .2' quat='1 0 1 0' " more "/></body><body pos='-1 0 .18'><freejoint/>"  \
-    "<geom size='.2' " more "/><body pos='.2 .1 .1'><joint axis='0 1 0' range='-30 30'/><geom type='capsule' "         \
-    "size='.1 .1' pos='.1 .1 0' " more "/></body></body><body pos='-1 .1 .55'><freejoint/><geom size='.2' " more       \
-    "/></body>"
+    "<body pos='0 0 .1'><freejoint/><geom type='box' size='.2 .3 .12' " more "/></body><body pos='.3 0 .25'>"          \
+    "<freejoint/><geom type='capsule' size='.1 .2' " more                                                              \
+    "/></body><body pos='-1 0 .18'><freejoint/><geom size='.2' " more                                                  \
+    "/><body pos='.2 .1 .1'><joint axis='0 1 0' range='-30 30'/><geom type='capsule' size='.1 .1' pos='.1 .1 "         \
+    "0' " more "/></body></body><body pos='-1 .1 .55'><freejoint/><geom size='.2' " more "/></body>"
 
 static const struct {
     const char *name, *text;
@@ -153,7 +151,7 @@ static void contacts_have_their_gradients(void **state)
         gradient_check(contacts[k].name, contacts[k].text, &draw, 2, &dice, &all);
     gradient_print(&all, "contacts");
     assert_int_equal(all.refused, 0);
-    gradient_limit(&all, "contacts");
+    gradient_limit(&all, FEW_KINKS, "contacts");
 }
 
 /* ---- models that others made ------------------------------------------------------------------------------------- */
@@ -184,7 +182,7 @@ static void random_models_have_gradients_or_are_refused(void **state)
     }
     tree_print(&counts);
     gradient_print(&all, "random models");
-    gradient_limit(&all, "random models");
+    gradient_limit(&all, MANY_KINKS, "random models");
 }
 
 static void shipped_scenes_have_their_gradients(void **state)
@@ -192,16 +190,16 @@ static void shipped_scenes_have_their_gradients(void **state)
     uint64_t dice = dice_seed("shipped_scenes_have_their_gradients");
     static const char *const shipped[] = {"cartpole.xml", "cartpole_classic.xml", "humanoid.xml", "quadruped.xml",
                                           "hand.xml",     "arm_table.xml"};
-    gradient_errors all = {.limit = 1e-4};
+    gradient_errors all = {.limit = 5e-4}; /* differences of contacts that a search finds have its tolerance */
     for (size_t k = 0; k < sizeof shipped / sizeof *shipped; ++k) {
         const gradient_draw draw = {.size = .05, .speed = .5, .settle = 10};
         int refused = all.refused;
-        gradient_check(shipped[k], shipped[k], &draw, 2, &dice, &all);
+        gradient_check(shipped[k], shipped[k], &draw, 1, &dice, &all);
         if (all.refused > refused) print_message("%s: %s\n", shipped[k], stet_get_last_error());
     }
     gradient_print(&all, "shipped scenes");
     assert_int_equal(all.refused, 0);
-    gradient_limit(&all, "shipped scenes");
+    gradient_limit(&all, MANY_KINKS, "shipped scenes");
 }
 
 /* ---- MuJoCo's own ------------------------------------------------------------------------------------------------ */
@@ -309,7 +307,7 @@ static void parameters_have_their_gradients(void **state)
     for (size_t k = 0; k < sizeof contacts / sizeof *contacts; ++k)
         check_parameters(contacts[k].name, contacts[k].text, &near, &dice, &all);
     gradient_print(&all, "parameters");
-    gradient_limit(&all, "parameters");
+    gradient_limit(&all, FEW_KINKS, "parameters");
 }
 
 /* One-sided differences of models, so the limit is theirs. */
@@ -336,7 +334,7 @@ static void parameters_that_are_0_have_their_gradients(void **state)
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k)
         gradient_check_zero(rows[k].name, rows[k].none, rows[k].some, 1e-6, rows[k].number, rows[k].item, &dice, &all);
     gradient_print(&all, "parameters that are 0");
-    gradient_limit(&all, "parameters that are 0");
+    gradient_limit(&all, FEW_KINKS, "parameters that are 0");
 }
 
 /* ---- bits -------------------------------------------------------------------------------------------------------- */
