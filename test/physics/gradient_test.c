@@ -392,6 +392,7 @@ static void gradients_have_the_same_bits_everywhere(void **state)
     for (size_t k = 0; k < sizeof contacts / sizeof *contacts; ++k)
         worst = fmax(worst, check_bits(contacts[k].name, contacts[k].text, &near));
     print_message("contacts: in float at most %.1e of the greatest gradient of a world from double\n", worst);
+    assert_true(worst < 1e-2);
 }
 
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */

@@ -169,7 +169,8 @@ LFN void ph_prepare(const int *m, const ureal *f, const real *v, real *w, mask b
  * first.
  *
  * Stage k moves the state before the step for a time h_k with the rates and accelerations of the stage before. Rates
- * are velocities, but of rotations those of the rotation vector u since the step began, so they depend on u (ph_turn_rate).
+ * are velocities, but of rotations those of the rotation vector u since the step began, so they depend on u
+ * (ph_turn_rate).
  */
 /* What a stage keeps, in the order of the memory. */
 #define PH_KEPT_QVEL(k) (PH_RK_STAGE(k) + m[M_NQ])

@@ -349,7 +349,8 @@ LFN void ph_pull_place(const int *m, real *w, int b, const real *p, const real *
 
 /*
  * The gyroscopic forces c of a standalone free body are a quadratic form of its six velocities, and the integrator's
- * matrix has the derivative of that. So w' dc/dqvel(qvel) step, a bilinear form of qvel and step, is L(qvel + step) - L(qvel) - L(step), where L(u) is
+ * matrix has the derivative of that. So w' dc/dqvel(qvel) step, a bilinear form of qvel and step, is
+ * L(qvel + step) - L(qvel) - L(step), where L(u) is
  * w' c(u), and its derivative by qvel is w' dc/dqvel at `step`.
  */
 
