@@ -189,18 +189,3 @@ LFN void ph_sense_contact(const int *m, const ureal *f, const real *v, real *w, 
         }
     }
 }
-
-#include "physics/touch_grid.k.h"
-
-/* All contact sensors, and grids of touch. */
-PH_PART LFN void ph_sense_contacts(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
-{
-    int first = m[M_NSENSOR] + m[M_NSENSORROW];
-    each (i, m[M_NSENSORCONTACT]) {
-        if ((m + m[M_SENSOR] + SN_SIZE * (first + i))[SN_KIND] == PH_SENSE_GRID)
-            ph_sense_grid(m, f, v, w, s, first + i, group);
-        else
-            ph_sense_contact(m, f, v, w, s, first + i, group);
-    }
-    sync();
-}

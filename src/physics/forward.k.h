@@ -72,6 +72,7 @@
 #include "physics/after.k.h"
 #include "physics/sensor.k.h"
 #include "physics/contact_sensor.k.h"
+#include "physics/touch_grid.k.h"
 #include "physics/geom_distance.k.h"
 #include "physics/show.k.h"
 #include "physics/line_search.k.h"

@@ -1,6 +1,6 @@
 /*
  * MuJoCo's plugin "mujoco.sensor.touch_grid": forces of the contacts of a site's body, summed up in the cells of a grid
- * of angles about the site. Part of contact_sensor.k.h.
+ * of angles about the site. Part of the kernels that include it, after contact_sensor.k.h.
  *
  * Of such a sensor SN_ITEM has the channels, SN_BLOCK and SN_NBLOCK columns and rows, SN_REF the body that moves the
  * site; SN_FROM is where in M_GRID_EDGES the edges of columns, then of rows, begin.
@@ -64,4 +64,17 @@ LFN void ph_sense_grid(const int *m, const ureal *f, const real *v, real *w, con
         angles[1] = atan2(p[1], sqrt(fma(p[2], p[2], p[0] * p[0])));
         ph_add_touch(m, f, v, w, i, angles, x, m_and(group, m_not(eq(seen[0], splat(0)))));
     }
+}
+
+/* All contact sensors, and grids of touch. */
+PH_PART LFN void ph_sense_contacts(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
+{
+    int first = m[M_NSENSOR] + m[M_NSENSORROW];
+    each (i, m[M_NSENSORCONTACT]) {
+        if ((m + m[M_SENSOR] + SN_SIZE * (first + i))[SN_KIND] == PH_SENSE_GRID)
+            ph_sense_grid(m, f, v, w, s, first + i, group);
+        else
+            ph_sense_contact(m, f, v, w, s, first + i, group);
+    }
+    sync();
 }
