@@ -414,9 +414,9 @@ static void auto_takes_native_physics_where_it_covers_the_model(void **state)
 {
     check_auto(COVERED_SCENE, STET_PHYSICS_NATIVE, "native physics covers the model");
     check_auto(
-        "<mujoco><option integrator='implicit'/><worldbody><body><joint name='a'/><geom size='1'/></body></worldbody>"
-        "</mujoco>",
-        STET_PHYSICS_MUJOCO, "native physics lacks integrator implicit");
+        "<mujoco><option><flag sleep='enable'/></option><worldbody><body><joint name='a'/><geom size='1'/></body>"
+        "</worldbody></mujoco>",
+        STET_PHYSICS_MUJOCO, "native physics lacks sleeping");
     stet_sim *sim = room_open(COVERED_SCENE, &native);
     assert_string_equal(stet_sim_get_physics_reason(sim), "asked for");
     stet_sim_destroy(sim);
