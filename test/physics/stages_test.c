@@ -18,6 +18,18 @@ static const char *const groupings[] = {"single", "one", "three", "apart"};
 enum { GROUPINGS = sizeof groupings / sizeof *groupings };
 
 static const char implicit[] = PARAMETERS_SCENE("<option timestep='.004' integrator='implicitfast'/>");
+static const char uneven[] =
+    PARAMETERS_SCENE("<option timestep='.004' integrator='implicit' density='20' viscosity='.1'/>");
+/* Integrator discrete: bodies that fall, with drag, and rest; springs, limits and servos. */
+static const char late[] =
+    "<mujoco><option timestep='.004' integrator='discrete' density='20' viscosity='.1'/><worldbody><geom type='plane' "
+    "size='9 9 1'/><body pos='0 0 .2'><freejoint/><geom type='box' size='.1 .2 .05' fluidshape='ellipsoid'/></body>"
+    "<body pos='1 0 .3'><freejoint/><geom type='capsule' size='.1 .2'/></body><body pos='2 0 .5'><joint name='a' "
+    "axis='0 1 0' stiffness='90' damping='1' range='-20 20'/><geom type='capsule' size='.05' fromto='0 0 0 .4 0 0'/>"
+    "<body pos='.4 0 0'><joint name='b' axis='0 1 0' frictionloss='.1'/><geom type='box' size='.1 .2 .05' pos='.2 0 0' "
+    "fluidshape='ellipsoid'/></body></body></worldbody><tendon><fixed name='t' stiffness='20' damping='.4'><joint "
+    "joint='a' coef='1'/><joint joint='b' coef='-1'/></fixed></tendon><actuator><position joint='b' kp='50' kv='1'/>"
+    "</actuator></mujoco>";
 static const char runge_kutta[] = PARAMETERS_SCENE("<option timestep='.004' integrator='RK4'/>");
 static const char no_reset[] = PARAMETERS_SCENE("<option timestep='.004'><flag autoreset='disable'/></option>");
 
@@ -148,6 +160,13 @@ static void they_have_the_bits_of_one_kernel(void **state)
     assert_int_equal(check(&(run){implicit, N, 0}) & bad_states, bad_states);
 }
 
+static void with_integrators_that_look_ahead(void **state)
+{
+    assert_int_equal(check(&(run){uneven, N, 0}) & bad_states, bad_states);
+    check(&(run){late, N, 0});
+    check(&(run){late, N, LITTLE});
+}
+
 static void with_runge_kutta(void **state)
 {
     assert_int_equal(check(&(run){runge_kutta, N, 0}) & bad_states, bad_states);
@@ -213,7 +232,7 @@ int main(void)
         cmocka_unit_test(they_have_the_bits_of_one_kernel), cmocka_unit_test(with_runge_kutta),
         cmocka_unit_test(without_resets_of_bad_worlds),     cmocka_unit_test(with_too_little_room),
         cmocka_unit_test(with_code_for_the_model),          cmocka_unit_test(names_are_checked),
-        cmocka_unit_test(each_group_is_a_launch),
+        cmocka_unit_test(each_group_is_a_launch),           cmocka_unit_test(with_integrators_that_look_ahead),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
