@@ -9,8 +9,8 @@
     …
     course.update(up=walked > 4, down=walked < 2)      # of the worlds that begin anew; origins follow
 
-Worlds share the field, and robots are elsewhere on it: 4096 fields of 8 m by 8 m would take 105 MB, one of 80 tiles
-takes 2 MB. Lengths are in metres; x grows with the level, y with the column.
+Worlds share the field, and robots are elsewhere on it: 4096 fields of 8 m by 8 m would take 107 MB, one of 80 tiles
+takes 2.5 MB. Lengths are in metres; x grows with the level, y with the column.
 """
 
 from __future__ import annotations

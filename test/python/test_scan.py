@@ -109,6 +109,17 @@ def test_a_world_has_its_bits_among_others(make):
         assert (one.scanner("robot", pattern).read()[0] == all_worlds[world]).all()
 
 
+def test_widths_have_the_same_bits(make):
+    pattern = LidarPattern(channels=4, vertical_fov=(-60, 10), resolution=20)
+    seen = []
+    for isa in ("w1", "portable", None):
+        sim = make(SCENE, worlds=6, **({"isa": isa} if isa else {}))
+        place(sim, np.random.default_rng(4))
+        seen.append([sim.scanner("robot", pattern).read(), sim.height_scan("robot").read()])
+    for other in seen[1:]:
+        assert all((a == b).all() for a, b in zip(seen[0], other))
+
+
 def test_targets_that_do_not_move_follow_parameters(make):
     sim = make(SCENE, worlds=2)
     scan = sim.scanner("robot", RayPattern([0, 0, 0], [0, 0, -1]), geoms="far")
