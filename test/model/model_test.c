@@ -404,6 +404,7 @@ static void test_tables(void **state)
     EXPECT(geom_type, m->ngeom);
     EXPECT(geom_bodyid, m->ngeom);
     EXPECT(geom_matid, m->ngeom);
+    EXPECT(geom_dataid, m->ngeom);
     EXPECT(cam_mode, m->ncam);
     EXPECT(cam_bodyid, m->ncam);
     EXPECT(site_bodyid, m->nsite);
@@ -430,6 +431,27 @@ static void test_tables(void **state)
     assert_int_equal(stet_model_get_table(model, "jnt_type", &none, 1), STET_ERROR_INVALID_ARGUMENT);
     assert_sentence("jnt_type", "there are 15");
     assert_int_equal(stet_model_get_table(model, NULL, &none, 1), STET_ERROR_INVALID_ARGUMENT);
+    stet_model_destroy(model);
+}
+
+static void test_height_fields(void **state)
+{
+    stet_model *model = NULL;
+    stet_hfield field;
+    assert_int_equal(stet_model_load(STET_TEST_SOURCE_DIR "/scenes/quadruped.xml", &model), STET_OK);
+    const mjModel *m = model->mj;
+    assert_true(m->nhfield > 0);
+    for (int i = 0; i < m->nhfield; ++i) {
+        assert_int_equal(stet_model_get_hfield(model, i, &field), STET_OK);
+        assert_int_equal(field.nrow, m->hfield_nrow[i]);
+        assert_int_equal(field.ncol, m->hfield_ncol[i]);
+        assert_memory_equal(field.size, m->hfield_size + 4 * i, sizeof field.size);
+        assert_ptr_equal(field.elevations, m->hfield_data + m->hfield_adr[i]);
+    }
+    assert_int_equal(stet_model_get_hfield(model, (int)m->nhfield, &field), STET_ERROR_INVALID_ARGUMENT);
+    assert_sentence("height field 1", "there are 1");
+    assert_int_equal(stet_model_get_hfield(model, -1, &field), STET_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(stet_model_get_hfield(model, 0, NULL), STET_ERROR_INVALID_ARGUMENT);
     stet_model_destroy(model);
 }
 
@@ -576,12 +598,15 @@ int main(void)
 {
     (void)mju_setLogHandler(count_unguarded);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shipped_scenes), cmocka_unit_test(test_string),    cmocka_unit_test(test_urdf),
-        cmocka_unit_test(test_compiled),       cmocka_unit_test(test_bad_files), cmocka_unit_test(test_absurd_values),
-        cmocka_unit_test(test_names),          cmocka_unit_test(test_tables),    cmocka_unit_test(test_references),
-        cmocka_unit_test(test_out_of_memory),  cmocka_unit_test(test_guard),     cmocka_unit_test(test_guard_threads),
-        cmocka_unit_test(test_unguarded),      cmocka_unit_test(test_damaged),   cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_time_steps),
+        cmocka_unit_test(test_shipped_scenes), cmocka_unit_test(test_string),
+        cmocka_unit_test(test_urdf),           cmocka_unit_test(test_compiled),
+        cmocka_unit_test(test_bad_files),      cmocka_unit_test(test_absurd_values),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_references),     cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_guard),          cmocka_unit_test(test_guard_threads),
+        cmocka_unit_test(test_unguarded),      cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_limits),         cmocka_unit_test(test_time_steps),
+        cmocka_unit_test(test_height_fields),
     };
     return cmocka_run_group_tests_name("model/model", tests, make_own_folder, remove_folder);
 }
