@@ -1,10 +1,13 @@
 """What the tests of the Python package share. `gpu` is this machine's CUDA device, or the test is skipped; a skip that
-test/skips.txt does not list fails the run."""
+test/skips.txt does not list fails the run. With STET_TEST_DRAW=K in the environment one in K of the tests with
+parameters is run, which the run's seed draws (STET_TEST_SEED)."""
 
 import gc
 import os
 import pathlib
+import random
 import re
+import time
 
 import pytest
 
@@ -72,6 +75,19 @@ def check_skip(report):
     if not any(re.search(cause, reason) for cause in allowed_skips(test)):
         bad_skips.append(f"{report.nodeid} skips ({reason}), which test/skips.txt does not allow {test}: install what "
                          "it needs, or add its cause there")
+
+
+def pytest_collection_modifyitems(config, items):
+    step = int(os.environ.get("STET_TEST_DRAW", 1))
+    if step <= 1:
+        return
+    seed = int(os.environ.get("STET_TEST_SEED", time.time()))
+    dice, all_of_them = random.Random(seed), list(items)
+    items[:] = [item for item in all_of_them if not hasattr(item, "callspec") or dice.randrange(step) == 0]
+    left_out = [item for item in all_of_them if item not in items]
+    config.hook.pytest_deselected(items=left_out)
+    config.pluginmanager.get_plugin("terminalreporter").write_line(
+        f"STET_TEST_SEED={seed}: {len(items)} of {len(all_of_them)} tests; the test <name>_whole runs all")
 
 
 def pytest_runtest_logreport(report):

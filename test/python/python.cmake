@@ -13,6 +13,15 @@ if(STET_PYTHON AND NOT STET_SANITIZE)
         endif()
         stet_test_properties("python/${name}" ${labels})
     endforeach()
+    # Tasks of other projects, one by one, and episodes in each mode: a part of those, which the run's seed draws.
+    set(stet_python_drawn gym_device_jax gym_mujoco gym_suite)
+    foreach(name IN LISTS stet_python_drawn)
+        add_test(NAME "python/${name}_whole" COMMAND "${Python_EXECUTABLE}" -B -m pytest -q -p no:cacheprovider
+            "${CMAKE_CURRENT_LIST_DIR}/test_${name}.py")
+        stet_test_properties("python/${name}_whole" python whole)
+        set_property(TEST "python/${name}_whole" APPEND PROPERTY ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python")
+        set_property(TEST "python/${name}" APPEND PROPERTY ENVIRONMENT "STET_TEST_DRAW=3")
+    endforeach()
     # Of the wheel that "make wheel" made, if there is one.
     add_test(NAME python/wheel COMMAND "${PROJECT_SOURCE_DIR}/tools/check_wheel.sh" "${PROJECT_BINARY_DIR}/wheels"
         "${Python_EXECUTABLE}")

@@ -35,7 +35,7 @@ target_include_directories(test_sim_nulls PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")
 stet_test(sim/program/program SOURCES sim/program/program.c sim/program/export.c sim/program/faults.c
     sim/program/frames.c sim/program/kernels.c sim/program/open.c sim/program/process.c sim/program/rounds.c
     sim/program/scenes.c sim/program/stage.c sim/program/tiles.c sim/program/worlds.c)
-add_test(NAME sim/program_long COMMAND test_sim_program 20000)
+add_test(NAME sim/program_long COMMAND test_sim_program 8000)
 stet_test_properties(sim/program_long sim long)
 add_test(NAME sim/program_longer COMMAND test_sim_program 100000)
 stet_test_properties(sim/program_longer sim whole)

@@ -1,9 +1,9 @@
 /*
  * All kernels of the library compile for GPUs, wherever a run-time compiler is installed; no GPU is needed. What the
- * machine code must have for equal bits is looked up in it where its format says it. All kernels become text of the
- * oldest of NVIDIA's architectures, which a driver would go on from. To become code takes most of the time: in part
- * (test/base/part.h) one program in three does, of those of the two largest units none; with the argument "*_for_amd"
- * (which tests run) one in three does for one of AMD's. With "all" all do, for all architectures that are named below.
+ * machine code must have for equal bits is looked up in it where its format says it. Kernels become text of the oldest
+ * of NVIDIA's architectures, which a driver would go on from, and but for those of the two largest units code of one;
+ * with the argument "*_for_amd" (which tests run) code of one of AMD's. In part (test/base/part.h) one program in two
+ * becomes text, one in three code. With "all" all do, for all architectures that are named below.
  */
 #include "bench/pilot/pilot.h"
 #include "device/rig.h"
@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { IN_PART = 3 };   /* one program in so many becomes code */
+enum { OF_CODE = 3, OF_TEXTS = 2 }; /* in part one program in so many */
 static bool everything; /* "all" was said */
 /* The unit is compiled; else one of the two that take longest is left out: native physics, pictures. */
 static bool physics, pictures;
@@ -214,7 +214,7 @@ static bool knows(const sti_rtc *rtc, int arch)
 static void entries_compile_for_nvidia(const sti_rtc *rtc, const char *arch, int form, bool code)
 {
     pieces all = every_unit(1u << form);
-    if (code || form == STI_FORM_BLOCK) leave_part(&all, IN_PART);
+    leave_part(&all, code || form == STI_FORM_BLOCK ? OF_CODE : OF_TEXTS);
     compile_pieces(rtc, arch, &all);
     has_every_entry(&all, form == STI_FORM_BLOCK ? "block" : "value");
     for (int k = 0; k < all.n; ++k) assert_int_equal(memcmp(all.piece[k].object.data, "\177ELF", 4) == 0, code);
@@ -303,7 +303,7 @@ static void every_kernel_compiles_for_amd(void **state)
     need_compiler(STET_DEVICE_HIP, &rtc);
     physics = pictures = true;
     pieces all = every_unit(1u << STI_FORM_VALUE);
-    leave_part(&all, IN_PART);
+    leave_part(&all, OF_CODE);
     for (int i = 0; i < (everything ? 2 : 1); ++i) {
         int modes = 0;
         compile_pieces(&rtc, archs[i], &all);
