@@ -71,6 +71,8 @@ STET_API stet_model *stet_sim_get_model(stet_sim *sim);
 STET_API stet_physics stet_sim_get_physics(const stet_sim *sim); /* never AUTO */
 /* Why it is this physics: "asked for", or why AUTO took it; borrowed from the sim. */
 STET_API const char *stet_sim_get_physics_reason(const stet_sim *sim);
+/* As stet_step_get_faults, of the sim's step. */
+STET_API stet_result stet_sim_get_step_faults(stet_sim *sim, stet_array **out);
 STET_API int stet_sim_get_keyframe(const stet_sim *sim);     /* keyframe of the initial state; -1: qpos0 */
 STET_API uint32_t stet_sim_get_outputs(const stet_sim *sim); /* bits 1u << STET_OUTPUT_x */
 STET_API int stet_sim_get_ncamera(const stet_sim *sim);

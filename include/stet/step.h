@@ -43,6 +43,12 @@ STET_API stet_result stet_step_run(stet_step *step, int nstep);
  * their time.
  */
 STET_API stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int nstep);
+/*
+ * Faults on the device, for kernels behind the step: int32 [world][1], bits of stet_fault that steps found since the
+ * world's last reset; with NATIVE, since the host last asked, too (stet_worlds_get_faults, the time, a snapshot). Bits
+ * from 1 << STET_FAULT_COUNT on are the physics' own. Only for reading; borrowed from the step. EXTERNAL: UNSUPPORTED.
+ */
+STET_API stet_result stet_step_get_faults(stet_step *step, stet_array **out);
 
 #ifdef __cplusplus
 }

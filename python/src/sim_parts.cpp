@@ -40,6 +40,16 @@ static Array field(const Sim &sim, const char *name)
     return out;
 }
 
+static nb::object step_faults(const Sim &sim)
+{
+    stet_array *array = nullptr;
+    if (stet_sim_get_physics(sim.core->sim) == STET_PHYSICS_EXTERNAL) return nb::none();
+    run_now(*sim.core, [&] { return stet_sim_get_step_faults(sim.core->sim, &array); });
+    Array out(sim.core, nullptr, array, true);
+    out.read_only = true;
+    return nb::cast(std::move(out));
+}
+
 static Array jacobian(const Sim &sim, std::string kind, std::variant<int, std::string> object,
                       std::optional<std::array<double, 3>> point)
 {
@@ -232,6 +242,10 @@ static void bind_arrays(nb::class_<Sim> &sim)
              "in it, not of the present state. For MuJoCo's physics only, but \"sensordata\" (the field "
              "step_sensordata) "
              "with every physics.")
+        .def_prop_ro("step_faults", step_faults, nb::sig("def step_faults(self) -> Array | None"),
+                     "[world, 1] of int32, for kernels: bits of faults (stet.info()['faults']) that steps found since "
+                     "the world's last reset or, with native physics, since the host last asked for them (faults(), "
+                     "time). None with external physics.")
         .def("inverse_dynamics", inverse_dynamics, "qacc"_a,
              nb::sig("def inverse_dynamics(self, qacc: object) -> NDArray"),
              "[world, nv] of float64: the forces that actuators and applied forces together must have for these "

@@ -76,7 +76,7 @@ class _OfDevice(Numpy):
 
     write(array, x)   all of an array of stet's; the host reads nothing
     keep(x)           x as it is now, also after `put` and changes in place
-    version(x)        how often x was changed in place; None: nobody counts
+    version(x)        how often x was changed in place; None: the library does not count
     cast(x, other)    x with the element type of the other
     zero(x, mask)     x with 0 in the rows of the mask
     unit(words)       int32 as numbers in [0, 1)

@@ -11,7 +11,7 @@ from .named import Named
 class State(Named):
     """The state of all worlds. Each field and quantity of the sim is an attribute by MuJoCo's name (qpos, qvel, ctrl,
     xpos, site_xpos, cfrc_ext, qacc, contact_dist …), [worlds, items]: a read-only view of what the sim keeps on the
-    host (Array.host), or an array of PyTorch or JAX of what is on the device. What nobody reads is not computed. Parts
+    host (Array.host), or an array of PyTorch or JAX of what is on the device. What is not read is not computed. Parts
     of them go by names: state.sensor("gyro"), state.joint("knee").qpos, state.xpos[:, state.columns("xpos", "torso")].
     """
 

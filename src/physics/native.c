@@ -32,6 +32,8 @@ static void begin_codes(stet_device *device)
     sti_program_begin(device, &sti_k_native_poses);
 }
 
+stet_array *sti_native_faults(const sti_native *n) { return n->fault; }
+
 static stet_result build_native(sti_native *n)
 {
     stet_worlds *worlds = n->worlds;

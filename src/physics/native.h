@@ -31,6 +31,8 @@ typedef struct sti_native sti_native;
 /* The caller owns *out and destroys it before the worlds. UNSUPPORTED: the model needs more than is covered; STATE. */
 stet_result sti_native_create(stet_worlds *worlds, sti_native **out);
 void sti_native_destroy(sti_native *native);
+/* [world][1] Bits of faults that were not pulled (NATIVE-3); borrowed. */
+stet_array *sti_native_faults(const sti_native *native);
 /* n time steps of the worlds whose byte in mask is not 0 (NULL: all). */
 stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n);
 

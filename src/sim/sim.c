@@ -96,6 +96,11 @@ stet_worlds *stet_sim_get_worlds(stet_sim *sim) { return sim ? sim->worlds : NUL
 stet_stage *stet_sim_get_stage(stet_sim *sim) { return sim ? sim->stage : NULL; }
 stet_model *stet_sim_get_model(stet_sim *sim) { return sim ? sim->model : NULL; }
 stet_physics stet_sim_get_physics(const stet_sim *sim) { return stet_step_get_physics(sim ? sim->step : NULL); }
+stet_result stet_sim_get_step_faults(stet_sim *sim, stet_array **out)
+{
+    return stet_step_get_faults(sim ? sim->step : NULL, out);
+}
+
 const char *stet_sim_get_physics_reason(const stet_sim *sim) { return stet_step_get_reason(sim ? sim->step : NULL); }
 int stet_sim_get_keyframe(const stet_sim *sim) { return sim ? sim->keyframe : -1; }
 uint32_t stet_sim_get_outputs(const stet_sim *sim) { return sim ? sim->outputs : 0; }

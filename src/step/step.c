@@ -20,6 +20,7 @@ struct stet_step {
     stet_worlds *worlds;
     stet_physics physics;
     sti_native *native; /* NULL: another physics */
+    stet_array *faults; /* of MuJoCo's physics, once somebody asked; those of native physics are its own */
     char reason[STI_STEP_REASON];
 };
 
@@ -158,6 +159,7 @@ void stet_step_destroy(stet_step *step)
 {
     if (!step) return;
     step->worlds->external_poses = false;
+    stet_array_destroy(step->faults);
     sti_native_destroy(step->native);
     sti_free(step);
 }
@@ -227,6 +229,29 @@ static bool is_listable(const stet_step *step, const uint8_t *mask)
     return step->physics == STET_PHYSICS_NATIVE && !mask && sti_enabled(m, STET_MECHANISM_POSE_SYNC);
 }
 
+/* Those of MuJoCo's physics are the host's. */
+static stet_result put_faults(const stet_step *step)
+{
+    const stet_worlds *worlds = step->worlds;
+    if (!step->faults) return STET_OK;
+    return stet_array_write(step->faults, worlds->faults, (size_t)worlds->nworld * sizeof *worlds->faults);
+}
+
+stet_result stet_step_get_faults(stet_step *step, stet_array **out)
+{
+    if (!step || !out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_step_get_faults: no argument may be NULL");
+    *out = NULL;
+    if (step->physics == STET_PHYSICS_EXTERNAL)
+        return sti_error(STET_ERROR_UNSUPPORTED, "stet_step_get_faults: external physics reports none");
+    if (step->physics == STET_PHYSICS_MUJOCO && !step->faults) {
+        STI_TRY(
+            STI_ARRAY(step->worlds->device, "faults", STET_DTYPE_INT, true, &step->faults, step->worlds->nworld, 1));
+        STI_TRY(put_faults(step));
+    }
+    *out = step->native ? sti_native_faults(step->native) : step->faults;
+    return STET_OK;
+}
+
 stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int n)
 {
     if (!step) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_step_run: step must not be NULL");
@@ -236,7 +261,7 @@ stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int n)
     /* A step of no world takes what the caller wrote, as every step does: later writes are compared with it. */
     if (!any_step(step->worlds, mask)) return sti_worlds_sync(step->worlds);
     switch (step->physics) {
-    case STET_PHYSICS_MUJOCO: return run_mujoco(step->worlds, mask, n);
+    case STET_PHYSICS_MUJOCO: STI_TRY(run_mujoco(step->worlds, mask, n)); return put_faults(step);
     case STET_PHYSICS_NATIVE: return run_native(step, mask, n);
     default: return run_external(step->worlds, mask, n);
     }

@@ -197,3 +197,21 @@ def test_what_is_refused():
         for mask in (jnp.ones(N), jnp.ones(N - 1, bool)):
             with pytest.raises(ValueError, match=r"options\['reset_mask'\] is .*; give bool \[6\]"):
                 env.reset(options={"reset_mask": mask})
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_kf54_a_world_that_diverges_ends_its_episode(mode):
+    with jax.enable_x64(True):
+        env = Balance(noise=0.01, episodes="device", autoreset_mode=mode)
+        env.reset(seed=1)
+        for k in range(5):
+            if k == 2:
+                qvel = env.sim.qvel.numpy()
+                qvel[1] = 1e30
+                env.sim.qvel.write(qvel)
+            _, _, terminated, truncated, info = env.step(jax.device_put(0 * act(k), env.device))
+            broke = np.arange(N) == 1 if k == 2 or (k > 2 and mode is AutoresetMode.DISABLED) else np.zeros(N, bool)
+            np.testing.assert_array_equal(info["_faults"], broke)
+            np.testing.assert_array_equal(info["faults"], broke * stet.info()["faults"]["bad_qvel"])
+            assert (np.asarray(terminated) >= broke).all() and not truncated.any()
+        env.close()

@@ -178,3 +178,20 @@ def test_faces_of_the_cube_are_read_from_outside():
         file = np.asarray(image.open(stet.scenes / "assets" / f"cube_{letter}.png"), float)
         apart = [np.abs(picture - np.rot90(other, k)).mean() for other in (file, file[:, ::-1]) for k in range(4)]
         assert min(apart[:4]) < 4 and min(apart[:4]) < min(apart[4:]) + 1e-9, (letter, apart)
+
+
+def test_kf54_a_hand_that_diverges_ends_its_episode():
+    """Of MuJoCo's physics, whose faults are the host's; the kernel of episodes gets them behind the physics."""
+    env = make(3)
+    env.reset(seed=0)
+    for k in range(4):
+        if k == 2:
+            qvel = env.sim.qvel.numpy()
+            qvel[1] = 1e30
+            env.sim.qvel.write(qvel)
+        _, _, terminated, truncated, info = env.step(rest(3))
+        assert terminated.tolist() == [False, k == 2, False] and not truncated.any()
+        assert ("_faults" in info) == (k == 2)
+        if k == 2:
+            assert info["faults"].tolist() == [0, stet.info()["faults"]["bad_qvel"], 0]
+    env.close()

@@ -192,3 +192,23 @@ def test_what_is_refused():
         make("HandRotate", pixels=True, width=8, height=8)
     with pytest.raises(NotImplementedError, match="ReacherVectorEnv has no function `widths`"):
         TensorVectorEnv(ReacherVectorEnv(2, **NATIVE))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_kf54_a_world_that_diverges_ends_its_episode(mode, device):
+    env = make("HalfCheetah", 3, device, mode)
+    env.reset(seed=1)
+    for k in range(5):
+        if k == 2:
+            qvel = env.sim.qvel.numpy()
+            qvel[1] = 1e30
+            env.sim.qvel.write(qvel)
+        _, _, terminated, truncated, info = env.step(0 * act(env, k))
+        assert terminated.tolist() == [False, k == 2 or (k > 2 and mode == AutoresetMode.DISABLED), False]
+        assert not truncated.any() and ("faults" in info) == bool(terminated.any())
+        if k == 2:
+            assert info["_faults"].tolist() == [False, True, False]
+            assert info["faults"].tolist() == [0, stet.info()["faults"]["bad_qvel"], 0]
+    assert env.sim.faults().any() == (mode is AutoresetMode.DISABLED)
+    env.close()

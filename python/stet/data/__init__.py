@@ -12,7 +12,7 @@ as arrays [frame, world, …], in compressed chunks of one world, or of several 
 
 Invariants:
   DATA-1  a shard is there with all its frames, or not at all: it is written under another name, and renamed when it is
-          on the disk. Who is killed loses the frames since the last shard, which are those in memory
+          on the disk. A run that is killed loses the frames since the last shard, which are those in memory
   DATA-2  the first frame of a shard is the number of frames in all shards before it
   DATA-3  a shard has the manifest, too, if an attribute can hold it: so the manifest need not be on the disk before
           the first shard, and one that a power cut took is read from there

@@ -16,7 +16,7 @@ from stet._convert import unknown_keyword
 
 from ._saved import Saved
 
-_LOST = np.uint32(sum(bit for name, bit in _core._tables()["faults"].items()
+LOST = np.uint32(sum(bit for name, bit in _core._tables()["faults"].items()
                       if name in ("bad_qpos", "bad_qvel", "bad_qacc", "physics_error")))
 
 
@@ -138,7 +138,7 @@ def final_info(over, rows, info=None):
 def lost_faults(sim):
     """[num_envs] The faults of worlds that did not go on: the physics put them back, or could not compute them; else 0.
     """
-    return sim.faults() & _LOST
+    return sim.faults() & LOST
 
 
 def count(name, value, least):
@@ -177,7 +177,7 @@ def pick_render_mode(mode, known):
 
 
 def check_options(options, who, known=("reset_mask",)):
-    """Refuses options of a reset that nobody reads."""
+    """Refuses options of a reset that are unknown."""
     if options is not None and not isinstance(options, dict):
         raise TypeError(f"options is a {type(options).__name__!r}; give a dict, or None")
     for name in options or ():

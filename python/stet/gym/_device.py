@@ -17,7 +17,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from . import _files
-from ._base import check_options
+from ._base import LOST, check_options
 from ._graph import Cuda, StepGraph
 from .draws import Draws
 
@@ -99,13 +99,15 @@ class DeviceEpisodes:
         env.steps = zeros(np.int64)
         self._end = library.compile(functools.partial(_end, library, env.max_episode_steps))
         self._list_terms = library.compile(functools.partial(_list_terms, library))
-        self._kernels = {name: _files.load_kernel(sim, "episode.k.h", name) for name in ("k_words", "k_branch")}
+        self._kernels = {name: _files.load_kernel(sim, "episode.k.h", name) for name in ("k_words", "k_branch", "k_lost")}
         self._written = set()  # arrays of the task that `begin` writes
         self._constants, self._words, self._branches, self._begins = {}, {}, {}, begins
         self._changes_states = begins or self._table.changes_states()
         self._mask = sim.zeros((n, 1), "int32", worlds=True, name="worlds that begin")
         self._key = sim.zeros((n, 2), "int32", worlds=True, name="keys of episodes")
         self._drawn = sim.zeros((n, 1), "int32", worlds=True, name="episodes that draw")
+        self._step_faults = sim.step_faults
+        self._lost = sim.zeros((n, 1), "int32", worlds=True, name="faults that end episodes")
         self.draws = DeviceDraws(self, self._key)
         if self._mode is AutoresetMode.NEXT_STEP:
             sim.set_reset(self._mask)
@@ -284,11 +286,13 @@ class DeviceEpisodes:
         self._track()
         reward, terms = env._rate(env._state, action)
         failed = env._given("terminated", env.terminated(env._state), (env.num_envs,))
+        faults = self._take_faults(fresh)
+        failed = failed | (faults != 0)
         reward, live, terminated, truncated, over, ended, *left = self._end(
             failed, fresh, env.steps, reward, self._returns, self._lengths)
         self._over = library.put(self._over, over)
         self._returns, self._lengths = map(library.put, (self._returns, self._lengths), left)
-        info = {"episode": ended, "_episode": over}
+        info = {"episode": ended, "_episode": over, "faults": faults, "_faults": faults != 0}
         if self._mode is AutoresetMode.SAME_STEP:
             seen = self._begin_at_once(over, terms, info)
         else:
@@ -298,6 +302,12 @@ class DeviceEpisodes:
             seen = None if self._pictures_last else env._copy(env._observe())
             info |= self._list_terms(terms, live)
         return seen, reward, terminated, truncated, info
+
+    def _take_faults(self, fresh):
+        """[num_envs] What broke worlds in this step, which ends their episodes; 0 elsewhere."""
+        if self._step_faults is not None:
+            self._launch("k_lost", self._step_faults, self._lost, int(LOST))
+        return self.library.zero(self.library.see(self._lost)[:, 0], fresh)
 
     def _begin_at_once(self, over, terms, info):
         env, last = self._env, self._env._copy(self._env._observe())

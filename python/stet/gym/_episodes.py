@@ -20,7 +20,7 @@ from gymnasium.vector import AutoresetMode
 from stet import _core
 
 from . import _files
-from ._base import Base, final_info
+from ._base import LOST, Base, final_info
 
 
 class Tensors(NamedTuple):
@@ -67,6 +67,8 @@ class Episodes(Base):
         self.reward = zeros((n,), "real", name="reward")
         self.terminated = zeros((n,), "uint8", name="terminated")
         self.truncated = zeros((n,), "uint8", name="truncated")
+        self._step_faults = self.sim.step_faults
+        self._broke = zeros((n, 1), "int32", worlds=True, name="faults that end episodes")
 
     # ---- kernels: a launch is (kernel, arguments) -----------------------------------------------------------------
 
@@ -75,9 +77,11 @@ class Episodes(Base):
 
     def _episode_launch(self):
         mode = self.metadata["autoreset_mode"]
-        args = (self._worth, self._failed, self._steps, self._ended, self._again, self.reward, self.terminated,
-                self.truncated, int(mode is AutoresetMode.SAME_STEP), int(mode is AutoresetMode.NEXT_STEP),
-                self.max_episode_steps, self.num_envs)
+        known = self._step_faults is not None
+        args = (self._worth, self._failed, self._step_faults if known else self._failed, self._broke, self._steps,
+                self._ended, self._again, self.reward, self.terminated, self.truncated, int(LOST) if known else 0,
+                int(mode is AutoresetMode.SAME_STEP), int(mode is AutoresetMode.NEXT_STEP), self.max_episode_steps,
+                self.num_envs)
         return self._kernel("k_episode", "episode.k.h"), args
 
     def _begin_launch(self, q, v, home, width):
@@ -157,13 +161,13 @@ class Episodes(Base):
         if call is not None and "step" not in self.sim.__dict__:
             out = call(actions)
             if out is not None:
-                return *out, {}
+                return *out, self._fault_info(out[2])
         self._check_ready()
         self._write_actions(actions)
         self._advance()
         self._observe()
         terminated, truncated = self.terminated.numpy().view(np.bool_), self.truncated.numpy().view(np.bool_)
-        info = self._final_info(terminated | truncated)
+        info = self._final_info(terminated | truncated) | self._fault_info(terminated)
         return self._observation(), _float32(self.reward.numpy()), terminated, truncated, info
 
     def _write_actions(self, actions):
@@ -178,6 +182,13 @@ class Episodes(Base):
                 f"the action space {self.action_space}"
             )
         self._action.write(actions.astype(self._action.dtype, copy=False).reshape(self._action.shape))
+
+    def _fault_info(self, terminated):
+        """What broke worlds whose episode it ends, if any did."""
+        if self._step_faults is None or not terminated.any():
+            return {}
+        faults = self._broke.numpy()[:, 0].astype(np.uint32)
+        return {"faults": faults, "_faults": faults != 0} if faults.any() else {}
 
     def _final_info(self, over):
         if self.metadata["autoreset_mode"] is not AutoresetMode.SAME_STEP:

@@ -19,7 +19,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 # What does not change, or belongs to others: the sim is a snapshot, spaces draw for the policy.
 _APART = ("sim", "observation_space", "action_space", "single_observation_space", "single_action_space", "metadata",
           "spec", "_state", "_library", "library", "_env", "_sim", "_of", "render_mode", "closed", "step", "close",
-          "graph")
+          "graph", "_step_faults")
 
 
 class _Length(NamedTuple):

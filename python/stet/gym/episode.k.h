@@ -16,23 +16,26 @@ LFN mask ep_live(int world, int nworld) { return in_range(world, nworld); }
 LFN lint ep_world(int world, int nworld) { return imin(lane() + isplat(world), isplat(nworld - 1)); }
 
 /*
- * After the physics. worth [1], failed [1]: of this step, from the task. steps [1]: of the episode. ended [1]: the
+ * After the physics. worth [1], failed [1]: of this step, from the task. fault [1]: what the physics found; its bits
+ * `lost` end the episode (0: there is none) and are left in broke [1]. steps [1]: of the episode. ended [1]: the
  * episode ended with this step. again [1]: the world is put back now. reward, terminated, truncated [nworld]. limit:
  * steps of an episode, 0: no limit. same_step: worlds that ended are put back now; next_step: now those that had ended
  * before (they have no reward, and their action counts for nothing); neither: none is.
  */
-world_kernel void k_episode(const real *worth, const lint *failed, lint *steps, lint *ended, lint *again, ureal *reward,
-                            u8 *terminated, u8 *truncated, int same_step, int next_step, int limit, int nworld,
-                            int world)
+world_kernel void k_episode(const real *worth, const lint *failed, const lint *fault, lint *broke, lint *steps,
+                            lint *ended, lint *again, ureal *reward, u8 *terminated, u8 *truncated, int lost,
+                            int same_step, int next_step, int limit, int nworld, int world)
 {
     each (i, 1) {
         mask fresh = next_step ? m_not(ieq(ended[0], isplat(0))) : m_none();
         lint n = steps[0] + isplat(1);
-        mask fail = m_andnot(m_not(ieq(failed[0], isplat(0))), fresh);
+        lint bits = iselect(fresh, isplat(0), fault[0] & isplat(lost));
+        mask fail = m_or(m_andnot(m_not(ieq(failed[0], isplat(0))), fresh), m_not(ieq(bits, isplat(0))));
         mask late = limit > 0 ? m_andnot(m_not(ilt(n, isplat(limit))), fresh) : m_none();
         mask over = m_or(fail, late), live = ep_live(world, nworld);
         lint at = ep_world(world, nworld);
         steps[0] = n;
+        broke[0] = bits;
         ended[0] = iselect(over, isplat(1), isplat(0));
         again[0] = iselect(same_step ? over : fresh, isplat(1), isplat(0));
         scatter_if(live, reward, at, select(fresh, splat(0), worth[0]));
@@ -173,4 +176,10 @@ world_kernel void k_words(const lint *key, const lint *episode, lint *words, int
         rk_philox(c, key[0], key[1]);
         for (int k = 0; k < 4; ++k) words[4 * b + k] = c[k];
     }
+}
+
+/* lost [1]: the bits `which` of fault [1], what the physics found. */
+world_kernel void k_lost(const lint *fault, lint *lost, int which, int world)
+{
+    each (i, 1) lost[0] = fault[0] & isplat(which);
 }

@@ -137,7 +137,7 @@ class KernelVectorEnv(VectorEnv):
                          for kernel, arguments in launches]
 
     def take_from_step(self) -> None:
-        """Takes the kernels out of the sim's step: who calls this launches them."""
+        """Takes the kernels out of the sim's step; the caller launches them."""
         for number in self._in_step:
             self.sim.remove_kernel(number)
         self._in_step = []

@@ -57,7 +57,7 @@ class Viewer:
             return bool(self._source.readers) and not self._closed
 
     def close(self) -> None:
-        """Readers are told that it is over; the run goes on as if nobody had looked."""
+        """Ends the page; the run goes on."""
         if not self._closed:
             with self._source.changed:
                 self._closed = True

@@ -59,7 +59,7 @@ class Source:
         self.model, self.nworld, self.fields = model, nworld, fields
         self.changed = threading.Condition()
         self.number = 0
-        self.readers: set[object] = set()  # who are there
+        self.readers: set[object] = set()  # the open pages
         self._asked: dict[object, tuple[Wants, tuple, Callable[[Sample], None]]] = {}
 
     def facts(self) -> dict[str, Any]:
