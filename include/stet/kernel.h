@@ -44,7 +44,7 @@ typedef struct stet_kernel_def {
     const char *compiler;
     /*
      * CPU: a folder of compiled kernels that was shipped with the program (tools/ship_kernels.c makes one). Code of
-     * exactly this source is loaded from it without a compiler. Whoever can write to the folder is trusted. NULL: none.
+     * exactly this source is loaded from it without a compiler. The folder's contents are trusted. NULL: none.
      */
     const char *shipped_folder;
     /*
