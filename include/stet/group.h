@@ -141,8 +141,8 @@ STET_API stet_result stet_group_reduce(stet_group *group, stet_array *own, stet_
 /*
  * The two, beside other work: they begin after all work issued so far, and work issued later does not wait for them
  * before stet_group_wait, as with the sum of one layer's gradient while the next layer's is computed, or pictures that
- * are gathered while the next ones are drawn. Until then the caller must not write `own`, use the result, or destroy either. By
- * NCCL they go on in a stream of the group's own; otherwise they are done when they return.
+ * are gathered while the next ones are drawn. Until then the caller must not write `own`, use the result, or
+ * destroy either. By NCCL they go on in a stream of the group's own; otherwise they are done when they return.
  */
 STET_API stet_result stet_group_reduce_begin(stet_group *group, stet_array *own, stet_array *out);
 STET_API stet_result stet_group_gather_begin(stet_group *group, stet_array *own, stet_array *all);

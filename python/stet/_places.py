@@ -60,7 +60,7 @@ def _joint_names(model):
 
 
 def find_owner(array):
-    """How the objects are called whose numbers an array has: "joint", "body" …; "element": of no object, as of gravity."""
+    """How the objects are called whose numbers an array has: "joint", "body" …; "element": of none, as of gravity."""
     for names, owner in ((_BODIES, "body"), (_JOINTS, "joint"), (_ACTUATORS, "actuator"), (_SENSORS, "sensor")):
         if array in names:
             return owner

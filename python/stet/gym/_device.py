@@ -99,7 +99,8 @@ class DeviceEpisodes:
         env.steps = zeros(np.int64)
         self._end = library.compile(functools.partial(_end, library, env.max_episode_steps))
         self._list_terms = library.compile(functools.partial(_list_terms, library))
-        self._kernels = {name: _files.load_kernel(sim, "episode.k.h", name) for name in ("k_words", "k_branch", "k_lost")}
+        self._kernels = {name: _files.load_kernel(sim, "episode.k.h", name)
+                         for name in ("k_words", "k_branch", "k_lost")}
         self._written = set()  # arrays of the task that `begin` writes
         self._constants, self._words, self._branches, self._begins = {}, {}, {}, begins
         self._changes_states = begins or self._table.changes_states()

@@ -7,8 +7,8 @@
  *   MODULES-2  the first module of a simulation that has to be compiled brings the others with it, compiled at the same
  *       time, but for those with constants
  *   MODULES-3  a module may be compiled in a thread of its own while the device works. The thread uses the compiler and
- *       the module's text alone; the caller's thread loads what it made. Whoever needs the module before waits for it. A
- *       device that ends leaves it, and the compiler stays loaded then
+ *       the module's text alone; the caller's thread loads what it made. Whoever needs the module before waits for it.
+ *       A device that ends leaves it, and the compiler stays loaded then
  *   MODULES-4  a module whose code was shipped (shipped.h) needs no compiler, and none is opened for it
  */
 #ifndef STI_KERNEL_GPU_MODULES_H
