@@ -67,8 +67,7 @@ LFN void faces_force(contacts_pair *pair, const meeting *f, mask m, mask second,
     grad_add_point(m_andnot(m, second), &pair->a, p, force, &pair->a_grad);
     grad_add_point(m_and(m, second), &pair->b, arm, force, &pair->b_grad);
 }
-LFN void faces_turn(contacts_pair *pair, const meeting *f, mask m, mask second, const real *direction,
-                    const real *gradient)
+LFN void faces_turn(contacts_pair *pair, mask m, mask second, const real *direction, const real *gradient)
 {
     (void)f;
     grad_add_turn(m_andnot(m, second), direction, gradient, &pair->a_grad);
@@ -135,7 +134,7 @@ LFN mask box_faces_pull(contacts_pair *pair, const meeting *f, const contact *co
     v3_select(second, f->face2.normal, f->face1.normal, reference);
     v3_select(second, f->face1.normal, f->face2.normal, incident);
     faces_contact(con, pair->a.g.pos, reference, second, grad, normal_grad, p, p_grad, &dist_grad, face_grad);
-    faces_turn(pair, f, lanes, second, reference, face_grad);
+    faces_turn(pair, lanes, second, reference, face_grad);
     faces_height(pair, f, lanes, second, reference, p, con->dist, dist_grad, p_grad);
     mask sure = faces_corner(pair, f, lanes, m_not(second), incident, p, p_grad);
     return sure;
@@ -158,8 +157,8 @@ LFN mask two_faces_pull(contacts_pair *pair, const meeting *f, const contact *co
         one_grad[k] = way * fma(dist_grad, two[k], p_grad[k]);
         two_grad[k] = fma(way * dist_grad, one[k], two_grad[k]);
     }
-    faces_turn(pair, f, lanes, m_none(), one, one_grad);
-    faces_turn(pair, f, lanes, all, two, two_grad);
+    faces_turn(pair, lanes, m_none(), one, one_grad);
+    faces_turn(pair, lanes, all, two, two_grad);
     v3_scale(one, way_grad, force);
     faces_force(pair, f, lanes, m_none(), point, force);
     v3_sub(p_grad, force, p_grad);
@@ -181,7 +180,7 @@ LFN mask edge_on_face_pull(contacts_pair *pair, const meeting *f, const contact 
     face_side side;
     real p[3], p_grad[3], dist_grad, face_grad[3], along[3], gap[3], ends2 = splat((ureal)1e20), force[3];
     faces_contact(con, pair->a.g.pos, face->normal, second, grad, normal_grad, p, p_grad, &dist_grad, face_grad);
-    faces_turn(pair, f, lanes, second, face->normal, face_grad);
+    faces_turn(pair, lanes, second, face->normal, face_grad);
     faces_height(pair, f, lanes, second, face->normal, p, con->dist, dist_grad, p_grad);
     v3_sub(edge->corner[1], edge->corner[0], along);
     v3_normalize(along);
