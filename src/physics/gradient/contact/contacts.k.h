@@ -109,6 +109,23 @@ LFN void contact_normal_grad(contacts_pair *pair, const contact *con, const cont
     if (hinted) grad_add_turn(lanes, hint, hint_grad, &pair->b_grad);
 }
 
+/* Is the contact's point of a box on the edge that the normal is across? It is beside it where the edge ends before. */
+LFN mask on_box_edge(const convex *c, const contact *con, int sign)
+{
+    real point[3], at[3], way[3], slack = splat(HELD_LEVEL) * (c->g.size[0] + c->g.size[1] + c->g.size[2]);
+    mask on = m_all();
+    v3_sub(con->pos, c->g.pos, point);
+    v3_add_scaled(point, con->normal, splat((ureal)-0.5 * (ureal)sign) * con->dist, point);
+    m3_mul_transposed(c->g.mat, point, at);
+    m3_mul_transposed(c->g.mat, con->normal, way);
+    for (int k = 0; k < 3; ++k) {
+        real off = rabs(at[k]) - c->g.size[k];
+        mask along = lt(rabs(way[k]), splat(HELD_LEVEL));
+        on = m_and(on, lt(select(along, off, rabs(off)), slack));
+    }
+    return on;
+}
+
 /* Boxes: one contact between edges, or corners of what two faces have in common. */
 LFN mask box_box_pull(contacts_pair *pair, const int *tables, const ureal *reals, const contact *con, int n,
                       const contact_grad *grad, mask lanes)
@@ -134,6 +151,9 @@ LFN mask box_box_pull(contacts_pair *pair, const int *tables, const ureal *reals
         mask at_faces = m_and(here, faces), at_edges = m_andnot(here, faces);
         if (any(at_faces)) sure = box_faces_pull(pair, &s, con + i, second, grad + i, normal_grad, at_faces);
         all_sure = m_andnot(all_sure, m_andnot(at_faces, sure));
+        sure = m_and(on_box_edge(&pair->a, con + i, 1), on_box_edge(&pair->b, con + i, -1));
+        at_edges = m_and(at_edges, sure);
+        all_sure = m_andnot(all_sure, m_andnot(m_andnot(here, faces), sure));
         if (any(at_edges)) sure = contact_pull(pair, tables, reals, con + i, 0, grad + i, normal_grad, at_edges);
         all_sure = m_andnot(all_sure, m_andnot(at_edges, sure));
     }
