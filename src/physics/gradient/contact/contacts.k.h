@@ -178,6 +178,7 @@ LFN mask manifold_pull(contacts_pair *pair, const int *tables, const ureal *real
     mask same = eq(one.dist, con->dist);
     for (int k = 0; k < 3; ++k)
         same = m_and(same, m_and(eq(one.pos[k], con->pos[k]), eq(one.normal[k], con->normal[k])));
+    for (int i = 1; i < n; ++i) same = m_andnot(same, con[i].hit);
     manifold_find(&pair->a, &pair->b, tables, reals, &one, &s);
     v3_copy(one.normal, way);
     v3_scale(way, splat(-1), back);

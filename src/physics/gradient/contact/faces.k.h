@@ -59,6 +59,15 @@ LFN void face_side_find(const meeting *f, const real *p, const face_side *other,
     face_side_try(&f->face2, 1, p, other, use2, s);
 }
 
+/* The squared distance from a side within which a point is on it. */
+LFN real faces_slack2(const meeting *f)
+{
+    real one[3], two[3];
+    v3_sub(f->face1.corner[0], f->face1.corner[2], one);
+    v3_sub(f->face2.corner[0], f->face2.corner[2], two);
+    return splat((ureal)1e-6) * rmax(v3_dot(one, one), v3_dot(two, two));
+}
+
 /* A force on the point p of the geom that owns it, `second` or first. */
 LFN void faces_force(contacts_pair *pair, const meeting *f, mask m, mask second, const real *p, const real *force)
 {
@@ -85,6 +94,7 @@ LFN mask faces_corner(contacts_pair *pair, const meeting *f, mask m, mask second
     v3_cross(s[0].normal, s[1].normal, dual);
     det = v3_dot(dual, normal);
     mask sure = m_and(m, gt(rabs(det), splat((ureal)1e-3)));
+    sure = m_and(sure, le(rmax(s[0].miss2, s[1].miss2), faces_slack2(f)));
     real inverse = splat(1) / select(sure, det, splat(1));
     share = v3_dot(dual, p_grad) * inverse;
     v3_scale(normal, share, force);
@@ -191,7 +201,7 @@ LFN mask edge_on_face_pull(contacts_pair *pair, const meeting *f, const contact 
     face_side_find(f, p, 0, edge_second ? lanes : m_none(), edge_second ? m_none() : lanes, &side);
     real across = v3_dot(side.normal, along);
     mask cut = m_and(lanes, lt(side.miss2, ends2)), parallel = m_and(cut, lt(rabs(across), splat((ureal)1e-3)));
-    mask sure = m_andnot(lanes, parallel);
+    mask sure = m_and(m_andnot(lanes, parallel), le(rmin(side.miss2, ends2), faces_slack2(f)));
     cut = m_and(cut, sure);
     v3_scale(side.normal, v3_dot(along, p_grad) / select(cut, across, splat(1)), force);
     faces_force(pair, f, cut, second, p, force);
