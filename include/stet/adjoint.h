@@ -85,9 +85,9 @@ STET_API stet_result stet_tape_create(stet_device *device, const stet_tape_def *
 /* NULL is fine. Its gradients go with it. */
 STET_API void stet_tape_destroy(stet_tape *tape);
 /*
- * Starts a tape. Launches of the device's kernels and stet_array_copy run as always and are recorded until
- * stet_tape_end. The tape's former content is dropped; its memory and its gradients stay. STATE: another tape of this
- * device is open.
+ * Starts a tape. Launches of the device's kernels, stet_array_copy, and time steps and resets of native physics run as
+ * always and are recorded until stet_tape_end (doc/gradients.md). The tape's former content is dropped; its memory and
+ * its gradients stay. STATE: another tape of this device is open.
  */
 STET_API stet_result stet_tape_begin(stet_tape *tape);
 /*
