@@ -355,6 +355,9 @@
     X("call: fills variables", 'S', "", 0, "real t@, w@; polar($R, &t@, &w@); $V = t@ * w@;")                          \
     X("call: fills a field's array", 'S', "", 0, "two(sin($R), cos($R), s.w); s.w[0] = sin(s.w[0]);")                  \
     X("call: other arrays", 'S', "", 0, "rotate(v, m[$I % 2]);")                                                       \
+    X("call: a structure with pointers", 'S', "", 0, "rows held@ = {v, m[1], 3}; $V = sin(meet(held@));")              \
+    X("call: writes through one", 'S', "", 0,                                                                           \
+      "rows held@ = {m[0], v, 3}; carry(held@, $B); $V = sin(held@.b[1] * held@.a[2]);")                               \
     X("call: passes on a pointer", 'S', "", ODD, "turn_twice(v, $B, $n);")                                             \
     X("call: with loops on an array", 'S', "", 0, "smooth(v, 3, $T);")                                                 \
     X("call: in a loop", 'S', "", NEEDS_LOOP, "smooth(v, 2, $T);")                                                     \

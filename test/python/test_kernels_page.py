@@ -22,7 +22,7 @@ EMPTY = "<mujoco><worldbody/></mujoco>"
 BEFORE = '#include "stet/lang.h"\n'
 PARAMETERS = "const real *x, real *y, lint *m, int n, ureal a"
 WRITES = "each (i, n) { put(y, i, x[i]); m[i] = isplat(n); }"
-WHOLE = re.compile(r"(LFN|world_kernel|item_kernel|int counter)\b")
+WHOLE = re.compile(r"(typedef|LFN|world_kernel|item_kernel|int counter)\b")
 
 
 def blocks(kind):
@@ -58,7 +58,7 @@ def folder(tmp_path_factory):
 
 
 def test_the_page_has_examples():
-    assert len(blocks("c")) == 4 and len(blocks("python")) == 4 and len(blocks("console")) == 2
+    assert len(blocks("c")) == 5 and len(blocks("python")) == 4 and len(blocks("console")) == 2
 
 
 @pytest.mark.parametrize("number", range(len(blocks("python"))))

@@ -18,6 +18,11 @@ static const sti_type *type_name(sti_typing *t, sti_node *e)
         return NULL;
     }
     e->symbol = s;
+    if (s->kind == STI_SYMBOL_BUNDLE) {
+        sti_report_mistake(t->u, e->place, "`%s` is a structure with pointers: pass it to a function, or name a field",
+                           e->name->text);
+        return NULL;
+    }
     if (!is_function(s)) return s->type;
     sti_report_mistake(t->u, e->place, "`%s` is a function: it can only be called", e->name->text);
     return NULL;
@@ -91,18 +96,42 @@ static const sti_type *type_of_world(sti_typing *t, sti_node *e)
     return sti_type_basic(array->of->kind == STI_TYPE_WREAL ? STI_TYPE_UREAL : STI_TYPE_INT, array->of->is_const);
 }
 
+/* A parameter that is a bundle takes the name of one, and no other parameter does. False: a mistake was reported. */
+static bool same_bundle(sti_typing *t, const sti_node *call, const sti_node *a, const sti_symbol *p, int n)
+{
+    const sti_structure *given = sti_bundle_of(a);
+    if (given == p->bundle) return true;
+    if (p->bundle)
+        sti_report_mistake(t->u, a->place, "argument %d of %s is a variable that is %s, not `%s`", n, call->name->text,
+                           p->bundle->name->text, sti_text(t->u, a));
+    else
+        sti_report_mistake(t->u, a->place, "`%s` is %s, a structure with pointers, and argument %d of %s is none",
+                           a->name->text, given->name->text, n, call->name->text);
+    return false;
+}
+
 const sti_type *sti_type_call(sti_typing *t, sti_node *e)
 {
     sti_symbol *s = called(t, e);
     e->symbol = s;
     if (s && s->kind == STI_SYMBOL_LIBRARY && !s->type) return type_of_world(t, e);
     const sti_symbol *p = s ? s->parameter : NULL;
-    int n = 0, found = count_arguments(e);
-    for (sti_node *a = e->a; a; a = a->next) {
+    int n = 0, left = 0, found = count_arguments(e);
+    sti_node **link = &e->a;
+    for (sti_node *a = e->a; a; a = *(link = &a->next)) {
+        if (left == 0) ++n;
+        if (left > 0)
+            --left;
+        else if (p && !same_bundle(t, e, a, p, n))
+            return s->type;
+        else if (p && p->bundle && !(a = *link = sti_bundle_argument(t, a)))
+            return s->type;
+        else if (p && p->bundle)
+            left = sti_bundle_fields(p->bundle) - 1;
         const sti_type *type = sti_type_decayed(t, a);
         if (!p) continue;
         char what[128];
-        (void)snprintf(what, sizeof what, "argument %d of %.80s", ++n, e->name->text);
+        (void)snprintf(what, sizeof what, "argument %d of %.80s", n, e->name->text);
         (void)sti_type_convert(t, a, type, p->type, what, s->twin);
         p = p->next;
     }
@@ -122,6 +151,9 @@ static bool named_place(sti_typing *t, const sti_node *e)
         sti_report_mistake(t->u, e->place, "`%s` belongs to its loop: it is not assigned", name);
     else if (s->kind == STI_SYMBOL_SETTING)
         sti_report_mistake(t->u, e->place, "`%s` is a constant", name);
+    else if (e->name->shown)
+        sti_report_mistake(t->u, e->place, "`%s` keeps its value: make another structure, or a variable",
+                           e->name->shown);
     else if (s->type->kind == STI_TYPE_ARRAY || s->kind == STI_SYMBOL_STAGED || s->kind == STI_SYMBOL_SHARED)
         sti_report_mistake(t->u, e->place, "`%s` is an array: assign its elements", name);
     else if (s->type->is_const)

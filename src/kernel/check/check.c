@@ -49,6 +49,8 @@ static stet_result check_all(sti_unit *u, const char *text, const char *name)
     u->top = sti_parse(u, tokens.token);
     if (!u->failed) sti_type_unit(u);
     if (!u->failed) sti_check_rules(u);
+    bool bundles = sti_bundle_drop(u);
+    if (bundles && !u->failed && u->nmistake == 0) sti_bundle_const(u);
     if (!u->failed && u->nmistake == 0) sti_check_limits(u);
     if (u->failed) return out_of_memory(name);
     if (u->nmistake == 0) return STET_OK;

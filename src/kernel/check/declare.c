@@ -1,64 +1,9 @@
-/* Scopes, variables with their first values, structures; see typing.h. */
+/* Variables with their first values, structures; see typing.h. */
 #include "kernel/check/typing.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { MOST = 1 << 24 }; /* elements of an array */
-
-/* ---- scopes ------------------------------------------------------------------------------------------------------ */
-
-void sti_scope_open(sti_typing *t) { t->scope++; }
-
-void sti_scope_close(sti_typing *t)
-{
-    for (sti_symbol *s = t->innermost; s && s->scope == t->scope; s = t->innermost) {
-        s->name->symbol = s->shadows;
-        t->innermost = s->before;
-    }
-    t->scope--;
-}
-
-/* Also what C keeps for itself. */
-static bool belongs_to_language(const char *name)
-{
-    return strncmp(name, "sti_", 4) == 0 || strncmp(name, "STI_", 4) == 0 || strncmp(name, "STET_", 5) == 0 ||
-           strstr(name, "__") != NULL || (name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z');
-}
-
-sti_symbol *sti_declare(sti_typing *t, sti_symbol_kind kind, sti_node *n, const sti_type *type)
-{
-    sti_symbol *old = n->name->symbol;
-    const char *name = n->name->text;
-    bool outer = t->scope == 0; /* a function or a table: the language's names are taken there */
-    if (belongs_to_language(name) || (old && old->kind == STI_SYMBOL_SETTING)) {
-        sti_report_mistake(t->u, n->place, "`%s` belongs to the language: choose another name", name);
-        return NULL;
-    }
-    if (outer && strcmp(name, "main") == 0) {
-        sti_report_mistake(t->u, n->place, "`main` is where programs begin, which is no kernel's: choose another name");
-        return NULL;
-    }
-    if (old && outer && old->kind == STI_SYMBOL_LIBRARY) {
-        sti_report_mistake(t->u, n->place, "`%s` is a function of the language: choose another name", name);
-        return NULL;
-    }
-    if (old && old->kind != STI_SYMBOL_LIBRARY && old->scope == t->scope) {
-        sti_report_mistake(t->u, n->place, "`%s` is declared already, in line %u", name, old->place.line);
-        return NULL;
-    }
-    sti_symbol *s = sti_unit_alloc(t->u, sizeof *s);
-    if (!s) return NULL;
-    *s = (sti_symbol){.kind = kind, .name = n->name, .type = type, .place = n->place, .node = n};
-    s->shadows = old;
-    s->before = t->innermost;
-    s->scope = t->scope;
-    n->name->symbol = s;
-    n->symbol = s;
-    n->type = type;
-    t->innermost = s;
-    return s;
-}
 
 /* ---- types of variables ------------------------------------------------------------------------------------------ */
 
@@ -126,6 +71,12 @@ const sti_type *sti_type_variable(sti_typing *t, const sti_node *v, bool paramet
         sti_report_mistake(t->u, v->place, "`%s`: there are no arrays of pointers; keep indices", v->name->text);
         return NULL;
     }
+    if (sti_is_bundle(type) && !(parameter && !pointer && !v->b)) {
+        sti_report_mistake(t->u, v->place,
+                           "`%s`: a structure with pointers is a parameter or a variable, not part of something else",
+                           v->name->text);
+        return NULL;
+    }
     if (pointer) return sti_type_pointer(t->u, type);
     return with_sizes(t, v->b, type, parameter);
 }
@@ -136,10 +87,6 @@ void sti_type_structure_fields(sti_typing *t, sti_node *n)
     for (sti_node *d = n->a; d; d = d->next)
         for (sti_node *v = d->a; v; v = v->next) {
             if (v->a) sti_report_mistake(t->u, v->a->place, "a field has no first value: variables have");
-            if (v->op == STI_OP_MUL) {
-                sti_report_mistake(t->u, v->place, "`%s`: a structure holds numbers, no pointers", v->name->text);
-                continue;
-            }
             const sti_type *type = sti_type_variable(t, v, false);
             for (const sti_symbol *f = n->named->structure->field; f; f = f->next)
                 if (f->name == v->name)
@@ -152,6 +99,13 @@ void sti_type_structure_fields(sti_typing *t, sti_node *n)
             *at = s;
             at = &s->next;
         }
+    for (const sti_symbol *f = sti_is_bundle(n->named) ? n->named->structure->field : NULL; f; f = f->next)
+        if (f->type->kind == STI_TYPE_ARRAY || f->type->kind == STI_TYPE_STRUCT)
+            sti_report_mistake(
+                t->u, f->place,
+                "`%s`: a structure with pointers holds pointers and numbers beside each other, no arrays "
+                "and structures",
+                f->name->text);
 }
 
 /* ---- first values ------------------------------------------------------------------------------------------------ */

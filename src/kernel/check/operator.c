@@ -265,6 +265,15 @@ static const sti_type *made_const(sti_typing *t, const sti_type *type)
 
 static const sti_type *type_member(sti_typing *t, sti_node *e)
 {
+    const sti_structure *bundle = sti_bundle_of(e->a);
+    if (bundle) {
+        if (sti_bundle_member(t, e)) return sti_type_of(t, e);
+        if (e->op == STI_OP_DOT)
+            sti_report_mistake(t->u, e->place, "%s has no field `%s`", bundle->name->text, e->name->text);
+        else
+            sti_report_mistake(t->u, e->place, "`%s` is no pointer: write `.`", e->a->name->text);
+        return NULL;
+    }
     const sti_type *a = sti_type_of(t, e->a);
     if (!a) return NULL;
     if (e->op == STI_OP_ARROW && sti_type_points(a))
@@ -319,6 +328,10 @@ static const sti_type *type_cast(sti_typing *t, sti_node *e)
 static const sti_type *type_sizeof(sti_typing *t, const sti_node *e)
 {
     int64_t size;
+    if (sti_is_bundle(e->named)) {
+        sti_report_mistake(t->u, e->place, "sizeof: a structure with pointers is no memory of its own");
+        return NULL;
+    }
     if (sti_type_size(t->u, e->named, &size)) return sti_type_basic(STI_TYPE_U64, false);
     sti_report_mistake(t->u, e->place, "sizeof takes a plain type: lanes have another size on each device");
     return NULL;

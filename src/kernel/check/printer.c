@@ -138,7 +138,7 @@ static void put_open(printer *p, const sti_node *e)
 {
     switch (e->kind) {
     case STI_NODE_NUMBER:
-    case STI_NODE_NAME: put_printer(p, e->name->text); break;
+    case STI_NODE_NAME: put_printer(p, p->fixed && e->name->shown ? e->name->shown : e->name->text); break;
     case STI_NODE_CALL:
         put_printer(p, e->name->text);
         put_printer(p, "(");

@@ -1,6 +1,7 @@
 # The sources of the checker and of checked mode's text, from the top of the checkout: for the library, and for the fuzz
 # targets, which compile them themselves.
 set(STET_CHECKER_SOURCES
+    src/kernel/check/bundle.c
     src/kernel/check/call.c
     src/kernel/check/check.c
     src/kernel/check/constant.c
@@ -19,6 +20,7 @@ set(STET_CHECKER_SOURCES
     src/kernel/check/parser.c
     src/kernel/check/printer.c
     src/kernel/check/rules.c
+    src/kernel/check/scope.c
     src/kernel/check/statement.c
     src/kernel/check/type.c
     src/kernel/check/typing.c

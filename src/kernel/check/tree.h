@@ -113,6 +113,7 @@ typedef enum sti_symbol_kind {
     STI_SYMBOL_STAGED,
     STI_SYMBOL_TABLE, /* static const */
     STI_SYMBOL_FIELD,
+    STI_SYMBOL_BUNDLE,   /* a structure with pointers, taken apart into its fields (bundle.c) */
     STI_SYMBOL_SETTING,  /* a constant of the configuration, such as STET_W */
     STI_SYMBOL_FUNCTION, /* of the source */
     STI_SYMBOL_LIBRARY   /* of the language */
@@ -144,10 +145,14 @@ typedef struct sti_symbol {
     bool team;        /* the whole team must call it: it has each, items or sync inside */
     bool items;       /* it has items inside: only for item kernels */
 
+    /* Of the first of the parameters that a bundle became. */
+    const struct sti_structure *bundle;
+
     /* For parameters: what the function does to the memory that the parameter points to. */
     bool written;         /* in any way */
     bool written_plainly; /* reals are written without put or store */
     bool written_in_each; /* distributed over the team */
+    bool through;         /* of a pointer in a unit with bundles: it is written through (bundle.c) */
 
     /* Notes of the rules within one function. */
     sti_reach *origin;         /* of a pointer that leads a group */

@@ -71,6 +71,14 @@ bool sti_type_plain(const sti_type *t)
 
 bool sti_type_points(const sti_type *t) { return t->kind == STI_TYPE_POINTER || t->kind == STI_TYPE_ARRAY; }
 
+bool sti_is_bundle(const sti_type *t)
+{
+    if (t->kind != STI_TYPE_STRUCT) return false;
+    for (const sti_symbol *f = t->structure->field; f; f = f->next)
+        if (f->type->kind == STI_TYPE_POINTER) return true;
+    return false;
+}
+
 const sti_type *sti_type_team_element(const sti_type *t)
 {
     switch (t->kind) {

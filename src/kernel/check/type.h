@@ -21,6 +21,8 @@ bool sti_type_whole(const sti_type *t);   /* lint, mask and sti_bits */
 bool sti_type_integer(const sti_type *t); /* plain whole numbers */
 bool sti_type_plain(const sti_type *t);   /* plain numbers */
 bool sti_type_points(const sti_type *t);
+/* A structure with pointers (bundle.c). */
+bool sti_is_bundle(const sti_type *t);
 /* What treal, tlint or tint memory of a team holds: real, lint or int; NULL: t is another type. */
 const sti_type *sti_type_team_element(const sti_type *t);
 /* `exactly`: const behind a pointer must be equal, too. */

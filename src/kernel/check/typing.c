@@ -17,7 +17,9 @@ static void type_if(sti_typing *t, sti_node *n)
 static void type_for(sti_typing *t, sti_node *n)
 {
     sti_scope_open(t);
-    if (n->a && n->a->kind == STI_NODE_DECLARE)
+    if (n->a && n->a->kind == STI_NODE_DECLARE && sti_is_bundle(n->a->named))
+        sti_report_mistake(t->u, n->a->place, "a structure with pointers is declared before the loop");
+    else if (n->a && n->a->kind == STI_NODE_DECLARE)
         sti_type_declare(t, n->a, STI_SYMBOL_VARIABLE);
     else if (n->a)
         sti_type_effect(t, n->a->a);
@@ -104,7 +106,10 @@ static void type_statement(sti_typing *t, sti_node *n)
 {
     switch (n->kind) {
     case STI_NODE_BLOCK: type_block(t, n); break;
-    case STI_NODE_DECLARE: sti_type_declare(t, n, STI_SYMBOL_VARIABLE); break;
+    case STI_NODE_DECLARE:
+        if (sti_is_bundle(n->named)) sti_bundle_declare(t, n);
+        sti_type_declare(t, n, STI_SYMBOL_VARIABLE);
+        break;
     case STI_NODE_EXPRESSION: sti_type_effect(t, n->a); break;
     case STI_NODE_IF: type_if(t, n); break;
     case STI_NODE_FOR: type_for(t, n); break;
@@ -146,21 +151,25 @@ static bool always_returns(const sti_node *block)
 static void type_parameters(sti_typing *t, sti_node *f)
 {
     sti_symbol **at = &f->symbol->parameter;
-    for (sti_node *v = f->a; v; v = v->next) {
+    sti_node **link = &f->a;
+    for (sti_node *v = f->a; v; v = *(link = &v->next)) {
+        const sti_structure *bundle = f->op == STI_WORD_LFN && sti_is_bundle(v->named) ? v->named->structure : NULL;
+        if (bundle && !(v = *link = sti_bundle_parameter(t, v))) return;
         const sti_type *type = sti_type_variable(t, v, true);
         bool team = sti_type_team_element(v->named) != NULL;
         sti_symbol *s = sti_declare(t, team ? STI_SYMBOL_SHARED : STI_SYMBOL_PARAMETER, v, type);
         if (!s) continue;
+        s->bundle = bundle;
         *at = s;
         at = &s->next;
-        f->symbol->nparameter++;
+        f->symbol->nparameter += 1 - (bundle ? sti_bundle_fields(bundle) - 1 : 0);
     }
 }
 
 static void type_function(sti_typing *t, sti_node *f)
 {
     const sti_type *result = sti_type_value(f->named);
-    if (result->kind == STI_TYPE_WREAL || result->kind == STI_TYPE_WINT || f->named->is_const)
+    if (result->kind == STI_TYPE_WREAL || result->kind == STI_TYPE_WINT || f->named->is_const || sti_is_bundle(result))
         sti_report_mistake(t->u, f->place, "%s returns void, lanes or a plain type", f->name->text);
     sti_symbol *s = sti_declare(t, STI_SYMBOL_FUNCTION, f, result);
     if (!s) return;

@@ -21,7 +21,7 @@ typedef struct sti_typing {
 /* Types the whole unit. */
 void sti_type_unit(sti_unit *u);
 
-/* ---- what the parts share: typing.c, declare.c, operator.c, call.c, convert.c ---- */
+/* ---- what the parts share: typing.c, scope.c, declare.c, operator.c, call.c, convert.c ---- */
 
 /* The type of a value; NULL: a mistake was reported. */
 const sti_type *sti_type_of(sti_typing *t, sti_node *e);
@@ -59,6 +59,24 @@ void sti_type_declare(sti_typing *t, sti_node *n, sti_symbol_kind kind);
 /* The type of a VARIABLE; NULL: a mistake was reported. */
 const sti_type *sti_type_variable(sti_typing *t, const sti_node *v, bool parameter);
 void sti_type_structure_fields(sti_typing *t, sti_node *n);
+/* ---- structures with pointers: bundle.c ---- */
+
+int sti_bundle_fields(const sti_structure *bundle);
+/* The bundle that an expression names; NULL: it names none. */
+const sti_structure *sti_bundle_of(const sti_node *e);
+/* The parameters that replace v, a parameter that is a bundle, before v->next. NULL: a mistake was reported. */
+sti_node *sti_bundle_parameter(sti_typing *t, sti_node *v);
+/* The arguments that replace e, which names a bundle, before e->next. NULL: no memory. */
+sti_node *sti_bundle_argument(sti_typing *t, sti_node *e);
+/* Makes the name of the field of a MEMBER of a bundle. False: it is another member, or there is no such field. */
+bool sti_bundle_member(sti_typing *t, sti_node *e);
+/* Makes a DECLARE of bundles one DECLARE for each field. */
+void sti_bundle_declare(sti_typing *t, sti_node *n);
+/* Removes the definitions of bundles, which nothing in the unit refers to any more. False: there was none. */
+bool sti_bundle_drop(sti_unit *u);
+/* Makes pointers const that nothing is written through, in a unit without mistakes that had bundles. */
+void sti_bundle_const(sti_unit *u);
+
 /* Evaluates a size: a constant above 0. */
 bool sti_type_count(sti_typing *t, sti_node *e, int64_t *out);
 

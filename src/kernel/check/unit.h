@@ -34,6 +34,7 @@ struct sti_structure;
 
 typedef struct sti_name {
     const char *text;
+    const char *shown; /* in messages, if not the text: the field of a bundle (bundle.c) */
     uint32_t length;
     sti_word word;
     const char *advice;              /* of a refused word */

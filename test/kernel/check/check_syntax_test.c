@@ -68,7 +68,8 @@ static const check_case syntax[] = {
                              "static const tables: nothing that changes"},
     {"typedef int number;", "1:9: a typedef is: typedef struct name { … } name;"},
     {"typedef struct s { int a; } t;", "1:29: a structure has one name: s, not t"},
-    {"typedef struct s { int *a; } s;", "1:25: `a`: a structure holds numbers, no pointers"},
+    {"typedef struct s { int *a; } s;", ""},
+    {"typedef struct s { int *a[2]; } s;", "1:25: `a`: there are no arrays of pointers; keep indices"},
     {"typedef struct s { int a; real a; } s;", "1:32: there is a field `a` already"},
     {"typedef struct s { int a = 3; } s;", "1:28: a field has no first value: variables have"},
     {"typedef struct s { int a; real v[3]; } s;\nLFN real f(s *p, int k) { s q = *p; q.a = 2; p->v[k] = q.v[1]; return "

@@ -18,7 +18,7 @@ foreach(pilot hierarchy newton rays)
     list(APPEND CHECKER_PRINTED "${printed}")
 endforeach()
 
-stet_tests(kernel/check check_kernels check_language check_limits check_rules check_syntax check_types)
+stet_tests(kernel/check check_bundle check_kernels check_language check_limits check_rules check_syntax check_types)
 target_compile_definitions(test_kernel_check_kernels PRIVATE STET_TEST_CC="${CMAKE_C_COMPILER}")
 stet_test(kernel/check/check_printed SOURCES kernel/check/check_printed.c ${CHECKER_PRINTED})
 target_include_directories(test_kernel_check_printed PRIVATE "${PROJECT_BINARY_DIR}/kernels/test")

@@ -28,7 +28,9 @@ static const char before[] =
     "LFN real pick(const real *a, int i) { return a[i]; }\n"
     "LFN void fill(real *a, int i) { a[i] = splat(1); }\n"
     "LFN int down(const int *a, int n) { int s = 0; for (int i = 0; i < n; ++i) s += a[i]; return s; }\n"
-    "LFN void through(pair *p, int i) { p->at[i] = 1; }\n";
+    "LFN void through(pair *p, int i) { p->at[i] = 1; }\n"
+    "typedef struct both { const real *x; real *y; int n; } both;\n"
+    "LFN void copy(both b, int i) { put(b.y, i, b.x[b.n - i]); }\n";
 static const char world_head[] =
     "world_kernel void k_world(const real *x, real *y, lint *z, ureal *w, const int *t, int n, i64 far, int world)\n"
     "{\n";
