@@ -187,7 +187,7 @@ bool sti_bundle_drop(sti_unit *u)
     return found;
 }
 
-/* ---- const (BUNDLE-2) -------------------------------------------------------------------------------------------- */
+/* ---- const, and unused fields (BUNDLE-2) ------------------------------------------------------------------------- */
 
 /* Notes that pointers in e are written through; true if one was not yet. */
 static bool note_writes(const sti_node *e)
@@ -270,12 +270,39 @@ static void make_const(sti_unit *u, sti_node *v)
     v->type = v->symbol->type = sti_type_pointer(u, v->named);
 }
 
+static void note_uses(sti_node *n)
+{
+    for (; n; n = n->next) {
+        if (n->kind == STI_NODE_NAME && n->symbol) n->symbol->used = true;
+        note_uses(n->a);
+        note_uses(n->b);
+        note_uses(n->c);
+        note_uses(n->d);
+    }
+}
+
+/* Puts (void)v; into a list if v is a field that nobody uses, so that compilers do not warn of what is printed. */
+static void put_void(sti_unit *u, sti_node **at, const sti_node *v)
+{
+    if (!v->name->shown || !v->symbol || v->symbol->used) return;
+    const sti_type *none = sti_type_basic(STI_TYPE_VOID, false);
+    sti_node *n = sti_unit_alloc(u, 3 * sizeof *n);
+    if (!n) return;
+    n[2] = (sti_node){.kind = STI_NODE_NAME, .place = v->place, .depth = 1, .name = v->name};
+    n[2].symbol = v->symbol;
+    n[2].type = v->type;
+    n[1] = (sti_node){.kind = STI_NODE_CAST, .place = v->place, .depth = 2, .named = none, .type = none, .a = &n[2]};
+    n[0] = (sti_node){.kind = STI_NODE_EXPRESSION, .place = v->place, .depth = 3, .a = &n[1], .next = *at};
+    *at = &n[0];
+}
+
 static void make_list_const(sti_unit *u, sti_node *n)
 {
     for (; n; n = n->next) {
         if (n->kind == STI_NODE_DECLARE) {
             for (sti_node *v = n->a; v; v = v->next) make_const(u, v);
             if (n->a && n->a->op == STI_OP_MUL) n->named = n->a->named;
+            if (n->a) put_void(u, &n->next, n->a);
         }
         make_list_const(u, n->a);
         make_list_const(u, n->b);
@@ -288,9 +315,12 @@ void sti_bundle_const(sti_unit *u)
 {
     for (sti_node *f = u->top; f && !u->failed; f = f->next) {
         if (f->kind != STI_NODE_FUNCTION) continue;
-        while (note_list(f->b)) {
-        }
-        for (sti_node *v = f->a; v && f->op == STI_WORD_LFN; v = v->next) make_const(u, v);
+        for (bool fresh = true; fresh;) fresh = note_list(f->b);
+        note_uses(f->b);
         make_list_const(u, f->b);
+        for (sti_node *v = f->a; v && f->op == STI_WORD_LFN; v = v->next) {
+            make_const(u, v);
+            put_void(u, &f->b->a, v);
+        }
     }
 }

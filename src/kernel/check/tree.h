@@ -153,6 +153,7 @@ typedef struct sti_symbol {
     bool written_plainly; /* reals are written without put or store */
     bool written_in_each; /* distributed over the team */
     bool through;         /* of a pointer in a unit with bundles: it is written through (bundle.c) */
+    bool used;            /* in such a unit: it occurs behind its declaration */
 
     /* Notes of the rules within one function. */
     sti_reach *origin;         /* of a pointer that leads a group */

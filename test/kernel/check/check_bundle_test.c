@@ -89,7 +89,7 @@ static void they_are_taken_apart(void **state)
                        "LFN void g(arm a) { arm b = a, c = {a.w, a.w, 3}; f(splat(2), b, 1); f(splat(3), c, a.n); }\n",
                    "#include \"stet/lang.h\"\n\n"
                    "LFN void f(real s, const real *a_q, real *a_w, int a_n_, int a_n)\n{\n"
-                   "    each (i, a_n) {\n        a_w[i] = a_q[i] * s;\n    }\n}\n\n"
+                   "    (void)a_n_;\n    each (i, a_n) {\n        a_w[i] = a_q[i] * s;\n    }\n}\n\n"
                    "LFN void g(const real *a_q, real *a_w, int a_n_)\n{\n"
                    "    const real *b_q = a_q;\n    real *b_w = a_w;\n    int b_n = a_n_;\n"
                    "    const real *c_q = a_w;\n    real *c_w = a_w;\n    int c_n = 3;\n"
@@ -98,7 +98,7 @@ static void they_are_taken_apart(void **state)
                    "LFN real f(arm a) { real *w = a.w, *q = a.w; return w[0] + q[1]; }\n"
                    "LFN real g(arm a) { real *w = a.w, *q = a.w; w[0] = f(a); int k = 1, *p = &k; return q[p[0]]; }\n",
                    "#include \"stet/lang.h\"\n\nLFN real f(const real *a_q, const real *a_w, int a_n)\n{\n"
-                   "    const real *w = a_w, *q = a_w;\n    return w[0] + q[1];\n}\n\n"
+                   "    (void)a_n;\n    (void)a_q;\n    const real *w = a_w, *q = a_w;\n    return w[0] + q[1];\n}\n\n"
                    "LFN real g(const real *a_q, real *a_w, int a_n)\n{\n"
                    "    real *w = a_w, *q = a_w;\n    w[0] = f(a_q, a_w, a_n);\n"
                    "    int k = 1, *p = &k;\n    return q[p[0]];\n}\n");
