@@ -57,6 +57,16 @@ static const struct {
     double limit; /* elliptic cones: both solvers stop at about 1e-9 of the optimum */
 } scenes[] = {
     {"Euler", scene, true, 1e-9},
+    {"implicit, in a fluid",
+     "<mujoco><option timestep='.002' integrator='implicit' density='40' viscosity='.3' wind='1 0 0' "
+     "tolerance='1e-15'/>"
+     "<worldbody><geom name='floor' type='plane' size='9 9 1'/><body name='box' pos='0 0 .3'><freejoint/><geom "
+     "type='box' "
+     "size='.1 .12 .1' fluidshape='ellipsoid'/></body><body name='arm' pos='1 0 1'><joint name='h' axis='0 1 0' "
+     "damping='.2' stiffness='3'/><geom type='capsule' size='.05 .2' pos='.2 0 0' fluidshape='ellipsoid' "
+     "fluidcoef='.4 .3 1 .5 .6'/><body pos='.4 0 0'><joint name='k' type='ball' damping='.1'/><geom size='.1' "
+     "pos='.2 0 .1'/></body></body></worldbody></mujoco>",
+     false, 1e-9},
     {"implicitfast, elliptic cones",
      PARAMETERS_SCENE("<option timestep='.004' integrator='implicitfast' cone='elliptic' tolerance='1e-15' "
                       "ls_tolerance='1e-10' ls_iterations='200'><flag sensor='disable'/></option>"),
