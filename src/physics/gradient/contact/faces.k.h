@@ -78,7 +78,6 @@ LFN void faces_force(contacts_pair *pair, const meeting *f, mask m, mask second,
 }
 LFN void faces_turn(contacts_pair *pair, mask m, mask second, const real *direction, const real *gradient)
 {
-    (void)f;
     grad_add_turn(m_andnot(m, second), direction, gradient, &pair->a_grad);
     grad_add_turn(m_and(m, second), direction, gradient, &pair->b_grad);
 }
