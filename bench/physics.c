@@ -11,7 +11,8 @@
 #include "base/memory.h"
 #include "device/isa.h"
 #include "model/model.h"
-#include "physics/layout.k.h"
+#include "physics/model/layout.k.h"
+#include "physics/model/numbers.h"
 #include "physics/tables.h"
 #include "bench/pilot/humanoid.h"
 

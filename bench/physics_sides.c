@@ -4,7 +4,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/model.h"
-#include "physics/layout.k.h"
+#include "physics/model/layout.k.h"
+#include "physics/model/numbers.h"
 #include "physics/native_state.h"
 #include "physics/tables.h"
 

@@ -44,8 +44,8 @@ kernels() {
             lost=1
         fi
     done < <(find bench examples python src test -name '*.k.h' | sort)
-    "$build/kernelcheck" -I . -I src -I include "${whole[@]}" &&
-        "$build/kernelcheck" --gpu -I . -I src -I include "${whole[@]}" && [ $lost -eq 0 ]
+    "$build/kernelcheck" -I . -I src -I include -I "$build/language" "${whole[@]}" &&
+        "$build/kernelcheck" --gpu -I . -I src -I include -I "$build/language" "${whole[@]}" && [ $lost -eq 0 ]
 }
 
 check() { # check NAME COMMAND...

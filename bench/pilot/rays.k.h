@@ -85,8 +85,7 @@ item_kernel void k_pilot_rays(const ureal *cam, const ureal *prims, int nprim, u
     for (int k = 0; k < nprim; ++k) n += flag[k];
     sync();
 
-    items(p, PR_TILE * PR_TILE)
-    {
+    items (p, PR_TILE * PR_TILE) {
         int y = by + p / PR_TILE, x0 = bx + p % PR_TILE;
         if (y >= height) continue;
         lint px = lane() + isplat(x0);

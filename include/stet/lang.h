@@ -107,7 +107,7 @@ typedef int tint;
 #undef each
 #undef rolled
 #define rolled _Pragma("unroll 1")
-#define each(i, n) rolled for (int i##_n = (n), i = (int)threadIdx.x; i < i##_n; i += STET_TEAM)
+#define each(i, n) _Pragma("unroll 1") for (int i##_n = (n), i = (int)threadIdx.x; i < i##_n; i += STET_TEAM)
 #endif
 #define STET_CALLED __attribute__((noinline)) /* before LFN: never inlined; for what is large */
 #else

@@ -6,7 +6,8 @@
  *   STET_CHECKED            1: users' kernels are compiled in checked mode
  *   STET_GPU_CODE_FOLDER    code of the library's kernels for GPUs (kernel/gpu/shipped.h)
  *   STET_STAGES             which launches a time step of native physics is (physics/native.h)
- *   STET_PAIR_ROWS          up to how many pairs of geoms of two trees have rows in tables (physics/tree_pairs.h)
+ *   STET_PAIR_ROWS          up to how many pairs of geoms of two trees have rows in tables
+ *                           (physics/contact/tree_pairs.h)
  *   STET_PARTS              patches that parts of a picture do at a time on a GPU (render/parts.c)
  *   STET_WAIT_FOR_CODE      1: calls on a GPU wait for the code of their model or scene
  *   XDG_CACHE_HOME, HOME    where the user's caches are

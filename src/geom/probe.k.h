@@ -16,8 +16,7 @@ item_kernel void k_ray_probe(const int *type, const ureal *size, const int *data
                              ureal *t, ureal *normal, int geom, int block)
 {
     ray_range range = {0, 0, 0};
-    items(p, PROBE_BLOCK)
-    {
+    items (p, PROBE_BLOCK) {
         int first = block * PROBE_BLOCK + p;
         mask live = in_range(first, nray);
         lint ray = imin(isplat(first) + lane(), isplat(nray - 1));

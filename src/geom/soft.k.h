@@ -72,8 +72,7 @@ LFN void soft_places(const int *table, const ureal *numbers, const int *head, co
     int n = head[SOFT_NVERT];
     const int *begin = table + head[SOFT_SHARE], *bones = table + head[SOFT_SHARE_BONE];
     const ureal *from = numbers + head[SOFT_PLACE_REAL], *weights = numbers + head[SOFT_WEIGHT_REAL];
-    items(v, n)
-    {
+    items (v, n) {
         lint at = imin(lane() + isplat(v), isplat(n - 1)), share = igather(begin, at), end = igather(begin + 1, at);
         real p[3], sum[3];
         for (int k = 0; k < 3; ++k) {
@@ -101,8 +100,7 @@ LFN void soft_places(const int *table, const ureal *numbers, const int *head, co
 LFN void soft_facings(const int *table, const int *head, const ureal *place, ureal *facing)
 {
     int n = head[SOFT_NFACE], nvert = head[SOFT_NVERT];
-    items(f, n)
-    {
+    items (f, n) {
         lint at = imin(lane() + isplat(f), isplat(n - 1)) * isplat(3);
         real v[9], normal[3];
         for (int c = 0; c < 3; ++c) {
@@ -119,8 +117,7 @@ LFN void soft_normals(const int *table, const int *head, const ureal *facing, ur
 {
     int n = head[SOFT_NVERT], nface = head[SOFT_NFACE];
     const int *begin = table + head[SOFT_AROUND], *faces = table + head[SOFT_AROUND_FACE];
-    items(v, n)
-    {
+    items (v, n) {
         lint at = imin(lane() + isplat(v), isplat(n - 1)), i = igather(begin, at), end = igather(begin + 1, at);
         real sum[3] = {splat(0), splat(0), splat(0)};
         for (int c = 0; c < head[SOFT_AROUND_MOST]; ++c) {
@@ -141,8 +138,7 @@ LFN void soft_triangles(const int *table, const ureal *numbers, const int *head,
 {
     int n = head[SOFT_NTRI], nvert = head[SOFT_NVERT];
     ureal *up = tri + (i64)n * SOFT_ROW;
-    items(i, n)
-    {
+    items (i, n) {
         lint at = imin(lane() + isplat(i), isplat(n - 1));
         lint kind = igather(table + head[SOFT_TRI] + 3, at * isplat(SOFT_CORNERS));
         mask turned = ieq(kind, isplat(SOFT_TURNED)), level = ieq(kind, isplat(SOFT_FLAT));
@@ -184,8 +180,7 @@ LFN void soft_put_nodes(const int *rows, int i, int n, const real *box, ureal *n
 LFN void soft_leaves(const int *table, const int *head, const ureal *tri, ureal *nodes)
 {
     int n = head[SOFT_NLEAF];
-    items(l, n)
-    {
+    items (l, n) {
         lint row = imin(lane() + isplat(l), isplat(n - 1)) * isplat(3),
              first = igather(table + head[SOFT_LEAF] + 1, row), count = igather(table + head[SOFT_LEAF] + 2, row);
         real box[6], most = splat((ureal)1e30);
@@ -206,8 +201,7 @@ LFN void soft_leaves(const int *table, const int *head, const ureal *tri, ureal 
 LFN void soft_inner(const int *table, const int *head, int begin, int end, ureal *nodes)
 {
     int n = end - begin;
-    items(i, n)
-    {
+    items (i, n) {
         lint row = imin(lane() + isplat(i), isplat(n - 1)) * isplat(3);
         const int *inner = table + head[SOFT_INNER] + 3 * begin;
         lint at = igather(inner + 1, row) * isplat(SOFT_NODE);

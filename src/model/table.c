@@ -61,7 +61,7 @@ int64_t stet_model_get_table_items(const stet_model *model, const char *name)
     if (!model || !name) return 0;
     const mjModel *m = model->mj;
     const int64_t counts[TABLE_COUNT + 1] = {
-#define ITEMS(name, items) items,
+#define ITEMS(name, n) n,
         TABLES(ITEMS)
 #undef ITEMS
             0};

@@ -5,13 +5,13 @@
 #include "physics/features.h"
 
 #include "base/error.h"
-#include "physics/actuators.h"
-#include "physics/hulls.h"
-#include "physics/layout.k.h"
-#include "physics/pairs.h"
-#include "physics/known_plugins.h"
-#include "physics/ray_shapes.h"
-#include "physics/sensors.h"
+#include "physics/dynamics/actuators.h"
+#include "physics/collide/hulls.h"
+#include "physics/model/layout.k.h"
+#include "physics/contact/pairs.h"
+#include "physics/model/known_plugins.h"
+#include "physics/sensors/ray_shapes.h"
+#include "physics/sensors/sensors.h"
 #include "physics/tables.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* Code for one model; see model_code.h. */
 #include "physics/model_code.h"
 
-#include "physics/pairs.h"
+#include "physics/contact/pairs.h"
 
 #include <string.h>
 
-enum { NQUANTITY = W_AFTER_END - W_QPOS, BANKS = 32 };
+enum { NQUANTITY = M_HEADER - W_QPOS, BANKS = 32 };
 
 /*
  * Quantities in the order in which they get shared memory, first and last of each range, and the one stage that uses

@@ -8,7 +8,8 @@
 
 #include "kernel/compile/text_buffer.h"
 #include "kernel/gpu/teams.h"
-#include "physics/layout.k.h"
+#include "physics/model/layout.k.h"
+#include "physics/model/numbers.h"
 #include "physics/tables.h"
 
 /* The size of a step's team memory: M_NMEMORY or M_NMEMORY_ALL. */
@@ -20,7 +21,7 @@ static inline int sti_model_memory(const sti_physics_tables *tables)
 /* Reals of a quantity of a step's team memory, from W_QPOS on. */
 static inline int sti_model_quantity_size(const int *m, int quantity)
 {
-    return m[quantity + 1 < W_END ? quantity + 1 : M_NMEMORY] - m[quantity];
+    return m[quantity + 1 < PH_AFTER_FIRST ? quantity + 1 : M_NMEMORY] - m[quantity];
 }
 
 /*

@@ -8,7 +8,7 @@
 #include "kernel/gpu/teams.h"
 #include "kernel/record/launch.h"
 #include "physics/features.h"
-#include "physics/gradient/pull.h"
+#include "physics/native_pull.h"
 #include "physics/model_code.h"
 #include "physics/parameters.h"
 #include "physics/tables.h"

@@ -16,64 +16,63 @@
  * were put back to since. near: memory of code that is made for its model, see
  * layout.k.h.
  */
-world_kernel void k_native_step(const int *tables, const ureal *f, const real *v, const lint *stepped, treal *near,
-                                treal *w, tint *s, real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied,
-                                real *xfrc_applied, real *mocap_pos, real *mocap_quat, real *warm, real *eq_active,
-                                real *sensordata, const real *clock, lint *fault, lint *ticks, lint *most, lint *owed,
-                                int nstep, int how)
+world_kernel void k_native_step(const int *tables, const ureal *reals, const real *own, const lint *stepped,
+                                treal *near, treal *memory, tint *ints, real *qpos, real *qvel, real *act, real *ctrl,
+                                real *qfrc_applied, real *xfrc_applied, real *mocap_pos, real *mocap_quat, real *warm,
+                                real *eq_active, real *sensordata, const real *clock, lint *fault, lint *ticks,
+                                lint *most, lint *owed, int nstep, int how)
 {
-    const int *m = PH_TABLES(tables);
+#ifdef PH_OWN_REALS
+    real own_reals[PH_OWN_REALS] __attribute__((aligned(64)));
+    int own_ints[PH_OWN_INTS];
+    ph_world w = {tables, reals, own, own_reals, own_ints};
+#else
+    ph_world w = {tables, reals, own, memory, ints};
+#endif
     lint due = stepped[0];
     if (PH_DOES(how, PH_OWED)) due = owed[0];
     mask on = m_not(ieq(due, isplat(0))), all = on, back = m_none(), gone = m_none();
     each (i, 0) near[i] = splat(0); /* PH_AT writes it */
-#ifdef PH_OWN_REALS
-    real own[PH_OWN_REALS] __attribute__((aligned(64)));
-    int own_ints[PH_OWN_INTS];
-    w = own;
-    s = own_ints;
-#endif
-    real begin = ph_begin_time(m, clock, fault[0]);
+    real begin = ph_begin_time(w, clock, fault[0]);
     lint faults = isplat(0), steps = ticks[0], left = isplat(0), wanted[1];
     wanted[0] = most[0];
     if (!any(on)) return;
     if (!PH_DOES(how, PH_OWED)) due = isplat(nstep);
-    ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
-    int autoreset = !(m[M_FLAGS] & PH_NO_AUTORESET), nstage = m[M_INTEGRATOR] == PH_RK4 ? 4 : 1;
+    ph_take(w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
+    int autoreset = !(model_flags(w) & PH_NO_AUTORESET), nstage = integrator(w) == PH_RK4 ? 4 : 1;
     for (int step = 0; step < nstep; ++step) {
         mask ends = m_and(on, ieq(due, isplat(step + 1)));
-        mask lost = m_and(on, ph_any_bad(PH_AT(W_QPOS), m[M_NQ]));
+        mask lost = m_and(on, ph_any_bad(qpos(w), nq(w)));
         lint found = ph_fault(lost, PH_BAD_QPOS);
-        if (autoreset && any(lost)) ph_reset(m, f, v, w, lost);
-        mask fast = m_and(on, ph_any_bad(PH_AT(W_QVEL), m[M_NV]));
+        if (autoreset && any(lost)) ph_reset(w, lost);
+        mask fast = m_and(on, ph_any_bad(qvel(w), nv(w)));
         found = found | ph_fault(fast, PH_BAD_QVEL);
-        if (autoreset && any(fast)) ph_reset(m, f, v, w, fast);
-        mask bad = ph_bad_controls(m, f, v, w), wild = m_none(), held = m_none();
+        if (autoreset && any(fast)) ph_reset(w, fast);
+        mask bad = ph_bad_controls(w), wild = m_none(), held = m_none();
         mask fresh = autoreset ? m_or(lost, fast) : m_none();
         found = found | ph_fault(bad, PH_BAD_CTRL);
         for (int stage = 0; stage < nstage; ++stage) {
-            if (stage > 0) ph_stage_state(m, f, v, w, stage);
-            ph_put_time(m, f, v, w, begin, steps, fresh, stage);
+            if (stage > 0) ph_stage_state(w, stage);
+            ph_put_time(w, begin, steps, fresh, stage);
             int last = PH_DOES(how, PH_OWED) ? any(ends) : step == nstep - 1;
-            int extra = stage == 0 && last ? m[M_STEP_EXTRA] : 0;
+            int extra = stage == 0 && last ? step_extra(w) : 0;
             for (int pass = 0;; ++pass) {
-                lint full =
-                    ph_forward(m, f, v, w, s, on, bad, m[M_STEP_NGEOM], m[M_STEP_NSITE], extra, pass == 0, wanted);
-                if (m[M_HOLDS])
+                lint full = ph_forward(w, on, bad, step_ngeom(w), step_nsite(w), extra, pass == 0, wanted);
+                if (holds_worlds(w))
                     held = m_or(held, m_not(ieq(full, isplat(0))));
                 else
                     found = found | full;
                 if (PH_DOES(how, PH_COUNT) || stage > 0 || pass > 0) break;
-                wild = m_and(m_andnot(on, held), ph_any_bad(PH_AT(W_QACC), m[M_NV]));
+                wild = m_and(m_andnot(on, held), ph_any_bad(qacc(w), nv(w)));
                 if (!autoreset || !any(wild)) break;
-                ph_reset(m, f, v, w, wild);
+                ph_reset(w, wild);
                 bad = m_andnot(bad, wild);
                 fresh = m_or(fresh, wild);
-                ph_put_time(m, f, v, w, begin, steps, fresh, stage);
+                ph_put_time(w, begin, steps, fresh, stage);
                 found = iselect(wild, isplat(0), found);
             }
             if (PH_DOES(how, PH_COUNT)) break;
-            if (nstage > 1) ph_stage_add(m, w, stage);
+            if (nstage > 1) ph_stage_add(w, stage);
         }
         if (PH_DOES(how, PH_COUNT)) break;
         found = found | ph_fault(wild, PH_BAD_QACC);
@@ -83,7 +82,7 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
         if (autoreset) steps = iselect(reset, isplat(0), steps);
         if (autoreset) begin = select(reset, splat(0), begin);
         if (any(held)) {
-            if (nstage > 1) ph_stage_back(m, w);
+            if (nstage > 1) ph_stage_back(w);
             left = iselect(held, due - isplat(step), left);
             on = m_andnot(on, held);
             back = held;
@@ -94,8 +93,8 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
         }
         steps = iselect(on, steps + isplat(1), steps);
         align_teams();
-        ph_integrate(m, f, v, w);
-        each (d, m[M_NV]) PH_AT(W_QACC_WARMSTART)[d] = PH_AT(W_QACC)[d];
+        ph_integrate(w);
+        each (d, nv(w)) qacc_warmstart(w)[d] = qacc(w)[d];
         sync();
         if (PH_DOES(how, PH_OWED) && any(ends)) {
             if (!any(m_andnot(on, ends))) break;
@@ -112,13 +111,13 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
     PH_PUT_MOVED(m_or(on, back));
     PH_PUT_SENSORS(on);
     gone = m_and(gone, all);
-    if (any(gone)) ph_reset_inputs(m, w, gone, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, eq_active);
+    if (any(gone)) ph_reset_inputs(w, gone, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, eq_active);
     faults = faults | ph_fault(gone, PH_WAS_RESET);
     each (i, 1) {
         fault[i] = fault[i] | iselect(all, faults, isplat(0));
         ticks[i] = iselect(all, steps, ticks[i]);
         most[i] = wanted[i];
-        if (m[M_HOLDS] || PH_DOES(how, PH_OWED)) owed[i] = iselect(all, left, owed[i]);
+        if (holds_worlds(w) || PH_DOES(how, PH_OWED)) owed[i] = iselect(all, left, owed[i]);
     }
 }
 
@@ -128,20 +127,21 @@ world_kernel void k_native_step(const int *tables, const ureal *f, const real *v
  * Forward dynamics of the present state, and what a list of quantities says into out. extra: as in ph_forward. lack [1]
  * becomes not 0 where there was no room for all contacts; with PH_OWED it is those worlds that are looked at again.
  */
-world_kernel void k_native_forward(const int *m, const ureal *f, const real *v, const int *list, const ureal *points,
-                                   treal *w, tint *s, const real *qpos, const real *qvel, const real *act,
-                                   const real *ctrl, const real *qfrc_applied, const real *xfrc_applied,
-                                   const real *mocap_pos, const real *mocap_quat, const real *warm,
-                                   const real *eq_active, const real *clock, const lint *fault, const lint *ticks,
-                                   real *out, lint *lack, int nlist, int extra, int how)
+world_kernel void k_native_forward(const int *tables, const ureal *reals, const real *own, const int *list,
+                                   const ureal *points, treal *memory, tint *ints, const real *qpos, const real *qvel,
+                                   const real *act, const real *ctrl, const real *qfrc_applied,
+                                   const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat,
+                                   const real *warm, const real *eq_active, const real *clock, const lint *fault,
+                                   const lint *ticks, real *out, lint *lack, int nlist, int extra, int how)
 {
+    ph_world w = {tables, reals, own, memory, ints};
     if (how == PH_OWED && !any(m_not(ieq(lack[0], isplat(0))))) return;
-    ph_take(m, w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
+    ph_take(w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
     lint most[1];
     most[0] = isplat(0);
-    ph_put_time(m, f, v, w, ph_begin_time(m, clock, fault[0]), ticks[0], m_none(), 0);
-    lint full = ph_forward(m, f, v, w, s, m_all(), ph_bad_controls(m, f, v, w), m[M_NGEOM], m[M_NSITE], extra, 1, most);
-    for (int k = 0; k < nlist; ++k) ph_show(m, w, list + Q_SIZE * k, points, out);
+    ph_put_time(w, ph_begin_time(w, clock, fault[0]), ticks[0], m_none(), 0);
+    lint full = ph_forward(w, m_all(), ph_bad_controls(w), ngeom(w), nsite(w), extra, 1, most);
+    for (int k = 0; k < nlist; ++k) ph_show(w, list + Q_SIZE * k, points, out);
     each (i, 1) lack[i] = full;
 }
 

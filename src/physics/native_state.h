@@ -5,7 +5,8 @@
 #include "base/memory.h"
 #include "kernel/kernel.h"
 #include "kernel/compile/text_buffer.h"
-#include "physics/layout.k.h"
+#include "physics/model/layout.k.h"
+#include "physics/model/numbers.h"
 #include "physics/model_code.h"
 #include "physics/native.h"
 #include "physics/native_tape.h"
@@ -88,7 +89,7 @@ struct sti_native {
     sti_native_stages stages;
     sti_native_tape tape;
     struct {
-        stet_array *memory, *lists; /* on a GPU, of the teams that run at once: of gradients (gradient/pull.c) */
+        stet_array *memory, *lists; /* on a GPU, of the teams that run at once: of gradients (native_pull.c) */
     } pull;
 };
 

@@ -3,7 +3,7 @@
 
 #include "kernel/record/launch.h"
 #include "kernel/record/launch_observer.h"
-#include "physics/gradient/pull.h"
+#include "physics/native_pull.h"
 
 #include <string.h>
 

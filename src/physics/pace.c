@@ -5,8 +5,8 @@
 #include "physics/pace.h"
 
 #include "model/guard.h"
-#include "physics/pairs.h"
-#include "physics/tree_pairs.h"
+#include "physics/contact/pairs.h"
+#include "physics/contact/tree_pairs.h"
 
 #include <string.h>
 

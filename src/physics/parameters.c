@@ -3,12 +3,13 @@
 
 #include "base/memory.h"
 #include "device/host_mirror.h"
-#include "physics/layout.k.h"
+#include "physics/model/layout.k.h"
+#include "physics/model/numbers.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
-enum { FIRST = M_TIMESTEP, TABLES = M_PARAMETERS_END - FIRST };
+enum { FIRST = PH_PARAMETER_FIRST, TABLES = PH_MEMORY_FIRST - FIRST };
 
 /* ---- the model that has everything (OWN-1) ----------------------------------------------------------------------- */
 

@@ -17,7 +17,7 @@
 typedef struct sti_native_parameters {
     stet_array *v;  /* [nworld][nv]; NULL: no parameter differs */
     int nv;         /* numbers of a world */
-    int *begin;     /* where tables begin in f, as if none had moved; from M_TIMESTEP on */
+    int *begin;     /* where tables begin in f, as if none had moved; from PH_PARAMETER_FIRST on */
     uint64_t clock; /* of the worlds' parameters when this was last made */
     uint64_t *key;  /* [nworld], the content of a world's parameters that v has; see sti_parameters */
     mjModel all;    /* OWN-1: the structure, with arrays of its own */

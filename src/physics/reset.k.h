@@ -1,9 +1,9 @@
 /* Resets of worlds with native physics. Kind world. */
 #include "stet/lang.h"
 
-#include "physics/layout.k.h"
-#include "physics/math.k.h"
-#include "physics/spatial.k.h"
+#include "physics/model/world.k.h"
+#include "physics/model/math.k.h"
+#include "physics/model/spatial.k.h"
 #include "worlds/random.k.h"
 
 /* Item i of a state: `to` where the lane is put back. */
@@ -13,10 +13,10 @@ LFN void ph_begin(mask on, real *state, int i, real to) { put(state, i, select(o
  * Adds uniform noise of these half-widths to qpos and qvel, numbers of `draw` on STI_STREAM_RESET, and normalises the
  * quaternions in qpos if it has noise, as mj_normalizeQuat does.
  */
-LFN void ph_reset_noise(const int *m, mask on, lint draw, int stream, real *qpos, real *qvel, ureal qpos_noise,
+LFN void ph_reset_noise(ph_world w, mask on, lint draw, int stream, real *qpos, real *qvel, ureal qpos_noise,
                         ureal qvel_noise, int seed_low, int seed_high, lint world)
 {
-    int nq = m[M_NQ], n = nq + m[M_NV];
+    int nq = nq(w), n = nq + nv(w);
     each (i, (n + 3) / 4) {
         lint c[4] = {isplat(i), isplat(stream), world, draw};
         rk_philox(c, isplat(seed_low), isplat(seed_high));
@@ -31,10 +31,10 @@ LFN void ph_reset_noise(const int *m, mask on, lint draw, int stream, real *qpos
     }
     sync();
     if (!(qpos_noise > 0)) return;
-    each (j, m[M_NJNT]) {
-        int type = (m + m[M_JNT_TYPE])[j], at = (m + m[M_JNT_QPOSADR])[j] + (type == 0 ? 3 : 0);
+    each (j, njnt(w)) {
+        int type = jnt_type(w)[j], at = jnt_qposadr(w)[j] + (type == PH_FREE ? 3 : 0);
         real q[4];
-        if (type > 1) continue; /* neither free nor ball */
+        if (type > PH_BALL) continue; /* neither free nor ball */
         for (int k = 0; k < 4; ++k) q[k] = qpos[at + k];
         ph_quat_unit(q);
         for (int k = 0; k < 4; ++k) ph_begin(on, qpos, at + k, q[k]);
@@ -47,12 +47,13 @@ LFN void ph_reset_noise(const int *m, mask on, lint draw, int stream, real *qpos
  * (PH_WAS_PUT_BACK), their ticks begin again. resets [3] of each world: the number of its resets, which is the draw of
  * its noise; the launch of the latest one since the last pull, from 1 on, or 0; and how many launches there were.
  */
-world_kernel void k_native_reset(const int *m, const ureal *f, const real *v, const ureal *key, const lint *chosen,
-                                 real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied, real *xfrc_applied,
-                                 real *mocap_pos, real *mocap_quat, real *warm, real *eq_active, real *sensordata,
-                                 lint *fault, lint *ticks, lint *resets, int mocap, ureal qpos_noise, ureal qvel_noise,
-                                 int stream, int seed_low, int seed_high, int first, int world)
+world_kernel void k_native_reset(const int *tables, const ureal *reals, const real *own, const ureal *key,
+                                 const lint *chosen, real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied,
+                                 real *xfrc_applied, real *mocap_pos, real *mocap_quat, real *warm, real *eq_active,
+                                 real *sensordata, lint *fault, lint *ticks, lint *resets, int mocap, ureal qpos_noise,
+                                 ureal qvel_noise, int stream, int seed_low, int seed_high, int first, int world)
 {
+    ph_world w = {tables, reals, own, 0, 0};
     mask on = m_not(ieq(chosen[0], isplat(0)));
     lint number = resets[0] + iselect(on, isplat(1), isplat(0)), launch = resets[2] + isplat(1);
     sync();
@@ -64,24 +65,24 @@ world_kernel void k_native_reset(const int *m, const ureal *f, const real *v, co
         ticks[0] = iselect(on, isplat(0), ticks[0]);
     }
     if (!any(on)) return;
-    const ureal *vel = key + m[M_NQ], *activation = vel + m[M_NV], *control = activation + m[M_NA];
-    const ureal *pos = control + m[M_NU], *quat = pos + 3 * m[M_NMOCAP];
-    each (i, m[M_NQ]) ph_begin(on, qpos, i, splat(key[i]));
-    each (i, m[M_NV]) {
+    const ureal *vel = key + nq(w), *activation = vel + nv(w), *control = activation + na(w);
+    const ureal *pos = control + nu(w), *quat = pos + 3 * nmocap(w);
+    each (i, nq(w)) ph_begin(on, qpos, i, splat(key[i]));
+    each (i, nv(w)) {
         ph_begin(on, qvel, i, splat(vel[i]));
         ph_begin(on, qfrc_applied, i, splat(0));
         ph_begin(on, warm, i, splat(0));
     }
-    each (i, m[M_NA]) ph_begin(on, act, i, splat(activation[i]));
-    each (i, m[M_NU]) ph_begin(on, ctrl, i, splat(control[i]));
-    each (i, 6 * m[M_NBODY]) ph_begin(on, xfrc_applied, i, splat(0));
-    each (i, 3 * m[M_NMOCAP]) ph_begin(on, mocap_pos, i, mocap ? splat(pos[i]) : par(m, f, v, M_RESET_MOCAP_POS, i));
-    each (i, 4 * m[M_NMOCAP]) ph_begin(on, mocap_quat, i, mocap ? splat(quat[i]) : par(m, f, v, M_RESET_MOCAP_QUAT, i));
-    each (i, m[M_NEQ]) ph_begin(on, eq_active, i, par(m, f, v, M_EQ_ACTIVE0, i));
-    each (i, m[M_NSENSORDATA]) ph_begin(on, sensordata, i, splat(0));
+    each (i, na(w)) ph_begin(on, act, i, splat(activation[i]));
+    each (i, nu(w)) ph_begin(on, ctrl, i, splat(control[i]));
+    each (i, 6 * nbody(w)) ph_begin(on, xfrc_applied, i, splat(0));
+    each (i, 3 * nmocap(w)) ph_begin(on, mocap_pos, i, mocap ? splat(pos[i]) : reset_mocap_pos(w, i));
+    each (i, 4 * nmocap(w)) ph_begin(on, mocap_quat, i, mocap ? splat(quat[i]) : reset_mocap_quat(w, i));
+    each (i, neq(w)) ph_begin(on, eq_active, i, eq_active0(w, i));
+    each (i, nsensordata(w)) ph_begin(on, sensordata, i, splat(0));
     if (!(qpos_noise > 0) && !(qvel_noise > 0)) return;
     sync();
-    ph_reset_noise(m, on, number, stream, qpos, qvel, qpos_noise, qvel_noise, seed_low, seed_high,
+    ph_reset_noise(w, on, number, stream, qpos, qvel, qpos_noise, qvel_noise, seed_low, seed_high,
                    rk_world(first, world));
 }
 

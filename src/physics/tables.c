@@ -1,27 +1,54 @@
-/* The tables of native physics; see tables.h and layout.k.h. */
+/* The tables of native physics; see tables.h and rows.inl. */
 #include "physics/tables.h"
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "physics/actuators.h"
-#include "physics/blocks.h"
-#include "physics/builder.h"
-#include "physics/fluids.h"
-#include "physics/groups.h"
-#include "physics/hulls.h"
-#include "physics/layout.k.h"
-#include "physics/pair_order.h"
-#include "physics/pairs.h"
-#include "physics/places.h"
-#include "physics/known_plugins.h"
-#include "physics/ray_shapes.h"
-#include "physics/rows.inl"
-#include "physics/sensors.h"
-#include "physics/tendons.h"
+#include "physics/dynamics/actuators.h"
+#include "physics/constraint/blocks.h"
+#include "physics/model/builder.h"
+#include "physics/dynamics/fluids.h"
+#include "physics/contact/groups.h"
+#include "physics/collide/hulls.h"
+#include "physics/model/layout.k.h"
+#include "physics/model/numbers.h"
+#include "physics/contact/pair_order.h"
+#include "physics/contact/pairs.h"
+#include "physics/solver/places.h"
+#include "physics/model/known_plugins.h"
+#include "physics/sensors/ray_shapes.h"
+#include "physics/sensors/sensors.h"
+#include "physics/kinematics/tendons.h"
 
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
+
+/* Kernels have MuJoCo's numbers for types. */
+_Static_assert((int)PH_FREE == (int)mjJNT_FREE && (int)PH_BALL == (int)mjJNT_BALL &&
+                   (int)PH_SLIDE == (int)mjJNT_SLIDE && (int)PH_HINGE == (int)mjJNT_HINGE,
+               "mjtJoint");
+_Static_assert((int)PH_TRN_JOINT == (int)mjTRN_JOINT && (int)PH_TRN_JOINTINPARENT == (int)mjTRN_JOINTINPARENT &&
+                   (int)PH_TRN_SLIDERCRANK == (int)mjTRN_SLIDERCRANK && (int)PH_TRN_TENDON == (int)mjTRN_TENDON &&
+                   (int)PH_TRN_SITE == (int)mjTRN_SITE && (int)PH_TRN_BODY == (int)mjTRN_BODY &&
+                   (int)PH_TRN_SO3 == (int)mjTRN_SO3,
+               "mjtTrn");
+_Static_assert((int)PH_DYN_NONE == (int)mjDYN_NONE && (int)PH_DYN_INTEGRATOR == (int)mjDYN_INTEGRATOR &&
+                   (int)PH_DYN_FILTEREXACT == (int)mjDYN_FILTEREXACT && (int)PH_DYN_MUSCLE == (int)mjDYN_MUSCLE,
+               "mjtDyn");
+_Static_assert((int)PH_GAIN_AFFINE == (int)mjGAIN_AFFINE && (int)PH_GAIN_MUSCLE == (int)mjGAIN_MUSCLE &&
+                   (int)PH_GAIN_DCMOTOR == (int)mjGAIN_DCMOTOR && (int)PH_GAIN_SO3 == (int)mjGAIN_SO3 &&
+                   (int)PH_GAIN_PID == (int)mjGAIN_PID,
+               "mjtGain");
+_Static_assert((int)PH_BIAS_AFFINE == (int)mjBIAS_AFFINE && (int)PH_BIAS_MUSCLE == (int)mjBIAS_MUSCLE, "mjtBias");
+_Static_assert((int)PH_SAME_BODY == (int)mjSAMEFRAME_BODY && (int)PH_SAME_INERTIA == (int)mjSAMEFRAME_INERTIA &&
+                   (int)PH_SAME_BODYROT == (int)mjSAMEFRAME_BODYROT &&
+                   (int)PH_SAME_INERTIAROT == (int)mjSAMEFRAME_INERTIAROT,
+               "mjtSameFrame");
+_Static_assert((int)PH_PLANE == (int)mjGEOM_PLANE && (int)PH_HFIELD == (int)mjGEOM_HFIELD &&
+                   (int)PH_SPHERE == (int)mjGEOM_SPHERE && (int)PH_CAPSULE == (int)mjGEOM_CAPSULE &&
+                   (int)PH_ELLIPSOID == (int)mjGEOM_ELLIPSOID && (int)PH_CYLINDER == (int)mjGEOM_CYLINDER &&
+                   (int)PH_BOX == (int)mjGEOM_BOX && (int)PH_MESH == (int)mjGEOM_MESH,
+               "mjtGeom");
 
 static int *table_of(const sti_tables_builder *b, int number) { return b->t->m + b->t->m[number]; }
 
@@ -29,17 +56,13 @@ static void put_copies(sti_tables_builder *b)
 {
     const mjModel *m = b->model;
     const sti_physics_tables *t = b->t;
-#define SIZE(number, value) sti_physics_fill(b, (number), (value));
-    SIZES(SIZE)
-#undef SIZE
+#define SIZE(number, name, value) sti_physics_fill(b, (number), (value));
 #define TABLE(number, array, n)                                                                                        \
     {                                                                                                                  \
         int *to = sti_physics_new_table(b, (number), (n));                                                             \
         for (int64_t i = 0; to && i < (n); ++i) to[i] = (int)m->array[i];                                              \
     }
-    INTS(TABLE)
-#undef TABLE
-#define PARAMETER(number, array, n, have, take)                                                                        \
+#define PARAMETER_OF(number, name, array, n, have, take)                                                               \
     {                                                                                                                  \
         double *to = sti_physics_new_parameter(b, (number), (n) * (take));                                             \
         for (int64_t i = 0; to && i < (n) * (take); ++i) {                                                             \
@@ -47,8 +70,8 @@ static void put_copies(sti_tables_builder *b)
             to[i] = m->array[at];                                                                                      \
         }                                                                                                              \
     }
-    REALS(PARAMETER)
-#undef PARAMETER
+#define PARAMETER(number, array, n, have, take) PARAMETER_OF(number, array, array, n, have, take)
+#include "physics/model/rows.inl"
 }
 
 /* ---- the tree ---------------------------------------------------------------------------------------------------- */
@@ -411,15 +434,18 @@ static void put_memory(sti_tables_builder *b)
     const sti_physics_tables *t = b->t;
     int64_t at = 0;
     if (b->result != STET_OK) return;
-#define QUANTITY(number, name, n)                                                                                      \
+#define MEMORY(number, name, n)                                                                                        \
     if ((number) == W_H || (number) == W_H_TILES) at = (at + 3) & ~(int64_t)3; /* load4 wants it */                    \
     sti_physics_fill(b, (number), at);                                                                                 \
     at += (n);
-    MEMORY(QUANTITY)
+#define MEMORY_OWN MEMORY
+#include "physics/model/rows.inl"
     sti_physics_fill(b, M_NMEMORY, at < INT_MAX ? at : INT_MAX);
     put_seen(b, &at);
-    AFTER(QUANTITY)
-#undef QUANTITY
+#define AFTER(number, name, n)                                                                                         \
+    sti_physics_fill(b, (number), at);                                                                                 \
+    at += (n);
+#include "physics/model/rows.inl"
     sti_physics_fill(b, M_NMEMORY_ALL, at < INT_MAX ? at : INT_MAX);
 }
 
@@ -484,8 +510,8 @@ void sti_physics_tables_resize(const mjModel *model, sti_physics_tables *tables,
                                 M_NNEAR, M_NINTS,    M_NMEMORY, M_NMEMORY_ALL};
     sti_tables_builder b = {.model = model, .t = tables, .result = STET_OK};
     for (size_t i = 0; i < sizeof sized / sizeof *sized; ++i) tables->m[sized[i]] = STI_UNFILLED;
-    for (int i = W_QPOS; i < W_END; ++i) tables->m[i] = STI_UNFILLED;
-    for (int i = W_SEEN; i < W_AFTER_END; ++i) tables->m[i] = STI_UNFILLED;
+    for (int i = W_QPOS; i < PH_AFTER_FIRST; ++i) tables->m[i] = STI_UNFILLED;
+    for (int i = W_SEEN; i < M_HEADER; ++i) tables->m[i] = STI_UNFILLED;
     sti_physics_put_room(&b, room);
     put_memory(&b);
     assert(!b.twice);
@@ -520,7 +546,11 @@ const char *sti_validate_physics_tables(const sti_physics_tables *t)
 {
     static const struct {
         int begin, end;
-    } groups[] = {{0, M_SIZES_END}, {100, M_TABLES_END}, {300, M_PARAMETERS_END}, {500, W_END}, {W_SEEN, W_AFTER_END}};
+    } groups[] = {{PH_SIZE_FIRST, PH_TABLE_FIRST},
+                  {PH_TABLE_FIRST, PH_PARAMETER_FIRST},
+                  {PH_PARAMETER_FIRST, PH_MEMORY_FIRST},
+                  {PH_MEMORY_FIRST, PH_AFTER_FIRST},
+                  {PH_AFTER_FIRST, M_HEADER}};
     for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g)
         for (int i = groups[g].begin; i < groups[g].end; ++i) {
             int limit = g == 1 ? t->nm : g == 2 ? t->nf : g >= 3 ? t->m[M_NMEMORY_ALL] : INT_MAX;
@@ -540,9 +570,10 @@ int sti_physics_quantity(const char *name, const sti_physics_tables *t, int *ite
         int number;
         const char *name;
     } rows[] = {
-#define ROW(number, name, n) {number, name},
-        MEMORY(ROW) AFTER(ROW)
-#undef ROW
+#define MEMORY(number, name, n) {number, #name},
+#define MEMORY_OWN(number, name, n) {number, NULL},
+#define AFTER(number, name, n) {number, #name},
+#include "physics/model/rows.inl"
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
         if (!rows[k].name || strcmp(name, rows[k].name) != 0) continue;

@@ -1,26 +1,19 @@
 /*
  * The model as native physics reads it: one array of ints, one of reals, and the size of a team's memory. What stands
- * where is in layout.k.h.
+ * where is in rows.inl.
  *
- *   TABLES-1  each number of layout.k.h is filled exactly once, by one row of tables.c or by one function there
+ *   TABLES-1  each number of rows.inl is filled exactly once, by its row or by one function that tables.c calls
  *   TABLES-2  a table, a parameter and a quantity in team memory begin where the one before them ends: nothing overlaps
  */
 #ifndef STI_PHYSICS_TABLES_H
 #define STI_PHYSICS_TABLES_H
 
-#include "model/model.h"
-#include "physics/layout.k.h"
+#include "physics/constraint/blocks.h"
+#include "physics/model/builder.h"
+#include "physics/model/layout.k.h"
+#include "physics/model/numbers.h"
 
 #include <stdbool.h>
-
-typedef struct sti_physics_tables {
-    int *m; /* [nm] */
-    int nm;
-    double *f; /* [nf] */
-    int nf;
-    int *shapes; /* [nshape], M_SHAPES: kernels have them behind f, so that they are no constants of code for a model */
-    int nshape;
-} sti_physics_tables;
 
 /*
  * The tables of a model whose features are all covered (features.h). The caller frees them with
@@ -31,24 +24,11 @@ stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *ou
 stet_result sti_physics_tables_make_apart(const mjModel *model, sti_physics_tables *out);
 /*
  * The reals of the same tables for a model with other parameters: f [nf] becomes what `made` would have in f, where
- * tables begin at `begin`, from M_TIMESTEP on. `made`, of sti_physics_tables_make_apart, may have moved entries.
+ * tables begin at `begin`, from PH_PARAMETER_FIRST on. `made`, of sti_physics_tables_make_apart, may have moved
+ * entries.
  */
 void sti_physics_tables_values(const mjModel *model, const sti_physics_tables *made, const int *begin, double *f);
 
-/* Contacts of a model: those of its largest kind, and how many of these a team may have room for. */
-typedef struct sti_contact_sizes {
-    int dim, entries, reals; /* rows, numbers of the Jacobian, reals of team memory */
-    int most;                /* that there can be */
-    int start, limit;        /* that there is room for in the beginning, and at most */
-    int usual;               /* that a world has at most, as a rule */
-} sti_contact_sizes;
-
-sti_contact_sizes sti_physics_contact_sizes(const int *m);
-/*
- * How many reals of a step's team memory one world usually needs: M_NMEMORY without the room for more contacts, and
- * without the low parts of numbers.
- */
-int sti_physics_usual_memory(const int *m);
 /* How many contacts a team has room for. */
 static inline int sti_physics_room(const sti_physics_tables *t) { return t->m[M_NSLOT] - t->m[M_NBLOCK]; }
 /* Changes that, within the limit; nothing but the sizes and places of team memory changes. */

@@ -76,8 +76,7 @@ LFN_APART void blend_patch(const wreal *xform, int nitem, int world, const ureal
                            const ureal *best, int *best_geom, int *best_part, int *colour, const i64 *first,
                            const int *pitch, i64 entry)
 {
-    items(p, PIXELS)
-    {
+    items (p, PIXELS) {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         mask live = in_range(x, width), any_layer = m_none();

@@ -14,7 +14,7 @@ LFN void clear_hit(ureal far, int bare, int p, ureal *best, int *best_geom, int 
 
 LFN void clear_best(ureal far, int bare, ureal *best, int *best_geom, int *best_part)
 {
-    items(p, PIXELS) clear_hit(far, bare, p, best, best_geom, best_part);
+    items (p, PIXELS) clear_hit(far, bare, p, best, best_geom, best_part);
 }
 
 LFN real load_best(const ureal *best, int p, int bare, real *n)
@@ -116,8 +116,7 @@ LFN void keep_hits(const ureal *view, int flat, int px, int py, int width, int h
                    const int *best_geom, ureal *kept)
 {
     if (STET_W == 1) return;
-    items(p, PIXELS)
-    {
+    items (p, PIXELS) {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         real up[3], way[3], point[3];

@@ -23,8 +23,7 @@ item_kernel void k_points(const wreal *xform, int nitem, int prim, int flat, int
     for (int y = first; y < nmin(first + PATCH, height); ++y) {
         const ureal *from = depth + ((i64)world * height + y) * width;
         ureal *to = points + ((i64)world * height + y) * width * 3;
-        items(x, width)
-        {
+        items (x, width) {
             lint at = imin(lane() + isplat(x), isplat(width - 1));
             sight ray;
             sight_of(view, at, isplat(y), &ray);

@@ -49,8 +49,7 @@ LFN void trace_patch(const ureal *view, const ureal *glass, int mirrored, int fl
                      const int *shown, const int *data, const ureal *node, const ureal *tri, const ureal *elevation,
                      ureal *best, int *best_geom, int *best_part)
 {
-    items(p, PIXELS)
-    {
+    items (p, PIXELS) {
         int x = px + p % PATCH, y = py + p / PATCH, span = span_bits(p);
         int outside = x >= width || y >= height;
         if (fresh && outside) clear_hit(view[VIEW_FAR], bare, p, best, best_geom, best_part);
@@ -107,8 +106,7 @@ LFN_APART void trace_squares(const ureal *view, int flat, int bare, int px, int 
                              const ureal *node, const ureal *tri, const ureal *elevation, ureal *best, int *best_geom,
                              int *best_part)
 {
-    items(p, PIXELS)
-    {
+    items (p, PIXELS) {
         int part[STET_W];
         real towards[3];
         lint i = lane() + isplat(p), column = square_columns(i), row = square_columns(ishr(i, 1));
@@ -186,8 +184,7 @@ LFN_APART void detail_patch(const wreal *xform, int nitem, int world, const urea
                             const int *choice, const int *data, const ureal *tri, ureal *best, int *best_geom,
                             int *best_part, int *further)
 {
-    items(p, PIXELS)
-    {
+    items (p, PIXELS) {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         roles r;
@@ -229,8 +226,7 @@ LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int he
     const int *ids = scene + scene[SCENE_IDS];
     int named = geom || body || type, shaped = distance || normal, other = scene_number(scene, SCENE_TENDON);
     other = other || scene_number(scene, SCENE_NADDED) || scene_number(scene, SCENE_NUNDER);
-    items(p, PIXELS)
-    {
+    items (p, PIXELS) {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         mask live = in_range(x, width);
@@ -264,8 +260,7 @@ LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int he
 LFN void put_albedo(int px, int py, int width, int height, const int *scene, const ureal *own, const int *best_geom,
                     const int *best_part, int *albedo, const i64 *first, const int *pitch, i64 entry)
 {
-    items(p, PIXELS)
-    {
+    items (p, PIXELS) {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         real surface[APPEARANCE_SIZE], texel[3];
@@ -288,8 +283,7 @@ LFN_APART void put_colours(const ureal *lamps, const ureal *view, int mirror, co
                            const int *best_part, const ureal *kept, const int *share, const int *further, int *colour,
                            const i64 *first, const int *pitch, i64 entry)
 {
-    items(p, PIXELS)
-    {
+    items (p, PIXELS) {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         real up[3], way[3], point[3], surface[APPEARANCE_SIZE], texel[3], rgb[3];

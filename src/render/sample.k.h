@@ -58,8 +58,7 @@ LFN void add_sample(const int *scene, int px, int py, int width, int height, int
 {
     int physical = scene_number(scene, SCENE_PHYSICAL);
     lint bytes = isplat(0xff00ff), half = isplat(side * side / 2 * 0x10001);
-    items(p, PIXELS)
-    {
+    items (p, PIXELS) {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         int *at = colour + pixel_at(first, pitch, entry, x, y);

@@ -134,8 +134,7 @@ LFN void mark_shadows(const ureal *view, int flat, int px, int py, int width, in
     int physical = scene_number(scene, SCENE_PHYSICAL);
     shadow_lamp one;
     lamp_of(scene, own, first, &one);
-    items(p, PIXELS)
-    {
+    items (p, PIXELS) {
         int x = px + p % PATCH, y = py + p / PATCH;
         if (x >= width || y >= height) continue;
         lint word = iload(mark + p);
@@ -185,8 +184,7 @@ LFN void mark_shadows(const ureal *view, int flat, int px, int py, int width, in
 /* Puts the share of a lamp's light that is not blocked, of rays in `mark`, at bit `shift` of a patch's words. */
 LFN void put_shares(const int *mark, int nray, int shift, int *share)
 {
-    items(p, PIXELS)
-    {
+    items (p, PIXELS) {
         lint blocked = iload(mark + p), n = isplat(0);
         for (int i = 0; i < nray; ++i) n = n + (ishr(blocked, i) & isplat(1));
         if (nray == 1) n = n * isplat(SHADOW_RAYS);
@@ -194,7 +192,10 @@ LFN void put_shares(const int *mark, int nray, int shift, int *share)
     }
 }
 
-LFN void clear_words(int *words) { items(p, PIXELS) istore(words + p, isplat(0)); }
+LFN void clear_words(int *words)
+{
+    items (p, PIXELS) istore(words + p, isplat(0));
+}
 
 /*
  * Marks in a patch's words (LAMP_SHADOW) which lamps' light does not reach a pixel; in mode physical puts which share

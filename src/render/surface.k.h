@@ -119,8 +119,7 @@ item_kernel void k_surface(const wreal *xform, int nitem, const ureal *before, c
     const ureal *own = lens + (i64)world * lens_stride + here[PATCH_CAMERA] * LENS_SIZE;
     view_from(eye, own, view);
     view_from(old_eye, own, old_view);
-    items(p, PATCH * PATCH)
-    {
+    items (p, PATCH * PATCH) {
         int x = here[PATCH_X] + p % PATCH, y = here[PATCH_Y] + p / PATCH;
         if (x >= width || y >= here[PATCH_HEIGHT]) continue;
         int ids[STET_W];

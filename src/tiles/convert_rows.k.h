@@ -23,7 +23,7 @@ LFN void tx_three_bytes(const int *from, u8 *to, int n, int *word)
     const u8 *packed = (const u8 *)word;
 #if TX_PACK
     int fours = 0, done = n - n % STET_W;
-    items(p, done) tx_put_three_bytes(to + 3 * p, iload(from + p));
+    items (p, done) tx_put_three_bytes(to + 3 * p, iload(from + p));
 #else
     int fours = n / 4, done = 4 * fours;
 #endif
@@ -111,10 +111,10 @@ LFN void tx_real_halves(const ureal *from, u16 *to, int n, int *half)
     int whole = n - n % STET_W, last = n - STET_W;
 #if TX_PACK
     (void)half;
-    items(p, whole) tx_put_real_halves(to + p, load(from + p));
+    items (p, whole) tx_put_real_halves(to + p, load(from + p));
     if (whole < n) tx_put_real_halves(to + last, load(from + last));
 #else
-    items(p, whole) istore(half + p, tx_half(load(from + p)));
+    items (p, whole) istore(half + p, tx_half(load(from + p)));
     if (whole < n) istore(half + whole, tx_half(load(from + last)));
     sync();
     tx_narrow(half, to, whole);
@@ -136,7 +136,7 @@ LFN lint tx_unit_half(lint colour, int shift)
 /* The same of n colours, a multiple of W. */
 LFN void tx_one_half(const int *from, u16 *to, int n, int shift, int *half)
 {
-    items(p, n) istore(half + p, tx_unit_half(iload(from + p), shift));
+    items (p, n) istore(half + p, tx_unit_half(iload(from + p), shift));
     sync();
     tx_narrow(half, to, n);
     sync();
@@ -148,8 +148,8 @@ LFN void tx_three_halves(const int *from, u16 *to, int n, int *half, int *word)
 {
     u8 *byte = (u8 *)word;
     (void)half;
-    items(p, n) tx_put_three_bytes(byte + 3 * p, iload(from + p));
-    items(p, 3 * n) tx_put_halves(to + p, tx_unit_half(tx_get_bytes(byte + p), 0));
+    items (p, n) tx_put_three_bytes(byte + 3 * p, iload(from + p));
+    items (p, 3 * n) tx_put_halves(to + p, tx_unit_half(tx_get_bytes(byte + p), 0));
 }
 #else
 /*
@@ -160,8 +160,7 @@ LFN void tx_three_halves(const int *from, u16 *to, int n, int *half, int *word)
 {
     int *blue = half + TX_CHUNK, pairs = nmin(n, TX_CHUNK) / 2;
     const u16 *packed = (const u16 *)word;
-    items(p, n)
-    {
+    items (p, n) {
         lint colour = iload(from + p);
         istore(half + p, tx_unit_half(colour, 0) | ishl(tx_unit_half(colour, 8), 16));
         istore(blue + p, tx_unit_half(colour, 16));
@@ -251,8 +250,8 @@ LFN int tx_stream_lines(int *stage, u8 *line, int skip, int n)
     const u8 *byte = (const u8 *)stage;
     if (whole == 0) return 0;
     each (i, first - skip) line[skip + i] = byte[skip + i];
-    items(p, (whole - first) / 4) istream((int *)(line + first) + p, iload(stage + first / 4 + p));
-    items(r, TX_LINE / 4) istore(stage + r, iload(stage + whole / 4 + r));
+    items (p, (whole - first) / 4) istream((int *)(line + first) + p, iload(stage + first / 4 + p));
+    items (r, TX_LINE / 4) istore(stage + r, iload(stage + whole / 4 + r));
     return whole;
 }
 

@@ -125,8 +125,7 @@ LFN void tx_pack(const int *word, int bytes, lint *v)
 LFN void tx_store(const int *word, u8 *to, int n, int bytes, int aligned)
 {
     int group = 16 / bytes, wide = aligned ? n / group : 0, done = wide * group;
-    items(p, wide)
-    {
+    items (p, wide) {
         lint v[4];
         tx_pack(word + p * group, bytes, v);
         wide_store((int *)to + p * 4, v);
@@ -262,8 +261,7 @@ LFN void tx_convert_fours(int conversion, const int *words, u8 *to, int npixel, 
         int *dense = (int *)(to + (i64)first * size);
         tx_stage_wide(conversion, words, n, channels, shift, skip + first, width, gap, halves, word);
         sync();
-        items(p, wide)
-        {
+        items (p, wide) {
             lint v[4];
             wide_load(word + 4 * p, v);
             wide_store(dense + 4 * p, v);

@@ -57,8 +57,7 @@ LFN void tx_copy_across(const int *words, const ureal *reals, int *to, int q, in
 LFN void tx_copy_wide(const int *from, int *to, int begin, int end, int width, int pitch)
 {
     int ngroup = (end - begin) / STET_WIDE, part = (ngroup + 3) / 4;
-    items(p, part)
-    {
+    items (p, part) {
         lint v[4 * STET_WIDE];
         for (int k = 0; k < 4; ++k) {
             int q = begin + nmin(p + k * part, ngroup - 1) * STET_WIDE, y = q / width;
@@ -76,13 +75,12 @@ LFN void tx_copy_wide(const int *from, int *to, int begin, int end, int width, i
 LFN void tx_stream_row(const int *words, const ureal *reals, i64 row, int *to, int n)
 {
     int pairs = n / (2 * STET_W) * STET_W, done = 2 * pairs;
-    items(p, pairs)
-    {
+    items (p, pairs) {
         lint a = tx_words(words, reals, row + 2 * p), b = tx_words(words, reals, row + 2 * p + STET_W);
         istream(to + 2 * p, a);
         istream(to + 2 * p + STET_W, b);
     }
-    items(r, n - done) istream(to + done + r, tx_words(words, reals, row + done + r));
+    items (r, n - done) istream(to + done + r, tx_words(words, reals, row + done + r));
 }
 
 /*
@@ -102,7 +100,7 @@ LFN void tx_copy(const int *words, const ureal *reals, int *to, int begin, int e
         if (stream)
             tx_stream_row(words, reals, row, to + q, n);
         else
-            items(p, n) istore(to + q + p, tx_words(words, reals, row + p));
+            items (p, n) istore(to + q + p, tx_words(words, reals, row + p));
         q += n;
         if (n == rest) continue;
         n = nmin(STET_W, end - q);

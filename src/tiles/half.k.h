@@ -47,7 +47,7 @@ LFN real tx_from_half(lint h)
 /* Stores n halves as numbers; `half` and `value` are scratch memory of the block for n and a vector more. */
 LFN void tx_store_numbers(const int *half, ureal *value, ureal *to, int n)
 {
-    items(p, n) store(value + p, tx_from_half(iload(half + p)));
+    items (p, n) store(value + p, tx_from_half(iload(half + p)));
     sync();
     each (i, n) to[i] = value[i];
     sync();
@@ -56,7 +56,7 @@ LFN void tx_store_numbers(const int *half, ureal *value, ureal *to, int n)
 /* Stores n values as halves; `half` is scratch memory of the block for n numbers and a vector more. */
 LFN void tx_store_halves(const ureal *value, int *half, u16 *to, int n)
 {
-    items(p, n) istore(half + p, tx_half(load(value + p)));
+    items (p, n) istore(half + p, tx_half(load(value + p)));
     sync();
     each (i, n) to[i] = (u16)half[i];
     sync();

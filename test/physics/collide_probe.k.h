@@ -12,8 +12,7 @@ LFN void probe_capsule_box(const geom *a, const geom *b, real margin, contact *c
 
 #define PROBE(n, call)                                                                                                 \
     int first = block * 256;                                                                                           \
-    items(p, 256)                                                                                                      \
-    {                                                                                                                  \
+    items (p, 256) {                                                                                                   \
         geom a, b;                                                                                                     \
         contact con[n];                                                                                                \
         probe_geom(in + first + p, padded, &a);                                                                        \

@@ -3,7 +3,8 @@
 
 #include "bench/pilot/humanoid.h"
 #include "physics/heap.h"
-#include "physics/layout.k.h"
+#include "physics/model/layout.k.h"
+#include "physics/model/numbers.h"
 #include "physics/tables.h"
 
 #include <math.h>

@@ -13,7 +13,7 @@
 #include "test/physics/collide_arrays.k.h"
 #include "test/physics/contact_gradient_probe.h"
 
-/* As ph_collide (physics/contact.k.h) does: how many slots are filled in. */
+/* As ph_collide (physics/contact/contact.k.h) does: how many slots are filled in. */
 LFN int probe_collide(const convex *a, const convex *b, const int *tables, const ureal *reals, real margin,
                       ureal tolerance, int iterations, contact *con)
 {
@@ -75,15 +75,14 @@ LFN void probe_pair(const ureal *in, const int *tables, int padded, contacts_pai
 }
 
 /*
- * The contacts: their distances, positions and normals, as other probes give them. The one contact of smooth surfaces is
- * where its conditions hold, not where the search ended.
+ * The contacts: their distances, positions and normals, as other probes give them. The one contact of smooth surfaces
+ * is where its conditions hold, not where the search ended.
  */
 item_kernel void k_probe_found(const ureal *in, ureal *out, const int *tables, const ureal *reals, int padded,
                                int block)
 {
     int first = block * 256;
-    items(p, 256)
-    {
+    items (p, 256) {
         contacts_pair pair;
         contact con[PROBE_SLOTS], one;
         probe_pair(in + first + p, tables, padded, &pair);
@@ -108,8 +107,7 @@ item_kernel void k_probe_pull(const ureal *in, ureal *out, const ureal *slopes, 
                               int padded, int block)
 {
     int first = block * 256;
-    items(p, 256)
-    {
+    items (p, 256) {
         contacts_pair pair;
         contact con[PROBE_SLOTS];
         contact_grad grad[PROBE_SLOTS];

@@ -11,8 +11,7 @@ item_kernel void k_probe_plane_mesh(const ureal *in, ureal *out, const int *tabl
                                     int block)
 {
     int first = block * 256;
-    items(p, 256)
-    {
+    items (p, 256) {
         geom a, b;
         contact con[PLANE_MESH_CONTACTS];
         probe_geom(in + first + p, padded, &a);
@@ -26,8 +25,7 @@ item_kernel void k_probe_convex(const ureal *in, ureal *out, const int *tables, 
                                 int block)
 {
     int first = block * 256;
-    items(p, 256)
-    {
+    items (p, 256) {
         geom first_geom, second_geom;
         convex a, b;
         contact con[1];
@@ -59,8 +57,7 @@ LFN real probe_box(const geom *g, ureal radius, const ureal *from, real *box)
 item_kernel void k_probe_broad(const ureal *in, ureal *out, const ureal *reals, int padded, int block)
 {
     int first = block * 256;
-    items(p, 256)
-    {
+    items (p, 256) {
         geom a, b;
         probe_geom(in + first + p, padded, &a);
         probe_geom(in + first + p + 15 * padded, padded, &b);

@@ -1,7 +1,7 @@
 /* See corpus_contacts.h. */
 #include "physics/corpus_contacts.h"
 
-#include "physics/pairs.h"
+#include "physics/contact/pairs.h"
 #include "worlds/quantities.h"
 
 #include <math.h>

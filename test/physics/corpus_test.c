@@ -18,7 +18,7 @@
 #include "physics/corpus_contacts.h"
 #include "physics/oracle.h"
 
-#include "physics/pairs.h"
+#include "physics/contact/pairs.h"
 
 #include <math.h>
 #include <stdlib.h>

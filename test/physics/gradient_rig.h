@@ -10,7 +10,7 @@
 
 #include "worlds/rig.h"
 
-#include "physics/gradient/pull.h"
+#include "physics/native_pull.h"
 #include "physics/native.h"
 
 enum { GRADIENT_LOSSES = 2 };

@@ -2,7 +2,8 @@
 #include "physics/gradient_rig.h"
 
 #include "bench/pilot/humanoid.h"
-#include "physics/layout.k.h"
+#include "physics/model/layout.k.h"
+#include "physics/model/numbers.h"
 #include "physics/trees.h"
 
 #include <math.h>

@@ -6,8 +6,7 @@ item_kernel void k_probe_hfield(const ureal *in, ureal *out, const int *tables, 
                                 int padded, int block)
 {
     int first = block * 256;
-    items(p, 256)
-    {
+    items (p, 256) {
         geom a, b;
         convex c;
         hfield field;

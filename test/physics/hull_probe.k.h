@@ -37,8 +37,7 @@ item_kernel void k_probe_hull(const ureal *in, ureal *out, const int *tables, co
                               int padded, int block)
 {
     int first = block * 256;
-    items(p, 256)
-    {
+    items (p, 256) {
         const int *hull = tables + record;
         real way[3], point[3], end[3], edge[3], across;
         for (int k = 0; k < 3; ++k) way[k] = load(in + first + p + k * padded);

@@ -15,7 +15,7 @@
 #include "geom/rays.h"
 #include "kernel/kernel.h"
 #include "physics/collide/hull_record.h"
-#include "physics/hull_cells.h"
+#include "physics/collide/hull_cells.h"
 #include "physics/tables.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  */
 #include "stet/lang.h"
 
-#include "physics/line_search.k.h"
+#include "physics/solver/line_search.k.h"
 #include "test/physics/line_probe.h"
 
 LFN void probe_slope(const real *row, real step, real *slope, real *curve, real *size)
@@ -25,8 +25,7 @@ LFN void probe_slope(const real *row, real step, real *slope, real *curve, real 
 item_kernel void k_probe_line(const ureal *in, ureal *out, int padded, int block)
 {
     int first = block * 256;
-    items(p, 256)
-    {
+    items (p, 256) {
         real row[LINE_IN], slope, curve, size, n = splat(0);
         ph_search s;
         for (int k = 0; k < LINE_IN; ++k) row[k] = load(in + first + p + k * padded);

@@ -6,8 +6,7 @@ item_kernel void k_probe_manifold(const ureal *in, ureal *out, const int *tables
                                   int block)
 {
     int first = block * 256;
-    items(p, 256)
-    {
+    items (p, 256) {
         geom first_geom, second_geom;
         convex a, b;
         contact con[MANIFOLD_CONTACTS];

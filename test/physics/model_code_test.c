@@ -88,7 +88,7 @@ static void places_fit(void **state)
             assert_non_null(at);
             char *taken = calloc((size_t)near + 1, 1), *next = (char *)at + strlen("#define PH_NEAR ");
             assert_non_null(taken);
-            for (int q = W_QPOS; q < W_AFTER_END; ++q, ++next) {
+            for (int q = W_QPOS; q < M_HEADER; ++q, ++next) {
                 int place = (int)strtol(next, &next, 10), size = place < 0 ? 0 : sti_model_quantity_size(t.m, q);
                 assert_int_equal(*next, ',');
                 bool solved = q == W_SUMS || q == W_H || q == W_H_TILES || (q >= W_GRAD && q <= W_MV);

@@ -6,7 +6,8 @@
 #include "physics/oracle.h"
 
 #include "bench/pilot/humanoid.h"
-#include "physics/layout.k.h"
+#include "physics/model/layout.k.h"
+#include "physics/model/numbers.h"
 #include "physics/tables.h"
 #include "step/step.h"
 

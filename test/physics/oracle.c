@@ -27,8 +27,8 @@
     X(qLDiagInv, d->qLDiagInv, shows_factor(m) ? m->nv : 0)                                                            \
     X(ten_length, d->ten_length, m->ntendon)                                                                           \
     X(ten_velocity, d->ten_velocity, m->ntendon)                                                                       \
-    X(actuator_length, d->actuator_length, m->nout)                                                               \
-    X(actuator_velocity, d->actuator_velocity, m->nout)                                                           \
+    X(actuator_length, d->actuator_length, m->nout)                                                                    \
+    X(actuator_velocity, d->actuator_velocity, m->nout)                                                                \
     X(cvel, d->cvel, 6 * m->nbody)                                                                                     \
     X(cdof_dot, d->cdof_dot, 6 * m->nv)                                                                                \
     X(qfrc_spring, d->qfrc_spring, m->nv)                                                                              \
@@ -37,7 +37,7 @@
     X(qfrc_passive, d->qfrc_passive, m->nv)                                                                            \
     X(qfrc_bias, d->qfrc_bias, m->nv)                                                                                  \
     X(act_dot, d->act_dot, m->na)                                                                                      \
-    X(actuator_force, d->actuator_force, m->nout)                                                                 \
+    X(actuator_force, d->actuator_force, m->nout)                                                                      \
     X(qfrc_actuator, d->qfrc_actuator, m->nv)                                                                          \
     X(qfrc_smooth, d->qfrc_smooth, m->nv)                                                                              \
     X(qacc_smooth, d->qacc_smooth, m->nv)                                                                              \

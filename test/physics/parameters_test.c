@@ -6,7 +6,7 @@
 #include "worlds/parameters.h"
 
 #include "physics/native.h"
-#include "physics/sensors.h"
+#include "physics/sensors/sensors.h"
 
 #include <math.h>
 

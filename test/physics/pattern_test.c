@@ -20,7 +20,15 @@
 
 #include "physics/forward.k.h"
 
-enum { MOST_TILES = 100, MOST_SLOTS = 80, MOST_WORDS = 4, GRAPHS = 200, INTS = 1 << 16, REALS = 1 << 10 };
+enum {
+    MOST_TILES = 100,
+    MOST_SLOTS = 80,
+    MOST_WORDS = 4,
+    TABLES = 1024,
+    GRAPHS = 200,
+    INTS = 1 << 16,
+    REALS = 1 << 10
+};
 
 typedef struct graph {
     int m[INTS], s[INTS];
@@ -32,6 +40,7 @@ typedef struct graph {
 } graph;
 
 static graph g;
+static const ph_world w = {.tables = g.m, .memory = g.w, .ints = g.s};
 
 static int draw_below(uint64_t *dice, int n) { return (int)dice_below(dice, (size_t)n); }
 
@@ -41,7 +50,7 @@ static void mark(int *bits, int tile) { bits[tile / 32] = (int)((unsigned)bits[t
 static void draw(uint64_t *dice)
 {
     memset(&g, 0, sizeof g);
-    int n = g.ntile = 2 + draw_below(dice, MOST_TILES - 1), words = (n + 31) / 32, at = M_HEADER;
+    int n = g.ntile = 2 + draw_below(dice, MOST_TILES - 1), words = (n + 31) / 32, at = TABLES;
     g.nslot = draw_below(dice, MOST_SLOTS + 1);
     g.m[M_NTILE] = n;
     g.m[M_NWORD] = words;
@@ -66,7 +75,7 @@ static void draw(uint64_t *dice)
         block[B_LOW] = low;
         g.s[S_SLOTS + 4 * k] = at;
         g.s[S_SLOTS + 4 * k + 1] = k;
-        g.s[ph_active(g.m) + k] = k;
+        g.s[ph_active(w) + k] = k;
         for (int l = 0; l < STET_W; ++l) {
             g.holds[k][l] = draw_below(dice, STET_W) == 0;
             ((float *)&g.w[k])[l] = g.holds[k][l] ? 2.0f : 0.0f; /* efc_D */
@@ -97,7 +106,7 @@ static void check(void)
 {
     static bool listed[MOST_TILES][MOST_TILES];
     int n = g.ntile, nlevel = g.s[S_NLEVEL], done[MOST_TILES], all = 0;
-    const int *begin = g.s + ph_level_begin(g.m), *list = g.s + ph_tile_list(g.m), *rows = g.s + ph_tile_rows(g.m);
+    const int *begin = g.s + ph_level_begin(w), *list = g.s + ph_tile_list(w), *rows = g.s + ph_tile_rows(w);
     memset(listed, 0, sizeof listed);
     assert_int_equal(begin[0], 0);
     for (int h = 0; h < n; ++h) done[h] = -1;
@@ -128,7 +137,7 @@ static void lanes_have_what_one_of_them_has(void **state)
         mask on = m_none();
         for (int l = 0; l < STET_W; ++l)
             if (g.on[l]) on = m_or(on, ieq(lane(), isplat(l)));
-        ph_find_pattern(g.m, g.w, g.s, on);
+        ph_find_pattern(w, on);
         /* few tiles: one pattern serves all slots that hold in a lane on */
         if (g.m[M_NWORD] == 1)
             for (int k = 0; k < g.nslot; ++k)

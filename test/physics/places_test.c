@@ -2,8 +2,10 @@
 #include "base/dice.h"
 #include "model/model.h"
 #include "physics/heap.h"
-#include "physics/places.h"
-#include "physics/layout.k.h"
+#include "physics/solver/places.h"
+#include "physics/tables.h"
+#include "physics/model/layout.k.h"
+#include "physics/model/numbers.h"
 #include "physics/trees.h"
 #include "worlds/rig.h"
 

@@ -7,7 +7,8 @@
 #include "worlds/rig.h"
 
 #include "device/isa.h"
-#include "physics/layout.k.h"
+#include "physics/model/layout.k.h"
+#include "physics/model/numbers.h"
 #include "physics/stiff_scenes.h"
 #include "physics/tables.h"
 

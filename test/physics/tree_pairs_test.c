@@ -3,9 +3,10 @@
  * that its row would have, and steps have the bits that they have with rows, also where the list of near pairs is full.
  * Tables and lists grow with the scene, not with its square.
  */
-#include "physics/layout.k.h"
+#include "physics/model/layout.k.h"
+#include "physics/model/numbers.h"
 #include "physics/native_state.h"
-#include "physics/pairs.h"
+#include "physics/contact/pairs.h"
 #include "physics/tables.h"
 #include "worlds/rig.h"
 

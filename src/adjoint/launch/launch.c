@@ -22,11 +22,11 @@ static stet_result check_shape(const sti_adjoint_call *c, int i)
     const stet_kernel_param *p = &c->adjoint->param[i];
     const stet_array *g = c->gradients[i], *of = c->args[i].array;
     bool worlds = p->worlds || !c->adjoint->k->items;
-    int64_t items = p->kind == STET_ARG_ARRAY ? of ? of->nitem : g->nitem : 1;
-    if (g->dtype == STET_DTYPE_REAL && g->worlds == worlds && g->nitem == items) return STET_OK;
+    int64_t nitem = p->kind == STET_ARG_ARRAY ? of ? of->nitem : g->nitem : 1;
+    if (g->dtype == STET_DTYPE_REAL && g->worlds == worlds && g->nitem == nitem) return STET_OK;
     return sti_error(STET_ERROR_INVALID_ARGUMENT,
                      "kernel %s: the gradient of parameter %s is %s of %" PRId64 " reals%s; %s is not",
-                     c->adjoint->k->name, p->name, worlds ? "an array of worlds" : "a plain array", items,
+                     c->adjoint->k->name, p->name, worlds ? "an array of worlds" : "a plain array", nitem,
                      worlds ? " a world" : "", g->name);
 }
 
@@ -95,9 +95,9 @@ static stet_result take_stack(sti_adjoint_call *c, sti_stack stack, stet_array *
     stet_adjoint *a = c->adjoint;
     bool list = stack == STI_STACK_DESTINATIONS || stack == STI_STACK_VALUES;
     bool worlds = !a->k->items && sti_stack_has_lanes(stack);
-    int64_t items = c->size[STI_WIDTH] * c->size[list ? STI_ENTRIES : STI_DEPTH];
-    if (!worlds && __builtin_mul_overflow(items, c->count, &items)) items = INT64_MAX;
-    stet_result result = sti_spill_pool_take(&a->stacks->spill_pool, stack, worlds ? c->count : 0, items, out);
+    int64_t nitem = c->size[STI_WIDTH] * c->size[list ? STI_ENTRIES : STI_DEPTH];
+    if (!worlds && __builtin_mul_overflow(nitem, c->count, &nitem)) nitem = INT64_MAX;
+    stet_result result = sti_spill_pool_take(&a->stacks->spill_pool, stack, worlds ? c->count : 0, nitem, out);
     if (stack == STI_STACK_DESTINATIONS) c->destinations = *out;
     if (stack == STI_STACK_VALUES) c->values = *out;
     if (result == STET_OK) return result;

@@ -64,6 +64,6 @@ item_kernel void k_poison_items(const i64 *found, i64 looks, i64 flags, ureal *g
     i64 part = (n + blocks - 1) / blocks, begin = part * block;
     if (over != 0 && begin < n) {
         int m = (int)(n - begin < part ? n - begin : part);
-        items(i, m) store(gradient + begin + i, splat(0) / splat(0));
+        items (i, m) store(gradient + begin + i, splat(0) / splat(0));
     }
 }

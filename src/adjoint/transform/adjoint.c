@@ -251,15 +251,15 @@ static void refuse_taken(sti_transform *t, const char *name)
 /* Writes the helper functions that the adjoints call. */
 static void make_helpers(sti_transform *t)
 {
-    bool items = false, lanes = false;
+    bool has_items = false, lanes = false;
     for (const sti_node *n = t->u->top; n; n = n->next) {
         if (!is_written(t, n)) continue;
-        items |= n->op == STI_WORD_ITEM_KERNEL;
+        has_items |= n->op == STI_WORD_ITEM_KERNEL;
         lanes |= n->op != STI_WORD_ITEM_KERNEL && sti_any(t, n->b, reads_by_lanes, NULL);
     }
-    if (items) refuse_taken(t, "item_read"), refuse_taken(t, "item_list");
+    if (has_items) refuse_taken(t, "item_read"), refuse_taken(t, "item_list");
     if (lanes) refuse_taken(t, "lane_add");
-    if (items) sti_item_helpers(t);
+    if (has_items) sti_item_helpers(t);
     if (lanes) sti_lane_helpers(t);
 }
 

@@ -91,15 +91,15 @@ static void cut_worlds(const rounds *r, npz_array *from)
 {
     npy_array *a = &from->array;
     int k = world_dimension(from, r->options->worlds);
-    int64_t rows = 1, items = 1, first = stet_group_get_first(r->group), own = stet_group_get_own(r->group);
+    int64_t rows = 1, nitem = 1, first = stet_group_get_first(r->group), own = stet_group_get_own(r->group);
     if (!r->group || k == 0) return;
     for (int i = 0; i < k; ++i) rows *= a->shape[i];
-    for (int i = k + 1; i < a->ndim; ++i) items *= a->shape[i];
+    for (int i = k + 1; i < a->ndim; ++i) nitem *= a->shape[i];
     for (int64_t i = 0; i < rows; ++i)
-        memmove(a->data + i * own * items, a->data + (i * a->shape[k] + first) * items,
-                (size_t)(own * items) * sizeof *a->data);
+        memmove(a->data + i * own * nitem, a->data + (i * a->shape[k] + first) * nitem,
+                (size_t)(own * nitem) * sizeof *a->data);
     a->shape[k] = own;
-    a->count = rows * own * items;
+    a->count = rows * own * nitem;
 }
 
 static int take_array(rounds *r, const char *path, npz_array *from)
@@ -137,16 +137,16 @@ static int take_sweep(rounds *r, const sweep_option *s, int64_t n, int64_t each)
 {
     rounds_value *v = add_value(r, s->name);
     if (!v) return EXIT_INPUT;
-    int64_t items = strcmp(s->name, "gravity") == 0 ? 3 : 1;
-    double *out = calloc((size_t)(n * items), sizeof *out);
+    int64_t nitem = strcmp(s->name, "gravity") == 0 ? 3 : 1;
+    double *out = calloc((size_t)(n * nitem), sizeof *out);
     if (!out) return report_error(EXIT_INPUT, "--sweep: out of memory for %lld rounds", (long long)n);
     for (int64_t k = 0; k < n; ++k) {
-        double *to = &out[k * items + items - 1];
+        double *to = &out[k * nitem + nitem - 1];
         *to = s->value[k / each % s->text.count];
         if (is_seed(s->name)) memcpy(to, &(uint64_t){(uint64_t)*to}, sizeof *to);
     }
     v->data = (char *)out;
-    v->value.size = (size_t)items * sizeof *out;
+    v->value.size = (size_t)nitem * sizeof *out;
     v->stride = v->value.size;
     v->rounds = n;
     return -1;
@@ -302,10 +302,10 @@ static const char *write_sweeps(const rounds *r, npz_writer *w)
     for (int i = 0; i < r->nvalue && !wrong; ++i) {
         const rounds_value *v = &r->value[i];
         char name[NPZ_NAME + 8];
-        int64_t items = (int64_t)(v->value.size / sizeof(double));
+        int64_t nitem = (int64_t)(v->value.size / sizeof(double));
         if (!v->stride || !(is_parameter(v->name) || is_seed(v->name))) continue;
         snprintf(name, sizeof name, "given_%s", v->name);
-        wrong = npz_add(w, name, is_seed(v->name) ? "<u8" : "<f8", 2, (int64_t[]){r->done, items}, v->data,
+        wrong = npz_add(w, name, is_seed(v->name) ? "<u8" : "<f8", 2, (int64_t[]){r->done, nitem}, v->data,
                         (size_t)r->done * v->value.size);
     }
     return wrong;

@@ -156,14 +156,14 @@ static const sti_device_ops cpu_ops = {
     .instead = cpu_instead,
 };
 
-typedef struct items {
+typedef struct item_work {
     void (*f)(void *context, int64_t i, int thread);
     void *context;
-} items;
+} item_work;
 
 static void run_items(void *context, int64_t begin, int64_t end, int thread)
 {
-    const items *it = context;
+    const item_work *it = context;
     for (int64_t i = begin; i < end; ++i) it->f(it->context, i, thread);
 }
 
@@ -171,7 +171,7 @@ void sti_device_parallel(stet_device *device, int64_t n, double seconds,
                          void (*f)(void *context, int64_t i, int thread), void *context)
 {
     assert(n >= 0 && f && seconds >= 0);
-    items it = {f, context};
+    item_work it = {f, context};
     sti_loop_run(&(sti_loop_def){
         .f = run_items, .context = &it, .n = n, .chunk = 1, .threads = device->threads, .seconds = seconds});
 }

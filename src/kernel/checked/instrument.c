@@ -100,12 +100,11 @@ static const char *iteration_text(sti_rewrite *w)
 /* The each stands in a block then, behind its number. */
 static void number_each(sti_rewrite *w, sti_node *n)
 {
-    sti_node *each = sti_unit_alloc(w->u, sizeof *each);
-    if (!each) return;
-    *each = *n;
-    each
-        ->next = NULL;
-    *n = (sti_node){.kind = STI_NODE_BLOCK, .place = n->place, .a = each, .next = n->next};
+    sti_node *loop = sti_unit_alloc(w->u, sizeof *loop);
+    if (!loop) return;
+    *loop = *n;
+    loop->next = NULL;
+    *n = (sti_node){.kind = STI_NODE_BLOCK, .place = n->place, .a = loop, .next = n->next};
     put_first(w, n, "STI_EACH");
     put_last(w, n, "STI_UNWATCHED");
 }

@@ -5,8 +5,8 @@
  */
 #ifndef STI_PHYSICS_COLLIDE_BROAD_K_H
 #define STI_PHYSICS_COLLIDE_BROAD_K_H
-#include "physics/layout.k.h"
-#include "physics/math.k.h"
+#include "physics/model/layout.k.h"
+#include "physics/model/math.k.h"
 
 /*
  * Are the boxes of two geoms of these types looked at, too? Where contacts are searched for, of two boxes, and of a

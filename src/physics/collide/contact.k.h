@@ -8,7 +8,7 @@
  */
 #ifndef STI_PHYSICS_COLLIDE_CONTACT_K_H
 #define STI_PHYSICS_COLLIDE_CONTACT_K_H
-#include "physics/math.k.h"
+#include "physics/model/math.k.h"
 
 typedef struct geom {
     real pos[3], mat[9]; /* geom_xpos, geom_xmat: the axes are the columns */

@@ -43,11 +43,11 @@ LFN void convex_try_axes(const convex *a, const convex *b, const int *tables, co
                          penetration *out)
 {
     real axis[3], other[3], way[3];
-    rolled for (int i = 0; i < 6; ++i)
-    {
+    rolled
+    for (int i = 0; i < 6; ++i) {
         convex_axis(a, b, i, axis);
-        rolled for (int j = 0; j < 5; ++j)
-        {
+        rolled
+        for (int j = 0; j < 5; ++j) {
             v3_copy(axis, way); /* j = 0: the axis; 1 to 3: across it and one of the second geom's; 4: from it */
             if (j == 4) v3_add_scaled(b->g.pos, axis, -v3_dot(axis, b->g.pos), way);
             if (j > 0 && j < 4) {

@@ -231,7 +231,8 @@ LFN int collide_hfield(const geom *field, const hfield *f, const ureal *heights,
         row = iselect(active, row, isplat(0));
         column = iselect(active, column, isplat(0));
     }
-    rolled for (int i = 0; i < fill.used; ++i) hfield_world(field, con + i);
+    rolled
+    for (int i = 0; i < fill.used; ++i) hfield_world(field, con + i);
     return fill.used;
 }
 

@@ -46,8 +46,8 @@ LFN lint hull_search(const ureal *vertex, const int *list, int listed, int n, co
 {
     real most = splat((ureal)-1e10);
     lint best = isplat(0);
-    rolled for (int k = 0; k < n; ++k)
-    {
+    rolled
+    for (int k = 0; k < n; ++k) {
         int i = listed ? list[k] : k;
         const ureal *v = vertex + 3 * i;
         real along = fma(splat(v[2]), way[2], fma(splat(v[1]), way[1], splat(v[0]) * way[0]));
@@ -69,8 +69,8 @@ LFN lint hull_farthest(const int *hull, const ureal *reals, const real *way)
     lint cell = hull_cell_of(grid, way), best = isplat(0);
     mask left = m_not(eq(v3_dot(way, way), splat(0)));
     istore(cells, cell);
-    rolled for (int l = 0; l < STET_W; ++l)
-    {
+    rolled
+    for (int l = 0; l < STET_W; ++l) {
         mask here = m_and(left, ieq(cell, isplat(cells[l])));
         if (!any(here)) continue;
         const int *begin = hull + hull[HULL_CELL] + cells[l];
@@ -103,8 +103,8 @@ LFN lint hull_face_at(const int *hull, const ureal *reals, lint vertex, const re
     real most = splat((ureal)-1e10);
     lint best = isplat(0), begin, size = hull_list_at(hull, vertex, &begin);
     *corner = isplat(0);
-    rolled for (int k = 0; any(ilt(isplat(k), size)); k += HULL_AT_SIZE)
-    {
+    rolled
+    for (int k = 0; any(ilt(isplat(k), size)); k += HULL_AT_SIZE) {
         mask exists = ilt(isplat(k), size);
         lint entry = iselect(exists, begin + isplat(k), isplat(0)), face = igather(hull, entry);
         lint at = iselect(exists, face, isplat(0)) * isplat(3) + isplat(hull[HULL_NORMAL]);
@@ -123,8 +123,8 @@ LFN void hull_edge_at(const int *hull, const ureal *reals, lint vertex, const re
 {
     real least = splat(2);
     lint begin, size = hull_list_at(hull, vertex, &begin);
-    rolled for (int k = 0; any(ilt(isplat(k), size)); k += HULL_AT_SIZE)
-    {
+    rolled
+    for (int k = 0; any(ilt(isplat(k), size)); k += HULL_AT_SIZE) {
         mask exists = ilt(isplat(k), size);
         lint before = igather(hull, iselect(exists, begin + isplat(k + 2), isplat(0)));
         real point[3], edge[3];

@@ -398,8 +398,8 @@ LFN void outline_make(const feature *reference, const feature *first, const geom
 LFN void outline_clip(outline *o)
 {
     real area = splat(0);
-    rolled for (int k = 1; k < MANIFOLD_CORNERS - 1; ++k)
-    {
+    rolled
+    for (int k = 1; k < MANIFOLD_CORNERS - 1; ++k) {
         real ux = o->clip[k][0] - o->clip[0][0], uy = o->clip[k][1] - o->clip[0][1];
         real vx = o->clip[k + 1][0] - o->clip[0][0], vy = o->clip[k + 1][1] - o->clip[0][1];
         area = area + select(ilt(isplat(k + 1), o->nclip), ux * vy - uy * vx, splat(0));

@@ -161,8 +161,8 @@ LFN lint polytope_nearest(const polytope *t, int nface, real *dist)
 {
     lint best = isplat(0);
     *dist = splat(POLYTOPE_FLAT);
-    rolled for (int f = 0; f < nface; ++f)
-    {
+    rolled
+    for (int f = 0; f < nface; ++f) {
         real d = load(t->dist + f * STET_W);
         mask nearer = m_and(lt(d, *dist), ilt(isplat(f), t->nface));
         *dist = select(nearer, d, *dist);
@@ -180,8 +180,8 @@ LFN int polytope_make_room(polytope *t, int nface)
     lint n = isplat(0);
     mask full = igt(t->nface, isplat(POLYTOPE_LEFT));
     int most = 0;
-    rolled for (int f = 0; f < nface; ++f)
-    {
+    rolled
+    for (int f = 0; f < nface; ++f) {
         mask gone = m_and(full, le(splat(POLYTOPE_GONE), load(t->dist + f * STET_W)));
         mask left = m_andnot(ilt(isplat(f), t->nface), gone);
         store(t->seen + f * STET_W, to_real(iselect(left, n, isplat(POLYTOPE_NONE)))); /* where it goes */
@@ -195,8 +195,8 @@ LFN int polytope_make_room(polytope *t, int nface)
     }
     for (; any(igt(n, isplat(most)));) ++most;
     store(t->seen + POLYTOPE_NONE * STET_W, splat(POLYTOPE_NONE));
-    rolled for (int f = 0; f < most; ++f)
-    {
+    rolled
+    for (int f = 0; f < most; ++f) {
         lint beside[3], all = iselect(ilt(isplat(f), n), to_int(load(t->beside + f * STET_W)), isplat(0));
         for (int k = 0; k < 3; ++k) beside[k] = slot_get_int(t->seen, triple_get(all, isplat(k), FACE_BITS));
         store(t->beside + f * STET_W, to_real(triple_of(beside[0], beside[1], beside[2], FACE_BITS)));
@@ -211,8 +211,8 @@ LFN lint polytope_cut(polytope *t, int nface, const real *point, real rounding, 
 {
     lint count = isplat(0);
     *seen = isplat(0);
-    rolled for (int f = 0; f < nface; ++f)
-    {
+    rolled
+    for (int f = 0; f < nface; ++f) {
         real normal[3];
         for (int k = 0; k < 3; ++k) normal[k] = load(t->normal + (k * POLYTOPE_FACES + f) * STET_W);
         real above = v3_dot(normal, point) - load(t->dist + f * STET_W);
@@ -221,8 +221,8 @@ LFN lint polytope_cut(polytope *t, int nface, const real *point, real rounding, 
         store(t->seen + f * STET_W, select(sees, splat(1), splat(0)));
         *seen = *seen + iselect(sees, isplat(1), isplat(0));
     }
-    rolled for (int f = 0; f < nface; ++f)
-    {
+    rolled
+    for (int f = 0; f < nface; ++f) {
         mask sees = gt(load(t->seen + f * STET_W), splat(0));
         if (!any(sees)) continue;
         lint all = iselect(sees, to_int(load(t->beside + f * STET_W)), isplat(0));
@@ -239,8 +239,8 @@ LFN lint polytope_cut(polytope *t, int nface, const real *point, real rounding, 
 /* Removes the seen faces and joins the edges around them with the newest vertex. */
 LFN void polytope_close(polytope *t, int nface, lint count, mask lanes)
 {
-    rolled for (int f = 0; f < nface; ++f)
-    {
+    rolled
+    for (int f = 0; f < nface; ++f) {
         mask sees = m_and(lanes, gt(load(t->seen + f * STET_W), splat(0)));
         store(t->dist + f * STET_W, select(sees, splat(POLYTOPE_GONE), load(t->dist + f * STET_W)));
     }

@@ -7,11 +7,11 @@
  */
 
 /* The derivative of ph_impedance by the distance. */
-LFN real ph_impedance_slope(const int *m, const ureal *f, const real *v, const int *block, real dist)
+LFN real ph_impedance_slope(ph_world w, const int *block, real dist)
 {
-    real low = ph_block_par(m, f, v, block, P_SOLIMP), high = ph_block_par(m, f, v, block, P_SOLIMP + 1);
-    real width = ph_block_par(m, f, v, block, P_SOLIMP + 2), mid = ph_block_par(m, f, v, block, P_SOLIMP + 3);
-    real p = ph_block_par(m, f, v, block, P_SOLIMP + 4), one = splat(1), zero = splat(0);
+    real low = ph_block_par(w, block, P_SOLIMP), high = ph_block_par(w, block, P_SOLIMP + 1);
+    real width = ph_block_par(w, block, P_SOLIMP + 2), mid = ph_block_par(w, block, P_SOLIMP + 3);
+    real p = ph_block_par(w, block, P_SOLIMP + 4), one = splat(1), zero = splat(0);
     mask flat = m_or(eq(low, high), le(width, splat(PHYSICS_MINVAL)));
     real over = select(flat, one, width), x = rabs(dist) / over;
     mask near = le(x, mid), full = m_or(flat, ge(x, one));
@@ -30,40 +30,39 @@ typedef struct ph_row_bars {
 } ph_row_bars;
 
 /* Those of slot k, whose efc_jar is J qacc - aref and whose efc_Jv is J z. In lanes without it all are 0. */
-LFN void ph_pull_slot(const int *m, const ureal *f, const real *v, const real *w, const int *s, int k, int dim,
-                      ph_row_bars *out)
+LFN void ph_pull_slot(ph_world w, int k, int dim, ph_row_bars *out)
 {
-    const int *block = PH_BLOCK(ph_slot_block(s, k));
-    int row = ph_slot_row(s, k), kind = block[B_KIND], touches = kind >= PH_CONTACT;
-    const real *x = PH_AT(W_EFC_JAR) + row, *z = PH_AT(W_EFC_JV) + row, *D = PH_AT(W_EFC_D) + row;
-    const real *pos = PH_AT(W_EFC_POS) + row, *C = PH_AT(W_EFC_C) + m[M_BLOCKDIM] * row;
+    const int *block = PH_BLOCK(ph_slot_block(w, k));
+    int row = ph_slot_row(w, k), kind = block[B_KIND], touches = kind >= PH_CONTACT;
+    const real *x = efc_jar(w) + row, *z = efc_jv(w) + row, *D = efc_D(w) + row;
+    const real *pos = efc_pos(w) + row, *C = efc_c(w) + blockdim(w) * row;
     real force[PH_ROWS], power = splat(0), by_imp = splat(0), all2 = splat(0), zero = splat(0), one = splat(1);
     mask on = m_not(eq(D[0], zero));
     ph_zero(force, PH_ROWS);
-    ph_block_force(m, f, v, block, dim, D, x, force);
-    real margin = ph_block_par(m, f, v, block, P_MARGIN), dist = pos[0] - margin;
+    ph_block_force(w, block, dim, D, x, force);
+    real margin = ph_block_par(w, block, P_MARGIN), dist = pos[0] - margin;
     for (int r = 0; r < dim; ++r) all2 = fma(pos[r], pos[r], all2);
     if (dim > 1 && !touches) dist = sqrt(all2);
-    real K = ph_block_par(m, f, v, block, P_K), B = ph_block_par(m, f, v, block, P_B);
-    real imp = ph_impedance(m, f, v, block, dist);
-    real least = touches ? ph_block_par(m, f, v, block, P_LEAST_R) : splat(PHYSICS_MINVAL);
+    real K = ph_block_par(w, block, P_K), B = ph_block_par(w, block, P_B);
+    real imp = ph_impedance(w, block, dist);
+    real least = touches ? ph_block_par(w, block, P_LEAST_R) : splat(PHYSICS_MINVAL);
     mask stuck = m_none();
-    if (kind == PH_FRICTION) stuck = ge(rabs(x[0]), ph_reach(m, f, v, block, D[0]));
+    if (kind == PH_FRICTION) stuck = ge(rabs(x[0]), ph_reach(w, block, D[0]));
     for (int r = 0; r < dim; ++r) {
         int friction = r > 0 && kind == PH_ELLIPTIC;
-        real bar = zero, diag = ph_block_par(m, f, v, block, r < 3 || touches ? P_DIAG : P_DIAG + 1);
+        real bar = zero, diag = ph_block_par(w, block, r < 3 || touches ? P_DIAG : P_DIAG + 1);
         for (int q = 0; q < dim; ++q) bar = fma(C[r * dim + q], z[q], bar);
         mask least_R = ge(least, (one - imp) * diag / imp);
         power = power + select(m_or(stuck, least_R), zero, z[r] * force[r]);
         out->z[r] = select(on, -force[r], zero);
         out->acc[r] = select(on, bar, zero);
-        out->speed[r] = select(on, (friction ? ph_block_par(m, f, v, block, P_B_FRICTION) : B) * bar, zero);
+        out->speed[r] = select(on, (friction ? ph_block_par(w, block, P_B_FRICTION) : B) * bar, zero);
         int springs = !touches || r == 0;
         if (springs) by_imp = fma(K * (pos[r] - margin), bar, by_imp);
         out->pos[r] = springs ? select(on, K * imp * bar, zero) : zero;
     }
     by_imp = by_imp - power / (imp * (one - imp));
-    real by_dist = select(on, by_imp * ph_impedance_slope(m, f, v, block, dist), zero);
+    real by_dist = select(on, by_imp * ph_impedance_slope(w, block, dist), zero);
     if (dim > 1 && !touches) {
         mask still = le(dist, splat(PHYSICS_MINVAL));
         real scale = select(still, zero, by_dist / select(still, one, dist));
@@ -79,17 +78,17 @@ LFN void ph_pull_slot(const int *m, const ureal *f, const real *v, const real *w
  * What the rows of a contact give to the fields of one of its bodies (the second has them with sign 1), to its place
  * and to its frame.
  */
-LFN void ph_pull_contact_rows(const int *m, real *w, int dim, int body, ureal sign, const contact *con,
-                              const real *frame, const ph_row_bars *bars, contact_grad *grad)
+LFN void ph_pull_contact_rows(ph_world w, int dim, int body, ureal sign, const contact *con, const real *frame,
+                              const ph_row_bars *bars, contact_grad *grad)
 {
     for (int c = 0; c < 3; ++c) {
         const real *by = c == 0 ? bars->z : c == 1 ? bars->acc : bars->speed;
-        const real *field = c == 0 ? PH_BODIES(GB_Z) : c == 1 ? PH_BODIES(GB_ACC) : PH_AT(W_CVEL);
+        const real *field = c == 0 ? PH_BODIES(GB_Z) : c == 1 ? PH_BODIES(GB_ACC) : cvel(w);
         int bar = c == 0 ? GB_FORCE : c == 1 ? GB_PUSH : GB_SPEED;
         real turn[3], push[3], velocity[3];
         ph_zero(turn, 3);
         ph_zero(push, 3);
-        ph_at_point(m, w, body, con->pos, field, velocity);
+        ph_at_point(w, body, con->pos, field, velocity);
         for (int r = 0; r < dim; ++r) {
             real share = splat(sign) * by[r];
             if (r < 3)
@@ -98,71 +97,70 @@ LFN void ph_pull_contact_rows(const int *m, real *w, int dim, int body, ureal si
                 ph_add_scaled(turn, frame + 3 * (r - 3), share, 3);
             ph_add_scaled(grad->frame + 3 * (r % 3), r < 3 ? velocity : field + 6 * body, share, 3);
         }
-        ph_pull_point(m, w, body, con->pos, turn, push, field, bar, grad->pos);
+        ph_pull_point(w, body, con->pos, turn, push, field, bar, grad->pos);
     }
 }
 
 /* The gradients of one contact, which has slot k, from the bars of its rows; bars of fields are added. */
-LFN void ph_pull_contact(const int *m, const ureal *f, const real *v, real *w, const int *s, int k, const contact *con,
-                         const real *hint, contact_grad *grad)
+LFN void ph_pull_contact(ph_world w, int k, const contact *con, const real *hint, contact_grad *grad)
 {
-    const int *block = PH_BLOCK(ph_slot_block(s, k)), *of = m + m[M_GEOM_BODYID];
+    const int *block = PH_BLOCK(ph_slot_block(w, k)), *of = geom_bodyid(w);
     int dim = block[B_DIM];
     real frame[9];
     ph_row_bars bars;
-    ph_pull_slot(m, f, v, w, s, k, dim, &bars);
+    ph_pull_slot(w, k, dim, &bars);
     contact_frame(con->normal, hint, frame);
     ph_zero(grad->pos, 3);
     ph_zero(grad->frame, 9);
     grad->dist = bars.pos[0];
-    ph_pull_contact_rows(m, w, dim, of[block[B_OBJ1]], -1, con, frame, &bars, grad);
-    ph_pull_contact_rows(m, w, dim, of[block[B_OBJ2]], 1, con, frame, &bars, grad);
+    ph_pull_contact_rows(w, dim, of[block[B_OBJ1]], -1, con, frame, &bars, grad);
+    ph_pull_contact_rows(w, dim, of[block[B_OBJ2]], 1, con, frame, &bars, grad);
 }
 
 /* The contacts of near pair p, as ph_see_contacts finds them again. */
-STET_CALLED LFN void ph_pull_pair(const int *m, const ureal *f, const real *v, real *w, const int *s, int p, mask group)
+STET_CALLED LFN void ph_pull_pair(ph_world w, int p, mask group)
 {
-    const int *near = s + ph_near_pairs(m) + NEAR_SIZE * p, *pair = PH_PAIR(near[NEAR_PAIR]);
-    const int *type = m + m[M_GEOM_TYPE], *shape = m + m[M_GEOM_SHAPE], *of = m + m[M_GEOM_BODYID];
+    const int *near = w.ints + ph_near_pairs(w) + NEAR_SIZE * p, *pair = PH_PAIR(near[NEAR_PAIR]);
+    const int *type = geom_type(w), *shape = geom_shape(w), *of = geom_bodyid(w);
     int bits = near[NEAR_BITS], slot = near[NEAR_SLOT], one = pair[B_OBJ1], two = pair[B_OBJ2];
     contact con[PH_MOST_CONTACTS];
     contact_grad grad[PH_MOST_CONTACTS];
     contacts_pair both;
     geom a, b;
     real hint[3];
-    int n = ph_collide(m, f, v, w, pair, group, con, hint);
+    int n = ph_collide(w, pair, group, con, hint);
     for (int k = 0; k < n; ++k) {
         con[k].hit = m_and(con[k].hit, group);
         for (int i = 0; i < 3; ++i) con[k].pos[i] = select(con[k].hit, con[k].pos[i], splat(0));
         for (int i = 0; i < 3; ++i) con[k].normal[i] = select(con[k].hit, con[k].normal[i], splat((ureal)(i == 0)));
         con[k].dist = select(con[k].hit, con[k].dist, splat(0));
         if (bits >> k & 1) {
-            ph_pull_contact(m, f, v, w, s, slot, con + k, hint, grad + k);
+            ph_pull_contact(w, slot, con + k, hint, grad + k);
             slot = slot + 1;
         } else {
             con[k].hit = m_none(); /* it had no room */
         }
     }
-    ph_geom(m, f, v, w, one, &a);
-    ph_geom(m, f, v, w, two, &b);
+    ph_geom(w, one, &a);
+    ph_geom(w, two, &b);
     convex_of_geom(&a, type[one], shape[one], &both.a);
     convex_of_geom(&b, type[two], shape[two], &both.b);
     geom_grad_clear(&both.a_grad);
     geom_grad_clear(&both.b_grad);
-    both.tolerance = f[m[M_CCD_TOLERANCE]];
-    both.iterations = m[M_CCD_ITERATIONS];
-    mask sure = contacts_pull(&both, PH_SHAPES(m, f), f + m[M_SHAPE_PRM], con, n, grad, group);
+    both.tolerance = w.reals[PH_NUMBER(w, M_CCD_TOLERANCE)];
+    both.iterations = ccd_iterations(w);
+    mask sure = contacts_pull(&both, PH_SHAPES(w), w.reals + PH_NUMBER(w, M_SHAPE_PRM), con, n, grad, group);
     /* a contact that jumps has no derivative, and then the world has none */
     for (int k = 0; k < 3; ++k) both.a_grad.force[k] = select(sure, both.a_grad.force[k], splat(0) / splat(0));
-    ph_pull_place(m, w, of[one], a.pos, both.a_grad.torque, both.a_grad.force);
-    ph_pull_place(m, w, of[two], b.pos, both.b_grad.torque, both.b_grad.force);
+    ph_pull_place(w, of[one], a.pos, both.a_grad.torque, both.a_grad.force);
+    ph_pull_place(w, of[two], b.pos, both.b_grad.torque, both.b_grad.force);
 }
 
-LFN void ph_pull_contacts(const int *m, const ureal *f, const real *v, real *w, const int *s, mask group)
+LFN void ph_pull_contacts(ph_world w, mask group)
 {
     each (one, 1) {
-        for (int p = one; PH_HAS_PAIRS && p < s[S_NNEAR]; ++p)
-            if ((s + ph_near_pairs(m))[NEAR_SIZE * p + NEAR_BITS]) ph_pull_pair(m, f, v, w, s, p, group);
+        for (int p = one; PH_HAS_PAIRS && p < w.ints[S_NNEAR]; ++p)
+            if ((w.ints + ph_near_pairs(w))[NEAR_SIZE * p + NEAR_BITS]) ph_pull_pair(w, p, group);
     }
     sync();
 }

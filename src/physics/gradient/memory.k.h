@@ -1,5 +1,5 @@
 /*
- * Where the gradient of a time step keeps what it works with: behind a step's memory, from m[M_NMEMORY] on. C and
+ * Where the gradient of a time step keeps what it works with: behind a step's memory, from nmemory(w) on. C and
  * kernels include this header.
  *
  * A field is what a vector over dofs makes of bodies, as their velocities are made of qvel: a spatial motion about the
@@ -64,13 +64,13 @@
 #define PH_WANTED 1
 #define PH_WANTED_DAMPED 2
 
-#define PH_DOFS(k) (w + m[M_NMEMORY] + (k)*m[M_NV])
-#define PH_BODIES(k) (w + m[M_NMEMORY] + GD_VECTORS * m[M_NV] + 6 * (k)*m[M_NBODY])
-#define PH_TENDONS(k) (w + m[M_NMEMORY] + GD_VECTORS * m[M_NV] + 6 * GB_FIELDS * m[M_NBODY] + (k)*m[M_NTENDON])
-#define PH_ACTS(k) (PH_TENDONS(GT_NUMBERS) + (k)*m[M_NA])
-#define PH_RK_STAGE(k) (PH_ACTS(GA_VECTORS) + (k)*PH_STAGE_REALS(m))
-#define PH_RK_BARS(k) (PH_RK_STAGE(4) + (k)*m[M_NV])
-#define PH_RK_ACTS(k) (PH_RK_BARS(GR_VECTORS) + (k)*m[M_NA])
+#define PH_DOFS(k) (w.memory + nmemory(w) + (k)*nv(w))
+#define PH_BODIES(k) (w.memory + nmemory(w) + GD_VECTORS * nv(w) + 6 * (k)*nbody(w))
+#define PH_TENDONS(k) (w.memory + nmemory(w) + GD_VECTORS * nv(w) + 6 * GB_FIELDS * nbody(w) + (k)*ntendon(w))
+#define PH_ACTS(k) (PH_TENDONS(GT_NUMBERS) + (k)*na(w))
+#define PH_RK_STAGE(k) (PH_ACTS(GA_VECTORS) + (k)*PH_STAGE_REALS(PH_TABLES(w)))
+#define PH_RK_BARS(k) (PH_RK_STAGE(4) + (k)*nv(w))
+#define PH_RK_ACTS(k) (PH_RK_BARS(GR_VECTORS) + (k)*na(w))
 /* Reals of a team's memory, with those of a step. */
 #define PH_GRADIENT_MEMORY(m)                                                                                          \
     ((m)[M_NMEMORY] + GD_VECTORS * (m)[M_NV] + 6 * GB_FIELDS * (m)[M_NBODY] + GT_NUMBERS * (m)[M_NTENDON] +            \

@@ -6,7 +6,7 @@
 /* ---- rows of joints and tendons ---------------------------------------------------------------------------------- */
 
 /* Bars of a row that has `c` times the gradient of joint or tendon `id`. */
-LFN void ph_pull_scalar(const int *m, real *w, int tendon, int id, real c, const ph_row_bars *bars)
+LFN void ph_pull_scalar(ph_world w, int tendon, int id, real c, const ph_row_bars *bars)
 {
     if (tendon) {
         PH_TENDONS(GT_LENGTH)[id] = fma(c, bars->pos[0], PH_TENDONS(GT_LENGTH)[id]);
@@ -14,52 +14,52 @@ LFN void ph_pull_scalar(const int *m, real *w, int tendon, int id, real c, const
         PH_TENDONS(GT_BY_ACC)[id] = fma(c, bars->acc[0], PH_TENDONS(GT_BY_ACC)[id]);
         PH_TENDONS(GT_SPEED)[id] = fma(c, bars->speed[0], PH_TENDONS(GT_SPEED)[id]);
     } else {
-        int d = (m + m[M_JNT_DOFADR])[id];
+        int d = jnt_dofadr(w)[id];
         PH_DOFS(GD_TURN)[d] = fma(c, bars->pos[0], PH_DOFS(GD_TURN)[d]);
         PH_DOFS(GD_SPEED)[d] = fma(c, bars->speed[0], PH_DOFS(GD_SPEED)[d]);
     }
 }
 
 /* An equality of two joints or tendons: the second has the slope of a polynomial, which its position changes. */
-LFN void ph_pull_couple(const int *m, const ureal *f, const real *v, real *w, const int *block, const ph_row_bars *bars)
+LFN void ph_pull_couple(ph_world w, const int *block, const ph_row_bars *bars)
 {
     int tendon = block[B_TYPE] == PH_EQ_TENDON, two = block[B_OBJ2];
     real value, slope, curve = splat(0), a[5], by;
-    ph_pull_scalar(m, w, tendon, block[B_OBJ1], splat(1), bars);
+    ph_pull_scalar(w, tendon, block[B_OBJ1], splat(1), bars);
     if (two < 0) return;
-    ph_couple(m, f, v, w, block, &value, &slope);
-    ph_pull_scalar(m, w, tendon, two, -slope, bars);
-    real x = ph_scalar_pos(m, f, v, w, block, 1);
-    pars(m, f, v, M_EQ_DATA, 15 * block[B_ID], 5, a);
+    ph_couple(w, block, &value, &slope);
+    ph_pull_scalar(w, tendon, two, -slope, bars);
+    real x = ph_scalar_pos(w, block, 1);
+    pars(w, M_EQ_DATA, 15 * block[B_ID], 5, a);
     for (int k = 4; k >= 2; --k) curve = fma(curve, x, splat((ureal)(k * (k - 1))) * a[k]);
     if (tendon) {
-        by = bars->speed[0] * PH_AT(W_TEN_VELOCITY)[two];
-        by = fma(bars->acc[0], ph_tendon_rate(m, f, v, w, two, PH_AT(W_QACC)), by);
+        by = bars->speed[0] * ten_velocity(w)[two];
+        by = fma(bars->acc[0], ph_tendon_rate(w, two, qacc(w)), by);
         by = fma(bars->z[0], PH_TENDONS(GT_Z)[two], by);
         PH_TENDONS(GT_LENGTH)[two] = fma(-curve, by, PH_TENDONS(GT_LENGTH)[two]);
     } else {
-        int d = (m + m[M_JNT_DOFADR])[two];
-        by = bars->speed[0] * PH_AT(W_QVEL)[d];
-        by = fma(bars->acc[0], PH_AT(W_QACC)[d], by);
+        int d = jnt_dofadr(w)[two];
+        by = bars->speed[0] * qvel(w)[d];
+        by = fma(bars->acc[0], qacc(w)[d], by);
         by = fma(bars->z[0], PH_DOFS(GD_Z)[d], by);
         PH_DOFS(GD_TURN)[d] = fma(-curve, by, PH_DOFS(GD_TURN)[d]);
     }
 }
 
 /* The limit of a ball: its row is the axis of its rotation vector, which turns, too. */
-LFN void ph_pull_ball_limit(const int *m, real *w, const int *block, const ph_row_bars *bars)
+LFN void ph_pull_ball_limit(ph_world w, const int *block, const ph_row_bars *bars)
 {
-    int id = block[B_ID], d = (m + m[M_JNT_DOFADR])[id];
+    int id = block[B_ID], d = jnt_dofadr(w)[id];
     real q[4], u[3], axis[3], bar[3], *turn = PH_DOFS(GD_TURN) + d, *speed = PH_DOFS(GD_SPEED) + d;
-    ph_copy(q, PH_AT(W_QPOS) + (m + m[M_JNT_QPOSADR])[id], 4);
+    ph_copy(q, qpos(w) + jnt_qposadr(w)[id], 4);
     ph_quat_unit(q);
     ph_quat_log(q, u);
     ph_copy(axis, u, 3);
     real angle = v3_normalize(axis), inverse = splat(1) / rmax(angle, splat(PHYSICS_MINVAL));
     for (int k = 0; k < 3; ++k) {
         bar[k] = -(bars->z[0] * PH_DOFS(GD_Z)[d + k]);
-        bar[k] = fma(-bars->acc[0], PH_AT(W_QACC)[d + k], bar[k]);
-        bar[k] = fma(-bars->speed[0], PH_AT(W_QVEL)[d + k], bar[k]);
+        bar[k] = fma(-bars->acc[0], qacc(w)[d + k], bar[k]);
+        bar[k] = fma(-bars->speed[0], qvel(w)[d + k], bar[k]);
         speed[k] = fma(-bars->speed[0], axis[k], speed[k]);
     }
     real part = v3_dot(bar, axis);
@@ -74,31 +74,29 @@ LFN void ph_pull_ball_limit(const int *m, real *w, const int *block, const ph_ro
  * Bars of the acceleration of the point p that is fixed to body b, with qacc: they are `by`, and those of its turning
  * are `turn`.
  */
-LFN void ph_pull_acceleration(const int *m, real *w, int b, const real *p, const real *turn, const real *by,
-                              real *place)
+LFN void ph_pull_acceleration(ph_world w, int b, const real *p, const real *turn, const real *by, real *place)
 {
-    const real *cvel = PH_AT(W_CVEL) + 6 * b;
+    const real *cvel = cvel(w) + 6 * b;
     real force[6], spin[3], velocity[3], a[6], none[3], *to = PH_BODIES(GB_MOMENTUM) + 6 * b;
-    for (int k = 0; k < 6; ++k) a[k] = PH_AT(W_CACC)[6 * b + k] + PH_BODIES(GB_ACC)[6 * b + k];
-    ph_wrench(m, w, b, p, turn, by, force);
+    for (int k = 0; k < 6; ++k) a[k] = cacc(w)[6 * b + k] + PH_BODIES(GB_ACC)[6 * b + k];
+    ph_wrench(w, b, p, turn, by, force);
     for (int k = 0; k < 6; ++k) to[k] = to[k] + force[k];
     ph_add_cross_force(a, force, PH_BODIES(GB_POSE) + 6 * b);
     ph_add_cross(by, a, place);
     /* cvel x (the velocity of the point): its bars are those of the turning and of the velocity */
     ph_zero(none, 3);
-    ph_at_point(m, w, b, p, PH_AT(W_CVEL), velocity);
+    ph_at_point(w, b, p, cvel(w), velocity);
     v3_cross(velocity, by, spin);
     v3_cross(by, cvel, none);
-    ph_pull_point(m, w, b, p, spin, none, PH_AT(W_CVEL), GB_SPEED, place);
+    ph_pull_point(w, b, p, spin, none, cvel(w), GB_SPEED, place);
 }
 
 /* Bars of the rotation of a weld, from those of its three rows: see ph_weld_rows and ph_weld_drift. */
-LFN void ph_pull_weld_turn(const int *m, const ureal *f, const real *v, real *w, const int *block, const real *quats,
-                           const ph_row_bars *bars)
+LFN void ph_pull_weld_turn(ph_world w, const int *block, const real *quats, const ph_row_bars *bars)
 {
     int body[2] = {block[B_OBJ1], block[B_OBJ2]};
-    const real *one = PH_AT(W_CVEL) + 6 * body[0], *two = PH_AT(W_CVEL) + 6 * body[1];
-    real T[4], R[9], scale = par(m, f, v, M_EQ_DATA, 15 * block[B_ID] + 14), half = splat((ureal)0.5) * scale;
+    const real *one = cvel(w) + 6 * body[0], *two = cvel(w) + 6 * body[1];
+    real T[4], R[9], scale = eq_data(w, 15 * block[B_ID] + 14), half = splat((ureal)0.5) * scale;
     real T_bar[4], turn_bar[3], none[3], t[3];
     ph_zero(none, 3);
     ph_quat_matrix(quats + 4, R);
@@ -110,11 +108,11 @@ LFN void ph_pull_weld_turn(const int *m, const ureal *f, const real *v, real *w,
     ph_zero(turn_bar, 3); /* of body 2's own turning of what it looks at */
     for (int c = 0; c < 3; ++c) {
         const real *by = c == 0 ? bars->z + 3 : c == 1 ? bars->acc + 3 : bars->speed + 3;
-        const real *field = c == 0 ? PH_BODIES(GB_Z) : c == 1 ? PH_BODIES(GB_ACC) : PH_AT(W_CVEL);
+        const real *field = c == 0 ? PH_BODIES(GB_Z) : c == 1 ? PH_BODIES(GB_ACC) : cvel(w);
         real y[3], local[3], y_bar[3], local_bar[3], first = splat(0);
         for (int k = 0; k < 3; ++k) {
             y[k] = field[6 * body[0] + k] - field[6 * body[1] + k];
-            if (c == 1) y[k] = y[k] + (PH_AT(W_CACC)[6 * body[0] + k] - PH_AT(W_CACC)[6 * body[1] + k]);
+            if (c == 1) y[k] = y[k] + (cacc(w)[6 * body[0] + k] - cacc(w)[6 * body[1] + k]);
             t[k] = half * by[k];
         }
         if (c == 1) {
@@ -140,7 +138,7 @@ LFN void ph_pull_weld_turn(const int *m, const ureal *f, const real *v, real *w,
             ph_add_cross_force(field + 6 * body[k], out, pose);
             if (c == 1) {
                 real gyro[6], extra = v3_dot(t, T + 1) * splat((ureal)(k ? 1 : -1));
-                ph_add_cross_force(PH_AT(W_CACC) + 6 * body[k], out, pose);
+                ph_add_cross_force(cacc(w) + 6 * body[k], out, pose);
                 ph_zero(gyro, 6);
                 for (int i = 0; i < 3; ++i) gyro[i] = extra * (one[i] - two[i]);
                 if (k)
@@ -149,7 +147,7 @@ LFN void ph_pull_weld_turn(const int *m, const ureal *f, const real *v, real *w,
                     ph_add_cross(two, y_bar, gyro);
                 real *speed = PH_BODIES(GB_SPEED) + 6 * body[k];
                 for (int i = 0; i < 3; ++i) speed[i] = speed[i] + gyro[i];
-                ph_add_cross_force(PH_AT(W_CVEL) + 6 * body[k], gyro, pose);
+                ph_add_cross_force(cvel(w) + 6 * body[k], gyro, pose);
             }
         }
     }
@@ -164,64 +162,64 @@ LFN void ph_pull_weld_turn(const int *m, const ureal *f, const real *v, real *w,
 }
 
 /* A connect or a weld. */
-LFN void ph_pull_weld(const int *m, const ureal *f, const real *v, real *w, const int *block, const ph_row_bars *bars)
+LFN void ph_pull_weld(ph_world w, const int *block, const ph_row_bars *bars)
 {
     real p[2][3], q[8], none[3];
     ph_zero(none, 3);
-    for (int k = 0; k < 2; ++k) ph_weld_point(m, f, v, w, block, k, p[k], q + 4 * k);
+    for (int k = 0; k < 2; ++k) ph_weld_point(w, block, k, p[k], q + 4 * k);
     for (int k = 0; k < 2; ++k) {
         int b = block[k ? B_OBJ2 : B_OBJ1];
         real sign = splat((ureal)(k ? -1 : 1)), by[3], place[3];
         v3_scale(bars->pos, sign, place);
         v3_scale(bars->z, sign, by);
-        ph_pull_point(m, w, b, p[k], none, by, PH_BODIES(GB_Z), GB_FORCE, place);
+        ph_pull_point(w, b, p[k], none, by, PH_BODIES(GB_Z), GB_FORCE, place);
         v3_scale(bars->speed, sign, by);
-        ph_pull_point(m, w, b, p[k], none, by, PH_AT(W_CVEL), GB_SPEED, place);
+        ph_pull_point(w, b, p[k], none, by, cvel(w), GB_SPEED, place);
         v3_scale(bars->acc, sign, by);
-        ph_pull_acceleration(m, w, b, p[k], none, by, place);
-        ph_pull_place(m, w, b, p[k], none, place);
+        ph_pull_acceleration(w, b, p[k], none, by, place);
+        ph_pull_place(w, b, p[k], none, place);
     }
-    if (block[B_TYPE] == PH_EQ_WELD) ph_pull_weld_turn(m, f, v, w, block, q, bars);
+    if (block[B_TYPE] == PH_EQ_WELD) ph_pull_weld_turn(w, block, q, bars);
 }
 
 /* Bars of a slot that is no contact. */
-LFN void ph_pull_block(const int *m, const ureal *f, const real *v, real *w, const int *s, int k)
+LFN void ph_pull_block(ph_world w, int k)
 {
-    const int *block = PH_BLOCK(ph_slot_block(s, k));
+    const int *block = PH_BLOCK(ph_slot_block(w, k));
     int type = block[B_TYPE], id = block[B_ID], side = block[B_SIDE];
     ph_row_bars bars;
     if (type == PH_GEOMS) return;
-    ph_pull_slot(m, f, v, w, s, k, block[B_DIM], &bars);
+    ph_pull_slot(w, k, block[B_DIM], &bars);
     if (type <= PH_EQ_WELD) {
-        ph_pull_weld(m, f, v, w, block, &bars);
+        ph_pull_weld(w, block, &bars);
     } else if (type <= PH_EQ_TENDON) {
-        ph_pull_couple(m, f, v, w, block, &bars);
+        ph_pull_couple(w, block, &bars);
     } else if (type == PH_LOSS_DOF) {
         PH_DOFS(GD_SPEED)[id] = PH_DOFS(GD_SPEED)[id] + bars.speed[0];
     } else if (type == PH_LOSS_TENDON) {
         bars.pos[0] = splat(0);
-        ph_pull_scalar(m, w, 1, id, splat(1), &bars);
+        ph_pull_scalar(w, 1, id, splat(1), &bars);
     } else if (type == PH_LIMIT_BALL) {
-        ph_pull_ball_limit(m, w, block, &bars);
+        ph_pull_ball_limit(w, block, &bars);
     } else {
-        ph_pull_scalar(m, w, type == PH_LIMIT_TENDON, id, splat((ureal)(-side)), &bars);
+        ph_pull_scalar(w, type == PH_LIMIT_TENDON, id, splat((ureal)(-side)), &bars);
     }
 }
 
 /* ---- all rows ---------------------------------------------------------------------------------------------------- */
 
 /* Fields, and bars that are 0, in the lanes of a group, whose z is known. */
-LFN void ph_pull_begin(const int *m, const ureal *f, const real *v, real *w, mask group)
+LFN void ph_pull_begin(ph_world w, mask group)
 {
-    ph_field(m, w, PH_DOFS(GD_Z), PH_BODIES(GB_Z));
-    ph_field(m, w, PH_AT(W_QACC), PH_BODIES(GB_ACC));
-    ph_field(m, w, PH_DOFS(GD_W), PH_BODIES(GB_W));
-    ph_field(m, w, PH_DOFS(GD_MORE), PH_BODIES(GB_MORE));
-    each (k, 6 * m[M_NBODY] * (GB_FIELDS - GB_FORCE))
+    ph_field(w, PH_DOFS(GD_Z), PH_BODIES(GB_Z));
+    ph_field(w, qacc(w), PH_BODIES(GB_ACC));
+    ph_field(w, PH_DOFS(GD_W), PH_BODIES(GB_W));
+    ph_field(w, PH_DOFS(GD_MORE), PH_BODIES(GB_MORE));
+    each (k, 6 * nbody(w) * (GB_FIELDS - GB_FORCE))
         PH_BODIES(GB_FORCE)[k] = select(group, splat(0), PH_BODIES(GB_FORCE)[k]);
-    each (t, m[M_NTENDON]) {
+    each (t, ntendon(w)) {
         for (int k = GT_LENGTH; k < GT_NUMBERS; ++k) PH_TENDONS(k)[t] = select(group, splat(0), PH_TENDONS(k)[t]);
-        PH_TENDONS(GT_Z)[t] = ph_tendon_rate(m, f, v, w, t, PH_DOFS(GD_Z));
+        PH_TENDONS(GT_Z)[t] = ph_tendon_rate(w, t, PH_DOFS(GD_Z));
     }
     sync();
 }
@@ -230,34 +228,33 @@ LFN void ph_pull_begin(const int *m, const ureal *f, const real *v, real *w, mas
  * GD_Z, which is the bar of qacc, becomes z, in the lanes `on`; then come the bars of all rows. Lanes that have no room
  * together go one after the other, as in ph_constrain.
  */
-LFN void ph_pull_rows(const int *m, const ureal *f, const real *v, real *w, int *s, mask on, const int *places,
-                      real *parameters_grad, int wanted)
+LFN void ph_pull_rows(ph_world w, mask on, const int *places, real *parameters_grad, int wanted)
 {
     mask todo = on;
-    real *z = PH_DOFS(GD_Z), *search = PH_AT(W_SEARCH);
+    real *z = PH_DOFS(GD_Z), *search = solver_search(w);
     for (int i = -1; any(todo); ++i) {
         mask group = m_and(on, i < 0 ? m_all() : ieq(lane(), isplat(i)));
-        ph_constraint(m, f, v, w, s, group, i >= 0, 0);
-        if (!s[S_FULL] || i >= 0) {
-            ph_list_slots(m, w, s, group);
-            if (!PH_BY_ROWS) ph_find_pattern(m, w, s, group);
-            ph_mul_rows(m, w, s, PH_AT(W_QACC), PH_AT(W_EFC_JAR), 1);
-            each (d, m[M_NV]) search[d] = z[d] + splat(0);
+        ph_constraint(w, group, i >= 0, 0);
+        if (!w.ints[S_FULL] || i >= 0) {
+            ph_list_slots(w, group);
+            if (!PH_BY_ROWS) ph_find_pattern(w, group);
+            ph_mul_rows(w, qacc(w), efc_jar(w), 1);
+            each (d, nv(w)) search[d] = z[d] + splat(0);
             sync();
-            ph_solve_hessian(m, f, v, w, s, search, group);
-            each (d, m[M_NV]) z[d] = select(group, search[d], z[d]);
+            ph_solve_hessian(w, search, group);
+            each (d, nv(w)) z[d] = select(group, search[d], z[d]);
             sync();
-            ph_mul_rows(m, w, s, z, PH_AT(W_EFC_JV), 0);
+            ph_mul_rows(w, z, efc_jv(w), 0);
             sync();
-            ph_pull_begin(m, f, v, w, group);
+            ph_pull_begin(w, group);
             each (one, 1) {
-                for (int k = one; k < ph_nactive(s); ++k) ph_pull_block(m, f, v, w, s, (s + ph_active(m))[k]);
+                for (int k = one; k < ph_nactive(w); ++k) ph_pull_block(w, (w.ints + ph_active(w))[k]);
             }
             sync();
-            ph_pull_contacts(m, f, v, w, s, group);
+            ph_pull_contacts(w, group);
             each (one, wanted ? 1 : 0) {
-                for (int k = one; k < ph_nactive(s); ++k)
-                    ph_pull_block_parameters(m, f, v, w, s, (s + ph_active(m))[k], group, places, parameters_grad);
+                for (int k = one; k < ph_nactive(w); ++k)
+                    ph_pull_block_parameters(w, (w.ints + ph_active(w))[k], group, places, parameters_grad);
             }
             sync();
             todo = m_andnot(todo, group);

@@ -88,15 +88,14 @@ LFN void ph_push_quat(const real *q, const real *x, real *out)
  * The bar of what moves joint j where its positions have been moved for a time h with the velocities qvel, from the
  * gradient of these positions.
  */
-LFN void ph_pull_positions(const int *m, const real *w, int j, const real *qvel, const real *qpos_grad, real h,
-                           real *out)
+LFN void ph_pull_positions(ph_world w, int j, const real *qvel, const real *qpos_grad, real h, real *out)
 {
-    int type = (m + m[M_JNT_TYPE])[j], q = (m + m[M_JNT_QPOSADR])[j], d = (m + m[M_JNT_DOFADR])[j];
-    int straight = type == 0 ? 3 : type == 1 ? 0 : 1;
+    int type = jnt_type(w)[j], q = jnt_qposadr(w)[j], d = jnt_dofadr(w)[j];
+    int straight = type == PH_FREE ? 3 : type == PH_BALL ? 0 : 1;
     real quat[4];
     for (int k = 0; k < straight; ++k) out[d + k] = qpos_grad[q + k];
-    if (type >= 2) return;
-    ph_copy(quat, PH_AT(W_QPOS) + q + straight, 4);
+    if (type >= PH_SLIDE) return;
+    ph_copy(quat, qpos(w) + q + straight, 4);
     ph_quat_integrate(quat, qvel + d + straight, h);
     ph_pull_quat(quat, qpos_grad + q + straight, out + d + straight);
 }
@@ -105,15 +104,15 @@ LFN void ph_pull_positions(const int *m, const real *w, int j, const real *qvel,
  * Adds to turn and step the bars of what moves joint j and of the velocities qvel, with which it is moved for a time h,
  * from that of what moves it afterwards.
  */
-LFN void ph_pull_move(const int *m, int j, const real *qvel, const real *after, real h, real *turn, real *step)
+LFN void ph_pull_move(ph_world w, int j, const real *qvel, const real *after, real h, real *turn, real *step)
 {
-    int type = (m + m[M_JNT_TYPE])[j], d = (m + m[M_JNT_DOFADR])[j], straight = type == 0 ? 3 : type == 1 ? 0 : 1;
+    int type = jnt_type(w)[j], d = jnt_dofadr(w)[j], straight = type == PH_FREE ? 3 : type == PH_BALL ? 0 : 1;
     real u[3], x[3], r[4], turned[3];
     for (int k = d; k < d + straight; ++k) {
         turn[k] = turn[k] + after[k];
         step[k] = fma(h, after[k], step[k]);
     }
-    if (type >= 2) return;
+    if (type >= PH_SLIDE) return;
     d += straight;
     /* what turns it before turns it afterwards, seen from there */
     ph_zero(r, 4);
@@ -128,15 +127,15 @@ LFN void ph_pull_move(const int *m, int j, const real *qvel, const real *after, 
 }
 
 /* The gradient by qpos, in the lanes `on`, from that by what moves it. */
-LFN void ph_push_joint(const int *m, const real *w, int j, mask on, const real *turn, real *out)
+LFN void ph_push_joint(ph_world w, int j, mask on, const real *turn, real *out)
 {
-    int type = (m + m[M_JNT_TYPE])[j], q = (m + m[M_JNT_QPOSADR])[j], d = (m + m[M_JNT_DOFADR])[j];
-    int straight = type == 0 ? 3 : type == 1 ? 0 : 1;
+    int type = jnt_type(w)[j], q = jnt_qposadr(w)[j], d = jnt_dofadr(w)[j];
+    int straight = type == PH_FREE ? 3 : type == PH_BALL ? 0 : 1;
     real x[7];
     ph_zero(x, 7);
     ph_copy(x, turn + d, straight);
-    if (type < 2) ph_push_quat(PH_AT(W_QPOS) + q + straight, turn + d + straight, x + straight);
-    for (int k = 0; k < straight + (type < 2 ? 4 : 0); ++k) ph_put_gradient(out, q + k, x[k], on);
+    if (type < PH_SLIDE) ph_push_quat(qpos(w) + q + straight, turn + d + straight, x + straight);
+    for (int k = 0; k < straight + (type < PH_SLIDE ? 4 : 0); ++k) ph_put_gradient(out, q + k, x[k], on);
 }
 
 /* ---- inverse dynamics -------------------------------------------------------------------------------------------- */
@@ -144,21 +143,21 @@ LFN void ph_push_joint(const int *m, const real *w, int j, mask on, const real *
 #define PH_CARRIED 6 /* fields that come from above, with a bar each */
 
 /* The fields of body b (0: the world's). */
-LFN void ph_carried(const int *m, const real *w, int b, real *out)
+LFN void ph_carried(ph_world w, int b, real *out)
 {
     ph_copy(out, PH_BODIES(GB_Z) + 6 * b, 6);
-    ph_copy(out + 6, PH_AT(W_CVEL) + 6 * b, 6);
-    for (int k = 0; k < 6; ++k) out[12 + k] = PH_AT(W_CACC)[6 * b + k] + PH_BODIES(GB_ACC)[6 * b + k];
+    ph_copy(out + 6, cvel(w) + 6 * b, 6);
+    for (int k = 0; k < 6; ++k) out[12 + k] = cacc(w)[6 * b + k] + PH_BODIES(GB_ACC)[6 * b + k];
     ph_copy(out + 18, PH_BODIES(GB_ACC) + 6 * b, 6);
     ph_copy(out + 24, PH_BODIES(GB_W) + 6 * b, 6);
     ph_copy(out + 30, PH_BODIES(GB_MORE) + 6 * b, 6);
 }
 
 /* What dofs d … d + n - 1 add to them. */
-LFN void ph_carry(const int *m, const real *w, int d, int n, real *out)
+LFN void ph_carry(ph_world w, int d, int n, real *out)
 {
-    const real *cdof = PH_AT(W_CDOF) + 6 * d, *dot = PH_AT(W_CDOF_DOT) + 6 * d, *qvel = PH_AT(W_QVEL) + d;
-    const real *qacc = PH_AT(W_QACC) + d;
+    const real *cdof = cdof(w) + 6 * d, *dot = cdof_dot(w) + 6 * d, *qvel = qvel(w) + d;
+    const real *qacc = qacc(w) + d;
     ph_add_motion(out, cdof, PH_DOFS(GD_Z) + d, n);
     ph_add_motion(out + 6, cdof, qvel, n);
     ph_add_motion(out + 12, dot, qvel, n);
@@ -169,24 +168,24 @@ LFN void ph_carry(const int *m, const real *w, int d, int n, real *out)
 }
 
 /* A field of body b from that of its parent. */
-LFN void ph_body_field(const int *m, real *w, int b, const real *x, real *field)
+LFN void ph_body_field(ph_world w, int b, const real *x, real *field)
 {
-    int d = (m + m[M_BODY_DOFADR])[b], n = (m + m[M_BODY_DOFNUM])[b];
+    int d = body_dofadr(w)[b], n = body_dofnum(w)[b];
     real a[6];
-    ph_copy(a, field + 6 * (m + m[M_BODY_PARENTID])[b], 6);
-    if (n > 0) ph_add_motion(a, PH_AT(W_CDOF) + 6 * d, x + d, n);
+    ph_copy(a, field + 6 * body_parentid(w)[b], 6);
+    if (n > 0) ph_add_motion(a, cdof(w) + 6 * d, x + d, n);
     ph_copy(field + 6 * b, a, 6);
 }
 
 /* A field of all bodies. */
-LFN void ph_field(const int *m, real *w, const real *x, real *field)
+LFN void ph_field(ph_world w, const real *x, real *field)
 {
-    const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
+    const int *level = level_adr(w), *body = level_body(w);
     each (k, 6) field[k] = splat(0);
-    rolled for (int l = 0; l < m[M_NLEVEL]; ++l)
-    {
+    rolled
+    for (int l = 0; l < nlevel(w); ++l) {
         sync();
-        each (i, level[l + 1] - level[l]) ph_body_field(m, w, body[level[l] + i], x, field);
+        each (i, level[l + 1] - level[l]) ph_body_field(w, body[level[l] + i], x, field);
     }
     sync();
 }
@@ -201,13 +200,13 @@ LFN void ph_take_cross_force(const real *a, const real *f, real *out)
 }
 
 /* Adds the bars of body b's share in z' (M qacc + c), and in w' M times what the integrator adds. */
-LFN void ph_pull_inertia(const int *m, real *w, int b)
+LFN void ph_pull_inertia(ph_world w, int b)
 {
-    const real *I = PH_AT(W_CINERT) + 10 * b, *cvel = PH_AT(W_CVEL) + 6 * b, *z = PH_BODIES(GB_Z) + 6 * b;
+    const real *I = cinert(w) + 10 * b, *cvel = cvel(w) + 6 * b, *z = PH_BODIES(GB_Z) + 6 * b;
     const real *acc = PH_BODIES(GB_ACC) + 6 * b;
     real *F = PH_BODIES(GB_FORCE) + 6 * b, *B = PH_BODIES(GB_SPEED) + 6 * b, *P = PH_BODIES(GB_MOMENTUM) + 6 * b;
     real a[6], t[6], momentum[6];
-    for (int k = 0; k < 6; ++k) a[k] = PH_AT(W_CACC)[6 * b + k] + acc[k];
+    for (int k = 0; k < 6; ++k) a[k] = cacc(w)[6 * b + k] + acc[k];
     ph_inertia_mul(I, a, t);
     ph_inertia_mul(I, cvel, momentum);
     ph_add_cross_force(cvel, momentum, t);
@@ -230,9 +229,9 @@ LFN void ph_pull_motion(const real *above, const real *bars, const real *pose, r
 }
 
 /* Gradients of dofs d … d + n - 1, whose axes are one joint's: bars of what is below them become those above them. */
-LFN void ph_pull_dofs(const int *m, real *w, int d, int n, const real *above, real *bars, const real *pose)
+LFN void ph_pull_dofs(ph_world w, int d, int n, const real *above, real *bars, const real *pose)
 {
-    const real *cdof = PH_AT(W_CDOF), *dot = PH_AT(W_CDOF_DOT), *P = bars + 12;
+    const real *cdof = cdof(w), *dot = cdof_dot(w), *P = bars + 12;
     real *B = bars + 6, more[6], motion[6];
     ph_zero(more, 6);
     for (int k = d; k < d + n; ++k) {
@@ -240,7 +239,7 @@ LFN void ph_pull_dofs(const int *m, real *w, int d, int n, const real *above, re
         PH_DOFS(GD_SPEED)[k] = PH_DOFS(GD_SPEED)[k] + (ph_dot6(cdof + 6 * k, B) + ph_dot6(dot + 6 * k, P));
         ph_zero(turned, 6);
         ph_add_cross_force(cdof + 6 * k, P, turned);
-        ph_add_scaled(more, turned, PH_AT(W_QVEL)[k], 6);
+        ph_add_scaled(more, turned, qvel(w)[k], 6);
     }
     for (int k = 0; k < 6; ++k) B[k] = B[k] + more[k];
     ph_pull_motion(above, bars, pose, motion);
@@ -248,49 +247,49 @@ LFN void ph_pull_dofs(const int *m, real *w, int d, int n, const real *above, re
 }
 
 /* Joint j: from its last dofs to its first; `above` are the fields before it. */
-LFN void ph_pull_joint(const int *m, real *w, int j, const real *above, real *bars, const real *pose)
+LFN void ph_pull_joint(ph_world w, int j, const real *above, real *bars, const real *pose)
 {
-    int type = (m + m[M_JNT_TYPE])[j], d = (m + m[M_JNT_DOFADR])[j];
-    if (type == 0) {
+    int type = jnt_type(w)[j], d = jnt_dofadr(w)[j];
+    if (type == PH_FREE) {
         real moved[6 * PH_CARRIED];
         ph_copy(moved, above, 6 * PH_CARRIED);
         /* translations of a free joint have axes that do not turn */
-        ph_carry(m, w, d, 3, moved);
-        ph_pull_dofs(m, w, d + 3, 3, moved, bars, pose);
+        ph_carry(w, d, 3, moved);
+        ph_pull_dofs(w, d + 3, 3, moved, bars, pose);
     }
-    ph_pull_dofs(m, w, d, type < 2 ? 3 : 1, above, bars, pose);
+    ph_pull_dofs(w, d, type < PH_SLIDE ? 3 : 1, above, bars, pose);
 }
 
 /* The bars of body b, with those of its children, and gradients of its dofs: bars become those of its parent. */
-LFN void ph_pull_body(const int *m, real *w, int b)
+LFN void ph_pull_body(ph_world w, int b)
 {
     const int own[PH_CARRIED + 1] = {GB_FORCE, GB_SPEED, GB_MOMENTUM, GB_PUSH, GB_W_FORCE, GB_W_MOMENTUM, GB_POSE};
-    int first = (m + m[M_BODY_JNTADR])[b], njoint = (m + m[M_BODY_JNTNUM])[b];
+    int first = body_jntadr(w)[b], njoint = body_jntnum(w)[b];
     real bars[6 * (PH_CARRIED + 1)], base[6 * PH_CARRIED], above[6 * PH_CARRIED];
     for (int k = 0; k <= PH_CARRIED; ++k) {
         real *all = PH_BODIES(own[k]);
-        ph_gather_children(m, b, 6, all + 6 * b, all, bars + 6 * k);
+        ph_gather_children(w, b, 6, all + 6 * b, all, bars + 6 * k);
     }
-    ph_carried(m, w, (m + m[M_BODY_PARENTID])[b], base);
-    rolled for (int j = first + njoint - 1; j >= first; --j)
-    {
+    ph_carried(w, body_parentid(w)[b], base);
+    rolled
+    for (int j = first + njoint - 1; j >= first; --j) {
         ph_copy(above, base, 6 * PH_CARRIED);
-        rolled for (int i = first; i < j; ++i)
-            ph_carry(m, w, (m + m[M_JNT_DOFADR])[i], (m + m[M_JNT_TYPE])[i] == 1 ? 3 : 1, above);
-        ph_pull_joint(m, w, j, above, bars, bars + 6 * PH_CARRIED);
+        rolled
+        for (int i = first; i < j; ++i) ph_carry(w, jnt_dofadr(w)[i], jnt_type(w)[i] == PH_BALL ? 3 : 1, above);
+        ph_pull_joint(w, j, above, bars, bars + 6 * PH_CARRIED);
     }
     for (int k = 0; k <= PH_CARRIED; ++k) ph_copy(PH_BODIES(own[k]) + 6 * b, bars + 6 * k, 6);
 }
 
 /* Gradients by dofs from the bars of all bodies. */
-LFN void ph_pull_tree(const int *m, real *w)
+LFN void ph_pull_tree(ph_world w)
 {
-    const int *level = m + m[M_LEVEL_ADR], *body = m + m[M_LEVEL_BODY];
-    each (i, m[M_NBODY] - 1) ph_pull_inertia(m, w, i + 1);
+    const int *level = level_adr(w), *body = level_body(w);
+    each (i, nbody(w) - 1) ph_pull_inertia(w, i + 1);
     sync();
-    rolled for (int l = m[M_NLEVEL] - 1; l >= 0; --l)
-    {
-        each (i, level[l + 1] - level[l]) ph_pull_body(m, w, body[level[l] + i]);
+    rolled
+    for (int l = nlevel(w) - 1; l >= 0; --l) {
+        each (i, level[l + 1] - level[l]) ph_pull_body(w, body[level[l] + i]);
         sync();
     }
 }
@@ -298,25 +297,25 @@ LFN void ph_pull_tree(const int *m, real *w)
 /* ---- forces at places -------------------------------------------------------------------------------------------- */
 
 /* How far p is from the centre of mass of body b's tree. */
-LFN void ph_offset(const int *m, const real *w, int b, const real *p, real *out)
+LFN void ph_offset(ph_world w, int b, const real *p, real *out)
 {
-    v3_sub(p, PH_AT(W_SUBTREE_COM) + 3 * (m + m[M_BODY_ROOTID])[b], out);
+    v3_sub(p, subtree_com(w) + 3 * body_rootid(w)[b], out);
 }
 
 /* The velocity of the point p of body b in a field. */
-LFN void ph_at_point(const int *m, const real *w, int b, const real *p, const real *field, real *out)
+LFN void ph_at_point(ph_world w, int b, const real *p, const real *field, real *out)
 {
     real off[3];
-    ph_offset(m, w, b, p, off);
+    ph_offset(w, b, p, off);
     ph_copy(out, field + 6 * b + 3, 3);
     ph_add_cross(field + 6 * b, off, out);
 }
 
 /* out = a force and a torque at p, as a spatial force on body b. */
-LFN void ph_wrench(const int *m, const real *w, int b, const real *p, const real *torque, const real *force, real *out)
+LFN void ph_wrench(ph_world w, int b, const real *p, const real *torque, const real *force, real *out)
 {
     real off[3];
-    ph_offset(m, w, b, p, off);
+    ph_offset(w, b, p, off);
     ph_copy(out, torque, 3);
     ph_add_cross(off, force, out);
     ph_copy(out + 3, force, 3);
@@ -326,11 +325,11 @@ LFN void ph_wrench(const int *m, const real *w, int b, const real *p, const real
  * The bars of the velocity at p of body b in a field, and of its turning: they go to the field's bar, to the body's
  * pose, because the field turns with it, and to the place, `place`.
  */
-LFN void ph_pull_point(const int *m, real *w, int b, const real *p, const real *turn, const real *velocity,
-                       const real *field, int bar, real *place)
+LFN void ph_pull_point(ph_world w, int b, const real *p, const real *turn, const real *velocity, const real *field,
+                       int bar, real *place)
 {
     real force[6];
-    ph_wrench(m, w, b, p, turn, velocity, force);
+    ph_wrench(w, b, p, turn, velocity, force);
     real *to = PH_BODIES(bar) + 6 * b;
     for (int k = 0; k < 6; ++k) to[k] = to[k] + force[k];
     ph_add_cross_force(field + 6 * b, force, PH_BODIES(GB_POSE) + 6 * b);
@@ -338,10 +337,10 @@ LFN void ph_pull_point(const int *m, real *w, int b, const real *p, const real *
 }
 
 /* The bars of a place that is fixed to body b, and of its turning. */
-LFN void ph_pull_place(const int *m, real *w, int b, const real *p, const real *turn, const real *place)
+LFN void ph_pull_place(ph_world w, int b, const real *p, const real *turn, const real *place)
 {
     real force[6], *pose = PH_BODIES(GB_POSE) + 6 * b;
-    ph_wrench(m, w, b, p, turn, place, force);
+    ph_wrench(w, b, p, turn, place, force);
     for (int k = 0; k < 6; ++k) pose[k] = pose[k] + force[k];
 }
 
@@ -358,10 +357,9 @@ LFN void ph_pull_place(const int *m, real *w, int b, const real *p, const real *
  * Adds `by` times the gradient of L(u) by the six turns and moves of body b to turn [6] and, if `speed` is not NULL,
  * that by u to it. The dofs begin at d.
  */
-LFN void ph_pull_gyro(const int *m, const real *w, int b, int d, const real *u, real by, int speeds, real *turn,
-                      real *speed)
+LFN void ph_pull_gyro(ph_world w, int b, int d, const real *u, real by, int speeds, real *turn, real *speed)
 {
-    const real *I = PH_AT(W_CRB) + 10 * b, *cdof = PH_AT(W_CDOF) + 6 * d, *x = PH_DOFS(GD_W) + d;
+    const real *I = crb(w) + 10 * b, *cdof = cdof(w) + 6 * d, *x = PH_DOFS(GD_W) + d;
     real moved[6], V[6], W[6], A[6], F[6], P[6], B[6], above[6], momentum[6], t[6], dot[18];
     ph_zero(moved, 6);
     ph_zero(above, 6);
@@ -397,20 +395,19 @@ LFN void ph_pull_gyro(const int *m, const real *w, int b, int d, const real *u, 
 }
 
 /* Standalone free body i. */
-LFN void ph_pull_free(const int *m, const ureal *f, const real *v, real *w, int i)
+LFN void ph_pull_free(ph_world w, int i)
 {
-    int b = (m + m[M_FREE_BODY])[i], d = (m + m[M_BODY_DOFADR])[b];
-    real h = par(m, f, v, M_TIMESTEP, 0), step[6], both[6], *turn = PH_DOFS(GD_TURN) + d,
-         *speed = PH_DOFS(GD_SPEED) + d;
-    const real *qvel = PH_AT(W_QVEL) + d;
+    int b = free_body(w)[i], d = body_dofadr(w)[b];
+    real h = timestep(w, 0), step[6], both[6], *turn = PH_DOFS(GD_TURN) + d, *speed = PH_DOFS(GD_SPEED) + d;
+    const real *qvel = qvel(w) + d;
     for (int k = 0; k < 6; ++k) {
-        step[k] = PH_AT(W_QACC)[d + k] + PH_DOFS(GD_MORE)[d + k];
+        step[k] = qacc(w)[d + k] + PH_DOFS(GD_MORE)[d + k];
         both[k] = qvel[k] + step[k];
     }
-    ph_pull_gyro(m, w, b, d, both, h, 0, turn, speed);
-    ph_pull_gyro(m, w, b, d, qvel, -h, 0, turn, speed);
-    ph_pull_gyro(m, w, b, d, step, -h, 0, turn, speed);
+    ph_pull_gyro(w, b, d, both, h, 0, turn, speed);
+    ph_pull_gyro(w, b, d, qvel, -h, 0, turn, speed);
+    ph_pull_gyro(w, b, d, step, -h, 0, turn, speed);
     real none[6];
     ph_zero(none, 6);
-    ph_pull_gyro(m, w, b, d, step, h, 1, none, speed);
+    ph_pull_gyro(w, b, d, step, h, 1, none, speed);
 }

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 
 enum { OF_CODE = 3, OF_TEXTS = 2 }; /* in part one program in so many */
-static bool everything; /* "all" was said */
+static bool everything;             /* "all" was said */
 /* The unit is compiled; else one of the two that take longest is left out: native physics, pictures. */
 static bool physics, pictures;
 

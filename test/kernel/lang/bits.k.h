@@ -16,8 +16,7 @@
 item_kernel void k_bits_real(const ureal *a, const ureal *b, const ureal *c, ureal *reals, int n, int block)
 {
     int first = block * 256;
-    items(p, nmin(256, n - first))
-    {
+    items (p, nmin(256, n - first)) {
         int row = 0;
         real x = load(a + first + p), y = load(b + first + p), z = load(c + first + p);
         REAL(x + y);
@@ -45,8 +44,7 @@ item_kernel void k_bits_real(const ureal *a, const ureal *b, const ureal *c, ure
 item_kernel void k_bits_function(const ureal *a, const ureal *b, ureal *reals, int n, int block)
 {
     int first = block * 256;
-    items(p, nmin(256, n - first))
-    {
+    items (p, nmin(256, n - first)) {
         int row = 0;
         real x = load(a + first + p), y = load(b + first + p);
         REAL(sin(x));
@@ -68,8 +66,7 @@ item_kernel void k_bits_function(const ureal *a, const ureal *b, ureal *reals, i
 item_kernel void k_bits_mask(const ureal *a, const ureal *b, int *ints, int n, int block)
 {
     int first = block * 256;
-    items(p, nmin(256, n - first))
-    {
+    items (p, nmin(256, n - first)) {
         int row = 0;
         real x = load(a + first + p), y = load(b + first + p);
         INT(lt(x, y));
@@ -90,8 +87,7 @@ item_kernel void k_bits_mask(const ureal *a, const ureal *b, int *ints, int n, i
 item_kernel void k_bits_int(const int *a, const int *b, int *ints, int n, int block)
 {
     int first = block * 256;
-    items(p, nmin(256, n - first))
-    {
+    items (p, nmin(256, n - first)) {
         int row = 0;
         lint x = iload(a + first + p), y = iload(b + first + p);
         INT(x + y);

@@ -22,8 +22,7 @@ item_kernel void k_count(const ureal *x, const int *index, ureal *y, u8 *small, 
     ureal first = x[0];                                    /* 0; 4 */
     int at = index[3] * 2;                                 /* 0, as these are whole numbers; 4 */
     y[5 * block + 4] = ufma(first, 2, umax(first, 1)) - 1; /* 2 + 1 + 1; 4 */
-    items(p, 4)
-    {
+    items (p, 4) {
         count_pair sum = {splat(0), splat(1)};
         real a = load(x + p), b = gather(x, iload(index + p)); /* 0; 4 + 4 + 4 */
         mask m = lt(a, b);                                     /* 1 */

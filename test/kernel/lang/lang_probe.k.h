@@ -9,7 +9,9 @@
 /* out = expr, where x and y are the lanes of a and b. */
 #define PROBE(store_, expr)                                                                                            \
     int first = block * 256;                                                                                           \
-    items(p, nmin(256, n - first)) { store_(out + first + p, expr); }                                                  \
+    items (p, nmin(256, n - first)) {                                                                                  \
+        store_(out + first + p, expr);                                                                                 \
+    }                                                                                                                  \
     (void)a, (void)b
 #define X load(a + first + p)
 #define Y load(b + first + p)
@@ -134,21 +136,20 @@ item_kernel void k_probe_ishr(const int *a, const int *b, int *out, int n, int b
 item_kernel void k_probe_gather(const ureal *table, const int *index, ureal *out, int n, int block)
 {
     int first = block * 256;
-    items(p, nmin(256, n - first)) store(out + first + p, gather(table, iload(index + first + p)));
+    items (p, nmin(256, n - first)) store(out + first + p, gather(table, iload(index + first + p)));
 }
 
 item_kernel void k_probe_igather(const int *table, const int *index, int *out, int n, int block)
 {
     int first = block * 256;
-    items(p, nmin(256, n - first)) istore(out + first + p, igather(table, iload(index + first + p)));
+    items (p, nmin(256, n - first)) istore(out + first + p, igather(table, iload(index + first + p)));
 }
 
 /* Stores of the lanes whose m is set; reals[i], ints[i] = value of item i. */
 item_kernel void k_probe_store_if(const int *m, const ureal *x, ureal *reals, int *ints, int n, int block)
 {
     int first = block * 256;
-    items(p, nmin(256, n - first))
-    {
+    items (p, nmin(256, n - first)) {
         mask on = m_not(ieq(iload(m + first + p), isplat(0)));
         real value = load(x + first + p);
         store_if(on, reals + first + p, value);
@@ -161,8 +162,7 @@ item_kernel void k_probe_scatter_if(const int *m, const int *index, const ureal 
                                     int block)
 {
     int first = block * 256;
-    items(p, nmin(256, n - first))
-    {
+    items (p, nmin(256, n - first)) {
         mask on = m_not(ieq(iload(m + first + p), isplat(0)));
         lint i = iload(index + first + p);
         real value = load(x + first + p);
@@ -175,21 +175,20 @@ item_kernel void k_probe_scatter_if(const int *m, const int *index, const ureal 
 item_kernel void k_probe_tail(const ureal *x, ureal *out, int n, int block)
 {
     int first = block * 256, count = nmin(256, n - first);
-    items(p, count) store_if(in_range(p, count), out + first + p, load(x + first + p));
+    items (p, count) store_if(in_range(p, count), out + first + p, load(x + first + p));
 }
 
 item_kernel void k_probe_istream(const int *a, int *out, int n, int block)
 {
     int first = block * 256;
-    items(p, nmin(256, n - first)) istream(out + first + p, iload(a + first + p));
+    items (p, nmin(256, n - first)) istream(out + first + p, iload(a + first + p));
 }
 
 /* Wide groups; each word shows its place in its group. */
 item_kernel void k_probe_wide(const int *a, int *out, int n, int block)
 {
     int first = block * 256 / STET_WIDE;
-    items(p, nmin(256 / STET_WIDE, n / STET_WIDE - first))
-    {
+    items (p, nmin(256 / STET_WIDE, n / STET_WIDE - first)) {
         lint v[STET_WIDE], w[STET_WIDE];
         wide_load(a + (first + p) * STET_WIDE, v);
         for (int k = 0; k < STET_WIDE; ++k) w[k] = v[k] + isplat(k * 1000);

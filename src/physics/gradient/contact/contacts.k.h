@@ -65,8 +65,8 @@ LFN mask contact_pull(contacts_pair *pair, const int *tables, const ureal *reals
 }
 
 /*
- * A point of a cylinder's rim over a plane. Its place on the rim goes around with the lowest point's, so with the normal;
- * not where the cylinder stands to rounding: what is lowest then says nothing.
+ * A point of a cylinder's rim over a plane. Its place on the rim goes around with the lowest point's, so with the
+ * normal; not where the cylinder stands to rounding: what is lowest then says nothing.
  */
 LFN mask plane_cylinder_pull(contacts_pair *pair, const contact *con, const contact_grad *grad, const real *normal_grad,
                              mask lanes)
@@ -143,8 +143,8 @@ LFN mask box_box_pull(contacts_pair *pair, const int *tables, const ureal *reals
     v3_scale(con->normal, splat(-1), back);
     convex_face(&s.a, tables, reals, con->normal, &s.face1);
     convex_face(&s.b, tables, reals, back, &s.face2);
-    rolled for (int i = 0; i < n; ++i)
-    {
+    rolled
+    for (int i = 0; i < n; ++i) {
         mask here = m_and(lanes, con[i].hit), sure = m_all();
         if (!any(here)) continue;
         contact_normal_grad(pair, con + i, grad + i, here, normal_grad);
@@ -190,8 +190,8 @@ LFN mask manifold_pull(contacts_pair *pair, const int *tables, const ureal *real
     }
     mask refined = m_all();
     if (contacts_are_rough(pair)) refined = held_refine(&pair->a, &pair->b, tables, reals, lanes, &one);
-    rolled for (int i = 0; i < n; ++i)
-    {
+    rolled
+    for (int i = 0; i < n; ++i) {
         mask here = m_and(lanes, con[i].hit), several = m_andnot(here, same), now = m_and(here, same);
         if (any(now)) {
             contact_normal_grad(pair, &one, grad + i, now, normal_grad);
@@ -243,8 +243,8 @@ LFN mask contacts_pull(contacts_pair *pair, const int *tables, const ureal *real
         return sure;
     }
     int lowest = first == GRAD_PLANE && second != CONVEX_ELLIPSOID; /* corners, and a capsule's ends */
-    rolled for (int i = 0; i < n; ++i)
-    {
+    rolled
+    for (int i = 0; i < n; ++i) {
         real normal_grad[3];
         mask here = m_and(lanes, con[i].hit);
         if (!any(here)) continue;

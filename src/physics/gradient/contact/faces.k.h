@@ -1,9 +1,9 @@
 /*
  * The derivative of contacts at the corners of what two faces, or a face and an edge, have in common.
  *
- * Such a contact is a point where three planes meet: that of a face, and two through sides of faces, each of which moves
- * with the geom that it is of. Where planes with normals m_i meet at p, each owner's point there moving by v_i, p moves
- * so that m_i · dp = m_i · v_i. Which sides they are is seen from the point: those that are nearest to it.
+ * Such a contact is a point where three planes meet: that of a face, and two through sides of faces, each of which
+ * moves with the geom that it is of. Where planes with normals m_i meet at p, each owner's point there moving by v_i, p
+ * moves so that m_i · dp = m_i · v_i. Which sides they are is seen from the point: those that are nearest to it.
  */
 #ifndef STI_PHYSICS_GRADIENT_CONTACT_FACES_K_H
 #define STI_PHYSICS_GRADIENT_CONTACT_FACES_K_H
@@ -22,8 +22,8 @@ typedef struct face_side {
 /* Tries the sides of one face; not those that are parallel to `other`, if that is given. */
 LFN void face_side_try(const feature *f, int second, const real *p, const face_side *other, mask lanes, face_side *s)
 {
-    rolled for (int i = 0; i < MANIFOLD_CORNERS; ++i)
-    {
+    rolled
+    for (int i = 0; i < MANIFOLD_CORNERS; ++i) {
         mask exists = m_and(lanes, ilt(isplat(i), f->count)), last = ieq(f->count, isplat(i + 1));
         if (!any(exists)) break;
         real end[3], side[3], away[3], normal[3], zero = splat(0);
@@ -82,7 +82,9 @@ LFN void faces_turn(contacts_pair *pair, mask m, mask second, const real *direct
     grad_add_turn(m_and(m, second), direction, gradient, &pair->b_grad);
 }
 
-/* A corner at p, in the plane of a face (`normal`, of the second geom where `second`). Gives the lanes that have one. */
+/*
+ * A corner at p, in the plane of a face (`normal`, of the second geom where `second`). Gives the lanes that have one.
+ */
 LFN mask faces_corner(contacts_pair *pair, const meeting *f, mask m, mask second, const real *normal, const real *p,
                       const real *p_grad)
 {

@@ -1,8 +1,8 @@
 /*
  * Gradients of contacts and of geoms: what the functions of this folder take and give.
  *
- * A geom's gradient is a force and a torque about its place: where the geom moves by dx and turns by dr (a small vector,
- * both along the axes of the world), the result grows by force · dx + torque · dr. Everything is added.
+ * A geom's gradient is a force and a torque about its place: where the geom moves by dx and turns by dr (a small
+ * vector, both along the axes of the world), the result grows by force · dx + torque · dr. Everything is added.
  */
 #ifndef STI_PHYSICS_GRADIENT_CONTACT_GRAD_K_H
 #define STI_PHYSICS_GRADIENT_CONTACT_GRAD_K_H

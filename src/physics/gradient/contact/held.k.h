@@ -1,10 +1,11 @@
 /*
  * The derivative of one contact at two geoms' nearest points, or where they overlap, of the least way out.
  *
- * At such a contact each geom's core has a feature: a corner, an edge, a face, or a smooth part. The normal stands across
- * both, and the cores' points differ by the normal times their distance L (less than 0 where they overlap). These
- * conditions hold while the geoms move, and their derivative is that of the contact (the implicit function theorem);
- * how the contact was found does not matter. Features are held: where another one takes over, the contact has a kink.
+ * At such a contact each geom's core has a feature: a corner, an edge, a face, or a smooth part. The normal stands
+ * across both, and the cores' points differ by the normal times their distance L (less than 0 where they overlap).
+ * These conditions hold while the geoms move, and their derivative is that of the contact (the implicit function
+ * theorem); how the contact was found does not matter. Features are held: where another one takes over, the contact has
+ * a kink.
  *
  * Both cores are grown outwards by the same small length s. Then all have finite curvatures, by which a turn w of the
  * normal follows from the way y that the contact's point goes on the grown surface: a corner's is 1 / s, an edge's 0
@@ -50,8 +51,8 @@ LFN void tangent_vector(const real *frame, const real *parts, real *out)
 }
 
 /*
- * A straight line through the feature, which is in the frame of the geom, in some lanes; with a second one it is a face.
- * The normal is across it but for rounding, which `off` takes away.
+ * A straight line through the feature, which is in the frame of the geom, in some lanes; with a second one it is a
+ * face. The normal is across it but for rounding, which `off` takes away.
  */
 LFN void held_edge(mask m, const convex *c, const real *local, const real *frame, held *h)
 {
@@ -141,8 +142,8 @@ LFN void held_mesh(const convex *c, const int *tables, const ureal *reals, const
     real from[3];
     lint vertex = hull_farthest(hull, reals, way), begin, size = hull_list_at(hull, vertex, &begin);
     hull_point(hull, reals, vertex, from);
-    rolled for (int k = 0; any(ilt(isplat(k), size)); k += HULL_AT_SIZE)
-    {
+    rolled
+    for (int k = 0; any(ilt(isplat(k), size)); k += HULL_AT_SIZE) {
         mask exists = ilt(isplat(k), size);
         lint before = igather(hull, iselect(exists, begin + isplat(k + 2), isplat(0)));
         real point[3], edge[3];
@@ -284,8 +285,8 @@ LFN void held_farthest(const convex *c, const int *tables, const ureal *reals, c
 
 /*
  * Searches end within a tolerance (ccd_tolerance), and a smooth surface's normal and place are off by about its square
- * root. Newton's method takes the contact of a round geom to where its conditions hold. Gives the lanes in which they do
- * and the contact is still the same one; in others it stays.
+ * root. Newton's method takes the contact of a round geom to where its conditions hold. Gives the lanes in which they
+ * do and the contact is still the same one; in others it stays.
  */
 LFN mask held_refine(const convex *a, const convex *b, const int *tables, const ureal *reals, mask lanes, contact *con)
 {
@@ -336,9 +337,9 @@ LFN mask held_refine(const convex *a, const convex *b, const int *tables, const 
 }
 
 /*
- * Adds what one contact between a and b with these features gives to both, in some lanes: the gradients of its distance,
- * position and normal; `frame` is contact_frame of the normal. Gives the lanes in which there is a derivative: not where
- * edges or faces are parallel, or points coincide.
+ * Adds what one contact between a and b with these features gives to both, in some lanes: the gradients of its
+ * distance, position and normal; `frame` is contact_frame of the normal. Gives the lanes in which there is a
+ * derivative: not where edges or faces are parallel, or points coincide.
  */
 LFN mask held_pull(const convex *a, const held *p, const convex *b, const held *q, const real *frame, real dist,
                    real dist_grad, const real *pos_grad, const real *normal_grad, mask lanes, geom_grad *a_grad,

@@ -27,8 +27,8 @@ LFN void hfield_prism_of(const convex *field, const int *tables, const ureal *re
         ureal last = (ureal)((k == 0 ? f.ncol : f.nrow) - 2);
         cell[k] = to_int(clamp(floor((at[k] + splat(f.size[k])) / splat(f.cell[k])), zero, splat(last)));
     }
-    rolled for (int i = 0; i < 18; ++i)
-    {
+    rolled
+    for (int i = 0; i < 18; ++i) {
         lint column = cell[0] + isplat(i / 2 % 3 - 1), row = cell[1] + isplat(i / 6 - 1);
         mask inside = m_and(igt(column, isplat(-1)), igt(row, isplat(-1)));
         inside = m_and(inside, m_and(ilt(column, isplat(f.ncol - 1)), ilt(row, isplat(f.nrow - 1))));

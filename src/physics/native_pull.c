@@ -1,0 +1,177 @@
+/* Launches of the gradient of a time step; see native_pull.h. */
+#include "physics/native_pull.h"
+
+#include "base/memory.h"
+#include "kernel/gpu/programs.h"
+#include "kernel/record/launch.h"
+#include "physics/gradient/memory.k.h"
+#include "physics/native_state.h"
+
+extern const sti_kernel sti_k_native_pull;
+
+/*
+ * A world may have more contacts than a step's tables have room for, and then the step was made with those that have
+ * room for all (NATIVE-8). These serve every world.
+ */
+static const int *tables_of(const sti_native *n) { return n->spare.m ? n->spare.m : n->tables.m; }
+
+/* Memory of as many teams as a GPU runs at once, within 2 GiB (as sti_native_make_memory). */
+static stet_result make_memory(sti_native *n)
+{
+    enum { LINE = STI_ALIGN / sizeof(float), TEAMS = 8 };
+    stet_device *device = n->worlds->device;
+    const int *m = tables_of(n);
+    int64_t reals = PH_GRADIENT_MEMORY(m) + LINE, ints = m[M_NINTS] + LINE;
+    int64_t teams = TEAMS * (int64_t)(device->processors > 0 ? device->processors : 1);
+    int64_t fit = INT32_MAX / (int64_t)sizeof(float) / (reals + ints);
+    if (!sti_device_is_gpu(device)) return STET_OK;
+    if (teams > n->worlds->nworld) teams = n->worlds->nworld;
+    if (teams > fit) teams = fit > 0 ? fit : 1;
+    if (n->pull.memory && n->pull.memory->nitem == teams * reals && n->pull.lists->nitem == teams * ints)
+        return STET_OK;
+    STI_TRY(sti_native_drop_array(&n->pull.memory));
+    STI_TRY(sti_native_drop_array(&n->pull.lists));
+    STI_TRY(STI_ARRAY(device, "memory of gradients", STET_DTYPE_REAL, false, &n->pull.memory, teams * reals));
+    return STI_ARRAY(device, "lists of gradients", STET_DTYPE_INT, false, &n->pull.lists, teams * ints);
+}
+
+void sti_native_pull_free(sti_native *n)
+{
+    stet_array_destroy(n->pull.memory);
+    stet_array_destroy(n->pull.lists);
+    n->pull.memory = n->pull.lists = NULL;
+}
+
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
+
+enum { FIRST = PH_PARAMETER_FIRST, TABLES = PH_MEMORY_FIRST - FIRST };
+
+/* Where the table begins among the shared numbers, as if none had moved to the worlds' own. */
+static int begin_of(const sti_native *n, int number)
+{
+    return n->own.begin ? n->own.begin[number - FIRST] : n->tables.m[number];
+}
+
+/* Numbers of all blocks: to where the next table begins. */
+static int count_block_numbers(const sti_native *n)
+{
+    const int *m = n->tables.m;
+    int begin = begin_of(n, M_BLOCK_PRM), end = n->tables.nf;
+    for (int k = FIRST; k < PH_MEMORY_FIRST; ++k) {
+        int other = begin_of(n, k);
+        if (other > begin && other < end) end = other;
+    }
+    return m[M_NBLOCK] + m[M_NPAIR] + m[M_NMADE] > 0 ? end - begin : 0;
+}
+
+/* How many numbers a table with a gradient has; -1: it has none. n: NULL, if only that is asked. */
+static int count_numbers(const sti_native *n, int number)
+{
+    const mjModel *m = n ? n->worlds->model->mj : NULL;
+    switch (number) {
+    case M_GRAVITY: return 3;
+    case M_QPOS_SPRING: return m ? (int)m->nq : 0;
+    case M_BODY_MASS: return m ? (int)m->nbody : 0;
+    case M_BODY_INERTIA: return m ? 3 * (int)m->nbody : 0;
+    case M_JNT_STIFFNESS: return m ? (int)m->njnt : 0;
+    case M_JNT_STIFFNESSPOLY: return m ? 2 * (int)m->njnt : 0;
+    case M_DOF_ARMATURE:
+    case M_DOF_DAMPING:
+    case M_DOF_M0: return m ? (int)m->nv : 0;
+    case M_DOF_DAMPINGPOLY: return m ? 2 * (int)m->nv : 0;
+    case M_TEN_STIFFNESS:
+    case M_TEN_DAMPING: return m ? (int)m->ntendon : 0;
+    case M_TEN_STIFFNESSPOLY:
+    case M_TEN_DAMPINGPOLY:
+    case M_TEN_LENGTHSPRING: return m ? 2 * (int)m->ntendon : 0;
+    case M_ACT_GAINPRM:
+    case M_ACT_BIASPRM: return m ? 3 * (int)m->nactuator : 0;
+    case M_BLOCK_PRM: return n ? count_block_numbers(n) : 0;
+    default: return -1;
+    }
+}
+
+bool sti_gradient_has_parameter(int number) { return count_numbers(NULL, number) >= 0; }
+
+static stet_result make_places(sti_native *n, const int *numbers, sti_native_wanted *out)
+{
+    int32_t place[TABLES];
+    int at = 0;
+    for (int k = 0; k < TABLES; ++k) place[k] = -1;
+    for (int k = 0; k < out->n; ++k) {
+        place[numbers[k] - FIRST] = out->begin[k] = at;
+        at += count_numbers(n, numbers[k]);
+    }
+    out->begin[out->n] = at;
+    STI_TRY(STI_ARRAY(n->worlds->device, "places of parameters", STET_DTYPE_INT, false, &out->places, TABLES));
+    STI_TRY(stet_array_write(out->places, place, sizeof place));
+    return STI_ARRAY(n->worlds->device, "gradients of parameters", STET_DTYPE_REAL, true, &out->gradient,
+                     n->worlds->nworld, at);
+}
+
+/* In a medium drag follows from mass and inertia, too. */
+static stet_result check_parameter(const mjModel *m, int number)
+{
+    bool drags = m->opt.density > 0 || m->opt.viscosity > 0;
+    if (!sti_gradient_has_parameter(number))
+        return sti_error(STET_ERROR_UNSUPPORTED, "gradients: parameter %d of the physics has none", number);
+    if (drags && (number == M_BODY_MASS || number == M_BODY_INERTIA))
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "gradients: masses and inertias have none in a medium, whose drag follows from them");
+    return STET_OK;
+}
+
+stet_result sti_native_want(sti_native *n, const int *numbers, int count, sti_native_wanted *out)
+{
+    *out = (sti_native_wanted){.n = count};
+    for (int k = 0; k < count; ++k) STI_TRY(check_parameter(n->worlds->model->mj, numbers[k]));
+    STI_TRY(sti_native_update(n));
+    STI_TRY(sti_alloc(&out->begin, (size_t)(count + 1) * sizeof *out->begin, "parameters that have gradients"));
+    return make_places(n, numbers, out);
+}
+
+void sti_native_wanted_free(sti_native_wanted *wanted)
+{
+    stet_array_destroy(wanted->places);
+    stet_array_destroy(wanted->gradient);
+    sti_free(wanted->begin);
+    *wanted = (sti_native_wanted){.n = 0};
+}
+
+/* A step of Euler's integrator takes damping implicitly as soon as there is some. */
+static int wanted_bits(const sti_native *n, const sti_native_wanted *wanted)
+{
+    const mjModel *m = n->worlds->model->mj;
+    bool damps = m->opt.integrator == mjINT_EULER && !(m->opt.disableflags & (mjDSBL_EULERDAMP | mjDSBL_DAMPER));
+    return !wanted ? PH_WANTED_NONE : damps ? PH_WANTED_DAMPED : PH_WANTED;
+}
+
+/* ---- a launch ---------------------------------------------------------------------------------------------------- */
+
+stet_result sti_native_prepare_pull(sti_native *n)
+{
+    const sti_code *code;
+    STI_TRY(sti_gradient_check_model(n->worlds->model->mj));
+    STI_TRY(sti_native_update(n));
+    STI_TRY(make_memory(n));
+    if (!sti_device_is_gpu(n->worlds->device)) return STET_OK;
+    return sti_program_code(n->worlds->device, &sti_k_native_pull, false, &code);
+}
+
+stet_result sti_native_pull(sti_native *n, stet_array *stepped, const sti_native_before *b,
+                            const sti_native_gradients *g, const sti_native_wanted *wanted)
+{
+    STI_TRY(sti_native_prepare_pull(n));
+    const int *m = tables_of(n);
+#define ARRAY(of, name) sti_arg_array((of)->name)
+    return STI_LAUNCH(sti_k_native_pull, n->worlds->device, n->worlds->nworld,
+                      sti_arg_array(n->spare.m ? n->spare.tables : n->m), sti_arg_array(n->f), sti_arg_array(n->own.v),
+                      sti_arg_array(stepped), sti_arg_team(n->pull.memory, PH_GRADIENT_MEMORY(m)),
+                      sti_arg_team(n->pull.lists, m[M_NINTS]), ARRAY(b, qpos), ARRAY(b, qvel), ARRAY(b, act),
+                      ARRAY(b, ctrl), ARRAY(b, qfrc_applied), ARRAY(b, xfrc_applied), ARRAY(b, mocap_pos),
+                      ARRAY(b, mocap_quat), ARRAY(b, eq_active), ARRAY(b, qacc), ARRAY(g, qpos), ARRAY(g, qvel),
+                      ARRAY(g, act), ARRAY(g, ctrl), ARRAY(g, qfrc_applied), ARRAY(g, xfrc_applied),
+                      ARRAY(g, mocap_pos), ARRAY(g, mocap_quat), sti_arg_array(wanted ? wanted->places : NULL),
+                      sti_arg_array(wanted ? wanted->gradient : NULL), sti_arg_int(wanted_bits(n, wanted)));
+#undef ARRAY
+}

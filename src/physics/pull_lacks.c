@@ -1,0 +1,200 @@
+/* What of a model's time steps has no gradient: one table. A row that gets one is taken out. See native_pull.h. */
+#include "base/error.h"
+#include "physics/features.h"
+#include "physics/native_pull.h"
+#include "physics/contact/pairs.h"
+
+#include <stdio.h>
+
+#define STET_W 1
+#include "stet/lang.h"
+
+#include "physics/gradient/contact/contacts.k.h"
+
+static bool any_number(const mjtNum *a, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i)
+        if (a[i] != 0) return true;
+    return false;
+}
+
+static bool any_flag(const mjtBool *a, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i)
+        if (a[i]) return true;
+    return false;
+}
+
+static bool is_implicit(const mjModel *m) { return m->opt.integrator == mjINT_IMPLICITFAST; }
+static bool has_other_integrator(const mjModel *m)
+{
+    return m->opt.integrator == mjINT_IMPLICIT || m->opt.integrator == mjINT_DISCRETE;
+}
+static bool has_implicit_medium(const mjModel *m)
+{
+    return is_implicit(m) && (m->opt.density != 0 || m->opt.viscosity != 0);
+}
+static bool has_ellipsoids(const mjModel *m) { return any_number(m->geom_fluid, (int64_t)mjNFLUID * m->ngeom); }
+static bool has_moving_surfaces(const mjModel *m) { return any_number(m->geom_surfacevel, (int64_t)6 * m->ngeom); }
+static bool has_motors(const mjModel *m)
+{
+    for (int i = 0; i < m->nactuator; ++i) {
+        int gain = m->actuator_gaintype[i];
+        if (gain == mjGAIN_DCMOTOR || gain == mjGAIN_PID || gain == mjGAIN_SO3) return true;
+    }
+    return false;
+}
+static bool has_plugins(const mjModel *m) { return m->nplugin > 0; }
+static bool has_noslip(const mjModel *m) { return m->opt.noslip_iterations > 0 && sti_physics_slips(m); }
+
+static bool has_contacts_without(const mjModel *m)
+{
+    sti_pair_place at = {.next = 0};
+    while (sti_physics_next_pair(m, &at)) {
+        int a = m->geom_type[at.geom[0]], b = m->geom_type[at.geom[1]];
+        if (!contacts_have_gradient(a < b ? a : b, a < b ? b : a)) return true;
+    }
+    return false;
+}
+
+/* ---- tendons ----------------------------------------------------------------------------------------------------- */
+
+static bool is_spatial(const mjModel *m, int t)
+{
+    int type = m->wrap_type[m->tendon_adr[t]];
+    return type != mjWRAP_JOINT;
+}
+
+static bool has_wraps(const mjModel *m)
+{
+    for (int i = 0; i < m->nwrap; ++i)
+        if (m->wrap_type[i] == mjWRAP_SPHERE || m->wrap_type[i] == mjWRAP_CYLINDER) return true;
+    return false;
+}
+
+static bool has_spatial_armature(const mjModel *m)
+{
+    for (int t = 0; t < m->ntendon; ++t)
+        if (is_spatial(m, t) && m->tendon_armature[t] != 0) return true;
+    return false;
+}
+
+static bool has_tendon_force_limits(const mjModel *m) { return any_flag(m->tendon_actfrclimited, m->ntendon); }
+
+static bool is_damped(const mjModel *m, int t)
+{
+    return m->tendon_damping[t] != 0 || any_number(m->tendon_dampingpoly + (ptrdiff_t)mjNPOLY * t, mjNPOLY);
+}
+
+/* ---- actuators --------------------------------------------------------------------------------------------------- */
+
+static bool any_transmission(const mjModel *m, mjtTrn type)
+{
+    for (int i = 0; i < m->nactuator; ++i)
+        if (m->actuator_trntype[i] == (int)type) return true;
+    return false;
+}
+
+static bool has_adhesion(const mjModel *m) { return any_transmission(m, mjTRN_BODY); }
+static bool has_cranks(const mjModel *m) { return any_transmission(m, mjTRN_SLIDERCRANK); }
+
+static bool has_reference_sites(const mjModel *m)
+{
+    for (int i = 0; i < m->nactuator; ++i)
+        if (m->actuator_trntype[i] == mjTRN_SITE && m->actuator_trnid[2 * i + 1] >= 0) return true;
+    return false;
+}
+
+/* Does the moment of this actuator depend on the pose? */
+static bool has_turning_moment(const mjModel *m, int i)
+{
+    int type = m->actuator_trntype[i], id = m->actuator_trnid[2 * i];
+    if (type == mjTRN_TENDON) return is_spatial(m, id);
+    return type == mjTRN_SITE || (type == mjTRN_JOINTINPARENT && m->jnt_type[id] <= mjJNT_BALL);
+}
+
+static bool has_velocity_gain(const mjModel *m, int i)
+{
+    bool gain = m->actuator_gaintype[i] == mjGAIN_AFFINE && m->actuator_gainprm[(ptrdiff_t)mjNGAIN * i + 2] != 0;
+    bool bias = m->actuator_biastype[i] == mjBIAS_AFFINE && m->actuator_biasprm[(ptrdiff_t)mjNBIAS * i + 2] != 0;
+    return gain || bias;
+}
+
+/* The integrator's matrix has the derivatives of these forces by velocity along directions that turn. */
+static bool has_turning_damping(const mjModel *m)
+{
+    if (!is_implicit(m)) return false;
+    for (int t = 0; t < m->ntendon; ++t)
+        if (is_spatial(m, t) && is_damped(m, t)) return true;
+    for (int i = 0; i < m->nactuator; ++i)
+        if (has_turning_moment(m, i) && has_velocity_gain(m, i)) return true;
+    return false;
+}
+
+static bool has_implicit_muscles(const mjModel *m)
+{
+    for (int i = 0; i < m->nactuator; ++i)
+        if (m->actuator_gaintype[i] == mjGAIN_MUSCLE && is_implicit(m)) return true;
+    return false;
+}
+
+/* Where a joint limits the sum of forces, others than those along its axis would have to be let out of it. */
+static bool has_limits_of_turning_forces(const mjModel *m)
+{
+    if (!any_flag(m->jnt_actfrclimited, m->njnt)) return false;
+    for (int i = 0; i < m->nactuator; ++i)
+        if (m->actuator_trntype[i] == mjTRN_SITE || has_turning_moment(m, i)) return true;
+    return false;
+}
+
+static bool has_actuator_gravcomp(const mjModel *m)
+{
+    return any_flag(m->jnt_actgravcomp, m->njnt) && any_number(m->body_gravcomp, m->nbody);
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    bool (*needed)(const mjModel *m);
+} rows[] = {
+    {"integrators implicit and discrete", has_other_integrator},
+    {"integrator implicitfast in a medium", has_implicit_medium},
+    {"fluid forces on ellipsoids", has_ellipsoids},
+    {"moving surfaces", has_moving_surfaces},
+    {"DC motors, PID controllers and servos of orientations", has_motors},
+    {"plugins", has_plugins},
+    {"contacts of types of geoms that have no derivative", has_contacts_without},
+    {"noslip iterations", has_noslip},
+    {"fewer than 6 iterations of the solver, or 20 of its line search", sti_physics_ends_early},
+    {"tendons that wrap around geoms", has_wraps},
+    {"armature of spatial tendons", has_spatial_armature},
+    {"limits of the forces of a tendon's actuators", has_tendon_force_limits},
+    {"adhesion", has_adhesion},
+    {"slider-cranks", has_cranks},
+    {"actuators on sites with a reference site", has_reference_sites},
+    {"gravity compensation by actuators", has_actuator_gravcomp},
+    {"limits of joints' forces with actuators on sites or spatial tendons", has_limits_of_turning_forces},
+    {"integrator implicitfast with muscles", has_implicit_muscles},
+    {"integrator implicitfast with damping along spatial tendons, sites or turning gears", has_turning_damping},
+};
+
+bool sti_gradient_lacks(const mjModel *m, char *text, size_t size)
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
+        if (!rows[k].needed(m)) continue;
+        int n = snprintf(text + at, size - at, "%s%s", at ? ", " : "", rows[k].name);
+        at = n > 0 && at + (size_t)n < size ? at + (size_t)n : size - 1;
+    }
+    return text[0] != '\0';
+}
+
+stet_result sti_gradient_check_model(const mjModel *m)
+{
+    char text[STI_GRADIENT_LACKS_SIZE];
+    if (!sti_gradient_lacks(m, text, sizeof text)) return STET_OK;
+    return sti_error(STET_ERROR_UNSUPPORTED, "gradients: steps of this model have none, because of: %s; take that out",
+                     text);
+}

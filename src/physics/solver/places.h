@@ -1,0 +1,20 @@
+/*
+ * The solver's matrix H has a row and a column for each dof, in descending order, and some for none: a large tree
+ * begins with a tile of 4 by 4 of its own, unless it has fewer tiles where the last one ends. Trees that share no
+ * tile, and that contacts do not couple, have nothing to do with each other (pattern.k.h). Small ones share tiles:
+ * with a quarter of the rows free, what lanes have together, which is most of H, would take longer than it gains. No
+ * bit depends on it.
+ */
+#ifndef STI_PHYSICS_PLACES_H
+#define STI_PHYSICS_PLACES_H
+
+#include "physics/model/builder.h"
+
+/* place [nv] (or NULL): the row of each dof; returns how many rows there are. */
+int sti_physics_place_dofs(const mjModel *m, int *place);
+/* M_PLACE, M_M_PLACE, M_M_TILES. */
+void sti_physics_put_places(sti_tables_builder *b);
+/* Sets the bit of the row of tiles that has the row `place`; bits: M_NWORD ints. */
+void sti_physics_mark_tile(int *bits, int place);
+
+#endif
