@@ -83,7 +83,6 @@ static const gradient_pair pairs[] = {
     {"cylinder", "cylinder", 0.03, 1e-3, 0.3},
     {"cylinder", "box", 0, 1e-3, 0.1},
     {"cylinder", "box", 0.03, 1e-3, 0.2},
-    {"cylinder", "mesh", 0, 1e-3, 0.1},
     {"box", "box", 0, 1e-5, 0.01},
     {"box", "box", 0.03, 1e-5, 0.01},
     {"box", "mesh", 0, 2e-5, 0.1},

@@ -13,6 +13,8 @@
 /* Have the contacts of two types of geoms (mjtGeom's, the lower one first) a derivative here? */
 LFN int contacts_have_gradient(int first, int second)
 {
+    if (second == CONVEX_MESH && first == CONVEX_CYLINDER) return 0; /* a rim on a face is taken for one on an edge */
+    if (first == GRAD_HFIELD && (second == CONVEX_CYLINDER || second == CONVEX_MESH)) return 0;
     return first >= GRAD_PLANE && first <= second && second >= CONVEX_SPHERE && second <= CONVEX_MESH;
 }
 
