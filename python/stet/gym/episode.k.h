@@ -179,7 +179,7 @@ world_kernel void k_words(const lint *key, const lint *episode, lint *words, int
 }
 
 /* lost [1]: the bits `which` of fault [1], what the physics found. */
-world_kernel void k_lost(const lint *fault, lint *lost, int which, int world)
+world_kernel void k_lost(const lint *fault, lint *lost, int which)
 {
     each (i, 1) lost[0] = fault[0] & isplat(which);
 }

@@ -97,6 +97,11 @@ SIZE(M_NLINK, nlink, sti_physics_count_links(m)) /* links of spatial tendons, se
 /* reals a dof of W_SLOPE_DOF: 0, 6 for fluid forces, 24 for all that velocities of bodies do */
 SIZE(M_SLOPE, slope, sti_physics_slope_size(m))
 /* the same for sites */
+/* geoms whose poses a step needs, from the first on: 0 or ngeom */
+SIZE(M_STEP_NGEOM, step_ngeom, sti_physics_has_pairs(m) || sti_physics_senses_geoms(m) || t->m[M_NLINK] > 0 ||
+                                       sti_physics_count_ellipsoids(m) > 0
+                                   ? m->ngeom
+                                   : 0)
 SIZE(M_STEP_NSITE, step_nsite, sti_physics_senses_sites(m) || t->m[M_NSITEACTUATOR] > 0 || t->m[M_NLINK] > 0
     ? m->nsite : 0)
 /* 0: there are none, or they are disabled */
@@ -110,7 +115,6 @@ SIZE_MADE(M_NFREE, nfree) /* of M_FREE_BODY */
 SIZE_MADE(M_NMOMENT, nmoment) /* entries of actuator_moment */
 SIZE_MADE(M_NMEMORY, nmemory) /* reals of team memory */
 SIZE_MADE(M_FLAGS, model_flags) /* bits PH_… */
-SIZE_MADE(M_STEP_NGEOM, step_ngeom) /* geoms whose poses a step needs, from the first on: 0 or ngeom */
 SIZE_MADE(M_NBLOCK, nblock) /* constraint blocks, see constraint.k.h */
 SIZE_MADE(M_NSLOT, nslot) /* slots, at most */
 SIZE_MADE(M_NROW, nrow) /* rows of them, at most */
