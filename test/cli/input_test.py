@@ -116,9 +116,9 @@ def test_names():
     )
     refuse_all([([], ["nosuch"])], env={"STET_DISABLE": "nosuch"})
     with folder() as cwd:
-        with open(os.path.join(cwd, "wet.xml"), "w", encoding="utf-8") as f:
-            f.write("<mujoco><option density='1' integrator='implicitfast'/></mujoco>")
-        refused(["run", "wet.xml", "--physics", "native", "--out", "out"], ["fluid forces", "mujoco"], cwd)
+        with open(os.path.join(cwd, "late.xml"), "w", encoding="utf-8") as f:
+            f.write("<mujoco><option integrator='discrete' solver='PGS'/></mujoco>")
+        refused(["run", "late.xml", "--physics", "native", "--out", "out"], ["discrete with solver PGS", "mujoco"], cwd)
 
 
 def test_places():

@@ -12,6 +12,7 @@ typedef struct drawing {
     size_t size, at;
     tree_counts *counts;
     int nbody, left;              /* bodies drawn, bodies that may still be drawn */
+    int rigid[BODIES + 1];        /* of each the body that it moves with; 0: the world */
     int nscalar, nnamed;          /* joints s0 … of one dof, joints j0 … of three or six */
     int balls[NAMED], nball;      /* which of those are balls */
     int sites[2 * BODIES], nsite; /* bodies that have a site */
@@ -235,7 +236,7 @@ static void inertia(drawing *t)
     text(t, "<camera name='c%d' pos='.2 -.1 0' quat='1 -.2 .4 .1' resolution='3 2'/>", t->nbody);
 }
 
-static void body(drawing *t, int depth)
+static void body(drawing *t, int depth, int parent)
 {
     bool mocap = depth == 0 && chance(t, 10);
     t->left--;
@@ -249,9 +250,11 @@ static void body(drawing *t, int depth)
     }
     text(t, mocap ? " mocap='true'>" : ">");
     t->any_mocap = t->any_mocap || mocap;
+    int id = t->nbody, before = t->nscalar + t->nnamed;
     if (!mocap && chance(t, 90)) joints(t, depth == 0);
+    t->rigid[id] = t->nscalar + t->nnamed > before ? id : t->rigid[parent];
     inertia(t);
-    while (t->left > 0 && chance(t, 60 - 5 * depth)) body(t, depth + 1);
+    while (t->left > 0 && chance(t, 60 - 5 * depth)) body(t, depth + 1, id);
     text(t, "</body>");
 }
 
@@ -462,8 +465,10 @@ static bool equalities(drawing *t, int ntendon)
         size_t kind = dice_below(t->dice, 4);
         int a = 1 + (int)dice_below(t->dice, (size_t)t->nbody), b = 1 + (int)dice_below(t->dice, (size_t)t->nbody);
         if (kind < 2) {
+            bool pair = t->rigid[a] != t->rigid[b] && chance(t, 70);
+            if (!pair && t->rigid[a] == 0) continue; /* rounding decides about a row that nothing moves */
             text(t, "<%s body1='b%d'", kind == 0 ? "connect" : "weld", a);
-            if (a != b && chance(t, 70)) text(t, " body2='b%d'", b);
+            if (pair) text(t, " body2='b%d'", b);
             vector(t, "anchor", 3, .3);
             if (kind == 1) text(t, " torquescale='%.6g'", number(t, .2, 2));
         } else {
@@ -519,7 +524,7 @@ void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_count
         text(&t, "/>");
     }
     t.left = 1 + (int)dice_below(dice, BODIES);
-    while (t.left > 0) body(&t, 0);
+    while (t.left > 0) body(&t, 0, 0);
     text(&t, "</worldbody>");
     if (paired) pairs(&t);
     if (touching) sensors(&t);

@@ -252,7 +252,8 @@ static bool note_list(const sti_node *n)
         if (n->kind == STI_NODE_VARIABLE && n->a && writes_through(n->symbol)) fresh |= note_writes(n->a);
         if (n->kind == STI_NODE_DECLARE) fresh |= note_together(n);
         if (n->kind == STI_NODE_CALL) fresh |= note_arguments(n);
-        fresh |= note_list(n->a) | note_list(n->b) | note_list(n->c) | note_list(n->d);
+        sti_node *const parts[] = {n->a, n->b, n->c, n->d};
+        for (int k = 0; k < 4; ++k) fresh |= note_list(parts[k]);
     }
     return fresh;
 }
