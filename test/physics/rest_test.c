@@ -93,7 +93,8 @@ static void piles_rest(void **state)
 {
     uint64_t dice = dice_seed(__func__);
     for (int i = 0; i < PILES; ++i)
-        for (int k = 0; k < 2; ++k) check_rest(piles[i].name, piles[i].bodies, 1000, k * 1e-5, 1e-3, &dice);
+        for (int k = 0; k < 2; ++k) /* of 10,240 worlds with noise five still move by 1 to 5 mm/s after 2 s */
+            check_rest(piles[i].name, piles[i].bodies, k == 0 ? 1000 : 1500, k * 1e-5, 1e-3, &dice);
 }
 
 int main(void)
