@@ -50,6 +50,12 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
 
 void sti_native_destroy(sti_native *native) { (void)native; }
 
+stet_array *sti_native_faults(const sti_native *native)
+{
+    (void)native;
+    return NULL;
+}
+
 stet_result sti_native_prepare(sti_native *native)
 {
     (void)native;
