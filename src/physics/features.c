@@ -417,14 +417,19 @@ const char *sti_physics_feature(const mjModel *m, int i, bool *covered)
 bool sti_physics_replaces_solver(const mjModel *m) { return has_other_solvers(m); }
 bool sti_physics_ends_early(const mjModel *m) { return has_few_iterations(m); }
 
+size_t sti_physics_add_name(char *text, size_t size, size_t at, const char *name)
+{
+    int n = snprintf(text + at, size - at, "%s%s", at ? ", " : "", name);
+    return n > 0 && at + (size_t)n < size ? at + (size_t)n : size - 1;
+}
+
 bool sti_physics_lacks(const mjModel *m, char *text, size_t size)
 {
     size_t at = 0;
     text[0] = '\0';
     for (size_t k = 0; k < sizeof features / sizeof *features; ++k) {
         if (features[k].covered || !features[k].needed(m)) continue;
-        int n = snprintf(text + at, size - at, "%s%s", at ? ", " : "", features[k].name);
-        at = n > 0 && at + (size_t)n < size ? at + (size_t)n : size - 1;
+        at = sti_physics_add_name(text, size, at, features[k].name);
     }
     return text[0] != '\0';
 }

@@ -11,6 +11,8 @@ const char *sti_physics_feature(const mjModel *model, int i, bool *covered);
 enum { STI_LACKS_SIZE = 4096 }; /* more than the names of all features have together */
 /* Writes what native physics lacks for the model, "contacts, sensors", cut where `size` ends; false: nothing. */
 bool sti_physics_lacks(const mjModel *model, char *text, size_t size);
+/* Adds a name to such a list, of which `at` characters are written; gives how many are now. */
+size_t sti_physics_add_name(char *text, size_t size, size_t at, const char *name);
 /* Native physics uses Newton's method where the model asks for another solver, and may need one. */
 bool sti_physics_replaces_solver(const mjModel *model);
 /* The model asks for so few iterations that a step may end elsewhere than MuJoCo's. */

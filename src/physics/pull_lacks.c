@@ -4,8 +4,6 @@
 #include "physics/native_pull.h"
 #include "physics/contact/pairs.h"
 
-#include <stdio.h>
-
 #define STET_W 1
 #include "stet/lang.h"
 
@@ -185,8 +183,7 @@ bool sti_gradient_lacks(const mjModel *m, char *text, size_t size)
     text[0] = '\0';
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
         if (!rows[k].needed(m)) continue;
-        int n = snprintf(text + at, size - at, "%s%s", at ? ", " : "", rows[k].name);
-        at = n > 0 && at + (size_t)n < size ? at + (size_t)n : size - 1;
+        at = sti_physics_add_name(text, size, at, rows[k].name);
     }
     return text[0] != '\0';
 }

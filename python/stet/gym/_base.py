@@ -131,8 +131,13 @@ def final_info(over, rows, info=None):
         return {}
     final = np.full(len(over), None, object)
     for world in np.flatnonzero(over):
-        final[world] = {name: part[world] for name, part in rows.items()} if isinstance(rows, dict) else rows[world]
+        final[world] = row_of(rows, world)
     return {"final_obs": final, "_final_obs": over.copy(), "final_info": info or {}, "_final_info": over.copy()}
+
+
+def row_of(rows, world):
+    """A world's part of an observation of all, which may be a dict."""
+    return {name: part[world] for name, part in rows.items()} if isinstance(rows, dict) else rows[world]
 
 
 def lost_faults(sim):

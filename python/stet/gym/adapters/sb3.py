@@ -10,12 +10,8 @@ import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv
 
+from .._base import row_of
 from ._check import begin_ended, check, space_of_float32
-
-
-def pick(seen: Any, world: int) -> Any:
-    """A world's part of an observation of all."""
-    return {name: part[world] for name, part in seen.items()} if isinstance(seen, dict) else seen[world]
 
 
 class Sb3VecEnvWrapper(VecEnv):
@@ -76,7 +72,7 @@ class Sb3VecEnvWrapper(VecEnv):
         for world in np.flatnonzero(over):
             infos[world] = {
                 "TimeLimit.truncated": bool(truncated[world] and not terminated[world]),
-                "terminal_observation": self._take(info["final_obs"][world] if last is None else pick(last, world),
+                "terminal_observation": self._take(info["final_obs"][world] if last is None else row_of(last, world),
                                                    self.observation_space),
                 "episode": {"r": float(self._returns[world]), "l": int(self._lengths[world]),
                             "t": round(time.time() - self._began, 6)},
