@@ -61,6 +61,8 @@ static const struct {
      "<mujoco>" FAST CHAIN("stiffness='3 1 2' damping='.2 .1 .05'", "damping='.3'")
          FIXED("stiffness='3' damping='.3 .1 .1'") ACTUATORS("<position tendon='t' kp='3' kv='.2'/>") "</mujoco>"},
     {"actuators", "<mujoco>" EULER CHAIN("damping='.2'", "") STRAIGHT("") ACTUATORS(GEARS) "</mujoco>"},
+    {"controls that are not clamped",
+     "<mujoco><option><flag clampctrl='disable' contact='disable'/></option>" CHAIN("", "") ACTUATORS("") "</mujoco>"},
     {"RK4", "<mujoco>" RK4 CHAIN("stiffness='3' damping='.2 .1 .05' range='-20 30'", "damping='.3' frictionloss='.2'")
                 STRAIGHT("stiffness='20' damping='.4'") ACTUATORS(GEARS) "</mujoco>"},
     {"limits of joints' forces", "<mujoco>" EULER CHAIN("actuatorfrcrange='-1 1'", "") ACTUATORS("") "</mujoco>"},

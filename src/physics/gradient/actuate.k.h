@@ -257,7 +257,7 @@ LFN void ph_pull_actuator(ph_world w, int i, mask on, mask bad, real *ctrl_grad)
         u_bar = -input_bar;
     real x = ctrl(w)[c];
     mask free = m_not(bad);
-    if (ctrl_limited(w)[c]) {
+    if (ctrl_limited(w)[c] & 1) {
         mask low = lt(x, actuator_ctrlrange(w, 2 * c));
         free = m_andnot(free, m_or(low, gt(x, actuator_ctrlrange(w, 2 * c + 1))));
     }
