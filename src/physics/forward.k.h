@@ -21,13 +21,19 @@
 #endif
 
 /*
- * Before LFN: what is large, and part of one other function. CUDA code for one model has it inlined: each load of a
- * function that is called begins with where global memory is, which ptxas does not keep in uniform registers for it.
+ * Before LFN: what is large, and part of one other function (PH_WHOLE: of a step). CUDA code for one model has it
+ * inlined: each load of a function that is called begins with where global memory is, which ptxas does not keep in
+ * uniform registers for it, and what the caller knows to be 0, as bits of `extra`, is not known there.
  */
 #if defined(PH_MODEL) && defined(__CUDA_ARCH__)
-#define PH_PART
+#define PH_PART __forceinline__
+#define PH_WHOLE __forceinline__
+#if !PH_HAS_HFIELD
+#define CONVEX_PAIR __forceinline__
+#endif
 #else
 #define PH_PART STET_CALLED
+#define PH_WHOLE
 #endif
 
 #define RAY_LANES 1
@@ -88,8 +94,8 @@
  * n contacts 1 + PH_LISTED * n reals behind it. `align`: all worlds come here, so teams do the stages together. most:
  * as in ph_constrain. Gives the bits of faults, which stage solve finds.
  */
-LFN lint ph_forward(ph_world w, PH_TAKE_STAGES mask on, mask bad, int ngeom, int nsite, int extra, int align,
-                    lint *most)
+PH_WHOLE LFN lint ph_forward(ph_world w, PH_TAKE_STAGES mask on, mask bad, int ngeom, int nsite, int extra, int align,
+                             lint *most)
 {
     lint faults = isplat(0);
     if (PH_RUNS(PH_STAGE_POSES)) {

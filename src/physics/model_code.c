@@ -95,7 +95,8 @@ void sti_model_code_write(const sti_physics_tables *tables, sti_team team, int64
     occurring o = find_occurring(tables->m);
     put_ints(out, "PH_KINDS", o.kinds, PH_ROWS + 1);
     put_ints(out, "PH_PARTNERS", o.partners, PH_TYPES);
-    sti_text_buffer_format(out, "#define PH_NEAR_REALS %d\n#define PH_HAS_SEARCHED %d\n", *near, o.searched);
+    sti_text_buffer_format(out, "#define PH_NEAR_REALS %d\n#define PH_HAS_SEARCHED %d\n#define PH_HAS_HFIELD %d\n",
+                           *near, o.searched, o.partners[PH_HFIELD] != 0);
     if (stages) sti_text_buffer_format(out, "#define PH_STAGES %d\n", stages);
     sti_text_buffer_put(out, "#define STET_BLOCKS 1\n"); /* else a compiler keeps room for more */
     if (team.team == 1 && !stages)

@@ -94,9 +94,13 @@ LFN void convex_refine(const convex *a, const convex *b, const int *tables, cons
 
 /*
  * `tolerance` and `iterations` are MuJoCo's ccd_tolerance and ccd_iterations. Called, so that a model with a height
- * field has the polytope's 5 kB of local memory, and 9000 instructions, once.
+ * field has the polytope's 5 kB of local memory, and 9000 instructions, once; where there is one caller, its shapes
+ * stay in registers instead (CONVEX_PAIR, which who includes this may define).
  */
-STET_CALLED LFN void collide_convex(const convex *first, const convex *second, const int *tables, const ureal *reals,
+#ifndef CONVEX_PAIR
+#define CONVEX_PAIR STET_CALLED
+#endif
+CONVEX_PAIR LFN void collide_convex(const convex *first, const convex *second, const int *tables, const ureal *reals,
                                     real margin, ureal tolerance, int iterations, mask lanes, contact *c)
 {
     convex a = *first, b = *second;

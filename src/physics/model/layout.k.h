@@ -10,7 +10,7 @@
  * W_QPOS on, where each quantity is among the PH_NEAR_REALS that a team has in shared memory; -1: it is in w.memory.
  * PH_KINDS says which kinds of blocks have how many rows (bits of the kinds, from 0 rows on), PH_PARTNERS which types
  * of geoms may touch (bits of the second types, from the first type 0 on): what a model has none of is not in its code.
- * PH_HAS_SEARCHED is 0 if all contacts have a closed form.
+ * PH_HAS_SEARCHED is 0 if all contacts have a closed form, PH_HAS_HFIELD if no height field can be touched.
  */
 #ifdef PH_MODEL
 static const int ph_model[] = {PH_MODEL}, ph_near_at[] = {PH_NEAR};

@@ -61,7 +61,7 @@ LFN void ph_add_term(ph_world w, int what, int k, real alpha, const real *x, rea
     }
 }
 
-/* Part p of sums over dofs. */
+/* Part p of sums over dofs. With PH_SUM_GRAD the place of the search direction has the inverses of inertias. */
 LFN void ph_dof_part(ph_world w, int what, int p, const real *x, real *sum)
 {
     const real *Ma = Ma(w), *grad = solver_grad(w), *search = solver_search(w);
@@ -70,10 +70,7 @@ LFN void ph_dof_part(ph_world w, int what, int p, const real *x, real *sum)
         if (what == PH_SUM_WARM) {
             sum[0] = fma(Ma[d], x[d], sum[0]);
         } else if (what == PH_SUM_GRAD) {
-            int last = M_rowadr(w)[d] + M_rownnz(w)[d] - 1;
-            real all3 = rabs(Ma[d]) + rabs(qfrc_smooth(w)[d]) + rabs(qfrc_constraint(w)[d]);
-            const real *qM = PH_METRIC;
-            real inverse = splat(1) / qM[last];
+            real all3 = rabs(Ma[d]) + rabs(qfrc_smooth(w)[d]) + rabs(qfrc_constraint(w)[d]), inverse = search[d];
             sum[0] = fma(grad[d], grad[d], sum[0]);
             sum[1] = fma(grad[d] * inverse, grad[d], sum[1]);
             sum[2] = fma(all3 * inverse, all3, sum[2]);
@@ -185,11 +182,12 @@ LFN mask ph_start(ph_world w, mask group)
  */
 PH_PART LFN mask ph_gradient(ph_world w, mask on)
 {
-    real *grad = solver_grad(w), *out = qfrc_constraint(w), sum[PH_TERMS];
-    const real *Ma = Ma(w);
+    real *grad = solver_grad(w), *inverse = solver_search(w), *out = qfrc_constraint(w), sum[PH_TERMS];
+    const real *Ma = Ma(w), *qM = PH_METRIC;
     ph_forces(w, on);
     ph_gather_rows(w, grad);
-    each (d, nv(w)) {
+    each (d, nv(w)) { /* a thread a dof; PH_SUMS threads make the sums */
+        inverse[d] = splat(1) / qM[M_rowadr(w)[d] + M_rownnz(w)[d] - 1];
         out[d] = select(on, grad[d], out[d]);
         grad[d] = Ma[d] - grad[d];
     }
