@@ -152,6 +152,8 @@ STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const dou
  *
  *     geom_matid [ngeom]        the material, with its texture; numbers are rounded down, -1: none
  *     geom_rgb [ngeom][3]       geom_rgba without its alpha; MuJoCo's default, .5 .5 .5, is the material's colour
+ *     mat_rgb [nmat][3]         mat_rgba without its alpha, for what has no colour of its own: geoms, sites, tendons,
+ *                               flexes, skins; 0 or more, as geom_rgb
  *     light_ambient, light_diffuse, light_specular [nlight][3]                        0 or more
  *     cam_fovy [ncam]           degrees, above 0 and below 180; of the model's cameras that are no fisheyes
  *     cam_pos [ncam][3], cam_quat [ncam][4], light_pos, light_dir [nlight][3]         of those of mode "fixed"

@@ -21,9 +21,10 @@ _OUTS = ("actuator_length", "actuator_velocity", "actuator_force", "actuator_gea
 # How the owners of arrays are called, by the beginnings of the arrays' names, and Model's lists of them.
 _BEGINNINGS = {"body": "body", "geom": "geom", "site": "site", "jnt": "joint", "dof": "joint", "tendon": "tendon",
                "ten": "tendon", "actuator": "actuator", "eq": "equality", "light": "light", "cam": "camera",
-               "mocap": "mocap body"}
+               "mat": "material", "mocap": "mocap body"}
 _LISTS = {"body": "bodies", "geom": "geoms", "site": "sites", "tendon": "tendons", "actuator": "actuators",
-          "sensor": "sensors", "equality": "equalities", "light": "lights", "camera": "cameras"}
+          "sensor": "sensors", "equality": "equalities", "light": "lights", "camera": "cameras",
+          "material": "materials"}
 
 
 @dataclasses.dataclass

@@ -46,7 +46,7 @@ stet_result sti_reals_new(stet_device *device, const char *name, int64_t n, cons
 
 /* ---- geoms ------------------------------------------------------------------------------------------------------- */
 
-static bool own_colour(const float *rgba)
+bool sti_has_own_colour(const float *rgba)
 {
     return rgba[0] != 0.5f || rgba[1] != 0.5f || rgba[2] != 0.5f || rgba[3] != 1;
 }
@@ -55,7 +55,7 @@ void sti_appearance_of(const mjModel *m, ptrdiff_t material, const float *rgba, 
 {
     double emission = 0, specular = 0.5, shininess = 0.5;
     if (material >= 0) {
-        if (!own_colour(rgba)) rgba = &m->mat_rgba[4 * material];
+        if (!sti_has_own_colour(rgba)) rgba = &m->mat_rgba[4 * material];
         emission = m->mat_emission[material];
         specular = m->mat_specular[material];
         shininess = m->mat_shininess[material];
@@ -78,11 +78,15 @@ static void tendon_appearance(const mjModel *m, ptrdiff_t tendon, double *row)
     sti_appearance_of(m, m->tendon_matid[tendon], &m->tendon_rgba[4 * tendon], row);
 }
 
-static void soft_appearance(const mjModel *m, int object, double *row)
+const float *sti_soft_colour(const mjModel *m, int object)
 {
     ptrdiff_t skin = object - m->nflex;
-    const float *rgba = skin >= 0 ? &m->skin_rgba[4 * skin] : &m->flex_rgba[4 * (ptrdiff_t)object];
-    sti_appearance_of(m, sti_soft_material(m, object), rgba, row);
+    return skin >= 0 ? &m->skin_rgba[4 * skin] : &m->flex_rgba[4 * (ptrdiff_t)object];
+}
+
+static void soft_appearance(const mjModel *m, int object, double *row)
+{
+    sti_appearance_of(m, sti_soft_material(m, object), sti_soft_colour(m, object), row);
 }
 
 static bool geom_drawn(const mjModel *m, ptrdiff_t geom, uint32_t groups)

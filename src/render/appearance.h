@@ -30,6 +30,9 @@ bool sti_group_in(int group, uint32_t groups);
 bool sti_tendon_drawn(const mjModel *m, ptrdiff_t tendon);
 /* The same for an object of sti_soft_object: a flex, or nflex + a skin. */
 bool sti_soft_drawn(const mjModel *m, int object);
+const float *sti_soft_colour(const mjModel *m, int object); /* its rgba in the model */
+/* False: it is MuJoCo's default, which stands for the material's colour. */
+bool sti_has_own_colour(const float *rgba);
 /* A row of appearance (scene.k.h) from a material (-1: none, MuJoCo's defaults) and an object's own colour. */
 void sti_appearance_of(const mjModel *m, ptrdiff_t material, const float *rgba, double *row);
 

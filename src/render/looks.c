@@ -24,7 +24,8 @@ static bool differs(const sti_looks *looks, sti_parameter look)
 
 static bool geoms_differ(const sti_looks *looks)
 {
-    return differs(looks, STI_PARAMETER_geom_matid) || differs(looks, STI_PARAMETER_geom_rgb);
+    return differs(looks, STI_PARAMETER_geom_matid) || differs(looks, STI_PARAMETER_geom_rgb) ||
+           differs(looks, STI_PARAMETER_mat_rgb);
 }
 
 static bool lamps_differ(const sti_looks *looks)
@@ -44,17 +45,25 @@ static int details_row(const mjModel *m, int nshape, ptrdiff_t geom, int materia
     return nshape + (int)geom * ((int)m->nmat + 1) + material + 1;
 }
 
+/* What has this colour or, if it has none of its own, that of a world's material; how opaque it is stays. */
+static void fill_look(const stet_worlds *worlds, int64_t w, int material, const float *rgba, bool physical, double *row)
+{
+    double alpha = row[APPEARANCE_ALPHA];
+    sti_appearance_of(worlds->model->mj, material, rgba, row);
+    row[APPEARANCE_ALPHA] = alpha;
+    for (int k = 0; k < 3 && material >= 0 && !sti_has_own_colour(rgba); ++k)
+        row[APPEARANCE_RGB + k] = (float)look_of(worlds, STI_PARAMETER_mat_rgb, w, 3 * (int64_t)material + k);
+    for (int k = 0; k < 3 && physical; ++k) row[APPEARANCE_RGB + k] = sti_linear_of_srgb(row[APPEARANCE_RGB + k]);
+}
+
 static void fill_geom(const sti_looks *looks, const stet_worlds *worlds, int64_t w, int nshape, int geom, int shape,
                       bool physical, double *numbers)
 {
     const mjModel *m = worlds->model->mj;
     int material = (int)floor(look_of(worlds, STI_PARAMETER_geom_matid, w, geom));
-    double *row = numbers + (ptrdiff_t)APPEARANCE_SIZE * shape, alpha = row[APPEARANCE_ALPHA];
     float rgba[4] = {0, 0, 0, m->geom_rgba[4 * (ptrdiff_t)geom + 3]};
     for (int k = 0; k < 3; ++k) rgba[k] = (float)look_of(worlds, STI_PARAMETER_geom_rgb, w, 3 * (int64_t)geom + k);
-    sti_appearance_of(m, material, rgba, row);
-    row[APPEARANCE_ALPHA] = alpha;
-    for (int k = 0; k < 3 && physical; ++k) row[APPEARANCE_RGB + k] = sti_linear_of_srgb(row[APPEARANCE_RGB + k]);
+    fill_look(worlds, w, material, rgba, physical, numbers + (ptrdiff_t)APPEARANCE_SIZE * shape);
     if (looks->row) looks->row[w * nshape + shape] = details_row(m, nshape, geom, material);
 }
 
@@ -69,6 +78,20 @@ static void fill_geoms(const sti_looks *looks, const stet_worlds *worlds, int64_
         fill_geom(looks, worlds, w, nshape, g, g, physical, numbers);
         if (m->geom_type[g] == mjGEOM_PLANE) fill_geom(looks, worlds, w, nshape, g, under++, physical, numbers);
     }
+}
+
+/* What else shows the model's materials. */
+static void fill_others(const stet_worlds *worlds, int64_t w, bool physical, double *numbers)
+{
+    const mjModel *m = worlds->model->mj;
+    double *row = numbers + APPEARANCE_SIZE * (ptrdiff_t)m->ngeom;
+    for (int s = 0; s < (int)m->nsite; ++s, row += APPEARANCE_SIZE)
+        fill_look(worlds, w, m->site_matid[s], &m->site_rgba[4 * (ptrdiff_t)s], physical, row);
+    for (int t = 0; t < (int)m->ntendon; ++t, row += APPEARANCE_SIZE)
+        fill_look(worlds, w, m->tendon_matid[t], &m->tendon_rgba[4 * (ptrdiff_t)t], physical, row);
+    for (int i = 0; i < (int)(m->nflex + m->nskin); ++i)
+        fill_look(worlds, w, sti_soft_material(m, i), sti_soft_colour(m, i), physical,
+                  numbers + APPEARANCE_SIZE * (ptrdiff_t)(sti_shape_flex(m) + i));
 }
 
 /* Colours of shapes that were added to the stage. */
@@ -209,6 +232,7 @@ static stet_result update(sti_looks *looks, const sti_looks_def *def, bool anew)
         double *numbers = looks->numbers ? looks->numbers + w * base->nown : NULL;
         if (numbers) memcpy(numbers, base->own, (size_t)base->nown * sizeof *numbers);
         if (numbers && geoms_differ(looks)) fill_geoms(looks, worlds, w, base->nshape, physical, numbers);
+        if (numbers && differs(looks, STI_PARAMETER_mat_rgb)) fill_others(worlds, w, physical, numbers);
         if (numbers && lamps_differ(looks))
             fill_lamps(worlds, base, w, numbers + (ptrdiff_t)APPEARANCE_SIZE * base->nshape);
         if (numbers && looks->coloured) fill_shapes(shapes, base->nshape - shapes->n, w, physical, numbers);

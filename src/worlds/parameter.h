@@ -94,6 +94,7 @@ typedef enum sti_parameter_rule {
 #define STI_PARAMETER_LOOKS(X)                                                                                         \
     X(geom_matid, m->ngeom, MATERIAL, false)                                                                           \
     X(geom_rgb, 3 * m->ngeom, LEAST_0, false)                                                                          \
+    X(mat_rgb, 3 * m->nmat, LEAST_0, false)                                                                            \
     X(light_ambient, 3 * m->nlight, LEAST_0, false)                                                                    \
     X(light_diffuse, 3 * m->nlight, LEAST_0, false)                                                                    \
     X(light_specular, 3 * m->nlight, LEAST_0, false)                                                                   \

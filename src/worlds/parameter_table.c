@@ -60,8 +60,10 @@ const double *sti_parameter_own(const mjModel *m, sti_parameter parameter)
 
 int sti_parameter_stream(sti_parameter parameter)
 {
+    enum { LAST = STI_PARAMETER_COUNT - 1, NEWEST = STI_PARAMETER_mat_rgb };
     const int k = (int)parameter, first = STI_PARAMETER_geom_contype, end = STI_PARAMETER_PHYSICS, later = end - first;
-    return k < first ? k : k < end ? STI_PARAMETER_COUNT - later + (k - first) : k - later;
+    if (k == NEWEST) return LAST;
+    return k < first ? k : k < end ? LAST - later + (k - first) : k - later - (k > NEWEST);
 }
 
 /*
@@ -112,6 +114,7 @@ double sti_parameter_own_number(const mjModel *m, sti_parameter parameter, int64
     case STI_PARAMETER_actuator_kp:
     case STI_PARAMETER_actuator_kv: return servo_gain(m, parameter, item);
     case STI_PARAMETER_geom_rgb: return m->geom_rgba[4 * (item / 3) + item % 3];
+    case STI_PARAMETER_mat_rgb: return m->mat_rgba[4 * (item / 3) + item % 3];
     case STI_PARAMETER_light_ambient: return m->light_ambient[item];
     case STI_PARAMETER_light_diffuse: return m->light_diffuse[item];
     case STI_PARAMETER_light_specular: return m->light_specular[item];

@@ -119,13 +119,14 @@ class Looked(VectorEnv):
 def test_pictures_show_the_looks_of_the_episode():
     env = Looked([Randomize("geom_matid", "floor", choice=(0, 1)), Randomize("geom_rgb", "ball", uniform=(0, 1)),
                   Randomize("light_diffuse", "sun", uniform=(0.2, 0.8), correlated="element"),
-                  Randomize("cam_fovy", "top", uniform=(30, 60))])
+                  Randomize("mat_rgb", "plain", uniform=(0, 1)), Randomize("cam_fovy", "top", uniform=(30, 60))])
     first, _ = env.reset(seed=4)
-    values = {name: env.sim.parameter(name) for name in ("geom_matid", "geom_rgb", "light_diffuse", "cam_fovy")}
+    values = {name: env.sim.parameter(name) for name in ("geom_matid", "geom_rgb", "mat_rgb", "light_diffuse", "cam_fovy")}
     assert set(values["geom_matid"][:, 0]) == {0, 1} and (values["geom_matid"][:, 1] == -1).all()
     assert (values["geom_rgb"][:, :3] == 0.5).all() and len(np.unique(values["geom_rgb"][:, 3:])) == 3 * N
     sun, lamp = values["light_diffuse"][:, :3], values["light_diffuse"][:, 3:]
     assert (sun == sun[:, :1]).all() and len(np.unique(sun)) == N and len(np.unique(lamp)) == 1
+    assert len(np.unique(values["mat_rgb"][:, :3])) == 3 * N and (values["mat_rgb"][:, 3:] == 1).all()
     assert ((values["cam_fovy"] >= 30) & (values["cam_fovy"] < 60)).all()
     for w in range(N):  # what a sim shows that has these looks in its first world
         with stet.Sim(LOOKED, 1, "cpu", outputs=("rgb",), width=24, height=24) as one:
@@ -161,7 +162,7 @@ def unit(x):
     return (x / np.linalg.norm(x, axis=2, keepdims=True)).reshape(len(x), -1)
 
 
-LOOKS = ("geom_matid", "geom_rgb", "light_", "cam_")  # which are tested with pictures
+LOOKS = ("geom_matid", "geom_rgb", "mat_rgb", "light_", "cam_")  # which are tested with pictures
 
 
 @pytest.mark.parametrize("field", [name for name in stet.Sim.parameters if not name.startswith(LOOKS)])

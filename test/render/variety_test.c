@@ -20,20 +20,24 @@ static const char scene[] =
     "<material name='plain' rgba='.3 .7 .9 1' emission='.2'/></asset><worldbody>"
     "<light pos='1 -1 3' dir='-1 1 -3' diffuse='.6 .6 .6' specular='.3 .3 .3'/>"
     "<light directional='true' dir='0 0 -1' diffuse='.2 .3 .2' castshadow='false'/>"
+    "<site name='a' type='box' size='.1 .05 .05' pos='.5 .6 .2' material='plain'/>"
     "<geom type='plane' size='2 2 .1' material='check'/>"
     "<geom type='box' size='.2 .3 .2' pos='-.6 0 .3' material='glass'/>"
     "<geom type='cylinder' size='.15 .1' pos='-.5 -.6 .2' euler='80 0 0' material='check'/>"
     "<geom type='mesh' mesh='ball' pos='.4 .3 .4' material='plain'/>"
     "<geom type='capsule' size='.12 .3' pos='0 -.5 .3' euler='20 70 0' material='cube'/>"
     "<geom type='ellipsoid' size='.2 .1 .2' pos='.6 -.4 .3' rgba='.4 .5 .6 .5'/>"
-    "<body><freejoint/><geom size='.1' pos='-.1 .4 .9' rgba='.9 .8 .1 1'/></body>"
+    "<body><freejoint/><geom size='.1' pos='-.1 .4 .9' rgba='.9 .8 .1 1'/>"
+    "<site name='b' size='.03' pos='-.1 .4 .8' material='cube'/></body>"
+    "<flexcomp name='cloth' type='grid' dim='2' count='3 3 1' spacing='.1 .1 .1' pos='.1 -.2 .8' material='plain'/>"
     "<camera pos='0 -2.4 1.6' xyaxes='1 0 0 0 .55 .84' fovy='50'/>"
-    "<camera pos='0 -.4 -2' xyaxes='1 0 0 0 -1 0'/></worldbody></mujoco>";
+    "<camera pos='0 -.4 -2' xyaxes='1 0 0 0 -1 0'/></worldbody>"
+    "<tendon><spatial width='.02' material='plain'><site site='a'/><site site='b'/></spatial></tendon></mujoco>";
 
 static const char *const looks[] = {"geom_matid", "geom_rgb",  "light_ambient", "light_diffuse", "light_specular",
                                     "cam_fovy",   "cam_pos",   "cam_quat",      "light_pos",     "light_dir",
-                                    "geom_pos",   "geom_quat", "geom_size"};
-enum { CAM_POS = 6, CAM_QUAT, LIGHT_POS, LIGHT_DIR, GEOM_POS, GEOM_QUAT, GEOM_SIZE, NLOOK, MOST = 64 };
+                                    "geom_pos",   "geom_quat", "geom_size",     "mat_rgb"};
+enum { CAM_POS = 6, CAM_QUAT, LIGHT_POS, LIGHT_DIR, GEOM_POS, GEOM_QUAT, GEOM_SIZE, MAT_RGB, NLOOK, MOST = 64 };
 
 static double unit_of(uint64_t *dice) { return (double)(dice_next(dice) >> 40) / (1 << 24); }
 
@@ -49,6 +53,7 @@ static double value_of(const mjModel *m, int look, int w, int i, uint64_t *dice)
         int type = m->geom_type[i / 3];
         return type == mjGEOM_MESH ? own : type == mjGEOM_PLANE && u < .3 ? 0 : own * (.5 + u);
     }
+    if (look == MAT_RGB) return u;
     if (look >= CAM_POS) return own + (look == CAM_QUAT || look == GEOM_QUAT ? .1 : .4) * (u - .5);
     return look == 0 ? -1 + u * (double)(m->nmat + 1) : look == 5 ? 20 + 60 * u : look == 1 && u < 0.2 ? 0.5 : u;
 }
@@ -70,6 +75,7 @@ static void edit(const mjModel *m, int look, int w, const double *x, int64_t n)
         if (look == GEOM_POS) m->geom_pos[i] = x[w * n + i];
         if (look == GEOM_QUAT) m->geom_quat[i] = x[w * n + i];
         if (look == GEOM_SIZE) m->geom_size[i] = x[w * n + i];
+        if (look == MAT_RGB) m->mat_rgba[4 * (i / 3) + i % 3] = value;
     }
     for (int64_t c = 0; look == CAM_QUAT && w != 1 && c < m->ncam; ++c) mju_normalize4(m->cam_quat + 4 * c);
     for (int64_t g = 0; look == GEOM_QUAT && w != 1 && g < m->ngeom; ++g) mju_normalize4(m->geom_quat + 4 * g);
