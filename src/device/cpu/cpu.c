@@ -180,6 +180,10 @@ static stet_result pick_isa(const stet_device_def *def, sti_isa *out)
 {
     const char *name = def->isa;
     *out = sti_isa_for(def->nworld > 0 ? def->nworld : INT64_MAX);
+    if (!name && *out == STI_ISA_COUNT)
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "device: stet was built for another machine, and this one has no instruction set of that "
+                         "build; build it here, or with -DSTET_INSTRUCTION_SETS=all");
     if (!name) return STET_OK;
     if (!sti_isa_find(name, out)) {
         char known[128] = "";

@@ -149,17 +149,21 @@ static void write_description(const sti_sink *out, const sti_signature *sig, con
                     sig->name, sig->name, sig->kind == STI_KERNEL_WORLD ? "STI_KERNEL_WORLD" : "STI_KERNEL_ITEM",
                     sig->nparam, sig->name, sig->line);
     sti_sink_format(out,
-                    "#define X(isa, width, test_only) STI_UNLESS_LEFT_OUT(isa, STI_FOLDER, sti_%s__##isa),\n"
+                    "#define X(isa, width, test_only) STI_UNLESS_LEFT_OUT(isa, STI_UNIT, sti_%s__##isa),\n"
                     "        STI_ISAS(X)\n#undef X\n    },\n    "
                     "NULL,\n    %s,\n    %lluull,\n    NULL,\n    NULL,\n    NULL,\n};\n\n",
                     sig->name, table ? table : "NULL", (unsigned long long)sti_team_slots(sig->param, sig->nparam));
 }
 
-/* The layer of a source of the library; "all" of others. */
-static void write_folder(const sti_sink *out, const char *name)
+/* The name of a source of the library in kernel_sets.h; "all" of others. */
+static void write_unit(const sti_sink *out, const char *name)
 {
-    size_t layer = strncmp(name, "src/", 4) == 0 ? strcspn(name + 4, "/") : 0;
-    sti_sink_format(out, "#define STI_FOLDER %.*s\n\n", layer ? (int)layer : 3, layer ? name + 4 : "all");
+    static const char library[] = "src/";
+    bool is_library = strncmp(name, library, sizeof library - 1) == 0;
+    const char *unit = is_library ? name + sizeof library - 1 : "all";
+    sti_sink_text(out, "#define STI_UNIT ");
+    for (; *unit && *unit != '.'; ++unit) sti_sink_format(out, "%c", *unit == '/' ? '_' : *unit);
+    sti_sink_text(out, "\n\n");
 }
 
 static void write_heading(const sti_sink *out, const char *before, const char *name)
@@ -181,7 +185,7 @@ int sti_generate_unit(const sti_sink *out, const char *text, const char *name, c
                           ? "#ifdef STI_ISA\n#include \"device/slot.h\"\n#include \""
                           : "#else\n#include \"kernel/kernel.h\"\n#include \"kernel_sets.h\"\n#define STI_FILE \"",
                       name);
-        if (pass == 1) write_folder(out, name);
+        if (pass == 1) write_unit(out, name);
         if (pass == 1 && table) sti_sink_format(out, "extern const sti_embedded %s[];\n\n", table);
         size_t cursor = 0;
         sti_signature sig;
