@@ -85,6 +85,25 @@ class Functions(stet.gym.VectorEnv):
     begin = Kernels.begin
 
 
+MOTOR = """#include "stet/lang.h"
+/* A PD at the motor: `target` says where to, m. */
+world_kernel void k_motor(const real *qpos, const real *qvel, const real *target, real *ctrl)
+{
+    each (i, 1) put(ctrl, i, splat(4) * (target[i] - qpos[i]) - splat(0.5f) * qvel[i]);
+}
+"""
+
+
+class KernelMotor(Kernels):
+    def actuators(self):
+        return [(self.sim.kernel(MOTOR), (self.sim.qpos, self.sim.qvel, self.target, self.sim.ctrl))]
+
+
+class FunctionMotor(Functions):
+    def actuate(self, state, action):
+        return 4 * (action - state.qpos[:, :1]) - np.float32(0.5) * state.qvel[:, :1]
+
+
 def act(step, n=N):
     return np.random.default_rng((7, step)).uniform(-1, 1, (50, 1)).astype(np.float32)[:n]
 
@@ -253,3 +272,35 @@ def test_a_task_without_kernels_is_said():
         Nothing(stet.scenes / "cartpole_classic.xml", observed=1, rewards=["up"], shown=["x", "up"])
     with pytest.raises(ValueError, match="observed is 0; give a whole number of at least 1"):
         Nothing(stet.scenes / "cartpole_classic.xml", observed=0, rewards="up")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("physics", ["mujoco", "native"])
+def test_actuators_run_in_each_time_step(physics, device, mode):
+    more = {**device_of(device), "physics": physics, "autoreset_mode": mode, "max_episode_steps": 30}
+    ours, theirs = KernelMotor(N, **more), FunctionMotor(N, **more)
+    ended = run_both(ours, theirs, 80)
+    assert ended.any(), "the comparison goes over ends of episodes"
+
+
+def test_actuators_get_delayed_actions_and_kernels_what_the_policy_did():
+    rows = [Randomize("action_delay", constant=1)]
+    ours, theirs = (task(N, randomize=rows, physics="native", threads=1) for task in (KernelMotor, FunctionMotor))
+    for env in (ours, theirs):
+        env.reset(seed=3)
+        for step in range(12):
+            env.step(act(step))
+    assert np.array_equal(ours.sim.qpos.numpy(), theirs.sim.qpos.numpy())
+    running = ours.steps > 1  # others have no earlier action
+    assert running.any() and np.array_equal(ours.action.numpy(), act(11))
+    assert np.array_equal(ours.target.numpy()[running], act(10)[running])
+    ours.close()
+    theirs.close()
+
+
+def test_actuators_are_not_for_tensors():
+    env = KernelMotor(2, physics="native", threads=1)
+    with pytest.raises(ValueError, match="KernelMotor: its `actuators` run in each time step, and TensorVectorEnv"):
+        stet.gym.TensorVectorEnv(env)
+    env.close()

@@ -42,6 +42,8 @@ class KernelVectorEnv(VectorEnv):
 
     action: stet.Array
     """[num_envs, actions] for kernels: what the policy did."""
+    target: stet.Array
+    """[num_envs, nu] With `actuators`, for these: the same, as noise and delays of `randomize` left it."""
     observed: stet.Array
     """[num_envs, observed], which kernels write."""
     worth: stet.Array
@@ -82,6 +84,13 @@ class KernelVectorEnv(VectorEnv):
         """
         return ()
 
+    def actuators(self) -> Sequence[tuple[stet.Kernel, Sequence[object]]]:
+        """Launches before each of the frame_skip time steps, for models of actuators that look at the state more often
+        than the policy acts (a PD at the motor, friction of a gear): they read `target` and the state, and write
+        `sim.ctrl`. `controls`, if there are any, run once before them, and change `target`.
+        """
+        return ()
+
     def widths(self) -> np.ndarray:
         """[nq + nv] For episodes that begin on the device (TensorVectorEnv): each number of qpos, then of qvel, is
         within its width of `home` (of 0), uniformly.
@@ -108,17 +117,21 @@ class KernelVectorEnv(VectorEnv):
         sim, n = self.sim, self.num_envs
         if self._actuates:
             raise ValueError(f"{type(self).__name__}: its task is kernels, which run once a step, so it has no "
-                             "`actuate`; use a VectorEnv, or a frame_skip of 1 and `controls`")
+                             "`actuate`; write `actuators`, kernels that run in each time step, or use a VectorEnv")
         self.observed = sim.zeros((n, self._observed), "real", worlds=True, name="observed")
         self.worth = sim.zeros((n, self._nterm), "real", worlds=True, name="worth")
         self.failed = sim.zeros((n, 1), "int32", worlds=True, name="failed")
         self.begun = sim.zeros((n, 1), "int32", worlds=True, name="begun")
+        self._steered = type(self).actuators is not KernelVectorEnv.actuators
         self._apart = self._table.changes_actions()  # what the actuators get is not what the policy did
-        self.action = sim.zeros(sim.ctrl.shape, "real", worlds=True, name="action") if self._apart else sim.ctrl
+        self.target = sim.zeros(sim.ctrl.shape, "real", worlds=True, name="target") if self._steered else sim.ctrl
+        self.action = sim.zeros(sim.ctrl.shape, "real", worlds=True, name="action") if self._apart else self.target
+        self._each_step = self._list_launches("actuators", self.actuators())
         self._before_step, self._in_step = self._list_launches("controls", self.controls()), []
         self._after_step, self._after_begin = (self._list_launches("kernels", self.kernels(begins))
                                                for begins in (False, True))
-        self._add_to_step()
+        if not self._steered:
+            self._add_to_step()
 
     def _list_launches(self, function, launches):
         try:
@@ -142,10 +155,21 @@ class KernelVectorEnv(VectorEnv):
             self.sim.remove_kernel(number)
         self._in_step = []
 
-    def _launch(self, launches):
-        with self.sim.record("the task"):
+    def _launch(self, launches, name="the task"):
+        with self.sim.record(name):
             for kernel, arguments in launches:
                 kernel(self.num_envs, *arguments)
+
+    def _advance(self, controls, before_last=None):
+        if not self._steered:
+            super()._advance(controls, before_last)
+            return
+        self.target.write(controls)
+        self._launch(self._before_step, "controls")
+        for self.substep in range(self.frame_skip):
+            self._launch(self._each_step, "actuators")
+            self.sim.step(1)
+        self._launch(self._after_step)
 
     def _make_call(self):
         """The step in the extension, if it is all that a step does."""

@@ -41,6 +41,9 @@ class TensorVectorEnv(Episodes):
                                  "again")
         if env._pixels and mode is AutoresetMode.SAME_STEP:
             raise ValueError(f"{name}: with pixels TensorVectorEnv needs autoreset_mode NEXT_STEP or DISABLED")
+        if env._each_step:
+            raise ValueError(f"{name}: its `actuators` run in each time step, and TensorVectorEnv runs kernels once a "
+                             "step; use the environment as it is, or a frame_skip of 1 and `controls`")
         widths = np.asarray(env.widths())
         if not env._in_step:
             raise ValueError(f"{name}: with physics={env.sim.physics!r} its kernels are not a part of one step; "
