@@ -9,8 +9,8 @@ target_link_libraries(test_kernel_count PRIVATE stet_count)
 stet_test(kernel/lang/lang SOURCES ${LANG_PROBES})
 stet_test(kernel/lang/math SOURCES ${LANG_PROBES})
 stet_test(kernel/lang/pilot SOURCES kernel/lang/permuted.c)
-stet_tests(kernel/compile cache_folder cache_kernel cached_compile checked compiler_errors meeting user user_check
-    user_names user_source)
+stet_tests(kernel/compile cache_folder cache_kernel cached_compile checked compiler_errors meeting slow_compiler user
+    user_check user_names user_source)
 stet_tests(kernel/launch args binding binding_use kernel launch_observer signature team_memory times trace trace_user)
 stet_tests(kernel/record external_capture foreign fuse graph list random_list record recording springs)
 stet_tests(kernel/gpu fused_fault fused_keep fused_program)

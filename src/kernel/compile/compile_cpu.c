@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/plural.h"
 #include "base/temporary.h"
 #include "kernel/compile/subprocess.h"
 #include "kernel/compile/compiler_errors.h"
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 /* Version of how the device calls a kernel (sti_slot, sti_call). Increase it when that changes. */
-enum { CALL_VERSION = 1, MAX_ARGUMENTS = 64, SHARED_OBJECT_LIMIT = 1 << 27 };
+enum { CALL_VERSION = 1, MAX_ARGUMENTS = 64, SHARED_OBJECT_LIMIT = 1 << 27, PATIENCE = 5000 };
 
 /* The list of flags of the library's kernels, written by the build (cmake/StetKernels.cmake). */
 static const char *const *flags_of(sti_isa isa)
@@ -83,7 +84,7 @@ static stet_result ask_version(sti_compiler *out)
     int status = 0;
     memcpy(argv + 1, out->argument, (size_t)out->nargument * sizeof *argv);
     argv[1 + out->nargument] = version;
-    stet_result result = sti_subprocess_run(out->path, argv, "/", &nothing, &out->version, &status);
+    stet_result result = sti_subprocess_run(out->path, argv, "/", &nothing, &out->version, NULL, &status);
     if (result == STET_OK && (status != 0 || out->version.size == 0))
         result = sti_error(STET_ERROR_UNSUPPORTED,
                            "compiler %s: does not say its version (status %d); name a gcc or clang", out->path, status);
@@ -94,6 +95,7 @@ stet_result sti_compiler_open(const char *name, sti_compiler *out)
 {
     const char *cc = name ? NULL : sti_environment("CC");
     memset(out, 0, sizeof *out);
+    out->patience = PATIENCE;
     stet_result result = cc ? find_in_environment(cc, out) : sti_subprocess_find(name ? name : "cc", &out->path);
     if (result == STET_OK) result = ask_version(out);
     if (result != STET_OK) sti_compiler_close(out);
@@ -194,6 +196,18 @@ static bool lacks_room(const sti_text_buffer *said)
     return said->data && (strstr(said->data, "No space left on device") || strstr(said->data, "Disk quota exceeded"));
 }
 
+/* What a person who waits wants to know, and the author of the kernel. */
+static void say_slow(void *context)
+{
+    const sti_user_source *source = context;
+    int statements = 0;
+    for (const char *c = source->file[0].text.data; c && *c; ++c) statements += *c == ';';
+    sti_log(STET_LOG_WARNING,
+            "%s: the C compiler is not done with kernel %s yet; long kernels (this file has about %d statement%s) take "
+            "it minutes; loops and functions that are not inlined (STET_CALLED) make it faster, and the code is kept",
+            source->file[0].name, source->kernel[0].name, statements, STI_S(statements));
+}
+
 /* Runs the compiler in a folder of its own. The object is in the file `output` there afterwards. */
 static stet_result run_compile_cpu(const sti_compiler *c, sti_isa isa, const sti_user_source *source,
                                    const char *folder, char *output)
@@ -205,7 +219,8 @@ static stet_result run_compile_cpu(const sti_compiler *c, sti_isa isa, const sti
     argv[n++] = dash_o;
     argv[n++] = output;
     sti_text_buffer said = {0};
-    stet_result result = sti_subprocess_run(c->path, argv, folder, &source->text, &said, &status);
+    const sti_patience patience = {c->patience, say_slow, (void *)(uintptr_t)source};
+    stet_result result = sti_subprocess_run(c->path, argv, folder, &source->text, &said, &patience, &status);
     bool failed = result == STET_OK && (status != 0 || access(output, R_OK) != 0);
     if (failed && lacks_room(&said))
         result =

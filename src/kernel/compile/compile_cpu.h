@@ -15,6 +15,7 @@ typedef struct sti_compiler {
     /* the words behind the program's name in CC: "ccache gcc", "gcc -m64" */
     char *words, *argument[STI_COMPILER_WORDS];
     int nargument;
+    int patience; /* ms after which a line in the log says that compiling takes long */
 } sti_compiler;
 
 /* Finds a compiler and asks for its version. name NULL: the environment variable CC, else "cc". */

@@ -12,11 +12,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -149,16 +151,29 @@ static int spawn(const char *path, char *const *argv, char *const *environment, 
     return error;
 }
 
-static int wait_for(pid_t child)
+/* Linux before 5.3 has no descriptor of a process: then nobody hears that it takes long. */
+static bool takes_longer(pid_t child, const sti_patience *patience)
+{
+    struct pollfd process = {.fd = (int)syscall(SYS_pidfd_open, child, 0U), .events = POLLIN};
+    int ended = 1;
+    if (process.fd < 0) return false;
+    do ended = poll(&process, 1, patience->milliseconds);
+    while (ended < 0 && errno == EINTR);
+    close(process.fd);
+    return ended == 0;
+}
+
+static int wait_for(pid_t child, const sti_patience *patience)
 {
     int status = 0;
+    if (patience && takes_longer(child, patience)) patience->over(patience->context);
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR) return 0;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 static stet_result run_between(const char *path, char *const *argv, const char *folder, int in, int out,
-                               sti_text_buffer *said, int *status)
+                               sti_text_buffer *said, const sti_patience *patience, int *status)
 {
     sti_text_buffer block = {0};
     char *environment[ENVIRONMENT_MAX];
@@ -168,7 +183,7 @@ static stet_result run_between(const char *path, char *const *argv, const char *
     if (result == STET_OK && error)
         result = sti_error(STET_ERROR_IO, "compiler %s: cannot be started: %s", path, strerror(error));
     if (result == STET_OK) {
-        *status = wait_for(child);
+        *status = wait_for(child, patience);
         lseek(out, 0, SEEK_SET);
         result = sti_text_buffer_read(said, out, ERRORS_LIMIT, "what the compiler says");
     }
@@ -177,13 +192,13 @@ static stet_result run_between(const char *path, char *const *argv, const char *
 }
 
 stet_result sti_subprocess_run(const char *path, char *const *argv, const char *folder, const sti_text_buffer *input,
-                               sti_text_buffer *said, int *status)
+                               sti_text_buffer *said, const sti_patience *patience, int *status)
 {
     int in, out;
     STI_TRY(memory_file(input, &in));
     stet_result result = memory_file(NULL, &out);
     if (result == STET_OK) {
-        result = run_between(path, argv, folder, in, out, said, status);
+        result = run_between(path, argv, folder, in, out, said, patience, status);
         close(out);
     }
     close(in);

@@ -12,13 +12,21 @@
  */
 stet_result sti_subprocess_find(const char *name, char **path);
 
+/* What to do, once, when a program has run for so long. */
+typedef struct sti_patience {
+    int milliseconds;
+    void (*over)(void *context);
+    void *context;
+} sti_patience;
+
 /*
  * Runs the program `path` with these arguments (argv[0] included, ended by NULL) and waits for it. `input` is its
  * standard input. Its standard output and error output are added to `said`. It runs in `folder`, which is also its
  * TMPDIR. Of the environment it sees PATH, LD_LIBRARY_PATH and HOME, and LC_ALL=C, so that no other variable changes
  * its behaviour. *status: its exit code; 128 + the signal that ended it; 0 if the host program took the status first.
+ * patience: NULL, or for a program that may run long.
  */
 stet_result sti_subprocess_run(const char *path, char *const *argv, const char *folder, const sti_text_buffer *input,
-                               sti_text_buffer *said, int *status);
+                               sti_text_buffer *said, const sti_patience *patience, int *status);
 
 #endif
