@@ -23,6 +23,6 @@ int bench_main(int argc, char **argv)
     memcpy(folder_end + 1, name, sizeof name);
     argv[0] = path;
     (void)execv(path, argv);
-    return report_error(EXIT_WORK, "bench: %s cannot be run: %s; make builds it, make run does not", path,
+    return report_error(EXIT_WORK, "bench: %s cannot be run: %s; make builds it, make run and pip install do not", path,
                         strerror(errno));
 }
