@@ -17,7 +17,7 @@
 #   make similarity  compares pictures with MuJoCo's on the same models; writes bench/results/similarity.md
 #   make chart      draws doc/frame.png from result files (CHART: their names in bench/results/, without .json)
 #   make gallery    draws doc/gallery.md: each shipped scene and task
-#   make docs       pages of the Python package's docstrings, in build/api/
+#   make docs       pages of the Python package's docstrings, in build/api/, and of the mechanisms, build/mechanisms.md
 #   make test-gpu   the tests and the GPU's sanitizers on a machine with an NVIDIA GPU (tools/test_gpu.sh)
 #
 # .ci/run leaves out of these what takes long; before a release: make asan, make tsan, make test LABEL=whole, make lint.
@@ -164,6 +164,7 @@ docs:
 	    .venv/bin/python -c "import $$library" 2>/dev/null && modules="$$modules stet.$$library"; \
 	done; \
 	PYTHONPATH=$(BUILD)/python .venv/bin/python -m pdoc --no-show-source -o $(BUILD)/api $$modules
+	@.venv/bin/python tools/mechanisms_doc.py
 
 # Sanitized trees. The doubles of GPUs are not sanitized: what their compiler made is that of the usual tree. With a
 # LABEL kernels are sanitized for the machine's widest instruction set alone; those of the others are the usual tree's.

@@ -524,7 +524,8 @@ class Sim(Rounds, Named, _core.SimBase):
         name       gravity (3, m/s^2), timestep (s), the factors friction, damping, stiffness, and arrays of MuJoCo's
                    model in its layout (Sim.parameters; include/stet/worlds.h has their sizes and ranges): body_mass,
                    geom_friction, jnt_range, actuator_gainprm …; constants that MuJoCo derives follow. And looks, which
-                   pictures alone show: geom_matid (materials with their textures), geom_rgb, mat_rgb, light_diffuse, cam_pos …
+                   pictures alone show: geom_matid (materials with their textures), geom_rgb, mat_rgb, light_diffuse,
+                   cam_pos …
         of         only of these objects, by name, number, regular expression, or a list of them, as in Sim.columns:
                    set_parameter("geom_friction", 0.4, of="left_foot", component=0)
         component  only these of each object's numbers: one or a list

@@ -179,5 +179,5 @@ def test_actuators_are_checked():
         def actuate(self, state, action):
             return action
 
-    with pytest.raises(ValueError, match="its task is kernels, which run once a step, so it has no `actuate`; write `act"):
+    with pytest.raises(ValueError, match="which run once a step, so it has no `actuate`; write `actuators`"):
         Kernels(2, threads=1)

@@ -121,7 +121,8 @@ def test_pictures_show_the_looks_of_the_episode():
                   Randomize("light_diffuse", "sun", uniform=(0.2, 0.8), correlated="element"),
                   Randomize("mat_rgb", "plain", uniform=(0, 1)), Randomize("cam_fovy", "top", uniform=(30, 60))])
     first, _ = env.reset(seed=4)
-    values = {name: env.sim.parameter(name) for name in ("geom_matid", "geom_rgb", "mat_rgb", "light_diffuse", "cam_fovy")}
+    looks = "geom_matid", "geom_rgb", "mat_rgb", "light_diffuse", "cam_fovy"
+    values = {name: env.sim.parameter(name) for name in looks}
     assert set(values["geom_matid"][:, 0]) == {0, 1} and (values["geom_matid"][:, 1] == -1).all()
     assert (values["geom_rgb"][:, :3] == 0.5).all() and len(np.unique(values["geom_rgb"][:, 3:])) == 3 * N
     sun, lamp = values["light_diffuse"][:, :3], values["light_diffuse"][:, 3:]

@@ -36,8 +36,8 @@ class Randomize:
                  a parameter of the physics (`stet.Sim.parameters`: body_mass, geom_friction, gravity, actuator_kp and
                  actuator_kv of servos, whose set point actuator_gainprm alone would move …; friction, damping and
                  stiffness are factors on all of their kind), or a look of pictures (geom_matid: numbers of materials,
-                 geom_rgb, mat_rgb, light_ambient, light_diffuse, light_specular, cam_fovy, cam_pos, cam_quat, light_pos,
-                 light_dir)
+                 geom_rgb, mat_rgb, light_ambient, light_diffuse, light_specular, cam_fovy, cam_pos, cam_quat,
+                 light_pos, light_dir)
                  "qpos", "qvel": the state at the beginning of an episode; with every=K a kick, each K steps
                  "xfrc_applied", "qfrc_applied": forces on bodies (force, torque; world frame) and on joints
                  "observation", "action": noise on what the policy sees, and on what it does

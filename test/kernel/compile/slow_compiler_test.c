@@ -1,5 +1,5 @@
 /*
- * A compiler that takes long: a line in the log says which kernel it is at, once. The compiler here waits for that line.
+ * A compiler that takes long: a line in the log says which kernel it is at, once. The compiler here waits for it.
  */
 #include "kernel/user_rig.h"
 
