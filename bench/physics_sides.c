@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/model.h"
+#include "physics/features.h"
 #include "physics/model/layout.k.h"
 #include "physics/model/numbers.h"
 #include "physics/native_state.h"
@@ -51,7 +52,9 @@ static stet_result open_with(const bench *b, const bench_scene *scene, const ste
     worlds.exact = !native;
     STI_TRY(load_scene(b, scene, without, &s->model));
     if (s->model->mj->nkey > 0) worlds.keyframe = 0;
-    STI_TRY(stet_device_create(device, &s->device));
+    stet_device_def own = *device; /* with the lanes that a sim takes */
+    if (own.nworld > 0) own.nworld = sti_physics_count_lanes(s->model->mj, own.nworld);
+    STI_TRY(stet_device_create(&own, &s->device));
     STI_TRY(stet_worlds_create(s->device, s->model, &worlds, &s->worlds));
     return native ? sti_native_create(s->worlds, &s->native)
                   : stet_step_create(s->worlds, STET_PHYSICS_MUJOCO, &s->mujoco);

@@ -168,7 +168,8 @@ class Sim(Rounds, Named, _core.SimBase):
     groups       of geoms that pictures show, 0 to 5
     show         names as of Sim.show, which changes them later: "joints", "contacts", "frames" …
     threads      0: one a processor; isa: of a CPU, "portable", "avx2", "avx512", "w1"; None: the widest, or, if there
-                 are no outputs, the narrowest whose lanes hold all worlds: "w1" for one
+                 are no outputs, the narrowest whose lanes hold all worlds: "w1" for one, and for models of more than 64
+                 trees, whose worlds are solved one by one
     disable      names of mechanisms that are switched off; strict: a fallback is an error; audit: what stands is
                  checked
     checked      own kernels are held to the bounds of their arrays: a fault is a FaultError with line, array, index and

@@ -36,6 +36,12 @@ bool sti_physics_ends_early(const mjModel *model)
     return false;
 }
 
+int64_t sti_physics_count_lanes(const mjModel *model, int64_t nworld)
+{
+    (void)model;
+    return nworld;
+}
+
 stet_result sti_physics_check_model(const mjModel *model)
 {
     (void)model;

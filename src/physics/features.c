@@ -12,6 +12,7 @@
 #include "physics/model/known_plugins.h"
 #include "physics/sensors/ray_shapes.h"
 #include "physics/sensors/sensors.h"
+#include "physics/solver/places.h"
 #include "physics/tables.h"
 
 #include <stdio.h>
@@ -416,6 +417,11 @@ const char *sti_physics_feature(const mjModel *m, int i, bool *covered)
 
 bool sti_physics_replaces_solver(const mjModel *m) { return has_other_solvers(m); }
 bool sti_physics_ends_early(const mjModel *m) { return has_few_iterations(m); }
+
+int64_t sti_physics_count_lanes(const mjModel *m, int64_t nworld)
+{
+    return sti_physics_count_nodes(m) > 0 ? 1 : nworld;
+}
 
 size_t sti_physics_add_name(char *text, size_t size, size_t at, const char *name)
 {

@@ -17,6 +17,10 @@ size_t sti_physics_add_name(char *text, size_t size, size_t at, const char *name
 bool sti_physics_replaces_solver(const mjModel *model);
 /* The model asks for so few iterations that a step may end elsewhere than MuJoCo's. */
 bool sti_physics_ends_early(const mjModel *model);
+/*
+ * How many lanes nworld worlds fill: of a model of many trees, which is solved world by world, each has one to itself.
+ */
+int64_t sti_physics_count_lanes(const mjModel *model, int64_t nworld);
 /* UNSUPPORTED with all that is missing, if something is. */
 stet_result sti_physics_check_model(const mjModel *model);
 

@@ -5,6 +5,7 @@
 #include "sim/sim.h"
 
 #include "model/model.h"
+#include "physics/features.h"
 #include "stage/stage.h"
 #include "step/step.h"
 
@@ -37,7 +38,9 @@ static stet_result make_worlds(stet_sim *sim, const stet_sim_def *resolved)
 static stet_result make_sim(stet_sim *sim, const stet_sim_def *resolved)
 {
     stet_device_def device = resolved->device;
-    if (resolved->outputs == 0) device.nworld = resolved->nworld; /* pictures have lanes of rays */
+    bool own = resolved->physics == STET_PHYSICS_NATIVE || resolved->physics == STET_PHYSICS_AUTO;
+    if (resolved->outputs == 0) /* pictures have lanes of rays */
+        device.nworld = own ? sti_physics_count_lanes(sim->model->mj, resolved->nworld) : resolved->nworld;
     STI_TRY(stet_device_create(&device, &sim->device));
     if (!sti_device_is_gpu(sim->device)) STI_TRY(sti_sim_check_memory(resolved, sim->ncamera, sim->device->real_size));
     STI_TRY(make_worlds(sim, resolved));

@@ -41,10 +41,21 @@ static int find_entry(int row, int column)
 
 static int alone, shared; /* trees whose first tile is their own, and others */
 
-/*
- * A tree begins with a tile of its own, if there is room for that, which there always is for many trees, and where it
- * has the fewest tiles.
- */
+/* Of many trees each begins with a row of tiles of its own, of 8 by 8, which has no other's dofs. */
+static void check_nodes(const mjModel *m, const sti_physics_tables *t)
+{
+    const int *place = t->m + t->m[M_PLACE], *tree = t->m + t->m[M_NODE_TREE];
+    int at = 0;
+    for (int d = (int)m->nv - 1; d >= 0; --d, ++at) {
+        if (d + 1 < m->nv && m->dof_treeid[d] != m->dof_treeid[d + 1]) at = (at + 7) / 8 * 8;
+        assert_int_equal(place[d], at);
+        assert_int_equal(tree[at / 8], m->dof_treeid[d]);
+    }
+    assert_int_equal(t->m[M_NNODE], (at + 7) / 8);
+    assert_in_range(t->m[M_NODE_TILE], t->m[M_NNODE], t->m[M_NNODE] * (t->m[M_NNODE] + 1) / 2);
+}
+
+/* A tree begins with a tile of its own, if there is room for that, and where it has the fewest tiles. */
 static void check(const stet_model *model)
 {
     const mjModel *m = model->mj;
@@ -52,10 +63,16 @@ static void check(const stet_model *model)
     OK(sti_physics_tables_make(m, &t));
     const int *place = t.m + t.m[M_PLACE], *entry = t.m + t.m[M_M_PLACE];
     int at = 0;
+    assert_int_equal(t.m[M_NNODE] > 0, m->ntree > 64);
+    if (m->ntree > 64) {
+        check_nodes(m, &t);
+        sti_physics_tables_free(&t);
+        return;
+    }
     for (int last = (int)m->nv - 1, first; last >= 0; last = first - 1) {
         first = last;
         while (first > 0 && m->dof_treeid[first - 1] == m->dof_treeid[last]) first--;
-        int begin = place[last], own = (at + 3) / 4 * 4, most = m->ntree > 64 ? 3 : (last - first + 1) / 8;
+        int begin = place[last], own = (at + 3) / 4 * 4, most = (last - first + 1) / 8;
         int tiles = count_tiles(m, first, last, begin % 4);
         assert_true(begin == at || (begin >= own && begin < own + 4 && begin - at <= most));
         assert_true(tiles <= count_tiles(m, first, last, at % 4));

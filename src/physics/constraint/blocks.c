@@ -344,7 +344,7 @@ static void put_dofs(making *k)
         for (int d = 0; d < n; ++d) {
             int place = m[m[M_PLACE] + dof[2 * d]];
             m[m[M_BLOCK_PLACES] + begin[i] + d] = place;
-            sti_physics_mark_tile(tiles, place);
+            if (words > 0) sti_physics_mark_tile(tiles, place);
         }
     }
     for (int i = 0; b->result == STET_OK && i < k->nblock + k->npair; ++i) {

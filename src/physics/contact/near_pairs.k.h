@@ -134,7 +134,10 @@ LFN int ph_append_rows(ph_world w, int row, int end, int last, int write, int *n
 
 /* ---- pairs of two trees ------------------------------------------------------------------------------------------ */
 
-/* The radius of each tree's sphere around its central geom: the spheres of all its geoms are in it, with margins. */
+/*
+ * The sphere of each tree around its central geom: the spheres of all its geoms are in it, with margins. A row of
+ * numbers of all trees comes after the other: x, y, z of the centre, the radius.
+ */
 LFN void ph_tree_spheres(ph_world w)
 {
     each (t, ntree(w)) {
@@ -148,7 +151,8 @@ LFN void ph_tree_spheres(ph_world w)
             real far = sqrt(v3_dot(between, between)) * splat((ureal)(1 + 1e-5));
             radius = rmax(radius, far + geom_bound(w, of[k]));
         }
-        tree_reach(w)[t] = radius;
+        for (int k = 0; k < 3; ++k) tree_spheres(w)[ntree(w) * k + t] = centre[k];
+        tree_spheres(w)[3 * ntree(w) + t] = radius;
     }
     sync();
 }
@@ -197,37 +201,60 @@ LFN void ph_list_dofs(ph_world w, int place, int slot)
             dof[2 * n] = d;
             dof[2 * n + 1] = bits;
             places[n] = at;
-            tiles[at / 4 / 32] = tiles[at / 4 / 32] | ph_contact_bit(1, at / 4 % 32);
+            if (nword(w) > 0) tiles[at / 4 / 32] = tiles[at / 4 / 32] | ph_contact_bit(1, at / 4 % 32);
             row[B_LOW] = at / 4;
             n = n + 1;
         }
     }
 }
 
+/* Bits of the trees from `first` on, up to 32, whose spheres a geom's is near in some lane of the group. */
+LFN u32 ph_trees_near(ph_world w, int g, int first, mask group)
+{
+    const real *x = tree_spheres(w) + first, *y = x + ntree(w), *z = y + ntree(w), *radius = z + ntree(w);
+    const real *pos = geom_xpos(w) + 3 * g;
+    real bound = geom_bound(w, g), px = pos[0], py = pos[1], pz = pos[2];
+    u32 bits = 0;
+    int n = nmin(32, ntree(w) - first);
+    for (int k = 0; k < n; ++k) {
+        real dx = x[k] - px, dy = y[k] - py, dz = z[k] - pz, reach = radius[k] + bound;
+        mask near = le(fma(dz, dz, fma(dy, dy, dx * dx)), reach * reach);
+        bits = bits | (u32)any(m_and(group, near)) << k;
+    }
+    return bits;
+}
+
+/* The near pairs of geom g and those of tree t, whose rows of g are before them from `row` on; the row after them. */
+LFN int ph_append_tree(ph_world w, int g, int t, int row, mask group, int write, int *next)
+{
+    const int *adr = tree_adr(w), *kind = geom_kind(w);
+    int at = row;
+    rolled
+    for (int k = adr[t]; k < adr[t + 1]; ++k) {
+        int other = tree_geom(w)[k], pair[B_SIZE];
+        int kinds = kind_pair(w)[nkind(w) * kind[g] + kind[other]];
+        if (kinds < 0 || ph_is_apart(w, g, other)) continue;
+        ph_make_pair(w, g, other, kinds, pair);
+        if (!any(ph_near(w, pair, group))) continue;
+        at = ph_append_rows(w, at, geom_pair_adr(w)[g + 1], other, write, next);
+        int *made = w.ints + ph_made(w) + B_SIZE * next[LIST_PAIRS];
+        for (int i = 0; write && next[LIST_PAIRS] < nnear(w) && i < B_SIZE; ++i) made[i] = pair[i];
+        ph_append(w, npair(w) + next[LIST_PAIRS], pair[B_SIDE], write, next);
+    }
+    return at;
+}
+
 /* The near pairs whose first geom is g: its rows, and geoms of later trees. */
 LFN void ph_append_geom(ph_world w, int g, mask group, int write, int *next)
 {
-    const int *adr = tree_adr(w), *kind = geom_kind(w), *rows = geom_pair_adr(w) + g;
-    int row = rows[0], tree = geom_tree(w)[g];
+    int row = geom_pair_adr(w)[g], tree = geom_tree(w)[g];
     rolled
-    for (int t = tree < 0 ? ntree(w) : tree + 1; t < ntree(w); ++t) {
-        real reach = tree_reach(w)[t] + geom_bound(w, g);
-        const real *centre = geom_xpos(w) + 3 * tree_centre(w)[t];
-        if (!any(m_and(group, spheres_near(geom_xpos(w) + 3 * g, centre, reach)))) continue;
+    for (int first = tree < 0 ? ntree(w) : tree + 1; first < ntree(w); first += 32) {
         rolled
-        for (int k = adr[t]; k < adr[t + 1]; ++k) {
-            int other = tree_geom(w)[k], pair[B_SIZE];
-            int kinds = kind_pair(w)[nkind(w) * kind[g] + kind[other]];
-            if (kinds < 0 || ph_is_apart(w, g, other)) continue;
-            ph_make_pair(w, g, other, kinds, pair);
-            if (!any(ph_near(w, pair, group))) continue;
-            row = ph_append_rows(w, row, rows[1], other, write, next);
-            int *made = w.ints + ph_made(w) + B_SIZE * next[LIST_PAIRS];
-            for (int i = 0; write && next[LIST_PAIRS] < nnear(w) && i < B_SIZE; ++i) made[i] = pair[i];
-            ph_append(w, npair(w) + next[LIST_PAIRS], pair[B_SIDE], write, next);
-        }
+        for (u32 bits = ph_trees_near(w, g, first, group); bits; bits = bits & (bits - 1))
+            row = ph_append_tree(w, g, first + ph_lowest(bits), row, group, write, next);
     }
-    ph_append_rows(w, row, rows[1], ngeom(w), write, next);
+    ph_append_rows(w, row, geom_pair_adr(w)[g + 1], ngeom(w), write, next);
 }
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */

@@ -234,14 +234,21 @@ LFN void ph_pull_rows(ph_world w, mask on, const int *places, real *parameters_g
     real *z = PH_DOFS(GD_Z), *search = solver_search(w);
     for (int i = -1; any(todo); ++i) {
         mask group = m_and(on, i < 0 ? m_all() : ieq(lane(), isplat(i)));
+        if (i < 0 && PH_LANES_APART(w)) continue;
         ph_constraint(w, group, i >= 0, 0);
         if (!w.ints[S_FULL] || i >= 0) {
             ph_list_slots(w, group);
-            if (!PH_BY_ROWS) ph_find_pattern(w, group);
+            if (nnode(w) > 0)
+                ph_find_islands(w, 1);
+            else if (!PH_BY_ROWS)
+                ph_find_pattern(w, group);
             ph_mul_rows(w, qacc(w), efc_jar(w), 1);
             each (d, nv(w)) search[d] = z[d] + splat(0);
             sync();
-            ph_solve_hessian(w, search, group);
+            if (nnode(w) > 0)
+                ph_solve_going(w, search, group);
+            else
+                ph_solve_hessian(w, search, group);
             each (d, nv(w)) z[d] = select(group, search[d], z[d]);
             sync();
             ph_mul_rows(w, z, efc_jv(w), 0);

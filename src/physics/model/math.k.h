@@ -92,4 +92,12 @@ LFN void m3_mul_transposed(const real *m, const real *v, real *out)
     for (int c = 0; c < 3; ++c) out[c] = fma(m[6 + c], v[2], fma(m[3 + c], v[1], m[c] * v[0]));
 }
 
+/* The number of the lowest of some bits. */
+LFN int ph_lowest(u32 bits)
+{
+    u32 low = bits & (0 - bits);
+    return ((low & 0xffff0000u) != 0) * 16 + ((low & 0xff00ff00u) != 0) * 8 + ((low & 0xf0f0f0f0u) != 0) * 4 +
+           ((low & 0xccccccccu) != 0) * 2 + ((low & 0xaaaaaaaau) != 0);
+}
+
 #endif

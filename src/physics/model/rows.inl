@@ -61,9 +61,14 @@ SIZE(M_NQ, nq, m->nq) /* reals of qpos */
 SIZE(M_NV, nv, m->nv) /* dofs */
 SIZE(M_NPLACE, nplace, sti_physics_place_dofs(m, NULL)) /* rows of H but the one that is solved with it, see places.h */
 SIZE(M_NTILE, ntile, (t->m[M_NPLACE] + 4) / 4) /* rows of tiles of H, see pattern.k.h */
-SIZE(M_NWORD, nword, (t->m[M_NTILE] + 31) / 32) /* ints that have a bit for each of them */
-/* ints of the pattern of H */
-SIZE(M_NPATTERN, npattern, t->m[M_NTILE] * (2 * t->m[M_NWORD] + 4) + 2 + t->m[M_NTILE] * (t->m[M_NTILE] + 1) / 2)
+SIZE(M_NNODE, nnode, sti_physics_count_nodes(m)) /* of many trees: rows of tiles of 8 by 8, see islands.k.h; else 0 */
+SIZE(M_NODE_TILE, nodetile, sti_physics_count_node_tiles(m)) /* such tiles that the factor has room for */
+/* ints that have a bit for each row of tiles; 0: of many trees a step finds them */
+SIZE(M_NWORD, nword, t->m[M_NNODE] > 0 ? 0 : (t->m[M_NTILE] + 31) / 32)
+/* ints of the pattern of H, or of islands */
+SIZE(M_NPATTERN, npattern, t->m[M_NNODE] > 0
+    ? sti_physics_count_island_ints(m)
+    : t->m[M_NTILE] * (2 * t->m[M_NWORD] + 4) + 2 + t->m[M_NTILE] * (t->m[M_NTILE] + 1) / 2)
 SIZE(M_NU, nu, m->nu) /* controls */
 SIZE(M_NA, na, m->na) /* activations */
 SIZE(M_NBODY, nbody, m->nbody)
@@ -212,6 +217,7 @@ TABLE_MADE(M_TRIANGLE, triangle_chunk)
 /* rows of tiles of H in which each column of tiles of M has entries: M_NWORD ints of bits */
 TABLE_MADE(M_M_TILES, M_tiles)
 TABLE_MADE(M_BLOCK_TILES, block_tiles) /* those in which each block has dofs */
+TABLE_MADE(M_NODE_TREE, node_tree) /* of each row of tiles of islands: its tree */
 TABLE_MADE(M_PLACE, dof_place) /* of each dof: its row of H */
 TABLE_MADE(M_M_PLACE, M_place) /* of each entry of qM: its place in W_H */
 TABLE_MADE(M_BLOCK_PLACES, block_places) /* rows of H of the dofs of blocks */
@@ -407,7 +413,8 @@ MEMORY(W_EFC_BLOCK, efc_block, t->m[M_NSLOT]) /* of slots: the number of the blo
 /* of slots: the negative derivative of their forces, for the Hessian */
 MEMORY_OWN(W_EFC_C, efc_c, t->m[M_NROW] * t->m[M_BLOCKDIM])
 /* lower triangle by rows: the Hessian, then its factor but for the diagonal */
-MEMORY_OWN(W_H, hessian, 8 * t->m[M_NTILE] * (t->m[M_NTILE] + 1))
+MEMORY_OWN(W_H, hessian, t->m[M_NNODE] > 0 ? 64 * (int64_t)t->m[M_NODE_TILE]
+    : 8 * (int64_t)t->m[M_NTILE] * (t->m[M_NTILE] + 1))
 MEMORY_OWN(W_GRAD, solver_grad, m->nv)
 MEMORY_OWN(W_SEARCH, solver_search, m->nv)
 MEMORY_OWN(W_MA, Ma, m->nv) /* M (qacc - qacc_smooth) */
@@ -423,10 +430,11 @@ MEMORY_OWN(W_SUMS, solver_sums, 4 * PH_SUMS) /* parts of up to four sums, PH_SUM
 /* factors of the tiles on H's diagonal, with the inverses of theirs */
 MEMORY_OWN(W_H_TILES, hessian_tiles, 16 * t->m[M_NTILE])
 /* low parts of numbers in W_H, see twofold.k.h */
-MEMORY_OWN(W_H_LOW, hessian_low, 8 * t->m[M_NTILE] * (t->m[M_NTILE] + 1))
+MEMORY_OWN(W_H_LOW, hessian_low, t->m[M_NNODE] > 0 ? 64 * (int64_t)t->m[M_NODE_TILE]
+    : 8 * (int64_t)t->m[M_NTILE] * (t->m[M_NTILE] + 1))
 MEMORY_OWN(W_CRB_LOW, crb_low, 10 * m->nbody) /* low parts of crb */
 MEMORY_OWN(W_THIN, qM_thin, 1) /* 1: a pivot of qM is thin; 0 */
-MEMORY_OWN(W_TREE_REACH, tree_reach, t->m[M_NTREE]) /* radius of each tree's sphere */
+MEMORY_OWN(W_TREE_SPHERES, tree_spheres, 4 * t->m[M_NTREE]) /* of trees: x, y, z, radius, one after the other */
 /* M^-1 J' of rows, see noslip.k.h */
 MEMORY_OWN(W_NOSLIP, noslip_rows, t->m[M_NOSLIP_ITERATIONS] > 0 ? (int64_t)t->m[M_NROW] * m->nv : 0)
 MEMORY(W_TEN_J, ten_J, t->m[M_NLINK] > 0 ? m->nJten : 0) /* if there are links */
@@ -445,6 +453,7 @@ MEMORY_OWN(W_ACTUATOR_STIFF, actuator_stiff, m->opt.integrator == mjINT_DISCRETE
 /* … of bodies of M_FREE_BODY: 1 where a row has their dofs, 0 */
 MEMORY_OWN(W_FREE_HELD, free_held, m->opt.integrator == mjINT_DISCRETE ? t->m[M_NFREE] : 0)
 MEMORY_OWN(W_TIME, time, t->m[M_NTIME]) /* if something needs it */
+MEMORY_OWN(W_ISLES, isles, PH_ISLE_REALS * t->m[M_NNODE]) /* sums and line searches of islands, see island_solve.k.h */
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
 GROUP(PH_AFTER_FIRST)

@@ -15,14 +15,6 @@ LFN int ph_tile_count(ph_world w) { return ph_tile_level(w) + ntile(w); }
 LFN int ph_level_begin(ph_world w) { return ph_tile_count(w) + ntile(w); }
 LFN int ph_tile_list(ph_world w) { return ph_level_begin(w) + 2 * ntile(w) + 2; }
 
-/* The number of the lowest of some bits. */
-LFN int ph_lowest(u32 bits)
-{
-    u32 low = bits & (0 - bits);
-    return ((low & 0xffff0000u) != 0) * 16 + ((low & 0xff00ff00u) != 0) * 8 + ((low & 0xf0f0f0f0u) != 0) * 4 +
-           ((low & 0xccccccccu) != 0) * 2 + ((low & 0xaaaaaaaau) != 0);
-}
-
 /* The first run of set bits is from … to - 1; returns the bits behind it. */
 LFN u32 ph_take_run(u32 bits, int *from, int *to)
 {

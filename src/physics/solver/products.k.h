@@ -50,20 +50,24 @@ LFN void ph_list_slots(ph_world w, mask on)
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* y = M x, of discrete with the metric */
-LFN void ph_mul_inertia(ph_world w, const real *x, real *y)
+/* Element i of M x, of discrete with the metric. */
+LFN real ph_inertia_row(ph_world w, int i, const real *x)
 {
     const int *nnz = M_rownnz(w), *adr = M_rowadr(w), *col = M_colind(w);
     const int *below = below_adr(w), *row = below_row(w), *entry = below_entry(w);
     const real *qM = PH_METRIC;
-    each (i, nv(w)) {
-        real sum = splat(0);
-        rolled
-        for (int e = adr[i]; e < adr[i] + nnz[i]; ++e) sum = fma(qM[e], x[col[e]], sum);
-        rolled
-        for (int k = below[i + 1] - 1; k >= below[i]; --k) sum = fma(qM[entry[k]], x[row[k]], sum);
-        y[i] = sum;
-    }
+    real sum = splat(0);
+    rolled
+    for (int e = adr[i]; e < adr[i] + nnz[i]; ++e) sum = fma(qM[e], x[col[e]], sum);
+    rolled
+    for (int k = below[i + 1] - 1; k >= below[i]; --k) sum = fma(qM[entry[k]], x[row[k]], sum);
+    return sum;
+}
+
+/* y = M x */
+LFN void ph_mul_inertia(ph_world w, const real *x, real *y)
+{
+    each (i, nv(w)) y[i] = ph_inertia_row(w, i, x);
 }
 
 /* The rows of a slot: y = J x, and y -= aref if `aref` is 1. */

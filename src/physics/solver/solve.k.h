@@ -61,26 +61,30 @@ LFN void ph_add_term(ph_world w, int what, int k, real alpha, const real *x, rea
     }
 }
 
-/* Part p of sums over dofs. With PH_SUM_GRAD the place of the search direction has the inverses of inertias. */
-LFN void ph_dof_part(ph_world w, int what, int p, const real *x, real *sum)
+/* Adds dof d to sums over dofs. With PH_SUM_GRAD the place of the search direction has the inverses of inertias. */
+LFN void ph_add_dof(ph_world w, int what, int d, const real *x, real *sum)
 {
     const real *Ma = Ma(w), *grad = solver_grad(w), *search = solver_search(w);
-    rolled
-    for (int d = p; d < nv(w); d += PH_SUMS) {
-        if (what == PH_SUM_WARM) {
-            sum[0] = fma(Ma[d], x[d], sum[0]);
-        } else if (what == PH_SUM_GRAD) {
-            real all3 = rabs(Ma[d]) + rabs(qfrc_smooth(w)[d]) + rabs(qfrc_constraint(w)[d]), inverse = search[d];
-            sum[0] = fma(grad[d], grad[d], sum[0]);
-            sum[1] = fma(grad[d] * inverse, grad[d], sum[1]);
-            sum[2] = fma(all3 * inverse, all3, sum[2]);
-        } else {
-            sum[0] = fma(search[d], Ma[d], sum[0]);
-            sum[1] = fma(search[d], Mv(w)[d], sum[1]);
-            sum[2] = fma(search[d], search[d], sum[2]);
-            sum[3] = fma(search[d], grad[d], sum[3]);
-        }
+    if (what == PH_SUM_WARM) {
+        sum[0] = fma(Ma[d], x[d], sum[0]);
+    } else if (what == PH_SUM_GRAD) {
+        real all3 = rabs(Ma[d]) + rabs(qfrc_smooth(w)[d]) + rabs(qfrc_constraint(w)[d]), inverse = search[d];
+        sum[0] = fma(grad[d], grad[d], sum[0]);
+        sum[1] = fma(grad[d] * inverse, grad[d], sum[1]);
+        sum[2] = fma(all3 * inverse, all3, sum[2]);
+    } else {
+        sum[0] = fma(search[d], Ma[d], sum[0]);
+        sum[1] = fma(search[d], Mv(w)[d], sum[1]);
+        sum[2] = fma(search[d], search[d], sum[2]);
+        sum[3] = fma(search[d], grad[d], sum[3]);
     }
+}
+
+/* Part p of sums over dofs. */
+LFN void ph_dof_part(ph_world w, int what, int p, const real *x, real *sum)
+{
+    rolled
+    for (int d = p; d < nv(w); d += PH_SUMS) ph_add_dof(w, what, d, x, sum);
 }
 
 /* The first n of the sums `what`. */
@@ -262,6 +266,8 @@ LFN real ph_newton(ph_world w, mask on)
     return gain;
 }
 
+#include "physics/solver/island_solve.k.h"
+
 /*
  * qacc, qfrc_constraint, efc_force, solver_niter. A lane in which nothing holds has qacc_smooth, as it has if nothing
  * holds in any lane: rounding there must not find a better one.
@@ -277,6 +283,14 @@ PH_PART LFN void ph_solve_constraints(ph_world w, mask group)
     sync();
     if (w.ints[S_NSLOT] == 0) return;
     ph_list_slots(w, group);
+    if (nnode(w) > 0) {
+        int some = ph_solve_islands(w, group);
+        if (noslip_iterations(w) > 0 && some) {
+            ph_list_slots(w, group);
+            ph_noslip(w, group);
+        }
+        return;
+    }
     mask held = ph_start(w, group);
     mask flat = ph_gradient(w, m_all());
     mask done = m_or(m_not(held), flat);
@@ -321,7 +335,7 @@ LFN void ph_keep(ph_world w, mask group, int back)
  * faults. Those lanes share slots, if there are enough for the contacts of them all. If not, one lane after the other
  * is solved by itself, so that a lane never lacks room because of others: in stage solve, or, where that has a lane
  * only, from its contacts on. `extra`: bits PH_EXTRA_…; forces make cfrc_ext, and sensors read what the rows of a group
- * do. most[0] becomes at least the contacts of a lane where it is one alone: while lanes share slots, each has fewer.
+ * do. Of many trees lanes share hardly any slots, and islands are a lane's own: they never go together. most[0] becomes at least the contacts of a lane where it is one alone: while lanes share slots, each has fewer.
  * `align`: as in ph_forward.
  */
 PH_PART LFN lint ph_constrain(ph_world w, PH_TAKE_STAGES mask on, int extra, int align, lint *most)
@@ -331,6 +345,7 @@ PH_PART LFN lint ph_constrain(ph_world w, PH_TAKE_STAGES mask on, int extra, int
     if (PH_RUNS(PH_STAGE_SOLVE) && (extra & PH_EXTRA_FORCES)) ph_applied(w);
     for (int i = -1; any(todo) && (!PH_SINGLE || i < 0); ++i) {
         mask group = m_and(on, i < 0 ? m_all() : ieq(lane(), isplat(i)));
+        if (i < 0 && PH_LANES_APART(w) && PH_RUNS(PH_STAGE_SOLVE)) continue;
         ph_constraint(w, PH_GIVE_STAGES(PH_SINGLE || i < 0 ? stages : PH_STAGES_FORWARD) group, PH_SINGLE || i >= 0,
                       align);
         if (!PH_RUNS(PH_STAGE_SOLVE)) break;
@@ -346,7 +361,7 @@ PH_PART LFN lint ph_constrain(ph_world w, PH_TAKE_STAGES mask on, int extra, int
             if (extra >= PH_EXTRA_LIST) ph_list_contacts(w, group, extra / PH_EXTRA_LIST);
             if (STET_W == 1 || i >= 0) most[0] = iselect(group, imax(most[0], isplat(w.ints[S_WANTED])), most[0]);
             if (i >= 0) ph_keep(w, group, 0);
-            if (full) faults = iselect(group, isplat(PH_CONTACTS_FULL), faults);
+            if (full || w.ints[S_FULL]) faults = iselect(group, isplat(PH_CONTACTS_FULL), faults);
             todo = m_andnot(todo, group);
             if (i >= 0 && !any(todo)) ph_keep(w, group, 1);
         }
