@@ -88,6 +88,8 @@
 #include "physics/solver/island_twofold.k.h"
 #include "physics/constraint/adhesion.k.h"
 #include "physics/solver/noslip.k.h"
+#include "physics/solver/sums.k.h"
+#include "physics/solver/island_solve.k.h"
 #include "physics/solver/solve.k.h"
 
 /*

@@ -259,7 +259,7 @@ static void without_memory_no_world_has_stepped(void **state)
         end(&x);
         f.failed = failed;
     }
-    assert_in_range(refused, 1, 1000);
+    assert_in_range(refused, 1, 2000);
     end(&all);
     end(&still);
     OK(stet_set_allocator(NULL, NULL, NULL));

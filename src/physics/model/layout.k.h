@@ -146,7 +146,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define B_OBJ2 9
 #define B_TILES 10  /* where, from there, the bits of the rows of tiles of H are in which it has dofs, */
 #define B_LOW 11    /* and the first of them */
-#define B_PART 12   /* its part of sums, see solve.k.h; of two geoms, of their first contact */
+#define B_PART 12   /* its part of sums, see sums.k.h; of two geoms, of their first contact */
 #define B_PLACES 13 /* where, from there, the rows of H of its dofs begin */
 #define B_SIZE 14
 #define PH_ROWS 6 /* of a block, at most */
@@ -264,7 +264,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_EXTRA_BEHIND 30   /* any of what needs the memory behind M_NMEMORY */
 #define PH_EXTRA_LIST 32     /* this times how many contacts are listed, behind M_NMEMORY_ALL */
 
-#define PH_SUMS 8           /* sums of the solver are made in so many parts, see solve.k.h */
+#define PH_SUMS 8           /* sums of the solver are made in so many parts, see sums.k.h */
 #define PH_ISLE_INTS 13      /* lists of islands, see islands.k.h */
 #define PH_ISLE_REALS 52    /* of an island, see island_solve.k.h */
 #define PH_MOST_CONTACTS 32 /* of a pair of geoms: a height field's, a bit of an int each */

@@ -3,9 +3,9 @@
  * islands.k.h.
  *
  * H is tiles of PH_EDGE by PH_EDGE, those of a column of tiles after one another, the first on the diagonal; a tile is
- * stored by columns, so that what is done to a column is done to eight numbers that lie side by side. In place of a tile
- * on the diagonal comes its factor, with the inverses of its diagonal; what is above that means nothing. Rows without a
- * dof are the identity's. The right side, by columns of tiles, is in hessian_tiles(w).
+ * stored by columns, so that what is done to a column is done to eight numbers that lie side by side. In place of a
+ * tile on the diagonal comes its factor, with the inverses of its diagonal; what is above that means nothing. Rows
+ * without a dof are the identity's. The right side, by columns of tiles, is in hessian_tiles(w).
  */
 #define PH_EDGE 8
 #define PH_NODE 64 /* reals of a tile */
@@ -153,7 +153,9 @@ LFN void ph_add_to_nodes(ph_world w, int k, int dim, mask group)
 
 /* ---- its factor -------------------------------------------------------------------------------------------------- */
 
-/* Columns from … to - 1 of a tile, less what is left of them: products of the tiles A and B before it, in rows a and c. */
+/*
+ * Columns from … to - 1 of a tile, less what is left of them: products of the tiles A and B before it, in rows a and c.
+ */
 LFN void ph_take_product(const real *A, const real *B, int from, int to, real *T)
 {
     for (int j = from; j < to; ++j) {

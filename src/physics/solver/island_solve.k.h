@@ -1,6 +1,6 @@
 /*
  * Stage solve of a model of many trees (M_NNODE is not 0): each island by itself, as solve.k.h does it for a world.
- * Part of the kernels that include it, after island_hessian.k.h and the sums of solve.k.h.
+ * Part of the kernels that include it, after island_twofold.k.h and sums.k.h.
  *
  * An island that has converged is not looked at again. The others go on side by side: what an iteration does is done to
  * their slots, dofs and tiles together, and each has sums and a line search of its own. The group is one lane; what is
@@ -224,14 +224,15 @@ LFN void ph_start_islands(ph_world w)
 LFN void ph_island_gradients(ph_world w, mask group)
 {
     const int *going = PH_GOING_DOFS(w);
-    real *grad = solver_grad(w), *out = qfrc_constraint(w);
-    const real *Ma = Ma(w);
+    real *grad = solver_grad(w), *inverse = solver_search(w), *out = qfrc_constraint(w);
+    const real *Ma = Ma(w), *qM = PH_METRIC;
     int *goes = PH_ISLE(w, I_GOES);
     real enough = solver_tolerance(w, 0) / solver_scale(w, 0);
     ph_forces(w, group);
     ph_gather_rows(w, grad);
     each (i, ph_ngoing(w)) {
         int d = going[i];
+        inverse[d] = splat(1) / qM[M_rowadr(w)[d] + M_rownnz(w)[d] - 1];
         out[d] = grad[d];
         grad[d] = Ma[d] - grad[d];
     }
@@ -293,8 +294,8 @@ LFN void ph_island_newton(ph_world w, mask group)
 }
 
 /*
- * As ph_solve_constraints, of the group's one lane, whose slots are listed; solver_niter is that of the island that took
- * the most iterations. 1: some slot holds.
+ * As ph_solve_constraints, of the group's one lane, whose slots are listed; solver_niter is that of the island that
+ * took the most iterations. 1: some slot holds.
  */
 PH_PART LFN int ph_solve_islands(ph_world w, mask group)
 {

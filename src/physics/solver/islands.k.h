@@ -6,8 +6,8 @@
  * is solved until it has converged by itself (island_solve.k.h). A column of the factor is a node's. Columns are
  * ordered so that the factor has few tiles: the node with the fewest neighbours goes first, and its neighbours become
  * each other's (minimum degree: Davis, Direct Methods for Sparse Linear Systems, 2006, section 7.1); then by levels of
- * the elimination tree, whose columns have nothing to do with each other. All of it follows from the slots of one world:
- * lanes are solved one after the other.
+ * the elimination tree, whose columns have nothing to do with each other. All of it follows from the slots of one
+ * world: lanes are solved one after the other.
  *
  * From ph_pattern on, w.ints has I_LISTS lists of nnode(w) + 1 ints, three of a tile each, the dofs by their islands
  * and those of islands that go on, the bits of nodes' neighbours.

@@ -137,3 +137,29 @@ LFN void ph_gather_rows(ph_world w, real *out)
     }
 #undef PH_DO
 }
+
+/*
+ * M times the search direction of the lanes `light`, where qM has a thin pivot: that product would be mostly rounding,
+ * and H times the direction is the gradient without its sign. efc_force is what the direction changes it by, then.
+ */
+STET_CALLED LFN void ph_light_product(ph_world w, mask light)
+{
+    const int *list = w.ints + ph_active(w);
+    real *mv = Mv(w), *rows = qacc_step(w); /* the integrator comes later */
+    each (i, ph_nactive(w)) {
+        int row = ph_slot_row(w, list[i]), dim = PH_BLOCK(ph_slot_block(w, list[i]))[B_DIM];
+        const real *C = efc_c(w) + blockdim(w) * row, *jv = efc_jv(w) + row;
+        real *force = efc_force(w) + row;
+        rolled
+        for (int r = 0; r < dim; ++r) {
+            real sum = splat(0);
+            rolled
+            for (int q = 0; q < dim; ++q) sum = fma(-C[r * dim + q], jv[q], sum);
+            force[r] = select(light, sum, force[r]);
+        }
+    }
+    sync();
+    ph_gather_rows(w, rows);
+    each (d, nv(w)) mv[d] = select(light, rows[d] - solver_grad(w)[d], mv[d]);
+    sync();
+}
