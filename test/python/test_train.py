@@ -10,7 +10,7 @@ import pytest
 
 import stet
 import stet.train
-from stet.train import find_task, make_task, play, train
+from stet.train import find_task, make_task, measure, play, train
 
 TASK, WORLDS = "InvertedPendulum", 16
 
@@ -132,3 +132,19 @@ def test_it_is_played(run, tmp_path):
 
     play(run, num_envs=3, device="cpu", steps=2, page=Page)
     assert shown == [3, "closed"]
+
+
+def test_it_is_measured(run, tmp_path, monkeypatch):
+    """A world whose pole stays up, and a number that stays small, is one that did it."""
+    pytest.importorskip("onnxruntime")
+    with pytest.raises(stet.Error, match=r"stet/InvertedPendulum-v5 says nothing of what is measured"):
+        measure(run)
+    kind = stet.train.find_class(TASK)
+    monkeypatch.setattr(kind, "measured", ("reward_survive", "mean", 1.0), raising=False)
+    monkeypatch.setattr(kind, "measured_with", {"max_episode_steps": 20}, raising=False)
+    found = measure(run, num_envs=16, device="cpu")
+    assert found["worlds"] == 16 and found["good"] + found["failed"] == 16 and found["what"] == "reward_survive"
+    none = measure(run, num_envs=16, device="cpu", max_episode_steps=2)
+    assert none["good"] == 16 and none["failed"] == 0 and none["mean"] == none["worst"] == 1
+    monkeypatch.setattr(kind, "measured", ("reward_survive", "last", 0.5))
+    assert measure(run, num_envs=16, device="cpu", max_episode_steps=2)["good"] == 0

@@ -22,6 +22,7 @@ from .mujoco import TASKS as _TASKS
 from .randomize import Randomize
 from .robots import TASKS as _ROBOTS
 from .suite import TASKS as _SUITE
+from .tasks import TASKS as _FAMOUS
 from .tensors import TensorVectorEnv
 from .vector import State, VectorEnv
 
@@ -38,7 +39,7 @@ for _name, (_cls, _keywords) in _SUITE.items():
     _entry = f"stet.gym.suite:{_cls.__name__}"
     register(f"stet/{_name}-v0", entry_point=_entry.replace("Vector", ""), vector_entry_point=_entry, kwargs=_keywords,
              max_episode_steps=_cls.limit())
-for _name, _cls in _ROBOTS.items():
-    register(f"stet/{_name}-v0", entry_point=f"stet.gym.robots:{_name}Env",
-             vector_entry_point=f"stet.gym.robots:{_cls.__name__}",
+for _name, _cls in {**_ROBOTS, **_FAMOUS}.items():
+    _entry = f"{_cls.__module__}:{_cls.__name__}"
+    register(f"stet/{_name}-v0", entry_point=_entry.replace("VectorEnv", "Env"), vector_entry_point=_entry,
              max_episode_steps=_cls._defaults["max_episode_steps"])

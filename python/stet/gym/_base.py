@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -133,6 +134,17 @@ def final_info(over, rows, info=None):
     for world in np.flatnonzero(over):
         final[world] = row_of(rows, world)
     return {"final_obs": final, "_final_obs": over.copy(), "final_info": info or {}, "_final_info": over.copy()}
+
+
+def split(seen, parts):
+    """The parts of an observation whose numbers lie side by side, [num_envs, all]: slices by name; none: it is one."""
+    return {name: seen[:, at] for name, at in parts.items()} if parts else seen
+
+
+def space_of(parts):
+    """Of such parts: boxes without bounds."""
+    return spaces.Dict({name: spaces.Box(-np.inf, np.inf, (at.stop - at.start,), np.float32)
+                        for name, at in parts.items()})
 
 
 def row_of(rows, world):

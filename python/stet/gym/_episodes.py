@@ -193,7 +193,11 @@ class Episodes(Base):
     def _final_info(self, over):
         if self.metadata["autoreset_mode"] is not AutoresetMode.SAME_STEP:
             return {}
-        return final_info(over, _float32(self._final.numpy()) if over.any() else ())
+        return final_info(over, self._split(_float32(self._final.numpy())) if over.any() else ())
+
+    def _split(self, seen):
+        """An observation as the space has it."""
+        return seen
 
     def close_extras(self, **kwargs: Any) -> None:
         """Closes the sim; tensors that were imported from it go on living."""

@@ -22,7 +22,7 @@ from gymnasium.vector import AutoresetMode
 import stet
 from stet import _core
 
-from ._base import count, final_info
+from ._base import count, final_info, space_of, split
 from .vector import State, VectorEnv
 
 _FUNCTIONS = ("observation", "reward", "terminated", "control", "info", "track")
@@ -33,7 +33,8 @@ class KernelVectorEnv(VectorEnv):
     """Base of vector environments whose task is kernels. A subclass has `kernels`, and may have `begin`.
 
     observed   how many numbers the policy sees; the observation space is a Box without bounds of that many, float64
-               (another single_observation_space may be float32)
+               (another single_observation_space may be float32). {"policy": 48, "critic": 72}: an observation is a dict
+               of parts, float32, whose numbers kernels write side by side
     rewards    names of the terms whose sum is the reward
     shown      what else info has: names, or (name, how many numbers)
 
@@ -50,13 +51,18 @@ class KernelVectorEnv(VectorEnv):
     """[num_envs, terms], which kernels write: those of the reward, then those shown, side by side."""
     failed: stet.Array
     """[num_envs, 1], int32, which kernels write if episodes may end by it: not 0 where it ends."""
+    parts: dict[str, slice]
+    """Which of the observed numbers are which part; empty where an observation is one array."""
     begun: stet.Array
     """[num_envs, 1], int32: 1 where an episode has just begun. Valid in kernels that run for such worlds."""
 
     def __init__(self, scene: str | os.PathLike[str] | stet.Model, num_envs: int = 1, device: str = "auto", *,
-                 observed: int, rewards: Sequence[str], shown: Sequence[str | tuple[str, int]] = (),
+                 observed: int | dict[str, int], rewards: Sequence[str], shown: Sequence[str | tuple[str, int]] = (),
                  **more: Any) -> None:
-        self._observed = count("observed", observed, 1)
+        sizes = observed if isinstance(observed, dict) else {"": observed}
+        ends = np.cumsum([count("observed", size, 1) for size in sizes.values()]).tolist()
+        self._observed = ends[-1]
+        self.parts = {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends) if name}
         self._rewards = [rewards] if isinstance(rewards, str) else list(rewards)
         self._columns, first = {}, 0  # (first, width) by name; width 0: a number
         for one in (*self._rewards, *shown):
@@ -67,8 +73,8 @@ class KernelVectorEnv(VectorEnv):
             first += max(width, 1)
         self._nterm = max(first, 1)
         self._call = None  # the step in the extension, where it is all (K2)
-        space = more.setdefault("single_observation_space", spaces.Box(-np.inf, np.inf, (observed,), np.float64))
-        self._seen_type = space.dtype
+        space = space_of(self.parts) if self.parts else spaces.Box(-np.inf, np.inf, (self._observed,), np.float64)
+        self._seen_type = more.setdefault("single_observation_space", space).dtype or np.dtype(np.float32)
         super().__init__(scene, num_envs, device, **more)
 
     def kernels(self, begins: bool) -> Sequence[tuple[stet.Kernel, Sequence[object]]]:
@@ -174,7 +180,8 @@ class KernelVectorEnv(VectorEnv):
     def _make_call(self):
         """The step in the extension, if it is all that a step does."""
         own = all(getattr(type(self), name) is getattr(KernelVectorEnv, name) for name in _FUNCTIONS)
-        if not own or not self._in_step or self._table.rows or self._pixels or self._arrays != "numpy":
+        more = self._table.rows or self._pixels or self.parts
+        if not own or not self._in_step or more or self._arrays != "numpy":
             return None
         call = _core._EnvStep(self.action, self.observed, self.worth, self.failed, self.steps, self._over,
                               self._seen_type == np.float64)
@@ -191,7 +198,7 @@ class KernelVectorEnv(VectorEnv):
 
     def observation(self, state: State) -> Any:
         seen = self._see(self.observed)
-        return seen.astype(self._seen_type) if self._arrays == "numpy" else seen
+        return split(seen.astype(self._seen_type) if self._arrays == "numpy" else seen, self.parts)
 
     def _terms(self, names):
         worth, terms = self._see(self.worth), {}

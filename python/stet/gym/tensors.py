@@ -9,6 +9,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 
 from ._episodes import Episodes, _float32
+from ._base import space_of, split
 from .kernels import KernelVectorEnv
 
 
@@ -24,7 +25,8 @@ class TensorVectorEnv(Episodes):
 
     It takes the environment over, which is not to be used by itself any more. Observations and rewards are float32, and
     the reward is the sum of the terms, which `info` does not have. Episodes begin as the environment's `widths` and
-    `drawn` say, with other random numbers than those of the environment by itself. Rows of `randomize` are of
+    `drawn` say, with other random numbers than those of the environment by itself. An observation of parts is one
+    tensor of all its numbers (`parts` says where each is); reset and step give a dict. Rows of `randomize` are of
     parameters and looks with every="world", which a reset with a seed sets. With pixels an observation is the picture,
     which is drawn after the step; then autoreset_mode is NEXT_STEP or DISABLED.
     """
@@ -50,9 +52,10 @@ class TensorVectorEnv(Episodes):
                              "use 'native'")
         env.take_from_step()
         self.env, self._substeps, self._pixels = env, env.frame_skip, env._pixels
-        self._observes_array = not env._pixels
-        seen = env.single_observation_space
-        seen = seen if env._pixels else spaces.Box(-np.inf, np.inf, (env.observed.shape[1],), np.float32)
+        self.parts: dict[str, slice] = {} if env._pixels else env.parts
+        self._observes_array = not env._pixels and not self.parts
+        seen = spaces.Box(-np.inf, np.inf, (env.observed.shape[1],), np.float32)
+        seen = env.single_observation_space if env._pixels else space_of(self.parts) if self.parts else seen
         super().__init__(env.sim, single_observation_space=seen,
                          single_action_space=env.single_action_space, autoreset_mode=mode,
                          max_episode_steps=env.max_episode_steps, render_mode=env.render_mode)
@@ -139,4 +142,7 @@ class TensorVectorEnv(Episodes):
     def _observation(self):
         if self._pixels:
             return self.sim.read("rgb", frame=self._frame)
-        return _float32(self._seen.numpy())
+        return self._split(_float32(self._seen.numpy()))
+
+    def _split(self, seen):
+        return split(seen, self.parts)

@@ -9,8 +9,8 @@ A folder of a run has
 train(task, folder, …) and play(folder, …) are the same from Python.
 """
 
-from .play import Policy, play
-from .task import find_task, make_task
+from .play import Policy, find_run, measure, play
+from .task import find_class, find_task, make_task
 from .train import SETTINGS, train
 
-__all__ = ["SETTINGS", "Policy", "find_task", "make_task", "play", "train"]
+__all__ = ["SETTINGS", "Policy", "find_class", "find_run", "find_task", "make_task", "measure", "play", "train"]

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from .. import Error
-from .play import play
+from .play import measure, play
 from .task import find_task
 from .train import train
 
@@ -33,8 +33,9 @@ def _arguments(words):
     one.add_argument("--iterations", type=int, default=300, help="updates of the policy (300)")
     one.add_argument("--resume", action="store_true", help="go on from what the folder has")
     other = commands.add_parser("play", help="run a trained policy, on a page in the browser or into a video")
-    other.add_argument("folder", help="that `stet train` made")
-    other.add_argument("--worlds", type=int, default=4)
+    other.add_argument("folder", help="that `stet train` made, or a task whose policy is shipped")
+    other.add_argument("--worlds", type=int, help="default: 4; 256 with --measure")
+    other.add_argument("--measure", action="store_true", help="only print in how many worlds it does what it is for")
     other.add_argument("--steps", type=int, default=0, help="of the environment; 0: until Ctrl-C")
     other.add_argument("--record", metavar="FILE.mp4", help="a video; then there is no page")
     other.add_argument("--speed", type=float, default=1.0, help="seconds in one of the clock; 0: as fast as it goes")
@@ -56,15 +57,25 @@ def _train(a):
     print(f"{folder}: policy.onnx, model.pt, run.json. Watch it: stet play {folder}")
 
 
+def _measure(a):
+    found = measure(a.folder, num_envs=a.worlds or 256, device=a.device, seed=a.seed, **dict(a.set))
+    when = "on average" if found["when"] == "mean" else "at the end"
+    print(f"{found['task']}: {found['good']} of {found['worlds']} worlds ({found['good'] / found['worlds']:.1%}) did "
+          f"not fail in {found['seconds']:.0f} s and had {found['what']} ≤ {found['most']} {when}; {found['failed']} "
+          f"failed; {found['what']} of the others: mean {found['mean']:.3f}, worst {found['worst']:.3f}")
+
+
 def _play(a):
     def page(sim):
         viewer = sim.view(port=a.port, speed=a.speed, browser=not a.no_browser)
         print(f"{viewer.url}   (Ctrl-C ends it)", flush=True)
         return viewer
 
+    if a.measure:
+        return _measure(a)
     if a.no_page and not a.steps:
         raise SystemExit("stet play: --no-page wants --steps, or it never ends")
-    found = play(a.folder, num_envs=a.worlds, device=a.device, seed=a.seed, steps=a.steps, record=a.record,
+    found = play(a.folder, num_envs=a.worlds or 4, device=a.device, seed=a.seed, steps=a.steps, record=a.record,
                  page=None if a.record or a.no_page else page, **dict(a.set))
     if not found["episodes"]:
         print(f"no episode ended in {a.steps} steps")

@@ -29,6 +29,12 @@ def find_task(name: str) -> str:
     return short[name]
 
 
+def find_class(task: str) -> Any:
+    """The class of the task's vector environment."""
+    entry = gymnasium.registry[find_task(task)].vector_entry_point
+    return gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
+
+
 def make_task(task: str, num_envs: int, device: str = "auto", *, tensors: bool = True, **more: Any) -> Any:
     """The task's vector environment. tensors: with its episodes on the device, where it can have them."""
     env = gymnasium.make_vec(find_task(task), num_envs, device=device, **more)

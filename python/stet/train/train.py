@@ -18,7 +18,7 @@ from typing import Any
 import stet
 from stet._errors import InvalidArgumentError
 
-from .task import find_task, make_task
+from .task import find_class, find_task, make_task
 
 _LAYERS = {"class_name": "MLPModel", "hidden_dims": [256, 128, 64], "activation": "elu", "obs_normalization": True}
 SETTINGS: dict[str, Any] = {
@@ -30,7 +30,8 @@ SETTINGS: dict[str, Any] = {
         "rnd_cfg": None, "symmetry_cfg": None},
     "actor": {**_LAYERS, "distribution_cfg": {"class_name": "GaussianDistribution", "init_std": 1.0}},
     "critic": _LAYERS}
-"""rsl_rl's configuration, which `settings` changes: as in Rudin and others, "Learning to walk in minutes" (2021)."""
+"""rsl_rl's configuration, as in Rudin and others, "Learning to walk in minutes" (2021). A class of environments may
+replace parts of it (`training`), and `settings` parts of that."""
 _WORLDS = {"cpu": 256, "gpu": 4096}
 
 
@@ -41,7 +42,7 @@ def train(task: str, folder: str | Path, *, num_envs: int | None = None, device:
     num_envs     None: 256 on processors, 4096 on a GPU
     iterations   updates of the policy, each after 24 steps of all worlds; with resume: that many more
     resume       goes on from what the folder has, with its task, keywords, settings and seed
-    settings     replaces parts of SETTINGS: {"algorithm": {"gamma": 0.97}}
+    settings     replaces parts of SETTINGS, and of the task's own: {"algorithm": {"gamma": 0.97}}
     keywords     of the environment
     """
     torch, runner_of = _need()
@@ -95,7 +96,8 @@ def _begin(task, folder, seed, resume, settings, keywords):
     if path.exists():
         raise InvalidArgumentError(f"{folder}: there is a run already; resume it, or give another folder")
     versions = {name: importlib.metadata.version(name) for name in ("torch", "rsl-rl-lib")}
-    return {"task": find_task(task), "keywords": keywords, "settings": _merge(SETTINGS, settings or {}), "seed": seed,
+    usual = _merge(SETTINGS, getattr(find_class(task), "training", {}), "training")
+    return {"task": find_task(task), "keywords": keywords, "settings": _merge(usual, settings or {}), "seed": seed,
             "versions": {"stet": stet.__version__, **versions}, "curve": []}
 
 
@@ -129,6 +131,7 @@ class _Progress:
         self._returns, self._lengths = deque(maxlen=100), deque(maxlen=100)
         n, device = runner.env.num_envs, runner.device
         self._sum, self._count = torch.zeros(n, device=device), torch.zeros(n, device=device)
+        self._ended: list[Any] = []
         self._said = 0.0
 
     def init_logging_writer(self):
@@ -141,12 +144,22 @@ class _Progress:
         self._sum += rewards
         self._count += 1
         ended = dones > 0
-        self._returns.extend(self._sum[ended].tolist())
-        self._lengths.extend(self._count[ended].tolist())
-        self._sum[ended], self._count[ended] = 0, 0
+        self._ended.append((ended, self._sum.clone(), self._count.clone()))
+        self._sum.masked_fill_(ended, 0)
+        self._count.masked_fill_(ended, 0)
+
+    def _take_ended(self):
+        """Episodes that ended in an iteration: the host reads them once."""
+        import torch
+
+        ended, returns, lengths = (torch.stack(column).cpu() for column in zip(*self._ended))
+        self._ended.clear()
+        self._returns.extend(returns[ended].tolist())
+        self._lengths.extend(lengths[ended].tolist())
 
     def log(self, it, start_it, total_it, collect_time, learn_time, **_):
         """One row of the curve."""
+        self._take_ended()
         worlds, rollout = self._runner.env.num_envs, self._about["settings"]["num_steps_per_env"]
         passed = time.perf_counter() - self._begun
         row = {"iteration": it, "steps": (it + 1) * rollout * worlds, "seconds": round(self._before + passed, 2),

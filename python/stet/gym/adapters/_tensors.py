@@ -8,6 +8,7 @@ import gymnasium
 import torch
 from gymnasium.vector import AutoresetMode
 
+from .._base import split
 from .._episodes import Episodes
 from ..vector import VectorEnv
 from ._check import begin_ended
@@ -65,7 +66,8 @@ class Stepper:
         return self._see(), self.take(reward), terminated.bool(), truncated.bool(), info
 
     def _see(self):
-        return self.take(self.env.tensors(torch.from_dlpack).observation.clone())
+        seen = self.env.tensors(torch.from_dlpack).observation.clone()
+        return self.take(split(seen, getattr(self.env, "parts", None)))
 
     @property
     def steps(self) -> torch.Tensor:

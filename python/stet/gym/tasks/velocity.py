@@ -1,0 +1,223 @@
+"""Robots with legs that go as they are commanded: `Go1Velocity`, `G1Velocity`.
+
+The robots, commands, rewards, observations and what differs between worlds are those of mjlab's tasks
+Mjlab-Velocity-Flat-Unitree-Go1 and -G1 (Zakka and others, "mjlab: a lightweight framework for GPU-accelerated robot
+learning"), with these differences: velocities that are observed are the trunk's, not those at the IMU; contacts are
+those of the state before the last time step.
+
+An observation has two parts: "policy", what the robot can know, with noise: the trunk's velocity and angular velocity,
+the direction of gravity, all in its frame; the joints' angles less those of the keyframe, their velocities, the last
+action, the command; and "critic", the same without noise, and of each foot its height, the seconds that it has been in
+the air, whether it touches the ground, and the force there (the logarithm of 1 + newtons, each coordinate).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+
+import stet
+from stet.gym import _files
+from stet.gym.env import Env
+from stet.gym.kernels import KernelVectorEnv
+from stet.gym.randomize import Randomize
+
+from .scene import Scene, find_file, g1_scene
+
+TERMS = ("linear", "angular", "upright", "pose", "limits", "change", "clearance", "swing", "slip", "landing", "rolling",
+         "momentum", "itself")
+"""Terms of the reward, in the order of velocity.k.h."""
+_NOISE = ((0.5, 3), (0.2, 3), (0.05, 3), (0.01, None), (1.5, None), (0, None), (0, 3))  # widths; None: a joint each
+
+
+class VelocityVectorEnv(KernelVectorEnv):
+    """Base of the tasks; a class has its robot. An action is a number for each joint, within 10: how far the servo's
+    angle is from the keyframe's, in quarters of its greatest torque over its stiffness. Keywords as of VectorEnv, and
+
+    disturb   False: no pushes, and no noise in what the policy sees
+
+    `command` [num_envs, 3] has forward, left (m/s) and turning (rad/s), which each world draws again after 3 to 8
+    seconds. info["error"] is how far the velocity is from it, m/s.
+    """
+
+    command: stet.Array
+    measured = "error", "mean", 0.25
+    """What an episode that does not fail has on average at most (stet play --measure)."""
+    measured_with = {"disturb": False}
+    training: dict[str, Any] = {"obs_groups": {"actor": ["policy"], "critic": ["critic"]},
+                                "algorithm": {"entropy_coef": 0.01}}
+    """What replaces parts of stet.train.SETTINGS."""
+    ranges = (-1.0, 1.0), (-1.0, 1.0), (-0.5, 0.5)
+    _defaults = {"frame_skip": 4, "max_episode_steps": 1000}
+    _feet: tuple[str, ...]
+    _weights: dict[str, float] = {}
+    _usual = {"linear": 2, "angular": 2, "upright": 1, "pose": 1, "limits": -1, "change": -0.1, "clearance": -2,
+              "swing": -0.25, "slip": -0.1, "landing": -1e-5, "rolling": 0, "momentum": 0, "itself": 0}
+    _spreads: tuple[dict[str, float], dict[str, float], dict[str, float]]  # standing, walking, running; rad
+
+    def __init__(self, num_envs: int = 1, device: str = "auto", *, disturb: bool = True, **more: Any) -> None:
+        self._disturb = bool(disturb)
+        model = stet.load(self.scene().text())
+        nu, feet = model.nu, len(self._feet)
+        seen = 12 + 3 * nu
+        super().__init__(model, num_envs, device, observed={"policy": seen, "critic": seen + 6 * feet}, rewards=TERMS,
+                         shown=["error"], single_action_space=spaces.Box(-10, 10, (nu,), np.float32),
+                         **{**self._defaults, **more})
+
+    def scene(self) -> Scene:
+        """The robot on its ground, with the sensors that velocity.k.h reads."""
+        raise NotImplementedError
+
+    def _add_ground(self, scene, root, torso):
+        scene.add("worldbody", "geom", name="floor", type="plane", size=(0, 0, 0.05))
+        for foot, contact in self._feet_of():
+            scene.add("sensor", "contact", name=f"{foot}_contact", **contact, geom2="floor", data="found force",
+                      reduce="netforce")
+            scene.add("sensor", "framepos", name=f"{foot}_place", objtype="site", objname=foot)
+            scene.add("sensor", "framelinvel", name=f"{foot}_velocity", objtype="site", objname=foot)
+        scene.add("sensor", "framezaxis", name="torso_up", objtype="xbody", objname=torso)
+        scene.add("sensor", "frameangvel", name="torso_turning", objtype="xbody", objname=torso)
+        scene.add("sensor", "subtreeangmom", name="momentum", body=root)
+        scene.add("sensor", "contact", name="itself", subtree1=root, subtree2=root, data="found force",
+                  reduce="maxforce")
+
+    def _feet_of(self):
+        return [(foot, {"geom1": f"{foot}_foot_collision"}) for foot in self._feet]
+
+    def _make_kernels(self):
+        sim, model, nu, feet = self.sim, self.sim.model, self.sim.model.nu, len(self._feet)
+        names = model.joints[1:]
+        low, high = sim.parameter("jnt_range")[0].reshape(-1, 2)[1:].T
+        middle, half = (low + high) / 2, (high - low) / 2
+        home = self.home[7:]
+        self._joint = self._plain("joint", [home, middle - 0.9 * half, middle + 0.9 * half, *(
+            [self._pick(spread, name) for name in names] for spread in self._spreads)])
+        self._noise = self._plain("noise", np.concatenate([np.full(n or nu, x) for x, n in _NOISE]))
+        weights = {**self._usual, **self._weights}
+        self._number = self._plain("numbers", [
+            self.dt, *np.ravel(self.ranges), 3, 8, 0.1, 0.3, 0.2, 0.5, 0.5, 0.5, 0.4, 0.52, 0.52, 0.78, 1, 3, 0.05, 1.5,
+            0.1, np.cos(np.radians(70)), *(weights[name] for name in TERMS)])
+        self._hold = self._plain("hold", home)
+        effort = sim.parameter("actuator_forcerange")[0].reshape(-1, 2)[:, 1]
+        self._scale = self._plain("scale", 0.25 * effort / sim.parameter("actuator_kp")[0])
+        for name, items in (("command", 3), ("aim", 2), ("clock", 2), ("feet", 3 * feet), ("bias", nu), ("dice", 2),
+                            ("previous", nu), ("change", nu)):
+            setattr(self, name, sim.zeros((self.num_envs, items), "real", worlds=True, name=name))
+        self.tick = sim.zeros((self.num_envs, 1), "int32", worlds=True, name="tick")
+        super()._make_kernels()
+
+    def _plain(self, name, values):
+        values = np.asarray(values, float)
+        out = self.sim.zeros(values.shape, "real", name=name)
+        out.write(values)
+        return out
+
+    @staticmethod
+    def _pick(by_names, name):
+        return next(x for names, x in by_names.items() if re.fullmatch(names, name))
+
+    def _kernel(self, file, name):
+        return _files.load_kernel(self.sim, f"tasks/{file}.k.h", name)
+
+    def controls(self):
+        return [(self._kernel("common", "k_act"), (self.sim.ctrl, self.previous, self.change, self._hold, self._scale,
+                                                   10.0, self.sim.model.nu))]
+
+    def kernels(self, begins):
+        sim, model = self.sim, self.sim.model
+        at = sim.columns("step_sensordata", f"{self._feet[0]}_contact").start
+        return [(self._kernel("velocity", "k_velocity"), (
+            sim.qpos, sim.qvel, sim.array("step_sensordata"), self.previous, self.change, self.begun, self.dice,
+            self.bias, self.command, self.aim, self.clock, self.tick, self.feet, self._joint, self._noise, self._number,
+            self.observed, self.worth, self.failed, at, model.nu, len(self._feet), int(self._disturb), int(begins)))]
+
+    def widths(self):
+        return np.zeros(self.sim.model.nq + self.sim.model.nv)
+
+    def drawn(self):
+        return [(self.dice, 0, 2**24), (self.bias, -0.015, 0.015)]
+
+    def begin(self, qpos, qvel, draws):
+        for array, low, high in self.drawn():
+            values = array.numpy()
+            values[draws.worlds] = draws.uniform(low, high, array.shape[1])
+            array.write(values)
+
+
+class Go1VelocityVectorEnv(VelocityVectorEnv):
+    """Unitree's Go1, a quadruped, on level ground (VelocityVectorEnv)."""
+
+    randomize = (
+        Randomize("geom_friction", ".*_foot_collision", component=0, uniform=(0.3, 1.5), correlated=True,
+                  every="world", name="slide"),
+        Randomize("geom_friction", ".*_foot_collision", component=1, loguniform=(1e-4, 2e-2), correlated=True,
+                  every="world", name="spin"),
+        Randomize("geom_friction", ".*_foot_collision", component=2, loguniform=(1e-5, 5e-3), correlated=True,
+                  every="world", name="roll"),
+        Randomize("body_ipos", "trunk", uniform=([-0.025, -0.025, -0.03], [0.025, 0.025, 0.03]), operation="add",
+                  every="world"),
+    )
+    _feet = "FR", "FL", "RR", "RL"
+    _spreads = ({".*_(hip|thigh)_joint": 0.05, ".*": 0.1}, *({".*_(hip|thigh)_joint": 0.3, ".*": 0.6},) * 2)
+
+    def scene(self):
+        scene = Scene(find_file("mjlab", "asset_zoo/robots/unitree_go1/xmls/go1.xml"))
+        scene.part("option").attrib.update(timestep="0.005", iterations="10", ls_iterations="20", impratio="10",
+                                           cone="elliptic")
+        scene.change("geom", r".*_collision\d*", condim=1, solref=(0.01, 1))
+        scene.change("geom", ".*_foot_collision", condim=6, priority=1, friction=(1, 5e-3, 5e-4))
+        rotor = 0.000111842
+        scene.motors(".*_(hip|thigh)_joint", inertia=rotor * 6**2, effort=23.7)
+        scene.motors(".*_calf_joint", inertia=rotor * 9**2, effort=35.55)
+        self._add_ground(scene, "trunk", "trunk")
+        scene.home({".*thigh_joint": 0.9, ".*calf_joint": -1.8, ".*R_hip_joint": 0.1, ".*L_hip_joint": -0.1},
+                   pos=(0, 0, 0.278))
+        return scene
+
+
+class G1VelocityVectorEnv(VelocityVectorEnv):
+    """Unitree's G1, a humanoid, on level ground (VelocityVectorEnv)."""
+
+    randomize = (
+        Randomize("geom_friction", ".*_foot[1-7]_collision", component=0, uniform=(0.3, 1.2), correlated=True,
+                  every="world"),
+        Randomize("body_ipos", "torso_link", uniform=([-0.025, -0.025, -0.03], [0.025, 0.025, 0.03]), operation="add",
+                  every="world"),
+    )
+    _feet = "left_foot", "right_foot"
+    _weights = {"rolling": -0.05, "momentum": -0.02, "itself": -4}
+    _spreads = (
+        {".*": 0.05},
+        {".*hip_pitch.*": 0.3, ".*hip_(roll|yaw).*": 0.15, ".*knee.*": 0.35, ".*ankle_pitch.*": 0.25,
+         ".*ankle_roll.*": 0.1, ".*waist_yaw.*": 0.2, ".*waist_roll.*": 0.08, ".*waist_pitch.*": 0.1,
+         ".*shoulder_(pitch|roll).*": 0.15, ".*shoulder_yaw.*": 0.1, ".*elbow.*": 0.15, ".*wrist.*": 0.3},
+        {".*hip_pitch.*": 0.5, ".*hip_(roll|yaw).*": 0.2, ".*knee.*": 0.6, ".*ankle_pitch.*": 0.35,
+         ".*ankle_roll.*": 0.15, ".*waist_yaw.*": 0.3, ".*waist_roll.*": 0.08, ".*waist_pitch.*": 0.2,
+         ".*shoulder_pitch.*": 0.5, ".*shoulder_roll.*": 0.2, ".*shoulder_yaw.*": 0.15, ".*elbow.*": 0.35,
+         ".*wrist.*": 0.3})
+
+    def _feet_of(self):
+        return [(foot, {"subtree1": f"{foot.split('_')[0]}_ankle_roll_link"}) for foot in self._feet]
+
+    def scene(self):
+        scene = g1_scene()
+        self._add_ground(scene, "pelvis", "torso_link")
+        return scene
+
+
+class Go1VelocityEnv(Env):
+    """One of Go1VelocityVectorEnv."""
+
+    vector_type = Go1VelocityVectorEnv
+
+
+class G1VelocityEnv(Env):
+    """One of G1VelocityVectorEnv."""
+
+    vector_type = G1VelocityVectorEnv
+
+
+TASKS = {"Go1Velocity": Go1VelocityVectorEnv, "G1Velocity": G1VelocityVectorEnv}

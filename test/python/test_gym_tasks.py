@@ -1,0 +1,227 @@
+"""stet.gym.tasks: the tasks of other projects' names. Kernels are held against the same sums in NumPy."""
+
+import os
+import pathlib
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium")
+CORPUS = pathlib.Path(__file__).parents[2] / ".venv" / "corpus"
+if not (CORPUS / "mjlab").exists():
+    pytest.skip("no models of other projects", allow_module_level=True)
+os.environ.setdefault("STET_ROBOTS", str(CORPUS))
+
+import stet
+import stet.gym
+from stet.gym.tasks import TASKS, scene
+from stet.gym.tasks.velocity import TERMS
+
+VELOCITY = {"Go1Velocity": (12, 4), "G1Velocity": (29, 2)}
+SEED = int(os.environ.get("STET_TEST_SEED", 1))
+
+
+def make(name, n=3, **more):
+    return TASKS[name](n, "cpu", **{"physics": "native", "threads": 1, "autoreset_mode": "SAME_STEP", **more})
+
+
+def act(env, k, size=0.5):
+    """Actions of a step; those of a world are the same for any number of worlds."""
+    rows = [np.random.default_rng((SEED, k, w)).normal(0, size, env.single_action_space.shape[0])
+            for w in range(env.num_envs)]
+    return np.clip(rows, -10, 10).astype(np.float32)
+
+
+def test_a_robot_that_is_not_there(monkeypatch, tmp_path):
+    monkeypatch.setenv("STET_ROBOTS", str(tmp_path))
+    with pytest.raises(stet.NotFoundError, match=r"go1.xml, is not in .*; pip install --no-deps mjlab==1.6.0, or name"):
+        make("Go1Velocity")
+    monkeypatch.delenv("STET_ROBOTS")
+    with pytest.raises(stet.NotFoundError, match="is not installed; pip install --no-deps playground"):
+        scene.find_file("mujoco_playground", "no.xml")
+
+
+def turn_of(q):
+    w, x, y, z = q.T
+    rows = [[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]]
+    return np.array(rows).transpose(2, 0, 1)
+
+
+def pick(table, names):
+    return np.array([next(x for key, x in table.items() if re.fullmatch(key, name)) for name in names])
+
+
+class Velocity:
+    """The task in NumPy, beside an environment without disturbances."""
+
+    def __init__(self, env):
+        self.env, self.names, n = env, env.sim.model.joints[1:], env.num_envs
+        self.air, self.peak = (np.zeros((n, len(env._feet))) for _ in range(2))
+        self.previous = np.zeros((n, len(self.names)))
+        self.spreads = [pick(table, self.names) for table in env._spreads]
+        low, high = env.sim.parameter("jnt_range")[0].reshape(-1, 2)[1:].T
+        self.low, self.high = (low + high) / 2 - 0.45 * (high - low), (low + high) / 2 + 0.45 * (high - low)
+
+    def step(self, action, command):
+        """The terms of the step that was made, and the critic's part of what is seen but for the command."""
+        env, sim = self.env, self.env.sim
+        qpos, qvel, s = sim.qpos.numpy(), sim.qvel.numpy(), sim.array("step_sensordata").numpy()
+
+        def sensor(name):
+            return s[:, sim.columns("step_sensordata", name)]
+
+        turn, off = turn_of(qpos[:, 3:7]), qpos[:, 7:] - env.home[7:]
+        velocity = np.einsum("nji,nj->ni", turn, qvel[:, :3])
+        speed = np.linalg.norm(command[:, :2], axis=1) + abs(command[:, 2])
+        walks = (speed > 0.05).astype(float)
+        spread = np.where(speed[:, None] >= 1.5, self.spreads[2], np.where(speed[:, None] > 0.05, self.spreads[1],
+                                                                          self.spreads[0]))
+        miss = velocity - np.c_[command[:, :2], np.zeros(len(command))]
+        up, spin = sensor("torso_up"), sensor("torso_turning")
+        touch = np.stack([sensor(f"{f}_contact")[:, 0] > 0 for f in env._feet], 1)
+        force = np.stack([sensor(f"{f}_contact")[:, 1:] for f in env._feet], 1)
+        height = np.stack([sensor(f"{f}_place")[:, 2] for f in env._feet], 1)
+        slip = np.stack([np.square(sensor(f"{f}_velocity")[:, :2]).sum(1) for f in env._feet], 1)
+        landed = touch & (self.air > 0)
+        self.air = np.where(touch, 0, self.air + env.dt)
+        self.peak = np.where(touch, self.peak, np.maximum(self.peak, height))
+        terms = {
+            "linear": np.exp(-np.square(miss).sum(1) / 0.25),
+            "angular": np.exp(-(np.square(qvel[:, 5] - command[:, 2]) + np.square(qvel[:, 3:5]).sum(1)) / 0.5),
+            "upright": np.exp(-np.square(up[:, :2]).sum(1) / 0.2),
+            "pose": np.exp(-np.square(off / spread).mean(1)),
+            "limits": (np.maximum(self.low - qpos[:, 7:], 0) + np.maximum(qpos[:, 7:] - self.high, 0)).sum(1),
+            "change": np.square(action - self.previous).sum(1),
+            "clearance": (abs(height - 0.1) * np.sqrt(slip)).sum(1) * walks,
+            "swing": (np.square(self.peak / 0.1 - 1) * landed).sum(1) * walks,
+            "slip": (slip * touch).sum(1) * walks,
+            "landing": (np.linalg.norm(force, axis=2) * landed).sum(1) * walks,
+            "rolling": np.square(spin[:, :2]).sum(1),
+            "momentum": np.square(sensor("momentum")).sum(1),
+            "itself": (np.linalg.norm(sensor("itself")[:, 1:], axis=1) > 10).astype(float)}
+        self.peak = np.where(landed, 0, self.peak)
+        self.previous = action.astype(float)
+        weights = {**env._usual, **env._weights}
+        seen = [velocity, qvel[:, 3:6], -turn[:, 2], off, qvel[:, 6:], action]
+        feet = [height, self.air, touch, (np.sign(force) * np.log1p(abs(force))).reshape(len(off), -1)]
+        return {name: env.dt * weights[name] * x for name, x in terms.items()}, np.concatenate(seen, 1), \
+            np.concatenate(feet, 1), np.linalg.norm(miss[:, :2], axis=1), turn[:, 2, 2] < np.cos(np.radians(70))
+
+
+@pytest.mark.parametrize("physics", ["native", "mujoco"])
+@pytest.mark.parametrize("name", VELOCITY)
+def test_velocity_beside_numpy(name, physics):
+    env = make(name, 5, physics=physics, isa="f64", disturb=False, randomize=())
+    nu, feet = VELOCITY[name]
+    seen, _ = env.reset(seed=SEED)
+    assert seen["policy"].shape == (5, 12 + 3 * nu) and seen["critic"].shape == (5, 12 + 3 * nu + 6 * feet)
+    task, ended = Velocity(env), np.zeros(5, bool)
+    landings = 0
+    for k in range(120):
+        command, action = env.command.numpy(), act(env, k)
+        begins = env.tick.numpy()[:, 0]
+        seen, reward, terminated, truncated, info = env.step(action)
+        if (terminated | truncated).any():
+            ended |= terminated | truncated
+        terms, first, last, error, fell = task.step(action, command)
+        live = ~ended
+        if not live.any():
+            break
+        for term in TERMS:
+            assert np.allclose(info[term][live], terms[term][live], rtol=1e-6, atol=1e-9), (term, k)
+        landings += (info["swing"][live] < 0).sum()
+        assert np.allclose(reward[live], sum(terms.values())[live], rtol=1e-6, atol=1e-9)
+        assert np.allclose(info["error"][live], error[live], atol=1e-6) and not fell[live].any()
+        critic = seen["critic"][live]
+        assert np.allclose(critic[:, : 9 + 3 * nu], first[live], atol=1e-5)
+        assert np.allclose(critic[:, 9 + 3 * nu : 12 + 3 * nu], env.command.numpy()[live])
+        assert np.allclose(critic[:, 12 + 3 * nu :], last[live], atol=1e-5)
+        same = seen["policy"][live] - critic[:, : 12 + 3 * nu]
+        bias = env.bias.numpy()[live]
+        assert np.allclose(same[:, 9 : 9 + nu], bias, atol=1e-5) and abs(bias).max() <= 0.015
+        same[:, 9 : 9 + nu] = 0
+        assert np.allclose(same, 0, atol=1e-6), "without disturbances only encoders differ"
+        assert (env.tick.numpy()[live, 0] == begins[live] + 1).all()
+    assert landings > 0 and k > 30, f"seed {SEED}: no foot landed, or every world fell"
+    env.close()
+
+
+def test_velocity_ends_when_it_lies_on_its_side():
+    env = make("Go1Velocity", 2, disturb=False)
+    env.reset(seed=SEED)
+    state = env.sim.qpos.numpy()
+    state[0, 2:7] = 0.3, np.sqrt(0.5), np.sqrt(0.5), 0, 0
+    env.sim.qpos.write(state)
+    seen, _, terminated, truncated, info = env.step(act(env, 0, 0))
+    assert terminated.tolist() == [True, False] and not truncated.any()
+    assert env.tick.numpy()[:, 0].tolist() == [0, 1] and (env.feet.numpy()[0] == 0).all()
+    assert np.allclose(seen["critic"][0, 6:9], [0, 0, -1], atol=1e-6), "the first observation of the next episode"
+    env.close()
+
+
+def test_commands_are_drawn_as_they_should_be():
+    env = make("Go1Velocity", 500, randomize=(), disturb=False, max_episode_steps=0)
+    env.reset(seed=SEED)
+    first, lasted = env.command.numpy(), np.zeros(500)
+    stands = (first == 0).all(1)
+    ahead = (first[:, 0] > 0) & (first[:, 1:] == 0).all(1)
+    aims = env.aim.numpy()[:, 0] > 0
+    for share, what in ((0.1, stands), (0.2 * 0.9, ahead), (0.3 * 0.9 * 0.8, aims)):
+        assert abs(what.mean() - share) < 5 * np.sqrt(share * (1 - share) / 500), f"seed {SEED}"
+    low, high = np.array(env.ranges).T
+    assert (first >= low).all() and (first <= high).all() and first[:, :2].std(0).min() > 0.3
+    clock, due = env.clock.numpy()[:, 0], np.zeros(500, bool)
+    assert clock.min() >= 3 and clock.max() <= 8
+    turning = env.command.numpy()[:, 2]
+    for k in range(160):
+        env.step(act(env, k, 0.0))
+        now = env.command.numpy()
+        new = (now[:, 0] != first[:, 0]) & ~due
+        lasted[new] = k + 1
+        due |= new
+    moved = due & (lasted > 0)
+    assert moved.sum() > 20 and np.allclose(lasted[moved] * env.dt, clock[moved], atol=env.dt), f"seed {SEED}"
+    assert (abs(env.command.numpy()[aims & ~due, 2] - turning[aims & ~due]) > 0).any(), "turning follows the heading"
+    env.close()
+
+
+def test_pushes_and_noise():
+    pushed, still = make("Go1Velocity", 64, randomize=()), make("Go1Velocity", 64, randomize=(), disturb=False)
+    a, b = (env.reset(seed=SEED)[0] for env in (pushed, still))
+    assert np.array_equal(a["critic"], b["critic"]) and not np.array_equal(a["policy"], b["policy"])
+    off = abs(a["policy"] - b["policy"])
+    widths = np.concatenate([np.full(n or 12, x) for x, n in ((.5, 3), (.2, 3), (.05, 3), (.01, 0), (1.5, 0), (0, 0),
+                                                              (0, 3))])
+    assert (off <= widths + 1e-6).all() and (off.max(0) >= 0.8 * widths).all(), f"seed {SEED}"
+    when = pushed.clock.numpy()[:, 1]
+    assert when.min() >= 1 and when.max() <= 3
+    for k in range(100):
+        pushed.step(act(pushed, k, 0)), still.step(act(still, k, 0))
+        apart = abs(pushed.sim.qvel.numpy() - still.sim.qvel.numpy()).max(1) > 1e-6
+        time = (k + 1) * 0.02
+        due = when < time - 0.01
+        assert not apart[when > time + 0.01].any() and apart[due].sum() >= 0.9 * due.sum()
+    assert apart.sum() > 10, f"seed {SEED}"
+    pushed.close(), still.close()
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_worlds_do_not_know_of_each_other(name):
+    """A world's episodes follow from the seed and its number; episodes on the device, too."""
+    rows = []
+    for n in (5, 2):
+        for tensors in (False, True):
+            env = make(name, n, randomize=(), max_episode_steps=8)
+            env = stet.gym.TensorVectorEnv(env) if tensors else env
+            seen, _ = env.reset(seed=SEED)
+            out = [seen["policy"][:2]]
+            for k in range(20):
+                seen, reward, *_ = env.step(act(env, k))
+                out += [seen["policy"][:2], seen["critic"][:2], reward[:2, None].astype(np.float32)]
+            rows.append(np.concatenate(out, 1))
+            env.close()
+    assert np.array_equal(rows[0], rows[2]) and np.array_equal(rows[1], rows[3]), f"seed {SEED}"
+    assert len(np.unique(rows[1][:, 0])) == 2
