@@ -42,6 +42,11 @@ def test_a_robot_that_is_not_there(monkeypatch, tmp_path):
         scene.find_file("mujoco_playground", "no.xml")
 
 
+def test_a_weight_that_is_not_there():
+    with pytest.raises(stet.Error, match="no term of the reward 'slipp'; did you mean 'slip'"):
+        make("Go1Velocity", weights={"slipp": 1})
+
+
 def turn_of(q):
     w, x, y, z = q.T
     rows = [[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -104,17 +109,17 @@ class Velocity:
             "itself": (np.linalg.norm(sensor("itself")[:, 1:], axis=1) > 10).astype(float)}
         self.peak = np.where(landed, 0, self.peak)
         self.previous = action.astype(float)
-        weights = {**env._usual, **env._weights}
         seen = [velocity, qvel[:, 3:6], -turn[:, 2], off, qvel[:, 6:], action]
         feet = [height, self.air, touch, (np.sign(force) * np.log1p(abs(force))).reshape(len(off), -1)]
-        return {name: env.dt * weights[name] * x for name, x in terms.items()}, np.concatenate(seen, 1), \
+        return {name: env.dt * env.weights[name] * x for name, x in terms.items()}, np.concatenate(seen, 1), \
             np.concatenate(feet, 1), np.linalg.norm(miss[:, :2], axis=1), turn[:, 2, 2] < np.cos(np.radians(70))
 
 
 @pytest.mark.parametrize("physics", ["native", "mujoco"])
 @pytest.mark.parametrize("name", VELOCITY)
 def test_velocity_beside_numpy(name, physics):
-    env = make(name, 5, physics=physics, isa="f64", disturb=False, randomize=())
+    env = make(name, 5, physics=physics, isa="f64", disturb=False, randomize=(), weights={"slip": -0.3})
+    assert env.weights["slip"] == -0.3 and env.weights["linear"] == 2
     nu, feet = VELOCITY[name]
     seen, _ = env.reset(seed=SEED)
     assert seen["policy"].shape == (5, 12 + 3 * nu) and seen["critic"].shape == (5, 12 + 3 * nu + 6 * feet)

@@ -92,6 +92,13 @@ def test_a_run_is_repeated_and_resumed(run, tmp_path):
     assert sorted(path.name for path in again.iterdir()) == ["model.pt", "policy.onnx", "run.json"]
 
 
+def test_time_is_up(run, tmp_path):
+    """At once: one iteration is made, and the folder has it."""
+    folder = train(TASK, tmp_path / "short", num_envs=WORLDS, device="cpu", iterations=50, seconds=1e-6,
+                   settings=json.loads((run / "run.json").read_text())["settings"], physics="native")
+    assert len(json.loads((folder / "run.json").read_text())["curve"]) == 1 and (folder / "policy.onnx").exists()
+
+
 def test_settings_that_are_not_there(run, tmp_path):
     with pytest.raises(stet.Error, match=r"settings\['algorithm'\] has no 'gama'; there are "):
         train(TASK, tmp_path / "no", settings={"algorithm": {"gama": 1}})

@@ -31,6 +31,7 @@ def _arguments(words):
     one.add_argument("--out", help="folder of the run (default: runs/TASK)")
     one.add_argument("--worlds", type=int, help="default: 256 on processors, 4096 on a GPU")
     one.add_argument("--iterations", type=int, default=300, help="updates of the policy (300)")
+    one.add_argument("--seconds", type=float, default=0, help="ends then, wherever it is; --resume goes on")
     one.add_argument("--resume", action="store_true", help="go on from what the folder has")
     other = commands.add_parser("play", help="run a trained policy, on a page in the browser or into a video")
     other.add_argument("folder", help="that `stet train` made, or a task whose policy is shipped")
@@ -52,8 +53,8 @@ def _arguments(words):
 
 def _train(a):
     folder = Path(a.out or f"runs/{find_task(a.task).removeprefix('stet/').rsplit('-v', 1)[0]}")
-    train(a.task, folder, num_envs=a.worlds, device=a.device, iterations=a.iterations, seed=a.seed, resume=a.resume,
-          **dict(a.set))
+    train(a.task, folder, num_envs=a.worlds, device=a.device, iterations=a.iterations, seconds=a.seconds, seed=a.seed,
+          resume=a.resume, **dict(a.set))
     print(f"{folder}: policy.onnx, model.pt, run.json. Watch it: stet play {folder}")
 
 

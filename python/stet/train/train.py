@@ -36,11 +36,13 @@ _WORLDS = {"cpu": 256, "gpu": 4096}
 
 
 def train(task: str, folder: str | Path, *, num_envs: int | None = None, device: str = "auto", iterations: int = 300,
-          seed: int = 1, resume: bool = False, settings: dict[str, Any] | None = None, **keywords: Any) -> Path:
+          seconds: float = 0, seed: int = 1, resume: bool = False, settings: dict[str, Any] | None = None,
+          **keywords: Any) -> Path:
     """Trains a policy and returns the folder, which has it (stet.train).
 
     num_envs     None: 256 on processors, 4096 on a GPU
     iterations   updates of the policy, each after 24 steps of all worlds; with resume: that many more
+    seconds      after which no other iteration begins, compiling included; 0: without a limit
     resume       goes on from what the folder has, with its task, keywords, settings and seed
     settings     replaces parts of SETTINGS, and of the task's own: {"algorithm": {"gamma": 0.97}}
     keywords     of the environment
@@ -64,9 +66,10 @@ def train(task: str, folder: str | Path, *, num_envs: int | None = None, device:
         runner.load(str(folder / "model.pt"))
         runner.current_learning_iteration += 1
     about["worlds"] = env.num_envs
-    runner.logger = _Progress(runner, about, folder, begun)
+    runner.logger = _Progress(runner, about, folder, begun, seconds or float("inf"))
     try:
-        runner.learn(iterations, init_at_random_ep_len=not resume)
+        with contextlib.suppress(_TimeIsUp):
+            runner.learn(iterations, init_at_random_ep_len=not resume)
     finally:
         runner.logger.end()
         wrapped.close()
@@ -118,15 +121,20 @@ def _greatest(env):
     return bound if (space.high == bound).all() and (space.low == -bound).all() else None
 
 
+class _TimeIsUp(Exception):
+    """No other iteration begins."""
+
+
 class _Progress:
     """In place of rsl_rl's logger: a line an iteration, the curve in run.json, and the files of the run."""
 
     writer = None
 
-    def __init__(self, runner, about, folder, begun):
+    def __init__(self, runner, about, folder, begun, seconds):
         import torch
 
         self._runner, self._about, self._folder, self._begun = runner, about, folder, begun
+        self._seconds = seconds
         self._before = about["curve"][-1]["seconds"] if about["curve"] else 0.0
         self._returns, self._lengths = deque(maxlen=100), deque(maxlen=100)
         n, device = runner.env.num_envs, runner.device
@@ -166,13 +174,15 @@ class _Progress:
                "return": statistics.fmean(self._returns) if self._returns else None,
                "length": statistics.fmean(self._lengths) if self._lengths else None}
         self._about["curve"].append(row)
-        last = it + 1 == total_it
-        left = passed / (it + 1 - start_it) * (total_it - it - 1)
+        last = it + 1 == total_it or passed >= self._seconds
+        left = min(passed / (it + 1 - start_it) * (total_it - it - 1), max(self._seconds - passed, 0))
         rate = rollout * worlds / (collect_time + learn_time)
         self._say(f"{it + 1 - start_it:5} of {total_it - start_it}   {rate:9,.0f} steps/s   "
                   f"return {_number(row['return'])}   length {_number(row['length'])}   {left:5.0f} s left", last)
         if last or (it + 1) % self._about["settings"]["save_interval"] == 0:
             self._save()
+        if passed >= self._seconds:
+            raise _TimeIsUp
 
     def _say(self, line, last):
         """On a terminal in one line; elsewhere each ten seconds."""

@@ -20,6 +20,8 @@ import numpy as np
 from gymnasium import spaces
 
 import stet
+from stet._convert import unknown_keyword
+from stet._errors import InvalidArgumentError
 from stet.gym import _files
 from stet.gym.env import Env
 from stet.gym.kernels import KernelVectorEnv
@@ -38,6 +40,7 @@ class VelocityVectorEnv(KernelVectorEnv):
     angle is from the keyframe's, in quarters of its greatest torque over its stiffness. Keywords as of VectorEnv, and
 
     disturb   False: no pushes, and no noise in what the policy sees
+    weights   of terms of the reward, in place of the task's: {"change": -0.01}
 
     `command` [num_envs, 3] has forward, left (m/s) and turning (rad/s), which each world draws again after 3 to 8
     seconds. info["error"] is how far the velocity is from it, m/s.
@@ -58,8 +61,12 @@ class VelocityVectorEnv(KernelVectorEnv):
               "swing": -0.25, "slip": -0.1, "landing": -1e-5, "rolling": 0, "momentum": 0, "itself": 0}
     _spreads: tuple[dict[str, float], dict[str, float], dict[str, float]]  # standing, walking, running; rad
 
-    def __init__(self, num_envs: int = 1, device: str = "auto", *, disturb: bool = True, **more: Any) -> None:
-        self._disturb = bool(disturb)
+    def __init__(self, num_envs: int = 1, device: str = "auto", *, disturb: bool = True,
+                 weights: dict[str, float] | None = None, **more: Any) -> None:
+        self._disturb, self.weights = bool(disturb), {**self._usual, **self._weights, **(weights or {})}
+        for name in self.weights:
+            if name not in TERMS:
+                raise InvalidArgumentError(unknown_keyword(type(self).__name__, name, TERMS, "term of the reward"))
         model = stet.load(self.scene().text())
         nu, feet = model.nu, len(self._feet)
         seen = 12 + 3 * nu
@@ -96,10 +103,9 @@ class VelocityVectorEnv(KernelVectorEnv):
         self._joint = self._plain("joint", [home, middle - 0.9 * half, middle + 0.9 * half, *(
             [self._pick(spread, name) for name in names] for spread in self._spreads)])
         self._noise = self._plain("noise", np.concatenate([np.full(n or nu, x) for x, n in _NOISE]))
-        weights = {**self._usual, **self._weights}
         self._number = self._plain("numbers", [
             self.dt, *np.ravel(self.ranges), 3, 8, 0.1, 0.3, 0.2, 0.5, 0.5, 0.5, 0.4, 0.52, 0.52, 0.78, 1, 3, 0.05, 1.5,
-            0.1, np.cos(np.radians(70)), *(weights[name] for name in TERMS)])
+            0.1, np.cos(np.radians(70)), *(self.weights[name] for name in TERMS)])
         self._hold = self._plain("hold", home)
         effort = sim.parameter("actuator_forcerange")[0].reshape(-1, 2)[:, 1]
         self._scale = self._plain("scale", 0.25 * effort / sim.parameter("actuator_kp")[0])
