@@ -225,3 +225,19 @@ world_kernel void k_scan(const real *xpos, const real *xquat, const real *place,
         sync();
     }
 }
+
+/*
+ * Heights of the ground below points: out [n], of a height field z [nrow][ncol], plain, m, whose middle is the world's
+ * origin; step: m from one elevation to the next. x: point i is its numbers at + stride * i and the next one.
+ */
+world_kernel void k_ground(const real *x, const ureal *z, real *out, int nrow, int ncol, ureal step, int at, int stride,
+                           int n)
+{
+    each (i, n) {
+        const real *point = x + at + stride * i;
+        real most_u = splat((ureal)(ncol - 1)), most_v = splat((ureal)(nrow - 1)), half = splat((ureal)0.5);
+        real u = clamp(fma(point[0], splat(1 / step), half * most_u), splat(0), most_u);
+        real v = clamp(fma(point[1], splat(1 / step), half * most_v), splat(0), most_v);
+        put(out, i, sc_height(z, nrow, ncol, u, v, u, v));
+    }
+}

@@ -109,15 +109,15 @@ class LidarPattern(RayPattern):
         """Rings and rays of a ring: a scan of a world can be reshaped to it."""
 
 
-def _kernel(sim):
-    """k_scan; it includes the library's own functions of rays."""
+def load_kernel(sim: Any, name: str) -> Any:
+    """A kernel of scan.k.h, which includes the library's own functions of rays."""
     here = Path(__file__).resolve().parent
     places = here, here.parents[1] / "src"
     includes = next((str(folder) for folder in places if (folder / "geom" / "ray.k.h").exists()), None)
     if includes is None:
         raise FileNotFoundError(f"{here / 'geom' / 'ray.k.h'} is missing from this installation of stet; install it "
                                 "again")
-    return sim.kernel(path=here / "scan.k.h", name="k_scan", includes=includes,
+    return sim.kernel(path=here / "scan.k.h", name=name, includes=includes,
                       shipped_folder=Path(_core.__file__).with_name("kernels"))
 
 
@@ -177,7 +177,7 @@ class Scanner:
             raise NotFoundError(f"scanner: there is no body {body!r}; give a name, or a number, 0 to {model.nbody - 1}")
         self.geoms = _choose(model, geoms)
         starts, ways = pattern.rays()
-        self._kernel = _kernel(sim)
+        self._kernel = load_kernel(sim, "k_scan")
         self._rays = self._plain(np.concatenate([starts, ways], axis=1), "rays of a scan")
         self._still = bool(_still(model)[model.geom_bodyid[self.geoms]].all())
         self._put_targets(model)
@@ -227,12 +227,16 @@ class Scanner:
             self._place[:] = self.sim.geom_xpos.host().reshape(n, -1, 3)[:, at].reshape(n, -1)
             self._turn[:] = self.sim.geom_xmat.host().reshape(n, -1, 9)[:, at].reshape(n, -1)
 
+    def arguments(self) -> tuple[Any, tuple[Any, ...]]:
+        """The launch that computes `array`: its kernel and arguments, as Sim.add_kernel takes them."""
+        place, turn = (self._place, self._turn) if self._still else (self.sim.geom_xpos, self.sim.geom_xmat)
+        return self._kernel, (self.sim.xpos, self.sim.xquat, place, turn, self._rays, self._targets, self._sizes,
+                              self._field, self.array, *self._numbers)
+
     def launch(self) -> _core.Array:
         """Computes `array` for the present state, on the device; can be a part of a list (Sim.record)."""
-        place, turn = (self._place, self._turn) if self._still else (self.sim.geom_xpos, self.sim.geom_xmat)
-        sim = self.sim
-        self._kernel(sim.nworld, sim.xpos, sim.xquat, place, turn, self._rays, self._targets, self._sizes, self._field,
-                     self.array, *self._numbers)
+        kernel, arguments = self.arguments()
+        kernel(self.sim.nworld, *arguments)
         return self.array
 
     def read(self) -> NDArray[Any]:

@@ -230,3 +230,57 @@ def test_worlds_do_not_know_of_each_other(name):
             env.close()
     assert np.array_equal(rows[0], rows[2]) and np.array_equal(rows[1], rows[3]), f"seed {SEED}"
     assert len(np.unique(rows[1][:, 0])) == 2
+
+
+@pytest.fixture(scope="module")
+def hills():
+    """Small ground, with steps."""
+    return stet.terrain.Terrain(3, 2, 4.0, 0.1, {"rough": stet.terrain.rough(0.02, 0.2)}, border=4.0, seed=SEED)
+
+
+def test_what_is_seen_of_the_ground(hills):
+    """The heights of the ground are those of the field: around the trunk, and below each foot."""
+    env = make("Go1Velocity", 6, isa="f64", disturb=False, randomize=(), ground=hills)
+    seen, _ = env.reset(seed=SEED)
+    assert {name: part.shape for name, part in seen.items()} == {"policy": (6, 48 + 187), "critic": (6, 72 + 187)}
+    for k in range(30):
+        seen, _, terminated, *_ = env.step(act(env, k, 0.3))
+        qpos, s = env.sim.qpos.numpy(), env.sim.array("step_sensordata").numpy()
+        turn = turn_of(qpos[:, 3:7])[:, :2, 0]
+        turn /= np.linalg.norm(turn, axis=1, keepdims=True)
+        starts = stet.GridPattern().rays()[0]
+        x = qpos[:, :1] + turn[:, :1] * starts[:, 0] - turn[:, 1:] * starts[:, 1]
+        y = qpos[:, 1:2] + turn[:, 1:] * starts[:, 0] + turn[:, :1] * starts[:, 1]
+        above = (qpos[:, 2:3] - hills.height(x, y)) / 5
+        for part in seen.values():
+            assert np.allclose(part[:, -187:][~terminated], above[~terminated], atol=2e-5), f"seed {SEED}"
+        place = np.stack([s[:, env.sim.columns("step_sensordata", f"{foot}_place")] for foot in env._feet], 1)
+        feet = place[:, :, 2] - hills.height(place[:, :, 0], place[:, :, 1])
+        assert np.allclose(seen["critic"][~terminated, 48:52], feet[~terminated], atol=2e-5), f"seed {SEED}"
+    env.close()
+
+
+@pytest.mark.parametrize("tensors", [False, True])
+def test_who_goes_far_goes_up(hills, tensors):
+    vector = make("Go1Velocity", 4, disturb=False, randomize=(), ground=hills, max_episode_steps=5)
+    env = stet.gym.TensorVectorEnv(vector) if tensors else vector
+    env.reset(seed=SEED)
+    sim, level, column = vector.sim, vector.level, vector.column.numpy()[:, 0]
+    assert level.numpy()[:, 0].tolist() == [0, 0, 1, 1] and column.tolist() == [0, 1, 0, 1]
+    level.write(np.array([[0], [1], [1], [2]], np.int32))
+    vector.command.write(np.array([[1, 0, 0], [1, 0, 0], [0, 0, 0], [1, 0, 0]]))
+    at = sim.qpos.numpy()
+    at[:, :3] = hills.origins[[0, 1, 1, 2], column] + [[2.5, 0, 0.4], [0.02, 0, 0.4], [0.02, 0, 0.4], [0, 2.5, 0.4]]
+    sim.qpos.write(at)
+    for k in range(5):
+        _, _, terminated, truncated, _ = env.step(act(env, k, 0))
+    assert truncated.all() and not terminated.any()
+    now = level.numpy()[:, 0]
+    assert now[:3].tolist() == [1, 0, 1] and 0 <= now[3] < 3, "up, down, stood as it was told, beyond the last"
+    begins = sim.qpos.numpy()[:, :3] - hills.origins[now, column]
+    assert (abs(begins[:, :2]) <= 0.5).all() and np.allclose(begins[:, 2], 0.278 + 0.03, atol=0.021)
+    env.reset(seed=SEED)
+    assert level.numpy()[:, 0].tolist() == [0, 0, 1, 1], "a seed begins with the first levels"
+    with pytest.raises(stet.Error, match="ground is 'flat', 'rough' or a Terrain, not 'hilly'"):
+        make("Go1Velocity", ground="hilly")
+    env.close()

@@ -22,7 +22,7 @@ from gymnasium.vector import AutoresetMode
 import stet
 from stet import _core
 
-from ._base import count, final_info, space_of, split
+from ._base import count, final_info, reset_mask, space_of, split
 from .vector import State, VectorEnv
 
 _FUNCTIONS = ("observation", "reward", "terminated", "control", "info", "track")
@@ -107,6 +107,9 @@ class KernelVectorEnv(VectorEnv):
     def spreads(self) -> np.ndarray | None:
         """[nq + nv] For the same: standard deviations of normal noise that is added to it. None: there is none."""
         return None
+
+    def forget(self, mask: np.ndarray) -> None:
+        """The worlds of the mask get a seed: what lasts from episode to episode is as it was in the beginning."""
 
     def drawn(self) -> Sequence[tuple[stet.Array, Any, Any]]:
         """For the same: arrays of worlds that are drawn for each episode, and their least and greatest numbers."""
@@ -226,6 +229,9 @@ class KernelVectorEnv(VectorEnv):
     # ---- gymnasium's interface --------------------------------------------------------------------------------------
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        if self._ready and seed is not None:
+            seeded = [one is not None for one in seed] if np.iterable(seed) else self._everywhere
+            self.forget(np.asarray(seeded) & reset_mask(options, self.num_envs))
         seen = super().reset(seed=seed, options=options)
         self._call = self._call or self._make_call()
         return seen

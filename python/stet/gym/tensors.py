@@ -87,6 +87,7 @@ class TensorVectorEnv(Episodes):
         env = self.env
         env._key[mask], env._episode[mask] = self._key_host.view(np.uint32)[mask], 0
         env._table.begin(np.flatnonzero(mask))
+        env.forget(mask)
 
     @property
     def randomized(self) -> dict[str, np.ndarray]:

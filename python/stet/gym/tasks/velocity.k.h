@@ -7,6 +7,8 @@
  *   tick [1]          steps of the episode
  *   feet [nfoot][3]   of each foot: seconds in the air, how high it was meanwhile (m), 1 where it touches the ground
  *   bias [nu]         of the joints' encoders, rad
+ *   ground [nfoot]    height of the ground below each foot, m
+ *   level, column [1] the tile of terrain that the world is on
  *   sensor            step_sensordata: of each foot [contact, force 3, place 3, velocity 3] from `feet_at` on; then the
  *                     torso's z axis, its angular velocity, the robot's angular momentum, the largest contact of the
                      robot with itself [found, force 3]
@@ -21,7 +23,9 @@
 #define COMMAND 1 /* purposes of random numbers */
 #define PUSH 3
 #define BEGIN 5
+#define LEVEL 6
 #define NOISE 16
+#define SCAN 64
 
 #define VL_DT 0 /* places in `number` */
 #define VL_RANGE 1
@@ -34,6 +38,8 @@
 #define VL_SWING 23
 #define VL_TILT 24
 #define VL_WEIGHT 25
+#define VL_TILE 38
+#define VL_SECONDS 39
 
 #define FOOT 10 /* numbers of a foot among the sensors */
 
@@ -152,6 +158,26 @@ LFN void vl_see(robot r, int biased, real *seen)
     }
 }
 
+/*
+ * Where the world begins on terrain: origins [levels][columns][3], plain. A level up for who went farther than half a
+ * tile from there, one down for who did not go half as far as commanded; beyond the last level a random one.
+ */
+LFN void vl_place(mask fresh, const real *dice, const ureal *number, const real *command, const lint *tick, lint *level,
+                  const lint *column, const ureal *origins, int levels, int columns, const real *walked, real *qpos)
+{
+    real u[4], far = tk_norm(walked, 2), seconds = splat(number[VL_SECONDS]);
+    tk_draw(dice, isplat(0), LEVEL, u);
+    mask went = m_and(fresh, igt(tick[0], isplat(0))), up = gt(far, splat((ureal)0.5 * number[VL_TILE]));
+    mask down = m_andnot(lt(far, splat((ureal)0.5) * tk_norm(command, 2) * seconds), up);
+    lint next =
+        level[0] + iselect(m_and(went, up), isplat(1), isplat(0)) - iselect(m_and(went, down), isplat(1), isplat(0));
+    lint other = to_int(tk_between(u[0], 0, (ureal)levels));
+    next = iselect(ilt(next, isplat(levels)), imax(next, isplat(0)), imin(other, isplat(levels - 1)));
+    level[0] = next;
+    lint at = isplat(3) * (next * isplat(columns) + column[0]);
+    for (int k = 0; k < 3; ++k) tk_put(fresh, qpos, k, qpos[k] + gather(origins, at + isplat(k)));
+}
+
 /* A world that begins: where it stands, and nothing is remembered. */
 LFN void vl_begin(mask fresh, const real *dice, const ureal *number, real *qpos, real *previous, real *feet,
                   real *clock, lint *tick, int nu, int nfoot)
@@ -175,19 +201,22 @@ LFN void vl_begin(mask fresh, const real *dice, const ureal *number, real *qpos,
 world_kernel void k_velocity(real *qpos, real *qvel, const real *sensors, real *previous, const real *change,
                              const lint *begun, const real *dice, const real *bias, real *command, real *aim,
                              real *clock, lint *tick, real *feet, const ureal *joint, const ureal *noise,
-                             const ureal *number, real *seen, real *worth, lint *failed, int feet_at, int nu, int nfoot,
-                             int disturb, int begins)
+                             const ureal *number, const real *ground, lint *level, const lint *column, real *walked,
+                             const ureal *origins, real *seen, real *worth, lint *failed, int feet_at, int nu,
+                             int nfoot, int levels, int columns, int nray, int disturb, int begins)
 {
     each (one, 1) {
         real zero = splat(0), dt = splat(number[VL_DT]), turn[9], velocity[3], height[4];
         mask fresh = begins ? tk_where(begun) : m_none(), landed[4];
+        if (begins && levels)
+            vl_place(fresh, dice, number, command, tick, level, column, origins, levels, columns, walked, qpos);
         if (begins) vl_begin(fresh, dice, number, qpos, previous, feet, clock, tick, nu, nfoot);
         tk_turn(qpos + 3, turn);
         tk_into(turn, qvel, velocity);
         const real *sensor = sensors + feet_at, *torso = sensors + feet_at + FOOT * nfoot;
         robot r = {qpos, qvel, sensor, turn, velocity, command, previous, change, bias, feet, joint, number, nu, nfoot};
         for (int f = 0; f < nfoot; ++f) {
-            height[f] = sensor[FOOT * f + 6];
+            height[f] = sensor[FOOT * f + 6] - ground[f];
             landed[f] = m_none();
             if (begins) continue;
             mask touch = gt(sensor[FOOT * f], zero);
@@ -199,6 +228,8 @@ world_kernel void k_velocity(real *qpos, real *qvel, const real *sensors, real *
         if (!begins) {
             vl_rate(r, torso, landed, height, worth);
             for (int f = 0; f < nfoot; ++f) put(feet, 3 * f + 1, select(landed[f], zero, feet[3 * f + 1]));
+            lint at = isplat(3) * (level[0] * isplat(columns) + column[0]);
+            for (int k = 0; k < 2; ++k) put(walked, k, qpos[k] - gather(origins, at + isplat(k)));
             failed[0] = iselect(lt(turn[8], splat(number[VL_TILT])), isplat(1), isplat(0));
             tick[0] = tick[0] + isplat(1);
             for (int k = 0; k < 2; ++k) put(clock, k, clock[k] - dt);
@@ -214,7 +245,7 @@ world_kernel void k_velocity(real *qpos, real *qvel, const real *sensors, real *
         int n = 12 + 3 * nu;
         vl_see(r, 1, seen);
         if (disturb) tk_blur(dice, tick[0], NOISE, noise, seen, n);
-        real *critic = seen + n;
+        real *critic = seen + n + nray;
         vl_see(r, 0, critic);
         for (int f = 0; f < nfoot; ++f) {
             const real *s = sensor + FOOT * f;
@@ -224,6 +255,23 @@ world_kernel void k_velocity(real *qpos, real *qvel, const real *sensors, real *
                 real x = copysign_(log(splat(1) + rabs(s[1 + k])), s[1 + k]);
                 put(critic, n + 3 * (nfoot + f) + k, select(fresh, zero, x));
             }
+        }
+    }
+}
+
+/* What is seen of the ground: scan [nray], heights of the trunk above it, a fifth of them; policy: with noise. */
+world_kernel void k_see_ground(const real *scan, const real *dice, const lint *tick, real *seen, int policy, int critic,
+                               int nray, int disturb)
+{
+    each (g, (nray + 3) / 4) {
+        real u[4];
+        if (disturb) tk_draw(dice, tick[0], SCAN + g, u);
+        for (int k = 0; k < 4; ++k) {
+            int i = 4 * g + k;
+            if (i >= nray) continue;
+            real x = splat((ureal)0.2) * scan[i], blur = disturb ? splat((ureal)0.02) * u[k] : splat(0);
+            put(seen, policy + i, x + blur);
+            put(seen, critic + i, x);
         }
     }
 }

@@ -20,12 +20,16 @@ import numpy as np
 from gymnasium import spaces
 
 import stet
+from stet import terrain
 from stet._convert import unknown_keyword
 from stet._errors import InvalidArgumentError
 from stet.gym import _files
 from stet.gym.env import Env
 from stet.gym.kernels import KernelVectorEnv
 from stet.gym.randomize import Randomize
+from stet.scan import GridPattern, Scanner
+from stet.scan import load_kernel as load_scan_kernel
+from stet.terrain import Terrain
 
 from .scene import Scene, find_file, g1_scene
 
@@ -35,11 +39,23 @@ TERMS = ("linear", "angular", "upright", "pose", "limits", "change", "clearance"
 _NOISE = ((0.5, 3), (0.2, 3), (0.05, 3), (0.01, None), (1.5, None), (0, None), (0, 3))  # widths; None: a joint each
 
 
+def rough() -> Terrain:
+    """mjlab's rough ground, as one field of heights."""
+    return Terrain(10, 20, 8.0, 0.1, {
+        "flat": (terrain.flat(), 0.2), "stairs": (terrain.stairs(0.0, 0.1, platform=1.5), 0.2),
+        "stairs down": (terrain.stairs(0.0, 0.1, platform=1.5, down=True), 0.2),
+        "slope": (terrain.slope(1.0), 0.1), "slope down": (terrain.slope(1.0, down=True), 0.1),
+        "rough": (terrain.rough(0.02, 0.1), 0.1), "waves": (terrain.waves(0.0, 0.2), 0.1)}, border=20.0)
+
+
 class VelocityVectorEnv(KernelVectorEnv):
     """Base of the tasks; a class has its robot. An action is a number for each joint, within 10: how far the servo's
     angle is from the keyframe's, in quarters of its greatest torque over its stiffness. Keywords as of VectorEnv, and
 
     disturb   False: no pushes, and no noise in what the policy sees
+    ground    "flat"; "rough": stairs, slopes, waves and rubble in ten levels of difficulty, which worlds climb by going
+              far, and 187 heights of the trunk above the ground around it in both parts of the observation; or a
+              stet.terrain.Terrain
     weights   of terms of the reward, in place of the task's: {"change": -0.01}
 
     `command` [num_envs, 3] has forward, left (m/s) and turning (rad/s), which each world draws again after 3 to 8
@@ -62,14 +78,18 @@ class VelocityVectorEnv(KernelVectorEnv):
     _spreads: tuple[dict[str, float], dict[str, float], dict[str, float]]  # standing, walking, running; rad
 
     def __init__(self, num_envs: int = 1, device: str = "auto", *, disturb: bool = True,
-                 weights: dict[str, float] | None = None, **more: Any) -> None:
+                 ground: str | Terrain = "flat", weights: dict[str, float] | None = None, **more: Any) -> None:
         self._disturb, self.weights = bool(disturb), {**self._usual, **self._weights, **(weights or {})}
         for name in self.weights:
             if name not in TERMS:
                 raise InvalidArgumentError(unknown_keyword(type(self).__name__, name, TERMS, "term of the reward"))
-        model = stet.load(self.scene().text())
+        if ground not in ("flat", "rough") and not isinstance(ground, Terrain):
+            raise InvalidArgumentError(f"{type(self).__name__}: ground is 'flat', 'rough' or a Terrain, not {ground!r}")
+        self._terrain = rough() if ground == "rough" else None if ground == "flat" else ground
+        self._nray, text = 0 if self._terrain is None else GridPattern().shape[0] * GridPattern().shape[1], self._text()
+        model = stet.load(text) if self._terrain is None else self._terrain.add_to(text, name="floor")
         nu, feet = model.nu, len(self._feet)
-        seen = 12 + 3 * nu
+        seen = 12 + 3 * nu + self._nray
         super().__init__(model, num_envs, device, observed={"policy": seen, "critic": seen + 6 * feet}, rewards=TERMS,
                          shown=["error"], single_action_space=spaces.Box(-10, 10, (nu,), np.float32),
                          **{**self._defaults, **more})
@@ -78,8 +98,13 @@ class VelocityVectorEnv(KernelVectorEnv):
         """The robot on its ground, with the sensors that velocity.k.h reads."""
         raise NotImplementedError
 
-    def _add_ground(self, scene, root, torso):
-        scene.add("worldbody", "geom", name="floor", type="plane", size=(0, 0, 0.05))
+    def _text(self):
+        scene = self.scene()
+        if self._terrain is None:
+            scene.add("worldbody", "geom", name="floor", type="plane", size=(0, 0, 0.05))
+        return scene.text()
+
+    def _add_sensors(self, scene, root, torso):
         for foot, contact in self._feet_of():
             scene.add("sensor", "contact", name=f"{foot}_contact", **contact, geom2="floor", data="found force",
                       reduce="netforce")
@@ -105,14 +130,21 @@ class VelocityVectorEnv(KernelVectorEnv):
         self._noise = self._plain("noise", np.concatenate([np.full(n or nu, x) for x, n in _NOISE]))
         self._number = self._plain("numbers", [
             self.dt, *np.ravel(self.ranges), 3, 8, 0.1, 0.3, 0.2, 0.5, 0.5, 0.5, 0.4, 0.52, 0.52, 0.78, 1, 3, 0.05, 1.5,
-            0.1, np.cos(np.radians(70)), *(self.weights[name] for name in TERMS)])
+            0.1, np.cos(np.radians(70)), *(self.weights[name] for name in TERMS),
+            self._terrain.size if self._terrain else 0, self.max_episode_steps * self.dt])
         self._hold = self._plain("hold", home)
         effort = sim.parameter("actuator_forcerange")[0].reshape(-1, 2)[:, 1]
         self._scale = self._plain("scale", 0.25 * effort / sim.parameter("actuator_kp")[0])
         for name, items in (("command", 3), ("aim", 2), ("clock", 2), ("feet", 3 * feet), ("bias", nu), ("dice", 2),
-                            ("previous", nu), ("change", nu)):
+                            ("previous", nu), ("change", nu), ("ground", feet), ("walked", 2)):
             setattr(self, name, sim.zeros((self.num_envs, items), "real", worlds=True, name=name))
-        self.tick = sim.zeros((self.num_envs, 1), "int32", worlds=True, name="tick")
+        for name in ("tick", "level", "column"):
+            setattr(self, name, sim.zeros((self.num_envs, 1), "int32", worlds=True, name=name))
+        if self._terrain is not None:
+            self._scan = Scanner(sim, 1, GridPattern(), "floor", far=25, shift=-GridPattern().height)
+            self._heights = self._plain("heights of the ground", self._terrain.heights)
+        self._origins = self._plain("origins", self._terrain.origins if self._terrain else np.zeros(3))
+        self.forget(np.ones(self.num_envs, np.bool_))
         super()._make_kernels()
 
     def _plain(self, name, values):
@@ -132,13 +164,35 @@ class VelocityVectorEnv(KernelVectorEnv):
         return [(self._kernel("common", "k_act"), (self.sim.ctrl, self.previous, self.change, self._hold, self._scale,
                                                    10.0, self.sim.model.nu))]
 
+    def forget(self, mask):
+        """Worlds that get a seed begin on the first levels again: level [num_envs, 1], of the first half of all."""
+        worlds, (levels, columns) = np.arange(self.num_envs), self._grid()
+        for array, values in ((self.tick, 0 * worlds), (self.level, worlds // columns % max((levels + 1) // 2, 1)),
+                              (self.column, worlds % columns)):
+            now = array.numpy()
+            now[mask, 0] = values[mask]
+            array.write(now)
+
+    def _grid(self):
+        return (self._terrain.levels, self._terrain.columns) if self._terrain is not None else (0, 1)
+
     def kernels(self, begins):
-        sim, model = self.sim, self.sim.model
-        at = sim.columns("step_sensordata", f"{self._feet[0]}_contact").start
-        return [(self._kernel("velocity", "k_velocity"), (
+        sim, model, nray, feet = self.sim, self.sim.model, self._nray, len(self._feet)
+        at, below, after = sim.columns("step_sensordata", f"{self._feet[0]}_contact").start, [], []
+        if nray and not begins:
+            below = [(load_scan_kernel(sim, "k_ground"), (
+                sim.array("step_sensordata"), self._heights, self.ground, *self._heights.shape,
+                self._terrain.resolution, at + 4, 10, feet))]
+        if nray:
+            critic = 12 + 3 * model.nu
+            after = [self._scan.arguments(), (self._kernel("velocity", "k_see_ground"), (
+                self._scan.array, self.dice, self.tick, self.observed, critic, nray + 2 * critic + 6 * feet, nray,
+                int(self._disturb)))]
+        return [*below, (self._kernel("velocity", "k_velocity"), (
             sim.qpos, sim.qvel, sim.array("step_sensordata"), self.previous, self.change, self.begun, self.dice,
             self.bias, self.command, self.aim, self.clock, self.tick, self.feet, self._joint, self._noise, self._number,
-            self.observed, self.worth, self.failed, at, model.nu, len(self._feet), int(self._disturb), int(begins)))]
+            self.ground, self.level, self.column, self.walked, self._origins, self.observed, self.worth, self.failed,
+            at, model.nu, feet, *self._grid(), nray, int(self._disturb), int(begins))), *after]
 
     def widths(self):
         return np.zeros(self.sim.model.nq + self.sim.model.nv)
@@ -178,7 +232,7 @@ class Go1VelocityVectorEnv(VelocityVectorEnv):
         rotor = 0.000111842
         scene.motors(".*_(hip|thigh)_joint", inertia=rotor * 6**2, effort=23.7)
         scene.motors(".*_calf_joint", inertia=rotor * 9**2, effort=35.55)
-        self._add_ground(scene, "trunk", "trunk")
+        self._add_sensors(scene, "trunk", "trunk")
         scene.home({".*thigh_joint": 0.9, ".*calf_joint": -1.8, ".*R_hip_joint": 0.1, ".*L_hip_joint": -0.1},
                    pos=(0, 0, 0.278))
         return scene
@@ -210,7 +264,7 @@ class G1VelocityVectorEnv(VelocityVectorEnv):
 
     def scene(self):
         scene = g1_scene()
-        self._add_ground(scene, "pelvis", "torso_link")
+        self._add_sensors(scene, "pelvis", "torso_link")
         return scene
 
 
