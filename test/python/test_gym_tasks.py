@@ -284,3 +284,80 @@ def test_who_goes_far_goes_up(hills, tensors):
     with pytest.raises(stet.Error, match="ground is 'flat', 'rough' or a Terrain, not 'hilly'"):
         make("Go1Velocity", ground="hilly")
     env.close()
+
+
+LIFT = {"YamLift": (8, 7), "PandaPick": (9, 8)}
+
+
+def lift_terms(env, qpos, qvel, place, touch, target, reached):
+    """The terms of a step that was made, before weights."""
+    nq = len(qpos[0]) - 7
+    box, joints = qpos[:, nq:], qpos[:, :nq]
+    low, high = env._limits(slice(0, nq))
+    near, far = (np.linalg.norm(x - box[:, :3], axis=1) for x in (place, target))
+    turn = turn_of(box[:, 3:])
+    arm = [not name.startswith(("finger", "left", "right")) for name in env.sim.model.joints[:nq]]
+    reached |= near < 0.012
+    return {
+        "lift": np.exp(-np.square(near / 0.2)) * (1 + np.exp(-np.square(far / 0.3))),
+        "precise": np.exp(-np.square(far / 0.05)),
+        "change": np.square(env.change.numpy()).sum(1),
+        "limits": (np.maximum(low - joints, 0) + np.maximum(joints - high, 0)).sum(1),
+        "fast": np.square(np.maximum(abs(qvel[:, :nq]) - 0.5, 0)).sum(1),
+        "gripper": 1 - np.tanh(5 * near),
+        "brought": reached * (1 - np.tanh(5 * (0.9 * far + 0.1 * np.linalg.norm(
+            (turn - np.eye(3)).reshape(-1, 9)[:, :6], axis=1)))),
+        "clear": (touch[:, 0] <= 0).astype(float),
+        "home": 1 - np.tanh(np.linalg.norm((joints - env.home[:nq])[:, arm], axis=1))}, far
+
+
+@pytest.mark.parametrize("physics", ["native", "mujoco"])
+@pytest.mark.parametrize("name", LIFT)
+def test_lift_beside_numpy(name, physics):
+    weights = {term: 0.1 * (k + 1) for k, term in enumerate(TASKS[name].terms)}
+    env = make(name, 4, physics=physics, isa="f64", disturb=False, randomize=(), weights=weights)
+    (nq, nu), sim = LIFT[name], env.sim
+    seen, _ = env.reset(seed=SEED)
+    low, high = np.array(env._box).T
+    assert (seen["critic"][:, -13:-10] >= low - 1e-6).all() and (seen["critic"][:, -13:-10] <= high + 1e-6).all()
+    reached = np.zeros(4, bool)
+    for k in range(60):
+        action, target = act(env, k, 1.0), env.target.numpy()
+        if k == 30:  # the box in the gripper, which counts once
+            state = sim.qpos.numpy()
+            state[1:, nq : nq + 3] = sim.array("site_xpos").numpy().reshape(4, -1, 3)[1:, sim.model.find(
+                "sites", env._grasp)]
+            sim.qpos.write(state)
+            action[:] = 0
+        seen, _, terminated, _, info = env.step(action)
+        qpos, qvel = sim.qpos.numpy(), sim.qvel.numpy()
+        place = sim.array("site_xpos").numpy().reshape(4, -1, 3)[:, sim.model.find("sites", env._grasp)]
+        touch = sim.array("step_sensordata").numpy()[:, sim.columns("step_sensordata", "touch")]
+        terms, far = lift_terms(env, qpos, qvel, place, touch, target, reached)
+        live = ~terminated
+        for term, x in terms.items():
+            assert np.allclose(info[term][live], (env.dt * weights[term] * x)[live], rtol=1e-5, atol=1e-8), (term, k)
+        assert np.allclose(info["distance"][live], far[live], atol=1e-6)
+        whole = np.concatenate([qpos[:, :nq] - env.home[:nq], qvel[:, :nq], qpos[:, nq : nq + 3] - place,
+                                target - qpos[:, nq : nq + 3], np.clip(action, -10, 10), qpos[:, nq:], qvel[:, nq:]], 1)
+        assert np.allclose(seen["critic"][live], whole[live], atol=2e-5)
+        assert np.array_equal(seen["policy"], seen["critic"][:, : 2 * nq + 6 + nu])
+        if terminated.any():
+            break
+    assert k > 30 and reached[1:].any(), f"seed {SEED}"
+    env.close()
+
+
+def test_a_box_that_is_lost_ends_an_episode():
+    env = make("PandaPick", 2, disturb=False)
+    env.reset(seed=SEED)
+    state = env.sim.qpos.numpy()
+    state[1, 9] = 1.2
+    env.sim.qpos.write(state)
+    _, _, terminated, *_ = env.step(act(env, 0, 2.0))
+    assert terminated.tolist() == [False, True]
+    held = env.held.numpy()[0]
+    env.step(act(env, 1, 0))
+    assert np.array_equal(env.held.numpy()[0], held) and abs(held - env.home[[*range(7), 7]]).max() > 0.01
+    assert np.allclose(env.held.numpy()[1], env.home[[*range(7), 7]], atol=1e-6), "it begins at the keyframe again"
+    env.close()

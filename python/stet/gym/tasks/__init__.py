@@ -4,7 +4,8 @@ Each is a page over `KernelVectorEnv` and a kernel: copy one and change it. Mode
 (scene.py says how to install them).
 """
 
+from .lift import TASKS as _LIFT
 from .velocity import TASKS as _VELOCITY
 
-TASKS = {**_VELOCITY}
+TASKS = {**_VELOCITY, **_LIFT}
 """The tasks by name."""

@@ -89,3 +89,21 @@ world_kernel void k_act(real *ctrl, real *previous, real *change, const ureal *h
         put(ctrl, i, fma(splat(scale[i]), u, splat(hold[i])));
     }
 }
+
+/*
+ * The same, but that an action moves what is held [nu] by step * action, within range [nu][2], from `hold` on where an
+ * episode begins (tick [1] is 0).
+ */
+world_kernel void k_nudge(real *ctrl, real *previous, real *change, real *held, const lint *tick, const ureal *hold,
+                          const ureal *range, ureal step, ureal most, int nu)
+{
+    each (i, nu) {
+        real u = clamp(ctrl[i], splat(-most), splat(most));
+        real from = select(ieq(tick[0], isplat(0)), splat(hold[i]), held[i]);
+        real to = clamp(fma(splat(step), u, from), splat(range[2 * i]), splat(range[2 * i + 1]));
+        put(change, i, u - previous[i]);
+        put(previous, i, u);
+        put(held, i, to);
+        put(ctrl, i, to);
+    }
+}

@@ -10,14 +10,14 @@ import math
 import os
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import stet
 from stet._errors import InvalidArgumentError, NotFoundError
 
-PACKAGES = {"mjlab": "mjlab==1.6.0", "mujoco_playground": "playground==0.2.0"}
+PACKAGES = {"mjlab": "mjlab==1.6.0", "mujoco_playground": "playground==0.2.0", "robosuite": "robosuite==1.5.2"}
 """What pip calls the packages that have robots."""
 
 
@@ -63,6 +63,29 @@ class Scene:
             for name, x in attributes.items():
                 one.attrib.pop(name, None) if x is None else one.set(name, _text(x))
 
+    def attach(self, path: Path, body: str) -> None:
+        """Puts the bodies of another file of MJCF, with their meshes and materials, on a body of this scene."""
+        other, (to,) = ElementTree.parse(path).getroot(), self.named("body", body)
+        for one in other.iter():
+            if one.get("file"):
+                one.set("file", str(path.parent.resolve() / one.get("file", "")))
+        for part in other.findall("asset"):
+            self.part("asset").extend(part)
+        for part in other.findall("worldbody"):
+            to.extend(part)
+
+    def drop(self, parent: str, tag: str) -> None:
+        """Takes all elements of a kind out of a part of the scene."""
+        for one in self.part(parent).findall(tag):
+            self.part(parent).remove(one)
+
+    def box(self, name: str, size: Sequence[float], mass: float, **attributes: Any) -> None:
+        """A box that is free to move, behind all that is there: its free joint has this name. size: half sides, m."""
+        body = self.add("worldbody", "body", name=name)
+        ElementTree.SubElement(body, "freejoint", name=name)
+        ElementTree.SubElement(body, "geom", {key: _text(x) for key, x in {
+            "name": f"{name}_geom", "type": "box", "size": size, "mass": mass, **attributes}.items()})
+
     def motors(self, joints: str, inertia: float, effort: float) -> None:
         """Servos as mjlab's robots have them: for each of the joints one with the inertia of its rotor behind the gear,
         kg m², and a greatest torque, N m, that swings at 10 Hz, damped twice as much as needed not to.
@@ -77,14 +100,17 @@ class Scene:
             self.add("actuator", "position", name=joint.get("name"), joint=joint.get("name"), kp=stiffness, kv=damping,
                      forcelimited=True, forcerange=(-effort, effort), inheritrange=1)
 
-    def home(self, joints: Mapping[str, float], **root: Any) -> None:
-        """The keyframe "home": angles by names of joints, 0 elsewhere, in the order of MuJoCo's tree; the robot's root
-        first, `pos` (m) and `quat`, if it is free.
+    def home(self, joints: Mapping[str, float], **free: Sequence[float]) -> None:
+        """The keyframe "home": angles by names of joints, 0 elsewhere, and of free joints, by their names, where they
+        are (m), and, behind that, the quaternion if they are turned.
         """
-        qpos = [*root["pos"], *root.get("quat", (1, 0, 0, 0))] if root else []
-        for joint in self.part("worldbody").iter("joint"):
+        qpos: list[float] = []
+        for joint in self.part("worldbody").iter():
             name = joint.get("name", "")
-            qpos.append(next((x for names, x in joints.items() if re.fullmatch(names, name)), 0.0))
+            if joint.tag == "freejoint":
+                qpos += [*free[name], 1, 0, 0, 0][:7]
+            elif joint.tag == "joint":
+                qpos.append(next((x for names, x in joints.items() if re.fullmatch(names, name)), 0.0))
         self.add("keyframe", "key", name="home", qpos=qpos)
 
     def text(self) -> str:
@@ -115,7 +141,7 @@ def g1_scene() -> Scene:
     scene.motors("waist_(pitch|roll)_joint|.*_ankle_(pitch|roll)_joint", 2 * small, 50)
     scene.home({".*_hip_pitch_joint": -0.312, ".*_knee_joint": 0.669, ".*_ankle_pitch_joint": -0.363,
                 ".*_elbow_joint": 0.6, ".*_shoulder_pitch_joint": 0.2, "left_shoulder_roll_joint": 0.2,
-                "right_shoulder_roll_joint": -0.2}, pos=(0, 0, 0.76))
+                "right_shoulder_roll_joint": -0.2}, floating_base_joint=(0, 0, 0.76))
     return scene
 
 

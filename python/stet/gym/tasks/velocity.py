@@ -13,30 +13,25 @@ the air, whether it touches the ground, and the force there (the logarithm of 1 
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 
 import stet
 from stet import terrain
-from stet._convert import unknown_keyword
 from stet._errors import InvalidArgumentError
-from stet.gym import _files
 from stet.gym.env import Env
-from stet.gym.kernels import KernelVectorEnv
 from stet.gym.randomize import Randomize
 from stet.scan import GridPattern, Scanner
 from stet.scan import load_kernel as load_scan_kernel
 from stet.terrain import Terrain
 
+from .base import TaskVectorEnv, noise_of, pick
 from .scene import Scene, find_file, g1_scene
 
 TERMS = ("linear", "angular", "upright", "pose", "limits", "change", "clearance", "swing", "slip", "landing", "rolling",
          "momentum", "itself")
 """Terms of the reward, in the order of velocity.k.h."""
-_NOISE = ((0.5, 3), (0.2, 3), (0.05, 3), (0.01, None), (1.5, None), (0, None), (0, 3))  # widths; None: a joint each
 
 
 def rough() -> Terrain:
@@ -48,54 +43,38 @@ def rough() -> Terrain:
         "rough": (terrain.rough(0.02, 0.1), 0.1), "waves": (terrain.waves(0.0, 0.2), 0.1)}, border=20.0)
 
 
-class VelocityVectorEnv(KernelVectorEnv):
-    """Base of the tasks; a class has its robot. An action is a number for each joint, within 10: how far the servo's
-    angle is from the keyframe's, in quarters of its greatest torque over its stiffness. Keywords as of VectorEnv, and
+class VelocityVectorEnv(TaskVectorEnv):
+    """Base of the tasks; a class has its robot. Keywords as of TaskVectorEnv, and
 
-    disturb   False: no pushes, and no noise in what the policy sees
     ground    "flat"; "rough": stairs, slopes, waves and rubble in ten levels of difficulty, which worlds climb by going
               far, and 187 heights of the trunk above the ground around it in both parts of the observation; or a
               stet.terrain.Terrain
-    weights   of terms of the reward, in place of the task's: {"change": -0.01}
 
     `command` [num_envs, 3] has forward, left (m/s) and turning (rad/s), which each world draws again after 3 to 8
     seconds. info["error"] is how far the velocity is from it, m/s.
     """
 
     command: stet.Array
+    terms = TERMS
     measured = "error", "mean", 0.25
-    """What an episode that does not fail has on average at most (stet play --measure)."""
-    measured_with = {"disturb": False}
-    training: dict[str, Any] = {"obs_groups": {"actor": ["policy"], "critic": ["critic"]},
-                                "algorithm": {"entropy_coef": 0.01}}
-    """What replaces parts of stet.train.SETTINGS."""
     ranges = (-1.0, 1.0), (-1.0, 1.0), (-0.5, 0.5)
-    _defaults = {"frame_skip": 4, "max_episode_steps": 1000}
-    _feet: tuple[str, ...]
-    _weights: dict[str, float] = {}
     _usual = {"linear": 2, "angular": 2, "upright": 1, "pose": 1, "limits": -1, "change": -0.1, "clearance": -2,
-              "swing": -0.25, "slip": -0.1, "landing": -1e-5, "rolling": 0, "momentum": 0, "itself": 0}
+              "swing": -0.25, "slip": -0.1, "landing": -1e-5}
+    _feet: tuple[str, ...]
     _spreads: tuple[dict[str, float], dict[str, float], dict[str, float]]  # standing, walking, running; rad
 
-    def __init__(self, num_envs: int = 1, device: str = "auto", *, disturb: bool = True,
-                 ground: str | Terrain = "flat", weights: dict[str, float] | None = None, **more: Any) -> None:
-        self._disturb, self.weights = bool(disturb), {**self._usual, **self._weights, **(weights or {})}
-        for name in self.weights:
-            if name not in TERMS:
-                raise InvalidArgumentError(unknown_keyword(type(self).__name__, name, TERMS, "term of the reward"))
+    def __init__(self, num_envs: int = 1, device: str = "auto", *, ground: str | Terrain = "flat", disturb: bool = True,
+                 weights: dict[str, float] | None = None, **more: Any) -> None:
         if ground not in ("flat", "rough") and not isinstance(ground, Terrain):
             raise InvalidArgumentError(f"{type(self).__name__}: ground is 'flat', 'rough' or a Terrain, not {ground!r}")
         self._terrain = rough() if ground == "rough" else None if ground == "flat" else ground
         self._nray, text = 0 if self._terrain is None else GridPattern().shape[0] * GridPattern().shape[1], self._text()
         model = stet.load(text) if self._terrain is None else self._terrain.add_to(text, name="floor")
-        nu, feet = model.nu, len(self._feet)
-        seen = 12 + 3 * nu + self._nray
-        super().__init__(model, num_envs, device, observed={"policy": seen, "critic": seen + 6 * feet}, rewards=TERMS,
-                         shown=["error"], single_action_space=spaces.Box(-10, 10, (nu,), np.float32),
-                         **{**self._defaults, **more})
+        seen = 12 + 3 * model.nu + self._nray
+        super().__init__(model, num_envs, device, seen, seen + 6 * len(self._feet), disturb, weights, **more)
 
     def scene(self) -> Scene:
-        """The robot on its ground, with the sensors that velocity.k.h reads."""
+        """The robot, without ground, with the sensors that velocity.k.h reads."""
         raise NotImplementedError
 
     def _text(self):
@@ -119,50 +98,23 @@ class VelocityVectorEnv(KernelVectorEnv):
     def _feet_of(self):
         return [(foot, {"geom1": f"{foot}_foot_collision"}) for foot in self._feet]
 
-    def _make_kernels(self):
-        sim, model, nu, feet = self.sim, self.sim.model, self.sim.model.nu, len(self._feet)
-        names = model.joints[1:]
-        low, high = sim.parameter("jnt_range")[0].reshape(-1, 2)[1:].T
-        middle, half = (low + high) / 2, (high - low) / 2
-        home = self.home[7:]
-        self._joint = self._plain("joint", [home, middle - 0.9 * half, middle + 0.9 * half, *(
-            [self._pick(spread, name) for name in names] for spread in self._spreads)])
-        self._noise = self._plain("noise", np.concatenate([np.full(n or nu, x) for x, n in _NOISE]))
+    def _make_task(self, nu):
+        sim, names, feet = self.sim, self.sim.model.joints[1:], len(self._feet)
+        self._hold = self._plain("hold", self.home[7:])
+        self._joint = self._plain("joint", [self.home[7:], *self._limits(slice(1, None)),
+                                            *(pick(spread, names) for spread in self._spreads)])
+        self._noise = self._plain("noise", noise_of((0.5, 3), (0.2, 3), (0.05, 3), (0.01, nu), (1.5, nu), (0, nu + 3)))
         self._number = self._plain("numbers", [
             self.dt, *np.ravel(self.ranges), 3, 8, 0.1, 0.3, 0.2, 0.5, 0.5, 0.5, 0.4, 0.52, 0.52, 0.78, 1, 3, 0.05, 1.5,
             0.1, np.cos(np.radians(70)), *(self.weights[name] for name in TERMS),
             self._terrain.size if self._terrain else 0, self.max_episode_steps * self.dt])
-        self._hold = self._plain("hold", home)
-        effort = sim.parameter("actuator_forcerange")[0].reshape(-1, 2)[:, 1]
-        self._scale = self._plain("scale", 0.25 * effort / sim.parameter("actuator_kp")[0])
-        for name, items in (("command", 3), ("aim", 2), ("clock", 2), ("feet", 3 * feet), ("bias", nu), ("dice", 2),
-                            ("previous", nu), ("change", nu), ("ground", feet), ("walked", 2)):
-            setattr(self, name, sim.zeros((self.num_envs, items), "real", worlds=True, name=name))
-        for name in ("tick", "level", "column"):
-            setattr(self, name, sim.zeros((self.num_envs, 1), "int32", worlds=True, name=name))
+        self._own(command=3, aim=2, clock=2, feet=3 * feet, bias=nu, ground=feet, walked=2)
+        self._own("int32", level=1, column=1)
         if self._terrain is not None:
             self._scan = Scanner(sim, 1, GridPattern(), "floor", far=25, shift=-GridPattern().height)
             self._heights = self._plain("heights of the ground", self._terrain.heights)
         self._origins = self._plain("origins", self._terrain.origins if self._terrain else np.zeros(3))
         self.forget(np.ones(self.num_envs, np.bool_))
-        super()._make_kernels()
-
-    def _plain(self, name, values):
-        values = np.asarray(values, float)
-        out = self.sim.zeros(values.shape, "real", name=name)
-        out.write(values)
-        return out
-
-    @staticmethod
-    def _pick(by_names, name):
-        return next(x for names, x in by_names.items() if re.fullmatch(names, name))
-
-    def _kernel(self, file, name):
-        return _files.load_kernel(self.sim, f"tasks/{file}.k.h", name)
-
-    def controls(self):
-        return [(self._kernel("common", "k_act"), (self.sim.ctrl, self.previous, self.change, self._hold, self._scale,
-                                                   10.0, self.sim.model.nu))]
 
     def forget(self, mask):
         """Worlds that get a seed begin on the first levels again: level [num_envs, 1], of the first half of all."""
@@ -187,24 +139,15 @@ class VelocityVectorEnv(KernelVectorEnv):
             critic = 12 + 3 * model.nu
             after = [self._scan.arguments(), (self._kernel("velocity", "k_see_ground"), (
                 self._scan.array, self.dice, self.tick, self.observed, critic, nray + 2 * critic + 6 * feet, nray,
-                int(self._disturb)))]
+                self._disturb))]
         return [*below, (self._kernel("velocity", "k_velocity"), (
             sim.qpos, sim.qvel, sim.array("step_sensordata"), self.previous, self.change, self.begun, self.dice,
             self.bias, self.command, self.aim, self.clock, self.tick, self.feet, self._joint, self._noise, self._number,
             self.ground, self.level, self.column, self.walked, self._origins, self.observed, self.worth, self.failed,
-            at, model.nu, feet, *self._grid(), nray, int(self._disturb), int(begins))), *after]
-
-    def widths(self):
-        return np.zeros(self.sim.model.nq + self.sim.model.nv)
+            at, model.nu, feet, *self._grid(), nray, self._disturb, int(begins))), *after]
 
     def drawn(self):
-        return [(self.dice, 0, 2**24), (self.bias, -0.015, 0.015)]
-
-    def begin(self, qpos, qvel, draws):
-        for array, low, high in self.drawn():
-            values = array.numpy()
-            values[draws.worlds] = draws.uniform(low, high, array.shape[1])
-            array.write(values)
+        return [*super().drawn(), (self.bias, -0.015, 0.015)]
 
 
 class Go1VelocityVectorEnv(VelocityVectorEnv):
@@ -234,7 +177,7 @@ class Go1VelocityVectorEnv(VelocityVectorEnv):
         scene.motors(".*_calf_joint", inertia=rotor * 9**2, effort=35.55)
         self._add_sensors(scene, "trunk", "trunk")
         scene.home({".*thigh_joint": 0.9, ".*calf_joint": -1.8, ".*R_hip_joint": 0.1, ".*L_hip_joint": -0.1},
-                   pos=(0, 0, 0.278))
+                   floating_base_joint=(0, 0, 0.278))
         return scene
 
 
