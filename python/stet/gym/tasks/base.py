@@ -1,5 +1,5 @@
 """What the tasks have in common: an action is where servos hold their joints, an observation has a part for the policy,
-with noise, and one for its critic, and random numbers within an episode follow from the dice of the episode (common.k.h).
+with noise, and one for its critic, and random numbers within an episode follow from its dice (common.k.h).
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class TaskVectorEnv(KernelVectorEnv):
         return [(self._kernel("common", "k_act"), (self.sim.ctrl, self.previous, self.change, self._hold, self._scale,
                                                    MOST, self.sim.model.nu))]
 
-    # ---- how episodes begin: kernels do it, from the dice --------------------------------------------------------------
+    # ---- how episodes begin: kernels do it, from the dice ------------------------------------------------------------
 
     def widths(self):
         return np.zeros(self.sim.model.nq + self.sim.model.nv)

@@ -21,8 +21,8 @@ TERMS = ("lift", "precise", "change", "limits", "fast", "gripper", "brought", "c
 
 
 class LiftVectorEnv(TaskVectorEnv):
-    """Base of the tasks; a class has its robot. Keywords as of TaskVectorEnv. `target` [num_envs, 3] is where the box is
-    to be; info["distance"] is how far it is from there, m.
+    """Base of the tasks; a class has its robot. Keywords as of TaskVectorEnv. `target` [num_envs, 3] is where the box
+    is to be; info["distance"] is how far it is from there, m.
     """
 
     target: stet.Array
