@@ -361,3 +361,40 @@ def test_a_box_that_is_lost_ends_an_episode():
     assert np.array_equal(env.held.numpy()[0], held) and abs(held - env.home[[*range(7), 7]]).max() > 0.01
     assert np.allclose(env.held.numpy()[1], env.home[[*range(7), 7]], atol=1e-6), "it begins at the keyframe again"
     env.close()
+
+
+@pytest.mark.parametrize("physics", ["native", "mujoco"])
+def test_rotate_beside_numpy(physics):
+    weights = {"turning": 1, "dropped": -100, "change": -0.01, "pose": -0.1, "drift": -0.2}
+    env = make("LeapRotate", 4, physics=physics, isa="f64", randomize=(), weights=weights)
+    sim = env.sim
+    seen, _ = env.reset(seed=SEED)
+    begins = sim.qpos.numpy()
+    assert np.allclose(np.linalg.norm(begins[:, 19:], axis=1), 1) and abs(begins[:, :16] - env.home[:16]).max() <= 0.17
+    assert abs(begins[:, 16:19] - [0.1, 0, 0.05]).max() <= 0.01 and (begins.std(0) > 0).all()
+    tips = [sim.model.find("sites", name) for name in ("grasp_site", "th_tip", "if_tip", "mf_tip", "rf_tip")]
+    for k in range(40):
+        action = act(env, k)
+        if k == 35:
+            begins = sim.qpos.numpy()
+            begins[1, 18] = -0.1
+            sim.qpos.write(begins)
+        seen, reward, terminated, _, info = env.step(action)
+        assert terminated.tolist() == [False, k == 35, False, False]
+        live = ~terminated
+        qpos, qvel = sim.qpos.numpy(), sim.qvel.numpy()
+        turning = np.einsum("ni,ni->n", turn_of(qpos[:, 19:])[:, 2], qvel[:, 19:])
+        terms = {"turning": turning, "dropped": np.zeros(4), "change": np.square(env.change.numpy()).sum(1),
+                 "pose": np.square(qpos[:, :16] - env.home[:16]).sum(1), "drift": abs(qvel[:, 16:19]).sum(1)}
+        for term, x in terms.items():
+            assert np.allclose(info[term][live], (0.05 * weights[term] * x)[live], rtol=1e-5, atol=1e-8), (term, k)
+        assert np.allclose(info["slowness"][live], -turning[live], atol=1e-6)
+        if terminated.any():
+            assert np.isclose(info["final_info"]["dropped"][1], -5)
+        place = sim.array("site_xpos").numpy().reshape(4, -1, 3)[:, tips]
+        whole = np.concatenate([qpos[:, :16], action, qvel[:, :16], (place[:, 1:] - place[:, :1]).reshape(4, -1),
+                                place[:, 0] - qpos[:, 16:19], qpos[:, 19:], qvel[:, 16:]], 1)
+        assert np.allclose(seen["critic"][live], whole[live], atol=2e-5)
+        noise = abs(seen["policy"] - seen["critic"][:, :32])
+        assert 0 < noise[:, :16].max() <= 0.05 + 1e-6 and (noise[:, 16:] < 1e-6).all()
+    env.close()

@@ -5,7 +5,8 @@ Each is a page over `KernelVectorEnv` and a kernel: copy one and change it. Mode
 """
 
 from .lift import TASKS as _LIFT
+from .rotate import TASKS as _ROTATE
 from .velocity import TASKS as _VELOCITY
 
-TASKS = {**_VELOCITY, **_LIFT}
+TASKS = {**_VELOCITY, **_LIFT, **_ROTATE}
 """The tasks by name."""

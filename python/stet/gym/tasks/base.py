@@ -66,13 +66,17 @@ class TaskVectorEnv(KernelVectorEnv):
 
     def _make_kernels(self):
         nu = self.sim.model.nu
-        effort = self.sim.parameter("actuator_forcerange")[0].reshape(-1, 2)[:, 1]
-        self._scale = self._plain("scale", 0.25 * effort / self.sim.parameter("actuator_kp")[0])
+        self._scale = self._plain("scale", self._scales(nu))
         self._range = self._plain("range", self.sim.parameter("actuator_ctrlrange")[0])
         self._own(previous=nu, change=nu, held=nu, dice=2)
         self._own("int32", tick=1)
         self._make_task(nu)
         super()._make_kernels()
+
+    def _scales(self, nu):
+        """[nu] What an action of 1 is, rad."""
+        effort = self.sim.parameter("actuator_forcerange")[0].reshape(-1, 2)[:, 1]
+        return 0.25 * effort / self.sim.parameter("actuator_kp")[0]
 
     def _make_task(self, nu):
         """Makes the arrays and tables of a task, among them _hold [nu], the angles that the action 0 stands for."""

@@ -74,6 +74,17 @@ class Scene:
         for part in other.findall("worldbody"):
             to.extend(part)
 
+    def leave_out_missing_meshes(self) -> None:
+        """Leaves out meshes whose files are not there, with the geoms that show them."""
+        folder = Path(self.part("compiler").get("meshdir", "."))
+        missing = [one for one in self.part("asset").findall("mesh") if not (folder / one.get("file", "")).exists()]
+        names = {one.get("name", Path(one.get("file", "")).stem) for one in missing}
+        for one in missing:
+            self.part("asset").remove(one)
+        for body in self.part("worldbody").iter():
+            for geom in [one for one in body.findall("geom") if one.get("mesh") in names]:
+                body.remove(geom)
+
     def drop(self, parent: str, tag: str) -> None:
         """Takes all elements of a kind out of a part of the scene."""
         for one in self.part(parent).findall(tag):
