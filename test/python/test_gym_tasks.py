@@ -64,9 +64,9 @@ class Velocity:
 
     def __init__(self, env):
         self.env, self.names, n = env, env.sim.model.joints[1:], env.num_envs
-        self.air, self.peak = (np.zeros((n, len(env._feet))) for _ in range(2))
+        self.air, self.peak = (np.zeros((n, len(env.feet))) for _ in range(2))
         self.previous = np.zeros((n, len(self.names)))
-        self.spreads = [pick(table, self.names) for table in env._spreads]
+        self.spreads = [pick(table, self.names) for table in env.tolerances]
         low, high = env.sim.parameter("jnt_range")[0].reshape(-1, 2)[1:].T
         self.low, self.high = (low + high) / 2 - 0.45 * (high - low), (low + high) / 2 + 0.45 * (high - low)
 
@@ -86,10 +86,10 @@ class Velocity:
                                                                           self.spreads[0]))
         miss = velocity - np.c_[command[:, :2], np.zeros(len(command))]
         up, spin = sensor("torso_up"), sensor("torso_turning")
-        touch = np.stack([sensor(f"{f}_contact")[:, 0] > 0 for f in env._feet], 1)
-        force = np.stack([sensor(f"{f}_contact")[:, 1:] for f in env._feet], 1)
-        height = np.stack([sensor(f"{f}_place")[:, 2] for f in env._feet], 1)
-        slip = np.stack([np.square(sensor(f"{f}_velocity")[:, :2]).sum(1) for f in env._feet], 1)
+        touch = np.stack([sensor(f"{f}_contact")[:, 0] > 0 for f in env.feet], 1)
+        force = np.stack([sensor(f"{f}_contact")[:, 1:] for f in env.feet], 1)
+        height = np.stack([sensor(f"{f}_place")[:, 2] for f in env.feet], 1)
+        slip = np.stack([np.square(sensor(f"{f}_velocity")[:, :2]).sum(1) for f in env.feet], 1)
         landed = touch & (self.air > 0)
         self.air = np.where(touch, 0, self.air + env.dt)
         self.peak = np.where(touch, self.peak, np.maximum(self.peak, height))
@@ -120,6 +120,7 @@ class Velocity:
 def test_velocity_beside_numpy(name, physics):
     env = make(name, 5, physics=physics, isa="f64", disturb=False, randomize=(), weights={"slip": -0.3})
     assert env.weights["slip"] == -0.3 and env.weights["linear"] == 2
+    assert env.weights["itself"] == (-4 if name == "G1Velocity" else 0)
     nu, feet = VELOCITY[name]
     seen, _ = env.reset(seed=SEED)
     assert seen["policy"].shape == (5, 12 + 3 * nu) and seen["critic"].shape == (5, 12 + 3 * nu + 6 * feet)
@@ -162,7 +163,7 @@ def test_velocity_ends_when_it_lies_on_its_side():
     env.sim.qpos.write(state)
     seen, _, terminated, truncated, info = env.step(act(env, 0, 0))
     assert terminated.tolist() == [True, False] and not truncated.any()
-    assert env.tick.numpy()[:, 0].tolist() == [0, 1] and (env.feet.numpy()[0] == 0).all()
+    assert env.tick.numpy()[:, 0].tolist() == [0, 1] and (env.gait.numpy()[0] == 0).all()
     assert np.allclose(seen["critic"][0, 6:9], [0, 0, -1], atol=1e-6), "the first observation of the next episode"
     env.close()
 
@@ -254,7 +255,7 @@ def test_what_is_seen_of_the_ground(hills):
         above = (qpos[:, 2:3] - hills.height(x, y)) / 5
         for part in seen.values():
             assert np.allclose(part[:, -187:][~terminated], above[~terminated], atol=2e-5), f"seed {SEED}"
-        place = np.stack([s[:, env.sim.columns("step_sensordata", f"{foot}_place")] for foot in env._feet], 1)
+        place = np.stack([s[:, env.sim.columns("step_sensordata", f"{foot}_place")] for foot in env.feet], 1)
         feet = place[:, :, 2] - hills.height(place[:, :, 0], place[:, :, 1])
         assert np.allclose(seen["critic"][~terminated, 48:52], feet[~terminated], atol=2e-5), f"seed {SEED}"
     env.close()

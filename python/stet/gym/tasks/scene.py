@@ -35,10 +35,13 @@ def find_file(package: str, path: str) -> Path:
 
 
 class Scene:
-    """A scene in the making. Names are regular expressions that match whole names."""
+    """A scene in the making, from a file of MJCF or URDF. Names are regular expressions that match whole names."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str | Path) -> None:
+        path = Path(path)
         self.root = ElementTree.parse(path).getroot()
+        if self.root.tag == "robot":
+            self.root = _from_urdf(self.root, path.parent.resolve())
         stet.terrain.Terrain._absolute(self.root, path.parent.resolve())
 
     def part(self, tag: str) -> ElementTree.Element:
@@ -62,6 +65,10 @@ class Scene:
         for one in self.named(tag, names):
             for name, x in attributes.items():
                 one.attrib.pop(name, None) if x is None else one.set(name, _text(x))
+
+    def site(self, name: str, body: str, pos: Sequence[float]) -> None:
+        """A point of a body, such as a foot: pos in the body's frame, m."""
+        ElementTree.SubElement(self.named("body", body)[0], "site", name=name, pos=_text(pos))
 
     def attach(self, path: Path, body: str) -> None:
         """Puts the bodies of another file of MJCF, with their meshes and materials, on a body of this scene."""
@@ -118,7 +125,7 @@ class Scene:
         qpos: list[float] = []
         for joint in self.part("worldbody").iter():
             name = joint.get("name", "")
-            if joint.tag == "freejoint":
+            if joint.tag == "freejoint" or joint.get("type") == "free":
                 qpos += [*free[name], 1, 0, 0, 0][:7]
             elif joint.tag == "joint":
                 qpos.append(next((x for names, x in joints.items() if re.fullmatch(names, name)), 0.0))
@@ -129,6 +136,23 @@ class Scene:
         order = [one.get("name") for one in self.part("worldbody").iter("joint")]
         self.part("actuator")[:] = sorted(self.part("actuator"), key=lambda one: order.index(one.get("joint")))
         return ElementTree.tostring(self.root, encoding="unicode")
+
+
+def _from_urdf(robot, folder):
+    """The same robot as MJCF, which MuJoCo's Python package makes. Its root link floats: the free joint is "root"."""
+    try:
+        import mujoco
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("a URDF is read by MuJoCo's Python package: pip install mujoco", name="mujoco") from None
+    children = {one.get("link") for one in robot.iter("child")}
+    base = next(link.get("name") for link in robot.iter("link") if link.get("name") not in children)
+    ElementTree.SubElement(robot, "link", name="world")
+    joint = ElementTree.SubElement(robot, "joint", name="root", type="floating")
+    ElementTree.SubElement(joint, "parent", link="world")
+    ElementTree.SubElement(joint, "child", link=base)
+    about = ElementTree.SubElement(robot, "mujoco")
+    ElementTree.SubElement(about, "compiler", meshdir=str(folder), strippath="false", fusestatic="false")
+    return ElementTree.fromstring(mujoco.MjSpec.from_string(ElementTree.tostring(robot, encoding="unicode")).to_xml())
 
 
 def g1_scene() -> Scene:

@@ -44,7 +44,8 @@ def rough() -> Terrain:
 
 
 class VelocityVectorEnv(TaskVectorEnv):
-    """Base of the tasks; a class has its robot. Keywords as of TaskVectorEnv, and
+    """Base of the tasks; a class has its robot: `scene`, `feet`, `tolerances`, `root`, `torso`. Keywords as of
+    TaskVectorEnv, and
 
     ground    "flat"; "rough": stairs, slopes, waves and rubble in ten levels of difficulty, which worlds climb by going
               far, and 187 heights of the trunk above the ground around it in both parts of the observation; or a
@@ -60,8 +61,16 @@ class VelocityVectorEnv(TaskVectorEnv):
     ranges = (-1.0, 1.0), (-1.0, 1.0), (-0.5, 0.5)
     _usual = {"linear": 2, "angular": 2, "upright": 1, "pose": 1, "limits": -1, "change": -0.1, "clearance": -2,
               "swing": -0.25, "slip": -0.1, "landing": -1e-5}
-    _feet: tuple[str, ...]
-    _spreads: tuple[dict[str, float], dict[str, float], dict[str, float]]  # standing, walking, running; rad
+    feet: dict[str, dict[str, str]]
+    """By names of sites, at most four: what of the robot touches the ground there, as attributes of a sensor of contact,
+    {"geom1": name} or {"subtree1": body}.
+    """
+    tolerances: tuple[dict[str, float], dict[str, float], dict[str, float]]
+    """How far joints may be from the keyframe's angles, rad, by names (regular expressions): to stand, walk, run."""
+    root: str
+    """The body with the free joint."""
+    torso: str
+    """The body that is to be upright."""
 
     def __init__(self, num_envs: int = 1, device: str = "auto", *, ground: str | Terrain = "flat", disturb: bool = True,
                  weights: dict[str, float] | None = None, **more: Any) -> None:
@@ -71,44 +80,43 @@ class VelocityVectorEnv(TaskVectorEnv):
         self._nray, text = 0 if self._terrain is None else GridPattern().shape[0] * GridPattern().shape[1], self._text()
         model = stet.load(text) if self._terrain is None else self._terrain.add_to(text, name="floor")
         seen = 12 + 3 * model.nu + self._nray
-        super().__init__(model, num_envs, device, seen, seen + 6 * len(self._feet), disturb, weights, **more)
+        super().__init__(model, num_envs, device, seen, seen + 6 * len(self.feet), disturb, weights, **more)
 
     def scene(self) -> Scene:
-        """The robot, without ground, with the sensors that velocity.k.h reads."""
+        """The robot without ground: its free joint first, then joints with a servo each, and a keyframe."""
         raise NotImplementedError
 
     def _text(self):
         scene = self.scene()
+        self._add_sensors(scene)
         if self._terrain is None:
             scene.add("worldbody", "geom", name="floor", type="plane", size=(0, 0, 0.05))
         return scene.text()
 
-    def _add_sensors(self, scene, root, torso):
-        for foot, contact in self._feet_of():
+    def _add_sensors(self, scene):
+        """Those that velocity.k.h reads."""
+        for foot, contact in self.feet.items():
             scene.add("sensor", "contact", name=f"{foot}_contact", **contact, geom2="floor", data="found force",
                       reduce="netforce")
             scene.add("sensor", "framepos", name=f"{foot}_place", objtype="site", objname=foot)
             scene.add("sensor", "framelinvel", name=f"{foot}_velocity", objtype="site", objname=foot)
-        scene.add("sensor", "framezaxis", name="torso_up", objtype="xbody", objname=torso)
-        scene.add("sensor", "frameangvel", name="torso_turning", objtype="xbody", objname=torso)
-        scene.add("sensor", "subtreeangmom", name="momentum", body=root)
-        scene.add("sensor", "contact", name="itself", subtree1=root, subtree2=root, data="found force",
-                  reduce="maxforce")
-
-    def _feet_of(self):
-        return [(foot, {"geom1": f"{foot}_foot_collision"}) for foot in self._feet]
+        scene.add("sensor", "framezaxis", name="torso_up", objtype="xbody", objname=self.torso)
+        scene.add("sensor", "frameangvel", name="torso_turning", objtype="xbody", objname=self.torso)
+        scene.add("sensor", "subtreeangmom", name="momentum", body=self.root)
+        scene.add("sensor", "contact", name="itself", subtree1=self.root, subtree2=self.root,
+                  data="found force", reduce="maxforce")
 
     def _make_task(self, nu):
-        sim, names, feet = self.sim, self.sim.model.joints[1:], len(self._feet)
+        sim, names, feet = self.sim, self.sim.model.joints[1:], len(self.feet)
         self._hold = self._plain("hold", self.home[7:])
         self._joint = self._plain("joint", [self.home[7:], *self._limits(slice(1, None)),
-                                            *(pick(spread, names) for spread in self._spreads)])
+                                            *(pick(spread, names) for spread in self.tolerances)])
         self._noise = self._plain("noise", noise_of((0.5, 3), (0.2, 3), (0.05, 3), (0.01, nu), (1.5, nu), (0, nu + 3)))
         self._number = self._plain("numbers", [
             self.dt, *np.ravel(self.ranges), 3, 8, 0.1, 0.3, 0.2, 0.5, 0.5, 0.5, 0.4, 0.52, 0.52, 0.78, 1, 3, 0.05, 1.5,
             0.1, np.cos(np.radians(70)), *(self.weights[name] for name in TERMS),
             self._terrain.size if self._terrain else 0, self.max_episode_steps * self.dt])
-        self._own(command=3, aim=2, clock=2, feet=3 * feet, bias=nu, ground=feet, walked=2)
+        self._own(command=3, aim=2, clock=2, gait=3 * feet, bias=nu, ground=feet, walked=2)
         self._own("int32", level=1, column=1)
         if self._terrain is not None:
             self._scan = Scanner(sim, 1, GridPattern(), "floor", far=25, shift=-GridPattern().height)
@@ -129,8 +137,8 @@ class VelocityVectorEnv(TaskVectorEnv):
         return (self._terrain.levels, self._terrain.columns) if self._terrain is not None else (0, 1)
 
     def kernels(self, begins):
-        sim, model, nray, feet = self.sim, self.sim.model, self._nray, len(self._feet)
-        at, below, after = sim.columns("step_sensordata", f"{self._feet[0]}_contact").start, [], []
+        sim, model, nray, feet = self.sim, self.sim.model, self._nray, len(self.feet)
+        at, below, after = sim.columns("step_sensordata", f"{next(iter(self.feet))}_contact").start, [], []
         if nray and not begins:
             below = [(load_scan_kernel(sim, "k_ground"), (
                 sim.array("step_sensordata"), self._heights, self.ground, *self._heights.shape,
@@ -142,7 +150,7 @@ class VelocityVectorEnv(TaskVectorEnv):
                 self._disturb))]
         return [*below, (self._kernel("velocity", "k_velocity"), (
             sim.qpos, sim.qvel, sim.array("step_sensordata"), self.previous, self.change, self.begun, self.dice,
-            self.bias, self.command, self.aim, self.clock, self.tick, self.feet, self._joint, self._noise, self._number,
+            self.bias, self.command, self.aim, self.clock, self.tick, self.gait, self._joint, self._noise, self._number,
             self.ground, self.level, self.column, self.walked, self._origins, self.observed, self.worth, self.failed,
             at, model.nu, feet, *self._grid(), nray, self._disturb, int(begins))), *after]
 
@@ -163,8 +171,9 @@ class Go1VelocityVectorEnv(VelocityVectorEnv):
         Randomize("body_ipos", "trunk", uniform=([-0.025, -0.025, -0.03], [0.025, 0.025, 0.03]), operation="add",
                   every="world"),
     )
-    _feet = "FR", "FL", "RR", "RL"
-    _spreads = ({".*_(hip|thigh)_joint": 0.05, ".*": 0.1}, *({".*_(hip|thigh)_joint": 0.3, ".*": 0.6},) * 2)
+    feet = {foot: {"geom1": f"{foot}_foot_collision"} for foot in ("FR", "FL", "RR", "RL")}
+    root = torso = "trunk"
+    tolerances = ({".*_(hip|thigh)_joint": 0.05, ".*": 0.1}, *({".*_(hip|thigh)_joint": 0.3, ".*": 0.6},) * 2)
 
     def scene(self):
         scene = Scene(find_file("mjlab", "asset_zoo/robots/unitree_go1/xmls/go1.xml"))
@@ -175,7 +184,6 @@ class Go1VelocityVectorEnv(VelocityVectorEnv):
         rotor = 0.000111842
         scene.motors(".*_(hip|thigh)_joint", inertia=rotor * 6**2, effort=23.7)
         scene.motors(".*_calf_joint", inertia=rotor * 9**2, effort=35.55)
-        self._add_sensors(scene, "trunk", "trunk")
         scene.home({".*thigh_joint": 0.9, ".*calf_joint": -1.8, ".*R_hip_joint": 0.1, ".*L_hip_joint": -0.1},
                    floating_base_joint=(0, 0, 0.278))
         return scene
@@ -190,9 +198,10 @@ class G1VelocityVectorEnv(VelocityVectorEnv):
         Randomize("body_ipos", "torso_link", uniform=([-0.025, -0.025, -0.03], [0.025, 0.025, 0.03]), operation="add",
                   every="world"),
     )
-    _feet = "left_foot", "right_foot"
-    _weights = {"rolling": -0.05, "momentum": -0.02, "itself": -4}
-    _spreads = (
+    feet = {f"{side}_foot": {"subtree1": f"{side}_ankle_roll_link"} for side in ("left", "right")}
+    root, torso = "pelvis", "torso_link"
+    _usual = {**VelocityVectorEnv._usual, "rolling": -0.05, "momentum": -0.02, "itself": -4}
+    tolerances = (
         {".*": 0.05},
         {".*hip_pitch.*": 0.3, ".*hip_(roll|yaw).*": 0.15, ".*knee.*": 0.35, ".*ankle_pitch.*": 0.25,
          ".*ankle_roll.*": 0.1, ".*waist_yaw.*": 0.2, ".*waist_roll.*": 0.08, ".*waist_pitch.*": 0.1,
@@ -202,13 +211,8 @@ class G1VelocityVectorEnv(VelocityVectorEnv):
          ".*shoulder_pitch.*": 0.5, ".*shoulder_roll.*": 0.2, ".*shoulder_yaw.*": 0.15, ".*elbow.*": 0.35,
          ".*wrist.*": 0.3})
 
-    def _feet_of(self):
-        return [(foot, {"subtree1": f"{foot.split('_')[0]}_ankle_roll_link"}) for foot in self._feet]
-
     def scene(self):
-        scene = g1_scene()
-        self._add_sensors(scene, "pelvis", "torso_link")
-        return scene
+        return g1_scene()
 
 
 class Go1VelocityEnv(Env):
