@@ -399,3 +399,96 @@ def test_rotate_beside_numpy(physics):
         noise = abs(seen["policy"] - seen["critic"][:, :32])
         assert 0 < noise[:, :16].max() <= 0.05 + 1e-6 and (noise[:, 16:] < 1e-6).all()
     env.close()
+
+
+def angle(a, b):
+    """Between rotations [..., 3, 3]."""
+    return np.arccos(np.clip((np.einsum("...ij,...ij->...", a, b) - 1) / 2, -1, 1))
+
+
+def turns_of(q):
+    return turn_of(q.reshape(-1, 4)).reshape(*q.shape[:-1], 3, 3)
+
+
+@pytest.mark.parametrize("physics", ["native", "mujoco"])
+def test_tracking_beside_numpy(physics):
+    env = make("G1Tracking", 3, physics=physics, isa="f64", randomize=(), disturb=False, max_episode_steps=0)
+    sim, frames, n = env.sim, env._frames, len(env._body.numpy())
+    body, anchor = env._body.numpy(), 7
+    seen, _ = env.reset(seed=SEED)
+    assert {name: part.shape for name, part in seen.items()} == {"policy": (3, 160), "critic": (3, 286)}
+    assert np.allclose(sim.qpos.numpy(), frames[0, :36], atol=1e-6) and np.allclose(sim.qvel.numpy(), frames[0, 36:71])
+    assert np.allclose(seen["critic"][:, 58:67], [0, 0, 0, 1, 0, 0, 1, 0, 0], atol=1e-6), "it is where the motion is"
+    low, high = env._limits(slice(1, None))
+    for k in range(25):
+        action = act(env, k, 0.2)
+        seen, reward, terminated, _, info = env.step(action)
+        if terminated.any():
+            break
+        want = frames[k + 1, 71:].reshape(n, 13)
+        place, turn = (sim.array(name).numpy().reshape(3, -1, size)[:, body]
+                       for name, size in (("xpos", 3), ("xquat", 4)))
+        moves = sim.array("step_sensordata").numpy()
+        at = sim.columns("step_sensordata", "pelvis_velocity").start
+        moves, itself = moves[:, at : at + 6 * n].reshape(3, n, 6), moves[:, at + 6 * n :]
+        mine, theirs = turns_of(turn), turns_of(want[:, 3:7])
+        offset = mine[:, anchor] @ theirs[anchor].T
+        heading = np.arctan2(offset[:, 1, 0] - offset[:, 0, 1], offset[:, 0, 0] + offset[:, 1, 1])
+        c, s, zero = np.cos(heading), np.sin(heading), 0 * heading
+        yaw = np.array([[c, -s, zero], [s, c, zero], [zero, zero, zero + 1]]).transpose(2, 0, 1)
+        aim = np.einsum("nij,bj->nbi", yaw, want[:, :3] - want[anchor, :3])
+        aim += np.c_[place[:, anchor, :2], np.full(3, want[anchor, 2])][:, None]
+        off = np.linalg.norm(aim - place, axis=2)
+        joints = sim.qpos.numpy()[:, 7:]
+        terms = {
+            "root": np.exp(-np.square(want[anchor, :3] - place[:, anchor]).sum(1) / 0.09),
+            "root_turn": np.exp(-np.square(angle(theirs[anchor], mine[:, anchor])) / 0.16),
+            "bodies": np.exp(-np.square(off).mean(1) / 0.09),
+            "turns": np.exp(-np.square(angle(yaw[:, None] @ theirs, mine)).mean(1) / 0.16),
+            "velocities": np.exp(-np.square(want[:, 7:10] - moves[:, :, :3]).sum(2).mean(1)),
+            "spins": np.exp(-np.square(want[:, 10:] - moves[:, :, 3:]).sum(2).mean(1) / 3.14**2),
+            "change": np.square(env.change.numpy()).sum(1),
+            "limits": (np.maximum(low - joints, 0) + np.maximum(joints - high, 0)).sum(1),
+            "itself": (np.linalg.norm(itself[:, 1:4], axis=1) > 10).astype(float)}
+        for term, x in terms.items():
+            assert np.allclose(info[term], env.dt * env.weights[term] * x, rtol=1e-5, atol=1e-8), (term, k)
+        assert np.allclose(info["error"], off.mean(1), atol=1e-6)
+        inside = np.einsum("nji,nbj->nbi", mine[:, anchor], place - place[:, anchor : anchor + 1])
+        turned = np.einsum("nji,nbjk->nbik", mine[:, anchor], mine)[..., :2].reshape(3, n, 6)
+        assert np.allclose(seen["critic"][:, 160:], np.concatenate([inside, turned], 2).reshape(3, -1), atol=2e-5)
+        assert np.allclose(seen["critic"][:, :29], frames[k + 1, 7:36], atol=1e-6)
+        assert np.allclose(seen["critic"][:, 29:58], frames[k + 1, 42:71], atol=1e-5)
+        assert np.allclose(seen["policy"][:, 73 : 73 + 29], joints - env.home[7:] + env.bias.numpy(), atol=2e-5)
+    assert k > 10, f"seed {SEED}"
+    env.close()
+
+
+def test_motions(tmp_path):
+    """Velocities of a motion are those of its frames; it is read from files, and begins again when it is over."""
+    env = make("G1Tracking", 2, disturb=False, randomize=())
+    frames, model = env._frames, env.sim.model
+    env.close()
+    feet = frames[:, 71:].reshape(400, -1, 13)[:, [3, 6]]
+    assert abs(feet[:, :, :3] - feet[0, :, :3]).max() < 0.02 and abs(feet[:, :, 7:]).max() < 0.3, "the feet stay"
+    assert np.ptp(frames[:, 2]) > 0.08 and np.ptp(frames[:, 7:36], axis=0).max() > 1
+    time = np.arange(60) / 50
+    qpos = np.repeat(frames[:1, :36], 60, axis=0)
+    qpos[:, 0], qpos[:, 10] = 0.7 * time, 0.3 + 0.2 * np.sin(3 * time)
+    yaw = 0.8 * time
+    qpos[:, 3:7] = np.c_[np.cos(yaw / 2), 0 * yaw, 0 * yaw, np.sin(yaw / 2)]
+    np.savez(tmp_path / "own.npz", joint_pos=qpos[:, 7:], body_pos_w=qpos[:, None, :3], body_quat_w=qpos[:, None, 3:7])
+    read = make("G1Tracking", 2, motion=tmp_path / "own.npz", disturb=False, randomize=())
+    own = read._frames
+    assert np.allclose(own[:, :36], qpos) and np.allclose(own[1:-1, 36], 0.7, atol=1e-5)
+    assert np.allclose(own[1:-1, 41], 0.8, atol=1e-4) and np.allclose(own[1:-1, 71 + 12], 0.8, atol=1e-4)
+    assert np.allclose(own[1:-1, 45], 0.6 * np.cos(3 * time[1:-1]), atol=2e-3)
+    read.reset(seed=SEED)
+    read.frame.write(np.array([[58], [3]], np.int32))
+    read.step(act(read, 0, 0))
+    assert read.frame.numpy()[:, 0].tolist() == [0, 4] and np.allclose(read.sim.qpos.numpy()[0], qpos[0], atol=1e-6)
+    read.close()
+    with pytest.raises(stet.Error, match=r"it is \[frames, 36\] finite numbers"):
+        make("G1Tracking", motion=np.zeros((5, 7)))
+    np.savez(tmp_path / "none.npz", joint_pos=qpos)
+    with pytest.raises(stet.Error, match="neither qpos nor body_pos_w, body_quat_w"):
+        make("G1Tracking", motion=tmp_path / "none.npz")

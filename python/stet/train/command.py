@@ -88,6 +88,7 @@ def _play(a):
 def main(words: list[str]) -> None:
     """Runs `stet train …` or `stet play …`."""
     arguments = _arguments(words)
+    sys.path.insert(0, "")  # modules of tasks are looked for in this folder, too
     try:
         {"train": _train, "play": _play}[arguments.command](arguments)
     except (Error, ModuleNotFoundError, ValueError) as error:

@@ -93,14 +93,16 @@ def _begin(task, folder, seed, resume, settings, keywords):
         if not (folder / "model.pt").exists():
             raise InvalidArgumentError(f"{folder}: there is no model.pt to go on from; train without resume first")
         about = json.loads(path.read_text())
-        if find_task(task) != about["task"]:
+        if find_task(task) != find_task(about["task"]):
             raise InvalidArgumentError(f"{folder}: it has a run of {about['task']}, not of {find_task(task)}")
         return about
     if path.exists():
         raise InvalidArgumentError(f"{folder}: there is a run already; resume it, or give another folder")
     versions = {name: importlib.metadata.version(name) for name in ("torch", "rsl-rl-lib")}
     usual = _merge(SETTINGS, getattr(find_class(task), "training", {}), "training")
-    return {"task": find_task(task), "keywords": keywords, "settings": _merge(usual, settings or {}), "seed": seed,
+    module = task.rpartition(":")[0]  # which whoever plays the policy imports, too
+    return {"task": ":".join(filter(None, (module, find_task(task)))), "keywords": keywords,
+            "settings": _merge(usual, settings or {}), "seed": seed,
             "versions": {"stet": stet.__version__, **versions}, "curve": []}
 
 

@@ -6,7 +6,8 @@ Each is a page over `KernelVectorEnv` and a kernel: copy one and change it. Mode
 
 from .lift import TASKS as _LIFT
 from .rotate import TASKS as _ROTATE
+from .tracking import TASKS as _TRACKING
 from .velocity import TASKS as _VELOCITY
 
-TASKS = {**_VELOCITY, **_LIFT, **_ROTATE}
+TASKS = {**_VELOCITY, **_LIFT, **_ROTATE, **_TRACKING}
 """The tasks by name."""

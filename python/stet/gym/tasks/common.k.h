@@ -78,6 +78,19 @@ LFN void tk_blur(const real *dice, lint tick, int first, const ureal *width, rea
     }
 }
 
+/*
+ * Kicks a free body where it is due: its velocities grow by numbers within push [6], plain. push [8]: least and greatest
+ * seconds until the next time, which go to clock [at]. Two purposes, from `purpose` on.
+ */
+LFN void tk_push(mask due, const real *dice, lint tick, int purpose, const ureal *push, real *qvel, real *clock, int at)
+{
+    real u[8];
+    tk_draw(dice, tick, purpose, u);
+    tk_draw(dice, tick, purpose + 1, u + 4);
+    for (int i = 0; i < 6; ++i) tk_put(due, qvel, i, fma(splat(push[i]), u[i], qvel[i]));
+    tk_put(due, clock, at, tk_between(u[6], push[6], push[7]));
+}
+
 /* ctrl [nu]: an action, then its control: hold + scale * action. hold, scale are plain; actions are within `most`. */
 world_kernel void k_act(real *ctrl, real *previous, real *change, const ureal *hold, const ureal *scale, ureal most,
                         int nu)

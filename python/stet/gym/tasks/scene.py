@@ -143,7 +143,8 @@ def _from_urdf(robot, folder):
     try:
         import mujoco
     except ModuleNotFoundError:
-        raise ModuleNotFoundError("a URDF is read by MuJoCo's Python package: pip install mujoco", name="mujoco") from None
+        raise ModuleNotFoundError("a URDF is read by MuJoCo's Python package: pip install mujoco",
+                                  name="mujoco") from None
     children = {one.get("link") for one in robot.iter("child")}
     base = next(link.get("name") for link in robot.iter("link") if link.get("name") not in children)
     ElementTree.SubElement(robot, "link", name="world")

@@ -32,7 +32,7 @@
 #define VL_TIMES 7
 #define VL_SHARES 9
 #define VL_STIFF 12
-#define VL_PUSH 13
+#define VL_PUSH 13 /* widths, and then seconds from one to the next */
 #define VL_PERIOD 19
 #define VL_SPEEDS 21
 #define VL_SWING 23
@@ -90,16 +90,6 @@ LFN void vl_aim(const real *turn, const real *aim, const ureal *number, real *co
     off = off - round * rint(off / round);
     off = clamp(splat(number[VL_STIFF]) * off, splat(number[VL_RANGE + 4]), splat(number[VL_RANGE + 5]));
     tk_put(gt(aim[0], splat(0)), command, 2, off);
-}
-
-/* Kicks the trunk where it is due: velocities are added within the widths. */
-LFN void vl_push(mask due, const real *dice, lint tick, const ureal *number, real *qvel, real *clock)
-{
-    real u[8];
-    tk_draw(dice, tick, PUSH, u);
-    tk_draw(dice, tick, PUSH + 1, u + 4);
-    for (int i = 0; i < 6; ++i) tk_put(due, qvel, i, fma(splat(number[VL_PUSH + i]), u[i], qvel[i]));
-    tk_put(due, clock, 1, tk_between(u[6], number[VL_PERIOD], number[VL_PERIOD + 1]));
 }
 
 /* The terms of the reward, as a sum a second (weights: from VL_WEIGHT on); in the order of TERMS in velocity.py. */
@@ -238,7 +228,7 @@ world_kernel void k_velocity(real *qpos, real *qvel, const real *sensors, real *
         if (any(due)) vl_command(due, dice, tick[0], number, command, aim, clock);
         if (disturb && !begins) {
             mask kicked = m_not(gt(clock[1], zero));
-            if (any(kicked)) vl_push(kicked, dice, tick[0], number, qvel, clock);
+            if (any(kicked)) tk_push(kicked, dice, tick[0], PUSH, number + VL_PUSH, qvel, clock, 1);
             tk_into(turn, qvel, velocity);
         }
         vl_aim(turn, aim, number, command);

@@ -62,8 +62,8 @@ class VelocityVectorEnv(TaskVectorEnv):
     _usual = {"linear": 2, "angular": 2, "upright": 1, "pose": 1, "limits": -1, "change": -0.1, "clearance": -2,
               "swing": -0.25, "slip": -0.1, "landing": -1e-5}
     feet: dict[str, dict[str, str]]
-    """By names of sites, at most four: what of the robot touches the ground there, as attributes of a sensor of contact,
-    {"geom1": name} or {"subtree1": body}.
+    """By names of sites, at most four: what of the robot touches the ground there, as attributes of a sensor of
+    contact, {"geom1": name} or {"subtree1": body}.
     """
     tolerances: tuple[dict[str, float], dict[str, float], dict[str, float]]
     """How far joints may be from the keyframe's angles, rad, by names (regular expressions): to stand, walk, run."""
