@@ -10,8 +10,8 @@
  *               contact of the robot with itself [found, force 3]
  *
  * Plain: motion [nframe][width]: of each frame qpos, qvel, then of each tracked body its place 3, quaternion 4, velocity
- * 3 and angular velocity 3; body [ntrack]: the tracked bodies; tip [ntip]: which of them are hands and feet; anchor: the
- * number of the torso among them. joint [3][nu]: the keyframe, softened limits; noise: of the policy's observation;
+ * 3 and angular velocity 3; body [ntrack]: the tracked bodies; tip [ntip]: which of them are hands and feet; anchor:
+ * the number of the torso among them. joint [3][nu]: the keyframe, softened limits; noise: of the policy's observation;
  * number: of the task, in the order of tracking.py.
  */
 #include "common.k.h"

@@ -35,8 +35,8 @@ class G1TrackingVectorEnv(TaskVectorEnv):
     """Unitree's G1 does as a motion does. Keywords as of TaskVectorEnv, and
 
     motion   a .npz file of a motion at 50 frames a second, as mjlab has them: joint_pos [frames, 29] in the order of
-             the model's joints, and the pelvis' places and quaternions, first of body_pos_w and body_quat_w [frames, n, …];
-             or qpos [frames, 36] itself. None: it goes down and up and waves its arms
+             the model's joints, and the pelvis' places and quaternions, the first of body_pos_w and body_quat_w
+             [frames, n, …]; or qpos [frames, 36] itself. None: it goes down and up and waves its arms
 
     When the motion is over it begins again. info["error"] is how far 14 bodies are from where they should be around the
     torso, on average, m.
