@@ -92,6 +92,23 @@ def test_a_run_is_repeated_and_resumed(run, tmp_path):
     assert sorted(path.name for path in again.iterdir()) == ["model.pt", "policy.onnx", "run.json"]
 
 
+def test_what_a_task_is_trained_with(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+    pytest.importorskip("rsl_rl")
+    kind = stet.train.find_class(TASK)
+    monkeypatch.setattr(kind, "training", {"num_steps_per_env": 4, "actor": {"hidden_dims": [8]}}, raising=False)
+    monkeypatch.setattr(kind, "training_keywords", {"physics": "native", "reset_noise_scale": 0.5}, raising=False)
+    monkeypatch.setattr(kind, "training_size", {"cpu": (24, 2)}, raising=False)
+    folder = train(TASK, tmp_path / "own", device="cpu", reset_noise_scale=0.02)
+    about = json.loads((folder / "run.json").read_text())
+    assert about["keywords"] == {"physics": "native", "reset_noise_scale": 0.02} and about["worlds"] == 24
+    assert about["settings"]["actor"]["hidden_dims"] == [8] and about["settings"]["critic"]["hidden_dims"] != [8]
+    assert [row["steps"] for row in about["curve"]] == [96, 192]
+    monkeypatch.delattr(kind, "training_size")
+    folder = train(TASK, tmp_path / "usual", device="cpu", iterations=1)
+    assert json.loads((folder / "run.json").read_text())["worlds"] == 256
+
+
 def test_time_is_up(run, tmp_path):
     """At once: one iteration is made, and the folder has it."""
     folder = train(TASK, tmp_path / "short", num_envs=WORLDS, device="cpu", iterations=50, seconds=1e-6,

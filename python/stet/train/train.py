@@ -31,21 +31,24 @@ SETTINGS: dict[str, Any] = {
     "actor": {**_LAYERS, "distribution_cfg": {"class_name": "GaussianDistribution", "init_std": 1.0}},
     "critic": _LAYERS}
 """rsl_rl's configuration, as in Rudin and others, "Learning to walk in minutes" (2021). A class of environments may
-replace parts of it (`training`), and `settings` parts of that."""
-_WORLDS = {"cpu": 256, "gpu": 4096}
+replace parts of it (`training`), and `settings` parts of that.
+"""
+_SIZE = {"cpu": (256, 300), "gpu": (4096, 300)}
+"""Worlds and iterations. A class of environments may have others (`training_size`)."""
 
 
-def train(task: str, folder: str | Path, *, num_envs: int | None = None, device: str = "auto", iterations: int = 300,
-          seconds: float = 0, seed: int = 1, resume: bool = False, settings: dict[str, Any] | None = None,
-          **keywords: Any) -> Path:
+def train(task: str, folder: str | Path, *, num_envs: int | None = None, device: str = "auto",
+          iterations: int | None = None, seconds: float = 0, seed: int = 1, resume: bool = False,
+          settings: dict[str, Any] | None = None, **keywords: Any) -> Path:
     """Trains a policy and returns the folder, which has it (stet.train).
 
-    num_envs     None: 256 on processors, 4096 on a GPU
-    iterations   updates of the policy, each after 24 steps of all worlds; with resume: that many more
+    num_envs     None: what the task is trained with, else 256 on processors, 4096 on a GPU
+    iterations   updates of the policy, each after 24 steps of all worlds; with resume: that many more. None: what the
+                 task is trained with, else 300
     seconds      after which no other iteration begins, compiling included; 0: without a limit
     resume       goes on from what the folder has, with its task, keywords, settings and seed
     settings     replaces parts of SETTINGS, and of the task's own: {"algorithm": {"gamma": 0.97}}
-    keywords     of the environment
+    keywords     of the environment, in place of those that the task is trained with
     """
     torch, runner_of = _need()
     folder = Path(folder)
@@ -54,8 +57,9 @@ def train(task: str, folder: str | Path, *, num_envs: int | None = None, device:
     from stet.gym.adapters.rsl_rl import RslRlVecEnvWrapper
 
     made = {"autoreset_mode": "SAME_STEP", **about["keywords"]}
-    kind = stet.Device(device).type if num_envs is None else None
-    env = make_task(about["task"], num_envs or _WORLDS["cpu" if kind == "cpu" else "gpu"], device, **made)
+    size = getattr(find_class(about["task"]), "training_size", _SIZE)
+    worlds, updates = size["cpu" if _on_processor(device) else "gpu"]
+    env = make_task(about["task"], num_envs or worlds, device, **made)
     torch.manual_seed(about["seed"])
     wrapped = RslRlVecEnvWrapper(env, clip_actions=_greatest(env), seed=about["seed"])
     if wrapped.device.type == "cpu":
@@ -69,11 +73,18 @@ def train(task: str, folder: str | Path, *, num_envs: int | None = None, device:
     runner.logger = _Progress(runner, about, folder, begun, seconds or float("inf"))
     try:
         with contextlib.suppress(_TimeIsUp):
-            runner.learn(iterations, init_at_random_ep_len=not resume)
+            runner.learn(updates if iterations is None else iterations, init_at_random_ep_len=not resume)
     finally:
         runner.logger.end()
         wrapped.close()
     return folder
+
+
+def _on_processor(device):
+    """Whether a sim of this device is on a processor; "auto" takes a GPU where there is one."""
+    found = stet.info()["devices"]
+    gpu = any(found[kind].startswith("<") for kind in ("cuda", "hip"))
+    return not gpu if device == "auto" else device.startswith("cpu")
 
 
 def _need():
@@ -99,7 +110,9 @@ def _begin(task, folder, seed, resume, settings, keywords):
     if path.exists():
         raise InvalidArgumentError(f"{folder}: there is a run already; resume it, or give another folder")
     versions = {name: importlib.metadata.version(name) for name in ("torch", "rsl-rl-lib")}
-    usual = _merge(SETTINGS, getattr(find_class(task), "training", {}), "training")
+    kind = find_class(task)
+    usual = _merge(SETTINGS, getattr(kind, "training", {}), "training")
+    keywords = {**getattr(kind, "training_keywords", {}), **keywords}
     module = task.rpartition(":")[0]  # which whoever plays the policy imports, too
     return {"task": ":".join(filter(None, (module, find_task(task)))), "keywords": keywords,
             "settings": _merge(usual, settings or {}), "seed": seed,

@@ -39,6 +39,8 @@ class TaskVectorEnv(KernelVectorEnv):
     training: dict[str, Any] = {"obs_groups": {"actor": ["policy"], "critic": ["critic"]},
                                 "algorithm": {"entropy_coef": 0.01}}
     """What replaces parts of stet.train.SETTINGS."""
+    training_keywords: dict[str, Any] = {}
+    """Keywords of the environment while a policy is trained, where none are given."""
     previous: stet.Array
     """[num_envs, nu] The last actions; 0 when an episode begins."""
     change: stet.Array

@@ -9,8 +9,8 @@
  *   sensor      step_sensordata: of each tracked body its velocity and angular velocity from `at` on, then the largest
  *               contact of the robot with itself [found, force 3]
  *
- * Plain: motion [nframe][width]: of each frame qpos, qvel, then of each tracked body its place 3, quaternion 4, velocity
- * 3 and angular velocity 3; body [ntrack]: the tracked bodies; tip [ntip]: which of them are hands and feet; anchor:
+ * Plain: motion [nframe][width]: of each frame qpos, qvel, then of each tracked body place 3, quaternion 4, velocity 3
+ * and angular velocity 3; body [ntrack]: the tracked bodies; tip [ntip]: which of them are hands and feet; anchor:
  * the number of the torso among them. joint [3][nu]: the keyframe, softened limits; noise: of the policy's observation;
  * number: of the task, in the order of tracking.py.
  */
