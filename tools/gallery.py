@@ -3,6 +3,7 @@
     make gallery
 """
 
+import json
 import pathlib
 import sys
 
@@ -12,6 +13,9 @@ from PIL import Image
 
 import stet
 import stet.gym
+from stet.gym.tasks.base import MOST
+from stet.train import Policy, find_class, find_run
+from stet.train.play import POLICIES
 
 ROOT = pathlib.Path(__file__).parents[1]
 SIZE, DRAWN = (240, 180), (960, 720)  # pixels; many of the drawn ones are one
@@ -54,9 +58,23 @@ def draw_task(name):
     env = gymnasium.make(f"stet/{name}", device="cpu", render_mode="rgb_array", **pixels)
     env.reset(seed=1)
     env.action_space.seed(1)
-    for _ in range(8):
-        env.step(env.action_space.sample())
+    for _ in range(8):  # of what goes far beyond 1 a little
+        env.step(env.action_space.sample() / (20 if env.action_space.high.max() == MOST else 1))
     picture = np.asarray(env.render())
+    env.close()
+    return picture
+
+
+def draw_policy(name):
+    """A robot that does what the policy shipped for it has learnt, after four seconds; seen from its first camera."""
+    task = name.rpartition("-v")[0]
+    about, policy = json.loads((find_run(task) / "run.json").read_text()), Policy(find_run(task) / "policy.onnx")
+    kind = find_class(about["task"])
+    env = kind(1, "cpu", render_mode="rgb_array", width=DRAWN[0], height=DRAWN[1], **kind.measured_with)
+    seen, _ = env.reset(seed=1)
+    for _ in range(200):
+        seen = env.step(np.clip(policy(seen), env.single_action_space.low, env.single_action_space.high))[0]
+    picture = env.render()[0]
     env.close()
     return picture
 
@@ -71,7 +89,8 @@ def main():
     rows.append('\n## Tasks\n\nAfter `import gymnasium, stet.gym`; `gymnasium.make("stet/…")` makes one alone. '
                 "`doc/environments.md` says more.\n\n| | |\n|---|---|\n")
     for name in tasks:
-        picture = save(draw_task(name), name)
+        learnt = (POLICIES / name.rpartition("-v")[0]).exists()
+        picture = save(draw_policy(name) if learnt else draw_task(name), name)
         rows.append(f'| {picture} | `gymnasium.make_vec("stet/{name}", num_envs=256)` |\n')
     (ROOT / "doc" / "gallery.md").write_text(HEAD + "".join(rows))
 

@@ -492,3 +492,18 @@ def test_motions(tmp_path):
     np.savez(tmp_path / "none.npz", joint_pos=qpos)
     with pytest.raises(stet.Error, match="neither qpos nor body_pos_w, body_quat_w"):
         make("G1Tracking", motion=tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_worlds_differ_as_the_table_says(name):
+    env = make(name, 4)
+    env.reset(seed=SEED)
+    drawn = env.randomized
+    assert len(drawn) >= 1 and all(np.ptp(values, axis=0).max() > 0 for values in drawn.values()), f"seed {SEED}"
+    for k in range(5):
+        seen, reward, terminated, truncated, info = env.step(act(env, k, 0.3))
+        assert all(np.isfinite(part).all() for part in seen.values()) and np.isfinite(reward).all()
+    assert set(env.terms) | {env.measured[0]} <= set(info)
+    one = env.unwrapped.single_observation_space
+    assert {key: space.shape for key, space in one.items()} == {key: part.shape[1:] for key, part in seen.items()}
+    env.close()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import pytest
 
 import stet
 import stet.train
-from stet.train import find_task, make_task, measure, play, train
+from stet.train import find_run, find_task, make_task, measure, play, train
 
 TASK, WORLDS = "InvertedPendulum", 16
 
@@ -172,3 +173,19 @@ def test_it_is_measured(run, tmp_path, monkeypatch):
     assert none["good"] == 16 and none["failed"] == 0 and none["mean"] == none["worst"] == 1
     monkeypatch.setattr(kind, "measured", ("reward_survive", "last", 0.5))
     assert measure(run, num_envs=16, device="cpu", max_episode_steps=2)["good"] == 0
+
+
+def test_the_shipped_policy_walks(monkeypatch):
+    """Also where a task's robot lies elsewhere."""
+    pytest.importorskip("onnxruntime")
+    corpus = pathlib.Path(__file__).parents[2] / ".venv" / "corpus"
+    if not (corpus / "mjlab").exists():
+        pytest.skip("no models of other projects")
+    monkeypatch.setenv("STET_ROBOTS", str(corpus))
+    about = json.loads((find_run("Go1Velocity") / "run.json").read_text())
+    assert about["task"] == "stet/Go1Velocity-v0" and about["seed"] == 1 and len(about["curve"]) > 30
+    assert about["keywords"] == stet.train.find_class("Go1Velocity").training_keywords
+    found = measure("Go1Velocity", num_envs=64, device="cpu")
+    assert found["good"] >= 0.95 * 64, found
+    with pytest.raises(stet.Error, match="or a task whose policy is shipped: Go1Velocity"):
+        find_run("Go1Velocit")

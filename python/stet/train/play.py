@@ -14,6 +14,10 @@ from stet._errors import InvalidArgumentError
 from .task import find_class, make_task
 
 
+POLICIES = Path(__file__).with_name("policies")
+"""Runs that are shipped, in folders with the tasks' names."""
+
+
 class Policy:
     """A policy.onnx: a function of NumPy's arrays, observations [n, …] → actions [n, …]."""
 
@@ -41,12 +45,12 @@ def _read(folder):
 
 def find_run(name: str | Path) -> Path:
     """The folder of a run; of a task's name the policy that is shipped with stet."""
-    shipped = Path(__file__).with_name("policies") / str(name)
+    shipped = POLICIES / str(name)
     folder = Path(name)
     if not (folder / "run.json").exists() and (shipped / "run.json").exists():
         return shipped
     if not (folder / "run.json").exists():
-        known = sorted(one.parent.name for one in shipped.parent.glob("*/run.json"))
+        known = sorted(one.parent.name for one in POLICIES.glob("*/run.json"))
         raise InvalidArgumentError(f"{folder}: it has no run.json; give a folder that `stet train` made" + (
             f", or a task whose policy is shipped: {', '.join(known)}" if known else ""))
     return folder

@@ -79,8 +79,9 @@ LFN void tk_blur(const real *dice, lint tick, int first, const ureal *width, rea
 }
 
 /*
- * Kicks a free body where it is due: its velocities grow by numbers within push [6], plain. push [8]: least and greatest
- * seconds until the next time, which go to clock [at]. Two purposes, from `purpose` on.
+ * Kicks a free body where it is due: its velocities grow by numbers within the first six of push [8], which is plain;
+ * the last two are the least and the most seconds until the next time, which go to clock [at]. Two purposes, from
+ * `purpose` on.
  */
 LFN void tk_push(mask due, const real *dice, lint tick, int purpose, const ureal *push, real *qvel, real *clock, int at)
 {

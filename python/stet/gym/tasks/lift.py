@@ -39,7 +39,7 @@ class LiftVectorEnv(TaskVectorEnv):
     def __init__(self, num_envs: int = 1, device: str = "auto", *, disturb: bool = True,
                  weights: dict[str, float] | None = None, **more: object) -> None:
         scene = self.scene()
-        scene.add("worldbody", "geom", name="floor", type="plane", size=(0, 0, 0.05))
+        scene.floor()
         model = stet.load(scene.text())
         seen = 2 * (model.nq - 7) + 6 + model.nu
         super().__init__(model, num_envs, device, seen, seen + 13, disturb, weights, **more)
@@ -124,6 +124,9 @@ class PandaPickVectorEnv(LiftVectorEnv):
         scene = Scene(find_file("robosuite", "models/assets/robots/panda/robot.xml"))
         scene.drop("actuator", "motor")
         scene.attach(find_file("robosuite", "models/assets/grippers/panda_gripper.xml"), "right_hand")
+        scene.drop("worldbody", "camera")
+        scene.change("site", ".*", rgba=(0, 0, 0, 0))
+        scene.change("geom", ".*_collision", group=3)
         scene.part("option").attrib.update(timestep="0.005", iterations="5", ls_iterations="8",
                                            integrator="implicitfast")
         for joints, stiffness, effort in (("joint[12]", 4500, 87), ("joint[34]", 3500, 87), ("joint[567]", 2000, 12)):

@@ -58,8 +58,7 @@ class LeapRotateVectorEnv(TaskVectorEnv):
                   **{f"file{face}": str(faces.resolve() / f"file{face}.png") for face in _FACES})
         scene.add("asset", "material", name="faces", texture="faces")
         scene.box("cube", (0.035, 0.035, 0.035), 0.108, friction=(0.3, 0.05), conaffinity=2, condim=3, material="faces")
-        scene.add("worldbody", "geom", name="floor", type="plane", size=(0, 0, 0.01), pos=(0, 0, -0.25), contype=2,
-                  conaffinity=2)
+        scene.floor(pos=(0, 0, -0.25), contype=2, conaffinity=2)
         scene.home({"(if|mf|rf)_(mcp|pip|dip)|th_(cmc|axl|mcp)": 0.8}, cube=(0.1, 0, 0.05))
         return scene
 

@@ -94,12 +94,28 @@ class Scene:
 
     def drop(self, parent: str, tag: str) -> None:
         """Takes all elements of a kind out of a part of the scene."""
-        for one in self.part(parent).findall(tag):
-            self.part(parent).remove(one)
+        for within in list(self.part(parent).iter()):
+            for one in within.findall(tag):
+                within.remove(one)
+
+    def floor(self, **attributes: Any) -> None:
+        """Level ground, "floor", light from everywhere and a sky."""
+        self.add("worldbody", "geom", **{"name": "floor", "type": "plane", "size": (0, 0, 0.05), "material": "floor",
+                                         **attributes})
+        self.add_look()
+
+    def add_look(self) -> None:
+        """Light, a sky, and the material "floor"."""
+        self.add("visual", "headlight", ambient=(0.4, 0.4, 0.4), diffuse=(0.45, 0.45, 0.45), specular=(0.1, 0.1, 0.1))
+        self.add("asset", "texture", name="sky", type="skybox", builtin="gradient", rgb1=(0.78, 0.86, 0.92),
+                 rgb2=(0.34, 0.46, 0.6), width=64, height=384)
+        self.add("asset", "texture", name="floor", type="2d", builtin="checker", rgb1=(0.5, 0.52, 0.5),
+                 rgb2=(0.44, 0.46, 0.45), width=128, height=128)
+        self.add("asset", "material", name="floor", texture="floor", texuniform=True, texrepeat=(2, 2))
 
     def box(self, name: str, size: Sequence[float], mass: float, **attributes: Any) -> None:
         """A box that is free to move, behind all that is there: its free joint has this name. size: half sides, m."""
-        body = self.add("worldbody", "body", name=name)
+        body = self.add("worldbody", "body", name=name, simple=False)  # its centre of mass may be a world's own
         ElementTree.SubElement(body, "freejoint", name=name)
         ElementTree.SubElement(body, "geom", {key: _text(x) for key, x in {
             "name": f"{name}_geom", "type": "box", "size": size, "mass": mass, **attributes}.items()})

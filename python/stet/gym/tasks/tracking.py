@@ -59,7 +59,7 @@ class G1TrackingVectorEnv(TaskVectorEnv):
                  motion: str | Path | NDArray[np.float64] | None = None, disturb: bool = True,
                  weights: dict[str, float] | None = None, **more: object) -> None:
         scene = g1_scene()
-        scene.add("worldbody", "geom", name="floor", type="plane", size=(0, 0, 0.05))
+        scene.floor()
         for body in _BODIES:
             scene.add("sensor", "framelinvel", name=f"{body}_velocity", objtype="xbody", objname=body)
             scene.add("sensor", "frameangvel", name=f"{body}_spin", objtype="xbody", objname=body)

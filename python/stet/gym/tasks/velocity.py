@@ -90,7 +90,9 @@ class VelocityVectorEnv(TaskVectorEnv):
         scene = self.scene()
         self._add_sensors(scene)
         if self._terrain is None:
-            scene.add("worldbody", "geom", name="floor", type="plane", size=(0, 0, 0.05))
+            scene.floor()
+        else:
+            scene.add_look()
         return scene.text()
 
     def _add_sensors(self, scene):
@@ -159,15 +161,15 @@ class VelocityVectorEnv(TaskVectorEnv):
 
 
 class Go1VelocityVectorEnv(VelocityVectorEnv):
-    """Unitree's Go1, a quadruped, on level ground (VelocityVectorEnv). It is trained with smaller weights of what keeps a
-    robot from moving its feet, and with small networks: with the task's own it stands for millions of steps.
+    """Unitree's Go1, a quadruped (VelocityVectorEnv). It is trained with smaller weights of what keeps a robot from
+    moving its feet, and with small networks: with the task's own it stands for millions of steps.
     """
 
     training = {**TaskVectorEnv.training,
                 "algorithm": {"entropy_coef": 0.01, "num_learning_epochs": 4},
                 "actor": {"hidden_dims": [128, 64, 32]}, "critic": {"hidden_dims": [128, 64, 32]}}
     training_keywords = {"weights": {"change": -0.01, "clearance": -0.5, "pose": 0.5}}
-    training_size = {"cpu": (512, 1000), "gpu": (4096, 500)}
+    training_size = {"cpu": (512, 900), "gpu": (4096, 500)}
 
     randomize = (
         Randomize("geom_friction", ".*_foot_collision", component=0, uniform=(0.3, 1.5), correlated=True,
