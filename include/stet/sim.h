@@ -103,6 +103,12 @@ STET_API stet_result stet_sim_step(stet_sim *sim, int nstep);
 STET_API stet_result stet_sim_step_worlds(stet_sim *sim, const uint8_t *mask, int nstep);
 
 /*
+ * stet_step_forward of the sim's step: what step quantities and step_sensordata say becomes what follows from the
+ * present state, in the worlds of mask [nworld], or of mask_array (on the device); both NULL: in all.
+ */
+STET_API stet_result stet_sim_forward(stet_sim *sim, const uint8_t *mask, stet_array *mask_array);
+
+/*
  * Lets a long step end early. During a stet_sim_step of more than one time step, stet calls `ask` between time steps,
  * in the caller's thread, about every 10 ms (less often only if one time step takes longer). If it returns true, the
  * call returns STET_ERROR_INTERRUPTED. All worlds have then made the same number of time steps

@@ -44,6 +44,15 @@ STET_API stet_result stet_step_run(stet_step *step, int nstep);
  */
 STET_API stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int nstep);
 /*
+ * What follows from the present state, without a step (mj_forward): quantities of the step
+ * (stet_worlds_get_step_quantity) and step_sensordata become those of the present state and inputs, in the worlds whose
+ * byte in mask [nworld] is not 0, or whose number in mask_array is (stet_reset_def has both; both NULL: in all worlds).
+ * The state does not change. With native physics it is one launch of forward dynamics for all of them, which may be
+ * part of a list and of a captured graph. Quantities of the present state need no call. INVALID_ARGUMENT; UNSUPPORTED:
+ * external physics.
+ */
+STET_API stet_result stet_step_forward(stet_step *step, const uint8_t *mask, stet_array *mask_array);
+/*
  * Faults on the device, for kernels behind the step: int32 [world][1], bits of stet_fault that steps found since the
  * world's last reset; with NATIVE, since the host last asked, too (stet_worlds_get_faults, the time, a snapshot). Bits
  * from 1 << STET_FAULT_COUNT on are the physics' own. Only for reading; borrowed from the step. EXTERNAL: UNSUPPORTED.

@@ -83,11 +83,16 @@ STET_API stet_result stet_worlds_get_array(stet_worlds *worlds, const char *fiel
  */
 STET_API const char *const *stet_worlds_get_quantities(void); /* their names, NULL-terminated */
 /*
- * The same quantity as MuJoCo's data have it after a step: of the last evaluation of the dynamics in it, with Euler's
- * method that of the state before the last time step. In a world whose state, inputs or parameters have changed since
- * its last step it is that of the present state. For those who compare with programs over mj_step. Of sensordata it is
- * the field step_sensordata, which every physics has. NOT_FOUND; UNSUPPORTED: another quantity, and the physics is not
- * MuJoCo's.
+ * The same quantity, or xpos or xquat, as MuJoCo's data have it after a step: of the last evaluation of the dynamics,
+ * with all integrators but Runge-Kutta that of the state before the last time step. It stays until the next step or
+ * forward (stet_step_forward), whatever the caller writes. In a world that began anew since (a reset, a restore) it is
+ * that of the present state. For those who compare with programs over mj_step. Of sensordata it is the field
+ * step_sensordata, which every physics has. MuJoCo's physics has most of it in its data; cacc, cfrc_int, cfrc_ext,
+ * velocities of subtrees and energies are computed from these when they are read, as by mj_rnePostConstraint behind
+ * mj_step. Native physics keeps a copy of the state before the last time step of a call, from this call on (until then
+ * it is that of the present state), and computes all of it from that when it is read, with the parameters of then. In a
+ * world that went wrong in that time step and was put back, it is that of the state after it. NOT_FOUND; UNSUPPORTED:
+ * external physics, or native physics and integrator RK4.
  */
 STET_API stet_result stet_worlds_get_step_quantity(stet_worlds *worlds, const char *name, stet_array **out);
 /* Slots for contacts of a world, 64 at first. STATE: an array of contacts exists. */

@@ -260,6 +260,17 @@ static void reset(const Sim &sim, nb::handle mask, nb::handle worlds, nb::handle
     run(*sim.core, [&] { return stet_sim_reset(sim.core->sim, &how.def); });
 }
 
+static void forward(const Sim &sim, nb::handle mask)
+{
+    Core &core = *sim.core;
+    std::optional<Array> array = find_mask(sim.core, mask);
+    std::optional<Mask> which;
+    if (!array) which.emplace(mask, core.nworld);
+    run(core, [&] {
+        return stet_sim_forward(core.sim, which ? which->data() : nullptr, array ? array->array : nullptr);
+    });
+}
+
 static void set_reset(const Sim &sim, const Array *mask, nb::handle keyframe, double qpos_noise, double qvel_noise)
 {
     Core &core = *sim.core;
@@ -285,6 +296,12 @@ static void bind_worlds(nb::class_<Sim> &sim)
              "be on the device: an array of this sim, zeros((nworld, 1), \"int32\", worlds=True) or zeros(nworld, "
              "\"uint8\"), or a tensor of bool, uint8 or int32 on the same GPU. With native physics the host does not "
              "read it then, and all worlds count as moved. In a capture give an array that lasts.")
+        .def("forward", forward, "mask"_a = nb::none(),
+             "What follows from the present state, without a step (mj_forward): step_quantity arrays and "
+             "step_sensordata become those of the present state and inputs, in the worlds of a mask (as of reset; on "
+             "the device, too), or in all. The state does not change. Arrays of the present state (sim.xpos, "
+             "sim.sensordata …) need no call. With native physics one launch of forward dynamics, which may be part "
+             "of a captured graph. External physics raises UnsupportedError.")
         .def("set_reset", set_reset, "mask"_a.none(), "keyframe"_a = nb::none(), "qpos_noise"_a = 0.0,
              "qvel_noise"_a = 0.0,
              "The reset by mask: in each step, after the kernels of \"after_physics\", worlds whose mask is not 0 are "

@@ -238,10 +238,11 @@ static void bind_arrays(nb::class_<Sim> &sim)
              "fixed to a body, in the body's frame: three rows of the linear velocity, three of the angular one. "
              "object: its number or name.")
         .def("step_quantity", step_quantity, "name"_a,
-             "A quantity as MuJoCo's data have it after a step, [world, item]: of the last evaluation of the dynamics "
-             "in it, not of the present state. For MuJoCo's physics only, but \"sensordata\" (the field "
-             "step_sensordata) "
-             "with every physics.")
+             "A quantity, or xpos or xquat, as MuJoCo's data have it after a step, [world, item]: of the last "
+             "evaluation of the dynamics, which with all integrators but RK4 was before the last time step. It stays "
+             "until the next step or forward(), whatever is written; after a reset or a restore it is that of the "
+             "present state. Native physics keeps what it takes from this call on, and has none with integrator RK4; "
+             "external physics has \"sensordata\" (the field step_sensordata) alone.")
         .def_prop_ro("step_faults", step_faults, nb::sig("def step_faults(self) -> Array | None"),
                      "[world, 1] of int32, for kernels: bits of faults (stet.info()['faults']) that steps found since "
                      "the world's last reset or, with native physics, since the host last asked for them (faults(), "

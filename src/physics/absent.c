@@ -74,6 +74,12 @@ stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n)
     return STET_OK;
 }
 
+stet_result sti_native_forward(sti_native *native, const uint8_t *mask, stet_array *mask_array)
+{
+    (void)native, (void)mask, (void)mask_array;
+    return STET_OK;
+}
+
 stet_result sti_native_set_stages(sti_native *native, const char *stages)
 {
     (void)native, (void)stages;

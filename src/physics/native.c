@@ -11,6 +11,7 @@
 #include "physics/native_pull.h"
 #include "physics/model_code.h"
 #include "physics/parameters.h"
+#include "physics/seen_how.k.h"
 #include "physics/tables.h"
 #include "worlds/poses.h"
 
@@ -86,6 +87,7 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
     }
     if (!worlds->physics.context)
         sti_worlds_set_physics(worlds, (sti_worlds_physics){n, make_poses, pull, reset_worlds, sti_native_fill,
+                                                            sti_native_keep_steps, sti_native_begun,
                                                             sti_native_expect_reads, sti_native_grown_room,
                                                             sti_native_restore_room});
     *out = n;
@@ -109,6 +111,7 @@ void sti_native_destroy(sti_native *n)
                             n->owed, n->memory, n->plain_memory, n->key,   n->resets};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) stet_array_destroy(arrays[i]);
     sti_native_reads_free(&n->reads);
+    sti_native_seen_free(n);
     sti_physics_tables_free(&n->tables);
     sti_native_parameters_free(&n->own);
     sti_stamp_free(&n->pulled);
@@ -146,6 +149,21 @@ stet_result sti_native_prepare(sti_native *n)
     return sti_native_count_room(n);
 }
 
+static stet_result run_steps(sti_native *n, int nstep)
+{
+    if (nstep == 0) return STET_OK;
+    return n->worlds->device->launch_observer ? sti_native_run_taped(n, nstep) : sti_native_run(n, nstep);
+}
+
+/* NATIVE-9: the same, before the last of which the state is kept. */
+static stet_result run_and_keep(sti_native *n, int nstep)
+{
+    STI_TRY(run_steps(n, nstep - 1));
+    STI_TRY(sti_native_see(n, n->stepped.array, SEEN_KEEP));
+    STI_TRY(run_steps(n, 1));
+    return sti_native_see(n, n->stepped.array, SEEN_LOST);
+}
+
 stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
 {
     stet_worlds *worlds = n->worlds;
@@ -156,11 +174,12 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     STI_TRY(sti_native_update(n));
     STI_TRY(sti_mask_put(&n->stepped, mask));
     double start = sti_now();
-    STI_TRY(worlds->device->launch_observer ? sti_native_run_taped(n, nstep) : sti_native_run(n, nstep));
+    STI_TRY(sti_native_sees(n) ? run_and_keep(n, nstep) : run_steps(n, nstep));
     if (worlds->device->host_memory && !worlds->device->listing)
         worlds->step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
     sti_worlds_launch_wrote(worlds);
     sti_worlds_moved(worlds, mask);
+    sti_quantities_stepped(worlds, mask);
     return STET_OK;
 }
 
@@ -176,7 +195,10 @@ static stet_result reset_worlds(void *context, stet_array *mask, const stet_rese
     if (!sti_stamp_is(&n->numbered, &worlds->resets_version)) STI_TRY(sti_native_put_resets(n)); /* somebody else's */
     if (!mask) STI_TRY(sti_mask_put(&n->put_back, def->mask));
     const sti_native_reset_args reset = {mask ? mask : n->put_back.array, keyframe, def->qpos_noise, def->qvel_noise};
-    return worlds->device->launch_observer ? sti_native_reset_taped(n, &reset) : sti_native_launch_reset(n, &reset);
+    STI_TRY(worlds->device->launch_observer ? sti_native_reset_taped(n, &reset) : sti_native_launch_reset(n, &reset));
+    if (!sti_native_sees(n)) return STET_OK;
+    stet_array *chosen = reset.mask->dtype == STET_DTYPE_U8 ? n->put_back.array : reset.mask; /* as it was taken */
+    return sti_native_see(n, chosen, SEEN_FORGET);
 }
 
 /* ---- what steps leave to do (NATIVE-3) --------------------------------------------------------------------------- */

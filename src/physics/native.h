@@ -20,6 +20,9 @@
  *       behind the call's, in the same list or capture, makes the steps that it owes, in memory with all the room that
  *       there can be. What follows a call sees no world that was held. A call that lacks memory has stepped no world.
  *       Only at the limit of room a world goes on with its deepest contacts, and gets the fault contacts_full
+ *   NATIVE-9  once somebody has asked for a quantity of the step, a step keeps the state and the inputs before its last
+ *       time step, and a forward the present ones: what such quantities are computed from when they are read. Of a
+ *       world that was put back in that time step, as it went wrong, it is the state after it
  */
 #ifndef STI_PHYSICS_NATIVE_H
 #define STI_PHYSICS_NATIVE_H
@@ -35,6 +38,12 @@ void sti_native_destroy(sti_native *native);
 stet_array *sti_native_faults(const sti_native *native);
 /* n time steps of the worlds whose byte in mask is not 0 (NULL: all). */
 stet_result sti_native_steps(sti_native *native, const uint8_t *mask, int n);
+
+/*
+ * What step quantities and step_sensordata say becomes what follows from the present state, in the worlds of mask, or
+ * of mask_array (as stet_reset_def has them); both NULL: in all.
+ */
+stet_result sti_native_forward(sti_native *native, const uint8_t *mask, stet_array *mask_array);
 
 /* The part of the first step that the host looks at: it would split a list. */
 stet_result sti_native_prepare(sti_native *native);

@@ -4,17 +4,20 @@
 #include "base/memory.h"
 #include "kernel/gpu/programs.h"
 #include "kernel/record/launch.h"
+#include "physics/seen_how.k.h"
 #include "worlds/quantities.h"
 
 #include <string.h>
 
-extern const sti_kernel sti_k_native_forward, sti_k_native_take, sti_k_native_take_ints;
+extern const sti_kernel sti_k_native_forward, sti_k_native_take, sti_k_native_take_ints, sti_k_native_take_chosen;
 
 typedef struct wanted {
     int32_t *list; /* rows of Q_SIZE */
     double *point; /* [3] each */
     int nlist, npoint, items;
     int extra; /* as in ph_forward */
+    bool of_step;
+    sti_native_reads *reads;
 } wanted;
 
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
@@ -87,14 +90,24 @@ static void list_quantity(const sti_native *n, const sti_quantity *q, wanted *ou
         row[Q_FROM] = W_SENSORDATA;
         row[Q_N] = n->tables.m[M_NSENSORDATA];
         return;
-    default: row[Q_FROM] = sti_physics_quantity(q->array->name, &n->tables, &items);
+    default: row[Q_FROM] = sti_physics_quantity(sti_quantity_name(q->kind), &n->tables, &items);
     }
+}
+
+void sti_native_reads_free(sti_native_reads *reads)
+{
+    stet_array_destroy(reads->list);
+    stet_array_destroy(reads->points);
+    stet_array_destroy(reads->all);
+    stet_array_destroy(reads->lack);
+    sti_free(reads->listed);
+    *reads = (sti_native_reads){.list = NULL};
 }
 
 /* Puts the list and the points on the device, if they are not there. */
 static stet_result put_list(sti_native *n, const wanted *k)
 {
-    sti_native_reads *r = &n->reads;
+    sti_native_reads *r = k->reads;
     size_t size = (size_t)k->nlist * Q_SIZE * sizeof *k->list, room = 3 * (size_t)(k->npoint > 0 ? k->npoint : 1);
     void *mirror;
     if (r->list && r->nlisted == k->nlist && memcmp(r->listed, k->list, size) == 0) return STET_OK;
@@ -117,7 +130,7 @@ static stet_result put_list(sti_native *n, const wanted *k)
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
-/* With the tables m. */
+/* With the tables m; of the state before the last step, or the present one. */
 static stet_result launch_forward(sti_native *n, const wanted *k, stet_array *out, const int *m, int how)
 {
     const sti_native_spare *spare = &n->spare;
@@ -125,14 +138,20 @@ static stet_result launch_forward(sti_native *n, const wanted *k, stet_array *ou
     int memory = k->extra & PH_EXTRA_BEHIND ? m[M_NMEMORY_ALL] + 1 + PH_LISTED * listed : m[M_NMEMORY];
     bool owed = how == PH_OWED;
     if (owed) STI_TRY(sti_native_make_spare_memory(n, memory));
+#define FROM(name, present) sti_arg_array(k->of_step ? n->seen.name : (present))
+#define FROM_FIELD(name) FROM(name, n->worlds->field[STI_FIELD_##name])
     return STI_LAUNCH(sti_k_native_forward, n->worlds->device, n->worlds->nworld,
                       sti_arg_array(owed ? spare->tables : n->m), sti_arg_array(n->f), sti_arg_array(n->own.v),
-                      sti_arg_array(n->reads.list), sti_arg_array(n->reads.points),
+                      sti_arg_array(k->reads->list), sti_arg_array(k->reads->points),
                       sti_arg_team(owed ? spare->memory : n->memory, memory),
-                      sti_arg_team(owed ? spare->plain_memory : n->plain_memory, m[M_NINTS]), STATE_ARG(qpos),
-                      STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, sti_arg_array(n->clock), sti_arg_array(n->fault),
-                      sti_arg_array(n->ticks), sti_arg_array(out), sti_arg_array(n->reads.lack), sti_arg_int(k->nlist),
+                      sti_arg_team(owed ? spare->plain_memory : n->plain_memory, m[M_NINTS]), FROM_FIELD(qpos),
+                      FROM_FIELD(qvel), FROM_FIELD(act), FROM_FIELD(ctrl), FROM_FIELD(qfrc_applied),
+                      FROM_FIELD(xfrc_applied), FROM_FIELD(mocap_pos), FROM_FIELD(mocap_quat),
+                      FROM_FIELD(qacc_warmstart), FROM_FIELD(eq_active), FROM(clock, n->clock), FROM(fault, n->fault),
+                      FROM(ticks, n->ticks), sti_arg_array(out), sti_arg_array(k->reads->lack), sti_arg_int(k->nlist),
                       sti_arg_int(k->extra), sti_arg_int(how));
+#undef FROM
+#undef FROM_FIELD
 }
 
 /* Worlds without room for their contacts are looked at again with all the room that there can be. */
@@ -141,24 +160,28 @@ static stet_result run_forward(sti_native *n, const wanted *k, stet_array *out)
     bool lack = false;
     STI_TRY(put_list(n, k));
     STI_TRY(sti_native_make_memory(n));
-    if (!out) out = n->reads.all;
+    if (!out) out = k->reads->all;
     STI_TRY(launch_forward(n, k, out, n->tables.m, 0));
-    if (n->spare.m) STI_TRY(sti_native_may_be(n->reads.lack, &lack));
+    if (n->spare.m) STI_TRY(sti_native_may_be(k->reads->lack, &lack));
     return lack ? launch_forward(n, k, out, n->spare.m, PH_OWED) : STET_OK;
 }
 
-static stet_result take_quantities(const sti_native *n)
+/* Behind those of the list, the sensors of a forward. */
+static stet_result take_quantities(const sti_native *n, const wanted *k)
 {
     stet_device *device = n->worlds->device;
     int at = 0;
     for (sti_quantity *q = n->worlds->quantities; q; q = q->next) {
-        if (!q->in_pass) continue;
+        if (!q->in_pass || q->of_step != k->of_step) continue;
         const sti_kernel *kernel = q->array->dtype == STET_DTYPE_INT ? &sti_k_native_take_ints : &sti_k_native_take;
-        STI_TRY(STI_LAUNCH(*kernel, device, n->worlds->nworld, sti_arg_array(n->reads.all), sti_arg_array(q->array),
+        STI_TRY(STI_LAUNCH(*kernel, device, n->worlds->nworld, sti_arg_array(k->reads->all), sti_arg_array(q->array),
                            sti_arg_int(at), sti_arg_int((int)q->array->nitem)));
         at += (int)q->array->nitem;
     }
-    return STET_OK;
+    if (!k->of_step || !n->seen.sensing) return STET_OK;
+    return STI_LAUNCH(sti_k_native_take_chosen, device, n->worlds->nworld, sti_arg_array(k->reads->all),
+                      sti_arg_array(n->seen.sensing), STATE_ARG(step_sensordata), sti_arg_int(at),
+                      sti_arg_int(n->tables.m[M_NSENSORDATA]));
 }
 
 void sti_native_expect_reads(void *native)
@@ -167,29 +190,48 @@ void sti_native_expect_reads(void *native)
     sti_program_begin(n->worlds->device, &sti_k_native_forward);
 }
 
-/* One quantity alone needs no copy. */
-stet_result sti_native_fill(void *native)
+static void list_sensors(const sti_native *n, wanted *out)
 {
-    sti_native *n = native;
-    wanted k = {.list = NULL};
+    int32_t *row = out->list + (size_t)Q_SIZE * (size_t)out->nlist++;
+    row[Q_AT] = out->items;
+    row[Q_N] = n->tables.m[M_NSENSORDATA];
+    row[Q_FROM] = W_SENSORDATA;
+    out->items += row[Q_N];
+    out->extra |= n->tables.m[M_STEP_EXTRA];
+}
+
+/* Of the present state, or of the step. One quantity alone needs no copy. */
+static stet_result fill_quantities(sti_native *n, bool of_step)
+{
+    wanted k = {.of_step = of_step, .reads = of_step ? &n->seen.reads : &n->reads};
     sti_quantity *one = NULL;
-    int count = 0;
-    STI_TRY(sti_native_update(n));
+    bool sensing = of_step && n->seen.sensing;
+    int count = sensing;
     for (sti_quantity *q = n->worlds->quantities; q; q = q->next) {
-        if (!q->in_pass) continue;
+        if (!q->in_pass || q->of_step != of_step) continue;
         one = q;
         count++;
     }
+    if (count == 0) return STET_OK;
     STI_TRY(sti_alloc(&k.list, (size_t)count * Q_SIZE * sizeof *k.list, "list of quantities"));
     stet_result result = sti_alloc(&k.point, 3 * (size_t)count * sizeof *k.point, "points of Jacobians");
     for (const sti_quantity *q = n->worlds->quantities; result == STET_OK && q; q = q->next)
-        if (q->in_pass) list_quantity(n, q, &k);
-    bool alone = count == 1 && one->array->dtype == STET_DTYPE_REAL;
+        if (q->in_pass && q->of_step == of_step) list_quantity(n, q, &k);
+    if (result == STET_OK && sensing) list_sensors(n, &k);
+    bool alone = count == 1 && !sensing && one->array->dtype == STET_DTYPE_REAL;
+    if (result == STET_OK && of_step) result = sti_native_see(n, n->seen.kept, SEEN_BEGIN);
     if (result == STET_OK) result = run_forward(n, &k, alone ? one->array : NULL);
-    if (result == STET_OK && !alone) result = take_quantities(n);
+    if (result == STET_OK && !alone) result = take_quantities(n, &k);
     sti_free(k.list);
     sti_free(k.point);
     return result;
+}
+
+stet_result sti_native_fill(void *native)
+{
+    STI_TRY(sti_native_update(native));
+    STI_TRY(fill_quantities(native, false));
+    return fill_quantities(native, true);
 }
 
 stet_result sti_native_quantity(sti_native *n, const char *name, stet_array **out)
@@ -203,7 +245,7 @@ stet_result sti_native_quantity(sti_native *n, const char *name, stet_array **ou
     int32_t row[Q_SIZE] = {[Q_KIND] = PH_SHOW_COPY, [Q_N] = items, [Q_FROM] = number};
     int extra = number >= W_SEEN || number == W_CACC ? PH_EXTRA_AFTER : 0; /* which writes over rows (put_seen) */
     if (number == W_SENSORDATA) extra = n->tables.m[M_STEP_EXTRA];
-    wanted k = {.list = row, .nlist = 1, .items = items, .extra = extra};
+    wanted k = {.list = row, .nlist = 1, .items = items, .extra = extra, .reads = &n->reads};
     stet_result result = run_forward(n, &k, a);
     if (result != STET_OK) {
         stet_array_destroy(a);

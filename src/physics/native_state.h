@@ -14,6 +14,24 @@
 #include "physics/tables.h"
 #include "worlds/mask.h"
 
+/* The state and the inputs of a step, and what says its time: arrays of worlds. */
+#define STI_NATIVE_SEEN_FIELDS(X)                                                                                      \
+    X(qpos)                                                                                                            \
+    X(qvel)                                                                                                            \
+    X(act)                                                                                                             \
+    X(ctrl)                                                                                                            \
+    X(qfrc_applied)                                                                                                    \
+    X(xfrc_applied)                                                                                                    \
+    X(mocap_pos)                                                                                                       \
+    X(mocap_quat)                                                                                                      \
+    X(qacc_warmstart)                                                                                                  \
+    X(eq_active)
+#define STI_NATIVE_SEEN(X)                                                                                             \
+    STI_NATIVE_SEEN_FIELDS(X)                                                                                          \
+    X(clock)                                                                                                           \
+    X(fault)                                                                                                           \
+    X(ticks)
+
 /* What reads keep: the quantities of the latest list, one after the other. */
 typedef struct sti_native_reads {
     stet_array *list, *points, *all; /* Q_SIZE ints each; three reals each; [nworld][all items] */
@@ -21,6 +39,17 @@ typedef struct sti_native_reads {
     int32_t *listed;                 /* what `list` holds, */
     int nlisted;                     /* and how many */
 } sti_native_reads;
+
+/* NATIVE-9: what quantities of the step are computed from, once somebody asked; NULL until then. */
+typedef struct sti_native_seen {
+    stet_array *kept; /* [nworld][1], 0: the world began anew since, and they follow its present state */
+#define SEEN(name) stet_array *name;
+    STI_NATIVE_SEEN(SEEN)
+#undef SEEN
+    sti_mask mask;       /* of the host */
+    stet_array *sensing; /* the mask of worlds whose step_sensordata the running pass fills; NULL: it fills none */
+    sti_native_reads reads;
+} sti_native_seen;
 
 /* On a GPU code is made for a model from so many worlds on, if its tables have no more ints. */
 enum { STI_NATIVE_MODEL_WORLDS = 256, STI_NATIVE_MODEL_INTS = 1 << 19 };
@@ -80,6 +109,7 @@ struct sti_native {
     sti_stamp counted;         /* and its own version then */
     sti_mask put_back;         /* the host's mask of the last reset, or one of bytes */
     sti_native_reads reads;
+    sti_native_seen seen;
     sti_kernel step;                   /* k_native_step; on a GPU with a team that suits the number of worlds, */
     sti_team team;                     /* this one, */
     bool many;                         /* and, with STI_NATIVE_MODEL_WORLDS worlds or more, */
@@ -158,6 +188,16 @@ stet_result sti_native_greatest(stet_array *a, int32_t *out);
 /* May some world's number in an array of one int each be above 0? A host that would have to wait does not look. */
 stet_result sti_native_may_be(stet_array *numbers, bool *out);
 
+/* ---- quantities of the step: native_seen.c */
+
+/* worlds/worlds.h: sti_worlds_physics */
+stet_result sti_native_keep_steps(void *native);
+stet_result sti_native_begun(void *native, const uint8_t *mask);
+/* NATIVE-9: the chosen worlds (a mask on the device) are as they will have been seen; how: SEEN_…, seen_how.k.h. */
+stet_result sti_native_see(sti_native *n, stet_array *chosen, int how);
+static inline bool sti_native_sees(const sti_native *n) { return n->seen.kept != NULL; }
+void sti_native_seen_free(sti_native *n);
+
 /* ---- on a tape: native_tape.c */
 
 /* The same as operations, one a time step. */
@@ -195,14 +235,6 @@ stet_result sti_native_fill(void *native);
 /* A GPU begins to compile what that launches. */
 void sti_native_expect_reads(void *native);
 
-static inline void sti_native_reads_free(sti_native_reads *reads)
-{
-    stet_array_destroy(reads->list);
-    stet_array_destroy(reads->points);
-    stet_array_destroy(reads->all);
-    stet_array_destroy(reads->lack);
-    sti_free(reads->listed);
-    *reads = (sti_native_reads){.list = NULL};
-}
+void sti_native_reads_free(sti_native_reads *reads);
 
 #endif

@@ -88,7 +88,7 @@ static stet_result begin_poses(stet_sim *sim)
     (void)sti_array_poll_external_writes(worlds->field[STI_FIELD_xquat]);
     sti_poses_keep_written(worlds); /* the caller's writes of the round before do not count any more */
     sti_worlds_moved(worlds, NULL);
-    return STET_OK;
+    return sti_quantities_begun(worlds, NULL);
 }
 
 static stet_result begin_reset_mask(stet_sim *sim)

@@ -136,6 +136,13 @@ stet_result stet_sim_step_worlds(stet_sim *sim, const uint8_t *mask, int n)
 
 stet_result stet_sim_step(stet_sim *sim, int n) { return stet_sim_step_worlds(sim, NULL, n); }
 
+stet_result stet_sim_forward(stet_sim *sim, const uint8_t *mask, stet_array *mask_array)
+{
+    if (!sim) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_sim_forward: sim must not be NULL");
+    STI_TRY_TIMED(sim, step, stet_step_forward(sim->step, mask, mask_array));
+    return STET_OK;
+}
+
 /* ---- putting worlds back ----------------------------------------------------------------------------------------- */
 
 stet_result stet_sim_reset(stet_sim *sim, const stet_reset_def *def)

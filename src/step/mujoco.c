@@ -7,6 +7,7 @@
  *   MUJOCO-2  an error of MuJoCo ends one step of one world, and nothing else; the caller's inputs stay valid there
  *   MUJOCO-3  a world that MuJoCo resets during a step continues like MuJoCo's data: its inputs are reset, too, also in
  *       the arrays
+ *   MUJOCO-4  forward changes what data hold beside the state, which no later step reads
  */
 #include "step/mujoco.h"
 
@@ -166,4 +167,42 @@ stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
         if (sti_field_writer[f] & STI_WRITER_PHYSICS) sti_observe_host(worlds->field[f], "a step of MuJoCo's physics");
     return pull_inputs(worlds);
+}
+
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
+
+static void run_forward(void *context)
+{
+    walker *k = context;
+    mj_forward(k->m, k->d);
+    take_warnings(k);
+}
+
+/* MUJOCO-4. An error leaves the world's data as far as they were computed. */
+static void forward_world(void *context, int64_t w, int thread)
+{
+    const stepping *s = context;
+    stet_worlds *worlds = s->worlds;
+    bool sensors[STI_FIELD_COUNT] = {[STI_FIELD_step_sensordata] = true};
+    if (s->mask && !s->mask[w]) return;
+    walker k = {.worlds = worlds, .m = sti_parameters_model(worlds, w, thread), .w = w, .d = worlds->data[w]};
+    if (!sti_mujoco_guard(run_forward, &k, NULL, 0)) worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
+    sti_worlds_pull_fields(worlds, w, k.d, sensors);
+}
+
+stet_result sti_mujoco_forward(stet_worlds *worlds, const uint8_t *mask)
+{
+    stepping s = {.worlds = worlds, .mask = mask};
+    stet_array *sensors = worlds->field[STI_FIELD_step_sensordata];
+    assert(worlds->data);
+    STI_TRY(sti_parameters_update(worlds));
+    STI_TRY(sti_worlds_sync(worlds));
+    STI_TRY(sti_array_mirror_write(sensors, &worlds->mirror[STI_FIELD_step_sensordata]));
+    memset(worlds->marks, 0, (size_t)worlds->nworld); /* take_warnings marks */
+    sti_worlds_parallel(worlds, forward_world, &s, worlds->step_seconds * (double)worlds->nworld);
+    sti_quantities_changed(worlds, mask); /* what they were filled from is not the latest any more */
+    sti_quantities_stepped(worlds, mask);
+    if (sensors->nitem > 0) sti_worlds_field_written(worlds, STI_FIELD_step_sensordata);
+    sti_observe_host(sensors, "MuJoCo's forward dynamics");
+    return STET_OK;
 }

@@ -12,4 +12,7 @@
  */
 stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n);
 
+/* mj_forward in the same worlds: what a step leaves in their data but the state, and step_sensordata (QUANTITY-4). */
+stet_result sti_mujoco_forward(stet_worlds *worlds, const uint8_t *mask);
+
 #endif

@@ -11,6 +11,7 @@
 #include "physics/native.h"
 #include "physics/pace.h"
 #include "step/mujoco.h"
+#include "worlds/reset.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -250,6 +251,25 @@ stet_result stet_step_get_faults(stet_step *step, stet_array **out)
     }
     *out = step->native ? sti_native_faults(step->native) : step->faults;
     return STET_OK;
+}
+
+stet_result stet_step_forward(stet_step *step, const uint8_t *mask, stet_array *mask_array)
+{
+    if (!step) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_step_forward: step must not be NULL");
+    stet_worlds *worlds = step->worlds;
+    STI_TRY(sti_check_mask_array(worlds, "forward", mask, mask_array));
+    switch (step->physics) {
+    case STET_PHYSICS_MUJOCO:
+        STI_TRY(sti_not_listing(worlds->device, "stet_step_forward"));
+        STI_TRY(sti_read_mask_array(worlds, mask_array, &mask));
+        STI_TRY(sti_mujoco_forward(worlds, mask));
+        return put_faults(step);
+    case STET_PHYSICS_NATIVE: return sti_native_forward(step->native, mask, mask_array);
+    default:
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "forward: external physics leaves nothing; quantities of the present state "
+                         "(stet_worlds_get_array) are computed when they are read");
+    }
 }
 
 stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int n)

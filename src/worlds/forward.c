@@ -207,8 +207,7 @@ static void fill_world(void *context)
     forward *k = context;
     const stet_worlds *worlds = k->p->worlds;
     const sti_stage *stage = k->p->stage;
-    uint64_t of_step = sti_generation_of(&worlds->stepped, k->w);
-    bool stepped = of_step > 0 && of_step == sti_generation_of(&worlds->changed, k->w); /* QUANTITY-4 */
+    bool stepped = worlds->data && sti_generation_of(&worlds->stepped, k->w) > 0; /* QUANTITY-4 */
     k->stage = stepped || stage[0] > stage[1] ? stage[0] : stage[1];
     if (k->stage > STI_STAGE_NONE) run_forward(k);
     put_quantities(k, k->d, k->stage, false);

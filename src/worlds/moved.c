@@ -43,6 +43,7 @@ void sti_worlds_set_physics(stet_worlds *worlds, sti_worlds_physics physics)
     worlds->physics = physics;
     sti_array_set_producer(worlds->field[STI_FIELD_time], physics.pull ? pull_time : NULL, worlds);
     sti_quantities_changed(worlds, NULL);
+    sti_quantities_begun_there(worlds);
     sti_worlds_moved_unless_posed(worlds, NULL);
 }
 

@@ -12,7 +12,8 @@
 static void stamp_now(const stet_worlds *worlds, const sti_quantity *q, sti_stamp *now)
 {
     sti_stamp_begin(now);
-    sti_stamp_add(now, &worlds->changed_version);
+    if (q->of_step) sti_stamp_add(now, &worlds->stepped_version);
+    if (!q->of_step || worlds->any_begun) sti_stamp_add(now, &worlds->changed_version);
     sti_stamp_add_address(now, q->array->data);
 }
 
@@ -35,23 +36,15 @@ static void mark_producing(stet_worlds *worlds, bool on)
         if (q->in_pass) q->array->producing = on;
 }
 
-static stet_result fill(void *context)
+/* Fills those of a pass, in worlds that changed later than `from`. */
+static stet_result run_pass(stet_worlds *worlds, uint64_t from)
 {
-    sti_quantity *asked = context;
-    stet_worlds *worlds = asked->worlds;
     sti_stamp now = {0};
-    /* An audit, or the mechanism is off: what is valid is computed again. */
-    bool again = asked->filled == worlds->changed_version.generation;
-    uint64_t from = UINT64_MAX;
-    choose(asked);
-    for (sti_quantity *q = worlds->quantities; q; q = q->next)
-        if (q->in_pass && q->filled < from) from = q->filled;
     mark_producing(worlds, true);
     const sti_worlds_physics *physics = &worlds->physics;
-    stet_result result = physics->fill_quantities ? physics->fill_quantities(physics->context)
-                                                  : sti_quantities_forward(worlds, again ? 0 : from);
+    stet_result result =
+        physics->fill_quantities ? physics->fill_quantities(physics->context) : sti_quantities_forward(worlds, from);
     mark_producing(worlds, false);
-    asked->array->producing = true; /* as it was */
     STI_TRY(result);
     for (sti_quantity *q = worlds->quantities; q; q = q->next) {
         if (!q->in_pass) continue;
@@ -60,6 +53,27 @@ static stet_result fill(void *context)
         q->filled = worlds->changed_version.generation;
     }
     return STET_OK;
+}
+
+static stet_result fill(void *context)
+{
+    sti_quantity *asked = context;
+    stet_worlds *worlds = asked->worlds;
+    /* An audit, or the mechanism is off: what is valid is computed again. */
+    bool again = asked->filled == worlds->changed_version.generation;
+    uint64_t from = UINT64_MAX;
+    choose(asked);
+    for (sti_quantity *q = worlds->quantities; q; q = q->next)
+        if (q->in_pass && q->filled < from) from = q->filled;
+    stet_result result = run_pass(worlds, again ? 0 : from);
+    asked->array->producing = true; /* as it was */
+    return result;
+}
+
+stet_result sti_quantities_fill_step(stet_worlds *worlds)
+{
+    for (sti_quantity *q = worlds->quantities; q; q = q->next) q->in_pass = q->of_step && q->array->nitem > 0;
+    return run_pass(worlds, 0);
 }
 
 /* The producer of a quantity's array. */
@@ -121,7 +135,7 @@ static stet_result get_quantity(stet_worlds *worlds, sti_quantity_kind kind, boo
     for (const sti_quantity *q = worlds->quantities; q; q = q->next)
         if (q->kind == kind && q->of_step == of_step) *out = q->array;
     if (*out) return STET_OK;
-    (void)snprintf(name, sizeof name, "%s%s", stet_worlds_get_quantities()[kind], of_step ? " of the step" : "");
+    (void)snprintf(name, sizeof name, "%s%s", sti_quantity_name(kind), of_step ? " of the step" : "");
     return add_quantity(worlds, &like, name, out);
 }
 
@@ -164,16 +178,20 @@ stet_result stet_worlds_get_step_quantity(stet_worlds *worlds, const char *name,
         *out = worlds->field[STI_FIELD_step_sensordata];
         return STET_OK;
     }
-    if (!worlds->data)
-        return sti_error(STET_ERROR_UNSUPPORTED,
-                         "worlds: only MuJoCo's physics keeps the quantities of a step but sensordata; read '%.64s' of "
-                         "the present state (stet_worlds_get_array)",
-                         name);
+    if (strcmp(name, "xpos") == 0) kind = STI_QUANTITY_xpos;
+    if (strcmp(name, "xquat") == 0) kind = STI_QUANTITY_xquat;
 #define QUANTITY(name, dtype, items, stage, member) " " #name
     if (kind == STI_QUANTITY_COUNT)
         return sti_error(STET_ERROR_NOT_FOUND,
-                         "worlds: there is no quantity '%.64s'; there are:" STI_QUANTITIES(QUANTITY), name);
+                         "worlds: there is no quantity '%.64s'; there are: xpos xquat" STI_QUANTITIES(QUANTITY), name);
 #undef QUANTITY
+    if (worlds->physics.keep_steps)
+        STI_TRY(worlds->physics.keep_steps(worlds->physics.context));
+    else if (!worlds->data)
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "worlds: external physics has no quantities of a step; read '%.64s' of the present state "
+                         "(stet_worlds_get_array)",
+                         name);
     return get_quantity(worlds, (sti_quantity_kind)kind, true, out);
 }
 

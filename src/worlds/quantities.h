@@ -7,8 +7,9 @@
  *       nothing that a step reads
  *   QUANTITY-2  one pass fills all quantities that were read since the pass before, for the worlds that changed since
  *   QUANTITY-3  a world's generation in `changed` grows whenever something that a quantity depends on may have changed
- *   QUANTITY-4  a quantity of the step is what a world's data have since its last step, while `changed` is `stepped`;
- *       else it is that of the present state, too. What a step leaves of sensordata is a field, step_sensordata
+ *   QUANTITY-4  a quantity of the step is what a world's last step or forward left, whatever was written since; in a
+ *       world that began anew since (a reset, a restore, a round) it is that of the present state. What they leave of
+ *       sensordata is a field, step_sensordata
  */
 #ifndef STI_WORLDS_QUANTITIES_H
 #define STI_WORLDS_QUANTITIES_H
@@ -82,7 +83,10 @@ typedef enum sti_quantity_kind {
     STI_QUANTITIES(STI_QUANTITY_ENUM)
 #undef STI_QUANTITY_ENUM
         STI_QUANTITY_COUNT,
-    STI_QUANTITY_jacobian = STI_QUANTITY_COUNT
+    STI_QUANTITY_jacobian = STI_QUANTITY_COUNT,
+    STI_QUANTITY_xpos, /* of the step alone: of the present state it is a field, */
+    STI_QUANTITY_xquat, /* and so is this */
+    STI_QUANTITY_ALL
 } sti_quantity_kind;
 
 /* One quantity that somebody asked for. */
@@ -104,8 +108,17 @@ typedef struct sti_quantity {
 
 /* Something that quantities depend on may have changed in the worlds of mask [nworld] (NULL: all; QUANTITY-3). */
 void sti_quantities_changed(stet_worlds *worlds, const uint8_t *mask);
-/* The data of these worlds have just made a step that was their latest change, and the latest of all. */
+/*
+ * The worlds of mask [nworld] (NULL: all) have just made a step, or what follows from their state was computed
+ * (QUANTITY-4).
+ */
 void sti_quantities_stepped(stet_worlds *worlds, const uint8_t *mask);
+/* They began anew, on the host. */
+stet_result sti_quantities_begun(stet_worlds *worlds, const uint8_t *mask);
+/* Some worlds began anew, and native physics has taken that. */
+void sti_quantities_begun_there(stet_worlds *worlds);
+/* Fills all quantities of the step that somebody has asked for. */
+stet_result sti_quantities_fill_step(stet_worlds *worlds);
 /* Is it the array of a quantity of these worlds? */
 bool sti_is_quantity(const stet_worlds *worlds, const stet_array *array);
 void sti_quantities_free(stet_worlds *worlds);
@@ -114,6 +127,7 @@ enum { STI_MOST_SLOTS = 4096 }; /* of contacts */
 sti_stage sti_quantity_stage(const sti_quantity *q);
 stet_dtype sti_quantity_type(sti_quantity_kind kind);
 int64_t sti_quantity_items(const stet_worlds *worlds, sti_quantity_kind kind);
+const char *sti_quantity_name(sti_quantity_kind kind);
 /* The numbers of a quantity in MuJoCo's data, or NULL. */
 const mjtNum *sti_quantity_exact(const mjData *d, sti_quantity_kind kind);
 

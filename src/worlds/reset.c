@@ -246,22 +246,21 @@ stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FI
 
 /* ---- the call --------------------------------------------------------------------------------------------------- */
 
-static stet_result check_mask_array(const stet_worlds *worlds, const stet_reset_def *def)
+stet_result sti_check_mask_array(const stet_worlds *worlds, const char *who, const uint8_t *mask, const stet_array *a)
 {
-    const stet_array *a = def->mask_array;
     if (!a) return STET_OK;
-    if (def->mask)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "reset: the def has a mask and a mask_array; leave one out");
+    if (mask)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "%s: there are a mask and a mask_array; leave one out", who);
     if (a->device != worlds->device)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "reset: mask %s lives on another device; make it on that of the worlds", a->name);
+                         "%s: mask %s lives on another device; make it on that of the worlds", who, a->name);
     bool fits = a->dtype == STET_DTYPE_INT ? a->worlds : a->dtype == STET_DTYPE_U8 && !a->worlds;
     if (fits && stet_array_get_nelement(a) == worlds->nworld && a->shape[0] == worlds->nworld) return STET_OK;
     return sti_error(
         STET_ERROR_INVALID_ARGUMENT,
-        "reset: mask %s must be an array of worlds of int, [%lld][1], or of uint8, [%lld]: not 0 says that "
-        "a world is put back",
-        a->name, (long long)worlds->nworld, (long long)worlds->nworld);
+        "%s: mask %s must be an array of worlds of int, [%lld][1], or of uint8, [%lld]: not 0 says that a world is "
+        "meant",
+        who, a->name, (long long)worlds->nworld, (long long)worlds->nworld);
 }
 
 stet_result sti_check_reset(const stet_worlds *worlds, const stet_reset_def *def)
@@ -273,21 +272,20 @@ stet_result sti_check_reset(const stet_worlds *worlds, const stet_reset_def *def
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "reset: noise of half-width %g (qpos) and %g (qvel); give finite numbers of 0 or more",
                          def->qpos_noise, def->qvel_noise);
-    STI_TRY(check_mask_array(worlds, def));
+    STI_TRY(sti_check_mask_array(worlds, "reset", def->mask, def->mask_array));
     if (def->keyframe == -2) return STET_OK;
     return sti_check_keyframe(worlds->model->mj, def->keyframe, "reset");
 }
 
-/* Reads an array's mask for those that need it on the host. */
-static stet_result read_mask(stet_worlds *worlds, stet_reset_def *def)
+stet_result sti_read_mask_array(stet_worlds *worlds, stet_array *array, const uint8_t **mask)
 {
     const void *host;
-    if (!def->mask_array) return STET_OK;
-    STI_TRY(stet_array_get_host(def->mask_array, &host));
-    bool ints = def->mask_array->dtype == STET_DTYPE_INT;
+    if (!array) return STET_OK;
+    STI_TRY(stet_array_get_host(array, &host));
+    bool ints = array->dtype == STET_DTYPE_INT;
     for (int64_t w = 0; w < worlds->nworld; ++w)
         worlds->chosen[w] = ints ? ((const int32_t *)host)[w] != 0 : ((const uint8_t *)host)[w] != 0;
-    def->mask = worlds->chosen;
+    *mask = worlds->chosen;
     return STET_OK;
 }
 
@@ -344,10 +342,11 @@ static void reset_marked(stet_worlds *worlds, const stet_reset_def *def, void *n
     sti_worlds_written(worlds, true);
 }
 
-static void count_resets(stet_worlds *worlds)
+static stet_result count_resets(stet_worlds *worlds)
 {
     for (int64_t w = 0; w < worlds->nworld; ++w) worlds->resets[w] += worlds->marks[w] != 0;
     sti_worlds_moved(worlds, worlds->marks);
+    return sti_quantities_begun(worlds, worlds->marks);
 }
 
 stet_result sti_worlds_reset_on_device(stet_worlds *worlds, stet_array *mask, const stet_reset_def *def)
@@ -355,6 +354,7 @@ stet_result sti_worlds_reset_on_device(stet_worlds *worlds, stet_array *mask, co
     STI_TRY(worlds->physics.reset(worlds->physics.context, mask, def, keyframe_of(worlds, def)));
     sti_worlds_launch_wrote(worlds);
     sti_worlds_moved(worlds, mask ? NULL : worlds->marks);
+    sti_quantities_begun_there(worlds);
     return STET_OK;
 }
 
@@ -380,8 +380,7 @@ static stet_result reset_chosen(stet_worlds *worlds, const stet_reset_def *def)
     if (parameters) sti_parameters_take_drawn(worlds);
     if (device) return sti_worlds_reset_on_device(worlds, NULL, def);
     reset_marked(worlds, def, drawn);
-    count_resets(worlds);
-    return STET_OK;
+    return count_resets(worlds);
 }
 
 stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
@@ -395,6 +394,6 @@ stet_result stet_worlds_reset(stet_worlds *worlds, const stet_reset_def *def)
     }
     STI_TRY(sti_not_listing(worlds->device, "stet_worlds_reset"));
     stet_reset_def own = *def;
-    STI_TRY(read_mask(worlds, &own));
+    STI_TRY(sti_read_mask_array(worlds, own.mask_array, &own.mask));
     return any_chosen(worlds, &own) ? reset_chosen(worlds, &own) : STET_OK;
 }

@@ -36,6 +36,11 @@ stet_result sti_worlds_reset_on_device(stet_worlds *worlds, stet_array *mask, co
 /* Whether that is all that a reset has to do. */
 bool sti_worlds_reset_is_on_device(const stet_worlds *worlds);
 
+/* A mask on the device, as stet_reset_def.mask_array (NULL is fine), beside one on the host: checks it for `who`. */
+stet_result sti_check_mask_array(const stet_worlds *worlds, const char *who, const uint8_t *mask, const stet_array *a);
+/* *mask becomes its content, in the worlds' memory, for those that need it on the host. NULL: *mask stays. */
+stet_result sti_read_mask_array(stet_worlds *worlds, stet_array *array, const uint8_t **mask);
+
 /* Checks everything that stet_worlds_reset would refuse. */
 stet_result sti_check_reset(const stet_worlds *worlds, const stet_reset_def *def);
 

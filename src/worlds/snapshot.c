@@ -373,7 +373,7 @@ stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapsh
     worlds->def.seed = snapshot->head.seed;
     if (snapshot->head.npose) restore_poses(worlds, snapshot);
     sti_validate_worlds(worlds);
-    return STET_OK;
+    return sti_quantities_begun(worlds, NULL);
 }
 
 /* ---- hash -------------------------------------------------------------------------------------------------------- */

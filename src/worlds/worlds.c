@@ -188,6 +188,8 @@ stet_result stet_worlds_create(stet_device *device, stet_model *model, const ste
     worlds->moved_version = sti_version_new();
     worlds->pose_version = sti_version_new();
     worlds->changed_version = sti_version_new();
+    worlds->stepped_version = sti_version_new();
+    worlds->any_begun = true;
     worlds->resets_version = sti_version_new();
     sti_model_retain(model);
     stet_result result = build(worlds);

@@ -90,6 +90,10 @@ typedef struct sti_worlds_physics {
     stet_result (*reset)(void *context, stet_array *mask, const stet_reset_def *def, int keyframe);
     /* the quantities of worlds->quantities with in_pass, of all worlds (quantities.h) */
     stet_result (*fill_quantities)(void *context);
+    /* somebody asks for a quantity of the step: steps keep what it takes from now on */
+    stet_result (*keep_steps)(void *context);
+    /* QUANTITY-4: the worlds of mask [nworld] (NULL: all) began anew, on the host */
+    stet_result (*begun)(void *context, const uint8_t *mask);
     /* somebody has asked for a quantity, and is going to read it */
     void (*expect_quantities)(void *context);
     /* how many contacts of a world a step has memory for, if that has grown, else 0; and that it has so many again */
@@ -146,7 +150,9 @@ struct stet_worlds {
     bool first_valid;
     sti_generations changed;     /* QUANTITY-3, */
     sti_version changed_version; /* and their version */
-    sti_generations stepped;     /* `changed` after the last step of MuJoCo's physics; 0: there was none */
+    sti_generations stepped;     /* QUANTITY-4: `changed` after the last step or forward; 0: it began anew since */
+    sti_version stepped_version; /* bumped by each of these */
+    bool any_begun;              /* some world may have begun anew */
     sti_quantity *quantities;    /* those that somebody asked for */
     int contact_slots;           /* 0: the default */
     int64_t forwards;            /* worlds whose forward dynamics MuJoCo's library ran for quantities */

@@ -139,6 +139,199 @@ static void the_deepest_contacts_have_slots(void **state)
     rig_free(&r);
 }
 
+/* ---- quantities of the step -------------------------------------------------------------------------------------- */
+
+static stet_array *of_step(const rig *r, const char *name)
+{
+    stet_array *a;
+    OK(stet_worlds_get_step_quantity(r->worlds, name, &a));
+    return a;
+}
+
+/* What mj_step left in d, and what followed from the state before it: in `from`. */
+static void expect_of_step(const rig *r, int64_t w, const mjData *d, const mjData *from)
+{
+    const mjModel *m = r->model->mj;
+    const int64_t slots = 0;
+    (void)slots;
+    expected_numbers(r, of_step(r, "xpos"), w, d->xpos, 3 * m->nbody, 1e-9, 1);
+    expected_numbers(r, of_step(r, "xquat"), w, d->xquat, 4 * m->nbody, 1e-9, 1);
+    expected_numbers(r, rig_array(r, "step_sensordata"), w, d->sensordata, m->nsensordata, 3e-6, 1);
+#define CHECK(name, dtype, items, stage, member)                                                                       \
+    if (sti_quantity_exact(d, STI_QUANTITY_##name) && STI_QUANTITY_##name != STI_QUANTITY_sensordata &&                \
+        STI_QUANTITY_##name != STI_QUANTITY_cinert)                                                                    \
+        expected_numbers(r, of_step(r, #name), w,                                                                      \
+                         sti_quantity_exact(STI_STAGE_##stage == STI_STAGE_AFTER ? from : d, STI_QUANTITY_##name),     \
+                         (int64_t)(items), 3e-6, 1);
+    STI_QUANTITIES(CHECK)
+#undef CHECK
+    assert_int_equal(expected_int(of_step(r, "ncon"), w, 0), d->ncon);
+}
+
+static const char *const integrators[] = {SCENE("cone='pyramidal'"), SCENE("cone='elliptic' integrator='implicitfast'"),
+                                          SCENE("integrator='implicit'"), SCENE("integrator='discrete'")};
+enum { INTEGRATORS = sizeof integrators / sizeof *integrators };
+
+/* One substep late, and only of the worlds that step. */
+static void quantities_of_the_step_are_those_of_mj_step(void **state)
+{
+    for (size_t k = 0; k < INTEGRATORS; ++k) {
+        rig r = rig_make(integrators[k], N, "f64", 2, false);
+        rig_step(&r, STET_PHYSICS_NATIVE);
+        (void)of_step(&r, "qacc"); /* from now on a step keeps them */
+        expected_spread(&r, N);
+        OK(stet_step_run(r.step, 3));
+        const mjModel *m = r.model->mj;
+        mjData *from[2], *left[2];
+        for (int64_t w = 0; w < 2; ++w) {
+            from[w] = expected_data(&r, w);
+            left[w] = mj_copyData(NULL, m, from[w]);
+            mj_step(m, left[w]);
+        }
+        OK(stet_step_run_worlds(r.step, (const uint8_t[N]){1}, 1));
+        expect_of_step(&r, 0, left[0], from[0]);
+        OK(stet_step_run_worlds(r.step, (const uint8_t[N]){0, 1}, 1));
+        expect_of_step(&r, 1, left[1], from[1]);
+        mj_step(m, left[0]);
+        mj_copyState(m, left[0], from[0], mjSTATE_INTEGRATION);
+        mj_forward(m, from[0]);
+        mj_rnePostConstraint(m, from[0]);
+        mj_subtreeVel(m, from[0]);
+        mj_energyPos(m, from[0]);
+        mj_energyVel(m, from[0]);
+        mj_step(m, left[0]);
+        OK(stet_step_run_worlds(r.step, (const uint8_t[N]){1}, 2)); /* the last of two */
+        expect_of_step(&r, 0, left[0], from[0]);
+        expect_of_step(&r, 1, left[1], from[1]);
+        for (int i = 0; i < 2; ++i) {
+            mj_deleteData(left[i]);
+            mj_deleteData(from[i]);
+        }
+        rig_free(&r);
+    }
+}
+
+static double left_height(const rig *r, int64_t w)
+{
+    OK(sti_array_ensure(of_step(r, "geom_xpos")));
+    return reals_get(of_step(r, "geom_xpos"), w, 5);
+}
+
+/* Writes leave them, resets do not, and a forward of some worlds makes them those of the present state. */
+static void they_stay_until_a_step_a_reset_or_a_forward(void **state)
+{
+    rig r = rig_make(scenes[0], N, "f64", 2, false);
+    rig_step(&r, STET_PHYSICS_NATIVE);
+    double first = left_height(&r, 0);
+    assert_true(first == rig_get(&r, "geom_xpos", 0, 5)); /* before any step they follow the present state */
+    expected_spread(&r, N);
+    OK(stet_step_run(r.step, 2));
+    double left = left_height(&r, 0), others = left_height(&r, 1);
+    assert_true(left != rig_get(&r, "geom_xpos", 0, 5));
+    set_double(&r, "qpos", 0, 0, .25);
+    assert_true(left_height(&r, 0) == left);
+    stet_array *mask;
+    OK(STI_ARRAY(r.device, "mask", STET_DTYPE_INT, true, &mask, N, 1));
+    stet_reset_def def = stet_default_reset_def();
+    OK(stet_array_write_worlds(mask, 0, 1, &(int32_t){1}, sizeof(int32_t)));
+    def.mask_array = mask;
+    OK(stet_worlds_reset(r.worlds, &def));
+    for (int i = 0; i < 2; ++i) {
+        set_double(&r, "qpos", 0, 0, .1 * i);
+        assert_true(left_height(&r, 0) == rig_get(&r, "geom_xpos", 0, 5) && left_height(&r, 1) == others);
+    }
+    uint64_t state_hash = rig_array_hash(&r, "qpos"), warm = rig_array_hash(&r, "qacc_warmstart");
+    set_double(&r, "qpos", 1, 0, -.3);
+    double sensor = reals_get(rig_array(&r, "step_sensordata"), 0, 9);
+    mjData *d = expected_data(&r, 1);
+    OK(stet_step_forward(r.step, (const uint8_t[N]){0, 1}, NULL));
+    expect_of_step(&r, 1, d, d);
+    assert_true(reals_get(rig_array(&r, "step_sensordata"), 0, 9) == sensor);
+    set_double(&r, "qpos", 1, 0, .7);
+    expect_of_step(&r, 1, d, d);
+    OK(stet_step_forward(r.step, NULL, mask));
+    double forward = left_height(&r, 0);
+    set_double(&r, "qpos", 0, 0, .8);
+    assert_true(left_height(&r, 0) == forward);
+    assert_true(warm == rig_array_hash(&r, "qacc_warmstart") && state_hash != rig_array_hash(&r, "qpos"));
+    mj_deleteData(d);
+    stet_array_destroy(mask);
+    rig_free(&r);
+}
+
+/* A step or a forward is as many launches whatever is asked for; reads of what did not change are none. */
+static void they_cost_launches_only_once_asked_for(void **state)
+{
+    rig r = rig_make(scenes[0], N, NULL, 1, false);
+    rig_step(&r, STET_PHYSICS_NATIVE);
+    OK(stet_step_run(r.step, 4));
+    int64_t before = count_launches(&r);
+    OK(stet_step_run(r.step, 4));
+    assert_int_equal(count_launches(&r) - before, 1);
+    stet_array *left = of_step(&r, "cvel"), *force = of_step(&r, "actuator_force");
+    before = count_launches(&r);
+    OK(stet_step_run(r.step, 4)); /* three, what is kept, one, and those that were put back */
+    assert_int_equal(count_launches(&r) - before, 4);
+    before = count_launches(&r);
+    OK(stet_step_forward(r.step, NULL, NULL)); /* what is kept, worlds that began, one forward, both, sensors */
+    assert_int_equal(count_launches(&r) - before, 6);
+    OK(sti_array_ensure(left));
+    OK(sti_array_ensure(force));
+    assert_int_equal(count_launches(&r) - before, 6);
+    rig_set(&r, "ctrl", 0, 0, .5f);
+    OK(sti_array_ensure(left));
+    assert_int_equal(count_launches(&r) - before, 6);
+    rig_free(&r);
+}
+
+static void keeping_changes_no_step(void **state)
+{
+    uint64_t hash[2];
+    for (int keeps = 0; keeps < 2; ++keeps) {
+        rig r = rig_make(scenes[2], N, NULL, 2, false);
+        rig_step(&r, STET_PHYSICS_NATIVE);
+        for (int step = 0; step < 20; ++step) {
+            rig_write_controls(&r, step);
+            OK(stet_step_run(r.step, 3));
+            if (keeps) OK(sti_array_ensure(of_step(&r, "qacc")));
+            if (keeps && step % 3 == 0) OK(stet_step_forward(r.step, NULL, NULL));
+        }
+        hash[keeps] = rig_array_hash(&r, "qpos") * 31 + rig_array_hash(&r, "qvel");
+        rig_free(&r);
+    }
+    assert_true(hash[0] == hash[1]);
+}
+
+/* A world that is put back as it went wrong has numbers of the state after that step; its neighbours lack nothing. */
+static void a_world_that_went_wrong_has_numbers(void **state)
+{
+    rig r = rig_make(scenes[0], N, "f64", 1, false);
+    rig_step(&r, STET_PHYSICS_NATIVE);
+    stet_array *left = of_step(&r, "geom_xpos");
+    OK(stet_step_run(r.step, 1));
+    set_double(&r, "qpos", 2, 0, 1e12);
+    OK(stet_step_run(r.step, 1));
+    OK(sti_array_ensure(left));
+    assert_true(stet_worlds_get_faults(r.worlds)[2] == 1u << STET_FAULT_BAD_QPOS);
+    for (int64_t i = 0; i < left->nitem; ++i) assert_true(fabs(reals_get(left, 2, i)) < 10);
+    assert_true(reals_get(left, 2, 5) == rig_get(&r, "geom_xpos", 2, 5));
+    rig_free(&r);
+}
+
+static void runge_kutta_is_refused(void **state)
+{
+    stet_array *a;
+    rig r = rig_make(SCENE("integrator='RK4'"), N, NULL, 1, false);
+    rig_step(&r, STET_PHYSICS_NATIVE);
+    REFUSED(STET_ERROR_UNSUPPORTED, "RK4", stet_worlds_get_step_quantity(r.worlds, "qacc", &a));
+    assert_null(a);
+    OK(stet_worlds_get_step_quantity(r.worlds, "sensordata", &a));
+    OK(stet_step_run(r.step, 1));
+    OK(stet_step_forward(r.step, NULL, NULL));
+    assert_true(rig_array_hash(&r, "sensordata") == rig_array_hash(&r, "step_sensordata"));
+    rig_free(&r);
+}
+
 /* After the step is gone, MuJoCo's library fills them. */
 static void the_physics_may_go(void **state)
 {
@@ -146,8 +339,12 @@ static void the_physics_may_go(void **state)
     rig_step(&r, STET_PHYSICS_NATIVE);
     OK(stet_step_run(r.step, 1));
     double x = rig_get(&r, "qacc", 1, 0);
+    stet_array *left = of_step(&r, "qacc");
+    OK(stet_step_run(r.step, 0));
     stet_step_destroy(r.step);
     r.step = NULL;
+    OK(sti_array_ensure(left)); /* nothing is left of the step: those of the present state */
+    assert_true(fabs(reals_get(left, 1, 0) - x) < 1e-3 * (1 + fabs(x)));
     assert_true(fabs(rig_get(&r, "qacc", 1, 0) - x) < 1e-3 * (1 + fabs(x)));
     assert_int_equal(r.worlds->forwards, N);
     rig_free(&r);
@@ -161,6 +358,12 @@ int main(void)
         cmocka_unit_test(a_read_launches_once),
         cmocka_unit_test(reading_changes_no_step),
         cmocka_unit_test(the_deepest_contacts_have_slots),
+        cmocka_unit_test(quantities_of_the_step_are_those_of_mj_step),
+        cmocka_unit_test(they_stay_until_a_step_a_reset_or_a_forward),
+        cmocka_unit_test(they_cost_launches_only_once_asked_for),
+        cmocka_unit_test(keeping_changes_no_step),
+        cmocka_unit_test(a_world_that_went_wrong_has_numbers),
+        cmocka_unit_test(runge_kutta_is_refused),
         cmocka_unit_test(the_physics_may_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

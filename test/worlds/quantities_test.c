@@ -257,23 +257,91 @@ static void quantities_of_the_step_are_those_of_mj_step(void **state)
     }
 }
 
-static void a_write_ends_what_the_step_left(void **state)
+static double left_height(const rig *r, int64_t w)
+{
+    OK(sti_array_ensure(of_step(r, "geom_xpos")));
+    return reals_get(of_step(r, "geom_xpos"), w, 13);
+}
+
+static void a_write_leaves_what_the_step_left(void **state)
 {
     rig r = rig_make(MIXED, N, NULL, 1, true);
     rig_step(&r, STET_PHYSICS_MUJOCO);
     OK(stet_step_run(r.step, 2));
-    double left = reals_get(of_step(&r, "geom_xpos"), 0, 13), others = reals_get(of_step(&r, "geom_xpos"), 1, 13);
+    double left = left_height(&r, 0), others = left_height(&r, 1);
     assert_true(left != rig_get(&r, "geom_xpos", 0, 13));
-    rig_set(&r, "ctrl", 0, 0, .5f);
-    OK(sti_array_ensure(of_step(&r, "geom_xpos")));
-    assert_true(reals_get(of_step(&r, "geom_xpos"), 0, 13) == rig_get(&r, "geom_xpos", 0, 13));
-    assert_true(reals_get(of_step(&r, "geom_xpos"), 1, 13) == others);
+    rig_set(&r, "qpos", 0, 0, .5f);
+    assert_true(left_height(&r, 0) == left && left_height(&r, 1) == others);
+    stet_reset_def def = stet_default_reset_def();
+    def.mask = (const uint8_t[N]){1};
+    OK(stet_worlds_reset(r.worlds, &def));
+    for (int i = 0; i < 2; ++i) { /* it began anew, and follows the present state */
+        rig_set(&r, "qpos", 0, 0, .1f * (float)i);
+        assert_true(left_height(&r, 0) == rig_get(&r, "geom_xpos", 0, 13) && left_height(&r, 1) == others);
+    }
     rig_free(&r);
     r = rig_make(MIXED, 1, NULL, 1, false);
+    rig_step(&r, STET_PHYSICS_EXTERNAL);
     stet_array *a;
-    REFUSED(STET_ERROR_UNSUPPORTED, "MuJoCo's physics", stet_worlds_get_step_quantity(r.worlds, "qacc", &a));
+    REFUSED(STET_ERROR_UNSUPPORTED, "external", stet_worlds_get_step_quantity(r.worlds, "qacc", &a));
     assert_null(a);
+    REFUSED(STET_ERROR_UNSUPPORTED, "external", stet_step_forward(r.step, NULL, NULL));
     rig_free(&r);
+}
+
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
+
+static void forward_makes_them_those_of_the_present_state(void **state)
+{
+    rig r = rig_make(MIXED, N, NULL, 2, true);
+    rig_step(&r, STET_PHYSICS_MUJOCO);
+    expected_spread(&r, N);
+    OK(stet_step_run(r.step, 3));
+    mjData *d = expected_data(&r, 1);
+    double left = left_height(&r, 0), sensor = rig_get(&r, "step_sensordata", 0, 7);
+    uint64_t qpos = rig_array_hash(&r, "qpos");
+    OK(stet_step_forward(r.step, (const uint8_t[N]){0, 1}, NULL));
+    expect_of_step(&r, 1, d);
+    expected_numbers(&r, of_step(&r, "xpos"), 1, d->xpos, 3 * r.model->mj->nbody, 1e-7, 0);
+    expected_numbers(&r, rig_array(&r, "step_sensordata"), 1, d->sensordata, r.model->mj->nsensordata, 1e-7, 1);
+    assert_true(left_height(&r, 0) == left && rig_get(&r, "step_sensordata", 0, 7) == sensor);
+    assert_true(qpos == rig_array_hash(&r, "qpos"));
+    stet_array *mask;
+    OK(STI_ARRAY(r.device, "mask", STET_DTYPE_U8, false, &mask, N));
+    OK(stet_array_write(mask, (const uint8_t[N]){1}, N));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "leave one out", stet_step_forward(r.step, (const uint8_t[N]){1}, mask));
+    OK(stet_step_forward(r.step, NULL, mask));
+    assert_true(left_height(&r, 0) == rig_get(&r, "geom_xpos", 0, 13));
+    stet_array_destroy(mask);
+    mj_deleteData(d);
+    rig_free(&r);
+}
+
+static const char asleep[] =
+    "<mujoco><option timestep='.004'><flag sleep='enable'/></option><worldbody><geom type='plane' size='5 5 .1'/>"
+    "<body pos='0 0 .1'><freejoint/><geom size='.1'/></body><body pos='1 0 .3'><freejoint/><geom type='box' "
+    "size='.1 .1 .1'/></body><body pos='0 0 2'><joint axis='0 1 0' damping='.1'/><geom type='capsule' size='.05' "
+    "fromto='0 0 0 .5 0 0'/></body></worldbody></mujoco>";
+
+static void forward_changes_no_step(void **state)
+{
+    const char *const all[] = {MIXED, "humanoid.xml", asleep};
+    for (size_t k = 0; k < sizeof all / sizeof *all; ++k) {
+        uint64_t hash[2];
+        for (int forwards = 0; forwards < 2; ++forwards) {
+            rig r = rig_make(all[k], N, NULL, 2, true);
+            rig_step(&r, STET_PHYSICS_MUJOCO);
+            for (int step = 0; step < 60; ++step) {
+                rig_write_controls(&r, step);
+                if (forwards) OK(stet_step_forward(r.step, NULL, NULL));
+                OK(stet_step_run(r.step, k == 2 ? 10 : 1));
+                if (forwards) OK(stet_step_forward(r.step, (const uint8_t[N]){1, 0, 1}, NULL));
+            }
+            hash[forwards] = rig_array_hash(&r, "qpos") * 31 + rig_array_hash(&r, "qvel");
+            rig_free(&r);
+        }
+        assert_true(hash[0] == hash[1]);
+    }
 }
 
 static void reading_changes_no_step(void **state)
@@ -355,7 +423,9 @@ int main(void)
         cmocka_unit_test(sensors_are_those_of_the_present_state),
         cmocka_unit_test(sensors_are_computed_when_they_are_read),
         cmocka_unit_test(quantities_of_the_step_are_those_of_mj_step),
-        cmocka_unit_test(a_write_ends_what_the_step_left),
+        cmocka_unit_test(a_write_leaves_what_the_step_left),
+        cmocka_unit_test(forward_makes_them_those_of_the_present_state),
+        cmocka_unit_test(forward_changes_no_step),
         cmocka_unit_test(reading_changes_no_step),
         cmocka_unit_test(the_deepest_contacts_have_slots),
         cmocka_unit_test(wrong_names_are_refused),
