@@ -55,6 +55,7 @@ static const char *const words[][2] = {
     {"stet_worlds_get_step_quantity", "Sim.step_quantity"},
     {"stet_worlds_", "Sim."},
     {"stet_step_run", "Sim.step"},
+    {"stet_step_forward", "Sim.forward"},
     {"stet_sim_hash_frame", "Sim.hash_frame"},
     {"stet_sim_", "Sim."},
     {"stet_render_points", "Sim.points"},

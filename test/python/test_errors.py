@@ -257,7 +257,7 @@ def test_sentences_speak_python():
     for said, kind, call in (
         ("make it with outputs: stet.Sim", stet.StateError, lambda: stet.Sim(SCENE).read("rgb")),
         ("make the sim with it: stet.Sim", stet.NotFoundError, lambda: sim.read("depth")),
-        ("Sim.array", stet.UnsupportedError, lambda: stet.Sim(SCENE, physics="native").step_quantity("qacc")),
+        ("Sim.array", stet.UnsupportedError, lambda: stet.Sim(SCENE, physics="external").step_quantity("qacc")),
         ("(Array.write)", stet.UnsupportedError, lambda: taped(sim, lambda: kernel(2, sim.qpos, sim.qpos))),
     ):
         with pytest.raises(kind) as caught:
