@@ -150,8 +150,16 @@ STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const dou
  *     actuator_dynprm [nactuator][mjNDYN]
  *     eq_solref [neq][mjNREF], eq_data [neq][mjNEQDATA]      what mj_setConst derives of eq_data follows
  *     site_pos [nsite][3], site_quat [nsite][4], body_gravcomp [nbody]
+ *     jnt_actfrcrange [njnt][2], tendon_actfrcrange [ntendon][2]
+ *     tendon_armature, tendon_frictionloss [ntendon]         0 or more; armature where the model has some
+ *     pair_friction [npair][5]                               0 or more
+ *     qpos0 [nq]                                             also what worlds begin with where no keyframe says it
  *     geom_contype, geom_conaffinity [ngeom]                 0 … 2^31 - 1, rounded down. With 0 and 0 a geom is absent:
  *                                                            nothing touches it but by an explicit pair
+ *
+ * options:
+ *
+ *     density, viscosity [1], wind [3]                       of the medium, kg/m^3, Pa s: 0 or more; m/s
  *
  * and looks, which pictures alone show:
  *

@@ -14,7 +14,7 @@ _BODIES = ("xpos", "xquat", "xmat", "xipos", "ximat", "xfrc_applied", "subtree_c
            "cinert", "cvel", "cacc", "cfrc_int", "cfrc_ext")
 _DOFS = ("qvel", "qacc", "qacc_warmstart", "qfrc_applied", "qfrc_bias", "qfrc_passive", "qfrc_actuator",
          "qfrc_constraint")
-_JOINTS = ("qpos", "xanchor", "xaxis", *_DOFS)
+_JOINTS = ("qpos", "qpos0", "xanchor", "xaxis", *_DOFS)
 _SENSORS = ("sensordata", "step_sensordata")
 _ACTUATORS = ("ctrl", "act", "kp", "kd")
 _OUTS = ("actuator_length", "actuator_velocity", "actuator_force", "actuator_gear")
@@ -82,7 +82,7 @@ def find_places(sim, array):
     """Of a field of the state, a quantity or a parameter of the physics."""
     model, owner = sim.model, find_owner(array)
     names = find_names(model, owner)
-    if array == "qpos":
+    if array in ("qpos", "qpos0"):
         return _in_runs(model.jnt_qposadr, np.array([7, 4, 1, 1])[model.jnt_type], names, owner)
     if array in _DOFS or array.startswith("dof_"):
         return _in_runs(model.jnt_dofadr, np.array([6, 3, 1, 1])[model.jnt_type], names, owner)

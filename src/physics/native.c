@@ -86,10 +86,10 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
         return result;
     }
     if (!worlds->physics.context)
-        sti_worlds_set_physics(worlds, (sti_worlds_physics){n, make_poses, pull, reset_worlds, sti_native_fill,
-                                                            sti_native_keep_steps, sti_native_begun,
-                                                            sti_native_expect_reads, sti_native_grown_room,
-                                                            sti_native_restore_room});
+        sti_worlds_set_physics(worlds,
+                               (sti_worlds_physics){n, make_poses, pull, reset_worlds, sti_native_fill,
+                                                    sti_native_keep_steps, sti_native_begun, sti_native_expect_reads,
+                                                    sti_native_grown_room, sti_native_restore_room});
     *out = n;
     return STET_OK;
 }

@@ -109,10 +109,10 @@ static stet_result make_places(sti_native *n, const int *numbers, sti_native_wan
                      n->worlds->nworld, at);
 }
 
-/* In a medium drag follows from mass and inertia, too. */
-static stet_result check_parameter(const mjModel *m, int number)
+/* In a medium, of any world, drag follows from mass and inertia, too. */
+static stet_result check_parameter(const sti_native *n, int number)
 {
-    bool drags = m->opt.density > 0 || m->opt.viscosity > 0;
+    bool drags = n->tables.m[M_FLAGS] & PH_FLUID;
     if (!sti_gradient_has_parameter(number))
         return sti_error(STET_ERROR_UNSUPPORTED, "gradients: parameter %d of the physics has none", number);
     if (drags && (number == M_BODY_MASS || number == M_BODY_INERTIA))
@@ -124,8 +124,8 @@ static stet_result check_parameter(const mjModel *m, int number)
 stet_result sti_native_want(sti_native *n, const int *numbers, int count, sti_native_wanted *out)
 {
     *out = (sti_native_wanted){.n = count};
-    for (int k = 0; k < count; ++k) STI_TRY(check_parameter(n->worlds->model->mj, numbers[k]));
     STI_TRY(sti_native_update(n));
+    for (int k = 0; k < count; ++k) STI_TRY(check_parameter(n, numbers[k]));
     STI_TRY(sti_alloc(&out->begin, (size_t)(count + 1) * sizeof *out->begin, "parameters that have gradients"));
     return make_places(n, numbers, out);
 }

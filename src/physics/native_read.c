@@ -140,16 +140,15 @@ static stet_result launch_forward(sti_native *n, const wanted *k, stet_array *ou
     if (owed) STI_TRY(sti_native_make_spare_memory(n, memory));
 #define FROM(name, present) sti_arg_array(k->of_step ? n->seen.name : (present))
 #define FROM_FIELD(name) FROM(name, n->worlds->field[STI_FIELD_##name])
-    return STI_LAUNCH(sti_k_native_forward, n->worlds->device, n->worlds->nworld,
-                      sti_arg_array(owed ? spare->tables : n->m), sti_arg_array(n->f), sti_arg_array(n->own.v),
-                      sti_arg_array(k->reads->list), sti_arg_array(k->reads->points),
-                      sti_arg_team(owed ? spare->memory : n->memory, memory),
-                      sti_arg_team(owed ? spare->plain_memory : n->plain_memory, m[M_NINTS]), FROM_FIELD(qpos),
-                      FROM_FIELD(qvel), FROM_FIELD(act), FROM_FIELD(ctrl), FROM_FIELD(qfrc_applied),
-                      FROM_FIELD(xfrc_applied), FROM_FIELD(mocap_pos), FROM_FIELD(mocap_quat),
-                      FROM_FIELD(qacc_warmstart), FROM_FIELD(eq_active), FROM(clock, n->clock), FROM(fault, n->fault),
-                      FROM(ticks, n->ticks), sti_arg_array(out), sti_arg_array(k->reads->lack), sti_arg_int(k->nlist),
-                      sti_arg_int(k->extra), sti_arg_int(how));
+    return STI_LAUNCH(
+        sti_k_native_forward, n->worlds->device, n->worlds->nworld, sti_arg_array(owed ? spare->tables : n->m),
+        sti_arg_array(n->f), sti_arg_array(n->own.v), sti_arg_array(k->reads->list), sti_arg_array(k->reads->points),
+        sti_arg_team(owed ? spare->memory : n->memory, memory),
+        sti_arg_team(owed ? spare->plain_memory : n->plain_memory, m[M_NINTS]), FROM_FIELD(qpos), FROM_FIELD(qvel),
+        FROM_FIELD(act), FROM_FIELD(ctrl), FROM_FIELD(qfrc_applied), FROM_FIELD(xfrc_applied), FROM_FIELD(mocap_pos),
+        FROM_FIELD(mocap_quat), FROM_FIELD(qacc_warmstart), FROM_FIELD(eq_active), FROM(clock, n->clock),
+        FROM(fault, n->fault), FROM(ticks, n->ticks), sti_arg_array(out), sti_arg_array(k->reads->lack),
+        sti_arg_int(k->nlist), sti_arg_int(k->extra), sti_arg_int(how));
 #undef FROM
 #undef FROM_FIELD
 }

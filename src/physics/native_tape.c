@@ -145,8 +145,9 @@ static stet_result reset_back(const sti_operation *operation, const sti_arg *arg
 
 static stet_result check_step(const sti_operation *operation)
 {
-    const sti_native *n = operation->owner;
-    return sti_gradient_check_model(n->worlds->model->mj);
+    sti_native *n = operation->owner;
+    STI_TRY(sti_native_update(n));
+    return sti_gradient_check_model(n->own.arrays ? &n->own.all : n->worlds->model->mj); /* OWN-1 */
 }
 
 static stet_result check_reset(const sti_operation *operation)

@@ -21,7 +21,13 @@ enum { FIRST = PH_PARAMETER_FIRST, TABLES = PH_MEMORY_FIRST - FIRST };
     X(dof_damping, m->nv)                                                                                              \
     X(dof_frictionloss, m->nv)                                                                                         \
     X(tendon_stiffness, m->ntendon)                                                                                    \
-    X(tendon_damping, m->ntendon)
+    X(tendon_damping, m->ntendon)                                                                                      \
+    X(tendon_armature, m->ntendon)                                                                                     \
+    X(tendon_frictionloss, m->ntendon)
+/* Options of the same kind. */
+#define OPTIONS(X)                                                                                                     \
+    X(density)                                                                                                         \
+    X(viscosity)
 #define BITS(X)                                                                                                        \
     X(geom_contype, m->ngeom)                                                                                          \
     X(geom_conaffinity, m->ngeom)
@@ -68,6 +74,13 @@ static bool add_world(mjModel *all, const mjModel *m)
         }
     PRESENT(PRESENCE)
 #undef PRESENCE
+#define OPTION(name)                                                                                                   \
+    if (all->opt.name == 0 && m->opt.name != 0) {                                                                      \
+        all->opt.name = m->opt.name;                                                                                   \
+        changed = true;                                                                                                \
+    }
+    OPTIONS(OPTION)
+#undef OPTION
     all->flg_gravcomp |= m->flg_gravcomp;
 #define BIT(array, count)                                                                                              \
     for (int64_t i = 0; i < (int64_t)(count); ++i)                                                                     \

@@ -67,7 +67,7 @@ world_kernel void k_native_reset(const int *tables, const ureal *reals, const re
     if (!any(on)) return;
     const ureal *vel = key + nq(w), *activation = vel + nv(w), *control = activation + na(w);
     const ureal *pos = control + nu(w), *quat = pos + 3 * nmocap(w);
-    each (i, nq(w)) ph_begin(on, qpos, i, splat(key[i]));
+    each (i, nq(w)) ph_begin(on, qpos, i, mocap ? splat(key[i]) : qpos0(w, i));
     each (i, nv(w)) {
         ph_begin(on, qvel, i, splat(vel[i]));
         ph_begin(on, qfrc_applied, i, splat(0));

@@ -39,6 +39,7 @@ static const char *rule_sentence(sti_parameter_rule rule)
     case STI_RULE_ANGLE: return " above 0 and below 180";
     case STI_RULE_BITS: return " from 0 to 2147483647";
     case STI_RULE_DIRECTION: return ", directions x y z whose length is not 0";
+    case STI_RULE_QPOS: return ", with quaternions w x y z whose length is not 0";
     default: return "";
     }
 }
@@ -200,9 +201,44 @@ static stet_result check_materials(const mjModel *m, const double *values, int64
     return STET_OK;
 }
 
+/* Where in qpos the quaternion of a joint is; -1: it has none. */
+static int find_quat(const mjModel *m, int64_t joint)
+{
+    int at = m->jnt_qposadr[joint], type = m->jnt_type[joint];
+    return type == mjJNT_FREE ? at + 3 : type == mjJNT_BALL ? at : -1;
+}
+
+static stet_result check_positions(const mjModel *m, const double *values, int64_t n)
+{
+    for (int64_t i = 0; i < n; i += m->nq)
+        for (int64_t j = 0; j < m->njnt; ++j) {
+            const double *q = values + i + find_quat(m, j);
+            if (find_quat(m, j) < 0 || q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] > mjMINVAL) continue;
+            return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                             "parameter qpos0: the quaternion of joint %lld, from number %lld on, is of length 0; give "
+                             "one of length 1",
+                             (long long)j, (long long)(i + find_quat(m, j)));
+        }
+    return STET_OK;
+}
+
+/* By whether a tendon has armature the compiler chose which dofs are simple. */
+static stet_result check_armature(const mjModel *m, const double *values, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i)
+        if (values[i] > 0 && m->tendon_armature[i % m->ntendon] == 0)
+            return sti_error(STET_ERROR_UNSUPPORTED,
+                             "parameter tendon_armature: number %lld is %g; tendon %lld has none in the model, whose "
+                             "inertia matrix was compiled for that: give 0, or the tendon some in the model",
+                             (long long)i, values[i], (long long)(i % m->ntendon));
+    return STET_OK;
+}
+
 static stet_result check_values(const mjModel *m, sti_parameter parameter, const double *values, int64_t n)
 {
     STI_TRY(check_numbers(parameter, values, n));
+    if (parameter == STI_PARAMETER_qpos0) STI_TRY(check_positions(m, values, n));
+    if (parameter == STI_PARAMETER_tendon_armature) STI_TRY(check_armature(m, values, n));
     if (parameter == STI_PARAMETER_body_mass || parameter == STI_PARAMETER_body_inertia)
         STI_TRY(check_moving(m, parameter, values, n));
     return check_fixed(m, parameter, values, n);
@@ -230,6 +266,12 @@ static double *value_of(const stet_worlds *worlds, sti_parameter parameter, int6
     return worlds->parameters.value[parameter] + w * sti_parameter_items(worlds->model->mj, parameter);
 }
 
+/* PARAMETER-2: what has the model's bits keeps them. */
+static void normalize(double *quat, const double *own)
+{
+    if (memcmp((const void *)quat, (const void *)own, 4 * sizeof *quat) != 0) mju_normalize4(quat);
+}
+
 void sti_parameter_put(stet_worlds *worlds, sti_parameter parameter, int64_t w, const double *value)
 {
     int64_t items = sti_parameter_items(worlds->model->mj, parameter);
@@ -237,10 +279,14 @@ void sti_parameter_put(stet_worlds *worlds, sti_parameter parameter, int64_t w, 
     double *to = value_of(worlds, parameter, w);
     for (int64_t i = 0; i < items; ++i)
         to[i] = value ? value[i] : sti_parameter_own_number(worlds->model->mj, parameter, i);
-    if (value && sti_parameter_rule_of(parameter) == STI_RULE_QUAT)
-        for (int64_t i = 0; i < items; i += 4)
-            if (memcmp((const void *)(to + i), (const void *)(own + i), 4 * sizeof *to) != 0) /* other bits */
-                mju_normalize4(to + i);                                                       /* PARAMETER-2 */
+    if (!value) return;
+    if (sti_parameter_rule_of(parameter) == STI_RULE_QUAT)
+        for (int64_t i = 0; i < items; i += 4) normalize(to + i, own + i);
+    if (sti_parameter_rule_of(parameter) == STI_RULE_QPOS)
+        for (int64_t j = 0; j < worlds->model->mj->njnt; ++j) {
+            int at = find_quat(worlds->model->mj, j);
+            if (at >= 0) normalize(to + at, own + at);
+        }
 }
 
 /* Does the stage read it? */
@@ -266,7 +312,7 @@ void sti_parameter_changed(stet_worlds *worlds, sti_parameter parameter, const u
     if (parameter >= STI_PARAMETER_PHYSICS) return;
     (void)sti_generations_put_some(&p->changed, mask, ++p->clock);
     sti_quantities_changed(worlds, mask);
-    if (parameter == STI_PARAMETER_body_pos || parameter == STI_PARAMETER_body_quat)
+    if (parameter == STI_PARAMETER_body_pos || parameter == STI_PARAMETER_body_quat || parameter == STI_PARAMETER_qpos0)
         sti_worlds_moved_unless_posed(worlds, mask); /* their poses are computed again */
 }
 
@@ -398,6 +444,16 @@ static stet_result new_bounds(const double *from, int64_t n, int64_t items, doub
     return STET_OK;
 }
 
+/* How many numbers a vector has that ends at an item and must not be 0, or 0. */
+static int ends_vector(const mjModel *m, sti_parameter_rule rule, int64_t item)
+{
+    if (rule == STI_RULE_QUAT) return item % 4 == 3 ? 4 : 0;
+    if (rule == STI_RULE_DIRECTION) return item % 3 == 2 ? 3 : 0;
+    for (int64_t j = 0; rule == STI_RULE_QPOS && j < m->njnt; ++j)
+        if (find_quat(m, j) >= 0 && find_quat(m, j) + 3 == item) return 4;
+    return 0;
+}
+
 /* Whatever is drawn between the bounds must be a value that the parameter takes. */
 static stet_result check_bounds(const stet_worlds *worlds, sti_parameter which, const double *low, const double *high)
 {
@@ -405,10 +461,10 @@ static stet_result check_bounds(const stet_worlds *worlds, sti_parameter which, 
     int64_t items = sti_parameter_items(m, which);
     sti_parameter_rule rule = sti_parameter_rule_of(which);
     bool range = rule == STI_RULE_RANGE, quat = rule == STI_RULE_QUAT, way = rule == STI_RULE_DIRECTION;
-    int64_t each = quat ? 4 : 3;
     for (int64_t i = 0; i < items; ++i) {
-        bool zero = (quat || way) && i % each == each - 1; /* a length of 0 lies between the bounds */
-        for (int64_t k = i - i % each; zero && k <= i; ++k) zero = low[k] <= 0 && high[k] >= 0;
+        int64_t each = ends_vector(m, rule, i);
+        bool zero = each > 0; /* a length of 0 lies between the bounds */
+        for (int64_t k = i - each + 1; zero && k <= i; ++k) zero = low[k] <= 0 && high[k] >= 0;
         if (low[i] <= high[i] && !(range && i % 2 == 1 && high[i - 1] > low[i]) && !zero) continue;
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "parameter %s: bounds %g and %g of number %lld; give low <= high%s",

@@ -34,11 +34,12 @@ typedef enum sti_parameter_rule {
     STI_RULE_MATERIAL,  /* -1 … nmat - 1; rounded down where it is used */
     STI_RULE_ANGLE,     /* above 0, below 180 */
     STI_RULE_DIRECTION, /* x y z, not of length 0 */
-    STI_RULE_BITS       /* 0 … 2^31 - 1; rounded down where it is used */
+    STI_RULE_BITS,      /* 0 … 2^31 - 1; rounded down where it is used */
+    STI_RULE_QPOS       /* positions of joints, whose quaternions are not of length 0; normalised */
 } sti_parameter_rule;
 
 /*
- * Name (that of an array of mjModel, but for the first five and actuator_kp, actuator_kv), numbers per world (`m` is
+ * Name (that of an array of mjModel, but for the first five, actuator_kp, actuator_kv and options), numbers per world (`m` is
  * the mjModel), rule, whether mj_setConst reads it. stet/worlds.h describes them. Draws depend on the place (DRAW-1),
  * which sti_parameter_stream keeps where later ones come before.
  */
@@ -53,6 +54,7 @@ typedef enum sti_parameter_rule {
     X(actuator_kp, m->nactuator, LEAST_0, false)                                                                       \
     X(actuator_kv, m->nactuator, LEAST_0, false)                                                                       \
     STI_PARAMETER_MORE(X)                                                                                              \
+    STI_PARAMETER_OPTIONS(X)                                                                                           \
     STI_PARAMETER_LOOKS(X)
 #define STI_PARAMETER_ARRAYS(X)                                                                                        \
     X(body_mass, m->nbody, LEAST_0, true)                                                                              \
@@ -90,7 +92,18 @@ typedef enum sti_parameter_rule {
     X(actuator_dynprm, mjNDYN * m->nactuator, ANY, false)                                                              \
     X(site_pos, 3 * m->nsite, ANY, true)                                                                               \
     X(site_quat, 4 * m->nsite, QUAT, true)                                                                             \
-    X(body_gravcomp, m->nbody, ANY, false)
+    X(body_gravcomp, m->nbody, ANY, false)                                                                             \
+    X(jnt_actfrcrange, 2 * m->njnt, RANGE, false)                                                                      \
+    X(tendon_actfrcrange, 2 * m->ntendon, RANGE, false)                                                                \
+    X(tendon_armature, m->ntendon, LEAST_0, true)                                                                      \
+    X(tendon_frictionloss, m->ntendon, LEAST_0, false)                                                                 \
+    X(pair_friction, 5 * m->npair, LEAST_0, false)                                                                     \
+    X(qpos0, m->nq, QPOS, true)
+/* Numbers of the model's options. */
+#define STI_PARAMETER_OPTIONS(X)                                                                                       \
+    X(density, 1, LEAST_0, false)                                                                                      \
+    X(viscosity, 1, LEAST_0, false)                                                                                    \
+    X(wind, 3, ANY, false)
 #define STI_PARAMETER_LOOKS(X)                                                                                         \
     X(geom_matid, m->ngeom, MATERIAL, false)                                                                           \
     X(geom_rgb, 3 * m->ngeom, LEAST_0, false)                                                                          \
@@ -191,9 +204,9 @@ const mjModel *sti_parameters_pose_model(const stet_worlds *worlds, int64_t w, i
 /* Do poses of bodies differ between worlds with the same qpos? */
 static inline bool sti_parameters_poses(const sti_parameters *p)
 {
-    return p->given[STI_PARAMETER_body_pos] || p->given[STI_PARAMETER_body_quat];
+    return p->given[STI_PARAMETER_body_pos] || p->given[STI_PARAMETER_body_quat] || p->given[STI_PARAMETER_qpos0];
 }
-/* Did they ever? Then bodies that are welded to the world may have moved, too. */
+/* Did they ever, by a body's own place? Then bodies that are welded to the world may have moved, too. */
 static inline bool sti_parameters_posed(const sti_parameters *p)
 {
     return p->value[STI_PARAMETER_body_pos] || p->value[STI_PARAMETER_body_quat];

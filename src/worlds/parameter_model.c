@@ -377,6 +377,13 @@ static void count_gravcomp(mjModel *own)
     own->flg_gravcomp = own->ngravcomp > 0;
 }
 
+/* A world's numbers of an option, or the model's. */
+static void put_option(const sti_parameters *p, const mjModel *m, sti_parameter which, int64_t w, mjtNum *to)
+{
+    const double *from = p->given[which] ? value_of(p, m, which, w) : sti_parameter_own(m, which);
+    memcpy(to, from, (size_t)sti_parameter_items(m, which) * sizeof *to);
+}
+
 const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int thread)
 {
     const sti_parameters *p = &worlds->parameters;
@@ -384,9 +391,11 @@ const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int th
     if (!sti_parameters_any(p)) return m;
     mjModel *own = &p->model[thread];
     mjtNum *numbers = p->numbers + (size_t)thread * thread_numbers(m);
-    memcpy(own->opt.gravity, p->given[STI_PARAMETER_gravity] ? p->value[STI_PARAMETER_gravity] + 3 * w : m->opt.gravity,
-           sizeof own->opt.gravity);
     own->opt.timestep = sti_parameters_timestep(worlds, w);
+    put_option(p, m, STI_PARAMETER_gravity, w, own->opt.gravity);
+    put_option(p, m, STI_PARAMETER_density, w, &own->opt.density);
+    put_option(p, m, STI_PARAMETER_viscosity, w, &own->opt.viscosity);
+    put_option(p, m, STI_PARAMETER_wind, w, own->opt.wind);
 #define POINT(array, count, rule, derives)                                                                             \
     if (p->value[STI_PARAMETER_##array])                                                                               \
         own->array =                                                                                                   \
@@ -410,9 +419,12 @@ const mjModel *sti_parameters_pose_model(const stet_worlds *worlds, int64_t w, i
     const mjModel *m = sti_pose_model(worlds);
     if (!sti_parameters_poses(p)) return m;
     mjModel *own = &p->poses[thread];
-    bool pos = p->given[STI_PARAMETER_body_pos], quat = p->given[STI_PARAMETER_body_quat];
-    own->body_pos = pos ? p->value[STI_PARAMETER_body_pos] + 3 * m->nbody * w : m->body_pos;
-    own->body_quat = quat ? p->value[STI_PARAMETER_body_quat] + 4 * m->nbody * w : m->body_quat;
+    own->body_pos = m->body_pos;
+    own->body_quat = m->body_quat;
+    own->qpos0 = m->qpos0;
+    sti_parameters_point(p, m, STI_PARAMETER_body_pos, w, &own->body_pos);
+    sti_parameters_point(p, m, STI_PARAMETER_body_quat, w, &own->body_quat);
+    sti_parameters_point(p, m, STI_PARAMETER_qpos0, w, &own->qpos0);
     return own;
 }
 

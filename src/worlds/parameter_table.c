@@ -48,6 +48,9 @@ const double *sti_parameter_own(const mjModel *m, sti_parameter parameter)
     switch (parameter) {
     case STI_PARAMETER_gravity: return m->opt.gravity;
     case STI_PARAMETER_timestep: return &m->opt.timestep;
+    case STI_PARAMETER_density: return &m->opt.density;
+    case STI_PARAMETER_viscosity: return &m->opt.viscosity;
+    case STI_PARAMETER_wind: return m->opt.wind;
 #define OWN(name, items, rule, derives)                                                                                \
     case STI_PARAMETER_##name: return m->name;
         STI_PARAMETER_ARRAYS(OWN)

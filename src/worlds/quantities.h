@@ -84,7 +84,7 @@ typedef enum sti_quantity_kind {
 #undef STI_QUANTITY_ENUM
         STI_QUANTITY_COUNT,
     STI_QUANTITY_jacobian = STI_QUANTITY_COUNT,
-    STI_QUANTITY_xpos, /* of the step alone: of the present state it is a field, */
+    STI_QUANTITY_xpos,  /* of the step alone: of the present state it is a field, */
     STI_QUANTITY_xquat, /* and so is this */
     STI_QUANTITY_ALL
 } sti_quantity_kind;

@@ -11,27 +11,34 @@ enum { WORLDS = 5, MOST = 1024 };
 
 /* Every kind of thing that a parameter is of, at work: contacts, limits, friction loss, equalities, tendons, servos. */
 #define PARAMETERS_SCENE(option)                                                                                       \
-    "<mujoco>" option "<default><geom contype='0' conaffinity='1' friction='.6 .01 .001' solref='.03 1.2'/></default>" \
+    "<mujoco>" option "<option viscosity='.4'/><default><geom contype='0' conaffinity='1' friction='.6 .01 .001' "     \
+    "solref='.03 1.2'/></default>"                                                                                     \
     "<worldbody><geom name='floor' type='plane' size='3 3 .1' contype='1' conaffinity='0'/>"                           \
-    "<body name='box' pos='0 0 .09' simple='false'><freejoint/><geom type='box' size='.1 .12 .1'/></body>"             \
+    "<body name='box' pos='0 0 .09' simple='false'><freejoint/><geom type='box' size='.1 .12 "                         \
+    ".1'/></body>"                                                                                                     \
     "<body name='ball' pos='1 0 .5' simple='false'><joint type='ball' stiffness='1' damping='.1'/>"                    \
     "<geom type='capsule' size='.05 .1' pos='0 0 .1'/>"                                                                \
     "<body name='arm' pos='0 0 .3'><joint name='h' axis='0 1 0' range='-2 2' limited='true' armature='.01' "           \
-    "frictionloss='.02' damping='.05'/><geom type='capsule' size='.03' fromto='0 0 0 .2 0 0'/>"                        \
+    "frictionloss='.02' damping='.05'/><geom type='capsule' size='.03' fromto='0 0 0 .2 0 "                            \
+    "0'/>"                                                                                                             \
     "<geom type='ellipsoid' size='.03 .04 .05' pos='.2 0 0'/><site name='tip' pos='.2 0 .01'/></body></body>"          \
     "<body name='cart' pos='2 0 1' simple='false'><joint name='s1' type='slide' axis='1 0 0'/>"                        \
-    "<joint name='s2' type='slide' axis='0 1 0' stiffness='2'/><geom size='.1'/><geom size='.05' pos='.2 0 "           \
+    "<joint name='s2' type='slide' axis='0 1 0' stiffness='2' actuatorfrcrange='-1 1'/><geom size='.1'/><geom "        \
+    "size='.05' pos='.2 0 "                                                                                            \
     "0'/></body>"                                                                                                      \
     "<body name='mocap' mocap='true' pos='-1 0 1'/>"                                                                   \
     "<body name='tied' pos='-1 0 .8' simple='false'><freejoint/><geom type='cylinder' size='.05 "                      \
-    ".1'/></body></worldbody>"                                                                                         \
-    "<tendon><fixed name='t' stiffness='2' damping='.1' limited='true' range='-.3 .3'><joint joint='h' coef='1'/>"     \
-    "<joint joint='s1' coef='-2'/></fixed></tendon>"                                                                   \
+    ".1'/></body><body name='crate' pos='3 0 .05' simple='false'><freejoint/><geom name='crate' type='box' "           \
+    "size='.05 .06 .06'/></body></worldbody>"                                                                          \
+    "<tendon><fixed name='t' stiffness='2' damping='.1' limited='true' range='-.3 .3' frictionloss='.03'><joint "      \
+    "joint='h' coef='1'/><joint joint='s1' coef='-2'/></fixed><fixed name='t2' armature='.02' actuatorfrcrange='-.2 "  \
+    ".2'><joint joint='s2' coef='1'/></fixed></tendon><contact><pair geom1='floor' geom2='crate' friction='.5 .4 .01 " \
+    ".001 .001'/></contact>"                                                                                           \
     "<equality><connect body1='tied' body2='mocap' anchor='0 0 .1' solref='.04 1'/>"                                   \
     "<joint joint1='s1' joint2='s2' polycoef='0 1 0 0 0' solref='.05 1'/></equality>"                                  \
     "<actuator><motor joint='h' gear='3' ctrlrange='-.4 .4' ctrllimited='true'/><position joint='s1' kp='10' kv='1'/>" \
     "<general tendon='t' gainprm='2' forcerange='-.3 .3' forcelimited='true'/>"                                        \
-    "<general joint='s2' dyntype='filter' dynprm='.02' gainprm='3'/></actuator>"                                       \
+    "<general joint='s2' dyntype='filter' dynprm='.02' gainprm='3'/><motor tendon='t2'/></actuator>"                   \
     "<sensor><framepos objtype='site' objname='tip'/><framequat objtype='site' objname='tip'/><jointactuatorfrc "      \
     "joint='h'/></sensor></mujoco>"
 
@@ -50,6 +57,9 @@ static inline double value_of(const mjModel *m, sti_parameter which, int64_t w, 
     if (strstr(name, "range")) return x + (i % 2 ? 0.5 : -0.25) * some;
     if (strstr(name, "inertia")) return x * (1 + 0.05 * (double)w);
     if (strstr(name, "quat") || strstr(name, "pos") || which == STI_PARAMETER_gravity) return x + some;
+    if (which == STI_PARAMETER_density || which == STI_PARAMETER_viscosity || which == STI_PARAMETER_wind)
+        return x + some;
+    if (which == STI_PARAMETER_tendon_armature && x == 0) return 0; /* the compiler chose the matrix by that */
     if (strstr(name, "frictionloss") || strstr(name, "armature") || strstr(name, "dof_damping") ||
         strstr(name, "gravcomp"))
         return x + some;
@@ -72,6 +82,9 @@ static inline void edit(mjModel *m, const mjModel *own, sti_parameter which, int
     switch (which) {
     case STI_PARAMETER_gravity: to = m->opt.gravity; break;
     case STI_PARAMETER_timestep: to = &m->opt.timestep; break;
+    case STI_PARAMETER_density: to = &m->opt.density; break;
+    case STI_PARAMETER_viscosity: to = &m->opt.viscosity; break;
+    case STI_PARAMETER_wind: to = m->opt.wind; break;
 #define PLACE(array, items, rule, derives)                                                                             \
     case STI_PARAMETER_##array: to = m->array; break;
         STI_PARAMETER_ARRAYS(PLACE)
@@ -84,10 +97,16 @@ static inline void edit(mjModel *m, const mjModel *own, sti_parameter which, int
     if (strstr(stet_worlds_get_parameters()[which], "quat"))
         for (int64_t i = 0; i < n; i += 4)
             if (memcmp(to + i, sti_parameter_own(own, which) + i, 4 * sizeof *to) != 0) mju_normalize4(to + i);
+    for (int64_t j = 0; which == STI_PARAMETER_qpos0 && j < m->njnt; ++j) {
+        int at = m->jnt_qposadr[j] + (m->jnt_type[j] == mjJNT_FREE ? 3 : 0);
+        if (m->jnt_type[j] > mjJNT_BALL || memcmp(to + at, own->qpos0 + at, 4 * sizeof *to) == 0) continue;
+        mju_normalize4(to + at);
+    }
     double f = to || sti_parameter_rule_of(which) == STI_RULE_BITS ? 1 : value_of(own, which, w, 0);
 #define SCALE(parameter, array, count)                                                                                 \
     for (int64_t i = 0; which == STI_PARAMETER_##parameter && i < (int64_t)(count); ++i) m->array[i] *= f;
     SCALE(friction, geom_friction, 3 * m->ngeom)
+    SCALE(friction, pair_friction, 5 * m->npair)
     SCALE(damping, dof_damping, m->nv)
     SCALE(damping, dof_dampingpoly, mjNPOLY * m->nv)
     SCALE(stiffness, jnt_stiffness, m->njnt)
