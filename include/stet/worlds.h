@@ -203,6 +203,19 @@ STET_API stet_result stet_worlds_set_parameter(stet_worlds *worlds, const char *
 /* The same for the worlds whose byte in `mask` [nworld] is not 0 (NULL: all). The other worlds keep their value. */
 STET_API stet_result stet_worlds_set_parameter_where(stet_worlds *worlds, const char *name, const uint8_t *mask,
                                                      const double *values, int64_t nvalue);
+/*
+ * The values of a parameter as an array of worlds, REAL [nworld][items], rounded, which may be written: by the host, a
+ * kernel, or another library that it is exported to. Borrowed; the same, at the same address, for the life of the
+ * worlds. What is written counts from the next call on that reads the parameter or what follows from it (a step, a
+ * forward, a reset, a quantity, poses, a picture), as if stet_worlds_set_parameter had set it there: constants that
+ * MuJoCo derives follow, in the worlds that changed alone, and an item that was not written keeps its exact number.
+ * MuJoCo derives them on the host, so these calls first read an array that was written there, and wait for who wrote
+ * it; one with a writer that is not announced they read each time. A step in a captured graph has what the last such
+ * call outside of it read. A number that the parameter does not take is an error of each such call, and nothing of the
+ * array counts until it is written well, or until stet_worlds_set_parameter sets all worlds. Values that are set, or
+ * drawn at a reset, are written to the array. INVALID_ARGUMENT, NOT_FOUND, OUT_OF_MEMORY.
+ */
+STET_API stet_result stet_worlds_get_parameter_array(stet_worlds *worlds, const char *name, stet_array **out);
 /* Copies the present values of all worlds, [nworld][items]. INVALID_ARGUMENT: nvalue is another number; NOT_FOUND. */
 STET_API stet_result stet_worlds_get_parameter(const stet_worlds *worlds, const char *name, double *values,
                                                int64_t nvalue);

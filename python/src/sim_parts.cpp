@@ -84,6 +84,13 @@ static Array step_quantity(const Sim &sim, std::string name)
     return out;
 }
 
+static Array parameter_array(const Sim &sim, std::string name)
+{
+    stet_array *array = nullptr;
+    run_now(*sim.core, [&] { return stet_worlds_get_parameter_array(sim.core->worlds, name.c_str(), &array); });
+    return Array(sim.core, nullptr, array, true);
+}
+
 static nb::object inverse_dynamics(const Sim &sim, nb::handle qacc)
 {
     Core &core = *sim.core;
@@ -243,6 +250,14 @@ static void bind_arrays(nb::class_<Sim> &sim)
              "until the next step or forward(), whatever is written; after a reset or a restore it is that of the "
              "present state. Native physics keeps what it takes from this call on, and has none with integrator RK4; "
              "external physics has \"sensordata\" (the field step_sensordata) alone.")
+        .def("parameter_array", parameter_array, "name"_a,
+             "The values of a parameter of the physics (set_parameter) as an array, [world, item], rounded, that you, a "
+             "kernel or another library may write in place, at the same address for the life of the sim. What is "
+             "written counts from the next call on that reads it or what follows from it, as if set_parameter had set "
+             "it: constants that MuJoCo derives follow in the worlds that changed. They are derived on the host, so "
+             "such a call waits for who wrote the array; a step in a captured graph has what the last call outside of "
+             "it read. A number that the parameter does not take is an error of each such call until it is written "
+             "well.")
         .def_prop_ro("step_faults", step_faults, nb::sig("def step_faults(self) -> Array | None"),
                      "[world, 1] of int32, for kernels: bits of faults (stet.info()['faults']) that steps found since "
                      "the world's last reset or, with native physics, since the host last asked for them (faults(), "

@@ -291,6 +291,7 @@ static void sync_arrays(const syncing *s)
 stet_result sti_worlds_sync(stet_worlds *worlds)
 {
     syncing s = {.worlds = worlds};
+    STI_TRY(sti_parameters_take(worlds));
     STI_TRY(sti_worlds_take_dirty(worlds, s.dirty));
     bool any = false;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) any = any || s.dirty[f];

@@ -307,6 +307,7 @@ void sti_parameter_changed(stet_worlds *worlds, sti_parameter parameter, const u
 {
     sti_parameters *p = &worlds->parameters;
     assert(p->given[parameter] && "what changes was given");
+    p->array[parameter].due = p->array[parameter].array && p->array[parameter].array->nitem > 0;
     if (is_look(parameter)) (void)sti_generations_put_some(&p->look_changed, mask, ++p->look_clock);
     if (is_place(parameter)) (void)sti_generations_put_some(&p->place_changed, mask, ++p->place_clock);
     if (parameter >= STI_PARAMETER_PHYSICS) return;
@@ -364,6 +365,18 @@ static void take_back(stet_worlds *worlds, sti_parameter parameter)
     assert(p->ngiven >= 0);
 }
 
+/* What arrays were given before; of a parameter that all worlds get anew nothing is left of it, be it good or not. */
+static stet_result take_before(stet_worlds *worlds, sti_parameter which, const uint8_t *mask)
+{
+    sti_parameter_array *a = &worlds->parameters.array[which];
+    if (!mask && a->array) {
+        STI_TRY(sti_array_ensure(a->array));
+        a->due = a->array->nitem > 0;
+        return STET_OK;
+    }
+    return sti_parameters_take(worlds);
+}
+
 stet_result stet_worlds_set_parameter_where(stet_worlds *worlds, const char *name, const uint8_t *mask,
                                             const double *values, int64_t n)
 {
@@ -372,10 +385,11 @@ stet_result stet_worlds_set_parameter_where(stet_worlds *worlds, const char *nam
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_set_parameter: worlds and name must not be NULL");
     STI_TRY(find_parameter(name, &which));
     if (values) STI_TRY(sti_parameter_check(worlds, which, values, n));
+    STI_TRY(take_before(worlds, which, mask));
     if (which == STI_PARAMETER_timestep) STI_TRY(sti_worlds_pull_physics(worlds)); /* steps so far had the old one */
     if (!values && !mask) {
         take_back(worlds, which);
-        return STET_OK;
+        return sti_parameters_put_arrays(worlds);
     }
     if (!values && !worlds->parameters.given[which]) return STET_OK;
     STI_TRY(sti_parameter_give(worlds, which));
@@ -384,7 +398,19 @@ stet_result stet_worlds_set_parameter_where(stet_worlds *worlds, const char *nam
         if (!mask || mask[w])
             sti_parameter_put(worlds, which, w, values ? values + (n == items ? 0 : w * items) : NULL);
     sti_parameter_changed(worlds, which, mask);
-    return STET_OK;
+    return sti_parameters_put_arrays(worlds);
+}
+
+stet_result stet_worlds_get_parameter_array(stet_worlds *worlds, const char *name, stet_array **out)
+{
+    sti_parameter which;
+    if (!out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_get_parameter_array: out must not be NULL");
+    *out = NULL;
+    if (!worlds || !name)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_worlds_get_parameter_array: worlds and name must not be NULL");
+    STI_TRY(find_parameter(name, &which));
+    return sti_parameter_array_of(worlds, which, out);
 }
 
 stet_result stet_worlds_set_parameter(stet_worlds *worlds, const char *name, const double *values, int64_t n)
@@ -413,6 +439,7 @@ stet_result stet_worlds_get_parameter(const stet_worlds *worlds, const char *nam
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "stet_worlds_get_parameter: worlds, name and values must not be NULL");
     STI_TRY(find_parameter(name, &which));
+    STI_TRY(sti_parameters_take((stet_worlds *)worlds)); /* to the caller no change of the worlds */
     int64_t items = sti_parameter_items(worlds->model->mj, which);
     if (n != items * worlds->nworld)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
@@ -536,6 +563,7 @@ void sti_parameters_free(stet_worlds *worlds)
         stop_drawing(p, (sti_parameter)k);
         sti_free(p->value[k]);
     }
+    sti_parameter_arrays_free(worlds);
     sti_generations_free(&p->changed);
     sti_generations_free(&p->look_changed);
     sti_generations_free(&p->place_changed);

@@ -15,6 +15,8 @@
  *   PARAMETER-3  derived constants are computed once for each content of a world's parameters, not in each step
  *   PARAMETER-4  a call that fails has changed no number
  *   PARAMETER-5  looks change nothing of the physics, and do not make it prepare anything
+ *   PARAMETER-6  a parameter's array holds its values, rounded. What is written there is the parameter's once somebody
+ *       reads it, or what follows from it (sti_parameters_take); an item that was not written keeps its exact number
  */
 #ifndef STI_WORLDS_PARAMETER_H
 #define STI_WORLDS_PARAMETER_H
@@ -128,6 +130,14 @@ typedef enum sti_parameter {
     STI_PARAMETER_PLACES = STI_PARAMETER_cam_pos      /* looks from here on are places */
 } sti_parameter;
 
+/* A parameter as an array (PARAMETER-6). */
+typedef struct sti_parameter_array {
+    stet_array *array; /* [nworld][items]; NULL: nobody has asked for it */
+    double *seen;      /* [nworld][items], what it held when it was last read or written here, */
+    sti_stamp taken;   /* and its version then */
+    bool due;          /* values changed since that it does not have */
+} sti_parameter_array;
+
 typedef struct sti_parameters {
     double *value[STI_PARAMETER_COUNT]; /* [nworld][items]; NULL: never given */
     /* false: all worlds have the model's own value, and `value` is unused */
@@ -151,6 +161,9 @@ typedef struct sti_parameters {
     mjModel *poses;    /* [threads], the same of the model for kinematics */
     mjtNum *numbers;   /* [threads][…], memory of those models' products and boxes */
     mjModel **scratch; /* [threads], whole copies for mj_setConst; NULL: not needed yet */
+    sti_parameter_array array[STI_PARAMETER_COUNT];
+    int narray;
+    bool taking; /* sti_parameters_take is at work */
 } sti_parameters;
 
 /* ---- parameter_table.c ------------------------------------------------------------------------------------------- */
@@ -213,6 +226,16 @@ static inline bool sti_parameters_posed(const sti_parameters *p)
 }
 double sti_parameters_timestep(const stet_worlds *worlds, int64_t w);
 void sti_parameters_free_models(stet_worlds *worlds);
+
+/* ---- parameter_array.c: values on the device (PARAMETER-6) ------------------------------------------------------- */
+
+/* Takes what was written to arrays. A failure leaves values as they were, and is one of each later call, too. */
+stet_result sti_parameters_take(stet_worlds *worlds);
+/* Arrays get values that changed. */
+stet_result sti_parameters_put_arrays(stet_worlds *worlds);
+/* The array of a parameter, which is made if it does not exist. */
+stet_result sti_parameter_array_of(stet_worlds *worlds, sti_parameter which, stet_array **out);
+void sti_parameter_arrays_free(stet_worlds *worlds);
 
 /* ---- draws.c: values drawn at resets ----------------------------------------------------------------------------- */
 

@@ -271,6 +271,7 @@ static void update_world(void *context, int64_t w, int thread)
 stet_result sti_parameters_update(stet_worlds *worlds)
 {
     sti_parameters *p = &worlds->parameters;
+    STI_TRY(sti_parameters_take(worlds));
     if (p->updated == p->clock) return STET_OK;
     for (int k = 0; k < STI_PARAMETER_PHYSICS; ++k)
         if (p->given[k] && sti_parameter_derives((sti_parameter)k)) STI_TRY(make_derived(worlds));

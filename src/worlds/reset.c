@@ -378,6 +378,7 @@ static stet_result reset_chosen(stet_worlds *worlds, const stet_reset_def *def)
     if (parameters) STI_TRY(sti_parameters_draw(worlds, worlds->draws));
     for (int64_t w = 0; w < worlds->nworld; ++w) worlds->marks[w] = is_chosen(def, w);
     if (parameters) sti_parameters_take_drawn(worlds);
+    if (parameters) STI_TRY(sti_parameters_put_arrays(worlds));
     if (device) return sti_worlds_reset_on_device(worlds, NULL, def);
     reset_marked(worlds, def, drawn);
     return count_resets(worlds);

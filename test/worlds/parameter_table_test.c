@@ -39,14 +39,24 @@ static void start(mjData *d)
     d->qvel[9] = -6;
 }
 
+/* The same number in arrays of floats and of doubles. */
+static void set_real(const rig *r, const char *field, int64_t w, int64_t i, float x)
+{
+    stet_array *a = rig_array(r, field);
+    void *mirror;
+    OK(sti_array_mirror_write(a, &mirror));
+    sti_mirror_set(a, mirror, w, i, (double)x);
+    sti_array_mirror_written(a);
+}
+
 static void start_worlds(rig *r)
 {
     stet_reset_def def = stet_default_reset_def();
     OK(stet_worlds_reset(r->worlds, &def));
     for (int64_t w = 0; w < WORLDS; ++w) {
-        for (int i = 0; i < r->model->mj->nu; ++i) rig_set(r, "ctrl", w, i, 0.7f);
-        rig_set(r, "qvel", w, 0, 1.5f);
-        rig_set(r, "qvel", w, 9, -6);
+        for (int i = 0; i < r->model->mj->nu; ++i) set_real(r, "ctrl", w, i, 0.7f);
+        set_real(r, "qvel", w, 0, 1.5f);
+        set_real(r, "qvel", w, 9, -6);
     }
 }
 
@@ -102,6 +112,120 @@ static void each_parameter_is_that_of_an_edited_model(void **state)
         assert_false(check_worlds(&r, none, name));
         rig_free(&r);
     }
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+
+static stet_array *array_of(const rig *r, const char *name)
+{
+    stet_array *a;
+    OK(stet_worlds_get_parameter_array(r->worlds, name, &a));
+    return a;
+}
+
+/* Values written into a parameter's array are those of set_parameter, to the bit where the array has doubles. */
+static void an_array_is_the_parameter(void **state)
+{
+    static double all[WORLDS * MOST];
+    for (int k = 0; k < STI_PARAMETER_PHYSICS; ++k) {
+        const char *name = stet_worlds_get_parameters()[k];
+        rig r = rig_make(scene, WORLDS, "f64", 1 + k % 3, true);
+        bool given[STI_PARAMETER_PHYSICS] = {false};
+        const mjModel *m = r.model->mj;
+        int64_t n = sti_parameter_items(m, (sti_parameter)k);
+        given[k] = true;
+        rig_step(&r, STET_PHYSICS_MUJOCO);
+        stet_array *a = array_of(&r, name), *same = array_of(&r, name);
+        assert_ptr_equal(a, same);
+        assert_false(stet_worlds_has_parameter(r.worlds, name));
+        for (int64_t w = 0; w < WORLDS; ++w)
+            for (int64_t i = 0; i < n; ++i) {
+                assert_true(reals_get(a, w, i) == sti_parameter_own_number(m, (sti_parameter)k, i));
+                all[w * n + i] = value_of(m, (sti_parameter)k, w, i);
+            }
+        OK(stet_array_write_worlds(a, 0, WORLDS, all, (size_t)(WORLDS * n) * sizeof *all));
+        if (!check_worlds(&r, given, name)) fail_msg("the array of %s changed nothing", name);
+        OK(stet_worlds_set_parameter(r.worlds, name, NULL, 0));
+        assert_true(reals_get(a, WORLDS - 1, 0) == sti_parameter_own_number(m, (sti_parameter)k, 0));
+        assert_false(check_worlds(&r, (bool[STI_PARAMETER_PHYSICS]){false}, name));
+        rig_free(&r);
+    }
+}
+
+/* Constants are derived in the worlds that were written; what was not written keeps its exact number. */
+static void what_was_written_counts_alone(void **state)
+{
+    rig r = rig_make(scene, WORLDS, NULL, 1, true);
+    rig_step(&r, STET_PHYSICS_MUJOCO);
+    int64_t n = r.model->mj->nbody;
+    double mass[WORLDS * MOST];
+    OK(stet_worlds_get_parameter(r.worlds, "body_mass", mass, n * WORLDS));
+    for (int64_t i = 1; i < n; ++i) mass[2 * n + i] *= 1.1; /* no floats */
+    OK(stet_worlds_set_parameter(r.worlds, "body_mass", mass, n * WORLDS));
+    stet_array *a = array_of(&r, "body_mass");
+    OK(stet_step_run(r.step, 1));
+    int64_t made = rig_counters(&r).constants;
+    float row[MOST];
+    OK(stet_array_read_worlds(a, 2, 1, row, (size_t)n * sizeof *row));
+    row[1] *= 1.5f;
+    OK(stet_array_write_worlds(a, 2, 1, row, (size_t)n * sizeof *row));
+    OK(stet_step_run(r.step, 1));
+    assert_int_equal(rig_counters(&r).constants - made, 1);
+    double now[WORLDS * MOST];
+    OK(stet_worlds_get_parameter(r.worlds, "body_mass", now, n * WORLDS));
+    for (int64_t w = 0; w < WORLDS; ++w)
+        for (int64_t i = 0; i < n; ++i)
+            assert_true(now[w * n + i] == (w == 2 && i == 1 ? (double)row[1] : mass[w * n + i]));
+    OK(stet_array_write_worlds(a, 2, 1, row, (size_t)n * sizeof *row)); /* the same again */
+    OK(stet_step_run(r.step, 1));
+    assert_int_equal(rig_counters(&r).constants - made, 1);
+    rig_free(&r);
+}
+
+/* Nothing reads a number that the parameter does not take. */
+static void a_bad_number_is_an_error_until_it_is_gone(void **state)
+{
+    rig r = rig_make(scene, WORLDS, NULL, 1, true);
+    rig_step(&r, STET_PHYSICS_MUJOCO);
+    stet_array *a = array_of(&r, "body_mass"), *out;
+    int64_t n = r.model->mj->nbody;
+    float row[MOST], bad[MOST];
+    OK(stet_array_read_worlds(a, 1, 1, row, (size_t)n * sizeof *row));
+    memcpy(bad, row, sizeof bad);
+    bad[1] = -1;
+    OK(stet_array_write_worlds(a, 1, 1, bad, (size_t)n * sizeof *bad));
+    uint64_t before = rig_array_hash(&r, "qvel");
+    for (int i = 0; i < 2; ++i) REFUSED(STET_ERROR_INVALID_ARGUMENT, "body_mass", stet_step_run(r.step, 1));
+    assert_true(before == rig_array_hash(&r, "qvel"));
+    OK(stet_array_write_worlds(a, 1, 1, row, (size_t)n * sizeof *row));
+    OK(stet_step_run(r.step, 1));
+    bad[1] = (float)__builtin_nan("");
+    OK(stet_array_write_worlds(a, 1, 1, bad, (size_t)n * sizeof *bad));
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "finite", stet_step_run(r.step, 1));
+    OK(stet_worlds_set_parameter(r.worlds, "body_mass", NULL, 0));
+    OK(stet_step_run(r.step, 1));
+    REFUSED(STET_ERROR_NOT_FOUND, "body_mass", stet_worlds_get_parameter_array(r.worlds, "body_masses", &out));
+    assert_null(out);
+    REFUSED(STET_ERROR_INVALID_ARGUMENT, "NULL", stet_worlds_get_parameter_array(r.worlds, NULL, &out));
+    rig_free(&r);
+}
+
+/* Draws at a reset arrive in the array. */
+static void draws_arrive_in_the_array(void **state)
+{
+    rig r = rig_make(scene, WORLDS, "f64", 1, true);
+    stet_array *a = array_of(&r, "friction");
+    stet_reset_def def = stet_default_reset_def();
+    double low = .5, high = 1, values[WORLDS];
+    OK(stet_worlds_randomize(r.worlds, "friction", &low, &high, 1));
+    def.mask = (const uint8_t[WORLDS]){0, 1, 0, 1};
+    OK(stet_worlds_reset(r.worlds, &def));
+    OK(stet_worlds_get_parameter(r.worlds, "friction", values, WORLDS));
+    for (int64_t w = 0; w < WORLDS; ++w) {
+        assert_true(reals_get(a, w, 0) == values[w]);
+        assert_true((values[w] != 1) == (w == 1 || w == 3));
+    }
+    rig_free(&r);
 }
 
 /* Any of them together, in any order, given and taken back. */
@@ -355,6 +479,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_parameter_is_that_of_an_edited_model),
+        cmocka_unit_test(an_array_is_the_parameter),
+        cmocka_unit_test(what_was_written_counts_alone),
+        cmocka_unit_test(a_bad_number_is_an_error_until_it_is_gone),
+        cmocka_unit_test(draws_arrive_in_the_array),
         cmocka_unit_test(many_parameters_together),
         cmocka_unit_test(constants_are_derived_once),
         cmocka_unit_test(values_of_some_worlds),
