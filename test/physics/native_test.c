@@ -6,6 +6,7 @@
 #include "physics/oracle.h"
 
 #include "bench/pilot/humanoid.h"
+#include "kernel/record/launch.h"
 #include "physics/model/layout.k.h"
 #include "physics/model/numbers.h"
 #include "physics/tables.h"
@@ -82,6 +83,48 @@ static rig make_worlds(const char *text, int64_t nworld, int64_t first, const ch
 static uint64_t state_hash(const rig *r)
 {
     return (rig_array_hash(r, "qpos") * 31 + rig_array_hash(r, "qvel")) * 31 + rig_array_hash(r, "act");
+}
+
+/* ---- a parameter's array ----------------------------------------------------------------------------------------- */
+
+extern const sti_kernel sti_k_native_take;
+
+/* Gravity of each world, written by a launch, between steps and in a list with them; and what set_parameter makes. */
+static void a_kernel_writes_a_parameter(void **state)
+{
+    double values[3 * N];
+    uint64_t hash[3];
+    for (int64_t i = 0; i < 3 * N; ++i) values[i] = (double)rig_wave(i / 3, 7, i % 3);
+    for (int way = 0; way < 3; ++way) {
+        rig r = make_worlds(golden[0].text, N, 0, NULL, 2);
+        stet_array *gravity, *from;
+        OK(stet_step_run(r.step, 2));
+        if (way == 0) {
+            OK(stet_worlds_set_parameter(r.worlds, "gravity", values, 3 * N));
+            OK(stet_step_run(r.step, 3));
+            OK(stet_worlds_get_parameter_array(r.worlds, "gravity", &gravity));
+            for (int64_t i = 0; i < 3 * N; ++i) assert_true(reals_get(gravity, i / 3, i % 3) == values[i]);
+        } else {
+            OK(stet_worlds_get_parameter_array(r.worlds, "gravity", &gravity));
+            OK(STI_ARRAY(r.device, "numbers", STET_DTYPE_REAL, true, &from, N, 3));
+            for (int64_t w = 0; w < N; ++w) {
+                const double *v = values + 3 * w;
+                float row[3] = {(float)v[0], (float)v[1], (float)v[2]};
+                OK(stet_array_write_worlds(from, w, 1, row, sizeof row));
+            }
+            if (way == 2) OK(stet_record_begin(r.device, "a parameter and steps"));
+            OK(STI_LAUNCH(sti_k_native_take, r.device, N, sti_arg_array(from), sti_arg_array(gravity), sti_arg_int(0),
+                          sti_arg_int(3)));
+            OK(stet_step_run(r.step, 3));
+            if (way == 2) OK(stet_record_end(r.device, STET_OK));
+            stet_array_destroy(from);
+        }
+        hash[way] = state_hash(&r);
+        OK(stet_worlds_set_parameter(r.worlds, "gravity", NULL, 0));
+        OK(stet_step_run(r.step, 1));
+        rig_free(&r);
+    }
+    assert_true(hash[0] == hash[1] && hash[0] == hash[2]);
 }
 
 /* World w of a and world v of b have the same bits. */
@@ -463,6 +506,7 @@ int main(void)
         cmocka_unit_test(n_steps_are_n_single_ones),
         cmocka_unit_test(poses_follow_a_step),
         cmocka_unit_test(a_mask_steps_some_worlds),
+        cmocka_unit_test(a_kernel_writes_a_parameter),
         cmocka_unit_test(a_bad_number_stays_in_its_world),
         cmocka_unit_test(a_bad_number_stays_in_its_world_among_contacts),
         cmocka_unit_test(too_many_contacts_stay_in_their_world),

@@ -415,3 +415,49 @@ def test_parameters_of_the_model(sim):
         sim.randomize("timestep", 0.1, [0.1, 0.2])
     with pytest.raises(stet.NotFoundError, match="body_mass"):
         sim.parameter("charm")
+
+
+@pytest.mark.parametrize("physics", ["mujoco", "native"])
+def test_a_parameter_is_an_array(make, place, physics):
+    """Written by NumPy's view, by a kernel of the step, and by set_parameter; invalid numbers end in a sentence."""
+    sim, same = (make(physics=physics, **keywords(place)) for _ in range(2))
+    mass = sim.parameter_array("body_mass")
+    assert mass.shape == (sim.nworld, sim.model.nbody)
+    np.testing.assert_allclose(mass.numpy(), sim.parameter("body_mass"), rtol=1e-6)
+    values = mass.numpy() * np.linspace(1.1, 2, sim.nworld, dtype=np.float32)[:, None]
+    mass.write(values)
+    same.set_parameter("body_mass", values)
+    for one in (sim, same):
+        one.step(5)
+    np.testing.assert_array_equal(sim.qpos.numpy(), same.qpos.numpy())
+    np.testing.assert_array_equal(sim.parameter("body_mass"), same.parameter("body_mass"))
+    kernel = sim.kernel("""#include "stet/lang.h"
+        world_kernel void k_gravity(real *gravity, int world) { put(gravity, 2, splat(-3)); }""")
+    at = sim.add_kernel("before_physics", kernel, [sim.parameter_array("gravity")])
+    same.set_parameter("gravity", [0, 0, -3])
+    for one in (sim, same):
+        one.step(5)
+    np.testing.assert_array_equal(sim.qpos.numpy(), same.qpos.numpy())
+    sim.remove_kernel(at)
+    mass.write(-values)
+    with pytest.raises(stet.InvalidArgumentError, match="body_mass: number"):
+        sim.step()
+    mass.write(values)
+    sim.step()
+    sim.set_parameter("body_mass", None)
+    np.testing.assert_allclose(mass.numpy()[1], sim.parameter("body_mass")[0], rtol=1e-6)
+    with pytest.raises(stet.NotFoundError, match="did you mean body_mass"):
+        sim.parameter_array("body_mas")
+
+
+def test_an_array_of_a_look_makes_the_next_picture(make):
+    sim = make(outputs="rgb", width=16, height=16, worlds=2)
+    light = sim.parameter_array("light_diffuse")
+    sim.render()
+    before = sim.read("rgb").copy()
+    values = light.numpy()
+    values[1] = 0
+    light.write(values)
+    after = sim.read("rgb")
+    np.testing.assert_array_equal(after[0], before[0])
+    assert (after[1] != before[1]).any()
