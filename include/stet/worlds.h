@@ -168,6 +168,10 @@ STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const dou
  *     mat_rgb [nmat][3]         mat_rgba without its alpha, for what has no colour of its own: geoms, sites, tendons,
  *                               flexes, skins; 0 or more, as geom_rgb
  *     light_ambient, light_diffuse, light_specular [nlight][3]                        0 or more
+ *     light_attenuation [nlight][3], light_exponent [nlight]                          0 or more
+ *     light_cutoff [nlight]     degrees, 0 to 180; of spots
+ *     mat_emission, mat_specular, mat_shininess [nmat]                                0 or more, of geoms
+ *     cam_intrinsic [ncam][4]   as in mjModel, focal lengths above 0; of cameras with a sensorsize
  *     cam_fovy [ncam]           degrees, above 0 and below 180; of the model's cameras that are no fisheyes
  *     cam_pos [ncam][3], cam_quat [ncam][4], light_pos, light_dir [nlight][3]         of those of mode "fixed"
  *

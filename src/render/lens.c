@@ -41,7 +41,11 @@ static void clip_planes(const mjModel *m, stet_lens *out)
 stet_result sti_lens_of(const stet_stage *stage, const stet_camera *camera, stet_lens *out)
 {
     const mjModel *m = sti_stage_worlds((stet_stage *)stage)->model->mj;
-    ptrdiff_t c = sti_lens_camera(stage, camera->prim);
+    return sti_lens_of_model(m, sti_lens_camera(stage, camera->prim), camera, out);
+}
+
+stet_result sti_lens_of_model(const mjModel *m, ptrdiff_t c, const stet_camera *camera, stet_lens *out)
+{
     double fovy = camera->fovy;
     clip_planes(m, out);
     out->orthographic = camera->orthographic || (c >= 0 && m->cam_projection[c] == mjPROJ_ORTHOGRAPHIC);

@@ -14,6 +14,8 @@ int sti_lens_camera(const stet_stage *stage, int prim);
  * in metres.
  */
 stet_result sti_lens_of(const stet_stage *stage, const stet_camera *camera, stet_lens *out);
+/* The same of camera c of a model, -1: of none, with that model's focal lengths. */
+stet_result sti_lens_of_model(const mjModel *m, ptrdiff_t c, const stet_camera *camera, stet_lens *out);
 /*
  * The lens in the kernel's form: for across, then down: middle of the picture, size of a pixel, pixels from the edge to
  * the middle; then near and far, and 1 for a fisheye.

@@ -1,6 +1,7 @@
 /* See looks.h. */
 #include "render/looks.h"
 
+#include "base/memory.h"
 #include "render/detail.h"
 #include "render/lens.h"
 #include "render/scene.k.h"
@@ -22,21 +23,71 @@ static bool differs(const sti_looks *looks, sti_parameter look)
     return looks->given >> (look - STI_PARAMETER_PHYSICS) & 1;
 }
 
+/* Arrays of floats of the model that rows are made of: name, count, which rows. */
+#define FLOATS(X)                                                                                                      \
+    X(light_ambient, 3 * m->nlight, LAMPS)                                                                             \
+    X(light_diffuse, 3 * m->nlight, LAMPS)                                                                             \
+    X(light_specular, 3 * m->nlight, LAMPS)                                                                            \
+    X(light_attenuation, 3 * m->nlight, LAMPS)                                                                         \
+    X(light_cutoff, m->nlight, LAMPS)                                                                                  \
+    X(light_exponent, m->nlight, LAMPS)                                                                                \
+    X(mat_emission, m->nmat, GEOMS)                                                                                    \
+    X(mat_specular, m->nmat, GEOMS)                                                                                    \
+    X(mat_shininess, m->nmat, GEOMS)                                                                                   \
+    X(cam_intrinsic, 4 * m->ncam, LENSES)
+typedef enum rows { LAMPS, GEOMS, LENSES } rows;
+
+static bool any_differs(const sti_looks *looks, rows which)
+{
+    bool any = false;
+#define DIFFERS(name, count, of) any = any || (which == of && differs(looks, STI_PARAMETER_##name));
+    FLOATS(DIFFERS)
+#undef DIFFERS
+    return any;
+}
+
 static bool geoms_differ(const sti_looks *looks)
 {
     return differs(looks, STI_PARAMETER_geom_matid) || differs(looks, STI_PARAMETER_geom_rgb) ||
-           differs(looks, STI_PARAMETER_mat_rgb);
+           differs(looks, STI_PARAMETER_mat_rgb) || any_differs(looks, GEOMS);
 }
 
-static bool lamps_differ(const sti_looks *looks)
+static bool lamps_differ(const sti_looks *looks) { return any_differs(looks, LAMPS); }
+
+static bool lenses_differ(const sti_looks *looks)
 {
-    return differs(looks, STI_PARAMETER_light_ambient) || differs(looks, STI_PARAMETER_light_diffuse) ||
-           differs(looks, STI_PARAMETER_light_specular);
+    return differs(looks, STI_PARAMETER_cam_fovy) || any_differs(looks, LENSES);
 }
 
 static double look_of(const stet_worlds *worlds, sti_parameter look, int64_t w, int64_t item)
 {
     return sti_parameters_look(&worlds->parameters, worlds->model->mj, look, w, item);
+}
+
+static size_t count_floats(const mjModel *m)
+{
+    size_t n = 0;
+#define COUNT(name, count, of) n += (size_t)(count);
+    FLOATS(COUNT)
+#undef COUNT
+    return n;
+}
+
+/* The model with a world's numbers of those arrays, in memory for as many. */
+static mjModel own_model(const stet_worlds *worlds, int64_t w, float *at)
+{
+    const mjModel *m = worlds->model->mj;
+    mjModel own = *m;
+#define OWN(array, count, of)                                                                                          \
+    for (int64_t i = 0; worlds->parameters.given[STI_PARAMETER_##array] && i < (int64_t)(count); ++i) {                \
+        own.array = at;                                                                                                \
+        at[i] = (float)look_of(worlds, STI_PARAMETER_##array, w, i);                                                   \
+    }                                                                                                                  \
+    at += (count);
+    FLOATS(OWN)
+#undef OWN
+    sti_parameters_point(&worlds->parameters, m, STI_PARAMETER_cam_fovy, w, &own.cam_fovy);
+    return own;
 }
 
 /* The row of details of a geom with a material. */
@@ -46,51 +97,49 @@ static int details_row(const mjModel *m, int nshape, ptrdiff_t geom, int materia
 }
 
 /* What has this colour or, if it has none of its own, that of a world's material; how opaque it is stays. */
-static void fill_look(const stet_worlds *worlds, int64_t w, int material, const float *rgba, bool physical, double *row)
+static void fill_look(const stet_worlds *worlds, const mjModel *m, int64_t w, int material, const float *rgba,
+                      bool physical, double *row)
 {
     double alpha = row[APPEARANCE_ALPHA];
-    sti_appearance_of(worlds->model->mj, material, rgba, row);
+    sti_appearance_of(m, material, rgba, row);
     row[APPEARANCE_ALPHA] = alpha;
     for (int k = 0; k < 3 && material >= 0 && !sti_has_own_colour(rgba); ++k)
         row[APPEARANCE_RGB + k] = (float)look_of(worlds, STI_PARAMETER_mat_rgb, w, 3 * (int64_t)material + k);
     for (int k = 0; k < 3 && physical; ++k) row[APPEARANCE_RGB + k] = sti_linear_of_srgb(row[APPEARANCE_RGB + k]);
 }
 
-static void fill_geom(const sti_looks *looks, const stet_worlds *worlds, int64_t w, int nshape, int geom, int shape,
-                      bool physical, double *numbers)
+static void fill_geom(const sti_looks *looks, const stet_worlds *worlds, const mjModel *m, int64_t w, int nshape,
+                      int geom, int shape, bool physical, double *numbers)
 {
-    const mjModel *m = worlds->model->mj;
     int material = (int)floor(look_of(worlds, STI_PARAMETER_geom_matid, w, geom));
     float rgba[4] = {0, 0, 0, m->geom_rgba[4 * (ptrdiff_t)geom + 3]};
     for (int k = 0; k < 3; ++k) rgba[k] = (float)look_of(worlds, STI_PARAMETER_geom_rgb, w, 3 * (int64_t)geom + k);
-    fill_look(worlds, w, material, rgba, physical, numbers + (ptrdiff_t)APPEARANCE_SIZE * shape);
+    fill_look(worlds, m, w, material, rgba, physical, numbers + (ptrdiff_t)APPEARANCE_SIZE * shape);
     if (looks->row) looks->row[w * nshape + shape] = details_row(m, nshape, geom, material);
 }
 
 /* A plane's underside looks like the plane, but for its opacity. */
-static void fill_geoms(const sti_looks *looks, const stet_worlds *worlds, int64_t w, int nshape, bool physical,
-                       double *numbers)
+static void fill_geoms(const sti_looks *looks, const stet_worlds *worlds, const mjModel *m, int64_t w, int nshape,
+                       bool physical, double *numbers)
 {
-    const mjModel *m = worlds->model->mj;
     int under = sti_shape_under(m);
     for (int s = 0; looks->row && s < nshape; ++s) looks->row[w * nshape + s] = s;
     for (int g = 0; g < (int)m->ngeom; ++g) {
-        fill_geom(looks, worlds, w, nshape, g, g, physical, numbers);
-        if (m->geom_type[g] == mjGEOM_PLANE) fill_geom(looks, worlds, w, nshape, g, under++, physical, numbers);
+        fill_geom(looks, worlds, m, w, nshape, g, g, physical, numbers);
+        if (m->geom_type[g] == mjGEOM_PLANE) fill_geom(looks, worlds, m, w, nshape, g, under++, physical, numbers);
     }
 }
 
 /* What else shows the model's materials. */
-static void fill_others(const stet_worlds *worlds, int64_t w, bool physical, double *numbers)
+static void fill_others(const stet_worlds *worlds, const mjModel *m, int64_t w, bool physical, double *numbers)
 {
-    const mjModel *m = worlds->model->mj;
     double *row = numbers + APPEARANCE_SIZE * (ptrdiff_t)m->ngeom;
     for (int s = 0; s < (int)m->nsite; ++s, row += APPEARANCE_SIZE)
-        fill_look(worlds, w, m->site_matid[s], &m->site_rgba[4 * (ptrdiff_t)s], physical, row);
+        fill_look(worlds, m, w, m->site_matid[s], &m->site_rgba[4 * (ptrdiff_t)s], physical, row);
     for (int t = 0; t < (int)m->ntendon; ++t, row += APPEARANCE_SIZE)
-        fill_look(worlds, w, m->tendon_matid[t], &m->tendon_rgba[4 * (ptrdiff_t)t], physical, row);
+        fill_look(worlds, m, w, m->tendon_matid[t], &m->tendon_rgba[4 * (ptrdiff_t)t], physical, row);
     for (int i = 0; i < (int)(m->nflex + m->nskin); ++i)
-        fill_look(worlds, w, sti_soft_material(m, i), sti_soft_colour(m, i), physical,
+        fill_look(worlds, m, w, sti_soft_material(m, i), sti_soft_colour(m, i), physical,
                   numbers + APPEARANCE_SIZE * (ptrdiff_t)(sti_shape_flex(m) + i));
 }
 
@@ -105,21 +154,16 @@ static void fill_shapes(const sti_shapes *shapes, int first, int64_t w, bool phy
     }
 }
 
-static void fill_lamps(const stet_worlds *worlds, const sti_appearance *base, int64_t w, double *lamps)
+static void fill_lamps(const mjModel *m, const sti_appearance *base, double *lamps)
 {
     for (int l = 0; l < base->nlamp; ++l) {
-        double *row = lamps + (ptrdiff_t)LAMP_REALS * l;
-        for (int k = 0; k < 3 && base->light[l] >= 0; ++k) {
-            int64_t item = 3 * (int64_t)base->light[l] + k;
-            row[LAMP_AMBIENT + k] = (float)look_of(worlds, STI_PARAMETER_light_ambient, w, item);
-            row[LAMP_DIFFUSE + k] = (float)look_of(worlds, STI_PARAMETER_light_diffuse, w, item);
-            row[LAMP_SPECULAR + k] = (float)look_of(worlds, STI_PARAMETER_light_specular, w, item);
-        }
+        int info[LAMP_INTS]; /* of all worlds alike */
+        if (base->light[l] >= 0) sti_lamp_of_model(m, base->light[l], lamps + (ptrdiff_t)LAMP_REALS * l, info);
     }
 }
 
 /* Cameras of the model that are no fisheyes. */
-static stet_result fill_lenses(const sti_looks *looks, const sti_looks_def *def, int64_t w)
+static stet_result fill_lenses(const sti_looks *looks, const sti_looks_def *def, const mjModel *m, int64_t w)
 {
     for (int c = 0; c < def->ncamera; ++c) {
         stet_camera camera = def->cameras[c];
@@ -127,7 +171,7 @@ static stet_result fill_lenses(const sti_looks *looks, const sti_looks_def *def,
         int own = sti_lens_camera(def->stage, camera.prim);
         if (own >= 0 && !camera.fisheye)
             camera.fovy = (float)look_of(sti_stage_worlds(def->stage), STI_PARAMETER_cam_fovy, w, own);
-        STI_TRY(sti_lens_of(def->stage, &camera, &lens));
+        STI_TRY(sti_lens_of_model(m, own, &camera, &lens));
         sti_lens_row(&lens, &camera, &looks->lenses[(w * def->ncamera + c) * STI_LENS_ROW]);
     }
     return STET_OK;
@@ -190,7 +234,7 @@ static stet_result make_tables(sti_looks *looks, const stet_worlds *worlds, cons
     int64_t n = worlds->nworld, nshape = base->nshape;
     if (geoms_differ(looks) || lamps_differ(looks) || looks->coloured)
         STI_TRY(make_numbers(worlds->device, "looks of worlds", n, base->nown, &looks->numbers, &looks->own));
-    if (differs(looks, STI_PARAMETER_cam_fovy))
+    if (lenses_differ(looks))
         STI_TRY(make_numbers(worlds->device, "lenses of worlds", n, (int64_t)ncamera * STI_LENS_ROW, &looks->lenses,
                              &looks->lens));
     if (looks->given & STI_LOOK_SIZES) {
@@ -213,13 +257,29 @@ static stet_result upload(const sti_looks *looks)
     return stet_array_write(looks->choice, looks->row, stet_array_get_bytes(looks->choice));
 }
 
+static stet_result fill_world(sti_looks *looks, const sti_looks_def *def, int64_t w, float *floats)
+{
+    const sti_appearance *base = def->base;
+    const stet_worlds *worlds = sti_stage_worlds(def->stage);
+    const sti_shapes *shapes = sti_stage_shapes(def->stage);
+    const mjModel own = own_model(worlds, w, floats);
+    double *numbers = looks->numbers ? looks->numbers + w * base->nown : NULL;
+    if (numbers) memcpy(numbers, base->own, (size_t)base->nown * sizeof *numbers);
+    if (numbers && geoms_differ(looks)) fill_geoms(looks, worlds, &own, w, base->nshape, def->physical, numbers);
+    if (numbers && differs(looks, STI_PARAMETER_mat_rgb)) fill_others(worlds, &own, w, def->physical, numbers);
+    if (numbers && lamps_differ(looks)) fill_lamps(&own, base, numbers + (ptrdiff_t)APPEARANCE_SIZE * base->nshape);
+    if (numbers && looks->coloured) fill_shapes(shapes, base->nshape - shapes->n, w, def->physical, numbers);
+    if (looks->lenses) STI_TRY(fill_lenses(looks, def, &own, w));
+    if (looks->sizes) fill_sizes(looks, def, w);
+    return STET_OK;
+}
+
 static stet_result update(sti_looks *looks, const sti_looks_def *def, bool anew)
 {
     const sti_appearance *base = def->base;
     const stet_worlds *worlds = sti_stage_worlds(def->stage);
     const sti_parameters *p = &worlds->parameters;
     const sti_shapes *shapes = sti_stage_shapes(def->stage);
-    const bool physical = def->physical;
     if (anew) {
         free_tables(looks);
         looks->coloured = false;
@@ -227,18 +287,14 @@ static stet_result update(sti_looks *looks, const sti_looks_def *def, bool anew)
         looks->given = sti_looks_given(worlds);
         STI_TRY(make_tables(looks, worlds, base, def->ncamera));
     }
-    for (int64_t w = 0; (looks->given || looks->coloured) && w < worlds->nworld; ++w) {
-        if (!anew && looks->clock > 0 && sti_generation_of(&p->look_changed, w) <= looks->clock) continue;
-        double *numbers = looks->numbers ? looks->numbers + w * base->nown : NULL;
-        if (numbers) memcpy(numbers, base->own, (size_t)base->nown * sizeof *numbers);
-        if (numbers && geoms_differ(looks)) fill_geoms(looks, worlds, w, base->nshape, physical, numbers);
-        if (numbers && differs(looks, STI_PARAMETER_mat_rgb)) fill_others(worlds, w, physical, numbers);
-        if (numbers && lamps_differ(looks))
-            fill_lamps(worlds, base, w, numbers + (ptrdiff_t)APPEARANCE_SIZE * base->nshape);
-        if (numbers && looks->coloured) fill_shapes(shapes, base->nshape - shapes->n, w, physical, numbers);
-        if (looks->lenses) STI_TRY(fill_lenses(looks, def, w));
-        if (looks->sizes) fill_sizes(looks, def, w);
-    }
+    float *floats = NULL;
+    if (looks->given) STI_TRY(sti_alloc(&floats, count_floats(worlds->model->mj) * sizeof *floats, "looks of a world"));
+    stet_result result = STET_OK;
+    for (int64_t w = 0; result == STET_OK && (looks->given || looks->coloured) && w < worlds->nworld; ++w)
+        if (anew || looks->clock == 0 || sti_generation_of(&p->look_changed, w) > looks->clock)
+            result = fill_world(looks, def, w, floats);
+    sti_free(floats);
+    STI_TRY(result);
     STI_TRY(upload(looks));
     looks->clock = p->look_clock;
     return STET_OK;

@@ -37,6 +37,7 @@ static const char *rule_sentence(sti_parameter_rule rule)
     case STI_RULE_QUAT: return ", quaternions w x y z whose length is not 0";
     case STI_RULE_MATERIAL: return ", numbers of the model's materials, or -1 for none";
     case STI_RULE_ANGLE: return " above 0 and below 180";
+    case STI_RULE_CUTOFF: return " from 0 to 180";
     case STI_RULE_BITS: return " from 0 to 2147483647";
     case STI_RULE_DIRECTION: return ", directions x y z whose length is not 0";
     case STI_RULE_QPOS: return ", with quaternions w x y z whose length is not 0";
@@ -60,6 +61,7 @@ static bool is_good(sti_parameter_rule rule, const double *x, int64_t i)
     case STI_RULE_MATERIAL: return x[i] >= -1;
     case STI_RULE_BITS: return x[i] >= 0 && x[i] <= INT_MAX;
     case STI_RULE_ANGLE: return x[i] > 0 && x[i] < 180;
+    case STI_RULE_CUTOFF: return x[i] >= 0 && x[i] <= 180;
     case STI_RULE_RANGE: return i % 2 == 0 || x[i - 1] <= x[i];
     case STI_RULE_QUAT: return i % 4 != 3 || q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] > mjMINVAL;
     case STI_RULE_DIRECTION: return i % 3 != 2 || d[0] * d[0] + d[1] * d[1] + d[2] * d[2] > mjMINVAL;
@@ -97,7 +99,8 @@ static stet_result check_moving(const mjModel *m, sti_parameter parameter, const
 /*
  * What the compiler chose by a value cannot be chosen again: the pattern of the inertia matrix of simple bodies, and
  * sizes of geoms that come from their mesh or height field. What is no servo has no kp. Cameras and lights that follow
- * a body by their mode have no place of their own.
+ * a body by their mode have no place of their own, and cameras without a sensor no focal length. What is opaque is so
+ * in all worlds.
  */
 static bool is_fixed(const mjModel *m, sti_parameter parameter, int64_t item)
 {
@@ -110,6 +113,7 @@ static bool is_fixed(const mjModel *m, sti_parameter parameter, int64_t item)
     }
     case STI_PARAMETER_actuator_kp:
     case STI_PARAMETER_actuator_kv: return !sti_parameter_in_servo(m, parameter, item);
+    case STI_PARAMETER_cam_intrinsic: return m->cam_sensorsize[2 * (item / 4)] == 0;
     case STI_PARAMETER_cam_pos: return m->cam_mode[item / 3] != mjCAMLIGHT_FIXED;
     case STI_PARAMETER_cam_quat: return m->cam_mode[item / 4] != mjCAMLIGHT_FIXED;
     case STI_PARAMETER_light_pos:
@@ -170,6 +174,11 @@ static stet_result check_fixed(const mjModel *m, sti_parameter parameter, const 
                 "parameter %s: number %lld is %g; its camera or light follows a body by its mode: give what "
                 "the model has, %g, or set mode='fixed' in the model",
                 stet_worlds_get_parameters()[parameter], (long long)i, values[i], own);
+        if (parameter == STI_PARAMETER_cam_intrinsic)
+            return sti_error(STET_ERROR_UNSUPPORTED,
+                             "parameter cam_intrinsic: number %lld is %g; its camera has no sensorsize in the model: "
+                             "give what the model has, %g",
+                             (long long)i, values[i], own);
         if (parameter == STI_PARAMETER_actuator_kp || parameter == STI_PARAMETER_actuator_kv)
             return sti_error(STET_ERROR_UNSUPPORTED,
                              "parameter %s: number %lld is %g; actuator %lld is no %sservo: give what the model has, "
@@ -222,6 +231,16 @@ static stet_result check_positions(const mjModel *m, const double *values, int64
     return STET_OK;
 }
 
+static stet_result check_focal(const mjModel *m, const double *values, int64_t n)
+{
+    for (int64_t i = 0; i < n; ++i)
+        if (i % 4 < 2 && values[i] <= 0 && !is_fixed(m, STI_PARAMETER_cam_intrinsic, i % (4 * m->ncam)))
+            return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                             "parameter cam_intrinsic: number %lld is %g; it is a focal length: give what is above 0",
+                             (long long)i, values[i]);
+    return STET_OK;
+}
+
 /* By whether a tendon has armature the compiler chose which dofs are simple. */
 static stet_result check_armature(const mjModel *m, const double *values, int64_t n)
 {
@@ -239,6 +258,7 @@ static stet_result check_values(const mjModel *m, sti_parameter parameter, const
     STI_TRY(check_numbers(parameter, values, n));
     if (parameter == STI_PARAMETER_qpos0) STI_TRY(check_positions(m, values, n));
     if (parameter == STI_PARAMETER_tendon_armature) STI_TRY(check_armature(m, values, n));
+    if (parameter == STI_PARAMETER_cam_intrinsic) STI_TRY(check_focal(m, values, n));
     if (parameter == STI_PARAMETER_body_mass || parameter == STI_PARAMETER_body_inertia)
         STI_TRY(check_moving(m, parameter, values, n));
     return check_fixed(m, parameter, values, n);

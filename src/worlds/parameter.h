@@ -35,6 +35,7 @@ typedef enum sti_parameter_rule {
     STI_RULE_QUAT,      /* w x y z, not of length 0; normalised */
     STI_RULE_MATERIAL,  /* -1 … nmat - 1; rounded down where it is used */
     STI_RULE_ANGLE,     /* above 0, below 180 */
+    STI_RULE_CUTOFF,    /* 0 … 180 */
     STI_RULE_DIRECTION, /* x y z, not of length 0 */
     STI_RULE_BITS,      /* 0 … 2^31 - 1; rounded down where it is used */
     STI_RULE_QPOS       /* positions of joints, whose quaternions are not of length 0; normalised */
@@ -114,7 +115,17 @@ typedef enum sti_parameter_rule {
     X(light_diffuse, 3 * m->nlight, LEAST_0, false)                                                                    \
     X(light_specular, 3 * m->nlight, LEAST_0, false)                                                                   \
     X(cam_fovy, m->ncam, ANGLE, false)                                                                                 \
+    STI_PARAMETER_MORE_LOOKS(X)                                                                                        \
     STI_PARAMETER_PLACES(X)
+/* Looks that were added later: their streams of draws come behind all others. */
+#define STI_PARAMETER_MORE_LOOKS(X)                                                                                    \
+    X(light_attenuation, 3 * m->nlight, LEAST_0, false)                                                                \
+    X(light_cutoff, m->nlight, CUTOFF, false)                                                                          \
+    X(light_exponent, m->nlight, LEAST_0, false)                                                                       \
+    X(mat_emission, m->nmat, LEAST_0, false)                                                                           \
+    X(mat_specular, m->nmat, LEAST_0, false)                                                                           \
+    X(mat_shininess, m->nmat, LEAST_0, false)                                                                          \
+    X(cam_intrinsic, 4 * m->ncam, ANY, false)
 #define STI_PARAMETER_PLACES(X)                                                                                        \
     X(cam_pos, 3 * m->ncam, ANY, false)                                                                                \
     X(cam_quat, 4 * m->ncam, QUAT, false)                                                                              \

@@ -63,10 +63,14 @@ const double *sti_parameter_own(const mjModel *m, sti_parameter parameter)
 
 int sti_parameter_stream(sti_parameter parameter)
 {
-    enum { LAST = STI_PARAMETER_COUNT - 1, NEWEST = STI_PARAMETER_mat_rgb };
+    enum { LOOKS = 1 << 12 }; /* room for arrays, whose number grows */
     const int k = (int)parameter, first = STI_PARAMETER_geom_contype, end = STI_PARAMETER_PHYSICS, later = end - first;
-    if (k == NEWEST) return LAST;
-    return k < first ? k : k < end ? LAST - later + (k - first) : k - later - (k > NEWEST);
+    const int looks = STI_PARAMETER_light_attenuation, places = STI_PARAMETER_PLACES, more = places - looks + 1;
+    if (k == STI_PARAMETER_mat_rgb) return LOOKS - 1;
+    if (k < first) return k;
+    if (k < end) return STI_PARAMETER_COUNT - more - later + (k - first);
+    if (k >= looks && k < places) return LOOKS + (k - looks);
+    return k - later - (k >= places ? more : k > STI_PARAMETER_mat_rgb);
 }
 
 /*
@@ -122,6 +126,10 @@ double sti_parameter_own_number(const mjModel *m, sti_parameter parameter, int64
     case STI_PARAMETER_light_diffuse: return m->light_diffuse[item];
     case STI_PARAMETER_light_specular: return m->light_specular[item];
     case STI_PARAMETER_cam_fovy: return m->cam_fovy[item];
+#define LOOK(name, items, rule, derives)                                                                               \
+    case STI_PARAMETER_##name: return m->name[item];
+        STI_PARAMETER_MORE_LOOKS(LOOK)
+#undef LOOK
     default: return own ? own[item] : 1;
     }
 }

@@ -21,6 +21,7 @@ static const char scene[] =
     "<light pos='1 -1 3' dir='-1 1 -3' diffuse='.6 .6 .6' specular='.3 .3 .3'/>"
     "<light directional='true' dir='0 0 -1' diffuse='.2 .3 .2' castshadow='false'/>"
     "<site name='a' type='box' size='.1 .05 .05' pos='.5 .6 .2' material='plain'/>"
+    "<light type='spot' pos='-1 -1 2' dir='1 1 -2' diffuse='.5 .5 .4' cutoff='30' exponent='4' castshadow='false'/>"
     "<geom type='plane' size='2 2 .1' material='check'/>"
     "<geom type='box' size='.2 .3 .2' pos='-.6 0 .3' material='glass'/>"
     "<geom type='cylinder' size='.15 .1' pos='-.5 -.6 .2' euler='80 0 0' material='check'/>"
@@ -31,13 +32,30 @@ static const char scene[] =
     "<site name='b' size='.03' pos='-.1 .4 .8' material='cube'/></body>"
     "<flexcomp name='cloth' type='grid' dim='2' count='3 3 1' spacing='.1 .1 .1' pos='.1 -.2 .8' material='plain'/>"
     "<camera pos='0 -2.4 1.6' xyaxes='1 0 0 0 .55 .84' fovy='50'/>"
-    "<camera pos='0 -.4 -2' xyaxes='1 0 0 0 -1 0'/></worldbody>"
-    "<tendon><spatial width='.02' material='plain'><site site='a'/><site site='b'/></spatial></tendon></mujoco>";
+    "<camera pos='0 -.4 -2' xyaxes='1 0 0 0 -1 0' resolution='49 49' sensorsize='.01 .01' focal='.012 .011'/>"
+    "</worldbody><tendon><spatial width='.02' material='plain'><site site='a'/><site site='b'/></spatial></tendon>"
+    "</mujoco>";
 
-static const char *const looks[] = {"geom_matid", "geom_rgb",  "light_ambient", "light_diffuse", "light_specular",
-                                    "cam_fovy",   "cam_pos",   "cam_quat",      "light_pos",     "light_dir",
-                                    "geom_pos",   "geom_quat", "geom_size",     "mat_rgb"};
-enum { CAM_POS = 6, CAM_QUAT, LIGHT_POS, LIGHT_DIR, GEOM_POS, GEOM_QUAT, GEOM_SIZE, MAT_RGB, NLOOK, MOST = 64 };
+static const char *const looks[] = {"geom_matid",
+                                    "geom_rgb",
+                                    "light_ambient",
+                                    "light_diffuse",
+                                    "light_specular",
+                                    "cam_fovy",
+                                    "cam_pos",
+                                    "cam_quat",
+                                    "light_pos",
+                                    "light_dir",
+                                    "geom_pos",
+                                    "geom_quat",
+                                    "geom_size",
+                                    "mat_rgb",
+#define LOOK(name, items, rule, derives) #name,
+                                    STI_PARAMETER_MORE_LOOKS(LOOK)
+#undef LOOK
+};
+enum { CAM_POS = 6, CAM_QUAT, LIGHT_POS, LIGHT_DIR, GEOM_POS, GEOM_QUAT, GEOM_SIZE, MAT_RGB, MORE_LOOKS, MOST = 64 };
+enum { NLOOK = sizeof looks / sizeof *looks };
 
 static double unit_of(uint64_t *dice) { return (double)(dice_next(dice) >> 40) / (1 << 24); }
 
@@ -53,7 +71,10 @@ static double value_of(const mjModel *m, int look, int w, int i, uint64_t *dice)
         int type = m->geom_type[i / 3];
         return type == mjGEOM_MESH ? own : type == mjGEOM_PLANE && u < .3 ? 0 : own * (.5 + u);
     }
-    if (look == MAT_RGB) return u;
+    if (which == STI_PARAMETER_cam_intrinsic) return own * (i < 4 ? 1 : .7 + .6 * u); /* camera 0 has no sensor */
+    if (which == STI_PARAMETER_light_cutoff) return u < .2 ? 180 : 90 * u;
+    if (which == STI_PARAMETER_light_exponent) return 10 * u;
+    if (look >= MAT_RGB) return u;
     if (look >= CAM_POS) return own + (look == CAM_QUAT || look == GEOM_QUAT ? .1 : .4) * (u - .5);
     return look == 0 ? -1 + u * (double)(m->nmat + 1) : look == 5 ? 20 + 60 * u : look == 1 && u < 0.2 ? 0.5 : u;
 }
@@ -77,6 +98,10 @@ static void edit(const mjModel *m, int look, int w, const double *x, int64_t n)
         if (look == GEOM_SIZE) m->geom_size[i] = x[w * n + i];
         if (look == MAT_RGB) m->mat_rgba[4 * (i / 3) + i % 3] = value;
     }
+#define EDIT(name, items, rule, derives)                                                                               \
+    for (int64_t i = 0; strcmp(looks[look], #name) == 0 && i < n; ++i) m->name[i] = (float)x[w * n + i];
+    STI_PARAMETER_MORE_LOOKS(EDIT)
+#undef EDIT
     for (int64_t c = 0; look == CAM_QUAT && w != 1 && c < m->ncam; ++c) mju_normalize4(m->cam_quat + 4 * c);
     for (int64_t g = 0; look == GEOM_QUAT && w != 1 && g < m->ngeom; ++g) mju_normalize4(m->geom_quat + 4 * g);
 }
@@ -118,7 +143,7 @@ static void check_world(const pictures *all, int w, bool given[NLOOK], double x[
 static void kf52_each_world_is_that_of_an_edited_model(void **state)
 {
     static double x[NLOOK][WORLDS * MOST];
-    uint64_t dice = 71;
+    uint64_t dice = 74;
     print_message("dice %d\n", (int)dice);
     for (int mode = 0; mode < STET_RENDER_MODE_COUNT; ++mode) {
         pictures p;
@@ -219,11 +244,14 @@ static void bad_looks_are_refused(void **state)
     REFUSED("or -1 for none", stet_worlds_set_parameter(w, "geom_matid", x, ngeom));
     REFUSED("the model has 4 materials", stet_worlds_randomize(w, "geom_matid", (double[]){0}, (double[]){4.5}, 1));
     REFUSED("number 2 is -1.5", stet_worlds_set_parameter(w, "geom_rgb", x, 3 * ngeom));
+    REFUSED("from 0 to 180", stet_worlds_set_parameter(w, "light_cutoff", (double[]){181, 1, 1}, 3));
+    REFUSED("focal length", stet_worlds_set_parameter(w, "cam_intrinsic", (double[8]){0}, 8));
+    assert_non_null(strstr(stet_get_last_error(), "transparent"));
     REFUSED("above 0 and below 180", stet_worlds_set_parameter(w, "cam_fovy", x, 2));
-    REFUSED("length is not 0", stet_worlds_set_parameter(w, "light_dir", (double[6]){0}, 6));
+    REFUSED("length is not 0", stet_worlds_set_parameter(w, "light_dir", (double[9]){0}, 9));
     REFUSED("length is not 0", stet_worlds_randomize(w, "light_dir", (double[]){-1}, (double[]){1}, 1));
     REFUSED("length is not 0", stet_worlds_set_parameter(w, "cam_quat", (double[8]){1}, 8));
-    REFUSED("numbers; give 6", stet_worlds_set_parameter(w, "light_diffuse", x, 5));
+    REFUSED("numbers; give 9", stet_worlds_set_parameter(w, "light_diffuse", x, 5));
     p.renderer = NULL;
     pictures_close(&p);
     pictures_open(&p, "<mujoco><worldbody><body><geom size='.1'/><camera mode='trackcom'/></body></worldbody></mujoco>",
