@@ -7,7 +7,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import mujoco
-from mjlab.utils.spec import strip_buffer_textures
 from mjlab.utils.xml import fix_spec_xml
 
 from .. import _core
@@ -23,6 +22,14 @@ _entities: dict[int, tuple[Any, dict[str, Any]]] = {}
 def remember(spec: Any, entities: dict[str, Any]) -> None:
     """A scene's spec does not know from which folders its entities' files come."""
     _entities[id(spec)] = (spec, {f"{name}/": entity for name, entity in entities.items()})
+
+
+def _flatten_textures(spec: Any) -> None:
+    """Textures in memory, which a text cannot hold, have one colour: stet's worlds draw none of mjlab's pictures."""
+    for texture in spec.textures:
+        if len(texture.data) > 0:
+            texture.data = b""
+            texture.builtin = mujoco.mjtBuiltin.mjBUILTIN_FLAT
 
 
 def _specs(entity: Any) -> list[Any]:
@@ -73,7 +80,7 @@ def load_scene(spec: Any, compiled: mujoco.MjModel) -> _core.Model:
     _, entities = _entities.pop(id(spec), (spec, {}))
     spec = spec.copy()
     _apply_options(spec, compiled)
-    strip_buffer_textures(spec)
+    _flatten_textures(spec)
     root = ElementTree.fromstring(fix_spec_xml(spec.to_xml()))
     files = _take_files(root, entities)
     model = load(ElementTree.tostring(root, encoding="unicode"), assets=files)
