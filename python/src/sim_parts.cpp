@@ -251,8 +251,8 @@ static void bind_arrays(nb::class_<Sim> &sim)
              "present state. Native physics keeps what it takes from this call on, and has none with integrator RK4; "
              "external physics has \"sensordata\" (the field step_sensordata) alone.")
         .def("parameter_array", parameter_array, "name"_a,
-             "The values of a parameter of the physics (set_parameter) as an array, [world, item], rounded, that you, a "
-             "kernel or another library may write in place, at the same address for the life of the sim. What is "
+             "The values of a parameter of the physics (set_parameter) as an array, [world, item], rounded, that you, "
+             "a kernel or another library may write in place, at the same address for the life of the sim. What is "
              "written counts from the next call on that reads it or what follows from it, as if set_parameter had set "
              "it: constants that MuJoCo derives follow in the worlds that changed. They are derived on the host, so "
              "such a call waits for who wrote the array; a step in a captured graph has what the last call outside of "

@@ -94,16 +94,6 @@ static void list_quantity(const sti_native *n, const sti_quantity *q, wanted *ou
     }
 }
 
-void sti_native_reads_free(sti_native_reads *reads)
-{
-    stet_array_destroy(reads->list);
-    stet_array_destroy(reads->points);
-    stet_array_destroy(reads->all);
-    stet_array_destroy(reads->lack);
-    sti_free(reads->listed);
-    *reads = (sti_native_reads){.list = NULL};
-}
-
 /* Puts the list and the points on the device, if they are not there. */
 static stet_result put_list(sti_native *n, const wanted *k)
 {

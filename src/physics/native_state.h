@@ -235,6 +235,14 @@ stet_result sti_native_fill(void *native);
 /* A GPU begins to compile what that launches. */
 void sti_native_expect_reads(void *native);
 
-void sti_native_reads_free(sti_native_reads *reads);
+static inline void sti_native_reads_free(sti_native_reads *reads)
+{
+    stet_array_destroy(reads->list);
+    stet_array_destroy(reads->points);
+    stet_array_destroy(reads->all);
+    stet_array_destroy(reads->lack);
+    sti_free(reads->listed);
+    *reads = (sti_native_reads){.list = NULL};
+}
 
 #endif

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-static stet_result find_parameter(const char *name, sti_parameter *out)
+stet_result sti_parameter_named(const char *name, sti_parameter *out)
 {
 #define LIST(parameter, items, rule, derives) " " #parameter
     if (sti_parameter_find(name, out)) return STET_OK;
@@ -374,8 +374,7 @@ stet_result sti_parameter_give(stet_worlds *worlds, sti_parameter parameter)
     return STET_OK;
 }
 
-/* All worlds have the model's own value again. */
-static void take_back(stet_worlds *worlds, sti_parameter parameter)
+void sti_parameter_take_back(stet_worlds *worlds, sti_parameter parameter)
 {
     sti_parameters *p = &worlds->parameters;
     if (!p->given[parameter]) return;
@@ -383,59 +382,6 @@ static void take_back(stet_worlds *worlds, sti_parameter parameter)
     p->given[parameter] = false;
     p->ngiven -= parameter < STI_PARAMETER_PHYSICS;
     assert(p->ngiven >= 0);
-}
-
-/* What arrays were given before; of a parameter that all worlds get anew nothing is left of it, be it good or not. */
-static stet_result take_before(stet_worlds *worlds, sti_parameter which, const uint8_t *mask)
-{
-    sti_parameter_array *a = &worlds->parameters.array[which];
-    if (!mask && a->array) {
-        STI_TRY(sti_array_ensure(a->array));
-        a->due = a->array->nitem > 0;
-        return STET_OK;
-    }
-    return sti_parameters_take(worlds);
-}
-
-stet_result stet_worlds_set_parameter_where(stet_worlds *worlds, const char *name, const uint8_t *mask,
-                                            const double *values, int64_t n)
-{
-    sti_parameter which;
-    if (!worlds || !name)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_set_parameter: worlds and name must not be NULL");
-    STI_TRY(find_parameter(name, &which));
-    if (values) STI_TRY(sti_parameter_check(worlds, which, values, n));
-    STI_TRY(take_before(worlds, which, mask));
-    if (which == STI_PARAMETER_timestep) STI_TRY(sti_worlds_pull_physics(worlds)); /* steps so far had the old one */
-    if (!values && !mask) {
-        take_back(worlds, which);
-        return sti_parameters_put_arrays(worlds);
-    }
-    if (!values && !worlds->parameters.given[which]) return STET_OK;
-    STI_TRY(sti_parameter_give(worlds, which));
-    int64_t items = sti_parameter_items(worlds->model->mj, which);
-    for (int64_t w = 0; w < worlds->nworld; ++w)
-        if (!mask || mask[w])
-            sti_parameter_put(worlds, which, w, values ? values + (n == items ? 0 : w * items) : NULL);
-    sti_parameter_changed(worlds, which, mask);
-    return sti_parameters_put_arrays(worlds);
-}
-
-stet_result stet_worlds_get_parameter_array(stet_worlds *worlds, const char *name, stet_array **out)
-{
-    sti_parameter which;
-    if (!out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_get_parameter_array: out must not be NULL");
-    *out = NULL;
-    if (!worlds || !name)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "stet_worlds_get_parameter_array: worlds and name must not be NULL");
-    STI_TRY(find_parameter(name, &which));
-    return sti_parameter_array_of(worlds, which, out);
-}
-
-stet_result stet_worlds_set_parameter(stet_worlds *worlds, const char *name, const double *values, int64_t n)
-{
-    return stet_worlds_set_parameter_where(worlds, name, NULL, values, n);
 }
 
 /* ---- reading them ------------------------------------------------------------------------------------------------ */
@@ -450,26 +396,6 @@ int64_t stet_worlds_get_parameter_items(const stet_worlds *worlds, const char *n
 {
     sti_parameter which;
     return worlds && sti_parameter_find(name, &which) ? sti_parameter_items(worlds->model->mj, which) : 0;
-}
-
-stet_result stet_worlds_get_parameter(const stet_worlds *worlds, const char *name, double *values, int64_t n)
-{
-    sti_parameter which;
-    if (!worlds || !name || !values)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "stet_worlds_get_parameter: worlds, name and values must not be NULL");
-    STI_TRY(find_parameter(name, &which));
-    STI_TRY(sti_parameters_take((stet_worlds *)worlds)); /* to the caller no change of the worlds */
-    int64_t items = sti_parameter_items(worlds->model->mj, which);
-    if (n != items * worlds->nworld)
-        return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                         "parameter %s: room for %lld number%s; there are %lld, for %lld world%s", name, (long long)n,
-                         STI_S(n), (long long)(items * worlds->nworld), (long long)worlds->nworld,
-                         STI_S(worlds->nworld));
-    for (int64_t i = 0; i < n; ++i)
-        values[i] = worlds->parameters.given[which] ? worlds->parameters.value[which][i]
-                                                    : sti_parameter_own_number(worlds->model->mj, which, i % items);
-    return STET_OK;
 }
 
 /* ---- drawing them: what is given --------------------------------------------------------------------------------- */
@@ -563,7 +489,7 @@ stet_result stet_worlds_randomize(stet_worlds *worlds, const char *name, const d
     sti_parameter which;
     if (!worlds || !name)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_randomize: worlds and name must not be NULL");
-    STI_TRY(find_parameter(name, &which));
+    STI_TRY(sti_parameter_named(name, &which));
     if (!low && !high) {
         stop_drawing(&worlds->parameters, which);
         return STET_OK;
@@ -583,7 +509,6 @@ void sti_parameters_free(stet_worlds *worlds)
         stop_drawing(p, (sti_parameter)k);
         sti_free(p->value[k]);
     }
-    sti_parameter_arrays_free(worlds);
     sti_generations_free(&p->changed);
     sti_generations_free(&p->look_changed);
     sti_generations_free(&p->place_changed);

@@ -42,8 +42,8 @@ typedef enum sti_parameter_rule {
 } sti_parameter_rule;
 
 /*
- * Name (that of an array of mjModel, but for the first five, actuator_kp, actuator_kv and options), numbers per world (`m` is
- * the mjModel), rule, whether mj_setConst reads it. stet/worlds.h describes them. Draws depend on the place (DRAW-1),
+ * Name (that of an array of mjModel, but for the first five, actuator_kp, actuator_kv and options), numbers per world
+ * (`m` is the mjModel), rule, whether mj_setConst reads it. stet/worlds.h describes them. Draws depend on the place (DRAW-1),
  * which sti_parameter_stream keeps where later ones come before.
  */
 #define STI_PARAMETERS(X)                                                                                              \
@@ -204,6 +204,8 @@ double sti_parameters_look(const sti_parameters *p, const mjModel *m, sti_parame
 
 /* ---- parameter.c: giving values ---------------------------------------------------------------------------------- */
 
+/* Finds it, or says what there is. */
+stet_result sti_parameter_named(const char *name, sti_parameter *out);
 /* Checks values of a parameter, either for all worlds alike (n its items) or for each (n nworld times its items). */
 stet_result sti_parameter_check(const stet_worlds *worlds, sti_parameter parameter, const double *values, int64_t n);
 static inline bool sti_parameters_any(const sti_parameters *p) { return p->ngiven > 0; }
@@ -213,14 +215,16 @@ stet_result sti_parameter_give(stet_worlds *worlds, sti_parameter parameter);
 void sti_parameter_put(stet_worlds *worlds, sti_parameter parameter, int64_t w, const double *value);
 /* Values of the worlds of mask (NULL: all) were replaced. */
 void sti_parameter_changed(stet_worlds *worlds, sti_parameter parameter, const uint8_t *mask);
+/* All worlds have the model's own value again. */
+void sti_parameter_take_back(stet_worlds *worlds, sti_parameter parameter);
 void sti_parameters_free(stet_worlds *worlds);
 
 /* ---- parameter_model.c: models of threads ------------------------------------------------------------------------ */
 
 /* Makes the models of threads; called before the first parameter is given. */
 stet_result sti_parameters_make_models(stet_worlds *worlds);
-/* Brings derived constants up to date. Called before dynamics are computed; costs nothing if nothing has changed. */
-stet_result sti_parameters_update(stet_worlds *worlds);
+/* Brings derived constants up to date; costs nothing if nothing has changed. */
+stet_result sti_parameters_derive(stet_worlds *worlds);
 /* The model with which a thread steps a world; valid until the thread's next call. */
 const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int thread);
 /* The same for kinematics, which read no derived constant. */
@@ -244,8 +248,8 @@ void sti_parameters_free_models(stet_worlds *worlds);
 stet_result sti_parameters_take(stet_worlds *worlds);
 /* Arrays get values that changed. */
 stet_result sti_parameters_put_arrays(stet_worlds *worlds);
-/* The array of a parameter, which is made if it does not exist. */
-stet_result sti_parameter_array_of(stet_worlds *worlds, sti_parameter which, stet_array **out);
+/* Both, and derived constants: called before dynamics are computed; costs nothing if nothing has changed. */
+stet_result sti_parameters_update(stet_worlds *worlds);
 void sti_parameter_arrays_free(stet_worlds *worlds);
 
 /* ---- draws.c: values drawn at resets ----------------------------------------------------------------------------- */

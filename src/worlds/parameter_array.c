@@ -1,7 +1,9 @@
 /*
- * Parameters as arrays on the device, which callers, kernels and other libraries write; see parameter.h (PARAMETER-6).
+ * Parameters as arrays on the device, which callers, kernels and other libraries write, and as callers set and read
+ * them; see parameter.h (PARAMETER-6).
  */
 #include "base/memory.h"
+#include "base/plural.h"
 #include "device/host_mirror.h"
 #include "worlds/parameter.h"
 #include "worlds/worlds.h"
@@ -129,7 +131,7 @@ stet_result sti_parameters_take(stet_worlds *worlds)
 
 /* ---- asking for one ---------------------------------------------------------------------------------------------- */
 
-stet_result sti_parameter_array_of(stet_worlds *worlds, sti_parameter which, stet_array **out)
+static stet_result array_of(stet_worlds *worlds, sti_parameter which, stet_array **out)
 {
     sti_parameters *p = &worlds->parameters;
     sti_parameter_array *a = &p->array[which];
@@ -155,6 +157,89 @@ stet_result sti_parameter_array_of(stet_worlds *worlds, sti_parameter which, ste
     STI_TRY(sti_parameters_put_arrays(worlds)); /* else the next call does */
     *out = array;
     return STET_OK;
+}
+
+/* ---- setting them ------------------------------------------------------------------------------------------------ */
+
+/* What arrays were given before; of a parameter that all worlds get anew nothing is left of it, be it good or not. */
+static stet_result take_before(stet_worlds *worlds, sti_parameter which, const uint8_t *mask)
+{
+    sti_parameter_array *a = &worlds->parameters.array[which];
+    if (!mask && a->array) {
+        STI_TRY(sti_array_ensure(a->array));
+        a->due = a->array->nitem > 0;
+        return STET_OK;
+    }
+    return sti_parameters_take(worlds);
+}
+
+stet_result stet_worlds_set_parameter_where(stet_worlds *worlds, const char *name, const uint8_t *mask,
+                                            const double *values, int64_t n)
+{
+    sti_parameter which;
+    if (!worlds || !name)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_set_parameter: worlds and name must not be NULL");
+    STI_TRY(sti_parameter_named(name, &which));
+    if (values) STI_TRY(sti_parameter_check(worlds, which, values, n));
+    STI_TRY(take_before(worlds, which, mask));
+    if (which == STI_PARAMETER_timestep) STI_TRY(sti_worlds_pull_physics(worlds)); /* steps so far had the old one */
+    if (!values && !mask) {
+        sti_parameter_take_back(worlds, which);
+        return sti_parameters_put_arrays(worlds);
+    }
+    if (!values && !worlds->parameters.given[which]) return STET_OK;
+    STI_TRY(sti_parameter_give(worlds, which));
+    int64_t items = sti_parameter_items(worlds->model->mj, which);
+    for (int64_t w = 0; w < worlds->nworld; ++w)
+        if (!mask || mask[w])
+            sti_parameter_put(worlds, which, w, values ? values + (n == items ? 0 : w * items) : NULL);
+    sti_parameter_changed(worlds, which, mask);
+    return sti_parameters_put_arrays(worlds);
+}
+
+stet_result stet_worlds_get_parameter_array(stet_worlds *worlds, const char *name, stet_array **out)
+{
+    sti_parameter which;
+    if (!out) return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_get_parameter_array: out must not be NULL");
+    *out = NULL;
+    if (!worlds || !name)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_worlds_get_parameter_array: worlds and name must not be NULL");
+    STI_TRY(sti_parameter_named(name, &which));
+    return array_of(worlds, which, out);
+}
+
+stet_result stet_worlds_set_parameter(stet_worlds *worlds, const char *name, const double *values, int64_t n)
+{
+    return stet_worlds_set_parameter_where(worlds, name, NULL, values, n);
+}
+
+/* ---- reading them ----------------------------------------------------------------------------------------------- */
+
+stet_result stet_worlds_get_parameter(const stet_worlds *worlds, const char *name, double *values, int64_t n)
+{
+    sti_parameter which;
+    if (!worlds || !name || !values)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_worlds_get_parameter: worlds, name and values must not be NULL");
+    STI_TRY(sti_parameter_named(name, &which));
+    STI_TRY(sti_parameters_take((stet_worlds *)worlds)); /* to the caller no change of the worlds */
+    int64_t items = sti_parameter_items(worlds->model->mj, which);
+    if (n != items * worlds->nworld)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "parameter %s: room for %lld number%s; there are %lld, for %lld world%s", name, (long long)n,
+                         STI_S(n), (long long)(items * worlds->nworld), (long long)worlds->nworld,
+                         STI_S(worlds->nworld));
+    for (int64_t i = 0; i < n; ++i)
+        values[i] = worlds->parameters.given[which] ? worlds->parameters.value[which][i]
+                                                    : sti_parameter_own_number(worlds->model->mj, which, i % items);
+    return STET_OK;
+}
+
+stet_result sti_parameters_update(stet_worlds *worlds)
+{
+    STI_TRY(sti_parameters_take(worlds));
+    return sti_parameters_derive(worlds);
 }
 
 void sti_parameter_arrays_free(stet_worlds *worlds)

@@ -268,10 +268,9 @@ static void update_world(void *context, int64_t w, int thread)
     atomic_fetch_add_explicit(&u->made, 1, memory_order_relaxed);
 }
 
-stet_result sti_parameters_update(stet_worlds *worlds)
+stet_result sti_parameters_derive(stet_worlds *worlds)
 {
     sti_parameters *p = &worlds->parameters;
-    STI_TRY(sti_parameters_take(worlds));
     if (p->updated == p->clock) return STET_OK;
     for (int k = 0; k < STI_PARAMETER_PHYSICS; ++k)
         if (p->given[k] && sti_parameter_derives((sti_parameter)k)) STI_TRY(make_derived(worlds));

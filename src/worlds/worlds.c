@@ -222,6 +222,7 @@ void stet_worlds_destroy(stet_worlds *worlds)
     sti_poses_forget_first(worlds);
     stet_array_destroy(worlds->noise);
     stet_array_destroy(worlds->draws);
+    sti_parameter_arrays_free(worlds);
     sti_parameters_free(worlds);
     free_data(worlds->data, worlds->nworld);
     free_data(worlds->scratch, worlds->device->threads);

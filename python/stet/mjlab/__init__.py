@@ -7,9 +7,9 @@
 
 mjlab 1.6 is written against mujoco_warp 3.11. In place of its Simulation this module puts one of the same interface:
 the scene is exported (options from MujocoCfg, meshes from the entities), stet steps it with native physics, and
-`sim.data`, `sim.model` are PyTorch's tensors over stet's arrays. What an environment reads after a step is what MuJoCo's
-data hold then, one time step late, until `forward`: stet's quantities of the step. Fields that mjlab expands for domain
-randomisation are parameters of stet's, whose derived constants follow by themselves.
+`sim.data`, `sim.model` are PyTorch's tensors over stet's arrays. What an environment reads after a step is what
+MuJoCo's data hold then, one time step late, until `forward`: stet's quantities of the step. Fields that mjlab expands
+for domain randomisation are parameters of stet's, whose derived constants follow by themselves.
 
 Rays and cameras of mjlab's sensors are cast by mujoco_warp's kernels, over stet's poses. What stet lacks is refused by
 name: entities with variants, fields that are no parameter, a model that native physics does not cover.
