@@ -43,8 +43,8 @@ typedef enum sti_parameter_rule {
 
 /*
  * Name (that of an array of mjModel, but for the first five, actuator_kp, actuator_kv and options), numbers per world
- * (`m` is the mjModel), rule, whether mj_setConst reads it. stet/worlds.h describes them. Draws depend on the place (DRAW-1),
- * which sti_parameter_stream keeps where later ones come before.
+ * (`m` is the mjModel), rule, whether mj_setConst reads it. stet/worlds.h describes them. Draws depend on the place
+ * (DRAW-1), which sti_parameter_stream keeps where later ones come before.
  */
 #define STI_PARAMETERS(X)                                                                                              \
     X(gravity, 3, ANY, false)                                                                                          \
