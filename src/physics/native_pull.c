@@ -1,9 +1,11 @@
 /* Launches of the gradient of a time step; see native_pull.h. */
 #include "physics/native_pull.h"
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "kernel/gpu/programs.h"
 #include "kernel/record/launch.h"
+#include "physics/features.h"
 #include "physics/gradient/memory.k.h"
 #include "physics/native_state.h"
 
@@ -148,10 +150,24 @@ static int wanted_bits(const sti_native *n, const sti_native_wanted *wanted)
 
 /* ---- a launch ---------------------------------------------------------------------------------------------------- */
 
+stet_result sti_native_converge(sti_native *n)
+{
+    const mjModel *m = n->worlds->model->mj;
+    if (n->converges || !sti_physics_ends_early(m)) return STET_OK;
+    n->converges = true;
+    sti_log(STET_LOG_WARNING,
+            "gradients: the model asks for iterations %d, ls_iterations %d of its solver, which may end before it has "
+            "converged, and only then has a step a gradient: steps of this sim have as many as they need from now on; "
+            "give 6 and 20 or more to have them from the beginning",
+            m->opt.iterations, m->opt.ls_iterations);
+    return sti_native_update(n);
+}
+
 stet_result sti_native_prepare_pull(sti_native *n)
 {
     const sti_code *code;
     STI_TRY(sti_gradient_check_model(n->worlds->model->mj));
+    STI_TRY(sti_native_converge(n));
     STI_TRY(sti_native_update(n));
     STI_TRY(make_memory(n));
     if (!sti_device_is_gpu(n->worlds->device)) return STET_OK;

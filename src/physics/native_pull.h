@@ -37,6 +37,11 @@ void sti_native_wanted_free(sti_native_wanted *wanted);
 /* Has a step the gradient of this table? */
 bool sti_gradient_has_parameter(int number);
 
+/*
+ * A gradient is that of a solver that has converged. Where the model ends it early (sti_physics_ends_early), all steps
+ * from this call on have the iterations that it needs, which a warning says.
+ */
+stet_result sti_native_converge(sti_native *native);
 /* Memory and code for sti_native_pull, which can be listed then. */
 stet_result sti_native_prepare_pull(sti_native *native);
 /*

@@ -118,6 +118,7 @@ struct sti_native {
     stet_array *memory, *plain_memory; /* on a GPU, of the teams that run at once: reals and ints */
     sti_native_stages stages;
     sti_native_tape tape;
+    bool converges; /* steps have as many iterations of the solver as it needs (native_pull.h) */
     struct {
         stet_array *memory, *lists; /* on a GPU, of the teams that run at once: of gradients (native_pull.c) */
     } pull;

@@ -113,9 +113,21 @@ stet_result sti_native_put_clock(sti_native *n)
     return n->worlds->device->host_memory ? STET_OK : sti_array_to_device(n->clock);
 }
 
+/* The limits of a solver that has converged, where a gradient needs that, are MuJoCo's defaults. */
+static void let_converge(sti_native *n)
+{
+    enum { ITERATIONS = 100, LS_ITERATIONS = 50 };
+    int *m = n->tables.m;
+    if (!n->converges || (m[M_ITERATIONS] >= ITERATIONS && m[M_LS_ITERATIONS] >= LS_ITERATIONS)) return;
+    if (m[M_ITERATIONS] < ITERATIONS) m[M_ITERATIONS] = ITERATIONS;
+    if (m[M_LS_ITERATIONS] < LS_ITERATIONS) m[M_LS_ITERATIONS] = LS_ITERATIONS;
+    n->old = true;
+}
+
 stet_result sti_native_update(sti_native *n)
 {
     STI_TRY(sti_native_parameters_update(&n->own, n->worlds, &n->tables, &n->old));
+    let_converge(n);
     if (n->old) STI_TRY(upload_tables(n));
     STI_TRY(sti_native_put_clock(n));
     return sti_native_make_spare_memory(n, 0);

@@ -221,6 +221,7 @@ static stet_result run_step(sti_native *n)
 stet_result sti_native_run_taped(sti_native *n, int nstep)
 {
     STI_TRY(make_operations(n));
+    STI_TRY(sti_native_converge(n));
     for (int k = 0; k < nstep; ++k) STI_TRY(run_step(n));
     return STET_OK;
 }

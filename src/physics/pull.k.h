@@ -9,6 +9,7 @@
 #include "physics/forward.k.h"
 #include "physics/gradient/memory.k.h"
 #include "physics/gradient/tree.k.h"
+#include "physics/gradient/links.k.h"
 #include "physics/gradient/passive.k.h"
 #include "physics/gradient/actuate.k.h"
 #include "physics/gradient/contact/contacts.k.h"

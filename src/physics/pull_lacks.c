@@ -63,17 +63,36 @@ static bool is_spatial(const mjModel *m, int t)
     return type != mjWRAP_JOINT;
 }
 
-static bool has_wraps(const mjModel *m)
+/* Do all dofs that move body a move body b? */
+static bool is_above(const mjModel *m, int a, int b)
 {
-    for (int i = 0; i < m->nwrap; ++i)
-        if (m->wrap_type[i] == mjWRAP_SPHERE || m->wrap_type[i] == mjWRAP_CYLINDER) return true;
-    return false;
+    int d = m->body_dofnum[m->body_weldid[a]] ? m->body_dofadr[m->body_weldid[a]] : -1;
+    for (a = m->body_weldid[a]; d < 0 && a > 0; a = m->body_weldid[m->body_parentid[a]])
+        if (m->body_dofnum[a]) d = m->body_dofadr[a];
+    for (b = m->body_weldid[b]; d >= 0 && b > 0; b = m->body_weldid[m->body_parentid[b]])
+        if (m->body_dofnum[b] && m->body_dofadr[b] == d) return true;
+    return d < 0;
 }
 
-static bool has_spatial_armature(const mjModel *m)
+static int wrapped_body(const mjModel *m, int i)
 {
-    for (int t = 0; t < m->ntendon; ++t)
-        if (is_spatial(m, t) && m->tendon_armature[t] != 0) return true;
+    int type = m->wrap_type[i], id = m->wrap_objid[i];
+    if (type == mjWRAP_SITE) return m->site_bodyid[id];
+    return type == mjWRAP_SPHERE || type == mjWRAP_CYLINDER ? m->geom_bodyid[id] : 0;
+}
+
+/* The inertia matrix has no entries for two dofs of which neither moves the other. */
+static bool has_branching_armature(const mjModel *m)
+{
+    for (int t = 0; t < m->ntendon; ++t) {
+        int first = m->tendon_adr[t], end = first + m->tendon_num[t];
+        if (!is_spatial(m, t) || m->tendon_armature[t] == 0) continue;
+        for (int i = first; i < end; ++i)
+            for (int k = first; k < i; ++k) {
+                int a = wrapped_body(m, i), b = wrapped_body(m, k);
+                if (!is_above(m, a, b) && !is_above(m, b, a)) return true;
+            }
+    }
     return false;
 }
 
@@ -164,9 +183,7 @@ static const struct {
     {"plugins", has_plugins},
     {"contacts of types of geoms that have no derivative", has_contacts_without},
     {"noslip iterations", has_noslip},
-    {"fewer than 6 iterations of the solver, or 20 of its line search", sti_physics_ends_early},
-    {"tendons that wrap around geoms", has_wraps},
-    {"armature of spatial tendons", has_spatial_armature},
+    {"armature of tendons between branches of a tree, or between trees", has_branching_armature},
     {"limits of the forces of a tendon's actuators", has_tendon_force_limits},
     {"adhesion", has_adhesion},
     {"slider-cranks", has_cranks},

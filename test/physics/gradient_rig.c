@@ -482,10 +482,14 @@ void gradient_check(const char *name, const char *scene, const gradient_draw *dr
         errors->refused++;
         return;
     }
+    int wrong = errors->wrong, compared = errors->compared, kinks = errors->kinks;
     for (int k = 0; k < rounds; ++k) {
         gradient_state(&g, draw, dice);
         gradient_compare(&g, name, dice, errors);
     }
+    if (errors->wrong > wrong)
+        print_message("%s: %d of %d gradients are wrong, %d kinks set aside\n", name, errors->wrong - wrong,
+                      errors->compared - compared, errors->kinks - kinks);
     gradient_close(&g);
 }
 

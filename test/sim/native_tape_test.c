@@ -257,11 +257,12 @@ static void a_sim_goes_on_as_if_nothing_had_been(void **state)
     "<body pos='" x " " y " 0'><joint axis='0 1 0' range='-1 1' limited='true' damping='.5'/><geom type='capsule' "    \
     "fromto='0 0 0 .05 0 -.2' size='.02'/><body pos='.05 0 -.2'><joint axis='0 1 0' damping='.3'/><geom "              \
     "type='capsule' fromto='0 0 0 -.05 0 -.2' size='.02'/><geom size='.03' pos='-.05 0 -.2'/></body></body>"
-static const char walker[] =
-    "<mujoco><compiler angle='radian'/><option cone='elliptic' integrator='implicitfast' timestep='.004'/><default>"
-    "<geom friction='.8'/></default><worldbody><geom type='plane' size='5 5 .1'/><body pos='0 0 .42'><freejoint/><geom "
-    "type='capsule' fromto='-.2 0 0 .2 0 0' size='.05' mass='3'/>" LEG("-.2", "-.1") LEG("-.2", ".1") LEG(".2", "-.1")
-        LEG(".2", ".1") "</body></worldbody></mujoco>";
+#define WALKER(options)                                                                                                \
+    "<mujoco><compiler angle='radian'/><option cone='elliptic' integrator='implicitfast' timestep='.004' " options     \
+    "/><default><geom friction='.8'/></default><worldbody><geom type='plane' size='5 5 .1'/><body pos='0 0 .42'>"      \
+    "<freejoint/><geom type='capsule' fromto='-.2 0 0 .2 0 0' size='.05' mass='3'/>" LEG("-.2", "-.1")                 \
+        LEG("-.2", ".1") LEG(".2", "-.1") LEG(".2", ".1") "</body></worldbody></mujoco>"
+static const char walker[] = WALKER(""), hasty_walker[] = WALKER("iterations='1' ls_iterations='4'");
 
 /* What a rollout begins with, field after field, and how a loss weighs its end. */
 enum { FIELDS = 4, MOST_NUMBERS = 256 };
@@ -372,8 +373,11 @@ static void go_through(stet_tape *tape, stet_sim *sim, const beginning *b, int64
     OK(stet_tape_backward(tape));
 }
 
-/* Of a unit quaternion the part along it, which differences of unit quaternions do not see, is taken out. */
-static void check_slopes(const char *scene, bool floats, int n, uint64_t dice)
+/*
+ * Gradients on a tape of `scene` against differences of `same`. Of a unit quaternion the part along it, which
+ * differences of unit quaternions do not see, is taken out.
+ */
+static void check_slopes_of(const char *scene, const char *same, bool floats, int n, uint64_t dice)
 {
     room_def d = {.nworld = 1, .isa = "f64", .physics = STET_PHYSICS_NATIVE};
     stet_tape_def def = stet_default_tape_def();
@@ -392,8 +396,8 @@ static void check_slopes(const char *scene, bool floats, int n, uint64_t dice)
     }
     for (int k = 0; floats && k < 4; ++k) along += found[3 + k] * b.x[3 + k];
     for (int k = 0; floats && k < 4; ++k) found[3 + k] -= along * b.x[3 + k];
-    differences(scene, &b, n, 1e-6, one);
-    differences(scene, &b, n, 4e-6, four);
+    differences(same, &b, n, 1e-6, one);
+    differences(same, &b, n, 4e-6, four);
     for (int i = 0; i < b.n; ++i) greatest = fmax(greatest, fabs(one[i]));
     for (int i = 0; i < b.n; ++i) {
         bool kink = !(fabs(one[i] - four[i]) <= 1e-6 * greatest);
@@ -407,6 +411,14 @@ static void check_slopes(const char *scene, bool floats, int n, uint64_t dice)
     stet_tape_destroy(tape);
     stet_sim_destroy(sim);
 }
+
+static void check_slopes(const char *scene, bool floats, int n, uint64_t dice)
+{
+    check_slopes_of(scene, scene, floats, n, dice);
+}
+
+/* A model that ends its solver early is stepped on as one that does not. */
+static void a_tape_lets_the_solver_converge(void **state) { check_slopes_of(hasty_walker, walker, true, 20, 5); }
 
 static void gradients_agree_with_differences(void **state)
 {
@@ -600,6 +612,7 @@ int main(void)
         cmocka_unit_test(worlds_that_a_step_puts_back_pass_nothing_back),
         cmocka_unit_test(a_sim_goes_on_as_if_nothing_had_been),
         cmocka_unit_test(gradients_agree_with_differences),
+        cmocka_unit_test(a_tape_lets_the_solver_converge),
         cmocka_unit_test(the_same_bits_wherever_checkpoints_lie),
         cmocka_unit_test(the_same_bits_on_each_instruction_set),
         cmocka_unit_test(what_a_step_leaves_without_a_derivative_is_refused),

@@ -1,6 +1,6 @@
 /*
- * Gradients of what springs, dampers, gravity compensation, the medium and applied forces do to dofs, and of tendons'
- * paths. Part of the kernels that include it, after tree.k.h.
+ * Gradients of what springs, dampers, tendons, gravity compensation, the medium and applied forces do to dofs. Part of
+ * the kernels that include it, after links.k.h.
  */
 
 /* 2 p[0] sign(v) + 6 p[1] v: that of ph_damper_slope. */
@@ -111,16 +111,6 @@ LFN void ph_pull_fluid(ph_world w, int b)
 
 /* ---- tendons ----------------------------------------------------------------------------------------------------- */
 
-/* ten_J x of tendon t */
-LFN real ph_tendon_rate(ph_world w, int t, const real *x)
-{
-    const int *adr = ten_J_rowadr(w), *col = ten_J_colind(w);
-    real sum = splat(0);
-    rolled
-    for (int e = adr[t]; e < adr[t + 1]; ++e) sum = fma(ph_ten_j(w, e), x[col[e]], sum);
-    return sum;
-}
-
 /*
  * w' ten_J' ten_J (qacc + more) of tendon t (or the moment of an actuator), as far as its entries are in the pattern of
  * qM: the others the integrator leaves out.
@@ -157,6 +147,8 @@ LFN void ph_pull_tendon_forces(ph_world w, int t)
     real p[2], z = PH_TENDONS(GT_Z)[t], h = timestep(w, 0), velocity = ten_velocity(w)[t];
     real *by_z = PH_TENDONS(GT_BY_Z) + t, *length = PH_TENDONS(GT_LENGTH) + t, *speed = PH_TENDONS(GT_SPEED) + t;
     *by_z = *by_z - (ph_tendon_spring(w, t) + ph_tendon_damper(w, t));
+    if (ph_drifts(w) && tendon_link_adr(w)[t] != tendon_link_adr(w)[t + 1])
+        *by_z = fma(tendon_armature(w, t), ph_tendon_rate(w, t, qacc(w)) + ph_tendon_drift(w, t), *by_z);
     if (flags & PH_TEN_STIFF && !(model_flags(w) & PH_NO_SPRING)) {
         real k = ph_coefficients(w, M_TEN_STIFFNESS, M_TEN_STIFFNESSPOLY, flags & PH_TEN_STIFF_POLY, t, p);
         real x = ph_tendon_stretch(w, t), slope = ph_spring_slope(k, p, x) * z;
@@ -168,44 +160,6 @@ LFN void ph_pull_tendon_forces(ph_world w, int t)
         if (integrator(w) != 0 && flags & PH_TEN_DAMPED_POLY)
             *speed = fma(ph_damper_curve(p, velocity) * h, ph_implicit_rate(w, t, 0), *speed);
     }
-}
-
-/* What bars of tendon lengths and velocities are for the bodies that a straight link joins. */
-LFN void ph_pull_link(ph_world w, int l, int t)
-{
-    const int *row = link_first(w) + LK_SIZE * l, *of = site_bodyid(w);
-    const int field[3] = {GB_Z, GB_ACC, -1}, bar[3] = {GB_FORCE, GB_PUSH, GB_SPEED};
-    const int number[3] = {GT_BY_Z, GT_BY_ACC, GT_SPEED};
-    int body[2] = {of[row[LK_FROM]], of[row[LK_TO]]};
-    real u[3], along[3], place[2][3], none[3], scale = link_scale(w, l);
-    real p[2][3];
-    if (body[0] == body[1]) return;
-    ph_zero(none, 3);
-    ph_copy(p[0], site_xpos(w) + 3 * row[LK_FROM], 3);
-    ph_copy(p[1], site_xpos(w) + 3 * row[LK_TO], 3);
-    v3_sub(p[1], p[0], u);
-    real length = v3_normalize(u), inverse = splat(1) / rmax(length, splat(PHYSICS_MINVAL));
-    ph_zero(along, 3); /* the bar of u */
-    for (int k = 0; k < 2; ++k) v3_scale(u, (k ? scale : -scale) * PH_TENDONS(GT_LENGTH)[t], place[k]);
-    for (int c = 0; c < 3; ++c) {
-        const real *x = field[c] < 0 ? cvel(w) : PH_BODIES(field[c]);
-        real one[3], two[3], by = scale * PH_TENDONS(number[c])[t];
-        ph_at_point(w, body[0], p[0], x, one);
-        ph_at_point(w, body[1], p[1], x, two);
-        for (int k = 0; k < 3; ++k) along[k] = fma(by, two[k] - one[k], along[k]);
-        for (int k = 0; k < 2; ++k) {
-            real pull[3];
-            v3_scale(u, k ? by : -by, pull);
-            ph_pull_point(w, body[k], p[k], none, pull, x, bar[c], place[k]);
-        }
-    }
-    real part = v3_dot(along, u);
-    for (int k = 0; k < 3; ++k) {
-        real side = (along[k] - part * u[k]) * inverse;
-        place[0][k] = place[0][k] - side;
-        place[1][k] = place[1][k] + side;
-    }
-    for (int k = 0; k < 2; ++k) ph_pull_place(w, body[k], p[k], none, place[k]);
 }
 
 /* Bars of lengths and velocities of all tendons go to dofs and bodies. */

@@ -70,27 +70,6 @@ LFN void ph_pull_ball_limit(ph_world w, const int *block, const ph_row_bars *bar
 
 /* ---- rows of bodies ---------------------------------------------------------------------------------------------- */
 
-/*
- * Bars of the acceleration of the point p that is fixed to body b, with qacc: they are `by`, and those of its turning
- * are `turn`.
- */
-LFN void ph_pull_acceleration(ph_world w, int b, const real *p, const real *turn, const real *by, real *place)
-{
-    const real *cvel = cvel(w) + 6 * b;
-    real force[6], spin[3], velocity[3], a[6], none[3], *to = PH_BODIES(GB_MOMENTUM) + 6 * b;
-    for (int k = 0; k < 6; ++k) a[k] = cacc(w)[6 * b + k] + PH_BODIES(GB_ACC)[6 * b + k];
-    ph_wrench(w, b, p, turn, by, force);
-    for (int k = 0; k < 6; ++k) to[k] = to[k] + force[k];
-    ph_add_cross_force(a, force, PH_BODIES(GB_POSE) + 6 * b);
-    ph_add_cross(by, a, place);
-    /* cvel x (the velocity of the point): its bars are those of the turning and of the velocity */
-    ph_zero(none, 3);
-    ph_at_point(w, b, p, cvel(w), velocity);
-    v3_cross(velocity, by, spin);
-    v3_cross(by, cvel, none);
-    ph_pull_point(w, b, p, spin, none, cvel(w), GB_SPEED, place);
-}
-
 /* Bars of the rotation of a weld, from those of its three rows: see ph_weld_rows and ph_weld_drift. */
 LFN void ph_pull_weld_turn(ph_world w, const int *block, const real *quats, const ph_row_bars *bars)
 {

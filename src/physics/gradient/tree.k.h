@@ -217,8 +217,11 @@ LFN void ph_pull_inertia(ph_world w, int b)
     ph_cross_motion(cvel, z, a);
     ph_inertia_mul(I, a, t);
     for (int k = 0; k < 6; ++k) B[k] = B[k] - t[k];
-    ph_inertia_mul(I, PH_BODIES(GB_MORE) + 6 * b, PH_BODIES(GB_W_FORCE) + 6 * b);
-    ph_inertia_mul(I, PH_BODIES(GB_W) + 6 * b, PH_BODIES(GB_W_MOMENTUM) + 6 * b);
+    ph_inertia_mul(I, PH_BODIES(GB_MORE) + 6 * b, t);
+    ph_inertia_mul(I, PH_BODIES(GB_W) + 6 * b, a);
+    real *W = PH_BODIES(GB_W_FORCE) + 6 * b, *more = PH_BODIES(GB_W_MOMENTUM) + 6 * b;
+    for (int k = 0; k < 6; ++k) W[k] = W[k] + t[k];
+    for (int k = 0; k < 6; ++k) more[k] = more[k] + a[k];
 }
 
 /* The bar of a motion of all that is below a place where the fields are `above`, with the bars of what is below. */
@@ -334,6 +337,27 @@ LFN void ph_pull_point(ph_world w, int b, const real *p, const real *turn, const
     for (int k = 0; k < 6; ++k) to[k] = to[k] + force[k];
     ph_add_cross_force(field + 6 * b, force, PH_BODIES(GB_POSE) + 6 * b);
     ph_add_cross(velocity, field + 6 * b, place);
+}
+
+/*
+ * Bars of the acceleration of the point p that is fixed to body b, with qacc: they are `by`, and those of its turning
+ * are `turn`.
+ */
+LFN void ph_pull_acceleration(ph_world w, int b, const real *p, const real *turn, const real *by, real *place)
+{
+    const real *cvel = cvel(w) + 6 * b;
+    real force[6], spin[3], velocity[3], a[6], none[3], *to = PH_BODIES(GB_MOMENTUM) + 6 * b;
+    for (int k = 0; k < 6; ++k) a[k] = cacc(w)[6 * b + k] + PH_BODIES(GB_ACC)[6 * b + k];
+    ph_wrench(w, b, p, turn, by, force);
+    for (int k = 0; k < 6; ++k) to[k] = to[k] + force[k];
+    ph_add_cross_force(a, force, PH_BODIES(GB_POSE) + 6 * b);
+    ph_add_cross(by, a, place);
+    /* cvel x (the velocity of the point): its bars are those of the turning and of the velocity */
+    ph_zero(none, 3);
+    ph_at_point(w, b, p, cvel(w), velocity);
+    v3_cross(velocity, by, spin);
+    v3_cross(by, cvel, none);
+    ph_pull_point(w, b, p, spin, none, cvel(w), GB_SPEED, place);
 }
 
 /* The bars of a place that is fixed to body b, and of its turning. */
