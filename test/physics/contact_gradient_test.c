@@ -83,6 +83,8 @@ static const gradient_pair pairs[] = {
     {"cylinder", "cylinder", 0.03, 1e-3, 0.3},
     {"cylinder", "box", 0, 1e-3, 0.1},
     {"cylinder", "box", 0.03, 1e-3, 0.2},
+    {"cylinder", "mesh", 0, 1e-3, 0.1},
+    {"cylinder", "mesh", 0.03, 1e-3, 0.2},
     {"box", "box", 0, 1e-5, 0.01},
     {"box", "box", 0.03, 1e-5, 0.01},
     {"box", "mesh", 0, 2e-5, 0.1},
@@ -91,6 +93,7 @@ static const gradient_pair pairs[] = {
     {"hfield", "sphere", 0, 1e-5, 0.03},
     {"hfield", "capsule", 0, 1e-5, 0.03},
     {"hfield", "ellipsoid", 0, 1e-5, 0.05},
+    {"hfield", "cylinder", 0, 1e-3, 0.05},
     {"hfield", "box", 0, 1e-5, 0.05},
 };
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };
@@ -237,7 +240,7 @@ static void nudge(const collide_set *s, double *in, int d, double h)
 }
 
 typedef struct tally {
-    int touch, kinks, unsure, compared, wrong;
+    int touch, kinks, unsure, compared, wrong, infinite;
     double worst;
 } tally;
 
@@ -286,6 +289,7 @@ static void check_slopes(const gradient_pair *pair, const collide_set *s, const 
         bool sure = pulled[(ptrdiff_t)18 * s->padded + i] != 0;
         t->kinks += kink[i];
         t->unsure += !kink[i] && !sure;
+        for (int d = 0; d < DIRECTIONS; ++d) t->infinite += !isfinite(pulled[(ptrdiff_t)d * s->padded + i]);
         if (kink[i] || !sure) continue;
         double off = 0;
         for (int d = 0; d < DIRECTIONS; ++d) {
@@ -353,6 +357,7 @@ static void check_pair(const gradient_pair *pair, random_state *r)
         pair->first, pair->second, pair->tilt, t.touch, t.kinks, t.unsure, t.compared, t.wrong, t.worst, 100 * near);
     assert_true(t.compared > CASES / 16);
     assert_int_equal(t.wrong, 0);
+    assert_int_equal(t.infinite, 0);
     assert_true(t.kinks <= 3 + pair->kinks * t.touch);
     assert_true(t.unsure <= 3 + 0.02 * t.touch);
     assert_true(near >= 0.9);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { STATE = 3, MOCAP = 6, FIELDS = 8, EQ_ACTIVE = 8, QACC = 9, BEFORE = 10, ROW = 4096 };
+enum { STATE = 3, MOCAP = 6, FIELDS = GRADIENT_FIELDS, EQ_ACTIVE = 8, QACC = 9, BEFORE = 10, ROW = 4096 };
 /* The first three are the state. */
 static const char *const fields[BEFORE] = {"qpos",         "qvel",      "act",        "ctrl",      "qfrc_applied",
                                            "xfrc_applied", "mocap_pos", "mocap_quat", "eq_active", "qacc_warmstart"};
@@ -495,7 +495,8 @@ void gradient_check(const char *name, const char *scene, const gradient_draw *dr
 
 void gradient_print(const gradient_errors *e, const char *what)
 {
-    print_message("%s: %d of %d models refused; %d gradients, %d kinks set aside, %d wrong; greatest error %.1e (%s)\n",
+    print_message("%s: %d of %d models refused; %d gradients, %d "
+                  "kinks set aside, %d wrong; greatest error %.1e (%s)\n",
                   what, e->refused, e->models, e->compared, e->kinks, e->wrong, e->worst, e->where);
 }
 

@@ -13,7 +13,8 @@
 #include "physics/native_pull.h"
 #include "physics/native.h"
 
-enum { GRADIENT_LOSSES = 2 };
+/* Of rig_wave, with which gradient_collect weighs qpos after a step. */
+enum { GRADIENT_LOSSES = 2, GRADIENT_FIELDS = 8 };
 
 /* What was compared so far. */
 typedef struct gradient_errors {

@@ -20,6 +20,7 @@ typedef struct drawing {
     int dims[4], ndim;            /* of contacts, none: bodies do not touch */
     bool any_dim[7], any_margin, any_spatial, any_free, any_ball, any_slide, any_hinge, any_spring, any_damper,
         any_poly, any_gravcomp, any_mocap, any_limit, any_loss, gaps, no_adhesion, fluid, late;
+    bool graded, fast; /* only what has gradients is drawn; with the integrator implicitfast */
 } drawing;
 
 static void text(drawing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -65,7 +66,7 @@ static void joint_numbers(drawing *t, bool scalar)
         t->any_damper = true;
     }
     if (chance(t, 50)) text(t, " armature='%.6g'", number(t, 0, .3));
-    if (chance(t, 20)) text(t, " actuatorgravcomp='true'");
+    if (!t->graded && chance(t, 20)) text(t, " actuatorgravcomp='true'");
     if (chance(t, 20)) {
         text(t, " frictionloss='%.6g'", number(t, 0, 1));
         t->any_loss = true;
@@ -216,12 +217,13 @@ static void inertia(drawing *t)
         text(t, "/>");
     }
     for (int k = 1 + (int)dice_below(t->dice, 2); k > 0; --k) {
-        const char *type = types[t->ndim > 0 ? dice_below(t->dice, sizeof types / sizeof *types) : 0];
+        size_t ntype = t->ndim == 0 ? 1 : t->graded ? 3 : sizeof types / sizeof *types; /* searches are rough */
+        const char *type = types[dice_below(t->dice, ntype)];
         text(t, "<geom name='g%d.%d' type='%s'", t->nbody, k, type);
         text(t, " size='%.6g %.6g %.6g'", number(t, .05, .2), number(t, .05, .2), number(t, .05, .2));
         if (chance(t, 60)) vector(t, "pos", 3, .3);
         if (chance(t, 40)) vector(t, "quat", 4, 1);
-        if (t->fluid && chance(t, 40)) ellipsoid(t);
+        if (t->fluid && !t->graded && chance(t, 40)) ellipsoid(t);
         if (t->ndim > 0) contact(t);
         text(t, "/>");
     }
@@ -289,9 +291,9 @@ static int tendons(drawing *t)
         double low = spatial ? number(t, 0, 2) : number(t, -1, -.1);
         text(t, "<%s name='t%d'", spatial ? "spatial" : "fixed", k);
         if (!t->late && chance(t, 50)) coefficients(t, "stiffness", 3, true);
-        if (!t->late && chance(t, 50)) coefficients(t, "damping", 1, true);
+        if (!t->late && !(spatial && t->fast) && chance(t, 50)) coefficients(t, "damping", 1, true);
         if (chance(t, 50)) text(t, " springlength='%.6g %.6g'", spatial ? low : -.2, low + 2);
-        if (chance(t, 20)) text(t, " actuatorfrcrange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
+        if (!t->graded && chance(t, 20)) text(t, " actuatorfrcrange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
         if (chance(t, 30)) text(t, " limited='true' range='%.6g %.6g'", low, spatial ? low + 1 : number(t, .1, 1));
         if (chance(t, 30)) text(t, " frictionloss='%.6g'", number(t, 0, 1));
         text(t, ">");
@@ -313,7 +315,7 @@ static void site_actuator(drawing *t)
 {
     int one = t->sites[dice_below(t->dice, (size_t)t->nsite)], two = t->sites[dice_below(t->dice, (size_t)t->nsite)];
     t->counts->site_actuators++;
-    if (one == two || chance(t, 40))
+    if (t->graded || one == two || chance(t, 40))
         text(t, " site='s%d'", one);
     else if (chance(t, 60))
         text(t, " site='s%d' refsite='s%d'", one, two);
@@ -328,9 +330,9 @@ static void muscle_numbers(drawing *t, const char *name)
          number(t, 1.1, 1.5));
 }
 
-static void draw_joint(drawing *t, bool ball)
+static void draw_joint(drawing *t, bool ball, bool own)
 {
-    text(t, " %s='%s%d'", chance(t, 30) ? "jointinparent" : "joint", ball ? "j" : "s",
+    text(t, " %s='%s%d'", !own && chance(t, 30) ? "jointinparent" : "joint", ball ? "j" : "s",
          (int)dice_below(t->dice, (size_t)(ball ? t->nnamed : t->nscalar)));
 }
 
@@ -345,7 +347,7 @@ static void motor(drawing *t, int id, int ntendon)
     if (ntendon > 0 && chance(t, 40))
         text(t, " tendon='t%d'", (int)dice_below(t->dice, (size_t)ntendon));
     else
-        draw_joint(t, t->nscalar == 0 || (t->nnamed > 0 && chance(t, 30)));
+        draw_joint(t, t->nscalar == 0 || (t->nnamed > 0 && chance(t, 30)), false);
     vector(t, "gear", 6, 2);
     text(t, " input='");
     for (int k = 0; k < 3; ++k)
@@ -405,33 +407,35 @@ static void one_actuator(drawing *t, int id, int ntendon)
 {
     static const char *const dynamics[] = {"none", "integrator", "filter", "filterexact", "muscle"};
     size_t dyn = dice_below(t->dice, t->late ? 4 : 5);
-    bool site = t->nsite > 0 && chance(t, 40), tendon = !site && ntendon > 0 && chance(t, 30);
+    bool held = t->graded && t->no_adhesion; /* limits of joints' forces are for actuators along joints */
+    bool site = !held && t->nsite > 0 && chance(t, 40), tendon = !held && !site && ntendon > 0 && chance(t, 30);
     bool ball = !site && !tendon && t->nnamed > 0 && (t->nscalar == 0 || chance(t, 30));
-    bool strong = !t->late && chance(t, 15), passive = !t->late && chance(t, 15); /* as a muscle is */
-    if (t->ndim > 0 && !t->late && !t->gaps && !t->no_adhesion && chance(t, 30)) {
+    bool strong = !t->late && !t->fast && chance(t, 15), passive = !t->late && chance(t, 15); /* as a muscle is */
+    if (t->ndim > 0 && !t->graded && !t->late && !t->gaps && !t->no_adhesion && chance(t, 30)) {
         text(t, "<adhesion name='a%d' body='b%d' ctrlrange='0 %.6g' gain='%.6g'/>", id,
              1 + (int)dice_below(t->dice, (size_t)t->nbody), number(t, .5, 3), number(t, 1, 20));
         t->counts->adhesion++;
         return;
     }
-    if (!t->late && (t->nsite > 1 || t->nball > 0) && chance(t, 10)) {
+    if (!t->graded && !t->late && (t->nsite > 1 || t->nball > 0) && chance(t, 10)) {
         servo(t, id, t->nball > 0 && (t->nsite < 2 || chance(t, 50)));
         return;
     }
     if (!site && !tendon && !ball && t->nscalar == 0) return;
-    if (!t->late && (t->nscalar > 0 || t->nnamed > 0) && chance(t, 25)) {
+    if (!t->graded && !t->late && (t->nscalar > 0 || t->nnamed > 0) && chance(t, 25)) {
         motor(t, id, ntendon);
         return;
     }
     t->counts->muscles += strong || passive || dyn == 4;
-    bool servo = !t->late || !(site || tendon || ball); /* discrete has no servos between branches */
+    /* discrete has no servos between branches, and gradients with implicitfast none along directions that turn */
+    bool servo = (!t->late && !t->fast) || !(site || tendon || ball);
     text(t, "<general name='a%d' dyntype='%s'", id, dynamics[dyn]);
     if (site)
         site_actuator(t);
     else if (tendon)
         text(t, " tendon='t%d'", (int)dice_below(t->dice, (size_t)ntendon));
     else
-        draw_joint(t, ball);
+        draw_joint(t, ball, held);
     vector(t, "gear", 6, 2);
     if (dyn > 1 && dyn < 4) text(t, " dynprm='%.6g'", number(t, .01, .2));
     if (dyn == 4)
@@ -487,11 +491,12 @@ static bool equalities(drawing *t, int ntendon)
     return n > 0;
 }
 
-void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_counts *counts)
+static void draw(uint64_t *dice, char *out, size_t size, bool touching, bool graded, tree_counts *counts)
 {
-    drawing t = {.dice = dice, .out = out, .size = size, .counts = counts};
-    static const char *const integrators[] = {"Euler", "implicitfast", "implicit", "discrete"};
-    size_t integrator = dice_below(dice, sizeof integrators / sizeof *integrators);
+    drawing t = {.dice = dice, .out = out, .size = size, .counts = counts, .graded = graded};
+    static const char *const integrators[] = {"Euler", "implicitfast", "implicit", "discrete", "RK4"};
+    size_t integrator = dice_below(dice, graded ? 3 : 4);
+    if (graded && integrator == 2) integrator = 4;
     bool elliptic = touching && chance(&t, 50), paired = touching && chance(&t, 30);
     static const char *const flags[] = {"spring",    "damper",    "gravity", "clampctrl",    "actuation",
                                         "eulerdamp", "warmstart", "limit",   "frictionloss", "equality"};
@@ -499,14 +504,15 @@ void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_count
          integrators[integrator]);
     if (chance(&t, 20)) text(&t, " actuatorgroupdisable='1'");
     if (chance(&t, 50)) vector(&t, "gravity", 3, 10);
-    if (chance(&t, 30)) {
+    t.fast = graded && integrator == 1;
+    if (!t.fast && chance(&t, 30)) {
         text(&t, " density='%.6g' viscosity='%.6g'", number(&t, 0, 20), number(&t, 0, .2));
         vector(&t, "wind", 3, 2);
         counts->fluids++;
         t.fluid = true;
     }
     t.late = integrator == 3;
-    if (!t.late && chance(&t, 25)) {
+    if (!t.late && !graded && chance(&t, 25)) {
         text(&t, " noslip_iterations='%d' noslip_tolerance='0'", 1 + (int)dice_below(dice, 4));
         counts->noslip++;
     }
@@ -558,6 +564,16 @@ void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_count
     counts->margins += t.any_margin;
 }
 
+void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_counts *counts)
+{
+    draw(dice, out, size, touching, false, counts);
+}
+
+void tree_draw_graded(uint64_t *dice, char *out, size_t size, bool touching, tree_counts *counts)
+{
+    draw(dice, out, size, touching, true, counts);
+}
+
 bool tree_has_moments(const mjModel *m)
 {
     bool tied = false;
@@ -565,6 +581,13 @@ bool tree_has_moments(const mjModel *m)
     for (int t = 0; t < m->ntendon; ++t)
         if ((tied || m->tendon_frictionloss[t] > 0 || m->tendon_limited[t]) && m->tendon_invweight0[t] < 1e-6)
             return false;
+    for (int i = 0; i < m->neq; ++i) {
+        bool sites = m->eq_objtype[i] == mjOBJ_SITE;
+        if (m->eq_type[i] != mjEQ_CONNECT && m->eq_type[i] != mjEQ_WELD) continue;
+        int a = sites ? m->site_bodyid[m->eq_obj1id[i]] : m->eq_obj1id[i];
+        int b = sites ? m->site_bodyid[m->eq_obj2id[i]] : m->eq_obj2id[i];
+        if (m->body_invweight0[2 * a] + m->body_invweight0[2 * b] < 1e-6) return false;
+    }
     return true;
 }
 
@@ -573,13 +596,13 @@ void tree_print(const tree_counts *c)
     print_message(
         "%d random models (%d refused by MuJoCo's compiler) with %d bodies; with free joints %d, ball %d, "
         "slide %d, hinge %d, springs %d, dampers %d, polynomials %d, gravity compensation %d, tendons %d, spatial %d, "
-        "actuators %d, mocap bodies %d, Euler %d, implicitfast %d, implicit %d, discrete %d, limits %d, "
+        "actuators %d, mocap bodies %d, Euler %d, implicitfast %d, implicit %d, discrete %d, RK4 %d, limits %d, "
         "friction loss %d, equalities %d, fluids %d, ellipsoids in them %d, contacts of 1 dimension %d, 3 %d, 4 %d, "
         "6 %d, elliptic cones %d, pairs of their own %d, margins %d, noslip iterations %d, contact sensors %d, "
         "muscles %d, actuators on sites %d, adhesion %d, DC motors %d, PID controllers %d, orientation servos %d\n",
         c->models, c->refused, c->bodies, c->free, c->ball, c->slide, c->hinge, c->springs, c->dampers, c->polynomials,
         c->gravcomp, c->tendons, c->spatial, c->actuators, c->mocap, c->integrators[0], c->integrators[1],
-        c->integrators[2], c->integrators[3], c->limits, c->losses, c->equalities, c->fluids, c->ellipsoids, c->dims[1],
-        c->dims[3], c->dims[4], c->dims[6], c->elliptic, c->pairs, c->margins, c->noslip, c->contact_sensors,
-        c->muscles, c->site_actuators, c->adhesion, c->motors, c->controllers, c->orientations);
+        c->integrators[2], c->integrators[3], c->integrators[4], c->limits, c->losses, c->equalities, c->fluids,
+        c->ellipsoids, c->dims[1], c->dims[3], c->dims[4], c->dims[6], c->elliptic, c->pairs, c->margins, c->noslip,
+        c->contact_sensors, c->muscles, c->site_actuators, c->adhesion, c->motors, c->controllers, c->orientations);
 }

@@ -16,13 +16,15 @@
 /* How many models had one of these. */
 typedef struct tree_counts {
     int models, refused, bodies, free, ball, slide, hinge, springs, dampers, polynomials, gravcomp, tendons, spatial,
-        actuators, mocap, integrators[4], limits, losses, equalities, fluids, ellipsoids, dims[7], elliptic, pairs,
+        actuators, mocap, integrators[5], limits, losses, equalities, fluids, ellipsoids, dims[7], elliptic, pairs,
         margins, noslip, contact_sensors, muscles, site_actuators, adhesion, motors, controllers, orientations;
 } tree_counts;
 
 /* Writes the text of one model; counts what was drawn. */
 void tree_draw(uint64_t *dice, char *out, size_t size, bool touching, tree_counts *counts);
-/* Does something move each tendon that may be constrained? Rows of rounding alone have forces of rounding. */
+/* The same of what steps have gradients of, with contacts that need no search. */
+void tree_draw_graded(uint64_t *dice, char *out, size_t size, bool touching, tree_counts *counts);
+/* Does something move each tendon and body that may be constrained? Rows of rounding alone have forces of rounding. */
 bool tree_has_moments(const mjModel *model);
 void tree_print(const tree_counts *counts);
 

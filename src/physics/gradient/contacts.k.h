@@ -149,9 +149,7 @@ STET_CALLED LFN void ph_pull_pair(ph_world w, int p, mask group)
     geom_grad_clear(&both.b_grad);
     both.tolerance = w.reals[PH_NUMBER(w, M_CCD_TOLERANCE)];
     both.iterations = ccd_iterations(w);
-    mask sure = contacts_pull(&both, PH_SHAPES(w), w.reals + PH_NUMBER(w, M_SHAPE_PRM), con, n, grad, group);
-    /* a contact that jumps has no derivative, and then the world has none */
-    for (int k = 0; k < 3; ++k) both.a_grad.force[k] = select(sure, both.a_grad.force[k], splat(0) / splat(0));
+    contacts_pull(&both, PH_SHAPES(w), w.reals + PH_NUMBER(w, M_SHAPE_PRM), con, n, grad, group);
     ph_pull_place(w, of[one], a.pos, both.a_grad.torque, both.a_grad.force);
     ph_pull_place(w, of[two], b.pos, both.b_grad.torque, both.b_grad.force);
 }

@@ -13,8 +13,7 @@
 /* Have the contacts of two types of geoms (mjtGeom's, the lower one first) a derivative here? */
 LFN int contacts_have_gradient(int first, int second)
 {
-    if (second == CONVEX_MESH && first == CONVEX_CYLINDER) return 0; /* a rim on a face is taken for one on an edge */
-    if (first == GRAD_HFIELD && (second == CONVEX_CYLINDER || second == CONVEX_MESH)) return 0;
+    if (first == GRAD_HFIELD && second == CONVEX_MESH) return 0; /* which prism of the field it is, is not sure */
     return first >= GRAD_PLANE && first <= second && second >= CONVEX_SPHERE && second <= CONVEX_MESH;
 }
 
@@ -23,6 +22,25 @@ LFN int contacts_are_rough(const contacts_pair *pair)
 {
     int analytic = pair->a.type == GRAD_PLANE || (pair->a.type == CONVEX_SPHERE && pair->b.type == CONVEX_CYLINDER);
     return (convex_is_round(&pair->a) || convex_is_round(&pair->b)) && !analytic;
+}
+
+/*
+ * A contact that jumps, because features are parallel or coincide, has no derivative. In its place: its points stay on
+ * their geoms, and its normal turns with the first one.
+ */
+LFN void contact_stays(contacts_pair *pair, const contact *con, const contact_grad *grad, const real *normal_grad,
+                       mask lanes)
+{
+    real half = splat((ureal)0.5);
+    for (int g = 0; g < 2; ++g) {
+        geom_grad *to = g ? &pair->b_grad : &pair->a_grad;
+        real arm[3], force[3], sign = splat((ureal)(g ? 1 : -1));
+        v3_sub(con->pos, g ? pair->b.g.pos : pair->a.g.pos, arm);
+        v3_add_scaled(arm, con->normal, sign * half * con->dist, arm);
+        for (int k = 0; k < 3; ++k) force[k] = fma(sign * grad->dist, con->normal[k], half * grad->pos[k]);
+        grad_add_force(lanes, arm, force, to);
+    }
+    grad_add_turn(lanes, con->normal, normal_grad, &pair->a_grad);
 }
 
 /* A contact of a height field: the pair of the contact's prism and the other geom. */
@@ -44,6 +62,7 @@ LFN mask hfield_pull(contacts_pair *pair, const int *tables, const ureal *reals,
     held_find(&pair->b, tables, reals, &c, -1, frame, &q);
     sure = held_pull(&prism, &p, &pair->b, &q, frame, c.dist, grad->dist, grad->pos, normal_grad, sure, &pair->a_grad,
                      &pair->b_grad);
+    contact_stays(pair, con, grad, normal_grad, m_andnot(lanes, sure));
     return sure;
 }
 
@@ -155,9 +174,10 @@ LFN mask box_box_pull(contacts_pair *pair, const int *tables, const ureal *reals
         all_sure = m_andnot(all_sure, m_andnot(at_faces, sure));
         sure = m_and(on_box_edge(&pair->a, con + i, 1), on_box_edge(&pair->b, con + i, -1));
         at_edges = m_and(at_edges, sure);
-        all_sure = m_andnot(all_sure, m_andnot(m_andnot(here, faces), sure));
         if (any(at_edges)) sure = contact_pull(pair, tables, reals, con + i, 0, grad + i, normal_grad, at_edges);
-        all_sure = m_andnot(all_sure, m_andnot(at_edges, sure));
+        sure = m_or(faces, m_and(at_edges, sure));
+        contact_stays(pair, con + i, grad + i, normal_grad, m_andnot(here, sure));
+        all_sure = m_andnot(all_sure, m_andnot(here, sure));
     }
     return all_sure;
 }
@@ -198,6 +218,7 @@ LFN mask manifold_pull(contacts_pair *pair, const int *tables, const ureal *real
         if (any(now)) {
             contact_normal_grad(pair, &one, grad + i, now, normal_grad);
             sure = contact_pull(pair, tables, reals, &one, 0, grad + i, normal_grad, m_and(now, refined));
+            contact_stays(pair, &one, grad + i, normal_grad, m_andnot(now, sure));
         }
         all_sure = m_andnot(all_sure, m_andnot(now, sure));
         if (!any(several)) continue;
@@ -227,7 +248,7 @@ LFN mask manifold_pull(contacts_pair *pair, const int *tables, const ureal *real
  * Adds what the contacts of a pair give to its geoms, in some lanes. `n`: the slots of `con`, of which those that hit
  * count, and of `grad`, the gradients of their distances, positions and frames (contact_frame; on a plane a capsule's
  * first tangent follows its axis). The types are those of contacts_have_gradient. Gives the lanes in which all contacts
- * have a derivative; one that has none, as where features are parallel and the contact jumps, adds nothing.
+ * have a derivative, and need nothing in its place (contact_stays).
  */
 LFN mask contacts_pull(contacts_pair *pair, const int *tables, const ureal *reals, const contact *con, int n,
                        const contact_grad *grad, mask lanes)
@@ -265,6 +286,7 @@ LFN mask contacts_pull(contacts_pair *pair, const int *tables, const ureal *real
             sure = capsule_box_pull(pair, tables, reals, &c, i, grad + i, normal_grad, here);
         else
             sure = contact_pull(pair, tables, reals, &c, lowest, grad + i, normal_grad, refined);
+        contact_stays(pair, &c, grad + i, normal_grad, m_andnot(here, sure));
         all_sure = m_andnot(all_sure, m_andnot(here, sure));
     }
     return all_sure;

@@ -83,7 +83,8 @@ LFN void faces_turn(contacts_pair *pair, mask m, mask second, const real *direct
 }
 
 /*
- * A corner at p, in the plane of a face (`normal`, of the second geom where `second`). Gives the lanes that have one.
+ * A corner at p, in the plane of a face (`normal`, of the second geom where `second`). Gives the lanes that have one;
+ * in others the point stays on the geom of the face.
  */
 LFN mask faces_corner(contacts_pair *pair, const meeting *f, mask m, mask second, const real *normal, const real *p,
                       const real *p_grad)
@@ -97,6 +98,7 @@ LFN mask faces_corner(contacts_pair *pair, const meeting *f, mask m, mask second
     mask sure = m_and(m, gt(rabs(det), splat((ureal)1e-3)));
     sure = m_and(sure, le(rmax(s[0].miss2, s[1].miss2), faces_slack2(f)));
     real inverse = splat(1) / select(sure, det, splat(1));
+    faces_force(pair, f, m_andnot(m, sure), second, p, p_grad);
     share = v3_dot(dual, p_grad) * inverse;
     v3_scale(normal, share, force);
     faces_force(pair, f, sure, second, p, force);
@@ -179,7 +181,8 @@ LFN mask two_faces_pull(contacts_pair *pair, const meeting *f, const contact *co
 
 /*
  * An edge of one geom on the face of another: an end of the edge, or where a side of the face cuts it. The edge is
- * `radius` along `way`, the one contact's normal, from the core; *way_grad grows. A cylinder's goes around with it.
+ * `radius` along `way`, the one contact's normal, from the core; *way_grad grows. A cylinder's goes around with it. Gives
+ * the lanes where that is clear; in others the point stays on the edge.
  */
 LFN mask edge_on_face_pull(contacts_pair *pair, const meeting *f, const contact *con, mask second,
                            const geom_edge *edge, int edge_second, const real *way, const contact_grad *grad,
@@ -211,15 +214,16 @@ LFN mask edge_on_face_pull(contacts_pair *pair, const meeting *f, const contact 
     real core[3], around[3], local[3], axis[3], radius = convex_radius(c);
     v3_add_scaled(p, way, -radius, core);
     if (edge_second) v3_sub(core, f->b.g.pos, core);
-    grad_add_point(sure, c, core, p_grad, g);
+    grad_add_point(lanes, c, core, p_grad, g);
     if (c->type == CONVEX_CAPSULE) {
-        g->size[0] = g->size[0] + select(sure, v3_dot(p_grad, way), splat(0));
-        for (int k = 0; k < 3; ++k) way_grad[k] = way_grad[k] + select(sure, radius * p_grad[k], splat(0));
+        g->size[0] = g->size[0] + select(lanes, v3_dot(p_grad, way), splat(0));
+        for (int k = 0; k < 3; ++k) way_grad[k] = way_grad[k] + select(lanes, radius * p_grad[k], splat(0));
     }
     if (c->type == CONVEX_CYLINDER) {
         m3_column(c->g.mat, 2, axis);
         v3_cross(axis, way, around);
-        real flat = v3_normalize(around), slide = v3_dot(around, p_grad) * c->g.size[0] / flat;
+        real flat = rmax(v3_normalize(around), splat(PHYSICS_MINVAL));
+        real slide = v3_dot(around, p_grad) * c->g.size[0] / flat;
         v3_scale(around, slide, local);
         for (int k = 0; k < 3; ++k) way_grad[k] = way_grad[k] + select(sure, local[k], splat(0));
         v3_scale(local, splat(-1), local);

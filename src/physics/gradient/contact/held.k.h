@@ -29,6 +29,8 @@
 #define HELD_ENDS ((ureal)1e-5)
 #endif
 #define HELD_REFINEMENTS 12
+#define HELD_BESIDE ((ureal)1e-3) /* how far from a vertex or an edge a point is not on it, of the mesh's size */
+#define HELD_ROUGH ((ureal)1e-2)  /* the sine that a search's normal may be off by */
 
 /* The feature of a geom at a contact. */
 typedef struct held {
@@ -135,13 +137,21 @@ LFN void held_ellipsoid(const convex *c, const real *way, const real *frame, hel
     }
 }
 
-/* Of the edges at the vertex that is farthest along the normal those that are across it: one is an edge, two a face. */
+/*
+ * Of the edges at the vertex that is farthest along the normal those that are across it: one is an edge, two a face.
+ * Where a search ended the normal may be off by more than rounding. The contact's point says so: it is not at the
+ * vertex, or beside the one edge; then the edges that are most across are taken, too.
+ */
 LFN void held_mesh(const convex *c, const int *tables, const ureal *reals, const real *way, const real *frame, held *h)
 {
     const int *hull = tables + c->hull;
-    real from[3];
+    real from[3], at[3], best[2][3], lean[2], zero = splat(0);
     lint vertex = hull_farthest(hull, reals, way), begin, size = hull_list_at(hull, vertex, &begin);
     hull_point(hull, reals, vertex, from);
+    for (int i = 0; i < 2; ++i) {
+        lean[i] = splat(2);
+        for (int k = 0; k < 3; ++k) best[i][k] = zero;
+    }
     rolled
     for (int k = 0; any(ilt(isplat(k), size)); k += HULL_AT_SIZE) {
         mask exists = ilt(isplat(k), size);
@@ -150,9 +160,23 @@ LFN void held_mesh(const convex *c, const int *tables, const ureal *reals, const
         hull_point(hull, reals, iselect(exists, before, isplat(0)), point);
         v3_sub(point, from, edge);
         v3_normalize(edge);
-        mask level = m_and(exists, lt(rabs(v3_dot(edge, way)), splat(HELD_LEVEL)));
-        held_edge(level, c, edge, frame, h);
+        real off = rabs(v3_dot(edge, way));
+        mask first = m_and(exists, lt(off, lean[0])), second = m_andnot(m_and(exists, lt(off, lean[1])), first);
+        lean[1] = select(first, lean[0], select(second, off, lean[1]));
+        v3_select(second, edge, best[1], best[1]);
+        v3_select(first, best[0], best[1], best[1]);
+        lean[0] = select(first, off, lean[0]);
+        v3_select(first, edge, best[0], best[0]);
+        held_edge(m_and(exists, lt(off, splat(HELD_LEVEL))), c, edge, frame, h);
     }
+    m3_mul_transposed(c->g.mat, h->point, at);
+    v3_sub(at, from, at);
+    real slack2 = splat(HELD_BESIDE * HELD_BESIDE) * v3_dot(from, from), along = v3_dot(at, best[0]);
+    mask apart = m_andnot(gt(v3_dot(at, at), slack2), m_or(h->edge, h->face));
+    held_edge(m_and(apart, lt(lean[0], splat(HELD_ROUGH))), c, best[0], frame, h);
+    v3_add_scaled(at, best[0], -along, at);
+    mask beside = m_andnot(m_and(h->edge, gt(v3_dot(at, at), slack2)), h->face);
+    held_edge(m_and(beside, lt(lean[1], splat(HELD_ROUGH))), c, best[1], frame, h);
 }
 
 /* A prism of a height field, its corners in the frame of the geom: those that are farthest along the normal. */
@@ -190,11 +214,11 @@ LFN void held_find(const convex *c, const int *tables, const ureal *reals, const
     if (c->type == CONVEX_CYLINDER) held_cylinder(c, way, frame, h);
     if (c->type == CONVEX_ELLIPSOID) held_ellipsoid(c, way, frame, h);
     if (c->type == CONVEX_BOX) held_box(c, way, frame, h);
-    if (c->type == CONVEX_MESH) held_mesh(c, tables, reals, way, frame, h);
     if (c->type == CONVEX_PRISM) held_prism(c, way, frame, h);
     v3_sub(con->pos, c->g.pos, h->point);
     v3_add_scaled(h->point, con->normal, splat((ureal)-sign) * fma(con->dist, splat((ureal)0.5), h->radius), h->point);
     if (c->type == CONVEX_CAPSULE) held_capsule(c, way, frame, h);
+    if (c->type == CONVEX_MESH) held_mesh(c, tables, reals, way, frame, h);
 }
 
 /* The curvature of the core grown by s: [2][2] xx, xy, yy. */
