@@ -1,13 +1,9 @@
 /* What of a model's time steps has no gradient: one table. A row that gets one is taken out. See native_pull.h. */
 #include "base/error.h"
-#include "physics/features.h"
-#include "physics/native_pull.h"
 #include "physics/contact/pairs.h"
-
-#define STET_W 1
-#include "stet/lang.h"
-
-#include "physics/gradient/contact/contacts.k.h"
+#include "physics/features.h"
+#include "physics/model/known_plugins.h"
+#include "physics/native_pull.h"
 
 static bool any_number(const mjtNum *a, int64_t n)
 {
@@ -42,18 +38,8 @@ static bool has_motors(const mjModel *m)
     }
     return false;
 }
-static bool has_plugins(const mjModel *m) { return m->nplugin > 0; }
+static bool has_plugins(const mjModel *m) { return sti_physics_count_plugin_pids(m) > 0; }
 static bool has_noslip(const mjModel *m) { return m->opt.noslip_iterations > 0 && sti_physics_slips(m); }
-
-static bool has_contacts_without(const mjModel *m)
-{
-    sti_pair_place at = {.next = 0};
-    while (sti_physics_next_pair(m, &at)) {
-        int a = m->geom_type[at.geom[0]], b = m->geom_type[at.geom[1]];
-        if (!contacts_have_gradient(a < b ? a : b, a < b ? b : a)) return true;
-    }
-    return false;
-}
 
 /* ---- tendons ----------------------------------------------------------------------------------------------------- */
 
@@ -96,7 +82,17 @@ static bool has_branching_armature(const mjModel *m)
     return false;
 }
 
-static bool has_tendon_force_limits(const mjModel *m) { return any_flag(m->tendon_actfrclimited, m->ntendon); }
+/* A limit scales the forces of several actuators together; of one it is a clamp. */
+static bool has_shared_force_limits(const mjModel *m)
+{
+    for (int i = 0; i < m->nactuator; ++i)
+        for (int k = 0; k < i; ++k) {
+            int t = m->actuator_trnid[2 * i];
+            bool both = m->actuator_trntype[i] == mjTRN_TENDON && m->actuator_trntype[k] == mjTRN_TENDON;
+            if (both && t == m->actuator_trnid[2 * k] && m->tendon_actfrclimited[t]) return true;
+        }
+    return false;
+}
 
 static bool is_damped(const mjModel *m, int t)
 {
@@ -164,9 +160,13 @@ static bool has_limits_of_turning_forces(const mjModel *m)
     return false;
 }
 
-static bool has_actuator_gravcomp(const mjModel *m)
+/* It is the force that it is without them, unless it is limited with theirs, or off with them. */
+static bool has_limited_gravcomp(const mjModel *m)
 {
-    return any_flag(m->jnt_actgravcomp, m->njnt) && any_number(m->body_gravcomp, m->nbody);
+    bool off = m->opt.disableflags & mjDSBL_ACTUATION || m->nactuator == 0;
+    for (int j = 0; j < m->njnt; ++j)
+        if (m->jnt_actgravcomp[j] && (off || m->jnt_actfrclimited[j])) return any_number(m->body_gravcomp, m->nbody);
+    return false;
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -180,15 +180,14 @@ static const struct {
     {"fluid forces on ellipsoids", has_ellipsoids},
     {"moving surfaces", has_moving_surfaces},
     {"DC motors, PID controllers and servos of orientations", has_motors},
-    {"plugins", has_plugins},
-    {"contacts of types of geoms that have no derivative", has_contacts_without},
+    {"plugins of actuators", has_plugins},
     {"noslip iterations", has_noslip},
     {"armature of tendons between branches of a tree, or between trees", has_branching_armature},
-    {"limits of the forces of a tendon's actuators", has_tendon_force_limits},
+    {"limits of the forces of several actuators of a tendon", has_shared_force_limits},
     {"adhesion", has_adhesion},
     {"slider-cranks", has_cranks},
     {"actuators on sites with a reference site", has_reference_sites},
-    {"gravity compensation by actuators", has_actuator_gravcomp},
+    {"gravity compensation by actuators that are limited or off", has_limited_gravcomp},
     {"limits of joints' forces with actuators on sites or spatial tendons", has_limits_of_turning_forces},
     {"integrator implicitfast with muscles", has_implicit_muscles},
     {"integrator implicitfast with damping along spatial tendons, sites or turning gears", has_turning_damping},

@@ -101,6 +101,16 @@ static const struct {
     {"gravity compensation", "<mujoco>" EULER "<worldbody><body gravcomp='.7'><joint/><geom size='.1' pos='.5 0 0'/>"
                              "<body pos='1 0 0' gravcomp='1.2'><joint axis='1 0 1'/><geom size='.1' pos='.5 0 0'/>"
                              "</body></body></worldbody></mujoco>"},
+    {"gravity compensation by actuators",
+     "<mujoco>" EULER "<worldbody><body gravcomp='.7'><joint name='a' actuatorgravcomp='true'/><geom size='.1' "
+     "pos='.5 0 0'/><body pos='1 0 0' gravcomp='1.2'><joint axis='1 0 1'/><geom size='.1' pos='.5 0 0'/></body></body>"
+     "</worldbody><actuator><motor joint='a'/></actuator></mujoco>"},
+    {"a limit of a tendon's actuator that holds",
+     "<mujoco>" FAST CHAIN("", "") FIXED("actuatorfrcrange='-.01 .02'") "<actuator><position tendon='t' kp='30' "
+                                                                        "kv='.2'/></actuator></mujoco>"},
+    {"a limit of a tendon's actuator",
+     "<mujoco>" EULER CHAIN("", "") STRAIGHT("actuatorfrcrange='-999 999'") "<actuator><position tendon='v' kp='30' "
+                                                                            "kv='.2'/></actuator></mujoco>"},
     {"limits", "<mujoco>" EULER CHAIN("range='-20 30'", "range='-10 10' margin='.1' solreflimit='-300 -8' "
                                                         "solimplimit='.5 .8 .1 .3 3'") "</mujoco>"},
     {"limits of balls", "<mujoco>" FAST "<worldbody><body><joint type='ball' range='0 40'/><geom type='box' size='.1 "
@@ -506,6 +516,13 @@ static void what_has_no_gradient_is_refused_by_name(void **state)
          "implicitfast with muscles"},
         {"<mujoco>" FAST CHAIN("", "") STRAIGHT("damping='1'") "</mujoco>", "damping along spatial tendons"},
         {"<mujoco>" EULER CHAIN("", "") STRAIGHT("armature='1'") "</mujoco>", "armature of tendons between branches"},
+        {"<mujoco>" EULER CHAIN("", "") FIXED("actuatorfrcrange='-1 1'") "<actuator><motor tendon='t'/><motor "
+                                                                         "tendon='t'/></actuator></mujoco>",
+         "several actuators of a tendon"},
+        {"<mujoco>" EULER "<worldbody><body gravcomp='.7'><joint name='a' actuatorgravcomp='true' "
+         "actuatorfrcrange='-1 1'/><geom size='.1' pos='.5 0 0'/></body></worldbody><actuator><motor joint='a'/>"
+         "</actuator></mujoco>",
+         "gravity compensation by actuators that are limited"},
         {"<mujoco>" EULER CHAIN("", "") "<actuator><motor site='sa' refsite='sb' gear='1 0 0 0 0 0'/></actuator>"
                                         "</mujoco>",
          "reference site"},

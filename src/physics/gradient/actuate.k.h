@@ -131,13 +131,20 @@ LFN void ph_pull_activation(ph_world w, int i, real u, real input, real *u_bar)
     PH_ACTS(GA_ACT)[adr] = fma(by_act, dot_bar, act_bar);
 }
 
-/* Where a clamp of the actuator's force holds it. */
+/* Where a clamp of the actuator's force holds it: its own, or that of its tendon, which it was scaled and rounded to. */
 LFN mask ph_force_is_held(ph_world w, int i)
 {
-    real x = actuator_force(w)[i];
-    if (!(actuator_flags(w)[i] & PH_ACT_FORCERANGE)) return m_none();
-    mask low = le(x, actuator_forcerange(w, 2 * i));
-    return m_or(low, ge(x, actuator_forcerange(w, 2 * i + 1)));
+    int t = actuator_trnid(w)[i];
+    real x = actuator_force(w)[i], near = splat((ureal)1e-5);
+    mask held = m_none();
+    if (actuator_flags(w)[i] & PH_ACT_FORCERANGE)
+        held = m_or(le(x, actuator_forcerange(w, 2 * i)), ge(x, actuator_forcerange(w, 2 * i + 1)));
+    if (actuator_trntype(w)[i] == PH_TRN_TENDON && tendon_flags(w)[t] & PH_TEN_FORCERANGE) {
+        real low = tendon_actfrcrange(w, 2 * t), high = tendon_actfrcrange(w, 2 * t + 1);
+        held = m_or(held, le(x, fma(near, rabs(low), low)));
+        held = m_or(held, ge(x, fma(-near, rabs(high), high)));
+    }
+    return held;
 }
 
 /* Where the limit of a joint holds the sum of the forces of its actuators. */

@@ -10,13 +10,6 @@
 #include "physics/gradient/contact/faces.k.h"
 #include "physics/gradient/contact/hfield.k.h"
 
-/* Have the contacts of two types of geoms (mjtGeom's, the lower one first) a derivative here? */
-LFN int contacts_have_gradient(int first, int second)
-{
-    if (first == GRAD_HFIELD && second == CONVEX_MESH) return 0; /* which prism of the field it is, is not sure */
-    return first >= GRAD_PLANE && first <= second && second >= CONVEX_SPHERE && second <= CONVEX_MESH;
-}
-
 /* Contacts that a search found on a smooth surface. */
 LFN int contacts_are_rough(const contacts_pair *pair)
 {
@@ -247,8 +240,8 @@ LFN mask manifold_pull(contacts_pair *pair, const int *tables, const ureal *real
 /*
  * Adds what the contacts of a pair give to its geoms, in some lanes. `n`: the slots of `con`, of which those that hit
  * count, and of `grad`, the gradients of their distances, positions and frames (contact_frame; on a plane a capsule's
- * first tangent follows its axis). The types are those of contacts_have_gradient. Gives the lanes in which all contacts
- * have a derivative, and need nothing in its place (contact_stays).
+ * first tangent follows its axis). Gives the lanes in which all contacts have a derivative, and need nothing in its place
+ * (contact_stays).
  */
 LFN mask contacts_pull(contacts_pair *pair, const int *tables, const ureal *reals, const contact *con, int n,
                        const contact_grad *grad, mask lanes)
