@@ -36,6 +36,8 @@ static const benchmark table[] = {
      true},
     {"adjoint", "100 steps of masses on springs and a pass back through them, and what is of it finding sizes",
      bench_adjoint, true},
+    {"gradients", "steps of shipped scenes by native physics, recorded on a tape, and a pass back through them",
+     bench_gradients, true},
     {"physics",
      "native physics against MuJoCo's on one core, and with 1 to 16384 worlds; on a GPU with 64 to 131072 worlds, and "
      "worlds that differ",
@@ -59,11 +61,11 @@ static const char usage[] =
     "and\n"
     "                    size of `frame`, so that a run that is ended leaves what it has measured\n"
     "  --threads T       threads where all are meant (default: one a processor)\n"
-    "  --device D        of `adjoint`, `device`, `frame`, `fusion`, `launches`, `mechanisms`, `physics`, `rounds`, "
-    "`stages`, `start`, `teams`: " DEVICE_NAMES "\n"
-    "  --worlds N[,N …]  of `frame` (default: 64,1225), `stages` (default: 64,1024 and, on a GPU, 8192), and of "
-    "`physics` on a GPU or with --scene: "
-    "numbers of worlds, at most 12\n"
+    "  --device D        of `adjoint`, `device`, `frame`, `fusion`, `gradients`, `launches`, `mechanisms`, `physics`, "
+    "`rounds`, `stages`, `start`, `teams`: " DEVICE_NAMES "\n"
+    "  --worlds N[,N …]  of `frame` (default: 64,1225), `gradients` (default: 1,64,1024,8192), `stages` (default: "
+    "64,1024 and,\n"
+    "                    on a GPU, 8192), and of `physics` on a GPU or with --scene: numbers of worlds, at most 12\n"
     "  --models M[,M …]  of `physics` and `stages`: only these, by the names in their rows\n"
     "  --scene FILE      of `physics`: this scene instead of those that it knows, with 64 worlds or those of --worlds; "
     "may\n"
@@ -74,7 +76,8 @@ static const char usage[] =
     "  --scenes FOLDER   where the shipped scenes are\n"
     "  --first-frame FOLDER   draw one frame with kernels kept in FOLDER and print the seconds: what `start` runs\n"
     "  --burn            keep one core busy: the other process of `threads`\n"
-    "  --quick           of `adjoint`, `frame`, `fusion`, `mechanisms`, `launches`, `physics`, `render`, `scale`, "
+    "  --quick           of `adjoint`, `frame`, `fusion`, `gradients`, `mechanisms`, `launches`, `physics`, `render`, "
+    "`scale`, "
     "`stages`, `threads`: "
     "few worlds and samples as short as can be, to see that it runs\n"
     "  --help            this text\n";
@@ -325,12 +328,12 @@ static int refuse_if_unused(const bench_options *o)
     bool gpu = o->device.type == STET_DEVICE_CUDA || o->device.type == STET_DEVICE_HIP;
     for (int i = 0; i < NBENCH; ++i) {
         bool frame = table[i].run == bench_frame, physics = table[i].run == bench_physics;
-        bool stages = table[i].run == bench_stages;
+        bool stages = table[i].run == bench_stages, gradients = table[i].run == bench_gradients;
         if (!o->chosen[i]) continue;
         if (o->of_frame && !frame) return refuse_option(o->of_frame, table[i].name, "only 'frame' does");
-        if (o->worlds && !frame && !stages && !(physics && (gpu || o->ngiven > 0)))
+        if (o->worlds && !frame && !stages && !gradients && !(physics && (gpu || o->ngiven > 0)))
             return refuse_option("--worlds", table[i].name,
-                                 "only 'frame' and 'stages' do, and 'physics' on a GPU or with --scene");
+                                 "only 'frame', 'gradients' and 'stages' do, and 'physics' on a GPU or with --scene");
         if (o->ngiven > 0 && !physics) return refuse_option("--scene", table[i].name, "only 'physics' does");
         if (o->models && !physics && !stages)
             return refuse_option("--models", table[i].name, "only 'physics' and 'stages' do");
