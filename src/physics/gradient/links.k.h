@@ -46,7 +46,9 @@ LFN void ph_find_touch(ph_world w, int l, const real *a, const real *b, ph_touch
     for (int k = 0; k < 9; ++k) s->axis[k] = geom_xmat(w)[9 * g + 3 * (k % 3) + k / 3];
     v3_sub(a, centre, s->from);
     v3_sub(b, centre, s->to);
-    s->wraps = wrap_geom(s->sphere, centre, s->radius, sided, side, a, b, s->axis, s->t, &s->angle, &s->base, &s->rise);
+    mask wraps =
+        wrap_geom(s->sphere, centre, s->radius, sided, side, a, b, s->axis, s->t, &s->angle, &s->base, &s->rise);
+    s->wraps = wraps;
     v3_sub(side, centre, off);
     s->within = sided ? lt(wrap_dot(off, off), s->radius * s->radius) : m_none();
     wrap_out(centre, s->axis, s->t, s->base, p);
@@ -87,7 +89,8 @@ LFN void ph_pull_reflection(const ph_touch *s, real f[2][3], const real *t, cons
     v3_cross(z, t, way); /* radius times how t goes around */
     for (int e = 0; e < 2; ++e) {
         v3_sub(f[e], t, leg[e]);
-        length[e] = rmax(v3_normalize(leg[e]), splat(PHYSICS_MINVAL));
+        real size = v3_normalize(leg[e]);
+        length[e] = rmax(size, splat(PHYSICS_MINVAL));
         real by = select(on, leg_bar[e], zero);
         ph_add_scaled(f_bar[e], leg[e], by, 3);
         ph_add_scaled(bar, leg[e], -by, 3);
@@ -177,21 +180,8 @@ LFN void ph_pull_touch(const ph_touch *s, const real *p_bar, const real *q_bar, 
 
 /* ---- a link ------------------------------------------------------------------------------------------------------ */
 
-/* Which fields change lengths, and their bars: of tendons, and of bodies. */
+/* How many fields change lengths: of z, of qacc, of qvel; and with armature of w and of what the integrator adds. */
 #define PH_LINK_FIELDS 5
-LFN const real *ph_link_field(ph_world w, int c)
-{
-    const real *x = cvel(w);
-    if (c == 0) x = PH_BODIES(GB_Z);
-    if (c == 1) x = PH_BODIES(GB_ACC);
-    if (c == 3) x = PH_BODIES(GB_W);
-    if (c == 4) x = PH_BODIES(GB_MORE);
-    return x;
-}
-LFN int ph_link_bar(int c)
-{
-    return c == 0 ? GB_FORCE : c == 1 ? GB_PUSH : c == 2 ? GB_SPEED : c == 3 ? GB_W_FORCE : GB_W_MOMENTUM;
-}
 
 /* Bars of what tendon t's length changes by in each field; armature has those of w and of what the integrator adds. */
 LFN void ph_link_rates(ph_world w, int t, real *by)
@@ -213,15 +203,18 @@ LFN void ph_link_rates(ph_world w, int t, real *by)
 LFN void ph_pull_piece(ph_world w, const int *body, const real *p, const real *q, real scale, const real *rates,
                        real acc_bar, real length_bar, mask on, real places[2][3], real fixed[2][3])
 {
-    const real *point[2] = {p, q};
-    real u[3], along[3], none[3], zero = splat(0), gain = select(on, scale, zero);
+    const int field[PH_LINK_FIELDS] = {GB_Z, GB_ACC, -1, GB_W, GB_MORE};
+    const int bar[PH_LINK_FIELDS] = {GB_FORCE, GB_PUSH, GB_SPEED, GB_W_FORCE, GB_W_MOMENTUM};
+    real point[2][3], u[3], along[3], none[3], zero = splat(0), gain = select(on, scale, zero);
     ph_zero(none, 3);
     ph_zero(along, 3); /* the bar of u */
+    ph_copy(point[0], p, 3);
+    ph_copy(point[1], q, 3);
     v3_sub(q, p, u);
     real length = v3_normalize(u), inverse = splat(1) / rmax(length, splat(PHYSICS_MINVAL));
     for (int k = 0; k < 2; ++k) ph_add_scaled(fixed[k], u, (k ? gain : -gain) * length_bar, 3);
     for (int c = 0; c < (ph_drifts(w) ? PH_LINK_FIELDS : 3); ++c) {
-        const real *x = ph_link_field(w, c);
+        const real *x = field[c] < 0 ? cvel(w) : PH_BODIES(field[c]);
         real one[3], two[3], by = gain * rates[c];
         ph_at_point(w, body[0], p, x, one);
         ph_at_point(w, body[1], q, x, two);
@@ -229,7 +222,7 @@ LFN void ph_pull_piece(ph_world w, const int *body, const real *p, const real *q
         for (int k = 0; k < 2; ++k) {
             real pull[3];
             v3_scale(u, k ? by : -by, pull);
-            ph_pull_point(w, body[k], point[k], none, pull, x, ph_link_bar(c), places[k]);
+            ph_pull_point(w, body[k], point[k], none, pull, x, bar[c], places[k]);
         }
     }
     if (ph_drifts(w)) {

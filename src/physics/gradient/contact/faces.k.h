@@ -222,7 +222,8 @@ LFN mask edge_on_face_pull(contacts_pair *pair, const meeting *f, const contact 
     if (c->type == CONVEX_CYLINDER) {
         m3_column(c->g.mat, 2, axis);
         v3_cross(axis, way, around);
-        real flat = rmax(v3_normalize(around), splat(PHYSICS_MINVAL));
+        real flat = v3_normalize(around);
+        flat = rmax(flat, splat(PHYSICS_MINVAL));
         real slide = v3_dot(around, p_grad) * c->g.size[0] / flat;
         v3_scale(around, slide, local);
         for (int k = 0; k < 3; ++k) way_grad[k] = way_grad[k] + select(sure, local[k], splat(0));
