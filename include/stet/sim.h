@@ -73,6 +73,12 @@ STET_API stet_physics stet_sim_get_physics(const stet_sim *sim); /* never AUTO *
 STET_API const char *stet_sim_get_physics_reason(const stet_sim *sim);
 /* As stet_step_get_faults, of the sim's step. */
 STET_API stet_result stet_sim_get_step_faults(stet_sim *sim, stet_array **out);
+/* As stet_step_linearize, of the sim's step. */
+STET_API stet_result stet_sim_linearize(stet_sim *sim, double *A, int64_t nA, double *B, int64_t nB);
+/* As stet_step_take_parameters and stet_step_get_parameter_gradient, of the sim's step. */
+STET_API stet_result stet_sim_take_parameters(stet_sim *sim, const char *const *names, int n);
+STET_API stet_result stet_sim_get_parameter_gradient(stet_sim *sim, stet_tape *tape, const char *name, double *out,
+                                                     int64_t nout);
 STET_API int stet_sim_get_keyframe(const stet_sim *sim);     /* keyframe of the initial state; -1: qpos0 */
 STET_API uint32_t stet_sim_get_outputs(const stet_sim *sim); /* bits 1u << STET_OUTPUT_x */
 STET_API int stet_sim_get_ncamera(const stet_sim *sim);

@@ -2,6 +2,7 @@
 #ifndef STET_STEP_H
 #define STET_STEP_H
 
+#include "adjoint.h"
 #include "worlds.h"
 
 #ifdef __cplusplus
@@ -58,6 +59,27 @@ STET_API stet_result stet_step_forward(stet_step *step, const uint8_t *mask, ste
  * from 1 << STET_FAULT_COUNT on are the physics' own. Only for reading; borrowed from the step. EXTERNAL: UNSUPPORTED.
  */
 STET_API stet_result stet_step_get_faults(stet_step *step, stet_array **out);
+
+/*
+ * Derivatives of the next time step of each world at its present state and inputs, as MuJoCo's mjd_transitionFD has
+ * them, but exact: A [nworld][n][n] and B [nworld][n][nu], n = 2 nv + na, in the order of positions (by small turns of
+ * quaternions), velocities, activations. The worlds stay as they are. nA, nB: numbers that there is room for.
+ * UNSUPPORTED: not native physics, integrator RK4, or steps of the model have no gradients.
+ */
+STET_API stet_result stet_step_linearize(stet_step *step, double *A, int64_t nA, double *B, int64_t nB);
+
+/*
+ * Tapes that begin from now on get gradients of time steps by these parameters of worlds (stet_worlds_set_parameter),
+ * and by no others; n 0: by none. UNSUPPORTED: not native physics, or steps of the model have no gradients.
+ */
+STET_API stet_result stet_step_take_parameters(stet_step *step, const char *const *names, int n);
+/*
+ * After stet_tape_backward: out [nworld][items], gradients by a parameter of each world, at the values that it has,
+ * through all that MuJoCo derives from it (by central differences in double, on the host). STATE: the parameter was not
+ * named before the tape; UNSUPPORTED: it changes something by which steps have no gradient, which the message names.
+ */
+STET_API stet_result stet_step_get_parameter_gradient(stet_step *step, stet_tape *tape, const char *name, double *out,
+                                                      int64_t nout);
 
 #ifdef __cplusplus
 }

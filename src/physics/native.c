@@ -106,6 +106,7 @@ void sti_native_destroy(sti_native *n)
     sti_native_stages_free(n);
     sti_native_spare_free(n);
     sti_native_tape_free(n);
+    sti_native_linear_free(n);
     sti_native_pull_free(n);
     stet_array *arrays[] = {n->m,    n->f,      n->fault,        n->ticks, n->most,  n->clock,
                             n->owed, n->memory, n->plain_memory, n->key,   n->resets};
@@ -304,12 +305,23 @@ static stet_result pull(void *context, bool drop)
 
 /* ---- poses ------------------------------------------------------------------------------------------------------- */
 
+/* All worlds but those whose poses are the caller's: a mask that changes from step to step would end a tape. */
+static const uint8_t *due_on_tape(const sti_native *n, const uint8_t *due)
+{
+    return sti_worlds_any_caller_posed(n->worlds) ? due : NULL;
+}
+
 /* Kinematics use team memory up to the quantities of geoms. */
 static stet_result make_poses(void *context, const uint8_t *due)
 {
     sti_native *n = context;
     STI_TRY(sti_native_update(n));
-    STI_TRY(sti_mask_put(&n->due, due));
+    STI_TRY(sti_mask_put(&n->due, n->worlds->device->launch_observer ? due_on_tape(n, due) : due));
+    return n->worlds->device->launch_observer ? sti_native_pose_taped(n) : sti_native_launch_poses(n);
+}
+
+stet_result sti_native_launch_poses(sti_native *n)
+{
     return STI_LAUNCH(sti_k_native_poses, n->worlds->device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->due.array),
                       sti_arg_int(n->tables.m[W_GEOM_XPOS]), STATE_ARG(qpos), STATE_ARG(mocap_pos),
                       STATE_ARG(mocap_quat), STATE_ARG(xpos), STATE_ARG(xquat));

@@ -59,6 +59,22 @@ stet_result sti_native_set_stages(sti_native *native, const char *stages);
 stet_result sti_native_set_room(sti_native *native, int room);
 
 /*
+ * Derivatives of the next time step of each world at its present state, as mjd_transitionFD has them: A [nworld][n][n],
+ * B [nworld][n][nu], n = 2 nv + na. UNSUPPORTED: the model's steps have none.
+ */
+stet_result sti_native_linearize(sti_native *native, double *A, double *B);
+
+/*
+ * From now on tapes get gradients of steps by these parameters (worlds/parameter.h), and only by these; count 0: by
+ * none. NOT_FOUND; UNSUPPORTED: the model's steps have no gradients.
+ */
+stet_result sti_native_take_parameters(sti_native *native, const char *const *names, int count);
+/* What steps on a tape depend on for that: the tape's gradient of it is what the next function goes on from; or NULL. */
+stet_array *sti_native_table_numbers(const sti_native *native);
+/* out [nworld][items]: gradients by a parameter, from those of the numbers of tables. */
+stet_result sti_native_parameter_gradient(sti_native *native, const char *name, stet_array *gradient, double *out);
+
+/*
  * A quantity of the present state by MuJoCo's name, as an array [nworld][items] that the caller owns: forward dynamics
  * without a step. "qM" is sparse, as mjData.M. NOT_FOUND.
  */

@@ -9,7 +9,7 @@
 #include "physics/gradient/memory.k.h"
 #include "physics/native_state.h"
 
-extern const sti_kernel sti_k_native_pull;
+extern const sti_kernel sti_k_native_pull, sti_k_native_pull_reads, sti_k_native_give;
 
 /*
  * A world may have more contacts than a step's tables have room for, and then the step was made with those that have
@@ -148,6 +148,8 @@ static int wanted_bits(const sti_native *n, const sti_native_wanted *wanted)
     return !wanted ? PH_WANTED_NONE : damps ? PH_WANTED_DAMPED : PH_WANTED;
 }
 
+#define ARRAY(of, name) sti_arg_array((of)->name)
+
 /* ---- a launch ---------------------------------------------------------------------------------------------------- */
 
 stet_result sti_native_converge(sti_native *n)
@@ -163,31 +165,69 @@ stet_result sti_native_converge(sti_native *n)
     return sti_native_update(n);
 }
 
-stet_result sti_native_prepare_pull(sti_native *n)
+static stet_result prepare(sti_native *n, const sti_kernel *kernel)
 {
     const sti_code *code;
-    STI_TRY(sti_gradient_check_model(n->worlds->model->mj));
-    STI_TRY(sti_native_converge(n));
     STI_TRY(sti_native_update(n));
     STI_TRY(make_memory(n));
     if (!sti_device_is_gpu(n->worlds->device)) return STET_OK;
-    return sti_program_code(n->worlds->device, &sti_k_native_pull, false, &code);
+    return sti_program_code(n->worlds->device, kernel, false, &code);
+}
+
+stet_result sti_native_prepare_pull(sti_native *n)
+{
+    STI_TRY(sti_gradient_check_model(n->worlds->model->mj));
+    STI_TRY(sti_native_converge(n));
+    return prepare(n, &sti_k_native_pull);
+}
+
+stet_result sti_native_prepare_pull_reads(sti_native *n)
+{
+    const sti_code *code;
+    STI_TRY(prepare(n, &sti_k_native_pull_reads));
+    if (!sti_device_is_gpu(n->worlds->device)) return STET_OK;
+    return sti_program_code(n->worlds->device, &sti_k_native_give, false, &code);
+}
+
+static stet_result launch(const sti_native *n, int64_t count, stet_array *v, stet_array *stepped,
+                          const sti_native_before *b, const sti_native_gradients *g, const sti_native_wanted *wanted)
+{
+    const int *m = tables_of(n);
+    return STI_LAUNCH(sti_k_native_pull, n->worlds->device, count, sti_arg_array(n->spare.m ? n->spare.tables : n->m),
+                      sti_arg_array(n->f), sti_arg_array(v), sti_arg_array(stepped),
+                      sti_arg_team(n->pull.memory, PH_GRADIENT_MEMORY(m)), sti_arg_team(n->pull.lists, m[M_NINTS]),
+                      ARRAY(b, qpos), ARRAY(b, qvel), ARRAY(b, act), ARRAY(b, ctrl), ARRAY(b, qfrc_applied),
+                      ARRAY(b, xfrc_applied), ARRAY(b, mocap_pos), ARRAY(b, mocap_quat), ARRAY(b, eq_active),
+                      ARRAY(b, qacc), ARRAY(g, qpos), ARRAY(g, qvel), ARRAY(g, act), ARRAY(g, ctrl),
+                      ARRAY(g, qfrc_applied), ARRAY(g, xfrc_applied), ARRAY(g, mocap_pos), ARRAY(g, mocap_quat),
+                      sti_arg_array(wanted ? wanted->places : NULL), sti_arg_array(wanted ? wanted->gradient : NULL),
+                      sti_arg_int(wanted_bits(n, wanted)));
 }
 
 stet_result sti_native_pull(sti_native *n, stet_array *stepped, const sti_native_before *b,
                             const sti_native_gradients *g, const sti_native_wanted *wanted)
 {
     STI_TRY(sti_native_prepare_pull(n));
+    return launch(n, n->worlds->nworld, n->own.v, stepped, b, g, wanted);
+}
+
+stet_result sti_native_pull_spread(const sti_native *n, int64_t count, stet_array *v, stet_array *stepped,
+                                   const sti_native_before *b, const sti_native_gradients *g)
+{
+    return launch(n, count, v, stepped, b, g, NULL);
+}
+
+stet_result sti_native_pull_reads(const sti_native *n, stet_array *due, stet_array *list, int nlist,
+                                  const sti_native_before *b, stet_array *grad, const sti_native_gradients *g,
+                                  bool solves)
+{
     const int *m = tables_of(n);
-#define ARRAY(of, name) sti_arg_array((of)->name)
-    return STI_LAUNCH(sti_k_native_pull, n->worlds->device, n->worlds->nworld,
+    return STI_LAUNCH(sti_k_native_pull_reads, n->worlds->device, n->worlds->nworld,
                       sti_arg_array(n->spare.m ? n->spare.tables : n->m), sti_arg_array(n->f), sti_arg_array(n->own.v),
-                      sti_arg_array(stepped), sti_arg_team(n->pull.memory, PH_GRADIENT_MEMORY(m)),
+                      sti_arg_array(due), sti_arg_array(list), sti_arg_team(n->pull.memory, PH_GRADIENT_MEMORY(m)),
                       sti_arg_team(n->pull.lists, m[M_NINTS]), ARRAY(b, qpos), ARRAY(b, qvel), ARRAY(b, act),
                       ARRAY(b, ctrl), ARRAY(b, qfrc_applied), ARRAY(b, xfrc_applied), ARRAY(b, mocap_pos),
-                      ARRAY(b, mocap_quat), ARRAY(b, eq_active), ARRAY(b, qacc), ARRAY(g, qpos), ARRAY(g, qvel),
-                      ARRAY(g, act), ARRAY(g, ctrl), ARRAY(g, qfrc_applied), ARRAY(g, xfrc_applied),
-                      ARRAY(g, mocap_pos), ARRAY(g, mocap_quat), sti_arg_array(wanted ? wanted->places : NULL),
-                      sti_arg_array(wanted ? wanted->gradient : NULL), sti_arg_int(wanted_bits(n, wanted)));
-#undef ARRAY
+                      ARRAY(b, mocap_quat), ARRAY(b, qacc), ARRAY(b, eq_active), sti_arg_array(grad), ARRAY(g, qpos),
+                      ARRAY(g, qvel), ARRAY(g, act), ARRAY(g, ctrl), ARRAY(g, qfrc_applied), ARRAY(g, xfrc_applied),
+                      ARRAY(g, mocap_pos), ARRAY(g, mocap_quat), sti_arg_int(nlist), sti_arg_int(solves));
 }

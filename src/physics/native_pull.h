@@ -50,6 +50,18 @@ stet_result sti_native_prepare_pull(sti_native *native);
  */
 stet_result sti_native_pull(sti_native *native, stet_array *stepped, const sti_native_before *before,
                             const sti_native_gradients *gradients, const sti_native_wanted *wanted);
+/*
+ * Gradients of a list of what was read of the state `before` (or of its poses) are added. grad [nworld][items]: of the
+ * list's numbers; due [nworld][1]: of these worlds; solves: some of it depends on accelerations. All is prepared.
+ */
+stet_result sti_native_pull_reads(const sti_native *native, stet_array *due, stet_array *list, int nlist,
+                                  const sti_native_before *before, stet_array *grad,
+                                  const sti_native_gradients *gradients, bool solves);
+/* Memory and code for that; also for models whose steps have no gradient. */
+stet_result sti_native_prepare_pull_reads(sti_native *native);
+/* sti_native_pull for `count` worlds of arrays of others, with parameters v of theirs, or NULL. All is prepared. */
+stet_result sti_native_pull_spread(const sti_native *native, int64_t count, stet_array *v, stet_array *stepped,
+                                   const sti_native_before *before, const sti_native_gradients *gradients);
 void sti_native_pull_free(sti_native *native);
 
 enum { STI_GRADIENT_LACKS_SIZE = 2048 };

@@ -11,19 +11,10 @@
 
 extern const sti_kernel sti_k_native_forward, sti_k_native_take, sti_k_native_take_ints, sti_k_native_take_chosen;
 
-typedef struct wanted {
-    int32_t *list; /* rows of Q_SIZE */
-    double *point; /* [3] each */
-    int nlist, npoint, items;
-    int extra; /* as in ph_forward */
-    bool of_step;
-    sti_native_reads *reads;
-} wanted;
-
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 /* Where a Jacobian's point is: a quantity in team memory and its item, or a point of the caller's. */
-static void list_jacobian(const mjModel *m, const sti_quantity *q, wanted *out, int32_t *row)
+static void list_jacobian(const mjModel *m, const sti_quantity *q, sti_native_list *out, int32_t *row)
 {
     row[Q_KIND] = PH_SHOW_JACOBIAN;
     row[Q_ITEM] = row[Q_BODY] = q->object;
@@ -46,13 +37,13 @@ static void list_jacobian(const mjModel *m, const sti_quantity *q, wanted *out, 
 }
 
 /* Room for a list of contacts; every quantity of contacts has as many slots, and ncon wants one at least. */
-static void list_slots(wanted *out, int slots)
+static void list_slots(sti_native_list *out, int slots)
 {
     int bits = (out->extra & (PH_EXTRA_LIST - 1)) | PH_EXTRA_AFTER, have = out->extra / PH_EXTRA_LIST;
     out->extra = bits + PH_EXTRA_LIST * (slots > have ? slots : have);
 }
 
-static void list_contact(int first, int size, const sti_quantity *q, wanted *out, int32_t *row)
+static void list_contact(int first, int size, const sti_quantity *q, sti_native_list *out, int32_t *row)
 {
     row[Q_KIND] = PH_SHOW_CONTACT;
     row[Q_FROM] = first;
@@ -60,7 +51,7 @@ static void list_contact(int first, int size, const sti_quantity *q, wanted *out
     list_slots(out, (int)q->array->nitem / size);
 }
 
-static void list_quantity(const sti_native *n, const sti_quantity *q, wanted *out)
+static void list_quantity(const sti_native *n, const sti_quantity *q, sti_native_list *out)
 {
     int32_t *row = out->list + (size_t)Q_SIZE * (size_t)out->nlist++;
     int items;
@@ -95,9 +86,8 @@ static void list_quantity(const sti_native *n, const sti_quantity *q, wanted *ou
 }
 
 /* Puts the list and the points on the device, if they are not there. */
-static stet_result put_list(sti_native *n, const wanted *k)
+static stet_result put_list(const sti_native *n, sti_native_reads *r, const sti_native_list *k)
 {
-    sti_native_reads *r = k->reads;
     size_t size = (size_t)k->nlist * Q_SIZE * sizeof *k->list, room = 3 * (size_t)(k->npoint > 0 ? k->npoint : 1);
     void *mirror;
     if (r->list && r->nlisted == k->nlist && memcmp(r->listed, k->list, size) == 0) return STET_OK;
@@ -121,7 +111,8 @@ static stet_result put_list(sti_native *n, const wanted *k)
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
 
 /* With the tables m; of the state before the last step, or the present one. */
-static stet_result launch_forward(sti_native *n, const wanted *k, stet_array *out, const int *m, int how)
+static stet_result launch_forward(sti_native *n, const sti_native_reads *r, const sti_native_list *k, stet_array *out,
+                                  const int *m, int how)
 {
     const sti_native_spare *spare = &n->spare;
     int listed = k->extra / PH_EXTRA_LIST;
@@ -132,45 +123,46 @@ static stet_result launch_forward(sti_native *n, const wanted *k, stet_array *ou
 #define FROM_FIELD(name) FROM(name, n->worlds->field[STI_FIELD_##name])
     return STI_LAUNCH(
         sti_k_native_forward, n->worlds->device, n->worlds->nworld, sti_arg_array(owed ? spare->tables : n->m),
-        sti_arg_array(n->f), sti_arg_array(n->own.v), sti_arg_array(k->reads->list), sti_arg_array(k->reads->points),
+        sti_arg_array(n->f), sti_arg_array(n->own.v), sti_arg_array(r->list), sti_arg_array(r->points),
         sti_arg_team(owed ? spare->memory : n->memory, memory),
         sti_arg_team(owed ? spare->plain_memory : n->plain_memory, m[M_NINTS]), FROM_FIELD(qpos), FROM_FIELD(qvel),
         FROM_FIELD(act), FROM_FIELD(ctrl), FROM_FIELD(qfrc_applied), FROM_FIELD(xfrc_applied), FROM_FIELD(mocap_pos),
         FROM_FIELD(mocap_quat), FROM_FIELD(qacc_warmstart), FROM_FIELD(eq_active), FROM(clock, n->clock),
-        FROM(fault, n->fault), FROM(ticks, n->ticks), sti_arg_array(out), sti_arg_array(k->reads->lack),
-        sti_arg_int(k->nlist), sti_arg_int(k->extra), sti_arg_int(how));
+        FROM(fault, n->fault), FROM(ticks, n->ticks), sti_arg_array(out), sti_arg_array(r->lack), sti_arg_int(k->nlist),
+        sti_arg_int(k->extra), sti_arg_int(how));
 #undef FROM
 #undef FROM_FIELD
 }
 
 /* Worlds without room for their contacts are looked at again with all the room that there can be. */
-static stet_result run_forward(sti_native *n, const wanted *k, stet_array *out)
+static stet_result run_forward(sti_native *n, sti_native_reads *r, const sti_native_list *k, stet_array *out)
 {
     bool lack = false;
-    STI_TRY(put_list(n, k));
+    STI_TRY(put_list(n, r, k));
     STI_TRY(sti_native_make_memory(n));
-    if (!out) out = k->reads->all;
-    STI_TRY(launch_forward(n, k, out, n->tables.m, 0));
-    if (n->spare.m) STI_TRY(sti_native_may_be(k->reads->lack, &lack));
-    return lack ? launch_forward(n, k, out, n->spare.m, PH_OWED) : STET_OK;
+    STI_TRY(launch_forward(n, r, k, out ? out : r->all, n->tables.m, 0));
+    if (n->spare.m) STI_TRY(sti_native_may_be(r->lack, &lack));
+    return lack ? launch_forward(n, r, k, out ? out : r->all, n->spare.m, PH_OWED) : STET_OK;
 }
 
-/* Behind those of the list, the sensors of a forward. */
-static stet_result take_quantities(const sti_native *n, const wanted *k)
+/* One quantity alone needs no copy. */
+stet_result sti_native_read(sti_native *n, sti_native_reads *r, const sti_native_list *k)
 {
-    stet_device *device = n->worlds->device;
     int at = 0;
-    for (sti_quantity *q = n->worlds->quantities; q; q = q->next) {
-        if (!q->in_pass || q->of_step != k->of_step) continue;
-        const sti_kernel *kernel = q->array->dtype == STET_DTYPE_INT ? &sti_k_native_take_ints : &sti_k_native_take;
-        STI_TRY(STI_LAUNCH(*kernel, device, n->worlds->nworld, sti_arg_array(k->reads->all), sti_arg_array(q->array),
-                           sti_arg_int(at), sti_arg_int((int)q->array->nitem)));
-        at += (int)q->array->nitem;
+    if (k->nlist == 1 && k->array[0] && k->array[0]->dtype == STET_DTYPE_REAL) return run_forward(n, r, k, k->array[0]);
+    STI_TRY(run_forward(n, r, k, NULL));
+    for (int i = 0; i < k->nlist; ++i) {
+        stet_array *a = k->array[i];
+        if (!a)
+            return STI_LAUNCH(sti_k_native_take_chosen, n->worlds->device, n->worlds->nworld, sti_arg_array(r->all),
+                              sti_arg_array(n->seen.sensing), STATE_ARG(step_sensordata), sti_arg_int(at),
+                              sti_arg_int(n->tables.m[M_NSENSORDATA]));
+        const sti_kernel *kernel = a->dtype == STET_DTYPE_INT ? &sti_k_native_take_ints : &sti_k_native_take;
+        STI_TRY(STI_LAUNCH(*kernel, a->device, n->worlds->nworld, sti_arg_array(r->all), sti_arg_array(a),
+                           sti_arg_int(at), sti_arg_int((int)a->nitem)));
+        at += (int)a->nitem;
     }
-    if (!k->of_step || !n->seen.sensing) return STET_OK;
-    return STI_LAUNCH(sti_k_native_take_chosen, device, n->worlds->nworld, sti_arg_array(k->reads->all),
-                      sti_arg_array(n->seen.sensing), STATE_ARG(step_sensordata), sti_arg_int(at),
-                      sti_arg_int(n->tables.m[M_NSENSORDATA]));
+    return STET_OK;
 }
 
 void sti_native_expect_reads(void *native)
@@ -179,7 +171,16 @@ void sti_native_expect_reads(void *native)
     sti_program_begin(n->worlds->device, &sti_k_native_forward);
 }
 
-static void list_sensors(const sti_native *n, wanted *out)
+void sti_native_list_free(sti_native_list *k)
+{
+    sti_free(k->list);
+    sti_free(k->point);
+    sti_free(k->array);
+    *k = (sti_native_list){.list = NULL};
+}
+
+/* The sensors of a forward, which come last, for step_sensordata. */
+static void list_sensors(const sti_native *n, sti_native_list *out)
 {
     int32_t *row = out->list + (size_t)Q_SIZE * (size_t)out->nlist++;
     row[Q_AT] = out->items;
@@ -189,38 +190,44 @@ static void list_sensors(const sti_native *n, wanted *out)
     out->extra |= n->tables.m[M_STEP_EXTRA];
 }
 
-/* Of the present state, or of the step. One quantity alone needs no copy. */
-static stet_result fill_quantities(sti_native *n, bool of_step)
+/* The list of a pass. The caller frees it, also after an error. */
+static stet_result list_pass(const sti_native *n, sti_native_list *k)
 {
-    wanted k = {.of_step = of_step, .reads = of_step ? &n->seen.reads : &n->reads};
-    sti_quantity *one = NULL;
-    bool sensing = of_step && n->seen.sensing;
+    bool sensing = k->of_step && n->seen.sensing;
     int count = sensing;
-    for (sti_quantity *q = n->worlds->quantities; q; q = q->next) {
-        if (!q->in_pass || q->of_step != of_step) continue;
-        one = q;
-        count++;
-    }
+    for (const sti_quantity *q = n->worlds->quantities; q; q = q->next) count += q->in_pass && q->of_step == k->of_step;
     if (count == 0) return STET_OK;
-    STI_TRY(sti_alloc(&k.list, (size_t)count * Q_SIZE * sizeof *k.list, "list of quantities"));
-    stet_result result = sti_alloc(&k.point, 3 * (size_t)count * sizeof *k.point, "points of Jacobians");
-    for (const sti_quantity *q = n->worlds->quantities; result == STET_OK && q; q = q->next)
-        if (q->in_pass && q->of_step == of_step) list_quantity(n, q, &k);
-    if (result == STET_OK && sensing) list_sensors(n, &k);
-    bool alone = count == 1 && !sensing && one->array->dtype == STET_DTYPE_REAL;
-    if (result == STET_OK && of_step) result = sti_native_see(n, n->seen.kept, SEEN_BEGIN);
-    if (result == STET_OK) result = run_forward(n, &k, alone ? one->array : NULL);
-    if (result == STET_OK && !alone) result = take_quantities(n, &k);
-    sti_free(k.list);
-    sti_free(k.point);
+    STI_TRY(sti_alloc(&k->list, (size_t)count * Q_SIZE * sizeof *k->list, "list of quantities"));
+    STI_TRY(sti_alloc(&k->point, 3 * (size_t)count * sizeof *k->point, "points of Jacobians"));
+    STI_TRY(sti_alloc(&k->array, (size_t)count * sizeof *k->array, "list of quantities"));
+    for (const sti_quantity *q = n->worlds->quantities; q; q = q->next) {
+        if (!q->in_pass || q->of_step != k->of_step) continue;
+        k->array[k->nlist] = q->array;
+        list_quantity(n, q, k);
+    }
+    if (sensing) list_sensors(n, k);
+    return STET_OK;
+}
+
+/* Quantities of the present state, or of the step. */
+static stet_result fill(sti_native *n, bool of_step)
+{
+    sti_native_list k = {.of_step = of_step};
+    stet_result result = list_pass(n, &k);
+    if (result == STET_OK && k.nlist > 0 && of_step) result = sti_native_see(n, n->seen.kept, SEEN_BEGIN);
+    if (result == STET_OK && k.nlist > 0)
+        result = n->worlds->device->launch_observer && !of_step
+                     ? sti_native_read_taped(n, &k)
+                     : sti_native_read(n, of_step ? &n->seen.reads : &n->reads, &k);
+    sti_native_list_free(&k);
     return result;
 }
 
 stet_result sti_native_fill(void *native)
 {
     STI_TRY(sti_native_update(native));
-    STI_TRY(fill_quantities(native, false));
-    return fill_quantities(native, true);
+    STI_TRY(fill(native, false));
+    return fill(native, true);
 }
 
 stet_result sti_native_quantity(sti_native *n, const char *name, stet_array **out)
@@ -234,8 +241,8 @@ stet_result sti_native_quantity(sti_native *n, const char *name, stet_array **ou
     int32_t row[Q_SIZE] = {[Q_KIND] = PH_SHOW_COPY, [Q_N] = items, [Q_FROM] = number};
     int extra = number >= W_SEEN || number == W_CACC ? PH_EXTRA_AFTER : 0; /* which writes over rows (put_seen) */
     if (number == W_SENSORDATA) extra = n->tables.m[M_STEP_EXTRA];
-    wanted k = {.list = row, .nlist = 1, .items = items, .extra = extra, .reads = &n->reads};
-    stet_result result = run_forward(n, &k, a);
+    sti_native_list k = {.list = row, .nlist = 1, .items = items, .extra = extra};
+    stet_result result = run_forward(n, &n->reads, &k, a);
     if (result != STET_OK) {
         stet_array_destroy(a);
         return result;

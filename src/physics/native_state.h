@@ -51,6 +51,16 @@ typedef struct sti_native_seen {
     sti_native_reads reads;
 } sti_native_seen;
 
+/* Quantities that are read together. */
+typedef struct sti_native_list {
+    int32_t *list;      /* rows of Q_SIZE */
+    double *point;      /* [3] each */
+    stet_array **array; /* where they go; NULL: sensors of a forward, to step_sensordata */
+    int nlist, npoint, items;
+    int extra;    /* as in ph_forward */
+    bool of_step; /* of the state before the last step; the present one */
+} sti_native_list;
+
 /* On a GPU code is made for a model from so many worlds on, if its tables have no more ints. */
 enum { STI_NATIVE_MODEL_WORLDS = 256, STI_NATIVE_MODEL_INTS = 1 << 19 };
 enum { NO_KEY = -2, STI_NATIVE_GROUPS = 7 };
@@ -79,6 +89,8 @@ typedef struct sti_native_spare {
     stet_array *tables;                /* and on the device */
     stet_array *memory, *plain_memory; /* of a few teams: reals and ints */
 } sti_native_spare;
+
+typedef struct sti_native_linear sti_native_linear;
 
 struct sti_native {
     stet_worlds *worlds;
@@ -118,7 +130,8 @@ struct sti_native {
     stet_array *memory, *plain_memory; /* on a GPU, of the teams that run at once: reals and ints */
     sti_native_stages stages;
     sti_native_tape tape;
-    bool converges; /* steps have as many iterations of the solver as it needs (native_pull.h) */
+    bool converges;            /* steps have as many iterations of the solver as it needs (native_pull.h) */
+    sti_native_linear *linear; /* native_linearize.c; NULL: nobody asked */
     struct {
         stet_array *memory, *lists; /* on a GPU, of the teams that run at once: of gradients (native_pull.c) */
     } pull;
@@ -204,6 +217,10 @@ void sti_native_seen_free(sti_native *n);
 /* The same as operations, one a time step. */
 stet_result sti_native_run_taped(sti_native *n, int nstep);
 void sti_native_tape_free(sti_native *n);
+void sti_native_parameter_gradients_free(sti_native *n);
+/* A time step that counts nothing: no faults, time, or resets (NATIVE-TAPE-2). */
+stet_result sti_native_step_uncounted(sti_native *n);
+void sti_native_linear_free(sti_native *n);
 
 /* ---- steps in stages: native_stages.c */
 
@@ -231,7 +248,16 @@ stet_result sti_native_launch_reset(sti_native *n, const sti_native_reset_args *
 /* The same as an operation (native_tape.c). */
 stet_result sti_native_reset_taped(sti_native *n, const sti_native_reset_args *reset);
 
-/* Fills the quantities of a pass (worlds/quantities.h): forward dynamics once, then one copy each. */
+/* Fills the arrays of a list: forward dynamics once, then one copy each. r: what that keeps. */
+stet_result sti_native_read(sti_native *n, sti_native_reads *r, const sti_native_list *list);
+void sti_native_list_free(sti_native_list *list);
+/* The same as an operation, which takes over the list (native_tape_reads.c); and poses of the worlds in n->due. */
+stet_result sti_native_read_taped(sti_native *n, sti_native_list *list);
+stet_result sti_native_pose_taped(sti_native *n);
+stet_result sti_native_launch_poses(sti_native *n);
+void sti_native_readings_free(sti_native *n);
+
+/* Fills the quantities of a pass (worlds/quantities.h). */
 stet_result sti_native_fill(void *native);
 /* A GPU begins to compile what that launches. */
 void sti_native_expect_reads(void *native);

@@ -20,6 +20,7 @@ static const sti_operand step_operands[STI_TAPED_STEP] = {
     [STI_TAPED_LOST] = {"lost", WRITTEN | STI_OPERAND_RESULT, false, false},
     [STI_TAPED_STEPPED] = {"stepped", READ, false, false},
     [STI_TAPED_V] = {"parameters of worlds", READ, true, false},
+    [STI_TAPED_NUMBERS_OF_TABLES] = {"numbers of tables", GRADED, true, false},
 };
 #undef TAKEN
 #define PUT_BACK(name) {#name, WRITTEN | GRADED, true, false},
@@ -61,6 +62,27 @@ static void swap_tallies(sti_native *n, stet_array **fault)
     swap(&n->owed, &n->tape.owed);
 }
 
+static stet_result make_tallies(sti_native *n)
+{
+    static const char *const names[] = {"worlds that a step put back", "faults of steps made again", "steps made again",
+                                        "contacts of steps made again", "steps of held worlds made again"};
+    stet_array **all[] = {&n->tape.lost, &n->tape.fault, &n->tape.ticks, &n->tape.most, &n->tape.owed};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+        if (!*all[i])
+            STI_TRY(STI_ARRAY(n->worlds->device, names[i], STET_DTYPE_INT, true, all[i], n->worlds->nworld, 1));
+    return STET_OK;
+}
+
+stet_result sti_native_step_uncounted(sti_native *n)
+{
+    STI_TRY(make_tallies(n));
+    STI_TRY(STI_LAUNCH(sti_k_native_unmark, n->worlds->device, n->worlds->nworld, sti_arg_array(n->tape.lost)));
+    swap_tallies(n, &n->tape.lost);
+    stet_result result = sti_native_run(n, 1);
+    swap_tallies(n, &n->tape.lost);
+    return result;
+}
+
 static stet_result step_again(const sti_operation *operation, const sti_arg *args)
 {
     sti_native *n = operation->owner;
@@ -68,11 +90,7 @@ static stet_result step_again(const sti_operation *operation, const sti_arg *arg
         return sti_error(STET_ERROR_STATE,
                          "%s: parameters of worlds were given or taken since the tape; take down a new tape",
                          operation->name);
-    STI_TRY(STI_LAUNCH(sti_k_native_unmark, n->worlds->device, operation->count, sti_arg_array(n->tape.lost)));
-    swap_tallies(n, &n->tape.lost);
-    stet_result result = sti_native_run(n, 1);
-    swap_tallies(n, &n->tape.lost);
-    return result;
+    return sti_native_step_uncounted(n);
 }
 
 static stet_result reset_again(const sti_operation *operation, const sti_arg *args)
@@ -127,7 +145,9 @@ static stet_result step_back(const sti_operation *operation, const sti_arg *args
                                          GRADIENT(mocap_pos), GRADIENT(mocap_quat)};
 #undef BEFORE
 #undef GRADIENT
-    STI_TRY(sti_native_pull(n, args[STI_TAPED_STEPPED].array, &before, &pulled, NULL));
+    sti_native_wanted wanted = n->tape.wanted;
+    wanted.gradient = gradients[STI_TAPED_NUMBERS_OF_TABLES];
+    STI_TRY(sti_native_pull(n, args[STI_TAPED_STEPPED].array, &before, &pulled, wanted.gradient ? &wanted : NULL));
     return forget_lost(n, results[STI_TAPED_LOST], PH_WAS_RESET, gradients);
 }
 
@@ -159,17 +179,6 @@ static stet_result check_reset(const sti_operation *operation)
 static stet_result prepare_step(const sti_operation *operation) { return sti_native_prepare_pull(operation->owner); }
 static stet_result prepare_reset(const sti_operation *operation) { return sti_native_update(operation->owner); }
 
-static stet_result make_tallies(sti_native *n)
-{
-    static const char *const names[] = {"worlds that a step put back", "faults of steps made again", "steps made again",
-                                        "contacts of steps made again", "steps of held worlds made again"};
-    stet_array **all[] = {&n->tape.lost, &n->tape.fault, &n->tape.ticks, &n->tape.most, &n->tape.owed};
-    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
-        if (!*all[i])
-            STI_TRY(STI_ARRAY(n->worlds->device, names[i], STET_DTYPE_INT, true, all[i], n->worlds->nworld, 1));
-    return STET_OK;
-}
-
 static stet_result make_operations(sti_native *n)
 {
     enum { MOST = 48 }; /* four times all groups of stages, and more */
@@ -200,9 +209,11 @@ static stet_result make_operations(sti_native *n)
 void sti_native_tape_free(sti_native *n)
 {
     stet_device *device = n->worlds->device;
+    sti_native_readings_free(n);
+    sti_native_parameter_gradients_free(n);
     sti_device_notify_destroyed(device, &n->tape.step);
     sti_device_notify_destroyed(device, &n->tape.reset);
-    stet_array *all[] = {n->tape.lost, n->tape.fault, n->tape.ticks, n->tape.most, n->tape.owed};
+    stet_array *all[] = {n->tape.lost, n->tape.fault, n->tape.ticks, n->tape.most, n->tape.owed, n->tape.every};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) stet_array_destroy(all[i]);
 }
 
@@ -214,6 +225,7 @@ static stet_result run_step(sti_native *n)
     args[STI_TAPED_LOST] = sti_arg_array(n->tape.lost);
     args[STI_TAPED_STEPPED] = sti_arg_array(n->stepped.array);
     args[STI_TAPED_V] = sti_arg_array(n->own.v);
+    args[STI_TAPED_NUMBERS_OF_TABLES] = sti_arg_array(n->tape.wanted.gradient);
     sti_operation_begin(device, &n->tape.step, args);
     return sti_operation_end(device, &n->tape.step, sti_native_run(n, 1));
 }

@@ -10,6 +10,7 @@
 #define STI_PHYSICS_NATIVE_TAPE_H
 
 #include "kernel/record/operation.h"
+#include "physics/native_pull.h"
 
 /* The state and the inputs, in the order of fields, as operands of a step and of a reset. */
 #define STI_NATIVE_GRADED(X)                                                                                           \
@@ -30,9 +31,10 @@ enum {
         STI_TAPED_GRADED,
     STI_TAPED_qacc_warmstart = STI_TAPED_GRADED, /* behind a step its acceleration */
     STI_TAPED_step_sensordata,
-    STI_TAPED_LOST,    /* worlds that the step put back, as bits of faults */
-    STI_TAPED_STEPPED, /* of a step: the worlds that step */
-    STI_TAPED_V,       /* parameters of worlds */
+    STI_TAPED_LOST,              /* worlds that the step put back, as bits of faults */
+    STI_TAPED_STEPPED,           /* of a step: the worlds that step */
+    STI_TAPED_V,                 /* parameters of worlds */
+    STI_TAPED_NUMBERS_OF_TABLES, /* whose gradients are those of the tables' numbers, if parameters' are asked for */
     STI_TAPED_STEP,
     STI_TAPED_CHOSEN = STI_TAPED_LOST, /* of a reset: its mask, */
     STI_TAPED_NUMBERS,                 /* numbers of resets, */
@@ -42,11 +44,17 @@ enum {
     STI_TAPED_RESET
 };
 
+typedef struct sti_native_reading sti_native_reading; /* native_tape_reads.c */
+
 typedef struct sti_native_tape {
     sti_operation step, reset;
+    sti_native_reading *readings; /* what was read while a tape was open, and poses */
     bool made;
     /* INT [nworld][1]: in place of the sim's while something is done again (NATIVE-TAPE-2); lost: faults of a step */
     stet_array *lost, *fault, *ticks, *most, *owed;
+    stet_array *every;        /* INT [nworld][1]: ones */
+    sti_native_wanted wanted; /* tables by which steps have gradients; n = 0: nobody asked */
+    int *number;              /* theirs */
 } sti_native_tape;
 
 #endif

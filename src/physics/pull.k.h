@@ -16,6 +16,7 @@
 #include "physics/gradient/contacts.k.h"
 #include "physics/gradient/parameters.k.h"
 #include "physics/gradient/rows.k.h"
+#include "physics/gradient/shown.k.h"
 
 /* ---- the integrator ---------------------------------------------------------------------------------------------- */
 
@@ -378,4 +379,87 @@ world_kernel void k_native_pull(const int *tables, const ureal *reals, const rea
     each (i, na(w)) ph_put_gradient(act_grad, i, PH_ACTS(GA_ACT)[i], on);
     sync();
     each (j, njnt(w)) ph_push_joint(w, j, on, PH_DOFS(GD_TURN), qpos_grad);
+}
+
+/*
+ * Gradients of what is read of the present state of the worlds whose `due` [1] is not 0: quantities (or poses) of a
+ * list, whose gradients lie one after the other in grad. The gradients of the state and the inputs are added. `solves`:
+ * some depend on qacc, which is found again; otherwise on positions and velocities alone.
+ */
+world_kernel void k_native_pull_reads(const int *tables, const ureal *reals, const real *own, const lint *due,
+                                      const int *list, treal *memory, tint *ints, const real *qpos, const real *qvel,
+                                      const real *act, const real *ctrl, const real *qfrc_applied,
+                                      const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat,
+                                      const real *warm, const real *eq_active, const real *grad, real *qpos_grad,
+                                      real *qvel_grad, real *act_grad, real *ctrl_grad, real *qfrc_applied_grad,
+                                      real *xfrc_applied_grad, real *mocap_pos_grad, real *mocap_quat_grad, int nlist,
+                                      int solves)
+{
+    ph_world w = {tables, reals, own, memory, ints};
+    mask on = m_not(ieq(due[0], isplat(0)));
+    if (!any(on)) return;
+    ph_take(w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
+    mask bad = ph_bad_controls(w);
+    real *lost = solver_niter(w);
+    if (solves) {
+        lint most[1];
+        most[0] = isplat(0);
+        ph_forward(w, on, bad, ngeom(w), nsite(w), 0, 0, most);
+        each (d, nv(w)) PH_DOFS(GD_AFTER)[d] = qacc(w)[d];
+        ph_prepare(w, bad);
+        each (d, nv(w)) qacc(w)[d] = PH_DOFS(GD_AFTER)[d];
+    } else {
+        ph_kinematics(w, ngeom(w), nsite(w));
+        ph_com(w);
+        ph_tendon(w);
+        ph_transmission(w);
+        ph_velocity(w);
+        each (d, nv(w)) qacc(w)[d] = splat(0);
+        each (i, 6 * nbody(w)) cacc(w)[i] = splat(0);
+    }
+    each (i, GD_VECTORS * nv(w)) PH_DOFS(0)[i] = splat(0);
+    each (i, GA_VECTORS * na(w)) PH_ACTS(0)[i] = splat(0);
+    each (one, 1) lost[one] = splat(0);
+    sync();
+    ph_pull_begin(w, m_all());
+    if (solves) {
+        ph_pull_shown(w, list, nlist, grad, 1, lost);
+        ph_gather_accelerations(w);
+        each (d, nv(w)) {
+            PH_DOFS(GD_TURN)[d] = splat(0);
+            PH_DOFS(GD_SPEED)[d] = splat(0);
+        }
+        sync();
+        ph_pull_rows(w, on, list, qpos_grad, 0);
+    }
+    ph_pull_shown(w, list, nlist, grad, 0, lost);
+    if (solves) {
+        ph_pull_smooth(w, on, bad, ctrl_grad, xfrc_applied_grad);
+    } else {
+        ph_pull_tendons(w);
+        ph_pull_fields(w);
+    }
+    each (i, nbody(w) - 1)
+        if (body_mocapid(w)[i + 1] >= 0) ph_pull_mocap(w, i + 1, on, mocap_pos_grad, mocap_quat_grad);
+    each (d, nv(w)) {
+        real none = select(eq(lost[0], splat(0)), splat(0), splat(0) / splat(0));
+        PH_DOFS(GD_TURN)[d] = none - PH_DOFS(GD_TURN)[d];
+        ph_put_gradient(qvel_grad, d, qvel_grad[d] + (none - PH_DOFS(GD_SPEED)[d]), on);
+        ph_put_gradient(qfrc_applied_grad, d, qfrc_applied_grad[d] + PH_DOFS(GD_Z)[d], on);
+    }
+    each (i, na(w)) ph_put_gradient(act_grad, i, act_grad[i] + PH_ACTS(GA_ACT)[i], on);
+    sync();
+    each (j, njnt(w)) ph_push_joint(w, j, on, PH_DOFS(GD_TURN), cdof(w));
+    sync();
+    each (i, nq(w)) ph_put_gradient(qpos_grad, i, qpos_grad[i] + cdof(w)[i], on);
+}
+
+/* The gradient `part` of n numbers that are read goes to the list's from `at` on, and ends there. */
+world_kernel void k_native_give(const lint *due, real *part, real *grad, int at, int n)
+{
+    mask on = m_not(ieq(due[0], isplat(0)));
+    each (i, n) {
+        put(grad, at + i, part[i]);
+        put(part, i, select(on, splat(0), part[i]));
+    }
 }

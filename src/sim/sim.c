@@ -104,6 +104,21 @@ stet_result stet_sim_get_step_faults(stet_sim *sim, stet_array **out)
     return stet_step_get_faults(sim ? sim->step : NULL, out);
 }
 
+stet_result stet_sim_linearize(stet_sim *sim, double *A, int64_t nA, double *B, int64_t nB)
+{
+    return stet_step_linearize(sim ? sim->step : NULL, A, nA, B, nB);
+}
+
+stet_result stet_sim_take_parameters(stet_sim *sim, const char *const *names, int n)
+{
+    return stet_step_take_parameters(sim ? sim->step : NULL, names, n);
+}
+
+stet_result stet_sim_get_parameter_gradient(stet_sim *sim, stet_tape *tape, const char *name, double *out, int64_t nout)
+{
+    return stet_step_get_parameter_gradient(sim ? sim->step : NULL, tape, name, out, nout);
+}
+
 const char *stet_sim_get_physics_reason(const stet_sim *sim) { return stet_step_get_reason(sim ? sim->step : NULL); }
 int stet_sim_get_keyframe(const stet_sim *sim) { return sim ? sim->keyframe : -1; }
 uint32_t stet_sim_get_outputs(const stet_sim *sim) { return sim ? sim->outputs : 0; }

@@ -6,6 +6,7 @@
  */
 #include "step/step.h"
 
+#include "adjoint/tape/tape.h"
 #include "kernel/record/launch_observer.h"
 #include "physics/features.h"
 #include "physics/native.h"
@@ -285,4 +286,63 @@ stet_result stet_step_run_worlds(stet_step *step, const uint8_t *mask, int n)
     case STET_PHYSICS_NATIVE: return run_native(step, mask, n);
     default: return run_external(step->worlds, mask, n);
     }
+}
+
+/* ---- gradients ------------------------------------------------------------------------------------- */
+
+static stet_result check_native(const stet_step *step)
+{
+    if (step->native) return STET_OK;
+    return sti_error(STET_ERROR_UNSUPPORTED, "gradients: steps of %s physics have none; make the sim with native",
+                     stet_physics_name(step->physics));
+}
+
+stet_result stet_step_take_parameters(stet_step *step, const char *const *names, int n)
+{
+    if (!step || n < 0 || (n > 0 && !names))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_step_take_parameters: step and names must not be NULL, and n not below 0");
+    STI_TRY(check_native(step));
+    if (step->worlds->device->launch_observer)
+        return sti_error(STET_ERROR_STATE, "stet_step_take_parameters: a tape is open; name parameters before");
+    return sti_native_take_parameters(step->native, names, n);
+}
+
+stet_result stet_step_get_parameter_gradient(stet_step *step, stet_tape *tape, const char *name, double *out,
+                                             int64_t nout)
+{
+    stet_array *gradient;
+    if (!step || !tape || !name || !out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_step_get_parameter_gradient: step, tape, name and out must not be NULL");
+    STI_TRY(check_native(step));
+    stet_array *numbers = sti_native_table_numbers(step->native);
+    if (!numbers || !sti_tape_touches(tape, numbers))
+        return sti_error(STET_ERROR_STATE,
+                         "gradients: no parameters were named before the tape began (stet_step_take_parameters)");
+    int64_t items = stet_worlds_get_parameter_items(step->worlds, name);
+    if (items > 0 && nout != step->worlds->nworld * items)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "gradients: parameter %s has %lld numbers, not %lld", name,
+                         (long long)(step->worlds->nworld * items), (long long)nout);
+    STI_TRY(stet_tape_get_gradient(tape, numbers, &gradient));
+    return sti_native_parameter_gradient(step->native, name, gradient, out);
+}
+
+stet_result stet_step_linearize(stet_step *step, double *A, int64_t nA, double *B, int64_t nB)
+{
+    if (!step || !A || (!B && nB > 0))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_step_linearize: step, A and B must not be NULL");
+    STI_TRY(check_native(step));
+    const mjModel *m = step->worlds->model->mj;
+    int64_t nworld = step->worlds->nworld, n = 2 * m->nv + m->na;
+    if (nA != nworld * n * n || nB != nworld * n * m->nu)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "linearize: room for %lld and %lld numbers; A has %lld (%lld worlds, %lld rows), B %lld",
+                         (long long)nA, (long long)nB, (long long)(nworld * n * n), (long long)nworld, (long long)n,
+                         (long long)(nworld * n * m->nu));
+    STI_TRY(sti_not_listing(step->worlds->device, "stet_step_linearize"));
+    if (step->worlds->device->launch_observer)
+        return sti_error(STET_ERROR_STATE, "stet_step_linearize: a tape is open; end it first");
+    STI_TRY(sti_worlds_sync(step->worlds));
+    return sti_native_linearize(step->native, A, B);
 }

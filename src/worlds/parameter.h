@@ -240,6 +240,28 @@ static inline bool sti_parameters_posed(const sti_parameters *p)
     return p->value[STI_PARAMETER_body_pos] || p->value[STI_PARAMETER_body_quat];
 }
 double sti_parameters_timestep(const stet_worlds *worlds, int64_t w);
+
+/*
+ * What a world's model would be with one number of a parameter moved, and all that mj_setConst derives from it. From
+ * begin to end nobody else looks at the world's parameters.
+ */
+typedef struct sti_parameter_probe {
+    stet_worlds *worlds;
+    sti_parameter which; /* which is given */
+    int64_t w;
+    int thread;
+    double *value; /* the world's values and constants as they are */
+    void *derived;
+    uint64_t key;
+    uint32_t faults;
+} sti_parameter_probe;
+
+/* The parameters are up to date (sti_parameters_update). */
+stet_result sti_parameter_probe_begin(sti_parameter_probe *probe, stet_worlds *worlds, sti_parameter which, int64_t w,
+                                      int thread);
+/* Valid until the next call. NULL: MuJoCo computes no constants for it. */
+const mjModel *sti_parameter_probe_model(const sti_parameter_probe *probe, int64_t item, double by);
+void sti_parameter_probe_end(sti_parameter_probe *probe);
 void sti_parameters_free_models(stet_worlds *worlds);
 
 /* ---- parameter_array.c: values on the device (PARAMETER-6) ------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "worlds/poses.h"
 #include "worlds/worlds.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -432,4 +433,61 @@ double sti_parameters_timestep(const stet_worlds *worlds, int64_t w)
 {
     const sti_parameters *p = &worlds->parameters;
     return p->given[STI_PARAMETER_timestep] ? p->value[STI_PARAMETER_timestep][w] : worlds->model->mj->opt.timestep;
+}
+
+/* ---- a number moved ---------------------------------------------------------------------------------------------- */
+
+stet_result sti_parameter_probe_begin(sti_parameter_probe *probe, stet_worlds *worlds, sti_parameter which, int64_t w,
+                                      int thread)
+{
+    const sti_parameters *p = &worlds->parameters;
+    assert(p->given[which] && p->updated == p->clock && (p->derived || !sti_parameter_derives(which)));
+    size_t items = (size_t)sti_parameter_items(worlds->model->mj, which);
+    *probe = (sti_parameter_probe){worlds, which, w, thread, NULL, NULL, p->derived_key[w], worlds->faults[w]};
+    STI_TRY(sti_alloc(&probe->value, items * sizeof *probe->value, "parameters of a world"));
+    memcpy(probe->value, p->value[which] + (size_t)w * items, items * sizeof *probe->value);
+    if (!p->derived) return STET_OK;
+    stet_result result = sti_alloc(&probe->derived, p->derived_size, "constants of a world");
+    if (result != STET_OK) {
+        sti_free(probe->value);
+        return result;
+    }
+    memcpy(probe->derived, p->derived + (size_t)w * p->derived_size, p->derived_size);
+    return STET_OK;
+}
+
+/* The world's values and constants as they were. */
+static void put_back(const sti_parameter_probe *probe)
+{
+    sti_parameters *p = &probe->worlds->parameters;
+    int64_t items = sti_parameter_items(probe->worlds->model->mj, probe->which);
+    memcpy(p->value[probe->which] + probe->w * items, probe->value, (size_t)items * sizeof *probe->value);
+    if (probe->derived) memcpy(p->derived + (size_t)probe->w * p->derived_size, probe->derived, p->derived_size);
+    p->derived_key[probe->w] = probe->key;
+    probe->worlds->faults[probe->w] = probe->faults;
+}
+
+const mjModel *sti_parameter_probe_model(const sti_parameter_probe *probe, int64_t item, double by)
+{
+    stet_worlds *worlds = probe->worlds;
+    sti_parameters *p = &worlds->parameters;
+    double *own = p->value[probe->which] + probe->w * sti_parameter_items(worlds->model->mj, probe->which);
+    bool failed = false;
+    put_back(probe);
+    own[item] += by;
+    if (sti_parameter_derives(probe->which)) {
+        worlds->faults[probe->w] = 0;
+        derive_world(worlds, probe->w, probe->thread);
+        failed = worlds->faults[probe->w] != 0;
+        worlds->faults[probe->w] = probe->faults;
+        p->derived_key[probe->w] = 1;
+    }
+    return failed ? NULL : sti_parameters_model(worlds, probe->w, probe->thread);
+}
+
+void sti_parameter_probe_end(sti_parameter_probe *probe)
+{
+    put_back(probe);
+    sti_free(probe->value);
+    sti_free(probe->derived);
 }

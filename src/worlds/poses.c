@@ -192,6 +192,12 @@ static stet_result launch_poses(const pass *p, const uint8_t *due)
     return STET_OK;
 }
 
+static void observe_host_poses(const stet_worlds *worlds)
+{
+    sti_observe_host(worlds->field[STI_FIELD_xpos], "MuJoCo's kinematics");
+    sti_observe_host(worlds->field[STI_FIELD_xquat], "MuJoCo's kinematics");
+}
+
 static stet_result make_poses(void *context)
 {
     pass *p = context;
@@ -213,8 +219,7 @@ static stet_result make_poses(void *context)
     if (!atomic_load(&p->changed)) return STET_OK;
     sti_array_mirror_written(worlds->field[STI_FIELD_xpos]);
     sti_array_mirror_written(worlds->field[STI_FIELD_xquat]);
-    sti_observe_host(worlds->field[STI_FIELD_xpos], "MuJoCo's kinematics");
-    sti_observe_host(worlds->field[STI_FIELD_xquat], "MuJoCo's kinematics");
+    observe_host_poses(worlds);
     sti_poses_keep_written(worlds);
     return due == worlds->nworld && !p->every ? sti_poses_keep_first(worlds) : STET_OK;
 }
@@ -226,13 +231,16 @@ static stet_result produce(void *context)
     sti_mechanisms *m = &worlds->device->mechanisms;
     const stet_array *xpos = worlds->field[STI_FIELD_xpos], *xquat = worlds->field[STI_FIELD_xquat];
     STI_TRY(sti_worlds_sync(worlds));
+    bool unseen = !worlds->external_poses && sti_observer_is_new(worlds->device, &worlds->pose_observer);
+    if (unseen && worlds->physics.make_poses) sti_stamp_invalidate(&worlds->pose_stamp);
+    if (unseen && !worlds->physics.make_poses) observe_host_poses(worlds);
     sti_stamp now = {0};
     sti_stamp_begin(&now);
     sti_stamp_add(&now, &worlds->moved_version);
     sti_stamp_add_address(&now, xpos->data);
     sti_stamp_add_address(&now, xquat->data);
     pass p = {.worlds = worlds};
-    p.every = !sti_enabled(m, STET_MECHANISM_POSE_SYNC) || sti_stamp_equal(&worlds->pose_stamp, &now);
+    p.every = unseen || !sti_enabled(m, STET_MECHANISM_POSE_SYNC) || sti_stamp_equal(&worlds->pose_stamp, &now);
     sti_span spans[] = {sti_array_span(xpos), sti_array_span(xquat)};
     sti_work work = {
         .mechanism = STET_MECHANISM_POSE_SYNC,

@@ -2,6 +2,7 @@
 #include "worlds/quantities.h"
 
 #include "base/memory.h"
+#include "kernel/record/launch_observer.h"
 #include "worlds/worlds.h"
 
 #include <stdio.h>
@@ -83,6 +84,7 @@ static stet_result produce(void *context)
     stet_worlds *worlds = q->worlds;
     if (q->array->nitem == 0) return STET_OK;
     STI_TRY(sti_worlds_sync(worlds));
+    if (sti_observer_is_new(worlds->device, &q->observer)) sti_stamp_invalidate(&q->stamp);
     sti_stamp now = {0};
     stamp_now(worlds, q, &now);
     sti_span output = sti_array_span(q->array);

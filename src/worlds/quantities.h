@@ -99,11 +99,12 @@ typedef struct sti_quantity {
     double point[3];
     bool of_step; /* as the last step left it, QUANTITY-4 */
     stet_array *array;
-    void *mirror;    /* while a pass fills it */
-    sti_stamp stamp; /* what it was filled from */
-    uint64_t filled; /* generation of worlds->changed_version at that time; 0: never */
-    bool wanted;     /* it was read since the last pass */
-    bool in_pass;    /* the present pass fills it */
+    void *mirror;      /* while a pass fills it */
+    sti_stamp stamp;   /* what it was filled from */
+    uint64_t filled;   /* generation of worlds->changed_version at that time; 0: never */
+    uint64_t observer; /* serial of the last observer that learnt of a pass for it */
+    bool wanted;       /* it was read since the last pass */
+    bool in_pass;      /* the present pass fills it */
 } sti_quantity;
 
 /* Something that quantities depend on may have changed in the worlds of mask [nworld] (NULL: all; QUANTITY-3). */

@@ -128,6 +128,7 @@ struct stet_worlds {
     bool external_poses;
     sti_stamp pose_stamp;       /* what the poses were last computed from */
     sti_stamp pose_written;     /* known versions of xpos and xquat */
+    uint64_t pose_observer;     /* serial of the last observer that learnt of a pass */
     stet_reason pose_why;       /* reason of the last move */
     sti_generations pose_moved; /* WORLDS-11, */
     sti_version pose_version;   /* and their version */

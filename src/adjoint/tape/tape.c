@@ -7,8 +7,11 @@
 #include "kernel/record/record.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 
 enum { TAPE_COOKIE = 0x57e7ad71 };
+
+static atomic_uint_least64_t last_serial;
 
 stet_tape_def stet_default_tape_def(void) { return (stet_tape_def){.cookie = TAPE_COOKIE}; }
 
@@ -41,7 +44,14 @@ stet_result stet_tape_create(stet_device *device, const stet_tape_def *def, stet
     return STET_OK;
 }
 
-static void close_tape(stet_tape *t)
+void sti_tape_open(stet_tape *t)
+{
+    assert(!t->open && !t->device->launch_observer && "a device has one open tape");
+    t->open = true;
+    t->device->launch_observer = &t->launch_observer;
+}
+
+void sti_tape_close(stet_tape *t)
 {
     assert(t->open && t->device->launch_observer == &t->launch_observer && "a device has one open tape");
     t->open = false;
@@ -52,7 +62,7 @@ void stet_tape_destroy(stet_tape *t)
 {
     if (!t) return;
     stet_device *device = t->device;
-    if (t->open) close_tape(t);
+    if (t->open) sti_tape_close(t);
     sti_device_unwatch(device, &t->watcher);
     sti_tape_free_tables(t);
     sti_free(t);
@@ -80,8 +90,8 @@ stet_result stet_tape_begin(stet_tape *t)
     t->broken = STET_OK;
     t->every = t->given > 0 ? t->given : 1;
     t->check[t->ncheck++] = (sti_tape_check){0, 0};
-    t->open = true;
-    t->device->launch_observer = &t->launch_observer;
+    t->launch_observer.serial = atomic_fetch_add(&last_serial, 1) + 1;
+    sti_tape_open(t);
     sti_validate_tape(t);
     return STET_OK;
 }
@@ -117,8 +127,9 @@ static stet_result finish(stet_tape *t)
 stet_result stet_tape_end(stet_tape *t, stet_result result)
 {
     STI_TRY(check_open(t, "stet_tape_end"));
-    close_tape(t);
     if (result == STET_OK) result = sti_not_listing(t->device, "stet_tape_end");
+    if (result == STET_OK) result = sti_tape_take_derived(t);
+    sti_tape_close(t);
     if (result == STET_OK) result = finish(t);
     if (result == STET_OK)
         t->complete = true;
@@ -126,6 +137,12 @@ stet_result stet_tape_end(stet_tape *t, stet_result result)
         sti_tape_forget(t);
     sti_validate_tape(t);
     return result;
+}
+
+bool sti_tape_touches(const stet_tape *t, const stet_array *array)
+{
+    int i = sti_tape_known_array(t, array);
+    return t->complete && i >= 0 && t->array[i].touched;
 }
 
 /* ---- what it holds ----------------------------------------------------------------------------------------------- */

@@ -42,6 +42,8 @@ typedef struct sti_tape_array {
     char name[48];
     bool touched, written, dirty; /* by the tape; dirty: since its latest copy */
     bool asked;                   /* the caller requested its gradient */
+    bool behind;                  /* of what is computed when it is read: it was, since the tape ended */
+    bool stands;                  /* before a backward pass: it holds what the tape left */
     uint64_t expected;            /* TAPE-3 */
     char other[80];               /* another writer since begin that has no adjoint; "": none */
     sti_tape_copy *copy;          /* ordered by step */
@@ -131,6 +133,15 @@ struct stet_tape {
     int64_t ncheck, check_room;
 };
 
+/* ---- tape.c ---- */
+
+/* From here to the close the device's launches are recorded. */
+void sti_tape_open(stet_tape *t);
+void sti_tape_close(stet_tape *t);
+
+/* Did operations of an ended tape touch the array? */
+bool sti_tape_touches(const stet_tape *t, const stet_array *array);
+
 /* ---- tape_table.c: arrays and kernels by number ---- */
 
 /* Makes room for n items of a growing block. */
@@ -173,6 +184,8 @@ const char *sti_tape_why(const stet_tape *t, const sti_tape_array *a);
 /* ---- tape_gradient.c ---- */
 
 stet_result sti_tape_make_gradient(stet_tape *t, sti_tape_array *a);
+/* Of an open tape: what follows from other arrays, and has a gradient that was asked for, is computed on it. */
+stet_result sti_tape_take_derived(stet_tape *t);
 stet_result sti_tape_make_number(stet_tape *t, sti_tape_kernel *k, sti_tape_param *p);
 /* sum += part, part = 0. */
 stet_result sti_tape_add(stet_array *sum, stet_array *part);

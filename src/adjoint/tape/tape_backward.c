@@ -11,6 +11,7 @@
 
 #include "kernel/record/record.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static const char what[] = "a backward pass";
@@ -310,9 +311,31 @@ static stet_result segment(stet_tape *t, int64_t k)
 
 static stet_result keep_final(stet_tape *t)
 {
+    for (int64_t i = 0; i < t->narray; ++i) {
+        sti_tape_array *a = &t->array[i];
+        a->stands = a->written && a->array->version.generation == a->expected;
+    }
     for (int64_t i = 0; i < t->narray; ++i)
         if (t->array[i].written) STI_TRY(sti_record_copy(t->array[i].final, t->array[i].array));
     return STET_OK;
+}
+
+/*
+ * Contents of arrays are those of other times during the pass: what computes them when they are read must not (again:
+ * operations do). Afterwards they are as they were.
+ */
+static void hold_producers(stet_tape *t, bool hold)
+{
+    for (int64_t i = 0; i < t->narray; ++i) {
+        stet_array *a = t->array[i].array;
+        if (!a || !a->producer || !t->array[i].written) continue;
+        assert(a->producing != hold && "no producer runs while a pass begins or ends");
+        a->producing = hold;
+    }
+    for (int64_t i = 0; i < t->nkernel && !hold; ++i) {
+        const sti_operation *operation = t->kernel[i]->used ? t->kernel[i]->operation : NULL;
+        if (operation && operation->restored) operation->restored(operation);
+    }
 }
 
 /* Restores as many arrays as possible. Returns the first failure. */
@@ -324,6 +347,7 @@ static stet_result put_final(stet_tape *t, stet_result result)
     for (int64_t i = 0; i < t->narray; ++i) {
         if (!t->array[i].written) continue;
         stet_result one = sti_record_copy(t->array[i].array, t->array[i].final);
+        if (t->array[i].stands) t->array[i].expected = t->array[i].array->version.generation;
         if (own == STET_OK) own = one;
     }
     if (own == STET_OK) return result;
@@ -346,12 +370,18 @@ stet_result stet_tape_backward(stet_tape *t)
     STI_TRY(make_room(t));
     sti_validate_tape(t);
     STI_TRY(clean(t));
-    STI_TRY(keep_final(t));
-    stet_result result = STET_OK;
+    hold_producers(t, true);
+    stet_result result = keep_final(t);
+    if (result != STET_OK) {
+        hold_producers(t, false);
+        return result;
+    }
     for (int64_t k = t->ncheck; k > 0 && result == STET_OK; --k) result = segment(t, k - 1);
     if (result != STET_OK) {
         t->unclean = true;
         result = sti_error_prefix(result, "stet_tape_backward: gradients are not complete");
     }
-    return put_final(t, result);
+    result = put_final(t, result);
+    hold_producers(t, false);
+    return result;
 }

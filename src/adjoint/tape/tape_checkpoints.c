@@ -11,14 +11,19 @@
 
 #include <assert.h>
 
-/* Copies an array's current content at once, even while launches are listed: no listed operation writes the array. */
+/*
+ * Copies an array's current content at once, even while launches are listed: no listed operation writes the array. What
+ * is computed when it is read stays as old as it is: the tape computes it before its next read.
+ */
 static stet_result copy_now(stet_tape *t, sti_tape_array *a, stet_array *to)
 {
     stet_device *device = t->device;
-    bool listing = device->listing;
+    bool listing = device->listing, producing = a->array->producing;
     device->listing = false;
     device->launch_observer = NULL;
+    a->array->producing = a->array->producer != NULL;
     stet_result result = sti_record_copy(to, a->array);
+    a->array->producing = producing;
     device->launch_observer = t->open ? &t->launch_observer : NULL;
     device->listing = listing;
     return result;

@@ -60,6 +60,32 @@ static stet_result check_reals(const stet_tape *t, const stet_array *array)
     return STET_OK;
 }
 
+/* Computes an array behind an ended tape, once; what was written since then is refused, as between launches. */
+static stet_result take_behind(stet_tape *t, sti_tape_array *a)
+{
+    stet_array *array = a->array;
+    int64_t before = t->nop;
+    if (!t->complete || !array->producer || a->behind || t->device->launch_observer || t->device->listing)
+        return STET_OK;
+    sti_tape_open(t);
+    stet_result result = sti_array_produce(array);
+    sti_tape_close(t);
+    if (result == STET_OK && t->broken != STET_OK) result = sti_error(t->broken, "%s", t->why);
+    t->broken = STET_OK;
+    return result == STET_OK && t->nop > before ? sti_tape_finish(t) : result;
+}
+
+stet_result sti_tape_take_derived(stet_tape *t)
+{
+    for (int64_t i = 0; i < t->narray; ++i) {
+        stet_array *array = t->array[i].array;
+        if (!array || !t->array[i].asked || !array->producer) continue;
+        STI_TRY(sti_array_produce(array));
+        t->array[i].behind = true;
+    }
+    return STET_OK;
+}
+
 stet_result stet_tape_get_gradient(stet_tape *t, stet_array *array, stet_array **out)
 {
     int i;
@@ -68,7 +94,9 @@ stet_result stet_tape_get_gradient(stet_tape *t, stet_array *array, stet_array *
     *out = NULL;
     STI_TRY(check_reals(t, array));
     STI_TRY(sti_tape_find_array(t, array, &i));
-    sti_tape_array *a = &t->array[i];
+    STI_TRY(take_behind(t, &t->array[i]));
+    sti_tape_array *a = &t->array[i]; /* there may be more arrays now */
+    a->behind = t->complete;
     if (!array->worlds && !a->gradient && !(t->complete && a->touched))
         return sti_error(STET_ERROR_STATE,
                          "tape: how many shares the gradient of array %s has is known once a tape that touches it has "

@@ -271,4 +271,11 @@ static void begun(sti_launch_observer *launch_observer, const sti_operation *ope
 
 static void ended(sti_launch_observer *launch_observer) { of(launch_observer)->inside = -1; }
 
-const sti_launch_observer sti_tape_observer = {launched, copied, foreign, looped, computed, lost, begun, ended};
+const sti_launch_observer sti_tape_observer = {.launch = launched,
+                                               .copy = copied,
+                                               .foreign = foreign,
+                                               .loop = looped,
+                                               .host = computed,
+                                               .lost = lost,
+                                               .begin = begun,
+                                               .end = ended};

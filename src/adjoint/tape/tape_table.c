@@ -193,7 +193,7 @@ static void forget_array(sti_tape_array *a)
     /* tape_checkpoints.c reserved the room when it took the copies, so giving them back cannot fail */
     for (int64_t i = a->ncopy; i > 0; --i) a->spare.array[a->spare.n++] = a->copy[i - 1].copy;
     a->ncopy = 0;
-    a->touched = a->written = a->dirty = false;
+    a->touched = a->written = a->dirty = a->behind = false;
     a->other[0] = '\0';
     a->shares = STI_SHARES_UNKNOWN;
     a->undone = 0;

@@ -13,6 +13,7 @@
 #include "kernel/record/operation.h"
 
 typedef struct sti_launch_observer {
+    uint64_t serial; /* another for each time that it begins to observe, in the process; never 0 */
     /*
      * A launch. kernel->user is set if the kernel is a user's own; otherwise the library launches for itself. `count`
      * is the caller's, never 0.
@@ -36,6 +37,18 @@ static inline void sti_observe_launch(stet_device *device, const sti_launch *l, 
 {
     sti_launch_observer *w = device->launch_observer;
     if (w) w->launch(w, l->kernel, count, l->args, sti_kernel_narg(l->kernel));
+}
+
+/*
+ * What follows from other arrays is computed when somebody reads it, if it is old. An observer must learn of it at the
+ * first read that it observes, too: true once for each time that one begins to observe.
+ */
+static inline bool sti_observer_is_new(const stet_device *device, uint64_t *serial)
+{
+    const sti_launch_observer *w = device->launch_observer;
+    if (!w || w->serial == *serial) return false;
+    *serial = w->serial;
+    return true;
 }
 
 static inline void sti_observe_host(const stet_array *array, const char *by)

@@ -47,6 +47,8 @@ struct sti_operation {
      */
     stet_result (*back)(const sti_operation *operation, const sti_arg *args, stet_array *const *results,
                         stet_array *const *gradients);
+    /* NULL, or: the operands hold again what they held before a backward pass. */
+    void (*restored)(const sti_operation *operation);
 };
 
 /* Notifies the device's launch observer that an operation begins, whose launches follow; and that they were issued. */

@@ -284,17 +284,22 @@ LFN void ph_pull_body(ph_world w, int b)
     for (int k = 0; k <= PH_CARRIED; ++k) ph_copy(PH_BODIES(own[k]) + 6 * b, bars + 6 * k, 6);
 }
 
-/* Gradients by dofs from the bars of all bodies. */
-LFN void ph_pull_tree(ph_world w)
+/* Gradients by dofs from the bars of all bodies, of which those of their inertias are left out. */
+LFN void ph_pull_fields(ph_world w)
 {
     const int *level = level_adr(w), *body = level_body(w);
-    each (i, nbody(w) - 1) ph_pull_inertia(w, i + 1);
-    sync();
     rolled
     for (int l = nlevel(w) - 1; l >= 0; --l) {
         each (i, level[l + 1] - level[l]) ph_pull_body(w, body[level[l] + i]);
         sync();
     }
+}
+
+LFN void ph_pull_tree(ph_world w)
+{
+    each (i, nbody(w) - 1) ph_pull_inertia(w, i + 1);
+    sync();
+    ph_pull_fields(w);
 }
 
 /* ---- forces at places -------------------------------------------------------------------------------------------- */
