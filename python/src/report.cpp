@@ -177,6 +177,29 @@ static nb::object parameter(const Sim &sim, std::string name)
     return out;
 }
 
+// Numbers of a world in a field.
+static int64_t items_of(const Sim &sim, const char *field)
+{
+    stet_array *array = nullptr;
+    run(*sim.core, [&] { return stet_worlds_get_array(sim.core->worlds, field, &array); });
+    return stet_array_get_shape(array)[1];
+}
+
+static nb::object linearize(const Sim &sim)
+{
+    int64_t n = 2 * items_of(sim, "qvel") + items_of(sim, "act"), nu = items_of(sim, "ctrl"), nworld = sim.core->nworld;
+    nb::object A = numpy_empty(STET_DTYPE_REAL, sizeof(double), {nworld, n, n}, nb::none());
+    nb::object B = numpy_empty(STET_DTYPE_REAL, sizeof(double), {nworld, n, nu}, nb::none());
+    Buffer a, b;
+    a.open(A, true);
+    b.open(B, true);
+    run(*sim.core, [&] {
+        return stet_sim_linearize(sim.core->sim, static_cast<double *>(a.data()), nworld * n * n,
+                                  static_cast<double *>(b.data()), nworld * n * nu);
+    });
+    return nb::make_tuple(A, B);
+}
+
 static void randomize(const Sim &sim, std::string name, nb::handle low, nb::handle high)
 {
     nb::object bounds[2] = {convert("numbers", low, name.c_str()), convert("numbers", high, name.c_str())};
@@ -320,6 +343,10 @@ static void bind_sim_report(nb::class_<Sim> &sim)
         .def("set_parameter", set_parameter, "name"_a, "values"_a.none(), "mask"_a = nb::none(),
              nb::sig("def set_parameter(self, name: str, values: object | None, mask: object | None = None) -> None"),
              "See stet.Sim.set_parameter.")
+        .def("linearize", linearize, nb::sig("def linearize(self) -> tuple[NDArray, NDArray]"),
+             "Derivatives of the next time step of each world at its present state and inputs, exact where MuJoCo's "
+             "mjd_transitionFD takes differences: A [world, n, n] and B [world, n, control] of float64, n = 2 nv + na: "
+             "positions (by small turns of quaternions), velocities, activations. The sim stays as it is.")
         .def("_has_parameter",
              [](const Sim &s, std::string name) {
                  Hold hold(*s.core);

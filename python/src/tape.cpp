@@ -7,7 +7,10 @@
 //   T2  each begin of the library gets its end; a tape that is dropped while open is ended by its destruction
 #include "names.h"
 
+#include "numpy.h"
+
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 namespace binding
 {
@@ -92,6 +95,20 @@ class Tape
         return share(out, true);
     }
 
+    // [world, item] of float64.
+    nb::object parameter_gradient(const std::string &name)
+    {
+        int64_t items = stet_worlds_get_parameter_items(core_->worlds, name.c_str());
+        nb::object out = numpy_empty(STET_DTYPE_REAL, sizeof(double), {core_->nworld, items}, nb::none());
+        Buffer buffer;
+        buffer.open(out, true);
+        run(*core_, [&] {
+            return stet_sim_get_parameter_gradient(core_->sim, tape_, name.c_str(),
+                                                   static_cast<double *>(buffer.data()), items * core_->nworld);
+        });
+        return out;
+    }
+
     nb::dict info() const
     {
         stet_tape_info info;
@@ -145,11 +162,15 @@ class Tape
     stet_tape *tape_;
 };
 
-static void init_tape(Tape *self, const Sim &sim, int64_t every)
+static void init_tape(Tape *self, const Sim &sim, int64_t every, const std::vector<std::string> &parameters)
 {
     stet_tape_def def = stet_default_tape_def();
     stet_tape *tape = nullptr;
+    std::vector<const char *> names;
+    for (const std::string &name : parameters) names.push_back(name.c_str());
     def.every = every;
+    if (!names.empty())
+        run(*sim.core, [&] { return stet_sim_take_parameters(sim.core->sim, names.data(), (int)names.size()); });
     run(*sim.core, [&] { return stet_tape_create(sim.core->device, &def, &tape); });
     new (self) Tape(sim.core, tape);
 }
@@ -158,8 +179,9 @@ void bind_tape(nb::module_ &m)
 {
     nb::class_<Tape>(m, "Tape", nb::is_weak_referenceable(),
                      "Takes down the launches of a block, `with tape:`, and goes through them backwards. every: steps "
-                     "between two checkpoints; 0: the square root of their number.")
-        .def("__init__", init_tape, "sim"_a, "every"_a = 0)
+                     "between two checkpoints; 0: the square root of their number. parameters: those of the physics "
+                     "(Sim.set_parameter) by which tapes of this sim have gradients from now on (parameter_gradient).")
+        .def("__init__", init_tape, "sim"_a, "every"_a = 0, "parameters"_a = std::vector<std::string>())
         .def("__enter__",
              [](nb::object self) {
                  nb::cast<Tape &>(self).begin();
@@ -180,6 +202,10 @@ void bind_tape(nb::module_ &m)
         .def("number_gradient", &Tape::number_gradient, "kernel"_a, "parameter"_a,
              "The gradient with respect to a number that the kernel is launched with, [world, 1], over all its "
              "launches.")
+        .def("parameter_gradient", &Tape::parameter_gradient, "name"_a,
+             nb::sig("def parameter_gradient(self, name: str) -> NDArray"),
+             "After backward(): gradients by a parameter of the physics that the tape was made with, [world, item] of "
+             "float64, at the values that each world has, through all that MuJoCo derives from it.")
         .def("zero", &Tape::zero, "All gradients become 0.")
         .def("backward", &Tape::backward,
              "From gradients with respect to what the block left, as they are now, to gradients with respect to what "

@@ -12,7 +12,7 @@ PROGRAMS = re.findall(r"```python\n(.*?)```\n```text\n(.*?)```", PAGE, re.S)
 
 
 def test_the_page_has_programs():
-    assert len(PROGRAMS) == PAGE.count("```python") == 2
+    assert len(PROGRAMS) == PAGE.count("```python") == 5
 
 
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
