@@ -197,29 +197,96 @@ LFN void sc_between(const real *R, const real *at, const real *turn, const real 
     }
 }
 
-world_kernel void k_scan(const real *xpos, const real *xquat, const real *place, const real *turn, const ureal *rays,
-                         const int *target, const ureal *size, const ureal *field, real *out, int body, int align,
-                         int nray, int ntarget, ureal far, ureal scale, ureal shift)
+/* A sphere around a target that is not everywhere. */
+LFN ureal sc_radius(int type, const ureal *size)
 {
-    real R[9];
+    if (type == RAY_SPHERE) return size[0];
+    if (type == RAY_CAPSULE) return size[0] + size[1];
+    if (type == RAY_CYLINDER) return size[0] + size[1];
+    return size[0] + size[1] + size[2];
+}
+
+/* Is a target within a sphere that says something? */
+LFN int sc_is_round(const int *target) { return target[0] != RAY_PLANE && target[0] != RAY_HFIELD; }
+
+/* Where the line at + t d passes the origin within `most`. NaN: maybe. */
+LFN mask sc_passes(const real *at, const real *d, real most)
+{
+    real along = splat(0), off2 = splat(0);
+    for (int k = 0; k < 3; ++k) along = fma(at[k], d[k], along);
+    for (int k = 0; k < 3; ++k) {
+        real off = fma(-along, d[k], at[k]);
+        off2 = fma(off, off, off2);
+    }
+    return m_not(lt(most * most, off2));
+}
+
+/* x + M v, where v is a ray's start, or its direction, in the frame of the scan. */
+LFN void sc_turn(const real *M, const ureal *v, real *x)
+{
+    for (int k = 0; k < 3; ++k)
+        for (int c = 0; c < 3; ++c) x[k] = fma(splat(v[c]), M[3 * k + c], x[k]);
+}
+
+/*
+ * Of a target: the frame of the scan in its own (sc_between); if rays are side by side, their direction, and how far
+ * from its middle those pass that may hit it, with rounding's part. May they?
+ */
+LFN int sc_approach(const int *target, const ureal *size, const ureal *bundle, const real *R, const real *xpos,
+                    const real *place, const real *turn, real *M, real *off, real *d, real *most)
+{
+    int at = target[1];
+    real middle[3], far2 = splat(0), spread = splat(bundle[6]);
+    sc_between(R, xpos, turn + 9 * at, place + 3 * at, M, off);
+    for (int k = 0; k < 3; ++k) {
+        middle[k] = off[k];
+        d[k] = splat(0);
+    }
+    sc_turn(M, bundle, middle);
+    sc_turn(M, bundle + 3, d);
+    if (bundle[6] < 0 || !sc_is_round(target)) return 1;
+    for (int k = 0; k < 3; ++k) far2 = fma(middle[k], middle[k], far2);
+    *most = fma(splat((ureal)1e-4), sqrt(far2) + spread, splat((ureal)1e-3 + sc_radius(target[0], size)));
+    mask passes = sc_passes(middle, d, *most + spread);
+    return any(passes);
+}
+
+/* bundle [7] plain: the middle of the starts, the direction of all rays, how far they are from that; -1: they differ. */
+world_kernel void k_scan(const real *xpos, const real *xquat, const real *place, const real *turn, const ureal *rays,
+                         const ureal *bundle, const int *target, const ureal *size, const ureal *field, real *out,
+                         int body, int align, int nray, int ntarget, ureal far, ureal scale, ureal shift)
+{
+    real R[9], M[9], off[3], way[3], most = splat(0);
+    int last = 0, side_by_side = bundle[6] >= 0;
     sc_frame(xquat + 4 * body, align, R);
-    for (int g = 0; g < ntarget; ++g) {
-        int at = target[5 * g + 1], last = g == ntarget - 1;
-        real M[9], off[3];
-        sc_between(R, xpos + 3 * body, turn + 9 * at, place + 3 * at, M, off);
+    for (int g = 1; g < ntarget; ++g) {
+        int reaches = 0;
+        reaches =
+            sc_approach(target + 5 * g, size + 4 * g, bundle, R, xpos + 3 * body, place, turn, M, off, way, &most);
+        if (reaches) last = g;
+    }
+    for (int g = 0; g <= last; ++g) {
+        int reaches = 0;
+        reaches =
+            sc_approach(target + 5 * g, size + 4 * g, bundle, R, xpos + 3 * body, place, turn, M, off, way, &most);
+        if (!reaches && g > 0) continue;
+        int choose = side_by_side && sc_is_round(target + 5 * g);
         each (i, nray) {
             real o[3], d[3], best = splat(far);
             if (g > 0) best = out[i];
             for (int k = 0; k < 3; ++k) {
                 o[k] = off[k];
-                d[k] = splat(0);
-                for (int c = 0; c < 3; ++c) {
-                    o[k] = fma(splat(rays[6 * i + c]), M[3 * k + c], o[k]);
-                    d[k] = fma(splat(rays[6 * i + 3 + c]), M[3 * k + c], d[k]);
-                }
+                d[k] = side_by_side ? way[k] : splat(0);
             }
-            sc_target(target + 5 * g, size + 4 * g, field, o, d, &best);
-            if (last) best = fma(splat(scale), best, splat(shift));
+            sc_turn(M, rays + 6 * i, o);
+            if (!side_by_side) sc_turn(M, rays + 6 * i + 3, d);
+            int hits = reaches;
+            if (reaches && choose) {
+                mask passes = sc_passes(o, d, most);
+                hits = any(passes);
+            }
+            if (hits) sc_target(target + 5 * g, size + 4 * g, field, o, d, &best);
+            if (g == last) best = fma(splat(scale), best, splat(shift));
             put(out, i, best);
         }
         sync();

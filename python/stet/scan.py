@@ -160,6 +160,16 @@ def _bounds(heights):
     return out
 
 
+def _bundle(starts, ways):
+    """[7] Of rays side by side: their middle, their direction, how far they are from it; else the last is -1."""
+    middle = (starts.max(axis=0) + starts.min(axis=0)) / 2
+    way = ways[0]
+    if (ways.astype(np.float32) != way.astype(np.float32)).any():
+        return np.array([*middle, *way, -1.0])
+    off = starts - middle
+    return np.array([*middle, *way, np.linalg.norm(off - np.outer(off @ way, way), axis=1).max()])
+
+
 class Scanner:
     """Rays from a body, in all worlds: Sim.scanner. `array` is what the latest read made, on the device."""
 
@@ -179,6 +189,7 @@ class Scanner:
         starts, ways = pattern.rays()
         self._kernel = load_kernel(sim, "k_scan")
         self._rays = self._plain(np.concatenate([starts, ways], axis=1), "rays of a scan")
+        self._bundle = self._plain(_bundle(starts, ways), "the bundle of a scan")
         self._still = bool(_still(model)[model.geom_bodyid[self.geoms]].all())
         self._put_targets(model)
         self.array = sim.zeros((sim.nworld, len(starts)), worlds=True, name="scan")
@@ -230,8 +241,8 @@ class Scanner:
     def arguments(self) -> tuple[Any, tuple[Any, ...]]:
         """The launch that computes `array`: its kernel and arguments, as Sim.add_kernel takes them."""
         place, turn = (self._place, self._turn) if self._still else (self.sim.geom_xpos, self.sim.geom_xmat)
-        return self._kernel, (self.sim.xpos, self.sim.xquat, place, turn, self._rays, self._targets, self._sizes,
-                              self._field, self.array, *self._numbers)
+        return self._kernel, (self.sim.xpos, self.sim.xquat, place, turn, self._rays, self._bundle, self._targets,
+                              self._sizes, self._field, self.array, *self._numbers)
 
     def launch(self) -> _core.Array:
         """Computes `array` for the present state, on the device; can be a part of a list (Sim.record)."""

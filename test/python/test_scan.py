@@ -109,6 +109,23 @@ def test_a_world_has_its_bits_among_others(make):
         assert (one.scanner("robot", pattern).read()[0] == all_worlds[world]).all()
 
 
+def test_what_rays_side_by_side_pass_is_left_out_without_a_trace(make):
+    """One more ray, of another direction, and nothing is left out: targets at the rim of a grid, in worlds apart."""
+    sim = make(SCENE, worlds=200)
+    place(sim, np.random.default_rng(6))
+    sim.qpos[:, :2] = np.random.default_rng(7).uniform(-2.5, 2.5, (sim.nworld, 2))
+    grid = GridPattern(size=(.8, .6), height=2.0)
+    starts, ways = grid.rays()
+    other = RayPattern([*starts, [0, 0, 1]], [*ways, [1, 0, -1]], grid.align)
+    one = make(SCENE, worlds=1)
+    alone = one.scanner("robot", grid, geoms=SHAPES[1:])
+    seen, all_seen = (sim.scanner("robot", p, geoms=SHAPES[1:]).read() for p in (grid, other))
+    assert (seen == all_seen[:, :-1]).all() and (seen < 3).any()
+    for world in range(0, sim.nworld, 10):
+        one.qpos[0] = sim.qpos.numpy()[world]
+        assert (alone.read()[0] == seen[world]).all()
+
+
 def test_widths_have_the_same_bits(make):
     pattern = LidarPattern(channels=4, vertical_fov=(-60, 10), resolution=20)
     seen = []
