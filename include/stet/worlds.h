@@ -47,7 +47,9 @@ STET_API const char *const *stet_worlds_get_fields(void);
  * mocap poses; with external physics only by a reset or a restore. step_sensordata is what the last step left of the
  * quantity sensordata: with Euler's method the sensors of the state before its last time step, and 0 after a reset.
  * eq_active is an input: 0 switches an equality constraint off in that world. qacc_warmstart, where the solver
- * of native physics begins, is a part of the state; with MuJoCo's physics it has no items.
+ * of native physics begins, is a part of the state; with MuJoCo's physics it has no items. history is mjData.history,
+ * the past of delayed controls and sensors; in worlds without MuJoCo's data its times are ages, in time steps, and
+ * samples are in order, the oldest first.
  */
 STET_API stet_result stet_worlds_get_array(stet_worlds *worlds, const char *field, stet_array **out);
 
@@ -154,6 +156,7 @@ STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const dou
  *     tendon_armature, tendon_frictionloss [ntendon]         0 or more; armature where the model has some
  *     pair_friction [npair][5]                               0 or more
  *     qpos0 [nq]                                             also what worlds begin with where no keyframe says it
+ *     actuator_delay [nactuator], sensor_delay [nsensor]   s; only of those whose past is kept (nsample)
  *     geom_contype, geom_conaffinity [ngeom]                 0 … 2^31 - 1, rounded down. With 0 and 0 a geom is absent:
  *                                                            nothing touches it but by an explicit pair
  *

@@ -121,6 +121,13 @@ static bool has_plugins(const mjModel *m) { return !sti_physics_knows_plugins(m)
 static bool has_plugin_pids(const mjModel *m) { return sti_physics_count_plugin_pids(m) > 0; }
 static bool has_grids(const mjModel *m) { return sti_physics_count_grids(m) > 0; }
 static bool has_history(const mjModel *m) { return m->nhistory > 0; }
+/* Those that are delayed MuJoCo evaluates in the last pass of Runge-Kutta's method, other sensors in the first. */
+static bool has_hard_past(const mjModel *m)
+{
+    for (int i = 0; i < m->nsensor && sti_physics_has_sensors(m); ++i)
+        if (m->sensor_history[2 * i] > 0) return m->opt.integrator == mjINT_RK4;
+    return false;
+}
 static bool has_plasticity(const mjModel *m) { return m->nplastic > 0; }
 static bool has_sleep(const mjModel *m) { return (m->opt.enableflags & mjENBL_SLEEP) != 0; }
 static bool has_rk4(const mjModel *m) { return m->opt.integrator == mjINT_RK4; }
@@ -196,12 +203,6 @@ static bool has_hard_distances(const mjModel *m)
             return true;
     return (m->opt.disableflags & mjDSBL_NATIVECCD) != 0;
 }
-/* They tell of contacts within a gap, too, which no row has, and no pair is looked at for. */
-static bool has_gap_sensors(const mjModel *m)
-{
-    return sti_physics_has_contact_sensors(m) && sti_physics_has_pairs(m) &&
-           (any_number(m->geom_gap, m->ngeom) || any_number(m->pair_gap, m->npair));
-}
 static bool has_tactile_sensors(const mjModel *m) { return any_sensor(m, mjSENS_TACTILE, mjSENS_TACTILE); }
 static bool has_moving_cameras(const mjModel *m)
 {
@@ -247,13 +248,11 @@ static bool has_motors(const mjModel *m) { return any_int(m->actuator_gaintype, 
 static bool has_controllers(const mjModel *m) { return any_int(m->actuator_gaintype, m->nactuator, mjGAIN_PID); }
 static bool has_adhesion(const mjModel *m) { return any_int(m->actuator_trntype, m->nactuator, mjTRN_BODY); }
 /*
- * Its force must not depend on what it moves, nor be limited with others; contacts within a gap count, too. Its
- * velocity is known where it acts only.
+ * Its force must not depend on what it moves, nor be limited with others. Its velocity is known where it acts only.
  */
 static bool has_hard_adhesion(const mjModel *m)
 {
-    bool hard = any_number(m->geom_gap, m->ngeom) || any_number(m->pair_gap, m->npair);
-    hard = hard || m->opt.disableflags & mjDSBL_ACTUATION;
+    bool hard = (m->opt.disableflags & mjDSBL_ACTUATION) != 0;
     for (int j = 0; j < m->njnt; ++j) hard = hard || m->jnt_actfrclimited[j];
     for (int i = 0; i < m->nactuator; ++i)
         if (m->actuator_trntype[i] == mjTRN_BODY &&
@@ -375,7 +374,6 @@ static const struct {
     {"sensors of distances to height fields, signed distance fields, meshes without a hull, or by libccd", false,
      has_hard_distances},
     {"contact sensors", true, sti_physics_has_contact_sensors},
-    {"contact sensors where geoms have a gap", false, has_gap_sensors},
     {"tactile sensors", false, has_tactile_sensors},
     {"sensors on cameras that track", false, has_moving_cameras},
     {"rangefinders on cameras", true, has_camera_rays},
@@ -386,8 +384,8 @@ static const struct {
     {"actuators on sites, slider-cranks", true, has_site_actuators},
     {"muscles", true, has_muscles},
     {"adhesion of bodies", true, has_adhesion},
-    {"adhesion of bodies by a force that is not fixed, with limits of joints' forces, gaps, or actuation disabled",
-     false, has_hard_adhesion},
+    {"adhesion of bodies by a force that is not fixed, with limits of joints' forces, or actuation disabled", false,
+     has_hard_adhesion},
     {"actuators on relative orientations", true, has_orientations},
     {"DC motors", true, has_motors},
     {"PID controllers", true, has_controllers},
@@ -400,7 +398,8 @@ static const struct {
     {"PID controllers of a plugin", true, has_plugin_pids},
     {"grids of touch", true, has_grids},
     {"other plugins", false, has_plugins},
-    {"delays and history", false, has_history},
+    {"delays and history", true, has_history},
+    {"delays and history of sensors with integrator RK4", false, has_hard_past},
     {"plastic springs", false, has_plasticity},
     {"sleeping", false, has_sleep},
 };

@@ -58,6 +58,7 @@
 #include "physics/dynamics/velocity.k.h"
 #include "physics/dynamics/fluid.k.h"
 #include "physics/dynamics/controls.k.h"
+#include "physics/dynamics/delay.k.h"
 #include "physics/dynamics/muscle.k.h"
 #include "physics/dynamics/site_transmission.k.h"
 #include "physics/dynamics/motor.k.h"
@@ -140,6 +141,7 @@ PH_WHOLE LFN lint ph_forward(ph_world w, PH_TAKE_STAGES mask on, mask bad, int n
         if (extra & PH_EXTRA_SENSORS) ph_sensors(w);
         if (extra & PH_EXTRA_SENSORS && nsensordistance(w) > 0) ph_sense_distances(w);
         if (extra & PH_EXTRA_SENSORS && nsensorcamera(w) > 0) ph_sense_cameras(w);
+        if (extra & PH_EXTRA_SENSORS && npastsensor(w) > 0) ph_delay_sensors(w);
     }
     return faults;
 }
@@ -183,6 +185,18 @@ LFN void ph_take(ph_world w, const real *qpos, const real *qvel, const real *act
     sync();
 }
 
+/* Before ph_take, which waits for it. */
+LFN void ph_take_history(ph_world w, const real *history)
+{
+    each (i, nhistory(w)) history(w)[i] = history[i];
+}
+
+/* What a stage of a step does beside; last: of the last time step of a call. Sensors that are kept are told in each. */
+LFN int ph_step_extra(ph_world w, int stage, int last)
+{
+    return stage == 0 && (last || npastsensor(w) > 0) ? step_extra(w) : 0;
+}
+
 /* The inputs in the arrays of the worlds `gone`, which ph_reset has reset in w. */
 LFN void ph_reset_inputs(ph_world w, mask gone, real *ctrl, real *qfrc_applied, real *xfrc_applied, real *mocap_pos,
                          real *mocap_quat, real *eq_active)
@@ -200,7 +214,8 @@ LFN void ph_reset_inputs(ph_world w, mask gone, real *ctrl, real *qfrc_applied, 
     each (i, nq(w)) put(qpos, i, select(on, qpos(w)[i], qpos[i]));                                                     \
     each (i, nv(w)) put(qvel, i, select(on, qvel(w)[i], qvel[i]));                                                     \
     each (i, nv(w)) put(warm, i, select(on, qacc_warmstart(w)[i], warm[i]));                                           \
-    each (i, na(w)) put(act, i, select(on, act(w)[i], act[i]))
+    each (i, na(w)) put(act, i, select(on, act(w)[i], act[i]));                                                        \
+    each (i, nhistory(w)) put(history, i, select(on, history(w)[i], history[i]))
 #define PH_PUT_SENSORS(on)                                                                                             \
     each (i, nsensordata(w)) put(sensordata, i, select(on, sensordata(w)[i], sensordata[i]))
 

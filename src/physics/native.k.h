@@ -17,10 +17,10 @@
  * layout.k.h.
  */
 world_kernel void k_native_step(const int *tables, const ureal *reals, const real *own, const lint *stepped,
-                                treal *near, treal *memory, tint *ints, real *qpos, real *qvel, real *act, real *ctrl,
-                                real *qfrc_applied, real *xfrc_applied, real *mocap_pos, real *mocap_quat, real *warm,
-                                real *eq_active, real *sensordata, const real *clock, lint *fault, lint *ticks,
-                                lint *most, lint *owed, int nstep, int how)
+                                treal *near, treal *memory, tint *ints, real *qpos, real *qvel, real *act,
+                                real *history, real *ctrl, real *qfrc_applied, real *xfrc_applied, real *mocap_pos,
+                                real *mocap_quat, real *warm, real *eq_active, real *sensordata, const real *clock,
+                                lint *fault, lint *ticks, lint *most, lint *owed, int nstep, int how)
 {
 #ifdef PH_OWN_REALS
     real own_reals[PH_OWN_REALS] __attribute__((aligned(64)));
@@ -38,6 +38,7 @@ world_kernel void k_native_step(const int *tables, const ureal *reals, const rea
     wanted[0] = most[0];
     if (!any(on)) return;
     if (!PH_DOES(how, PH_OWED)) due = isplat(nstep);
+    ph_take_history(w, history);
     ph_take(w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
     int autoreset = !(model_flags(w) & PH_NO_AUTORESET), nstage = integrator(w) == PH_RK4 ? 4 : 1;
     for (int step = 0; step < nstep; ++step) {
@@ -48,14 +49,16 @@ world_kernel void k_native_step(const int *tables, const ureal *reals, const rea
         mask fast = m_and(on, ph_any_bad(qvel(w), nv(w)));
         found = found | ph_fault(fast, PH_BAD_QVEL);
         if (autoreset && any(fast)) ph_reset(w, fast);
-        mask bad = ph_bad_controls(w), wild = m_none(), held = m_none();
+        mask bad = m_none(), wild = m_none(), held = m_none();
+        bad = ph_take_controls(w, 0);
         mask fresh = autoreset ? m_or(lost, fast) : m_none();
         found = found | ph_fault(bad, PH_BAD_CTRL);
         for (int stage = 0; stage < nstage; ++stage) {
             if (stage > 0) ph_stage_state(w, stage);
+            if (stage > 0 && nhistory(w) > 0) bad = ph_take_controls(w, stage);
             ph_put_time(w, begin, steps, fresh, stage);
             int last = PH_DOES(how, PH_OWED) ? any(ends) : step == nstep - 1;
-            int extra = stage == 0 && last ? step_extra(w) : 0;
+            int extra = ph_step_extra(w, stage, last);
             for (int pass = 0;; ++pass) {
                 lint full = ph_forward(w, on, bad, step_ngeom(w), step_nsite(w), extra, pass == 0, wanted);
                 if (holds_worlds(w))
@@ -66,7 +69,7 @@ world_kernel void k_native_step(const int *tables, const ureal *reals, const rea
                 wild = m_and(m_andnot(on, held), ph_any_bad(qacc(w), nv(w)));
                 if (!autoreset || !any(wild)) break;
                 ph_reset(w, wild);
-                bad = m_andnot(bad, wild);
+                bad = ph_take_controls(w, 0);
                 fresh = m_or(fresh, wild);
                 ph_put_time(w, begin, steps, fresh, stage);
                 found = iselect(wild, isplat(0), found);
@@ -93,6 +96,7 @@ world_kernel void k_native_step(const int *tables, const ureal *reals, const rea
         }
         steps = iselect(on, steps + isplat(1), steps);
         align_teams();
+        if (nhistory(w) > 0) ph_keep_history(w);
         ph_integrate(w);
         each (d, nv(w)) qacc_warmstart(w)[d] = qacc(w)[d];
         sync();
@@ -129,18 +133,20 @@ world_kernel void k_native_step(const int *tables, const ureal *reals, const rea
  */
 world_kernel void k_native_forward(const int *tables, const ureal *reals, const real *own, const int *list,
                                    const ureal *points, treal *memory, tint *ints, const real *qpos, const real *qvel,
-                                   const real *act, const real *ctrl, const real *qfrc_applied,
+                                   const real *act, const real *history, const real *ctrl, const real *qfrc_applied,
                                    const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat,
                                    const real *warm, const real *eq_active, const real *clock, const lint *fault,
                                    const lint *ticks, real *out, lint *lack, int nlist, int extra, int how)
 {
     ph_world w = {tables, reals, own, memory, ints};
     if (how == PH_OWED && !any(m_not(ieq(lack[0], isplat(0))))) return;
+    ph_take_history(w, history);
     ph_take(w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
     lint most[1];
     most[0] = isplat(0);
     ph_put_time(w, ph_begin_time(w, clock, fault[0]), ticks[0], m_none(), 0);
-    lint full = ph_forward(w, m_all(), ph_bad_controls(w), ngeom(w), nsite(w), extra, 1, most);
+    mask bad = ph_take_controls(w, 0);
+    lint full = ph_forward(w, m_all(), bad, ngeom(w), nsite(w), extra, 1, most);
     for (int k = 0; k < nlist; ++k) ph_show(w, list + Q_SIZE * k, points, out);
     each (i, 1) lack[i] = full;
 }

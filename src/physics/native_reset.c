@@ -2,6 +2,7 @@
 #include "physics/native_state.h"
 
 #include "kernel/record/launch.h"
+#include "worlds/history.h"
 #include "worlds/random.h"
 #include "worlds/reset.h"
 
@@ -31,7 +32,9 @@ static stet_result fill_key(sti_native *n, int keyframe)
     end = put(end, d->act, m->na);
     end = put(end, d->ctrl, m->nu);
     end = put(end, d->mocap_pos, 3 * m->nmocap);
-    (void)put(end, d->mocap_quat, 4 * m->nmocap);
+    end = put(end, d->mocap_quat, 4 * m->nmocap);
+    sti_history_to_ages(m, m->opt.timestep, d->time, d->history);
+    (void)put(end, d->history, m->nhistory);
     stet_result result = sti_native_put_numbers(n->key, numbers, n->key->nitem, NULL, 0);
     sti_free(numbers);
     n->keyframe = result == STET_OK ? keyframe : NO_KEY;
@@ -48,7 +51,7 @@ stet_result sti_native_take_key(sti_native *n, int keyframe)
     STI_TRY(sti_worlds_pull_physics(worlds));
     if (!n->key)
         STI_TRY(STI_ARRAY(worlds->device, "state of a reset", STET_DTYPE_REAL, false, &n->key,
-                          m->nq + m->nv + m->na + m->nu + 7 * m->nmocap + 1));
+                          m->nq + m->nv + m->na + m->nu + 7 * m->nmocap + m->nhistory + 1));
     return fill_key(n, keyframe);
 }
 

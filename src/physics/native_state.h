@@ -140,8 +140,8 @@ struct sti_native {
 #define STATE_ARG(name) sti_arg_array(n->worlds->field[STI_FIELD_##name])
 #define MODEL_ARGS sti_arg_array(n->m), sti_arg_array(n->f), sti_arg_array(n->own.v)
 #define INPUT_ARGS                                                                                                     \
-    STATE_ARG(ctrl), STATE_ARG(qfrc_applied), STATE_ARG(xfrc_applied), STATE_ARG(mocap_pos), STATE_ARG(mocap_quat),    \
-        STATE_ARG(qacc_warmstart), STATE_ARG(eq_active)
+    STATE_ARG(history), STATE_ARG(ctrl), STATE_ARG(qfrc_applied), STATE_ARG(xfrc_applied), STATE_ARG(mocap_pos),       \
+        STATE_ARG(mocap_quat), STATE_ARG(qacc_warmstart), STATE_ARG(eq_active)
 
 /* What a step changes. */
 #define STEP_ARGS                                                                                                      \

@@ -17,6 +17,7 @@ enum { READ = STI_OPERAND_READ, WRITTEN = STI_OPERAND_WRITTEN, GRADED = STI_OPER
 static const sti_operand step_operands[STI_TAPED_STEP] = {
     STI_NATIVE_GRADED(TAKEN)[STI_TAPED_qacc_warmstart] = {"qacc_warmstart", WRITTEN | STI_OPERAND_RESULT, true, false},
     [STI_TAPED_step_sensordata] = {"step_sensordata", WRITTEN, true, false},
+    [STI_TAPED_history] = {"history", WRITTEN, true, false},
     [STI_TAPED_LOST] = {"lost", WRITTEN | STI_OPERAND_RESULT, false, false},
     [STI_TAPED_STEPPED] = {"stepped", READ, false, false},
     [STI_TAPED_V] = {"parameters of worlds", READ, true, false},
@@ -27,6 +28,7 @@ static const sti_operand step_operands[STI_TAPED_STEP] = {
 static const sti_operand reset_operands[STI_TAPED_RESET] = {
     STI_NATIVE_GRADED(PUT_BACK)[STI_TAPED_qacc_warmstart] = {"qacc_warmstart", WRITTEN, true, false},
     [STI_TAPED_step_sensordata] = {"step_sensordata", WRITTEN, true, false},
+    [STI_TAPED_history] = {"history", WRITTEN, true, false},
     [STI_TAPED_CHOSEN] = {"mask", READ, false, false},
     [STI_TAPED_NUMBERS] = {"resets", WRITTEN, false, false},
     [STI_TAPED_KEYFRAME] = {"keyframe", 0, false, true},
@@ -41,6 +43,7 @@ static void state_args(const sti_native *n, sti_arg *args)
     STI_NATIVE_GRADED(PLACE)
     PLACE(qacc_warmstart)
     PLACE(step_sensordata)
+    PLACE(history)
 #undef PLACE
 }
 

@@ -31,6 +31,7 @@ enum {
         STI_TAPED_GRADED,
     STI_TAPED_qacc_warmstart = STI_TAPED_GRADED, /* behind a step its acceleration */
     STI_TAPED_step_sensordata,
+    STI_TAPED_history,           /* of models without gradients of steps */
     STI_TAPED_LOST,              /* worlds that the step put back, as bits of faults */
     STI_TAPED_STEPPED,           /* of a step: the worlds that step */
     STI_TAPED_V,                 /* parameters of worlds */

@@ -38,6 +38,7 @@ static bool has_motors(const mjModel *m)
     }
     return false;
 }
+static bool has_history(const mjModel *m) { return m->nhistory > 0; }
 static bool has_plugins(const mjModel *m) { return sti_physics_count_plugin_pids(m) > 0; }
 static bool has_noslip(const mjModel *m) { return m->opt.noslip_iterations > 0 && sti_physics_slips(m); }
 
@@ -180,6 +181,7 @@ static const struct {
     {"fluid forces on ellipsoids", has_ellipsoids},
     {"moving surfaces", has_moving_surfaces},
     {"DC motors, PID controllers and servos of orientations", has_motors},
+    {"delays and history", has_history},
     {"plugins of actuators", has_plugins},
     {"noslip iterations", has_noslip},
     {"armature of tendons between branches of a tree, or between trees", has_branching_armature},

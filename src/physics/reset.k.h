@@ -42,16 +42,17 @@ LFN void ph_reset_noise(ph_world w, mask on, lint draw, int stream, real *qpos, 
 }
 
 /*
- * The worlds whose `chosen` [1] is not 0 get the state and the inputs of `key`, which holds qpos, qvel, act, ctrl and,
- * if `mocap` is not 0, mocap_pos and mocap_quat (else those of the bodies). Their faults are forgotten
+ * The worlds whose `chosen` [1] is not 0 get the state and the inputs of `key`, which holds qpos, qvel, act, ctrl,
+ * mocap_pos and mocap_quat (which are those of the bodies if `mocap` is 0), and history. Their faults are forgotten
  * (PH_WAS_PUT_BACK), their ticks begin again. resets [3] of each world: the number of its resets, which is the draw of
  * its noise; the launch of the latest one since the last pull, from 1 on, or 0; and how many launches there were.
  */
 world_kernel void k_native_reset(const int *tables, const ureal *reals, const real *own, const ureal *key,
-                                 const lint *chosen, real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied,
-                                 real *xfrc_applied, real *mocap_pos, real *mocap_quat, real *warm, real *eq_active,
-                                 real *sensordata, lint *fault, lint *ticks, lint *resets, int mocap, ureal qpos_noise,
-                                 ureal qvel_noise, int stream, int seed_low, int seed_high, int first, int world)
+                                 const lint *chosen, real *qpos, real *qvel, real *act, real *history, real *ctrl,
+                                 real *qfrc_applied, real *xfrc_applied, real *mocap_pos, real *mocap_quat, real *warm,
+                                 real *eq_active, real *sensordata, lint *fault, lint *ticks, lint *resets, int mocap,
+                                 ureal qpos_noise, ureal qvel_noise, int stream, int seed_low, int seed_high, int first,
+                                 int world)
 {
     ph_world w = {tables, reals, own, 0, 0};
     mask on = m_not(ieq(chosen[0], isplat(0)));
@@ -67,6 +68,7 @@ world_kernel void k_native_reset(const int *tables, const ureal *reals, const re
     if (!any(on)) return;
     const ureal *vel = key + nq(w), *activation = vel + nv(w), *control = activation + na(w);
     const ureal *pos = control + nu(w), *quat = pos + 3 * nmocap(w);
+    const ureal *past = quat + 4 * nmocap(w);
     each (i, nq(w)) ph_begin(on, qpos, i, mocap ? splat(key[i]) : qpos0(w, i));
     each (i, nv(w)) {
         ph_begin(on, qvel, i, splat(vel[i]));
@@ -74,6 +76,7 @@ world_kernel void k_native_reset(const int *tables, const ureal *reals, const re
         ph_begin(on, warm, i, splat(0));
     }
     each (i, na(w)) ph_begin(on, act, i, splat(activation[i]));
+    each (i, nhistory(w)) ph_begin(on, history, i, splat(past[i]));
     each (i, nu(w)) ph_begin(on, ctrl, i, splat(control[i]));
     each (i, 6 * nbody(w)) ph_begin(on, xfrc_applied, i, splat(0));
     each (i, 3 * nmocap(w)) ph_begin(on, mocap_pos, i, mocap ? splat(pos[i]) : reset_mocap_pos(w, i));

@@ -32,10 +32,10 @@ LFN void ph_move_memory(ph_world w, real *kept, int *lists, int back)
  */
 world_kernel void k_native_stages(const int *tables, const ureal *reals, const real *own, const lint *stepped,
                                   treal *near, treal *memory, tint *ints, real *kept, int *lists, lint *left,
-                                  real *qpos, real *qvel, real *act, real *ctrl, real *qfrc_applied, real *xfrc_applied,
-                                  real *mocap_pos, real *mocap_quat, real *warm, real *eq_active, real *sensordata,
-                                  const real *clock, lint *fault, lint *ticks, lint *most, lint *owed, int stages,
-                                  int turn, int first, int rest, int world)
+                                  real *qpos, real *qvel, real *act, real *history, real *ctrl, real *qfrc_applied,
+                                  real *xfrc_applied, real *mocap_pos, real *mocap_quat, real *warm, real *eq_active,
+                                  real *sensordata, const real *clock, lint *fault, lint *ticks, lint *most, lint *owed,
+                                  int stages, int turn, int first, int rest, int world)
 {
     ph_world w = {tables, reals, own, memory, ints};
     mask on = m_andnot(ph_is_flagged(stepped[0]), ph_is_flagged(owed[0]));
@@ -47,22 +47,27 @@ world_kernel void k_native_stages(const int *tables, const ureal *reals, const r
     int run = stages;
 #endif
     int autoreset = !(model_flags(w) & PH_NO_AUTORESET), nturn = integrator(w) == PH_RK4 ? 4 : 1;
-    int last = rest == 0, extra = turn == 0 && last ? step_extra(w) : 0;
+    int last = rest == 0, extra = ph_step_extra(w, turn, last);
     lint found = left[LEFT_FOUND], wanted[1];
     mask bad = ph_is_flagged(left[LEFT_BAD]), wild = ph_is_flagged(left[LEFT_WILD]);
     mask reset = ph_is_flagged(left[LEFT_RESET]);
     wanted[0] = most[0];
     ph_move_memory(w, kept, lists + (i64)(world / STET_W) * nints(w), 0);
     real begin = ph_begin_time(w, clock, fault[0]);
-    if (run & PH_STAGE_BEGIN && turn > 0) ph_stage_state(w, turn);
+    if (run & PH_STAGE_BEGIN && turn > 0) {
+        ph_stage_state(w, turn);
+        if (nhistory(w) > 0) bad = ph_take_controls(w, turn);
+    }
     if (run & PH_STAGE_BEGIN && turn == 0) {
-        if (first)
+        if (first) {
+            ph_take_history(w, history);
             ph_take(w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
+        }
         mask lost = m_and(on, ph_any_bad(qpos(w), nq(w)));
         if (autoreset && any(lost)) ph_reset(w, lost);
         mask fast = m_and(on, ph_any_bad(qvel(w), nv(w)));
         if (autoreset && any(fast)) ph_reset(w, fast);
-        bad = ph_bad_controls(w);
+        bad = ph_take_controls(w, 0);
         wild = m_none();
         reset = m_or(lost, fast);
         found = (ph_fault(lost, PH_BAD_QPOS) | ph_fault(fast, PH_BAD_QVEL)) | ph_fault(bad, PH_BAD_CTRL);
@@ -78,7 +83,7 @@ world_kernel void k_native_stages(const int *tables, const ureal *reals, const r
     int again = turn == 0 && autoreset && any(wild);
     if (run & PH_STAGE_AGAIN && again) {
         ph_reset(w, wild);
-        bad = m_andnot(bad, wild);
+        bad = ph_take_controls(w, 0);
         found = iselect(wild, isplat(0), found);
         ph_put_time(w, begin, ticks[0], m_or(reset, wild), turn);
         full = ph_forward(w, PH_STAGES_FORWARD, on, bad, step_ngeom(w), step_nsite(w), extra, 0, wanted);
@@ -96,6 +101,7 @@ world_kernel void k_native_stages(const int *tables, const ureal *reals, const r
             PH_PUT_MOVED(held);
             sync();
         }
+        if (nhistory(w) > 0) ph_keep_history(w);
         ph_integrate(w);
         each (d, nv(w)) qacc_warmstart(w)[d] = qacc(w)[d];
         sync();

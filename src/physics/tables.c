@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "physics/dynamics/actuators.h"
+#include "physics/dynamics/delays.h"
 #include "physics/constraint/blocks.h"
 #include "physics/model/builder.h"
 #include "physics/dynamics/fluids.h"
@@ -487,6 +488,8 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
     sti_physics_put_camera_values(&b);
     sti_physics_put_ray_shapes(&b);
     sti_physics_put_plugins(&b);
+    sti_physics_put_past(&b);
+    sti_physics_put_past_values(&b);
     put_mocap(&b);
     sti_physics_fill(&b, M_SHAPES, out->nf);
     put_memory(&b);
@@ -529,6 +532,7 @@ void sti_physics_tables_values(const mjModel *model, const sti_physics_tables *m
     sti_physics_put_group_values(&b);
     sti_physics_put_camera_values(&b);
     sti_physics_put_ellipsoids(&b);
+    sti_physics_put_past_values(&b);
     put_mocap(&b);
 }
 

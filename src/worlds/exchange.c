@@ -4,6 +4,7 @@
  *
  * Invariant: a NaN that is pulled has the one canonical bit pattern, whatever the machine produced.
  */
+#include "worlds/history.h"
 #include "worlds/poses.h"
 #include "worlds/worlds.h"
 
@@ -119,10 +120,22 @@ static bool push_field(const stet_worlds *worlds, int f, int64_t w, mjData *d)
     return push_numbers(worlds, f, w, sti_field_exact(d, (sti_field)f));
 }
 
+/* In worlds without MuJoCo's data it has ages. */
+static void pull_history(const stet_worlds *worlds, int64_t w, mjData *d)
+{
+    const mjModel *m = worlds->model->mj;
+    double timestep = worlds->data ? 0 : sti_parameters_timestep(worlds, w);
+    if (!worlds->data) sti_history_to_ages(m, timestep, d->time, d->history);
+    pull_numbers(worlds, STI_FIELD_history, w, d->history);
+    if (!worlds->data) sti_history_to_times(m, timestep, d->time, d->history);
+}
+
 static void pull_field(const stet_worlds *worlds, int f, int64_t w, mjData *d)
 {
     if (f == STI_FIELD_eq_active)
         pull_active(worlds, w, d);
+    else if (f == STI_FIELD_history)
+        pull_history(worlds, w, d);
     else
         pull_numbers(worlds, f, w, sti_field_exact(d, (sti_field)f));
 }
@@ -317,10 +330,10 @@ stet_result sti_worlds_take_writes(stet_worlds *worlds)
 
 void sti_worlds_launch_wrote(stet_worlds *worlds)
 {
-    static const sti_field written[] = {STI_FIELD_qpos,          STI_FIELD_qvel,         STI_FIELD_act,
-                                        STI_FIELD_ctrl,          STI_FIELD_qfrc_applied, STI_FIELD_xfrc_applied,
-                                        STI_FIELD_mocap_pos,     STI_FIELD_mocap_quat,   STI_FIELD_eq_active,
-                                        STI_FIELD_qacc_warmstart};
+    static const sti_field written[] = {STI_FIELD_qpos,         STI_FIELD_qvel,          STI_FIELD_act,
+                                        STI_FIELD_history,      STI_FIELD_ctrl,          STI_FIELD_qfrc_applied,
+                                        STI_FIELD_xfrc_applied, STI_FIELD_mocap_pos,     STI_FIELD_mocap_quat,
+                                        STI_FIELD_eq_active,    STI_FIELD_qacc_warmstart};
     for (size_t k = 0; k < sizeof written / sizeof *written; ++k)
         sti_stamp_keep_version(&worlds->pushed[written[k]], &worlds->field[written[k]]->version);
 }

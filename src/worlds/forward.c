@@ -3,6 +3,7 @@
  *
  *   FORWARD-1  of the data of a world nothing is written that a step reads
  */
+#include "worlds/history.h"
 #include "worlds/poses.h"
 #include "worlds/quantities.h"
 #include "worlds/worlds.h"
@@ -42,6 +43,7 @@ static void copy_arrays(const stet_worlds *worlds, int64_t w, mjData *to)
         }
     }
     to->time = worlds->time[w];
+    sti_history_to_times(worlds->model->mj, sti_parameters_timestep(worlds, w), to->time, to->history);
 }
 
 /* The present state of a world into scratch data. */

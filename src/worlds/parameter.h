@@ -101,7 +101,9 @@ typedef enum sti_parameter_rule {
     X(tendon_armature, m->ntendon, LEAST_0, true)                                                                      \
     X(tendon_frictionloss, m->ntendon, LEAST_0, false)                                                                 \
     X(pair_friction, 5 * m->npair, LEAST_0, false)                                                                     \
-    X(qpos0, m->nq, QPOS, true)
+    X(qpos0, m->nq, QPOS, true)                                                                                        \
+    X(actuator_delay, m->nactuator, LEAST_0, false)                                                                    \
+    X(sensor_delay, m->nsensor, LEAST_0, false)
 /* Numbers of the model's options. */
 #define STI_PARAMETER_OPTIONS(X)                                                                                       \
     X(density, 1, LEAST_0, false)                                                                                      \

@@ -43,11 +43,13 @@
  * CALLER (pushed to the physics before a step), PHYSICS (pulled after each step), BOTH, POSES (computed on demand).
  * eq_active has bytes in MuJoCo's data, and no pointer here. qacc_warmstart has no items in worlds with MuJoCo's data,
  * which keep it to themselves. step_sensordata is what the last step left of the quantity sensordata.
+ * history has ages in worlds without MuJoCo's data (history.h).
  */
 #define STI_FIELDS(X)                                                                                                  \
     X(qpos, m->nq, d->qpos, BOTH)                                                                                      \
     X(qvel, m->nv, d->qvel, BOTH)                                                                                      \
     X(act, m->na, d->act, BOTH)                                                                                        \
+    X(history, m->nhistory, d->history, BOTH)                                                                          \
     X(ctrl, m->nu, d->ctrl, CALLER)                                                                                    \
     X(qfrc_applied, m->nv, d->qfrc_applied, CALLER)                                                                    \
     X(xfrc_applied, m->nbody * 6, d->xfrc_applied, CALLER)                                                             \

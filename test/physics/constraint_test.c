@@ -189,6 +189,8 @@ static const struct {
     {"noslip, RK4", GROUND(NOSLIP "integrator='RK4'", PILE("")), .15},
     {"humanoid that does not slip", HUMANOID(".2", NOSLIP "tolerance='1e-12'"), .3},
     {"adhesion", ADHESION("", ""), .05},
+    {"adhesion within a gap", ADHESION("", "gap='.15'"), .05},
+    {"adhesion within a gap, noslip", ADHESION("noslip_iterations='3'", "gap='.1' margin='.01' condim='4'"), .05},
     {"adhesion, elliptic", ADHESION("cone='elliptic' integrator='implicitfast'", "condim='4'"), .05},
     {"humanoid that lies", HUMANOID(".2", "tolerance='1e-12'"), .3},
     {"humanoid that lies, elliptic", HUMANOID(".2", "tolerance='1e-12' cone='elliptic'"), .3},

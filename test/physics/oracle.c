@@ -1,6 +1,7 @@
 #include "physics/oracle.h"
 
 #include "physics/tables.h"
+#include "worlds/history.h"
 
 #include <float.h>
 #include <math.h>
@@ -72,6 +73,15 @@ static void draw_state(const mjModel *m, mjData *d, double size, uint64_t *dice)
     for (int i = 6; pulled && i < 6 * m->nbody; ++i) d->xfrc_applied[i] = draw(dice, 2);
 }
 
+/* Samples of the past, when they were at the beginning. */
+static void draw_past(const mjModel *m, mjData *d, uint64_t *dice)
+{
+    sti_history h;
+    for (int64_t k = 0; k < sti_history_most(m); ++k)
+        for (int i = 0; sti_history_find(m, k, &h) && i < h.n * h.dim; ++i)
+            d->history[h.at + 2 + h.n + i] = draw(dice, h.sensor ? 1 : 3);
+}
+
 static void write_row(const rig *r, const char *field, int w, const double *exact)
 {
     enum { MOST = 4096 };
@@ -95,6 +105,7 @@ void oracle_near_states(const rig *r, mjData **data, double size, uint64_t *dice
     for (int w = 0; w < ORACLE_WORLDS; ++w) {
         mjData *d = data[w];
         draw_state(r->model->mj, d, size, dice);
+        draw_past(r->model->mj, d, dice);
         write_row(r, "qpos", w, d->qpos);
         write_row(r, "qvel", w, d->qvel);
         write_row(r, "act", w, d->act);
@@ -103,6 +114,9 @@ void oracle_near_states(const rig *r, mjData **data, double size, uint64_t *dice
         write_row(r, "xfrc_applied", w, d->xfrc_applied);
         write_row(r, "mocap_pos", w, d->mocap_pos);
         write_row(r, "mocap_quat", w, d->mocap_quat);
+        sti_history_to_ages(r->model->mj, r->model->mj->opt.timestep, d->time, d->history);
+        write_row(r, "history", w, d->history);
+        sti_history_to_times(r->model->mj, r->model->mj->opt.timestep, d->time, d->history);
     }
 }
 

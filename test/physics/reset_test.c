@@ -24,8 +24,9 @@ static const char scene[] =
     "<body name='held' pos='2 0 1'><freejoint/><geom type='box' size='.1 .1 .1'/></body>"
     "<body name='hand' mocap='true' pos='2 0 1.2' quat='1 1 0 0'><geom size='.02' contype='0' conaffinity='0'/></body>"
     "</worldbody><equality><weld name='w' body1='hand' body2='held' active='false'/></equality>"
-    "<actuator><position joint='h' kp='5'/><general joint='s' dyntype='filter' dynprm='.05' gainprm='2'/></actuator>"
-    "<sensor><jointpos joint='h'/><jointvel joint='s'/></sensor><keyframe>"
+    "<actuator><position joint='h' kp='5' nsample='3' delay='.01'/><general joint='s' dyntype='filter' dynprm='.05' "
+    "gainprm='2'/></actuator>"
+    "<sensor><jointpos joint='h'/><jointvel joint='s' nsample='4' interval='.01'/></sensor><keyframe>"
     "<key time='1.5' qpos='0 0 .6 1 0 0 0 .5 .5 .5 .5 .1 .2 2 0 1 1 0 0 0' "
     "qvel='1 2 3 4 5 6 7 8 9 .1 .2 -1 -2 -3 -4 -5 -6' ctrl='.2 .1' act='.3' mpos='3 1 2' mquat='0 1 0 0'/>"
     "<key time='0.25' qpos='0 0 .4 0 1 0 0 1 0 0 0 -.1 .1 2 0 1 0 0 1 0'/></keyframe></mujoco>";

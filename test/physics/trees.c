@@ -163,6 +163,17 @@ static void pairs(drawing *t)
     text(t, "</contact>");
 }
 
+/* What an actuator or a sensor has of the past. */
+static void past(drawing *t, bool sensor)
+{
+    static const char *const kinds[] = {"zoh", "linear", "cubic"};
+    if (t->graded || !chance(t, 20)) return;
+    text(t, " nsample='%d' interp='%s'", 1 + (int)dice_below(t->dice, 5), kinds[dice_below(t->dice, 3)]);
+    if (chance(t, 70)) text(t, " delay='%.9g'", number(t, .001, .05));
+    if (sensor && chance(t, 40)) text(t, " interval='%.9g %.9g'", number(t, .005, .03), -number(t, 0, .005));
+    t->counts->pasts++;
+}
+
 /* Of bodies and of the whole. */
 static void sensors(drawing *t)
 {
@@ -178,14 +189,18 @@ static void sensors(drawing *t)
     static const char *const reductions[] = {"none", "mindist", "maxforce"};
     text(t, "<sensor><e_potential/><e_kinetic/>");
     for (int b = 1; b <= t->nbody; ++b)
-        for (int k = 0; k < 2; ++k) text(t, "<%s='b%d'/>", of[dice_below(t->dice, sizeof of / sizeof *of)], b);
-    for (int b = 1; b <= t->nbody && !t->gaps; ++b)
+        for (int k = 0; k < 2; ++k) {
+            text(t, "<%s='b%d'", of[dice_below(t->dice, sizeof of / sizeof *of)], b);
+            past(t, true);
+            text(t, "/>");
+        }
+    for (int b = 1; b <= t->nbody; ++b)
         if (chance(t, 30))
             text(t, "<contact %s1='b%d' num='%d' reduce='%s' data='found force torque dist pos normal tangent'/>",
                  chance(t, 50) ? "body" : "subtree", b, 1 + (int)dice_below(t->dice, 3),
                  reductions[dice_below(t->dice, 3)]);
     text(t, "</sensor>");
-    t->counts->contact_sensors += !t->gaps;
+    t->counts->contact_sensors++;
 }
 
 /* What tendons go around, with a side site that is not within, for which MuJoCo searches to a tolerance. */
@@ -365,6 +380,7 @@ static void motor(drawing *t, int id, int ntendon)
         if (pos && chance(t, 50)) text(t, " slewmax='%.6g'", number(t, .1, 20));
         if (pos && chance(t, 30)) text(t, " posrange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
         if (chance(t, 30)) text(t, " forcerange='-%.6g %.6g'", number(t, .1, 2), number(t, .1, 2));
+        past(t, false);
         text(t, "/>");
         return;
     }
@@ -381,6 +397,7 @@ static void motor(drawing *t, int id, int ntendon)
         text(t, " controller='%.6g %.6g %.6g %.6g %.6g %.6g'", number(t, 0, 2), pos ? number(t, 0, 1) : 0,
              number(t, 0, .4), chance(t, 50) ? number(t, 1, 9) : 0, chance(t, 50) ? number(t, .1, 1) : 0,
              chance(t, 50) ? number(t, 1, 9) : 0);
+    past(t, false);
     text(t, "/>");
 }
 
@@ -400,6 +417,7 @@ static void servo(drawing *t, int id, bool ball)
         text(t, " dyntype='integrator' actearly='%s'", chance(t, 50) ? "true" : "false");
     else if (chance(t, 50))
         text(t, " input='quat'");
+    past(t, false);
     text(t, "/>");
 }
 
@@ -411,7 +429,7 @@ static void one_actuator(drawing *t, int id, int ntendon)
     bool site = !held && t->nsite > 0 && chance(t, 40), tendon = !held && !site && ntendon > 0 && chance(t, 30);
     bool ball = !site && !tendon && t->nnamed > 0 && (t->nscalar == 0 || chance(t, 30));
     bool strong = !t->late && !t->fast && chance(t, 15), passive = !t->late && chance(t, 15); /* as a muscle is */
-    if (t->ndim > 0 && !t->graded && !t->late && !t->gaps && !t->no_adhesion && chance(t, 30)) {
+    if (t->ndim > 0 && !t->graded && !t->late && !t->no_adhesion && chance(t, 30)) {
         text(t, "<adhesion name='a%d' body='b%d' ctrlrange='0 %.6g' gain='%.6g'/>", id,
              1 + (int)dice_below(t->dice, (size_t)t->nbody), number(t, .5, 3), number(t, 1, 20));
         t->counts->adhesion++;
@@ -458,6 +476,7 @@ static void one_actuator(drawing *t, int id, int ntendon)
         muscle_numbers(t, "biasprm");
     } else if (servo && chance(t, 60))
         text(t, " biastype='affine' biasprm='%.6g %.6g %.6g'", number(t, -1, 1), number(t, -2, 0), number(t, -1, 0));
+    past(t, false);
     text(t, " group='%d'/>", (int)dice_below(t->dice, 4));
 }
 
@@ -599,10 +618,12 @@ void tree_print(const tree_counts *c)
         "actuators %d, mocap bodies %d, Euler %d, implicitfast %d, implicit %d, discrete %d, RK4 %d, limits %d, "
         "friction loss %d, equalities %d, fluids %d, ellipsoids in them %d, contacts of 1 dimension %d, 3 %d, 4 %d, "
         "6 %d, elliptic cones %d, pairs of their own %d, margins %d, noslip iterations %d, contact sensors %d, "
-        "muscles %d, actuators on sites %d, adhesion %d, DC motors %d, PID controllers %d, orientation servos %d\n",
+        "muscles %d, actuators on sites %d, adhesion %d, DC motors %d, PID controllers %d, orientation servos %d, "
+        "delays and history %d\n",
         c->models, c->refused, c->bodies, c->free, c->ball, c->slide, c->hinge, c->springs, c->dampers, c->polynomials,
         c->gravcomp, c->tendons, c->spatial, c->actuators, c->mocap, c->integrators[0], c->integrators[1],
         c->integrators[2], c->integrators[3], c->integrators[4], c->limits, c->losses, c->equalities, c->fluids,
         c->ellipsoids, c->dims[1], c->dims[3], c->dims[4], c->dims[6], c->elliptic, c->pairs, c->margins, c->noslip,
-        c->contact_sensors, c->muscles, c->site_actuators, c->adhesion, c->motors, c->controllers, c->orientations);
+        c->contact_sensors, c->muscles, c->site_actuators, c->adhesion, c->motors, c->controllers, c->orientations,
+        c->pasts);
 }

@@ -2,7 +2,7 @@
  * Random models: trees of bodies with joints of all types, inertias, springs, dampers, armature, gravity compensation,
  * tendons, actuators, mocap bodies, sites, limits, friction loss, equalities, fluids. Those that touch have contacts,
  * too: of a floor and of geoms of all primitive types, with 1, 3, 4 or 6 dimensions, of which a model leaves some out,
- * both cones, pairs with contacts of their own, margins; and sensors of bodies and, without gaps, of contacts.
+ * both cones, pairs with contacts of their own, margins; gaps; and sensors of bodies and of contacts.
  */
 #ifndef TEST_PHYSICS_TREES_H
 #define TEST_PHYSICS_TREES_H
@@ -17,7 +17,7 @@
 typedef struct tree_counts {
     int models, refused, bodies, free, ball, slide, hinge, springs, dampers, polynomials, gravcomp, tendons, spatial,
         actuators, mocap, integrators[5], limits, losses, equalities, fluids, ellipsoids, dims[7], elliptic, pairs,
-        margins, noslip, contact_sensors, muscles, site_actuators, adhesion, motors, controllers, orientations;
+        margins, noslip, contact_sensors, muscles, site_actuators, adhesion, motors, controllers, orientations, pasts;
 } tree_counts;
 
 /* Writes the text of one model; counts what was drawn. */

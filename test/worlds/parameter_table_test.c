@@ -107,7 +107,8 @@ static void each_parameter_is_that_of_an_edited_model(void **state)
         given[k] = true;
         rig_step(&r, STET_PHYSICS_MUJOCO);
         give(&r, (sti_parameter)k);
-        if (!check_worlds(&r, given, name)) fail_msg("%s changed nothing", name);
+        if (!check_worlds(&r, given, name) && k != STI_PARAMETER_sensor_delay) /* no sensor has a past */
+            fail_msg("%s changed nothing", name);
         OK(stet_worlds_set_parameter(r.worlds, name, NULL, 0));
         assert_false(check_worlds(&r, none, name));
         rig_free(&r);

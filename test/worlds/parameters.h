@@ -38,7 +38,8 @@ enum { WORLDS = 5, MOST = 1024 };
     "<joint joint1='s1' joint2='s2' polycoef='0 1 0 0 0' solref='.05 1'/></equality>"                                  \
     "<actuator><motor joint='h' gear='3' ctrlrange='-.4 .4' ctrllimited='true'/><position joint='s1' kp='10' kv='1'/>" \
     "<general tendon='t' gainprm='2' forcerange='-.3 .3' forcelimited='true'/>"                                        \
-    "<general joint='s2' dyntype='filter' dynprm='.02' gainprm='3'/><motor tendon='t2'/></actuator>"                   \
+    "<general joint='s2' dyntype='filter' dynprm='.02' gainprm='3' nsample='4' delay='.002'/>"                         \
+    "<motor tendon='t2'/></actuator>"                                                                                  \
     "<sensor><framepos objtype='site' objname='tip'/><framequat objtype='site' objname='tip'/><jointactuatorfrc "      \
     "joint='h'/></sensor></mujoco>"
 
@@ -60,6 +61,8 @@ static inline double value_of(const mjModel *m, sti_parameter which, int64_t w, 
     if (which == STI_PARAMETER_density || which == STI_PARAMETER_viscosity || which == STI_PARAMETER_wind)
         return x + some;
     if (which == STI_PARAMETER_tendon_armature && x == 0) return 0; /* the compiler chose the matrix by that */
+    if (which == STI_PARAMETER_actuator_delay) return m->actuator_history[2 * i] > 0 ? x + some : x;
+    if (which == STI_PARAMETER_sensor_delay) return m->sensor_history[2 * i] > 0 ? x + some : x;
     if (strstr(name, "frictionloss") || strstr(name, "armature") || strstr(name, "dof_damping") ||
         strstr(name, "gravcomp"))
         return x + some;

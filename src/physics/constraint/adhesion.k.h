@@ -1,6 +1,6 @@
 /*
  * Adhesion: actuators that pull a body to what it touches, as MuJoCo has them. Part of the kernels that include it,
- * after products.k.h.
+ * after products.k.h. Contacts within a gap count, too.
  *
  * The moment of such an actuator is the mean of the normal rows of the body's contacts, without their sign. Contacts
  * have rows after the forces of actuators are known, so what it adds to these comes here, before rows are solved: its
@@ -52,6 +52,9 @@ PH_PART LFN void ph_adhere(ph_world w, mask group)
         qfrc_smooth(w)[d] = select(group, qfrc_smooth(w)[d] + all[d], qfrc_smooth(w)[d]);
     }
     sync();
+    each (k, gaps(w) ? w.ints[S_NSLOT] : 0) {
+        if (PH_BLOCK(ph_slot_block(w, k))[B_TYPE] == PH_GEOMS) ph_leave_gap(w, k);
+    }
     ph_solve(w, qLD(w), qLDiagInv(w), all);
     each (d, nv(w)) qacc_smooth(w)[d] = select(group, qacc_smooth(w)[d] + all[d], qacc_smooth(w)[d]);
     sync();

@@ -90,6 +90,7 @@ static void fill_parameters(const mjModel *m, const sti_block *k, double *out)
     out[P_LOSS] = k->loss;
     if (k->type == PH_GEOMS) {
         out[P_REACH] = k->reach;
+        out[P_GAP] = k->gap;
         out[P_LEAST_R] = LEAST_R * contact_mobility(m, k);
         fill_friction(m, k, imp[1], out);
     }

@@ -339,7 +339,29 @@ LFN void ph_block_reference(ph_world w, const int *block, int row, const real *J
     }
 }
 
-/* Rows of the slots that are no contacts, in the lanes of a group, and D and aref of all slots. */
+/* The lanes of a slot's contact that are within its gap (D is -1 there) have no row any more, and no force. */
+LFN void ph_leave_gap(ph_world w, int k)
+{
+    const int *block = PH_BLOCK(ph_slot_block(w, k));
+    int row = ph_slot_row(w, k), dim = block[B_DIM];
+    real *D = efc_D(w) + row, *aref = efc_aref(w) + row, *force = efc_force(w) + row, *J = efc_J(w) + ph_slot_J(w, k),
+         zero = splat(0);
+    mask within = lt(D[0], zero);
+    if (!any(within)) return;
+    rolled
+    for (int r = 0; r < dim; ++r) {
+        D[r] = select(within, zero, D[r]);
+        aref[r] = select(within, zero, aref[r]);
+        force[r] = select(within, zero, force[r]);
+    }
+    rolled
+    for (int i = 0; i < dim * block[B_NDOF]; ++i) J[i] = select(within, zero, J[i]);
+}
+
+/*
+ * Rows of the slots that are no contacts, in the lanes of a group, and D and aref of all slots. Contacts within a gap
+ * have no rows; for adhesion, which needs them, D stays -1.
+ */
 LFN void ph_references(ph_world w, mask group)
 {
     each (k, w.ints[S_NSLOT]) {
@@ -354,6 +376,11 @@ LFN void ph_references(ph_world w, mask group)
             for (int i = 0; i < block[B_DIM] * block[B_NDOF]; ++i) J[i] = select(on, J[i], splat(0));
         }
         ph_block_reference(w, block, row, J, on);
+        if (gaps(w) && block[B_TYPE] == PH_GEOMS) {
+            mask within = m_and(on, ge(pos[0], ph_block_par(w, block, P_MARGIN)));
+            efc_D(w)[row] = select(within, splat(-1), efc_D(w)[row]);
+            if (nadhesion(w) == 0) ph_leave_gap(w, k);
+        }
     }
     each (k, nslot(w)) {
         int used = k < w.ints[S_NSLOT];

@@ -95,7 +95,7 @@ LFN void ph_collide_plane(ph_world w, const int *pair, const geom *a, const geom
 STET_CALLED LFN int ph_collide(ph_world w, const int *pair, mask lanes, contact *con, real *hint)
 {
     int first = geom_type(w)[pair[B_OBJ1]], second = geom_type(w)[pair[B_OBJ2]];
-    real margin = ph_block_par(w, pair, P_MARGIN);
+    real margin = ph_contact_margin(w, pair);
     mask near = ph_near(w, pair, lanes);
     geom a, b;
     ph_geom(w, pair[B_OBJ1], &a);

@@ -32,6 +32,13 @@ LFN mask ph_group_near(ph_world w, int group)
 /* What a model has none of is not in its code. */
 #define PH_HAS_BOXED (PH_HAS_SEARCHED || PH_HAS_PAIR(PH_BOX, PH_BOX) || PH_HAS_PAIR(PH_PLANE, PH_MESH))
 
+/* Contacts of a pair are nearer than that. */
+LFN real ph_contact_margin(ph_world w, const int *pair)
+{
+    real margin = ph_block_par(w, pair, P_MARGIN);
+    return gaps(w) ? margin + ph_block_par(w, pair, P_GAP) : margin;
+}
+
 /*
  * Where the boxes of a pair that has them are within the margin (a plane's is all that is below it); of others,
  * everywhere.
@@ -42,7 +49,7 @@ STET_CALLED LFN mask ph_boxes_near(ph_world w, const int *pair)
     if (!is_boxed(geom_type(w)[a], geom_type(w)[b])) return m_all();
     const real *p = geom_xpos(w) + 3 * a, *q = geom_xpos(w) + 3 * b;
     const real *mat = geom_xmat(w) + 9 * a, *mat2 = geom_xmat(w) + 9 * b;
-    real margin = near_margin(ph_block_par(w, pair, P_REACH), ph_block_par(w, pair, P_MARGIN)), box[12];
+    real margin = near_margin(ph_block_par(w, pair, P_REACH), ph_contact_margin(w, pair)), box[12];
     pars(w, M_GEOM_AABB, 6 * a, 6, box);
     pars(w, M_GEOM_AABB, 6 * b, 6, box + 6);
     if (PH_HAS_FIRST(PH_PLANE) && geom_type(w)[a] == PH_PLANE) return plane_box_near(p, mat, q, mat2, box + 6, margin);

@@ -1,7 +1,9 @@
 /* Pairs of geoms that may touch; see pairs.h. */
 #include "physics/contact/pairs.h"
 
+#include "physics/dynamics/actuators.h"
 #include "physics/model/layout.k.h"
+#include "physics/sensors/sensors.h"
 
 #include <math.h>
 #include <string.h>
@@ -89,6 +91,19 @@ double sti_physics_geom_margin(const mjModel *m, int g)
     return m->opt.enableflags & mjENBL_OVERRIDE ? m->opt.o_margin / 2 : m->geom_margin[g];
 }
 
+bool sti_physics_sees_gaps(const mjModel *m)
+{
+    bool any = false;
+    for (int g = 0; g < m->ngeom && !any; ++g) any = m->geom_gap[g] > 0;
+    for (int i = 0; i < m->npair && !any; ++i) any = m->pair_gap[i] > 0;
+    return any && (sti_physics_count_adhesion(m) > 0 || sti_physics_has_contact_sensors(m));
+}
+
+double sti_physics_geom_gap(const mjModel *m, int g)
+{
+    return m->geom_gap[g] > 0 && sti_physics_sees_gaps(m) ? m->geom_gap[g] : 0;
+}
+
 /* What options say of all contacts in place of their geoms. */
 static void override_block(const mjModel *m, sti_block *k)
 {
@@ -123,6 +138,7 @@ static void mix_geoms(const mjModel *m, int g1, int g2, sti_block *k)
     int d1 = m->geom_condim[g1], d2 = m->geom_condim[g2];
     k->dim = p1 != p2 ? m->geom_condim[g] : d1 > d2 ? d1 : d2;
     k->margin = sti_physics_geom_margin(m, g1) + sti_physics_geom_margin(m, g2);
+    k->gap = sti_physics_geom_gap(m, g1) + sti_physics_geom_gap(m, g2);
 }
 
 /*
@@ -136,7 +152,7 @@ static double reach_of(const mjModel *m, const sti_block *k)
     double first = m->geom_type[a] == mjGEOM_PLANE    ? 0
                    : m->geom_type[a] == mjGEOM_HFIELD ? m->hfield_size[4 * m->geom_dataid[a] + 2]
                                                       : m->geom_rbound[a];
-    return (first + m->geom_rbound[b] + k->margin) * (1 + 1e-5);
+    return (first + m->geom_rbound[b] + k->margin + k->gap) * (1 + 1e-5);
 }
 
 sti_block sti_physics_geoms_block(const mjModel *m, int g1, int g2, int pair)
@@ -153,6 +169,7 @@ sti_block sti_physics_geoms_block(const mjModel *m, int g1, int g2, int pair)
         k.solref_friction = m->pair_solreffriction + mjNREF * pair;
         k.dim = m->pair_dim[pair];
         k.margin = m->pair_margin[pair];
+        k.gap = m->pair_gap[pair] > 0 && sti_physics_sees_gaps(m) ? m->pair_gap[pair] : 0;
     }
     if (m->opt.enableflags & mjENBL_OVERRIDE) override_block(m, &k);
     k.reach = reach_of(m, &k);

@@ -140,7 +140,7 @@ static double round_digits(double x)
 
 /* All that the description of a pair depends on (pairs.c, blocks.c), and the bits that say which geoms may touch. */
 typedef struct kind {
-    double type, contype, conaffinity, condim, priority, solmix, margin, radius;
+    double type, contype, conaffinity, condim, priority, solmix, margin, gap, radius;
     double solref[mjNREF], solimp[mjNIMP], friction[3], weight[2];
 } kind;
 
@@ -154,6 +154,7 @@ static void fill_kind(const mjModel *m, int g, kind *k)
     k->priority = m->geom_priority[g];
     k->solmix = m->geom_solmix[g];
     k->margin = sti_physics_geom_margin(m, g);
+    k->gap = sti_physics_geom_gap(m, g);
     k->radius = m->geom_rbound[g];
     memcpy(k->solref, m->geom_solref + (ptrdiff_t)mjNREF * g, sizeof k->solref);
     memcpy(k->solimp, m->geom_solimp + (ptrdiff_t)mjNIMP * g, sizeof k->solimp);
@@ -324,5 +325,6 @@ void sti_physics_put_bounds(sti_tables_builder *b)
     int64_t n = b->t->m[M_NTREE] > 0 ? m->ngeom : 0;
     double *bound = sti_physics_new_parameter(b, M_GEOM_BOUND, n);
     for (int g = 0; bound && g < n; ++g)
-        bound[g] = (m->geom_rbound[g] + fmax(0, sti_physics_geom_margin(m, g))) * (1 + 2e-5);
+        bound[g] =
+            (m->geom_rbound[g] + fmax(0, sti_physics_geom_margin(m, g)) + sti_physics_geom_gap(m, g)) * (1 + 2e-5);
 }

@@ -9,10 +9,10 @@
 /* The first output of actuator i. */
 LFN int ph_out(ph_world w, int i) { return actuator_outadr(w)[i]; }
 
-/* Control k, clamped. */
+/* Control k, clamped; what it is now comes from ph_take_controls. */
 LFN real ph_control(ph_world w, int k)
 {
-    real u = ctrl(w)[k];
+    real u = nhistory(w) > 0 ? late_ctrl(w)[k] : ctrl(w)[k];
     if (!(ctrl_limited(w)[k] & 1)) return u;
     real low = actuator_ctrlrange(w, 2 * k), high = actuator_ctrlrange(w, 2 * k + 1);
     return select(lt(u, low), low, select(gt(u, high), high, u));

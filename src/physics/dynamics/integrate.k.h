@@ -410,6 +410,7 @@ LFN void ph_reset(ph_world w, mask which)
         ctrl(w)[i] = select(which, splat(1), ctrl(w)[i]);
     }
     each (i, neq(w)) eq_active(w)[i] = select(which, eq_active0(w, i), eq_active(w)[i]);
+    each (i, nhistory(w)) history(w)[i] = select(which, history0(w, i), history(w)[i]);
     each (i, nv(w)) qacc_warmstart(w)[i] = select(which, splat(0), qacc_warmstart(w)[i]);
     each (i, 3 * nmocap(w)) mocap_pos(w)[i] = select(which, reset_mocap_pos(w, i), mocap_pos(w)[i]);
     each (i, 4 * nmocap(w)) mocap_quat(w)[i] = select(which, reset_mocap_quat(w, i), mocap_quat(w)[i]);

@@ -232,7 +232,8 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define P_MU 17         /* regularised friction of an elliptic cone */
 #define P_SCALE 18      /* five: R of the other rows of an elliptic contact, divided by that of the first */
 #define P_RATIO 23      /* of integrator discrete: the damping ratio of a spring that gives way to the time step; 0 */
-#define P_SIZE 24
+#define P_GAP 24        /* of two geoms: what is above the margin by less is a contact without forces */
+#define P_SIZE 25
 
 /* stages of a step: those of forward dynamics, what goes before and after them, … */
 #define PH_STAGE_POSES 1
@@ -334,6 +335,14 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_SENSE_DISTANCE 22
 #define PH_SENSE_CAMERARANGE 23
 #define PH_SENSE_GRID 24
+
+/* a control, or those of an actuator, or a sensor that is kept, see delay.k.h */
+#define PA_FROM 0 /* in ctrl or sensordata */
+#define PA_DIM 1
+#define PA_AT 2 /* in history */
+#define PA_N 3  /* samples */
+#define PA_INTERP 4
+#define PA_SIZE 5
 
 /* of a camera: focal lengths and the middle of a picture, in pixels, half of the height that is seen, if it is the same
    at any distance, else 0; the same lengths as projections have them, and the middle */

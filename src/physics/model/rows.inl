@@ -82,6 +82,7 @@ SIZE(M_NOUT, nout, m->nout) /* outputs of actuators: one or, on a relative orien
 SIZE(M_NMOTOR, nmotor, sti_physics_count_motors(m)) /* DC motors and PID controllers */
 SIZE(M_NSO3, nso3, sti_physics_count_orientations(m)) /* actuators on relative orientations */
 SIZE(M_NPLUGINPID, npluginpid, sti_physics_count_plugin_pids(m)) /* actuators of the plugin mujoco.pid */
+SIZE(M_NHISTORY, nhistory, m->nhistory) /* reals of history, see delay.k.h */
 SIZE(M_NTIME, ntime, sti_physics_needs_time(m)) /* 1: something needs the time */
 SIZE(M_NRAYSHAPE, nrayshape, sti_physics_count_ray_shapes(m)) /* meshes and height fields that rays may hit */
 /* controls that are 1 after a reset: the first of those that are a quaternion */
@@ -113,6 +114,7 @@ SIZE(M_STEP_NSITE, step_nsite, sti_physics_senses_sites(m) || t->m[M_NSITEACTUAT
 SIZE(M_NSENSORDATA, nsensordata, sti_physics_has_sensors(m) ? m->nsensordata : 0)
 /* what the last time step of a call does beside: bits PH_EXTRA_… */
 SIZE(M_STEP_EXTRA, step_extra, sti_physics_sensing(m))
+SIZE(M_GAPS, gaps, sti_physics_sees_gaps(m)) /* 1: contacts within a gap count */
 SIZE(M_SURFACES, surfaces, m->flg_surfacevel &&sti_physics_has_pairs(m)) /* 1: surfaces of geoms move against these */
 SIZE_MADE(M_NLEVEL, nlevel) /* levels of the tree of bodies, without the world's */
 SIZE_MADE(M_NDOFLEVEL, ndoflevel) /* levels of the tree of dofs */
@@ -144,6 +146,8 @@ SIZE_MADE(M_NSENSORCONTACT, nsensorcontact) /* contact sensors: the last ones of
 /* sensors of distances of geoms, and what goes with that: the last ones of M_SENSOR */
 SIZE_MADE(M_NSENSORDISTANCE, nsensordistance)
 SIZE_MADE(M_NSENSORCAMERA, nsensorcamera) /* rangefinders on cameras: the last ones of M_SENSOR */
+SIZE_MADE(M_NPAST, npast) /* controls that are kept, and */
+SIZE_MADE(M_NPASTSENSOR, npastsensor) /* sensors, behind them in M_PAST */
 
 /* tables of the model */
 GROUP(PH_TABLE_FIRST)
@@ -255,6 +259,7 @@ TABLE_MADE(M_RAY_SHAPE, ray_shape) /* of geoms, if rays may hit meshes or height
 TABLE_MADE(M_FLUID_ADR, fluid_adr) /* nbody + 1 places in FLUID_GEOM */
 TABLE_MADE(M_FLUID_GEOM, fluid_geom) /* geoms on which the medium acts as on ellipsoids, by body */
 TABLE(M_BODY_WELDID, body_weldid, sti_physics_count_grids(m) > 0 ? m->nbody : 0) /* if there are grids of touch */
+TABLE_MADE(M_PAST, past_first) /* PA_SIZE ints of each control and sensor that is kept */
 
 /* parameters */
 GROUP(PH_PARAMETER_FIRST)
@@ -346,6 +351,8 @@ PARAMETER_MADE(M_FLUID_PRM, fluid_prm) /* of those geoms, FL_SIZE each */
 PARAMETER(M_GEOM_SURFACEVEL, geom_surfacevel, t->m[M_SURFACES] ? m->ngeom : 0, 6, 6)
 PARAMETER_MADE(M_PLUGIN_PID, plugin_pid) /* of actuators, if there are such: five, see plugin_pid.k.h */
 PARAMETER_MADE(M_GRID_EDGES, grid_edges) /* of grids of touch, see touch_grid.k.h */
+PARAMETER_MADE(M_PAST_TIMES, past_times) /* of M_PAST, in time steps: the delay, and between two samples of a sensor */
+PARAMETER_MADE(M_HISTORY0, history0) /* after a reset */
 
 /* team memory: the state and the inputs come first, in the order that ph_reset relies on */
 GROUP(PH_MEMORY_FIRST)
@@ -454,6 +461,10 @@ MEMORY_OWN(W_ACTUATOR_STIFF, actuator_stiff, m->opt.integrator == mjINT_DISCRETE
 MEMORY_OWN(W_FREE_HELD, free_held, m->opt.integrator == mjINT_DISCRETE ? t->m[M_NFREE] : 0)
 MEMORY_OWN(W_TIME, time, t->m[M_NTIME]) /* if something needs it */
 MEMORY_OWN(W_ISLES, isles, PH_ISLE_REALS * t->m[M_NNODE]) /* sums and line searches of islands, see island_solve.k.h */
+MEMORY_OWN(W_HISTORY, history, m->nhistory)
+MEMORY_OWN(W_LATE_CTRL, late_ctrl, t->m[M_NHISTORY] > 0 ? m->nu : 0) /* controls, those that are delayed from history */
+/* sensors of the state as they are, where sensordata has delayed ones */
+MEMORY_OWN(W_SENSED, sensed, t->m[M_NHISTORY] > 0 ? t->m[M_NSENSORDATA] : 0)
 
 /* team memory of stage after (after.k.h), behind all else: a step does not have it */
 GROUP(PH_AFTER_FIRST)
