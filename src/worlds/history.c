@@ -1,7 +1,6 @@
 /* Buffers of past controls and sensors; see history.h. */
 #include "worlds/history.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -68,13 +67,40 @@ static double age_of(double timestep, double time, double t)
     return fabs(age - whole) < NEAR_WHOLE ? whole : age;
 }
 
+static void reverse(mjtNum *x, int low, int high)
+{
+    for (; low < high; ++low, --high) {
+        mjtNum kept = x[low];
+        x[low] = x[high];
+        x[high] = kept;
+    }
+}
+
+/* The first k of n numbers go behind the others. */
+static void rotate(mjtNum *x, int n, int k)
+{
+    reverse(x, 0, k - 1);
+    reverse(x, k, n - 1);
+    reverse(x, 0, n - 1);
+}
+
+/* The oldest sample becomes the first. */
+static void put_in_order(const sti_history *h, mjtNum *buffer)
+{
+    int oldest = ((int)buffer[1] + 1) % h->n;
+    buffer[1] = h->n - 1;
+    if (oldest == 0) return;
+    rotate(buffer + 2, h->n, oldest);
+    rotate(buffer + 2 + h->n, h->n * h->dim, oldest * h->dim);
+}
+
 void sti_history_to_ages(const mjModel *m, double timestep, double time, mjtNum *history)
 {
     sti_history h;
     for (int64_t k = 0; k < sti_history_most(m); ++k) {
         if (!sti_history_find(m, k, &h)) continue;
         mjtNum *buffer = history + h.at;
-        assert(buffer[1] == h.n - 1 && "samples are in order");
+        put_in_order(&h, buffer);
         if (h.sensor) buffer[0] = age_of(timestep, time, buffer[0]);
         for (int j = 2; j < 2 + h.n; ++j) buffer[j] = age_of(timestep, time, buffer[j]);
     }

@@ -22,7 +22,7 @@ bool sti_history_find(const mjModel *m, int64_t k, sti_history *out);
 static inline int64_t sti_history_most(const mjModel *m) { return m->nu + m->nsensor; }
 /* history as mj_resetData leaves it. */
 void sti_history_begin(const mjModel *m, mjtNum *history);
-/* Times of mj_resetData's order become ages at `time`, in time steps of so many seconds; and back. */
+/* Times become ages at `time`, in time steps of so many seconds, and samples are put in order; and back. */
 void sti_history_to_ages(const mjModel *m, double timestep, double time, mjtNum *history);
 void sti_history_to_times(const mjModel *m, double timestep, double time, mjtNum *history);
 

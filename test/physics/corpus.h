@@ -71,7 +71,7 @@ typedef struct corpus_model {
     const corpus_file *file;
     char failure[200];                 /* why it was not compared, or "" */
     bool compared, sensors_off, other; /* other: contacts that are not found by iterations are not MuJoCo's */
-    bool searched;                     /* contacts may be found by iterations */
+    bool searched, inside;             /* contacts may be found by iterations; tendons pass geoms from within */
     int rounding;           /* worlds that are not compared to the end: rounding decides which contacts MuJoCo has */
     int searches;           /* … contacts that are found by iterations, or others, are not MuJoCo's */
     corpus_verdict verdict; /* if compared */

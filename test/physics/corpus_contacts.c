@@ -25,14 +25,15 @@ static void turn_force(touch *t, const double frame[9], const double force[3])
     for (int k = 0; k < 3; ++k) t->force[k] = frame[k] * force[0] + frame[3 + k] * force[1] + frame[6 + k] * force[2];
 }
 
-/* Without those that have no force (in the gap, or of geoms that cannot move): native physics has none of them. */
+/* Without those that have no force (in a gap that does not count, or of geoms that cannot move): native physics has none of them. */
 static void take_mujocos(touches *all, const mjModel *m, const mjData *d)
 {
     assert_true(d->ncon <= STI_MOST_SLOTS);
     all->n = 0;
     for (int i = 0; i < d->ncon; ++i) {
         const mjContact *c = d->contact + i;
-        if (c->efc_address < 0) continue;
+        bool within = c->exclude == 1 && sti_physics_sees_gaps(m);
+        if (c->efc_address < 0 && !within) continue;
         touch *t = &all->t[all->n++];
         double force[6];
         mj_contactForce(m, d, i, force);
