@@ -251,7 +251,7 @@ LFN int sc_approach(const int *target, const ureal *size, const ureal *bundle, c
     return any(passes);
 }
 
-/* bundle [7] plain: the middle of the starts, the direction of all rays, how far they are from that; -1: they differ. */
+/* bundle [7] plain: the middle of the starts, the direction of all rays, how far they are off; -1: they differ. */
 world_kernel void k_scan(const real *xpos, const real *xquat, const real *place, const real *turn, const ureal *rays,
                          const ureal *bundle, const int *target, const ureal *size, const ureal *field, real *out,
                          int body, int align, int nray, int ntarget, ureal far, ureal scale, ureal shift)

@@ -75,9 +75,16 @@ static bool has_hard_contacts(const mjModel *m)
         if (is_hard_pair(m, at.geom[0], at.geom[1])) return true;
     return false;
 }
-static bool has_contact_extras(const mjModel *m)
+static bool has_speculation(const mjModel *m)
 {
-    return sti_physics_has_pairs(m) && (m->flg_adhesion || m->opt.enableflags & mjENBL_SPECULATIVE);
+    return sti_physics_has_pairs(m) && m->opt.enableflags & mjENBL_SPECULATIVE;
+}
+/* Where passive forces are disabled, MuJoCo's contacts are as if something pulled, and nothing does. */
+static bool has_hard_stickiness(const mjModel *m)
+{
+    int passive = mjDSBL_SPRING | mjDSBL_DAMPER;
+    return sti_physics_is_adhesive(m) && (m->opt.integrator == mjINT_DISCRETE || m->opt.noslip_iterations > 0 ||
+                                          (m->opt.disableflags & passive) == passive);
 }
 static bool has_moving_surfaces(const mjModel *m) { return sti_physics_has_pairs(m) && m->flg_surfacevel; }
 static bool has_override(const mjModel *m) { return sti_physics_has_pairs(m) && m->opt.enableflags & mjENBL_OVERRIDE; }
@@ -356,7 +363,10 @@ static const struct {
     {"contacts of signed distance fields, of meshes without a hull, or by libccd", false, has_hard_contacts},
     {"moving surfaces", true, has_moving_surfaces},
     {"override of contact parameters", true, has_override},
-    {"adhesion of geoms, speculative contacts", false, has_contact_extras},
+    {"adhesion of geoms", true, sti_physics_is_adhesive},
+    {"adhesion of geoms with integrator discrete, noslip iterations, or neither springs nor dampers", false,
+     has_hard_stickiness},
+    {"speculative contacts", false, has_speculation},
     {"joint limits", true, has_joint_limits},
     {"tendon limits", true, has_tendon_limits},
     {"friction loss", true, has_friction},

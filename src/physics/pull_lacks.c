@@ -109,7 +109,7 @@ static bool any_transmission(const mjModel *m, mjtTrn type)
     return false;
 }
 
-static bool has_adhesion(const mjModel *m) { return any_transmission(m, mjTRN_BODY); }
+static bool has_adhesion(const mjModel *m) { return any_transmission(m, mjTRN_BODY) || m->flg_adhesion; }
 static bool has_cranks(const mjModel *m) { return any_transmission(m, mjTRN_SLIDERCRANK); }
 
 static bool has_reference_sites(const mjModel *m)

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "physics/dynamics/actuators.h"
-#include "physics/dynamics/delays.h"
+#include "physics/sensors/delays.h"
 #include "physics/constraint/blocks.h"
 #include "physics/model/builder.h"
 #include "physics/dynamics/fluids.h"

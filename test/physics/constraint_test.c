@@ -120,6 +120,13 @@ static const struct {
     "<geom size='.21'/><geom size='.1' pos='.2 0 -.12'/></body></worldbody><actuator><adhesion body='a' "              \
     "ctrlrange='0 1' gain='30'/><adhesion body='b' ctrlrange='0 3' gain='9'/><adhesion body='c' ctrlrange='0 2' "      \
     "gain='20' forcerange='0 15'/><adhesion body='d' ctrlrange='0 2' gain='5'/></actuator></mujoco>"
+#define STICKY(options, more)                                                                                          \
+    "<mujoco><option timestep='.002' tolerance='1e-12' ls_iterations='100' " options "/><worldbody><geom "             \
+    "type='plane' size='9 9 1' adhesion='3'/><body pos='0 0 .11'><freejoint/><geom type='box' size='.2 .3 .1' "        \
+    "adhesion='2' " more "/><body pos='.3 0 0'><joint axis='0 1 0'/><geom size='.12'/></body></body><body pos='0 0 "   \
+    ".27'><freejoint/><geom type='capsule' size='.1 .2' adhesion='5' " more "/></body><body pos='2 0 "                 \
+    ".2'><freejoint/><geom size='.21' adhesion='9' priority='1'/><geom size='.1' pos='.2 0 -.12'/></body></worldbody>" \
+    "</mujoco>"
 #define BELTS(options)                                                                                                 \
     "<mujoco><option timestep='.002' tolerance='1e-12' ls_iterations='100' " options "/><worldbody><geom "             \
     "type='plane' size='9 9 1' surfacevel='1 .5 .2 0 0 1'/><geom type='box' size='1 1 .1' pos='1 0 .1' condim='4' "    \
@@ -191,6 +198,12 @@ static const struct {
     {"adhesion", ADHESION("", ""), .05},
     {"adhesion within a gap", ADHESION("", "gap='.15'"), .05},
     {"adhesion within a gap, noslip", ADHESION("noslip_iterations='3'", "gap='.1' margin='.01' condim='4'"), .05},
+    {"geoms that adhere", STICKY("", ""), .05},
+    {"geoms that adhere, elliptic", STICKY("cone='elliptic' integrator='implicitfast'", "condim='4'"), .05},
+    {"geoms that adhere within a gap", STICKY("", "gap='.2'"), .1},
+    {"geoms that adhere within a gap, elliptic", STICKY("cone='elliptic'", "gap='.2' condim='4' margin='.01'"), .1},
+    {"geoms that adhere, RK4", STICKY("integrator='RK4' impratio='3'", "condim='6' friction='.5 .03 .02'"), .05},
+    {"geoms that adhere, without friction", STICKY("", "condim='1'"), .05},
     {"adhesion, elliptic", ADHESION("cone='elliptic' integrator='implicitfast'", "condim='4'"), .05},
     {"humanoid that lies", HUMANOID(".2", "tolerance='1e-12'"), .3},
     {"humanoid that lies, elliptic", HUMANOID(".2", "tolerance='1e-12' cone='elliptic'"), .3},
@@ -222,7 +235,7 @@ static double exact_J(const mjModel *m, const mjData *d, int row, int dof)
 
 /* Row `base`, or row 0 plus `mu` times it, of a block against one of MuJoCo's rows. */
 static void compare_row(const rows *r, const int *m, const int *block, int at, int J, int base, double mu, int efc,
-                        double largest)
+                        double pull, double largest)
 {
     const mjData *d = r->d;
     int n = block[B_NDOF], edge = mu != 0, w = r->world;
@@ -231,7 +244,7 @@ static void compare_row(const rows *r, const int *m, const int *block, int at, i
     note(r->errors, "efc_pos", reals_get(r->pos, w, edge ? at : at + base), d->efc_pos[efc], 1e-2);
     note(r->errors, "efc_D", D, d->efc_D[efc], 1e-9);
     note(r->errors, "efc_aref", aref, d->efc_aref[efc], 1);
-    if (!edge) note(r->errors, "efc_force", reals_get(r->force, w, at + base), d->efc_force[efc], largest);
+    if (!edge) note(r->errors, "efc_force", reals_get(r->force, w, at + base) + pull, d->efc_force[efc], largest);
     for (int dof = 0; dof < r->m->nv; ++dof) {
         double x = 0;
         for (int k = 0; k < n; ++k)
@@ -253,7 +266,7 @@ static double block_J(const rows *r, const int *m, const int *block, int J, int 
 /* How far a slot is from a contact of MuJoCo: distances, and Jacobians along the normal (two edges' mean). */
 static double contact_gap(const rows *r, const int *m, const int *block, int row, int J, const mjContact *con)
 {
-    int efc = con->efc_address, other = block[B_KIND] == PH_PYRAMID ? efc + 1 : efc;
+    int efc = con->efc_address, other = block[B_KIND] == PH_PYRAMID && con->dim > 1 ? efc + 1 : efc;
     double gap = fabs(con->dist - reals_get(r->pos, r->world, row));
     for (int dof = 0; dof < r->m->nv; ++dof)
         gap +=
@@ -261,8 +274,8 @@ static double contact_gap(const rows *r, const int *m, const int *block, int row
     return gap;
 }
 
-/* The contact of MuJoCo between the geoms of a block that is nearest to a slot, of those not claimed; its first row. */
-static int claim_contact(const rows *r, const int *m, const int *block, int row, int J, bool *claimed)
+/* The contact of MuJoCo between the geoms of a block that is nearest to a slot, of those not claimed. */
+static const mjContact *claim_contact(const rows *r, const int *m, const int *block, int row, int J, bool *claimed)
 {
     int best = -1;
     double least = HUGE_VAL;
@@ -275,8 +288,23 @@ static int claim_contact(const rows *r, const int *m, const int *block, int row,
         if (gap < least) least = gap, best = c;
     }
     if (best < 0) fail_msg("a contact of geoms %d and %d is not MuJoCo's", block[B_OBJ1], block[B_OBJ2]);
+    assert_true(best >= 0);
     claimed[best] = true;
-    return r->d->contact[best].efc_address;
+    return &r->d->contact[best];
+}
+
+/* Geoms that adhere above the margin: MuJoCo has a contact without friction, a slot rows that no dof moves. */
+static void compare_tether(const rows *r, const int *m, const int *block, int at, int J, int efc, double pull,
+                           double largest)
+{
+    int n = block[B_NDOF], dim = block[B_DIM], w = r->world;
+    double edges = block[B_KIND] == PH_PYRAMID ? 2 * (dim - 1) : 1;
+    note(r->errors, "efc_D", edges * reals_get(r->D, w, at), r->d->efc_D[efc], 1e-9);
+    note(r->errors, "efc_aref", reals_get(r->aref, w, at), r->d->efc_aref[efc], 1);
+    note(r->errors, "efc_force", reals_get(r->force, w, at) + pull, r->d->efc_force[efc], largest);
+    for (int dof = 0; dof < r->m->nv; ++dof)
+        note(r->errors, "efc_J", block_J(r, m, block, J, dof), exact_J(r->m, r->d, efc, dof), 1e-1);
+    for (int i = n; i < dim * n; ++i) assert_true(reals_get(r->J, w, J + i) == 0);
 }
 
 /* The rows of one world, slot by slot; a slot that does not hold has no mass. Contacts have an order of their own. */
@@ -296,10 +324,20 @@ static void compare_rows(const rows *r, const int *m, const double *f)
         const double *mu = f + m[M_BLOCK_PRM] + block[B_PRM] + P_FRICTION;
         int dim = block[B_DIM], pyramid = block[B_KIND] == PH_PYRAMID;
         bool holds = reals_get(r->D, r->world, row) != 0;
-        int at = contact && holds ? claim_contact(r, m, block, row, J, claimed) : efc;
-        for (int i = 0; holds && !pyramid && i < dim; ++i) compare_row(r, m, block, row, J, i, 0, at + i, largest);
+        const mjContact *con = contact && holds ? claim_contact(r, m, block, row, J, claimed) : NULL;
+        int at = con ? con->efc_address : efc;
+        double pull = contact ? f[m[M_BLOCK_PRM] + block[B_PRM] + P_ADHESION] : 0;
+        if (con && con->dim < dim) {
+            compare_tether(r, m, block, row, J, at, pull, largest);
+            efc += 1;
+            row += dim;
+            J += dim * block[B_NDOF];
+            continue;
+        }
+        for (int i = 0; holds && !pyramid && i < dim; ++i)
+            compare_row(r, m, block, row, J, i, 0, at + i, i == 0 ? pull : 0, largest);
         for (int i = 0; holds && pyramid && i < 2 * (dim - 1); ++i)
-            compare_row(r, m, block, row, J, 1 + i / 2, i % 2 ? -mu[i / 2] : mu[i / 2], at + i, largest);
+            compare_row(r, m, block, row, J, 1 + i / 2, i % 2 ? -mu[i / 2] : mu[i / 2], at + i, 0, largest);
         for (int i = 0; !holds && i < dim * block[B_NDOF]; ++i) assert_true(reals_get(r->J, r->world, J + i) == 0);
         if (holds) efc += pyramid ? 2 * (dim - 1) : dim;
         row += dim;

@@ -25,7 +25,7 @@ static void turn_force(touch *t, const double frame[9], const double force[3])
     for (int k = 0; k < 3; ++k) t->force[k] = frame[k] * force[0] + frame[3 + k] * force[1] + frame[6 + k] * force[2];
 }
 
-/* Without those that have no force (in a gap that does not count, or of geoms that cannot move): native physics has none of them. */
+/* Without those that native physics has none of: in a gap that does not count, or of geoms that cannot move. */
 static void take_mujocos(touches *all, const mjModel *m, const mjData *d)
 {
     assert_true(d->ncon <= STI_MOST_SLOTS);

@@ -91,6 +91,8 @@ static void fill_parameters(const mjModel *m, const sti_block *k, double *out)
     if (k->type == PH_GEOMS) {
         out[P_REACH] = k->reach;
         out[P_GAP] = k->gap;
+        out[P_ADHESION] = k->adhesion;
+        out[P_NORMAL_DIAG] = k->diag[0];
         out[P_LEAST_R] = LEAST_R * contact_mobility(m, k);
         fill_friction(m, k, imp[1], out);
     }

@@ -359,6 +359,30 @@ LFN void ph_leave_gap(ph_world w, int k)
 }
 
 /*
+ * A contact of geoms that adhere, in the lanes `on`: what pulls is a constant force (ph_adhere), and the reference of
+ * the normal moves by what that would bend the contact by. Above the margin it is a normal row alone; a pyramid of that
+ * has no tangents, and all of its edges are the normal.
+ */
+LFN void ph_stick(ph_world w, const int *block, int row, real *J, mask on)
+{
+    int dim = block[B_DIM], n = block[B_NDOF];
+    real pull = ph_block_par(w, block, P_ADHESION), zero = splat(0), *D = efc_D(w) + row, *aref = efc_aref(w) + row;
+    real dist = efc_pos(w)[row] - ph_block_par(w, block, P_MARGIN), edges = splat(1);
+    mask sticks = m_and(on, gt(pull, zero)), within = m_and(sticks, ge(dist, zero));
+    if (!any(sticks)) return;
+    if (block[B_KIND] == PH_PYRAMID) edges = splat((ureal)(2 * (dim - 1)));
+    if (block[B_KIND] == PH_PYRAMID && any(within)) {
+        real imp = ph_impedance(w, block, dist), diag = ph_block_par(w, block, P_NORMAL_DIAG);
+        real R = rmax(ph_block_par(w, block, P_LEAST_R), (splat(1) - imp) * diag / imp) * edges;
+        for (int r = 0; r < dim; ++r) D[r] = select(within, splat(1) / R, D[r]);
+    }
+    aref[0] = select(sticks, aref[0] + pull / (D[0] * edges), aref[0]);
+    for (int r = 1; r < dim; ++r) aref[r] = select(within, zero, aref[r]);
+    rolled
+    for (int i = n; i < dim * n; ++i) J[i] = select(within, zero, J[i]);
+}
+
+/*
  * Rows of the slots that are no contacts, in the lanes of a group, and D and aref of all slots. Contacts within a gap
  * have no rows; for adhesion, which needs them, D stays -1.
  */
@@ -376,8 +400,10 @@ LFN void ph_references(ph_world w, mask group)
             for (int i = 0; i < block[B_DIM] * block[B_NDOF]; ++i) J[i] = select(on, J[i], splat(0));
         }
         ph_block_reference(w, block, row, J, on);
+        if (adhesive(w) && block[B_TYPE] == PH_GEOMS) ph_stick(w, block, row, J, on);
         if (gaps(w) && block[B_TYPE] == PH_GEOMS) {
             mask within = m_and(on, ge(pos[0], ph_block_par(w, block, P_MARGIN)));
+            if (adhesive(w)) within = m_and(within, eq(ph_block_par(w, block, P_ADHESION), splat(0)));
             efc_D(w)[row] = select(within, splat(-1), efc_D(w)[row]);
             if (nadhesion(w) == 0) ph_leave_gap(w, k);
         }

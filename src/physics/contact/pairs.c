@@ -96,8 +96,10 @@ bool sti_physics_sees_gaps(const mjModel *m)
     bool any = false;
     for (int g = 0; g < m->ngeom && !any; ++g) any = m->geom_gap[g] > 0;
     for (int i = 0; i < m->npair && !any; ++i) any = m->pair_gap[i] > 0;
-    return any && (sti_physics_count_adhesion(m) > 0 || sti_physics_has_contact_sensors(m));
+    return any && (sti_physics_count_adhesion(m) > 0 || sti_physics_has_contact_sensors(m) || m->flg_adhesion);
 }
+
+bool sti_physics_is_adhesive(const mjModel *m) { return m->flg_adhesion && sti_physics_has_pairs(m); }
 
 double sti_physics_geom_gap(const mjModel *m, int g)
 {
@@ -139,6 +141,7 @@ static void mix_geoms(const mjModel *m, int g1, int g2, sti_block *k)
     k->dim = p1 != p2 ? m->geom_condim[g] : d1 > d2 ? d1 : d2;
     k->margin = sti_physics_geom_margin(m, g1) + sti_physics_geom_margin(m, g2);
     k->gap = sti_physics_geom_gap(m, g1) + sti_physics_geom_gap(m, g2);
+    k->adhesion = p1 != p2 ? m->geom_adhesion[g] : m->geom_adhesion[g1] + m->geom_adhesion[g2];
 }
 
 /*
@@ -169,6 +172,7 @@ sti_block sti_physics_geoms_block(const mjModel *m, int g1, int g2, int pair)
         k.solref_friction = m->pair_solreffriction + mjNREF * pair;
         k.dim = m->pair_dim[pair];
         k.margin = m->pair_margin[pair];
+        k.adhesion = m->pair_adhesion[pair];
         k.gap = m->pair_gap[pair] > 0 && sti_physics_sees_gaps(m) ? m->pair_gap[pair] : 0;
     }
     if (m->opt.enableflags & mjENBL_OVERRIDE) override_block(m, &k);

@@ -10,7 +10,7 @@
 typedef struct sti_block {
     int kind, type, dim, id, side, obj[2];
     const mjtNum *solref, *solimp;
-    double margin, gap, reach, diag[2], loss;
+    double margin, gap, adhesion, reach, diag[2], loss;
     const mjtNum *solref_friction;
     double friction[5], ref[mjNREF], imp[mjNIMP]; /* of contacts; solref and solimp may point here */
 } sti_block;
@@ -28,11 +28,13 @@ bool sti_physics_bits_match(const mjModel *model, int g1, int g2);
 /* The margin of a geom's contacts, as options have it. */
 double sti_physics_geom_margin(const mjModel *model, int g);
 /*
- * Do contacts above the margin, within a gap, count? They have no forces; sensors of contacts, and actuators that pull
- * bodies to what they touch, need them.
+ * Do contacts above the margin, within a gap, count? They have no forces but between geoms that adhere; sensors of
+ * contacts, and actuators that pull bodies to what they touch, need them, too.
  */
 bool sti_physics_sees_gaps(const mjModel *model);
-/* That of a geom, 0 where it does not count. */
+/* Do geoms pull at what they touch? */
+bool sti_physics_is_adhesive(const mjModel *model);
+/* The gap of a geom, 0 where it does not count. */
 double sti_physics_geom_gap(const mjModel *model, int g);
 /* Can these two geoms ever touch, without being an explicit pair? As MuJoCo filters pairs of geoms. */
 bool sti_physics_may_touch(const mjModel *model, int g1, int g2);

@@ -140,7 +140,7 @@ static double round_digits(double x)
 
 /* All that the description of a pair depends on (pairs.c, blocks.c), and the bits that say which geoms may touch. */
 typedef struct kind {
-    double type, contype, conaffinity, condim, priority, solmix, margin, gap, radius;
+    double type, contype, conaffinity, condim, priority, solmix, margin, gap, adhesion, radius;
     double solref[mjNREF], solimp[mjNIMP], friction[3], weight[2];
 } kind;
 
@@ -155,6 +155,7 @@ static void fill_kind(const mjModel *m, int g, kind *k)
     k->solmix = m->geom_solmix[g];
     k->margin = sti_physics_geom_margin(m, g);
     k->gap = sti_physics_geom_gap(m, g);
+    k->adhesion = m->geom_adhesion[g];
     k->radius = m->geom_rbound[g];
     memcpy(k->solref, m->geom_solref + (ptrdiff_t)mjNREF * g, sizeof k->solref);
     memcpy(k->solimp, m->geom_solimp + (ptrdiff_t)mjNIMP * g, sizeof k->solimp);

@@ -8,7 +8,7 @@
 
 #define PH_SAME_AGE 1e-4
 
-/* Between samples i - 1 and i, the part a of the way, of a row that interpolates; sample: its number k of the oldest. */
+/* Between samples i - 1 and i, the part a of the way, of a row that interpolates; sample: a number of the oldest. */
 LFN real ph_between(const int *row, const real *age, const real *sample, int i, real a)
 {
     int n = row[PA_N], dim = row[PA_DIM];

@@ -223,17 +223,19 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define P_B 1
 #define P_SOLIMP 2 /* five, within MuJoCo's bounds */
 #define P_MARGIN 7
-#define P_DIAG 8        /* approximate inverse inertia: rows 0 … 2, rows 3 … 5 */
-#define P_LEAST_R 9     /* of two geoms instead: R of their rows, at least */
-#define P_LOSS 10       /* friction loss */
-#define P_REACH 10      /* of two geoms instead: they are apart where their centres are farther, see ph_near */
-#define P_B_FRICTION 11 /* damping of the other rows of an elliptic contact */
-#define P_FRICTION 12   /* five */
-#define P_MU 17         /* regularised friction of an elliptic cone */
-#define P_SCALE 18      /* five: R of the other rows of an elliptic contact, divided by that of the first */
-#define P_RATIO 23      /* of integrator discrete: the damping ratio of a spring that gives way to the time step; 0 */
-#define P_GAP 24        /* of two geoms: what is above the margin by less is a contact without forces */
-#define P_SIZE 25
+#define P_DIAG 8         /* approximate inverse inertia: rows 0 … 2, rows 3 … 5 */
+#define P_LEAST_R 9      /* of two geoms instead: R of their rows, at least */
+#define P_LOSS 10        /* friction loss */
+#define P_REACH 10       /* of two geoms instead: they are apart where their centres are farther, see ph_near */
+#define P_B_FRICTION 11  /* damping of the other rows of an elliptic contact */
+#define P_FRICTION 12    /* five */
+#define P_MU 17          /* regularised friction of an elliptic cone */
+#define P_SCALE 18       /* five: R of the other rows of an elliptic contact, divided by that of the first */
+#define P_RATIO 23       /* of integrator discrete: the damping ratio of a spring that gives way to the time step; 0 */
+#define P_GAP 24         /* of two geoms: what is above the margin by less is a contact without forces */
+#define P_ADHESION 25    /* of two geoms: N that pull them together */
+#define P_NORMAL_DIAG 26 /* the same as P_DIAG, of the normal row alone */
+#define P_SIZE 27
 
 /* stages of a step: those of forward dynamics, what goes before and after them, … */
 #define PH_STAGE_POSES 1

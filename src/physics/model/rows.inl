@@ -114,6 +114,7 @@ SIZE(M_STEP_NSITE, step_nsite, sti_physics_senses_sites(m) || t->m[M_NSITEACTUAT
 SIZE(M_NSENSORDATA, nsensordata, sti_physics_has_sensors(m) ? m->nsensordata : 0)
 /* what the last time step of a call does beside: bits PH_EXTRA_… */
 SIZE(M_STEP_EXTRA, step_extra, sti_physics_sensing(m))
+SIZE(M_ADHESIVE, adhesive, sti_physics_is_adhesive(m)) /* 1: contacts of geoms pull */
 SIZE(M_GAPS, gaps, sti_physics_sees_gaps(m)) /* 1: contacts within a gap count */
 SIZE(M_SURFACES, surfaces, m->flg_surfacevel &&sti_physics_has_pairs(m)) /* 1: surfaces of geoms move against these */
 SIZE_MADE(M_NLEVEL, nlevel) /* levels of the tree of bodies, without the world's */

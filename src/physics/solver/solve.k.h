@@ -202,8 +202,9 @@ PH_PART LFN lint ph_constrain(ph_world w, PH_TAKE_STAGES mask on, int extra, int
         int full = w.ints[S_FULL];
         if (align && i < 0) align_teams();
         if (!full || PH_SINGLE || i >= 0) {
-            if (nadhesion(w) > 0) ph_adhere(w, group);
+            if (nadhesion(w) > 0 || adhesive(w)) ph_adhere(w, group);
             ph_solve_constraints(w, group);
+            if (adhesive(w)) ph_pull_apart(w, group);
             if (extra & (PH_EXTRA_FORCES | PH_EXTRA_CONTACTS)) ph_see_contacts(w, group);
             if (extra & PH_EXTRA_FORCES) ph_external(w, group);
             if (extra & PH_EXTRA_SENSORS) ph_sense_rows(w, group);

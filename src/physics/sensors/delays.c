@@ -1,5 +1,5 @@
 /* Tables of controls and sensors that are kept; see delays.h. */
-#include "physics/dynamics/delays.h"
+#include "physics/sensors/delays.h"
 
 #include "physics/model/layout.k.h"
 #include "physics/model/numbers.h"
