@@ -64,7 +64,7 @@ PUBLIC = {
 }
 
 # Headers in the build tree, made when it is configured.
-MADE = {"physics/access.k.h"}
+MADE = {"physics/access.k.h", "render/names.k.h"}
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+([<"])([^>"]+)[>"]', re.MULTILINE)
 

@@ -27,8 +27,10 @@ item_kernel void k_ray_probe(const int *type, const ureal *size, const int *data
             d[k] = gather(direction, ray * isplat(3) + isplat(k));
             n[k] = splat(0);
         }
-        ray_geom(range, type[geom], size + 4 * geom, data + 4 * geom, node, tri, elevation, o, d, live, splat(tmax),
-                 &hit, n, part);
+        ray_lanes rays = {o, d, live};
+        ray_hit nearest = {&hit, n, part};
+        ray_shapes shapes = {data + 4 * geom, node, tri, elevation};
+        ray_geom(range, type[geom], size + 4 * geom, shapes, rays, splat(tmax), nearest);
         store_if(live, t + first, hit);
         for (int k = 0; k < 3; ++k) scatter_if(live, normal, ray * isplat(3) + isplat(k), n[k]);
     }

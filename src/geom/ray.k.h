@@ -82,6 +82,21 @@ typedef struct ray_range {
     int front, bare;
 } ray_range;
 
+/* Rays o + t d on lanes of `live`: o in metres, d of a length of 1e-3 … 1e3, t in units of it. */
+typedef struct ray_lanes {
+    const real *o, *d;
+    mask live;
+} ray_lanes;
+
+/*
+ * What rays have hit: t, the unit normal that points out of the solid (unless ray_range.bare), and (memory of the
+ * lanes) the triangle of a mesh, in the order of the tree.
+ */
+typedef struct ray_hit {
+    real *t, *n;
+    int *part;
+} ray_hit;
+
 /* Is a type this one? */
 LFN int ray_is(int type, int one) { return (RAY_TYPES >> one & 1) && type == one; }
 
@@ -369,17 +384,17 @@ LFN real ray_side(const real *p, const real *q) { return ray_edge(p[0], q[1], p[
  * of the vertices' distances (z) with weights of one sign (e, of the edges opposite), and at least `near` of the leaf,
  * so that a tree that leaves out what is further than the best changes nothing (RAY-1).
  */
-LFN void ray_weigh(ray_range range, const ray_walk *w, real e0, real e1, real e2, real z0, real z1, real z2, mask live,
-                   real near, int at, ray_best *best)
+LFN void ray_weigh(ray_range range, const ray_walk *w, const real *e, const real *z, mask live, real near, int at,
+                   ray_best *best)
 {
     real zero = splat(0);
-    mask same = m_or(m_and(le(zero, e0), m_and(le(zero, e1), le(zero, e2))),
-                     m_and(le(e0, zero), m_and(le(e1, zero), le(e2, zero))));
-    real det = e0 + e1 + e2;
+    mask same = m_or(m_and(le(zero, e[0]), m_and(le(zero, e[1]), le(zero, e[2]))),
+                     m_and(le(e[0], zero), m_and(le(e[1], zero), le(e[2], zero))));
+    real det = e[0] + e[1] + e[2];
     live = m_and(m_andnot(live, eq(det, zero)), same);
     if (range.front) live = m_and(live, lt(zero, det * copysign_(splat(1), w->inv[w->kz])));
     if (!any(live)) return;
-    real c = fma(e2, z2, fma(e1, z1, e0 * z0)) / det * w->inv[w->kz];
+    real c = fma(e[2], z[2], fma(e[1], z[1], e[0] * z[0])) / det * w->inv[w->kz];
     live = m_and(live, le(splat(range.from), c));
     c = rmax(c, near);
     mask nearer = m_or(lt(c, best->t), m_and(eq(c, best->t), ilt(isplat(at), best->at)));
@@ -394,7 +409,8 @@ LFN void ray_triangle(ray_range range, const ray_walk *w, const ureal *v, mask l
     ray_place(w, v, p);
     ray_place(w, v + 3, q);
     ray_place(w, v + 6, r);
-    ray_weigh(range, w, ray_side(r, q), ray_side(p, r), ray_side(q, p), p[2], q[2], r[2], live, near, at, best);
+    real side[3] = {ray_side(r, q), ray_side(p, r), ray_side(q, p)}, along[3] = {p[2], q[2], r[2]};
+    ray_weigh(range, w, side, along, live, near, at, best);
 }
 
 /* Corner i of a height field's vertex (row, col) goes to v. */
@@ -435,8 +451,9 @@ LFN void ray_grid_place(const ray_walk *w, real x, real y, real z, real *p)
     }
 }
 
-/* Of a height field: columns, the size of a cell, 1 / columns. */
+/* Of a height field: its numbers, columns, the size of a cell, 1 / columns. */
 typedef struct ray_grid {
+    const ureal *head;
     int ncol;
     ureal dx, dy, per_row;
 } ray_grid;
@@ -445,33 +462,35 @@ typedef struct ray_grid {
  * The triangles of `count` cells of a row, from number `first` on. Neighbours share places and edges: with 4 cells that
  * is half of the work of ray_triangle for each.
  */
-LFN void ray_cells(ray_range range, const ray_walk *w, const ureal *head, const ray_grid *grid, int first, int count,
-                   mask live, real near, ray_best *best)
+LFN void ray_cells(ray_range range, const ray_walk *w, ray_grid grid, int first, int count, mask live, real near,
+                   ray_best *best)
 {
-    int row = (int)((ureal)first * grid->per_row), col = first - row * grid->ncol; /* off by one at most */
+    int row = (int)((ureal)first * grid.per_row), col = first - row * grid.ncol; /* off by one at most */
     if (col < 0) {
         row = row - 1;
-        col = col + grid->ncol;
-    } else if (col >= grid->ncol) {
+        col = col + grid.ncol;
+    } else if (col >= grid.ncol) {
         row = row + 1;
-        col = col - grid->ncol;
+        col = col - grid.ncol;
     }
-    const ureal *lower = head + RAY_HEADER + row * grid->ncol + col, *upper = lower + grid->ncol;
-    real y0 = splat(ufma(grid->dy, (ureal)row, -head[1])) - w->o[1];
-    real y1 = splat(ufma(grid->dy, (ureal)(row + 1), -head[1])) - w->o[1];
-    real x = splat(ufma(grid->dx, (ureal)col, -head[0])) - w->o[0];
+    const ureal *head = grid.head, *lower = head + RAY_HEADER + row * grid.ncol + col, *upper = lower + grid.ncol;
+    real y0 = splat(ufma(grid.dy, (ureal)row, -head[1])) - w->o[1];
+    real y1 = splat(ufma(grid.dy, (ureal)(row + 1), -head[1])) - w->o[1];
+    real x = splat(ufma(grid.dx, (ureal)col, -head[0])) - w->o[0];
     real a[3], b[3], c[3], d[3]; /* a cell's corners: b a column after a, c a row after a, d both */
     ray_grid_place(w, x, y0, splat(lower[0]) - w->o[2], a);
     ray_grid_place(w, x, y1, splat(upper[0]) - w->o[2], c);
     real left = ray_side(a, c);
     for (int i = 1; i <= count; ++i) {
         int at = 2 * (first + i - 1);
-        x = splat(ufma(grid->dx, (ureal)(col + i), -head[0])) - w->o[0];
+        x = splat(ufma(grid.dx, (ureal)(col + i), -head[0])) - w->o[0];
         ray_grid_place(w, x, y0, splat(lower[i]) - w->o[2], b);
         ray_grid_place(w, x, y1, splat(upper[i]) - w->o[2], d);
         real right = ray_side(d, b), across = ray_side(a, d);
-        ray_weigh(range, w, right, across, ray_side(b, a), a[2], b[2], d[2], live, near, at, best);
-        ray_weigh(range, w, ray_side(c, d), left, -across, a[2], d[2], c[2], live, near, at + 1, best);
+        real first_side[3] = {right, across, ray_side(b, a)}, first_along[3] = {a[2], b[2], d[2]};
+        real other_side[3] = {ray_side(c, d), left, -across}, other_along[3] = {a[2], d[2], c[2]};
+        ray_weigh(range, w, first_side, first_along, live, near, at, best);
+        ray_weigh(range, w, other_side, other_along, live, near, at + 1, best);
         left = -right;
         for (int k = 0; k < 3; ++k) {
             a[k] = b[k];
@@ -482,17 +501,14 @@ LFN void ray_cells(ray_range range, const ray_walk *w, const ureal *head, const 
 
 /*
  * Traverses a tree, of triangles (nrow 0) or of a height field's cells, for rays whose direction is largest on w->kz.
+ * shape: the triangles, or the height field's numbers.
  */
-LFN void ray_tree(ray_range range, const ray_walk *w, const ureal *node, const ureal *tri, const ureal *head, int nrow,
-                  int ncol, mask live, ray_best *best)
+LFN void ray_tree(ray_range range, const ray_walk *w, const ureal *node, const ureal *shape, int nrow, int ncol,
+                  mask live, ray_best *best)
 {
-    int stack[RAY_STACK];
-    ray_grid grid = {ncol, 0, 0, 0};
-    if (STET_W > 1 && nrow > 0) {
-        grid.dx = 2 * head[0] / (ureal)(ncol - 1);
-        grid.dy = 2 * head[1] / (ureal)(nrow - 1);
-        grid.per_row = 1 / (ureal)ncol;
-    }
+    int stack[RAY_STACK], grids = STET_W > 1 && nrow > 0;
+    ureal dx = grids ? 2 * shape[0] / (ureal)(ncol - 1) : 0, dy = grids ? 2 * shape[1] / (ureal)(nrow - 1) : 0;
+    ray_grid grid = {shape, ncol, dx, dy, grids ? 1 / (ureal)ncol : 0};
     stack[0] = 0;
     for (int depth = 1; depth > 0;) {
         --depth;
@@ -508,13 +524,13 @@ LFN void ray_tree(ray_range range, const ray_walk *w, const ureal *node, const u
             depth += 2;
         } else if (nrow == 0) {
             for (int i = first; i < first + count; ++i)
-                ray_triangle(range, w, tri + (i64)i * RAY_TRI, here, near, i, best);
+                ray_triangle(range, w, shape + (i64)i * RAY_TRI, here, near, i, best);
         } else if (STET_W > 1) {
-            ray_cells(range, w, head, &grid, first, count, here, near, best);
+            ray_cells(range, w, grid, first, count, here, near, best);
         } else {
             ureal v[9];
             for (int i = 2 * first; i < 2 * (first + count); ++i) {
-                ray_grid_triangle(head, nrow, ncol, i / 2 / ncol, i / 2 % ncol, i & 1, v);
+                ray_grid_triangle(shape, nrow, ncol, i / 2 / ncol, i / 2 % ncol, i & 1, v);
                 ray_triangle(range, w, v, here, near, i, best);
             }
         }
@@ -530,31 +546,31 @@ LFN ureal ray_extent(const ureal *box)
 }
 
 /* All rays against a tree, grouped by main axis. */
-LFN void ray_trees(ray_range range, const ureal *node, const ureal *tri, const ureal *head, int nrow, int ncol,
-                   const real *o, const real *d, mask live, ray_best *best)
+LFN void ray_trees(ray_range range, const ureal *node, const ureal *shape, int nrow, int ncol, ray_lanes rays,
+                   ray_best *best)
 {
-    real a[3] = {rabs(d[0]), rabs(d[1]), rabs(d[2])};
+    real a[3] = {rabs(rays.d[0]), rabs(rays.d[1]), rabs(rays.d[2])};
     for (int k = 0; k < 3; ++k) {
-        mask main = live;
+        mask main = rays.live;
         for (int j = 0; j < 3; ++j) main = m_and(main, j < k ? lt(a[j], a[k]) : le(a[j], a[k]));
         if (!any(main)) continue;
         ray_walk w;
-        ray_walk_begin(o, d, main, ray_extent(node), k, &w);
-        ray_tree(range, &w, node, tri, head, nrow, ncol, main, best);
+        ray_walk_begin(rays.o, rays.d, main, ray_extent(node), k, &w);
+        ray_tree(range, &w, node, shape, nrow, ncol, main, best);
     }
 }
 
-LFN void ray_mesh(ray_range range, int world, const int *data, const ureal *node, const ureal *tri, const real *o,
-                  const real *d, mask live, real *t, real *n, int *part)
+LFN void ray_mesh(ray_range range, int world, const int *data, const ureal *node, const ureal *tri, ray_lanes rays,
+                  ray_hit nearest)
 {
     const ureal *triangles = tri + (data[1] + (i64)world * data[3]) * RAY_TRI;
-    ray_best best = {*t, isplat(-1)};
-    ray_trees(range, node + (data[0] + (i64)world * data[2]) * RAY_NODE, triangles, triangles, 0, 0, o, d, live, &best);
-    mask hit = m_and(live, ilt(isplat(-1), best.at));
+    ray_best best = {*nearest.t, isplat(-1)};
+    ray_trees(range, node + (data[0] + (i64)world * data[2]) * RAY_NODE, triangles, 0, 0, rays, &best);
+    mask hit = m_and(rays.live, ilt(isplat(-1), best.at));
     if (!any(hit)) return;
     lint at = imax(best.at, isplat(0));
-    *t = select(hit, best.t, *t);
-    istore(part, iselect(hit, at, iload(part)));
+    *nearest.t = select(hit, best.t, *nearest.t);
+    istore(nearest.part, iselect(hit, at, iload(nearest.part)));
     if (range.bare) return;
     real p[3], q[3];
     for (int k = 0; k < 3; ++k) {
@@ -563,7 +579,7 @@ LFN void ray_mesh(ray_range range, int world, const int *data, const ureal *node
         p[k] = gather(triangles, j + isplat(3)) - a;
         q[k] = gather(triangles, j + isplat(6)) - a;
     }
-    ray_take_direction(hit, p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0], n);
+    ray_take_direction(hit, p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0], nearest.n);
 }
 
 #include "geom/ray_hfield.k.h"

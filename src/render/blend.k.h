@@ -10,36 +10,38 @@
 #define LAYER_REACH 2.4e-7f /* transparent surfaces that lie in opaque ones are before them: 2 roundings */
 
 /*
- * The nearest of the candidates behind (*t, *geom) and before `end`: sets these, the normal n (camera's frame) and
- * `part` in lanes that have one, and geoms (memory of the lanes; -1: none). Returns these lanes.
+ * The nearest of the candidates behind `last` and before `end`: sets last in lanes that have one, and geoms and
+ * triangles of pixels p … in `hits` (-1: none). Returns these lanes.
  */
-LFN mask next_layer(const ureal *candidate, const int *list, int count, const int *shown, const int *data,
-                    const ureal *node, const ureal *tri, const ureal *elevation, ureal from, int flat, const sight *ray,
-                    int later, real start, mask live, real end, real *t, lint *geom, real *n, int *geoms, int *part)
+LFN mask next_layer(rd_surfaces surfaces, rd_patch patch, rd_found found, const sight *ray, real end, lane_hits *last,
+                    rd_hits hits, int p)
 {
     real best = end;
-    lint found = isplat(-1);
-    for (int c = 0; c < count; ++c) {
-        const int *row = shown + list[c] * SHOWN_SIZE;
-        if (!sight_may_meet(candidate + c * CANDIDATE_SIZE, flat, ray)) continue;
-        real own = end, normal[3];
-        lint g = isplat(row[SHOWN_GEOM]), none = isplat(-1);
+    lint nearest = isplat(-1);
+    mask live = in_range(patch.x + p % PATCH, patch.width);
+    for (int c = 0; c < found.n; ++c) {
+        const int *row = found.shown + found.list[c] * SHOWN_SIZE;
+        if (!sight_may_meet(found.candidate + c * CANDIDATE_SIZE, patch.flat, ray)) continue;
+        lane_hits own;
+        lint g = isplat(row[SHOWN_GEOM]);
         int triangle[STET_W];
-        for (int k = 0; k < 3; ++k) normal[k] = splat(0);
+        own.t = end;
+        own.geom = isplat(-1);
+        for (int k = 0; k < 3; ++k) own.n[k] = splat(0);
         istore(triangle, isplat(0));
-        trace_candidate(candidate + c * CANDIDATE_SIZE, row, data, node, tri, elevation, from, flat, 0, ray, later,
-                        start, live, &own, &none, normal, triangle);
-        mask behind = m_or(lt(*t, own), m_and(eq(*t, own), ilt(*geom, g))), here = m_and(behind, lt(own, best));
-        best = select(here, own, best);
-        found = iselect(here, g, found);
+        trace_candidate(surfaces, patch, found.candidate + c * CANDIDATE_SIZE, row, ray, live, &own, triangle);
+        mask behind = m_or(lt(last->t, own.t), m_and(eq(last->t, own.t), ilt(last->geom, g)));
+        mask here = m_and(behind, lt(own.t, best));
+        best = select(here, own.t, best);
+        nearest = iselect(here, g, nearest);
         ureal side = row[SHOWN_KIND] & SHOWN_UNDERSIDE ? -1 : 1; /* light comes from above */
-        for (int k = 0; k < 3; ++k) n[k] = select(here, normal[k] * splat(side), n[k]);
-        istore(part, iselect(here, iload(triangle), iload(part)));
+        for (int k = 0; k < 3; ++k) last->n[k] = select(here, own.n[k] * splat(side), last->n[k]);
+        istore(hits.part + p, iselect(here, iload(triangle), iload(hits.part + p)));
     }
-    mask hit = ilt(isplat(-1), found);
-    *t = select(hit, best, *t);
-    *geom = iselect(hit, found, *geom);
-    istore(geoms, found);
+    mask hit = ilt(isplat(-1), nearest);
+    last->t = select(hit, best, last->t);
+    last->geom = iselect(hit, nearest, last->geom);
+    istore(hits.geom + p, nearest);
     return hit;
 }
 
@@ -65,56 +67,51 @@ LFN real layered(const layer_sum *sum, int k, real below, int once)
 }
 
 /*
- * Lays n candidates, transparent geoms, on the colours of a patch. best: what is opaque. mirrored: the number of the
- * view's mirror, if it is mirrored, and glass (mirror.k.h). The arrays of geoms and triangles are overwritten.
+ * Lays the candidates found, transparent geoms, on the colours of a patch, whose hits are what is opaque. Their arrays
+ * of geoms and triangles are overwritten.
  */
-LFN_APART void blend_patch(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view,
-                           const ureal *glass, int mirrored, int flat, int px, int py, int width, int height,
-                           const int *scene, const ureal *look, const ureal *own, const ureal *scales,
-                           const int *choice, const ureal *candidate, const int *list, int n, const int *shown,
-                           const int *data, const ureal *node, const ureal *tri, const ureal *elevation,
-                           const ureal *best, int *best_geom, int *best_part, int *colour, const i64 *first,
-                           const int *pitch, i64 entry)
+LFN_APART void blend_patch(rd_world w, rd_surfaces surfaces, rd_patch patch, rd_found found, rd_hits hits,
+                           rd_pictures out)
 {
     items (p, PIXELS) {
-        int x = px + p % PATCH, y = py + p / PATCH;
-        if (x >= width || y >= height) continue;
-        mask live = in_range(x, width), any_layer = m_none();
+        int x = patch.x + p % PATCH, y = patch.y + p / PATCH;
+        if (x >= patch.width || y >= patch.height) continue;
+        mask live = in_range(x, patch.width), any_layer = m_none();
         sight ray;
-        real start = splat(0), end = load(best + p) * splat(1 + (ureal)LAYER_REACH), t = splat(-1),
-             normal[3] = {splat(0), splat(0), splat(0)};
-        lint geom = isplat(-1);
+        real end = load(hits.best + p) * splat(1 + (ureal)LAYER_REACH);
+        lane_hits last;
         layer_sum sum;
-        row_sight(view, x, y, &ray);
-        if (mirrored) {
-            start = mirror_start(glass, view, flat, &ray);
-            end = end - start;
+        row_sight(patch.view, x, y, &ray);
+        ray.start = splat(0);
+        if (patch.mirrored) {
+            ray.start = mirror_start(patch.glass, patch.view, patch.flat, &ray);
+            end = end - ray.start;
         }
+        last.t = splat(-1);
+        last.geom = isplat(-1);
         for (int k = 0; k < 3; ++k) {
+            last.n[k] = splat(0);
             sum.front[k] = splat(0);
             sum.back[k] = splat(0);
         }
         sum.through = splat(1);
-        istore(best_part + p, isplat(0));
-        for (int layer = 0; layer < n; ++layer) {
-            mask hit =
-                next_layer(candidate, list, n, shown, data, node, tri, elevation, mirrored ? 0 : view[VIEW_NEAR], flat,
-                           &ray, mirrored, start, live, end, &t, &geom, normal, best_geom + p, best_part + p);
+        istore(hits.part + p, isplat(0));
+        for (int layer = 0; layer < found.n; ++layer) {
+            mask hit = next_layer(surfaces, patch, found, &ray, end, &last, hits, p);
             if (!any(hit)) break;
             any_layer = m_or(any_layer, hit);
-            real surface[APPEARANCE_SIZE], rgb[3];
-            real depth = mirrored ? t + start : t;
-            hit_colour(xform, nitem, world, lamps, view, flat, scene, look, own, scales, choice, data, tri,
-                       best_geom + p, best_part + p, &ray, hit, depth, normal, mirrored_share(scene, look, mirrored),
-                       surface, rgb);
-            if (scene_number(scene, SCENE_FOG)) fog_over(look + scene[SCENE_FOG], depth, rgb);
-            add_layer(hit, rgb, surface[APPEARANCE_ALPHA], &sum);
+            real rgb[3];
+            lane_hits here = last;
+            if (patch.mirrored) here.t = last.t + ray.start;
+            real alpha = hit_colour(w, surfaces, patch, hits, p, hit, &here, rgb);
+            if (fog_at(w)) fog_over(surfaces.look + fog_at(w), here.t, rgb);
+            add_layer(hit, rgb, alpha, &sum);
         }
         if (!any(any_layer)) continue;
-        int *at = colour + pixel_at(first, pitch, entry, x, y);
+        int *at = out.colour + pixel_at(out, BUFFER_COLOUR, x, y);
         real below[3];
-        unpack_colour(scene, load_colours(at, width - x), below);
-        for (int k = 0; k < 3; ++k) below[k] = layered(&sum, k, below[k], scene_number(scene, SCENE_PHYSICAL));
-        istore_if(m_and(live, any_layer), at, pack_colour(scene, below, isplat(255)));
+        unpack_colour(w, load_colours(at, patch.width - x), below);
+        for (int k = 0; k < 3; ++k) below[k] = layered(&sum, k, below[k], is_physical(w));
+        istore_if(m_and(live, any_layer), at, pack_colour(w, below, isplat(255)));
     }
 }

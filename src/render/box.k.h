@@ -1,17 +1,5 @@
 /* Boxes around geoms to draw, which culling tests (cull.k.h). Part of render.k.h and boxes.k.h. */
-/*
- * A geom's box: its centre (3), half of its three edges as vectors (3 x 3), both in the world frame; what the slack of
- * tests grows with; the radius of the ball around it (only where lanes are geoms): BOX_SIZE numbers.
- */
-#define BOX_EDGE 3
-#define BOX_SLACK 12
-#define BOX_RADIUS 13
 #define BOX_ENDLESS (1 / (ureal)0) /* slack: of any distance */
-
-LFN void xform_of(const wreal *xform, int nitem, int world, int prim, ureal *m)
-{
-    for (int k = 0; k < 12; ++k) m[k] = of_world(xform, nitem, world, prim * 12 + k);
-}
 
 LFN ureal xform_det(const ureal *m)
 {
@@ -44,10 +32,10 @@ LFN void make_box(const ureal *m, const ureal *bounds, int step, ureal *box)
 }
 
 /* The box of a geom to draw, its numbers `step` apart. One without end touches every pyramid. */
-LFN void load_box(const wreal *xform, int nitem, int world, const int *row, const ureal *bounds, int step, ureal *box)
+LFN void load_box(rd_world w, const int *row, int step, ureal *box)
 {
     ureal m[12];
-    xform_of(xform, nitem, world, row[SHOWN_PRIM], m);
-    make_box(m, bounds + 6 * row[SHOWN_GEOM], step, box);
+    prim_xform(w, row[SHOWN_PRIM], m);
+    make_box(m, w.bounds + 6 * row[SHOWN_GEOM], step, box);
     if (row[SHOWN_KIND] & SHOWN_ENDLESS) box[BOX_SLACK * step] = BOX_ENDLESS;
 }

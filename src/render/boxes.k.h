@@ -6,6 +6,7 @@
 
 #include "render/scene.k.h"
 #include "render/known.k.h"
+#include "render/world.k.h"
 #include "render/view.k.h"
 #include "render/box.k.h"
 
@@ -50,10 +51,9 @@ item_kernel void k_boxes(const wreal *xform, int nitem, const int *worlds, const
     int stride = BOX_STRIDE(n), m = nmin(n - from, CHUNK);
     const int *order = scene + SCENE_ORDER(scene) + from;
     const ureal *around = bounds + (i64)worlds[nth] * shapes * 6;
+    rd_world w = {xform, nitem, worlds[nth], scene, around, around, around}; /* boxes need neither looks nor sizes */
     ureal *own = boxes + (i64)nth * BOXES_SIZE(n), *groups = own + (i64)BOX_SIZE * stride + from / GROUP;
-    each (i, m)
-        load_box(xform, nitem, worlds[nth], scene + scene[SCENE_SHOWN] + order[i] * SHOWN_SIZE, around, stride,
-                 own + order[i]);
+    each (i, m) load_box(w, scene + shown_at(w) + order[i] * SHOWN_SIZE, stride, own + order[i]);
     if (STET_W == 1) return; /* threads look at all */
     each (g, GROUPS(m))
         make_group_box(own, stride, order + g * GROUP, nmin(m - g * GROUP, GROUP), BOX_STRIDE(GROUPS(n)), groups + g);

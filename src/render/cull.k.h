@@ -70,12 +70,11 @@ LFN mask balls_may_touch(const real *box, const ureal *eye, const ureal *pyramid
  * block culls once for what each of its patches shows and once for each lamp. A thread that is its own lane loads what
  * it tests.
  */
-LFN void load_boxes(const wreal *xform, int nitem, int world, const int *scene, int at, int n, const ureal *bounds,
-                    int *flag, ureal *boxes)
+LFN void load_boxes(rd_world w, int at, int n, int *flag, ureal *boxes)
 {
     if (STET_W == 1 || (flag[FLAG_BOXES] == at && flag[FLAG_BOXES + 1] >= n)) return;
     for (int i = 0; i < nmin(n + STET_W - 1, CHUNK); ++i)
-        load_box(xform, nitem, world, scene + at + nmin(i, n - 1) * SHOWN_SIZE, bounds, CHUNK, boxes + i);
+        load_box(w, w.scene + at + nmin(i, n - 1) * SHOWN_SIZE, CHUNK, boxes + i);
     flag[FLAG_BOXES] = at;
     flag[FLAG_BOXES + 1] = n;
 }
@@ -139,11 +138,11 @@ LFN void sort_list(int *list, int n)
  * The same for rows `first` to end of all boxes, in order and counted from the first: groups that are near each other
  * are left out, or looked at, together. More than CHUNK: the list does not take them.
  */
-LFN int list_groups(const int *scene, const ureal *boxes, int first, int end, const ureal *eye, const ureal *pyramid,
+LFN int list_groups(rd_world w, const ureal *boxes, int first, int end, const ureal *eye, const ureal *pyramid,
                     int *list)
 {
-    const int *order = scene + SCENE_ORDER(scene);
-    int n = SCENE_NROW(scene), stride = BOX_STRIDE(n), ngroup = GROUPS(n), found = 0, near[STET_W], rows[STET_W],
+    const int *order = w.scene + SCENE_ORDER(w.scene);
+    int n = SCENE_NROW(w.scene), stride = BOX_STRIDE(n), ngroup = GROUPS(n), found = 0, near[STET_W], rows[STET_W],
         lanes[STET_W];
     const ureal *groups = boxes + (i64)BOX_SIZE * stride;
     ureal length[PYRAMID_PLANES];

@@ -166,15 +166,15 @@ LFN void picture_coordinates(int map, const ureal *scale, const real *hit, const
 }
 
 /* Where a geom's texture is; uv: picture_coordinates, but for cubes. */
-LFN void place_texture(const int *scene, const int *detail, const ureal *scale, const real *hit, const real *uv,
+LFN void place_texture(rd_world w, const int *detail, const ureal *scale, const real *hit, const real *uv,
                        texel_place *place)
 {
     real unit[9];
     if (detail[DETAIL_MAP] == MAP_CUBE) {
         cube_direction(scale, hit, unit);
-        place_cube(scene, detail[DETAIL_TEXTURE], unit, unit + 3, unit + 6, place);
+        place_cube(w, detail[DETAIL_TEXTURE], unit, unit + 3, unit + 6, place);
     } else {
-        place_2d(scene, detail[DETAIL_TEXTURE], uv[0], uv[1], uv + 2, uv + 4, place);
+        place_2d(w, detail[DETAIL_TEXTURE], uv[0], uv[1], uv + 2, uv + 4, place);
     }
 }
 
@@ -214,11 +214,11 @@ LFN void tilt_normal(const real *texel, const real *near, const real *uv, mask h
 }
 
 /* The colour of one texture where a picture is, 0 … 1 a channel. */
-LFN void picture_colour(const int *scene, int texture, const real *uv, real *rgb)
+LFN void picture_colour(rd_world w, int texture, const real *uv, real *rgb)
 {
     texel_place place;
-    place_2d(scene, texture, uv[0], uv[1], uv + 2, uv + 4, &place);
-    texture_colour(scene, &place, rgb);
+    place_2d(w, texture, uv[0], uv[1], uv + 2, uv + 4, &place);
+    texture_colour(w, &place, rgb);
 }
 
 LFN int has_any_role(const int *detail)
@@ -229,23 +229,23 @@ LFN int has_any_role(const int *detail)
 }
 
 /* Roles of lanes of `here`, and their normals; near: camera_hit; at: picture_coordinates. */
-LFN void hit_roles(const int *scene, const int *detail, const ureal *scale, const real *near, const real *at, mask here,
-                   real *n, roles *r)
+LFN void hit_roles(rd_world w, const int *detail, const ureal *scale, const real *near, const real *at, mask here,
+                   real *n, details *r)
 {
     real texel[3], uv[6], orm[3];
     for (int i = 0; i < 6; ++i) uv[i] = select(here, at[i], splat(0));
     if (detail[DETAIL_BUMPS]) {
-        picture_colour(scene, detail[DETAIL_BUMPS], uv, texel);
+        picture_colour(w, detail[DETAIL_BUMPS], uv, texel);
         tilt_normal(texel, near, uv, here, n);
     }
     for (int k = 0; k < 3; ++k) {
         orm[k] = splat(k == 0 ? 1 : scale[SCALE_ROUGHNESS + k - 1]);
         if (!detail[DETAIL_ORM + k]) continue;
-        picture_colour(scene, detail[DETAIL_ORM + k], uv, texel);
+        picture_colour(w, detail[DETAIL_ORM + k], uv, texel);
         orm[k] = orm[k] * texel[k];
     }
     if (detail[DETAIL_EMISSIVE]) {
-        picture_colour(scene, detail[DETAIL_EMISSIVE], uv, texel);
+        picture_colour(w, detail[DETAIL_EMISSIVE], uv, texel);
         for (int k = 0; k < 3; ++k) r->light[k] = select(here, texel[k], r->light[k]);
     }
     r->open = select(here, orm[0], r->open);
@@ -255,46 +255,47 @@ LFN void hit_roles(const int *scene, const int *detail, const ureal *scale, cons
 }
 
 /*
- * Details of a row's hits. scales: of this world; choice: the shapes' rows of details in it, if materials differ.
- * geoms: those of the lanes, in memory; ray … n: as camera_hit; part: triangles. Sets n where it is smooth or tilted,
- * and texel, the texture's colour, and roles, where there are any.
+ * Details of the hits of pixels p …, whose geoms and triangles are in `hits`: sets the normal where it is smooth or
+ * tilted, and the texture's colour, and roles, where there are any.
  */
-LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view, int flat, const int *scene,
-                     const ureal *look, const ureal *scales, const int *choice, const int *data, const ureal *tri,
-                     const int *geoms, lint part, const sight *ray, real t, real *n, real *texel, roles *further)
+LFN void hit_details(rd_world w, rd_surfaces surfaces, rd_patch patch, rd_hits hits, int p, lane_hits *hit,
+                     details *further)
 {
-    lint geom = iload(geoms);
+    const int *geoms = hits.geom + p;
+    lint geom = iload(geoms), part = iload(hits.part + p);
     mask left = m_all(), textured = m_none();
     texel_place place = {isplat(0), isplat(0), splat(0), splat(0), splat(0)};
+    sight ray;
+    row_sight(patch.view, patch.x + p % PATCH, patch.y + p / PATCH, &ray);
     for (int l = 0; l < STET_W; ++l) {
         mask here = m_and(left, ieq(geom, isplat(geoms[l])));
         if (geoms[l] < 0 || !any(here)) continue;
         left = m_andnot(left, here);
-        int row = scene_number(scene, SCENE_CHOICE) ? choice[geoms[l]] : geoms[l];
-        const int *detail = scene + scene[SCENE_DETAIL] + row * DETAIL_SIZE;
-        int has_roles = scene_number(scene, SCENE_ROLES) ? has_any_role(detail) : 0;
-        if (detail[DETAIL_TEXTURE] + detail[DETAIL_CORNER] + has_roles == 0) continue;
+        int row = nchoice(w) ? surfaces.choice[geoms[l]] : geoms[l];
+        const int *detail = w.scene + details_at(w) + row * DETAIL_SIZE;
+        int roles = has_roles(w) ? has_any_role(detail) : 0;
+        if (detail[DETAIL_TEXTURE] + detail[DETAIL_CORNER] + roles == 0) continue;
         ureal m[12], candidate[CANDIDATE_SIZE];
-        real near[9], hit[9], corners[9], uv[6];
-        xform_of(xform, nitem, world, detail[DETAIL_PRIM], m);
-        candidate_of(m, view, candidate);
-        camera_hit(view, flat, ray, t, n, near);
-        local_hit(candidate, near, hit);
+        real near[9], local[9], corners[9], uv[6];
+        prim_xform(w, detail[DETAIL_PRIM], m);
+        candidate_of(m, patch.view, candidate);
+        camera_hit(patch.view, patch.flat, &ray, hit->t, hit->n, near);
+        local_hit(candidate, near, local);
         if (detail[DETAIL_CORNER]) {
             real smooth[3];
-            const int *shape = data + 4 * geoms[l];
-            const ureal *own = tri + (shape[1] + (i64)world * shape[3]) * RAY_TRI;
-            mesh_corners(look, detail, own, iselect(here, part, isplat(0)), hit, corners);
+            const int *shape = surfaces.data + 4 * geoms[l];
+            const ureal *own = surfaces.tri + (shape[1] + (i64)w.world * shape[3]) * RAY_TRI;
+            mesh_corners(surfaces.look, detail, own, iselect(here, part, isplat(0)), local, corners);
             camera_normal(candidate, corners, smooth);
-            for (int k = 0; k < 3; ++k) n[k] = select(here, smooth[k], n[k]);
+            for (int k = 0; k < 3; ++k) hit->n[k] = select(here, smooth[k], hit->n[k]);
         }
-        const ureal *scale = scales + row * SCALE_SIZE;
+        const ureal *scale = surfaces.scales + row * SCALE_SIZE;
         for (int i = 0; i < 6; ++i) uv[i] = splat(0);
-        if (detail[DETAIL_MAP] != MAP_CUBE) picture_coordinates(detail[DETAIL_MAP], scale, hit, corners, uv);
-        if (has_roles) hit_roles(scene, detail, scale, near, uv, here, n, further);
+        if (detail[DETAIL_MAP] != MAP_CUBE) picture_coordinates(detail[DETAIL_MAP], scale, local, corners, uv);
+        if (roles) hit_roles(w, detail, scale, near, uv, here, hit->n, further);
         if (detail[DETAIL_TEXTURE]) {
             texel_place own;
-            place_texture(scene, detail, scale, hit, uv, &own);
+            place_texture(w, detail, scale, local, uv, &own);
             lint others = any(textured) ? place.texture : own.texture; /* lanes without a texture read from one, too */
             place.texture = iselect(here, own.texture, others);
             place.face = iselect(here, own.face, place.face);
@@ -306,6 +307,6 @@ LFN void hit_details(const wreal *xform, int nitem, int world, const ureal *view
     }
     if (!any(textured)) return;
     real colour[3];
-    texture_colour(scene, &place, colour);
-    for (int k = 0; k < 3; ++k) texel[k] = select(textured, colour[k], texel[k]);
+    texture_colour(w, &place, colour);
+    for (int k = 0; k < 3; ++k) further->colour[k] = select(textured, colour[k], further->colour[k]);
 }

@@ -18,7 +18,7 @@
 #define RENDER_PART PART_ALL /* what of a patch is done, see scene.k.h */
 #endif
 
-/* A number of the scene's header. */
+/* A number of the scene's header; by name: rows.inl. */
 LFN int scene_number(const int *scene, int entry) { return SCENE_HAS >> entry & 1 ? scene[entry] : 0; }
 #define MAY_BE_PHYSICAL (SCENE_HAS >> SCENE_PHYSICAL & 1)
 #define MAY_HAVE_ROLES (SCENE_HAS >> SCENE_ROLES & 1)

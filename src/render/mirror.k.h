@@ -15,32 +15,27 @@ LFN real mirror_start(const ureal *glass, const ureal *view, int flat, const sig
     return select(m_and(lt(splat(0), t), lt(t, splat((ureal)RAY_HUGE))), t, splat((ureal)RAY_HUGE));
 }
 
-/* What colours of surfaces are multiplied by: they are seen in mirror number `mirror`, or, 0, in none. */
-LFN ureal mirrored_share(const int *scene, const ureal *look, int mirror)
-{
-    return mirror && !scene_number(scene, SCENE_PHYSICAL) ? look[LOOK_MIRROR(scene) + mirror - 1] : 1;
-}
-
 /* Adds to colours of the mirror's pixels what the mirrored camera has drawn there. up: normals; at: the pixels. */
-LFN void add_mirrored(const int *scene, const ureal *look, int mirror, const ureal *glass, lint geom, const real *up,
-                      const int *at, int n, real *rgb)
+LFN void add_mirrored(rd_world w, const ureal *look, rd_patch patch, lint geom, const real *up, const int *at, int n,
+                      real *rgb)
 {
-    const int *row = scene + scene[SCENE_MIRROR] + (mirror - 1) * MIRROR_SIZE;
-    ureal share = scene_number(scene, SCENE_PHYSICAL) ? look[LOOK_MIRROR(scene) + mirror - 1] : 1;
+    int mirror = patch.mirror;
+    const int *row = w.scene + mirrors_at(w) + (mirror - 1) * MIRROR_SIZE;
+    ureal share = is_physical(w) ? look[LOOK_MIRROR(w.scene) + mirror - 1] : 1;
     real facing = splat(0), seen[3];
-    for (int k = 0; k < 3; ++k) facing = fma(up[k], splat(glass[k]), facing);
+    for (int k = 0; k < 3; ++k) facing = fma(up[k], splat(patch.glass[k]), facing);
     mask here = m_and(ieq(geom, isplat(row[MIRROR_GEOM])), lt(splat((ureal)0.9), facing));
     if (!any(here)) return;
-    unpack_colour(scene, load_colours(at, n), seen);
+    unpack_colour(w, load_colours(at, n), seen);
     for (int k = 0; k < 3; ++k) rgb[k] = select(here, fma(seen[k], splat(share), rgb[k]), rgb[k]);
 }
 
 /* Does the camera see one of n planes from below? */
-LFN int sees_underside(const wreal *xform, int nitem, int world, const int *shown, int n, const ureal *view, int flat)
+LFN int sees_underside(rd_world w, const int *shown, int n, const ureal *view, int flat)
 {
     for (int i = 0; i < n; ++i) {
         ureal m[12], height = 0;
-        xform_of(xform, nitem, world, shown[i * SHOWN_SIZE + SHOWN_PRIM], m);
+        prim_xform(w, shown[i * SHOWN_SIZE + SHOWN_PRIM], m);
         for (int k = 0; k < 3; ++k)
             height = ufma(flat ? view[VIEW_BACK + k] : view[VIEW_EYE + k] - m[4 * k + 3], m[4 * k + 2], height);
         if (height < 0) return 1;

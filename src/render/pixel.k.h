@@ -3,74 +3,69 @@
  */
 #define PIXELS (PATCH * PATCH)
 
-/* No hit of the pixels from p on: nothing is visible beyond the far plane. bare, here and below: without normals. */
-LFN void clear_hit(ureal far, int bare, int p, ureal *best, int *best_geom, int *best_part)
+/* No hit of the pixels from p on: nothing is visible beyond the far plane. */
+LFN void clear_hit(rd_patch patch, rd_hits hits, int p)
 {
-    store(best + p, splat(far));
-    for (int k = 1; k < HIT_REALS && !bare; ++k) store(best + k * PIXELS + p, splat(0));
-    istore(best_geom + p, isplat(-1));
-    istore(best_part + p, isplat(0));
+    store(hits.best + p, splat(patch.view[VIEW_FAR]));
+    for (int k = 1; k < HIT_REALS && !patch.bare; ++k) store(hits.best + k * PIXELS + p, splat(0));
+    istore(hits.geom + p, isplat(-1));
+    istore(hits.part + p, isplat(0));
 }
 
-LFN void clear_best(ureal far, int bare, ureal *best, int *best_geom, int *best_part)
+LFN void clear_best(rd_patch patch, rd_hits hits)
 {
-    items (p, PIXELS) clear_hit(far, bare, p, best, best_geom, best_part);
+    items (p, PIXELS) clear_hit(patch, hits, p);
 }
 
-LFN real load_best(const ureal *best, int p, int bare, real *n)
+/* Depth and, unless bare, normal of the pixels from p on. */
+LFN void load_hit(rd_hits hits, int p, int bare, lane_hits *out)
 {
-    for (int k = 0; k < 3 && !bare; ++k) n[k] = load(best + (k + 1) * PIXELS + p);
-    return load(best + p);
+    for (int k = 0; k < 3 && !bare; ++k) out->n[k] = load(hits.best + (k + 1) * PIXELS + p);
+    out->t = load(hits.best + p);
 }
 
-LFN void store_best(ureal *best, int p, int bare, real t, const real *n)
+LFN void store_hit(rd_hits hits, int p, int bare, const lane_hits *hit)
 {
-    store(best + p, t);
-    for (int k = 0; k < 3 && !bare; ++k) store(best + (k + 1) * PIXELS + p, n[k]);
+    store(hits.best + p, hit->t);
+    for (int k = 0; k < 3 && !bare; ++k) store(hits.best + (k + 1) * PIXELS + p, hit->n[k]);
 }
 
-/* The entry of the tile table for a tile of a buffer. rows: the buffers' rows in the table, ROW_BITS bits each. */
-LFN i64 tile_entry(int rows, int buffer, int ntile, int tile)
+/* Index of the pixels (x, y) … of the patch's tile of a buffer. */
+LFN i64 pixel_at(rd_pictures out, int buffer, int x, int y)
 {
-    return (i64)(rows >> buffer * ROW_BITS & ((1 << ROW_BITS) - 1)) * ntile + tile;
-}
-
-/* Index of the pixels (x, y) … of a tile, from its entry of the tile table: first pixel and pitch. */
-LFN i64 pixel_at(const i64 *first, const int *pitch, i64 entry, int x, int y)
-{
-    return first[entry] + (i64)y * pitch[entry] + x;
+    i64 entry = (i64)(out.rows >> buffer * ROW_BITS & ((1 << ROW_BITS) - 1)) * out.ntile + out.tile;
+    return out.first[entry] + (i64)y * out.pitch[entry] + x;
 }
 
 /* Each writes pixels of a buffer, if it is wanted. */
-LFN void put_real(ureal *pixels, const i64 *first, const int *pitch, i64 entry, int x, int y, mask live, real value)
+LFN void put_real(ureal *pixels, rd_pictures out, int buffer, int x, int y, mask live, real value)
 {
-    if (pixels) store_if(live, pixels + pixel_at(first, pitch, entry, x, y), value);
+    if (pixels) store_if(live, pixels + pixel_at(out, buffer, x, y), value);
 }
 
-LFN void put_int(int *pixels, const i64 *first, const int *pitch, i64 entry, int x, int y, mask live, lint value)
+LFN void put_int(int *pixels, rd_pictures out, int buffer, int x, int y, mask live, lint value)
 {
-    if (pixels) istore_if(live, pixels + pixel_at(first, pitch, entry, x, y), value);
+    if (pixels) istore_if(live, pixels + pixel_at(out, buffer, x, y), value);
 }
 
-LFN void put_normal(ureal *pixels, const i64 *first, const int *pitch, i64 entry, int x, int y, mask live,
-                    const real *normal)
+LFN void put_normal(rd_pictures out, int x, int y, mask live, const real *normal)
 {
     lint at = lane() + lane() + lane();
-    if (!pixels) return;
-    for (int k = 0; k < 3; ++k) scatter_if(live, pixels + 3 * pixel_at(first, pitch, entry, x, y) + k, at, normal[k]);
+    if (!out.normal) return;
+    for (int k = 0; k < 3; ++k)
+        scatter_if(live, out.normal + 3 * pixel_at(out, BUFFER_NORMAL, x, y) + k, at, normal[k]);
 }
 
 /*
- * From hits (t; n: normal in the camera's frame) of pixels' rays: the normal (world frame, unit, with `turn` toward
- * the viewer; 0 in the sky), the direction from the eye (world frame, unit), and the point on the surface. Returns the
- * distance.
+ * From hits of pixels' rays: the normal (with `turn` toward the viewer; 0 in the sky), the direction from the eye, and
+ * the point on the surface. Returns the distance.
  */
-LFN real pixel_geometry(const ureal *view, int flat, const sight *ray, mask hit, real t, const real *n, int turn,
-                        real *normal, real *way, real *point)
+LFN real pixel_geometry(rd_patch patch, const sight *ray, mask hit, real t, const real *n, int turn, spot *out)
 {
+    const ureal *view = patch.view;
     real u = ray->u, v = ray->v, w = ray->w, along = select(hit, t, splat(1)), turned[3], len = splat(1),
          against = -n[2], far = sqrt(fma(t, t, fma(u, u, v * v)));
-    if (!flat) {
+    if (!patch.flat) {
         len = sqrt(fma(u, u, fma(v, v, w * w)));
         against = fma(n[0], u, fma(n[1], v, -(n[2] * w)));
         far = t * len;
@@ -80,71 +75,65 @@ LFN real pixel_geometry(const ureal *view, int flat, const sight *ray, mask hit,
     for (int k = 0; k < 3; ++k) {
         real right = splat(view[VIEW_RIGHT + k]), up = splat(view[VIEW_UP + k]), back = splat(view[VIEW_BACK + k]);
         real place = fma(up, v, right * u), step = place - back * w, start = splat(view[VIEW_EYE + k]);
-        if (flat) {
+        if (patch.flat) {
             start = start + place;
             step = -back;
         }
-        point[k] = fma(step, along, start);
-        way[k] = step / len;
-        normal[k] = select(hit, fma(back, turned[2], fma(up, turned[1], right * turned[0])), splat(0));
+        out->point[k] = fma(step, along, start);
+        out->way[k] = step / len;
+        out->normal[k] = select(hit, fma(back, turned[2], fma(up, turned[1], right * turned[0])), splat(0));
     }
     return far;
 }
 
 /*
- * What lamps need of a patch's hits: distance, normal, direction from the eye and point (pixel_geometry's), as arrays
- * of a patch's pixels. Where lanes are pixels it is kept for all lamps; a thread computes it anew, for it has no room.
+ * What lamps need of a patch's hits: the distance and a spot, as arrays of a patch's pixels, KEPT_SIZE. Where lanes are
+ * pixels it is kept for all lamps; a thread computes it anew, for it has no room.
  */
-#define KEPT_NORMAL 1
-#define KEPT_WAY 4
-#define KEPT_POINT 7
-#define KEPT_SIZE 10
 #define KEPT (STET_W > 1 ? PIXELS * KEPT_SIZE : 1)
 
-/* Computes them for the hits of pixels p …, which are at (x, y) …; returns the distance. */
-LFN real make_hit(const ureal *view, int flat, int x, int y, int p, const ureal *best, mask hit, real *up, real *way,
-                  real *point)
+/* Computes them for the hits of pixels p …; returns the distance. */
+LFN real make_hit(rd_patch patch, rd_hits hits, int p, mask hit, spot *out)
 {
-    real n[3], t = load_best(best, p, 0, n);
+    lane_hits here;
     sight ray;
-    row_sight(view, x, y, &ray);
-    real far = pixel_geometry(view, flat, &ray, hit, t, n, 0, up, way, point);
+    load_hit(hits, p, 0, &here);
+    row_sight(patch.view, patch.x + p % PATCH, patch.y + p / PATCH, &ray);
+    real far = pixel_geometry(patch, &ray, hit, here.t, here.n, 0, out);
     return far;
 }
 
-LFN void keep_hits(const ureal *view, int flat, int px, int py, int width, int height, const ureal *best,
-                   const int *best_geom, ureal *kept)
+LFN void keep_hits(rd_patch patch, rd_hits hits)
 {
     if (STET_W == 1) return;
     items (p, PIXELS) {
-        int x = px + p % PATCH, y = py + p / PATCH;
-        if (x >= width || y >= height) continue;
-        real up[3], way[3], point[3];
-        mask hit = ilt(isplat(-1), iload(best_geom + p));
-        real far = make_hit(view, flat, x, y, p, best, hit, up, way, point);
-        store(kept + p, far);
+        int x = patch.x + p % PATCH, y = patch.y + p / PATCH;
+        if (x >= patch.width || y >= patch.height) continue;
+        spot at;
+        mask hit = ilt(isplat(-1), iload(hits.geom + p));
+        real far = make_hit(patch, hits, p, hit, &at);
+        store(hits.kept + KEPT_FAR * PIXELS + p, far);
         for (int k = 0; k < 3; ++k) {
-            store(kept + (KEPT_NORMAL + k) * PIXELS + p, up[k]);
-            store(kept + (KEPT_WAY + k) * PIXELS + p, way[k]);
-            store(kept + (KEPT_POINT + k) * PIXELS + p, point[k]);
+            store(hits.kept + (KEPT_NORMAL + k) * PIXELS + p, at.normal[k]);
+            store(hits.kept + (KEPT_WAY + k) * PIXELS + p, at.way[k]);
+            store(hits.kept + (KEPT_POINT + k) * PIXELS + p, at.point[k]);
         }
     }
 }
 
 /* The same as make_hit, of what was kept. */
-LFN real kept_hit(const ureal *view, int flat, int x, int y, int p, const ureal *best, mask hit, const ureal *kept,
-                  real *up, real *way, real *point)
+LFN real kept_hit(rd_patch patch, rd_hits hits, int p, mask hit, spot *out)
 {
     if (STET_W == 1) {
-        real far = make_hit(view, flat, x, y, p, best, hit, up, way, point);
+        real far = make_hit(patch, hits, p, hit, out);
         return far;
     }
     for (int k = 0; k < 3; ++k) {
-        up[k] = load(kept + (KEPT_NORMAL + k) * PIXELS + p);
-        way[k] = load(kept + (KEPT_WAY + k) * PIXELS + p);
-        point[k] = load(kept + (KEPT_POINT + k) * PIXELS + p);
+        out->normal[k] = load(hits.kept + (KEPT_NORMAL + k) * PIXELS + p);
+        out->way[k] = load(hits.kept + (KEPT_WAY + k) * PIXELS + p);
+        out->point[k] = load(hits.kept + (KEPT_POINT + k) * PIXELS + p);
     }
-    return load(kept + p);
+    return load(hits.kept + KEPT_FAR * PIXELS + p);
 }
 
 /* The share of a lamp's light that reaches pixels, in mode physical. word: shadow_patch's; shadow: LAMP_SHADOW. */
@@ -154,38 +143,36 @@ LFN real shadow_share(lint word, int shadow)
 }
 
 /*
- * Colour of surfaces lit by all lamps of a world. lamps: their places; own: the world's rows of appearance and of
- * lamps; surface: numbers; texel: the texture's colour; word: shadows (shadow.k.h), which only fall with `apart`. As in
+ * Colour of surfaces lit by all lamps of a world, whose places are `lamps`. surface: numbers of appearance; details:
+ * the texture's colour, and what roles make of it; word: shadows (shadow.k.h), which only fall with `apart`. As in
  * MuJoCo's classic renderer, each lamp that casts shadows then adds a colour of its own of at most 1; the sum may be
  * more, which shows where a texture multiplies it. In mode physical light is added, and a texture has the colour of the
- * surface, so highlights have the lamp's; r: what roles make of it.
+ * surface, so highlights have the lamp's.
  */
-LFN void shade(const ureal *lamps, const int *scene, const ureal *own, real *surface, const real *texel, const roles *r,
-               const real *normal, const real *way, const real *point, int apart, lint word, real *rgb)
+LFN void shade(rd_world w, const ureal *lamps, real *surface, const details *d, const spot *at, int apart, lint word,
+               real *rgb)
 {
-    const int *row = scene + scene[SCENE_LAMPS];
-    const ureal *lamp = own + scene[SCENE_LOOK_LAMPS];
-    int physical = scene_number(scene, SCENE_PHYSICAL), has_roles = scene_number(scene, SCENE_ROLES);
-    real back[3], together[3];
+    const int *row = w.scene + lamps_at(w);
+    int physical = is_physical(w);
+    real together[3];
     for (int k = 0; k < 3; ++k) {
-        if (physical) surface[APPEARANCE_RGB + k] = surface[APPEARANCE_RGB + k] * texel[k];
+        if (physical) surface[APPEARANCE_RGB + k] = surface[APPEARANCE_RGB + k] * d->colour[k];
         together[k] = surface[APPEARANCE_RGB + k] * surface[APPEARANCE_EMISSION];
-        if (has_roles) together[k] = together[k] + r->light[k];
-        back[k] = -way[k];
+        if (has_roles(w)) together[k] = together[k] + d->light[k];
         rgb[k] = splat(0);
     }
-    for (int l = 0; l < scene_number(scene, SCENE_NLAMP); ++l) {
+    for (int l = 0; l < nlamp(w); ++l) {
         int shadow = apart ? row[LAMP_SHADOW] : 0;
         real own[3] = {splat(0), splat(0), splat(0)};
-        add_lamp(lamp + l * LAMP_REALS, row[LAMP_POSITIONAL], lamps + l * LAMP_PLACE, surface, r, has_roles, normal,
-                 back, point, physical ? m_all() : ieq(word & isplat(shadow), isplat(0)), shadow ? own : together);
+        add_lamp(w, l, lamps + l * LAMP_PLACE, surface, d, at,
+                 physical ? m_all() : ieq(word & isplat(shadow), isplat(0)), shadow ? own : together);
         real share = physical && shadow ? shadow_share(word, shadow) : splat(1);
         for (int k = 0; k < 3 && shadow; ++k)
             rgb[k] = physical ? fma(own[k], share, rgb[k]) : rgb[k] + rmin(own[k], splat(1));
         row += LAMP_INTS;
     }
     for (int k = 0; k < 3; ++k)
-        rgb[k] = physical ? rgb[k] + together[k] : (rgb[k] + rmin(together[k], splat(1))) * texel[k];
+        rgb[k] = physical ? rgb[k] + together[k] : (rgb[k] + rmin(together[k], splat(1))) * d->colour[k];
 }
 
 /* The appearance of hits; geoms: memory of the lanes. Mostly they are all of one geom. */
@@ -198,30 +185,31 @@ LFN void hit_appearance(const ureal *own, const int *geoms, real *surface)
 }
 
 /* The appearance of hits, and their texels, which detail_patch left. */
-LFN void hit_surface(const int *scene, const ureal *own, const int *geoms, lint word, real *surface, real *texel)
+LFN void hit_surface(rd_world w, const int *geoms, lint word, real *surface, details *d)
 {
-    hit_appearance(own, geoms, surface);
-    for (int k = 0; k < 3; ++k) texel[k] = splat(1);
-    if (scene_number(scene, SCENE_DETAIL)) unpack_texel(scene, word, texel);
+    hit_appearance(w.own, geoms, surface);
+    if (details_at(w)) unpack_texel(w, word, d->colour);
 }
 
 /*
- * The colour of hits (t; n: normal in the camera's frame) with their details, without what else the patch shows. share:
- * mirrored_share.
+ * The colour of hits of pixels p … with their details, as a mirror shows it if the patch is mirrored, without what else
+ * the patch shows; returns its alpha. Geoms and triangles are those in `hits`.
  */
-LFN void hit_colour(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view, int flat,
-                    const int *scene, const ureal *look, const ureal *own, const ureal *scales, const int *choice,
-                    const int *data, const ureal *tri, const int *geoms, const int *part, const sight *ray, mask hit,
-                    real t, const real *n, ureal share, real *surface, real *rgb)
+LFN real hit_colour(rd_world w, rd_surfaces surfaces, rd_patch patch, rd_hits hits, int p, mask hit,
+                    const lane_hits *here, real *rgb)
 {
-    real smooth[3] = {n[0], n[1], n[2]}, texel[3] = {splat(1), splat(1), splat(1)}, up[3], way[3], point[3];
-    roles further;
-    no_roles(&further);
-    if (scene_number(scene, SCENE_DETAIL))
-        hit_details(xform, nitem, world, view, flat, scene, look, scales, choice, data, tri, geoms, iload(part), ray, t,
-                    smooth, texel, &further);
-    hit_appearance(own, geoms, surface);
+    lane_hits smooth = *here;
+    real surface[APPEARANCE_SIZE];
+    ureal share = mirrored_share(w, surfaces.look, patch.mirrored ? patch.mirror : 0);
+    details further;
+    sight ray;
+    spot at;
+    no_details(&further);
+    row_sight(patch.view, patch.x + p % PATCH, patch.y + p / PATCH, &ray);
+    if (details_at(w)) hit_details(w, surfaces, patch, hits, p, &smooth, &further);
+    hit_appearance(w.own, hits.geom + p, surface);
     for (int k = 0; k < 3; ++k) surface[APPEARANCE_RGB + k] = surface[APPEARANCE_RGB + k] * splat(share);
-    pixel_geometry(view, flat, ray, hit, t, smooth, 0, up, way, point);
-    shade(lamps, scene, own, surface, texel, &further, up, way, point, 0, isplat(0), rgb);
+    pixel_geometry(patch, &ray, hit, here->t, smooth.n, 0, &at);
+    shade(w, patch.lamps, surface, &further, &at, 0, isplat(0), rgb);
+    return surface[APPEARANCE_ALPHA];
 }

@@ -6,6 +6,7 @@
 
 #include "render/scene.k.h"
 #include "render/known.k.h"
+#include "render/world.k.h"
 #include "render/view.k.h"
 
 /*
@@ -18,7 +19,7 @@ item_kernel void k_points(const wreal *xform, int nitem, int prim, int flat, int
 {
     int nband = (height + PATCH - 1) / PATCH, world = block / nband, first = block % nband * PATCH;
     ureal m[12], view[VIEW_SIZE], lens[LENS_SIZE] = {across, wide, left, down, tall, top, 0, 0, (ureal)fisheye};
-    for (int k = 0; k < 12; ++k) m[k] = of_world(xform, nitem, world, prim * 12 + k);
+    xform_of(xform, nitem, world, prim, m);
     view_from(m, lens, view);
     for (int y = first; y < nmin(first + PATCH, height); ++y) {
         const ureal *from = depth + ((i64)world * height + y) * width;

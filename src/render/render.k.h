@@ -2,12 +2,12 @@
  * The ray caster. A block is a patch of PATCH x PATCH pixels of one camera of one world, on a processor STRIP of them;
  * lanes are pixels of a row. Kind item.
  *
- * scene.k.h has the tables, known.k.h what is known of them when code is made, view.k.h camera rays and pyramids of
- * patches, box.k.h boxes of geoms, cull.k.h culling, trace.k.h hits, span.k.h what rows of a patch may hit, tone.k.h
- * colours as bytes, shade.k.h light, detail.k.h smooth normals and textures (texture.k.h), sky.k.h the sky, pixel.k.h
- * what is written for a pixel, shadow.k.h shadows, blend.k.h transparent geoms, mirror.k.h reflections, sample.k.h
- * several samples a pixel. Any number of geoms is processed, as many at a time as a list takes (CHUNK), and the patch
- * keeps the nearest hits between lists.
+ * scene.k.h has the tables, known.k.h what is known of them when code is made, world.k.h what functions pass on,
+ * view.k.h camera rays and pyramids of patches, box.k.h boxes of geoms, cull.k.h culling, trace.k.h hits, span.k.h what
+ * rows of a patch may hit, tone.k.h colours as bytes, shade.k.h light, detail.k.h smooth normals and textures
+ * (texture.k.h), sky.k.h the sky, pixel.k.h what is written for a pixel, shadow.k.h shadows, blend.k.h transparent
+ * geoms, mirror.k.h reflections, sample.k.h several samples a pixel. Any number of geoms is processed, as many at a
+ * time as a list takes (CHUNK), and the patch keeps the nearest hits between lists.
  */
 #include "stet/lang.h"
 
@@ -22,6 +22,7 @@
 #include "stage/axis.k.h"
 #include "render/scene.k.h"
 #include "render/known.k.h"
+#include "render/world.k.h"
 #include "render/view.k.h"
 #include "render/box.k.h"
 #include "render/cull.k.h"
@@ -41,54 +42,54 @@
 #include "render/blend.k.h"
 
 /*
- * Updates the nearest hits of all pixels of the patch at (px, py) with n candidates. fresh: they are the first ones;
- * spans: whether mark_spans has filled theirs; bare: without normals.
+ * Updates the nearest hits of all pixels of the patch with the candidates found. fresh: they are the first ones; spans:
+ * whether mark_spans has filled theirs.
  */
-LFN void trace_patch(const ureal *view, const ureal *glass, int mirrored, int flat, int bare, int fresh, int spans,
-                     int px, int py, int width, int height, const ureal *candidate, const int *list, int n,
-                     const int *shown, const int *data, const ureal *node, const ureal *tri, const ureal *elevation,
-                     ureal *best, int *best_geom, int *best_part)
+LFN void trace_patch(rd_surfaces surfaces, rd_patch patch, rd_found found, rd_hits hits, int fresh, int spans)
 {
     items (p, PIXELS) {
-        int x = px + p % PATCH, y = py + p / PATCH, span = span_bits(p);
-        int outside = x >= width || y >= height;
-        if (fresh && outside) clear_hit(view[VIEW_FAR], bare, p, best, best_geom, best_part);
+        int x = patch.x + p % PATCH, y = patch.y + p / PATCH, span = span_bits(p);
+        int outside = x >= patch.width || y >= patch.height;
+        if (fresh && outside) clear_hit(patch, hits, p);
         if (outside) continue;
-        if (fresh) istore(best_part + p, isplat(0));
+        if (fresh) istore(hits.part + p, isplat(0));
         sight ray;
-        row_sight(view, x, y, &ray);
-        real towards[3] = {splat(0), splat(0), splat(0)}, t = splat(view[VIEW_FAR]), start = splat(0);
-        lint g = isplat(-1);
+        lane_hits here;
+        row_sight(patch.view, x, y, &ray);
+        ray.start = splat(0);
+        here.t = splat(patch.view[VIEW_FAR]);
+        here.geom = isplat(-1);
+        for (int k = 0; k < 3; ++k) here.n[k] = splat(0);
         if (!fresh) {
-            t = load_best(best, p, bare, towards);
-            g = iload(best_geom + p);
+            load_hit(hits, p, patch.bare, &here);
+            here.geom = iload(hits.geom + p);
         }
-        if (mirrored) {
-            start = mirror_start(glass, view, flat, &ray);
-            t = t - start;
+        if (patch.mirrored) {
+            ray.start = mirror_start(patch.glass, patch.view, patch.flat, &ray);
+            here.t = here.t - ray.start;
         }
-        for (int c = 0; c < n; ++c) {
-            const ureal *own = candidate + c * CANDIDATE_SIZE;
-            if (STET_W > 1 && spans ? (list[CHUNK + c] & span) != span : !sight_may_meet(own, flat, &ray)) continue;
-            trace_candidate(own, shown + list[c] * SHOWN_SIZE, data, node, tri, elevation,
-                            mirrored ? 0 : view[VIEW_NEAR], flat, bare, &ray, mirrored, start, in_range(x, width), &t,
-                            &g, towards, best_part + p);
+        for (int c = 0; c < found.n; ++c) {
+            if (STET_W > 1 && spans && (found.list[CHUNK + c] & span) != span) continue;
+            const ureal *own = found.candidate + c * CANDIDATE_SIZE;
+            if (!(STET_W > 1 && spans) && !sight_may_meet(own, patch.flat, &ray)) continue;
+            trace_candidate(surfaces, patch, own, found.shown + found.list[c] * SHOWN_SIZE, &ray,
+                            in_range(x, patch.width), &here, hits.part + p);
         }
-        if (mirrored) t = t + start;
-        store_best(best, p, bare, t, towards);
-        istore(best_geom + p, g);
+        if (patch.mirrored) here.t = here.t + ray.start;
+        store_hit(hits, p, patch.bare, &here);
+        istore(hits.geom + p, here.geom);
     }
 }
 
-/* Whether a mesh is among n listed geoms. */
-LFN int any_mesh(const int *list, int n, const int *shown)
+/* Whether a mesh is among the geoms found. */
+LFN int any_mesh(rd_found found)
 {
-    int found = 0;
-    for (int c = 0; c < n && !found; ++c) {
-        int type = shown[list[c] * SHOWN_SIZE + SHOWN_TYPE];
-        found = type == RAY_MESH || type == RAY_SDF;
+    int meshes = 0;
+    for (int c = 0; c < found.n && !meshes; ++c) {
+        int type = found.shown[found.list[c] * SHOWN_SIZE + SHOWN_TYPE];
+        meshes = type == RAY_MESH || type == RAY_SDF;
     }
-    return found;
+    return meshes;
 }
 
 /* Columns in a patch of pixels that go along a curve whose aligned parts are squares; of i / 2: their rows. */
@@ -101,221 +102,196 @@ LFN lint square_columns(lint i)
  * The same as trace_patch, with lanes that are pixels of a square: more often than those of a row they meet the same
  * part of a mesh. Not for threads: a pixel's hit stays with its thread from here on.
  */
-LFN_APART void trace_squares(const ureal *view, int flat, int bare, int px, int py, int width, int height,
-                             const ureal *candidate, const int *list, int n, const int *shown, const int *data,
-                             const ureal *node, const ureal *tri, const ureal *elevation, ureal *best, int *best_geom,
-                             int *best_part)
+LFN_APART void trace_squares(rd_surfaces surfaces, rd_patch patch, rd_found found, rd_hits hits)
 {
     items (p, PIXELS) {
         int part[STET_W];
-        real towards[3];
         lint i = lane() + isplat(p), column = square_columns(i), row = square_columns(ishr(i, 1));
-        lint pixel = row * isplat(PATCH) + column, x = column + isplat(px), y = row + isplat(py);
-        mask live = m_and(ilt(x, isplat(width)), ilt(y, isplat(height)));
+        lint pixel = row * isplat(PATCH) + column, x = column + isplat(patch.x), y = row + isplat(patch.y);
+        mask live = m_and(ilt(x, isplat(patch.width)), ilt(y, isplat(patch.height)));
         if (!any(live)) continue;
         sight ray;
-        sight_of(view, x, y, &ray);
-        real t = gather(best, pixel), before = t;
-        lint g = igather(best_geom, pixel);
-        for (int k = 0; k < 3; ++k) towards[k] = bare ? t : gather(best + (k + 1) * PIXELS, pixel);
-        istore(part, igather(best_part, pixel));
-        for (int c = 0; c < n; ++c) {
-            const ureal *own = candidate + c * CANDIDATE_SIZE;
-            if (!sight_may_meet(own, flat, &ray)) continue;
-            trace_candidate(own, shown + list[c] * SHOWN_SIZE, data, node, tri, elevation, view[VIEW_NEAR], flat, bare,
-                            &ray, 0, splat(0), live, &t, &g, towards, part);
+        lane_hits here;
+        sight_of(patch.view, x, y, &ray);
+        ray.start = splat(0);
+        here.t = gather(hits.best, pixel);
+        here.geom = igather(hits.geom, pixel);
+        real before = here.t;
+        for (int k = 0; k < 3; ++k) here.n[k] = patch.bare ? here.t : gather(hits.best + (k + 1) * PIXELS, pixel);
+        istore(part, igather(hits.part, pixel));
+        for (int c = 0; c < found.n; ++c) {
+            const ureal *own = found.candidate + c * CANDIDATE_SIZE;
+            if (!sight_may_meet(own, patch.flat, &ray)) continue;
+            trace_candidate(surfaces, patch, own, found.shown + found.list[c] * SHOWN_SIZE, &ray, live, &here, part);
         }
-        mask hit = lt(t, before);
+        mask hit = lt(here.t, before);
         if (!any(hit)) continue;
         int at[STET_W], geom[STET_W];
         istore(at, pixel);
-        istore(geom, g);
-        scatter_if(hit, best, pixel, t);
-        for (int k = 0; k < 3 && !bare; ++k) scatter_if(hit, best + (k + 1) * PIXELS, pixel, towards[k]);
+        istore(geom, here.geom);
+        scatter_if(hit, hits.best, pixel, here.t);
+        for (int k = 0; k < 3 && !patch.bare; ++k) scatter_if(hit, hits.best + (k + 1) * PIXELS, pixel, here.n[k]);
         for (int l = 0; l < STET_W; ++l) {
-            best_geom[at[l]] = geom[l];
-            best_part[at[l]] = part[l];
+            hits.geom[at[l]] = geom[l];
+            hits.part[at[l]] = part[l];
         }
     }
 }
 
-/*
- * The nearest hits of a patch among the nshown geoms at `at` in `scene`; unless fresh, and those that it has. bare:
- * their normals are not wanted.
- */
-LFN_APART void trace_geoms(const wreal *xform, int nitem, int world, const ureal *view, const ureal *glass,
-                           int mirrored, int flat, int bare, int px, int py, int width, int height,
-                           const ureal *pyramid, const int *scene, int at, int nshown, const ureal *bounds,
-                           const ureal *size, const ureal *boxes, const int *data, const ureal *node, const ureal *tri,
-                           const ureal *elevation, int *flag, int *list, ureal *candidate, int fresh, ureal *best,
-                           int *best_geom, int *best_part)
+/* The nearest hits of a patch among the n geoms at `at` in `scene`; unless fresh, and those that it has. */
+LFN_APART void trace_geoms(rd_world w, rd_surfaces surfaces, rd_patch patch, rd_lists lists, rd_hits hits, int at,
+                           int n, int fresh)
 {
-    int many = MAY_BE_MANY && boxes, next, straight = STET_W > 1 && view[VIEW_FISHEYE] == 0 && square_view(view);
-    for (int from = 0; from < nshown; from = next) {
-        const int *part = scene + at + from * SHOWN_SIZE;
-        int n = find_candidates(xform, nitem, world, scene, at, from, nshown, bounds, size, boxes, view, pyramid, 1,
-                                flag, list, candidate, &next);
-        if (!n) continue;
-        if (STET_W > 1 && !mirrored && any_mesh(list, n, part)) {
-            if (fresh) clear_best(view[VIEW_FAR], bare, best, best_geom, best_part);
-            trace_squares(view, flat, bare, px, py, width, height, candidate, list, n, part, data, node, tri, elevation,
-                          best, best_geom, best_part);
+    int many = MAY_BE_MANY && lists.boxes, next;
+    int straight = STET_W > 1 && patch.view[VIEW_FISHEYE] == 0 && square_view(patch.view);
+    rd_beams beams = {patch.view, patch.pyramid, 1};
+    for (int from = 0; from < n; from = next) {
+        int count = find_candidates(w, lists, beams, at, from, n, &next);
+        if (!count) continue;
+        rd_found found = {lists.candidate, lists.list, count, w.scene + at + from * SHOWN_SIZE};
+        if (STET_W > 1 && !patch.mirrored && any_mesh(found)) {
+            if (fresh) clear_best(patch, hits);
+            trace_squares(surfaces, patch, found, hits);
         } else {
             /* those that find_candidates looked at, counted as those that it lists are */
-            const ureal *tested =
-                many ? boxes + ((at - scene[SCENE_SHOWN]) / SHOWN_SIZE + from) : candidate + CHUNK * CANDIDATE_SIZE;
+            const ureal *tested = many ? lists.boxes + ((at - shown_at(w)) / SHOWN_SIZE + from)
+                                       : lists.candidate + CHUNK * CANDIDATE_SIZE;
             if (straight)
-                mark_spans(view, flat, px, py, pyramid, tested, many ? BOX_STRIDE(SCENE_NROW(scene)) : CHUNK, candidate,
-                           list, n, part, list + CHUNK);
-            trace_patch(view, glass, mirrored, flat, bare, fresh, straight, px, py, width, height, candidate, list, n,
-                        part, data, node, tri, elevation, best, best_geom, best_part);
+                mark_spans(patch, found, tested, many ? BOX_STRIDE(SCENE_NROW(w.scene)) : CHUNK, lists.list + CHUNK);
+            trace_patch(surfaces, patch, found, hits, fresh, straight);
         }
         fresh = 0;
     }
-    if (fresh) clear_best(view[VIEW_FAR], bare, best, best_geom, best_part);
+    if (fresh) clear_best(patch, hits);
 }
 
 /*
  * Puts the details of a patch's hits in place of what they are made of: smooth normals in place of normals, texels in
- * place of triangles. further: 2 * PIXELS words, of roles, if the scene has any.
+ * place of triangles.
  */
-LFN_APART void detail_patch(const wreal *xform, int nitem, int world, const ureal *view, int flat, int px, int py,
-                            int width, int height, const int *scene, const ureal *look, const ureal *scales,
-                            const int *choice, const int *data, const ureal *tri, ureal *best, int *best_geom,
-                            int *best_part, int *further)
+LFN_APART void detail_patch(rd_world w, rd_surfaces surfaces, rd_patch patch, rd_hits hits)
 {
     items (p, PIXELS) {
-        int x = px + p % PATCH, y = py + p / PATCH;
-        if (x >= width || y >= height) continue;
-        roles r;
-        real n[3], texel[3] = {splat(1), splat(1), splat(1)}, t = load_best(best, p, 0, n);
-        sight ray;
-        row_sight(view, x, y, &ray);
-        no_roles(&r);
-        hit_details(xform, nitem, world, view, flat, scene, look, scales, choice, data, tri, best_geom + p,
-                    iload(best_part + p), &ray, t, n, texel, &r);
-        store_best(best, p, 0, t, n);
-        istore(best_part + p, pack_texel(scene, texel));
-        if (scene_number(scene, SCENE_ROLES)) {
+        int x = patch.x + p % PATCH, y = patch.y + p / PATCH;
+        if (x >= patch.width || y >= patch.height) continue;
+        details further;
+        lane_hits here;
+        load_hit(hits, p, 0, &here);
+        no_details(&further);
+        hit_details(w, surfaces, patch, hits, p, &here, &further);
+        store_hit(hits, p, 0, &here);
+        istore(hits.part + p, pack_texel(w, further.colour));
+        if (has_roles(w)) {
             lint word[2];
-            pack_roles(&r, word);
-            for (int k = 0; k < 2; ++k) istore(further + k * PIXELS + p, word[k]);
+            pack_roles(&further, word);
+            for (int k = 0; k < 2; ++k) istore(hits.further + k * PIXELS + p, word[k]);
         }
     }
 }
 
-/* How many of the nshown geoms at `at` in `scene` a patch may show. Overwrites the lists of candidates. */
-LFN_APART int count_candidates(const wreal *xform, int nitem, int world, const int *scene, int at, int nshown,
-                               const ureal *bounds, const ureal *size, const ureal *boxes, const ureal *view,
-                               const ureal *pyramid, int *flag, int *list, ureal *candidate)
+/* How many of the n geoms at `at` in `scene` a patch may show. Overwrites the lists of candidates. */
+LFN_APART int count_candidates(rd_world w, rd_lists lists, rd_beams beams, int at, int n)
 {
     int found = 0, next;
-    for (int from = 0; from < nshown; from = next) {
-        int n = find_candidates(xform, nitem, world, scene, at, from, nshown, bounds, size, boxes, view, pyramid, 1,
-                                flag, list, candidate, &next);
-        found += n;
+    for (int from = 0; from < n; from = next) {
+        int more = find_candidates(w, lists, beams, at, from, n, &next);
+        found += more;
     }
     return found;
 }
 
-/* Depths, ids, distances and normals of a patch's hits. ntile, tile, rows: as k_render. */
-LFN void put_hits(const ureal *view, int flat, int px, int py, int width, int height, const int *scene,
-                  const ureal *best, const int *best_geom, ureal *depth, ureal *distance, ureal *normal, int *geom,
-                  int *body, int *type, const i64 *first, const int *pitch, int rows, int ntile, int tile)
+/* Depths, ids, distances and normals of a patch's hits. */
+LFN void put_hits(rd_world w, rd_patch patch, rd_hits hits, rd_pictures out)
 {
-    const int *ids = scene + scene[SCENE_IDS];
-    int named = geom || body || type, shaped = distance || normal, other = scene_number(scene, SCENE_TENDON);
-    other = other || scene_number(scene, SCENE_NADDED) || scene_number(scene, SCENE_NUNDER);
+    const int *ids = w.scene + ids_at(w);
+    int named = out.geom || out.body || out.type, shaped = out.distance || out.normal;
+    int other = has_tendons(w) || nadded(w) || nunder(w);
     items (p, PIXELS) {
-        int x = px + p % PATCH, y = py + p / PATCH;
-        if (x >= width || y >= height) continue;
-        mask live = in_range(x, width);
-        lint g = iload(best_geom + p), none = isplat(-1);
+        int x = patch.x + p % PATCH, y = patch.y + p / PATCH;
+        if (x >= patch.width || y >= patch.height) continue;
+        mask live = in_range(x, patch.width);
+        lint g = iload(hits.geom + p), none = isplat(-1);
         mask hit = ilt(none, g);
-        real n[3], t = select(hit, load(best + p), splat(1) / splat(0));
-        put_real(depth, first, pitch, tile_entry(rows, BUFFER_DEPTH, ntile, tile), x, y, live, t);
+        real n[3], t = select(hit, load(hits.best + p), splat(1) / splat(0));
+        put_real(out.depth, out, BUFFER_DEPTH, x, y, live, t);
         if (named) {
             lint known = imax(g, isplat(0)) * isplat(IDS_SIZE);
             if (other) g = iselect(hit, igather(ids + IDS_GEOM, known), none);
-            put_int(geom, first, pitch, tile_entry(rows, BUFFER_GEOM, ntile, tile), x, y, live, g);
-            if (body)
-                put_int(body, first, pitch, tile_entry(rows, BUFFER_BODY, ntile, tile), x, y, live,
-                        iselect(hit, igather(ids + IDS_BODY, known), none));
-            if (type)
-                put_int(type, first, pitch, tile_entry(rows, BUFFER_TYPE, ntile, tile), x, y, live,
-                        iselect(hit, igather(ids + IDS_TYPE, known), none));
+            put_int(out.geom, out, BUFFER_GEOM, x, y, live, g);
+            if (out.body)
+                put_int(out.body, out, BUFFER_BODY, x, y, live, iselect(hit, igather(ids + IDS_BODY, known), none));
+            if (out.type)
+                put_int(out.type, out, BUFFER_TYPE, x, y, live, iselect(hit, igather(ids + IDS_TYPE, known), none));
         }
         if (!shaped) continue;
-        real up[3], way[3], point[3];
-        for (int k = 0; k < 3; ++k) n[k] = load(best + (k + 1) * PIXELS + p);
+        spot at;
+        for (int k = 0; k < 3; ++k) n[k] = load(hits.best + (k + 1) * PIXELS + p);
         sight ray;
-        row_sight(view, x, y, &ray);
-        real far = pixel_geometry(view, flat, &ray, hit, t, n, 1, up, way, point);
-        put_real(distance, first, pitch, tile_entry(rows, BUFFER_DISTANCE, ntile, tile), x, y, live, far);
-        put_normal(normal, first, pitch, tile_entry(rows, BUFFER_NORMAL, ntile, tile), x, y, live, up);
+        row_sight(patch.view, x, y, &ray);
+        real far = pixel_geometry(patch, &ray, hit, t, n, 1, &at);
+        put_real(out.distance, out, BUFFER_DISTANCE, x, y, live, far);
+        put_normal(out, x, y, live, at.normal);
     }
 }
 
-/* Colours of a patch's hits without light. entry: of the tile table. */
-LFN void put_albedo(int px, int py, int width, int height, const int *scene, const ureal *own, const int *best_geom,
-                    const int *best_part, int *albedo, const i64 *first, const int *pitch, i64 entry)
+/* Colours of a patch's hits without light. */
+LFN void put_albedo(rd_world w, rd_patch patch, rd_hits hits, rd_pictures out)
 {
     items (p, PIXELS) {
-        int x = px + p % PATCH, y = py + p / PATCH;
-        if (x >= width || y >= height) continue;
-        real surface[APPEARANCE_SIZE], texel[3];
-        lint g = iload(best_geom + p);
-        hit_surface(scene, own, best_geom + p, iload(best_part + p), surface, texel);
-        for (int k = 0; k < 3; ++k) texel[k] = texel[k] * surface[APPEARANCE_RGB + k];
-        put_int(albedo, first, pitch, entry, x, y, in_range(x, width),
-                pack_colour(scene, texel, isplat(255)) & ilt(isplat(-1), g));
+        int x = patch.x + p % PATCH, y = patch.y + p / PATCH;
+        if (x >= patch.width || y >= patch.height) continue;
+        real surface[APPEARANCE_SIZE], rgb[3];
+        details d;
+        lint g = iload(hits.geom + p);
+        no_details(&d);
+        hit_surface(w, hits.geom + p, iload(hits.part + p), surface, &d);
+        for (int k = 0; k < 3; ++k) rgb[k] = d.colour[k] * surface[APPEARANCE_RGB + k];
+        put_int(out.albedo, out, BUFFER_ALBEDO, x, y, in_range(x, patch.width),
+                pack_colour(w, rgb, isplat(255)) & ilt(isplat(-1), g));
     }
 }
 
 /*
- * Colours of a patch's opaque hits, the sky, the haze and the fog. plane: the one with haze above it. mirror, glass: as
- * of find_mirror; mirrored: the view is, and there is no sky, no haze. share: of shadow_patch; further: of
- * detail_patch.
+ * Colours of a patch's opaque hits, the sky, the haze and the fog; where the patch is mirrored there is no sky, no
+ * haze. plane: the one with haze above it.
  */
-LFN_APART void put_colours(const ureal *lamps, const ureal *view, int mirror, const ureal *glass, int mirrored,
-                           int flat, int px, int py, int width, int height, const int *scene, const ureal *look,
-                           const ureal *own, const ureal *plane, const ureal *best, const int *best_geom,
-                           const int *best_part, const ureal *kept, const int *share, const int *further, int *colour,
-                           const i64 *first, const int *pitch, i64 entry)
+LFN_APART void put_colours(rd_world w, const ureal *look, rd_patch patch, rd_hits hits, const ureal *plane,
+                           rd_pictures out)
 {
     items (p, PIXELS) {
-        int x = px + p % PATCH, y = py + p / PATCH;
-        if (x >= width || y >= height) continue;
-        real up[3], way[3], point[3], surface[APPEARANCE_SIZE], texel[3], rgb[3];
-        lint g = iload(best_geom + p);
-        mask live = in_range(x, width), hit = ilt(isplat(-1), g);
+        int x = patch.x + p % PATCH, y = patch.y + p / PATCH;
+        if (x >= patch.width || y >= patch.height) continue;
+        real surface[APPEARANCE_SIZE], rgb[3];
+        spot at;
+        lint g = iload(hits.geom + p);
+        mask live = in_range(x, patch.width), hit = ilt(isplat(-1), g);
         for (int k = 0; k < 3; ++k) rgb[k] = splat(0);
-        real far = kept_hit(view, flat, x, y, p, best, hit, kept, up, way, point);
+        real far = kept_hit(patch, hits, p, hit, &at);
         if (any(hit)) {
-            int worded = scene_number(scene, SCENE_DETAIL) || (scene_number(scene, SCENE_NSHADOW) && !mirrored);
-            lint word = worded ? iload(best_part + p) : isplat(0);
-            hit_surface(scene, own, best_geom + p, word, surface, texel);
-            for (int k = 0; k < 3 && mirrored; ++k)
-                surface[APPEARANCE_RGB + k] = surface[APPEARANCE_RGB + k] * splat(mirrored_share(scene, look, mirror));
-            if (scene_number(scene, SCENE_PHYSICAL))
-                word = scene_number(scene, SCENE_NSHADOW) && !mirrored ? iload(share + p) : isplat(-1);
-            roles r;
-            no_roles(&r);
-            if (scene_number(scene, SCENE_ROLES)) {
-                lint words[2] = {iload(further + p), iload(further + PIXELS + p)};
-                unpack_roles(words, &r);
+            int worded = details_at(w) || (nshadow(w) && !patch.mirrored);
+            lint word = worded ? iload(hits.part + p) : isplat(0);
+            details d;
+            no_details(&d);
+            hit_surface(w, hits.geom + p, word, surface, &d);
+            for (int k = 0; k < 3 && patch.mirrored; ++k)
+                surface[APPEARANCE_RGB + k] =
+                    surface[APPEARANCE_RGB + k] * splat(mirrored_share(w, look, patch.mirror));
+            if (is_physical(w)) word = nshadow(w) && !patch.mirrored ? iload(hits.share + p) : isplat(-1);
+            if (has_roles(w)) {
+                lint words[2] = {iload(hits.further + p), iload(hits.further + PIXELS + p)};
+                unpack_roles(words, &d);
             }
-            shade(lamps, scene, own, surface, texel, &r, up, way, point, 1, word, rgb);
-            if (scene_number(scene, SCENE_FOG)) fog_over(look + scene[SCENE_FOG], load(best + p), rgb);
+            shade(w, patch.lamps, surface, &d, &at, 1, word, rgb);
+            if (fog_at(w)) fog_over(look + fog_at(w), load(hits.best + p), rgb);
             for (int k = 0; k < 3; ++k) rgb[k] = select(hit, rgb[k], splat(0));
-            if (mirror && !mirrored)
-                add_mirrored(scene, look, mirror, glass, g, up, colour + pixel_at(first, pitch, entry, x, y), width - x,
-                             rgb);
+            if (patch.mirror && !patch.mirrored)
+                add_mirrored(w, look, patch, g, at.normal, out.colour + pixel_at(out, BUFFER_COLOUR, x, y),
+                             patch.width - x, rgb);
         }
-        if (!mirrored) sky_behind(scene, look, view, hit, way, rgb);
-        if (scene_number(scene, SCENE_HAZE) && !flat && !mirrored)
-            haze_before(scene, look, plane, view, hit, far, way, rgb);
-        put_int(colour, first, pitch, entry, x, y, live, pack_colour(scene, rgb, hit & isplat(255)));
+        if (!patch.mirrored) sky_behind(w, look, patch.view, hit, at.way, rgb);
+        if (haze_prim(w) && !patch.flat && !patch.mirrored)
+            haze_before(w, look, plane, patch.view, hit, far, at.way, rgb);
+        put_int(out.colour, out, BUFFER_COLOUR, x, y, live, pack_colour(w, rgb, hit & isplat(255)));
     }
 }
 
@@ -353,49 +329,73 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
     shared(int, own_words, OWN(PIXELS * HIT_WORDS(SCENE_HAS, 2)));
     shared(ureal, kept, KEPT);
     shared(int, blocked, MAY_BE_PHYSICAL ? PIXELS : 1);
-    int npatch = scene[SCENE_NPATCH], ntile = scene[SCENE_NTILE], strip = STET_GPU ? 1 : STRIP;
-    int nstrip = (npatch + strip - 1) / strip, listed = (start + block) / nstrip, world = worlds[listed],
-        from = (start + block) % nstrip * strip, alone = RENDER_PART != PART_ALL;
+    int strip = STET_GPU ? 1 : STRIP, nstrip = (scene[SCENE_NPATCH] + strip - 1) / strip,
+        listed = (start + block) / nstrip, world = worlds[listed], from = (start + block) % nstrip * strip,
+        alone = RENDER_PART != PART_ALL;
+    rd_world w = {xform,
+                  nitem,
+                  world,
+                  scene,
+                  looks + (i64)world * stride,
+                  size + (i64)world * shapes * 4,
+                  bounds + (i64)world * shapes * 6};
+    rd_surfaces surfaces = {data,
+                            node,
+                            tri,
+                            elevation,
+                            look,
+                            scale_stride ? scales + (i64)world * scale_stride : look + look_scale_at(w),
+                            choices + (i64)world * nchoice(w)};
     ureal *best = alone ? hits + (i64)block * (PIXELS * HIT_REALS) : own_hits;
-    int *best_geom = alone ? words + (i64)block * (PIXELS * HIT_WORDS(SCENE_HAS, RENDER_SIDE)) : own_words;
-    int *best_part = best_geom + PIXELS, *share = best_geom + HIT_SHARE * PIXELS;
-    int *further = best_geom + HIT_ROLES(SCENE_HAS) * PIXELS, *sum = best_geom + HIT_SUM(SCENE_HAS) * PIXELS;
-    const ureal *made = MAY_BE_MANY && boxes ? boxes + (i64)listed * BOXES_SIZE(SCENE_NROW(scene)) : boxes;
-    const ureal *sizes = size + (i64)world * shapes * 4, *around = bounds + (i64)world * shapes * 6;
-    const ureal *scale = scale_stride ? scales + (i64)world * scale_stride : look + scene[SCENE_LOOK_SCALE];
-    int clear = scene[SCENE_CLEAR], site = scene[SCENE_SHOWN] + scene[SCENE_NSHOWN] * SHOWN_SIZE;
+    int *word = alone ? words + (i64)block * (PIXELS * HIT_WORDS(SCENE_HAS, RENDER_SIDE)) : own_words;
+    rd_hits found = {best,
+                     word,
+                     word + PIXELS,
+                     word + HIT_SHARE * PIXELS,
+                     word + HIT_ROLES(SCENE_HAS) * PIXELS,
+                     word + HIT_SUM(SCENE_HAS) * PIXELS,
+                     kept,
+                     blocked};
+    rd_lists lists = {MAY_BE_MANY && boxes ? boxes + (i64)listed * BOXES_SIZE(SCENE_NROW(scene)) : boxes, flag, list,
+                      candidate, tubes};
     if (STET_W > 1)
         each (k, 2) flag[FLAG_BOXES + k] = 0;
-    int end = STET_GPU ? from + 1 : nmin(from + strip, npatch);
-    for (int patch = from; patch < end; ++patch) {
-        if (stands && stands[(i64)listed * npatch + patch]) continue;
-        const int *here = scene + SCENE_PATCHES + patch * PATCH_SIZE;
-        int flat = here[PATCH_FLAT];
-        int tile = world * scene[SCENE_NCAMERA] + here[PATCH_CAMERA];
-        int px = here[PATCH_X], py = here[PATCH_Y], width = here[PATCH_WIDTH], height = here[PATCH_HEIGHT];
-        i64 entry = tile_entry(rows, BUFFER_COLOUR, ntile, tile);
+    int end = STET_GPU ? from + 1 : nmin(from + strip, npatch(w));
+    for (int number = from; number < end; ++number) {
+        if (stands && stands[(i64)listed * npatch(w) + number]) continue;
+        const int *here = scene + SCENE_PATCHES + number * PATCH_SIZE;
+        const ureal *own_lens = lens + (i64)world * lens_stride + here[PATCH_CAMERA] * LENS_SIZE;
+        int flat = here[PATCH_FLAT], px = here[PATCH_X], py = here[PATCH_Y];
+        rd_pictures out = {(int *)colour,
+                           depth,
+                           distance,
+                           normal,
+                           (int *)albedo,
+                           geom,
+                           body,
+                           type,
+                           first,
+                           pitch,
+                           rows,
+                           ntile(w),
+                           world * ncamera(w) + here[PATCH_CAMERA]};
         ureal eye[12], middle[VIEW_SIZE], view[VIEW_SIZE], pyramid[PYRAMID_SIZE], glass[4] = {0, 0, 0, 0};
         ureal plane[12]; /* with haze above it */
-        xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
-        const ureal *own = looks + (i64)world * stride, *sight_lens = lens + (i64)world * lens_stride;
-        const int *choice = choices + (i64)world * scene_number(scene, SCENE_CHOICE);
-        sight_lens = sight_lens + here[PATCH_CAMERA] * LENS_SIZE;
-        view_from(eye, sight_lens, middle);
+        prim_xform(w, here[PATCH_PRIM], eye);
+        view_from(eye, own_lens, middle);
         pyramid_of(middle, flat, px, py, PATCH, pyramid);
         for (int k = 0; k < 12; ++k) plane[k] = 0;
-        if (scene_number(scene, SCENE_HAZE)) xform_of(xform, nitem, world, scene_number(scene, SCENE_HAZE) - 1, plane);
+        if (haze_prim(w)) prim_xform(w, haze_prim(w) - 1, plane);
         int side = RENDER_SIDE ? RENDER_SIDE : grid;
-        int seen = depth || distance || normal || geom || body || type, centre = side == 1 || seen || albedo,
-            nclear = scene_number(scene, SCENE_NCLEAR), under = scene_number(scene, SCENE_NUNDER);
+        int seen = depth || distance || normal || geom || body || type, centre = side == 1 || seen || albedo;
         int mirror = 0, rounds = side == 1 || !RENDER_COLOURS || !colour ? 0 : side * side;
         if (RENDER_COLOURS && colour && RENDER_PART != PART_SHADOWS)
-            mirror = find_mirror(xform, nitem, world, scene, sizes, around, middle, flat, pyramid, glass);
-        int below = clear + nclear * SHOWN_SIZE;
-        if (!sees_underside(xform, nitem, world, scene + below, under, middle, flat)) under = 0;
-        nclear += under;
+            mirror = find_mirror(w, middle, flat, pyramid, glass);
+        int under = nunder(w), below = clear_at(w) + nclear(w) * SHOWN_SIZE;
+        if (!sees_underside(w, scene + below, under, middle, flat)) under = 0;
+        int all_clear = nclear(w) + under;
 
-        if (RENDER_COLOURS && colour && RENDER_PART != PART_HITS)
-            place_lamps(xform, nitem, world, here[PATCH_PRIM], scene, lamps);
+        if (RENDER_COLOURS && colour && RENDER_PART != PART_HITS) place_lamps(w, here[PATCH_PRIM], lamps);
 
         int first_round = centre ? -1 : 0, last_round = nmax(rounds - 1, -1);
         if (alone) {
@@ -405,78 +405,69 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
         for (int s = first_round; s <= last_round; ++s) {
             int mirrors = mirror && (s >= 0 || side == 1), before = mirrors, least = 0;
             if (alone) {
-                least = scene_number(scene, SCENE_NMIRROR) ? reflected : 0;
+                least = nmirror(w) ? reflected : 0;
                 before = least <= mirrors ? least : least - 1;
             }
             for (int mirrored = before; mirrored >= least; --mirrored) {
                 int ids = s < 0 && !mirrored;
+                int bare = ids && !(distance || normal || (RENDER_COLOURS && (colour || albedo)));
                 if (mirror) { /* anew, so that scenes without one keep less in registers */
-                    xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
-                    view_from(eye, sight_lens, middle);
+                    prim_xform(w, here[PATCH_PRIM], eye);
+                    view_from(eye, own_lens, middle);
                     if (mirrored)
                         mirror_view(glass, flat, px, py, middle, pyramid);
                     else
                         pyramid_of(middle, flat, px, py, PATCH, pyramid);
                 }
                 sample_view(middle, s < 0 ? 1 : side, s < 0 ? 0 : s, view);
+                rd_patch patch = {view,
+                                  pyramid,
+                                  glass,
+                                  lamps,
+                                  flat,
+                                  px,
+                                  py,
+                                  here[PATCH_WIDTH],
+                                  here[PATCH_HEIGHT],
+                                  mirror,
+                                  mirrored,
+                                  nmax(s, 0),
+                                  bare,
+                                  mirrored ? 0 : view[VIEW_NEAR]};
+                rd_beams beams = {view, pyramid, 1};
                 if (DOES_PART(PART_HITS)) {
-                    int bare = ids && !(distance || normal || (RENDER_COLOURS && (colour || albedo)));
-                    trace_geoms(xform, nitem, world, view, glass, mirrored, flat, bare, px, py, width, height, pyramid,
-                                scene, scene[ids ? SCENE_SHOWN : SCENE_SOLID], scene[ids ? SCENE_NSHOWN : SCENE_NSOLID],
-                                around, sizes, made, data, node, tri, elevation, flag, list, candidate, 1, best,
-                                best_geom, best_part);
-                    if (ids && under)
-                        trace_geoms(xform, nitem, world, view, glass, 0, flat, bare, px, py, width, height, pyramid,
-                                    scene, below, under, around, sizes, made, data, node, tri, elevation, flag, list,
-                                    candidate, 0, best, best_geom, best_part);
-                    if (ids && seen)
-                        put_hits(view, flat, px, py, width, height, scene, best, best_geom, depth, distance, normal,
-                                 geom, body, type, first, pitch, rows, ntile, tile);
+                    trace_geoms(w, surfaces, patch, lists, found, ids ? shown_at(w) : solid_at(w),
+                                ids ? nshown(w) : nsolid(w), 1);
+                    if (ids && under) trace_geoms(w, surfaces, patch, lists, found, below, under, 0);
+                    if (ids && seen) put_hits(w, patch, found, out);
                 }
                 if (!RENDER_COLOURS || !(colour || albedo)) continue;
-                if (DOES_PART(PART_HITS) && scene_number(scene, SCENE_DETAIL))
-                    detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, scale, choice,
-                                 data, tri, best, best_geom, best_part, further);
-                if (DOES_PART(PART_HITS) && ids && albedo)
-                    put_albedo(px, py, width, height, scene, own, best_geom, best_part, (int *)albedo, first, pitch,
-                               tile_entry(rows, BUFFER_ALBEDO, ntile, tile));
+                if (DOES_PART(PART_HITS) && details_at(w)) detail_patch(w, surfaces, patch, found);
+                if (DOES_PART(PART_HITS) && ids && albedo) put_albedo(w, patch, found, out);
                 if (!colour || (s < 0 && side > 1)) continue;
                 int layers = 0;
-                if (RENDER_PART != PART_SHADOWS)
-                    layers = count_candidates(xform, nitem, world, scene, clear, nclear, around, sizes, made, view,
-                                              pyramid, flag, list, candidate);
+                if (RENDER_PART != PART_SHADOWS) layers = count_candidates(w, lists, beams, clear_at(w), all_clear);
                 if (DOES_PART(PART_HITS)) {
                     int sites =
-                        count_candidates(xform, nitem, world, scene, site, ids ? scene_number(scene, SCENE_NSITE) : 0,
-                                         around, sizes, made, view, pyramid, flag, list, candidate);
+                        count_candidates(w, lists, beams, shown_at(w) + nshown(w) * SHOWN_SIZE, ids ? nsite(w) : 0);
                     if (layers + sites > 0 && ids) {
-                        trace_geoms(xform, nitem, world, view, glass, 0, flat, 0, px, py, width, height, pyramid, scene,
-                                    scene[SCENE_SOLID], scene[SCENE_NSOLID], around, sizes, made, data, node, tri,
-                                    elevation, flag, list, candidate, 1, best, best_geom, best_part);
-                        if (scene_number(scene, SCENE_DETAIL))
-                            detail_patch(xform, nitem, world, view, flat, px, py, width, height, scene, look, scale,
-                                         choice, data, tri, best, best_geom, best_part, further);
+                        trace_geoms(w, surfaces, patch, lists, found, solid_at(w), nsolid(w), 1);
+                        if (details_at(w)) detail_patch(w, surfaces, patch, found);
                     }
-                    keep_hits(view, flat, px, py, width, height, best, best_geom, kept);
+                    keep_hits(patch, found);
                 }
-                if (DOES_PART(PART_SHADOWS) && scene_number(scene, SCENE_NSHADOW) && !mirrored)
-                    shadow_patch(xform, nitem, world, lamps, view, flat, px, py, width, height, nmax(s, 0), scene, own,
-                                 around, sizes, made, data, node, tri, elevation, flag, list, candidate, best,
-                                 best_geom, kept, tubes, best_part, blocked, share,
-                                 range ? range + 2 * ((i64)world * npatch + patch) : range, s <= 0);
+                if (DOES_PART(PART_SHADOWS) && nshadow(w) && !mirrored)
+                    shadow_patch(w, surfaces, patch, lists, found,
+                                 range ? range + 2 * ((i64)world * npatch(w) + number) : range, s <= 0);
                 if (!DOES_PART(PART_COLOURS)) continue;
-                put_colours(lamps, view, mirror, glass, mirrored, flat, px, py, width, height, scene, look, own, plane,
-                            best, best_geom, best_part, kept, share, further, (int *)colour, first, pitch, entry);
-                for (int chunk = 0; layers > 0 && chunk < nclear; chunk += CHUNK) {
-                    int next, n = find_candidates(xform, nitem, world, scene, clear, chunk, nmin(nclear, chunk + CHUNK),
-                                                  around, sizes, made, view, pyramid, 1, flag, list, candidate, &next);
-                    blend_patch(xform, nitem, world, lamps, view, glass, mirrored ? mirror : 0, flat, px, py, width,
-                                height, scene, look, own, scale, choice, candidate, list, n,
-                                scene + clear + chunk * SHOWN_SIZE, data, node, tri, elevation, best, best_geom,
-                                best_part, (int *)colour, first, pitch, entry);
+                put_colours(w, look, patch, found, plane, out);
+                for (int chunk = 0; layers > 0 && chunk < all_clear; chunk += CHUNK) {
+                    int next,
+                        n = find_candidates(w, lists, beams, clear_at(w), chunk, nmin(all_clear, chunk + CHUNK), &next);
+                    rd_found own = {candidate, list, n, scene + clear_at(w) + chunk * SHOWN_SIZE};
+                    blend_patch(w, surfaces, patch, own, found, out);
                 }
-                if (s >= 0 && !mirrored)
-                    add_sample(scene, px, py, width, height, side, s, sum, (int *)colour, first, pitch, entry);
+                if (s >= 0 && !mirrored) add_sample(w, patch, found, out, side, s);
             }
         }
     }

@@ -53,31 +53,30 @@ LFN lint colours_of_light(lint even, lint odd, int side)
  * blue, green and alpha. After the last sample the colours are the means, halves up. In mode physical channels are
  * linear light of 12 bits, rounded.
  */
-LFN void add_sample(const int *scene, int px, int py, int width, int height, int side, int s, int *sum, int *colour,
-                    const i64 *first, const int *pitch, i64 entry)
+LFN void add_sample(rd_world w, rd_patch patch, rd_hits hits, rd_pictures out, int side, int s)
 {
-    int physical = scene_number(scene, SCENE_PHYSICAL);
+    int physical = is_physical(w);
     lint bytes = isplat(0xff00ff), half = isplat(side * side / 2 * 0x10001);
     items (p, PIXELS) {
-        int x = px + p % PATCH, y = py + p / PATCH;
-        if (x >= width || y >= height) continue;
-        int *at = colour + pixel_at(first, pitch, entry, x, y);
-        lint word = load_colours(at, width - x), even = word & bytes, odd = ishr(word, 8) & bytes;
+        int x = patch.x + p % PATCH, y = patch.y + p / PATCH;
+        if (x >= patch.width || y >= patch.height) continue;
+        int *at = out.colour + pixel_at(out, BUFFER_COLOUR, x, y);
+        lint word = load_colours(at, patch.width - x), even = word & bytes, odd = ishr(word, 8) & bytes;
         if (physical) light_of_colours(word, &even, &odd);
         if (s > 0) {
-            even = even + iload(sum + p);
-            odd = odd + iload(sum + PIXELS + p);
+            even = even + iload(hits.sum + p);
+            odd = odd + iload(hits.sum + PIXELS + p);
         }
-        istore(sum + p, even);
-        istore(sum + PIXELS + p, odd);
+        istore(hits.sum + p, even);
+        istore(hits.sum + PIXELS + p, odd);
         if (s < side * side - 1) continue;
         if (physical) {
-            istore_if(in_range(x, width), at, colours_of_light(even, odd, side));
+            istore_if(in_range(x, patch.width), at, colours_of_light(even, odd, side));
             continue;
         }
         int shift = side == 4 ? 4 : 2;
         even = ishr(even + half, shift) & bytes;
         odd = ishr(odd + half, shift) & bytes;
-        istore_if(in_range(x, width), at, even | ishl(odd, 8));
+        istore_if(in_range(x, patch.width), at, even | ishl(odd, 8));
     }
 }

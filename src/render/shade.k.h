@@ -11,12 +11,15 @@ LFN void unit3(real *a)
     for (int k = 0; k < 3; ++k) a[k] = a[k] * inv;
 }
 
+/* Where rays meet surfaces (world frame): normal, direction from the eye (both unit), point. */
+typedef struct spot {
+    real normal[3], way[3], point[3];
+} spot;
+
 /* Places of all lamps, LAMP_PLACE numbers each. */
-LFN void place_lamps(const wreal *xform, int nitem, int world, int camera, const int *scene, ureal *lamps)
+LFN void place_lamps(rd_world w, int camera, ureal *lamps)
 {
-    each (l, scene_number(scene, SCENE_NLAMP))
-        lamp_place(xform, nitem, world, camera, scene[scene[SCENE_LAMPS] + l * LAMP_INTS + LAMP_PRIM],
-                   lamps + l * LAMP_PLACE);
+    each (l, nlamp(w)) lamp_place(w, camera, w.scene[lamps_at(w) + l * LAMP_INTS + LAMP_PRIM], lamps + l * LAMP_PLACE);
     sync();
 }
 
@@ -47,10 +50,11 @@ LFN real lamp_reach(const ureal *lamp, const ureal *shine, const real *to, real 
  * metal 0.16 specular^2 is reflected at a right angle (Physically Based Rendering in Filament, section 4.8.3): 4 % at
  * MuJoCo's default.
  */
-LFN void metal_light(const real *surface, const roles *r, const real *n, const real *back, const real *to, real facing,
-                     real *rgb)
+LFN void metal_light(const real *surface, const details *d, const spot *at, const real *to, real facing, real *rgb)
 {
-    real half[3], off[3], one = splat(1), rough = rmax(r->rough, splat((ureal)LEAST_ROUGH)), a = rough * rough;
+    const real *n = at->normal;
+    real back[3] = {-at->way[0], -at->way[1], -at->way[2]};
+    real half[3], off[3], one = splat(1), rough = rmax(d->rough, splat((ureal)LEAST_ROUGH)), a = rough * rough;
     real a2 = a * a, seen = rmax(dot3(n, back), splat((ureal)1e-4));
     for (int k = 0; k < 3; ++k) half[k] = to[k] + back[k];
     unit3(half);
@@ -63,22 +67,25 @@ LFN void metal_light(const real *surface, const roles *r, const real *n, const r
     real rest = one - clamp(dot3(back, half), splat(0), one), rest2 = rest * rest, grazing = rest2 * rest2 * rest;
     real glossy = surface[APPEARANCE_SPECULAR] * surface[APPEARANCE_SPECULAR] * splat((ureal)0.16);
     for (int k = 0; k < 3; ++k) {
-        real base = surface[APPEARANCE_RGB + k], least = fma(base - glossy, r->metal, glossy);
+        real base = surface[APPEARANCE_RGB + k], least = fma(base - glossy, d->metal, glossy);
         real part = fma(one - least, grazing, least);
-        real sum = fma(part, lobe, (one - part) * (one - r->metal) * base) * facing;
+        real sum = fma(part, lobe, (one - part) * (one - d->metal) * base) * facing;
         rgb[k] = select(lt(splat(0), facing), sum, splat(0));
     }
 }
 
 /*
- * Adds the light of one lamp to lanes of `lit`. surface: APPEARANCE_SIZE numbers; r: read only if `has_roles`; n, back:
- * unit, toward the viewer; point: on the surface; all in the world frame.
+ * Adds the light of lamp l, which is at `place`, to lanes of `lit`. surface: APPEARANCE_SIZE numbers; details: those of
+ * roles are read only if the scene has any.
  */
-LFN void add_lamp(const ureal *lamp, int positional, const ureal *place, const real *surface, const roles *r,
-                  int has_roles, const real *n, const real *back, const real *point, mask lit, real *rgb)
+LFN void add_lamp(rd_world w, int l, const ureal *place, const real *surface, const details *d, const spot *at,
+                  mask lit, real *rgb)
 {
+    const ureal *lamp = w.own + look_lamps_at(w) + l * LAMP_REALS;
+    int positional = w.scene[lamps_at(w) + l * LAMP_INTS + LAMP_POSITIONAL];
+    const real *n = at->normal;
     real to[3], half[3], reach = select(lit, splat(1), splat(0));
-    for (int k = 0; k < 3; ++k) to[k] = positional ? splat(place[k]) - point[k] : splat(-place[3 + k]);
+    for (int k = 0; k < 3; ++k) to[k] = positional ? splat(place[k]) - at->point[k] : splat(-place[3 + k]);
     if (positional) {
         real far = sqrt(dot3(to, to));
         unit3(to);
@@ -89,23 +96,23 @@ LFN void add_lamp(const ureal *lamp, int positional, const ureal *place, const r
     real facing = rmax(dot3(n, to), splat(0)), shine = splat(0);
     int shines = lamp[LAMP_SPECULAR] + lamp[LAMP_SPECULAR + 1] + lamp[LAMP_SPECULAR + 2] > 0;
     if (shines && any(m_and(reached, lt(splat(0), facing)))) {
-        for (int k = 0; k < 3; ++k) half[k] = to[k] + back[k];
+        for (int k = 0; k < 3; ++k) half[k] = to[k] - at->way[k];
         unit3(half);
         shine = pow(rmax(dot3(n, half), splat(0)), surface[APPEARANCE_SHININESS]) * surface[APPEARANCE_SPECULAR];
         shine = select(lt(splat(0), facing), shine, splat(0));
     }
     real metal[3];
     mask glossy = m_none();
-    if (has_roles) {
-        glossy = ilt(isplat(0), r->lit);
-        metal_light(surface, r, n, back, to, facing, metal);
+    if (has_roles(w)) {
+        glossy = ilt(isplat(0), d->lit);
+        metal_light(surface, d, at, to, facing, metal);
     }
     for (int k = 0; k < 3; ++k) {
         real ambient = splat(lamp[LAMP_AMBIENT + k]);
-        if (has_roles) ambient = ambient * r->open;
+        if (has_roles(w)) ambient = ambient * d->open;
         real matt = fma(facing, splat(lamp[LAMP_DIFFUSE + k]), ambient);
         real sum = fma(shine, splat(lamp[LAMP_SPECULAR + k]), matt * surface[APPEARANCE_RGB + k]);
-        if (has_roles)
+        if (has_roles(w))
             sum = select(glossy, fma(metal[k], splat(lamp[LAMP_DIFFUSE + k]), ambient * surface[APPEARANCE_RGB + k]),
                          sum);
         rgb[k] = fma(reach, sum, rgb[k]);

@@ -56,26 +56,26 @@ LFN void depth_range(const ureal *best, const int *best_geom, ureal *range, urea
  * Lanes of `open` whose ray (from, way: in the frame that candidates were made for) meets none of the candidates; for
  * threads, of those with the bit `flag`. geom: what they start from; if it is convex it is not in their way.
  */
-LFN mask unblocked(const ureal *candidate, const int *list, int flag, int n, const int *shown, const int *data,
-                   const ureal *node, const ureal *tri, const ureal *elevation, lint geom, const real *from,
-                   const real *way, mask open, real far)
+LFN mask unblocked(rd_surfaces surfaces, rd_found found, int flag, lint geom, const real *from, const real *way,
+                   mask open, real far)
 {
     ray_range range = {0, 0, 1};
-    for (int c = 0; c < n && any(open); ++c) {
-        if (STET_W == 1 && !(list[CHUNK + c] & flag)) continue;
-        const ureal *axes = candidate + c * CANDIDATE_SIZE;
+    for (int c = 0; c < found.n && any(open); ++c) {
+        if (STET_W == 1 && !(found.list[CHUNK + c] & flag)) continue;
+        const ureal *axes = found.candidate + c * CANDIDATE_SIZE;
         real o[3], d[3], normal[3], t = far;
         for (int k = 0; k < 3; ++k) o[k] = from[k] - splat(axes[CANDIDATE_BALL + k]);
         mask may = m_and(open, may_meet(o, way, axes[CANDIDATE_BALL + 3]));
         if (!any(may)) continue; /* most of them */
-        const int *row = shown + list[c] * SHOWN_SIZE;
+        const int *row = found.shown + found.list[c] * SHOWN_SIZE;
         int g = row[SHOWN_GEOM], type = row[SHOWN_TYPE], part[STET_W];
         int convex = type != RAY_HFIELD && type < RAY_MESH && !(row[SHOWN_KIND] & SHOWN_CORD);
         may = convex ? m_andnot(may, ieq(geom, isplat(g))) : may;
         if (!any(may)) continue;
         for (int k = 0; k < 3; ++k) {
             const ureal *a = axes + 3 * k;
-            o[k] = fma(splat(a[2]), from[2], fma(splat(a[1]), from[1], fma(splat(a[0]), from[0], splat(axes[9 + k]))));
+            real start = splat(axes[CANDIDATE_EYE + k]);
+            o[k] = fma(splat(a[2]), from[2], fma(splat(a[1]), from[1], fma(splat(a[0]), from[0], start)));
             d[k] = fma(splat(a[2]), way[2], fma(splat(a[1]), way[1], splat(a[0]) * way[0]));
             normal[k] = splat(0);
         }
@@ -85,8 +85,10 @@ LFN mask unblocked(const ureal *candidate, const int *list, int flag, int n, con
             d[2] = d[2] * side;
         }
         istore(part, isplat(0));
-        ray_geom(range, type, axes + CANDIDATE_SHAPE, data + 4 * g, node, tri, elevation, o, d, may, far, &t, normal,
-                 part);
+        ray_lanes rays = {o, d, may};
+        ray_hit hit = {&t, normal, part};
+        ray_shapes shapes = {surfaces.data + 4 * g, surfaces.node, surfaces.tri, surfaces.elevation};
+        ray_geom(range, type, axes + CANDIDATE_SHAPE, shapes, rays, far, hit);
         open = m_andnot(open, lt(t, far));
     }
     return open;
@@ -121,45 +123,44 @@ LFN real before_lamp(const ureal *place, const real *point, ureal near)
 }
 
 /*
- * Marks pixels of a patch that the light of lamps does not reach, because of n candidates, with the lamps' bits in
- * `mark`. which: bits of the lamps from the `first` on; only threads may have several. In mode physical it is one, and
- * the bits in `mark` are those of the rays to its bulb.
+ * Marks pixels of a patch that the light of lamps does not reach, because of the candidates found, with the lamps' bits
+ * in its words. which: bits of the lamps from the `first` on; only threads may have several. In mode physical it is
+ * one, and bits in `blocked` are those of the rays to its bulb.
  */
-LFN void mark_shadows(const ureal *view, int flat, int px, int py, int width, int height, int sample, const int *scene,
-                      const ureal *own, const ureal *lamps, int first, int which, const ureal *centre,
-                      const ureal *candidate, const int *list, int n, const int *shown, const int *data,
-                      const ureal *node, const ureal *tri, const ureal *elevation, const ureal *best,
-                      const int *best_geom, const ureal *kept, int *mark)
+LFN void mark_shadows(rd_world w, rd_surfaces surfaces, rd_patch patch, rd_found found, rd_hits hits, int first,
+                      int which, const ureal *centre)
 {
-    int physical = scene_number(scene, SCENE_PHYSICAL);
+    int physical = is_physical(w);
     shadow_lamp one;
-    lamp_of(scene, own, first, &one);
+    lamp_of(w, first, &one);
+    int *mark = physical ? hits.blocked : hits.part;
     items (p, PIXELS) {
-        int x = px + p % PATCH, y = py + p / PATCH;
-        if (x >= width || y >= height) continue;
+        int x = patch.x + p % PATCH, y = patch.y + p / PATCH;
+        if (x >= patch.width || y >= patch.height) continue;
         lint word = iload(mark + p);
-        mask hit = ilt(isplat(-1), iload(best_geom + p));
+        mask hit = ilt(isplat(-1), iload(hits.geom + p));
         if (!any(hit)) continue;
-        real up[3], way[3], point[3], from[3], t = load(best + p);
-        kept_hit(view, flat, x, y, p, best, hit, kept, up, way, point);
+        real from[3], t = load(hits.best + p);
+        spot at;
+        kept_hit(patch, hits, p, hit, &at);
         for (int k = 0; k < 3; ++k) {
-            point[k] = fma(up[k], t * splat((ureal)SHADOW_LIFT), point[k]);
-            from[k] = point[k] - splat(centre[k]);
+            at.point[k] = fma(at.normal[k], t * splat((ureal)SHADOW_LIFT), at.point[k]);
+            from[k] = at.point[k] - splat(centre[k]);
         }
         for (int l = first; which >> (l - first); ++l) {
             real to[3], far = splat((ureal)SHADOW_FAR);
             if (!(which >> (l - first) & 1)) continue;
             shadow_lamp lamp = one;
-            if (STET_W == 1) lamp_of(scene, own, l, &lamp); /* else there is one */
-            const ureal *place = lamps + l * LAMP_PLACE;
-            for (int k = 0; k < 3; ++k) to[k] = lamp.positional ? splat(place[k]) - point[k] : splat(-place[3 + k]);
+            if (STET_W == 1) lamp_of(w, l, &lamp); /* else there is one */
+            const ureal *place = patch.lamps + l * LAMP_PLACE;
+            for (int k = 0; k < 3; ++k) to[k] = lamp.positional ? splat(place[k]) - at.point[k] : splat(-place[3 + k]);
             if (lamp.positional) {
                 far = sqrt(dot3(to, to));
                 unit3(to);
             }
             mask lit = hit, drawn = hit;
             if (!physical && !lamp.positional) {
-                far = before_lamp(place, point, view[VIEW_NEAR]);
+                far = before_lamp(place, at.point, patch.view[VIEW_NEAR]);
                 drawn = m_and(hit, lt(splat(0), far));
             }
             if (lamp.cutoff >= -1) { /* outside of the cone there is no light to keep off */
@@ -169,11 +170,10 @@ LFN void mark_shadows(const ureal *view, int flat, int px, int py, int width, in
             for (int i = 0; i < (lamp.radius > 0 ? SHADOW_RAYS : 1); ++i) {
                 int bit = physical ? 1 << i : lamp.bit;
                 real ray[3] = {to[0], to[1], to[2]}, end = far;
-                if (lamp.radius > 0) to_bulb(lane() + isplat(x), y, sample, lamp.radius, i, ray, &end);
+                if (lamp.radius > 0) to_bulb(lane() + isplat(x), y, patch.sample, lamp.radius, i, ray, &end);
                 mask unmarked = m_and(drawn, ieq(word & isplat(bit), isplat(0)));
-                mask open = m_and(m_and(lit, unmarked), lt(splat(0), dot3(up, ray)));
-                open = unblocked(candidate, list, 1 << (l - first), n, shown, data, node, tri, elevation,
-                                 iload(best_geom + p), from, ray, open, end);
+                mask open = m_and(m_and(lit, unmarked), lt(splat(0), dot3(at.normal, ray)));
+                open = unblocked(surfaces, found, 1 << (l - first), iload(hits.geom + p), from, ray, open, end);
                 word = word | (isplat(bit) & m_andnot(unmarked, open));
             }
         }
@@ -199,58 +199,52 @@ LFN void clear_words(int *words)
 
 /*
  * Marks in a patch's words (LAMP_SHADOW) which lamps' light does not reach a pixel; in mode physical puts which share
- * of it does into `share`, by way of `blocked`. Overwrites the lists of candidates. tubes: shared, PYRAMID_SIZE numbers
- * for each lamp. range: takes the depths of the patch's hits, unless `fresh` with those that it has; may be absent.
+ * of it does into `share`, by way of `blocked`. Overwrites the lists of candidates. range: takes the depths of the
+ * patch's hits, unless `fresh` with those that it has; may be absent.
  */
-LFN_APART void shadow_patch(const wreal *xform, int nitem, int world, const ureal *lamps, const ureal *view, int flat,
-                            int px, int py, int width, int height, int sample, const int *scene, const ureal *own,
-                            const ureal *bounds, const ureal *size, const ureal *boxes, const int *data,
-                            const ureal *node, const ureal *tri, const ureal *elevation, int *flag, int *list,
-                            ureal *candidate, const ureal *best, const int *best_geom, const ureal *kept, ureal *tubes,
-                            int *mark, int *blocked, int *share, ureal *range, int fresh)
+LFN_APART void shadow_patch(rd_world w, rd_surfaces surfaces, rd_patch patch, rd_lists lists, rd_hits hits,
+                            ureal *range, int fresh)
 {
-    int shown = scene[SCENE_SHOWN], ncast = scene[SCENE_NSHOWN] + scene_number(scene, SCENE_NSITE);
-    int physical = scene_number(scene, SCENE_PHYSICAL), nlamp = scene_number(scene, SCENE_NLAMP), casting = 0;
+    int shown = shown_at(w), ncast = nshown(w) + nsite(w), physical = is_physical(w), casting = 0;
     int together = STET_W == 1 && !physical;
     ureal corner[27], frame[VIEW_SIZE];
-    if (!physical && !scene_number(scene, SCENE_DETAIL)) clear_words(mark);
-    if (physical) clear_words(share);
+    if (!physical && !details_at(w)) clear_words(hits.part);
+    if (physical) clear_words(hits.share);
     ureal low, high;
-    depth_range(best, best_geom, candidate, &low, &high);
+    depth_range(hits.best, hits.geom, lists.candidate, &low, &high);
     each (k, range ? 2 : 0) {
         ureal end = k ? high : low, was = fresh ? end : range[k];
         range[k] = k ? umax(was, end) : umin(was, end);
     }
     if (high < 0) return;
-    patch_corners(view, flat, px, py, low, high, corner);
+    patch_corners(patch.view, patch.flat, patch.x, patch.y, low, high, corner);
     for (int k = 0; k < VIEW_SIZE; ++k) frame[k] = k < 3 ? corner[k] : (ureal)(k < 12 && k % 4 == 3);
     shadow_lamp lamp;
-    for (int l = 0; l < nlamp; ++l) {
-        lamp_of(scene, own, l, &lamp);
+    for (int l = 0; l < nlamp(w); ++l) {
+        lamp_of(w, l, &lamp);
         if (lamp.bit) casting |= 1 << l;
     }
-    each (l, nlamp) {
+    each (l, nlamp(w)) {
         ureal to[3], tube[PYRAMID_SIZE];
         shadow_lamp here;
-        lamp_of(scene, own, l, &here);
+        lamp_of(w, l, &here);
         if (!here.bit) continue;
-        lamp_way(corner, lamps + l * LAMP_PLACE, here.positional, to);
-        tube_of(view, corner, to, here.radius, tube);
-        for (int k = 0; k < PYRAMID_SIZE; ++k) tubes[l * PYRAMID_SIZE + k] = tube[k];
+        lamp_way(corner, patch.lamps + l * LAMP_PLACE, here.positional, to);
+        tube_of(patch.view, corner, to, here.radius, tube);
+        for (int k = 0; k < PYRAMID_SIZE; ++k) lists.tubes[l * PYRAMID_SIZE + k] = tube[k];
     }
-    for (int l = 0; l < nlamp; l += together ? nlamp : 1) {
+    for (int l = 0; l < nlamp(w); l += together ? nlamp(w) : 1) {
         int which = together ? casting : casting >> l & 1;
         if (!which) continue;
-        if (physical) clear_words(blocked);
+        if (physical) clear_words(hits.blocked);
         for (int from = 0, next; from < ncast; from = next) {
-            const int *part = scene + shown + from * SHOWN_SIZE;
-            int n = find_candidates(xform, nitem, world, scene, shown, from, ncast, bounds, size, boxes, frame,
-                                    tubes + l * PYRAMID_SIZE, which, flag, list, candidate, &next);
-            mark_shadows(view, flat, px, py, width, height, sample, scene, own, lamps, l, which, corner, candidate,
-                         list, n, part, data, node, tri, elevation, best, best_geom, kept, physical ? blocked : mark);
+            rd_beams beams = {frame, lists.tubes + l * PYRAMID_SIZE, which};
+            int n = find_candidates(w, lists, beams, shown, from, ncast, &next);
+            rd_found found = {lists.candidate, lists.list, n, w.scene + shown + from * SHOWN_SIZE};
+            mark_shadows(w, surfaces, patch, found, hits, l, which, corner);
         }
         if (!physical) continue;
-        lamp_of(scene, own, l, &lamp);
-        put_shares(blocked, lamp.radius > 0 ? SHADOW_RAYS : 1, lamp.bit - 1, share);
+        lamp_of(w, l, &lamp);
+        put_shares(hits.blocked, lamp.radius > 0 ? SHADOW_RAYS : 1, lamp.bit - 1, hits.share);
     }
 }

@@ -42,22 +42,22 @@ LFN int sky_level(const int *sky, const ureal *view)
 }
 
 /* The sky in pixels without a hit. way: unit, world frame. */
-LFN void sky_behind(const int *scene, const ureal *look, const ureal *view, mask hit, const real *way, real *rgb)
+LFN void sky_behind(rd_world w, const ureal *look, const ureal *view, mask hit, const real *way, real *rgb)
 {
     real above[3] = {splat(0), splat(0), splat(0)};
     if (all(hit)) return;
-    if (scene_number(scene, SCENE_SKY)) {
-        const int *sky = scene + scene_number(scene, SCENE_SKY);
+    if (sky_at(w)) {
+        const int *sky = w.scene + sky_at(w);
         const int *level = sky + TEXTURE_HEAD + LEVEL_SIZE * sky_level(sky, view);
         int size = level[LEVEL_WIDTH];
         real r[3] = {way[0], way[2], -way[1]}, on[3], sign;
         mask x, y;
         lint face = cube_face(r, &x, &y, &sign, on);
         real half = splat((ureal)0.5), scale = half / on[2];
-        add_level(scene, isplat(level[LEVEL_FIRST]) + face * isplat(sky[TEXTURE_CUBE] * size * size), isplat(size),
-                  isplat(size), m_none(), fma(on[0], scale, half), fma(on[1], scale, half), splat((ureal)TEXEL_UNIT),
-                  above);
-        if (scene_number(scene, SCENE_FOG)) fog_over_sky(look + scene[SCENE_FOG], view, way, above);
+        texel_level own = {isplat(level[LEVEL_FIRST]) + face * isplat(sky[TEXTURE_CUBE] * size * size), isplat(size),
+                           isplat(size), m_none()};
+        add_level(w, &own, fma(on[0], scale, half), fma(on[1], scale, half), splat((ureal)TEXEL_UNIT), above);
+        if (fog_at(w)) fog_over_sky(look + fog_at(w), view, way, above);
     }
     for (int k = 0; k < 3; ++k) rgb[k] = select(hit, rgb[k], above[k]);
 }
@@ -66,10 +66,10 @@ LFN void sky_behind(const int *scene, const ureal *look, const ureal *view, mask
  * Haze over what is further than it: a cone from the plane, at HAZE_WIDTH of its radius from the end, up to the eye's
  * height at its end, thickest in between. m: the plane's transform; far: distances of hits.
  */
-LFN void haze_before(const int *scene, const ureal *look, const ureal *m, const ureal *view, mask hit, real far,
+LFN void haze_before(rd_world w, const ureal *look, const ureal *m, const ureal *view, mask hit, real far,
                      const real *way, real *rgb)
 {
-    const ureal *haze = look + scene[SCENE_LOOK_HAZE];
+    const ureal *haze = look + look_haze_at(w);
     ureal axis[3] = {m[2], m[6], m[10]}, len = usqrt(udot(axis, axis)), height = 0;
     for (int k = 0; k < 3; ++k) height = ufma(view[VIEW_EYE + k] - m[4 * k + 3], axis[k] / len, height);
     if (!(height > 0)) return;
@@ -88,6 +88,6 @@ LFN void haze_before(const int *scene, const ureal *look, const ureal *m, const 
     real share = select(lt(high, thick), high / thick, low / (one - thick));
     real own[3];
     for (int k = 0; k < 3; ++k) own[k] = splat(haze[HAZE_RGB + k]);
-    if (scene_number(scene, SCENE_FOG)) fog_over(look + scene[SCENE_FOG], depth_along(view, reach, way), own);
+    if (fog_at(w)) fog_over(look + fog_at(w), depth_along(view, reach, way), own);
     for (int k = 0; k < 3; ++k) rgb[k] = select(here, fma(share, own[k] - rgb[k], rgb[k]), rgb[k]);
 }

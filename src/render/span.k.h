@@ -47,22 +47,22 @@ LFN mask rows_face(const ureal *candidate, int flat, ureal most, ureal u0, ureal
 }
 
 /*
- * Fills the spans of the n listed candidates, whose boxes' numbers are `stride` apart: a bit for each row of the patch,
+ * Fills the spans of the listed candidates, whose boxes' numbers are `stride` apart: a bit for each row of the patch,
  * and for each vector of columns.
  */
-LFN void mark_spans(const ureal *view, int flat, int px, int py, const ureal *pyramid, const ureal *boxes, int stride,
-                    const ureal *candidate, const int *list, int n, const int *shown, int *spans)
+LFN void mark_spans(rd_patch patch, rd_found found, const ureal *boxes, int stride, int *spans)
 {
-    const ureal *lens = view + VIEW_LENS;
+    const ureal *view = patch.view, *lens = view + VIEW_LENS;
+    int px = patch.x, py = patch.y;
     ureal u0 = edge_u(lens, px), u1 = edge_u(lens, px + PATCH), v0 = edge_v(lens, py), v1 = edge_v(lens, py + PATCH);
     ureal most = (ureal)2e-6 * umax(1, umax(umax(uabs(u0), uabs(u1)), umax(uabs(v0), uabs(v1))));
-    for (int c = 0; c < n; ++c) {
-        int span = 0, lanes[STET_W], plane = shown[list[c] * SHOWN_SIZE + SHOWN_TYPE] == RAY_PLANE;
-        ureal box[12], slack = box_in_view(view, flat, pyramid, boxes + list[c], stride, box);
+    for (int c = 0; c < found.n; ++c) {
+        int span = 0, lanes[STET_W], g = found.list[c], plane = found.shown[g * SHOWN_SIZE + SHOWN_TYPE] == RAY_PLANE;
+        ureal box[12], slack = box_in_view(view, patch.flat, patch.pyramid, boxes + g, stride, box);
         for (int i = 0; i < PATCH; i += STET_W) {
             real v = view_vs(view, lane() + isplat(py + i));
             mask rows = planes_meet(box, slack, 1, v);
-            if (plane) rows = m_and(rows, rows_face(candidate + c * CANDIDATE_SIZE, flat, most, u0, u1, v));
+            if (plane) rows = m_and(rows, rows_face(found.candidate + c * CANDIDATE_SIZE, patch.flat, most, u0, u1, v));
             istore(lanes, rows & isplat(1));
             for (int l = 0; l < STET_W; ++l) span |= lanes[l] << (i + l);
             span |= any(planes_meet(box, slack, 0, view_us(view, lane() + isplat(px + i)))) << (PATCH + i / STET_W);

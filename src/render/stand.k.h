@@ -15,6 +15,7 @@
 #include "stage/axis.k.h"
 #include "render/scene.k.h"
 #include "render/known.k.h"
+#include "render/world.k.h"
 #include "render/view.k.h"
 #include "render/box.k.h"
 #include "render/cull.k.h"
@@ -28,21 +29,21 @@
 LFN int same_real(ureal a, ureal b) { return a == b ? a != 0 || 1 / a == 1 / b : a != a && b != b; }
 
 /* Whether a prim's transform is another one than `then`, all transforms of the world. */
-LFN int prim_moved(const wreal *xform, int nitem, int world, const ureal *then, int prim)
+LFN int prim_moved(rd_world w, const ureal *then, int prim)
 {
     int same = 1;
     for (int k = 0; k < 12; ++k)
-        same = same && same_real(then[prim * 12 + k], of_world(xform, nitem, world, prim * 12 + k));
+        same = same && same_real(then[prim * 12 + k], of_world(w.xform, w.nitem, w.world, prim * 12 + k));
     return !same;
 }
 
 /* Whether what is not culled by boxes moved: a lamp, or the plane with haze above it. */
-LFN int light_moved(const wreal *xform, int nitem, int world, const ureal *then, const int *scene)
+LFN int light_moved(rd_world w, const ureal *then)
 {
-    int haze = scene_number(scene, SCENE_HAZE), moved = haze && prim_moved(xform, nitem, world, then, haze - 1);
-    for (int l = 0; l < scene_number(scene, SCENE_NLAMP) && !moved; ++l) {
-        int prim = scene[scene[SCENE_LAMPS] + l * LAMP_INTS + LAMP_PRIM];
-        moved = prim >= 0 && prim_moved(xform, nitem, world, then, prim);
+    int haze = haze_prim(w), moved = haze && prim_moved(w, then, haze - 1);
+    for (int l = 0; l < nlamp(w) && !moved; ++l) {
+        int prim = w.scene[lamps_at(w) + l * LAMP_INTS + LAMP_PRIM];
+        moved = prim >= 0 && prim_moved(w, then, prim);
     }
     return moved;
 }
@@ -51,21 +52,19 @@ LFN int light_moved(const wreal *xform, int nitem, int world, const ureal *then,
  * Whether a plane moved. The camera sees the undersides of all planes or of none (sees_underside), but in a mirror
  * those of planes that it is above.
  */
-LFN int plane_moved(const wreal *xform, int nitem, int world, const ureal *then, const int *scene)
+LFN int plane_moved(rd_world w, const ureal *then)
 {
-    const int *under = scene + scene[SCENE_CLEAR] + scene_number(scene, SCENE_NCLEAR) * SHOWN_SIZE;
+    const int *under = w.scene + clear_at(w) + nclear(w) * SHOWN_SIZE;
     int moved = 0;
-    for (int i = 0; i < scene_number(scene, SCENE_NUNDER) && !moved; ++i)
-        moved = prim_moved(xform, nitem, world, then, under[i * SHOWN_SIZE + SHOWN_PRIM]);
+    for (int i = 0; i < nunder(w) && !moved; ++i) moved = prim_moved(w, then, under[i * SHOWN_SIZE + SHOWN_PRIM]);
     return moved;
 }
 
 /* The boxes of a geom to draw, as it is and as it was, side by side among MOVED_BOXES. */
-LFN void moved_boxes(const wreal *xform, int nitem, int world, const ureal *then, const int *row, const ureal *bounds,
-                     ureal *boxes)
+LFN void moved_boxes(rd_world w, const ureal *then, const int *row, ureal *boxes)
 {
-    load_box(xform, nitem, world, row, bounds, MOVED_BOXES, boxes);
-    make_box(then + row[SHOWN_PRIM] * 12, bounds + 6 * row[SHOWN_GEOM], MOVED_BOXES, boxes + 1);
+    load_box(w, row, MOVED_BOXES, boxes);
+    make_box(then + row[SHOWN_PRIM] * 12, w.bounds + 6 * row[SHOWN_GEOM], MOVED_BOXES, boxes + 1);
     if (row[SHOWN_KIND] & SHOWN_ENDLESS) boxes[BOX_SLACK * MOVED_BOXES + 1] = BOX_ENDLESS;
 }
 
@@ -73,23 +72,21 @@ LFN void moved_boxes(const wreal *xform, int nitem, int world, const ureal *then
  * The boxes of all geoms that moved; returns how many boxes, or more than MOVED_BOXES. Surfaces that deform count as
  * moved. flag: shared, CHUNK numbers.
  */
-LFN int find_moved(const wreal *xform, int nitem, int world, const ureal *then, const int *scene, const ureal *bounds,
-                   int *flag, ureal *boxes)
+LFN int find_moved(rd_world w, const ureal *then, int *flag, ureal *boxes)
 {
-    int found = 0, nrow = SCENE_NROW(scene);
+    int found = 0, nrow = SCENE_NROW(w.scene);
     for (int from = 0; from < nrow && found <= MOVED_MOST; from += CHUNK) {
-        const int *shown = scene + scene[SCENE_SHOWN] + from * SHOWN_SIZE;
+        const int *shown = w.scene + shown_at(w) + from * SHOWN_SIZE;
         int m = nmin(nrow - from, CHUNK), add = 0;
         each (i, m) {
             const int *row = shown + i * SHOWN_SIZE;
-            flag[i] = row[SHOWN_KIND] & SHOWN_SOFT || prim_moved(xform, nitem, world, then, row[SHOWN_PRIM]);
+            flag[i] = row[SHOWN_KIND] & SHOWN_SOFT || prim_moved(w, then, row[SHOWN_PRIM]);
         }
         sync();
         each (i, m) {
             int c = found;
             for (int k = 0; k < i && flag[i]; ++k) c += flag[k];
-            if (flag[i] && c < MOVED_MOST)
-                moved_boxes(xform, nitem, world, then, shown + i * SHOWN_SIZE, bounds, boxes + 2 * c);
+            if (flag[i] && c < MOVED_MOST) moved_boxes(w, then, shown + i * SHOWN_SIZE, boxes + 2 * c);
         }
         for (int i = 0; i < m; ++i) add += flag[i];
         sync();
@@ -111,19 +108,18 @@ LFN int any_touches(const ureal *boxes, int n, const ureal *eye, const ureal *py
 }
 
 /* Whether one of n boxes may touch a tube from a patch's hits to a lamp. range: of their depths; less than 0: none. */
-LFN int any_in_tubes(const wreal *xform, int nitem, int world, const int *scene, const ureal *own, const ureal *view,
-                     const int *here, const ureal *boxes, int n, const ureal *range)
+LFN int any_in_tubes(rd_world w, const ureal *view, const int *here, const ureal *boxes, int n, const ureal *range)
 {
     ureal corner[27];
     int touched = 0;
     if (range[1] < 0) return 0;
     patch_corners(view, here[PATCH_FLAT], here[PATCH_X], here[PATCH_Y], range[0], range[1], corner);
-    for (int l = 0; l < scene_number(scene, SCENE_NLAMP) && !touched; ++l) {
+    for (int l = 0; l < nlamp(w) && !touched; ++l) {
         ureal place[LAMP_PLACE], to[3], tube[PYRAMID_SIZE];
         shadow_lamp lamp;
-        lamp_of(scene, own, l, &lamp);
+        lamp_of(w, l, &lamp);
         if (!lamp.bit) continue;
-        lamp_place(xform, nitem, world, here[PATCH_PRIM], scene[scene[SCENE_LAMPS] + l * LAMP_INTS + LAMP_PRIM], place);
+        lamp_place(w, here[PATCH_PRIM], w.scene[lamps_at(w) + l * LAMP_INTS + LAMP_PRIM], place);
         lamp_way(corner, place, lamp.positional, to);
         tube_of(view, corner, to, lamp.radius, tube);
         touched = any_touches(boxes, n, corner, tube);
@@ -132,24 +128,21 @@ LFN int any_in_tubes(const wreal *xform, int nitem, int world, const int *scene,
 }
 
 /* Whether a patch, `here`, stands, of n boxes of what moved. coloured: light and mirrors are shown. */
-LFN int patch_stands(const wreal *xform, int nitem, int world, const ureal *then, const int *scene, const ureal *size,
-                     const ureal *own, const ureal *lens, const ureal *bounds, const int *here, const ureal *boxes,
-                     int n, const ureal *range, int coloured)
+LFN int patch_stands(rd_world w, const ureal *then, const ureal *lens, const int *here, const ureal *boxes, int n,
+                     const ureal *range, int coloured)
 {
     ureal eye[12], view[VIEW_SIZE], pyramid[PYRAMID_SIZE], glass[4];
     int flat = here[PATCH_FLAT], px = here[PATCH_X], py = here[PATCH_Y];
-    if (prim_moved(xform, nitem, world, then, here[PATCH_PRIM])) return 0;
-    xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
+    if (prim_moved(w, then, here[PATCH_PRIM])) return 0;
+    prim_xform(w, here[PATCH_PRIM], eye);
     view_from(eye, lens + here[PATCH_CAMERA] * LENS_SIZE, view);
     pyramid_of(view, flat, px, py, PATCH, pyramid);
     if (any_touches(boxes, n, view + VIEW_EYE, pyramid)) return 0;
     if (!coloured) return 1;
-    if (scene_number(scene, SCENE_NSHADOW) &&
-        any_in_tubes(xform, nitem, world, scene, own, view, here, boxes, n, range))
-        return 0;
-    int mirror = find_mirror(xform, nitem, world, scene, size, bounds, view, flat, pyramid, glass);
+    if (nshadow(w) && any_in_tubes(w, view, here, boxes, n, range)) return 0;
+    int mirror = find_mirror(w, view, flat, pyramid, glass);
     if (!mirror) return 1;
-    if (plane_moved(xform, nitem, world, then, scene)) return 0;
+    if (plane_moved(w, then)) return 0;
     mirror_view(glass, flat, px, py, view, pyramid);
     return !any_touches(boxes, n, view + VIEW_EYE, pyramid);
 }
@@ -166,19 +159,25 @@ item_kernel void k_stand(const wreal *xform, int nitem, const int *worlds, const
 {
     shared(int, flag, CHUNK);
     shared(ureal, boxes, MOVED_BOXES * BOX_SIZE);
-    int world = worlds[block], npatch = scene[SCENE_NPATCH], n = 0;
+    int world = worlds[block], n = 0;
+    rd_world w = {xform,
+                  nitem,
+                  world,
+                  scene,
+                  looks + (i64)world * stride,
+                  size + (i64)world * shapes * 4,
+                  bounds + (i64)world * shapes * 6};
     ureal *then = before + (i64)world * nitem;
-    const ureal *own = looks + (i64)world * stride, *own_lens = lens + (i64)world * lens_stride;
-    const ureal *depths = range + (i64)world * npatch * 2, *around = bounds + (i64)world * shapes * 6;
-    int anew = drawn[world] != clock[0] || (coloured && light_moved(xform, nitem, world, then, scene));
+    const ureal *own_lens = lens + (i64)world * lens_stride, *depths = range + (i64)world * npatch(w) * 2;
+    int anew = drawn[world] != clock[0] || (coloured && light_moved(w, then));
     if (!anew) {
-        n = find_moved(xform, nitem, world, then, scene, around, flag, boxes);
+        n = find_moved(w, then, flag, boxes);
         anew = n > MOVED_BOXES;
     }
-    each (p, npatch)
-        stands[(i64)block * npatch + p] =
-            !anew && patch_stands(xform, nitem, world, then, scene, size + (i64)world * shapes * 4, own, own_lens,
-                                  around, scene + SCENE_PATCHES + p * PATCH_SIZE, boxes, n, depths + 2 * p, coloured);
+    each (p, npatch(w))
+        stands[(i64)block * npatch(w) + p] =
+            !anew &&
+            patch_stands(w, then, own_lens, scene + SCENE_PATCHES + p * PATCH_SIZE, boxes, n, depths + 2 * p, coloured);
     sync();
     each (k, nitem) then[k] = of_world(xform, nitem, world, k);
     each (k, 1) drawn[world] = clock[0];

@@ -7,12 +7,8 @@
 
 #include "render/scene.k.h"
 #include "render/known.k.h"
+#include "render/world.k.h"
 #include "render/view.k.h"
-
-LFN void pose_of(const wreal *xform, int nitem, int world, int prim, ureal *m)
-{
-    for (int k = 0; k < 12; ++k) m[k] = of_world(xform, nitem, world, prim * 12 + k);
-}
 
 /* Whether two lists of numbers are the same. */
 LFN int same_numbers(const ureal *a, const ureal *b, int n)
@@ -109,7 +105,7 @@ item_kernel void k_surface(const wreal *xform, int nitem, const ureal *before, c
     i64 tile = (i64)world * scene[SCENE_NCAMERA] + here[PATCH_CAMERA];
     const ureal *then = before + (i64)world * nitem;
     ureal eye[12], old_eye[12], view[VIEW_SIZE], old_view[VIEW_SIZE], zero = 0;
-    pose_of(xform, nitem, world, here[PATCH_PRIM], eye);
+    xform_of(xform, nitem, world, here[PATCH_PRIM], eye);
     for (int k = 0; k < 12; ++k) {
         old_eye[k] = then[here[PATCH_PRIM] * 12 + k];
         zero += uabs(old_eye[k]);
@@ -146,10 +142,10 @@ item_kernel void k_surface(const wreal *xform, int nitem, const ureal *before, c
             const int *prims = owner + 2 * ids[l];
             ureal m[12], body[12];
             real place[3], was[3];
-            pose_of(xform, nitem, world, prims[1], body);
+            xform_of(xform, nitem, world, prims[1], body);
             in_frame(body, point, place);
             for (int k = 0; k < 3; ++k) in_body[k] = select(mine, place[k], in_body[k]);
-            pose_of(xform, nitem, world, prims[0], m);
+            xform_of(xform, nitem, world, prims[0], m);
             if (!known || same_numbers(m, then + prims[0] * 12, 12)) continue;
             if (scene_number(scene, SCENE_NADDED) && was_hidden(then + prims[0] * 12)) continue;
             in_frame(m, point, place);

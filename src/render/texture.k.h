@@ -11,10 +11,10 @@ typedef struct texel_place {
     real s, t, footprint; /* 0 … 1 across the picture; texels of level 0 from this pixel to the next, squared */
 } texel_place;
 
-LFN void add_texel(const int *scene, lint at, real weight, real *rgb)
+LFN void add_texel(rd_world w, lint at, real weight, real *rgb)
 {
-    lint word = igather(scene, at);
-    if (scene_number(scene, SCENE_PHYSICAL)) {
+    lint word = igather(w.scene, at);
+    if (is_physical(w)) {
         for (int k = 0; k < 3; ++k) {
             real root = to_real(ishr(word, TEXEL_BITS * k) & isplat(TEXEL_MOST)) * splat((ureal)(1.0 / TEXEL_MOST));
             rgb[k] = fma(weight * splat(255), root * root, rgb[k]);
@@ -31,10 +31,17 @@ LFN lint wrapped(lint i, lint n, mask repeat)
     return iselect(ilt(i, isplat(0)), before, iselect(ilt(last, i), after, i));
 }
 
-/* Adds weight times the colour, 0 … 255, of a level whose texels begin at `first`. */
-LFN void add_level(const int *scene, lint first, lint width, lint height, mask repeat, real s, real t, real weight,
-                   real *rgb)
+/* A level of a texture: where its texels begin; repeat: else the edge goes on. */
+typedef struct texel_level {
+    lint first, width, height;
+    mask repeat;
+} texel_level;
+
+/* Adds weight times the colour, 0 … 255, of a level. */
+LFN void add_level(rd_world w, const texel_level *level, real s, real t, real weight, real *rgb)
 {
+    lint first = level->first, width = level->width, height = level->height;
+    mask repeat = level->repeat;
     real x = fma(s, to_real(width), splat((ureal)-0.5)), y = fma(t, to_real(height), splat((ureal)-0.5));
     real left = floor(x), low = floor(y), right_part = (x - left) * weight, left_part = weight - right_part;
     real high_part = y - low, low_part = splat(1) - high_part;
@@ -42,33 +49,35 @@ LFN void add_level(const int *scene, lint first, lint width, lint height, mask r
     lint i0 = wrapped(i, width, repeat), i1 = wrapped(i + isplat(1), width, repeat);
     lint row0 = first + wrapped(j, height, repeat) * width,
          row1 = first + wrapped(j + isplat(1), height, repeat) * width;
-    add_texel(scene, row0 + i0, left_part * low_part, rgb);
-    add_texel(scene, row0 + i1, right_part * low_part, rgb);
-    add_texel(scene, row1 + i0, left_part * high_part, rgb);
-    add_texel(scene, row1 + i1, right_part * high_part, rgb);
+    add_texel(w, row0 + i0, left_part * low_part, rgb);
+    add_texel(w, row0 + i1, right_part * low_part, rgb);
+    add_texel(w, row1 + i0, left_part * high_part, rgb);
+    add_texel(w, row1 + i1, right_part * high_part, rgb);
 }
 
 /* The same for one of a place's levels in each lane. */
-LFN void add_place_level(const int *scene, const texel_place *place, lint level, real weight, real *rgb)
+LFN void add_place_level(rd_world w, const texel_place *place, lint level, real weight, real *rgb)
 {
     lint row = place->texture + isplat(TEXTURE_HEAD) + isplat(LEVEL_SIZE) * level;
-    lint width = igather(scene + LEVEL_WIDTH, row), height = igather(scene + LEVEL_HEIGHT, row);
-    lint first = igather(scene + LEVEL_FIRST, row) + place->face * width * height;
-    mask repeat = ilt(isplat(0), igather(scene + TEXTURE_REPEAT, place->texture));
-    add_level(scene, first, width, height, repeat, place->s, place->t, weight, rgb);
+    texel_level own;
+    own.width = igather(w.scene + LEVEL_WIDTH, row);
+    own.height = igather(w.scene + LEVEL_HEIGHT, row);
+    own.first = igather(w.scene + LEVEL_FIRST, row) + place->face * own.width * own.height;
+    own.repeat = ilt(isplat(0), igather(w.scene + TEXTURE_REPEAT, place->texture));
+    add_level(w, &own, place->s, place->t, weight, rgb);
 }
 
 /* Colour of a texture, 0 … 1 a channel. */
-LFN void texture_colour(const int *scene, const texel_place *place, real *rgb)
+LFN void texture_colour(rd_world w, const texel_place *place, real *rgb)
 {
-    lint last = igather(scene + TEXTURE_LEVELS, place->texture) - isplat(1);
+    lint last = igather(w.scene + TEXTURE_LEVELS, place->texture) - isplat(1);
     real level = log2(rmax(place->footprint, splat(1))) * splat((ureal)0.5);
     level = rmin(level, to_real(last));
     real whole = floor(level), part = level - whole;
     for (int k = 0; k < 3; ++k) rgb[k] = splat(0);
-    add_place_level(scene, place, to_int(whole), (splat(1) - part) * splat((ureal)TEXEL_UNIT), rgb);
+    add_place_level(w, place, to_int(whole), (splat(1) - part) * splat((ureal)TEXEL_UNIT), rgb);
     if (any(lt(splat(0), part)))
-        add_place_level(scene, place, imin(to_int(whole) + isplat(1), last), part * splat((ureal)TEXEL_UNIT), rgb);
+        add_place_level(w, place, imin(to_int(whole) + isplat(1), last), part * splat((ureal)TEXEL_UNIT), rgb);
 }
 
 /* The larger of the squares of two steps, (s, t) across and down, in texels. */
@@ -80,10 +89,9 @@ LFN real footprint_of(lint width, lint height, const real *across, const real *d
 }
 
 /* Where a repeated picture is at (s, t). */
-LFN void place_2d(const int *scene, int texture, real s, real t, const real *across, const real *down,
-                  texel_place *place)
+LFN void place_2d(rd_world w, int texture, real s, real t, const real *across, const real *down, texel_place *place)
 {
-    const int *level = scene + texture + TEXTURE_HEAD;
+    const int *level = w.scene + texture + TEXTURE_HEAD;
     place->texture = isplat(texture);
     place->face = isplat(0);
     place->s = s - floor(s);
@@ -112,10 +120,9 @@ LFN lint cube_face(const real *r, mask *x, mask *y, real *sign, real *on)
 }
 
 /* Where a cube is in direction r, which changes by `across` and `down` (OpenGL 2.1, section 3.8.6). */
-LFN void place_cube(const int *scene, int texture, const real *r, const real *across, const real *down,
-                    texel_place *place)
+LFN void place_cube(rd_world w, int texture, const real *r, const real *across, const real *down, texel_place *place)
 {
-    const int *level = scene + texture + TEXTURE_HEAD;
+    const int *level = w.scene + texture + TEXTURE_HEAD;
     real c[3], step[3], change[4], sign;
     mask x, y;
     lint face = cube_face(r, &x, &y, &sign, c);
@@ -126,7 +133,7 @@ LFN void place_cube(const int *scene, int texture, const real *r, const real *ac
         change[2 * i + 1] = (step[1] - t * step[2]) * half;
     }
     place->texture = isplat(texture);
-    place->face = face * isplat(scene[texture + TEXTURE_CUBE]);
+    place->face = face * isplat(w.scene[texture + TEXTURE_CUBE]);
     place->s = fma(s, splat((ureal)0.5), splat((ureal)0.5));
     place->t = fma(t, splat((ureal)0.5), splat((ureal)0.5));
     place->footprint = footprint_of(isplat(level[LEVEL_WIDTH]), isplat(level[LEVEL_HEIGHT]), change, change + 2);

@@ -29,42 +29,46 @@ LFN void unpack_bytes(lint word, real *rgb)
 }
 
 /* Colours of pixels. No gamma in mode mujoco, as in MuJoCo. */
-LFN lint pack_colour(const int *scene, const real *rgb, lint alpha)
+LFN lint pack_colour(rd_world w, const real *rgb, lint alpha)
 {
-    if (!scene_number(scene, SCENE_PHYSICAL)) return pack_bytes(rgb, alpha);
+    if (!is_physical(w)) return pack_bytes(rgb, alpha);
     real coded[3];
     for (int k = 0; k < 3; ++k) coded[k] = srgb_of_linear(clamp(rgb[k], splat(0), splat(1)));
     return pack_bytes(coded, alpha);
 }
 
-LFN void unpack_colour(const int *scene, lint word, real *rgb)
+LFN void unpack_colour(rd_world w, lint word, real *rgb)
 {
     unpack_bytes(word, rgb);
-    for (int k = 0; k < 3 && scene_number(scene, SCENE_PHYSICAL); ++k) rgb[k] = linear_of_srgb(rgb[k]);
+    for (int k = 0; k < 3 && is_physical(w); ++k) rgb[k] = linear_of_srgb(rgb[k]);
 }
 
 /* Colours of textures between two steps (detail_patch). */
-LFN lint pack_texel(const int *scene, const real *rgb)
+LFN lint pack_texel(rd_world w, const real *rgb)
 {
-    if (!scene_number(scene, SCENE_PHYSICAL)) return pack_bytes(rgb, isplat(0));
+    if (!is_physical(w)) return pack_bytes(rgb, isplat(0));
     real root[3];
     for (int k = 0; k < 3; ++k) root[k] = sqrt(rgb[k]);
     return pack_bytes(root, isplat(0));
 }
 
-LFN void unpack_texel(const int *scene, lint word, real *rgb)
+LFN void unpack_texel(rd_world w, lint word, real *rgb)
 {
     unpack_bytes(word, rgb);
-    for (int k = 0; k < 3 && scene_number(scene, SCENE_PHYSICAL); ++k) rgb[k] = rgb[k] * rgb[k];
+    for (int k = 0; k < 3 && is_physical(w); ++k) rgb[k] = rgb[k] * rgb[k];
 }
 
-/* What textures of other roles than colour, metallic and roughness make of surfaces, in mode physical. */
-typedef struct roles {
+/*
+ * What textures make of surfaces; all but the first: those of other roles than colour, metallic and roughness, in mode
+ * physical.
+ */
+typedef struct details {
+    real colour[3];    /* of a texture */
     real open;         /* how much of ambient light comes in: occlusion */
     real rough, metal; /* 0 … 1 */
     real light[3];     /* of its own */
     lint lit;          /* 1: as metal_light has it, 0: as OpenGL */
-} roles;
+} details;
 
 /* Three numbers of 0 … 1 in 10 bits each. */
 LFN lint pack_parts(const real *part)
@@ -82,7 +86,7 @@ LFN void unpack_parts(lint word, real *part)
 }
 
 /* Roles between two steps (detail_patch): two words. */
-LFN void pack_roles(const roles *r, lint *word)
+LFN void pack_roles(const details *r, lint *word)
 {
     real orm[3] = {r->open, r->rough, r->metal}, root[3];
     for (int k = 0; k < 3; ++k) root[k] = sqrt(r->light[k]);
@@ -90,7 +94,7 @@ LFN void pack_roles(const roles *r, lint *word)
     word[1] = pack_parts(root);
 }
 
-LFN void unpack_roles(const lint *word, roles *r)
+LFN void unpack_roles(const lint *word, details *r)
 {
     real orm[3];
     unpack_parts(word[0], orm);
@@ -103,8 +107,9 @@ LFN void unpack_roles(const lint *word, roles *r)
 }
 
 /* Of surfaces that have none. */
-LFN void no_roles(roles *r)
+LFN void no_details(details *r)
 {
+    for (int k = 0; k < 3; ++k) r->colour[k] = splat(1);
     r->open = splat(1);
     r->rough = splat(1);
     r->metal = splat(0);

@@ -5,13 +5,9 @@
  * the order of geoms, and a hit must be strictly nearer, so ties go to the lower id.
  */
 /*
- * A candidate is 20 numbers: the camera's axes in the geom's frame (3 x 3, columns right, up, back), the eye in that
- * frame, the geom's size and radius (geom/geom.h), then a ball around it: its centre from the eye in the camera's axes,
- * its radius. A plane's has no end and no place, and so have all in axes that are not at right angles.
+ * A candidate is what rays need of a geom (CANDIDATE_…, rows.inl). A plane's ball has no end and no place, and so have
+ * all in axes that are not at right angles.
  */
-#define CANDIDATE_SHAPE 12
-#define CANDIDATE_BALL 16
-#define CANDIDATE_SIZE 20
 /* A chunk's candidates, then its boxes (load_boxes). */
 #define CANDIDATES (CHUNK * (CANDIDATE_SIZE + (STET_W > 1 ? BOX_SIZE : 0)))
 
@@ -120,80 +116,76 @@ LFN int sight_may_meet(const ureal *candidate, int flat, const sight *ray)
 }
 
 /*
- * Tests one more candidate, from the depth `from` on, front faces only. The nearest hit so far: t, geom, its normal n
- * in the camera's frame, of any length, unless bare, and its triangle. later: depths are counted from `start`.
+ * Tests one more candidate, its front faces only. `here` has the nearest hits so far, and part their triangles. Depths
+ * of rays in a mirror are counted from where they leave it.
  */
-LFN void trace_candidate(const ureal *candidate, const int *shown, const int *data, const ureal *node, const ureal *tri,
-                         const ureal *elevation, ureal from, int flat, int bare, const sight *ray, int later,
-                         real start, mask live, real *t, lint *geom, real *n, int *part)
+LFN void trace_candidate(rd_surfaces surfaces, rd_patch patch, const ureal *candidate, const int *shown,
+                         const sight *ray, mask live, lane_hits *here, int *part)
 {
-    real o[3], d[3], near = *t, local[3] = {splat(0), splat(0), splat(0)};
+    real o[3], d[3], near = here->t, local[3] = {splat(0), splat(0), splat(0)};
     int g = shown[SHOWN_GEOM];
-    ray_range range = {from, 1, bare};
-    candidate_ray(candidate, flat, ray, o, d);
-    for (int k = 0; k < 3 && later; ++k) o[k] = fma(start, d[k], o[k]);
-    ray_geom(range, shown[SHOWN_TYPE], candidate + CANDIDATE_SHAPE, data + 4 * g, node, tri, elevation, o, d, live,
-             near, t, local, part);
-    mask hit = lt(*t, near);
-    if (any(hit)) {
-        *geom = iselect(hit, isplat(g), *geom);
-        for (int k = 0; k < 3 && !bare; ++k) {
+    ray_range range = {patch.near, 1, patch.bare};
+    candidate_ray(candidate, patch.flat, ray, o, d);
+    for (int k = 0; k < 3 && patch.mirrored; ++k) o[k] = fma(ray->start, d[k], o[k]);
+    ray_lanes rays = {o, d, live};
+    ray_hit hit = {&here->t, local, part};
+    ray_shapes shapes = {surfaces.data + 4 * g, surfaces.node, surfaces.tri, surfaces.elevation};
+    ray_geom(range, shown[SHOWN_TYPE], candidate + CANDIDATE_SHAPE, shapes, rays, near, hit);
+    mask nearer = lt(here->t, near);
+    if (any(nearer)) {
+        here->geom = iselect(nearer, isplat(g), here->geom);
+        for (int k = 0; k < 3 && !patch.bare; ++k) {
             real turned = splat(candidate[k]) * local[0];
             turned = fma(splat(candidate[3 + k]), local[1], turned);
-            n[k] = select(hit, fma(splat(candidate[6 + k]), local[2], turned), n[k]);
+            here->n[k] = select(nearer, fma(splat(candidate[6 + k]), local[2], turned), here->n[k]);
         }
     }
 }
 
 /* The candidate of a geom to draw. */
-LFN void make_candidate(const wreal *xform, int nitem, int world, const int *shown, const ureal *size,
-                        const ureal *view, ureal *candidate)
+LFN void make_candidate(rd_world w, const int *shown, const ureal *view, ureal *candidate)
 {
     ureal m[12];
-    xform_of(xform, nitem, world, shown[SHOWN_PRIM], m);
+    prim_xform(w, shown[SHOWN_PRIM], m);
     candidate_of(m, view, candidate);
-    candidate_shape(m, shown, size, world, candidate);
+    candidate_shape(m, shown, w.size, w.world, candidate);
     if (candidate[CANDIDATE_SHAPE + 3] > 0 && square_view(view)) return;
     for (int k = 0; k < 4; ++k) candidate[CANDIDATE_BALL + k] = k < 3 ? 0 : BOX_ENDLESS;
 }
 
 /* The box of row i of the list at `at`, from k_boxes if there are such, for a thread. */
-LFN void take_box(const wreal *xform, int nitem, int world, const int *scene, int at, int i, const ureal *bounds,
-                  const ureal *boxes, int many, ureal *box)
+LFN void take_box(rd_world w, int at, int i, const ureal *boxes, int many, ureal *box)
 {
     if (many) {
-        const ureal *made = boxes + (at - scene[SCENE_SHOWN]) / SHOWN_SIZE + i;
-        for (int k = 0; k < BOX_RADIUS; ++k) box[k] = made[(i64)k * BOX_STRIDE(SCENE_NROW(scene))];
+        const ureal *made = boxes + (at - shown_at(w)) / SHOWN_SIZE + i;
+        for (int k = 0; k < BOX_RADIUS; ++k) box[k] = made[(i64)k * BOX_STRIDE(SCENE_NROW(w.scene))];
     } else
-        load_box(xform, nitem, world, scene + at + i * SHOWN_SIZE, bounds, 1, box);
+        load_box(w, w.scene + at + i * SHOWN_SIZE, 1, box);
 }
 
 /*
- * Lists those of the geoms `from` to n at `at` in `scene` that may touch a pyramid, in order, and makes candidates of
- * them; returns their number. They are counted from the geom `from`. *next: the first geom that was left for the next
- * list, or n at least. which: bits of the pyramids, PYRAMID_SIZE numbers each; 1 where lanes are geoms. boxes: see
- * cull.k.h. flag, list, candidate: FLAG_SIZE, LIST_SIZE and CANDIDATES numbers.
+ * Lists those of the geoms `from` to n at `at` in `scene` that may touch one of the beams, in order, and makes
+ * candidates of them; returns their number. They are counted from the geom `from`. *next: the first geom that was left
+ * for the next list, or n at least.
  */
-LFN_APART int find_candidates(const wreal *xform, int nitem, int world, const int *scene, int at, int from, int n,
-                              const ureal *bounds, const ureal *size, const ureal *boxes, const ureal *view,
-                              const ureal *pyramid, int which, int *flag, int *list, ureal *candidate, int *next)
+LFN_APART int find_candidates(rd_world w, rd_lists lists, rd_beams beams, int at, int from, int n, int *next)
 {
-    int first = at + from * SHOWN_SIZE, many = MAY_BE_MANY && boxes, found = 0, end = from;
-    const int *shown = scene + first;
+    int first = at + from * SHOWN_SIZE, many = MAY_BE_MANY && lists.boxes, found = 0, end = from;
+    const int *shown = w.scene + first;
+    const ureal *eye = beams.view + VIEW_EYE;
     sync();
     if (STET_W > 1) {
-        ureal *loaded = candidate + CHUNK * CANDIDATE_SIZE;
-        int row = (first - scene[SCENE_SHOWN]) / SHOWN_SIZE, here = many ? n - from : nmin(n - from, CHUNK);
+        ureal *loaded = lists.candidate + CHUNK * CANDIDATE_SIZE;
+        int row = (first - shown_at(w)) / SHOWN_SIZE, here = many ? n - from : nmin(n - from, CHUNK);
         int tested = here;
         found = CHUNK + 1;
-        if (!many) load_boxes(xform, nitem, world, scene, first, here, bounds, flag, loaded);
-        if (many && !from) found = list_groups(scene, boxes, row, row + n, view + VIEW_EYE, pyramid, list);
+        if (!many) load_boxes(w, first, here, lists.flag, loaded);
+        if (many && !from) found = list_groups(w, lists.boxes, row, row + n, eye, beams.pyramid, lists.list);
         if (found > CHUNK)
-            found = list_boxes(many ? boxes + row : loaded, many ? BOX_STRIDE(SCENE_NROW(scene)) : CHUNK, here,
-                               view + VIEW_EYE, pyramid, list, &tested);
+            found = list_boxes(many ? lists.boxes + row : loaded, many ? BOX_STRIDE(SCENE_NROW(w.scene)) : CHUNK, here,
+                               eye, beams.pyramid, lists.list, &tested);
         each (c, found)
-            make_candidate(xform, nitem, world, shown + list[c] * SHOWN_SIZE, size, view,
-                           candidate + c * CANDIDATE_SIZE);
+            make_candidate(w, shown + lists.list[c] * SHOWN_SIZE, beams.view, lists.candidate + c * CANDIDATE_SIZE);
         *next = from + tested;
         return found;
     }
@@ -201,25 +193,25 @@ LFN_APART int find_candidates(const wreal *xform, int nitem, int world, const in
         int m = nmin(n - end, CHUNK), add = 0;
         each (i, m) {
             ureal box[BOX_SIZE];
-            take_box(xform, nitem, world, scene, at, end + i, bounds, boxes, many, box);
-            flag[i] = flag_of(box, view + VIEW_EYE, pyramid, which);
+            take_box(w, at, end + i, lists.boxes, many, box);
+            lists.flag[i] = flag_of(box, eye, beams.pyramid, beams.which);
         }
         sync();
-        for (int i = 0; i < m && many; ++i) add += flag[i] != 0;
+        for (int i = 0; i < m && many; ++i) add += lists.flag[i] != 0;
         if (found + add > CHUNK) break;
         each (i, m) { /* whose place in the list is the number of those before it */
             int c = found;
-            for (int k = 0; k < i; ++k) c += flag[k] != 0;
-            if (flag[i]) {
-                list[c] = end - from + i;
-                list[CHUNK + c] = flag[i];
-                make_candidate(xform, nitem, world, shown + (end - from + i) * SHOWN_SIZE, size, view,
-                               candidate + c * CANDIDATE_SIZE);
+            for (int k = 0; k < i; ++k) c += lists.flag[k] != 0;
+            if (lists.flag[i]) {
+                lists.list[c] = end - from + i;
+                lists.list[CHUNK + c] = lists.flag[i];
+                make_candidate(w, shown + (end - from + i) * SHOWN_SIZE, beams.view,
+                               lists.candidate + c * CANDIDATE_SIZE);
             }
-            if (i == m - 1) flag[i + 1] = c + (flag[i] != 0);
+            if (i == m - 1) lists.flag[i + 1] = c + (lists.flag[i] != 0);
         }
         sync();
-        found = flag[m];
+        found = lists.flag[m];
         end += m;
     }
     *next = end;

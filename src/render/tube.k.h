@@ -2,13 +2,11 @@
  * Lamps, and the tubes to them from what a patch shows: what keeps a lamp's light from the patch is in its tube. Part
  * of render.k.h and stand.k.h.
  */
-#define LAMP_PLACE 6 /* position of a lamp (3) and its direction (3, unit), world frame */
-
 /* camera: the prim that the headlight is at. */
-LFN void lamp_place(const wreal *xform, int nitem, int world, int camera, int prim, ureal *place)
+LFN void lamp_place(rd_world w, int camera, int prim, ureal *place)
 {
     ureal m[12];
-    xform_of(xform, nitem, world, prim < 0 ? camera : prim, m);
+    prim_xform(w, prim < 0 ? camera : prim, m);
     ureal axis[3] = {m[2], m[6], m[10]}, inv = 1 / usqrt(udot(axis, axis));
     for (int k = 0; k < 3; ++k) {
         place[k] = m[4 * k + 3];
@@ -22,14 +20,14 @@ typedef struct shadow_lamp {
     ureal cutoff, radius;
 } shadow_lamp;
 
-LFN void lamp_of(const int *scene, const ureal *own, int l, shadow_lamp *out)
+LFN void lamp_of(rd_world w, int l, shadow_lamp *out)
 {
-    const int *row = scene + scene[SCENE_LAMPS] + l * LAMP_INTS;
-    const ureal *numbers = own + scene[SCENE_LOOK_LAMPS] + l * LAMP_REALS;
+    const int *row = w.scene + lamps_at(w) + l * LAMP_INTS;
+    const ureal *numbers = w.own + look_lamps_at(w) + l * LAMP_REALS;
     out->positional = row[LAMP_POSITIONAL];
     out->bit = row[LAMP_SHADOW];
     out->cutoff = row[LAMP_POSITIONAL] ? numbers[LAMP_CUTOFF] : -2;
-    out->radius = scene_number(scene, SCENE_PHYSICAL) ? numbers[LAMP_RADIUS] : 0;
+    out->radius = is_physical(w) ? numbers[LAMP_RADIUS] : 0;
 }
 
 /* The same as patch_corners, of a fisheye: of a frustum around the cone, or of a cube where that is wide. */

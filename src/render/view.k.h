@@ -12,17 +12,6 @@
  * A fisheye is equidistant: a pixel's distance from the middle of the picture is the angle between its ray and the
  * viewing axis, times the pixels of a radian. Its rays are unit vectors, so its depths are distances.
  */
-#define VIEW_EYE 0
-#define VIEW_RIGHT 3
-#define VIEW_UP 6
-#define VIEW_BACK 9
-#define VIEW_LENS 12
-#define LENS_SIZE 9
-#define VIEW_NEAR (VIEW_LENS + 6)
-#define VIEW_FAR (VIEW_LENS + 7)
-#define VIEW_FISHEYE (VIEW_LENS + 8)
-#define VIEW_SIZE (VIEW_LENS + LENS_SIZE)
-
 #define PYRAMID_PLANES 5
 #define PYRAMID_SIZE (PYRAMID_PLANES * 4 + 2)
 
@@ -67,10 +56,19 @@ LFN real view_vs(const ureal *view, lint y)
     return fma(splat(lens[5]) - to_real(y) - splat((ureal)0.5), splat(lens[4]), splat(lens[3]));
 }
 
-/* Rays of pixels in the camera's axes: right, up, ahead (1 but for a fisheye); orthographic: where they begin. */
+/*
+ * Rays of pixels in the camera's axes: right, up, ahead (1 but for a fisheye); orthographic: where they begin. start:
+ * of rays in a mirror, where they leave it.
+ */
 typedef struct sight {
-    real u, v, w;
+    real u, v, w, start;
 } sight;
+
+/* Hits of lanes: depth; geom, -1: none; normal in the camera's frame, of any length. */
+typedef struct lane_hits {
+    real t, n[3];
+    lint geom;
+} lane_hits;
 
 /* Of pixels (x, y). */
 LFN void sight_of(const ureal *view, lint x, lint y, sight *out)

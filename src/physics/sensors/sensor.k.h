@@ -136,16 +136,15 @@ LFN void ph_sense_force(ph_world w, const int *row, real *x)
 
 /* ---- rays -------------------------------------------------------------------------------------------------------- */
 
-/* Takes the hit of the ray o + t d with a shape if it is nearer than *t; its size is entry `item` of a table. */
-LFN void ph_ray(ph_world w, int type, int table, int item, const real *pos, const real *R, const real *o, const real *d,
-                real *t, real *normal)
+/* Takes the hit of a ray with a shape if it is nearer than the last one; its size is entry `item` of a table. */
+LFN void ph_ray(ph_world w, int type, int table, int item, const real *pos, const real *R, ray_lanes ray, ray_hit hit)
 {
     ray_range range = {0, 0, 0};
-    real size[3], off[3], from[3], way[3], n[3], turned[3], best = *t;
+    real size[3], off[3], from[3], way[3], n[3], turned[3], best = *hit.t;
     pars(w, table, 3 * item, 3, size);
-    v3_sub(o, pos, off);
+    v3_sub(ray.o, pos, off);
     m3_mul_transposed(R, off, from);
-    m3_mul_transposed(R, d, way);
+    m3_mul_transposed(R, ray.d, way);
     ph_zero(n, 3);
     real inv = splat(1) / v3_dot(way, way);
     if (type == RAY_PLANE) ray_plane(range, size, from, way, m_all(), &best, n);
@@ -155,44 +154,49 @@ LFN void ph_ray(ph_world w, int type, int table, int item, const real *pos, cons
     if (type == RAY_CYLINDER) ray_cylinder(range, size, from, way, m_all(), &best, n);
     if (type == RAY_BOX) ray_box(range, size, splat(0), from, way, m_all(), &best, n);
     m3_mul(R, n, turned);
-    v3_select(lt(best, *t), turned, normal, normal);
-    *t = best;
+    v3_select(lt(best, *hit.t), turned, hit.n, hit.n);
+    *hit.t = best;
 }
 
 /*
  * The same for geom g, a mesh or a height field. Four ints of M_RAY_SHAPE say where in M_RAY_PRM the nodes of its tree
  * are, where its triangles or sizes and heights, and how many rows and columns the heights have.
  */
-LFN void ph_ray_shape(ph_world w, int g, const real *o, const real *d, real *t, real *normal)
+LFN void ph_ray_shape(ph_world w, int g, ray_lanes ray, ray_hit hit)
 {
     const int *shape = ray_shape(w) + 4 * g;
     const ureal *node = w.reals + PH_NUMBER(w, M_RAY_PRM) + shape[0],
                 *behind = w.reals + PH_NUMBER(w, M_RAY_PRM) + shape[1];
     const real *R = geom_xmat(w) + 9 * g;
-    int data[4] = {0, 0, 0, 0}, part[STET_W] = {0};
+    int data[4] = {0, 0, 0, 0};
     ray_range range = {0, 0, 0};
-    real off[3], from[3], way[3], n[3], turned[3], best = *t;
-    v3_sub(o, geom_xpos(w) + 3 * g, off);
+    real off[3], from[3], way[3], n[3], turned[3], best = *hit.t;
+    v3_sub(ray.o, geom_xpos(w) + 3 * g, off);
     m3_mul_transposed(R, off, from);
-    m3_mul_transposed(R, d, way);
+    m3_mul_transposed(R, ray.d, way);
     ph_zero(n, 3);
+    ray_lanes rays = {from, way, ray.live};
+    ray_hit nearest = {&best, n, hit.part};
     if (geom_type(w)[g] == PH_MESH) {
-        ray_mesh(range, 0, data, node, behind, from, way, m_all(), &best, n, part);
+        ray_mesh(range, 0, data, node, behind, rays, nearest);
     } else {
         data[0] = RAY_HEADER;
         data[1] = shape[2];
         data[2] = shape[3];
-        ray_hfield(range, data, node, behind, from, way, m_all(), &best, n);
+        ray_hfield(range, data, node, behind, rays, nearest);
     }
     m3_mul(R, n, turned);
-    v3_select(lt(best, *t), turned, normal, normal);
-    *t = best;
+    v3_select(lt(best, *hit.t), turned, hit.n, hit.n);
+    *hit.t = best;
 }
 
 /* The distance and normal of the nearest surface along o + t d that is not body b's. */
 LFN void ph_cast(ph_world w, int b, const real *o, const real *d, real *t, real *normal)
 {
     const int *list = ray_geom(w);
+    int part[STET_W] = {0};
+    ray_lanes ray = {o, d, m_all()};
+    ray_hit hit = {t, normal, part};
     *t = splat((ureal)RAY_HUGE);
     ph_zero(normal, 3);
     rolled
@@ -200,9 +204,9 @@ LFN void ph_cast(ph_world w, int b, const real *o, const real *d, real *t, real 
         int g = list[i], type = geom_type(w)[g];
         if (geom_bodyid(w)[g] == b) continue;
         if (nrayshape(w) > 0 && (type == PH_MESH || type == PH_HFIELD))
-            ph_ray_shape(w, g, o, d, t, normal);
+            ph_ray_shape(w, g, ray, hit);
         else
-            ph_ray(w, type, M_GEOM_SIZE, g, geom_xpos(w) + 3 * g, geom_xmat(w) + 9 * g, o, d, t, normal);
+            ph_ray(w, type, M_GEOM_SIZE, g, geom_xpos(w) + 3 * g, geom_xmat(w) + 9 * g, ray, hit);
     }
 }
 
@@ -366,7 +370,7 @@ LFN real ph_sense_limit_force(ph_world w, const int *row)
 LFN real ph_sense_touch(ph_world w, const int *row, mask group)
 {
     const int *body = geom_bodyid(w);
-    int site = row[SN_OBJECT + 1];
+    int site = row[SN_OBJECT + 1], part[STET_W] = {0};
     real sum = splat(0), far = splat((ureal)RAY_HUGE);
     rolled
     for (int p = 0; p < w.ints[S_NNEAR]; ++p) {
@@ -381,8 +385,10 @@ LFN real ph_sense_touch(ph_world w, const int *row, mask group)
             if (!(bits >> k & 1)) continue;
             real force = efc_force(w)[ph_slot_row(w, slot)], t = far;
             v3_scale(con[k].normal, splat(second ? -1 : 1), way);
-            ph_ray(w, site_type(w)[site], M_SITE_SIZE, site, site_xpos(w) + 3 * site, site_xmat(w) + 9 * site,
-                   con[k].pos, way, &t, normal);
+            ray_lanes ray = {con[k].pos, way, m_all()};
+            ray_hit hit = {&t, normal, part};
+            ph_ray(w, site_type(w)[site], M_SITE_SIZE, site, site_xpos(w) + 3 * site, site_xmat(w) + 9 * site, ray,
+                   hit);
             mask counts = m_and(m_and(con[k].hit, gt(force, splat(0))), lt(t, far));
             sum = select(counts, sum + force, sum);
             slot = slot + 1;
