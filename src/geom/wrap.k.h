@@ -145,14 +145,20 @@ LFN void wrap_out(const real *centre, const real *axis, const real *uv, real hei
         out[i] = fma(axis[6 + i], height, fma(axis[3 + i], uv[1], fma(axis[i], uv[0], centre[i])));
 }
 
-/*
- * The way from a to b around a geom at `centre` whose axes are the columns of `axis`, which become those of the circle.
- * side: the place of the side site, if sided. t: where the way touches the circle; *angle: how far it follows it;
- * *base: its height there; *rise: by how much it gains height for each metre. Returns lanes that wrap.
- */
-LFN mask wrap_geom(int sphere, const real *centre, real radius, int sided, const real *side, const real *a,
-                   const real *b, real *axis, real *t, real *angle, real *base, real *rise)
+/* A geom that a way wraps around, whose axes (columns) become those of the circle, and the way's part on it. */
+typedef struct wrap_way {
+    real centre[3], axis[9], radius;
+    real t[4];  /* where the way touches the circle */
+    real angle; /* how far it follows it */
+    real base;  /* its height there */
+    real rise;  /* by how much it gains height for each metre */
+} wrap_way;
+
+/* The way from a to b around a geom; side: the place of the side site, if sided. Returns lanes that wrap. */
+LFN mask wrap_geom(int sphere, int sided, const real *side, const real *a, const real *b, wrap_way *w)
 {
+    const real *centre = w->centre;
+    real *axis = w->axis, *t = w->t, radius = w->radius;
     real from[3], to[3], p[4], height[2], leg[2], s[2] = {splat(0), splat(0)};
     mask within = m_none();
     for (int i = 0; i < 3; ++i) {
@@ -172,19 +178,19 @@ LFN mask wrap_geom(int sphere, const real *centre, real radius, int sided, const
         for (int i = 0; i < 2; ++i) s[i] = wrap_dot(off, axis + 3 * i);
         wrap_unit(s, 2);
     }
-    mask wraps = wrap_around(p, sided, s, radius, t, angle);
+    mask wraps = wrap_around(p, sided, s, radius, t, &w->angle);
     if (any(within)) {
         real touch[4];
         mask touches = wrap_inside(p, radius, touch);
         for (int i = 0; i < 4; ++i) t[i] = select(within, touch[i], t[i]);
-        *angle = select(within, splat(0), *angle);
+        w->angle = select(within, splat(0), w->angle);
         wraps = m_or(m_and(within, touches), m_andnot(wraps, within));
     }
     for (int e = 0; e < 2; ++e) {
         real d[2] = {p[2 * e] - t[2 * e], p[2 * e + 1] - t[2 * e + 1]};
         leg[e] = sqrt(wrap_dot2(d, d));
     }
-    *rise = (height[1] - height[0]) / rmax(leg[0] + rabs(*angle) * radius + leg[1], splat((ureal)1e-20));
-    *base = fma(*rise, leg[0], height[0]);
+    w->rise = (height[1] - height[0]) / rmax(leg[0] + rabs(w->angle) * radius + leg[1], splat((ureal)1e-20));
+    w->base = fma(w->rise, leg[0], height[0]);
     return wraps;
 }

@@ -165,23 +165,26 @@ LFN void ph_put_time(ph_world w, real begin, lint ticks, mask reset, int stage)
     sync();
 }
 
-/* Copies the state and the inputs into w. */
-LFN void ph_take(ph_world w, const real *qpos, const real *qvel, const real *act, const real *ctrl,
-                 const real *qfrc_applied, const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat,
-                 const real *warm, const real *eq_active)
+/* The state and the inputs of worlds, MuJoCo's arrays; warm: accelerations that the solver begins with. */
+typedef struct ph_inputs {
+    const real *qpos, *qvel, *act, *ctrl, *qfrc_applied, *xfrc_applied, *mocap_pos, *mocap_quat, *warm, *eq_active;
+} ph_inputs;
+
+/* Copies them into w. */
+LFN void ph_take(ph_world w, ph_inputs from)
 {
-    each (i, neq(w)) eq_active(w)[i] = select(eq(eq_active[i], splat(0)), splat(0), splat(1));
-    each (i, nq(w)) qpos(w)[i] = qpos[i];
+    each (i, neq(w)) eq_active(w)[i] = select(eq(from.eq_active[i], splat(0)), splat(0), splat(1));
+    each (i, nq(w)) qpos(w)[i] = from.qpos[i];
     each (i, nv(w)) {
-        qvel(w)[i] = qvel[i];
-        qfrc_applied(w)[i] = qfrc_applied[i];
-        qacc_warmstart(w)[i] = warm[i];
+        qvel(w)[i] = from.qvel[i];
+        qfrc_applied(w)[i] = from.qfrc_applied[i];
+        qacc_warmstart(w)[i] = from.warm[i];
     }
-    each (i, na(w)) act(w)[i] = act[i];
-    each (i, nu(w)) ctrl(w)[i] = ctrl[i];
-    each (i, 6 * nbody(w)) xfrc_applied(w)[i] = xfrc_applied[i];
-    each (i, 3 * nmocap(w)) mocap_pos(w)[i] = mocap_pos[i];
-    each (i, 4 * nmocap(w)) mocap_quat(w)[i] = mocap_quat[i];
+    each (i, na(w)) act(w)[i] = from.act[i];
+    each (i, nu(w)) ctrl(w)[i] = from.ctrl[i];
+    each (i, 6 * nbody(w)) xfrc_applied(w)[i] = from.xfrc_applied[i];
+    each (i, 3 * nmocap(w)) mocap_pos(w)[i] = from.mocap_pos[i];
+    each (i, 4 * nmocap(w)) mocap_quat(w)[i] = from.mocap_quat[i];
     sync();
 }
 

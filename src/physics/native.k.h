@@ -39,7 +39,8 @@ world_kernel void k_native_step(const int *tables, const ureal *reals, const rea
     if (!any(on)) return;
     if (!PH_DOES(how, PH_OWED)) due = isplat(nstep);
     ph_take_history(w, history);
-    ph_take(w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
+    ph_inputs inputs = {qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active};
+    ph_take(w, inputs);
     int autoreset = !(model_flags(w) & PH_NO_AUTORESET), nstage = integrator(w) == PH_RK4 ? 4 : 1;
     for (int step = 0; step < nstep; ++step) {
         mask ends = m_and(on, ieq(due, isplat(step + 1)));
@@ -141,7 +142,8 @@ world_kernel void k_native_forward(const int *tables, const ureal *reals, const 
     ph_world w = {tables, reals, own, memory, ints};
     if (how == PH_OWED && !any(m_not(ieq(lack[0], isplat(0))))) return;
     ph_take_history(w, history);
-    ph_take(w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
+    ph_inputs inputs = {qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active};
+    ph_take(w, inputs);
     lint most[1];
     most[0] = isplat(0);
     ph_put_time(w, ph_begin_time(w, clock, fault[0]), ticks[0], m_none(), 0);

@@ -348,7 +348,8 @@ world_kernel void k_native_pull(const int *tables, const ureal *reals, const rea
     ph_world w = {tables, reals, own, memory, ints};
     mask on = m_not(ieq(stepped[0], isplat(0)));
     if (!any(on)) return;
-    ph_take(w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, qacc, eq_active);
+    ph_inputs inputs = {qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, qacc, eq_active};
+    ph_take(w, inputs);
     mask bad = ph_bad_controls(w);
     int nstage = integrator(w) == PH_RK4 ? 4 : 1;
     if (nstage > 1) {

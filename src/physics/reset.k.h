@@ -9,28 +9,34 @@
 /* Item i of a state: `to` where the lane is put back. */
 LFN void ph_begin(mask on, real *state, int i, real to) { put(state, i, select(on, to, state[i])); }
 
+/* Noise of a reset: half-widths, and where its numbers come from. */
+typedef struct ph_noise {
+    ureal qpos, qvel;
+    int stream, seed_low, seed_high;
+    lint world, draw;
+} ph_noise;
+
 /*
- * Adds uniform noise of these half-widths to qpos and qvel, numbers of `draw` on STI_STREAM_RESET, and normalises the
- * quaternions in qpos if it has noise, as mj_normalizeQuat does.
+ * Adds uniform noise to qpos and qvel, numbers of a draw on STI_STREAM_RESET, and normalises the quaternions in qpos if
+ * it has noise, as mj_normalizeQuat does.
  */
-LFN void ph_reset_noise(ph_world w, mask on, lint draw, int stream, real *qpos, real *qvel, ureal qpos_noise,
-                        ureal qvel_noise, int seed_low, int seed_high, lint world)
+LFN void ph_reset_noise(ph_world w, mask on, ph_noise noise, real *qpos, real *qvel)
 {
     int nq = nq(w), n = nq + nv(w);
     each (i, (n + 3) / 4) {
-        lint c[4] = {isplat(i), isplat(stream), world, draw};
-        rk_philox(c, isplat(seed_low), isplat(seed_high));
+        lint c[4] = {isplat(i), isplat(noise.stream), noise.world, noise.draw};
+        rk_philox(c, isplat(noise.seed_low), isplat(noise.seed_high));
         for (int k = 0; k < 4; ++k) {
             int at = 4 * i + k;
             real x = rk_uniform(c[k]);
             if (at < nq)
-                ph_begin(on, qpos, at, qpos[at] + splat(qpos_noise) * x);
+                ph_begin(on, qpos, at, qpos[at] + splat(noise.qpos) * x);
             else if (at < n)
-                ph_begin(on, qvel, at - nq, qvel[at - nq] + splat(qvel_noise) * x);
+                ph_begin(on, qvel, at - nq, qvel[at - nq] + splat(noise.qvel) * x);
         }
     }
     sync();
-    if (!(qpos_noise > 0)) return;
+    if (!(noise.qpos > 0)) return;
     each (j, njnt(w)) {
         int type = jnt_type(w)[j], at = jnt_qposadr(w)[j] + (type == PH_FREE ? 3 : 0);
         real q[4];
@@ -85,8 +91,8 @@ world_kernel void k_native_reset(const int *tables, const ureal *reals, const re
     each (i, nsensordata(w)) ph_begin(on, sensordata, i, splat(0));
     if (!(qpos_noise > 0) && !(qvel_noise > 0)) return;
     sync();
-    ph_reset_noise(w, on, number, stream, qpos, qvel, qpos_noise, qvel_noise, seed_low, seed_high,
-                   rk_world(first, world));
+    ph_noise noise = {qpos_noise, qvel_noise, stream, seed_low, seed_high, rk_world(first, world), number};
+    ph_reset_noise(w, on, noise, qpos, qvel);
 }
 
 /* chosen [1] of each world: its byte of bytes [nworld]. */

@@ -61,7 +61,9 @@ world_kernel void k_native_stages(const int *tables, const ureal *reals, const r
     if (run & PH_STAGE_BEGIN && turn == 0) {
         if (first) {
             ph_take_history(w, history);
-            ph_take(w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
+            ph_inputs inputs = {qpos,         qvel,      act,        ctrl, qfrc_applied,
+                                xfrc_applied, mocap_pos, mocap_quat, warm, eq_active};
+            ph_take(w, inputs);
         }
         mask lost = m_and(on, ph_any_bad(qpos(w), nq(w)));
         if (autoreset && any(lost)) ph_reset(w, lost);

@@ -54,22 +54,23 @@ LFN void tn_wrap(const real *xform, const int *link, const ureal *look, real rad
 {
     ureal width = look[TENDON_WIDTH];
     int geom = link[TENDON_GEOM], sided = link[TENDON_SIDE] >= 0, most = link[TENDON_PIECES] - 2;
-    real centre[3], axis[9], side[3], t[4], angle, base, rise, point[3], next[3];
-    tn_place(xform, geom, centre);
+    wrap_way way;
+    real side[3], point[3], next[3];
+    tn_place(xform, geom, way.centre);
     tn_place(xform, sided ? link[TENDON_SIDE] : geom, side);
-    for (int i = 0; i < 9; ++i) axis[i] = xform[(i64)geom * 12 + 4 * (i % 3) + i / 3];
-    mask wraps =
-        wrap_geom(link[TENDON_KIND] == TENDON_SPHERE, centre, radius, sided, side, a, b, axis, t, &angle, &base, &rise);
-    real arc = rabs(angle) * radius;
-    real count = clamp(rint(rabs(angle) * splat(look[TENDON_PER_RADIAN])), splat(1), splat((ureal)most));
-    wrap_out(centre, axis, t, base, point);
+    for (int i = 0; i < 9; ++i) way.axis[i] = xform[(i64)geom * 12 + 4 * (i % 3) + i / 3];
+    way.radius = radius;
+    mask wraps = wrap_geom(link[TENDON_KIND] == TENDON_SPHERE, sided, side, a, b, &way);
+    real arc = rabs(way.angle) * radius;
+    real count = clamp(rint(rabs(way.angle) * splat(look[TENDON_PER_RADIAN])), splat(1), splat((ureal)most));
+    wrap_out(way.centre, way.axis, way.t, way.base, point);
     for (int i = 0; i < 3; ++i) next[i] = select(wraps, point[i], b[i]);
     tn_piece(pieces, a, next, width, m_all());
     for (int k = 1; k <= most; ++k) {
-        real part = splat((ureal)k) / count, turn = angle * part, c = cos(turn), d = sin(turn);
-        real uv[2] = {fma(c, t[0], -(d * t[1])), fma(d, t[0], c * t[1])};
+        real part = splat((ureal)k) / count, turn = way.angle * part, c = cos(turn), d = sin(turn);
+        real uv[2] = {fma(c, way.t[0], -(d * way.t[1])), fma(d, way.t[0], c * way.t[1])};
         mask here = m_and(wraps, m_and(le(splat((ureal)k), count), lt(splat(0), arc)));
-        wrap_out(centre, axis, uv, fma(rise, arc * part, base), next);
+        wrap_out(way.centre, way.axis, uv, fma(way.rise, arc * part, way.base), next);
         tn_piece(pieces + 12 * (k + 1), point, next, width, here);
         for (int i = 0; i < 3; ++i) point[i] = select(here, next[i], point[i]);
     }

@@ -18,6 +18,7 @@ LFN int probe_collide(const convex *a, const convex *b, const int *tables, const
                       ureal tolerance, int iterations, contact *con)
 {
     int first = a->type, second = b->type;
+    convex_search search = {tables, reals, margin, splat(tolerance), iterations};
     contact_clear(con, PROBE_SLOTS);
     if (first == GRAD_PLANE) {
         if (second == CONVEX_SPHERE) collide_plane_sphere(&a->g, &b->g, margin, con);
@@ -34,7 +35,7 @@ LFN int probe_collide(const convex *a, const convex *b, const int *tables, const
         hfield f;
         convex c = *b;
         hfield_of_size(size, record[0], record[1], &f);
-        int n = collide_hfield(&a->g, &f, size + 4, &c, tables, reals, margin, tolerance, iterations, m_all(), con);
+        int n = collide_hfield(&a->g, &f, size + 4, &c, search, m_all(), con);
         return n;
     }
     if (first == CONVEX_SPHERE && second == CONVEX_SPHERE) {
@@ -53,7 +54,7 @@ LFN int probe_collide(const convex *a, const convex *b, const int *tables, const
         collide_box_box(&a->g, &b->g, margin, con);
         return BOX_BOX_CONTACTS;
     } else {
-        collide_convex(a, b, tables, reals, margin, tolerance, iterations, m_all(), con);
+        collide_convex(a, b, search, m_all(), con);
         int flat = first >= CONVEX_CAPSULE && first != CONVEX_ELLIPSOID && second != CONVEX_ELLIPSOID;
         if (flat && any(con->hit)) collide_manifold(a, b, tables, reals, margin, con);
         return 4;
@@ -95,7 +96,8 @@ item_kernel void k_probe_found(const ureal *in, ureal *out, const int *tables, c
                 held_refine(&prism, &pair.b, tables + 4, reals, con[i].hit, con + i);
             }
         } else if (contacts_are_rough(&pair)) {
-            collide_convex(&pair.a, &pair.b, tables + 4, reals, margin, pair.tolerance, pair.iterations, m_all(), &one);
+            convex_search search = {tables + 4, reals, margin, splat(pair.tolerance), pair.iterations};
+            collide_convex(&pair.a, &pair.b, search, m_all(), &one);
             mask same = m_and(eq(one.dist, con->dist), eq(one.pos[0], con->pos[0]));
             held_refine(&pair.a, &pair.b, tables + 4, reals, same, con);
         }

@@ -17,7 +17,8 @@ item_kernel void k_probe_hfield(const ureal *in, ureal *out, const int *tables, 
         real margin = load(in + first + p + 30 * padded);
         contact_clear(con, HFIELD_CONTACTS);
         hfield_of_size(size, tables[0], tables[1], &field);
-        collide_hfield(&a, &field, heights, &c, tables, heights, margin, (ureal)1e-6, 35, m_all(), con);
+        convex_search search = {tables, heights, margin, splat((ureal)1e-6), 35};
+        collide_hfield(&a, &field, heights, &c, search, m_all(), con);
         probe_contacts(con, HFIELD_CONTACTS, out + first + p, padded);
     }
 }

@@ -15,7 +15,8 @@ item_kernel void k_probe_manifold(const ureal *in, ureal *out, const int *tables
         convex_of_geom(&first_geom, tables[0], tables[1], &a);
         convex_of_geom(&second_geom, tables[2], tables[3], &b);
         real margin = load(in + first + p + 30 * padded);
-        collide_convex(&a, &b, tables + 4, reals, margin, (ureal)1e-6, 35, m_all(), con);
+        convex_search search = {tables + 4, reals, margin, splat((ureal)1e-6), 35};
+        collide_convex(&a, &b, search, m_all(), con);
         collide_manifold(&a, &b, tables + 4, reals, margin, con);
         probe_contacts(con, MANIFOLD_CONTACTS, out + first + p, padded);
     }

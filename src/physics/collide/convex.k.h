@@ -245,14 +245,23 @@ LFN void simplex_keep_way(convex_simplex *s, const real *way, real along, mask l
     v3_select(better, way, s->way, s->way);
 }
 
+/* Where shapes of meshes are (hull.k.h), how far apart geoms may be, and when a search ends. */
+typedef struct convex_search {
+    const int *tables;
+    const ureal *reals;
+    real margin, tolerance;
+    int iterations;
+} convex_search;
+
 /*
  * Fills s in some lanes. Gives the lanes whose cores overlap or touch within the tolerance; in the others s->near is
- * the difference of the nearest points, where these are not farther apart than `cutoff`: `far` are those that are. That
- * is said with a plane that separates them, never because the search ends: that is what s->open is for.
+ * the difference of the nearest points, where these are not farther apart than the margin: `far` are those that are.
+ * That is said with a plane that separates them, never because the search ends: that is what s->open is for.
  */
-LFN mask convex_distance(const convex *a, const convex *b, const int *tables, const ureal *reals, real cutoff,
-                         real tolerance, int iterations, mask lanes, convex_simplex *s, mask *far)
+LFN mask convex_distance(const convex *a, const convex *b, convex_search search, mask lanes, convex_simplex *s,
+                         mask *far)
 {
+    real tolerance = search.tolerance;
     mask active = lanes, touch = m_none();
     *far = m_none();
     s->encloses = m_none();
@@ -272,13 +281,13 @@ LFN mask convex_distance(const convex *a, const convex *b, const int *tables, co
     for (int k = 0; k < 3; ++k) s->way[k] = splat(k == 0 ? 1 : 0);
     s->along = splat(-CONVEX_FAR);
     s->open = lanes;
-    for (int n = 0; n < iterations && any(active); ++n) {
+    for (int n = 0; n < search.iterations && any(active); ++n) {
         real way[3], old = s->dist2;
         v3_scale(s->near, select(active, splat(-1) / sqrt(select(active, old, splat(1))), splat(0)), way); /* 0: none */
-        convex_support(a, b, tables, reals, way, &s->added);
+        convex_support(a, b, search.tables, search.reals, way, &s->added);
         real along = -v3_dot(s->added.v, way); /* a plane this far from the origin separates */
         simplex_keep_way(s, way, along, active);
-        mask apart = m_and(active, gt(along, cutoff));
+        mask apart = m_and(active, gt(along, search.margin));
         *far = m_or(*far, apart);
         if (n > 0) {
             real gap = old - along * sqrt(old); /* bounds the squared error of the nearest point */

@@ -75,9 +75,10 @@ LFN void convex_refine(const convex *a, const convex *b, const int *tables, cons
         convex pulled = *b;
         convex_simplex s;
         mask far;
-        real way[3], near[3], cutoff = splat(CONVEX_FAR);
+        real way[3], near[3];
+        convex_search search = {tables, reals, splat(CONVEX_FAR), rounding, iterations};
         v3_add_scaled(b->g.pos, out->normal, fma(splat(CONVEX_PULL), reach, out->depth), pulled.g.pos);
-        mask meets = convex_distance(a, &pulled, tables, reals, cutoff, rounding, iterations, lanes, &s, &far);
+        mask meets = convex_distance(a, &pulled, search, lanes, &s, &far);
         mask known = m_andnot(m_andnot(lanes, meets), s.open);
         v3_scale(s.near, splat(-1) / sqrt(select(known, s.dist2, splat(1))), way);
         convex_point point;
@@ -93,15 +94,15 @@ LFN void convex_refine(const convex *a, const convex *b, const int *tables, cons
 }
 
 /*
- * `tolerance` and `iterations` are MuJoCo's ccd_tolerance and ccd_iterations. Called, so that a model with a height
- * field has the polytope's 5 kB of local memory, and 9000 instructions, once; where there is one caller, its shapes
- * stay in registers instead (CONVEX_PAIR, which who includes this may define).
+ * Tolerance and iterations are MuJoCo's ccd_tolerance and ccd_iterations. Called, so that a model with a height field
+ * has the polytope's 5 kB of local memory, and 9000 instructions, once; where there is one caller, its shapes stay in
+ * registers instead (CONVEX_PAIR, which who includes this may define).
  */
 #ifndef CONVEX_PAIR
 #define CONVEX_PAIR STET_CALLED
 #endif
-CONVEX_PAIR LFN void collide_convex(const convex *first, const convex *second, const int *tables, const ureal *reals,
-                                    real margin, ureal tolerance, int iterations, mask lanes, contact *c)
+CONVEX_PAIR LFN void collide_convex(const convex *first, const convex *second, convex_search search, mask lanes,
+                                    contact *c)
 {
     convex a = *first, b = *second;
     v3_sub(second->g.pos, first->g.pos, b.g.pos);
@@ -111,8 +112,9 @@ CONVEX_PAIR LFN void collide_convex(const convex *first, const convex *second, c
     penetration p;
     mask far;
     real reach = rmax(convex_reach(&a), convex_reach(&b)), rounding = splat(CONVEX_ULPS) * reach;
-    real near = rmax(splat(tolerance) * rmin(splat(16) * reach, splat(1)), rounding);
-    mask touch = convex_distance(&a, &b, tables, reals, margin + radii, near, iterations, lanes, &s, &far);
+    real near = rmax(search.tolerance * rmin(splat(16) * reach, splat(1)), rounding);
+    convex_search cores = {search.tables, search.reals, search.margin + radii, near, search.iterations};
+    mask touch = convex_distance(&a, &b, cores, lanes, &s, &far);
     mask deep = m_or(touch, s.open);
     p.depth = -s.along;
     v3_copy(s.way, p.normal);
@@ -120,15 +122,16 @@ CONVEX_PAIR LFN void collide_convex(const convex *first, const convex *second, c
     if (any(deep)) {
         if (!convex_is_round(&a) && !convex_is_round(&b)) near = rounding;
         p.open = deep;
-        convex_penetration(&a, &b, tables, reals, rounding, near, iterations, &s, deep, &p);
+        convex_search depth = {search.tables, search.reals, search.margin, near, search.iterations};
+        convex_penetration(&a, &b, depth, rounding, &s, deep, &p);
         if (any(p.open)) {
-            convex_try_axes(&a, &b, tables, reals, p.open, &p);
-            convex_refine(&a, &b, tables, reals, reach, iterations, p.open, &p);
+            convex_try_axes(&a, &b, search.tables, search.reals, p.open, &p);
+            convex_refine(&a, &b, search.tables, search.reals, reach, search.iterations, p.open, &p);
         }
     }
     c->dist = -(p.depth + radii);
     v3_copy(p.normal, c->normal);
-    c->hit = m_and(m_andnot(lanes, far), le(c->dist, margin));
+    c->hit = m_and(m_andnot(lanes, far), le(c->dist, search.margin));
     v3_add(p.on_a, first->g.pos, p.on_a);
     v3_add_scaled(p.on_a, c->normal, fma(c->dist, splat((ureal)0.5), radius), c->pos);
 }

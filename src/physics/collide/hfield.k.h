@@ -125,6 +125,8 @@ LFN void hfield_world(const geom *field, contact *c)
 
 /* Contacts as they are found: each slot gets `share` of them, one after the other, and keeps the deepest. */
 typedef struct hfield_fill {
+    lint row, column;       /* each lane's cell */
+    mask active;            /* lanes that have one */
     lint slot, share, left; /* the present slot, and how many more it gets */
     int used;               /* slots that hold a contact in some lane */
 } hfield_fill;
@@ -174,11 +176,11 @@ LFN void hfield_add(contact *con, hfield_fill *fill, const contact *c)
 }
 
 /* The two prisms of each lane's cell. */
-LFN void hfield_try_cell(const hfield *f, const ureal *heights, const hfield_range *range, lint row, lint column,
-                         convex *prism, const convex *c, const int *tables, const ureal *reals, real margin,
-                         ureal tolerance, int iterations, mask lanes, contact *con, hfield_fill *fill)
+LFN void hfield_try_cell(const hfield *f, const ureal *heights, const hfield_range *range, convex *prism,
+                         const convex *c, convex_search search, contact *con, hfield_fill *fill)
 {
     real height[4], *place = prism->g.pos;
+    lint row = fill->row, column = fill->column;
     hfield_heights(f, heights, row, column, height);
     place[0] = fma(splat(f->cell[0]), to_real(column), splat(-f->size[0]));
     place[1] = fma(splat(f->cell[1]), to_real(row), splat(-f->size[1]));
@@ -187,9 +189,9 @@ LFN void hfield_try_cell(const hfield *f, const ureal *heights, const hfield_ran
         contact found;
         real top = hfield_prism(f, height, second, prism);
         mask beside = second ? ge(range->rightmost, diagonal) : le(range->left, diagonal);
-        mask near = m_and(m_and(lanes, beside), ge(top, range->bottom));
+        mask near = m_and(m_and(fill->active, beside), ge(top, range->bottom));
         if (!any(near)) continue;
-        collide_prism(prism, second, c, tables, reals, margin, tolerance, iterations, near, &found);
+        collide_prism(prism, second, c, search, near, &found);
         if (any(found.hit)) hfield_add(con, fill, &found);
     }
 }
@@ -198,8 +200,8 @@ LFN void hfield_try_cell(const hfield *f, const ureal *heights, const hfield_ran
  * `heights` are the field's, [row][column]. Gives how many slots it has filled in some lane; of the others nothing is
  * written. `c` moves to the field's frame.
  */
-LFN int collide_hfield(const geom *field, const hfield *f, const ureal *heights, convex *c, const int *tables,
-                       const ureal *reals, real margin, ureal tolerance, int iterations, mask lanes, contact *con)
+LFN int collide_hfield(const geom *field, const hfield *f, const ureal *heights, convex *c, convex_search search,
+                       mask lanes, contact *con)
 {
     convex prism;
     geom still;
@@ -211,25 +213,26 @@ LFN int collide_hfield(const geom *field, const hfield *f, const ureal *heights,
     convex_of_geom(&still, CONVEX_PRISM, 0, &prism);
     hfield_local(field, &c->g);
     hfield_range range;
-    hfield_find_range(f, c, margin, tables, reals, &range);
+    hfield_find_range(f, c, search.margin, search.tables, search.reals, &range);
     mask rows = ilt(range.low[1], range.high[1]), columns = ilt(range.low[0], range.high[0]);
     mask active = m_and(m_and(lanes, range.near), m_and(rows, columns));
-    lint row = iselect(active, range.low[1], isplat(0)), column = iselect(active, range.low[0], isplat(0));
     hfield_fill fill;
+    fill.row = iselect(active, range.low[1], isplat(0));
+    fill.column = iselect(active, range.low[0], isplat(0));
+    fill.active = active;
     fill.slot = isplat(0);
     fill.share = isplat(1);
     fill.left = isplat(1);
     fill.used = 0;
-    for (; any(active);) {
-        hfield_try_cell(f, heights, &range, row, column, &prism, c, tables, reals, margin, tolerance, iterations,
-                        active, con, &fill);
-        lint next = column + isplat(1);
+    for (; any(fill.active);) {
+        hfield_try_cell(f, heights, &range, &prism, c, search, con, &fill);
+        lint next = fill.column + isplat(1);
         mask ends = m_not(ilt(next, range.high[0]));
-        column = iselect(active, iselect(ends, range.low[0], next), column);
-        row = iselect(m_and(active, ends), row + isplat(1), row);
-        active = m_and(active, ilt(row, range.high[1]));
-        row = iselect(active, row, isplat(0));
-        column = iselect(active, column, isplat(0));
+        fill.column = iselect(fill.active, iselect(ends, range.low[0], next), fill.column);
+        fill.row = iselect(m_and(fill.active, ends), fill.row + isplat(1), fill.row);
+        fill.active = m_and(fill.active, ilt(fill.row, range.high[1]));
+        fill.row = iselect(fill.active, fill.row, isplat(0));
+        fill.column = iselect(fill.active, fill.column, isplat(0));
     }
     rolled
     for (int i = 0; i < fill.used; ++i) hfield_world(field, con + i);

@@ -328,9 +328,11 @@ LFN void polytope_first_points(const convex *a, const convex *b, const int *tabl
 }
 
 /* Improves `out`, which holds the best direction so far; heights are rounded by `rounding`. */
-LFN void convex_penetration(const convex *a, const convex *b, const int *tables, const ureal *reals, real rounding,
-                            real tolerance, int iterations, const convex_simplex *s, mask lanes, penetration *out)
+LFN void convex_penetration(const convex *a, const convex *b, convex_search search, real rounding,
+                            const convex_simplex *s, mask lanes, penetration *out)
 {
+    const int *tables = search.tables;
+    const ureal *reals = search.reals;
     polytope t;
     convex_point p[4];
     polytope_first_points(a, b, tables, reals, s, lanes, p);
@@ -339,7 +341,7 @@ LFN void convex_penetration(const convex *a, const convex *b, const int *tables,
     polytope_begin(&t);
     mask active = lanes;
     int nface = 4; /* the most of any lane */
-    for (int n = 0; n < iterations && t.nvertex < POLYTOPE_VERTICES && any(active); ++n) {
+    for (int n = 0; n < search.iterations && t.nvertex < POLYTOPE_VERTICES && any(active); ++n) {
         real dist, normal[3];
         lint face = polytope_nearest(&t, nface, &dist);
         active = m_and(active, lt(dist, splat(POLYTOPE_FLAT)));
@@ -347,7 +349,7 @@ LFN void convex_penetration(const convex *a, const convex *b, const int *tables,
         convex_point next;
         v3_scale(normal, select(active, splat(1), splat(0)), normal); /* 0: none */
         convex_support(a, b, tables, reals, normal, &next);
-        real height = v3_dot(normal, next.v), enough = rmax(tolerance, rounding);
+        real height = v3_dot(normal, next.v), enough = rmax(search.tolerance, rounding);
         mask ends = m_and(active, le(height - dist, enough));
         mask better = m_or(m_and(active, lt(height, out->depth)), m_and(ends, le(height, out->depth + enough)));
         out->depth = select(better, height, out->depth);

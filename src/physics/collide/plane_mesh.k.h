@@ -31,16 +31,22 @@ LFN mask quad_grows(const real *start, const real *end, const real *from, const 
     return grows;
 }
 
+/* A face of a hull in each lane: where its corners are, and how many. */
+typedef struct hull_face {
+    const int *hull, *tables;
+    const ureal *reals;
+    lint corners, count;
+} hull_face;
+
 /* Moves corner 1, 2 or 3 (plain) of the quadrilateral p on, once or as long as it grows. */
-LFN void quad_grow(const int *hull, const int *tables, const ureal *reals, lint corners, lint count, int which,
-                   int once, mask lanes, lint *k, real *p, real *area, mask *grew)
+LFN void quad_grow(hull_face face, int which, int once, mask lanes, lint *k, real *p, real *area, mask *grew)
 {
     int start = which == 1 ? 6 : which == 2 ? 9 : 0, end = which == 1 ? 0 : which == 2 ? 3 : 6; /* the other diagonal */
     mask active = lanes;
     for (int n = 0; n < 64 && any(active); ++n) {
         real point[3];
-        lint next = next_corner(k[which], count);
-        hull_corner_point(hull, tables, reals, corners, next, point);
+        lint next = next_corner(k[which], face.count);
+        hull_corner_point(face.hull, face.tables, face.reals, face.corners, next, point);
         active = quad_grows(p + start, p + end, p + 3 * which, point, active, area);
         k[which] = iselect(active, next, k[which]);
         v3_select(active, point, p + 3 * which, p + 3 * which);
@@ -58,16 +64,17 @@ LFN void hull_quad(const int *hull, const int *tables, const ureal *reals, lint 
     for (int i = 1; i < 4; ++i) k[i] = next_corner(k[i - 1], count);
     for (int i = 0; i < 4; ++i) hull_corner_point(hull, tables, reals, corners, k[i], p + 3 * i);
     real area[3], first_third[3], second_fourth[3];
+    hull_face face = {hull, tables, reals, corners, count};
     v3_sub(p, p + 6, first_third);
     v3_sub(p + 3, p + 9, second_fourth);
     v3_cross(first_third, second_fourth, area);
     mask active = igt(count, isplat(4));
     for (int n = 0; n < 64 && any(active); ++n) {
         mask grew = m_none();
-        quad_grow(hull, tables, reals, corners, count, 3, 1, active, k, p, area, &grew);
+        quad_grow(face, 3, 1, active, k, p, area, &grew);
         active = grew;
-        quad_grow(hull, tables, reals, corners, count, 2, 0, active, k, p, area, &grew);
-        quad_grow(hull, tables, reals, corners, count, 1, 0, active, k, p, area, &grew);
+        quad_grow(face, 2, 0, active, k, p, area, &grew);
+        quad_grow(face, 1, 0, active, k, p, area, &grew);
     }
 }
 

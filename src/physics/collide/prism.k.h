@@ -102,7 +102,7 @@ LFN void prism_try_side(const real *point, const real *a, const real *b, real bo
 }
 
 /* A sphere, where the top does not decide. Its centre counts as inside where it is nearer than the tolerance. */
-LFN void prism_sphere(const convex *prism, int second, const convex *sphere, real margin, ureal tolerance, mask lanes,
+LFN void prism_sphere(const convex *prism, int second, const convex *sphere, real margin, real tolerance, mask lanes,
                       contact *found)
 {
     prism_nearest n;
@@ -116,7 +116,7 @@ LFN void prism_sphere(const convex *prism, int second, const convex *sphere, rea
     for (int k = 0; k < 3; ++k) n.away[k] = splat(0);
     for (int i = 0; i < 3; ++i)
         prism_try_side(point, prism->corner[3 + i], prism->corner[3 + (i + 1) % 3], bottom, second ? -1 : 1, &n);
-    mask inside = m_or(m_and(n.column, ge(point[2], bottom)), lt(n.dist2, splat(tolerance * tolerance)));
+    mask inside = m_or(m_and(n.column, ge(point[2], bottom)), lt(n.dist2, tolerance * tolerance));
     for (int k = 0; k < 3; ++k) normal[k] = splat(k == 2 ? -1 : 0);
     real below = bottom - point[2];
     prism_try_face(below, normal, &n);
@@ -128,17 +128,17 @@ LFN void prism_sphere(const convex *prism, int second, const convex *sphere, rea
     prism_contact(prism, sphere, point, normal, select(inside, n.inside, dist), margin, lanes, found);
 }
 
-LFN void collide_prism(const convex *prism, int second, const convex *c, const int *tables, const ureal *reals,
-                       real margin, ureal tolerance, int iterations, mask lanes, contact *found)
+LFN void collide_prism(const convex *prism, int second, const convex *c, convex_search search, mask lanes,
+                       contact *found)
 {
     contact_clear(found, 1);
-    mask open = prism_top(prism, second, c, tables, reals, margin, lanes, found);
+    mask open = prism_top(prism, second, c, search.tables, search.reals, search.margin, lanes, found);
     if (!any(open)) return;
     if (c->type == CONVEX_SPHERE) {
-        prism_sphere(prism, second, c, margin, tolerance, open, found);
+        prism_sphere(prism, second, c, search.margin, search.tolerance, open, found);
     } else {
         contact nearest;
-        collide_convex(prism, c, tables, reals, margin, tolerance, iterations, open, &nearest);
+        collide_convex(prism, c, search, open, &nearest);
         contact_copy_if(open, &nearest, found);
     }
 }

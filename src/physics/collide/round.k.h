@@ -97,14 +97,14 @@ LFN void collide_sphere_cylinder(const geom *sphere, const geom *cylinder, real 
 #define CAPSULE_PARALLEL ((ureal)1e-8)
 #define CAPSULE_NEARLY_PARALLEL ((ureal)1e-3)
 
-/* The sphere of capsule a at t1 on its axis (m from the centre) against that of b at t2. */
-LFN void spheres_on_axes(const geom *a, const real *axis1, real t1, const geom *b, const real *axis2, real t2,
+/* The sphere of capsule a at t[0] on its axis (m from the centre) against that of b at t[1]. */
+LFN void spheres_on_axes(const geom *a, const real *axis1, const geom *b, const real *axis2, const real *t,
                          const real *between, real margin, contact *c)
 {
     real offset[3], gap[3];
-    v3_scale(axis1, t1, offset);
-    v3_add_scaled(between, axis2, t2, gap);
-    v3_add_scaled(gap, axis1, -t1, gap);
+    v3_scale(axis1, t[0], offset);
+    v3_add_scaled(between, axis2, t[1], gap);
+    v3_add_scaled(gap, axis1, -t[0], gap);
     sphere_sphere(a, offset, a->size[0], b, gap, b->size[0], margin, c);
 }
 
@@ -113,7 +113,7 @@ LFN void spheres_on_axes(const geom *a, const real *axis1, real t1, const geom *
  * into one segment after the other. `cross` is the axes' cross product, cross2 its squared length, not 0.
  */
 LFN void nearest_on_axes(const geom *a, const real *axis1, const geom *b, const real *axis2, const real *between,
-                         const real *cross, real cross2, real *t1, real *t2)
+                         const real *cross, real cross2, real *t)
 {
     real turned[3];
     real cosine = v3_dot(axis1, axis2), u = v3_dot(axis1, between), v = -v3_dot(axis2, between);
@@ -123,14 +123,14 @@ LFN void nearest_on_axes(const geom *a, const real *axis1, const geom *b, const 
     real y = select(eq(end, x), v3_dot(turned, cross) / cross2, fma(end, cosine, v));
     x = end;
     end = clamp(y, -b->size[1], b->size[1]);
-    *t1 = select(eq(end, y), x, clamp(fma(end, cosine, u), -a->size[1], a->size[1]));
-    *t2 = end;
+    t[0] = select(eq(end, y), x, clamp(fma(end, cosine, u), -a->size[1], a->size[1]));
+    t[1] = end;
 }
 
 /* One contact, or where the axes are parallel two: at the ends of what lies side by side, ascending along a's axis. */
 LFN void collide_capsule_capsule(const geom *a, const geom *b, real margin, contact *con)
 {
-    real axis1[3], axis2[3], cross[3], between[3], t1, t2;
+    real axis1[3], axis2[3], cross[3], between[3], t[2];
     m3_column(a->mat, 2, axis1);
     m3_column(b->mat, 2, axis2);
     v3_sub(b->pos, a->pos, between);
@@ -144,8 +144,8 @@ LFN void collide_capsule_capsule(const geom *a, const geom *b, real margin, cont
         cross2 = select(nearly, v3_dot(exact, exact), cross2);
     }
     mask parallel = lt(cross2, splat(CAPSULE_PARALLEL));
-    nearest_on_axes(a, axis1, b, axis2, between, cross, select(parallel, splat(1), cross2), &t1, &t2);
-    spheres_on_axes(a, axis1, t1, b, axis2, t2, between, margin, con);
+    nearest_on_axes(a, axis1, b, axis2, between, cross, select(parallel, splat(1), cross2), t);
+    spheres_on_axes(a, axis1, b, axis2, t, between, margin, con);
     contact_clear(con + 1, 1);
     if (!any(parallel)) return;
 
@@ -154,9 +154,10 @@ LFN void collide_capsule_capsule(const geom *a, const geom *b, real margin, cont
         /* an end of b and the point of a beside it, or where that is beyond a's end, that end and the point of b */
         contact c;
         real end2 = copysign_(b->size[1], i == 0 ? -cosine : cosine), beside = fma(end2, cosine, middle);
-        t1 = clamp(beside, -a->size[1], a->size[1]);
-        t2 = clamp(fma(t1, cosine, -v3_dot(axis2, between)), -b->size[1], b->size[1]);
-        spheres_on_axes(a, axis1, t1, b, axis2, select(eq(t1, beside), end2, t2), between, margin, &c);
+        t[0] = clamp(beside, -a->size[1], a->size[1]);
+        t[1] = clamp(fma(t[0], cosine, -v3_dot(axis2, between)), -b->size[1], b->size[1]);
+        t[1] = select(eq(t[0], beside), end2, t[1]);
+        spheres_on_axes(a, axis1, b, axis2, t, between, margin, &c);
         contact_copy_if(parallel, &c, con + i);
     }
 }

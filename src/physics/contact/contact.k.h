@@ -45,7 +45,7 @@ STET_CALLED LFN int ph_collide_convex(ph_world w, const int *pair, const geom *a
 {
     const int *tables = PH_SHAPES(w), *type = geom_type(w), *shape = geom_shape(w);
     const ureal *reals = w.reals + PH_NUMBER(w, M_SHAPE_PRM);
-    ureal tolerance = w.reals[PH_NUMBER(w, M_CCD_TOLERANCE)];
+    convex_search search = {tables, reals, margin, splat(w.reals[PH_NUMBER(w, M_CCD_TOLERANCE)]), ccd_iterations(w)};
     int one = pair[B_OBJ1], two = pair[B_OBJ2];
     convex c, d;
     convex_of_geom(b, type[two], shape[two], &d);
@@ -54,11 +54,11 @@ STET_CALLED LFN int ph_collide_convex(ph_world w, const int *pair, const geom *a
         const ureal *size = reals + field[2];
         hfield h;
         hfield_of_size(size, field[0], field[1], &h);
-        int n = collide_hfield(a, &h, size + 4, &d, tables, reals, margin, tolerance, ccd_iterations(w), near, con);
+        int n = collide_hfield(a, &h, size + 4, &d, search, near, con);
         return n;
     }
     convex_of_geom(a, type[one], shape[one], &c);
-    collide_convex(&c, &d, tables, reals, margin, tolerance, ccd_iterations(w), near, con);
+    collide_convex(&c, &d, search, near, con);
     int n = pair[B_SIDE];
     if (n == MANIFOLD_CONTACTS && !(model_flags(w) & PH_NO_MULTICCD) && any(con->hit))
         collide_manifold(&c, &d, tables, reals, margin, con);

@@ -38,12 +38,13 @@ LFN void ph_clear_rows(ph_world w, real *H)
 }
 
 /*
- * Columns first … end - 1 of row i of the factor, of L L' or, without `root`, of L D L' (where a pivot is at least
- * 1e-15); a [width] has what is left of the row from column `first` on. x is the row's number of the right side, which
+ * PH_COLUMNS columns from `first` on of row i of the factor, of L L' or, without `root`, of L D L' (where a pivot is at
+ * least 1e-15); a has what is left of the row from column `first` on. x is the row's number of the right side, which
  * becomes that of L^-1 x, and inverse the inverse of its diagonal.
  */
-LFN void ph_factor_columns(ph_world w, int root, int i, int first, int end, int width, real *a, real *x, real *inverse)
+LFN void ph_factor_columns(ph_world w, int root, int i, int first, real *a, real *x, real *inverse)
 {
+    int end = nmin(nplace(w), first + PH_COLUMNS), width = nplace(w) - first;
     real *row = hessian(w) + ph_row(i);
     rolled
     for (int j = first; j < end; ++j) {
@@ -80,8 +81,7 @@ LFN int ph_solve_rows(ph_world w, int root)
         PH_UNROLLED
         for (int h = 0; h < (n + 3) >> 2; ++h) load4(H + ph_row(last), 4 * nmin(h, last >> 2), a + 4 * h);
         PH_UNROLLED
-        for (int c = 0; c < n; c += PH_COLUMNS)
-            ph_factor_columns(w, root, i, c, nmin(n, c + PH_COLUMNS), n - c, a, &x, &inverse);
+        for (int c = 0; c < n; c += PH_COLUMNS) ph_factor_columns(w, root, i, c, a, &x, &inverse);
         sync();
         if (!root) x = x * inverse;
         PH_UNROLLED

@@ -35,15 +35,17 @@ LFN void ph_link(ph_world w, int l)
     ph_copy(b, to, 3);
     ph_zero(out, 18);
     if (g >= 0) {
-        real centre[3], axis[9], side[3], t[4], angle, base, rise, radius = geom_size(w, 3 * g);
+        wrap_way way;
+        real side[3];
         int sided = row[LK_SIDE] >= 0;
-        ph_copy(centre, geom_xpos(w) + 3 * g, 3);
-        for (int k = 0; k < 9; ++k) axis[k] = geom_xmat(w)[9 * g + 3 * (k % 3) + k / 3];
+        way.radius = geom_size(w, 3 * g);
+        ph_copy(way.centre, geom_xpos(w) + 3 * g, 3);
+        for (int k = 0; k < 9; ++k) way.axis[k] = geom_xmat(w)[9 * g + 3 * (k % 3) + k / 3];
         ph_copy(side, sided ? site_xpos(w) + 3 * row[LK_SIDE] : from, 3);
-        wraps = wrap_geom(row[LK_SPHERE], centre, radius, sided, side, a, b, axis, t, &angle, &base, &rise);
-        real flat = rabs(angle) * radius, gain = rise * flat;
-        wrap_out(centre, axis, t, base, p);
-        wrap_out(centre, axis, t + 2, base + gain, q);
+        wraps = wrap_geom(row[LK_SPHERE], sided, side, a, b, &way);
+        real flat = rabs(way.angle) * way.radius, gain = way.rise * flat;
+        wrap_out(way.centre, way.axis, way.t, way.base, p);
+        wrap_out(way.centre, way.axis, way.t + 2, way.base + gain, q);
         arc = select(wraps, sqrt(fma(gain, gain, flat * flat)), splat(0));
     }
     for (int k = 0; k < 3; ++k) {

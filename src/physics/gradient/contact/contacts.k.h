@@ -187,8 +187,8 @@ LFN mask manifold_pull(contacts_pair *pair, const int *tables, const ureal *real
     meeting s;
     real way[3], back[3], way_grad[3], back_grad[3], normal_grad[3], zero = splat(0);
     mask all_sure = m_all(), sure = m_all();
-    collide_convex(&pair->a, &pair->b, tables, reals, splat(CONVEX_FAR), pair->tolerance, pair->iterations, lanes,
-                   &one);
+    convex_search search = {tables, reals, splat(CONVEX_FAR), splat(pair->tolerance), pair->iterations};
+    collide_convex(&pair->a, &pair->b, search, lanes, &one);
     one.hit = m_and(one.hit, lanes);
     mask same = eq(one.dist, con->dist);
     for (int k = 0; k < 3; ++k)
