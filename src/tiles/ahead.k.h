@@ -3,6 +3,15 @@
 #define STI_TILES_AHEAD_K_H
 #include "stet/lang.h"
 
+/* The pixels of a band: the one of words and reals that is not NULL, `stride` numbers a pixel. */
+typedef struct tx_source {
+    const int *words;
+    const ureal *reals;
+    int stride, width, gap; /* pixels of a row, and further ones between rows */
+    int skip;               /* the band starts so many pixels into its first row, whose first pixel is the first one */
+    int channels, shift;    /* of colours; these count from bit `shift` on */
+} tx_source;
+
 /*
  * Rows of a tile are one frame row apart, which no hardware prefetcher predicts. With each row of a strip the one that
  * is read a strip later is prefetched, that of the next tile (bench/README.md).

@@ -198,9 +198,19 @@ LFN void tx_unit_halves(const int *from, u16 *to, int n, int channels, int shift
 }
 #endif
 
-LFN void tx_convert_pixels(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int n,
-                           int channels, int shift, ureal *value, int *half, int *word)
+/* Memory of a block: TX_ROOM numbers each, TX_STAGE words. */
+typedef struct tx_scratch {
+    ureal *value;
+    int *half, *word, *stage;
+} tx_scratch;
+
+/* Converts the n pixels of a row that are `at` numbers into the source. */
+LFN void tx_convert_pixels(int conversion, tx_source s, i64 at, u8 *to, int n, tx_scratch scratch)
 {
+    const int *words = s.words ? s.words + at : 0;
+    const ureal *reals = s.reals ? s.reals + at : 0;
+    int channels = s.channels, shift = s.shift, stride = s.stride, *half = scratch.half;
+    ureal *value = scratch.value;
     if (conversion == STI_TO_BYTES) {
         tx_bytes(words, to, n, channels, shift, half);
     } else if (conversion == STI_INT_BYTE) {
@@ -214,7 +224,7 @@ LFN void tx_convert_pixels(int conversion, const int *words, const ureal *reals,
         tx_real_halves(reals, (u16 *)to, n, half);
 #if !STET_DOUBLE
     } else if (conversion == STI_BYTES_HALF && channels % 2 && n >= STET_W) {
-        tx_unit_halves(words, (u16 *)to, n, channels, shift, half, word);
+        tx_unit_halves(words, (u16 *)to, n, channels, shift, half, scratch.word);
 #endif
     } else if (conversion == STI_BYTES_HALF || conversion == STI_REALS_HALF) {
         if (conversion == STI_BYTES_HALF)
@@ -256,23 +266,20 @@ LFN int tx_stream_lines(int *stage, u8 *line, int skip, int n)
 }
 
 /*
- * Converts a band of npixel pixels to `to`, which is dense. Arguments as tx_convert of convert_words.k.h. `past`: bytes
- * from the start of a cache line to `to` if the output bypasses the caches, or -1. ahead: where the row to prefetch is,
- * elements from each row; 0: none is.
+ * Converts a band of npixel pixels to `to`, which is dense. `past`: bytes from the start of a cache line to `to` if the
+ * output bypasses the caches, or -1. ahead: where the row to prefetch is, elements from each row; 0: none is.
  */
-LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int npixel, int channels,
-                    int shift, int skip, int width, int gap, int past, i64 ahead, ureal *value, int *half, int *word,
-                    int *stage)
+LFN void tx_convert(int conversion, tx_source s, u8 *to, int npixel, int past, i64 ahead, tx_scratch scratch)
 {
-    int size = tx_size(conversion, channels), pitch = width + gap;
+    int size = tx_size(conversion, s.channels), width = s.width, pitch = width + s.gap, *stage = scratch.stage;
     int held = nmax(past, 0), before = held;
     u8 *line = to - held;
     for (int q = 0; q < npixel;) {
-        int y = (skip + q) / width, x = skip + q - y * width, n = nmin(nmin(width - x, npixel - q), TX_CHUNK);
-        i64 at = ((i64)y * pitch + x) * stride;
-        if (ahead != 0 && x < TX_CHUNK) tx_prefetch_row(words, reals, (i64)y * pitch * stride + ahead, width * stride);
-        tx_convert_pixels(conversion, words ? words + at : 0, reals ? reals + at : 0, stride,
-                          past < 0 ? to + (i64)q * size : (u8 *)stage + held, n, channels, shift, value, half, word);
+        int y = (s.skip + q) / width, x = s.skip + q - y * width, n = nmin(nmin(width - x, npixel - q), TX_CHUNK);
+        i64 at = ((i64)y * pitch + x) * s.stride;
+        if (ahead != 0 && x < TX_CHUNK)
+            tx_prefetch_row(s.words, s.reals, (i64)y * pitch * s.stride + ahead, width * s.stride);
+        tx_convert_pixels(conversion, s, at, past < 0 ? to + (i64)q * size : (u8 *)stage + held, n, scratch);
         q += n;
         if (past < 0) continue;
         held += n * size;

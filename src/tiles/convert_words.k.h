@@ -7,6 +7,7 @@
 #define STI_TILES_CONVERT_WORDS_K_H
 #include "stet/lang.h"
 
+#include "tiles/ahead.k.h"
 #include "tiles/conversion.h"
 #include "tiles/half.k.h"
 
@@ -147,20 +148,26 @@ LFN void tx_store(const int *word, u8 *to, int n, int bytes, int aligned)
  */
 LFN int tx_row(int x, ureal inverse) { return (int)(((ureal)x + (ureal)0.5) * inverse); }
 
-/* Stages n pixels of one number each, with TX_AHEAD loads in flight. */
-LFN void tx_stage_words(int conversion, const int *words, int n, int channels, int shift, int skip, int width, int gap,
-                        const int *halves, int *word)
+/* Memory of a block: TX_ROOM words, and the values that a byte converts to. */
+typedef struct tx_scratch {
+    int *word, *halves;
+} tx_scratch;
+
+/* Stages n pixels of one number each, from pixel `first` of the band on, with TX_AHEAD loads in flight. */
+LFN void tx_stage_words(int conversion, tx_source s, int first, int n, tx_scratch scratch)
 {
-    int part = (n + TX_AHEAD - 1) / TX_AHEAD, elements = tx_elements(conversion, channels);
-    ureal inverse = (ureal)1 / (ureal)width;
+    int part = (n + TX_AHEAD - 1) / TX_AHEAD, channels = s.channels, elements = tx_elements(conversion, channels);
+    int skip = s.skip + first, *word = scratch.word;
+    ureal inverse = (ureal)1 / (ureal)s.width;
     each (i, part) {
         lint v[TX_AHEAD];
         for (int k = 0; k < TX_AHEAD; ++k) {
             int p = skip + nmin(i + k * part, n - 1);
-            v[k] = ishr(iload(words + p + tx_row(p, inverse) * gap), shift);
+            v[k] = ishr(iload(s.words + p + tx_row(p, inverse) * s.gap), s.shift);
         }
         for (int k = 0; k < TX_AHEAD; ++k)
-            if (i + k * part < n) tx_stage_word(conversion, v[k], channels, halves, word + (i + k * part) * elements);
+            if (i + k * part < n)
+                tx_stage_word(conversion, v[k], channels, scratch.halves, word + (i + k * part) * elements);
     }
 }
 
@@ -186,65 +193,63 @@ LFN void tx_pack_pixels(int conversion, const lint *pixel, int channels, int shi
 
 /*
  * Stages all groups of four of a chunk, with TX_FOURS in flight. Rows, the chunk's start within them and its length are
- * multiples of four pixels.
+ * multiples of four pixels. channels, shift: instead of the source's.
  */
-LFN void tx_stage_fours(int conversion, const int *words, int n, int channels, int shift, int skip, int width, int gap,
-                        const int *halves, int *word)
+LFN void tx_stage_fours(int conversion, tx_source s, int first, int n, int channels, int shift, tx_scratch scratch)
 {
-    int part = (n / 4 + TX_FOURS - 1) / TX_FOURS, size = channels * tx_bytes_of(conversion);
-    ureal inverse = (ureal)1 / (ureal)width;
+    int part = (n / 4 + TX_FOURS - 1) / TX_FOURS, size = channels * tx_bytes_of(conversion), skip = s.skip + first;
+    ureal inverse = (ureal)1 / (ureal)s.width;
     each (i, part) {
         lint v[4 * TX_FOURS];
         for (int k = 0; k < TX_FOURS; ++k) {
             int p = skip + 4 * nmin(i + k * part, n / 4 - 1);
-            wide_load(words + p + tx_row(p, inverse) * gap, v + 4 * k);
+            wide_load(s.words + p + tx_row(p, inverse) * s.gap, v + 4 * k);
         }
         for (int k = 0; k < TX_FOURS; ++k)
             if (i + k * part < n / 4)
-                tx_pack_pixels(conversion, v + 4 * k, channels, shift, halves, word + (i + k * part) * size);
+                tx_pack_pixels(conversion, v + 4 * k, channels, shift, scratch.halves,
+                               scratch.word + (i + k * part) * size);
     }
 }
 
 /* The same with a constant number of channels, so that the compiler keeps a pixel's elements in registers. */
-LFN void tx_stage_channels(int conversion, const int *words, int n, int channels, int shift, int skip, int width,
-                           int gap, const int *halves, int *word)
+LFN void tx_stage_channels(int conversion, tx_source s, int first, int n, tx_scratch scratch)
 {
-    if (channels == 1)
-        tx_stage_fours(conversion, words, n, 1, shift, skip, width, gap, halves, word);
-    else if (channels == 2)
-        tx_stage_fours(conversion, words, n, 2, shift, skip, width, gap, halves, word);
-    else if (channels == 3)
-        tx_stage_fours(conversion, words, n, 3, shift, skip, width, gap, halves, word);
+    if (s.channels == 1)
+        tx_stage_fours(conversion, s, first, n, 1, s.shift, scratch);
+    else if (s.channels == 2)
+        tx_stage_fours(conversion, s, first, n, 2, s.shift, scratch);
+    else if (s.channels == 3)
+        tx_stage_fours(conversion, s, first, n, 3, s.shift, scratch);
     else
-        tx_stage_fours(conversion, words, n, 4, shift, skip, width, gap, halves, word);
+        tx_stage_fours(conversion, s, first, n, 4, s.shift, scratch);
 }
 
 /* Stages n pixels of one number each, four at a time. */
-LFN void tx_stage_wide(int conversion, const int *words, int n, int channels, int shift, int skip, int width, int gap,
-                       const int *halves, int *word)
+LFN void tx_stage_wide(int conversion, tx_source s, int first, int n, tx_scratch scratch)
 {
     if (conversion == STI_TO_BYTES)
-        tx_stage_channels(STI_TO_BYTES, words, n, channels, shift, skip, width, gap, halves, word);
+        tx_stage_channels(STI_TO_BYTES, s, first, n, scratch);
     else if (conversion == STI_BYTES_HALF)
-        tx_stage_channels(STI_BYTES_HALF, words, n, channels, shift, skip, width, gap, halves, word);
+        tx_stage_channels(STI_BYTES_HALF, s, first, n, scratch);
     else if (conversion == STI_BYTES_REAL)
-        tx_stage_channels(STI_BYTES_REAL, words, n, channels, shift, skip, width, gap, halves, word);
+        tx_stage_channels(STI_BYTES_REAL, s, first, n, scratch);
     else if (conversion == STI_REALS_HALF)
-        tx_stage_fours(STI_REALS_HALF, words, n, 1, 0, skip, width, gap, halves, word);
+        tx_stage_fours(STI_REALS_HALF, s, first, n, 1, 0, scratch);
     else if (conversion == STI_INT_BYTE)
-        tx_stage_fours(STI_INT_BYTE, words, n, 1, 0, skip, width, gap, halves, word);
+        tx_stage_fours(STI_INT_BYTE, s, first, n, 1, 0, scratch);
     else
-        tx_stage_fours(STI_TO_WORDS, words, n, 1, 0, skip, width, gap, halves, word);
+        tx_stage_fours(STI_TO_WORDS, s, first, n, 1, 0, scratch);
 }
 
-LFN void tx_stage_reals(int conversion, const ureal *reals, int stride, int n, int channels, int skip, int width,
-                        int gap, int *word)
+LFN void tx_stage_reals(int conversion, tx_source s, int first, int n, int *word)
 {
-    int elements = tx_elements(conversion, channels);
-    ureal inverse = (ureal)1 / (ureal)width;
+    int elements = tx_elements(conversion, s.channels);
+    ureal inverse = (ureal)1 / (ureal)s.width;
     each (i, n) {
-        int p = skip + i;
-        tx_stage_real(conversion, reals + (i64)(p + tx_row(p, inverse) * gap) * stride, channels, word + i * elements);
+        int p = s.skip + first + i;
+        tx_stage_real(conversion, s.reals + (i64)(p + tx_row(p, inverse) * s.gap) * s.stride, s.channels,
+                      word + i * elements);
     }
 }
 
@@ -252,14 +257,13 @@ LFN void tx_stage_reals(int conversion, const ureal *reals, int stride, int n, i
  * Converts a band as tx_convert does, for pixels of one number each, if `to` is aligned and rows, their ends and the
  * start of the source are multiples of four pixels. It packs in registers, so the chunk is as large as fits.
  */
-LFN void tx_convert_fours(int conversion, const int *words, u8 *to, int npixel, int channels, int shift, int skip,
-                          int width, int gap, const int *halves, int *word)
+LFN void tx_convert_fours(int conversion, tx_source s, u8 *to, int npixel, tx_scratch scratch)
 {
-    int size = tx_size(conversion, channels), chunk = 4 * TX_ROOM / size / 64 * 64;
+    int size = tx_size(conversion, s.channels), chunk = 4 * TX_ROOM / size / 64 * 64, *word = scratch.word;
     for (int first = 0; first < npixel; first += chunk) {
         int n = nmin(chunk, npixel - first), nword = n / 4 * size, wide = nword / 4;
         int *dense = (int *)(to + (i64)first * size);
-        tx_stage_wide(conversion, words, n, channels, shift, skip + first, width, gap, halves, word);
+        tx_stage_wide(conversion, s, first, n, scratch);
         sync();
         items (p, wide) {
             lint v[4];
@@ -272,32 +276,28 @@ LFN void tx_convert_fours(int conversion, const int *words, u8 *to, int npixel, 
 }
 
 /*
- * Converts a band of npixel pixels to `to`, which is dense and may be unaligned. The band starts `skip` pixels into its
- * first row; rows have `width` pixels and `gap` further pixels between them. `words` or `reals` (`stride` per pixel)
- * point to the first pixel of that row. fours: rows, their ends and the start of the source are multiples of four
- * pixels. Colours count from bit `shift` on. `word` is scratch memory of the block for TX_ROOM words, `halves` for 256:
- * the values that a byte converts to.
+ * Converts a band of npixel pixels to `to`, which is dense and may be unaligned. fours: rows, their ends and the start
+ * of the source are multiples of four pixels.
  */
-LFN void tx_convert(int conversion, const int *words, const ureal *reals, int stride, u8 *to, int aligned, int fours,
-                    int npixel, int channels, int shift, int skip, int width, int gap, int *halves, int *word)
+LFN void tx_convert(int conversion, tx_source s, u8 *to, int aligned, int fours, int npixel, tx_scratch scratch)
 {
-    int elements = tx_elements(conversion, channels), bytes = tx_bytes_of(conversion);
+    int elements = tx_elements(conversion, s.channels), bytes = tx_bytes_of(conversion), *word = scratch.word;
+    tx_source numbers = {
+        s.reals ? (const int *)s.reals : s.words, s.reals, s.stride, s.width, s.gap, s.skip, s.channels, s.shift};
     if (conversion == STI_BYTES_HALF) {
-        each (i, 256) istore(halves + i, tx_half(tx_unit(isplat(i))));
+        each (i, 256) istore(scratch.halves + i, tx_half(tx_unit(isplat(i))));
         sync();
     }
     if (fours && aligned) {
-        tx_convert_fours(conversion, reals ? (const int *)reals : words, to, npixel, channels, shift, skip, width, gap,
-                         halves, word);
+        tx_convert_fours(conversion, numbers, to, npixel, scratch);
         return;
     }
     for (int first = 0; first < npixel; first += TX_CHUNK) {
         int n = nmin(TX_CHUNK, npixel - first);
-        if (reals && (stride > 1 || STET_DOUBLE))
-            tx_stage_reals(conversion, reals, stride, n, channels, skip + first, width, gap, word);
+        if (s.reals && (s.stride > 1 || STET_DOUBLE))
+            tx_stage_reals(conversion, s, first, n, word);
         else
-            tx_stage_words(conversion, reals ? (const int *)reals : words, n, channels, shift, skip + first, width, gap,
-                           halves, word);
+            tx_stage_words(conversion, numbers, first, n, scratch);
         sync();
         tx_store(word, to + (i64)first * elements * bytes, n * elements, bytes, aligned);
         sync();

@@ -26,9 +26,9 @@ LFN lint tx_words(const int *words, const ureal *reals, i64 k)
 }
 
 /* Copies n <= W elements from the flat element q of a tile on, across ends of rows. */
-LFN void tx_copy_across(const int *words, const ureal *reals, int *to, int q, int n, int width, int pitch, int stream)
+LFN void tx_copy_across(tx_source s, int *to, int q, int n, int stream)
 {
-    int y = q / width;
+    int width = s.width, pitch = width + s.gap, y = q / width;
     i64 row = (i64)y * pitch;
     lint x = lane() + isplat(q - y * width), at = x;
     mask live = ilt(lane(), isplat(n));
@@ -39,10 +39,10 @@ LFN void tx_copy_across(const int *words, const ureal *reals, int *to, int q, in
     }
     at = iselect(live, at, isplat(0));
     lint value;
-    if (reals)
-        value = as_bits(gather(reals + row, at));
+    if (s.reals)
+        value = as_bits(gather(s.reals + row, at));
     else
-        value = igather(words + row, at);
+        value = igather(s.words + row, at);
     /* A plain store here would load the cache line that its neighbours bypass. */
     if (stream && n == STET_W)
         istream(to + q, value);
@@ -88,23 +88,22 @@ LFN void tx_stream_row(const int *words, const ureal *reals, i64 row, int *to, i
  * destination is aligned, `past` elements after begin, so that they can bypass the caches. A group that crosses the
  * end of a row is gathered. ahead: where the row to prefetch is, elements from each row; 0: none is.
  */
-LFN void tx_copy(const int *words, const ureal *reals, int *to, int begin, int end, int past, int width, int pitch,
-                 int stream, i64 ahead)
+LFN void tx_copy(tx_source s, int *to, int begin, int end, int past, int stream, i64 ahead)
 {
-    int q = begin + nmin(past, end - begin);
-    if (q > begin) tx_copy_across(words, reals, to, begin, q - begin, width, pitch, stream);
+    int q = begin + nmin(past, end - begin), width = s.width;
+    if (q > begin) tx_copy_across(s, to, begin, q - begin, stream);
     for (; q < end;) {
         int y = q / width, x = q - y * width, rest = nmin(width - x, end - q), n = rest - rest % STET_W;
-        i64 row = (i64)y * pitch + x;
-        if (ahead != 0 && x < STET_W) tx_prefetch_row(words, reals, row - x + ahead, width);
+        i64 row = (i64)y * (width + s.gap) + x;
+        if (ahead != 0 && x < STET_W) tx_prefetch_row(s.words, s.reals, row - x + ahead, width);
         if (stream)
-            tx_stream_row(words, reals, row, to + q, n);
+            tx_stream_row(s.words, s.reals, row, to + q, n);
         else
-            items (p, n) istore(to + q + p, tx_words(words, reals, row + p));
+            items (p, n) istore(to + q + p, tx_words(s.words, s.reals, row + p));
         q += n;
         if (n == rest) continue;
         n = nmin(STET_W, end - q);
-        tx_copy_across(words, reals, to, q, n, width, pitch, stream);
+        tx_copy_across(s, to, q, n, stream);
         q += n;
     }
 }
@@ -112,58 +111,59 @@ LFN void tx_copy(const int *words, const ureal *reals, int *to, int begin, int e
 
 /* ---- the kernels ------------------------------------------------------------------------------------------------- */
 
-/* Scratch memory of a block. */
-#if STET_WIDE > 1
-#define TX_SCRATCH int *word, int *halves
-#define TX_SCRATCH_ARGS word, halves
-#else
-#define TX_SCRATCH ureal *value, int *half, int *word, int *stage
-#define TX_SCRATCH_ARGS value, half, word, stage
-#endif
+/* A tile of a request. */
+typedef struct tx_tile {
+    const int *words; /* the source is the one of words and reals that is not NULL */
+    const ureal *reals;
+    i64 source;        /* its first pixel */
+    int pitch, stride; /* pixels from row to row; numbers a pixel */
+    u8 *out;           /* the tile of the destination begins `to` bytes from here */
+    i64 to, ahead;     /* ahead: see tx_copy */
+    int stream;
+} tx_tile;
 
-/*
- * Pixels begin … end - 1 of a world's tile. j: the row of the job table; to: where the tile of the destination begins,
- * in bytes from `out`; the source is the one of words and reals that is not NULL. ahead: see tx_copy.
- */
-LFN void tx_band(const int *words, const ureal *reals, const int *j, i64 source, int pitch, i64 to, int begin, int end,
-                 int stride, int stream, i64 ahead, u8 *out, TX_SCRATCH)
+/* Pixels begin … end - 1 of a world's tile. j: the row of the job table. */
+LFN void tx_band(tx_tile t, const int *j, int begin, int end, tx_scratch scratch)
 {
     int width = j[STI_JOB_WIDTH], channels = j[STI_JOB_CHANNELS], conversion = j[STI_JOB_CONVERSION];
-    int channel = j[STI_JOB_CHANNEL];
-    source = source * stride;
-    words = reals ? 0 : words + source;
-    reals = reals ? reals + source : 0;
+    int channel = j[STI_JOB_CHANNEL], stride = t.stride;
+    i64 source = t.source * stride;
+    const int *words = t.reals ? 0 : t.words + source;
+    const ureal *reals = t.reals ? t.reals + source : 0;
 #if !STET_DOUBLE
     if (conversion == STI_TO_WORDS || conversion == STI_TO_REALS) {
-        int row = width * stride, rows = pitch * stride, past = (int)((to / 4 + (i64)begin * stride) & (STET_W - 1));
-        int odd = (row | rows | begin * stride | end * stride | (int)source | (int)(to / 4)) & (STET_WIDE - 1);
+        int row = width * stride, rows = t.pitch * stride;
+        int past = (int)((t.to / 4 + (i64)begin * stride) & (STET_W - 1));
+        int odd = (row | rows | begin * stride | end * stride | (int)source | (int)(t.to / 4)) & (STET_WIDE - 1);
+        tx_source numbers = {words, reals, 1, row, rows - row, 0, 1, 0};
         if (STET_WIDE > 1 && odd == 0)
-            tx_copy_wide(reals ? (const int *)reals : words, (int *)(out + to), begin * stride, end * stride, row,
+            tx_copy_wide(reals ? (const int *)reals : words, (int *)(t.out + t.to), begin * stride, end * stride, row,
                          rows);
         else
-            tx_copy(words, reals, (int *)(out + to), begin * stride, end * stride, past ? STET_W - past : 0, row, rows,
-                    stream, stream ? ahead * stride : 0);
+            tx_copy(numbers, (int *)(t.out + t.to), begin * stride, end * stride, past ? STET_W - past : 0, t.stream,
+                    t.stream ? t.ahead * stride : 0);
         return;
     }
 #endif
     int y = begin / width, size = tx_size(conversion, channels);
-    i64 row = (i64)y * pitch;
-    u8 *dense = out + to + (i64)begin * size;
-    const int *from = reals ? 0 : words + row;
-    const ureal *real_from = reals ? reals + row * stride + channel : 0;
+    i64 row = (i64)y * t.pitch, place = t.to + (i64)begin * size;
+    tx_source pixels = {reals ? 0 : words + row,
+                        reals ? reals + row * stride + channel : 0,
+                        stride,
+                        width,
+                        t.pitch - width,
+                        begin - y * width,
+                        channels,
+                        8 * channel};
 #if STET_WIDE > 1
-    int aligned = ((to + (i64)begin * size) & (4 * STET_WIDE - 1)) == 0;
+    int aligned = (place & (4 * STET_WIDE - 1)) == 0;
     int fours = !STET_DOUBLE && conversion != STI_INT_LONG && stride == 1 &&
-                ((width | pitch | begin | (int)source) & (STET_WIDE - 1)) == 0;
-    (void)stream;
-    (void)ahead;
-    tx_convert(conversion, from, real_from, stride, dense, aligned, fours, end - begin, channels, 8 * channel,
-               begin - y * width, width, pitch - width, halves, word);
+                ((width | t.pitch | begin | (int)source) & (STET_WIDE - 1)) == 0;
+    tx_convert(conversion, pixels, t.out + place, aligned, fours, end - begin, scratch);
 #else
     /* Only where packing is quick: the rest was not faster when it was streamed. */
-    int past = TX_PACK && stream ? (int)((to + (i64)begin * size) & (TX_LINE - 1)) : -1;
-    tx_convert(conversion, from, real_from, stride, dense, end - begin, channels, 8 * channel, begin - y * width, width,
-               pitch - width, past, ahead * stride, value, half, word, stage);
+    int past = TX_PACK && t.stream ? (int)(place & (TX_LINE - 1)) : -1;
+    tx_convert(conversion, pixels, t.out + place, end - begin, past, t.ahead * stride, scratch);
 #endif
 }
 
@@ -197,11 +197,13 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
 #if STET_WIDE > 1
     shared(int, word, TX_ROOM);
     shared(int, halves, 256);
+    tx_scratch scratch = {word, halves};
 #else
     shared(ureal, value, TX_ROOM);
     shared(int, half, TX_ROOM);
     shared(int, word, TX_ROOM);
     shared(int, stage, TX_STAGE);
+    tx_scratch scratch = {value, half, word, stage};
 #endif
     for (int at = begin; at < end; at += j[STI_JOB_STRIP]) {
         for (int t = from; t < from + tiles; ++t) {
@@ -210,8 +212,8 @@ item_kernel void k_extract(const int *colour, const ureal *depth, const ureal *d
             i64 to = place[k * STI_PLACE_COLUMNS] + place[k * STI_PLACE_COLUMNS + 1] * world;
             i64 ahead = first[row + (i64)(list ? list[other] : start + other) * ncamera] - first[tile];
             if (last) ahead = at + j[STI_JOB_STRIP] < end ? ahead + (i64)STI_STRIP_ROWS * pitch[tile] : 0;
-            tx_band(words, reals, j, first[tile], pitch[tile], to, at, nmin(at + j[STI_JOB_STRIP], end), stride, stream,
-                    ahead, out, TX_SCRATCH_ARGS);
+            tx_tile own = {words, reals, first[tile], pitch[tile], stride, out, to, ahead, stream};
+            tx_band(own, j, at, nmin(at + j[STI_JOB_STRIP], end), scratch);
         }
     }
 }
