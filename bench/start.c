@@ -77,7 +77,7 @@ static stet_result start_one(const bench *b, char *folder, double *context, doub
         return sti_error(STET_ERROR_IO, "bench start: %s: %s", b->scenes, strerror(errno));
     device_spell(&b->device, device, sizeof device);
     char *argv[] = {"stet-bench", "--first-frame", folder, "--device", device, "--scenes", scenes, NULL};
-    stet_result result = sti_subprocess_run("/proc/self/exe", argv, folder, &input, &said, &status);
+    stet_result result = sti_subprocess_run("/proc/self/exe", argv, folder, &input, &said, NULL, &status);
     if (result == STET_OK && (status != 0 || !said.data || sscanf(said.data, "%lf %lf", context, frame) != 2))
         result = sti_error(STET_ERROR_IO, "bench start: the new process drew no frame: %s", said.data ? said.data : "");
     sti_text_buffer_free(&said);

@@ -126,10 +126,10 @@ static stet_result launch_forward(sti_native *n, const sti_native_reads *r, cons
         sti_arg_array(n->f), sti_arg_array(n->own.v), sti_arg_array(r->list), sti_arg_array(r->points),
         sti_arg_team(owed ? spare->memory : n->memory, memory),
         sti_arg_team(owed ? spare->plain_memory : n->plain_memory, m[M_NINTS]), FROM_FIELD(qpos), FROM_FIELD(qvel),
-        FROM_FIELD(act), FROM_FIELD(ctrl), FROM_FIELD(qfrc_applied), FROM_FIELD(xfrc_applied), FROM_FIELD(mocap_pos),
-        FROM_FIELD(mocap_quat), FROM_FIELD(qacc_warmstart), FROM_FIELD(eq_active), FROM(clock, n->clock),
-        FROM(fault, n->fault), FROM(ticks, n->ticks), sti_arg_array(out), sti_arg_array(r->lack), sti_arg_int(k->nlist),
-        sti_arg_int(k->extra), sti_arg_int(how));
+        FROM_FIELD(act), FROM_FIELD(history), FROM_FIELD(ctrl), FROM_FIELD(qfrc_applied), FROM_FIELD(xfrc_applied),
+        FROM_FIELD(mocap_pos), FROM_FIELD(mocap_quat), FROM_FIELD(qacc_warmstart), FROM_FIELD(eq_active),
+        FROM(clock, n->clock), FROM(fault, n->fault), FROM(ticks, n->ticks), sti_arg_array(out), sti_arg_array(r->lack),
+        sti_arg_int(k->nlist), sti_arg_int(k->extra), sti_arg_int(how));
 #undef FROM
 #undef FROM_FIELD
 }

@@ -69,13 +69,13 @@ stet_result sti_native_see(sti_native *n, stet_array *chosen, int how)
     const mjModel *m = n->worlds->model->mj;
     assert(sti_native_sees(n));
 #define SEEN(name) sti_arg_array(s->name)
-    return STI_LAUNCH(sti_k_native_see, n->worlds->device, n->worlds->nworld, sti_arg_array(chosen), SEEN(kept),
-                      STATE_ARG(qpos), STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, sti_arg_array(n->clock),
-                      sti_arg_array(n->fault), sti_arg_array(n->ticks), SEEN(qpos), SEEN(qvel), SEEN(act), SEEN(ctrl),
-                      SEEN(qfrc_applied), SEEN(xfrc_applied), SEEN(mocap_pos), SEEN(mocap_quat), SEEN(qacc_warmstart),
-                      SEEN(eq_active), SEEN(clock), SEEN(fault), SEEN(ticks), sti_arg_int(m->nq), sti_arg_int(m->nv),
-                      sti_arg_int(m->na), sti_arg_int(m->nu), sti_arg_int(m->nbody), sti_arg_int(m->nmocap),
-                      sti_arg_int(m->neq), sti_arg_int(how));
+    return STI_LAUNCH(
+        sti_k_native_see, n->worlds->device, n->worlds->nworld, sti_arg_array(chosen), SEEN(kept), STATE_ARG(qpos),
+        STATE_ARG(qvel), STATE_ARG(act), INPUT_ARGS, sti_arg_array(n->clock), sti_arg_array(n->fault),
+        sti_arg_array(n->ticks), SEEN(qpos), SEEN(qvel), SEEN(act), SEEN(history), SEEN(ctrl), SEEN(qfrc_applied),
+        SEEN(xfrc_applied), SEEN(mocap_pos), SEEN(mocap_quat), SEEN(qacc_warmstart), SEEN(eq_active), SEEN(clock),
+        SEEN(fault), SEEN(ticks), sti_arg_int(m->nq), sti_arg_int(m->nv), sti_arg_int(m->na), sti_arg_int(m->nhistory),
+        sti_arg_int(m->nu), sti_arg_int(m->nbody), sti_arg_int(m->nmocap), sti_arg_int(m->neq), sti_arg_int(how));
 #undef SEEN
 }
 

@@ -19,6 +19,7 @@
     X(qpos)                                                                                                            \
     X(qvel)                                                                                                            \
     X(act)                                                                                                             \
+    X(history)                                                                                                         \
     X(ctrl)                                                                                                            \
     X(qfrc_applied)                                                                                                    \
     X(xfrc_applied)                                                                                                    \

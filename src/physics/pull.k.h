@@ -399,7 +399,8 @@ world_kernel void k_native_pull_reads(const int *tables, const ureal *reals, con
     ph_world w = {tables, reals, own, memory, ints};
     mask on = m_not(ieq(due[0], isplat(0)));
     if (!any(on)) return;
-    ph_take(w, qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active);
+    ph_inputs inputs = {qpos, qvel, act, ctrl, qfrc_applied, xfrc_applied, mocap_pos, mocap_quat, warm, eq_active};
+    ph_take(w, inputs);
     mask bad = ph_bad_controls(w);
     real *lost = solver_niter(w);
     if (solves) {

@@ -14,13 +14,14 @@ LFN void ph_keep(mask on, const real *from, real *to, int n)
  * them. `how` is one of SEEN_…; chosen and kept: [1].
  */
 world_kernel void k_native_see(const lint *chosen, lint *kept, const real *qpos, const real *qvel, const real *act,
-                               const real *ctrl, const real *qfrc_applied, const real *xfrc_applied,
-                               const real *mocap_pos, const real *mocap_quat, const real *warm, const real *eq_active,
-                               const real *clock, const lint *fault, const lint *ticks, real *seen_qpos,
-                               real *seen_qvel, real *seen_act, real *seen_ctrl, real *seen_qfrc_applied,
-                               real *seen_xfrc_applied, real *seen_mocap_pos, real *seen_mocap_quat, real *seen_warm,
-                               real *seen_eq_active, real *seen_clock, lint *seen_fault, lint *seen_ticks, int nq,
-                               int nv, int na, int nu, int nbody, int nmocap, int neq, int how)
+                               const real *history, const real *ctrl, const real *qfrc_applied,
+                               const real *xfrc_applied, const real *mocap_pos, const real *mocap_quat,
+                               const real *warm, const real *eq_active, const real *clock, const lint *fault,
+                               const lint *ticks, real *seen_qpos, real *seen_qvel, real *seen_act, real *seen_history,
+                               real *seen_ctrl, real *seen_qfrc_applied, real *seen_xfrc_applied, real *seen_mocap_pos,
+                               real *seen_mocap_quat, real *seen_warm, real *seen_eq_active, real *seen_clock,
+                               lint *seen_fault, lint *seen_ticks, int nq, int nv, int na, int nhistory, int nu,
+                               int nbody, int nmocap, int neq, int how)
 {
     mask on = m_not(ieq(chosen[0], isplat(0)));
     if (how == SEEN_BEGIN) on = ieq(kept[0], isplat(0));
@@ -37,6 +38,7 @@ world_kernel void k_native_see(const lint *chosen, lint *kept, const real *qpos,
     ph_keep(on, qpos, seen_qpos, nq);
     ph_keep(on, qvel, seen_qvel, nv);
     ph_keep(on, act, seen_act, na);
+    ph_keep(on, history, seen_history, nhistory);
     ph_keep(on, ctrl, seen_ctrl, nu);
     ph_keep(on, qfrc_applied, seen_qfrc_applied, nv);
     ph_keep(on, xfrc_applied, seen_xfrc_applied, 6 * nbody);

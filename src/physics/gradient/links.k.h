@@ -40,15 +40,21 @@ LFN void ph_find_touch(ph_world w, int l, const real *a, const real *b, ph_touch
     int g = row[LK_GEOM], sided = row[LK_SIDE] >= 0;
     const real *centre = geom_xpos(w) + 3 * g;
     real side[3], off[3];
-    s->radius = geom_size(w, 3 * g);
+    wrap_way way;
+    way.radius = geom_size(w, 3 * g);
+    ph_copy(way.centre, centre, 3);
     s->sphere = row[LK_SPHERE];
     ph_copy(side, sided ? site_xpos(w) + 3 * row[LK_SIDE] : a, 3);
-    for (int k = 0; k < 9; ++k) s->axis[k] = geom_xmat(w)[9 * g + 3 * (k % 3) + k / 3];
+    for (int k = 0; k < 9; ++k) way.axis[k] = geom_xmat(w)[9 * g + 3 * (k % 3) + k / 3];
     v3_sub(a, centre, s->from);
     v3_sub(b, centre, s->to);
-    mask wraps =
-        wrap_geom(s->sphere, centre, s->radius, sided, side, a, b, s->axis, s->t, &s->angle, &s->base, &s->rise);
-    s->wraps = wraps;
+    s->wraps = wrap_geom(s->sphere, sided, side, a, b, &way);
+    s->radius = way.radius;
+    s->angle = way.angle;
+    s->base = way.base;
+    s->rise = way.rise;
+    ph_copy(s->axis, way.axis, 9);
+    ph_copy(s->t, way.t, 4);
     v3_sub(side, centre, off);
     s->within = sided ? lt(wrap_dot(off, off), s->radius * s->radius) : m_none();
     wrap_out(centre, s->axis, s->t, s->base, p);

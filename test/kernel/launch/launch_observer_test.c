@@ -45,7 +45,10 @@ static void lost(sti_launch_observer *w, const char *what) { note(w, "lost", wha
 static diary watch(bench *b)
 {
     open_bench(b);
-    return (diary){.launch_observer = {launched, copied, others, looped, computed, lost}, .b = b};
+    return (diary){
+        .launch_observer =
+            {.launch = launched, .copy = copied, .foreign = others, .loop = looped, .host = computed, .lost = lost},
+        .b = b};
 }
 
 static void expect(diary *d, const char *text)
