@@ -319,10 +319,3 @@ static stet_result make_poses(void *context, const uint8_t *due)
     STI_TRY(sti_mask_put(&n->due, n->worlds->device->launch_observer ? due_on_tape(n, due) : due));
     return n->worlds->device->launch_observer ? sti_native_pose_taped(n) : sti_native_launch_poses(n);
 }
-
-stet_result sti_native_launch_poses(sti_native *n)
-{
-    return STI_LAUNCH(sti_k_native_poses, n->worlds->device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->due.array),
-                      sti_arg_int(n->tables.m[W_GEOM_XPOS]), STATE_ARG(qpos), STATE_ARG(mocap_pos),
-                      STATE_ARG(mocap_quat), STATE_ARG(xpos), STATE_ARG(xquat));
-}

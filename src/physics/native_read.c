@@ -190,8 +190,7 @@ static void list_sensors(const sti_native *n, sti_native_list *out)
     out->extra |= n->tables.m[M_STEP_EXTRA];
 }
 
-/* The list of a pass. The caller frees it, also after an error. */
-static stet_result list_pass(const sti_native *n, sti_native_list *k)
+stet_result sti_native_list_pass(const sti_native *n, sti_native_list *k)
 {
     bool sensing = k->of_step && n->seen.sensing;
     int count = sensing;
@@ -207,27 +206,6 @@ static stet_result list_pass(const sti_native *n, sti_native_list *k)
     }
     if (sensing) list_sensors(n, k);
     return STET_OK;
-}
-
-/* Quantities of the present state, or of the step. */
-static stet_result fill(sti_native *n, bool of_step)
-{
-    sti_native_list k = {.of_step = of_step};
-    stet_result result = list_pass(n, &k);
-    if (result == STET_OK && k.nlist > 0 && of_step) result = sti_native_see(n, n->seen.kept, SEEN_BEGIN);
-    if (result == STET_OK && k.nlist > 0)
-        result = n->worlds->device->launch_observer && !of_step
-                     ? sti_native_read_taped(n, &k)
-                     : sti_native_read(n, of_step ? &n->seen.reads : &n->reads, &k);
-    sti_native_list_free(&k);
-    return result;
-}
-
-stet_result sti_native_fill(void *native)
-{
-    STI_TRY(sti_native_update(native));
-    STI_TRY(fill(native, false));
-    return fill(native, true);
 }
 
 stet_result sti_native_quantity(sti_native *n, const char *name, stet_array **out)

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-extern const sti_kernel sti_k_native_reset, sti_k_native_chosen;
+extern const sti_kernel sti_k_native_reset, sti_k_native_chosen, sti_k_native_poses;
 
 /* ---- the state that worlds begin with ---------------------------------------------------------------------------- */
 
@@ -95,4 +95,11 @@ stet_result sti_native_launch_reset(sti_native *n, const sti_native_reset_args *
                       sti_arg_real(reset->qvel_noise), sti_arg_int(STI_STREAM_RESET),
                       sti_arg_int((int32_t)(uint32_t)seed), sti_arg_int((int32_t)(uint32_t)(seed >> 32)),
                       sti_arg_int(worlds->def.first_world));
+}
+
+stet_result sti_native_launch_poses(sti_native *n)
+{
+    return STI_LAUNCH(sti_k_native_poses, n->worlds->device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->due.array),
+                      sti_arg_int(n->tables.m[W_GEOM_XPOS]), STATE_ARG(qpos), STATE_ARG(mocap_pos),
+                      STATE_ARG(mocap_quat), STATE_ARG(xpos), STATE_ARG(xquat));
 }

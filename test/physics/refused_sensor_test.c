@@ -15,7 +15,6 @@ static void what_is_missing_is_listed(void **state)
         {SENSED("<flag nativeccd='disable'/>", "<distance geom1='f' geom2='g'/>"), "or by libccd"},
         {SENSED("", "<framepos objtype='camera' objname='t'/>"), "sensors on cameras that track"},
         {SENSED("", "<framepos objtype='site' objname='s' reftype='camera' refname='t'/>"), "cameras that track"},
-        {SENSED("", "<framepos objtype='site' objname='s' nsample='3'/>"), "delays and history"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
         rig r = rig_make(rows[k].text, 1, NULL, 1, false);

@@ -96,7 +96,7 @@ world_kernel void k_motor(const real *qpos, const real *qvel, const real *target
 
 class KernelMotor(Kernels):
     def actuators(self):
-        return [(self.sim.kernel(MOTOR), (self.sim.qpos, self.sim.qvel, self.target, self.sim.ctrl))]
+        return [(self.sim.kernel(MOTOR), (self.sim.qpos, self.sim.qvel, self.targets, self.sim.ctrl))]
 
 
 class FunctionMotor(Functions):
@@ -294,7 +294,7 @@ def test_actuators_get_delayed_actions_and_kernels_what_the_policy_did():
     assert np.array_equal(ours.sim.qpos.numpy(), theirs.sim.qpos.numpy())
     running = ours.steps > 1  # others have no earlier action
     assert running.any() and np.array_equal(ours.action.numpy(), act(11))
-    assert np.array_equal(ours.target.numpy()[running], act(10)[running])
+    assert np.array_equal(ours.targets.numpy()[running], act(10)[running])
     ours.close()
     theirs.close()
 

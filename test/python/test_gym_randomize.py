@@ -36,11 +36,13 @@ SCENE = """
   <tendon>
     <fixed name="t" stiffness="2" damping=".1"><joint joint="left/h" coef="1"/><joint joint="slide" coef="-2"/></fixed>
   </tendon>
+  <contact><pair geom1="floor" geom2="box" friction=".7 .6 .01 .001 .001"/></contact>
   <equality><joint name="tie" joint1="left/h" joint2="slide" active="false" solref=".05 1"/></equality>
   <actuator>
     <motor name="turn" joint="left/h" gear="3" ctrlrange="-1 1" forcerange="-3 3"/>
     <position name="hold" joint="slide" kp="10" kv="1" ctrlrange="-1 1"/>
   </actuator>
+  <sensor><jointpos name="angle" joint="left/h" nsample="2"/></sensor>
 </mujoco>
 """
 N = 5
@@ -153,7 +155,7 @@ DISTRIBUTIONS = {
 
 def elements(field):
     """How many there are in the scene."""
-    kinds = {"body": 5, "geom": 5, "jnt": 4, "dof": 4, "tendon": 1, "actuator": 2, "eq": 1}
+    kinds = {"body": 5, "geom": 5, "jnt": 4, "dof": 4, "tendon": 1, "actuator": 2, "eq": 1, "qpos0": 4}
     return kinds.get(field.partition("_")[0], 1)
 
 
@@ -163,7 +165,7 @@ def unit(x):
     return (x / np.linalg.norm(x, axis=2, keepdims=True)).reshape(len(x), -1)
 
 
-LOOKS = ("geom_matid", "geom_rgb", "mat_rgb", "light_", "cam_")  # which are tested with pictures
+LOOKS = ("geom_matid", "geom_rgb", "mat_", "light_", "cam_")  # which are tested with pictures
 
 
 @pytest.mark.parametrize("field", [name for name in stet.Sim.parameters if not name.startswith(LOOKS)])
@@ -178,6 +180,8 @@ def test_a_parameter_is_the_models_times_what_was_drawn(field):
             assert numbers.shape == (N, own.size) and inside(numbers).all(), (kind, correlated)
             expected = own * numbers
             expected = unit(expected) if "quat" in field else expected
+            for at in (3, 7) if field == "qpos0" else ():  # quaternions of the free joint, the ball
+                expected[:, at : at + 4] = unit(expected[:, at : at + 4])
             np.testing.assert_allclose(now, expected, rtol=1e-15, atol=1e-16)
             if kind not in ("constant", "choice"):
                 assert len(np.unique(numbers[:, 0])) == N, "worlds differ"

@@ -36,9 +36,10 @@ enum { WORLDS = 5, MOST = 1024 };
     ".001 .001'/></contact>"                                                                                           \
     "<equality><connect body1='tied' body2='mocap' anchor='0 0 .1' solref='.04 1'/>"                                   \
     "<joint joint1='s1' joint2='s2' polycoef='0 1 0 0 0' solref='.05 1'/></equality>"                                  \
-    "<actuator><motor joint='h' gear='3' ctrlrange='-.4 .4' ctrllimited='true'/><position joint='s1' kp='10' kv='1'/>" \
+    "<actuator><motor joint='h' gear='3' ctrlrange='-.4 .4' ctrllimited='true'/><position joint='s1' kp='10' kv='1' "  \
+    "nsample='4' delay='.002'/>"                                                                                       \
     "<general tendon='t' gainprm='2' forcerange='-.3 .3' forcelimited='true'/>"                                        \
-    "<general joint='s2' dyntype='filter' dynprm='.02' gainprm='3' nsample='4' delay='.002'/>"                         \
+    "<general joint='s2' dyntype='filter' dynprm='.02' gainprm='3'/>"                                                  \
     "<motor tendon='t2'/></actuator>"                                                                                  \
     "<sensor><framepos objtype='site' objname='tip'/><framequat objtype='site' objname='tip'/><jointactuatorfrc "      \
     "joint='h'/></sensor></mujoco>"

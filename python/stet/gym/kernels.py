@@ -133,8 +133,8 @@ class KernelVectorEnv(VectorEnv):
         self.begun = sim.zeros((n, 1), "int32", worlds=True, name="begun")
         self._steered = type(self).actuators is not KernelVectorEnv.actuators
         self._apart = self._table.changes_actions()  # what the actuators get is not what the policy did
-        self.target = sim.zeros(sim.ctrl.shape, "real", worlds=True, name="target") if self._steered else sim.ctrl
-        self.action = sim.zeros(sim.ctrl.shape, "real", worlds=True, name="action") if self._apart else self.target
+        self.targets = sim.zeros(sim.ctrl.shape, "real", worlds=True, name="target") if self._steered else sim.ctrl
+        self.action = sim.zeros(sim.ctrl.shape, "real", worlds=True, name="action") if self._apart else self.targets
         self._each_step = self._list_launches("actuators", self.actuators())
         self._before_step, self._in_step = self._list_launches("controls", self.controls()), []
         self._after_step, self._after_begin = (self._list_launches("kernels", self.kernels(begins))
@@ -173,7 +173,7 @@ class KernelVectorEnv(VectorEnv):
         if not self._steered:
             super()._advance(controls, before_last)
             return
-        self.target.write(controls)
+        self.targets.write(controls)
         self._launch(self._before_step, "controls")
         for self.substep in range(self.frame_skip):
             self._launch(self._each_step, "actuators")

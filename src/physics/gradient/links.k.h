@@ -48,7 +48,8 @@ LFN void ph_find_touch(ph_world w, int l, const real *a, const real *b, ph_touch
     for (int k = 0; k < 9; ++k) way.axis[k] = geom_xmat(w)[9 * g + 3 * (k % 3) + k / 3];
     v3_sub(a, centre, s->from);
     v3_sub(b, centre, s->to);
-    s->wraps = wrap_geom(s->sphere, sided, side, a, b, &way);
+    mask wraps = wrap_geom(s->sphere, sided, side, a, b, &way);
+    s->wraps = wraps;
     s->radius = way.radius;
     s->angle = way.angle;
     s->base = way.base;

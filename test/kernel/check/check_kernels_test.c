@@ -16,8 +16,11 @@ enum { MOST = 128, PATH = 1024 };
 
 static char paths[MOST][PATH]; /* from the top of the checkout */
 static int npath;
-static const char *const folders[] = {STET_TEST_SOURCE_DIR "/src", STET_TEST_BINARY_DIR "/language",
-                                      STET_TEST_SOURCE_DIR "/include", STET_TEST_SOURCE_DIR "/python/stet/gym",
+static const char *const folders[] = {STET_TEST_SOURCE_DIR "/src",
+                                      STET_TEST_BINARY_DIR "/language",
+                                      STET_TEST_SOURCE_DIR "/include",
+                                      STET_TEST_SOURCE_DIR "/python/stet/gym",
+                                      STET_TEST_SOURCE_DIR "/python/stet/gym/tasks",
                                       STET_TEST_SOURCE_DIR};
 
 /* The path of something in the checkout; valid until the next call. */
