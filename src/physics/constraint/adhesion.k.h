@@ -89,6 +89,19 @@ PH_PART LFN void ph_adhere(ph_world w, mask group)
     sync();
 }
 
+/* After the solver: contacts without a row have no force, whose sign the solver leaves to what other lanes have. */
+LFN void ph_clear_gaps(ph_world w)
+{
+    each (k, w.ints[S_NSLOT]) {
+        int row = ph_slot_row(w, k);
+        mask none = eq(efc_D(w)[row], splat(0));
+        rolled
+        for (int r = 0; r < PH_BLOCK(ph_slot_block(w, k))[B_DIM]; ++r)
+            efc_force(w)[row + r] = select(none, splat(0), efc_force(w)[row + r]);
+    }
+    sync();
+}
+
 /* After the solver: the force of a contact of geoms that adhere is what is left of it. */
 LFN void ph_pull_apart(ph_world w, mask group)
 {

@@ -205,6 +205,7 @@ PH_PART LFN lint ph_constrain(ph_world w, PH_TAKE_STAGES mask on, int extra, int
             if (nadhesion(w) > 0 || adhesive(w)) ph_adhere(w, group);
             ph_solve_constraints(w, group);
             if (adhesive(w)) ph_pull_apart(w, group);
+            if (gaps(w)) ph_clear_gaps(w);
             if (extra & (PH_EXTRA_FORCES | PH_EXTRA_CONTACTS)) ph_see_contacts(w, group);
             if (extra & PH_EXTRA_FORCES) ph_external(w, group);
             if (extra & PH_EXTRA_SENSORS) ph_sense_rows(w, group);
