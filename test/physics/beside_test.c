@@ -133,6 +133,7 @@ static void make_general(void)
 {
     run x = begin(no_geoms, 4, NULL);
     OK(sti_native_steps(x.native, NULL, 1));
+    OK(stet_device_wait_for_code(x.r.device)); /* of resets and poses, too: an end waits for no compiler */
     end(&x);
 }
 
