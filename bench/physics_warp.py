@@ -5,10 +5,10 @@
 
 Both step the same file from its first keyframe under noise on the controls. mujoco_warp's time is what its own
 benchmark (mujoco_warp.testspeed, of the package of that name) measures: a graph of one step, launched and waited for.
-stet's is the device's time of its steps, five a frame. A scene is a name in scenes/ or a file. Compiling is in neither, and in the notes; --compiled: both ran
-here before, and compiling is left out. --contacts and --rows are mujoco_warp's capacities a world; it ends where they
-do not suffice. stet has none that a user sets; worlds that had no room for a contact are counted in the notes. FILE has
-what is measured so far.
+stet's is the device's time of its steps, five a frame. A scene is a name in scenes/ or a file. Compiling is in neither,
+and in the notes; --compiled: both ran here before, and compiling is left out. --contacts and --rows are mujoco_warp's
+capacities a world; it ends where they do not suffice. stet has none that a user sets; worlds that had no room for a
+contact are counted in the notes. FILE has what is measured so far.
 """
 
 import argparse

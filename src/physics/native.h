@@ -69,7 +69,9 @@ stet_result sti_native_linearize(sti_native *native, double *A, double *B);
  * none. NOT_FOUND; UNSUPPORTED: the model's steps have no gradients.
  */
 stet_result sti_native_take_parameters(sti_native *native, const char *const *names, int count);
-/* What steps on a tape depend on for that: the tape's gradient of it is what the next function goes on from; or NULL. */
+/*
+ * What steps on a tape depend on for that: the tape's gradient of it is what the next function goes on from; or NULL.
+ */
 stet_array *sti_native_table_numbers(const sti_native *native);
 /* out [nworld][items]: gradients by a parameter, from those of the numbers of tables. */
 stet_result sti_native_parameter_gradient(sti_native *native, const char *name, stet_array *gradient, double *out);

@@ -1,6 +1,6 @@
 /*
- * The derivatives of a time step at the present state (A, B of mjd_transitionFD): k_native_pull for one loss a number of
- * the velocities and activations behind it. A world becomes as many worlds as there are losses, in whole blocks of
+ * The derivatives of a time step at the present state (A, B of mjd_transitionFD): k_native_pull for one loss a number
+ * of the velocities and activations behind it. A world becomes as many worlds as there are losses, in whole blocks of
  * lanes, so lanes share its contacts. Positions follow from velocities: q' = q moved by h v'.
  *
  *   LINEARIZE-1  the state, time, faults and all that is counted are as before
@@ -221,9 +221,9 @@ static void put_row(const linearizing *z, int64_t w, int64_t at, double *A, doub
 }
 
 /*
- * A rotation q is moved to q exp(u), u = h v'. What turns q by a turns that by R(-u) a, and what adds b to u turns it by
- * J b, where J is the right Jacobian of SO(3). R(-u) = 1 - s [u] + c [u]^2, J = 1 - c [u] + e [u]^2, with the entries of
- * the matrix [u] of a cross product.
+ * A rotation q is moved to q exp(u), u = h v'. What turns q by a turns that by R(-u) a, and what adds b to u turns it
+ * by J b, where J is the right Jacobian of SO(3). R(-u) = 1 - s [u] + c [u]^2, J = 1 - c [u] + e [u]^2, with the
+ * entries of the matrix [u] of a cross product.
  */
 static void rotation_matrices(const double *u, double R[9], double J[9])
 {

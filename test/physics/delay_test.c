@@ -1,7 +1,7 @@
 /*
  * Delays of controls and sensors, beside MuJoCo's library in double: all that reads the past, in each kind of
- * interpolation, over more steps than there are samples; resets, keyframes, faults, parameters of worlds, snapshots; and
- * the same bits everywhere. Time steps are powers of two, so that no rounding of times decides in MuJoCo.
+ * interpolation, over more steps than there are samples; resets, keyframes, faults, parameters of worlds, snapshots;
+ * and the same bits everywhere. Time steps are powers of two, so that no rounding of times decides in MuJoCo.
  */
 #include "worlds/rig.h"
 

@@ -131,7 +131,9 @@ LFN void ph_pull_activation(ph_world w, int i, real u, real input, real *u_bar)
     PH_ACTS(GA_ACT)[adr] = fma(by_act, dot_bar, act_bar);
 }
 
-/* Where a clamp of the actuator's force holds it: its own, or that of its tendon, which it was scaled and rounded to. */
+/*
+ * Where a clamp of the actuator's force holds it: its own, or that of its tendon, which it was scaled and rounded to.
+ */
 LFN mask ph_force_is_held(ph_world w, int i)
 {
     int t = actuator_trnid(w)[i];

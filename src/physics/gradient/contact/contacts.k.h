@@ -240,8 +240,8 @@ LFN mask manifold_pull(contacts_pair *pair, const int *tables, const ureal *real
 /*
  * Adds what the contacts of a pair give to its geoms, in some lanes. `n`: the slots of `con`, of which those that hit
  * count, and of `grad`, the gradients of their distances, positions and frames (contact_frame; on a plane a capsule's
- * first tangent follows its axis). Gives the lanes in which all contacts have a derivative, and need nothing in its place
- * (contact_stays).
+ * first tangent follows its axis). Gives the lanes in which all contacts have a derivative, and need nothing in its
+ * place (contact_stays).
  */
 LFN mask contacts_pull(contacts_pair *pair, const int *tables, const ureal *reals, const contact *con, int n,
                        const contact_grad *grad, mask lanes)

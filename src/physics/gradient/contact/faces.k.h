@@ -181,8 +181,8 @@ LFN mask two_faces_pull(contacts_pair *pair, const meeting *f, const contact *co
 
 /*
  * An edge of one geom on the face of another: an end of the edge, or where a side of the face cuts it. The edge is
- * `radius` along `way`, the one contact's normal, from the core; *way_grad grows. A cylinder's goes around with it. Gives
- * the lanes where that is clear; in others the point stays on the edge.
+ * `radius` along `way`, the one contact's normal, from the core; *way_grad grows. A cylinder's goes around with it.
+ * Gives the lanes where that is clear; in others the point stays on the edge.
  */
 LFN mask edge_on_face_pull(contacts_pair *pair, const meeting *f, const contact *con, mask second,
                            const geom_edge *edge, int edge_second, const real *way, const contact_grad *grad,
