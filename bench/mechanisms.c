@@ -80,7 +80,7 @@ static stet_result open_resting(resting *r, const bench *b)
     STI_TRY(stet_sim_create(r->model, &def, &r->sim));
     STI_TRY(stet_sim_step(r->sim, 1));
     STI_TRY(stet_sim_render(r->sim, NULL));
-    r->xpos = r->sim->worlds->field[STI_FIELD_xpos];
+    r->xpos = r->sim->worlds->state.field[STI_FIELD_xpos];
     r->transforms = sti_stage_world(r->sim->stage);
     STI_TRY(stet_worlds_get_array(r->sim->worlds, "qacc", &r->qacc));
     STI_TRY(ask_quantity(r));

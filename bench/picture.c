@@ -65,7 +65,7 @@ stet_result bench_picture_open(bench_picture *p, const bench_picture_def *def)
     p->npixel = (int64_t)p->ncamera * p->nworld * p->edge * p->edge;
     STI_TRY(sti_alloc(&p->world, sizeof *p->world * (size_t)p->nworld, "worlds to draw"));
     for (int w = 0; w < p->nworld; ++w) p->world[w] = w;
-    p->data = mj_copyData(NULL, p->model->mj, stet_sim_get_worlds(p->sim)->data[0]);
+    p->data = mj_copyData(NULL, p->model->mj, stet_sim_get_worlds(p->sim)->state.data[0]);
     if (!p->data) return sti_error(STET_ERROR_OUT_OF_MEMORY, "bench render: no memory for MuJoCo's data");
     mj_kinematics(p->model->mj, p->data);
     mj_camlight(p->model->mj, p->data);

@@ -38,7 +38,7 @@ static stet_result step_plainly(stepping *s, double *seconds)
 {
     const stet_worlds *worlds = stet_sim_get_worlds(s->sim);
     double start = bench_now();
-    sti_device_parallel(worlds->device, WORLDS, WORLDS * worlds->step_seconds, step_alone, s);
+    sti_device_parallel(worlds->device, WORLDS, WORLDS * worlds->state.step_seconds, step_alone, s);
     *seconds += bench_now() - start;
     return STET_OK;
 }
@@ -71,7 +71,7 @@ static stet_result open_stepping(stepping *s, const char *path)
     STI_TRY(sti_alloc(&s->data, WORLDS * sizeof(mjData *), "data of the plain loop"));
     const stet_worlds *worlds = stet_sim_get_worlds(s->sim);
     for (int w = 0; w < WORLDS; ++w) {
-        s->data[w] = mj_copyData(NULL, s->model->mj, worlds->data[w]);
+        s->data[w] = mj_copyData(NULL, s->model->mj, worlds->state.data[w]);
         if (!s->data[w])
             return sti_error(STET_ERROR_OUT_OF_MEMORY, "bench: no memory for MuJoCo's data of %d worlds", WORLDS);
     }
@@ -92,7 +92,7 @@ static stet_result check_same(const stepping *s, const char *scene)
 {
     const stet_worlds *worlds = stet_sim_get_worlds(s->sim);
     for (int w = 0; w < WORLDS; ++w)
-        if (memcmp(worlds->data[w]->qpos, s->data[w]->qpos, sizeof(mjtNum) * (size_t)s->model->mj->nq) != 0)
+        if (memcmp(worlds->state.data[w]->qpos, s->data[w]->qpos, sizeof(mjtNum) * (size_t)s->model->mj->nq) != 0)
             return sti_error(STET_ERROR_STATE, "bench sim: world %d of %s went another way than mj_step alone", w,
                              scene);
     return STET_OK;

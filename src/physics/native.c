@@ -73,7 +73,7 @@ stet_result sti_native_create(stet_worlds *worlds, sti_native **out)
 {
     *out = NULL;
     STI_TRY(sti_physics_check_model(worlds->model->mj));
-    if (worlds->data)
+    if (worlds->state.data)
         return sti_error(STET_ERROR_STATE,
                          "step: physics native has its state in the arrays, and these worlds were made "
                          "with MuJoCo's data; make them with exact = false");
@@ -177,7 +177,7 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     double start = sti_now();
     STI_TRY(sti_native_sees(n) ? run_and_keep(n, nstep) : run_steps(n, nstep));
     if (worlds->device->host_memory && !worlds->device->listing)
-        worlds->step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
+        worlds->state.step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
     sti_worlds_launch_wrote(worlds);
     sti_worlds_moved(worlds, mask);
     sti_quantities_stepped(worlds, mask);
@@ -193,7 +193,8 @@ static stet_result reset_worlds(void *context, stet_array *mask, const stet_rese
     stet_worlds *worlds = n->worlds;
     STI_TRY(sti_native_update(n));
     STI_TRY(sti_native_take_key(n, keyframe));
-    if (!sti_stamp_is(&n->numbered, &worlds->resets_version)) STI_TRY(sti_native_put_resets(n)); /* somebody else's */
+    if (!sti_stamp_is(&n->numbered, &worlds->state.stamps.resets))
+        STI_TRY(sti_native_put_resets(n)); /* somebody else's */
     if (!mask) STI_TRY(sti_mask_put(&n->put_back, def->mask));
     const sti_native_reset_args reset = {mask ? mask : n->put_back.array, keyframe, def->qpos_noise, def->qvel_noise};
     STI_TRY(worlds->device->launch_observer ? sti_native_reset_taped(n, &reset) : sti_native_launch_reset(n, &reset));
@@ -214,14 +215,14 @@ static double add_steps(double time, double dt, int32_t ticks)
 static double begin_time(const sti_native *n, int64_t w, int32_t fault)
 {
     if (fault & PH_WAS_RESET) return 0;
-    return fault & PH_WAS_PUT_BACK ? n->key_time : n->worlds->time[w];
+    return fault & PH_WAS_PUT_BACK ? n->key_time : n->worlds->state.time[w];
 }
 
 /* Worlds that step together have the same time, which is added up once. */
 static void advance_times(sti_native *n, const int32_t *fault, const int32_t *ticks, void *mirror)
 {
     stet_worlds *worlds = n->worlds;
-    stet_array *time = worlds->field[STI_FIELD_time];
+    stet_array *time = worlds->state.field[STI_FIELD_time];
     double dt = 0, from = 0, to = 0;
     int32_t last = 0;
     for (int64_t w = 0; w < worlds->nworld; ++w) {
@@ -231,7 +232,7 @@ static void advance_times(sti_native *n, const int32_t *fault, const int32_t *ti
         dt = step;
         from = begin;
         last = ticks[at];
-        worlds->time[w] = to;
+        worlds->state.time[w] = to;
         sti_mirror_set(time, mirror, w, 0, to);
     }
 }
@@ -240,8 +241,8 @@ static void take_faults(sti_native *n, const int32_t *fault)
 {
     for (int64_t w = 0; w < n->worlds->nworld; ++w) {
         int32_t bits = fault[sti_array_index(n->fault, w, 0)];
-        if (bits & PH_WAS_PUT_BACK) n->worlds->faults[w] = 0;
-        n->worlds->faults[w] |= (uint32_t)(bits & ~(PH_WAS_RESET | PH_WAS_PUT_BACK));
+        if (bits & PH_WAS_PUT_BACK) n->worlds->state.faults[w] = 0;
+        n->worlds->state.faults[w] |= (uint32_t)(bits & ~(PH_WAS_RESET | PH_WAS_PUT_BACK));
     }
 }
 
@@ -256,7 +257,7 @@ static stet_result take_resets(sti_native *n)
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         uint32_t number = (uint32_t)resets[sti_array_index(n->resets, w, 0)];
         if (resets[sti_array_index(n->resets, w, 1)] == 0) continue;
-        worlds->resets[w] += number - (uint32_t)worlds->resets[w];
+        worlds->state.resets[w] += number - (uint32_t)worlds->state.resets[w];
     }
     return STET_OK;
 }
@@ -267,7 +268,7 @@ static stet_result take_steps(sti_native *n)
     STI_TRY(sti_array_mirror(n->fault, &fault));
     STI_TRY(sti_array_mirror(n->ticks, &ticks));
     STI_TRY(take_resets(n));
-    STI_TRY(sti_array_mirror_write(n->worlds->field[STI_FIELD_time], &mirror));
+    STI_TRY(sti_array_mirror_write(n->worlds->state.field[STI_FIELD_time], &mirror));
     advance_times(n, fault, ticks, mirror);
     take_faults(n, fault);
     sti_worlds_field_written(n->worlds, STI_FIELD_time);

@@ -31,7 +31,7 @@ static const sti_field fields[NBEFORE] = {
 
 static stet_array *field_of(const sti_native *n, int k)
 {
-    return n->worlds->field[k == NBEFORE ? STI_FIELD_step_sensordata : fields[k]];
+    return n->worlds->state.field[k == NBEFORE ? STI_FIELD_step_sensordata : fields[k]];
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
@@ -99,7 +99,7 @@ static stet_result make_step(sti_native *n, stet_array *after)
     sti_native_linear *l = n->linear;
     for (int k = 0; k < KEPT; ++k) STI_TRY(sti_record_copy(l->kept[k], field_of(n, k)));
     stet_result result = sti_native_step_uncounted(n);
-    if (result == STET_OK) result = sti_record_copy(after, n->worlds->field[STI_FIELD_qvel]);
+    if (result == STET_OK) result = sti_record_copy(after, n->worlds->state.field[STI_FIELD_qvel]);
     return result;
 }
 
@@ -107,7 +107,7 @@ static stet_result make_step(sti_native *n, stet_array *after)
 static stet_result end_step(sti_native *n, stet_array *qacc)
 {
     const sti_native_linear *l = n->linear;
-    stet_result result = sti_record_copy(qacc, n->worlds->field[STI_FIELD_qacc_warmstart]);
+    stet_result result = sti_record_copy(qacc, n->worlds->state.field[STI_FIELD_qacc_warmstart]);
     for (int k = 0; k < KEPT; ++k) {
         stet_result one = sti_record_copy(field_of(n, k), l->kept[k]);
         if (result == STET_OK) result = one;

@@ -120,7 +120,7 @@ static stet_result launch_forward(sti_native *n, const sti_native_reads *r, cons
     bool owed = how == PH_OWED;
     if (owed) STI_TRY(sti_native_make_spare_memory(n, memory));
 #define FROM(name, present) sti_arg_array(k->of_step ? n->seen.name : (present))
-#define FROM_FIELD(name) FROM(name, n->worlds->field[STI_FIELD_##name])
+#define FROM_FIELD(name) FROM(name, n->worlds->state.field[STI_FIELD_##name])
     return STI_LAUNCH(
         sti_k_native_forward, n->worlds->device, n->worlds->nworld, sti_arg_array(owed ? spare->tables : n->m),
         sti_arg_array(n->f), sti_arg_array(n->own.v), sti_arg_array(r->list), sti_arg_array(r->points),
@@ -194,12 +194,13 @@ stet_result sti_native_list_pass(const sti_native *n, sti_native_list *k)
 {
     bool sensing = k->of_step && n->seen.sensing;
     int count = sensing;
-    for (const sti_quantity *q = n->worlds->quantities; q; q = q->next) count += q->in_pass && q->of_step == k->of_step;
+    for (const sti_quantity *q = n->worlds->quantities.list; q; q = q->next)
+        count += q->in_pass && q->of_step == k->of_step;
     if (count == 0) return STET_OK;
     STI_TRY(sti_alloc(&k->list, (size_t)count * Q_SIZE * sizeof *k->list, "list of quantities"));
     STI_TRY(sti_alloc(&k->point, 3 * (size_t)count * sizeof *k->point, "points of Jacobians"));
     STI_TRY(sti_alloc(&k->array, (size_t)count * sizeof *k->array, "list of quantities"));
-    for (const sti_quantity *q = n->worlds->quantities; q; q = q->next) {
+    for (const sti_quantity *q = n->worlds->quantities.list; q; q = q->next) {
         if (!q->in_pass || q->of_step != k->of_step) continue;
         k->array[k->nlist] = q->array;
         list_quantity(n, q, k);

@@ -21,7 +21,7 @@ static double *put(double *to, const mjtNum *from, int64_t n)
 static stet_result fill_key(sti_native *n, int keyframe)
 {
     const mjModel *m = n->worlds->model->mj;
-    mjData *d = n->worlds->scratch[0];
+    mjData *d = n->worlds->poses.scratch[0];
     double *numbers, *end;
     if (!sti_reset_data(m, d, keyframe, false))
         return sti_error(STET_ERROR_STATE,
@@ -64,9 +64,9 @@ stet_result sti_native_put_resets(sti_native *n)
     STI_TRY(sti_mirror_overwrite(n->resets, &mirror));
     memset(mirror, 0, n->resets->size);
     for (int64_t w = 0; w < worlds->nworld; ++w)
-        ((int32_t *)mirror)[sti_array_index(n->resets, w, 0)] = (int32_t)(uint32_t)worlds->resets[w];
+        ((int32_t *)mirror)[sti_array_index(n->resets, w, 0)] = (int32_t)(uint32_t)worlds->state.resets[w];
     sti_array_mirror_written(n->resets);
-    sti_stamp_keep_version(&n->numbered, &worlds->resets_version);
+    sti_stamp_keep_version(&n->numbered, &worlds->state.stamps.resets);
     sti_stamp_keep_version(&n->counted, &n->resets->version);
     return worlds->device->host_memory ? STET_OK : sti_array_to_device(n->resets);
 }

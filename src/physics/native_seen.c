@@ -31,7 +31,7 @@ static stet_result make_arrays(sti_native *n)
 {
     sti_native_seen *s = &n->seen;
     stet_device *device = n->worlds->device;
-#define MAKE(name) STI_TRY(make_like(n->worlds->field[STI_FIELD_##name], &s->name));
+#define MAKE(name) STI_TRY(make_like(n->worlds->state.field[STI_FIELD_##name], &s->name));
     STI_NATIVE_SEEN_FIELDS(MAKE)
 #undef MAKE
     STI_TRY(make_like(n->clock, &s->clock));
@@ -102,7 +102,7 @@ stet_result sti_native_forward(sti_native *n, const uint8_t *mask, stet_array *m
     stet_array *chosen = mask_array ? mask_array : n->seen.mask.array;
     STI_TRY(sti_native_see(n, chosen, SEEN_KEEP));
     if (mask || mask_array)
-        sti_version_bump(&worlds->stepped_version); /* the others may have begun anew */
+        sti_version_bump(&worlds->quantities.stamps.stepped_version); /* the others may have begun anew */
     else
         sti_quantities_stepped(worlds, NULL);
     n->seen.sensing = n->tables.m[M_NSENSORDATA] > 0 ? chosen : NULL;

@@ -138,7 +138,7 @@ struct sti_native {
     } pull;
 };
 
-#define STATE_ARG(name) sti_arg_array(n->worlds->field[STI_FIELD_##name])
+#define STATE_ARG(name) sti_arg_array(n->worlds->state.field[STI_FIELD_##name])
 #define MODEL_ARGS sti_arg_array(n->m), sti_arg_array(n->f), sti_arg_array(n->own.v)
 #define INPUT_ARGS                                                                                                     \
     STATE_ARG(history), STATE_ARG(ctrl), STATE_ARG(qfrc_applied), STATE_ARG(xfrc_applied), STATE_ARG(mocap_pos),       \

@@ -98,13 +98,13 @@ static stet_result upload_tables(sti_native *n)
 
 stet_result sti_native_put_clock(sti_native *n)
 {
-    const sti_version *version = &n->worlds->field[STI_FIELD_time]->version;
+    const sti_version *version = &n->worlds->state.field[STI_FIELD_time]->version;
     void *mirror;
     if (!n->clock || n->tables.m[M_NTIME] == 0) return STET_OK;
     if (sti_stamp_is(&n->clocked, version) && n->clock_key == n->key_time) return STET_OK;
     STI_TRY(sti_mirror_overwrite(n->clock, &mirror));
     for (int64_t w = 0; w < n->worlds->nworld; ++w) {
-        sti_mirror_set(n->clock, mirror, w, 0, n->worlds->time[w]);
+        sti_mirror_set(n->clock, mirror, w, 0, n->worlds->state.time[w]);
         sti_mirror_set(n->clock, mirror, w, 1, n->key_time);
     }
     sti_array_mirror_written(n->clock);

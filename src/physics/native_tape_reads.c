@@ -307,7 +307,7 @@ stet_result sti_native_read_taped(sti_native *n, sti_native_list *list)
 static stet_result list_poses(const sti_native *n, sti_native_list *list)
 {
     static const int from[] = {W_XPOS, W_XQUAT};
-    stet_array *const array[] = {n->worlds->field[STI_FIELD_xpos], n->worlds->field[STI_FIELD_xquat]};
+    stet_array *const array[] = {n->worlds->state.field[STI_FIELD_xpos], n->worlds->state.field[STI_FIELD_xquat]};
     STI_TRY(sti_alloc(&list->list, 2 * Q_SIZE * sizeof *list->list, "list of poses"));
     STI_TRY(sti_alloc(&list->array, 2 * sizeof *list->array, "list of poses"));
     for (int i = 0; i < 2; ++i) {

@@ -72,7 +72,7 @@ stet_result sti_sim_make_controls(stet_sim *sim)
     void *mirror[STI_CONTROL_TABLES];
     sti_controls *c = &sim->controls;
     c->device = sim->device;
-    c->ctrl = sim->worlds->field[STI_FIELD_ctrl];
+    c->ctrl = sim->worlds->state.field[STI_FIELD_ctrl];
     STI_TRY(make_tables(sim, c));
     for (int k = 0; k < STI_CONTROL_TABLES; ++k) STI_TRY(sti_array_mirror_write(c->table[k], &mirror[k]));
     for (int i = 0; i < m->nu; ++i) {

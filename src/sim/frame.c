@@ -78,7 +78,7 @@ stet_result sti_sim_make_frames(stet_sim *sim, const stet_sim_def *resolved)
 /* Updates scene transforms from poses that are up to date. */
 static stet_result follow_poses(stet_sim *sim)
 {
-    stet_array *xpos = sim->worlds->field[STI_FIELD_xpos];
+    stet_array *xpos = sim->worlds->state.field[STI_FIELD_xpos];
     xpos->producing = true;
     stet_result result = sti_array_ensure(sti_stage_world(sim->stage));
     xpos->producing = false;
@@ -95,7 +95,7 @@ static stet_result time_scene(stet_sim *sim, bool *asked)
     const sti_mechanisms *m = &sim->device->mechanisms;
     *asked = !m->options.audit && sti_enabled(m, STET_MECHANISM_POSE_SYNC) && sti_enabled(m, STET_MECHANISM_HIERARCHY);
     if (!*asked) return STET_OK;
-    STI_TRY_TIMED(sim, pose, sti_array_ensure(sim->worlds->field[STI_FIELD_xpos]));
+    STI_TRY_TIMED(sim, pose, sti_array_ensure(sim->worlds->state.field[STI_FIELD_xpos]));
     STI_TRY_TIMED(sim, hierarchy, follow_poses(sim));
     return STET_OK;
 }

@@ -61,7 +61,7 @@ static stet_result close_list(stepping *s, stet_result result)
 static bool pending_writes(const sti_list *pending, const stet_worlds *worlds, const sti_field *fields, size_t n)
 {
     for (size_t i = 0; i < n; ++i)
-        if (sti_list_touches(pending, worlds->field[fields[i]], true)) return true;
+        if (sti_list_touches(pending, worlds->state.field[fields[i]], true)) return true;
     return false;
 }
 
@@ -73,7 +73,7 @@ static bool follows(const stet_sim *sim, const stet_array *array, const sti_list
     const stet_worlds *worlds = sim->worlds;
     if (!array->producer) return false;
     if (pending_writes(pending, worlds, moves, sizeof moves / sizeof *moves)) return true;
-    if (array == worlds->field[STI_FIELD_xpos] || array == worlds->field[STI_FIELD_xquat]) return false;
+    if (array == worlds->state.field[STI_FIELD_xpos] || array == worlds->state.field[STI_FIELD_xquat]) return false;
     /* Launches update scene transforms in a list of their own: close this one, unless it has read them before. */
     if (!sti_list_touches(pending, array, false)) return true;
     return pending_writes(pending, worlds, poses, sizeof poses / sizeof *poses) ||
@@ -115,7 +115,7 @@ static bool physics_beside_list(const stet_sim *sim)
     const sti_list *pending = sti_record_pending(sim->device);
     return stet_step_get_physics(sim->step) == STET_PHYSICS_EXTERNAL &&
            sti_enabled(&sim->device->mechanisms, STET_MECHANISM_POSE_SYNC) &&
-           !(pending && sti_list_touches(pending, sim->worlds->field[STI_FIELD_time], false));
+           !(pending && sti_list_touches(pending, sim->worlds->state.field[STI_FIELD_time], false));
 }
 
 /* Native physics of all worlds is one launch, which is listed between the kernels. */

@@ -31,7 +31,7 @@ static int64_t count_stepped(const stet_sim *sim)
 /* Number of time steps until the next call of the interrupt function, at most `left`. No bit depends on it. */
 static int piece_of(const stet_sim *sim, int64_t nstepped, int left)
 {
-    double seconds = sim->worlds->step_seconds * (double)nstepped;
+    double seconds = sim->worlds->state.step_seconds * (double)nstepped;
     if (left <= 1 || seconds == 0) return 1;
     double fit = 1 / (seconds * ASKS_A_SECOND);
     int piece = fit >= left ? left : fit >= 1 ? (int)fit : 1;

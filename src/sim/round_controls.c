@@ -20,7 +20,7 @@ typedef struct shape {
 
 static shape shape_of(const stet_sim *sim, size_t size, int64_t frames)
 {
-    const stet_array *ctrl = sim->worlds->field[STI_FIELD_ctrl];
+    const stet_array *ctrl = sim->worlds->state.field[STI_FIELD_ctrl];
     shape s = {1, ctrl->nitem, sim->device->real_size};
     if (size == (size_t)frames * (size_t)ctrl->nitem * (size_t)sim->worlds->nworld * s.each)
         s.nworld = sim->worlds->nworld;
@@ -29,7 +29,7 @@ static shape shape_of(const stet_sim *sim, size_t size, int64_t frames)
 
 stet_result sti_round_check_controls(const stet_sim *sim, const stet_round_value *value)
 {
-    int64_t nu = sim->worlds->field[STI_FIELD_ctrl]->nitem, nworld = sim->worlds->nworld;
+    int64_t nu = sim->worlds->state.field[STI_FIELD_ctrl]->nitem, nworld = sim->worlds->nworld;
     size_t row, all;
     if (nu == 0)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "round: the scene has no actuators, so it takes no controls");
@@ -100,7 +100,7 @@ bool sti_round_has_controls(const sti_round *round)
 
 static stet_result take_on_host(stet_sim *sim, const sti_content *c)
 {
-    stet_array *ctrl = sim->worlds->field[STI_FIELD_ctrl];
+    stet_array *ctrl = sim->worlds->state.field[STI_FIELD_ctrl];
     shape s = shape_of(sim, c->size, c->frames);
     const char *row = c->host + (size_t)(sim->round.frame * s.nworld * s.nu) * s.each;
     char *mirror;
@@ -115,7 +115,7 @@ static stet_result take_on_host(stet_sim *sim, const sti_content *c)
 
 static stet_result take_on_device(stet_sim *sim, stet_array *rows)
 {
-    stet_array *ctrl = sim->worlds->field[STI_FIELD_ctrl];
+    stet_array *ctrl = sim->worlds->state.field[STI_FIELD_ctrl];
     sti_arg first = sti_arg_int(sim->round.frame * ctrl->nitem), nu = sti_arg_int(ctrl->nitem);
     if (rows->worlds)
         return STI_LAUNCH(sti_k_control_row, sim->device, sim->worlds->nworld, sti_arg_array(ctrl), sti_arg_array(rows),
@@ -128,7 +128,7 @@ stet_result sti_round_take_controls(stet_sim *sim)
 {
     STI_TRY(sti_not_listing(sim->device, "stet_sim_step"));
     const sti_content *now = &controls_of(&sim->round)->now;
-    if (sim->worlds->data)
+    if (sim->worlds->state.data)
         STI_TRY(take_on_host(sim, now));
     else
         STI_TRY(take_on_device(sim, now->held));

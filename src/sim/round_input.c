@@ -11,7 +11,7 @@
 /* A field with exact MuJoCo data is used on the host, so writing it needs no upload. */
 static bool on_host(const stet_sim *sim, const sti_round_target *t)
 {
-    return t->field >= 0 && sim->worlds->data && sti_field_writer[t->field] & STI_WRITER_CALLER;
+    return t->field >= 0 && sim->worlds->state.data && sti_field_writer[t->field] & STI_WRITER_CALLER;
 }
 
 /* Writes the caller's rows to the array's host mirror. */
@@ -49,7 +49,7 @@ static stet_result make_like(const stet_array *a, stet_array **out)
  */
 static bool needs_held(const stet_sim *sim, const sti_round_target *t)
 {
-    if (t->kind == STI_TARGET_CONTROLS) return !sim->worlds->data;
+    if (t->kind == STI_TARGET_CONTROLS) return !sim->worlds->state.data;
     if (t->kind != STI_TARGET_ARRAY || on_host(sim, t)) return false;
     return !sim->device->host_memory || (t->array->worlds && sim->device->lanes > 1);
 }

@@ -23,7 +23,7 @@ static stet_result unknown_name(const char *name)
 static int field_of(const stet_worlds *worlds, const stet_array *array)
 {
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (worlds->field[f] == array) return f;
+        if (worlds->state.field[f] == array) return f;
     return -1;
 }
 

@@ -22,10 +22,10 @@ static void find_stale(stet_sim *sim, bool stale[STI_FIELD_COUNT])
 {
     sti_round *round = &sim->round;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
-        bool exported = sti_array_poll_external_writes(sim->worlds->field[f]);
+        bool exported = sti_array_poll_external_writes(sim->worlds->state.field[f]);
         stale[f] = (sti_field_writer[f] & STI_WRITER_BOTH) && !sti_round_has(round, f) &&
                    (exported || round->from_input[f] || audited(sim) ||
-                    !sti_stamp_is(&round->state[f], &sim->worlds->field[f]->version));
+                    !sti_stamp_is(&round->state[f], &sim->worlds->state.field[f]->version));
     }
 }
 
@@ -54,9 +54,9 @@ static stet_result begin_controls(stet_sim *sim)
 static stet_result begin_counts(stet_sim *sim)
 {
     size_t n = (size_t)sim->worlds->nworld;
-    memset(sim->worlds->faults, 0, n * sizeof *sim->worlds->faults);
-    memset(sim->worlds->resets, 0, n * sizeof *sim->worlds->resets);
-    sti_version_bump(&sim->worlds->resets_version);
+    memset(sim->worlds->state.faults, 0, n * sizeof *sim->worlds->state.faults);
+    memset(sim->worlds->state.resets, 0, n * sizeof *sim->worlds->state.resets);
+    sti_version_bump(&sim->worlds->state.stamps.resets);
     return STET_OK;
 }
 
@@ -68,7 +68,7 @@ static stet_result poison_poses(stet_worlds *worlds)
 {
     static const sti_field poses[] = {STI_FIELD_xpos, STI_FIELD_xquat};
     for (size_t k = 0; k < sizeof poses / sizeof *poses; ++k) {
-        stet_array *a = worlds->field[poses[k]];
+        stet_array *a = worlds->state.field[poses[k]];
         void *mirror;
         if (a->size == 0) continue;
         STI_TRY(sti_mirror_overwrite(a, &mirror));
@@ -84,8 +84,8 @@ static stet_result begin_poses(stet_sim *sim)
 {
     stet_worlds *worlds = sim->worlds;
     if (audited(sim)) STI_TRY(poison_poses(worlds));
-    (void)sti_array_poll_external_writes(worlds->field[STI_FIELD_xpos]);
-    (void)sti_array_poll_external_writes(worlds->field[STI_FIELD_xquat]);
+    (void)sti_array_poll_external_writes(worlds->state.field[STI_FIELD_xpos]);
+    (void)sti_array_poll_external_writes(worlds->state.field[STI_FIELD_xquat]);
     sti_poses_keep_written(worlds); /* the caller's writes of the round before do not count any more */
     sti_worlds_moved(worlds, NULL);
     return sti_quantities_begun(worlds, NULL);
@@ -139,7 +139,7 @@ stet_result sti_round_put_back(stet_sim *sim)
 void sti_round_note_state(stet_sim *sim)
 {
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
-        sti_stamp_keep_version(&sim->round.state[f], &sim->worlds->field[f]->version);
+        sti_stamp_keep_version(&sim->round.state[f], &sim->worlds->state.field[f]->version);
         sim->round.from_input[f] = sti_round_has(&sim->round, f);
     }
 }
@@ -188,6 +188,6 @@ int64_t sti_round_faulty(const stet_sim *sim)
                          1u << STET_FAULT_PHYSICS_ERROR;
     int64_t n = 0;
     if (sti_worlds_pull_physics(sim->worlds) != STET_OK) return 0; /* the outputs' copies report the device's error */
-    for (int64_t w = 0; w < sim->worlds->nworld; ++w) n += (sim->worlds->faults[w] & bad) != 0;
+    for (int64_t w = 0; w < sim->worlds->nworld; ++w) n += (sim->worlds->state.faults[w] & bad) != 0;
     return n;
 }

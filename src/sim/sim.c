@@ -185,10 +185,11 @@ stet_result stet_sim_resume(stet_sim *sim, const char *path)
 static int64_t data_bytes(const stet_worlds *worlds)
 {
     int64_t n = 0;
-    for (int64_t w = 0; worlds->data && w < worlds->nworld; ++w)
-        n += (int64_t)(sizeof(mjData) + (size_t)worlds->data[w]->nbuffer + (size_t)worlds->data[w]->maxuse_arena);
+    for (int64_t w = 0; worlds->state.data && w < worlds->nworld; ++w)
+        n += (int64_t)(sizeof(mjData) + (size_t)worlds->state.data[w]->nbuffer +
+                       (size_t)worlds->state.data[w]->maxuse_arena);
     for (int t = 0; t < worlds->device->threads; ++t)
-        n += (int64_t)(sizeof(mjData) + (size_t)worlds->scratch[t]->nbuffer);
+        n += (int64_t)(sizeof(mjData) + (size_t)worlds->poses.scratch[t]->nbuffer);
     return n;
 }
 

@@ -42,7 +42,7 @@ typedef struct sti_decor {
     uint64_t clock;                                     /* of parameters, up to which `own` was made */
     stet_array *quantity[STI_DECOR_QUANTITIES];         /* of the worlds; NULL: not needed */
     bool reads;                                         /* quantities */
-    uint64_t seen; /* generation of worlds->changed_version when parts were computed (DECOR-2) */
+    uint64_t seen; /* generation of worlds->quantities.stamps.version when parts were computed (DECOR-2) */
 } sti_decor;
 
 /* A part while it is made. */

@@ -71,8 +71,8 @@ static void forget_due(stet_stage *stage)
     stage->due_why = STET_REASON_NONE;
     memset(stage->due_prim, 0, (size_t)stage->tree.capacity);
     stage->flushed = stage->values.generation;
-    stage->flushed_moved = stage->worlds->pose_version.generation;
-    stage->decor.seen = stage->worlds->changed_version.generation;
+    stage->flushed_moved = stage->worlds->poses.stamps.version.generation;
+    stage->decor.seen = stage->worlds->quantities.stamps.version.generation;
     sti_validate_stage(stage);
 }
 
@@ -86,10 +86,12 @@ static int64_t find_worlds(stet_stage *stage, bool all, bool *poses)
 {
     const stet_worlds *worlds = stage->worlds;
     uint64_t before = stage->changes.generation;
-    *poses = sti_generations_bump_since(&stage->changed, &stage->changes, &worlds->pose_moved, stage->flushed_moved);
+    *poses =
+        sti_generations_bump_since(&stage->changed, &stage->changes, &worlds->poses.stamps.moved, stage->flushed_moved);
     (void)sti_generations_bump_since(&stage->changed, &stage->changes, &stage->written, stage->flushed);
     if (stage->decor.reads)
-        (void)sti_generations_bump_since(&stage->changed, &stage->changes, &worlds->changed, stage->decor.seen);
+        (void)sti_generations_bump_since(&stage->changed, &stage->changes, &worlds->quantities.stamps.changed,
+                                         stage->decor.seen);
     if (stage->due_all) (void)sti_generations_bump(&stage->changed, &stage->changes, NULL);
     return all ? worlds->nworld : sti_generations_since(&stage->changed, before, stage->visit);
 }
@@ -108,8 +110,8 @@ static sti_transforms list_transforms(stet_stage *s, bool poses, int nbody, cons
         .device = s->device,
         .nworld = s->worlds->nworld,
         .array = {[STI_TRANSFORMS_STALE] = s->stale.array,
-                  [STI_TRANSFORMS_XPOS] = s->worlds->field[STI_FIELD_xpos],
-                  [STI_TRANSFORMS_XQUAT] = s->worlds->field[STI_FIELD_xquat],
+                  [STI_TRANSFORMS_XPOS] = s->worlds->state.field[STI_FIELD_xpos],
+                  [STI_TRANSFORMS_XQUAT] = s->worlds->state.field[STI_FIELD_xquat],
                   [STI_TRANSFORMS_LOCAL] = s->local,
                   [STI_TRANSFORMS_WORLD] = s->world,
                   [STI_TRANSFORMS_BODY] = s->schedule.body,
@@ -210,7 +212,7 @@ static stet_result flush_if_stale(flush *f, stet_result (*make)(void *context), 
     f->work.context = f;
     f->work.outputs = &span;
     f->work.noutput = 1;
-    stet_array *xpos = s->worlds->field[STI_FIELD_xpos], *xquat = s->worlds->field[STI_FIELD_xquat];
+    stet_array *xpos = s->worlds->state.field[STI_FIELD_xpos], *xquat = s->worlds->state.field[STI_FIELD_xquat];
     /* Poses are up to date, and transforms are being computed: the launches must not call these producers. */
     bool world = s->world->producing, local = s->local->producing;
     s->flushing = xpos->producing = xquat->producing = s->world->producing = s->local->producing = true;
@@ -228,11 +230,11 @@ static stet_result update_schedule(stet_stage *stage)
     int built = 0;
     bool was_free = stage->free_poses;
     /* Taking poses that the caller wrote moves their worlds (WORLDS-5). */
-    if (!was_free && !sti_stamp_is(&stage->poses_seen, &worlds->moved_version)) {
+    if (!was_free && !sti_stamp_is(&stage->poses_seen, &worlds->state.stamps.version)) {
         stage->free_poses = sti_worlds_any_caller_posed(worlds);
-        sti_stamp_keep_version(&stage->poses_seen, &worlds->moved_version);
+        sti_stamp_keep_version(&stage->poses_seen, &worlds->state.stamps.version);
     }
-    if (worlds->external_poses || sti_parameters_posed(&worlds->parameters)) stage->free_poses = true;
+    if (worlds->poses.external || sti_parameters_posed(&worlds->parameters)) stage->free_poses = true;
     if (was_free != stage->free_poses) {
         stage->due_all = true;
         stage->due_why = STET_REASON_HIERARCHY_CONNECTIVITY;
@@ -290,7 +292,7 @@ stet_result sti_stage_flush(stet_stage *stage, bool force)
     STI_TRY(update_places(stage));
     STI_TRY(update_tendons(stage));
     STI_TRY(update_decor(stage));
-    STI_TRY(sti_array_ensure(stage->worlds->field[STI_FIELD_xpos])); /* the same pass computes xquat */
+    STI_TRY(sti_array_ensure(stage->worlds->state.field[STI_FIELD_xpos])); /* the same pass computes xquat */
     STI_TRY(sti_decor_ensure(&stage->decor));
     STI_TRY(update_schedule(stage));
     sti_stage_before_write(stage);
@@ -301,9 +303,9 @@ stet_result sti_stage_flush(stet_stage *stage, bool force)
     sti_stamp now = {0};
     sti_stamp_begin(&now);
     sti_stamp_add(&now, &stage->tree.connectivity);
-    sti_stamp_add(&now, &stage->worlds->pose_version);
+    sti_stamp_add(&now, &stage->worlds->poses.stamps.version);
     sti_stamp_add(&now, &stage->values);
-    if (stage->decor.reads) sti_stamp_add(&now, &stage->worlds->changed_version);
+    if (stage->decor.reads) sti_stamp_add(&now, &stage->worlds->quantities.stamps.version);
     sti_stamp_add_value(&now, stage->free_poses);
     sti_stamp_add_address(&now, stage->local->data);
     sti_stamp_add_address(&now, stage->world->data);
@@ -391,7 +393,7 @@ void sti_validate_stage(const stet_stage *s)
     assert(s->local->shape[0] == s->worlds->nworld && s->local->size == s->world->size);
     assert(s->local->nitem == 12 * (int64_t)s->tree.capacity && "as many transforms as prims can be numbered");
     assert(s->flushed <= s->values.generation && s->written.latest <= s->values.generation && "FLUSH-2");
-    assert(s->flushed_moved <= s->worlds->pose_version.generation && s->localised <= s->changes.generation);
+    assert(s->flushed_moved <= s->worlds->poses.stamps.version.generation && s->localised <= s->changes.generation);
     assert(s->changed.n == s->worlds->nworld && s->written.n == s->worlds->nworld);
     assert(s->changed.latest <= s->changes.generation && "FLUSH-4");
     sti_validate_generations(&s->changed);

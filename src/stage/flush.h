@@ -46,8 +46,9 @@ struct stet_stage {
     uint8_t *due_prim;   /* [capacity]: the prim's local (rigid prims: world) transform was written */
     /* bumped by each write through the stage, and by each detected write (FLUSH-3) */
     sti_version values;
-    sti_generations written;         /* generation of `values` at a world's latest write through the stage */
-    uint64_t flushed, flushed_moved; /* generations of `values` and worlds->pose_moved up to which all is computed */
+    sti_generations written; /* generation of `values` at a world's latest write through the stage */
+    uint64_t flushed,
+        flushed_moved; /* generations of `values` and worlds->poses.stamps.moved up to which all is computed */
 
     sti_generations changed; /* FLUSH-4, */
     sti_version changes;     /* and their version */

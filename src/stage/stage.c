@@ -116,7 +116,7 @@ stet_result stet_stage_create(stet_worlds *worlds, stet_stage **out)
     *out = NULL;
     STI_TRY(sti_alloc(&stage, sizeof *stage, "the stage"));
     stage->worlds = worlds;
-    worlds->pose_readers++;
+    worlds->poses.readers++;
     stage->device = worlds->device;
     stage->values = sti_version_new();
     stage->changes = sti_version_new();
@@ -136,8 +136,8 @@ stet_result stet_stage_create(stet_worlds *worlds, stet_stage **out)
 void stet_stage_destroy(stet_stage *stage)
 {
     if (!stage) return;
-    assert(!stage->flushing && stage->worlds->pose_readers > 0);
-    stage->worlds->pose_readers--;
+    assert(!stage->flushing && stage->worlds->poses.readers > 0);
+    stage->worlds->poses.readers--;
     stet_array_destroy(stage->local);
     stet_array_destroy(stage->world);
     sti_mask_free(&stage->stale);
@@ -176,9 +176,9 @@ const sti_generations *sti_stage_changed(const stet_stage *stage) { return &stag
 const sti_version *sti_stage_changes(const stet_stage *stage) { return &stage->changes; }
 int sti_stage_moves(const stet_stage *stage, sti_version out[STI_STAGE_MOVES])
 {
-    out[0] = stage->worlds->moved_version;
+    out[0] = stage->worlds->state.stamps.version;
     out[1] = stage->values;
-    out[2] = stage->worlds->changed_version;
+    out[2] = stage->worlds->quantities.stamps.version;
     return stage->decor.reads ? 3 : 2;
 }
 

@@ -63,12 +63,12 @@ static void push_inputs(stet_worlds *worlds, int64_t w)
 /* Turns MuJoCo's warnings of one step into faults, and clears the warnings. */
 static void take_warnings(walker *k)
 {
-    assert(k->w >= 0 && k->w < k->worlds->nworld && k->d == k->worlds->data[k->w] && "MUJOCO-1");
+    assert(k->w >= 0 && k->w < k->worlds->nworld && k->d == k->worlds->state.data[k->w] && "MUJOCO-1");
     for (size_t i = 0; i < sizeof warnings / sizeof *warnings; ++i) {
         mjWarningStat *stat = &k->d->warning[warnings[i].warning];
         if (!stat->number) continue;
         stat->number = 0;
-        k->worlds->faults[k->w] |= 1u << warnings[i].fault;
+        k->worlds->state.faults[k->w] |= 1u << warnings[i].fault;
         if (warnings[i].was_reset) k->worlds->marks[k->w] = 1;
     }
 }
@@ -111,7 +111,7 @@ static void finish_world(stet_worlds *worlds, const uint8_t *mask, int64_t w)
     int64_t block = w / worlds->device->lanes;
     if (atomic_fetch_sub_explicit(&worlds->pending[block], 1, memory_order_acq_rel) > 1) return;
     for (int64_t v = block * worlds->device->lanes; v < block_end(worlds, block); ++v)
-        if (!mask || mask[v]) sti_worlds_pull(worlds, v, worlds->data[v], false);
+        if (!mask || mask[v]) sti_worlds_pull(worlds, v, worlds->state.data[v], false);
 }
 
 static void step_world(void *context, int64_t w, int thread)
@@ -119,11 +119,14 @@ static void step_world(void *context, int64_t w, int thread)
     stepping *s = context;
     stet_worlds *worlds = s->worlds;
     if (s->mask && !s->mask[w]) return;
-    walker k = {
-        .worlds = worlds, .m = sti_parameters_model(worlds, w, thread), .w = w, .d = worlds->data[w], .left = s->n};
+    walker k = {.worlds = worlds,
+                .m = sti_parameters_model(worlds, w, thread),
+                .w = w,
+                .d = worlds->state.data[w],
+                .left = s->n};
     (void)sti_worlds_push(worlds, w, s->dirty);
     while (k.left > 0 && !sti_mujoco_guard(run_steps, &k, NULL, 0)) {
-        worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
+        worlds->state.faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
         k.left--; /* the failed step counts as taken */
         if (!sti_reset_data(k.m, k.d, -1, false)) break;
         push_inputs(worlds, w);
@@ -139,33 +142,34 @@ static stet_result pull_inputs(stet_worlds *worlds)
     if (!memchr(worlds->marks, 1, (size_t)worlds->nworld)) return STET_OK;
     list_inputs(inputs);
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (inputs[f]) STI_TRY(sti_array_mirror_write(worlds->field[f], &worlds->mirror[f]));
+        if (inputs[f]) STI_TRY(sti_array_mirror_write(worlds->state.field[f], &worlds->state.mirror[f]));
     for (int64_t w = 0; w < worlds->nworld; ++w)
-        if (worlds->marks[w]) sti_worlds_pull_fields(worlds, w, worlds->data[w], inputs);
+        if (worlds->marks[w]) sti_worlds_pull_fields(worlds, w, worlds->state.data[w], inputs);
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (inputs[f] && worlds->field[f]->nitem > 0) sti_worlds_field_written(worlds, (sti_field)f);
+        if (inputs[f] && worlds->state.field[f]->nitem > 0) sti_worlds_field_written(worlds, (sti_field)f);
     return STET_OK;
 }
 
 stet_result sti_mujoco_steps(stet_worlds *worlds, const uint8_t *mask, int n)
 {
     stepping s = {.worlds = worlds, .mask = mask, .n = n};
-    assert(worlds->data && n > 0);
+    assert(worlds->state.data && n > 0);
     STI_TRY(sti_parameters_update(worlds));
     if (mask) STI_TRY(sti_worlds_sync(worlds)); /* the caller's writes to the other worlds count, too */
     STI_TRY(sti_worlds_take_mirrors(worlds, STI_WRITER_PHYSICS));
     STI_TRY(sti_worlds_take_dirty(worlds, s.dirty));
     double steps = (double)count_pending(worlds, mask) * n, start = sti_now();
     memset(worlds->marks, 0, (size_t)worlds->nworld);
-    sti_worlds_parallel(worlds, step_world, &s, worlds->step_seconds * steps + 1e-9);
+    sti_worlds_parallel(worlds, step_world, &s, worlds->state.step_seconds * steps + 1e-9);
     for (int64_t b = 0; b < sti_worlds_blocks(worlds); ++b)
         assert(atomic_load_explicit(&worlds->pending[b], memory_order_relaxed) == 0 && "each block was finished");
-    worlds->step_seconds = (sti_now() - start) / (steps + 1e-9);
+    worlds->state.step_seconds = (sti_now() - start) / (steps + 1e-9);
     sti_worlds_moved(worlds, mask);
     sti_quantities_stepped(worlds, mask);
     sti_worlds_written(worlds, false);
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (sti_field_writer[f] & STI_WRITER_PHYSICS) sti_observe_host(worlds->field[f], "a step of MuJoCo's physics");
+        if (sti_field_writer[f] & STI_WRITER_PHYSICS)
+            sti_observe_host(worlds->state.field[f], "a step of MuJoCo's physics");
     return pull_inputs(worlds);
 }
 
@@ -185,21 +189,21 @@ static void forward_world(void *context, int64_t w, int thread)
     stet_worlds *worlds = s->worlds;
     bool sensors[STI_FIELD_COUNT] = {[STI_FIELD_step_sensordata] = true};
     if (s->mask && !s->mask[w]) return;
-    walker k = {.worlds = worlds, .m = sti_parameters_model(worlds, w, thread), .w = w, .d = worlds->data[w]};
-    if (!sti_mujoco_guard(run_forward, &k, NULL, 0)) worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
+    walker k = {.worlds = worlds, .m = sti_parameters_model(worlds, w, thread), .w = w, .d = worlds->state.data[w]};
+    if (!sti_mujoco_guard(run_forward, &k, NULL, 0)) worlds->state.faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
     sti_worlds_pull_fields(worlds, w, k.d, sensors);
 }
 
 stet_result sti_mujoco_forward(stet_worlds *worlds, const uint8_t *mask)
 {
     stepping s = {.worlds = worlds, .mask = mask};
-    stet_array *sensors = worlds->field[STI_FIELD_step_sensordata];
-    assert(worlds->data);
+    stet_array *sensors = worlds->state.field[STI_FIELD_step_sensordata];
+    assert(worlds->state.data);
     STI_TRY(sti_parameters_update(worlds));
     STI_TRY(sti_worlds_sync(worlds));
-    STI_TRY(sti_array_mirror_write(sensors, &worlds->mirror[STI_FIELD_step_sensordata]));
+    STI_TRY(sti_array_mirror_write(sensors, &worlds->state.mirror[STI_FIELD_step_sensordata]));
     memset(worlds->marks, 0, (size_t)worlds->nworld); /* take_warnings marks */
-    sti_worlds_parallel(worlds, forward_world, &s, worlds->step_seconds * (double)worlds->nworld);
+    sti_worlds_parallel(worlds, forward_world, &s, worlds->state.step_seconds * (double)worlds->nworld);
     sti_quantities_changed(worlds, mask); /* what they were filled from is not the latest any more */
     sti_quantities_stepped(worlds, mask);
     if (sensors->nitem > 0) sti_worlds_field_written(worlds, STI_FIELD_step_sensordata);

@@ -85,7 +85,7 @@ static stet_physics pick_auto(const stet_worlds *worlds, char *reason, size_t si
 {
     if (!sti_step_native_suits(worlds->model, worlds->device, worlds->nworld, worlds->def.keyframe, reason, size))
         return STET_PHYSICS_MUJOCO;
-    if (!worlds->data) return STET_PHYSICS_NATIVE;
+    if (!worlds->state.data) return STET_PHYSICS_NATIVE;
     (void)snprintf(reason, size, "the worlds have exact data");
     return STET_PHYSICS_MUJOCO;
 }
@@ -104,7 +104,7 @@ static stet_result pick_step(const stet_worlds *worlds, stet_physics wanted, ste
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "step: there is no physics %d; use auto, mujoco, native or external", (int)wanted);
     }
-    if (*out != STET_PHYSICS_MUJOCO || worlds->data) return STET_OK;
+    if (*out != STET_PHYSICS_MUJOCO || worlds->state.data) return STET_OK;
     return sti_error(
         STET_ERROR_STATE,
         "step: physics %s needs MuJoCo's data of each world, and these worlds were made without; make them with "
@@ -126,7 +126,7 @@ static void warn_of_few_iterations(const mjModel *m)
 stet_result sti_step_create_picked(stet_worlds *worlds, stet_physics picked, const char *reason, stet_step **out)
 {
     assert(picked != STET_PHYSICS_AUTO && reason && *reason);
-    assert((picked != STET_PHYSICS_MUJOCO || worlds->data) && "MuJoCo's physics needs its data");
+    assert((picked != STET_PHYSICS_MUJOCO || worlds->state.data) && "MuJoCo's physics needs its data");
     /* Writes to qpos up to now still move the worlds; from now on external physics writes poses. */
     STI_TRY(sti_worlds_sync(worlds));
     stet_step *step;
@@ -140,7 +140,7 @@ stet_result sti_step_create_picked(stet_worlds *worlds, stet_physics picked, con
         return result;
     }
     if (picked == STET_PHYSICS_NATIVE) warn_of_few_iterations(worlds->model->mj);
-    worlds->external_poses = picked == STET_PHYSICS_EXTERNAL;
+    worlds->poses.external = picked == STET_PHYSICS_EXTERNAL;
     assert((step->native != NULL) == (picked == STET_PHYSICS_NATIVE));
     *out = step;
     return STET_OK;
@@ -160,7 +160,7 @@ stet_result stet_step_create(stet_worlds *worlds, stet_physics physics, stet_ste
 void stet_step_destroy(stet_step *step)
 {
     if (!step) return;
-    step->worlds->external_poses = false;
+    step->worlds->poses.external = false;
     stet_array_destroy(step->faults);
     sti_native_destroy(step->native);
     sti_free(step);
@@ -178,7 +178,7 @@ static stet_result run_mujoco(stet_worlds *worlds, const uint8_t *mask, int n)
     if (sti_enabled(&worlds->device->mechanisms, STET_MECHANISM_POSE_SYNC)) return sti_mujoco_steps(worlds, mask, n);
     for (int i = 0; i < n; ++i) {
         STI_TRY(sti_mujoco_steps(worlds, mask, 1));
-        STI_TRY(sti_array_ensure(worlds->field[STI_FIELD_xpos]));
+        STI_TRY(sti_array_ensure(worlds->state.field[STI_FIELD_xpos]));
     }
     return STET_OK;
 }
@@ -189,7 +189,7 @@ static stet_result run_native(stet_step *step, const uint8_t *mask, int n)
         return sti_native_steps(step->native, mask, n);
     for (int i = 0; i < n; ++i) {
         STI_TRY(sti_native_steps(step->native, mask, 1));
-        STI_TRY(sti_array_ensure(step->worlds->field[STI_FIELD_xpos]));
+        STI_TRY(sti_array_ensure(step->worlds->state.field[STI_FIELD_xpos]));
     }
     return STET_OK;
 }
@@ -197,15 +197,15 @@ static stet_result run_native(stet_step *step, const uint8_t *mask, int n)
 /* The caller moves the worlds; only their time advances here. */
 static stet_result run_external(stet_worlds *worlds, const uint8_t *mask, int n)
 {
-    assert(worlds->external_poses && n > 0);
+    assert(worlds->poses.external && n > 0);
     STI_TRY(sti_worlds_sync(worlds));
-    stet_array *time = worlds->field[STI_FIELD_time];
+    stet_array *time = worlds->state.field[STI_FIELD_time];
     void *mirror;
     STI_TRY(sti_array_mirror_write(time, &mirror));
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         if (mask && !mask[w]) continue;
         double dt = sti_parameters_timestep(worlds, w);
-        double *exact = worlds->data ? &worlds->data[w]->time : &worlds->time[w];
+        double *exact = worlds->state.data ? &worlds->state.data[w]->time : &worlds->state.time[w];
         for (int i = 0; i < n; ++i) *exact += dt;
         sti_mirror_set(time, mirror, w, 0, *exact);
     }
@@ -236,7 +236,7 @@ static stet_result put_faults(const stet_step *step)
 {
     const stet_worlds *worlds = step->worlds;
     if (!step->faults) return STET_OK;
-    return stet_array_write(step->faults, worlds->faults, (size_t)worlds->nworld * sizeof *worlds->faults);
+    return stet_array_write(step->faults, worlds->state.faults, (size_t)worlds->nworld * sizeof *worlds->state.faults);
 }
 
 stet_result stet_step_get_faults(stet_step *step, stet_array **out)

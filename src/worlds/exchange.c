@@ -75,32 +75,33 @@ static void pull_double(const double *exact, double *mirror, int64_t n, int64_t 
 
 static bool push_numbers(const stet_worlds *worlds, int f, int64_t w, double *exact)
 {
-    assert(w >= 0 && w < worlds->nworld && worlds->mirror[f] && exact && "WORLDS-7");
-    const stet_array *a = worlds->field[f];
+    assert(w >= 0 && w < worlds->nworld && worlds->state.mirror[f] && exact && "WORLDS-7");
+    const stet_array *a = worlds->state.field[f];
     int64_t at = sti_array_index(a, w, 0), stride = a->device->lanes;
     if (a->device->real_size == sizeof(double))
-        return push_double(exact, (const double *)worlds->mirror[f] + at, a->nitem, stride);
-    return push_float(exact, (const float *)worlds->mirror[f] + at, a->nitem, stride);
+        return push_double(exact, (const double *)worlds->state.mirror[f] + at, a->nitem, stride);
+    return push_float(exact, (const float *)worlds->state.mirror[f] + at, a->nitem, stride);
 }
 
 static void pull_numbers(const stet_worlds *worlds, int f, int64_t w, const double *exact)
 {
-    assert(w >= 0 && w < worlds->nworld && (worlds->mirror[f] || worlds->field[f]->nitem == 0) && "WORLDS-7");
-    const stet_array *a = worlds->field[f];
+    assert(w >= 0 && w < worlds->nworld && (worlds->state.mirror[f] || worlds->state.field[f]->nitem == 0) &&
+           "WORLDS-7");
+    const stet_array *a = worlds->state.field[f];
     int64_t at = sti_array_index(a, w, 0), stride = a->device->lanes;
     if (a->device->real_size == sizeof(double))
-        pull_double(exact, (double *)worlds->mirror[f] + at, a->nitem, stride);
+        pull_double(exact, (double *)worlds->state.mirror[f] + at, a->nitem, stride);
     else
-        pull_float(exact, (float *)worlds->mirror[f] + at, a->nitem, stride);
+        pull_float(exact, (float *)worlds->state.mirror[f] + at, a->nitem, stride);
 }
 
 /* eq_active: in an array 0 or another number, in MuJoCo's data bytes. */
 static bool push_active(const stet_worlds *worlds, int64_t w, mjData *d)
 {
-    const stet_array *a = worlds->field[STI_FIELD_eq_active];
+    const stet_array *a = worlds->state.field[STI_FIELD_eq_active];
     bool changed = false;
     for (int64_t i = 0; i < a->nitem; ++i) {
-        bool on = sti_mirror_get(a, worlds->mirror[STI_FIELD_eq_active], w, i) != 0;
+        bool on = sti_mirror_get(a, worlds->state.mirror[STI_FIELD_eq_active], w, i) != 0;
         changed = changed || on != (d->eq_active[i] != 0);
         d->eq_active[i] = on;
     }
@@ -109,9 +110,9 @@ static bool push_active(const stet_worlds *worlds, int64_t w, mjData *d)
 
 static void pull_active(const stet_worlds *worlds, int64_t w, const mjData *d)
 {
-    const stet_array *a = worlds->field[STI_FIELD_eq_active];
+    const stet_array *a = worlds->state.field[STI_FIELD_eq_active];
     for (int64_t i = 0; i < a->nitem; ++i)
-        sti_mirror_set(a, worlds->mirror[STI_FIELD_eq_active], w, i, d->eq_active[i] != 0);
+        sti_mirror_set(a, worlds->state.mirror[STI_FIELD_eq_active], w, i, d->eq_active[i] != 0);
 }
 
 static bool push_field(const stet_worlds *worlds, int f, int64_t w, mjData *d)
@@ -124,10 +125,10 @@ static bool push_field(const stet_worlds *worlds, int f, int64_t w, mjData *d)
 static void pull_history(const stet_worlds *worlds, int64_t w, mjData *d)
 {
     const mjModel *m = worlds->model->mj;
-    double timestep = worlds->data ? 0 : sti_parameters_timestep(worlds, w);
-    if (!worlds->data) sti_history_to_ages(m, timestep, d->time, d->history);
+    double timestep = worlds->state.data ? 0 : sti_parameters_timestep(worlds, w);
+    if (!worlds->state.data) sti_history_to_ages(m, timestep, d->time, d->history);
     pull_numbers(worlds, STI_FIELD_history, w, d->history);
-    if (!worlds->data) sti_history_to_times(m, timestep, d->time, d->history);
+    if (!worlds->state.data) sti_history_to_times(m, timestep, d->time, d->history);
 }
 
 static void pull_field(const stet_worlds *worlds, int f, int64_t w, mjData *d)
@@ -146,10 +147,10 @@ static bool field_moves(int f) { return f == STI_FIELD_qpos || f == STI_FIELD_mo
 
 uint8_t sti_worlds_push(stet_worlds *worlds, int64_t w, const bool dirty[STI_FIELD_COUNT])
 {
-    assert(worlds->data && "only MuJoCo's data have exact numbers");
+    assert(worlds->state.data && "only MuJoCo's data have exact numbers");
     uint8_t pushed = 0;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
-        if (!dirty[f] || !push_field(worlds, f, w, worlds->data[w])) continue;
+        if (!dirty[f] || !push_field(worlds, f, w, worlds->state.data[w])) continue;
         pushed |= field_moves(f) ? STI_PUSHED_ANY | STI_PUSHED_POSE : STI_PUSHED_ANY;
     }
     return pushed;
@@ -159,7 +160,7 @@ void sti_worlds_pull_fields(stet_worlds *worlds, int64_t w, mjData *d, const boo
 {
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
         if (fields[f]) pull_field(worlds, f, w, d);
-    if (worlds->time) worlds->time[w] = d->time;
+    if (worlds->state.time) worlds->state.time[w] = d->time;
 }
 
 void sti_worlds_pull(stet_worlds *worlds, int64_t w, mjData *d, bool all)
@@ -167,7 +168,7 @@ void sti_worlds_pull(stet_worlds *worlds, int64_t w, mjData *d, bool all)
     int writers = all ? STI_WRITER_BOTH : STI_WRITER_PHYSICS;
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
         if (sti_field_writer[f] & writers) pull_field(worlds, f, w, d);
-    if (worlds->time) worlds->time[w] = d->time;
+    if (worlds->state.time) worlds->state.time[w] = d->time;
 }
 
 /* ---- all worlds ------------------------------------------------------------------------------------------------- */
@@ -175,15 +176,15 @@ void sti_worlds_pull(stet_worlds *worlds, int64_t w, mjData *d, bool all)
 void sti_worlds_field_written(stet_worlds *worlds, sti_field field)
 {
     assert((unsigned)field < STI_FIELD_COUNT);
-    sti_array_mirror_written(worlds->field[field]);
-    sti_stamp_keep_version(&worlds->pushed[field], &worlds->field[field]->version);
+    sti_array_mirror_written(worlds->state.field[field]);
+    sti_stamp_keep_version(&worlds->state.stamps.pushed[field], &worlds->state.field[field]->version);
 }
 
 void sti_worlds_written(stet_worlds *worlds, bool all)
 {
     int writers = all ? STI_WRITER_BOTH : STI_WRITER_PHYSICS;
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (sti_field_writer[f] & writers && worlds->field[f]->nitem > 0)
+        if (sti_field_writer[f] & writers && worlds->state.field[f]->nitem > 0)
             sti_worlds_field_written(worlds, (sti_field)f);
 }
 
@@ -191,7 +192,8 @@ stet_result sti_worlds_take_mirrors(stet_worlds *worlds, int writers)
 {
     assert(writers > 0 && writers <= (STI_WRITER_BOTH | STI_WRITER_POSES));
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (sti_field_writer[f] & writers) STI_TRY(sti_array_mirror_write(worlds->field[f], &worlds->mirror[f]));
+        if (sti_field_writer[f] & writers)
+            STI_TRY(sti_array_mirror_write(worlds->state.field[f], &worlds->state.mirror[f]));
     return STET_OK;
 }
 
@@ -201,25 +203,25 @@ stet_result sti_worlds_take_mirrors(stet_worlds *worlds, int writers)
  */
 static bool is_compared(const stet_worlds *worlds, int f)
 {
-    if (worlds->data) return (sti_field_writer[f] & STI_WRITER_CALLER) != 0;
-    return f == STI_FIELD_time && !sti_stamp_is(&worlds->pushed[f], &worlds->field[f]->version);
+    if (worlds->state.data) return (sti_field_writer[f] & STI_WRITER_CALLER) != 0;
+    return f == STI_FIELD_time && !sti_stamp_is(&worlds->state.stamps.pushed[f], &worlds->state.field[f]->version);
 }
 
 /* Where there is no data of MuJoCo's to hold it. */
 static void push_times(const stet_worlds *worlds)
 {
-    assert(worlds->time && !worlds->data);
-    for (int64_t w = 0; w < worlds->nworld; ++w) (void)push_numbers(worlds, STI_FIELD_time, w, &worlds->time[w]);
+    assert(worlds->state.time && !worlds->state.data);
+    for (int64_t w = 0; w < worlds->nworld; ++w) (void)push_numbers(worlds, STI_FIELD_time, w, &worlds->state.time[w]);
 }
 
 stet_result sti_worlds_take_time(stet_worlds *worlds)
 {
-    assert(worlds->time && "worlds without MuJoCo's data");
-    stet_array *time = worlds->field[STI_FIELD_time];
-    sti_stamp *pushed = &worlds->pushed[STI_FIELD_time];
+    assert(worlds->state.time && "worlds without MuJoCo's data");
+    stet_array *time = worlds->state.field[STI_FIELD_time];
+    sti_stamp *pushed = &worlds->state.stamps.pushed[STI_FIELD_time];
     (void)sti_array_poll_external_writes(time);
     if (sti_stamp_is(pushed, &time->version)) return STET_OK;
-    STI_TRY(sti_array_mirror(time, &worlds->mirror[STI_FIELD_time]));
+    STI_TRY(sti_array_mirror(time, &worlds->state.mirror[STI_FIELD_time]));
     push_times(worlds);
     sti_stamp_keep_version(pushed, &time->version);
     return STET_OK;
@@ -231,11 +233,11 @@ stet_result sti_worlds_take_time(stet_worlds *worlds)
  */
 static stet_result ensure_field(stet_worlds *worlds, int f)
 {
-    stet_array *a = worlds->field[f];
+    stet_array *a = worlds->state.field[f];
     if (f != STI_FIELD_time || !worlds->physics.pull) return sti_array_ensure(a);
     STI_TRY(sti_before_host_access(a->device, STI_ACT_READ, a, a->name));
     (void)sti_array_poll_external_writes(a);
-    return sti_stamp_is(&worlds->pushed[f], &a->version) ? STET_OK : sti_worlds_pull_physics(worlds);
+    return sti_stamp_is(&worlds->state.stamps.pushed[f], &a->version) ? STET_OK : sti_worlds_pull_physics(worlds);
 }
 
 stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUNT])
@@ -247,14 +249,14 @@ stet_result sti_worlds_take_dirty(stet_worlds *worlds, bool dirty[STI_FIELD_COUN
         STI_TRY(ensure_field(worlds, f));
     }
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (is_compared(worlds, f)) STI_TRY(sti_array_mirror(worlds->field[f], &worlds->mirror[f]));
+        if (is_compared(worlds, f)) STI_TRY(sti_array_mirror(worlds->state.field[f], &worlds->state.mirror[f]));
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (!(sti_field_writer[f] & STI_WRITER_CALLER)) continue;
-        const sti_version *now = &worlds->field[f]->version;
-        if (sti_stamp_is(&worlds->pushed[f], now)) continue;
-        dirty[f] = worlds->field[f]->nitem > 0;
-        sti_stamp_keep_version(&worlds->pushed[f], now);
-        assert(sti_stamp_is(&worlds->pushed[f], now) && "counted as pushed");
+        const sti_version *now = &worlds->state.field[f]->version;
+        if (sti_stamp_is(&worlds->state.stamps.pushed[f], now)) continue;
+        dirty[f] = worlds->state.field[f]->nitem > 0;
+        sti_stamp_keep_version(&worlds->state.stamps.pushed[f], now);
+        assert(sti_stamp_is(&worlds->state.stamps.pushed[f], now) && "counted as pushed");
     }
     return STET_OK;
 }
@@ -275,7 +277,7 @@ static void push_world(void *context, int64_t w, int thread)
 static void mark_moved(stet_worlds *worlds, const uint8_t *mask)
 {
     assert(!mask || mask == worlds->marks);
-    if (worlds->external_poses)
+    if (worlds->poses.external)
         sti_worlds_moved_unless_posed(worlds, mask);
     else
         sti_worlds_moved(worlds, mask);
@@ -309,7 +311,7 @@ stet_result sti_worlds_sync(stet_worlds *worlds)
     bool any = false;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) any = any || s.dirty[f];
     if (!any) return STET_OK;
-    if (worlds->data)
+    if (worlds->state.data)
         sync_data(&s);
     else
         sync_arrays(&s);
@@ -321,7 +323,7 @@ stet_result sti_worlds_take_writes(stet_worlds *worlds)
     static const sti_field poses[] = {STI_FIELD_xpos, STI_FIELD_xquat};
     if (!worlds->device->listing) return sti_worlds_sync(worlds);
     for (size_t k = 0; k < sizeof poses / sizeof *poses; ++k) {
-        stet_array *a = worlds->field[poses[k]];
+        stet_array *a = worlds->state.field[poses[k]];
         STI_TRY(sti_before_host_access(a->device, STI_ACT_READ, a, a->name));
     }
     sti_poses_take_written(worlds);
@@ -335,5 +337,5 @@ void sti_worlds_launch_wrote(stet_worlds *worlds)
                                         STI_FIELD_xfrc_applied, STI_FIELD_mocap_pos,     STI_FIELD_mocap_quat,
                                         STI_FIELD_eq_active,    STI_FIELD_qacc_warmstart};
     for (size_t k = 0; k < sizeof written / sizeof *written; ++k)
-        sti_stamp_keep_version(&worlds->pushed[written[k]], &worlds->field[written[k]]->version);
+        sti_stamp_keep_version(&worlds->state.stamps.pushed[written[k]], &worlds->state.field[written[k]]->version);
 }

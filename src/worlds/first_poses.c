@@ -29,7 +29,7 @@ static stet_result copy(stet_array *to, stet_array *from)
 
 static stet_result keep_first_poses(stet_worlds *worlds, int k)
 {
-    stet_array *a = worlds->field[poses[k]], **first = &worlds->first_poses[k];
+    stet_array *a = worlds->state.field[poses[k]], **first = &worlds->poses.first[k];
     void *bytes;
     if (!*first) {
         STI_TRY(STI_ARRAY(worlds->device, a->name, STET_DTYPE_REAL, true, first, worlds->nworld, a->nitem));
@@ -37,7 +37,7 @@ static stet_result keep_first_poses(stet_worlds *worlds, int k)
     }
     STI_TRY(sti_mirror_overwrite(*first, &bytes));
     STI_TRY(copy(*first, a));
-    sti_mirror_fill(*first, worlds->mirror[poses[k]]);
+    sti_mirror_fill(*first, worlds->state.mirror[poses[k]]);
     return STET_OK;
 }
 
@@ -46,25 +46,27 @@ static stet_result compare_first_poses(const stet_worlds *worlds)
 {
     for (int k = 0; k < POSES; ++k) {
         void *bytes;
-        STI_TRY(sti_array_mirror(worlds->first_poses[k], &bytes));
-        if (memcmp(bytes, worlds->mirror[poses[k]], worlds->first_poses[k]->size) == 0) continue;
+        STI_TRY(sti_array_mirror(worlds->poses.first[k], &bytes));
+        if (memcmp(bytes, worlds->state.mirror[poses[k]], worlds->poses.first[k]->size) == 0) continue;
         return sti_error(
             STET_ERROR_AUDIT,
             "rounds: %s of a round's beginning are others than those that were kept, though its inputs are "
             "the same; switch this mechanism off and report it",
-            worlds->field[poses[k]]->name);
+            worlds->state.field[poses[k]]->name);
     }
     return STET_OK;
 }
 
 stet_result sti_poses_keep_first(stet_worlds *worlds)
 {
-    if (!worlds->begun || worlds->moved_version.generation != worlds->begun) return STET_OK;
-    if (worlds->first_valid && is_key(worlds->first_key, worlds->begun_key)) return compare_first_poses(worlds);
-    worlds->first_valid = false;
+    if (!worlds->poses.stamps.begun || worlds->state.stamps.version.generation != worlds->poses.stamps.begun)
+        return STET_OK;
+    if (worlds->poses.first_valid && is_key(worlds->poses.first_key, worlds->poses.begun_key))
+        return compare_first_poses(worlds);
+    worlds->poses.first_valid = false;
     for (int k = 0; k < POSES; ++k) STI_TRY(keep_first_poses(worlds, k));
-    memcpy(worlds->first_key, worlds->begun_key, sizeof worlds->first_key);
-    worlds->first_valid = true;
+    memcpy(worlds->poses.first_key, worlds->poses.begun_key, sizeof worlds->poses.first_key);
+    worlds->poses.first_valid = true;
     return STET_OK;
 }
 
@@ -72,9 +74,10 @@ stet_result sti_poses_keep_first(stet_worlds *worlds)
 
 static bool has_first(const stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS])
 {
-    if (!key || worlds->data || worlds->device->host_memory || !worlds->external_poses) return false;
+    if (!key || worlds->state.data || worlds->device->host_memory || !worlds->poses.external) return false;
     if (sti_parameters_poses(&worlds->parameters)) return false;
-    return worlds->first_valid && is_key(worlds->first_key, key) && !worlds->device->mechanisms.options.audit;
+    return worlds->poses.first_valid && is_key(worlds->poses.first_key, key) &&
+           !worlds->device->mechanisms.options.audit;
 }
 
 stet_result sti_poses_give_first(stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS], sti_restores *restores,
@@ -82,35 +85,35 @@ stet_result sti_poses_give_first(stet_worlds *worlds, const uint64_t key[STI_POS
 {
     *given = has_first(worlds, key);
     for (int k = 0; *given && k < POSES; ++k) {
-        stet_array *first = worlds->first_poses[k];
+        stet_array *first = worlds->poses.first[k];
         void *bytes;
         STI_TRY(sti_array_mirror(first, &bytes));
-        STI_TRY(sti_restores_add(restores, &(sti_restore){worlds->field[poses[k]], first, bytes, NULL}));
+        STI_TRY(sti_restores_add(restores, &(sti_restore){worlds->state.field[poses[k]], first, bytes, NULL}));
     }
     return STET_OK;
 }
 
 stet_result sti_poses_begin(stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS], bool given)
 {
-    worlds->begun = 0;
-    if (!key || worlds->data || worlds->device->host_memory || !worlds->external_poses) return STET_OK;
+    worlds->poses.stamps.begun = 0;
+    if (!key || worlds->state.data || worlds->device->host_memory || !worlds->poses.external) return STET_OK;
     if (sti_parameters_poses(&worlds->parameters)) return STET_OK;
     if (given) sti_poses_keep_written(worlds); /* these copies are not writes of the caller */
     STI_TRY(sti_worlds_sync(worlds));          /* writes up to now are part of the initial state */
-    memcpy(worlds->begun_key, key, sizeof worlds->begun_key);
-    worlds->begun = worlds->moved_version.generation;
+    memcpy(worlds->poses.begun_key, key, sizeof worlds->poses.begun_key);
+    worlds->poses.stamps.begun = worlds->state.stamps.version.generation;
     if (!given) return STET_OK;
-    worlds->posed = worlds->begun;
-    (void)sti_generations_bump(&worlds->pose_moved, &worlds->pose_version, NULL); /* WORLDS-11 */
+    worlds->poses.stamps.posed = worlds->poses.stamps.begun;
+    (void)sti_generations_bump(&worlds->poses.stamps.moved, &worlds->poses.stamps.version, NULL); /* WORLDS-11 */
     return STET_OK;
 }
 
 void sti_poses_forget_first(stet_worlds *worlds)
 {
     for (int k = 0; k < POSES; ++k) {
-        stet_array_destroy(worlds->first_poses[k]);
-        worlds->first_poses[k] = NULL;
+        stet_array_destroy(worlds->poses.first[k]);
+        worlds->poses.first[k] = NULL;
     }
-    worlds->first_valid = false;
-    worlds->begun = 0;
+    worlds->poses.first_valid = false;
+    worlds->poses.stamps.begun = 0;
 }

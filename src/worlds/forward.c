@@ -33,24 +33,24 @@ static void copy_arrays(const stet_worlds *worlds, int64_t w, mjData *to)
 {
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         mjtNum *out = sti_field_exact(to, (sti_field)f);
-        const stet_array *a = worlds->field[f];
+        const stet_array *a = worlds->state.field[f];
         for (int64_t i = 0; is_input(f) && i < a->nitem; ++i) {
-            double x = sti_mirror_get(a, worlds->mirror[f], w, i);
+            double x = sti_mirror_get(a, worlds->state.mirror[f], w, i);
             if (out)
                 out[i] = x;
             else
                 to->eq_active[i] = x != 0;
         }
     }
-    to->time = worlds->time[w];
+    to->time = worlds->state.time[w];
     sti_history_to_times(worlds->model->mj, sti_parameters_timestep(worlds, w), to->time, to->history);
 }
 
 /* The present state of a world into scratch data. */
 static void copy_state(const stet_worlds *worlds, int64_t w, const mjModel *m, mjData *to)
 {
-    if (worlds->data)
-        mj_copyState(m, worlds->data[w], to, mjSTATE_INTEGRATION);
+    if (worlds->state.data)
+        mj_copyState(m, worlds->state.data[w], to, mjSTATE_INTEGRATION);
     else
         copy_arrays(worlds, w, to);
 }
@@ -66,8 +66,8 @@ static mjModel awake_model(const stet_worlds *worlds, int64_t w, int thread)
 /* Before copy_state of worlds that have no data. */
 static stet_result take_inputs(stet_worlds *worlds)
 {
-    for (int f = 0; !worlds->data && f < STI_FIELD_COUNT; ++f)
-        if (is_input(f)) STI_TRY(sti_array_mirror(worlds->field[f], &worlds->mirror[f]));
+    for (int f = 0; !worlds->state.data && f < STI_FIELD_COUNT; ++f)
+        if (is_input(f)) STI_TRY(sti_array_mirror(worlds->state.field[f], &worlds->state.mirror[f]));
     return STET_OK;
 }
 
@@ -199,7 +199,7 @@ static void put_quantities(const forward *k, mjData *d, sti_stage stage, bool of
         mj_energyPos(&k->m, d);
         mj_energyVel(&k->m, d);
     }
-    for (const sti_quantity *q = k->p->worlds->quantities; q; q = q->next)
+    for (const sti_quantity *q = k->p->worlds->quantities.list; q; q = q->next)
         if (q->in_pass && q->of_step == of_step)
             put_numbers(q, k->w, find_numbers(&k->m, d, q, k->p->room + k->p->each * k->thread));
 }
@@ -209,25 +209,26 @@ static void fill_world(void *context)
     forward *k = context;
     const stet_worlds *worlds = k->p->worlds;
     const sti_stage *stage = k->p->stage;
-    bool stepped = worlds->data && sti_generation_of(&worlds->stepped, k->w) > 0; /* QUANTITY-4 */
+    bool stepped =
+        worlds->state.data && sti_generation_of(&worlds->quantities.stamps.stepped, k->w) > 0; /* QUANTITY-4 */
     k->stage = stepped || stage[0] > stage[1] ? stage[0] : stage[1];
     if (k->stage > STI_STAGE_NONE) run_forward(k);
     put_quantities(k, k->d, k->stage, false);
-    if (stage[1] > STI_STAGE_NONE) put_quantities(k, stepped ? worlds->data[k->w] : k->d, stage[1], true);
+    if (stage[1] > STI_STAGE_NONE) put_quantities(k, stepped ? worlds->state.data[k->w] : k->d, stage[1], true);
 }
 
 static void forward_world(void *context, int64_t w, int thread)
 {
     const pass *p = context;
     stet_worlds *worlds = p->worlds;
-    if (sti_generation_of(&worlds->changed, w) <= p->from) return;
-    forward k = {.p = p, .w = w, .thread = thread, .d = worlds->scratch[thread]};
+    if (sti_generation_of(&worlds->quantities.stamps.changed, w) <= p->from) return;
+    forward k = {.p = p, .w = w, .thread = thread, .d = worlds->poses.scratch[thread]};
     k.m = awake_model(worlds, w, thread);
     bool done = sti_mujoco_guard(fill_world, &k, NULL, 0);
     memset(k.d->warning, 0, sizeof k.d->warning);
     if (done) return;
-    worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
-    for (const sti_quantity *q = worlds->quantities; q; q = q->next)
+    worlds->state.faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
+    for (const sti_quantity *q = worlds->quantities.list; q; q = q->next)
         if (q->in_pass) put_numbers(q, w, NULL);
 }
 
@@ -236,7 +237,7 @@ static void forward_world(void *context, int64_t w, int thread)
 static stet_result take_mirrors(pass *p, bool all)
 {
     stet_worlds *worlds = p->worlds;
-    for (sti_quantity *q = worlds->quantities; q; q = q->next) {
+    for (sti_quantity *q = worlds->quantities.list; q; q = q->next) {
         if (!q->in_pass) continue;
         sti_stage *stage = &p->stage[q->of_step];
         if (sti_quantity_stage(q) > *stage) *stage = sti_quantity_stage(q);
@@ -251,15 +252,15 @@ static stet_result take_mirrors(pass *p, bool all)
 stet_result sti_quantities_forward(stet_worlds *worlds, uint64_t from)
 {
     pass p = {.worlds = worlds, .from = from};
-    int64_t due = sti_generations_since(&worlds->changed, from, NULL);
+    int64_t due = sti_generations_since(&worlds->quantities.stamps.changed, from, NULL);
     if (due == 0) return STET_OK;
     STI_TRY(sti_parameters_update(worlds));
     STI_TRY(take_mirrors(&p, due == worlds->nworld));
     STI_TRY(sti_alloc(&p.room, (size_t)(worlds->device->threads * p.each) * sizeof *p.room, "quantities of a world"));
-    sti_worlds_parallel(worlds, forward_world, &p, worlds->step_seconds * (double)due);
+    sti_worlds_parallel(worlds, forward_world, &p, worlds->state.step_seconds * (double)due);
     sti_free(p.room);
-    worlds->forwards += due;
-    for (sti_quantity *q = worlds->quantities; q; q = q->next) {
+    worlds->quantities.forwards += due;
+    for (sti_quantity *q = worlds->quantities.list; q; q = q->next) {
         if (!q->in_pass) continue;
         sti_array_mirror_written(q->array);
         sti_observe_host(q->array, "MuJoCo's forward dynamics");
@@ -293,7 +294,7 @@ static void run_inverse(void *context)
 static void inverse_of_world(void *context, int64_t w, int thread)
 {
     const inverse *p = context;
-    inverse_world k = {p, w, awake_model(p->worlds, w, thread), p->worlds->scratch[thread]};
+    inverse_world k = {p, w, awake_model(p->worlds, w, thread), p->worlds->poses.scratch[thread]};
     double *out = p->out + w * k.m.nv;
     bool good = sti_mujoco_guard(run_inverse, &k, NULL, 0);
     for (int64_t i = 0; i < k.m.nv; ++i) out[i] = good ? k.d->qfrc_inverse[i] : (double)__builtin_nan("");
@@ -316,6 +317,6 @@ stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const double *qacc
     STI_TRY(sti_parameters_update(worlds));
     STI_TRY(take_inputs(worlds));
     inverse p = {worlds, qacc, out};
-    sti_worlds_parallel(worlds, inverse_of_world, &p, worlds->step_seconds * (double)worlds->nworld);
+    sti_worlds_parallel(worlds, inverse_of_world, &p, worlds->state.step_seconds * (double)worlds->nworld);
     return STET_OK;
 }

@@ -9,14 +9,14 @@
 
 void sti_worlds_moved(stet_worlds *worlds, const uint8_t *mask)
 {
-    if (!sti_generations_bump(&worlds->moved, &worlds->moved_version, mask)) return;
+    if (!sti_generations_bump(&worlds->state.stamps.moved, &worlds->state.stamps.version, mask)) return;
     sti_quantities_changed(worlds, mask);
-    worlds->pose_why = STET_REASON_POSE_SYNC_QPOS;
+    worlds->poses.why = STET_REASON_POSE_SYNC_QPOS;
 }
 
 void sti_worlds_moved_unless_posed(stet_worlds *worlds, const uint8_t *mask)
 {
-    uint64_t now = worlds->moved_version.generation + 1;
+    uint64_t now = worlds->state.stamps.version.generation + 1;
     bool any = false;
     if (!sti_worlds_any_caller_posed(worlds)) {
         sti_worlds_moved(worlds, mask);
@@ -24,12 +24,12 @@ void sti_worlds_moved_unless_posed(stet_worlds *worlds, const uint8_t *mask)
     }
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         if ((mask && !mask[w]) || sti_worlds_is_caller_posed(worlds, w)) continue;
-        sti_generations_put(&worlds->moved, w, now);
+        sti_generations_put(&worlds->state.stamps.moved, w, now);
         any = true;
     }
     if (!any) return;
-    sti_version_bump(&worlds->moved_version);
-    worlds->pose_why = STET_REASON_POSE_SYNC_QPOS;
+    sti_version_bump(&worlds->state.stamps.version);
+    worlds->poses.why = STET_REASON_POSE_SYNC_QPOS;
 }
 
 /* ---- physics that keeps its own state ---------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ void sti_worlds_set_physics(stet_worlds *worlds, sti_worlds_physics physics)
     assert((physics.context != NULL) == (physics.make_poses != NULL) && "physics that has the state makes the poses");
     assert((!physics.grown_room) == (!physics.restore_room));
     worlds->physics = physics;
-    sti_array_set_producer(worlds->field[STI_FIELD_time], physics.pull ? pull_time : NULL, worlds);
+    sti_array_set_producer(worlds->state.field[STI_FIELD_time], physics.pull ? pull_time : NULL, worlds);
     sti_quantities_changed(worlds, NULL);
     sti_quantities_begun_there(worlds);
     sti_worlds_moved_unless_posed(worlds, NULL);
@@ -57,28 +57,28 @@ stet_result sti_worlds_pull_physics(stet_worlds *worlds)
 static void stamp_written(const stet_worlds *worlds, sti_stamp *now)
 {
     sti_stamp_begin(now);
-    sti_stamp_add(now, &worlds->field[STI_FIELD_xpos]->version);
-    sti_stamp_add(now, &worlds->field[STI_FIELD_xquat]->version);
+    sti_stamp_add(now, &worlds->state.field[STI_FIELD_xpos]->version);
+    sti_stamp_add(now, &worlds->state.field[STI_FIELD_xquat]->version);
 }
 
 void sti_poses_keep_written(stet_worlds *worlds)
 {
     sti_stamp now = {0};
     stamp_written(worlds, &now);
-    sti_stamp_keep(&worlds->pose_written, &now);
+    sti_stamp_keep(&worlds->poses.stamps.written, &now);
 }
 
 void sti_poses_take_written(stet_worlds *worlds)
 {
     sti_stamp now = {0};
     stamp_written(worlds, &now);
-    if (sti_stamp_equal(&worlds->pose_written, &now)) return;
-    sti_stamp_keep(&worlds->pose_written, &now);
+    if (sti_stamp_equal(&worlds->poses.stamps.written, &now)) return;
+    sti_stamp_keep(&worlds->poses.stamps.written, &now);
     sti_worlds_moved(worlds, NULL);
-    worlds->posed = worlds->caller_posed = worlds->moved_version.generation;
+    worlds->poses.stamps.posed = worlds->poses.stamps.caller = worlds->state.stamps.version.generation;
     assert(sti_worlds_any_caller_posed(worlds) && "WORLDS-4");
-    (void)sti_generations_bump(&worlds->pose_moved, &worlds->pose_version, NULL); /* WORLDS-11 */
-    worlds->pose_why = STET_REASON_POSE_SYNC_EXTERNAL;
+    (void)sti_generations_bump(&worlds->poses.stamps.moved, &worlds->poses.stamps.version, NULL); /* WORLDS-11 */
+    worlds->poses.why = STET_REASON_POSE_SYNC_EXTERNAL;
 }
 
 /* ---- all worlds -------------------------------------------------------------------------------------------------- */

@@ -238,11 +238,11 @@ static void derive_world(stet_worlds *worlds, int64_t w, int thread)
 {
     sti_parameters *p = &worlds->parameters;
     const mjModel *m = worlds->model->mj;
-    constants c = {p->scratch[thread], worlds->scratch[thread]};
+    constants c = {p->scratch[thread], worlds->poses.scratch[thread]};
     const mjModel *from = c.m;
     fill_scratch(c.m, p, m, w);
     if (!sti_mujoco_guard(set_constants, &c, NULL, 0)) {
-        worlds->faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
+        worlds->state.faults[w] |= 1u << STET_FAULT_PHYSICS_ERROR;
         from = m;
     }
     char *at = p->derived + (size_t)w * p->derived_size;
@@ -443,7 +443,7 @@ stet_result sti_parameter_probe_begin(sti_parameter_probe *probe, stet_worlds *w
     const sti_parameters *p = &worlds->parameters;
     assert(p->given[which] && p->updated == p->clock && (p->derived || !sti_parameter_derives(which)));
     size_t items = (size_t)sti_parameter_items(worlds->model->mj, which);
-    *probe = (sti_parameter_probe){worlds, which, w, thread, NULL, NULL, p->derived_key[w], worlds->faults[w]};
+    *probe = (sti_parameter_probe){worlds, which, w, thread, NULL, NULL, p->derived_key[w], worlds->state.faults[w]};
     STI_TRY(sti_alloc(&probe->value, items * sizeof *probe->value, "parameters of a world"));
     memcpy(probe->value, p->value[which] + (size_t)w * items, items * sizeof *probe->value);
     if (!p->derived) return STET_OK;
@@ -464,7 +464,7 @@ static void put_back(const sti_parameter_probe *probe)
     memcpy(p->value[probe->which] + probe->w * items, probe->value, (size_t)items * sizeof *probe->value);
     if (probe->derived) memcpy(p->derived + (size_t)probe->w * p->derived_size, probe->derived, p->derived_size);
     p->derived_key[probe->w] = probe->key;
-    probe->worlds->faults[probe->w] = probe->faults;
+    probe->worlds->state.faults[probe->w] = probe->faults;
 }
 
 const mjModel *sti_parameter_probe_model(const sti_parameter_probe *probe, int64_t item, double by)
@@ -476,10 +476,10 @@ const mjModel *sti_parameter_probe_model(const sti_parameter_probe *probe, int64
     put_back(probe);
     own[item] += by;
     if (sti_parameter_derives(probe->which)) {
-        worlds->faults[probe->w] = 0;
+        worlds->state.faults[probe->w] = 0;
         derive_world(worlds, probe->w, probe->thread);
-        failed = worlds->faults[probe->w] != 0;
-        worlds->faults[probe->w] = probe->faults;
+        failed = worlds->state.faults[probe->w] != 0;
+        worlds->state.faults[probe->w] = probe->faults;
         p->derived_key[probe->w] = 1;
     }
     return failed ? NULL : sti_parameters_model(worlds, probe->w, probe->thread);

@@ -35,7 +35,7 @@ void sti_poses_forget_first(stet_worlds *worlds);
 /* The model that kinematics are computed with. */
 static inline const mjModel *sti_pose_model(const stet_worlds *worlds)
 {
-    return worlds->pose_model ? worlds->pose_model : worlds->model->mj;
+    return worlds->poses.model ? worlds->poses.model : worlds->model->mj;
 }
 
 #endif

@@ -13,15 +13,15 @@
 static void stamp_now(const stet_worlds *worlds, const sti_quantity *q, sti_stamp *now)
 {
     sti_stamp_begin(now);
-    if (q->of_step) sti_stamp_add(now, &worlds->stepped_version);
-    if (!q->of_step || worlds->any_begun) sti_stamp_add(now, &worlds->changed_version);
+    if (q->of_step) sti_stamp_add(now, &worlds->quantities.stamps.stepped_version);
+    if (!q->of_step || worlds->quantities.any_begun) sti_stamp_add(now, &worlds->quantities.stamps.version);
     sti_stamp_add_address(now, q->array->data);
 }
 
 /* The quantities that a pass fills: this one, and all others that were read since the last pass and are stale. */
 static void choose(sti_quantity *asked)
 {
-    for (sti_quantity *q = asked->worlds->quantities; q; q = q->next) {
+    for (sti_quantity *q = asked->worlds->quantities.list; q; q = q->next) {
         sti_stamp now = {0};
         stamp_now(q->worlds, q, &now);
         bool stale = !sti_stamp_equal(&q->stamp, &now);
@@ -33,7 +33,7 @@ static void choose(sti_quantity *asked)
 /* While a pass writes arrays, their producers are not called. */
 static void mark_producing(stet_worlds *worlds, bool on)
 {
-    for (sti_quantity *q = worlds->quantities; q; q = q->next)
+    for (sti_quantity *q = worlds->quantities.list; q; q = q->next)
         if (q->in_pass) q->array->producing = on;
 }
 
@@ -47,11 +47,11 @@ static stet_result run_pass(stet_worlds *worlds, uint64_t from)
         physics->fill_quantities ? physics->fill_quantities(physics->context) : sti_quantities_forward(worlds, from);
     mark_producing(worlds, false);
     STI_TRY(result);
-    for (sti_quantity *q = worlds->quantities; q; q = q->next) {
+    for (sti_quantity *q = worlds->quantities.list; q; q = q->next) {
         if (!q->in_pass) continue;
         stamp_now(worlds, q, &now);
         sti_stamp_keep(&q->stamp, &now);
-        q->filled = worlds->changed_version.generation;
+        q->filled = worlds->quantities.stamps.version.generation;
     }
     return STET_OK;
 }
@@ -61,10 +61,10 @@ static stet_result fill(void *context)
     sti_quantity *asked = context;
     stet_worlds *worlds = asked->worlds;
     /* An audit, or the mechanism is off: what is valid is computed again. */
-    bool again = asked->filled == worlds->changed_version.generation;
+    bool again = asked->filled == worlds->quantities.stamps.version.generation;
     uint64_t from = UINT64_MAX;
     choose(asked);
-    for (sti_quantity *q = worlds->quantities; q; q = q->next)
+    for (sti_quantity *q = worlds->quantities.list; q; q = q->next)
         if (q->in_pass && q->filled < from) from = q->filled;
     stet_result result = run_pass(worlds, again ? 0 : from);
     asked->array->producing = true; /* as it was */
@@ -73,7 +73,7 @@ static stet_result fill(void *context)
 
 stet_result sti_quantities_fill_step(stet_worlds *worlds)
 {
-    for (sti_quantity *q = worlds->quantities; q; q = q->next) q->in_pass = q->of_step && q->array->nitem > 0;
+    for (sti_quantity *q = worlds->quantities.list; q; q = q->next) q->in_pass = q->of_step && q->array->nitem > 0;
     return run_pass(worlds, 0);
 }
 
@@ -122,8 +122,8 @@ static stet_result add_quantity(stet_worlds *worlds, const sti_quantity *like, c
     }
     sti_array_held_by(q->array, STET_MECHANISM_QUANTITIES);
     sti_array_set_producer(q->array, produce, q);
-    q->next = worlds->quantities;
-    worlds->quantities = q;
+    q->next = worlds->quantities.list;
+    worlds->quantities.list = q;
     *out = q->array;
     if (worlds->physics.expect_quantities) worlds->physics.expect_quantities(worlds->physics.context);
     return STET_OK;
@@ -134,7 +134,7 @@ static stet_result get_quantity(stet_worlds *worlds, sti_quantity_kind kind, boo
 {
     sti_quantity like = {.kind = kind, .of_step = of_step};
     char name[48];
-    for (const sti_quantity *q = worlds->quantities; q; q = q->next)
+    for (const sti_quantity *q = worlds->quantities.list; q; q = q->next)
         if (q->kind == kind && q->of_step == of_step) *out = q->array;
     if (*out) return STET_OK;
     (void)snprintf(name, sizeof name, "%s%s", sti_quantity_name(kind), of_step ? " of the step" : "");
@@ -155,7 +155,7 @@ stet_result stet_worlds_get_array(stet_worlds *worlds, const char *field, stet_a
     *out = NULL;
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
         if (strcmp(field, stet_worlds_get_fields()[f]) == 0) {
-            *out = worlds->field[f];
+            *out = worlds->state.field[f];
             return STET_OK;
         }
     int kind = find_kind(field);
@@ -177,7 +177,7 @@ stet_result stet_worlds_get_step_quantity(stet_worlds *worlds, const char *name,
     int kind = find_kind(name);
     *out = NULL;
     if (kind == STI_QUANTITY_sensordata) {
-        *out = worlds->field[STI_FIELD_step_sensordata];
+        *out = worlds->state.field[STI_FIELD_step_sensordata];
         return STET_OK;
     }
     if (strcmp(name, "xpos") == 0) kind = STI_QUANTITY_xpos;
@@ -189,7 +189,7 @@ stet_result stet_worlds_get_step_quantity(stet_worlds *worlds, const char *name,
 #undef QUANTITY
     if (worlds->physics.keep_steps)
         STI_TRY(worlds->physics.keep_steps(worlds->physics.context));
-    else if (!worlds->data)
+    else if (!worlds->state.data)
         return sti_error(STET_ERROR_UNSUPPORTED,
                          "worlds: external physics has no quantities of a step; read '%.64s' of the present state "
                          "(stet_worlds_get_array)",
@@ -230,7 +230,7 @@ stet_result stet_worlds_get_jacobian(stet_worlds *worlds, stet_jacobian of, int 
                          jacobians[of].name, object, (long long)n);
     sti_quantity like = {.kind = STI_QUANTITY_jacobian, .jacobian = of, .object = object};
     if (point) memcpy(like.point, point, sizeof like.point);
-    for (sti_quantity *q = worlds->quantities; q; q = q->next)
+    for (sti_quantity *q = worlds->quantities.list; q; q = q->next)
         if (q->kind == like.kind && q->jacobian == of && q->object == object &&
             memcmp((const void *)q->point, (const void *)like.point, sizeof like.point) == 0) { /* NaN equals itself */
             *out = q->array;
@@ -247,10 +247,10 @@ stet_result stet_worlds_set_contact_slots(stet_worlds *worlds, int slots)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_set_contact_slots: worlds must not be NULL");
     if (slots < 1 || slots > STI_MOST_SLOTS)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "worlds: %d contact slots; give 1 to %d", slots, STI_MOST_SLOTS);
-    for (const sti_quantity *q = worlds->quantities; q; q = q->next)
+    for (const sti_quantity *q = worlds->quantities.list; q; q = q->next)
         if (q->kind >= STI_QUANTITY_contact_geom && q->kind <= STI_QUANTITY_contact_force)
             return sti_error(STET_ERROR_STATE, "worlds: %s exists; set the number of contact slots before",
                              q->array->name);
-    worlds->contact_slots = slots;
+    worlds->quantities.contact_slots = slots;
     return STET_OK;
 }

@@ -101,7 +101,7 @@ typedef struct sti_quantity {
     stet_array *array;
     void *mirror;      /* while a pass fills it */
     sti_stamp stamp;   /* what it was filled from */
-    uint64_t filled;   /* generation of worlds->changed_version at that time; 0: never */
+    uint64_t filled;   /* generation of worlds->quantities.stamps.version at that time; 0: never */
     uint64_t observer; /* serial of the last observer that learnt of a pass for it */
     bool wanted;       /* it was read since the last pass */
     bool in_pass;      /* the present pass fills it */

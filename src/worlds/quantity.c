@@ -48,7 +48,7 @@ const mjtNum *sti_quantity_exact(const mjData *d, sti_quantity_kind kind)
 int64_t sti_quantity_items(const stet_worlds *worlds, sti_quantity_kind kind)
 {
     const mjModel *m = worlds->model->mj;
-    int64_t slots = worlds->contact_slots > 0 ? worlds->contact_slots : DEFAULT_SLOTS;
+    int64_t slots = worlds->quantities.contact_slots > 0 ? worlds->quantities.contact_slots : DEFAULT_SLOTS;
     const int64_t counts[STI_QUANTITY_ALL] = {
 #define ITEMS(name, dtype, items, stage, member) (items),
         STI_QUANTITIES(ITEMS)
@@ -72,44 +72,45 @@ stet_dtype sti_quantity_type(sti_quantity_kind kind)
 
 void sti_quantities_changed(stet_worlds *worlds, const uint8_t *mask)
 {
-    (void)sti_generations_bump(&worlds->changed, &worlds->changed_version, mask);
+    (void)sti_generations_bump(&worlds->quantities.stamps.changed, &worlds->quantities.stamps.version, mask);
 }
 
 void sti_quantities_stepped(stet_worlds *worlds, const uint8_t *mask)
 {
-    (void)sti_generations_put_some(&worlds->stepped, mask, worlds->changed_version.generation);
-    sti_version_bump(&worlds->stepped_version);
-    if (!mask) worlds->any_begun = false;
+    (void)sti_generations_put_some(&worlds->quantities.stamps.stepped, mask,
+                                   worlds->quantities.stamps.version.generation);
+    sti_version_bump(&worlds->quantities.stamps.stepped_version);
+    if (!mask) worlds->quantities.any_begun = false;
 }
 
 void sti_quantities_begun_there(stet_worlds *worlds)
 {
-    sti_version_bump(&worlds->stepped_version);
-    worlds->any_begun = true;
+    sti_version_bump(&worlds->quantities.stamps.stepped_version);
+    worlds->quantities.any_begun = true;
 }
 
 stet_result sti_quantities_begun(stet_worlds *worlds, const uint8_t *mask)
 {
     if (worlds->physics.begun) STI_TRY(worlds->physics.begun(worlds->physics.context, mask));
-    (void)sti_generations_put_some(&worlds->stepped, mask, 0);
+    (void)sti_generations_put_some(&worlds->quantities.stamps.stepped, mask, 0);
     sti_quantities_begun_there(worlds);
     return STET_OK;
 }
 
 bool sti_is_quantity(const stet_worlds *worlds, const stet_array *array)
 {
-    const sti_quantity *q = worlds->quantities;
+    const sti_quantity *q = worlds->quantities.list;
     while (q && q->array != array) q = q->next;
     return q != NULL;
 }
 
 void sti_quantities_free(stet_worlds *worlds)
 {
-    for (sti_quantity *q = worlds->quantities, *next; q; q = next) {
+    for (sti_quantity *q = worlds->quantities.list, *next; q; q = next) {
         next = q->next;
         stet_array_destroy(q->array);
         sti_stamp_free(&q->stamp);
         sti_free(q);
     }
-    worlds->quantities = NULL;
+    worlds->quantities.list = NULL;
 }

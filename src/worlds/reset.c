@@ -72,7 +72,7 @@ stet_result sti_check_keyframe(const mjModel *m, int keyframe, const char *who)
 static void add_noise(const resetting *r, int64_t w, mjData *d)
 {
     const mjModel *m = r->worlds->model->mj;
-    const stet_array *noise = r->worlds->noise;
+    const stet_array *noise = r->worlds->state.noise;
     if (r->qpos_noise > 0) {
         for (int64_t i = 0; i < m->nq; ++i) d->qpos[i] += r->qpos_noise * sti_mirror_get(noise, r->noise, w, i);
         mj_normalizeQuat(m, d->qpos);
@@ -86,12 +86,12 @@ static void reset_world(void *context, int64_t w, int thread)
     const resetting *r = context;
     stet_worlds *worlds = r->worlds;
     if (!worlds->marks[w]) return;
-    bool asleep = !worlds->data && worlds->pose_model; /* see make_pose_model */
-    const mjModel *m = asleep ? worlds->pose_model : sti_parameters_model(worlds, w, thread);
-    mjData *d = worlds->data ? worlds->data[w] : worlds->scratch[thread];
+    bool asleep = !worlds->state.data && worlds->poses.model; /* see make_pose_model */
+    const mjModel *m = asleep ? worlds->poses.model : sti_parameters_model(worlds, w, thread);
+    mjData *d = worlds->state.data ? worlds->state.data[w] : worlds->poses.scratch[thread];
     bool good = sti_reset_data(m, d, r->keyframe, false);
     if (r->qpos_noise > 0 || r->qvel_noise > 0) add_noise(r, w, d);
-    worlds->faults[w] = fault_of(good);
+    worlds->state.faults[w] = fault_of(good);
     sti_worlds_pull(worlds, w, d, true);
 }
 
@@ -122,7 +122,7 @@ static bool begin_data(const beginning *b, const mjModel *m, mjData *d)
 /* Without data of their own, all worlds begin with the content of the scratch data. */
 static stet_result begin_scratch(const beginning *b)
 {
-    if (begin_data(b, sti_pose_model(b->worlds), b->worlds->scratch[0])) return STET_OK;
+    if (begin_data(b, sti_pose_model(b->worlds), b->worlds->poses.scratch[0])) return STET_OK;
     return sti_error(STET_ERROR_STATE, "worlds: MuJoCo reported an error while it reset its data; look at the model");
 }
 
@@ -131,15 +131,16 @@ static void begin_world(void *context, int64_t w, int thread)
     const beginning *b = context;
     stet_worlds *worlds = b->worlds;
     (void)thread;
-    if (worlds->data && !begin_data(b, worlds->model->mj, worlds->data[w])) worlds->faults[w] |= fault_of(false);
-    sti_worlds_pull_fields(worlds, w, worlds->data ? worlds->data[w] : worlds->scratch[0], b->fields);
+    if (worlds->state.data && !begin_data(b, worlds->model->mj, worlds->state.data[w]))
+        worlds->state.faults[w] |= fault_of(false);
+    sti_worlds_pull_fields(worlds, w, worlds->state.data ? worlds->state.data[w] : worlds->poses.scratch[0], b->fields);
 }
 
 void sti_worlds_forget_initial(stet_worlds *worlds)
 {
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
-        stet_array_destroy(worlds->initial[f]);
-        worlds->initial[f] = NULL;
+        stet_array_destroy(worlds->state.initial[f]);
+        worlds->state.initial[f] = NULL;
     }
 }
 
@@ -147,15 +148,15 @@ void sti_worlds_forget_initial(stet_worlds *worlds)
 static stet_result make_initial(stet_worlds *worlds, int f)
 {
     stet_array *a;
-    STI_TRY(STI_ARRAY(worlds->device, worlds->field[f]->name, STET_DTYPE_REAL, true, &a, worlds->nworld,
-                      worlds->field[f]->nitem));
-    stet_result result = sti_mirror_overwrite(a, &worlds->mirror[f]);
+    STI_TRY(STI_ARRAY(worlds->device, worlds->state.field[f]->name, STET_DTYPE_REAL, true, &a, worlds->nworld,
+                      worlds->state.field[f]->nitem));
+    stet_result result = sti_mirror_overwrite(a, &worlds->state.mirror[f]);
     if (result != STET_OK) {
         stet_array_destroy(a);
         return result;
     }
     sti_array_held_by(a, STET_MECHANISM_ROUNDS);
-    worlds->initial[f] = a;
+    worlds->state.initial[f] = a;
     return STET_OK;
 }
 
@@ -164,13 +165,13 @@ static stet_result make_missing(stet_worlds *worlds, const bool fields[STI_FIELD
 {
     stet_result result = STET_OK;
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        missing[f] = fields[f] && worlds->field[f]->size > 0 && !worlds->initial[f];
+        missing[f] = fields[f] && worlds->state.field[f]->size > 0 && !worlds->state.initial[f];
     for (int f = 0; f < STI_FIELD_COUNT && result == STET_OK; ++f)
         if (missing[f]) result = make_initial(worlds, f);
     for (int f = 0; f < STI_FIELD_COUNT && result != STET_OK; ++f)
         if (missing[f]) {
-            stet_array_destroy(worlds->initial[f]);
-            worlds->initial[f] = NULL;
+            stet_array_destroy(worlds->state.initial[f]);
+            worlds->state.initial[f] = NULL;
         }
     return result;
 }
@@ -186,7 +187,7 @@ static stet_result fill_missing(stet_worlds *worlds, const bool fields[STI_FIELD
     STI_TRY(begin_scratch(&b));
     sti_worlds_parallel(worlds, begin_world, &b, 0);
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (missing[f]) sti_array_mirror_written(worlds->initial[f]);
+        if (missing[f]) sti_array_mirror_written(worlds->state.initial[f]);
     return STET_OK;
 }
 
@@ -195,11 +196,11 @@ static stet_result begin_on_device(stet_worlds *worlds, const bool fields[STI_FI
 {
     STI_TRY(fill_missing(worlds, fields, poison));
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
-        stet_array *a = worlds->field[f], *from = worlds->initial[f];
+        stet_array *a = worlds->state.field[f], *from = worlds->state.initial[f];
         void *bytes;
         if (!fields[f] || a->size == 0) continue;
         STI_TRY(sti_array_mirror(from, &bytes));
-        STI_TRY(sti_restores_add(restores, &(sti_restore){a, from, bytes, &worlds->pushed[f]}));
+        STI_TRY(sti_restores_add(restores, &(sti_restore){a, from, bytes, &worlds->state.stamps.pushed[f]}));
     }
     return STET_OK;
 }
@@ -209,26 +210,26 @@ static void begin_time(stet_worlds *worlds)
 {
     int keyframe = worlds->def.keyframe;
     double time = keyframe >= 0 ? worlds->model->mj->key_time[keyframe] : 0;
-    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->time[w] = time;
+    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->state.time[w] = time;
 }
 
 /* For arrays that the host can access, or that have exact numbers behind them. */
 static stet_result begin_on_host(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison)
 {
     beginning b = {worlds, fields, poison};
-    bool any = worlds->data != NULL;
+    bool any = worlds->state.data != NULL;
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
-        if (fields[f]) STI_TRY(sti_mirror_overwrite(worlds->field[f], &worlds->mirror[f]));
-        any = any || (fields[f] && worlds->field[f]->size > 0);
+        if (fields[f]) STI_TRY(sti_mirror_overwrite(worlds->state.field[f], &worlds->state.mirror[f]));
+        any = any || (fields[f] && worlds->state.field[f]->size > 0);
     }
     if (!any) return STET_OK;
-    if (!worlds->data) STI_TRY(begin_scratch(&b));
+    if (!worlds->state.data) STI_TRY(begin_scratch(&b));
     sti_worlds_parallel(worlds, begin_world, &b, 0);
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
-        if (fields[f] && worlds->field[f]->nitem > 0)
+        if (fields[f] && worlds->state.field[f]->nitem > 0)
             sti_worlds_field_written(worlds, (sti_field)f);
-        else if (worlds->data)
-            sti_stamp_invalidate(&worlds->pushed[f]);
+        else if (worlds->state.data)
+            sti_stamp_invalidate(&worlds->state.stamps.pushed[f]);
     }
     return STET_OK;
 }
@@ -236,9 +237,9 @@ static stet_result begin_on_host(stet_worlds *worlds, const bool fields[STI_FIEL
 stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison,
                                    sti_restores *restores)
 {
-    bool far = !worlds->data && !worlds->device->host_memory;
+    bool far = !worlds->state.data && !worlds->device->host_memory;
     if (worlds->physics.pull) STI_TRY(worlds->physics.pull(worlds->physics.context, true));
-    if (!worlds->data) begin_time(worlds);
+    if (!worlds->state.data) begin_time(worlds);
     if (!far) return begin_on_host(worlds, fields, poison);
     if (poison) sti_worlds_forget_initial(worlds);
     return begin_on_device(worlds, fields, poison, restores);
@@ -301,15 +302,15 @@ static bool any_chosen(const stet_worlds *worlds, const stet_reset_def *def)
 /* The number of resets that each world will have had: the draw of its random numbers. */
 static stet_result number_draws(stet_worlds *worlds)
 {
-    if (!worlds->draws)
-        STI_TRY(
-            STI_ARRAY(worlds->device, "numbers of resets", STET_DTYPE_INT, true, &worlds->draws, worlds->nworld, 1));
+    if (!worlds->state.draws)
+        STI_TRY(STI_ARRAY(worlds->device, "numbers of resets", STET_DTYPE_INT, true, &worlds->state.draws,
+                          worlds->nworld, 1));
     void *mirror;
-    STI_TRY(sti_array_mirror_write(worlds->draws, &mirror));
+    STI_TRY(sti_array_mirror_write(worlds->state.draws, &mirror));
     int32_t *draws = mirror;
     for (int64_t w = 0; w < worlds->nworld; ++w)
-        draws[sti_array_index(worlds->draws, w, 0)] = (int32_t)(uint32_t)(worlds->resets[w] + 1);
-    sti_array_mirror_written(worlds->draws);
+        draws[sti_array_index(worlds->state.draws, w, 0)] = (int32_t)(uint32_t)(worlds->state.resets[w] + 1);
+    sti_array_mirror_written(worlds->state.draws);
     return STET_OK;
 }
 
@@ -317,11 +318,12 @@ static stet_result number_draws(stet_worlds *worlds)
 static stet_result draw_noise(stet_worlds *worlds, void **out)
 {
     const mjModel *m = worlds->model->mj;
-    if (!worlds->noise)
-        STI_TRY(STI_ARRAY(worlds->device, "reset noise", STET_DTYPE_REAL, true, &worlds->noise, worlds->nworld,
+    if (!worlds->state.noise)
+        STI_TRY(STI_ARRAY(worlds->device, "reset noise", STET_DTYPE_REAL, true, &worlds->state.noise, worlds->nworld,
                           (int64_t)m->nq + m->nv));
-    STI_TRY(sti_noise_draws(worlds->noise, worlds->def.seed, worlds->def.first_world, STI_STREAM_RESET, worlds->draws));
-    return sti_array_mirror_read(worlds->noise, out);
+    STI_TRY(sti_noise_draws(worlds->state.noise, worlds->def.seed, worlds->def.first_world, STI_STREAM_RESET,
+                            worlds->state.draws));
+    return sti_array_mirror_read(worlds->state.noise, out);
 }
 
 /* The keyframe that a reset goes to. */
@@ -344,7 +346,7 @@ static void reset_marked(stet_worlds *worlds, const stet_reset_def *def, void *n
 
 static stet_result count_resets(stet_worlds *worlds)
 {
-    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->resets[w] += worlds->marks[w] != 0;
+    for (int64_t w = 0; w < worlds->nworld; ++w) worlds->state.resets[w] += worlds->marks[w] != 0;
     sti_worlds_moved(worlds, worlds->marks);
     return sti_quantities_begun(worlds, worlds->marks);
 }
@@ -375,7 +377,7 @@ static stet_result reset_chosen(stet_worlds *worlds, const stet_reset_def *def)
     STI_TRY(sti_worlds_sync(worlds));
     if (noise || parameters) STI_TRY(number_draws(worlds));
     if (noise) STI_TRY(draw_noise(worlds, &drawn));
-    if (parameters) STI_TRY(sti_parameters_draw(worlds, worlds->draws));
+    if (parameters) STI_TRY(sti_parameters_draw(worlds, worlds->state.draws));
     for (int64_t w = 0; w < worlds->nworld; ++w) worlds->marks[w] = is_chosen(def, w);
     if (parameters) sti_parameters_take_drawn(worlds);
     if (parameters) STI_TRY(sti_parameters_put_arrays(worlds));

@@ -25,67 +25,67 @@ static bool is_state(const stet_worlds *worlds, int f)
 
 static uint64_t state_items(const stet_worlds *worlds)
 {
-    if (worlds->data) return (uint64_t)mj_stateSize(worlds->model->mj, STATE);
+    if (worlds->state.data) return (uint64_t)mj_stateSize(worlds->model->mj, STATE);
     uint64_t n = 0;
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        if (is_state(worlds, f)) n += (uint64_t)worlds->field[f]->nitem;
+        if (is_state(worlds, f)) n += (uint64_t)worlds->state.field[f]->nitem;
     return n;
 }
 
 static void read_numbers(const stet_worlds *worlds, int f, int64_t w, double *out)
 {
-    const stet_array *a = worlds->field[f];
-    for (int64_t i = 0; i < a->nitem; ++i) out[i] = sti_mirror_get(a, worlds->mirror[f], w, i);
+    const stet_array *a = worlds->state.field[f];
+    for (int64_t i = 0; i < a->nitem; ++i) out[i] = sti_mirror_get(a, worlds->state.mirror[f], w, i);
 }
 
 static void write_numbers(const stet_worlds *worlds, int f, int64_t w, const double *from)
 {
-    const stet_array *a = worlds->field[f];
-    for (int64_t i = 0; i < a->nitem; ++i) sti_mirror_set(a, worlds->mirror[f], w, i, from[i]);
+    const stet_array *a = worlds->state.field[f];
+    for (int64_t i = 0; i < a->nitem; ++i) sti_mirror_set(a, worlds->state.mirror[f], w, i, from[i]);
 }
 
 static void get_state(const stet_worlds *worlds, int64_t w, double *out)
 {
     assert(w >= 0 && w < worlds->nworld);
-    if (worlds->data) {
-        mj_getState(worlds->model->mj, worlds->data[w], out, STATE);
+    if (worlds->state.data) {
+        mj_getState(worlds->model->mj, worlds->state.data[w], out, STATE);
         return;
     }
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (!is_state(worlds, f)) continue;
         if (f == STI_FIELD_time)
-            *out = worlds->time[w];
+            *out = worlds->state.time[w];
         else
             read_numbers(worlds, f, w, out);
-        out += worlds->field[f]->nitem;
+        out += worlds->state.field[f]->nitem;
     }
 }
 
 static void set_state(stet_worlds *worlds, int64_t w, const double *from)
 {
     assert(w >= 0 && w < worlds->nworld);
-    if (worlds->data) {
-        mj_setState(worlds->model->mj, worlds->data[w], from, STATE);
+    if (worlds->state.data) {
+        mj_setState(worlds->model->mj, worlds->state.data[w], from, STATE);
         return;
     }
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (!is_state(worlds, f)) continue;
-        if (f == STI_FIELD_time) worlds->time[w] = *from;
+        if (f == STI_FIELD_time) worlds->state.time[w] = *from;
         write_numbers(worlds, f, w, from);
-        from += worlds->field[f]->nitem;
+        from += worlds->state.field[f]->nitem;
     }
 }
 
 static void get_poses(const stet_worlds *worlds, int64_t w, double *out)
 {
     read_numbers(worlds, STI_FIELD_xpos, w, out);
-    read_numbers(worlds, STI_FIELD_xquat, w, out + worlds->field[STI_FIELD_xpos]->nitem);
+    read_numbers(worlds, STI_FIELD_xquat, w, out + worlds->state.field[STI_FIELD_xpos]->nitem);
 }
 
 static void set_poses(stet_worlds *worlds, int64_t w, const double *from)
 {
     write_numbers(worlds, STI_FIELD_xpos, w, from);
-    write_numbers(worlds, STI_FIELD_xquat, w, from + worlds->field[STI_FIELD_xpos]->nitem);
+    write_numbers(worlds, STI_FIELD_xquat, w, from + worlds->state.field[STI_FIELD_xpos]->nitem);
 }
 
 /* ---- memory of a snapshot ---------------------------------------------------------------------------------------- */
@@ -100,19 +100,19 @@ const char *sti_state_words(uint64_t kind)
 sti_snapshot_head sti_snapshot_head_of(const stet_worlds *worlds)
 {
     return (sti_snapshot_head){
-        .kind = worlds->data                    ? STI_STATE_EXACT
+        .kind = worlds->state.data              ? STI_STATE_EXACT
                 : sti_worlds_are_native(worlds) ? STI_STATE_NATIVE
                                                 : STI_STATE_ARRAYS,
         .room = worlds->physics.grown_room ? (uint32_t)worlds->physics.grown_room(worlds->physics.context) : 0,
         .nworld = (uint64_t)worlds->nworld,
         .nstate = state_items(worlds),
-        .nsensor = (uint64_t)worlds->field[STI_FIELD_step_sensordata]->nitem,
+        .nsensor = (uint64_t)worlds->state.field[STI_FIELD_step_sensordata]->nitem,
         .seed = worlds->def.seed};
 }
 
 uint64_t sti_snapshot_pose_items(const stet_worlds *worlds)
 {
-    return (uint64_t)(worlds->field[STI_FIELD_xpos]->nitem + worlds->field[STI_FIELD_xquat]->nitem);
+    return (uint64_t)(worlds->state.field[STI_FIELD_xpos]->nitem + worlds->state.field[STI_FIELD_xquat]->nitem);
 }
 
 static stet_result lay_out(stet_snapshot *s)
@@ -177,15 +177,15 @@ static void take_world(stet_snapshot *s, const stet_worlds *worlds, int64_t w)
     size_t k = (size_t)w;
     double *sensor = s->sensor + k * s->head.nsensor;
     get_state(worlds, w, s->state + k * s->head.nstate);
-    if (worlds->data)
-        memcpy(sensor, worlds->data[w]->sensordata, s->head.nsensor * sizeof *sensor);
+    if (worlds->state.data)
+        memcpy(sensor, worlds->state.data[w]->sensordata, s->head.nsensor * sizeof *sensor);
     else
         read_numbers(worlds, STI_FIELD_step_sensordata, w, sensor);
     s->caller[k] = sti_worlds_is_caller_posed(worlds, w);
     assert((!s->caller[k] || s->head.npose > 0) && "a snapshot has room for poses that the caller wrote");
     if (s->caller[k]) get_poses(worlds, w, s->pose + k * s->head.npose);
-    s->resets[k] = worlds->resets[w];
-    s->faults[k] = worlds->faults[w];
+    s->resets[k] = worlds->state.resets[w];
+    s->faults[k] = worlds->state.faults[w];
 }
 
 /*
@@ -194,11 +194,11 @@ static void take_world(stet_snapshot *s, const stet_worlds *worlds, int64_t w)
  */
 static stet_result sync_mirrors(stet_worlds *worlds)
 {
-    stet_array **field = worlds->field;
-    void **mirror = worlds->mirror;
+    stet_array **field = worlds->state.field;
+    void **mirror = worlds->state.mirror;
     STI_TRY(sti_worlds_sync(worlds));
     STI_TRY(sti_worlds_pull_physics(worlds));
-    for (int f = 0; !worlds->data && f < STI_FIELD_COUNT; ++f)
+    for (int f = 0; !worlds->state.data && f < STI_FIELD_COUNT; ++f)
         if (sti_field_writer[f] & STI_WRITER_BOTH) STI_TRY(sti_array_mirror_read(field[f], &mirror[f]));
     if (!sti_worlds_any_caller_posed(worlds)) return STET_OK;
     STI_TRY(sti_array_mirror(field[STI_FIELD_xpos], &mirror[STI_FIELD_xpos]));
@@ -322,29 +322,29 @@ static void restore_world(void *context, int64_t w, int thread)
     size_t k = (size_t)w;
     const double *sensor = r->s->sensor + k * r->s->head.nsensor;
     set_state(worlds, w, r->s->state + k * r->s->head.nstate);
-    if (worlds->data) {
-        memcpy(worlds->data[w]->sensordata, sensor, r->s->head.nsensor * sizeof *sensor);
-        sti_worlds_pull(worlds, w, worlds->data[w], true);
+    if (worlds->state.data) {
+        memcpy(worlds->state.data[w]->sensordata, sensor, r->s->head.nsensor * sizeof *sensor);
+        sti_worlds_pull(worlds, w, worlds->state.data[w], true);
     } else {
         write_numbers(worlds, STI_FIELD_step_sensordata, w, sensor);
     }
-    worlds->resets[w] = r->s->resets[k];
-    worlds->faults[w] = r->s->faults[k];
+    worlds->state.resets[w] = r->s->resets[k];
+    worlds->state.faults[w] = r->s->faults[k];
 }
 
 /* After all worlds were marked as moved: those without poses in the snapshot move once more (WORLDS-4). */
 static void restore_poses(stet_worlds *worlds, const stet_snapshot *s)
 {
     assert(s->head.npose == sti_snapshot_pose_items(worlds));
-    worlds->posed = worlds->caller_posed = worlds->moved_version.generation;
-    (void)sti_generations_bump(&worlds->pose_moved, &worlds->pose_version, NULL); /* WORLDS-11 */
+    worlds->poses.stamps.posed = worlds->poses.stamps.caller = worlds->state.stamps.version.generation;
+    (void)sti_generations_bump(&worlds->poses.stamps.moved, &worlds->poses.stamps.version, NULL); /* WORLDS-11 */
     for (int64_t w = 0; w < worlds->nworld; ++w) {
         worlds->marks[w] = !s->caller[w];
         if (s->caller[w]) set_poses(worlds, w, s->pose + (size_t)w * s->head.npose);
     }
     sti_worlds_moved(worlds, worlds->marks);
-    sti_array_mirror_written(worlds->field[STI_FIELD_xpos]);
-    sti_array_mirror_written(worlds->field[STI_FIELD_xquat]);
+    sti_array_mirror_written(worlds->state.field[STI_FIELD_xpos]);
+    sti_array_mirror_written(worlds->state.field[STI_FIELD_xquat]);
     sti_poses_keep_written(worlds);
 }
 
@@ -368,7 +368,7 @@ stet_result stet_worlds_restore(stet_worlds *worlds, const stet_snapshot *snapsh
     restoring r = {worlds, snapshot};
     sti_worlds_parallel(worlds, restore_world, &r, 0);
     sti_worlds_written(worlds, true);
-    sti_version_bump(&worlds->resets_version);
+    sti_version_bump(&worlds->state.stamps.resets);
     sti_worlds_moved(worlds, NULL);
     worlds->def.seed = snapshot->head.seed;
     if (snapshot->head.npose) restore_poses(worlds, snapshot);

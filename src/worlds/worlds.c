@@ -80,20 +80,20 @@ static stet_result new_data(const mjModel *m, mjData **out)
 static stet_result make_tables(stet_worlds *worlds)
 {
     size_t n = (size_t)worlds->nworld;
-    STI_TRY(sti_alloc(&worlds->faults, n * sizeof *worlds->faults, "faults of worlds"));
-    STI_TRY(sti_generations_init(&worlds->moved, worlds->nworld, "moves of worlds"));
-    STI_TRY(sti_generations_init(&worlds->pose_moved, worlds->nworld, "moves of worlds"));
-    STI_TRY(sti_generations_init(&worlds->changed, worlds->nworld, "changes of worlds"));
-    STI_TRY(sti_generations_init(&worlds->stepped, worlds->nworld, "steps of worlds"));
+    STI_TRY(sti_alloc(&worlds->state.faults, n * sizeof *worlds->state.faults, "faults of worlds"));
+    STI_TRY(sti_generations_init(&worlds->state.stamps.moved, worlds->nworld, "moves of worlds"));
+    STI_TRY(sti_generations_init(&worlds->poses.stamps.moved, worlds->nworld, "moves of worlds"));
+    STI_TRY(sti_generations_init(&worlds->quantities.stamps.changed, worlds->nworld, "changes of worlds"));
+    STI_TRY(sti_generations_init(&worlds->quantities.stamps.stepped, worlds->nworld, "steps of worlds"));
     sti_worlds_moved(worlds, NULL);
-    STI_TRY(sti_alloc(&worlds->resets, n * sizeof *worlds->resets, "resets of worlds"));
+    STI_TRY(sti_alloc(&worlds->state.resets, n * sizeof *worlds->state.resets, "resets of worlds"));
     STI_TRY(sti_alloc(&worlds->marks, n, "marks of worlds"));
-    STI_TRY(sti_alloc(&worlds->pose_marks, n, "marks of worlds"));
+    STI_TRY(sti_alloc(&worlds->poses.marks, n, "marks of worlds"));
     STI_TRY(sti_alloc(&worlds->chosen, n, "marks of worlds"));
     STI_TRY(
         sti_alloc(&worlds->pending, (size_t)sti_worlds_blocks(worlds) * sizeof *worlds->pending, "blocks of worlds"));
-    if (worlds->def.exact) return sti_alloc(&worlds->data, n * sizeof(mjData *), "data of worlds");
-    return sti_alloc(&worlds->time, n * sizeof *worlds->time, "time of worlds");
+    if (worlds->def.exact) return sti_alloc(&worlds->state.data, n * sizeof(mjData *), "data of worlds");
+    return sti_alloc(&worlds->state.time, n * sizeof *worlds->state.time, "time of worlds");
 }
 
 /* Kinematics skip sleeping bodies, but scratch data do not record which bodies sleep. */
@@ -104,8 +104,8 @@ static stet_result make_pose_model(stet_worlds *worlds)
     making c = {.m = m};
     if (!sti_mujoco_guard(copy_model, &c, NULL, 0) || !c.copy)
         return sti_error(STET_ERROR_OUT_OF_MEMORY, "worlds: out of memory for a copy of the model");
-    worlds->pose_model = c.copy;
-    worlds->pose_model->opt.enableflags &= ~mjENBL_SLEEP;
+    worlds->poses.model = c.copy;
+    worlds->poses.model->opt.enableflags &= ~mjENBL_SLEEP;
     return STET_OK;
 }
 
@@ -113,8 +113,8 @@ static stet_result make_scratch(stet_worlds *worlds)
 {
     STI_TRY(make_pose_model(worlds));
     const mjModel *m = sti_pose_model(worlds);
-    STI_TRY(sti_alloc(&worlds->scratch, (size_t)worlds->device->threads * sizeof(mjData *), "scratch data"));
-    for (int t = 0; t < worlds->device->threads; ++t) STI_TRY(new_data(m, &worlds->scratch[t]));
+    STI_TRY(sti_alloc(&worlds->poses.scratch, (size_t)worlds->device->threads * sizeof(mjData *), "scratch data"));
+    for (int t = 0; t < worlds->device->threads; ++t) STI_TRY(new_data(m, &worlds->poses.scratch[t]));
     return STET_OK;
 }
 
@@ -144,7 +144,7 @@ static stet_result check_memory(const stet_worlds *worlds)
     double bytes = 64;
     for (int f = 0; f < STI_FIELD_COUNT && !sti_device_is_gpu(worlds->device); ++f)
         bytes += (double)count_items(worlds, (sti_field)f) * (double)worlds->device->real_size;
-    if (worlds->def.exact) bytes += (double)sizeof(mjData) + (double)worlds->scratch[0]->nbuffer;
+    if (worlds->def.exact) bytes += (double)sizeof(mjData) + (double)worlds->poses.scratch[0]->nbuffer;
     return sti_worlds_check_memory(worlds->nworld, bytes, sti_machine_memory());
 }
 
@@ -152,10 +152,10 @@ static stet_result make_fields(stet_worlds *worlds)
 {
     const char *const *names = stet_worlds_get_fields();
     for (int f = 0; f < STI_FIELD_COUNT; ++f)
-        STI_TRY(STI_ARRAY(worlds->device, names[f], STET_DTYPE_REAL, true, &worlds->field[f], worlds->nworld,
+        STI_TRY(STI_ARRAY(worlds->device, names[f], STET_DTYPE_REAL, true, &worlds->state.field[f], worlds->nworld,
                           count_items(worlds, (sti_field)f)));
-    sti_array_held_by(worlds->field[STI_FIELD_xpos], STET_MECHANISM_POSE_SYNC);
-    sti_array_held_by(worlds->field[STI_FIELD_xquat], STET_MECHANISM_POSE_SYNC);
+    sti_array_held_by(worlds->state.field[STI_FIELD_xpos], STET_MECHANISM_POSE_SYNC);
+    sti_array_held_by(worlds->state.field[STI_FIELD_xquat], STET_MECHANISM_POSE_SYNC);
     return STET_OK;
 }
 
@@ -165,7 +165,8 @@ static stet_result build(stet_worlds *worlds)
     STI_TRY(check_memory(worlds));
     STI_TRY(make_tables(worlds));
     STI_TRY(make_fields(worlds));
-    for (int64_t w = 0; worlds->data && w < worlds->nworld; ++w) STI_TRY(new_data(worlds->model->mj, &worlds->data[w]));
+    for (int64_t w = 0; worlds->state.data && w < worlds->nworld; ++w)
+        STI_TRY(new_data(worlds->model->mj, &worlds->state.data[w]));
     STI_TRY(sti_worlds_begin(worlds));
     sti_poses_attach(worlds);
     return STET_OK;
@@ -185,12 +186,12 @@ stet_result stet_worlds_create(stet_device *device, stet_model *model, const ste
     worlds->model = model;
     worlds->def = *def;
     worlds->nworld = def->nworld;
-    worlds->moved_version = sti_version_new();
-    worlds->pose_version = sti_version_new();
-    worlds->changed_version = sti_version_new();
-    worlds->stepped_version = sti_version_new();
-    worlds->any_begun = true;
-    worlds->resets_version = sti_version_new();
+    worlds->state.stamps.version = sti_version_new();
+    worlds->poses.stamps.version = sti_version_new();
+    worlds->quantities.stamps.version = sti_version_new();
+    worlds->quantities.stamps.stepped_version = sti_version_new();
+    worlds->quantities.any_begun = true;
+    worlds->state.stamps.resets = sti_version_new();
     sti_model_retain(model);
     stet_result result = build(worlds);
     if (result != STET_OK) {
@@ -212,33 +213,33 @@ static void free_data(mjData **data, int64_t n)
 void stet_worlds_destroy(stet_worlds *worlds)
 {
     if (!worlds) return;
-    assert(worlds->pose_readers == 0 && "stages are destroyed before their worlds");
+    assert(worlds->poses.readers == 0 && "stages are destroyed before their worlds");
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
-        stet_array_destroy(worlds->field[f]);
-        sti_stamp_free(&worlds->pushed[f]);
+        stet_array_destroy(worlds->state.field[f]);
+        sti_stamp_free(&worlds->state.stamps.pushed[f]);
     }
     sti_quantities_free(worlds);
     sti_worlds_forget_initial(worlds);
     sti_poses_forget_first(worlds);
-    stet_array_destroy(worlds->noise);
-    stet_array_destroy(worlds->draws);
+    stet_array_destroy(worlds->state.noise);
+    stet_array_destroy(worlds->state.draws);
     sti_parameter_arrays_free(worlds);
     sti_parameters_free(worlds);
-    free_data(worlds->data, worlds->nworld);
-    free_data(worlds->scratch, worlds->device->threads);
-    if (worlds->pose_model) (void)sti_mujoco_guard(delete_model, worlds->pose_model, NULL, 0);
-    sti_stamp_free(&worlds->pose_stamp);
-    sti_stamp_free(&worlds->pose_written);
-    sti_free(worlds->time);
-    sti_free(worlds->faults);
-    sti_generations_free(&worlds->moved);
-    sti_generations_free(&worlds->pose_moved);
-    sti_generations_free(&worlds->changed);
-    sti_generations_free(&worlds->stepped);
-    sti_free(worlds->resets);
+    free_data(worlds->state.data, worlds->nworld);
+    free_data(worlds->poses.scratch, worlds->device->threads);
+    if (worlds->poses.model) (void)sti_mujoco_guard(delete_model, worlds->poses.model, NULL, 0);
+    sti_stamp_free(&worlds->poses.stamps.made);
+    sti_stamp_free(&worlds->poses.stamps.written);
+    sti_free(worlds->state.time);
+    sti_free(worlds->state.faults);
+    sti_generations_free(&worlds->state.stamps.moved);
+    sti_generations_free(&worlds->poses.stamps.moved);
+    sti_generations_free(&worlds->quantities.stamps.changed);
+    sti_generations_free(&worlds->quantities.stamps.stepped);
+    sti_free(worlds->state.resets);
     sti_free(worlds->marks);
-    sti_free(worlds->pose_marks);
-    sti_free(worlds->pose_before);
+    sti_free(worlds->poses.marks);
+    sti_free(worlds->poses.before);
     sti_free(worlds->chosen);
     sti_free(worlds->pending);
     stet_model_destroy(worlds->model);
@@ -260,5 +261,5 @@ const char *stet_fault_name(stet_fault fault)
 const uint32_t *stet_worlds_get_faults(const stet_worlds *worlds)
 {
     /* to the caller, bringing faults up to date is no change of the worlds */
-    return worlds && sti_worlds_pull_physics((stet_worlds *)worlds) == STET_OK ? worlds->faults : NULL;
+    return worlds && sti_worlds_pull_physics((stet_worlds *)worlds) == STET_OK ? worlds->state.faults : NULL;
 }

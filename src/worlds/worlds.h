@@ -8,20 +8,20 @@
  *   WORLDS-3  a world's generation in `moved` grows when its pose may have changed (a step, a reset, a write to qpos,
  *       mocap or poses)
  *   WORLDS-4  poses that the caller wrote are valid until their world moves; every other world's are those of
- *       kinematics. Those of the worlds that have not moved since generation `caller_posed` are the caller's
+ *       kinematics. Those of the worlds that have not moved since generation `caller` are the caller's
  *   WORLDS-5  a function that moves worlds first takes what the caller wrote (sti_worlds_take_dirty, sti_worlds_sync),
  *       so the later of a write and a move wins
  *   WORLDS-7  passes over worlds access fields through `mirror`, which is filled before a pass, when nothing has
  *       changed yet: a pass cannot fail
  *   WORLDS-8  without MuJoCo's data, on a device whose memory the host cannot access: `initial` keeps the initial
  *       content of fields on both sides, so that beginning again uploads nothing
- *   WORLDS-9  `first_poses` likewise keeps the poses computed from the initial fields, under a key that names the
+ *   WORLDS-9  `poses.first` likewise keeps the poses computed from the initial fields, under a key that names the
  *       content of qpos and mocap poses
  *   WORLDS-10 physics whose state is the arrays computes poses on the device, in kernels; elsewhere mj_kinematics does
  *       on the host. Its steps and resets leave faults, time and numbers of resets on the device: whoever reads or
  *       changes them here calls sti_worlds_pull_physics first
  *   WORLDS-11  whoever makes poses those of a later generation of `moved` says in which worlds they have other bits: a
- *       world's generation in `pose_moved` grows in these alone. In doubt it grows: where poses are not compared,
+ *       world's generation in `poses.stamps.moved` grows in these alone. In doubt it grows: where poses are not compared,
  *       because nobody asks, or because only a device has them
  */
 #ifndef STI_WORLDS_WORLDS_H
@@ -90,7 +90,7 @@ typedef struct sti_worlds_physics {
      * stet_reset_def.mask_array) is not 0; NULL: those of def->mask
      */
     stet_result (*reset)(void *context, stet_array *mask, const stet_reset_def *def, int keyframe);
-    /* the quantities of worlds->quantities with in_pass, of all worlds (quantities.h) */
+    /* the quantities of worlds->quantities.list with in_pass, of all worlds (quantities.h) */
     stet_result (*fill_quantities)(void *context);
     /* somebody asks for a quantity of the step: steps keep what it takes from now on */
     stet_result (*keep_steps)(void *context);
@@ -105,61 +105,80 @@ typedef struct sti_worlds_physics {
 
 enum { STI_POSE_INPUTS = 3 }; /* qpos, mocap_pos, mocap_quat */
 
+/* The state and inputs of all worlds, and what MuJoCo's data has of them. */
+typedef struct sti_worlds_state {
+    stet_array *field[STI_FIELD_COUNT];
+    /* WORLDS-7: the host mirror of each field, valid while nothing else touches its array */
+    void *mirror[STI_FIELD_COUNT];
+    mjData **data;       /* [nworld], exact only */
+    double *time;        /* [nworld], not exact only: seconds, the number that the array is rounded from */
+    double step_seconds; /* recent duration of a time step of one world; 0: not known */
+    uint32_t *faults;    /* [nworld] */
+    uint64_t *resets;    /* [nworld], number of resets, for the noise */
+    stet_array *initial[STI_FIELD_COUNT]; /* WORLDS-8; NULL: not needed yet */
+    stet_array *noise, *draws;            /* for resets: [nworld][nq + nv], [nworld][1]; made when first needed */
+    struct {
+        sti_stamp pushed[STI_FIELD_COUNT]; /* versions of arrays that MuJoCo's data already has */
+        sti_generations moved;             /* WORLDS-3, */
+        sti_version version;               /* and their version */
+        sti_version resets;                /* bumped by every change of resets but those of resets themselves */
+    } stamps;
+} sti_worlds_state;
+
+/* Poses of bodies, which kinematics compute from the state. */
+typedef struct sti_worlds_poses {
+    /* physics is external: steps move no world; a write to qpos moves none whose poses the caller wrote */
+    bool external;
+    mjModel *model;       /* a copy of the model without sleeping, if the model has sleeping; else NULL */
+    mjData **scratch;     /* [threads], for kinematics, and for resets of worlds without data */
+    stet_reason why;      /* reason of the last move */
+    uint64_t observer;    /* serial of the last observer that learnt of a pass */
+    int readers;          /* stages, which ask for it */
+    char *before;         /* scratch of a pass: poses as they were; NULL: not needed yet */
+    uint8_t *marks;       /* [nworld], the same: worlds whose poses have other bits */
+    stet_array *first[2]; /* WORLDS-9: xpos, xquat; NULL: not needed yet */
+    /* content that the first ones were computed from, and content of the latest beginning */
+    uint64_t first_key[STI_POSE_INPUTS], begun_key[STI_POSE_INPUTS];
+    bool first_valid;
+    struct {
+        sti_stamp made;        /* what the poses were last computed from */
+        sti_stamp written;     /* known versions of xpos and xquat */
+        sti_generations moved; /* WORLDS-11, */
+        sti_version version;   /* and their version */
+        uint64_t posed;        /* the generation of the state's version up to which xpos and xquat were computed, */
+        uint64_t caller;       /* and up to which they are the caller's (WORLDS-4), which is not later; 0: none are */
+        uint64_t begun;        /* the same at the latest beginning; 0: there was none, or its content is not known */
+    } stamps;
+} sti_worlds_poses;
+
+/* What MuJoCo computes of the state, as far as somebody asked for it (quantities.h). */
+typedef struct sti_worlds_quantities {
+    sti_quantity *list;
+    int contact_slots; /* 0: the default */
+    int64_t forwards;  /* worlds whose forward dynamics MuJoCo's library ran for quantities */
+    bool any_begun;    /* some world may have begun anew */
+    struct {
+        sti_generations changed;     /* QUANTITY-3, */
+        sti_version version;         /* and their version */
+        sti_generations stepped;     /* QUANTITY-4: `changed` after the last step or forward; 0: it began anew since */
+        sti_version stepped_version; /* bumped by each of these */
+    } stamps;
+} sti_worlds_quantities;
+
 struct stet_worlds {
     stet_device *device;
     stet_model *model;
     stet_worlds_def def;
     int64_t nworld;
-    stet_array *field[STI_FIELD_COUNT];
-    /* WORLDS-7: the host mirror of each field, valid while nothing else touches its array */
-    void *mirror[STI_FIELD_COUNT];
-    mjData **data;       /* [nworld], exact only */
-    double step_seconds; /* recent duration of a time step of one world; 0: not known */
-    double *time;        /* [nworld], not exact only: seconds, the number that the array is rounded from */
-    /* a copy of the model without sleeping, if the model has sleeping; else NULL */
-    mjModel *pose_model;
-    mjData **scratch;                  /* [threads], for kinematics, and for resets of worlds without data */
-    uint32_t *faults;                  /* [nworld] */
-    sti_generations moved;             /* WORLDS-3, */
-    sti_version moved_version;         /* and their version */
-    uint64_t *resets;                  /* [nworld], number of resets, for the noise */
-    sti_version resets_version;        /* bumped by every change of resets but those of resets themselves */
-    sti_stamp pushed[STI_FIELD_COUNT]; /* versions of arrays that MuJoCo's data already has */
+    sti_worlds_state state;
+    sti_worlds_poses poses;
+    sti_parameters parameters; /* of the physics, per world */
+    sti_worlds_quantities quantities;
     sti_worlds_physics physics;
-    /* physics is external: steps move no world; a write to qpos moves none whose poses the caller wrote */
-    bool external_poses;
-    sti_stamp pose_stamp;       /* what the poses were last computed from */
-    sti_stamp pose_written;     /* known versions of xpos and xquat */
-    uint64_t pose_observer;     /* serial of the last observer that learnt of a pass */
-    stet_reason pose_why;       /* reason of the last move */
-    sti_generations pose_moved; /* WORLDS-11, */
-    sti_version pose_version;   /* and their version */
-    int pose_readers;           /* stages, which ask for it */
-    char *pose_before;          /* scratch of a pass: poses as they were; NULL: not needed yet */
-    uint8_t *pose_marks;        /* [nworld], the same: worlds whose poses have other bits */
-    uint64_t posed;             /* the generation of moved_version up to which xpos and xquat were computed, */
-    uint64_t caller_posed;      /* and up to which they are the caller's (WORLDS-4), which is not later; 0: none are */
-    uint8_t *marks;             /* [nworld], scratch of one call */
-    uint8_t *chosen;            /* [nworld], the mask of a reset by an array, on the host */
+    uint8_t *marks;  /* [nworld], scratch of one call */
+    uint8_t *chosen; /* [nworld], the mask of a reset by an array, on the host */
     /* [blocks of the layout], scratch of one call: worlds of a block that are not done yet */
     atomic_int *pending;
-    sti_parameters parameters;            /* parameters of the physics per world */
-    stet_array *initial[STI_FIELD_COUNT]; /* WORLDS-8; NULL: not needed yet */
-    stet_array *first_poses[2];           /* WORLDS-9: xpos, xquat; NULL: not needed yet */
-    /* content that first_poses was computed from, and content of the latest beginning */
-    uint64_t first_key[STI_POSE_INPUTS], begun_key[STI_POSE_INPUTS];
-    /* generation of moved_version at that beginning; 0: there was none, or its content is not known */
-    uint64_t begun;
-    bool first_valid;
-    sti_generations changed;     /* QUANTITY-3, */
-    sti_version changed_version; /* and their version */
-    sti_generations stepped;     /* QUANTITY-4: `changed` after the last step or forward; 0: it began anew since */
-    sti_version stepped_version; /* bumped by each of these */
-    bool any_begun;              /* some world may have begun anew */
-    sti_quantity *quantities;    /* those that somebody asked for */
-    int contact_slots;           /* 0: the default */
-    int64_t forwards;            /* worlds whose forward dynamics MuJoCo's library ran for quantities */
-    stet_array *noise, *draws;   /* for resets: [nworld][nq + nv], [nworld][1]; made when first needed */
 };
 
 /* Number of blocks of the layout, of `lanes` worlds each; the last may not be full. */
@@ -230,12 +249,12 @@ STI_VALIDATE(worlds, stet_worlds)
 /* WORLDS-4: are the poses of a world, or those of any, the caller's? */
 static inline bool sti_worlds_is_caller_posed(const stet_worlds *worlds, int64_t w)
 {
-    return sti_generation_of(&worlds->moved, w) <= worlds->caller_posed;
+    return sti_generation_of(&worlds->state.stamps.moved, w) <= worlds->poses.stamps.caller;
 }
 static inline bool sti_worlds_any_caller_posed(const stet_worlds *worlds)
 {
-    return worlds->caller_posed > 0 &&
-           sti_generations_since(&worlds->moved, worlds->caller_posed, NULL) < worlds->nworld;
+    return worlds->poses.stamps.caller > 0 &&
+           sti_generations_since(&worlds->state.stamps.moved, worlds->poses.stamps.caller, NULL) < worlds->nworld;
 }
 
 #endif

@@ -146,7 +146,7 @@ static void steps_copy_nothing(void **state)
     double time = 0;
     for (int i = 0; i < 11; ++i) time += r.model->mj->opt.timestep;
     for (int64_t w = 0; w < N; ++w) assert_true(rig_get(&r, "time", w, 0) == (double)(float)time);
-    assert_true(r.worlds->time[3] == time);
+    assert_true(r.worlds->state.time[3] == time);
     rig_free(&r);
 }
 
@@ -158,8 +158,8 @@ static void time_that_the_caller_writes_counts_from_there(void **state)
     rig_set(&r, "time", 1, 0, 10);
     OK(stet_step_run(r.step, 2));
     OK(sti_worlds_pull_physics(r.worlds));
-    assert_true(r.worlds->time[1] == 10 + dt + dt);
-    assert_true(r.worlds->time[0] == dt + dt + dt + dt + dt);
+    assert_true(r.worlds->state.time[1] == 10 + dt + dt);
+    assert_true(r.worlds->state.time[0] == dt + dt + dt + dt + dt);
     stet_step_destroy(r.step); /* nothing that steps left to do is lost */
     r.step = NULL;
     assert_true(rig_get(&r, "time", 1, 0) == (double)(float)(10 + dt + dt));
@@ -215,8 +215,8 @@ static void faults_wait_for_their_reader(void **state)
     const uint32_t *faults = stet_worlds_get_faults(r.worlds);
     for (int64_t w = 0; w < N; ++w)
         assert_int_equal(faults[w], w == 2 ? 1u << STET_FAULT_BAD_QVEL : w == 5 ? 1u << STET_FAULT_BAD_CTRL : 0);
-    assert_true(r.worlds->time[2] == dt + dt && r.worlds->time[5] == dt + dt + dt + dt + dt);
-    assert_true(r.worlds->time[0] == dt + dt + dt + dt);
+    assert_true(r.worlds->state.time[2] == dt + dt && r.worlds->state.time[5] == dt + dt + dt + dt + dt);
+    assert_true(r.worlds->state.time[0] == dt + dt + dt + dt);
     stet_reset_def def = stet_default_reset_def();
     def.mask = mask;
     OK(stet_worlds_reset(r.worlds, &def));
@@ -224,7 +224,7 @@ static void faults_wait_for_their_reader(void **state)
     assert_int_equal(stet_worlds_get_faults(r.worlds)[2], 1u << STET_FAULT_BAD_QVEL);
     OK(stet_step_run(r.step, 1));
     assert_int_equal(stet_worlds_get_faults(r.worlds)[5], 0);
-    assert_true(r.worlds->time[5] == dt);
+    assert_true(r.worlds->state.time[5] == dt);
     rig_free(&r);
 }
 

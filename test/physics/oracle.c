@@ -294,7 +294,7 @@ void oracle_compare(rig *r, mjData **data, int nstep, oracle_errors *errors)
     OK(sti_worlds_pull_physics(r->worlds));
     for (int w = 0; w < ORACLE_WORLDS; ++w) errors->nsingular += was_singular(r, data[w]);
     for (int w = 0; w < ORACLE_WORLDS; ++w)
-        if (!was_singular(r, data[w])) assert_true(r->worlds->time[w] == data[w]->time);
+        if (!was_singular(r, data[w])) assert_true(r->worlds->state.time[w] == data[w]->time);
     sti_native_destroy(native);
 }
 

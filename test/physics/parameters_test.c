@@ -201,7 +201,7 @@ static double check(native_rig *n, const bool given[STI_PARAMETER_PHYSICS], cons
         for (int i = 0; i < STEPS; ++i) mj_step(m, d);
         double e = fmax(error_of(&n->r, "qpos", w, d->qpos, m->nq), error_of(&n->r, "qvel", w, d->qvel, m->nv));
         for (int i = 0; i < m->nsensor && sti_physics_has_sensors(m); ++i) e = fmax(e, sensor_error(&n->r, w, m, d, i));
-        if (n->r.worlds->time[w] != d->time) fail_msg("%s, world %d: time", what, (int)w);
+        if (n->r.worlds->state.time[w] != d->time) fail_msg("%s, world %d: time", what, (int)w);
         worst = fmax(worst, e);
         for (int64_t i = 0; i < m->nv; ++i)
             *moved = *moved || rig_get(&n->r, "qvel", w, i) != rig_get(&n->r, "qvel", 0, i);
@@ -319,7 +319,7 @@ static void draws_reach_the_physics(void **state)
     OK(sti_native_steps(same.native, NULL, STEPS));
     for (int64_t w = 0; w < WORLDS; ++w) assert_true(hash_world(&n.r, w) == hash_world(&same.r, w));
     OK(sti_worlds_pull_physics(n.r.worlds));
-    assert_true(n.r.worlds->time[0] == step + step + step);
+    assert_true(n.r.worlds->state.time[0] == step + step + step);
     close_rig(&n);
     close_rig(&same);
 }

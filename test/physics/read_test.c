@@ -30,7 +30,7 @@ static void quantities_are_mujocos(void **state)
         expected_check(&r, N, 1e-9, 3e-6);
         OK(stet_step_run(r.step, 3));
         expected_check(&r, N, 1e-9, 3e-6);
-        assert_int_equal(r.worlds->forwards, 0);
+        assert_int_equal(r.worlds->quantities.forwards, 0);
         rig_free(&r);
     }
 }
@@ -346,7 +346,7 @@ static void the_physics_may_go(void **state)
     OK(sti_array_ensure(left)); /* nothing is left of the step: those of the present state */
     assert_true(fabs(reals_get(left, 1, 0) - x) < 1e-3 * (1 + fabs(x)));
     assert_true(fabs(rig_get(&r, "qacc", 1, 0) - x) < 1e-3 * (1 + fabs(x)));
-    assert_int_equal(r.worlds->forwards, N);
+    assert_int_equal(r.worlds->quantities.forwards, N);
     rig_free(&r);
 }
 

@@ -85,8 +85,8 @@ static void a_reset_is_the_hosts(void **state)
     for (int k = 0; k < 3; ++k) assert_true(seen[k][0] > 0 && seen[k][1] > 0);
     OK(sti_worlds_pull_physics(native.worlds));
     for (int w = 0; w < N; ++w) {
-        assert_true(native.worlds->resets[w] == host.worlds->resets[w]);
-        resets -= native.worlds->resets[w];
+        assert_true(native.worlds->state.resets[w] == host.worlds->state.resets[w]);
+        resets -= native.worlds->state.resets[w];
     }
     assert_true(resets == 0);
     rig_free(&native);
@@ -151,9 +151,9 @@ static void times_and_faults_follow_the_latest_reset(void **state)
     const uint32_t *faults = stet_worlds_get_faults(r.worlds);
     for (int w = 0; w < N; ++w)
         assert_int_equal(faults[w], w == 5 ? 1u << STET_FAULT_BAD_CTRL : w == 4 ? 1u << STET_FAULT_BAD_QPOS : 0);
-    assert_true(r.worlds->time[3] == 0.25 + dt + dt + dt);
-    assert_true(r.worlds->time[4] == dt);
-    assert_true(r.worlds->time[0] == 1.5 + dt + dt + dt + dt + dt);
+    assert_true(r.worlds->state.time[3] == 0.25 + dt + dt + dt);
+    assert_true(r.worlds->state.time[4] == dt);
+    assert_true(r.worlds->state.time[0] == 1.5 + dt + dt + dt + dt + dt);
     rig_free(&r);
 }
 
@@ -293,9 +293,9 @@ static void check_array(stet_physics physics, const char *isa, bool bytes, bool 
     assert_memory_equal(stet_worlds_get_faults(a.worlds), stet_worlds_get_faults(b.worlds), N * sizeof(uint32_t));
     uint64_t resets = 0;
     for (int w = 0; w < N; ++w) {
-        assert_true(a.worlds->resets[w] == b.worlds->resets[w]);
-        assert_true(exact || a.worlds->time[w] == b.worlds->time[w]);
-        resets += a.worlds->resets[w];
+        assert_true(a.worlds->state.resets[w] == b.worlds->state.resets[w]);
+        assert_true(exact || a.worlds->state.time[w] == b.worlds->state.time[w]);
+        resets += a.worlds->state.resets[w];
     }
     assert_true(resets > 3 * N);
     stet_array_destroy(array);
@@ -337,7 +337,7 @@ static void a_mask_on_the_device_stays_there(void **state)
         assert_int_equal(rig_counters(&r).bytes_copied, before.bytes_copied);
         assert_int_equal(rig_counters(&r).launches - before.launches, bytes ? 15 : 10);
         OK(sti_worlds_pull_physics(r.worlds));
-        for (int w = 0; w < N; ++w) assert_int_equal(r.worlds->resets[w], some[w] ? 6 : 0);
+        for (int w = 0; w < N; ++w) assert_int_equal(r.worlds->state.resets[w], some[w] ? 6 : 0);
         stet_array_destroy(mask);
         rig_free(&r);
     }

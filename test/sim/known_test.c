@@ -81,7 +81,7 @@ static void kf17_a_mask_of_zeros_on_the_device_is_looked_at_once(void **state)
         int64_t drawn = stet_sim_get_device(sim)->host_memory ? 0 : k + 1;
         assert_int_equal(stet_sim_get_latest_frame(sim), frame + drawn);
     }
-    for (int w = 0; w < 5; ++w) assert_int_equal(stet_sim_get_worlds(sim)->resets[w], 0);
+    for (int w = 0; w < 5; ++w) assert_int_equal(stet_sim_get_worlds(sim)->state.resets[w], 0);
     stet_array_destroy(mask);
     stet_sim_destroy(sim);
 }

@@ -190,8 +190,8 @@ static bool capture_frames(uint32_t disabled)
         assert_true(room_counters(p.sim).bytes_copied == copied);
         assert_true(room_state(p.sim) == room_state(q.sim));
         for (int w = 0; w < 13; ++w) {
-            assert_true(stet_sim_get_worlds(p.sim)->resets[w] == stet_sim_get_worlds(q.sim)->resets[w]);
-            assert_true(stet_sim_get_worlds(p.sim)->resets[w] >= 3);
+            assert_true(stet_sim_get_worlds(p.sim)->state.resets[w] == stet_sim_get_worlds(q.sim)->state.resets[w]);
+            assert_true(stet_sim_get_worlds(p.sim)->state.resets[w] >= 3);
         }
         caller_graph_end(device, graph, stream);
         caller_stream_end(device, stream);
@@ -262,7 +262,7 @@ static void a_reset_by_an_array_joins_the_callers_graph(void **state)
     }
     for (int w = 0; w < 13; ++w) {
         stet_worlds *a = stet_sim_get_worlds(p.sim), *b = stet_sim_get_worlds(q.sim);
-        assert_true(a->resets[w] == b->resets[w] && a->resets[w] >= 1);
+        assert_true(a->state.resets[w] == b->state.resets[w] && a->state.resets[w] >= 1);
     }
     phases_close(&p);
     phases_close(&q);
@@ -302,7 +302,7 @@ static void a_reset_by_an_array_is_listed(void **state)
     }
     assert_true(room_counters(p.sim).mechanism[STET_MECHANISM_GRAPH_REPLAY].hits > 50);
     int64_t resets = 0;
-    for (int w = 0; w < 13; ++w) resets += (int64_t)stet_sim_get_worlds(p.sim)->resets[w];
+    for (int w = 0; w < 13; ++w) resets += (int64_t)stet_sim_get_worlds(p.sim)->state.resets[w];
     assert_true(resets > 3);
     phases_close(&p);
     phases_close(&q);

@@ -190,7 +190,7 @@ static void a_reset_by_mask_is_a_reset(void **state)
 static const uint64_t *resets_of(const phases *p)
 {
     assert_non_null(stet_worlds_get_faults(stet_sim_get_worlds(p->sim)));
-    return stet_sim_get_worlds(p->sim)->resets;
+    return stet_sim_get_worlds(p->sim)->state.resets;
 }
 
 static void check_put_back_once(stet_physics physics)

@@ -13,8 +13,8 @@ static void check_others(const rig *a, const rig *b)
     double *x = test_malloc(n * sizeof *x), *y = test_malloc(n * sizeof *y);
     for (int w = 0; w < N; ++w) {
         if (w == BAD) continue;
-        mj_getState(m, a->worlds->data[w], x, mjSTATE_INTEGRATION);
-        mj_getState(b->model->mj, b->worlds->data[w], y, mjSTATE_INTEGRATION);
+        mj_getState(m, a->worlds->state.data[w], x, mjSTATE_INTEGRATION);
+        mj_getState(b->model->mj, b->worlds->state.data[w], y, mjSTATE_INTEGRATION);
         assert_memory_equal(x, y, n * sizeof *x);
         assert_int_equal(stet_worlds_get_faults(a->worlds)[w], 0);
         for (int i = 0; i < 3 * m->nbody; ++i) assert_true(rig_get(a, "xpos", w, i) == rig_get(b, "xpos", w, i));
@@ -121,7 +121,7 @@ static void a_reset_by_the_physics_is_mujocos(void **state)
     assert_int_equal(stet_worlds_get_faults(a.worlds)[BAD], 1u << STET_FAULT_BAD_QPOS);
     size_t n = (size_t)mj_stateSize(m, mjSTATE_INTEGRATION);
     double *x = test_malloc(n * sizeof *x), *y = test_malloc(n * sizeof *y);
-    mj_getState(m, a.worlds->data[BAD], x, mjSTATE_INTEGRATION);
+    mj_getState(m, a.worlds->state.data[BAD], x, mjSTATE_INTEGRATION);
     mj_getState(m, plain, y, mjSTATE_INTEGRATION);
     assert_memory_equal(x, y, n * sizeof *x);
     test_free(x);
@@ -134,7 +134,8 @@ static void a_reset_by_the_physics_is_mujocos(void **state)
     /* What is written from now on holds. */
     rig_write_controls(&a, 3);
     OK(stet_step_run(a.step, 1));
-    assert_true(a.worlds->data[BAD]->ctrl[0] == rig_get(&a, "ctrl", BAD, 0) && a.worlds->data[BAD]->ctrl[0] != 0);
+    assert_true(a.worlds->state.data[BAD]->ctrl[0] == rig_get(&a, "ctrl", BAD, 0) &&
+                a.worlds->state.data[BAD]->ctrl[0] != 0);
     mj_deleteData(plain);
     for (int k = 0; k < 3; ++k) rig_free(all[k]);
 }
@@ -160,7 +161,7 @@ static void an_error_of_the_physics_is_a_fault_of_its_world(void **state)
     rig_step(&clean, STET_PHYSICS_MUJOCO);
     rig_write_controls(&r, 3);
     rig_write_controls(&clean, 3);
-    victim = r.worlds->data[BAD];
+    victim = r.worlds->state.data[BAD];
     error_time = 0.035;
     mjcb_control = fail_in_step;
     stet_result result = stet_step_run(r.step, 10);
@@ -173,7 +174,7 @@ static void an_error_of_the_physics_is_a_fault_of_its_world(void **state)
     mjData *d = mj_makeData(r.model->mj);
     d->ctrl[0] = rig_get(&r, "ctrl", BAD, 0);
     for (int i = 0; i < 5; ++i) mj_step(r.model->mj, d);
-    for (int i = 0; i < 8; ++i) assert_true(d->qpos[i] == r.worlds->data[BAD]->qpos[i]);
+    for (int i = 0; i < 8; ++i) assert_true(d->qpos[i] == r.worlds->state.data[BAD]->qpos[i]);
     mj_deleteData(d);
     rig_free(&r);
     rig_free(&clean);

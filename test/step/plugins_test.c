@@ -97,10 +97,10 @@ static void compare_states(const rig *r, int64_t w, const mjData *plain)
     const mjModel *m = r->model->mj;
     size_t n = (size_t)mj_stateSize(m, mjSTATE_INTEGRATION);
     double *a = test_malloc(n * sizeof *a), *b = test_malloc(n * sizeof *b);
-    mj_getState(m, r->worlds->data[w], a, mjSTATE_INTEGRATION);
+    mj_getState(m, r->worlds->state.data[w], a, mjSTATE_INTEGRATION);
     mj_getState(m, plain, b, mjSTATE_INTEGRATION);
     assert_memory_equal(a, b, n * sizeof *a);
-    assert_memory_equal(r->worlds->data[w]->sensordata, plain->sensordata, (size_t)m->nsensordata * sizeof *a);
+    assert_memory_equal(r->worlds->state.data[w]->sensordata, plain->sensordata, (size_t)m->nsensordata * sizeof *a);
     test_free(a);
     test_free(b);
 }

@@ -27,14 +27,14 @@ static void check_world(const rig *r, int64_t w, mjData *plain)
     const mjModel *m = r->model->mj;
     size_t n = (size_t)mj_stateSize(m, mjSTATE_INTEGRATION);
     double *a = test_malloc(n * sizeof *a), *b = test_malloc(n * sizeof *b);
-    mj_getState(m, r->worlds->data[w], a, mjSTATE_INTEGRATION);
+    mj_getState(m, r->worlds->state.data[w], a, mjSTATE_INTEGRATION);
     mj_getState(m, plain, b, mjSTATE_INTEGRATION);
     assert_memory_equal(a, b, n * sizeof *a);
     test_free(a);
     test_free(b);
     for (int f = 0; f < STI_FIELD_COUNT; ++f) {
         if (sti_field_writer[f] == STI_WRITER_POSES || f == STI_FIELD_eq_active) continue;
-        const stet_array *array = r->worlds->field[f];
+        const stet_array *array = r->worlds->state.field[f];
         const double *exact = sti_field_exact(plain, (sti_field)f);
         for (int64_t i = 0; i < array->nitem; ++i) assert_true(reals_get(array, w, i) == (double)(float)exact[i]);
     }
@@ -114,7 +114,7 @@ static void a_world_of_many_is_a_world_alone(void **state)
             OK(stet_step_run(many.step, 4));
             OK(stet_step_run(one.step, 4));
         }
-        check_world(&many, K, one.worlds->data[0]);
+        check_world(&many, K, one.worlds->state.data[0]);
         rig_free(&many);
         rig_free(&one);
     }
@@ -155,12 +155,12 @@ static void the_exact_number_stands_behind_its_rounding(void **state)
         OK(stet_array_write(a, row, stet_array_get_bytes(a)));
         assert_true(rig_hash(&r) == before);
     }
-    double neighbour = r.worlds->data[2]->qpos[4];
+    double neighbour = r.worlds->state.data[2]->qpos[4];
     assert_true(neighbour != (double)(float)neighbour);
     rig_set(&r, "qpos", 2, 3, 0.125f);
     OK(stet_step_run(r.step, 0));
     assert_true(rig_hash(&r) != before);
-    assert_true(r.worlds->data[2]->qpos[3] == 0.125 && r.worlds->data[2]->qpos[4] == neighbour);
+    assert_true(r.worlds->state.data[2]->qpos[3] == 0.125 && r.worlds->state.data[2]->qpos[4] == neighbour);
     rig_free(&r);
 }
 
@@ -178,7 +178,7 @@ static void a_double_device_shows_the_exact_state(void **state)
     assert_true(rig_hash(&r) == rig_hash(&single));
     for (int64_t w = 0; w < 3; ++w)
         for (int64_t i = 0; i < r.model->mj->nq; ++i)
-            assert_true(rig_get(&r, "qpos", w, i) == r.worlds->data[w]->qpos[i]);
+            assert_true(rig_get(&r, "qpos", w, i) == r.worlds->state.data[w]->qpos[i]);
     double time = 4;
     stet_array *a = rig_array(&r, "time");
     OK(stet_array_write_worlds(a, 1, 1, &time, sizeof time));
@@ -217,7 +217,7 @@ static void a_step_of_no_world_takes_writes(void **state)
     rig_step(&r, STET_PHYSICS_MUJOCO);
     OK(stet_array_write(rig_array(&r, "ctrl"), &x, sizeof x));
     OK(stet_step_run_worlds(r.step, none, 1));
-    assert_true(r.worlds->data[0]->ctrl[0] == (double)x && r.worlds->data[0]->time == 0);
+    assert_true(r.worlds->state.data[0]->ctrl[0] == (double)x && r.worlds->state.data[0]->time == 0);
     rig_free(&r);
 }
 

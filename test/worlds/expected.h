@@ -31,14 +31,15 @@ static inline mjData *expected_data(const rig *r, int64_t w)
     const mjModel *m = r->model->mj;
     mjData *d = mj_makeData(m);
     assert_non_null(d);
-    if (r->worlds->data) {
+    if (r->worlds->state.data) {
         OK(sti_worlds_sync(r->worlds));
-        mj_copyState(m, r->worlds->data[w], d, mjSTATE_INTEGRATION);
+        mj_copyState(m, r->worlds->state.data[w], d, mjSTATE_INTEGRATION);
     } else {
         for (int f = 0; f < STI_FIELD_COUNT; ++f) {
             mjtNum *to = sti_field_exact(d, (sti_field)f); /* NULL: eq_active, which is the model's in these tests */
-            for (int64_t i = 0; to && sti_field_writer[f] & STI_WRITER_CALLER && i < r->worlds->field[f]->nitem; ++i)
-                to[i] = reals_get(r->worlds->field[f], w, i);
+            for (int64_t i = 0; to && sti_field_writer[f] & STI_WRITER_CALLER && i < r->worlds->state.field[f]->nitem;
+                 ++i)
+                to[i] = reals_get(r->worlds->state.field[f], w, i);
         }
     }
     mj_forward(m, d);

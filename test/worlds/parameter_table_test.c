@@ -62,7 +62,7 @@ static void start_worlds(rig *r)
 
 static void compare_world(rig *r, const mjModel *m, const char *what, int64_t w)
 {
-    const mjData *got = r->worlds->data[w];
+    const mjData *got = r->worlds->state.data[w];
     mjData *d = mj_makeData(m);
     start(d);
     for (int i = 0; i < m->nu; ++i) d->ctrl[i] = (double)0.7f;
@@ -89,7 +89,7 @@ static bool check_worlds(rig *r, const bool given[STI_PARAMETER_PHYSICS], const 
         mjModel *m = edited(r->model->mj, given, w);
         compare_models(sti_parameters_model(r->worlds, w, 0), m, what, w);
         compare_world(r, m, what, w);
-        const mjData *own = r->worlds->data[w], *first = r->worlds->data[0];
+        const mjData *own = r->worlds->state.data[w], *first = r->worlds->state.data[0];
         differs = differs || memcmp(own->qpos, first->qpos, (size_t)m->nq * sizeof(double)) != 0 ||
                   memcmp(own->sensordata, first->sensordata, (size_t)m->nsensordata * sizeof(double)) != 0;
         mj_deleteModel(m);

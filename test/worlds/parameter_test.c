@@ -89,7 +89,7 @@ static void check_worlds(const rig *r, const values *v, int kinds, const char *w
     double want[64];
     for (int w = 0; w < WORLDS; ++w) {
         go_alone(r->model->mj, v, w, kinds, want);
-        if (memcmp(want, r->worlds->data[w]->qpos, (size_t)r->model->mj->nq * sizeof *want) != 0)
+        if (memcmp(want, r->worlds->state.data[w]->qpos, (size_t)r->model->mj->nq * sizeof *want) != 0)
             fail_msg("%s: parameters %d, world %d went another way", what, kinds, w);
     }
 }
@@ -105,13 +105,13 @@ static void each_world_goes_its_own_way(void **state)
             start(&r);
             OK(stet_step_run(r.step, STEPS));
             check_worlds(&r, &v, kinds, "given");
-            double with[2] = {r.worlds->data[1]->qpos[0], 0};
+            double with[2] = {r.worlds->state.data[1]->qpos[0], 0};
             for (const char *const *name = stet_worlds_get_parameters(); *name; ++name)
                 OK(stet_worlds_set_parameter(r.worlds, *name, NULL, 0));
             start(&r);
             OK(stet_step_run(r.step, STEPS));
             check_worlds(&r, &v, 0, "taken back");
-            if (kinds == 1) assert_true(with[0] != r.worlds->data[1]->qpos[0]);
+            if (kinds == 1) assert_true(with[0] != r.worlds->state.data[1]->qpos[0]);
             rig_free(&r);
         }
 }

@@ -7,7 +7,7 @@ static const uint32_t pose_sync = 1u << STET_MECHANISM_POSE_SYNC;
 static void check_poses(const rig *r, int64_t w)
 {
     const mjModel *m = r->model->mj;
-    const mjData *exact = r->worlds->data[w];
+    const mjData *exact = r->worlds->state.data[w];
     mjData *d = mj_makeData(m);
     memcpy(d->qpos, exact->qpos, (size_t)m->nq * sizeof *d->qpos);
     memcpy(d->mocap_pos, exact->mocap_pos, (size_t)m->nmocap * 3 * sizeof *d->qpos);
@@ -88,7 +88,8 @@ static void kf17_an_empty_selection_is_nothing_to_do(void **state)
     rig r = rig_make(RIG_PENDULUM, 4, NULL, 1, true);
     (void)rig_array_hash(&r, "xpos");
     stet_device_clear_counters(r.device);
-    uint64_t moved = r.worlds->moved_version.generation, written = stet_array_get_generation(rig_array(&r, "qpos"));
+    uint64_t moved = r.worlds->state.stamps.version.generation,
+             written = stet_array_get_generation(rig_array(&r, "qpos"));
     const uint8_t mask[4] = {0, 0, 0, 0};
     for (int k = 0; k < 20; ++k) {
         stet_reset_def reset = stet_default_reset_def();
@@ -96,7 +97,7 @@ static void kf17_an_empty_selection_is_nothing_to_do(void **state)
         OK(stet_worlds_reset(r.worlds, &reset));
         (void)rig_array_hash(&r, "xpos");
     }
-    assert_int_equal(r.worlds->moved_version.generation, moved);
+    assert_int_equal(r.worlds->state.stamps.version.generation, moved);
     assert_int_equal(stet_array_get_generation(rig_array(&r, "qpos")), written);
     assert_int_equal(rig_counters(&r).kinematics, 0);
     assert_int_equal(rig_counters(&r).mechanism[STET_MECHANISM_POSE_SYNC].misses, 0);
@@ -209,9 +210,9 @@ static void poses_of_the_caller_stand_until_their_world_moves(void **state)
         float poses[4 * 12];
         for (int i = 0; i < 48; ++i) poses[i] = (float)i;
         OK(stet_array_write(xpos, poses, sizeof poses)); /* before anybody has read any */
-        uint64_t moved = sti_generation_of(&r.worlds->moved, 3);
+        uint64_t moved = sti_generation_of(&r.worlds->state.stamps.moved, 3);
         for (int k = 0; k < 3; ++k) assert_true(rig_get(&r, "xpos", 3, 4) == 40);
-        assert_true(sti_generation_of(&r.worlds->moved, 3) > moved);
+        assert_true(sti_generation_of(&r.worlds->state.stamps.moved, 3) > moved);
         rig_set(&r, "qpos", 1, 1, 0.5f);
         assert_true(rig_get(&r, "xpos", 1, 6) == 0.5);
         assert_true(rig_get(&r, "xpos", 3, 4) == 40);

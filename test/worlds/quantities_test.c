@@ -40,10 +40,10 @@ static int64_t count_misses(const rig *r) { return rig_counters(r).mechanism[STE
 
 static void expect_forwards(const rig *r, const char *name, int64_t misses, int64_t worlds)
 {
-    int64_t missed = count_misses(r), ran = r->worlds->forwards;
+    int64_t missed = count_misses(r), ran = r->worlds->quantities.forwards;
     OK(sti_array_ensure(rig_array(r, name)));
     assert_int_equal(count_misses(r) - missed, misses);
-    assert_int_equal(r->worlds->forwards - ran, worlds);
+    assert_int_equal(r->worlds->quantities.forwards - ran, worlds);
 }
 
 static void a_read_fills_what_changed(void **state)
@@ -52,7 +52,7 @@ static void a_read_fills_what_changed(void **state)
     rig r = rig_make(MIXED, N, NULL, 1, true);
     rig_step(&r, STET_PHYSICS_MUJOCO);
     OK(stet_step_run(r.step, 2));
-    assert_int_equal(r.worlds->forwards, 0);
+    assert_int_equal(r.worlds->quantities.forwards, 0);
     expect_forwards(&r, "qacc", 1, N);
     expect_forwards(&r, "qacc", 0, 0);
     expect_forwards(&r, "cvel", 1, N);
@@ -193,7 +193,7 @@ static void sensors_are_computed_when_they_are_read(void **state)
         OK(stet_step_run(r.step, 1));
         OK(sti_array_ensure(rig_array(&r, "step_sensordata")));
     }
-    assert_int_equal(r.worlds->forwards, 0);
+    assert_int_equal(r.worlds->quantities.forwards, 0);
     expect_forwards(&r, "sensordata", 1, N);
     expect_forwards(&r, "qacc", 1, N);
     OK(stet_step_run(r.step, 1));
@@ -219,7 +219,7 @@ static mjData *stepped_data(const rig *r, int64_t w)
     const mjModel *m = r->model->mj;
     mjData *d = mj_makeData(m);
     assert_non_null(d);
-    mj_copyState(m, r->worlds->data[w], d, mjSTATE_INTEGRATION);
+    mj_copyState(m, r->worlds->state.data[w], d, mjSTATE_INTEGRATION);
     mj_step(m, d);
     mj_rnePostConstraint(m, d);
     mj_subtreeVel(m, d);

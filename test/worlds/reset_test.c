@@ -25,7 +25,7 @@ static void a_mask_resets_its_worlds_and_no_other(void **state)
     for (int64_t w = 0; w < 7; ++w) {
         bool chosen = w == 6 || w == 0 || w == 3;
         assert_int_equal(is_back(&r, w), chosen);
-        assert_int_equal(r.worlds->resets[w], chosen);
+        assert_int_equal(r.worlds->state.resets[w], chosen);
         for (int64_t i = 0; i < 8; ++i)
             assert_true(rig_get(&r, "qpos", w, i) ==
                         (chosen ? (double)(float)r.model->mj->key_qpos[i] : rig_get(&untouched, "qpos", w, i)));
@@ -140,9 +140,9 @@ static void a_reset_keeps_writes_to_other_worlds(void **state)
     stet_reset_def def = stet_default_reset_def();
     def.mask = one;
     OK(stet_worlds_reset(r.worlds, &def));
-    assert_true(r.worlds->data[2]->qpos[0] == 0.75 && r.worlds->data[2]->ctrl[0] == 0.5);
+    assert_true(r.worlds->state.data[2]->qpos[0] == 0.75 && r.worlds->state.data[2]->ctrl[0] == 0.5);
     assert_true(rig_get(&r, "qpos", 2, 0) == 0.75);
-    assert_true(rig_get(&r, "qpos", 1, 0) == -1.5 && r.worlds->data[1]->qpos[0] == -1.5);
+    assert_true(rig_get(&r, "qpos", 1, 0) == -1.5 && r.worlds->state.data[1]->qpos[0] == -1.5);
     rig_free(&r);
 }
 

@@ -202,7 +202,7 @@ static void a_run_is_resumed_to_the_bit(void **state)
         rig_step(&a, STET_PHYSICS_MUJOCO);
         rig_step(&b, STET_PHYSICS_MUJOCO);
         story(&a, 0);
-        a.worlds->faults[4] = 5;
+        a.worlds->state.faults[4] = 5;
         OK(stet_worlds_save(a.worlds, in_folder("run.stet")));
         uint64_t now = rig_all_hash(&a);
         OK(stet_worlds_resume(b.worlds, in_folder("run.stet")));

@@ -65,7 +65,7 @@ static void check_kind(const rig *r, unsigned state)
     assert_true(n > 0 && (state & mjSTATE_INTEGRATION) == state);
     double *x = test_malloc(n * sizeof *x), *y = test_malloc(n * sizeof *y);
     mjData *fresh = mj_makeData(m);
-    mj_getState(m, r->worlds->data[N - 1], x, (int)state);
+    mj_getState(m, r->worlds->state.data[N - 1], x, (int)state);
     mj_getState(m, fresh, y, (int)state);
     assert_true(memcmp(x, y, n * sizeof *x) != 0); /* it has changed by now */
     mj_deleteData(fresh);

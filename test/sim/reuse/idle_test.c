@@ -79,8 +79,9 @@ static void a_step_at_rest_draws_nothing(void **state)
 static bool any_apart(const stet_sim *sim)
 {
     const sti_tile_place *place = sti_place_of(sim->tiles, sim->newest);
-    return sim->worlds->moved.apart || sim->worlds->changed.apart || sti_stage_changed(sim->stage)->apart ||
-           sim->tiles->painted.apart || sim->tiles->drawn.apart || place->serial.apart;
+    return sim->worlds->state.stamps.moved.apart || sim->worlds->quantities.stamps.changed.apart ||
+           sti_stage_changed(sim->stage)->apart || sim->tiles->painted.apart || sim->tiles->drawn.apart ||
+           place->serial.apart;
 }
 
 /* Nobody walks through the worlds where all of them move, also after one has moved alone. */
@@ -92,7 +93,8 @@ static void worlds_that_move_together_are_one(void **state)
         assert_false(any_apart(sim));
         room_reset(sim, 2);
         (void)room_render(sim);
-        assert_true(sim->worlds->moved.apart && sti_stage_changed(sim->stage)->apart && sim->tiles->painted.apart);
+        assert_true(sim->worlds->state.stamps.moved.apart && sti_stage_changed(sim->stage)->apart &&
+                    sim->tiles->painted.apart);
     }
     stet_sim_destroy(sim);
 }

@@ -173,7 +173,7 @@ static void many_steps_on_the_device(void **state)
         int64_t bytes = stet_get_memory_stats().bytes;
         if (bytes > peak[2 * s.frame > steps]) peak[2 * s.frame > steps] = bytes;
     }
-    for (int64_t w = 0; w < nworld; ++w) resets += (int64_t)worlds_of(&s.life[PLAIN])->resets[w];
+    for (int64_t w = 0; w < nworld; ++w) resets += (int64_t)worlds_of(&s.life[PLAIN])->state.resets[w];
     print_message("%" PRId64 " steps of %" PRId64 " worlds, %" PRId64 " resets; at most %" PRId64
                   " bytes in the first half, %" PRId64 " in the second\n",
                   s.frame, nworld, resets, peak[0], peak[1]);

@@ -66,7 +66,7 @@ static void refused_in_a_sentence(void **state)
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "cannot be stated", stet_sim_round_contract(sim, near, STET_CONTRACT_COPY_IN));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "another device", stet_sim_round_contract(sim, far, STET_CONTRACT_ZERO));
     REFUSED(STET_ERROR_INVALID_ARGUMENT, "a field of the worlds",
-            stet_sim_round_contract(sim, sim->worlds->field[STI_FIELD_ctrl], STET_CONTRACT_ZERO));
+            stet_sim_round_contract(sim, sim->worlds->state.field[STI_FIELD_ctrl], STET_CONTRACT_ZERO));
     stet_array_destroy(far);
     stet_array_destroy(near);
     stet_sim_destroy(sim);

@@ -27,7 +27,7 @@ typedef struct task {
 static inline task task_open(const room_def *d)
 {
     task t = {.p = phases_open(d), .external = d->physics == STET_PHYSICS_EXTERNAL};
-    t.parameters = stet_sim_get_worlds(t.p.sim)->data != NULL;
+    t.parameters = stet_sim_get_worlds(t.p.sim)->state.data != NULL;
     phases *p = &t.p;
     t.nworld = p->nworld;
     stet_model_info info = stet_model_get_info(stet_sim_get_model(p->sim));
