@@ -208,7 +208,7 @@ static stet_result measure_newton(bench *b, stet_device *device)
 
 extern const sti_kernel sti_k_render, sti_k_extract, sti_k_forward, sti_k_newton;
 
-/* Times of a kernel with several team sizes. teams.inl is made from these. */
+/* Times of a kernel with several team sizes. STET_TEAM_… of kernels are made from these. */
 static stet_result try_teams(bench *b, stet_device *device, const sti_kernel *kernel, const char *name,
                              const sti_team *team, int n, bench_work work)
 {
@@ -297,7 +297,7 @@ static stet_result teams_of_newton(bench *b, stet_device *device)
 stet_result bench_open_gpu(bench *b, const char *what, stet_device **out)
 {
     STI_TRY(stet_device_create(&b->device, out));
-    if (sti_device_is_gpu(*out)) {
+    if ((*out)->can.compiles) {
         bench_name_gpu(b, *out);
         return STET_OK;
     }

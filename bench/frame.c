@@ -232,7 +232,7 @@ static stet_result time_kernels(measured *m, double *seconds)
 static stet_result measure_launching(measured *m)
 {
     double frame, kernels;
-    for (int t = 0; t < m->nturn && sti_device_is_gpu(stet_sim_get_device(m->work.sim)); ++t) {
+    for (int t = 0; t < m->nturn && stet_sim_get_device(m->work.sim)->can.compiles; ++t) {
         STI_TRY(time_host(m, &m->host[t]));
         m->host[t] *= 1e6;
         STI_TRY(frame_work_begin(&m->work, &m->variant[m->full], false));

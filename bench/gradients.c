@@ -135,7 +135,7 @@ static stet_result add_ratio(bench *b, const run *r, const char *scene, double s
                              double goal, const char *name)
 {
     double ratio[BENCH_SAMPLES], each = 1e9 / ((double)r->s.worlds->nworld * STEPS);
-    const char *device = sti_device_is_gpu(r->s.device) ? "gpu" : "cpu";
+    const char *device = r->s.device->can.compiles ? "gpu" : "cpu";
     bench_row *row;
     for (int k = 0; k < BENCH_SAMPLES; ++k) ratio[k] = seconds[how][k] / seconds[FORWARD][k];
     STI_TRY(bench_add(b, &row, ratio, BENCH_SAMPLES, "times", false, "gradients/%s/%s/%lld/%s", scene, device,
@@ -154,7 +154,7 @@ static stet_result add_memory(bench *b, const run *r, const char *scene)
     bench_row *row;
     kB = (double)(info.checkpoint_bytes + info.undo_bytes + info.gradient_bytes + info.stack_bytes) / 1e3 / nworld;
     STI_TRY(bench_add(b, &row, &kB, 1, "kB", false, "gradients/%s/%s/%lld/tape_kB_a_world", scene,
-                      sti_device_is_gpu(r->s.device) ? "gpu" : "cpu", (long long)r->s.worlds->nworld));
+                      r->s.device->can.compiles ? "gpu" : "cpu", (long long)r->s.worlds->nworld));
     bench_note(row, "%lld steps, %lld checkpoints %.1f kB, what a segment overwrites %.1f, gradients %.1f",
                (long long)info.steps, (long long)info.checkpoints, (double)info.checkpoint_bytes / 1e3 / nworld,
                (double)info.undo_bytes / 1e3 / nworld, (double)info.gradient_bytes / 1e3 / nworld);
@@ -172,7 +172,7 @@ static stet_result measure_run(bench *b, run *r, const char *scene, bool first)
     ms *= 1e3;
     if (first) {
         STI_TRY(bench_add(b, &row, &ms, 1, "ms", false, "gradients/%s/%s/first_backward_ms", scene,
-                          sti_device_is_gpu(r->s.device) ? "gpu" : "cpu"));
+                          r->s.device->can.compiles ? "gpu" : "cpu"));
         bench_note(row, "the first pass of a sim of %lld worlds, its code with it", (long long)r->s.worlds->nworld);
     }
     for (int k = 0; k < BENCH_SAMPLES; ++k)

@@ -49,7 +49,7 @@ stet_device_def bench_cpu_def(void)
 
 void bench_name_gpu(bench *b, const stet_device *device)
 {
-    if (sti_device_is_gpu(device)) (void)snprintf(b->gpu, sizeof b->gpu, "%s", stet_device_get_name(device));
+    if (device->can.compiles) (void)snprintf(b->gpu, sizeof b->gpu, "%s", stet_device_get_name(device));
 }
 
 stet_device_def bench_device_def(const bench *b)

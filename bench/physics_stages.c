@@ -85,7 +85,7 @@ static stet_result add_row(staged *g, side s[2], const char *grouping, double se
     const sti_team *of = n->stages.single ? &n->team : &n->stages.team;
     char teams[96] = "", memory[64] = "";
     bench_row *row;
-    if (sti_device_is_gpu(s[1].device))
+    if (s[1].device->can.compiles)
         (void)snprintf(teams, sizeof teams, "; %d and %d threads a world, %d and %d worlds a block", n->team.team,
                        of->team, n->team.teams, of->teams);
     if (!n->stages.single)

@@ -42,7 +42,7 @@ static stet_result launch_counted(stet_device *device, const sti_code *code, con
 
 void bench_count_on(stet_device *device, const bench_counted *kernels)
 {
-    assert(device->isa == STI_ISA_w1 && device->threads == 1 && !sti_device_is_gpu(device));
+    assert(device->isa == STI_ISA_w1 && device->threads == 1 && !device->can.compiles);
     assert(device->ops != &counting);
     cpu = device->ops;
     counted = kernels;

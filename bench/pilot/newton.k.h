@@ -6,6 +6,9 @@
  */
 #include "stet/lang.h"
 
+/* A GPU's team: 13.5 ns a world and iteration at 8192 worlds on an H200 (64 threads: 17.2; 16: 16.7). */
+#define STET_TEAM_k_newton 32, 1
+
 #define NT_NV 27  /* dofs: a multiple of the tile */
 #define NT_NR 50  /* constraint rows */
 #define NT_T 3    /* tile edge: 9 sums and 6 operands fit the registers of each target */

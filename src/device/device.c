@@ -161,7 +161,7 @@ stet_device_type stet_device_get_type(const stet_device *device) { return device
 const char *stet_device_get_isa(const stet_device *device)
 {
     if (!device) return "";
-    if (sti_device_is_gpu(device)) return device->arch;
+    if (device->can.compiles) return device->arch;
     return device->type == STET_DEVICE_CPU ? sti_isa_name(device->isa) : "none";
 }
 

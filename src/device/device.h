@@ -205,18 +205,28 @@ typedef struct sti_watcher {
     struct sti_watcher *next;
 } sti_watcher;
 
-struct stet_device {
-    const sti_device_ops *ops;
-    stet_device_type type;
-    sti_isa isa; /* CPU only */
-    int lanes;   /* lane width B */
-    int threads;
-    size_t real_size;
+/* What a kind of device can do, beyond what its functions say. */
+typedef struct sti_capabilities {
     /*
      * the host can access the device's memory and host mirrors are that memory (device/host_mirror.h); else only copies
      * reach it
      */
     bool host_memory;
+    bool own_memory; /* arrays are not in the machine's memory */
+    bool
+        compiles; /* kernels are compiled for it when they are first used (kernel/gpu); else they are the host's code */
+    bool teams;   /* a kernel's team is several threads, and many teams run at the same time */
+    bool queues;  /* work runs after the call that issues it has returned */
+} sti_capabilities;
+
+struct stet_device {
+    const sti_device_ops *ops;
+    sti_capabilities can;
+    stet_device_type type;
+    sti_isa isa; /* CPU only */
+    int lanes;   /* lane width B */
+    int threads;
+    size_t real_size;
     bool apart; /* a null device whose addresses mean nothing to the host */
     /* the owner's; one per array, kernel, and block of memory shared with tensors (share.h) */
     _Atomic int64_t refs;
@@ -329,17 +339,12 @@ stet_result sti_null_device_init(stet_device *device, const stet_device_def *def
 stet_result sti_gpu_device_init(stet_device *device, const stet_device_def *def);
 /* STET_ERROR_NOT_FOUND: the run-time compiler of kernels for the def's type is not installed. */
 stet_result sti_gpu_find_compiler(const stet_device_def *def);
-/* Kernels are compiled when they are first used (kernel/gpu). */
-static inline bool sti_device_is_gpu(const stet_device *device)
-{
-    return device->type == STET_DEVICE_CUDA || device->type == STET_DEVICE_HIP;
-}
 /*
  * Call it before others access the device's memory outside of the device's stream: waits for all work that was issued.
  */
 static inline stet_result sti_device_wait_idle(stet_device *device)
 {
-    return sti_device_is_gpu(device) ? device->ops->synchronize(device) : STET_OK;
+    return device->can.queues ? device->ops->synchronize(device) : STET_OK;
 }
 /* The same for one stream of the caller: what it gets from now on runs after the work issued so far. */
 static inline stet_result sti_device_signal(stet_device *device, void *stream)

@@ -48,7 +48,7 @@ DLDevice sti_dlpack_place(const stet_device *device)
 bool sti_dlpack_reaches(const stet_device *device, DLDevice place)
 {
     DLDevice own = sti_dlpack_place(device);
-    if (!sti_device_is_gpu(device)) return place.device_type == kDLCPU || place.device_type == own.device_type;
+    if (!device->can.own_memory) return place.device_type == kDLCPU || place.device_type == own.device_type;
     bool type =
         place.device_type == own.device_type || (own.device_type == kDLCUDA && place.device_type == kDLCUDAManaged);
     return type && place.device_id == own.device_id;

@@ -40,7 +40,7 @@ stet_result stet_array_read_worlds(const stet_array *array, int64_t first, int64
     STI_TRY(check_pointers(a, out, size, "stet_array_read_worlds"));
     STI_TRY(check_range(a, first, n, size, &expected));
     STI_TRY(sti_array_ensure(a));
-    if (!a->device->host_memory) STI_TRY(sti_mirror_address(a, false, size, &mirror));
+    if (!a->device->can.host_memory) STI_TRY(sti_mirror_address(a, false, size, &mirror));
     a->device->mechanisms.counters.bytes_copied += (int64_t)size;
     return sti_rows_read(a, mirror, first, n, out, size);
 }
@@ -67,7 +67,7 @@ stet_result stet_array_write_worlds(stet_array *a, int64_t first, int64_t n, con
     STI_TRY(sti_before_host_access(a->device, STI_ACT_WRITE, a, a->name));
     STI_TRY(sti_array_call_producer(a));
     if (size == 0) return STET_OK;
-    if (!a->device->host_memory) STI_TRY(sti_mirror_address(a, true, size, &mirror));
+    if (!a->device->can.host_memory) STI_TRY(sti_mirror_address(a, true, size, &mirror));
     STI_TRY(sti_rows_write(a, mirror, first, n, data, size));
     a->device->mechanisms.counters.bytes_copied += (int64_t)size;
     if (mirror)
@@ -95,7 +95,7 @@ stet_result sti_array_put(stet_array *a, const void *data, size_t size)
     STI_TRY(sti_before_host_access(a->device, STI_ACT_WRITE, a, a->name));
     STI_TRY(sti_mirror_overwrite(a, &mirror));
     if (sti_mirror_is_current(a) && memcmp(mirror, data, size) == 0) return STET_OK;
-    if (a->device->host_memory) return stet_array_write(a, data, size);
+    if (a->device->can.host_memory) return stet_array_write(a, data, size);
     memcpy(mirror, data, size);
     a->device->mechanisms.counters.bytes_copied += (int64_t)size;
     sti_array_mirror_written(a);
@@ -116,7 +116,7 @@ static stet_result fill_mirror(void *context)
 {
     stet_array *a = context;
     char *mirror = NULL;
-    if (!a->device->host_memory) STI_TRY(sti_mirror_address(a, false, stet_array_get_bytes(a), &mirror));
+    if (!a->device->can.host_memory) STI_TRY(sti_mirror_address(a, false, stet_array_get_bytes(a), &mirror));
     a->device->mechanisms.counters.bytes_copied += (int64_t)stet_array_get_bytes(a);
     return sti_rows_read(a, mirror, 0, a->shape[0], a->host, stet_array_get_bytes(a));
 }
@@ -134,7 +134,7 @@ stet_result stet_array_get_host(stet_array *a, const void **out)
 {
     STI_TRY(check_pointers(a, out, 1, "stet_array_get_host"));
     *out = NULL;
-    if (!a->device->host_memory && !a->base && (!a->worlds || a->device->lanes == 1)) return show_mirror(a, out);
+    if (!a->device->can.host_memory && !a->base && (!a->worlds || a->device->lanes == 1)) return show_mirror(a, out);
     bool exported = sti_array_poll_external_writes(a);
     STI_TRY(sti_array_ensure(a));
     if (!a->host) {
@@ -170,7 +170,7 @@ stet_result stet_array_hash(const stet_array *array, uint64_t *out)
     int64_t some = row ? (int64_t)((1u << 20) / row) + 1 : 1; /* about a megabyte at a time */
     char *buffer, *mirror = NULL;
     STI_TRY(sti_array_ensure(a));
-    if (!a->device->host_memory) STI_TRY(sti_mirror_address(a, false, stet_array_get_bytes(a), &mirror));
+    if (!a->device->can.host_memory) STI_TRY(sti_mirror_address(a, false, stet_array_get_bytes(a), &mirror));
     STI_TRY(sti_alloc(&buffer, (size_t)some * row, "hash of an array"));
     sti_hash h;
     sti_hash_begin(&h);

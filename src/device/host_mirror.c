@@ -48,7 +48,7 @@ static stet_result alloc_mirror_memory(stet_device *device, size_t size, const c
 
 static stet_result make_mirror(stet_array *a)
 {
-    assert(!a->mirror && !a->base && !a->device->host_memory && a->size > 0 && "MIRROR-5");
+    assert(!a->mirror && !a->base && !a->device->can.host_memory && a->size > 0 && "MIRROR-5");
     sti_host_mirror *mirror;
     STI_TRY(sti_alloc(&mirror, sizeof *mirror, "the host's side of an array"));
     stet_result result = alloc_mirror_memory(a->device, a->size, a->name, &mirror->memory);
@@ -176,14 +176,17 @@ stet_result sti_mirror_download(stet_array *a, void **out)
 stet_result sti_mirror_overwrite(stet_array *a, void **out)
 {
     *out = a->data;
-    if (a->device->host_memory || a->size == 0) return STET_OK;
+    if (a->device->can.host_memory || a->size == 0) return STET_OK;
     *out = NULL;
     if (!a->mirror) STI_TRY(make_mirror(a));
     *out = a->mirror->memory;
     return STET_OK;
 }
 
-bool sti_mirror_is_current(const stet_array *a) { return a->device->host_memory || a->size == 0 || mirror_holds(a); }
+bool sti_mirror_is_current(const stet_array *a)
+{
+    return a->device->can.host_memory || a->size == 0 || mirror_holds(a);
+}
 
 void sti_mirror_fill(stet_array *a, const void *bytes)
 {
@@ -250,7 +253,7 @@ enum { SMALL_COPY = 128 << 10 };
 bool sti_mirror_in_parts(const stet_array *a, int64_t n)
 {
     bool rows = a->device->lanes == 1 && !a->base; /* elsewhere a row is not contiguous */
-    return !a->device->host_memory && rows && n <= (int64_t)(a->size / SMALL_COPY) && !mirror_holds(a);
+    return !a->device->can.host_memory && rows && n <= (int64_t)(a->size / SMALL_COPY) && !mirror_holds(a);
 }
 
 stet_result sti_mirror_get_part(stet_array *a, size_t offset, void *to, size_t size)
@@ -292,9 +295,9 @@ static stet_result fetch_worlds(const void *array, size_t size, void *to)
 
 sti_span sti_array_span(const stet_array *a)
 {
-    if (a->device->host_memory && a->worlds && a->shape[0] % a->device->lanes != 0)
+    if (a->device->can.host_memory && a->worlds && a->shape[0] % a->device->lanes != 0)
         return (sti_span){a, a->size, fetch_worlds};
-    if (a->device->host_memory) return (sti_span){a->data, a->size, NULL};
+    if (a->device->can.host_memory) return (sti_span){a->data, a->size, NULL};
     return (sti_span){a, a->size, fetch_content};
 }
 
@@ -312,7 +315,7 @@ static void validate_mirror_stamp(const stet_array *a, const sti_stamp *s)
 void sti_validate_mirror(const stet_array *a)
 {
     assert(!a->base && "MIRROR-5: a view has no host mirror");
-    assert(!a->device->host_memory && a->size > 0);
+    assert(!a->device->can.host_memory && a->size > 0);
     assert(a->mirror->memory);
     validate_mirror_stamp(a, &a->mirror->held);
     validate_mirror_stamp(a, &a->mirror->sent);

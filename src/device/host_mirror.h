@@ -30,7 +30,7 @@ stet_result sti_mirror_download(stet_array *array, void **out);
 static inline stet_result sti_array_mirror(stet_array *array, void **out)
 {
     *out = array->data;
-    return array->device->host_memory ? STET_OK : sti_mirror_download(array, out);
+    return array->device->can.host_memory ? STET_OK : sti_mirror_download(array, out);
 }
 
 /* True if sti_array_produce would do nothing, as for most arguments of most launches. */
@@ -68,7 +68,7 @@ void sti_mirror_fill(stet_array *array, const void *bytes);
 void sti_mirror_mark_written(stet_array *array);
 static inline void sti_array_mirror_written(stet_array *array)
 {
-    if (array->device->host_memory)
+    if (array->device->can.host_memory)
         sti_version_bump(&array->version);
     else
         sti_mirror_mark_written(array);

@@ -38,7 +38,7 @@ void sti_plain_view_detach(stet_array *a)
 
 static stet_result make_view(stet_array *a)
 {
-    assert(!a->view && a->device->host_memory && "PLAIN-1");
+    assert(!a->view && a->device->can.host_memory && "PLAIN-1");
     sti_plain_view *v;
     STI_TRY(sti_alloc(&v, sizeof *v, "the plain view of an array"));
     v->array = a;
@@ -171,7 +171,7 @@ void sti_validate_plain_view(const sti_plain_view *v)
     const stet_array *a = v->array;
     assert(atomic_load(&v->refs) > 0);
     assert(a && a->view == v && "PLAIN-1: the array's one view");
-    assert(sti_array_blocked(a) && a->device->host_memory && !a->base);
+    assert(sti_array_blocked(a) && a->device->can.host_memory && !a->base);
     assert(v->size == stet_array_get_bytes(a) && (v->size == 0 || (v->rows && v->last)));
     sti_validate_stamp(&v->shown);
     assert(!v->shown.valid || (v->shown.few[0] == a->version.id && v->shown.few[1] <= a->version.generation));
@@ -183,7 +183,7 @@ void sti_validate_plain_view(const sti_plain_view *v)
 stet_result sti_plain_view_open(stet_array *a, bool writable, sti_plain_view **out)
 {
     *out = NULL;
-    if (!a->device->host_memory || a->base)
+    if (!a->device->can.host_memory || a->base)
         return sti_error(STET_ERROR_UNSUPPORTED,
                          "array %s: it lies in blocks of worlds that the host cannot reach, so there is no plain view "
                          "of it; export it as it lies, or a copy",

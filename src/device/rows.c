@@ -105,7 +105,7 @@ stet_result sti_rows_read(const stet_array *a, char *mirror, int64_t first, int6
         return STET_OK;
     }
     if (a->worlds && a->device->lanes > 1) {
-        if (!a->device->host_memory) return read_blocks(a, first, n, out);
+        if (!a->device->can.host_memory) return read_blocks(a, first, n, out);
         transpose_traced(a, out, first, n, size, true);
         return STET_OK;
     }
@@ -120,7 +120,7 @@ stet_result sti_rows_write(stet_array *a, char *mirror, int64_t first, int64_t n
         return STET_OK;
     }
     if (a->worlds && a->device->lanes > 1) {
-        if (!a->device->host_memory) return write_blocks(a, first, n, data);
+        if (!a->device->can.host_memory) return write_blocks(a, first, n, data);
         transpose_traced(a, (char *)(uintptr_t)data, first, n, size, false);
         return STET_OK;
     }

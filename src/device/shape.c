@@ -112,7 +112,7 @@ void sti_validate_array(const stet_array *a)
     assert(a->holder >= 0 && a->holder <= STET_MECHANISM_COUNT);
     assert(!a->share || a->share->device == a->device);
     assert(!a->share || (atomic_load(&a->share->refs) > 0 && atomic_load(&a->share->writers) >= 0));
-    assert(!a->mirror || (!a->base && !a->device->host_memory && a->size > 0));
+    assert(!a->mirror || (!a->base && !a->device->can.host_memory && a->size > 0));
     assert(!a->view || a->view->array == a);
 }
 

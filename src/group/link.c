@@ -86,7 +86,7 @@ static bool say_transport(sti_link *l, const offer *all, int nrank)
 {
     int r = 0, staged = 0;
     const char *why = find_no_nccl(all, nrank, &r);
-    bool gpus = sti_device_is_gpu(l->device);
+    bool gpus = l->device->can.own_memory;
     if (!why) return false;
     for (int k = 1; k < nrank; ++k) gpus = gpus && all[k].type == all[0].type;
     while (staged < nrank && !all[staged].staged[0]) ++staged;
@@ -147,7 +147,7 @@ static stet_result link_all(stet_group *g, sti_link *l, const char *library, off
         .type = (int)l->device->type, .real_size = (int64_t)l->device->real_size, .own = stet_group_get_own(g)};
     say_why(&own, sti_nccl_open(l->device, library, &l->nccl));
     own.version = l->nccl.version;
-    if (sti_device_is_gpu(l->device)) say_staged(&g->transport, &own);
+    if (l->device->can.own_memory) say_staged(&g->transport, &own);
     STI_TRY(share_offers(g, &own, all));
     STI_TRY(check_offers(g, all));
     return say_transport(l, all, g->transport.nrank) ? STET_OK : join_all(g, l, &own, all);

@@ -50,7 +50,7 @@ stet_result sti_nccl_open(const stet_device *device, const char *given, sti_nccl
     const sti_library_names *names = device->type == STET_DEVICE_HIP ? &rccl : &nccl;
     sti_library library;
     *out = (sti_nccl){.name = names->what};
-    if (!sti_device_is_gpu(device))
+    if (!device->can.own_memory)
         return sti_error(STET_ERROR_UNSUPPORTED, "%s is not a GPU", stet_device_get_name(device));
     /* It stays open: it has threads of its own. */
     if (sti_library_open(names, given ? given : sti_environment("STET_NCCL"), &library) != STET_OK)

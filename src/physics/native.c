@@ -176,7 +176,7 @@ stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
     STI_TRY(sti_mask_put(&n->stepped, mask));
     double start = sti_now();
     STI_TRY(sti_native_sees(n) ? run_and_keep(n, nstep) : run_steps(n, nstep));
-    if (worlds->device->host_memory && !worlds->device->listing)
+    if (worlds->device->can.host_memory && !worlds->device->listing)
         worlds->state.step_seconds = (sti_now() - start) / (double)(nstep * count_stepped(n));
     sti_worlds_launch_wrote(worlds);
     sti_worlds_moved(worlds, mask);
@@ -297,7 +297,7 @@ static stet_result pull(void *context, bool drop)
     STI_TRY(sti_native_put_clock(n));
     sti_stamp_keep_version(&n->pulled, &n->fault->version);
     n->unpulled = 0;
-    if (!n->worlds->device->host_memory) { /* now: a step that is captured cannot upload */
+    if (!n->worlds->device->can.host_memory) { /* now: a step that is captured cannot upload */
         STI_TRY(sti_array_to_device(n->ticks));
         STI_TRY(sti_array_to_device(n->fault));
     }

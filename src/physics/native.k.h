@@ -4,6 +4,12 @@
 #define STET_CALLS 1
 #include "stet/lang.h"
 
+/*
+ * A GPU's team for the code for all models. Native physics has others for its numbers of worlds, and gives them to
+ * copies of the kernel (native.c); with a row the kernel is not in one module with those that read quantities.
+ */
+#define STET_TEAM_k_native_step 32, 8
+
 #include "physics/forward.k.h"
 
 /*

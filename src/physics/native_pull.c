@@ -26,7 +26,7 @@ static stet_result make_memory(sti_native *n)
     int64_t reals = PH_GRADIENT_MEMORY(m) + LINE, ints = m[M_NINTS] + LINE;
     int64_t teams = TEAMS * (int64_t)(device->processors > 0 ? device->processors : 1);
     int64_t fit = INT32_MAX / (int64_t)sizeof(float) / (reals + ints);
-    if (!sti_device_is_gpu(device)) return STET_OK;
+    if (!device->can.teams) return STET_OK;
     if (teams > n->worlds->nworld) teams = n->worlds->nworld;
     if (teams > fit) teams = fit > 0 ? fit : 1;
     if (n->pull.memory && n->pull.memory->nitem == teams * reals && n->pull.lists->nitem == teams * ints)
@@ -170,7 +170,7 @@ static stet_result prepare(sti_native *n, const sti_kernel *kernel)
     const sti_code *code;
     STI_TRY(sti_native_update(n));
     STI_TRY(make_memory(n));
-    if (!sti_device_is_gpu(n->worlds->device)) return STET_OK;
+    if (!n->worlds->device->can.compiles) return STET_OK;
     return sti_program_code(n->worlds->device, kernel, false, &code);
 }
 
@@ -185,7 +185,7 @@ stet_result sti_native_prepare_pull_reads(sti_native *n)
 {
     const sti_code *code;
     STI_TRY(prepare(n, &sti_k_native_pull_reads));
-    if (!sti_device_is_gpu(n->worlds->device)) return STET_OK;
+    if (!n->worlds->device->can.compiles) return STET_OK;
     return sti_program_code(n->worlds->device, &sti_k_native_give, false, &code);
 }
 

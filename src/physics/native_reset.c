@@ -68,7 +68,7 @@ stet_result sti_native_put_resets(sti_native *n)
     sti_array_mirror_written(n->resets);
     sti_stamp_keep_version(&n->numbered, &worlds->state.stamps.resets);
     sti_stamp_keep_version(&n->counted, &n->resets->version);
-    return worlds->device->host_memory ? STET_OK : sti_array_to_device(n->resets);
+    return worlds->device->can.host_memory ? STET_OK : sti_array_to_device(n->resets);
 }
 
 /* Bytes become numbers in `put_back`, whose content is the host's no more. */

@@ -48,7 +48,7 @@ stet_result sti_native_set_room(sti_native *n, int room)
     STI_TRY(sti_native_drop_memory(n));
     sti_physics_tables_resize(worlds->model->mj, &n->tables, room);
     n->old = true;
-    if (!sti_device_is_gpu(worlds->device)) return STET_OK;
+    if (!worlds->device->can.teams) return STET_OK;
     n->team = choose_team(n, true);
     n->stages.team = choose_team(n, false);
     return STET_OK;
@@ -105,6 +105,6 @@ stet_result sti_native_look_at_room(sti_native *n)
     enum { CALLS = 256 };
     stet_device *device = n->worlds->device;
     if (sti_device_capture(device) != 0) n->captured = true;
-    bool free = device->host_memory && !device->listing;
+    bool free = device->can.host_memory && !device->listing;
     return free || ++n->looked >= CALLS ? sti_native_grow_room(n) : STET_OK;
 }

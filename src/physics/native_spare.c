@@ -36,7 +36,7 @@ stet_result sti_native_make_spare_memory(sti_native *n, int reals)
 
     enum { SPARE_HOST = 1 << 25, SPARE_GPU = 1 << 28, TEAMS = 8, INTS = STI_ALIGN / sizeof(int) };
     stet_device *device = n->worlds->device;
-    bool gpu = sti_device_is_gpu(device);
+    bool gpu = device->can.teams;
     int64_t line = STI_ALIGN / (int64_t)device->real_size, lanes = device->lanes;
     int64_t team = (lanes * reals + line - 1) / line * line, ints = (n->spare.m[M_NINTS] + INTS - 1) / INTS * INTS;
     if (n->spare.plain_memory && n->spare.memory->nitem >= team) return STET_OK;
@@ -64,7 +64,7 @@ stet_result sti_native_make_spare(sti_native *n)
     sti_physics_tables_resize(n->worlds->model->mj, &all, INT_MAX);
     STI_TRY(STI_ARRAY(device, "spare tables of the physics", STET_DTYPE_INT, false, &n->spare.tables, all.nm));
     STI_TRY(stet_array_write(n->spare.tables, all.m, bytes));
-    if (sti_device_is_gpu(device)) sti_program_begin(device, &sti_k_native_step);
+    if (device->can.compiles) sti_program_begin(device, &sti_k_native_step);
     return STET_OK;
 }
 
@@ -84,7 +84,7 @@ stet_result sti_native_may_be(stet_array *numbers, bool *out)
 {
     const stet_device *device = numbers->device;
     int32_t greatest = 1;
-    if (device->host_memory && !device->listing) STI_TRY(sti_native_greatest(numbers, &greatest));
+    if (device->can.host_memory && !device->listing) STI_TRY(sti_native_greatest(numbers, &greatest));
     *out = greatest > 0;
     return STET_OK;
 }

@@ -75,7 +75,7 @@ stet_result sti_native_drop_stages(sti_native *n)
 static stet_result make_code(sti_native *n, sti_native_group *g)
 {
     stet_device *device = n->worlds->device;
-    if (!sti_device_is_gpu(device) || !n->many) return STET_OK;
+    if (!device->can.compiles || !n->many) return STET_OK;
     if (n->tables.nm <= STI_NATIVE_MODEL_INTS) {
         sti_model_code_write(&n->tables, n->stages.team, device->shared, g->stages, &g->code, &g->near);
         STI_TRY(g->code.result);
@@ -95,7 +95,7 @@ static stet_result make_stages(sti_native *n)
     int64_t reals = n->tables.m[sti_model_memory(&n->tables)], ints = n->tables.m[M_NINTS];
     STI_TRY(sti_native_drop_stages(n));
     STI_TRY(STI_ARRAY(device, "what stages leave", STET_DTYPE_INT, true, &s->left, nworld, LEFT_SIZE));
-    if (sti_device_is_gpu(device)) { /* a launch has a team for each world; the last block may have more */
+    if (device->can.teams) { /* a launch has a team for each world; the last block may have more */
         STI_TRY(STI_ARRAY(device, "memory of stages", STET_DTYPE_REAL, false, &s->memory, teams * (reals + LINE)));
         STI_TRY(STI_ARRAY(device, "lists of stages", STET_DTYPE_INT, false, &s->lists, teams * (ints + LINE)));
     } else {
@@ -114,7 +114,7 @@ static stet_result launch(sti_native *n, const sti_kernel *kernel, int near, int
 {
     const sti_native_stages *s = &n->stages;
     stet_device *device = n->worlds->device;
-    bool gpu = sti_device_is_gpu(device);
+    bool gpu = device->can.teams;
     return STI_LAUNCH(*kernel, device, n->worlds->nworld, MODEL_ARGS, sti_arg_array(n->stepped.array),
                       sti_arg_team(NULL, near),
                       sti_arg_team(gpu ? s->memory : NULL, n->tables.m[sti_model_memory(&n->tables)]),
@@ -172,7 +172,7 @@ stet_result sti_native_run(sti_native *n, int nstep)
 {
     stet_device *device = n->worlds->device;
     const sti_code *code; /* of the launch that catches up is there before a world is held */
-    if (n->spare.m && sti_device_is_gpu(device)) STI_TRY(sti_program_code(device, &sti_k_native_step, false, &code));
+    if (n->spare.m && device->can.compiles) STI_TRY(sti_program_code(device, &sti_k_native_step, false, &code));
     if (sti_native_is_whole(n)) {
         STI_TRY(run_whole(n, nstep));
         return sti_native_catch_up(n, nstep);

@@ -32,7 +32,7 @@ stet_result sti_native_make_memory(sti_native *n)
 {
     enum { LINE = STI_ALIGN / sizeof(float), FOR_READS = 8 };
     stet_device *device = n->worlds->device;
-    if (!sti_device_is_gpu(device) || n->plain_memory) return STET_OK;
+    if (!device->can.teams || n->plain_memory) return STET_OK;
     int64_t reals = n->tables.m[M_NMEMORY_ALL] + LINE, ints = n->tables.m[M_NINTS] + LINE;
     int64_t teams = (int64_t)(sti_native_is_lone(n) ? FOR_READS : n->team.teams) *
                     (device->processors > 0 ? device->processors : 1);
@@ -62,7 +62,7 @@ static stet_result make_step(sti_native *n)
 {
     stet_device *device = n->worlds->device;
     STI_TRY(sti_native_drop_stages(n));
-    if (!sti_device_is_gpu(device)) return STET_OK;
+    if (!device->can.compiles) return STET_OK;
     sti_program_drop(device, &n->step);
     sti_text_buffer_free(&n->code);
     n->near = 0;
@@ -110,7 +110,7 @@ stet_result sti_native_put_clock(sti_native *n)
     sti_array_mirror_written(n->clock);
     sti_stamp_keep_version(&n->clocked, version);
     n->clock_key = n->key_time;
-    return n->worlds->device->host_memory ? STET_OK : sti_array_to_device(n->clock);
+    return n->worlds->device->can.host_memory ? STET_OK : sti_array_to_device(n->clock);
 }
 
 /* The limits of a solver that has converged, where a gradient needs that, are MuJoCo's defaults. */

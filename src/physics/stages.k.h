@@ -9,6 +9,8 @@
 #define PH_STAGED 1
 #include "stet/lang.h"
 
+#define STET_NOT_SHIPPED /* is there to be measured */
+
 #include "physics/forward.k.h"
 
 LFN lint ph_flag(mask where) { return iselect(where, isplat(1), isplat(0)); }

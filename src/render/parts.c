@@ -76,7 +76,7 @@ stet_result sti_parts_make(stet_device *device, const sti_parts_def *def, sti_pa
         char least[32] = "";
         p->kernel[k] = sti_k_render;
         p->has[k] = k != STI_PART_SHADOWS || def->has >> SCENE_NSHADOW & 1;
-        if (!sti_device_is_gpu(device) || !is_large(def)) continue;
+        if (!device->can.compiles || !is_large(def)) continue;
         if (blocks[k]) (void)snprintf(least, sizeof least, "#define STET_BLOCKS %d\n", blocks[k]);
         (void)snprintf(p->constants[k], sizeof p->constants[k],
                        "#define RAY_TYPES 0x%x\n#define SCENE_HAS 0x%x\n#define RENDER_SIDE %d\n"

@@ -519,7 +519,7 @@ static stet_result launch_parts(sti_renderer *r, const sti_render_target *t, int
 /* Draws the n listed worlds. */
 static stet_result draw(sti_renderer *r, const sti_render_target *t, int n)
 {
-    const int strip = sti_device_is_gpu(r->device) ? 1 : STRIP;
+    const int strip = r->device->can.teams ? 1 : STRIP;
     const bool lit = t->pixels[STI_BUFFER_COLOUR] || t->pixels[STI_BUFFER_ALBEDO];
     part_launch all = {.n = (int64_t)n * ((r->npatch + strip - 1) / strip)};
     STI_TRY(sti_parts_choose(r->device, &r->parts, lit, &all.kernel));

@@ -55,7 +55,7 @@ static stet_result make_host(stet_sim *sim)
 {
     stet_device_def def = stet_default_device_def();
     sti_controls *host = &sim->host;
-    if (!sti_device_is_gpu(sim->device) || stet_step_get_physics(sim->step) != STET_PHYSICS_MUJOCO ||
+    if (!sim->device->can.own_memory || stet_step_get_physics(sim->step) != STET_PHYSICS_MUJOCO ||
         sim->model->mj->nu == 0)
         return STET_OK;
     def.type = STET_DEVICE_CPU;

@@ -5,6 +5,8 @@
  */
 #include "stet/lang.h"
 
+#define STET_IN_EVERY_SIM /* its code for a GPU is made with that of the others */
+
 #include "worlds/random.k.h"
 
 /* ctrl [nu] = hold [nu]. */

@@ -42,7 +42,7 @@ static int piece_of(const stet_sim *sim, int64_t nstepped, int left)
 bool sti_sim_steps_at_once(const stet_sim *sim, int n)
 {
     stet_physics physics = stet_step_get_physics(sim->step);
-    bool queued = physics == STET_PHYSICS_NATIVE && sti_device_is_gpu(sim->device) && n <= MOST_QUEUED;
+    bool queued = physics == STET_PHYSICS_NATIVE && sim->device->can.queues && n <= MOST_QUEUED;
     return !sim->interrupt.ask || n <= 1 || physics == STET_PHYSICS_EXTERNAL || queued;
 }
 

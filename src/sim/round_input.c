@@ -51,7 +51,7 @@ static bool needs_held(const stet_sim *sim, const sti_round_target *t)
 {
     if (t->kind == STI_TARGET_CONTROLS) return !sim->worlds->state.data;
     if (t->kind != STI_TARGET_ARRAY || on_host(sim, t)) return false;
-    return !sim->device->host_memory || (t->array->worlds && sim->device->lanes > 1);
+    return !sim->device->can.host_memory || (t->array->worlds && sim->device->lanes > 1);
 }
 
 /*

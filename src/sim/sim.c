@@ -42,7 +42,7 @@ static stet_result make_sim(stet_sim *sim, const stet_sim_def *resolved)
     if (resolved->outputs == 0) /* pictures have lanes of rays */
         device.nworld = own ? sti_physics_count_lanes(sim->model->mj, resolved->nworld) : resolved->nworld;
     STI_TRY(stet_device_create(&device, &sim->device));
-    if (!sti_device_is_gpu(sim->device)) STI_TRY(sti_sim_check_memory(resolved, sim->ncamera, sim->device->real_size));
+    if (!sim->device->can.own_memory) STI_TRY(sti_sim_check_memory(resolved, sim->ncamera, sim->device->real_size));
     STI_TRY(make_worlds(sim, resolved));
     STI_TRY(stet_stage_create(sim->worlds, &sim->stage));
     STI_TRY(stet_stage_decorate(sim->stage, resolved->decorations));

@@ -4,6 +4,8 @@
  */
 #include "stet/lang.h"
 
+#define STET_IN_EVERY_SIM /* its code for a GPU is made with that of the others */
+
 #include "stage/axis.k.h"
 #include "stage/decor_rows.k.h"
 

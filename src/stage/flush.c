@@ -157,7 +157,7 @@ static stet_result make_decor(flush *f)
 /* Without the mechanism a GPU's transforms are computed on the host, except for a graph that is being captured. */
 static bool on_host(stet_device *device)
 {
-    return sti_device_is_gpu(device) && !sti_enabled(&device->mechanisms, STET_MECHANISM_HIERARCHY) &&
+    return device->can.own_memory && !sti_enabled(&device->mechanisms, STET_MECHANISM_HIERARCHY) &&
            sti_device_capture(device) == 0;
 }
 

@@ -8,6 +8,11 @@
  */
 #include "stet/lang.h"
 
+#define STET_IN_EVERY_SIM /* its code for a GPU is made with that of the others */
+
+/* A GPU's team: 50 us for 8192 worlds of 128 prims on an H200 (32 threads, 4 teams: 51; 256: 59). */
+#define STET_TEAM_k_forward 64, 1
+
 #include "kernel/xform.k.h"
 
 LFN int st_none(const lint *stale) { return !any(ilt(isplat(0), stale[0])); }

@@ -10,6 +10,8 @@
  */
 #include "stet/lang.h"
 
+#define STET_IN_EVERY_SIM /* its code for a GPU is made with that of the others */
+
 #include "geom/wrap.k.h"
 #include "stage/axis.k.h"
 #include "stage/tendon_rows.k.h"

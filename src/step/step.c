@@ -64,7 +64,7 @@ bool sti_step_native_suits(const stet_model *model, const stet_device *device, i
         return false;
     }
     sti_pace pace = {0, 0};
-    if (!sti_device_is_gpu(device))
+    if (!device->can.teams)
         pace = sti_physics_estimate_pace(m, keyframe, device->lanes, round_worlds(nworld, device->lanes));
     if (pace.mujoco > 0)
         (void)snprintf(estimate, sizeof estimate, ", in %.2g of the time of MuJoCo's by an estimate",

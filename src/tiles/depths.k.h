@@ -4,6 +4,8 @@
  * The ramp goes by 1 / depth. near: 1 / the nearest depth; steps: pieces of the ramp for a unit of 1 / depth.
  */
 #include "stet/lang.h"
+
+#define STET_IN_EVERY_SIM /* its code for a GPU is made with that of the others */
 #include "tiles/depth_ramp.h"
 
 LFN ureal ramp_part(ureal x, int piece)

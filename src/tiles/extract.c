@@ -164,11 +164,11 @@ static int group_of(const sti_extractor *x, const sti_copy *c, int64_t n)
 {
     int64_t row = (int64_t)c->size.width * sti_buffer_channels(c->buffer) * (int64_t)sizeof(int);
     int64_t most = n / (4 * (int64_t)stet_device_get_threads(x->device)), tiles = (STI_STRIP_BYTES + row - 1) / row;
-    if (sti_device_is_gpu(x->device) || most < 1) return 1;
+    if (x->device->can.teams || most < 1) return 1;
     return (int)(tiles < most ? tiles : most);
 }
 
-static int band_of(const sti_extractor *x) { return sti_device_is_gpu(x->device) ? STI_BAND_GPU : STI_BAND; }
+static int band_of(const sti_extractor *x) { return x->device->can.teams ? STI_BAND_GPU : STI_BAND; }
 
 /* Distance from the origin of places. It is computed from integers, because the allocations are different objects. */
 static int64_t place_of(const sti_extractor *x, const stet_array *array)
@@ -184,7 +184,7 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
                             int64_t n, int *njob, int64_t *nblock, int64_t *bytes)
 {
     int band = band_of(x);
-    bool gpu = sti_device_is_gpu(x->device);
+    bool gpu = x->device->can.teams;
     memset(x->job_next, 0, stet_array_get_bytes(x->job));
     memset(x->place_next, 0, stet_array_get_bytes(x->place));
     *njob = 0;

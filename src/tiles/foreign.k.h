@@ -4,6 +4,8 @@
  * extract.k.h: by their distance from `out`.
  */
 #include "stet/lang.h"
+
+#define STET_IN_EVERY_SIM /* its code for a GPU is made with that of the others */
 #include "tiles/conversion.h"
 #include "tiles/half.k.h"
 

@@ -5,6 +5,8 @@
  * lowest byte up.
  */
 #include "stet/lang.h"
+
+#define STET_IN_EVERY_SIM /* its code for a GPU is made with that of the others */
 #include "tiles/conversion.h"
 
 LFN int id_row(int id, int first, int nrow)

@@ -74,7 +74,7 @@ stet_result sti_poses_keep_first(stet_worlds *worlds)
 
 static bool has_first(const stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS])
 {
-    if (!key || worlds->state.data || worlds->device->host_memory || !worlds->poses.external) return false;
+    if (!key || worlds->state.data || worlds->device->can.host_memory || !worlds->poses.external) return false;
     if (sti_parameters_poses(&worlds->parameters)) return false;
     return worlds->poses.first_valid && is_key(worlds->poses.first_key, key) &&
            !worlds->device->mechanisms.options.audit;
@@ -96,7 +96,7 @@ stet_result sti_poses_give_first(stet_worlds *worlds, const uint64_t key[STI_POS
 stet_result sti_poses_begin(stet_worlds *worlds, const uint64_t key[STI_POSE_INPUTS], bool given)
 {
     worlds->poses.stamps.begun = 0;
-    if (!key || worlds->state.data || worlds->device->host_memory || !worlds->poses.external) return STET_OK;
+    if (!key || worlds->state.data || worlds->device->can.host_memory || !worlds->poses.external) return STET_OK;
     if (sti_parameters_poses(&worlds->parameters)) return STET_OK;
     if (given) sti_poses_keep_written(worlds); /* these copies are not writes of the caller */
     STI_TRY(sti_worlds_sync(worlds));          /* writes up to now are part of the initial state */

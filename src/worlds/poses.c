@@ -136,13 +136,13 @@ static void note_moved(stet_worlds *worlds, const uint8_t *changed)
 static bool may_compare(const stet_worlds *worlds)
 {
     stet_device *device = worlds->device;
-    return worlds->poses.readers > 0 && device->host_memory && !device->listing && sti_device_capture(device) == 0;
+    return worlds->poses.readers > 0 && device->can.host_memory && !device->listing && sti_device_capture(device) == 0;
 }
 
 /* Keeps the poses as they are before a launch. */
 static stet_result keep_poses(stet_worlds *worlds)
 {
-    assert(worlds->device->host_memory);
+    assert(worlds->device->can.host_memory);
     const stet_array *xpos = worlds->state.field[STI_FIELD_xpos], *xquat = worlds->state.field[STI_FIELD_xquat];
     if (!worlds->poses.before) STI_TRY(sti_alloc(&worlds->poses.before, xpos->size + xquat->size, "poses of worlds"));
     memcpy(worlds->poses.before, xpos->data, xpos->size);

@@ -6,6 +6,8 @@
  */
 #include "stet/lang.h"
 
+#define STET_IN_EVERY_SIM /* its code for a GPU is made with that of the others */
+
 /* One block: ten rounds on a counter of four words under a key of two; the counter becomes four random words. */
 LFN void rk_philox(lint c[4], lint k0, lint k1)
 {

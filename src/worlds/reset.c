@@ -237,7 +237,7 @@ static stet_result begin_on_host(stet_worlds *worlds, const bool fields[STI_FIEL
 stet_result sti_worlds_begin_again(stet_worlds *worlds, const bool fields[STI_FIELD_COUNT], bool poison,
                                    sti_restores *restores)
 {
-    bool far = !worlds->state.data && !worlds->device->host_memory;
+    bool far = !worlds->state.data && !worlds->device->can.host_memory;
     if (worlds->physics.pull) STI_TRY(worlds->physics.pull(worlds->physics.context, true));
     if (!worlds->state.data) begin_time(worlds);
     if (!far) return begin_on_host(worlds, fields, poison);

@@ -142,7 +142,7 @@ static int64_t count_items(const stet_worlds *worlds, sti_field field)
 static stet_result check_memory(const stet_worlds *worlds)
 {
     double bytes = 64;
-    for (int f = 0; f < STI_FIELD_COUNT && !sti_device_is_gpu(worlds->device); ++f)
+    for (int f = 0; f < STI_FIELD_COUNT && !worlds->device->can.own_memory; ++f)
         bytes += (double)count_items(worlds, (sti_field)f) * (double)worlds->device->real_size;
     if (worlds->def.exact) bytes += (double)sizeof(mjData) + (double)worlds->poses.scratch[0]->nbuffer;
     return sti_worlds_check_memory(worlds->nworld, bytes, sti_machine_memory());

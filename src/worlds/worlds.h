@@ -21,8 +21,8 @@
  *       on the host. Its steps and resets leave faults, time and numbers of resets on the device: whoever reads or
  *       changes them here calls sti_worlds_pull_physics first
  *   WORLDS-11  whoever makes poses those of a later generation of `moved` says in which worlds they have other bits: a
- *       world's generation in `poses.stamps.moved` grows in these alone. In doubt it grows: where poses are not compared,
- *       because nobody asks, or because only a device has them
+ *       world's generation in `poses.stamps.moved` grows in these alone. In doubt it grows: where poses are not
+ *       compared, because nobody asks, or because only a device has them
  */
 #ifndef STI_WORLDS_WORLDS_H
 #define STI_WORLDS_WORLDS_H

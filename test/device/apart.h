@@ -111,7 +111,7 @@ static inline stet_device *open_apart(int isa, int threads)
     apart.ops.host_alloc = apart_host_alloc;
     apart.ops.host_free = apart_host_free;
     device->ops = &apart.ops;
-    device->host_memory = false;
+    device->can.host_memory = false;
     device->apart = true;
     return device;
 }

@@ -15,7 +15,7 @@
 static inline void *bytes_take(const stet_array *a)
 {
     stet_device *device = a->device;
-    if (device->host_memory) return a->data;
+    if (device->can.host_memory) return a->data;
     void *copy = malloc(a->size);
     stet_result result = copy ? device->ops->download(device, copy, a->data, a->size) : STET_ERROR_OUT_OF_MEMORY;
     if (result != STET_OK) abort();
@@ -25,7 +25,7 @@ static inline void *bytes_take(const stet_array *a)
 static inline void bytes_give(const stet_array *a, void *bytes, bool written)
 {
     stet_device *device = a->device;
-    if (device->host_memory) return;
+    if (device->can.host_memory) return;
     if (written && device->ops->upload(device, a->data, bytes, a->size) != STET_OK) abort();
     free(bytes);
 }
@@ -54,7 +54,7 @@ static inline void reals_set(stet_array *a, int64_t w, int64_t i, double x)
     size_t size = a->device->real_size;
     char *to = (char *)a->data + (size_t)k * size;
     const void *from = wide ? (const void *)&x : (const void *)&f;
-    if (a->device->host_memory)
+    if (a->device->can.host_memory)
         memcpy(to, from, size);
     else if (a->device->ops->upload(a->device, to, from, size) != STET_OK)
         abort();

@@ -10,7 +10,7 @@
 #include "device/gpu/gpu.h"
 #include "stet/kernel.h"
 
-static inline bool caller_can(const stet_device *device) { return sti_device_is_gpu(device); }
+static inline bool caller_can(const stet_device *device) { return device->can.compiles; }
 
 /* One call of the driver, whose result must be 0. */
 #define CALLER(device, name, ...)                                                                                      \

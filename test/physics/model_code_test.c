@@ -20,7 +20,7 @@ static void run_stages(const char *text, int64_t nworld, bool lone, const char *
     double mass[16];
     int64_t nbody = r.model->mj->nbody;
     OK(sti_native_create(r.worlds, &n));
-    bool own = sti_device_is_gpu(r.device);
+    bool own = r.device->can.compiles;
     if (own && lone && n->team.team > 1) { /* the many processors of a real GPU want more worlds for it */
         n->team = (sti_team){1, 32};
         n->old = true;

@@ -126,7 +126,7 @@ static void auto_follows_the_estimate(void **state)
     stet_model *model = rig_model(touching_text(40));
     stet_device *device = rig_open_device(NULL, 1);
     char reason[256];
-    if (!device->host_memory) {
+    if (!device->can.host_memory) {
         stet_device_destroy(device);
         stet_model_destroy(model);
         skip();

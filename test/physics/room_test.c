@@ -238,7 +238,7 @@ static void without_memory_no_world_has_stepped(void **state)
     place_balls(&all, BUSY);
     place_balls(&still, BUSY);
     OK(sti_native_steps(all.native, NULL, 3));
-    const test_part p = all.r.device->host_memory ? (test_part){1, 1} : choose_part(5);
+    const test_part p = all.r.device->can.host_memory ? (test_part){1, 1} : choose_part(5);
     int refused = 0;
     f.failed = true;
     for (int64_t k = p.first; f.failed; k += p.step) {

@@ -329,7 +329,7 @@ static void test_launches_of_parts(void **state)
     stet_device *device;
     picked_device(&def);
     OK(stet_device_create(&def, &device));
-    bool gpu = sti_device_is_gpu(device);
+    bool gpu = device->can.compiles;
     stet_device_destroy(device);
     if (setenv("STET_PARTS", "7", 1) != 0) fail();
     check_memory_and_launches(gpu ? 2 * 5 : 1);

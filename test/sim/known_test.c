@@ -78,7 +78,7 @@ static void kf17_a_mask_of_zeros_on_the_device_is_looked_at_once(void **state)
         assert_int_equal(room_counters(sim).launches, 0);
         assert_int_equal(room_counters(sim).bytes_copied, 0);
         assert_int_equal(misses(sim), 0);
-        int64_t drawn = stet_sim_get_device(sim)->host_memory ? 0 : k + 1;
+        int64_t drawn = stet_sim_get_device(sim)->can.host_memory ? 0 : k + 1;
         assert_int_equal(stet_sim_get_latest_frame(sim), frame + drawn);
     }
     for (int w = 0; w < 5; ++w) assert_int_equal(stet_sim_get_worlds(sim)->state.resets[w], 0);

@@ -98,8 +98,8 @@ static void a_steady_state_has_exactly_its_launches(void **state)
     assert_int_equal(ROW(c).hits, 18); /* the two kernels after the reset; the others are lists of one */
     assert_int_equal(ROW(c).misses, 0);
     int64_t crossed = c.mechanism[STET_MECHANISM_READBACK].misses; /* the mask, which is written in each step … */
-    assert_true(stet_sim_get_device(p.sim)->host_memory ? crossed == 18
-                                                        : crossed > 18); /* … and the two sides of the state */
+    assert_true(stet_sim_get_device(p.sim)->can.host_memory ? crossed == 18
+                                                            : crossed > 18); /* … and the two sides of the state */
     phases_close(&p);
 }
 
@@ -210,7 +210,7 @@ static void check_put_back_once(stet_physics physics)
     }
     assert_int_equal(phases_int(&p, mask, 1), 7); /* it is left as it is */
     stet_counters c = phases_steady(p.sim, 5, 1);
-    if (stet_sim_get_device(p.sim)->host_memory) /* elsewhere the state has two sides that cross */
+    if (stet_sim_get_device(p.sim)->can.host_memory) /* elsewhere the state has two sides that cross */
         assert_int_equal(c.mechanism[STET_MECHANISM_READBACK].misses + c.mechanism[STET_MECHANISM_READBACK].hits, 0);
     stet_array_mark_written(mask);
     OK(stet_sim_step(p.sim, 1));

@@ -38,7 +38,7 @@ typedef stet_result getter(stet_stage *stage, int prim, int64_t first, int64_t n
 static void few_and_many(stet_sim *sim, int prim, setter *set, getter *get)
 {
     stet_stage *stage = stet_sim_get_stage(sim);
-    bool apart = !stet_sim_get_device(sim)->host_memory;
+    bool apart = !stet_sim_get_device(sim)->can.host_memory;
     static float rows[N * ROW], back[N * ROW];
     OK(stet_stage_flush(stage, false));
     stet_device_clear_counters(stet_sim_get_device(sim));

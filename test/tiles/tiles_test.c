@@ -216,7 +216,7 @@ static void switched_off_each_world_and_request_is_a_launch(void **state)
     assert_int_equal(c.reason[STET_REASON_TILES_DISABLED], NMIXED);
     const sti_extractor *x = &sti_place_of(s.tiles, 0)->extractor;
     size_t tables = stet_array_get_bytes(x->job) + stet_array_get_bytes(x->place);
-    size_t times = sti_device_is_gpu(s.device) ? 2 : 1; /* into the host's memory of the array, and on to the GPU */
+    size_t times = s.device->can.compiles ? 2 : 1; /* into the host's memory of the array, and on to the GPU */
     assert_int_equal(c.bytes_copied, times * NMIXED * tables); /* a launch gets its world as a number */
     close_scene(&s);
 

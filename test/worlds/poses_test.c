@@ -195,7 +195,7 @@ static void the_audit_finds_poses_that_changed_unannounced(void **state)
     assert_true(rig_array_hash(&r, "xpos") == before);
     reals_set(xpos, 2, 5, 77);
     /* Where the host has a copy of its own, that is what is seen to differ, and what stays. */
-    const bool apart = !r.device->host_memory;
+    const bool apart = !r.device->can.host_memory;
     REFUSED(STET_ERROR_AUDIT, apart ? "readback" : "pose_sync", stet_array_hash(xpos, &after));
     if (!apart) assert_true(rig_array_hash(&r, "xpos") == before);
     rig_free(&r);

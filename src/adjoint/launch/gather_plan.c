@@ -273,7 +273,7 @@ stet_result sti_gather_plan_find(const sti_adjoint_call *c, stet_array **out)
     stet_device *device = a->stacks->device;
     stet_reason why = STET_REASON_GATHER_PLAN_DISABLED;
     *out = NULL;
-    if (!a->k->uniform || !sti_device_is_gpu(device) || sti_device_capture(device)) return STET_OK;
+    if (!a->k->uniform || !device->can.teams || sti_device_capture(device)) return STET_OK;
     if (sti_enabled(&device->mechanisms, STET_MECHANISM_GATHER_PLAN)) STI_TRY(bring_up_to_date(c, &why));
     if (why != STET_REASON_NONE) {
         sti_count_miss(&device->mechanisms, STET_MECHANISM_GATHER_PLAN, why, 0, 0);

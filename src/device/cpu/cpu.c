@@ -207,7 +207,7 @@ stet_result sti_cpu_device_init(stet_device *device, const stet_device_def *def)
     STI_TRY(pick_isa(def, &device->isa));
     device->ops = &cpu_ops;
     device->type = STET_DEVICE_CPU;
-    device->host_memory = true;
+    device->can.host_memory = true;
     device->lanes = sti_isa_width(device->isa);
     assert(device->lanes >= 1 && device->lanes <= STI_ALIGN / 4 && "a vector is aligned as memory is");
     device->threads = def->threads ? def->threads : sti_processors();

@@ -270,6 +270,7 @@ stet_result sti_gpu_device_init(stet_device *device, const stet_device_def *def)
     }
     device->ops = &gpu_ops;
     device->type = vendor->type;
+    device->can = (sti_capabilities){.own_memory = true, .compiles = true, .teams = true, .queues = true};
     device->isa = STI_ISA_portable; /* for the host's build of a kernel, which never runs here */
     device->lanes = 1;
     device->threads = def->threads ? def->threads : sti_processors();

@@ -184,6 +184,14 @@ bool sti_directive_macro(const char *text, size_t *at, char name[STI_DIRECTIVE_N
     return false;
 }
 
+const char *sti_directive_value(const char *text, const char *macro)
+{
+    char name[STI_DIRECTIVE_NAME];
+    for (size_t from = 0, at = 0; sti_directive_macro(text, &at, name); from = at)
+        if (strcmp(name, macro) == 0) return strstr(text + from, macro) + strlen(macro);
+    return NULL;
+}
+
 bool sti_directive_uses(const char *text, const char *const *identifier, int n)
 {
     for (size_t at = 0; text[at];) {

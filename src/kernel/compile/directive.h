@@ -39,6 +39,8 @@ bool sti_directive_guard(const char *text, char name[STI_DIRECTIVE_NAME]);
  * the macro, cut if it is too long. Returns false if there is no more.
  */
 bool sti_directive_macro(const char *text, size_t *at, char name[STI_DIRECTIVE_NAME]);
+/* What follows the macro's name in its first #define or #undef; NULL: the text has none. */
+const char *sti_directive_value(const char *text, const char *macro);
 /* True if the text has one of these identifiers outside of comments and strings. */
 bool sti_directive_uses(const char *text, const char *const *identifier, int n);
 

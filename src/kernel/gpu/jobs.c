@@ -79,14 +79,14 @@ typedef struct unit_kernels {
     int n;
 } unit_kernels;
 
-static stet_result read_kernels(const char *arch, const sti_embedded *unit, unit_kernels *out)
+static stet_result read_kernels(const sti_embedded *unit, unit_kernels *out)
 {
     const bool shares = sti_gpu_unit_shares(unit);
     memset(out, 0, sizeof *out);
     STI_TRY(sti_gpu_unit_kernels(unit, &out->kernel, &out->n));
     STI_TRY(sti_alloc(&out->team, (size_t)out->n * sizeof *out->team, "teams"));
     for (int i = 0; i < out->n; ++i)
-        out->team[i] = sti_team_choose(out->kernel[i].name, out->kernel[i].kind, arch, shares);
+        out->team[i] = sti_team_choose(unit->text, out->kernel[i].name, out->kernel[i].kind, shares);
     return STET_OK;
 }
 
@@ -123,7 +123,7 @@ static stet_result add_module(sti_jobs *jobs, const sti_maker *maker, const unit
 stet_result sti_jobs_add_module(sti_jobs *jobs, const sti_maker *maker, const sti_module *wanted)
 {
     unit_kernels u;
-    stet_result result = read_kernels(maker->arch, wanted->unit, &u);
+    stet_result result = read_kernels(wanted->unit, &u);
     if (result == STET_OK) result = add_module(jobs, maker, &u, wanted);
     free_kernels(&u);
     return result;
@@ -140,7 +140,7 @@ stet_result sti_jobs_add_unit(sti_jobs *jobs, const sti_maker *maker, const sti_
                               bool (*there)(const void *context, const sti_module *wanted), const void *context)
 {
     unit_kernels u;
-    stet_result result = read_kernels(maker->arch, unit, &u);
+    stet_result result = read_kernels(unit, &u);
     for (int i = 0; i < u.n && result == STET_OK; ++i) {
         const sti_module wanted = {.unit = unit, .team = u.team[i], .forms = forms};
         if (!is_job(jobs, &wanted) && !(there && there(context, &wanted)))

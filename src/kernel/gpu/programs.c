@@ -43,9 +43,9 @@ stet_result sti_programs_open(stet_device *device, struct sti_programs **out)
 /* ---- codes ------------------------------------------------------------------------------------------------------- */
 
 /* The team of a kernel of the library, unless it was set. */
-static sti_team default_team(const struct sti_programs *p, const sti_embedded *unit, const sti_kernel *k)
+static sti_team default_team(const sti_embedded *unit, const sti_kernel *k)
 {
-    return sti_team_choose(k->name, k->kind, p->modules.device->arch, sti_gpu_unit_shares(unit));
+    return sti_team_choose(unit->text, k->name, k->kind, sti_gpu_unit_shares(unit));
 }
 
 static stet_result unit_of(const sti_kernel *k, const sti_embedded **out)
@@ -63,7 +63,7 @@ static stet_result new_program(struct sti_programs *p, const sti_kernel *k, sti_
 {
     const sti_embedded *unit;
     STI_TRY(unit_of(k, &unit));
-    const sti_team team = default_team(p, unit, k);
+    const sti_team team = default_team(unit, k);
     STI_TRY(sti_table_insert(p, k, out));
     (*out)->code = (sti_code){.name = k->name,
                               .team = team.team,
@@ -182,7 +182,7 @@ stet_result sti_program_choose(stet_device *device, const sti_kernel *own, const
     struct sti_programs *p;
     sti_program *it, *now;
     *out = own;
-    if (!sti_device_is_gpu(device) || !own->constants || waits_for_code(device)) return STET_OK;
+    if (!device->can.compiles || !own->constants || waits_for_code(device)) return STET_OK;
     STI_TRY(sti_programs_open(device, &p));
     STI_TRY(sti_programs_get(p, own, &it));
     STI_TRY(sti_programs_get(p, general, &now));
@@ -201,7 +201,7 @@ static bool begin_value(stet_device *device, const sti_kernel *kernel, bool gene
     struct sti_programs *p;
     sti_program *it;
     bool ready = true;
-    if (!sti_device_is_gpu(device) || waits_for_code(device)) return false;
+    if (!device->can.compiles || waits_for_code(device)) return false;
     if (sti_programs_open(device, &p) != STET_OK || sti_programs_get(p, kernel, &it) != STET_OK || it->code.value)
         return false;
     return begin_form(p, it, STI_FORM_VALUE, general, &ready) == STET_OK && !ready;
@@ -276,7 +276,7 @@ stet_result sti_program_add(stet_device *device, const sti_kernel *k, sti_user_s
     sti_cache_options here = *keeping;
     struct sti_programs *p;
     sti_program *it;
-    sti_team choice = sti_team_choose(k->name, k->kind, device->arch, sti_gpu_shares(source));
+    sti_team choice = sti_team_choose(source->file[0].text.data, k->name, k->kind, sti_gpu_shares(source));
     STI_TRY(sti_team_ask(k->name, k->kind, team, &choice));
     STI_TRY(sti_programs_open(device, &p));
     if (!here.folder) here.folder = device->cache_folder;
@@ -307,7 +307,7 @@ stet_result sti_program_set_team(stet_device *device, const sti_kernel *k, sti_t
     sti_program *it;
     STI_TRY(unit_of(k, &unit));
     STI_TRY(sti_programs_open(device, &p));
-    sti_team choice = default_team(p, unit, k);
+    sti_team choice = default_team(unit, k);
     STI_TRY(sti_team_ask(k->name, k->kind, team, &choice));
     STI_TRY(sti_programs_get(p, k, &it));
     if (device->list_hooks) device->list_hooks->kernel_gone(device, k); /* graphs contain its functions */

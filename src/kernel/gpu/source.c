@@ -35,15 +35,9 @@ const sti_embedded *sti_gpu_unit(const sti_kernel *kernel)
 
 const char *sti_gpu_unit_folder(const sti_embedded *unit) { return unit->table == sti_kernel_sources ? "src/" : ""; }
 
-bool sti_gpu_unit_in_sim(const sti_embedded *unit)
-{
-    static const char *const layers[] = {"worlds/", "step/", "stage/", "tiles/", "sim/"};
-    for (size_t i = 0; i < sizeof layers / sizeof *layers; ++i)
-        if (strncmp(unit->name, layers[i], strlen(layers[i])) == 0) return true;
-    return false;
-}
+bool sti_gpu_unit_in_sim(const sti_embedded *unit) { return sti_directive_value(unit->text, "STET_IN_EVERY_SIM"); }
 
-bool sti_gpu_unit_ships(const sti_embedded *unit) { return strcmp(unit->name, "physics/stages.k.h") != 0; }
+bool sti_gpu_unit_ships(const sti_embedded *unit) { return !sti_directive_value(unit->text, "STET_NOT_SHIPPED"); }
 
 stet_result sti_gpu_unit_kernels(const sti_embedded *unit, sti_signature **out, int *n)
 {

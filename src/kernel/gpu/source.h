@@ -16,9 +16,11 @@ const char *sti_gpu_unit_folder(const sti_embedded *unit);
 /* Iterate over the units of a table of sources (compile/language.h). NULL: there are no more. */
 const sti_embedded *sti_gpu_unit_first(const sti_embedded *table);
 const sti_embedded *sti_gpu_unit_next(const sti_embedded *unit);
-/* True if every simulation needs it, as it is: the renderer's code is made for a scene. */
+/*
+ * What a unit says of itself, in macros: STET_IN_EVERY_SIM, every simulation needs it as it is; STET_NOT_SHIPPED, it is
+ * not compiled before it is needed (shipped.h).
+ */
 bool sti_gpu_unit_in_sim(const sti_embedded *unit);
-/* True if it is compiled before it is needed (shipped.h): stages of a step are there to be measured. */
 bool sti_gpu_unit_ships(const sti_embedded *unit);
 /* True if its kernels have memory that a team shares, which limits the teams of a block. */
 bool sti_gpu_unit_shares(const sti_embedded *unit);

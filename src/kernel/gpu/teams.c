@@ -1,22 +1,24 @@
 /* Sizes of teams; see teams.h. */
 #include "kernel/gpu/teams.h"
 
-#include <string.h>
+#include "kernel/compile/directive.h"
 
-static const struct {
-    const char *kernel, *family;
-    sti_team team;
-} measured[] = {
-#define TEAM(kernel, family, team, teams) {#kernel, family, {team, teams}},
-#include "kernel/gpu/teams.inl"
-};
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
 
-sti_team sti_team_choose(const char *kernel, sti_kernel_kind kind, const char *arch, bool shares)
+sti_team sti_team_choose(const char *text, const char *kernel, sti_kernel_kind kind, bool shares)
 {
-    for (size_t i = 0; i < sizeof measured / sizeof *measured; ++i)
-        if (strcmp(measured[i].kernel, kernel) == 0 &&
-            strncmp(arch, measured[i].family, strlen(measured[i].family)) == 0)
-            return measured[i].team;
+    char macro[2 * STI_MAX_NAME];
+    (void)snprintf(macro, sizeof macro, "STET_TEAM_%s", kernel);
+    const char *value = sti_directive_value(text, macro);
+    if (value) {
+        char *end;
+        sti_team t = {.team = (int)strtol(value, &end, 10)};
+        t.teams = *end == ',' ? (int)strtol(end + 1, NULL, 10) : 0;
+        assert(t.team > 0 && t.teams > 0 && t.team * t.teams <= STI_TEAM_MOST && "threads of a team, teams of a block");
+        return t;
+    }
     if (kind == STI_KERNEL_ITEM) return (sti_team){STI_TEAM_ITEM, 1};
     return (sti_team){STI_TEAM_WORLD, shares ? 1 : STI_TEAMS_WORLD};
 }

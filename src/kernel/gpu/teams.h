@@ -22,8 +22,11 @@ enum {
     STI_TEAM_REGISTERS = 64      /* registers of a thread with which STI_TEAM_RESIDENT fit */
 };
 
-/* Returns the measured team of a kernel (teams.inl), or the default. `shares`: the result of sti_gpu_shares. */
-sti_team sti_team_choose(const char *kernel, sti_kernel_kind kind, const char *arch, bool shares);
+/*
+ * The team that a kernel's source asks for, `#define STET_TEAM_<kernel> threads, teams`, as it was measured to be
+ * fastest, or the default. No result depends on it. `shares`: the result of sti_gpu_shares.
+ */
+sti_team sti_team_choose(const char *text, const char *kernel, sti_kernel_kind kind, bool shares);
 /*
  * Applies a requested team to *choice; 0 requests nothing. STET_ERROR_INVALID_ARGUMENT if the language cannot have it:
  * several teams a block need teams of 1, 2, 4 … 32 threads, and an item kernel's block is one team.

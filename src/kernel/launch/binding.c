@@ -93,7 +93,7 @@ static stet_result bind_all(sti_binding *b, stet_device *device, const sti_kerne
     b->known = false; /* BINDING-5 */
     STI_TRY(sti_args_of(k, args, narg, b->arg));
     STI_TRY(sti_launch_prepare(device, k, count, b->arg, narg, &b->launch));
-    if (sti_device_is_gpu(device)) STI_TRY(sti_program_code(device, k, false, &b->launch.code));
+    if (device->can.compiles) STI_TRY(sti_program_code(device, k, false, &b->launch.code));
     for (int i = 0, at = 0; i < k->nparam; ++i)
         if (!k->param[i].index) b->param[at++] = &k->param[i];
     for (int i = 0; i < narg; ++i) b->id[i] = id_of(&b->arg[i]);

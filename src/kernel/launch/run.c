@@ -21,7 +21,7 @@ static inline stet_result launch(stet_device *device, const sti_kernel *k, const
 stet_result sti_kernel_run(stet_device *device, const sti_kernel *k, const sti_slot *slots, int nslot, int64_t nblock,
                            bool in_block)
 {
-    if (sti_device_is_gpu(device)) {
+    if (device->can.compiles) {
         const sti_code *compiled;
         STI_TRY(sti_program_code(device, k, in_block, &compiled));
         return launch(device, k, compiled, slots, nslot, nblock, in_block);

@@ -121,7 +121,7 @@ static stet_result add_run(const planner *p, int first, int end, bool together)
         return STET_OK;
     }
     (void)sti_fuse_is_possible(p->device, p->list, first, &nblock);
-    if (sti_device_is_gpu(p->device)) return add_run_of_gpu(p, first, end, nblock);
+    if (p->device->can.compiles) return add_run_of_gpu(p, first, end, nblock);
     add_fuse(p->out, &(sti_group){.first = first, .end = end, .nblock = nblock, .fused = true});
     return STET_OK;
 }
@@ -155,7 +155,7 @@ static stet_result add_all(const planner *p)
  */
 static bool can_fuse(const stet_device *device)
 {
-    return device->type == STET_DEVICE_CPU ? device->host_memory : sti_device_is_gpu(device);
+    return device->type == STET_DEVICE_CPU ? device->can.host_memory : device->can.compiles;
 }
 
 stet_result sti_groups_apart(const sti_list *list, sti_groups *out)

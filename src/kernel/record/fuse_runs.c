@@ -38,7 +38,7 @@ bool sti_fuse_is_possible(stet_device *device, const sti_list *l, int i, int64_t
     if (op->kernel->checked) return false;    /* a fused kernel has no place for its fault record */
     *nblock = op->nblock;
     if (!has_worlds(l, op)) return false;
-    return sti_device_is_gpu(device) ? sti_program_can_fuse(device, op->kernel) : op->kernel->call[device->isa] != NULL;
+    return device->can.compiles ? sti_program_can_fuse(device, op->kernel) : op->kernel->call[device->isa] != NULL;
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ static bool depends_on_run(const touched *t, const sti_list *l, const sti_op *op
 /* FUSE-4. On a CPU launches run one after the other anyway. */
 static bool worth_it(const stet_device *device, int launches, int following)
 {
-    return launches > 1 && (!sti_device_is_gpu(device) || 2 * following >= launches);
+    return launches > 1 && (!device->can.queues || 2 * following >= launches);
 }
 
 int sti_fuse_run_end(stet_device *device, const sti_list *l, int first, sti_stretch *run)

@@ -65,7 +65,7 @@ sti_check_options sti_user_check_options(const stet_device *device)
     sti_check_options options = sti_default_check_options();
     options.lanes = sti_isa_width(device->isa);
     options.real_double = device->isa == STI_ISA_f64;
-    if (sti_device_is_gpu(device)) {
+    if (device->can.compiles) {
         options.gpu = true;
         options.lanes = 1;
         options.real_double = false;
@@ -223,7 +223,7 @@ static stet_result instrument(maker *m)
 {
     stet_kernel *k = m->kernel;
     const sti_check_options options = sti_user_check_options(m->device);
-    STI_TRY(sti_checked_make(&m->source, &options, sti_device_is_gpu(m->device), &m->instrumented, &k->kernel.checked));
+    STI_TRY(sti_checked_make(&m->source, &options, m->device->can.compiles, &m->instrumented, &k->kernel.checked));
     STI_TRY(pick_kernel(&m->instrumented, k->kernel.name, &k->signature));
     k->kernel.nparam = k->signature.nparam;
     k->kernel.checked->kernel = &k->kernel;
@@ -237,7 +237,7 @@ static stet_result make_user(maker *m)
                                         .path = def->path,
                                         .includes = def->includes,
                                         .ninclude = def->ninclude,
-                                        .gpu = sti_device_is_gpu(m->device)};
+                                        .gpu = m->device->can.compiles};
     STI_TRY(sti_user_source_read(&source, &m->source));
     STI_TRY(check_source(m->device, &m->source));
     STI_TRY(describe(m));

@@ -163,7 +163,7 @@ static void a_plan_stands_while_indices_do(void **state)
     {
         bench b;
         open_bench(&b, &rig, gathers);
-        bool gpu = sti_device_is_gpu(b.device);
+        bool gpu = b.device->can.compiles;
         stet_device_clear_counters(b.device);
         for (int i = 0; i < 5; ++i) (void)gradient(&b, N);
         assert_int_equal(row(&b).hits, gpu ? 4 : 0);
@@ -190,7 +190,7 @@ static void indices_that_never_rest_get_no_plans(void **state)
     {
         bench b;
         open_bench(&b, &rig, gathers);
-        bool gpu = sti_device_is_gpu(b.device);
+        bool gpu = b.device->can.compiles;
         for (int i = 0; i < 30; ++i) {
             set_indices(&b, i, 7);
             uint64_t got = gradient(&b, N);
@@ -212,7 +212,7 @@ static void indices_of_a_list_are_not_looked_at(void **state)
         stet_array *other;
         uint64_t hash;
         open_bench(&b, &rig, gathers);
-        bool gpu = sti_device_is_gpu(b.device);
+        bool gpu = b.device->can.compiles;
         OK(STI_ARRAY(b.device, "other", STET_DTYPE_INT, false, &other, N));
         int32_t at[N];
         for (int i = 0; i < N; ++i) at[i] = (i * i) % N;
@@ -240,7 +240,7 @@ static void indices_that_others_write_have_none(void **state)
         stet_export_def def = stet_default_export_def();
         DLManagedTensorVersioned *tensor;
         open_bench(&b, &rig, gathers);
-        bool gpu = sti_device_is_gpu(b.device);
+        bool gpu = b.device->can.compiles;
         def.writable = true;
         OK(stet_array_export(b.at, &def, &tensor));
         for (int i = 0; i < 3; ++i) (void)gradient(&b, N);
@@ -260,7 +260,7 @@ static void an_audit_finds_what_was_not_announced(void **state)
         bench b;
         int32_t one = 1;
         open_bench(&b, &rig, gathers);
-        if (sti_device_is_gpu(b.device)) {
+        if (b.device->can.compiles) {
             stet_mechanism_options options = stet_device_get_mechanisms(b.device), audited = options;
             audited.audit = true;
             OK(stet_device_set_mechanisms(b.device, &audited));

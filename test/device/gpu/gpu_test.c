@@ -22,7 +22,7 @@ static void what_it_is(void **state)
     assert_int_equal(stet_device_get_threads(device), 2);
     assert_int_equal(stet_dtype_size(device, STET_DTYPE_REAL), 4);
     assert_int_equal(device->index, 1);
-    assert_false(device->host_memory);
+    assert_false(device->can.host_memory);
     assert_string_equal(device->compiler_library, double_file());
     assert_memory_equal(stet_device_get_name(device), o.hip ? "hip:1 (Double" : "cuda:1 (Double", 13);
     close_gpu(device);

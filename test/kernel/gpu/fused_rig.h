@@ -98,7 +98,7 @@ static inline int64_t count_for(const stet_device *device, int team)
 }
 
 /* The GPUs of the list of devices. */
-#define FOR_GPUS(rig) FOR_RUNNING_DEVICES(rig) if (sti_device_is_gpu(rig.device))
+#define FOR_GPUS(rig) FOR_RUNNING_DEVICES(rig) if (rig.device->can.compiles)
 
 /* ---- sources and numbers ----------------------------------------------------------------------------------------- */
 

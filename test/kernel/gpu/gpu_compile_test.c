@@ -55,7 +55,7 @@ static void add_piece(pieces *all, const sti_embedded *unit, const sti_signature
     int nchosen = 0;
     bool shares = sti_gpu_unit_shares(unit);
     for (int i = 0; i < n && nchosen < 64; ++i) {
-        sti_team t = sti_team_choose(kernels[i].name, kernels[i].kind, "", shares);
+        sti_team t = sti_team_choose(unit->text, kernels[i].name, kernels[i].kind, shares);
         if (t.team == team.team && t.teams == team.teams) chosen[nchosen++] = &kernels[i];
     }
     all->piece = realloc(all->piece, (size_t)(all->n + 1) * sizeof *all->piece);
@@ -104,7 +104,7 @@ static pieces every_unit(unsigned forms)
         OK(sti_gpu_unit_kernels(u, &kernels, &n));
         assert_true(n > 0);
         for (int i = 0; i < n; ++i) {
-            sti_team t = sti_team_choose(kernels[i].name, kernels[i].kind, "", sti_gpu_unit_shares(u));
+            sti_team t = sti_team_choose(u->text, kernels[i].name, kernels[i].kind, sti_gpu_unit_shares(u));
             bool there = false;
             for (int k = first; k < all.n; ++k)
                 there |= all.piece[k].team.team == t.team && all.piece[k].team.teams == t.teams;
@@ -187,7 +187,7 @@ static void has_every_entry(const pieces *all, const char *form)
         OK(sti_gpu_unit_kernels(u, &kernels, &n));
         for (int i = 0; i < n; ++i) {
             char symbol[2 * STI_MAX_NAME];
-            sti_team t = sti_team_choose(kernels[i].name, kernels[i].kind, "", sti_gpu_unit_shares(u));
+            sti_team t = sti_team_choose(u->text, kernels[i].name, kernels[i].kind, sti_gpu_unit_shares(u));
             const piece *p = find_piece(all, u, t);
             if (!p) assert_true(in_part());
             if (!p) continue;

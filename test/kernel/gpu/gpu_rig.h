@@ -108,6 +108,7 @@ static inline void pass_for_gpu(stet_device *d, stet_device_type type, const cha
     rig.ops.launch = rig_launch;
     d->ops = &rig.ops;
     d->type = type;
+    d->can.compiles = d->can.teams = d->can.own_memory = d->can.queues = true;
     (void)snprintf(d->arch, sizeof d->arch, "%s", arch);
 }
 

@@ -203,7 +203,7 @@ static void runs_are_found(void **state)
     expect_runs(&b, with_copies, "0-4"); /* a copy at the end is better off by itself */
     expect_runs(&b, with_items, "0-3 4-7");
     expect_runs(&b, others, "0-3 3-5");
-    bool gpu = sti_device_is_gpu(b.device); /* there launches that wait for nobody stay side by side */
+    bool gpu = b.device->can.compiles; /* there launches that wait for nobody stay side by side */
     expect_runs(&b, marks, gpu ? "2-4" : "0-2 2-4");
     expect_runs(&b, looks, gpu ? "" : "0-2");
     expect_runs(&b, own_marks, "");
@@ -342,7 +342,7 @@ static void what_cannot_go_together_is_counted(void **state)
     open_bench(&b);
     for (int i = 0; i < 3; ++i) play(&b, marks);
     assert_int_equal(CUTS(&b), 1);
-    assert_int_equal(FUSION(&b).hits, sti_device_is_gpu(b.device) ? 1 : 2);
+    assert_int_equal(FUSION(&b).hits, b.device->can.compiles ? 1 : 2);
     close_bench(&b);
 }
 

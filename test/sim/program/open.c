@@ -150,7 +150,7 @@ static void destroy_sim(program *p, int who)
     p->sim[who] = NULL;
     for (int k = 0; k < STET_MECHANISM_COUNT; ++k)
         CHECK(p,
-              (k == STET_MECHANISM_KERNEL_CACHE && sti_device_is_gpu(device)) /* its code, as long as it lives */ ||
+              (k == STET_MECHANISM_KERNEL_CACHE && device->can.compiles) /* its code, as long as it lives */ ||
                   device->mechanisms.counters.mechanism[k].held_bytes == 0,
               "%s holds %lld bytes of what is gone", stet_mechanism_name((stet_mechanism)k),
               (long long)device->mechanisms.counters.mechanism[k].held_bytes);

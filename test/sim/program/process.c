@@ -10,7 +10,7 @@
 
 static bool on_the_host(const program *p)
 {
-    return device_of(p, SUBJECT)->host_memory && device_of(p, TWIN)->host_memory;
+    return device_of(p, SUBJECT)->can.host_memory && device_of(p, TWIN)->can.host_memory;
 }
 
 /* ---- fork -------------------------------------------------------------------------------------------------------- */
@@ -20,7 +20,7 @@ static const char *use_in_child(const program *p, int n)
 {
     uint64_t hash[2] = {0};
     for (int i = 0; i < 2; ++i) {
-        if (sti_device_is_gpu(device_of(p, i))) {
+        if (device_of(p, i)->can.compiles) {
             if (stet_device_synchronize(device_of(p, i)) != STET_ERROR_STATE) return "a GPU's device works in a child";
             continue;
         }

@@ -26,7 +26,7 @@ static void an_idle_render_asks_each_once(void **state)
         for (int m = 0; m < STET_MECHANISM_COUNT; ++m) {
             bool asked = m == STET_MECHANISM_POSE_SYNC || m == STET_MECHANISM_HIERARCHY || m == STET_MECHANISM_FRAME;
             /* Where the host has a side of its own, it asks whether that still holds. */
-            if (m != STET_MECHANISM_READBACK || stet_sim_get_device(sim)->host_memory)
+            if (m != STET_MECHANISM_READBACK || stet_sim_get_device(sim)->can.host_memory)
                 assert_int_equal(c.mechanism[m].hits, asked ? K : 0);
             assert_int_equal(c.mechanism[m].misses + c.mechanism[m].fallbacks, 0);
         }
@@ -51,7 +51,7 @@ static void a_step_at_rest_draws_nothing(void **state)
         stet_sim *sim = room_open(scene, &(room_def){.physics = physics[i / 2], .audit = i % 2});
         const sti_generations *painted = &sim->tiles->painted;
         int64_t frame = room_render(sim);
-        if (!stet_sim_get_device(sim)->host_memory) {
+        if (!stet_sim_get_device(sim)->can.host_memory) {
             stet_sim_destroy(sim);
             continue;
         }
@@ -173,7 +173,7 @@ static void a_world_left_behind_is_not_forgotten(void **state)
     }
     assert_true(stet_tiles_is_stale(sim->tiles, 0) && !stet_tiles_is_stale(sim->tiles, 1));
     /* Writes to the state of native physics move all worlds; where the host has both, poses show which did not. */
-    bool compared = stet_sim_get_device(sim)->host_memory || stet_sim_get_physics(sim) != STET_PHYSICS_NATIVE;
+    bool compared = stet_sim_get_device(sim)->can.host_memory || stet_sim_get_physics(sim) != STET_PHYSICS_NATIVE;
     assert_true(stet_tiles_is_stale(sim->tiles, 2) == !compared);
     assert_int_equal(room_render(sim), frame + 2);
     assert_false(stet_tiles_is_stale(sim->tiles, 0));

@@ -223,7 +223,7 @@ static void an_audit_finds_an_input_that_changed_in_silence(void **state)
     stet_round_value in = stet_round_array(t.length, STET_DIRECTION_IN, length, sizeof length),
                      out = stet_round_array(t.length, STET_DIRECTION_OUT, now, sizeof now);
     stet_mechanism_options options = stet_device_get_mechanisms(stet_sim_get_device(t.p.sim));
-    for (int audit = 0; audit < 2 && t.length->device->host_memory; ++audit) {
+    for (int audit = 0; audit < 2 && t.length->device->can.host_memory; ++audit) {
         options.audit = audit;
         OK(stet_device_set_mechanisms(stet_sim_get_device(t.p.sim), &options));
         for (int r = 0; r < 2; ++r) {
