@@ -38,12 +38,7 @@ static stet_result begin_state(stet_sim *sim)
     return sti_worlds_begin_again(sim->worlds, stale, audited(sim), &sim->round.restores);
 }
 
-static stet_result begin_parameters(stet_sim *sim)
-{
-    const char *const *name = stet_worlds_get_parameters();
-    for (; *name; ++name) STI_TRY(stet_worlds_set_parameter(sim->worlds, *name, NULL, 0));
-    return STET_OK;
-}
+static stet_result begin_parameters(stet_sim *sim) { return sti_parameters_take_back(sim->worlds); }
 
 static stet_result begin_controls(stet_sim *sim)
 {

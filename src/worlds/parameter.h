@@ -274,6 +274,8 @@ stet_result sti_parameters_take(stet_worlds *worlds);
 stet_result sti_parameters_put_arrays(stet_worlds *worlds);
 /* Both, and derived constants: called before dynamics are computed; costs nothing if nothing has changed. */
 stet_result sti_parameters_update(stet_worlds *worlds);
+/* All worlds have the model's own values of all parameters again, in arrays, too. */
+stet_result sti_parameters_take_back(stet_worlds *worlds);
 void sti_parameter_arrays_free(stet_worlds *worlds);
 
 /* ---- draws.c: values drawn at resets ----------------------------------------------------------------------------- */

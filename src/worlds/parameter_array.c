@@ -173,6 +173,23 @@ static stet_result take_before(stet_worlds *worlds, sti_parameter which, const u
     return sti_parameters_take(worlds);
 }
 
+/* All worlds have the model's own values again; the array follows with the next sti_parameters_put_arrays. */
+static stet_result take_back(stet_worlds *worlds, sti_parameter which)
+{
+    STI_TRY(take_before(worlds, which, NULL));
+    if (which == STI_PARAMETER_timestep) STI_TRY(sti_worlds_pull_physics(worlds)); /* steps so far had the old one */
+    sti_parameter_take_back(worlds, which);
+    return STET_OK;
+}
+
+stet_result sti_parameters_take_back(stet_worlds *worlds)
+{
+    const sti_parameters *p = &worlds->parameters;
+    for (int k = 0; k < STI_PARAMETER_COUNT; ++k)
+        if (p->given[k] || p->array[k].array) STI_TRY(take_back(worlds, (sti_parameter)k));
+    return sti_parameters_put_arrays(worlds);
+}
+
 stet_result stet_worlds_set_parameter_where(stet_worlds *worlds, const char *name, const uint8_t *mask,
                                             const double *values, int64_t n)
 {
@@ -180,14 +197,14 @@ stet_result stet_worlds_set_parameter_where(stet_worlds *worlds, const char *nam
     if (!worlds || !name)
         return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_worlds_set_parameter: worlds and name must not be NULL");
     STI_TRY(sti_parameter_named(name, &which));
-    if (values) STI_TRY(sti_parameter_check(worlds, which, values, n));
-    STI_TRY(take_before(worlds, which, mask));
-    if (which == STI_PARAMETER_timestep) STI_TRY(sti_worlds_pull_physics(worlds)); /* steps so far had the old one */
     if (!values && !mask) {
-        sti_parameter_take_back(worlds, which);
+        STI_TRY(take_back(worlds, which));
         return sti_parameters_put_arrays(worlds);
     }
+    if (values) STI_TRY(sti_parameter_check(worlds, which, values, n));
+    STI_TRY(take_before(worlds, which, mask));
     if (!values && !worlds->parameters.given[which]) return STET_OK;
+    if (which == STI_PARAMETER_timestep) STI_TRY(sti_worlds_pull_physics(worlds)); /* steps so far had the old one */
     STI_TRY(sti_parameter_give(worlds, which));
     int64_t items = sti_parameter_items(worlds->model->mj, which);
     for (int64_t w = 0; w < worlds->nworld; ++w)
