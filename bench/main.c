@@ -390,7 +390,7 @@ static int run_bench(int argc, char **argv)
     o.device.wait_for_code = true; /* what is measured is the code of the model and the scene */
     const char *why;
     char command[1024];
-    report_begin("stet bench");
+    report_begin("stet bench", WARNINGS_SHOWN);
     join_command(argc, argv, command, sizeof command); /* getopt reorders argv */
     int code = read_options(argc, argv, &o);
     if (code >= 0) return code;

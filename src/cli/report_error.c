@@ -14,6 +14,7 @@
 enum { WARNINGS = 8, WARNING_SIZE = 400, TEXT_SIZE = 8192 };
 
 static const char *speaker = "stet";
+static bool shows_warnings;
 static bool holding;
 static char held[TEXT_SIZE]; /* the first message since report_hold */
 static pthread_mutex_t warning_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -36,7 +37,7 @@ const char *report_name(const char *name)
 }
 
 /* May be called from any thread. Information (why a mechanism fell back) is in the counters and is not kept. */
-static void keep_warning(stet_log_level level, const char *message, void *context)
+static void hear_warning(stet_log_level level, const char *message, void *context)
 {
     (void)context;
     if (level == STET_LOG_INFO) return;
@@ -46,14 +47,18 @@ static void keep_warning(stet_log_level level, const char *message, void *contex
     pthread_mutex_lock(&warning_lock);
     bool known = false;
     for (int i = 0; i < nwarning; ++i) known = known || strcmp(warnings[i], text) == 0;
-    if (!known && nwarning < WARNINGS) memcpy(warnings[nwarning++], text, sizeof text);
+    if (!known && nwarning < WARNINGS) {
+        memcpy(warnings[nwarning++], text, sizeof text);
+        if (shows_warnings) fprintf(stderr, "%s: warning: %s\n", speaker, text);
+    }
     pthread_mutex_unlock(&warning_lock);
 }
 
-void report_begin(const char *who)
+void report_begin(const char *who, enum report_warnings warnings_are)
 {
     speaker = who;
-    stet_set_log(keep_warning, NULL);
+    shows_warnings = warnings_are == WARNINGS_SHOWN;
+    stet_set_log(hear_warning, NULL);
 }
 
 int report_error(int code, const char *format, ...)

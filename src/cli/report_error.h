@@ -17,8 +17,12 @@ enum {
     EXIT_INPUT = 2 /* the request is not possible */
 };
 
-/* Sets the name in messages, "stet run", and starts to collect the library's warnings. */
-void report_begin(const char *who);
+enum report_warnings {
+    WARNINGS_KEPT, /* for report_warning, because the command has a place for them in what it prints */
+    WARNINGS_SHOWN /* printed at once, in one line each */
+};
+/* Sets the name in messages, "stet run", and starts to hear the library's warnings. */
+void report_begin(const char *who, enum report_warnings warnings);
 /* Prints "name: message" in one line; returns the code. */
 int report_error(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same with the message of this thread's last failed call of the library. */

@@ -1,8 +1,9 @@
 """stet gradcheck: what it says of gradients, and one sentence for each option that means nothing."""
 
 import os
+import subprocess
 
-from command import folder, stet
+from command import COMMAND, folder, stet
 
 KERNELS = """#include "stet/lang.h"
 world_kernel void k_f(const real *x, const int *k, lint *turn, real *y, ureal a, int n)
@@ -95,6 +96,28 @@ def test_refusals():
             told = (words, done.returncode, done.stdout, done.stderr)
             assert done.returncode == 2 and done.stdout == "", told
             assert done.stderr.count("\n") == 1 and mention in done.stderr and len(done.stderr) < 250, told
+
+
+def test_a_compiler_that_takes_long_is_said_at_once():
+    """The compiler here fails once the line was read."""
+    with folder() as cwd:
+        fifo, compiler = os.path.join(cwd, "go"), os.path.join(cwd, "bin", "cc")
+        os.mkfifo(fifo)
+        os.mkdir(os.path.dirname(compiler))
+        with open(compiler, "w", encoding="utf-8") as f:
+            f.write(f'#!/bin/sh\ncase "$*" in *--version*) echo "cc 1";; *) read line <{fifo}; exit 3;; esac\n')
+        os.chmod(compiler, 0o755)
+        with open(os.path.join(cwd, "k.k.h"), "w", encoding="utf-8") as f:
+            f.write(KERNELS)
+        env = dict(os.environ, PATH=os.path.dirname(compiler) + ":" + os.environ["PATH"], XDG_CACHE_HOME=cwd)
+        with subprocess.Popen([COMMAND, "gradcheck", "k.k.h"], cwd=cwd, env=env, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as process:
+            line = process.stderr.readline()
+            with open(fifo, "w", encoding="utf-8") as f:
+                f.write("go\n")
+            process.communicate(timeout=120)
+        said = "stet gradcheck: warning: k.k.h: the C compiler is not done with kernel k_f yet"
+        assert line.startswith(said) and process.returncode == 2, (line, process.returncode)
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ static int print_adjoint(const adjoint_options *o)
 int adjoint_main(int argc, char **argv)
 {
     adjoint_options o = {0};
-    report_begin("stet adjoint");
+    report_begin("stet adjoint", WARNINGS_SHOWN);
     int code = parse(argc, argv, &o);
     if (code != 0) return code;
     return o.help ? print_usage() : print_adjoint(&o);

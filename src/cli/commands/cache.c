@@ -329,7 +329,7 @@ int cache_main(int argc, char **argv)
     cache_options options = {0};
     opened o;
     int code = -1;
-    report_begin("stet cache");
+    report_begin("stet cache", WARNINGS_SHOWN);
     for (int i = 1; i < argc && code < 0; ++i) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return print_help();
         code = read_word(argv, &i, &options);

@@ -193,7 +193,7 @@ int gradcheck_main(int argc, char **argv)
     static gradcheck_options o;
     stet_gradcheck_result r;
     o = (gradcheck_options){.def = stet_default_gradcheck_def()};
-    report_begin("stet gradcheck");
+    report_begin("stet gradcheck", WARNINGS_SHOWN);
     int code = parse(argc, argv, &o);
     if (code != 0) return code;
     if (o.help) return print_usage();

@@ -376,7 +376,7 @@ int info_main(int argc, char **argv)
     const char *scene = NULL;
     bool json = false;
     stet_mechanism_options options;
-    report_begin("stet info");
+    report_begin("stet info", WARNINGS_KEPT);
     for (int i = 1; i < argc; ++i) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return print_help();
         if (strcmp(argv[i], "--json") == 0)

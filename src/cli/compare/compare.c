@@ -84,7 +84,7 @@ static int compare_scene(int argc, char **argv, const char *with)
 int compare_main(int argc, char **argv)
 {
     const char *with = NULL;
-    report_begin("stet compare");
+    report_begin("stet compare", WARNINGS_SHOWN);
     for (int i = 1; i < argc; ++i)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return print_usage();
     int code = take_with(&argc, argv, &with);

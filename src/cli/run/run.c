@@ -491,7 +491,7 @@ static void clean_up(run *r)
 int run_main(int argc, char **argv)
 {
     run r = {.frame = STET_FRAME_LATEST};
-    report_begin("stet run");
+    report_begin("stet run", WARNINGS_KEPT);
     int code = ranks_open(&r.ranks);
     if (code < 0) code = ranks_divide(&r.ranks, &r.options, argc, argv, options_read(argc, argv, &r.options));
     r.summary.options = &r.options;

@@ -18,6 +18,7 @@ typedef struct rules {
     bool one;        /* it has at most one iteration */
     bool in_order;   /* its iterations run one after the other here, on every device */
     int loops;       /* loops around this place, inside of the each */
+    bool typed;      /* all types are right: then all writes are known */
 } rules;
 
 static bool is_kernel(const sti_symbol *f) { return f->word != STI_WORD_LFN; }
@@ -352,8 +353,9 @@ static void check_parameter(sti_unit *u, const sti_node *f, const sti_node *v)
         sti_report_mistake(u, v->place, "kernel %s: parameter %s: a number is passed without const", kernel, name);
 }
 
-static void check_kernel(sti_unit *u, const sti_node *f)
+static void check_kernel(const rules *r, const sti_node *f)
 {
+    sti_unit *u = r->u;
     int n = 0;
     if (f->named->kind != STI_TYPE_VOID)
         sti_report_mistake(u, f->place, "kernel %s: a kernel returns void", f->name->text);
@@ -365,7 +367,7 @@ static void check_kernel(sti_unit *u, const sti_node *f)
             sti_report_mistake(u, v->place, "kernel %s: the name of parameter %d is too long: below %d letters",
                                f->name->text, n, STI_MAX_NAME);
         bool pointer = v->symbol && v->type && v->type->kind == STI_TYPE_POINTER;
-        if (pointer && !v->type->of->is_const && !v->symbol->written)
+        if (r->typed && pointer && !v->type->of->is_const && !v->symbol->written)
             sti_report_mistake(u, v->place, "kernel %s: parameter %s is never written: make it const", f->name->text,
                                v->name->text);
     }
@@ -376,12 +378,12 @@ static void check_kernel(sti_unit *u, const sti_node *f)
 
 void sti_check_rules(sti_unit *u)
 {
-    rules r = {.u = u};
+    rules r = {.u = u, .typed = u->nmistake == 0};
     for (sti_node *f = u->top; f && !u->failed; f = f->next) {
         if (f->kind != STI_NODE_FUNCTION || !f->symbol) continue;
         r.function = f->symbol;
         if (!sti_flow_pointers(u, f->b)) return;
         check_list(&r, f->b->a);
-        if (f->op != STI_WORD_LFN) check_kernel(u, f);
+        if (f->op != STI_WORD_LFN) check_kernel(&r, f);
     }
 }

@@ -266,8 +266,9 @@ static const check_case signatures[] = {
      "passed without const"},
     {"world_kernel void k_a(real *x, const real *y) { each (i, 3) put(x, i, y[i]); }\nworld_kernel void k_b(real *x) { "
      "k_a(x, x); }",
-     "2:29: kernel k_b: parameter x is never written: make it const\n2:34: `k_a` is a kernel: kernels are launched, "
-     "not called; put what they share into an LFN"},
+     "2:34: `k_a` is a kernel: kernels are launched, not called; put what they share into an LFN"},
+    {"world_kernel void k_a(real *x, const int *n) { each (i, 1) put(x, i, splat((float)n[0])); }",
+     "1:77: `float` is not in the language: write ureal, or real for lanes"},
     {"world_kernel void k_a(real *x, int *y, ureal *z) { return; }",
      "1:29: kernel k_a: parameter x is never written: make it const\n1:37: kernel k_a: parameter y is never written: "
      "make it const\n1:47: kernel k_a: parameter z is never written: make it const"},
