@@ -2,8 +2,8 @@
 """Checks of the source that no compiler makes: what the library may not call, how long a file and a line may be.
 
 The library neither prints, exits, aborts nor reads the environment. One file of src/base/ may read it; the command
-(src/cli/) may print. Whatever may warn or fail in MuJoCo is called under a guard. Exit code 1 names every line that
-breaks this.
+(src/cli/) may print. Whatever may warn or fail in MuJoCo is called under a guard. Kernels of the physics read what may
+be a world's own through par(). Exit code 1 names every line that breaks this.
 """
 
 import re
@@ -120,6 +120,22 @@ def check_enumerators(paths):
     return wrong
 
 
+def check_raw_reads(paths):
+    """OWN-4 of src/physics/parameters.h: a parameter may be a world's own, and par() alone knows where it is."""
+    listed = re.search(r"read_raw\[\] = \{([^}]*)\}", source.read("src/physics/parameters.c"))
+    allowed = r"(?:\s*\+\s*|\[)PH_NUMBER\(w, (?:" + "|".join(re.findall(r"\w+", listed[1])) + r")\)"
+    wrong = []
+    for path in paths:
+        text = source.code(source.read(path))
+        par = [(p[2], p[3]) for p in functions(text) if p[0] == "par"]
+        for found in re.finditer(r"(?:\bw|\(w\))\.(reals|own)\b", text):
+            raw = found[1] == "own" or not re.match(allowed, text[found.end() :])
+            if raw and not any(begin <= found.start() < end for begin, end in par):
+                line = text.count("\n", 0, found.start()) + 1
+                wrong.append(f"{path}:{line}: {found[0]} is read raw, and may be a world's own: use par()")
+    return wrong
+
+
 def check_columns(paths):
     """Lines end by COLUMNS, but for rows of tables (Markdown's, and .inl files) and lines with a link."""
     wrong = []
@@ -140,6 +156,7 @@ def main():
     texts = source.tracked(".c", ".h", ".cpp", ".py", ".cmake", ".sh", ".md", "CMakeLists.txt", "Makefile")
     wrong = check_calls(sources) + check_guards(sources) + check_length(every) + check_columns(texts)
     wrong += check_enumerators(source.files("include/stet"))
+    wrong += check_raw_reads(source.files("src/physics", suffixes=(".k.h",)))
     print("\n".join(wrong) if wrong else f"source: {len(every)} files, no forbidden call, none too long")
     return 1 if wrong or not every else 0
 

@@ -7,6 +7,8 @@
  *       Pairs of geoms are those that the bits of any world let touch; where a world's own do not, its reach is NaN
  *   OWN-2  the numbers of a world are those that the tables would hold for a model with that world's parameters
  *   OWN-3  a table that moved to v stays there until no parameter is given
+ *   OWN-4  kernels read parameters by par(), which knows where they are; but for those that read_raw lists, of meshes
+ *       and options that all worlds share (tools/check_source.py)
  */
 #ifndef STI_PHYSICS_PARAMETERS_H
 #define STI_PHYSICS_PARAMETERS_H

@@ -30,9 +30,11 @@ static const char sensors[] =
     "quat='1 1 0 0'/><site name='2' quat='1 -1 0 0'/><site name='3' quat='1 0 1 0'/><site name='4' quat='1 0 -1 0'/>"
     "<site name='5' quat='0 1 0 0'/><body name='b' pos='.3 0 0' simple='false'><joint name='s' type='slide' "
     "range='.1 .3' margin='.05'/><geom type='capsule' size='.05 .2' contype='0' conaffinity='0'/><body name='c' "
-    "pos='0 .4 0' simple='false'><joint name='q' type='ball' range='0 5' damping='.1'/><geom size='.1' pos='.1 .2 .1' "
+    "pos='0 .4 0' simple='false'><joint name='q' type='ball' range='0 5' damping='.1'/><geom name='e' size='.1' "
+    "pos='.1 .2 .1' "
     "contype='0' conaffinity='0'/></body></body></body><body name='d' pos='1 -1 .19' simple='false'><freejoint/>"
-    "<geom size='.2' conaffinity='2'/><site name='t' size='.3'/><site name='i' type='box' size='.3 .2 .9'/></body>"
+    "<geom name='d' size='.2' conaffinity='2'/><site name='t' size='.3'/><site name='i' type='box' size='.3 .2 "
+    ".9'/></body>"
     "</worldbody><tendon><fixed name='t' limited='true' range='.1 .2'><joint joint='h' coef='1'/>"
     "<joint joint='s' coef='-2'/></fixed></tendon><actuator><motor name='m' joint='h' gear='2'/><position name='p' "
     "tendon='t' kp='4' kv='.3'/></actuator><sensor><rangefinder site='0'/><rangefinder site='1' data='dist dir origin "
@@ -49,7 +51,9 @@ static const char sensors[] =
     "objtype='geom' objname='g' reftype='site' refname='t'/><framexaxis objtype='body' objname='c'/><framelinvel "
     "objtype='geom' objname='g' reftype='body' refname='d'/><frameangvel objtype='site' objname='3'/><framelinacc "
     "objtype='body' objname='c'/><frameangacc objtype='xbody' objname='c'/><subtreelinvel body='a'/><subtreeangmom "
-    "body='a'/><insidesite site='i' objtype='body' objname='d'/><e_potential/><e_kinetic/><contact body1='d' "
+    "body='a'/><insidesite site='i' objtype='body' objname='d'/><e_potential/><e_kinetic/><clock/><frameyaxis "
+    "objtype='geom' objname='g'/><framezaxis objtype='site' objname='2'/><distance geom1='e' geom2='d' cutoff='9'/>"
+    "<normal geom1='e' geom2='d' cutoff='9'/><fromto geom1='e' geom2='d' cutoff='9'/><user dim='2'/><contact body1='d' "
     "data='found "
     "force torque dist pos normal tangent linvel angvel'/></sensor></mujoco>";
 
@@ -262,6 +266,20 @@ static void kf51_each_parameter_is_that_of_an_edited_model(void **state)
     for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k) check_scene(k);
 }
 
+/* But a plugin's, which sensor_test.c has, and tactile sensors, which native physics refuses. */
+static void each_sensor_is_in_a_scene(void **state)
+{
+    bool has[mjSENS_USER + 1] = {[mjSENS_PLUGIN] = true, [mjSENS_TACTILE] = true};
+    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; ++k) {
+        rig r = rig_make(scenes[k].text, 1, "f64", 1, false);
+        const mjModel *m = r.model->mj;
+        for (int i = 0; i < m->nsensor; ++i) has[m->sensor_type[i]] = true;
+        rig_free(&r);
+    }
+    for (int type = 0; type <= mjSENS_USER; ++type)
+        if (!has[type]) fail_msg("no scene has a sensor of type %d", type);
+}
+
 static void many_parameters_together(void **state)
 {
     bool given[STI_PARAMETER_PHYSICS] = {false}, moved;
@@ -386,6 +404,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kf51_each_parameter_is_that_of_an_edited_model),
+        cmocka_unit_test(each_sensor_is_in_a_scene),
         cmocka_unit_test(many_parameters_together),
         cmocka_unit_test(neighbours_do_not_matter),
         cmocka_unit_test(draws_reach_the_physics),
