@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks what the pages of doc/ and the READMEs name: files and folders of the tree, and functions, types, macros and
-kernels of the library. What is in backticks or in a link and looks like one of these has to be there.
+kernels of the library. What is in backticks or in a link and looks like one of these has to be there. And counts: of
+COUNTS, what a page says is what is counted.
 
 A path begins with a folder of the tree and may end in `<noun>`, `*` or `…`; a name begins as the library's names do.
 """
@@ -17,6 +18,16 @@ MADE = ("doc/gallery/", "build/")  # by scripts, not in the tree
 NAMES = re.compile(r"\b(?:stet|sti|STET|STI|k|ph)_\w+\b")
 # Patterns of names, and those that a program of the reader's has.
 PATTERNS = re.compile(r"_$|^(?:k|ph|sti|stet|STET|STI)_(?:f|height|axpy|name|NAME|x)$")
+
+WORDS = "none one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
+# A page, its sentence about a number; the file and the pattern whose finds are counted or, if it has a group, that.
+COUNTS = (
+    ("doc/environments.md", r"have\s+(\w+) examples", "python/stet/gym/mujoco.py", r"^class (?!Mujoco)[A-Z]\w+Vec"),
+    ("doc/environments.md", r"`robots.k.h` (\w+)", "python/stet/gym/robots.py", r"^class (?!Robot)[A-Z]\w+Vec"),
+    ("doc/environments.md", r"`suite.k.h` (\w+)", "python/stet/gym/suite.py", r'^    "[\w-]+": \(\w+VectorEnv, '),
+    ("doc/kernels.md", r"At most (\w+) parameters", "src/kernel/signature.h", r"STI_MAX_PARAMS = (\d+)"),
+    ("doc/similarity.md", r"of (\d+) pictures have", "bench/results/similarity.md", r" models, (\d+) pictures;"),
+)
 
 
 def pages():
@@ -63,9 +74,18 @@ def complaints(page, text, words):
                 yield f"{page}: nothing is called {name}"
 
 
+def wrong_counts():
+    for page, sentence, path, pattern in COUNTS:
+        said = re.search(sentence, source.read(page))
+        found = re.findall(pattern, source.read(path), re.MULTILINE)
+        count = int(found[0]) if "(\\d+)" in pattern and found else len(found)
+        if not said or said[1] not in (str(count), *WORDS[count : count + 1]):
+            yield f"{page}: says {repr(said[0]) if said else 'nothing'} of {path}, which has {count}"
+
+
 def main():
     words = known_names()
-    wrong = [line for page in pages() for line in complaints(page, source.read(page), words)]
+    wrong = [line for page in pages() for line in complaints(page, source.read(page), words)] + list(wrong_counts())
     print("\n".join(dict.fromkeys(wrong)) if wrong else f"docs: {len(pages())} pages name what there is")
     return 1 if wrong or not pages() or len(words) < 1000 else 0
 

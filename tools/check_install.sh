@@ -39,6 +39,23 @@ echo "install: built and ran with pkg-config"
     { echo "install: the example does not keep its poles up"; exit 1; }
 echo "install: built and ran an example"
 
+# The C of README.md, as a program, prints a picture that shows something.
+{
+    echo '#include <stet/stet.h>'
+    echo '#include <stdio.h>'
+    echo 'int main(void)'
+    echo '{'
+    awk '/^```c$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$source_dir/README.md"
+    echo '}'
+} >"$scratch/readme.c"
+# shellcheck disable=SC2046
+"$cc" -o "$scratch/readme" "$scratch/readme.c" $(pkg-config --cflags --libs stet)
+(cd "$source_dir" && "$scratch/readme") >"$scratch/readme.ppm"
+test "$(head -c 15 "$scratch/readme.ppm")" = "P6 128 128 255" &&
+    test "$(wc -c <"$scratch/readme.ppm")" = $((15 + 128 * 128 * 3)) &&
+    test "$(gzip -c "$scratch/readme.ppm" | wc -c)" -gt 4000 || { echo "install: README's C draws nothing"; exit 1; }
+echo "install: built and ran README's C"
+
 cat >"$scratch/consumer/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES C)
