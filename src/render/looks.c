@@ -31,11 +31,11 @@ static bool differs(const sti_looks *looks, sti_parameter look)
     X(light_attenuation, 3 * m->nlight, LAMPS)                                                                         \
     X(light_cutoff, m->nlight, LAMPS)                                                                                  \
     X(light_exponent, m->nlight, LAMPS)                                                                                \
-    X(mat_emission, m->nmat, GEOMS)                                                                                    \
-    X(mat_specular, m->nmat, GEOMS)                                                                                    \
-    X(mat_shininess, m->nmat, GEOMS)                                                                                   \
+    X(mat_emission, m->nmat, MATERIALS)                                                                                \
+    X(mat_specular, m->nmat, MATERIALS)                                                                                \
+    X(mat_shininess, m->nmat, MATERIALS)                                                                               \
     X(cam_intrinsic, 4 * m->ncam, LENSES)
-typedef enum rows { LAMPS, GEOMS, LENSES } rows;
+typedef enum rows { LAMPS, MATERIALS, LENSES } rows;
 
 static bool any_differs(const sti_looks *looks, rows which)
 {
@@ -46,10 +46,15 @@ static bool any_differs(const sti_looks *looks, rows which)
     return any;
 }
 
+static bool materials_differ(const sti_looks *looks)
+{
+    return differs(looks, STI_PARAMETER_mat_rgb) || any_differs(looks, MATERIALS);
+}
+
 static bool geoms_differ(const sti_looks *looks)
 {
     return differs(looks, STI_PARAMETER_geom_matid) || differs(looks, STI_PARAMETER_geom_rgb) ||
-           differs(looks, STI_PARAMETER_mat_rgb) || any_differs(looks, GEOMS);
+           materials_differ(looks);
 }
 
 static bool lamps_differ(const sti_looks *looks) { return any_differs(looks, LAMPS); }
@@ -266,7 +271,7 @@ static stet_result fill_world(sti_looks *looks, const sti_looks_def *def, int64_
     double *numbers = looks->numbers ? looks->numbers + w * base->nown : NULL;
     if (numbers) memcpy(numbers, base->own, (size_t)base->nown * sizeof *numbers);
     if (numbers && geoms_differ(looks)) fill_geoms(looks, worlds, &own, w, base->nshape, def->physical, numbers);
-    if (numbers && differs(looks, STI_PARAMETER_mat_rgb)) fill_others(worlds, &own, w, def->physical, numbers);
+    if (numbers && materials_differ(looks)) fill_others(worlds, &own, w, def->physical, numbers);
     if (numbers && lamps_differ(looks)) fill_lamps(&own, base, numbers + (ptrdiff_t)APPEARANCE_SIZE * base->nshape);
     if (numbers && looks->coloured) fill_shapes(shapes, base->nshape - shapes->n, w, def->physical, numbers);
     if (looks->lenses) STI_TRY(fill_lenses(looks, def, &own, w));

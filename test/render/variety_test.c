@@ -76,10 +76,12 @@ static double value_of(const mjModel *m, int look, int w, int i, uint64_t *dice)
     if (which == STI_PARAMETER_light_exponent) return 10 * u;
     if (look >= MAT_RGB) return u;
     if (look >= CAM_POS) return own + (look == CAM_QUAT || look == GEOM_QUAT ? .1 : .4) * (u - .5);
-    if (look == 0) { /* what reflects in the model does so in all worlds, and no other plane */
+    if (look == 0) { /* what reflects in the model does so in all worlds, and no other plane or box */
         double x = -1 + u * (double)(m->nmat + 1);
-        int material = (int)floor(x), reflects = material >= 0 && m->mat_reflectance[material] > 0;
-        return reflects && m->geom_type[i] == mjGEOM_PLANE ? own : x;
+        int material = (int)floor(x);
+        bool may = m->geom_type[i] == mjGEOM_PLANE || m->geom_type[i] == mjGEOM_BOX;
+        bool reflects = material >= 0 && m->mat_reflectance[material] > 0;
+        return may && reflects != (m->mat_reflectance[m->geom_matid[i]] > 0) ? own : x;
     }
     return look == 5 ? 20 + 60 * u : look == 1 && u < 0.2 ? 0.5 : u;
 }
@@ -145,11 +147,10 @@ static void check_world(const pictures *all, int w, bool given[NLOOK], double x[
     pictures_close(&one);
 }
 
-static void kf52_each_world_is_that_of_an_edited_model(void **state)
+static void each_world_is_that_of_an_edited_model(void **state)
 {
     static double x[NLOOK][WORLDS * MOST];
-    uint64_t dice = 76;
-    print_message("dice %d\n", (int)dice);
+    uint64_t dice = dice_seed("each_world_is_that_of_an_edited_model");
     for (int mode = 0; mode < STET_RENDER_MODE_COUNT; ++mode) {
         pictures p;
         bool given[NLOOK] = {false};
@@ -177,6 +178,15 @@ static void kf52_each_world_is_that_of_an_edited_model(void **state)
             assert_true(pictures_hash(&p, STI_BUFFER_COLOUR, 0) != plain);
         }
         for (int k = 0; k < NLOOK; ++k) OK(stet_worlds_set_parameter(p.worlds, looks[k], NULL, 0));
+        for (int k = 0; k < NLOOK; ++k) { /* each alone */
+            bool alone[NLOOK] = {[0] = false};
+            alone[k] = true;
+            OK(stet_worlds_set_parameter(p.worlds, looks[k], x[k],
+                                         WORLDS * stet_worlds_get_parameter_items(p.worlds, looks[k])));
+            pictures_run(&p);
+            check_world(&p, 0, alone, x, looks[k]);
+            OK(stet_worlds_set_parameter(p.worlds, looks[k], NULL, 0));
+        }
         pictures_run(&p);
         for (int w = 0; w < WORLDS; ++w) assert_true(pictures_hash(&p, STI_BUFFER_COLOUR, w) == plain);
         pictures_close(&p);
@@ -267,7 +277,7 @@ static void bad_looks_are_refused(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kf52_each_world_is_that_of_an_edited_model),
+        cmocka_unit_test(each_world_is_that_of_an_edited_model),
         cmocka_unit_test(resets_draw_looks),
         cmocka_unit_test(bad_looks_are_refused),
     };
