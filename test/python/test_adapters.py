@@ -1,15 +1,13 @@
-"""stet.gym.adapters: what learners of other projects see is what the environment gave. Stable-Baselines3's side is run
-with a class of its interface where it is not installed; the others need PyTorch, and learn with the real libraries
-(make test-learners).
+"""stet.gym.adapters: what learners of other projects see is what the environment gave. Where the libraries are not
+installed, learner_doubles.py has their interfaces; that they learn is tested with the libraries (make test-learners).
 """
 
 import contextlib
 import copy
 import importlib.util
-import sys
-import types
 
 import gymnasium
+import learner_doubles as doubles
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
@@ -31,43 +29,29 @@ def actions_of(env, count):
     return random.uniform(low, high, (count, env.num_envs, *low.shape)).astype(np.float32)
 
 
-class FakeVecEnv:
-    """What the adapter uses of stable_baselines3.common.vec_env.VecEnv."""
-
-    def __init__(self, num_envs, observation_space, action_space):
-        self.num_envs, self.observation_space, self.action_space = num_envs, observation_space, action_space
-        self._reset_seeds()
-        self._options = [{} for _ in range(num_envs)]
-        assert self.get_attr("render_mode") == [self.render_mode] * num_envs
-
-    def _reset_seeds(self):
-        self._seeds = [None] * self.num_envs
-
-    def seed(self, seed):
-        self._seeds = [seed + k for k in range(self.num_envs)]
-
-    def _get_indices(self, indices):
-        return range(self.num_envs) if indices is None else [indices] if isinstance(indices, int) else indices
-
-    def step(self, actions):
-        self.step_async(actions)
-        return self.step_wait()
+def installed(*names):
+    return all(importlib.util.find_spec(name) for name in names)
 
 
 @pytest.fixture
 def sb3(monkeypatch):
-    """The adapter; over a fake, if Stable-Baselines3 is not there."""
-    if importlib.util.find_spec("stable_baselines3") is None:
-        for name, content in {"": {}, ".common": {}, ".common.monitor": {"Monitor": type("Monitor", (), {})},
-                              ".common.vec_env": {"VecEnv": FakeVecEnv}}.items():
-            module = types.ModuleType("stable_baselines3" + name)
-            vars(module).update(content)
-            monkeypatch.setitem(sys.modules, module.__name__, module)
-        monkeypatch.delitem(sys.modules, "stet.gym.adapters.sb3", raising=False)
-    from stet.gym.adapters import sb3 as adapter
+    """The adapter; over a double, if Stable-Baselines3 is not there."""
+    if not installed("stable_baselines3"):
+        doubles.install(monkeypatch, "stable_baselines3")
+    from stet.gym.adapters.sb3 import Sb3VecEnvWrapper
 
-    yield adapter.Sb3VecEnvWrapper
-    sys.modules.pop("stet.gym.adapters.sb3", None)
+    yield Sb3VecEnvWrapper
+    doubles.forget_adapters()
+
+
+@pytest.fixture
+def learners(monkeypatch):
+    """Whether these are rsl_rl and skrl themselves, not doubles."""
+    real = installed("torch", "rsl_rl", "skrl")
+    if not real:
+        doubles.install(monkeypatch, "torch", "tensordict", "rsl_rl", "skrl")
+    yield real
+    doubles.forget_adapters()
 
 
 def begin(env, mode, over, seen):
@@ -160,10 +144,10 @@ MAKE = dict(environments())
 
 @pytest.mark.parametrize("mode", ["SAME_STEP", "DISABLED"])
 @pytest.mark.parametrize("kind", MAKE)
-def test_rsl_rl_and_skrl_see_what_the_environment_gave(kind, mode):
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("rsl_rl")
-    pytest.importorskip("skrl")
+def test_rsl_rl_and_skrl_see_what_the_environment_gave(learners, kind, mode):
+    if "torch" in kind and not learners:
+        pytest.skip("torch is not installed")
+    import torch
     from stet.gym.adapters.rsl_rl import RslRlVecEnvWrapper
     from stet.gym.adapters.skrl import SkrlVecEnvWrapper
 
@@ -185,7 +169,7 @@ def test_rsl_rl_and_skrl_see_what_the_environment_gave(kind, mode):
 
     policy, state = check(seen)
     assert torch.equal(third.reset()[0], policy) and third.observation_space.shape == tuple(policy.shape[1:])
-    ended = 0
+    ended, kept = 0, []
     for action in map(torch.from_numpy, actions_of(plain, 20)):
         seen, reward, terminated, truncated, _ = plain.step(action if "torch" in kind else action.numpy())
         over = np.asarray(terminated) | np.asarray(truncated)
@@ -199,6 +183,8 @@ def test_rsl_rl_and_skrl_see_what_the_environment_gave(kind, mode):
         assert np.array_equal(failed[:, 0].numpy(), terminated) and np.array_equal(late[:, 0].numpy(), truncated)
         assert (third.state() is None) == (state is None) and (state is None or torch.equal(third.state(), state))
         assert torch.equal(groups["policy"], theirs.get_observations()["policy"])
+        assert all(torch.equal(x, before) for x, before in kept), "what a step gave stays as it is"
+        kept = [(x, x.clone()) for x in (groups["policy"], extras["time_outs"], done, worth, now)]
         ended += over.sum()
     assert ended >= 2 * N
     theirs.episode_length_buf = torch.arange(N)
@@ -222,15 +208,24 @@ PPO = {
     "critic": {"class_name": "MLPModel", "hidden_dims": [16], "activation": "elu"}}
 
 
-def test_rsl_rl_learns():
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("rsl_rl")
+@pytest.mark.parametrize("kind", ["kernels", "tensors", "numpy"])
+def test_rsl_rl_s_runner_takes_it(learners, kind):
+    """What its runner calls, and how; with the library itself, too, which then learns."""
     from rsl_rl.runners import OnPolicyRunner
 
     from stet.gym.adapters.rsl_rl import RslRlVecEnvWrapper
 
-    env = RslRlVecEnvWrapper(MAKE["tensors"]("SAME_STEP"), clip_actions=1.0)
+    env = RslRlVecEnvWrapper(MAKE[kind]("SAME_STEP"), clip_actions=1.0)
     runner = OnPolicyRunner(env, copy.deepcopy(PPO), log_dir=None, device="cpu")
+    if not learners:
+        runner.learn(2, init_at_random_ep_len=True)
+        reward, goes_on, late = (np.stack(column) for column in zip(*runner.kept))
+        assert len(reward) == 16 and reward.std() > 0 and 0 < (1 - goes_on).sum() < goes_on.size
+        assert not (late & (goes_on == 1)).any(), "who is late is over"
+        env.close()
+        return
+    import torch
+
     before = [p.clone() for p in runner.alg.get_policy().parameters()]
     runner.learn(2, init_at_random_ep_len=True)
     assert any(not torch.equal(*pair) for pair in zip(before, runner.alg.get_policy().parameters()))
