@@ -43,6 +43,7 @@ def test_programs_run(folder):
     assert "{'critic': (64, 72), 'policy': (64, 48)}" in folder[1]
     stands = re.search(r"stands: True  feet on the ground: ([0-9.]+)", folder[1])
     assert stands and float(stands.group(1)) > 0.8 and "'linear': " in folder[1]
+    assert "MJCF as URDF: True" in folder[1] and 'type="free"' in (folder[0] / "dog.xml").read_text()
 
 
 def test_commands_run(folder):
