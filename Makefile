@@ -149,10 +149,12 @@ chart:
 	@tools/setup.sh chart
 	@.venv/bin/python bench/frame_chart.py $(CHART:%=bench/results/%.json) doc/frame.png
 
+# Robots come from other projects' packages, and policies need ONNX's runtime.
 gallery:
-	@tools/setup.sh test
+	@tools/setup.sh learners
+	@tools/setup.sh corpus
 	$(call build_tree,$(BUILD),$(without_tests) $(with_python),stet_python)
-	@PYTHONPATH=$(BUILD)/python .venv/bin/python tools/gallery.py
+	@STET_ROBOTS=.venv/corpus PYTHONPATH=$(BUILD)/python .venv/bin/python tools/gallery.py
 
 # stet.torch and stet.jax have pages where their libraries are installed.
 docs:

@@ -19,6 +19,7 @@ from stet.train.play import POLICIES
 
 ROOT = pathlib.Path(__file__).parents[1]
 SIZE, DRAWN = (240, 180), (960, 720)  # pixels; many of the drawn ones are one
+RATE, SECONDS = 25, 3  # of animations: pictures a second, and how long
 SCENES = {  # a sentence, the camera, seconds of noise before the picture
     "hand.xml": ("A hand with 20 servos and a cube in it.", "main", 1.0),
     "humanoid.xml": ("A humanoid with 21 motors.", "main", 0.4),
@@ -35,9 +36,11 @@ again (`tools/gallery.py`).
 """
 
 
-def save(pixels, name):
-    picture = Image.fromarray(pixels).resize(SIZE, Image.Resampling.LANCZOS)
-    picture.save(ROOT / "doc" / "gallery" / f"{name}.webp", quality=80, method=6)
+def save(frames, name):
+    """One picture, or several as an animation."""
+    first, *others = [Image.fromarray(pixels).resize(SIZE, Image.Resampling.LANCZOS) for pixels in frames]
+    moves = {"save_all": True, "append_images": others, "duration": 1000 // RATE, "loop": 0} if others else {}
+    first.save(ROOT / "doc" / "gallery" / f"{name}.webp", quality=60 if others else 80, method=6, **moves)
     print(name, file=sys.stderr)
     return f'<img src="gallery/{name}.webp" width="{SIZE[0]}" height="{SIZE[1]}" alt="{name}">'
 
@@ -66,17 +69,19 @@ def draw_task(name):
 
 
 def draw_policy(name):
-    """A robot that does what the policy shipped for it has learnt, after four seconds; seen from its first camera."""
+    """A robot that does what the policy shipped for it has learnt, from the fifth second on; from its first camera."""
     task = name.rpartition("-v")[0]
     about, policy = json.loads((find_run(task) / "run.json").read_text()), Policy(find_run(task) / "policy.onnx")
     kind = find_class(about["task"])
     env = kind(1, "cpu", render_mode="rgb_array", width=DRAWN[0], height=DRAWN[1], **kind.measured_with)
     seen, _ = env.reset(seed=1)
-    for _ in range(200):
+    frames, rate = [], round(1 / env.dt)
+    for step in range((4 + SECONDS) * rate):
         seen = env.step(np.clip(policy(seen), env.single_action_space.low, env.single_action_space.high))[0]
-    picture = env.render()[0]
+        if step >= 4 * rate and step * RATE % rate < RATE:
+            frames.append(env.render()[0].copy())
     env.close()
-    return picture
+    return frames
 
 
 def main():
@@ -84,13 +89,13 @@ def main():
     tasks = [name.removeprefix("stet/") for name in gymnasium.registry if name.startswith("stet/")]
     rows = ["\n## Scenes\n\n| | |\n|---|---|\n"]
     for file, (sentence, camera, seconds) in SCENES.items():
-        picture = save(draw_scene(file, camera, seconds), file.partition(".")[0])
+        picture = save([draw_scene(file, camera, seconds)], file.partition(".")[0])
         rows.append(f"| {picture} | {sentence}<br>`stet view scenes/{file}` |\n")
     rows.append('\n## Tasks\n\nAfter `import gymnasium, stet.gym`; `gymnasium.make("stet/…")` makes one alone. '
                 "`doc/environments.md` says more.\n\n| | |\n|---|---|\n")
     for name in tasks:
         learnt = (POLICIES / name.rpartition("-v")[0]).exists()
-        picture = save(draw_policy(name) if learnt else draw_task(name), name)
+        picture = save(draw_policy(name) if learnt else [draw_task(name)], name)
         rows.append(f'| {picture} | `gymnasium.make_vec("stet/{name}", num_envs=256)` |\n')
     (ROOT / "doc" / "gallery.md").write_text(HEAD + "".join(rows))
 
