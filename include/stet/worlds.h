@@ -287,8 +287,8 @@ STET_API const uint32_t *stet_worlds_get_faults(const stet_worlds *worlds);
 /*
  * An exact copy of the whole state. Restoring it gives the same bits, whatever happened in between. The caller owns
  * *out. Restoring needs the same number of worlds, the same physics and the same model, or one of equal content; the
- * snapshot keeps its model alive. UNSUPPORTED: the model's option flag sleep or ipc is on, so that MuJoCo's state is
- * not complete.
+ * snapshot keeps its model alive. UNSUPPORTED: the model has bodies that may sleep, or the option flag ipc, so that
+ * MuJoCo's state is not complete.
  */
 typedef struct stet_snapshot stet_snapshot;
 STET_API stet_result stet_snapshot_create(stet_worlds *worlds, stet_snapshot **out);

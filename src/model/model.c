@@ -438,6 +438,15 @@ stet_result stet_model_load_bytes(const void *bytes, int64_t size, const char *p
 
 void sti_model_retain(stet_model *model) { (void)__atomic_add_fetch(&model->references, 1, __ATOMIC_RELAXED); }
 
+bool sti_model_sleeps(const mjModel *m)
+{
+    for (int64_t t = 0; m->opt.enableflags & mjENBL_SLEEP && t < m->ntree; ++t) {
+        int policy = m->tree_sleep_policy[t];
+        if (policy != mjSLEEP_NEVER && policy != mjSLEEP_AUTO_NEVER) return true;
+    }
+    return false;
+}
+
 void stet_model_destroy(stet_model *model)
 {
     if (!model || __atomic_sub_fetch(&model->references, 1, __ATOMIC_ACQ_REL) > 0) return;

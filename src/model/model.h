@@ -15,6 +15,8 @@ struct stet_model {
 };
 
 void sti_model_retain(stet_model *model);
+/* May a tree of it sleep? Without such trees the option flag sleep changes nothing. */
+bool sti_model_sleeps(const mjModel *m);
 /* Hash of all of MuJoCo's model: equal for models of equal content, whatever their origin. */
 stet_result sti_model_fingerprint(const stet_model *model, uint64_t *out);
 

@@ -136,7 +136,6 @@ static bool has_hard_past(const mjModel *m)
     return false;
 }
 static bool has_plasticity(const mjModel *m) { return m->nplastic > 0; }
-static bool has_sleep(const mjModel *m) { return (m->opt.enableflags & mjENBL_SLEEP) != 0; }
 static bool has_rk4(const mjModel *m) { return m->opt.integrator == mjINT_RK4; }
 static bool has_implicit(const mjModel *m) { return m->opt.integrator == mjINT_IMPLICIT; }
 static bool has_discrete(const mjModel *m) { return m->opt.integrator == mjINT_DISCRETE; }
@@ -411,7 +410,7 @@ static const struct {
     {"delays and history", true, has_history},
     {"delays and history of sensors with integrator RK4", false, has_hard_past},
     {"plastic springs", false, has_plasticity},
-    {"sleeping", false, has_sleep},
+    {"sleeping", false, sti_model_sleeps},
 };
 
 const char *sti_physics_feature(const mjModel *m, int i, bool *covered)

@@ -163,7 +163,7 @@ void stet_snapshot_destroy(stet_snapshot *snapshot)
 /* Refuses models for which MuJoCo's state is not all that the next step depends on. */
 stet_result sti_snapshot_check(const mjModel *m)
 {
-    const char *option = m->opt.enableflags & mjENBL_SLEEP ? "sleep" : m->opt.enableflags & mjENBL_IPC ? "ipc" : NULL;
+    const char *option = sti_model_sleeps(m) ? "sleep" : m->opt.enableflags & mjENBL_IPC ? "ipc" : NULL;
     if (!option) return STET_OK;
     return sti_error(
         STET_ERROR_UNSUPPORTED,

@@ -448,6 +448,10 @@ static void what_is_missing_is_listed(void **state)
          "1'/><body><freejoint/>"
          "<geom type='ellipsoid' size='1 1 1'/></body></worldbody></mujoco>",
          "libccd"},
+        {"<mujoco><option><flag sleep='enable'/></option><worldbody><body><freejoint/><geom "
+         "size='1'/></body></worldbody>"
+         "</mujoco>",
+         "sleeping"},
         {ACTUATED("<general joint='a' gaintype='user'/>"), "of actuators that a user defines"},
         {ACTUATED("<general joint='a' gaintype='dcmotor' dyntype='dcmotor' actearly='true' dynprm='0' gainprm='1 1' "
                   "biastype='affine'/>"),
@@ -476,6 +480,13 @@ static void features_of_a_model_are_listed(void **state)
     }
     assert_true(joints && limits);
     assert_null(stet_native_get_feature(NULL, 0, NULL));
+    stet_model_destroy(model);
+    /* the flag sleep alone is nothing that the physics needs: what has actuators never sleeps */
+    model =
+        rig_model("<mujoco><option><flag sleep='enable'/></option><worldbody><geom type='plane' size='1 1 1'/><body>"
+                  "<joint name='a'/><geom size='1'/></body></worldbody><actuator><motor joint='a'/></actuator>"
+                  "</mujoco>");
+    for (int i = 0; (name = stet_native_get_feature(model, i, &covered)) != NULL; ++i) assert_true(covered);
     stet_model_destroy(model);
 }
 

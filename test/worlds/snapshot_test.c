@@ -190,6 +190,13 @@ static void a_model_whose_state_is_not_complete_is_refused(void **state)
     assert_true(rig_get(&r, "xpos", 1, 5) < 1);
     REFUSED(STET_ERROR_UNSUPPORTED, "flag sleep", stet_snapshot_create(r.worlds, &s));
     rig_free(&r);
+    r = rig_make(
+        "<mujoco><option><flag sleep='enable'/></option><worldbody><body pos='0 0 1' sleep='never'><freejoint/>"
+        "<geom size='.1'/></body></worldbody></mujoco>",
+        2, NULL, 1, true);
+    OK(stet_snapshot_create(r.worlds, &s));
+    stet_snapshot_destroy(s);
+    rig_free(&r);
 }
 
 static void a_run_is_resumed_to_the_bit(void **state)
