@@ -75,6 +75,7 @@ STET_API const char *stet_sim_get_physics_reason(const stet_sim *sim);
 STET_API stet_result stet_sim_get_step_faults(stet_sim *sim, stet_array **out);
 /* As stet_step_linearize, of the sim's step. */
 STET_API stet_result stet_sim_linearize(stet_sim *sim, double *A, int64_t nA, double *B, int64_t nB);
+STET_API stet_result stet_sim_linearize_sensors(stet_sim *sim, double *C, int64_t nC, double *D, int64_t nD);
 /* As stet_step_take_parameters and stet_step_get_parameter_gradient, of the sim's step. */
 STET_API stet_result stet_sim_take_parameters(stet_sim *sim, const char *const *names, int n);
 STET_API stet_result stet_sim_get_parameter_gradient(stet_sim *sim, stet_tape *tape, const char *name, double *out,

@@ -64,9 +64,14 @@ STET_API stet_result stet_step_get_faults(stet_step *step, stet_array **out);
  * Derivatives of the next time step of each world at its present state and inputs, as MuJoCo's mjd_transitionFD has
  * them, but exact: A [nworld][n][n] and B [nworld][n][nu], n = 2 nv + na, in the order of positions (by small turns of
  * quaternions), velocities, activations. The worlds stay as they are. nA, nB: numbers that there is room for.
- * UNSUPPORTED: not native physics, integrator RK4, or steps of the model have no gradients.
+ * UNSUPPORTED: not native physics, no joints, or steps of the model have no gradients.
  */
 STET_API stet_result stet_step_linearize(stet_step *step, double *A, int64_t nA, double *B, int64_t nB);
+/*
+ * Derivatives of sensordata at the present state and inputs, as mjd_transitionFD has them: C [nworld][nsensordata][n],
+ * D [nworld][nsensordata][nu]. The row of a number that has no derivative is NaN (doc/gradients.md says which have one).
+ */
+STET_API stet_result stet_step_linearize_sensors(stet_step *step, double *C, int64_t nC, double *D, int64_t nD);
 
 /*
  * Tapes that begin from now on get gradients of time steps by these parameters of worlds (stet_worlds_set_parameter),

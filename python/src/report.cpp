@@ -185,19 +185,31 @@ static int64_t items_of(const Sim &sim, const char *field)
     return stet_array_get_shape(array)[1];
 }
 
-static nb::object linearize(const Sim &sim)
+// A pair of derivatives, [world, row, number of the state] and [world, row, control], of sensors or of the next step.
+static void put_derivatives(const Sim &sim, bool sensors, nb::list out)
 {
     int64_t n = 2 * items_of(sim, "qvel") + items_of(sim, "act"), nu = items_of(sim, "ctrl"), nworld = sim.core->nworld;
-    nb::object A = numpy_empty(STET_DTYPE_REAL, sizeof(double), {nworld, n, n}, nb::none());
-    nb::object B = numpy_empty(STET_DTYPE_REAL, sizeof(double), {nworld, n, nu}, nb::none());
+    int64_t rows = sensors ? items_of(sim, "sensordata") : n;
+    nb::object A = numpy_empty(STET_DTYPE_REAL, sizeof(double), {nworld, rows, n}, nb::none());
+    nb::object B = numpy_empty(STET_DTYPE_REAL, sizeof(double), {nworld, rows, nu}, nb::none());
     Buffer a, b;
     a.open(A, true);
     b.open(B, true);
     run(*sim.core, [&] {
-        return stet_sim_linearize(sim.core->sim, static_cast<double *>(a.data()), nworld * n * n,
-                                  static_cast<double *>(b.data()), nworld * n * nu);
+        return (sensors ? stet_sim_linearize_sensors : stet_sim_linearize)(
+            sim.core->sim, static_cast<double *>(a.data()), nworld * rows * n, static_cast<double *>(b.data()),
+            nworld * rows * nu);
     });
-    return nb::make_tuple(A, B);
+    out.append(A);
+    out.append(B);
+}
+
+static nb::object linearize(const Sim &sim, bool sensors)
+{
+    nb::list out;
+    put_derivatives(sim, false, out);
+    if (sensors) put_derivatives(sim, true, out);
+    return nb::tuple(out);
 }
 
 static void randomize(const Sim &sim, std::string name, nb::handle low, nb::handle high)
@@ -343,10 +355,13 @@ static void bind_sim_report(nb::class_<Sim> &sim)
         .def("set_parameter", set_parameter, "name"_a, "values"_a.none(), "mask"_a = nb::none(),
              nb::sig("def set_parameter(self, name: str, values: object | None, mask: object | None = None) -> None"),
              "See stet.Sim.set_parameter.")
-        .def("linearize", linearize, nb::sig("def linearize(self) -> tuple[NDArray, NDArray]"),
+        .def("linearize", linearize, "sensors"_a = false,
+             nb::sig("def linearize(self, sensors: bool = False) -> tuple[NDArray, ...]"),
              "Derivatives of the next time step of each world at its present state and inputs, exact where MuJoCo's "
              "mjd_transitionFD takes differences: A [world, n, n] and B [world, n, control] of float64, n = 2 nv + na: "
-             "positions (by small turns of quaternions), velocities, activations. The sim stays as it is.")
+             "positions (by small turns of quaternions), velocities, activations. With sensors also those of "
+             "sensordata, C [world, number, n] and D [world, number, control]; of a number without a derivative they "
+             "are NaN. The sim stays as it is.")
         .def("_has_parameter",
              [](const Sim &s, std::string name) {
                  Hold hold(*s.core);

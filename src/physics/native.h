@@ -63,6 +63,8 @@ stet_result sti_native_set_room(sti_native *native, int room);
  * B [nworld][n][nu], n = 2 nv + na. UNSUPPORTED: the model's steps have none.
  */
 stet_result sti_native_linearize(sti_native *native, double *A, double *B);
+/* As stet_step_linearize_sensors. */
+stet_result sti_native_linearize_sensors(sti_native *native, double *C, double *D);
 
 /*
  * From now on tapes get gradients of steps by these parameters (worlds/parameter.h), and only by these; count 0: by

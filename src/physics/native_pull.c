@@ -217,17 +217,31 @@ stet_result sti_native_pull_spread(const sti_native *n, int64_t count, stet_arra
     return launch(n, count, v, stepped, b, g, NULL);
 }
 
-stet_result sti_native_pull_reads(const sti_native *n, stet_array *due, stet_array *list, int nlist,
-                                  const sti_native_before *b, stet_array *grad, const sti_native_gradients *g,
-                                  bool solves)
+static stet_result launch_reads(const sti_native *n, int64_t count, stet_array *v, stet_array *due, stet_array *list,
+                                int nlist, const sti_native_before *b, stet_array *grad, const sti_native_gradients *g,
+                                bool solves)
 {
     const int *m = tables_of(n);
-    return STI_LAUNCH(sti_k_native_pull_reads, n->worlds->device, n->worlds->nworld,
-                      sti_arg_array(n->spare.m ? n->spare.tables : n->m), sti_arg_array(n->f), sti_arg_array(n->own.v),
+    return STI_LAUNCH(sti_k_native_pull_reads, n->worlds->device, count,
+                      sti_arg_array(n->spare.m ? n->spare.tables : n->m), sti_arg_array(n->f), sti_arg_array(v),
                       sti_arg_array(due), sti_arg_array(list), sti_arg_team(n->pull.memory, PH_GRADIENT_MEMORY(m)),
                       sti_arg_team(n->pull.lists, m[M_NINTS]), ARRAY(b, qpos), ARRAY(b, qvel), ARRAY(b, act),
                       ARRAY(b, ctrl), ARRAY(b, qfrc_applied), ARRAY(b, xfrc_applied), ARRAY(b, mocap_pos),
                       ARRAY(b, mocap_quat), ARRAY(b, qacc), ARRAY(b, eq_active), sti_arg_array(grad), ARRAY(g, qpos),
                       ARRAY(g, qvel), ARRAY(g, act), ARRAY(g, ctrl), ARRAY(g, qfrc_applied), ARRAY(g, xfrc_applied),
                       ARRAY(g, mocap_pos), ARRAY(g, mocap_quat), sti_arg_int(nlist), sti_arg_int(solves));
+}
+
+stet_result sti_native_pull_reads(const sti_native *n, stet_array *due, stet_array *list, int nlist,
+                                  const sti_native_before *b, stet_array *grad, const sti_native_gradients *g,
+                                  bool solves)
+{
+    return launch_reads(n, n->worlds->nworld, n->own.v, due, list, nlist, b, grad, g, solves);
+}
+
+stet_result sti_native_pull_reads_spread(const sti_native *n, int64_t count, stet_array *v, stet_array *due,
+                                         stet_array *list, const sti_native_before *b, stet_array *grad,
+                                         const sti_native_gradients *g, bool solves)
+{
+    return launch_reads(n, count, v, due, list, 1, b, grad, g, solves);
 }

@@ -62,6 +62,12 @@ stet_result sti_native_prepare_pull_reads(sti_native *native);
 /* sti_native_pull for `count` worlds of arrays of others, with parameters v of theirs, or NULL. All is prepared. */
 stet_result sti_native_pull_spread(const sti_native *native, int64_t count, stet_array *v, stet_array *stepped,
                                    const sti_native_before *before, const sti_native_gradients *gradients);
+/* sti_native_pull_reads of one quantity for `count` worlds of arrays of others, as sti_native_pull_spread. */
+stet_result sti_native_pull_reads_spread(const sti_native *native, int64_t count, stet_array *v, stet_array *due,
+                                         stet_array *list, const sti_native_before *before, stet_array *grad,
+                                         const sti_native_gradients *gradients, bool solves);
+/* Has some sensor with a gradient one by accelerations or forces? */
+bool sti_sensors_solve(const mjModel *model);
 void sti_native_pull_free(sti_native *native);
 
 enum { STI_GRADIENT_LACKS_SIZE = 2048 };

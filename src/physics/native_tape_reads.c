@@ -51,6 +51,9 @@ static grade grade_of_sensor(int type)
     case mjSENS_ACTUATORPOS:
     case mjSENS_ACTUATORVEL: return BY_PATHS;
     case mjSENS_ACCELEROMETER:
+    case mjSENS_TOUCH:
+    case mjSENS_JOINTLIMITFRC:
+    case mjSENS_TENDONLIMITFRC:
     case mjSENS_FRAMELINACC:
     case mjSENS_FRAMEANGACC: return BY_ACCELERATION;
     default: return BY_PLACES; /* or it has none, of which the kernel takes care number by number */
@@ -66,6 +69,8 @@ static grade grade_of_sensors(const mjModel *m)
     }
     return most;
 }
+
+bool sti_sensors_solve(const mjModel *m) { return grade_of_sensors(m) == BY_ACCELERATION; }
 
 /* Of a read without a gradient by what parameters move, steps with gradients by parameters would say too little. */
 static bool moves_with_parameters(const int32_t *row)

@@ -432,7 +432,7 @@ world_kernel void k_native_pull_reads(const int *tables, const ureal *reals, con
             PH_DOFS(GD_SPEED)[d] = splat(0);
         }
         sync();
-        ph_pull_rows(w, on, list, qpos_grad, 0);
+        ph_pull_read_rows(w, on, list, nlist, grad);
     }
     ph_pull_shown(w, list, nlist, grad, 0, lost);
     if (solves) {

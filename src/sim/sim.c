@@ -109,6 +109,11 @@ stet_result stet_sim_linearize(stet_sim *sim, double *A, int64_t nA, double *B, 
     return stet_step_linearize(sim ? sim->step : NULL, A, nA, B, nB);
 }
 
+stet_result stet_sim_linearize_sensors(stet_sim *sim, double *C, int64_t nC, double *D, int64_t nD)
+{
+    return stet_step_linearize_sensors(sim ? sim->step : NULL, C, nC, D, nD);
+}
+
 stet_result stet_sim_take_parameters(stet_sim *sim, const char *const *names, int n)
 {
     return stet_step_take_parameters(sim ? sim->step : NULL, names, n);

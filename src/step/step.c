@@ -328,6 +328,14 @@ stet_result stet_step_get_parameter_gradient(stet_step *step, stet_tape *tape, c
     return sti_native_parameter_gradient(step->native, name, gradient, out);
 }
 
+static stet_result check_linearize(stet_step *step, const char *name)
+{
+    STI_TRY(sti_not_listing(step->worlds->device, name));
+    if (step->worlds->device->launch_observer)
+        return sti_error(STET_ERROR_STATE, "%s: a tape is open; end it first", name);
+    return sti_worlds_sync(step->worlds);
+}
+
 stet_result stet_step_linearize(stet_step *step, double *A, int64_t nA, double *B, int64_t nB)
 {
     if (!step || !A || (!B && nB > 0))
@@ -340,9 +348,23 @@ stet_result stet_step_linearize(stet_step *step, double *A, int64_t nA, double *
                          "linearize: room for %lld and %lld numbers; A has %lld (%lld worlds, %lld rows), B %lld",
                          (long long)nA, (long long)nB, (long long)(nworld * n * n), (long long)nworld, (long long)n,
                          (long long)(nworld * n * m->nu));
-    STI_TRY(sti_not_listing(step->worlds->device, "stet_step_linearize"));
-    if (step->worlds->device->launch_observer)
-        return sti_error(STET_ERROR_STATE, "stet_step_linearize: a tape is open; end it first");
-    STI_TRY(sti_worlds_sync(step->worlds));
+    STI_TRY(check_linearize(step, "stet_step_linearize"));
     return sti_native_linearize(step->native, A, B);
+}
+
+stet_result stet_step_linearize_sensors(stet_step *step, double *C, int64_t nC, double *D, int64_t nD)
+{
+    if (!step || (!C && nC > 0) || (!D && nD > 0))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_step_linearize_sensors: step, C and D must not be NULL");
+    STI_TRY(check_native(step));
+    const mjModel *m = step->worlds->model->mj;
+    int64_t rows = step->worlds->nworld * m->nsensordata, n = 2 * m->nv + m->na;
+    if (nC != rows * n || nD != rows * m->nu)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "linearize: room for %lld and %lld numbers; C has %lld (%lld worlds, %lld numbers of "
+                         "sensors), D %lld",
+                         (long long)nC, (long long)nD, (long long)(rows * n), (long long)step->worlds->nworld,
+                         (long long)m->nsensordata, (long long)(rows * m->nu));
+    STI_TRY(check_linearize(step, "stet_step_linearize_sensors"));
+    return sti_native_linearize_sensors(step->native, C, D);
 }

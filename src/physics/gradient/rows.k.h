@@ -204,47 +204,66 @@ LFN void ph_pull_begin(ph_world w, mask group)
 }
 
 /*
- * GD_Z, which is the bar of qacc, becomes z, in the lanes `on`; then come the bars of all rows. Lanes that have no room
- * together go one after the other, as in ph_constrain.
+ * The rows of a group of lanes again, of which lane `alone` goes by itself if it is not negative, and their residuals
+ * at qacc; 0: lanes have no room together, and go one after the other, as in ph_constrain.
  */
+LFN int ph_repeat_rows(ph_world w, mask group, int alone)
+{
+    if (alone < 0 && PH_LANES_APART(w)) return 0;
+    ph_constraint(w, group, alone >= 0, 0);
+    if (w.ints[S_FULL] && alone < 0) return 0;
+    ph_list_slots(w, group);
+    if (nnode(w) > 0)
+        ph_find_islands(w, 1);
+    else if (!PH_BY_ROWS)
+        ph_find_pattern(w, group);
+    ph_mul_rows(w, qacc(w), efc_jar(w), 1);
+    sync();
+    return 1;
+}
+
+/* GD_Z, which is the bar of qacc, becomes z, and efc_jv what rows make of it. */
+LFN void ph_solve_z(ph_world w, mask group)
+{
+    real *z = PH_DOFS(GD_Z), *search = solver_search(w);
+    each (d, nv(w)) search[d] = z[d] + splat(0);
+    sync();
+    if (nnode(w) > 0)
+        ph_solve_going(w, search, group);
+    else
+        ph_solve_hessian(w, search, group);
+    each (d, nv(w)) z[d] = select(group, search[d], z[d]);
+    sync();
+    ph_mul_rows(w, z, efc_jv(w), 0);
+    sync();
+}
+
+/* Bars of all rows, from efc_jar and efc_jv. */
+LFN void ph_pull_blocks(ph_world w, mask group)
+{
+    ph_pull_begin(w, group);
+    each (one, 1) {
+        for (int k = one; k < ph_nactive(w); ++k) ph_pull_block(w, (w.ints + ph_active(w))[k]);
+    }
+    sync();
+    ph_pull_contacts(w, group);
+}
+
+/* GD_Z, which is the bar of qacc, becomes z, in the lanes `on`; then come the bars of all rows. */
 LFN void ph_pull_rows(ph_world w, mask on, const int *places, real *parameters_grad, int wanted)
 {
     mask todo = on;
-    real *z = PH_DOFS(GD_Z), *search = solver_search(w);
     for (int i = -1; any(todo); ++i) {
         mask group = m_and(on, i < 0 ? m_all() : ieq(lane(), isplat(i)));
-        if (i < 0 && PH_LANES_APART(w)) continue;
-        ph_constraint(w, group, i >= 0, 0);
-        if (!w.ints[S_FULL] || i >= 0) {
-            ph_list_slots(w, group);
-            if (nnode(w) > 0)
-                ph_find_islands(w, 1);
-            else if (!PH_BY_ROWS)
-                ph_find_pattern(w, group);
-            ph_mul_rows(w, qacc(w), efc_jar(w), 1);
-            each (d, nv(w)) search[d] = z[d] + splat(0);
-            sync();
-            if (nnode(w) > 0)
-                ph_solve_going(w, search, group);
-            else
-                ph_solve_hessian(w, search, group);
-            each (d, nv(w)) z[d] = select(group, search[d], z[d]);
-            sync();
-            ph_mul_rows(w, z, efc_jv(w), 0);
-            sync();
-            ph_pull_begin(w, group);
-            each (one, 1) {
-                for (int k = one; k < ph_nactive(w); ++k) ph_pull_block(w, (w.ints + ph_active(w))[k]);
-            }
-            sync();
-            ph_pull_contacts(w, group);
-            each (one, wanted ? 1 : 0) {
-                for (int k = one; k < ph_nactive(w); ++k)
-                    ph_pull_block_parameters(w, (w.ints + ph_active(w))[k], group, places, parameters_grad);
-            }
-            sync();
-            todo = m_andnot(todo, group);
+        int fit = ph_repeat_rows(w, group, i);
+        if (!fit) continue;
+        ph_solve_z(w, group);
+        ph_pull_blocks(w, group);
+        each (one, wanted ? 1 : 0) {
+            for (int k = one; k < ph_nactive(w); ++k)
+                ph_pull_block_parameters(w, (w.ints + ph_active(w))[k], group, places, parameters_grad);
         }
         sync();
+        todo = m_andnot(todo, group);
     }
 }

@@ -354,7 +354,7 @@ LFN void ph_shown_sensors(ph_world w, const real *grad, int z, real *lost)
         const int *row = sensor_first(w) + SN_SIZE * i;
         if (i < nsensor(w) && ph_sensor_is_graded(row)) {
             ph_shown_sensor(w, i, grad, z);
-        } else {
+        } else if (i < nsensor(w) || i >= nsensor(w) + nsensorrow(w)) { /* of rows: ph_shown_forces */
             rolled
             for (int k = 0; k < row[SN_DIM]; ++k) *lost = select(eq(grad[row[SN_ADR] + k], splat(0)), *lost, splat(1));
         }
@@ -413,4 +413,125 @@ LFN void ph_gather_accelerations(ph_world w)
     }
     each (d, nv(w)) z[d] = z[d] - ph_dot6(cdof(w) + 6 * d, sum + 6 * dof_bodyid(w)[d]);
     sync();
+}
+
+/* ---- forces of rows ---------------------------------------------------------------------------------------------- */
+
+/* The normal forces that a touch sensor adds up (ph_sense_touch) have the gradient g. */
+LFN void ph_shown_touch(ph_world w, const int *row, mask group, real g)
+{
+    const int *body = geom_bodyid(w);
+    int site = row[SN_OBJECT + 1], part[STET_W] = {0};
+    real far = splat((ureal)RAY_HUGE);
+    rolled
+    for (int p = 0; p < w.ints[S_NNEAR]; ++p) {
+        const int *near = w.ints + ph_near_pairs(w) + NEAR_SIZE * p, *pair = PH_PAIR(near[NEAR_PAIR]);
+        int bits = near[NEAR_BITS], slot = near[NEAR_SLOT], second = body[pair[B_OBJ2]] == row[SN_OBJECT + 2];
+        contact con[PH_MOST_CONTACTS];
+        real hint[3], way[3], normal[3];
+        if (!bits || !(second || body[pair[B_OBJ1]] == row[SN_OBJECT + 2])) continue;
+        ph_collide(w, pair, group, con, hint);
+        rolled
+        for (int k = 0; k < pair[B_SIDE]; ++k) {
+            if (!(bits >> k & 1)) continue;
+            real *to = efc_aref(w) + ph_slot_row(w, slot), force = efc_force(w)[ph_slot_row(w, slot)], t = far;
+            v3_scale(con[k].normal, splat(second ? -1 : 1), way);
+            ray_lanes ray = {con[k].pos, way, m_all()};
+            ray_hit hit = {&t, normal, part};
+            ph_ray(w, site_type(w)[site], M_SITE_SIZE, site, site_xpos(w) + 3 * site, site_xmat(w) + 9 * site, ray,
+                   hit);
+            mask counts = m_and(m_and(con[k].hit, gt(force, splat(0))), lt(t, far));
+            *to = select(counts, *to + g, *to);
+            slot = slot + 1;
+        }
+    }
+}
+
+/* The force of the limit that holds (ph_sense_limit_force). */
+LFN void ph_shown_limit(ph_world w, const int *row, real g)
+{
+    mask left = m_all();
+    rolled
+    for (int k = 0; k < w.ints[S_NSLOT]; ++k) {
+        int number = w.ints[S_SLOTS + 4 * k + 3] - row[SN_BLOCK];
+        if (number < 0 || number >= row[SN_NBLOCK]) continue;
+        mask holds = m_and(left, ph_block_holds(w, PH_BLOCK(ph_slot_block(w, k))));
+        real *to = efc_aref(w) + ph_slot_row(w, k);
+        *to = select(holds, *to + g, *to);
+        left = m_andnot(left, holds);
+    }
+}
+
+LFN void ph_shown_force(ph_world w, int i, const real *grad, mask group)
+{
+    const int *row = sensor_first(w) + SN_SIZE * i;
+    int touch = row[SN_KIND] == PH_SENSE_TOUCH;
+    real g = grad[row[SN_ADR]], most = sensor_cutoff(w, i);
+    if (row[SN_CUT] > 0) {
+        real x = touch ? ph_sense_touch(w, row, group) : ph_sense_limit_force(w, row);
+        mask over = gt(x, most);
+        if (row[SN_CUT] == 1) over = m_or(over, lt(x, -most));
+        g = select(over, splat(0), g);
+    }
+    if (touch)
+        ph_shown_touch(w, row, group, g);
+    else
+        ph_shown_limit(w, row, g);
+}
+
+/* The gradients of forces of rows, in efc_aref, which nobody reads any more; efc_force has the forces. */
+LFN void ph_shown_forces(ph_world w, const int *list, int nlist, const real *grad, mask group)
+{
+    each (i, ph_nactive(w)) {
+        int k = (w.ints + ph_active(w))[i], dim = PH_BLOCK(ph_slot_block(w, k))[B_DIM];
+        for (int r = 0; r < dim; ++r) efc_aref(w)[ph_slot_row(w, k) + r] = splat(0);
+    }
+    sync();
+    each (one, nsensorrow(w) > 0 ? 1 : 0) {
+        for (int k = one; k < nlist; ++k) {
+            const int *q = list + Q_SIZE * k;
+            for (int i = 0; i < nsensorrow(w) && q[Q_FROM] == W_SENSORDATA; ++i)
+                ph_shown_force(w, nsensor(w) + i, grad + q[Q_AT], group);
+        }
+    }
+    sync();
+}
+
+/*
+ * As ph_pull_rows, where forces of rows have gradients of their own. A force is -C times its row's acceleration: from
+ * there they go to GD_Z, the bar of qacc. To what rows are made of they go as J z does, of which a force's bar is made.
+ */
+LFN void ph_pull_read_rows(ph_world w, mask on, const int *list, int nlist, const real *grad)
+{
+    mask todo = on;
+    real *z = PH_DOFS(GD_Z), *back = solver_grad(w);
+    for (int i = -1; any(todo); ++i) {
+        mask group = m_and(on, i < 0 ? m_all() : ieq(lane(), isplat(i)));
+        int fit = ph_repeat_rows(w, group, i);
+        if (!fit) continue;
+        ph_forces(w, group);
+        ph_shown_forces(w, list, nlist, grad, group);
+        ph_curves(w);
+        each (j, ph_nactive(w)) {
+            int k = (w.ints + ph_active(w))[j], row = ph_slot_row(w, k), dim = PH_BLOCK(ph_slot_block(w, k))[B_DIM];
+            const real *C = efc_c(w) + blockdim(w) * row;
+            for (int r = 0; r < dim; ++r) {
+                real sum = splat(0);
+                for (int q = 0; q < dim; ++q) sum = fma(C[r * dim + q], efc_aref(w)[row + q], sum);
+                efc_force(w)[row + r] = sum;
+            }
+        }
+        sync();
+        ph_gather_rows(w, back);
+        each (d, nv(w)) z[d] = select(group, z[d] - back[d], z[d]);
+        sync();
+        ph_solve_z(w, group);
+        each (j, ph_nactive(w)) {
+            int k = (w.ints + ph_active(w))[j], row = ph_slot_row(w, k), dim = PH_BLOCK(ph_slot_block(w, k))[B_DIM];
+            for (int r = 0; r < dim; ++r) efc_jv(w)[row + r] = efc_jv(w)[row + r] + efc_aref(w)[row + r];
+        }
+        sync();
+        ph_pull_blocks(w, group);
+        todo = m_andnot(todo, group);
+    }
 }
