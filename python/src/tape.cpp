@@ -162,13 +162,15 @@ class Tape
     stet_tape *tape_;
 };
 
-static void init_tape(Tape *self, const Sim &sim, int64_t every, const std::vector<std::string> &parameters)
+static void init_tape(Tape *self, const Sim &sim, int64_t every, const std::vector<std::string> &parameters,
+                      int64_t memory)
 {
     stet_tape_def def = stet_default_tape_def();
     stet_tape *tape = nullptr;
     std::vector<const char *> names;
     for (const std::string &name : parameters) names.push_back(name.c_str());
     def.every = every;
+    def.memory = memory;
     if (!names.empty())
         run(*sim.core, [&] { return stet_sim_take_parameters(sim.core->sim, names.data(), (int)names.size()); });
     run(*sim.core, [&] { return stet_tape_create(sim.core->device, &def, &tape); });
@@ -179,9 +181,11 @@ void bind_tape(nb::module_ &m)
 {
     nb::class_<Tape>(m, "Tape", nb::is_weak_referenceable(),
                      "Takes down the launches of a block, `with tape:`, and goes through them backwards. every: steps "
-                     "between two checkpoints; 0: the square root of their number. parameters: those of the physics "
-                     "(Sim.set_parameter) by which tapes of this sim have gradients from now on (parameter_gradient).")
-        .def("__init__", init_tape, "sim"_a, "every"_a = 0, "parameters"_a = std::vector<std::string>())
+                     "between two checkpoints; 0: 1, and more where checkpoints take more than `memory` bytes (1 GiB). "
+                     "parameters: those of the physics (Sim.set_parameter) by which tapes of this sim have gradients "
+                     "from now on (parameter_gradient).")
+        .def("__init__", init_tape, "sim"_a, "every"_a = 0, "parameters"_a = std::vector<std::string>(),
+             "memory"_a = stet_default_tape_def().memory)
         .def("__enter__",
              [](nb::object self) {
                  nb::cast<Tape &>(self).begin();

@@ -218,6 +218,8 @@ void sti_native_seen_free(sti_native *n);
 /* The same as operations, one a time step. */
 stet_result sti_native_run_taped(sti_native *n, int nstep);
 void sti_native_tape_free(sti_native *n);
+/* STATE: the worlds' parameters are not those, v, that an operation on a tape was done with. */
+stet_result sti_native_same_parameters(const sti_native *n, const sti_operation *operation, const stet_array *v);
 void sti_native_parameter_gradients_free(sti_native *n);
 /* A time step that counts nothing: no faults, time, or resets (NATIVE-TAPE-2). */
 stet_result sti_native_step_uncounted(sti_native *n);

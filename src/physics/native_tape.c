@@ -88,12 +88,8 @@ stet_result sti_native_step_uncounted(sti_native *n)
 
 static stet_result step_again(const sti_operation *operation, const sti_arg *args)
 {
-    sti_native *n = operation->owner;
-    if (args[STI_TAPED_V].array != n->own.v)
-        return sti_error(STET_ERROR_STATE,
-                         "%s: parameters of worlds were given or taken since the tape; take down a new tape",
-                         operation->name);
-    return sti_native_step_uncounted(n);
+    (void)args;
+    return sti_native_step_uncounted(operation->owner);
 }
 
 static stet_result reset_again(const sti_operation *operation, const sti_arg *args)
@@ -132,10 +128,19 @@ static stet_result forget_lost(const sti_native *n, const stet_array *lost, int 
                          (int)(sizeof args / sizeof *args));
 }
 
+stet_result sti_native_same_parameters(const sti_native *n, const sti_operation *operation, const stet_array *v)
+{
+    if (v == n->own.v) return STET_OK;
+    return sti_error(STET_ERROR_STATE,
+                     "%s: parameters of worlds were given or taken since the tape; take down a new tape",
+                     operation->name);
+}
+
 static stet_result step_back(const sti_operation *operation, const sti_arg *args, stet_array *const *results,
                              stet_array *const *gradients)
 {
     sti_native *n = operation->owner;
+    STI_TRY(sti_native_same_parameters(n, operation, args[STI_TAPED_V].array));
 #define BEFORE(name) .name = args[STI_TAPED_##name].array
 #define GRADIENT(name) .name = gradients[STI_TAPED_##name]
     const sti_native_before before = {BEFORE(qpos),         BEFORE(qvel),

@@ -124,12 +124,8 @@ static stet_result run(sti_native_reading *r)
 
 static stet_result again(const sti_operation *operation, const sti_arg *args)
 {
-    sti_native_reading *r = operation->owner;
-    if (args[V].array != r->native->own.v)
-        return sti_error(STET_ERROR_STATE,
-                         "%s: parameters of worlds were given or taken since the tape; take down a new tape",
-                         operation->name);
-    return run(r);
+    (void)args;
+    return run(operation->owner);
 }
 
 static stet_result back(const sti_operation *operation, const sti_arg *args, stet_array *const *results,
@@ -139,6 +135,7 @@ static stet_result back(const sti_operation *operation, const sti_arg *args, ste
     const sti_native *n = r->native;
     stet_array *due = args[DUE].array;
     (void)results;
+    STI_TRY(sti_native_same_parameters(n, operation, args[V].array));
 #define BEFORE(name) .name = args[STI_TAPED_##name].array
 #define GRADIENT(name) .name = gradients[STI_TAPED_##name]
     const sti_native_before before = {

@@ -13,13 +13,16 @@ enum { TAPE_COOKIE = 0x57e7ad71 };
 
 static atomic_uint_least64_t last_serial;
 
-stet_tape_def stet_default_tape_def(void) { return (stet_tape_def){.cookie = TAPE_COOKIE}; }
+stet_tape_def stet_default_tape_def(void) { return (stet_tape_def){.cookie = TAPE_COOKIE, .memory = INT64_C(1) << 30}; }
 
 static stet_result check_def(const stet_tape_def *def)
 {
     if (def->cookie != TAPE_COOKIE)
         return sti_error(STET_ERROR_INVALID_ARGUMENT,
                          "tape: the def is not initialised; start from stet_default_tape_def()");
+    if (def->memory < 0)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "tape: %lld bytes of checkpoints; give 0 for as few as can be",
+                         (long long)def->memory);
     if (def->every >= 0) return STET_OK;
     return sti_error(STET_ERROR_INVALID_ARGUMENT, "tape: a checkpoint every %lld steps; give 0 for the usual",
                      (long long)def->every);
@@ -35,6 +38,7 @@ stet_result stet_tape_create(stet_device *device, const stet_tape_def *def, stet
     STI_TRY(sti_alloc(&t, sizeof *t, "tape"));
     t->device = device;
     t->given = def->every;
+    t->memory = def->memory;
     t->inside = -1;
     t->launch_observer = sti_tape_observer;
     t->watcher.gone = sti_tape_gone;
@@ -89,7 +93,7 @@ stet_result stet_tape_begin(stet_tape *t)
     sti_tape_forget(t);
     t->broken = STET_OK;
     t->every = t->given > 0 ? t->given : 1;
-    t->check[t->ncheck++] = (sti_tape_check){0, 0};
+    t->check[t->ncheck++] = (sti_tape_check){.step = 0};
     t->launch_observer.serial = atomic_fetch_add(&last_serial, 1) + 1;
     sti_tape_open(t);
     sti_validate_tape(t);
@@ -160,7 +164,7 @@ static void add_array(const sti_tape_array *a, stet_tape_info *info)
 {
     for (int64_t i = 0; i < a->ncopy; ++i) info->checkpoint_bytes += bytes_of(a->copy[i].copy);
     info->checkpoint_bytes += bytes_of_pool(&a->spare) + bytes_of(a->final);
-    info->undo_bytes += bytes_of_pool(&a->undo);
+    info->undo_bytes += bytes_of_pool(&a->undo) + bytes_of(a->ahead);
     info->gradient_bytes += bytes_of(a->gradient) + bytes_of_pool(&a->scratch);
 }
 

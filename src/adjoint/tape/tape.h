@@ -52,15 +52,18 @@ typedef struct sti_tape_array {
     sti_tape_pool undo;    /* its contents before the launches of a segment */
     sti_tape_pool scratch; /* gradients for a launch that has it at several places; all 0 between two launches */
     stet_array *final;     /* its content at the end, during a backward pass */
+    stet_array *ahead;     /* its content at the end of a segment whose last writer is not run again */
     int64_t shares;
     stet_array *gradient;
     int blocked;    /* the kernel without an adjoint that wrote it last; -1: none */
     int64_t undone; /* the most old contents that a segment needs */
+    bool foreseen;  /* a segment needs its content from the next checkpoint */
     /* while a segment is planned or run */
     bool needed;
     int64_t slots;
-    stet_array *holder; /* holds its content of this point */
-    int seen;           /* places in the current launch */
+    stet_array *holder;                                             /* holds its content of this point */
+    int seen;                                                       /* places in the current launch */
+    enum { STI_TAPE_LEFT, STI_TAPE_WRITTEN, STI_TAPE_SAVED } later; /* what later launches of a segment do with it */
 } sti_tape_array;
 
 typedef struct sti_tape_param {
@@ -78,6 +81,7 @@ typedef struct sti_tape_kernel {
     char name[STI_MAX_NAME];
     bool items;
     bool used, writes_reals; /* `used`: on this tape */
+    int64_t latest;          /* of an operation: 1 + the latest step that has it; 0: none */
     int64_t count;           /* of its launches, for the gradients of numbers */
     int nparam;
     sti_tape_param param[STI_MAX_PARAMS];
@@ -88,8 +92,9 @@ typedef struct sti_tape_kernel {
 typedef struct sti_tape_arg {
     stet_arg_kind kind;
     bool written;
-    int array; /* -1: absent, or no array */
-    int slot;  /* of a written array: the slot for its old content (undo); -1: not needed */
+    bool ahead; /* what is left in the array is taken from the next checkpoint */
+    int array;  /* -1: absent, or no array */
+    int slot;   /* of a written array: the slot for its old content (undo); -1: not needed */
     union {
         int64_t i;
         double f;
@@ -102,16 +107,21 @@ typedef struct sti_tape_op {
     int64_t arg, count;
 } sti_tape_op;
 
-/* A step that began with a checkpoint. The segment from here to the next checkpoint is what is run again. */
+/*
+ * A step that began with a checkpoint, and the segment from here to the next one. Operations before `known` are run
+ * again; what adjoints need of the others is in this checkpoint, in what is run again, or in the next checkpoint.
+ */
 typedef struct sti_tape_check {
-    int64_t step, op;
+    int64_t step, op, known;
+    bool strayed; /* something else had written an array before it */
 } sti_tape_check;
 
 struct stet_tape {
     sti_launch_observer launch_observer;
     sti_watcher watcher;
     stet_device *device;
-    int64_t given; /* `every` of the def */
+    int64_t given, memory; /* `every` and `memory` of the def */
+    int64_t copied;        /* bytes of copies that checkpoints have */
     bool open, complete, stepped;
     int64_t inside;     /* the operation whose launches are being issued; -1: none */
     bool unclean;       /* a backward pass failed: scratch arrays may not be 0 */
@@ -172,6 +182,8 @@ void sti_tape_break(stet_tape *t, stet_result result);
 stet_result sti_tape_first_copy(stet_tape *t, sti_tape_array *a);
 /* Makes a checkpoint at the beginning of a step. */
 stet_result sti_tape_checkpoint(stet_tape *t);
+/* Is the content of an array, as it is now, not what the tape left in it? */
+bool sti_tape_strayed(const sti_tape_array *a);
 /* The content of an array at the beginning of a checkpoint's segment. */
 const stet_array *sti_tape_copy_at(const sti_tape_array *a, int64_t step);
 

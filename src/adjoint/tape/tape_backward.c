@@ -1,7 +1,7 @@
 /*
  * The backward pass over a tape. For each segment, from the last to the first: its arrays are restored to their
- * contents at its beginning, its launches run again while old contents are saved, and then its adjoints are launched
- * from last to first. See tape.h for the invariants.
+ * contents at its beginning, those of its launches whose results are in no checkpoint run again while old contents are
+ * saved, and then its adjoints are launched from last to first. See tape.h for the invariants.
  *
  * The launches of a segment are listed. Segments with the same launches, and later passes, list the same operations, so
  * they replay recordings. Only checkpoints are copied outside of lists, because each segment has its own.
@@ -89,6 +89,12 @@ static stet_result make_gradients(stet_tape *t, const sti_tape_op *op)
     return STET_OK;
 }
 
+static stet_result make_like(stet_tape *t, const sti_tape_array *a, stet_array **out)
+{
+    if (*out) return STET_OK;
+    return sti_array_new(t->device, a->name, a->array->dtype, a->array->worlds, a->array->ndim, a->array->shape, out);
+}
+
 /* Allocates everything before anything is changed (TAPE-4). */
 static stet_result make_room(stet_tape *t)
 {
@@ -96,9 +102,8 @@ static stet_result make_room(stet_tape *t)
         sti_tape_array *a = &t->array[i];
         a->seen = 0;
         if (a->undone > 0) STI_TRY(sti_tape_pooled(&a->undo, a->undone - 1, a->array));
-        if (!a->written || a->final) continue;
-        STI_TRY(sti_array_new(t->device, a->name, a->array->dtype, a->array->worlds, a->array->ndim, a->array->shape,
-                              &a->final));
+        if (a->foreseen) STI_TRY(make_like(t, a, &a->ahead));
+        if (a->written) STI_TRY(make_like(t, a, &a->final));
     }
     for (int64_t i = 0; i < t->nop; ++i) STI_TRY(make_gradients(t, &t->op[i]));
     return STET_OK;
@@ -166,15 +171,24 @@ static const sti_operation *operation_of(const stet_tape *t, const sti_tape_op *
     return op->kernel >= 0 ? t->kernel[op->kernel]->operation : NULL;
 }
 
+/* Saves what the operation overwrites, where an adjoint needs it. */
+static stet_result save(stet_tape *t, const sti_tape_op *op)
+{
+    const sti_tape_arg *arg = t->arg + op->arg;
+    const sti_operation *operation = operation_of(t, op);
+    STI_TRY(have_room(t, op->narg + (operation ? operation->most : 1)));
+    for (int i = 0; i < op->narg; ++i)
+        if (arg[i].slot >= 0)
+            STI_TRY(sti_record_copy(t->array[arg[i].array].undo.array[arg[i].slot], t->array[arg[i].array].array));
+    return STET_OK;
+}
+
 static stet_result forward(stet_tape *t, const sti_tape_op *op)
 {
     const sti_tape_arg *arg = t->arg + op->arg;
     const sti_operation *operation = operation_of(t, op);
     stet_arg args[STI_MAX_PARAMS];
-    STI_TRY(have_room(t, op->narg + (operation ? operation->most : 1)));
-    for (int i = 0; i < op->narg; ++i)
-        if (arg[i].slot >= 0)
-            STI_TRY(sti_record_copy(t->array[arg[i].array].undo.array[arg[i].slot], t->array[arg[i].array].array));
+    STI_TRY(save(t, op));
     if (op->kernel < 0) return sti_record_copy(t->array[arg[0].array].array, t->array[arg[1].array].array);
     if (operation) return operate_again(t, op);
     for (int i = 0; i < op->narg; ++i) args[i] = argument(t, &arg[i], false);
@@ -277,34 +291,85 @@ static stet_result back(stet_tape *t, const sti_tape_op *op)
 
 /* ---- segments ---------------------------------------------------------------------------------------------------- */
 
-/* Restores the arrays that the launches of a segment touch to their contents at its beginning. */
-static stet_result put_back(stet_tape *t, int64_t step, int64_t first, int64_t end)
+/* A part of the tape between two checkpoints. */
+typedef struct segment {
+    int64_t step, first, known, end;
+    const sti_tape_check *next; /* NULL: the last segment */
+} segment;
+
+/* At the end of the tape, something else may have written what is needed. */
+static bool has_strayed(const stet_tape *t, const sti_tape_check *check)
+{
+    for (int64_t k = check->known; k < t->nop; ++k)
+        for (int i = 0; i < t->op[k].narg; ++i) {
+            const sti_tape_arg *arg = &t->arg[t->op[k].arg + i];
+            if (arg->ahead && !t->array[arg->array].stands) return true;
+        }
+    return false;
+}
+
+static segment segment_at(const stet_tape *t, int64_t k)
+{
+    const sti_tape_check *check = &t->check[k], *next = k + 1 < t->ncheck ? check + 1 : NULL;
+    segment s = {.step = check->step, .first = check->op, .known = check->known, .next = next};
+    s.end = next ? next->op : t->nop;
+    if (!next && has_strayed(t, check)) s.known = s.end;
+    return s;
+}
+
+/* What an operation that is not run again left in an array. */
+static stet_result look_ahead(const sti_tape_array *a, const segment *s)
+{
+    const stet_array *left = s->next ? sti_tape_copy_at(a, s->next->step) : a->final;
+    return sti_record_copy(a->ahead, (stet_array *)left);
+}
+
+/*
+ * Restores the arrays that the launches of a segment touch to their contents at its beginning; what nobody looks at
+ * before it is overwritten is left.
+ */
+static stet_result put_back(stet_tape *t, const segment *s)
 {
     for (int64_t i = 0; i < t->narray; ++i) t->array[i].holder = NULL;
-    for (int64_t k = first; k < end; ++k)
+    for (int64_t k = s->first; k < s->end; ++k)
         for (int i = 0; i < t->op[k].narg; ++i) {
-            int number = t->arg[t->op[k].arg + i].array;
-            sti_tape_array *a = number >= 0 ? &t->array[number] : NULL;
-            if (!a || a->holder) continue;
+            const sti_tape_arg *arg = &t->arg[t->op[k].arg + i];
+            sti_tape_array *a = arg->array >= 0 ? &t->array[arg->array] : NULL;
+            if (!a) continue;
+            if (k >= s->known && arg->ahead) STI_TRY(look_ahead(a, s));
+            if (a->holder) continue;
             a->holder = a->array;
-            if (a->written) STI_TRY(sti_record_copy(a->array, (stet_array *)sti_tape_copy_at(a, step)));
+            bool unseen = k >= s->known && arg->written && arg->slot < 0;
+            if (a->written && !unseen) STI_TRY(sti_record_copy(a->array, (stet_array *)sti_tape_copy_at(a, s->step)));
         }
     return STET_OK;
 }
 
-static stet_result go_through(stet_tape *t, int64_t first, int64_t end)
+/* From here on adjoints find what the operations left that were not run again. */
+static void hold_ahead(stet_tape *t, const segment *s)
 {
-    for (int64_t k = first; k < end; ++k) STI_TRY(forward(t, &t->op[k]));
-    for (int64_t k = end; k > first; --k) STI_TRY(back(t, &t->op[k - 1]));
+    for (int64_t k = s->known; k < s->end; ++k)
+        for (int i = 0; i < t->op[k].narg; ++i) {
+            const sti_tape_arg *arg = &t->arg[t->op[k].arg + i];
+            if (arg->ahead) t->array[arg->array].holder = t->array[arg->array].ahead;
+        }
+}
+
+static stet_result go_through(stet_tape *t, const segment *s)
+{
+    for (int64_t k = s->first; k < s->known; ++k) STI_TRY(forward(t, &t->op[k]));
+    for (int64_t k = s->known; k < s->end; ++k) STI_TRY(save(t, &t->op[k]));
+    hold_ahead(t, s);
+    for (int64_t k = s->end; k > s->first; --k) STI_TRY(back(t, &t->op[k - 1]));
     return STET_OK;
 }
 
-static stet_result segment(stet_tape *t, int64_t k)
+static stet_result run_segment(stet_tape *t, int64_t k)
 {
-    int64_t first = t->check[k].op, end = k + 1 < t->ncheck ? t->check[k + 1].op : t->nop;
-    STI_TRY(put_back(t, t->check[k].step, first, end));
+    segment s = segment_at(t, k);
+    STI_TRY(put_back(t, &s));
     STI_TRY(begin_list(t));
-    return end_list(t, go_through(t, first, end));
+    return end_list(t, go_through(t, &s));
 }
 
 /* ---- the pass ---------------------------------------------------------------------------------------------------- */
@@ -313,7 +378,7 @@ static stet_result keep_final(stet_tape *t)
 {
     for (int64_t i = 0; i < t->narray; ++i) {
         sti_tape_array *a = &t->array[i];
-        a->stands = a->written && a->array->version.generation == a->expected;
+        a->stands = a->written && !sti_tape_strayed(a);
     }
     for (int64_t i = 0; i < t->narray; ++i)
         if (t->array[i].written) STI_TRY(sti_record_copy(t->array[i].final, t->array[i].array));
@@ -376,7 +441,7 @@ stet_result stet_tape_backward(stet_tape *t)
         hold_producers(t, false);
         return result;
     }
-    for (int64_t k = t->ncheck; k > 0 && result == STET_OK; --k) result = segment(t, k - 1);
+    for (int64_t k = t->ncheck; k > 0 && result == STET_OK; --k) result = run_segment(t, k - 1);
     if (result != STET_OK) {
         t->unclean = true;
         result = sti_error_prefix(result, "stet_tape_backward: gradients are not complete");

@@ -1,12 +1,13 @@
 /*
  * Checkpoints: copies of a tape's arrays at the beginning of some of its steps; see tape.h for the invariants.
  *
- * If the caller does not set the number of steps between two checkpoints, it is a power of two that is doubled as steps
- * come in: after T steps it is between the square roots of T / 2 and of 2 T. A checkpoint copies only arrays that were
- * written since their latest copy.
+ * If the caller does not set the number of steps between two checkpoints, it is 1 as long as the copies fit into the
+ * memory that the tape may take; then a power of two that is doubled as steps come in, at most to the square root of 2 T
+ * after T steps. A checkpoint copies only arrays that were written since their latest copy.
  */
 #include "adjoint/tape/tape.h"
 
+#include "device/share.h"
 #include "kernel/record/record.h"
 
 #include <assert.h>
@@ -48,11 +49,13 @@ static stet_result add_copy(stet_tape *t, sti_tape_array *a, int64_t step)
     stet_array *copy;
     STI_TRY(take_spare(t, a, &copy));
     stet_result result = copy_now(t, a, copy);
-    if (result == STET_OK)
-        a->copy[a->ncopy++] = (sti_tape_copy){step, copy};
-    else
+    if (result != STET_OK) {
         a->spare.array[a->spare.n++] = copy;
-    return result;
+        return result;
+    }
+    a->copy[a->ncopy++] = (sti_tape_copy){step, copy};
+    t->copied += (int64_t)copy->size;
+    return STET_OK;
 }
 
 stet_result sti_tape_first_copy(stet_tape *t, sti_tape_array *a) { return add_copy(t, a, 0); }
@@ -69,9 +72,9 @@ const stet_array *sti_tape_copy_at(const sti_tape_array *a, int64_t step)
  * Removes copies after the distance of checkpoints was doubled. A copy moves to the next step that keeps its
  * checkpoint, unless a later copy belongs to that step: no segment begins in between.
  */
-static void thin_array(sti_tape_array *a, int64_t every)
+static void thin_array(stet_tape *t, sti_tape_array *a, int64_t every)
 {
-    int64_t n = 0;
+    int64_t n = 0, before = a->ncopy;
     for (int64_t k = 0; k < a->ncopy; ++k) {
         int64_t step = (a->copy[k].step + every - 1) / every * every;
         if (k + 1 < a->ncopy && (a->copy[k + 1].step + every - 1) / every * every == step)
@@ -80,16 +83,43 @@ static void thin_array(sti_tape_array *a, int64_t every)
             a->copy[n++] = (sti_tape_copy){step, a->copy[k].copy};
     }
     a->ncopy = n;
+    if (before > n) t->copied -= (before - n) * (int64_t)a->copy[0].copy->size;
 }
 
 static void thin(stet_tape *t)
 {
     int64_t n = 0;
     t->every *= 2; /* the latest checkpoint is at a multiple of the doubled distance: see the caller */
-    for (int64_t i = 0; i < t->narray; ++i) thin_array(&t->array[i], t->every);
+    for (int64_t i = 0; i < t->narray; ++i) thin_array(t, &t->array[i], t->every);
     for (int64_t k = 0; k < t->ncheck; ++k)
         if (t->check[k].step % t->every == 0) t->check[n++] = t->check[k];
     t->ncheck = n;
+}
+
+bool sti_tape_strayed(const sti_tape_array *a)
+{
+    return a->array->version.generation != a->expected || (a->array->share && sti_share_writer(a->array->share));
+}
+
+static bool is_copied(const sti_tape_array *a) { return a->written && a->dirty && a->array; }
+
+/* Bytes that a checkpoint takes here. */
+static int64_t bytes_of_checkpoint(const stet_tape *t)
+{
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < t->narray; ++i)
+        if (is_copied(&t->array[i])) bytes += (int64_t)t->array[i].array->size;
+    return bytes;
+}
+
+/*
+ * Is it time to drop every second checkpoint? There are more than a segment has steps, and the memory is full. Never
+ * where the latest one would be dropped: what it copied would have no place.
+ */
+static bool is_full(const stet_tape *t)
+{
+    if (t->given > 0 || t->step <= 2 * t->every * t->every || (t->step - 1) / t->every % 2 != 0) return false;
+    return t->copied + bytes_of_checkpoint(t) > t->memory;
 }
 
 static stet_result copy_dirty(stet_tape *t, sti_tape_array *a)
@@ -101,11 +131,15 @@ static stet_result copy_dirty(stet_tape *t, sti_tape_array *a)
 
 stet_result sti_tape_checkpoint(stet_tape *t)
 {
-    if (t->given == 0 && t->step > 2 * t->every * t->every) thin(t);
+    sti_tape_check check = {.step = t->step, .op = t->nop};
+    if (is_full(t)) thin(t);
     if (t->step % t->every != 0) return STET_OK;
     STI_TRY(sti_tape_reserve(&t->check, &t->check_room, t->ncheck + 1, sizeof *t->check));
-    for (int64_t i = 0; i < t->narray; ++i)
-        if (t->array[i].written && t->array[i].dirty && t->array[i].array) STI_TRY(copy_dirty(t, &t->array[i]));
-    t->check[t->ncheck++] = (sti_tape_check){t->step, t->nop};
+    for (int64_t i = 0; i < t->narray; ++i) {
+        if (!is_copied(&t->array[i])) continue;
+        check.strayed |= sti_tape_strayed(&t->array[i]);
+        STI_TRY(copy_dirty(t, &t->array[i]));
+    }
+    t->check[t->ncheck++] = check;
     return STET_OK;
 }

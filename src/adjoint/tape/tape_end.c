@@ -254,6 +254,42 @@ static void plan_op(stet_tape *t, const sti_tape_op *op)
     }
 }
 
+/*
+ * Can an operation be left out of what is run again, if all behind it in its segment are? Not if a later one saves what
+ * it leaves.
+ */
+static bool is_known(const stet_tape *t, const sti_tape_op *op)
+{
+    for (int i = 0; i < op->narg; ++i) {
+        const sti_tape_arg *arg = &t->arg[op->arg + i];
+        if (arg->array >= 0 && arg->written && t->array[arg->array].later == STI_TAPE_SAVED) return false;
+    }
+    return true;
+}
+
+static void leave_out(stet_tape *t, const sti_tape_op *op)
+{
+    for (int i = 0; i < op->narg; ++i) {
+        sti_tape_arg *arg = &t->arg[op->arg + i];
+        sti_tape_array *a = arg->array >= 0 && arg->written ? &t->array[arg->array] : NULL;
+        if (!a) continue;
+        arg->ahead = a->later == STI_TAPE_LEFT && a->needed;
+        a->foreseen |= arg->ahead;
+        a->later = arg->slot >= 0 ? STI_TAPE_SAVED : STI_TAPE_WRITTEN;
+    }
+}
+
+/*
+ * The last operations of a segment need not run again: what they found is in this checkpoint, or in the next one. Gives
+ * the first of them. Of each array `needed` says whether an adjoint reads what it holds at the end.
+ */
+static int64_t find_known(stet_tape *t, int64_t first, int64_t end)
+{
+    for (int64_t i = 0; i < t->narray; ++i) t->array[i].later = STI_TAPE_LEFT;
+    for (; end > first && is_known(t, &t->op[end - 1]); --end) leave_out(t, &t->op[end - 1]);
+    return end;
+}
+
 /* Plans each segment by itself, so that all segments use the same undo arrays. */
 static void plan(stet_tape *t)
 {
@@ -264,6 +300,8 @@ static void plan(stet_tape *t)
             t->array[i].slots = 0;
         }
         for (int64_t i = t->check[k].op; i < end; ++i) plan_op(t, &t->op[i]);
+        bool strayed = k + 1 < t->ncheck && t->check[k + 1].strayed;
+        t->check[k].known = strayed ? end : find_known(t, t->check[k].op, end);
         for (int64_t i = 0; i < t->narray; ++i)
             if (t->array[i].slots > t->array[i].undone) t->array[i].undone = t->array[i].slots;
     }

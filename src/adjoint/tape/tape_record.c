@@ -252,11 +252,26 @@ static void lost(sti_launch_observer *launch_observer, const char *what)
 
 /* ---- operations of the library ----------------------------------------------------------------------------------- */
 
+/*
+ * An operation that comes again in a step begins a step of its own, so that calls of many time steps have checkpoints,
+ * too; not in a list, whose launches have not run.
+ */
+static stet_result step_within(stet_tape *t, sti_tape_kernel *k)
+{
+    if (k->latest == t->step + 1 && !t->device->listing) {
+        t->step++;
+        STI_TRY(sti_tape_checkpoint(t));
+    }
+    k->latest = t->step + 1;
+    return STET_OK;
+}
+
 static stet_result take_operation(stet_tape *t, const sti_operation *operation, const sti_arg *args)
 {
     int k;
     STI_TRY(check_capture(t, operation->name));
     STI_TRY(sti_tape_find_operation(t, operation, &k));
+    STI_TRY(step_within(t, t->kernel[k]));
     STI_TRY(take_launch(t, k, operation->count, args, operation->noperand));
     t->inside = t->nop - 1;
     return STET_OK;

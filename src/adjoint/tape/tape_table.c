@@ -98,8 +98,9 @@ static void free_array(sti_tape_array *a)
     free_pool(&a->undo);
     free_pool(&a->scratch);
     stet_array_destroy(a->final);
+    stet_array_destroy(a->ahead);
     stet_array_destroy(a->gradient);
-    a->final = a->gradient = a->array = NULL;
+    a->final = a->ahead = a->gradient = a->array = NULL;
 }
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
@@ -193,7 +194,7 @@ static void forget_array(sti_tape_array *a)
     /* tape_checkpoints.c reserved the room when it took the copies, so giving them back cannot fail */
     for (int64_t i = a->ncopy; i > 0; --i) a->spare.array[a->spare.n++] = a->copy[i - 1].copy;
     a->ncopy = 0;
-    a->touched = a->written = a->dirty = a->behind = false;
+    a->touched = a->written = a->dirty = a->behind = a->foreseen = false;
     a->other[0] = '\0';
     a->shares = STI_SHARES_UNKNOWN;
     a->undone = 0;
@@ -212,13 +213,14 @@ void sti_tape_forget(stet_tape *t)
     for (int64_t i = 0; i < t->nkernel; ++i) {
         sti_tape_kernel *k = t->kernel[i];
         k->used = false;
+        k->latest = 0;
         if (sti_tape_has(k))
             t->kernel[nkernel++] = k;
         else
             sti_free(k);
     }
     t->nkernel = nkernel;
-    t->nop = t->narg = t->ncheck = t->step = 0;
+    t->nop = t->narg = t->ncheck = t->step = t->copied = 0;
     t->stepped = t->complete = false;
 }
 
@@ -261,5 +263,7 @@ void sti_validate_tape(const stet_tape *t)
     }
     for (int64_t k = 1; k < t->ncheck; ++k)
         assert(t->check[k - 1].step < t->check[k].step && t->check[k - 1].op <= t->check[k].op);
+    for (int64_t k = 0; k < t->ncheck && t->complete; ++k)
+        assert(t->check[k].op <= t->check[k].known && t->check[k].known <= t->nop);
     (void)validate_array, (void)t;
 }

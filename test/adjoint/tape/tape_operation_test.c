@@ -34,6 +34,7 @@ typedef struct standin {
     stet_tape *tape;
     sti_operation operation;
     bool refused; /* the operation says that it has no adjoint */
+    int runs;     /* how often it was done, again or not */
 } standin;
 
 static const sti_operand operands[] = {
@@ -66,8 +67,9 @@ static stet_result prepare(const sti_operation *operation)
 
 static stet_result again(const sti_operation *operation, const sti_arg *args)
 {
-    const standin *s = operation->owner;
+    standin *s = operation->owner;
     assert_true(args[0].array == s->x && args[3].i == ITEMS);
+    s->runs++;
     STI_TRY(LAUNCH(FIRST, A(s->x), A(s->u), A(s->r), N));
     return LAUNCH(SECOND, A(s->x), A(s->r), N);
 }
@@ -114,7 +116,7 @@ static void fill(standin *s)
     write_all(s->x, x);
 }
 
-static void open_standin(standin *s, stet_device *device, int64_t every)
+static void open_standin_in(standin *s, stet_device *device, int64_t every, int64_t memory)
 {
     static const char *const names[KERNELS] = {"k_first", "k_second", "k_back", "k_policy", "k_take"};
     memset(s, 0, sizeof *s);
@@ -130,6 +132,7 @@ static void open_standin(standin *s, stet_device *device, int64_t every)
     fill(s);
     stet_tape_def def = stet_default_tape_def();
     def.every = every;
+    def.memory = memory;
     OK(stet_tape_create(device, &def, &s->tape));
     s->operation = (sti_operation){.name = "the stand-in",
                                    .owner = s,
@@ -141,6 +144,11 @@ static void open_standin(standin *s, stet_device *device, int64_t every)
                                    .prepare = prepare,
                                    .again = again,
                                    .back = back};
+}
+
+static void open_standin(standin *s, stet_device *device, int64_t every)
+{
+    open_standin_in(s, device, every, stet_default_tape_def().memory);
 }
 
 static void close_standin(standin *s)
@@ -203,21 +211,27 @@ static double slope_of(double x, int n)
 static void gradients_are_those_of_the_operation(void **state)
 {
     uint64_t wanted = 0;
-    static const int64_t every[] = {0, 1, 7, 100};
+    /* all steps but the last one of each segment are done again; every 4 steps where there is no memory */
+    static const struct {
+        int64_t every, memory;
+        int again;
+    } ways[] = {{0, 1 << 20, 0}, {0, 0, 15}, {1, 0, 0}, {7, 0, 17}, {100, 0, 19}};
     FOR_RUNNING_DEVICES(rig)
     {
-        for (int k = 0; k < 4; ++k) {
+        for (int k = 0; k < 5; ++k) {
             standin s;
-            open_standin(&s, rig.device, every[k]);
+            open_standin_in(&s, rig.device, ways[k].every, ways[k].memory);
             OK(stet_tape_begin(s.tape));
             OK(stet_tape_end(s.tape, run(&s, STEPS, k % 2)));
             uint64_t left = hash(s.x), results = hash(s.r);
             for (int pass = 0; pass < 2; ++pass) {
+                int before = s.runs;
                 seed(&s);
                 OK(stet_tape_backward(s.tape));
+                assert_int_equal(s.runs - before, ways[k].again);
                 uint64_t found = hash(gradient_of(&s, s.x));
                 if (!wanted) wanted = found;
-                if (found != wanted) fail_msg("%s, every %d: other gradients", rig.name, (int)every[k]);
+                if (found != wanted) fail_msg("%s, every %d: other gradients", rig.name, (int)ways[k].every);
                 assert_true(hash(s.x) == left && hash(s.r) == results);
             }
             for (int w = 0; w < WORLDS; ++w)
@@ -226,6 +240,58 @@ static void gradients_are_those_of_the_operation(void **state)
             assert_int_equal(stet_tape_get_info(s.tape).launches, 2 * STEPS);
             close_standin(&s);
         }
+    }
+}
+
+/* What it left is no longer there to be seen: it is done again. */
+static void a_result_that_was_overwritten_is_made_again(void **state)
+{
+    FOR_RUNNING_DEVICES(rig)
+    {
+        standin open, *s = &open;
+        double zeros[WORLDS * ITEMS] = {0};
+        uint64_t wanted = 0;
+        open_standin(s, rig.device, 0);
+        for (int way = 0; way < 3; ++way) { /* left alone; overwritten behind the tape; between its last two steps */
+            fill(s);
+            OK(stet_tape_begin(s->tape));
+            stet_result result = run(s, STEPS, false);
+            if (way == 2) write_all(s->r, zeros);
+            if (way != 1) OK(stet_tape_step(s->tape));
+            if (way != 1 && result == STET_OK) result = LAUNCH(POLICY, A(s->x), A(s->u), N);
+            OK(stet_tape_end(s->tape, result));
+            if (way == 1) write_all(s->r, zeros);
+            int before = s->runs;
+            seed(s);
+            OK(stet_tape_backward(s->tape));
+            assert_int_equal(s->runs - before, way > 0);
+            uint64_t found = hash(gradient_of(s, s->x));
+            if (!wanted) wanted = found;
+            assert_true(found == wanted);
+        }
+        close_standin(s);
+    }
+}
+
+/* Operations of one step are steps of their own, so that they have checkpoints. */
+static void an_operation_that_comes_again_begins_a_step(void **state)
+{
+    FOR_RUNNING_DEVICES(rig)
+    {
+        standin open, *s = &open;
+        open_standin(s, rig.device, 0);
+        OK(stet_tape_begin(s->tape));
+        for (int k = 0; k < STEPS; ++k) {
+            if (k % 5 == 0) OK(stet_tape_step(s->tape));
+            OK(operate(s));
+        }
+        OK(stet_tape_end(s->tape, STET_OK));
+        assert_int_equal(stet_tape_get_info(s->tape).steps, STEPS);
+        assert_int_equal(stet_tape_get_info(s->tape).checkpoints, STEPS);
+        seed(s);
+        OK(stet_tape_backward(s->tape));
+        assert_int_equal(s->runs, STEPS);
+        close_standin(s);
     }
 }
 
@@ -352,8 +418,12 @@ static void an_operation_that_is_gone_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_those_of_the_operation), cmocka_unit_test(a_second_pass_is_a_replay),
-        cmocka_unit_test(what_has_no_derivative_is_refused),    cmocka_unit_test(a_kernels_own_adjoint_reads_results),
+        cmocka_unit_test(gradients_are_those_of_the_operation),
+        cmocka_unit_test(a_second_pass_is_a_replay),
+        cmocka_unit_test(a_result_that_was_overwritten_is_made_again),
+        cmocka_unit_test(an_operation_that_comes_again_begins_a_step),
+        cmocka_unit_test(what_has_no_derivative_is_refused),
+        cmocka_unit_test(a_kernels_own_adjoint_reads_results),
         cmocka_unit_test(an_operation_that_is_gone_is_said),
     };
     return cmocka_run_group_tests(tests, make_quick_folder, remove_folder);
