@@ -223,6 +223,7 @@ stet_result sti_bvh_triangles(const float *vertices, const int *faces, int64_t n
         }
         if (n > 0) build(&b, 0, 0, (int)n, 0);
         assert(bvh.nnode <= 2 * (int)count - 1);
+        sti_validate_bvh(&bvh);
     }
     sti_free(b.boxes);
     sti_free(b.spare);
@@ -297,9 +298,35 @@ stet_result sti_bvh_grid(const double half[2], const float *heights, int64_t nro
     STI_TRY(sti_alloc(&bvh.node, (2 * leaves - 1) * sizeof *bvh.node, "the tree of a height field"));
     grid g = {.bvh = &bvh, .heights = heights, .nrow = (int)nrow, .ncol = (int)ncol, .half = {half[0], half[1]}};
     (void)build_grid(&g, 0, 0, g.nrow - 1, 0, g.ncol - 1);
+    assert(bvh.nnode <= 2 * (int)leaves - 1);
+    sti_validate_bvh(&bvh);
     *out = bvh;
     return STET_OK;
 }
+
+#ifndef NDEBUG
+static void validate_node(const sti_bvh *bvh, int i, int depth)
+{
+    const sti_bvh_node *node = &bvh->node[i];
+    const int first = (int)node->first, count = (int)node->count;
+    assert((float)first == node->first && (float)count == node->count && first >= 0 && "BVH-3");
+    assert(depth <= STI_BVH_DEPTH && "BVH-2");
+    if (count >= 0) return;
+    assert(count >= -3 && first > i && first + 1 < bvh->nnode &&
+           "an inner node has an axis and two children behind it");
+    for (int c = first; c <= first + 1; ++c) {
+        for (int k = 0; k < 3; ++k)
+            assert(bvh->node[c].lower[k] >= node->lower[k] && bvh->node[c].upper[k] <= node->upper[k] && "BVH-1");
+        validate_node(bvh, c, depth + 1);
+    }
+}
+
+void sti_validate_bvh(const sti_bvh *bvh)
+{
+    assert(bvh->node && bvh->nnode >= 1 && bvh->nnode % 2 == 1 && "each inner node has two children");
+    validate_node(bvh, 0, 0);
+}
+#endif
 
 void sti_bvh_free(sti_bvh *bvh)
 {
@@ -310,6 +337,7 @@ void sti_bvh_free(sti_bvh *bvh)
 
 void sti_bvh_put_nodes(const sti_bvh *bvh, double *out)
 {
+    assert(bvh->nnode == 0 || (bvh->node && out));
     for (int i = 0; i < bvh->nnode; ++i, out += STI_BVH_NODE) {
         for (int k = 0; k < 3; ++k) {
             out[k] = (double)bvh->node[i].lower[k];
@@ -322,8 +350,10 @@ void sti_bvh_put_nodes(const sti_bvh *bvh, double *out)
 
 void sti_bvh_put_triangles(const sti_bvh *bvh, const float *vertices, const int *faces, int64_t n, double *out)
 {
+    assert((n == 0 || bvh->order) && "a height field has no order of triangles");
     for (int64_t i = 0; i < n; ++i, out += STI_BVH_TRIANGLE) {
         ptrdiff_t face = bvh->order[i];
+        assert(face >= 0 && face < n);
         for (ptrdiff_t v = 0; v < 3; ++v)
             for (int k = 0; k < 3; ++k) out[3 * v + k] = (double)vertices[3 * (int64_t)faces[3 * face + v] + k];
         out[9] = (double)face; /* RAY_TRI_FACE */

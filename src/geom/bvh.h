@@ -18,6 +18,7 @@
 #ifndef STI_GEOM_BVH_H
 #define STI_GEOM_BVH_H
 
+#include "base/validate.h"
 #include "stet/base.h"
 
 enum { STI_BVH_DEPTH = 32, STI_BVH_LEAF = 4, STI_BVH_LIMIT = 1 << 24 };
@@ -44,6 +45,8 @@ stet_result sti_bvh_triangles(const float *vertices, const int *faces, int64_t n
 stet_result sti_bvh_grid(const double half[2], const float *heights, int64_t nrow, int64_t ncol, const char *what,
                          sti_bvh *out);
 void sti_bvh_free(sti_bvh *bvh);
+/* BVH-1 for boxes, BVH-2, BVH-3. */
+STI_VALIDATE(bvh, sti_bvh)
 
 /* As kernels read them: a node is its numbers in order; a triangle is nine numbers of its corners, then its face's. */
 enum { STI_BVH_NODE = 8, STI_BVH_TRIANGLE = 12 };

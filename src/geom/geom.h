@@ -5,6 +5,7 @@
 #ifndef STI_GEOM_GEOM_H
 #define STI_GEOM_GEOM_H
 
+#include "base/validate.h"
 #include "geom/soft.h"
 
 /* Rows of shapes on the host, as in sti_geoms. */
@@ -91,6 +92,8 @@ void sti_geoms_resize(const sti_geoms *geoms, const mjModel *m, const mjtNum *ge
  * an array of worlds with 3 x 4 matrices, of which the first are those of all bodies.
  */
 stet_result sti_geoms_deform(sti_geoms *geoms, const sti_soft *soft, stet_array *xform, stet_array *worlds, int n);
+/* Arrays have the rows of all shapes, and rows point into the arrays that they name. */
+STI_VALIDATE(geoms, sti_geoms)
 /* Does nothing for NULL. */
 void sti_geoms_destroy(sti_geoms *geoms);
 

@@ -10,6 +10,7 @@
 #include "geom/bvh.h"
 #include "kernel/record/launch.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,6 +167,7 @@ static double rounded_up(double x) { return (double)nextafterf((float)(x * (1 + 
 static void set_bounds(double *bounds, const double lower[3], const double upper[3])
 {
     for (int k = 0; k < 3; ++k) {
+        assert(!(lower[k] > upper[k]) && "a box has a lower and an upper side");
         double centre = (double)(float)(0.5 * (lower[k] + upper[k]));
         bounds[k] = centre;
         bounds[3 + k] = rounded_up(fmax(upper[k] - centre, centre - lower[k]));
@@ -192,6 +194,7 @@ static double mesh_radius(const mjModel *m, int mesh)
 static void gather_mesh_geom(const gather *g, int mesh, int *data, double *bounds, double *radius)
 {
     if (mesh < 0) return;
+    assert(mesh < g->m->nmesh);
     const sti_bvh_node *root = g->mesh[mesh].node;
     double lower[3], upper[3];
     for (int k = 0; k < 3; ++k) {
@@ -207,6 +210,7 @@ static void gather_mesh_geom(const gather *g, int mesh, int *data, double *bound
 static void gather_hfield_geom(const gather *g, int hfield, int *data, double *bounds, double *radius)
 {
     if (hfield < 0) return;
+    assert(hfield < g->m->nhfield && g->hfield_elevation[hfield] >= HEADER);
     const double *head = g->elevation + g->hfield_elevation[hfield] - HEADER;
     double tall = fmax(head[2], head[3]);
     set_bounds(bounds, (double[]){-head[0], -head[1], -head[3]}, (double[]){head[0], head[1], head[2]});
@@ -293,6 +297,7 @@ static void gather_soft(const gather *g)
     for (int i = 0; g->soft && i < g->soft->n; ++i) {
         const sti_soft_surface *s = &g->soft->surface[i];
         ptrdiff_t row = first + s->object;
+        assert(row < sti_shape_under(m) && "surfaces that deform are flexes and skins");
         const int data[4] = {(int)g->nnode + s->first_node, (int)g->ntri + s->first_tri, g->soft->nnode, g->soft->ntri};
         g->rows.type[row] = mjGEOM_MESH;
         memcpy(g->rows.data + 4 * row, data, sizeof data);
@@ -336,6 +341,7 @@ static stet_result gather_geoms(gather *g)
     for (int i = 0; i < m->ntendon; ++i) gather_cord(g, (int)(m->ngeom + m->nsite) + i, m->tendon_width[i]);
     gather_soft(g);
     for (int i = 0; i < m->nmesh; ++i) gather_shape(g, sti_shape_count(m) + i, mjGEOM_MESH, (double[]){0, 0, 0}, i);
+    assert(plane == sti_shape_count(m) && "each plane has an underside");
     return STET_OK;
 }
 
@@ -436,7 +442,9 @@ stet_result sti_geoms_create(stet_device *device, const stet_model *model, const
 
 stet_result sti_geoms_deform(sti_geoms *geoms, const sti_soft *soft, stet_array *xform, stet_array *worlds, int n)
 {
+    assert(n >= 0 && n <= soft->nworld && worlds->nitem >= 1 && xform->worlds && xform->nitem % 12 == 0);
     if (soft->n == 0) return STET_OK;
+    sti_validate_geoms(geoms);
     return STI_LAUNCH(sti_k_soft, xform->device, (int64_t)n * soft->n, sti_arg_array(xform), sti_arg_int(xform->nitem),
                       sti_arg_array(worlds), sti_arg_array(soft->table), sti_arg_array(soft->numbers),
                       sti_arg_array(soft->scratch), sti_arg_array(geoms->node), sti_arg_array(geoms->tri),
@@ -449,6 +457,7 @@ static void add_row(const sti_geoms *geoms, const sti_geom_rows *rows, ptrdiff_t
 {
     const sti_geom_rows *host = &geoms->host;
     ptrdiff_t mesh = geoms->nmodel + more->mesh;
+    assert(more->type >= 0 && more->type <= STI_GEOM_CONE && (more->type == mjGEOM_MESH) == (more->mesh >= 0));
     fill_row(rows, i, more->type, more->size);
     if (more->type != mjGEOM_MESH) return;
     memcpy(rows->data + 4 * i, host->data + 4 * mesh, 4 * sizeof *rows->data);
@@ -471,6 +480,7 @@ static stet_result gather_more(const sti_geoms *geoms, const sti_geom_more *more
 
 stet_result sti_geoms_add(sti_geoms *geoms, const sti_geom_more *more, int n)
 {
+    assert(n >= 0 && (n == 0 || more));
     sti_geoms made = {.nshape = geoms->nmodel + n};
     if (n == 0 && geoms->type && geoms->nshape == geoms->nmodel) return STET_OK; /* there are the model's alone */
     stet_result result = gather_more(geoms, more, n, &made.shown);
@@ -486,12 +496,14 @@ stet_result sti_geoms_add(sti_geoms *geoms, const sti_geom_more *more, int n)
     geoms->bounds = made.bounds;
     geoms->shown = made.shown;
     geoms->nshape = made.nshape;
+    sti_validate_geoms(geoms);
     return STET_OK;
 }
 
 void sti_geoms_resize(const sti_geoms *geoms, const mjModel *m, const mjtNum *geom_size, double *size, double *bounds)
 {
     ptrdiff_t under = sti_shape_under(m);
+    assert(geoms->ngeom == m->ngeom && geoms->nmodel == sti_shape_count(m) && "the model that the shapes are of");
     memcpy(size, geoms->shown.size, (size_t)geoms->nshape * 4 * sizeof *size);
     memcpy(bounds, geoms->shown.bounds, (size_t)geoms->nshape * 6 * sizeof *bounds);
     for (ptrdiff_t i = 0; i < m->ngeom; ++i) {
@@ -502,7 +514,29 @@ void sti_geoms_resize(const sti_geoms *geoms, const mjModel *m, const mjtNum *ge
         fill_size(type, geom_size + 3 * i, size + 4 * under, bounds + 6 * under);
         ++under;
     }
+    assert(under == geoms->nmodel && "each plane has an underside");
 }
+
+#ifndef NDEBUG
+void sti_validate_geoms(const sti_geoms *g)
+{
+    const int64_t nnode = g->node->shape[0] / NODE, ntri = g->tri->shape[0] / TRI;
+    assert(g->nmodel >= g->ngeom + g->nsite && g->nshape >= g->nmodel);
+    assert(g->own_node >= 0 && g->own_node <= nnode && g->own_tri >= 0 && g->own_tri <= ntri);
+    assert(g->type->shape[0] >= g->nshape && g->data->shape[0] >= 4 * (int64_t)g->nshape);
+    assert(g->size->shape[0] >= 4 * (int64_t)g->nshape && g->bounds->shape[0] >= 6 * (int64_t)g->nshape);
+    for (ptrdiff_t i = 0; i < g->nshape; ++i) {
+        const int *data = g->shown.data + 4 * i, type = g->shown.type[i];
+        assert(type >= 0 && type <= STI_GEOM_CONE && "a type that rays know");
+        assert(g->shown.size[4 * i + 3] >= 0 && "a radius");
+        for (int k = 3; k < 6; ++k) assert(g->shown.bounds[6 * i + k] >= 0 && "half sizes of a box");
+        if (type == mjGEOM_MESH || type == mjGEOM_SDF)
+            assert(data[0] >= 0 && data[0] <= nnode && data[1] >= 0 && data[1] <= ntri);
+        else if (type == mjGEOM_HFIELD)
+            assert(data[0] >= 0 && data[0] <= g->elevation->shape[0] && data[3] >= 0 && data[3] <= nnode);
+    }
+}
+#endif
 
 void sti_geoms_destroy(sti_geoms *geoms)
 {

@@ -4,6 +4,7 @@
 #include "geom/bvh.h"
 #include "geom/soft_rows.k.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -384,6 +385,7 @@ static stet_result add_triangles(gather *g, const surface *s, int head[SOFT_HEAD
     if (s->coord) STI_TRY(alloc_list(&out->coord, s->ntri, 6 * sizeof *out->coord));
     for (ptrdiff_t i = 0; i < s->ntri; ++i) {
         ptrdiff_t from = s->tree.order[i];
+        assert(from >= 0 && from < s->ntri && "the tree's order is one of the triangles");
         memcpy(row + SOFT_CORNERS * i, s->tri + SOFT_CORNERS * from, SOFT_CORNERS * sizeof *row);
         memcpy(lift + 3 * i, s->lift + 3 * from, 3 * sizeof *lift);
         if (s->coord) memcpy(out->coord + 6 * i, s->coord + 6 * from, 6 * sizeof *s->coord);
@@ -404,6 +406,7 @@ static void fill_nodes(const sti_bvh *tree, int head[SOFT_HEAD], unsigned char *
         depth[first] = depth[first + 1] = (unsigned char)(depth[i] + 1);
         nlevel = depth[i] + 1 > nlevel ? depth[i] + 1 : nlevel;
     }
+    assert(2 * nleaf - 1 == tree->nnode && nlevel <= STI_BVH_DEPTH);
     head[SOFT_NLEAF] = nleaf;
     head[SOFT_NLEVEL] = nlevel;
     for (int l = 0; l < nlevel; ++l) {
@@ -541,8 +544,23 @@ stet_result sti_soft_create(stet_device *device, const stet_model *model, const 
         sti_soft_destroy(soft);
     else
         *out = soft;
+    if (!result) sti_validate_soft(soft);
     return result;
 }
+
+#ifndef NDEBUG
+void sti_validate_soft(const sti_soft *soft)
+{
+    assert(soft->n >= 0 && soft->nworld >= 0 && (soft->n == 0 || (soft->table && soft->numbers && soft->scratch)));
+    for (int i = 0; i < soft->n; ++i) {
+        const sti_soft_surface *s = &soft->surface[i], *next = i + 1 < soft->n ? s + 1 : NULL;
+        const int nodes = (next ? next->first_node : soft->nnode) - s->first_node;
+        assert(s->ntri > 0 && nodes >= 1 && nodes < 2 * s->ntri && "a leaf has at least one triangle");
+        assert((next ? next->first_tri : soft->ntri) == s->first_tri + 2 * s->ntri && "triangles, then their normals");
+        assert(!next || next->object > s->object);
+    }
+}
+#endif
 
 void sti_soft_destroy(sti_soft *soft)
 {

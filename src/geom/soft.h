@@ -6,6 +6,7 @@
 #ifndef STI_GEOM_SOFT_H
 #define STI_GEOM_SOFT_H
 
+#include "base/validate.h"
 #include "device/device.h"
 #include "model/model.h"
 
@@ -43,6 +44,8 @@ int sti_soft_node_shares(const double place[3], const int n[3], int order, int *
  */
 stet_result sti_soft_create(stet_device *device, const stet_model *model, const bool *drawn, int64_t nworld,
                             sti_soft **out);
+/* Surfaces follow each other, in the order of their objects. */
+STI_VALIDATE(soft, sti_soft)
 /* Does nothing for NULL. */
 void sti_soft_destroy(sti_soft *soft);
 

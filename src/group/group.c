@@ -15,6 +15,7 @@ static stet_result failed(const stet_group *g) { return sti_error(STET_ERROR_STA
 
 stet_result sti_group_set_failure(stet_group *g, int rank, const char *text)
 {
+    assert(rank >= 0 && rank < g->transport.nrank && text && "a rank that all know has a reason");
     g->failed = true;
     (void)snprintf(g->failure, sizeof g->failure, "rank %d of %d: %.*s", rank, g->transport.nrank, STI_GROUP_TEXT,
                    text);
@@ -65,6 +66,8 @@ static stet_result meet(stet_group *g, sti_group_call call, uint64_t size, const
 {
     const stet_transport *t = &g->transport;
     sti_group_head own = {call, size};
+    assert(call >= STI_GROUP_FAIL && call < STI_GROUP_CALLS);
+    sti_validate_group(g);
     if (g->failed) return failed(g);
     STI_TRY(sti_group_check(g, t->all_gather(t->context, &own, g->heads, sizeof own), "meeting the other ranks"));
     for (int r = 0; r < t->nrank; ++r)
@@ -140,7 +143,6 @@ static stet_result divide(stet_group *g, const hello *all)
     char text[STI_GROUP_TEXT];
     for (int r = 0; r < nrank; ++r)
         g->first[r + 1] = g->first[r] + (all[r].own < 0 ? even_share(g->nworld, nrank, r) : all[r].own);
-    for (int r = 0; r < nrank; ++r) assert(g->first[r] <= g->first[r + 1] && "GROUP-3: blocks follow each other");
     if (g->first[nrank] == g->nworld) return STET_OK;
     (void)snprintf(text, sizeof text, "the ranks' own worlds are %lld together, and the run has %lld; make them equal",
                    (long long)g->first[nrank], (long long)g->nworld);
@@ -215,6 +217,18 @@ stet_result stet_group_create(const stet_group_def *def, stet_group **out)
     return sti_group_create_as(def, version, stet_get_mujoco_version(), out);
 }
 
+#ifndef NDEBUG
+void sti_validate_group(const stet_group *g)
+{
+    const stet_transport *t = &g->transport;
+    assert(t->nrank >= 1 && t->rank >= 0 && t->rank < t->nrank && t->all_gather && t->broadcast && g->heads);
+    assert((!g->failed || g->failure[0]) && "GROUP-2: a failure has a sentence");
+    assert(g->first[0] == 0 && g->first[t->nrank] == g->nworld && "GROUP-3");
+    for (int r = 0; r < t->nrank; ++r) assert(g->first[r] <= g->first[r + 1] && "GROUP-3");
+    assert(!g->link || g->close_link);
+}
+#endif
+
 void stet_group_unlink(stet_group *g)
 {
     if (!g || !g->link) return;
@@ -275,6 +289,7 @@ stet_result stet_group_broadcast(stet_group *g, void *data, size_t size)
 /* Sends or receives all bytes in pieces. */
 static stet_result send_all(stet_group *g, const char *data, size_t size, int to)
 {
+    assert(to >= 0 && to < g->transport.nrank && to != g->transport.rank && "a message has another rank");
     for (size_t n; size > 0; data += n, size -= n) {
         n = size < STI_GROUP_PIECE ? size : STI_GROUP_PIECE;
         STI_TRY(sti_group_check(g, g->transport.send(g->transport.context, data, n, to), "sending"));
@@ -284,6 +299,7 @@ static stet_result send_all(stet_group *g, const char *data, size_t size, int to
 
 static stet_result receive_all(stet_group *g, char *data, size_t size, int from)
 {
+    assert(from >= 0 && from < g->transport.nrank && from != g->transport.rank && "a message has another rank");
     for (size_t n; size > 0; data += n, size -= n) {
         n = size < STI_GROUP_PIECE ? size : STI_GROUP_PIECE;
         STI_TRY(sti_group_check(g, g->transport.receive(g->transport.context, data, n, from), "receiving"));

@@ -10,6 +10,7 @@
 #ifndef STI_GROUP_GROUP_H
 #define STI_GROUP_GROUP_H
 
+#include "base/validate.h"
 #include "stet/group.h"
 
 enum {
@@ -47,6 +48,8 @@ struct stet_group {
 /* Creates a group of ranks that run these versions of stet and MuJoCo. */
 stet_result sti_group_create_as(const stet_group_def *def, const char *stet, const char *mujoco, stet_group **out);
 
+/* GROUP-2, GROUP-3. */
+STI_VALIDATE(group, stet_group)
 /* GROUP-1. */
 stet_result sti_group_meet(stet_group *group, sti_group_call call, uint64_t size);
 /* Checks what a function of the transport returned, and keeps its failure (GROUP-2). */

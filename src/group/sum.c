@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "group/group.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Nodes whose sums are known and wait for their neighbour, from left to right. */
@@ -25,6 +26,7 @@ typedef struct tree {
 int64_t sti_node_size(int64_t at, int64_t end, int64_t nworld)
 {
     int64_t size = 1;
+    assert(at >= 0 && at < end && end <= nworld);
     while (at % (2 * size) == 0 && (at + 2 * size <= end || (end == nworld && at + size < end))) size *= 2;
     return size;
 }
@@ -38,6 +40,7 @@ static void merge(tree *t, bool last)
     while (t->count > 1) {
         int a = t->count - 2, b = t->count - 1;
         if (!last && (t->size[a] != t->size[b] || t->at[a] % (2 * t->size[a]) != 0)) return;
+        assert(t->at[a] + t->size[a] <= t->at[b] && "SUM-1: a left child ends where the right one begins, or before");
         double *left = t->sum + a * t->n, *right = t->sum + b * t->n;
         for (int64_t i = 0; i < t->n; ++i) left[i] += right[i];
         t->size[a] *= 2;
@@ -47,6 +50,7 @@ static void merge(tree *t, bool last)
 
 static double *push(tree *t, int64_t at, int64_t size)
 {
+    assert(t->count < MOST_NODES && (t->count == 0 || t->at[t->count - 1] < at) && "from left to right");
     t->at[t->count] = at;
     t->size[t->count] = size;
     return t->sum + t->count++ * t->n;

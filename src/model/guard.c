@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <mujoco/mujoco.h>
 
 #include <pthread.h>
@@ -37,6 +38,7 @@ static void handle(const mjLogMessage *message)
         if (message->level >= mjLOG_WARNING) sti_log(STET_LOG_INFO, "MuJoCo: %s", message->subject);
         return;
     }
+    assert(previous && "GUARD-3: there was a handler before");
     if (!g) {
         previous(message);
         return;
@@ -58,6 +60,7 @@ static void install_once(void)
 
 bool sti_mujoco_guard(void (*call)(void *context), void *context, char *message, size_t size)
 {
+    assert(call);
     install_once();
     guard g;
     g.finishes = false;
@@ -68,6 +71,7 @@ bool sti_mujoco_guard(void (*call)(void *context), void *context, char *message,
         innermost = &g;
         call(context);
     }
+    assert(innermost == &g && "GUARD-1: inner guards have ended");
     innermost = g.outer;
     if (message && size > 0) (void)snprintf(message, size, "%s", g.text);
     return good;
@@ -79,5 +83,6 @@ void sti_mujoco_finish(void (*call)(void *context), void *context)
     guard g = {.outer = innermost, .finishes = true};
     innermost = &g;
     call(context);
+    assert(innermost == &g && "GUARD-1");
     innermost = g.outer;
 }

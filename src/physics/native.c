@@ -15,6 +15,7 @@
 #include "physics/tables.h"
 #include "worlds/poses.h"
 
+#include <assert.h>
 #include <string.h>
 
 extern const sti_kernel sti_k_native_step, sti_k_native_poses, sti_k_native_reset;
@@ -134,11 +135,27 @@ static int64_t count_stepped(const sti_native *n)
     return count;
 }
 
+#ifndef NDEBUG
+void sti_validate_native(const sti_native *n)
+{
+    const stet_array *of_worlds[] = {n->fault, n->ticks, n->resets, n->most, n->owed, n->clock};
+    for (size_t i = 0; i < sizeof of_worlds / sizeof *of_worlds; ++i)
+        assert(of_worlds[i]->worlds && of_worlds[i]->shape[0] == n->worlds->nworld && "a number of each world");
+    assert(n->unpulled >= 0 && n->unpulled <= INT32_MAX && "NATIVE-3");
+    assert(sti_physics_room(&n->tables) >= 0 && n->first_room >= 0 && n->looked >= 0 && "NATIVE-5");
+    assert((n->key != NULL || n->keyframe == NO_KEY) && "a keyframe that was taken has its state");
+    assert(n->keyframe >= NO_KEY && n->keyframe < n->worlds->model->mj->nkey);
+    assert(n->stages.n >= 0 && n->stages.n <= STI_NATIVE_GROUPS);
+    assert((!n->spare.tables || n->spare.m) && "NATIVE-8: spare tables on the device are those of the host");
+}
+#endif
+
 /* `ticks` has room for the steps of this call. */
 static stet_result make_room(sti_native *n, int nstep)
 {
     if (n->unpulled + nstep > INT32_MAX) STI_TRY(pull(n, false));
     n->unpulled += nstep;
+    assert(n->unpulled <= INT32_MAX && "NATIVE-3: ticks have room for all steps");
     return STET_OK;
 }
 
@@ -168,6 +185,8 @@ static stet_result run_and_keep(sti_native *n, int nstep)
 stet_result sti_native_steps(sti_native *n, const uint8_t *mask, int nstep)
 {
     stet_worlds *worlds = n->worlds;
+    assert(nstep > 0);
+    sti_validate_native(n);
     STI_TRY(sti_worlds_take_writes(worlds));
     STI_TRY(sti_native_look_at_room(n));
     STI_TRY(make_room(n, nstep));
@@ -191,6 +210,7 @@ static stet_result reset_worlds(void *context, stet_array *mask, const stet_rese
 {
     sti_native *n = context;
     stet_worlds *worlds = n->worlds;
+    assert(keyframe >= -1 && keyframe < worlds->model->mj->nkey);
     STI_TRY(sti_native_update(n));
     STI_TRY(sti_native_take_key(n, keyframe));
     if (!sti_stamp_is(&n->numbered, &worlds->state.stamps.resets))
@@ -207,6 +227,7 @@ static stet_result reset_worlds(void *context, stet_array *mask, const stet_rese
 
 static double add_steps(double time, double dt, int32_t ticks)
 {
+    assert(ticks >= 0);
     for (int32_t i = 0; i < ticks; ++i) time += dt;
     return time;
 }
@@ -297,6 +318,7 @@ static stet_result pull(void *context, bool drop)
     STI_TRY(sti_native_put_clock(n));
     sti_stamp_keep_version(&n->pulled, &n->fault->version);
     n->unpulled = 0;
+    sti_validate_native(n);
     if (!n->worlds->device->can.host_memory) { /* now: a step that is captured cannot upload */
         STI_TRY(sti_array_to_device(n->ticks));
         STI_TRY(sti_array_to_device(n->fault));

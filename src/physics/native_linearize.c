@@ -13,6 +13,7 @@
 #include "kernel/record/record.h"
 #include "physics/native_pull.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -161,6 +162,7 @@ static const stet_array *target_of(const linearizing *z, int k)
 /* x into the n worlds from w on, which are whole blocks of lanes. */
 static void fill_lanes(const stet_array *a, void *mirror, int64_t w, int64_t i, int n, double x)
 {
+    assert(w % a->device->lanes == 0 && n % a->device->lanes == 0 && w + n <= a->shape[0] && "whole blocks of lanes");
     int lanes = a->device->lanes;
     for (int b = 0; b < n; b += lanes) {
         int64_t at = sti_array_index(a, w + b, i);
@@ -399,6 +401,7 @@ static stet_result pull_chunk(linearizing *z)
 {
     sti_native *n = z->n;
     sti_native_linear *l = n->linear;
+    assert(z->count > 0 && z->count <= l->chunk && l->spread >= l->loss && "a chunk's losses have room");
     stet_array *const *b = l->before, *const *g = l->gradient, *v = n->own.v ? l->v : NULL;
     const sti_native_before before = {b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9]};
     const sti_native_gradients gradients = {g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7]};

@@ -9,6 +9,8 @@
 #include "physics/gradient/memory.k.h"
 #include "physics/native_state.h"
 
+#include <assert.h>
+
 extern const sti_kernel sti_k_native_pull, sti_k_native_pull_reads, sti_k_native_give;
 
 /*
@@ -59,6 +61,7 @@ static int count_block_numbers(const sti_native *n)
 {
     const int *m = n->tables.m;
     int begin = begin_of(n, M_BLOCK_PRM), end = n->tables.nf;
+    assert(begin >= 0 && begin <= end);
     for (int k = FIRST; k < PH_MEMORY_FIRST; ++k) {
         int other = begin_of(n, k);
         if (other > begin && other < end) end = other;
@@ -99,8 +102,10 @@ static stet_result make_places(sti_native *n, const int *numbers, sti_native_wan
 {
     int32_t place[TABLES];
     int at = 0;
+    assert(out->n >= 0 && out->n <= TABLES);
     for (int k = 0; k < TABLES; ++k) place[k] = -1;
     for (int k = 0; k < out->n; ++k) {
+        assert(numbers[k] >= FIRST && numbers[k] < FIRST + TABLES && place[numbers[k] - FIRST] < 0 && "named once");
         place[numbers[k] - FIRST] = out->begin[k] = at;
         at += count_numbers(n, numbers[k]);
     }
@@ -193,6 +198,7 @@ static stet_result launch(const sti_native *n, int64_t count, stet_array *v, ste
                           const sti_native_before *b, const sti_native_gradients *g, const sti_native_wanted *wanted)
 {
     const int *m = tables_of(n);
+    assert(count > 0 && (!n->worlds->device->can.teams || (n->pull.memory && n->pull.lists)) && "it was prepared");
     return STI_LAUNCH(sti_k_native_pull, n->worlds->device, count, sti_arg_array(n->spare.m ? n->spare.tables : n->m),
                       sti_arg_array(n->f), sti_arg_array(v), sti_arg_array(stepped),
                       sti_arg_team(n->pull.memory, PH_GRADIENT_MEMORY(m)), sti_arg_team(n->pull.lists, m[M_NINTS]),
@@ -222,6 +228,7 @@ static stet_result launch_reads(const sti_native *n, int64_t count, stet_array *
                                 bool solves)
 {
     const int *m = tables_of(n);
+    assert(nlist > 0 && (!n->worlds->device->can.teams || (n->pull.memory && n->pull.lists)) && "it was prepared");
     return STI_LAUNCH(sti_k_native_pull_reads, n->worlds->device, count,
                       sti_arg_array(n->spare.m ? n->spare.tables : n->m), sti_arg_array(n->f), sti_arg_array(v),
                       sti_arg_array(due), sti_arg_array(list), sti_arg_team(n->pull.memory, PH_GRADIENT_MEMORY(m)),

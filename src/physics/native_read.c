@@ -7,6 +7,7 @@
 #include "physics/seen_how.k.h"
 #include "worlds/quantities.h"
 
+#include <assert.h>
 #include <string.h>
 
 extern const sti_kernel sti_k_native_forward, sti_k_native_take, sti_k_native_take_ints, sti_k_native_take_chosen;
@@ -45,6 +46,7 @@ static void list_slots(sti_native_list *out, int slots)
 
 static void list_contact(int first, int size, const sti_quantity *q, sti_native_list *out, int32_t *row)
 {
+    assert(q->array->nitem % size == 0 && "whole contacts");
     row[Q_KIND] = PH_SHOW_CONTACT;
     row[Q_FROM] = first;
     row[Q_ITEM] = size;
@@ -81,7 +83,9 @@ static void list_quantity(const sti_native *n, const sti_quantity *q, sti_native
         row[Q_FROM] = W_SENSORDATA;
         row[Q_N] = n->tables.m[M_NSENSORDATA];
         return;
-    default: row[Q_FROM] = sti_physics_quantity(sti_quantity_name(q->kind), &n->tables, &items);
+    default:
+        row[Q_FROM] = sti_physics_quantity(sti_quantity_name(q->kind), &n->tables, &items);
+        assert(row[Q_FROM] >= 0 && items >= row[Q_N] && "a quantity of native physics is in team memory");
     }
 }
 
@@ -90,6 +94,7 @@ static stet_result put_list(const sti_native *n, sti_native_reads *r, const sti_
 {
     size_t size = (size_t)k->nlist * Q_SIZE * sizeof *k->list, room = 3 * (size_t)(k->npoint > 0 ? k->npoint : 1);
     void *mirror;
+    assert(k->nlist > 0 && k->npoint <= k->nlist && k->items >= 0);
     if (r->list && r->nlisted == k->nlist && memcmp(r->listed, k->list, size) == 0) return STET_OK;
     stet_device *device = n->worlds->device;
     sti_native_reads_free(r);
@@ -206,6 +211,7 @@ stet_result sti_native_list_pass(const sti_native *n, sti_native_list *k)
         list_quantity(n, q, k);
     }
     if (sensing) list_sensors(n, k);
+    assert(k->nlist == count && "there is room for each quantity of the pass");
     return STET_OK;
 }
 

@@ -3,6 +3,8 @@
 
 #include "physics/tables.h"
 
+#include <assert.h>
+
 /*
  * Teams of a step on a GPU, as measured (doc/design/gpu_programs.md). A processor runs one block of up to 512 threads
  * with all the registers that it has, and each block as many worlds as make all processors end together. Fewer threads
@@ -35,6 +37,7 @@ static sti_team choose_team(const sti_native *n, bool lone)
         return (sti_team){1, teams};
     }
     int team = MOST;
+    assert(nworld > 0 && memory > 0);
     while (team > EIGHT && nworld * team > THREADS * processors) team /= 2;
     int64_t turns = (nworld * team + THREADS * processors - 1) / (THREADS * processors);
     int64_t worlds = (nworld + turns * processors - 1) / (turns * processors);
@@ -45,6 +48,7 @@ static sti_team choose_team(const sti_native *n, bool lone)
 stet_result sti_native_set_room(sti_native *n, int room)
 {
     stet_worlds *worlds = n->worlds;
+    assert(room >= 0 && !n->captured && "steps in a caller's graph keep their memory");
     STI_TRY(sti_native_drop_memory(n));
     sti_physics_tables_resize(worlds->model->mj, &n->tables, room);
     n->old = true;

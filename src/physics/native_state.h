@@ -3,6 +3,7 @@
 #define STI_PHYSICS_NATIVE_STATE_H
 
 #include "base/memory.h"
+#include "base/validate.h"
 #include "kernel/kernel.h"
 #include "kernel/compile/text_buffer.h"
 #include "physics/model/layout.k.h"
@@ -152,6 +153,8 @@ struct sti_native {
 /* Are teams one thread, whose code has memory of its own? */
 static inline bool sti_native_is_lone(const sti_native *n) { return n->code.size > 0 && n->team.team == 1; }
 
+/* NATIVE-3 and NATIVE-5: what is counted fits the arrays that count it, and there is the room that was said. */
+STI_VALIDATE(native, sti_native)
 /* Tables and numbers of worlds follow the worlds' parameters. */
 stet_result sti_native_update(sti_native *n);
 

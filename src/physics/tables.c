@@ -12,6 +12,7 @@
 #include "physics/collide/hulls.h"
 #include "physics/model/layout.k.h"
 #include "physics/model/numbers.h"
+#include "physics/model/validate.h"
 #include "physics/contact/pair_order.h"
 #include "physics/contact/pairs.h"
 #include "physics/solver/places.h"
@@ -494,6 +495,7 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
     sti_physics_fill(&b, M_SHAPES, out->nf);
     put_memory(&b);
     assert(b.result != STET_OK || (!b.twice && sti_validate_physics_tables(out) == NULL));
+    if (b.result == STET_OK) sti_validate_kernel_tables(out);
     return b.result;
 }
 

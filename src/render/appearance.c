@@ -4,6 +4,7 @@
 #include "geom/geom.h"
 #include "render/detail.h"
 #include "render/scene.k.h"
+#include "render/validate.h"
 #include "stage/tendon.h"
 #include "stet/render.h"
 
@@ -570,10 +571,19 @@ stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, c
                                 const sti_patches *patches)
 {
     stet_device *device = sti_stage_worlds(stage)->device;
+    const mjModel *m = sti_stage_worlds(stage)->model->mj;
     scene_rows rows = {.soft = soft, .shapes = sti_stage_shapes(stage), .sized = patches->sized};
     memset(appearance, 0, sizeof *appearance);
     stet_result result = fill_tables(&rows, stage, patches);
-    if (!result) note_needs(rows.scene, appearance);
+    if (!result) {
+        sti_validate_scene_rows(&(sti_scene_rows){.scene = rows.scene,
+                                                  .look = rows.look,
+                                                  .nscene = rows.nscene,
+                                                  .nlook = rows.nlook,
+                                                  .nprim = stet_stage_get_capacity(stage),
+                                                  .nshape = (int)sti_shape_count(m) + rows.shapes->n});
+        note_needs(rows.scene, appearance);
+    }
     if (!result && appearance->nbox) result = sti_near_order(stage, rows.scene, &rows.scene[SCENE_ORDER(rows.scene)]);
     if (!result) result = keep_own(&rows, appearance);
     if (!result) result = STI_ARRAY(device, "scene", STET_DTYPE_INT, false, &appearance->scene, rows.nscene);

@@ -7,6 +7,7 @@
 #include "render/scene.k.h"
 #include "worlds/worlds.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -98,6 +99,7 @@ static mjModel own_model(const stet_worlds *worlds, int64_t w, float *at)
 /* The row of details of a geom with a material. */
 static int details_row(const mjModel *m, int nshape, ptrdiff_t geom, int material)
 {
+    assert(material >= -1 && material < m->nmat && geom >= 0 && geom < m->ngeom);
     return nshape + (int)geom * ((int)m->nmat + 1) + material + 1;
 }
 
@@ -133,6 +135,7 @@ static void fill_geoms(const sti_looks *looks, const stet_worlds *worlds, const 
         fill_geom(looks, worlds, m, w, nshape, g, g, physical, numbers);
         if (m->geom_type[g] == mjGEOM_PLANE) fill_geom(looks, worlds, m, w, nshape, g, under++, physical, numbers);
     }
+    assert(under <= nshape && "undersides are shapes");
 }
 
 /* What else shows the model's materials. */
@@ -163,6 +166,7 @@ static void fill_lamps(const mjModel *m, const sti_appearance *base, double *lam
 {
     for (int l = 0; l < base->nlamp; ++l) {
         int info[LAMP_INTS]; /* of all worlds alike */
+        assert(base->light[l] >= -1 && base->light[l] < m->nlight);
         if (base->light[l] >= 0) sti_lamp_of_model(m, base->light[l], lamps + (ptrdiff_t)LAMP_REALS * l, info);
     }
 }
@@ -187,6 +191,7 @@ static void fill_sizes(const sti_looks *looks, const sti_looks_def *def, int64_t
 {
     const stet_worlds *worlds = sti_stage_worlds(def->stage);
     const mjModel *m = worlds->model->mj;
+    assert(worlds->parameters.value[STI_PARAMETER_geom_size] && "sizes differ");
     const mjtNum *size = worlds->parameters.value[STI_PARAMETER_geom_size] + w * 3 * m->ngeom;
     const int nshape = def->base->nshape;
     double *scales = looks->scales + w * def->base->nscale;
@@ -256,8 +261,10 @@ static stet_result upload(const sti_looks *looks)
 {
     stet_array *const arrays[] = {looks->own, looks->lens, looks->size, looks->bounds, looks->scale};
     const double *const numbers[] = {looks->numbers, looks->lenses, looks->sizes, looks->boxes, looks->scales};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i)
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
+        assert((arrays[i] == NULL) == (numbers[i] == NULL) && "LOOKS-2: a table is on the device and on the host");
         if (arrays[i]) STI_TRY(sti_reals_write(arrays[i], stet_array_get_nelement(arrays[i]), numbers[i]));
+    }
     if (!looks->choice) return STET_OK;
     return stet_array_write(looks->choice, looks->row, stet_array_get_bytes(looks->choice));
 }
@@ -301,6 +308,7 @@ static stet_result update(sti_looks *looks, const sti_looks_def *def, bool anew)
     sti_free(floats);
     STI_TRY(result);
     STI_TRY(upload(looks));
+    assert(looks->clock <= p->look_clock && "a clock of looks goes on");
     looks->clock = p->look_clock;
     return STET_OK;
 }

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "render/scene.k.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ static void halve(placed_row *rows, int n)
     int axis = 0, half = (n / 2 + GROUP - 1) / GROUP * GROUP;
     double longest = -1;
     if (n <= GROUP) return;
+    assert(half > 0 && half < n && half % GROUP == 0 && "both parts have rows, the first one whole groups");
     for (int k = 0; k < 3; ++k) {
         double low = INFINITY, high = -INFINITY;
         for (int i = 0; i < n; ++i) {
@@ -68,6 +70,7 @@ static stet_result place_rows(stet_stage *stage, const int *shown, int n, placed
     stet_result result = stet_array_read_worlds(xform, 0, 1, bytes, size);
     for (int i = 0; i < n && result == STET_OK; ++i) {
         const int *row = &shown[(ptrdiff_t)SHOWN_SIZE * i];
+        assert(12 * (int64_t)(row[SHOWN_PRIM] + 1) <= xform->nitem && "a prim has a transform");
         rows[i] = (placed_row){.row = i, .endless = row[SHOWN_KIND] & SHOWN_ENDLESS};
         for (int k = 0; k < 3; ++k) {
             const char *at = bytes + real * (size_t)(12 * row[SHOWN_PRIM] + 4 * k + 3);
@@ -87,6 +90,7 @@ stet_result sti_near_order(stet_stage *stage, const int *head, int *order)
     int n = SCENE_NROW(head), solid = (head[SCENE_SOLID] - head[SCENE_SHOWN]) / SHOWN_SIZE,
         clear = (head[SCENE_CLEAR] - head[SCENE_SHOWN]) / SHOWN_SIZE;
     placed_row *rows;
+    assert(solid >= 0 && clear >= solid && n >= clear && "lists follow each other");
     STI_TRY(sti_alloc(&rows, (size_t)n * sizeof *rows, "geoms to draw"));
     stet_result result = place_rows(stage, &head[head[SCENE_SHOWN]], n, rows);
     if (result == STET_OK) {

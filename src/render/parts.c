@@ -7,6 +7,7 @@
 #include "kernel/gpu/teams.h"
 #include "render/scene.k.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -49,6 +50,7 @@ static int64_t room_for_hits(stet_device *device)
 static stet_result make_handed(stet_device *device, const sti_parts_def *def, sti_parts *p)
 {
     int64_t words = HIT_WORDS(def->has, def->side);
+    assert(def->npatch > 0 && def->side >= 1 && def->nsample >= def->npatch);
     free_handed(p);
     if (!p->coloured || !p->kernel[STI_PART_HITS].constants) return STET_OK;
     int64_t most = room_for_hits(device) / (PIXELS * (HIT_REALS + words) * (int64_t)sizeof(float));
@@ -96,6 +98,7 @@ void sti_parts_free(stet_device *device, sti_parts *p)
 
 static const sti_kernel *own_kernel(const sti_parts *p, int k)
 {
+    assert(k >= 0 && k < STI_PARTS);
     return p->kernel[k].constants ? &p->kernel[k] : &sti_k_render;
 }
 
@@ -118,6 +121,7 @@ stet_result sti_parts_choose(stet_device *device, const sti_parts *p, bool lit, 
         *whole = &sti_k_render;
         return STET_OK;
     }
+    assert(p->hits && p->words && p->coloured && "parts hand over what they found");
     for (int k = STI_PART_HITS; k < STI_PARTS; ++k) { /* all, so that all are compiled at the same time */
         const sti_kernel *kernel;
         if (!p->has[k]) continue;

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "kernel/record/launch.h"
 
+#include <assert.h>
 #include <string.h>
 
 extern const sti_kernel sti_k_stand;
@@ -20,6 +21,7 @@ static stet_result make(stet_device *device, const char *name, stet_dtype dtype,
 
 stet_result sti_stand_create(stet_device *device, int64_t nworld, int64_t npatch, sti_stand *out)
 {
+    assert(nworld > 0 && npatch > 0);
     *out = (sti_stand){.device = device, .nworld = nworld, .npatch = npatch};
     STI_TRY(make(device, "the clock of looks", STET_DTYPE_INT, 1, &out->clock));
     STI_TRY(make(device, "patches that stand", STET_DTYPE_INT, nworld * npatch, &out->stands));
@@ -39,6 +41,7 @@ void sti_stand_free(sti_stand *stand)
 
 stet_result sti_stand_change(sti_stand *stand)
 {
+    assert(stand->time >= 0 && stand->time < INT32_MAX && "STAND-2: the clock goes on");
     const int next = stand->time + 1;
     STI_TRY(stet_array_write(stand->clock, &next, sizeof next));
     stand->time = next;
@@ -47,6 +50,7 @@ stet_result sti_stand_change(sti_stand *stand)
 
 stet_result sti_standing_make(const sti_stand *stand, int64_t nitem, sti_standing *standing)
 {
+    assert(nitem > 0 && nitem % 12 == 0 && "a transform has 12 numbers");
     if (standing->drawn && stet_array_get_nelement(standing->before) == stand->nworld * nitem) return STET_OK;
     sti_standing_free(standing);
     STI_TRY(make(stand->device, "transforms of a target", STET_DTYPE_REAL, stand->nworld * nitem, &standing->before));
@@ -76,6 +80,7 @@ stet_result sti_standing_run(sti_stand *stand, sti_standing *standing, const sti
 {
     STI_TRY(sti_standing_make(stand, rows->xform->nitem, standing));
     STI_TRY(refresh(stand, standing));
+    assert(rows->n > 0 && rows->n <= stand->nworld && !standing->stale && "STAND-1");
     stand->ran = rows->n;
     return STI_LAUNCH(sti_k_stand, stand->device, rows->n, sti_arg_array(rows->xform), sti_arg_int(rows->xform->nitem),
                       sti_arg_array(rows->worlds), sti_arg_array(rows->scene), sti_arg_array(rows->own),
@@ -87,6 +92,7 @@ stet_result sti_standing_run(sti_stand *stand, sti_standing *standing, const sti
 
 stet_result sti_standing_carry(sti_stand *stand, sti_standing *from, sti_standing *to, const int *worlds, int n)
 {
+    assert(n >= 0 && n <= stand->nworld && from != to);
     if (n == 0) return STET_OK;
     if (!from->before || !to->before || from->stale ||
         stet_array_get_nelement(from->before) != stet_array_get_nelement(to->before)) {
@@ -110,7 +116,10 @@ stet_result sti_stand_count(sti_stand *stand, int64_t *stood, int64_t *of)
     *of = stand->ran * stand->npatch;
     STI_TRY(sti_alloc(&stands, stet_array_get_bytes(stand->stands), "patches that stand"));
     stet_result result = stet_array_read(stand->stands, stands, stet_array_get_bytes(stand->stands));
-    for (int64_t i = 0; result == STET_OK && i < *of; ++i) *stood += stands[i];
+    for (int64_t i = 0; result == STET_OK && i < *of; ++i) {
+        assert((stands[i] == 0 || stands[i] == 1) && "a patch stands or it does not");
+        *stood += stands[i];
+    }
     sti_free(stands);
     return result;
 }

@@ -3,6 +3,8 @@
 
 #include "kernel/record/launch.h"
 
+#include <assert.h>
+
 extern const sti_kernel sti_k_surface;
 extern const sti_kernel sti_k_surface_keep;
 extern const sti_kernel sti_k_surface_drop;
@@ -39,6 +41,7 @@ static stet_result drop_new(sti_surface *s)
 {
     const stet_worlds *worlds = sti_stage_worlds(s->stage);
     const sti_shapes *shapes = sti_stage_shapes(s->stage);
+    assert(s->since <= shapes->set.generation && s->before && "shapes of then");
     if (s->since == shapes->set.generation) return STET_OK;
     for (int i = 0; i < shapes->n; ++i)
         if (shapes->shape[i].prim >= 0 && !shapes->shape[i].decor && shapes->shape[i].since > s->since)
@@ -69,6 +72,8 @@ stet_result sti_surface_run(sti_surface *s, const sti_surface_rows *rows, const 
     stet_array *xform = sti_stage_world(s->stage), *const *pixels = t->pixels;
     stet_device *device = sti_stage_worlds(s->stage)->device;
     if (!pixels[STI_BUFFER_MOTION] && !pixels[STI_BUFFER_BODY_POINT]) return STET_OK;
+    assert(rows->n > 0 && rows->npatch > 0 && s->owner && s->before && pixels[STI_BUFFER_DEPTH] &&
+           pixels[STI_BUFFER_GEOM] && "sti_surface_prepare was called for the target");
     STI_TRY(STI_LAUNCH(sti_k_surface, device, (int64_t)rows->n * rows->npatch, sti_arg_array(xform),
                        sti_arg_int(xform->nitem), sti_arg_array(s->before), sti_arg_array(s->owner),
                        sti_arg_array(rows->worlds), sti_arg_array(rows->scene), sti_arg_array(rows->lens),

@@ -8,6 +8,7 @@
 #include "stage/table.h"
 #include "worlds/quantities.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ static sti_decor_part *add_part(parts *p, int kind, int type, const float *rgba,
     sti_decor_part *out = p->part ? &p->part[p->n] : &unused;
     p->n++;
     *out = (sti_decor_part){.type = type, .row = {[DECOR_KIND] = kind, [DECOR_AT] = at, [DECOR_MORE] = more}};
+    assert(kind >= DECOR_FIXED && kind <= DECOR_FORCE_TAIL && at >= 0 && more >= 0);
     memcpy(out->rgba, rgba, sizeof out->rgba);
     return out;
 }
@@ -240,6 +242,7 @@ stet_result sti_decor_list(sti_decor *decor, const stet_stage *stage, uint32_t s
     STI_TRY(sti_alloc(out, ((size_t)p.n + 1) * sizeof **out, "decorations"));
     p.part = *out;
     list_parts(&p, shown, decor);
+    assert(sti_block_size(*out) >= ((size_t)p.n + 1) * sizeof **out && "as many parts are listed as were counted");
     return STET_OK;
 }
 
@@ -259,6 +262,7 @@ static stet_result get_quantities(stet_worlds *worlds, sti_decor *decor)
     };
     unsigned reads = 0;
     for (int k = 0; k < STI_DECOR_KERNELS; ++k) reads |= decor->n[k] > 0 ? kernels[k].reads : 0;
+    assert(reads >> STI_DECOR_QUANTITIES == 0 && "kernels read what has a name");
     for (int q = 0; q < STI_DECOR_QUANTITIES; ++q)
         if (reads >> q & 1) STI_TRY(stet_worlds_get_array(worlds, fields[q], &decor->quantity[q]));
     decor->reads = reads != 0;
@@ -342,6 +346,7 @@ stet_result sti_decor_update(stet_stage *stage)
     sti_decor_part *part;
     parts p = {.m = stage->tree.model->mj, .tree = &stage->tree};
     int n = d->n[KERNEL_FIXED];
+    assert(n > 0 && d->own && "sti_decor_due");
     if (!d->apart) STI_TRY(make_own(d, stage, (int64_t)n * DECOR_LOOK));
     d->apart = true;
     STI_TRY(sti_alloc(&part, (size_t)n * sizeof *part, "decorations"));
@@ -351,6 +356,7 @@ stet_result sti_decor_update(stet_stage *stage)
         p.own = &own;
         p.part = part;
         list_fixed(&p, d->shown);
+        assert(p.n == n && "each world has the same parts");
         for (int64_t i = 0; i < (int64_t)n * DECOR_LOOK; ++i)
             sti_mirror_set(d->own, mirror, w, i, part[i / DECOR_LOOK].number[i % DECOR_LOOK]);
     }

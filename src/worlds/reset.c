@@ -12,6 +12,7 @@
 #include "worlds/poses.h"
 #include "worlds/random.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -43,6 +44,7 @@ static void reset_data(void *context)
 bool sti_reset_data(const mjModel *m, mjData *d, int keyframe, bool poison)
 {
     data_reset r = {m, d, keyframe, poison};
+    assert(m && d && keyframe >= -1 && keyframe < m->nkey && "a keyframe that was checked");
     return sti_mujoco_guard(reset_data, &r, NULL, 0);
 }
 
@@ -73,6 +75,7 @@ static void add_noise(const resetting *r, int64_t w, mjData *d)
 {
     const mjModel *m = r->worlds->model->mj;
     const stet_array *noise = r->worlds->state.noise;
+    assert(noise && r->noise && noise->nitem >= m->nq + m->nv && "draws are there before resets");
     if (r->qpos_noise > 0) {
         for (int64_t i = 0; i < m->nq; ++i) d->qpos[i] += r->qpos_noise * sti_mirror_get(noise, r->noise, w, i);
         mj_normalizeQuat(m, d->qpos);

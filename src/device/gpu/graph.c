@@ -90,6 +90,7 @@ static stet_result new_graph(const sti_gpu *gpu, const sti_graph_op *ops, int no
                              sti_gpu_graph **out)
 {
     sti_gpu_graph *g;
+    assert(nop >= 0 && (ops || nop == 0) && what);
     STI_TRY(check_driver(gpu, ops, nop));
     STI_TRY(sti_alloc(&g, sizeof *g + (size_t)nop * sizeof *g->op, "a graph"));
     (void)snprintf(g->name, sizeof g->name, "graph of %s", what);
@@ -196,6 +197,7 @@ static stet_result set_graph(sti_gpu *gpu, const sti_gpu_graph *g, int op, const
 {
     const sti_gpu_changeable *c = &g->op[op];
     changed node = {g, c->node};
+    assert(g->executable && c->node && "GPUGRAPH-3: a node of a graph that can run");
     if (number < 0) number = 0;
     if (c->kind == STI_GRAPH_WHILE) return sti_gpu_with_poll(gpu, c, number, 1, set_kernel, &node);
     return sti_gpu_with_launch(gpu, c, slots, nslot, number, set_kernel, &node);
@@ -223,6 +225,7 @@ static void remember_graph(sti_gpu *gpu, const sti_gpu_graph *g)
 
 static stet_result launch(sti_gpu *gpu, const sti_gpu_graph *g)
 {
+    assert(g->executable && "GPUGRAPH-1: a graph is complete");
     STI_TRY(sti_gpu_require_no_capture(gpu, "a graph of stet's own"));
     stet_result result = STI_GPU_CALL(gpu, graph_launch, g->executable, gpu->stream);
     if (result != STET_OK) return sti_error_prefix(result, "%s", g->name);

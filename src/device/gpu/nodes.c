@@ -3,6 +3,8 @@
 
 #include "base/memory.h"
 
+#include <assert.h>
+
 const char sti_graph_condition_name[] = "sti_graph_condition";
 const char sti_graph_condition_source[] =
     "extern \"C\" __device__ void cudaGraphSetConditional(unsigned long long handle, unsigned value);\n"
@@ -88,6 +90,7 @@ static void place_behind(builder *b, int op)
     size_t n = 0;
     bool early = false;
     for (; b->edge < b->edge_end && b->edge->to == op; ++b->edge) {
+        assert(b->edge->from >= 0 && b->edge->from < op && "an operation runs after earlier ones");
         b->early[n] = is_early(b, b->edge->from, op);
         early |= b->early[n];
         b->after[n++] = b->placed[b->edge->from].node;
@@ -156,6 +159,7 @@ static stet_result begin_loop(builder *b, int op, sti_gpu_changeable *c)
 static stet_result end_loop(builder *b, int op)
 {
     int loop = b->ops[op].match;
+    assert(loop >= 0 && loop < op && b->loop == loop && b->ops[loop].kind == STI_GRAPH_WHILE && "loops nest");
     place_last(b, loop, op);
     STI_TRY(sti_gpu_with_poll(b->gpu, &b->g->op[loop], 0, 0, add_kernel, b));
     b->inside = b->placed[loop].outside;
@@ -213,8 +217,12 @@ static stet_result build(sti_gpu *gpu, sti_gpu_graph *g, const sti_graph_op *ops
     STI_TRY(sti_alloc(&b.placed, n * sizeof *b.placed, "a graph's nodes"));
     stet_result result = sti_alloc(&b.after, (n + begin->nafter) * sizeof *b.after, "a graph's edges");
     if (result == STET_OK) result = sti_alloc(&b.early, n * sizeof *b.early, "a graph's edges");
-    for (int i = 0; i < nedge; ++i) b.placed[edges[i].from].followed = true;
+    for (int i = 0; i < nedge; ++i) {
+        assert(edges[i].from >= 0 && edges[i].from < edges[i].to && edges[i].to < g->nop && "an edge leads on");
+        b.placed[edges[i].from].followed = true;
+    }
     if (result == STET_OK) result = add_ops(&b);
+    assert((result != STET_OK || b.loop < 0) && "GPUGRAPH-1: each loop has its end");
     if (result == STET_OK && end) {
         place_last(&b, -1, g->nop);
         result = end(gpu, &b.place);
@@ -228,6 +236,7 @@ static stet_result build(sti_gpu *gpu, sti_gpu_graph *g, const sti_graph_op *ops
 stet_result sti_gpu_graph_build(sti_gpu *gpu, sti_gpu_graph *g, const sti_graph_op *ops, const sti_edge *edges,
                                 int nedge)
 {
+    assert(!g->graph && g->nop >= 0);
     STI_TRY(STI_GPU_CALL(gpu, graph_create, &g->graph, 0));
     return build(gpu, g, ops, edges, nedge, &(sti_gpu_place){.graph = g->graph}, NULL);
 }

@@ -3,6 +3,7 @@
  */
 #include "kernel/check/unit.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +24,7 @@ void *sti_unit_alloc(sti_unit *u, size_t size)
         u->piece = fresh;
         u->left = piece;
     }
+    assert(size <= u->left && (uintptr_t)u->piece % ALIGN == 0);
     void *out = u->piece;
     u->piece += size;
     u->left -= size;
@@ -31,6 +33,7 @@ void *sti_unit_alloc(sti_unit *u, size_t size)
 
 bool sti_unit_grow(sti_unit *u, void *items, size_t count, size_t *capacity, size_t size)
 {
+    assert(count <= *capacity && size > 0);
     if (count < *capacity) return true;
     size_t more = *capacity ? 2 * *capacity : 16;
     void *now, *fresh = sti_unit_alloc(u, more * size);
@@ -91,6 +94,7 @@ static void insert(sti_unit *u, sti_diagnostic *fresh, sti_source_place place)
     sti_diagnostic **at = &u->first;
     while (*at && (*at)->file != fresh->file) at = &(*at)->next;
     while (*at && (*at)->file == fresh->file && !after(*at, place)) at = &(*at)->next;
+    assert(!fresh->next && fresh->message);
     fresh->next = *at;
     *at = fresh;
 }

@@ -5,6 +5,7 @@
 #include "base/temporary.h"
 #include "kernel/compile/compiling.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -122,6 +123,7 @@ static void *run_beside(void *context)
         sti_free(it);
         (void)pthread_mutex_lock(&threads.lock);
     }
+    assert(threads.running > 0 && "each thread is counted once");
     threads.running--;
     (void)pthread_cond_broadcast(&threads.changed);
     (void)pthread_mutex_unlock(&threads.lock);
@@ -172,6 +174,7 @@ stet_result sti_beside_begin(stet_device *device, const sti_cache_options *keepi
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     sti_beside *it;
+    assert(wanted->compile && wanted->what && "a request says what it compiles");
     *out = NULL;
     STI_TRY(sti_alloc(&it, sizeof *it, "a compilation"));
     *it = (sti_beside){.wanted = wanted, .folder = keeping->folder, .limit = keeping->limit};
@@ -203,6 +206,7 @@ bool sti_beside_leave(sti_beside *it, void (*drop)(void *context), void *context
     (void)pthread_mutex_lock(&threads.lock);
     bool running = !has_ended(it);
     if (running) {
+        assert(drop && !it->drop && it->joinable && "it is left once, to its own thread");
         it->drop = drop;
         it->dropped = context;
         (void)pthread_detach(it->thread);
@@ -254,6 +258,7 @@ stet_result sti_beside_end(stet_device *device, sti_beside *it)
 {
     sti_beside_wait(&it, 1);
     bool ran = it->fork == threads.forks;
+    assert(!it->drop && "what was left ends by itself");
     if (ran && it->joinable) (void)pthread_join(it->thread, NULL);
     stet_result result = STET_OK;
     if (!ran) {

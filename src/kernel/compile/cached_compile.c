@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -141,6 +142,7 @@ static void compile_one(void *context, int64_t i, int thread)
     compilation *o = context;
     item *it = &o->item[i];
     (void)thread;
+    assert(it->wanted->compile && it->wanted->what);
     if (!it->compiled) return;
     sti_compiling_name(it->wanted->what);
     it->result = it->wanted->compile(it->wanted->context, it->found ? &it->again : &it->wanted->object);
@@ -240,6 +242,7 @@ static stet_result finish_request(compilation *o, const item *it)
     if (it->counted)
         sti_count_miss(&o->device->mechanisms, STET_MECHANISM_KERNEL_CACHE, it->why, 0, (int64_t)object->size);
     if (it->lock < 0) return STET_OK;
+    assert(o->open && "a lock is one of an open cache");
     if (sti_cache_store(&o->cache, &it->wanted->key, object->data, object->size) == STET_OK) return STET_OK;
     return fall_back(o, it, STET_REASON_KERNEL_CACHE_NOT_KEPT);
 }
@@ -261,13 +264,17 @@ static void sort_by_id(compilation *o, sti_compile_request *wanted)
             o->item[at].wanted = o->item[at - 1].wanted;
         o->item[at].wanted = &wanted[i];
     }
-    for (int i = 0; i < o->n; ++i) o->item[i].lock = -1;
+    for (int i = 0; i < o->n; ++i) {
+        assert((i == 0 || strcmp(o->item[i - 1].wanted->key.id, o->item[i].wanted->key.id) < 0) && "COMPILE-3");
+        o->item[i].lock = -1;
+    }
 }
 
 stet_result sti_cached_compile(stet_device *device, const sti_cache_options *keeping, sti_compile_request *wanted,
                                int n)
 {
     compilation o = {.device = device, .keeping = keeping, .n = n};
+    assert(n > 0 && wanted);
     STI_TRY(sti_alloc(&o.item, (size_t)n * sizeof *o.item, "kernels to be compiled"));
     sort_by_id(&o, wanted);
     stet_result result = compile_missing(&o);

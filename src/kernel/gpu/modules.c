@@ -4,6 +4,7 @@
 #include "kernel/compile/compiled.h"
 #include "kernel/gpu/shipped.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -187,6 +188,7 @@ static bool is_there(const void *context, const sti_module *wanted)
 
 static stet_result keep_module(sti_modules *p, sti_job *j)
 {
+    assert(j->module && j->module->handle && !find_module(p, j->module) && "a module has code, and is kept once");
     STI_TRY(sti_realloc(&p->module, (size_t)(p->nmodule + 1) * sizeof(void *), "modules"));
     p->module[p->nmodule++] = j->module;
     j->module = NULL;
@@ -201,6 +203,7 @@ static stet_result keep_modules(sti_modules *p, sti_jobs *all)
     STI_TRY(sti_realloc(&p->module, (size_t)(p->nmodule + all->n) * sizeof(void *), "modules"));
     STI_TRY(make_modules(p, all, &keeping, NULL));
     for (int i = 0; i < all->n; ++i) {
+        assert(all->job[i].module->handle && "MODULES-1");
         p->module[p->nmodule++] = all->job[i].module;
         all->job[i].module = NULL;
     }
@@ -256,6 +259,7 @@ static void free_pending(void *context)
 
 static void drop_pending(sti_modules *p, int at)
 {
+    assert(at >= 0 && at < p->npending);
     sti_pending *it = p->pending[at];
     p->pending[at] = p->pending[--p->npending];
     if (it->beside && sti_beside_leave(it->beside, free_pending, it)) {
@@ -292,6 +296,7 @@ static void take_pending(sti_modules *p)
 /* The failure of one that was compiled beside, which is forgotten with it. */
 static stet_result take_failure(sti_modules *p, int at)
 {
+    assert(at >= 0 && at < p->npending);
     if (p->pending[at]->beside) return STET_OK;
     stet_result result = sti_error(p->pending[at]->result, "%s", p->pending[at]->message);
     drop_pending(p, at);
@@ -393,6 +398,7 @@ stet_result sti_module_get(sti_modules *modules, const sti_module *wanted, const
     if (*out) return STET_OK;
     STI_TRY(wanted->only[0] ? make_alone(modules, wanted) : make_units(modules, wanted));
     *out = find_module(modules, wanted);
+    assert(*out && "what was made is found");
     return STET_OK;
 }
 
@@ -453,6 +459,7 @@ stet_result sti_module_function(const sti_modules *modules, const sti_module *mo
                                 void **out)
 {
     char symbol[2 * STI_MAX_NAME];
+    assert(module->handle && kernel[0]);
     (void)snprintf(symbol, sizeof symbol, "sti_%s__%s", kernel, form == STI_FORM_BLOCK ? "block" : "value");
     return modules->device->ops->function(modules->device, module->handle, symbol, out);
 }

@@ -11,6 +11,7 @@
 #include "physics/model/row_list.h"
 #include "physics/contact/tree_pairs.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -358,6 +359,7 @@ static void put_dofs(making *k)
         block[B_TILES] = m[M_BLOCK_TILES] + words * list - at;
         block[B_LOW] = block[B_NDOF] > 0 ? block[block[B_PLACES] + block[B_NDOF] - 1] / 4 : 0;
         block[B_PRM] *= P_SIZE;
+        assert(block[B_DIM] >= 1 && block[B_DIM] <= 6 && block[B_NDOF] >= 0 && "a contact has six rows at most");
     }
     sti_free(begin);
 }
@@ -431,6 +433,7 @@ sti_contact_sizes sti_physics_contact_sizes(const int *m)
     z.usual = usual_contacts(m, z.start);
     z.limit = contacts_in(&z, ROOM_MEMORY);
     if (z.limit < z.start) z.limit = z.start;
+    assert(z.most >= 0 && z.usual <= z.start && z.start <= z.most && z.reals > 0);
     return z;
 }
 
@@ -455,6 +458,7 @@ void sti_physics_put_room(sti_tables_builder *b, int room)
         entries += i < n ? block[B_DIM] * block[B_NDOF] : 0;
     }
     room = room < 0 ? z.start : room < z.limit ? room : z.limit;
+    assert(room >= 0 && widest >= z.dim && "the widest block is no narrower than the widest contact");
     int nslot = n + room, nnear = npair + (trees ? NEAR_A_CONTACT * room : 0);
     sti_physics_fill(b, M_NROW, rows + room * z.dim);
     sti_physics_fill(b, M_BLOCKDIM, widest);

@@ -8,6 +8,7 @@
 #include "physics/model/layout.k.h"
 #include "physics/model/numbers.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -47,6 +48,7 @@ static double distance(const double *p, const double *q)
 int sti_physics_central_geom(const mjModel *m, int body)
 {
     int first = m->body_geomadr[body], n = m->body_geomnum[body], best = first;
+    assert(body >= 0 && body < m->nbody && n > 0 && "a body with geoms");
     double least = INFINITY;
     for (int g = first; g < first + n; ++g) {
         double radius = 0;
@@ -81,6 +83,7 @@ static int number_groups(const mjModel *m, const member *all, int n, int *of_pai
         bool grouped = many && all[i].key >= 0 && k >= LEAST;
         for (int j = i; j < i + k; ++j) of_pair[all[j].pair] = grouped ? ngroup : -1;
         if (!grouped) continue;
+        assert((all[i].key & INT32_MAX) >= all[i].key >> 32 && "the lower part comes first");
         geoms[2 * ngroup] = central_geom(m, (int)(all[i].key >> 32));
         geoms[2 * ngroup++ + 1] = central_geom(m, (int)(all[i].key & INT32_MAX));
     }
@@ -100,6 +103,7 @@ void sti_physics_put_group_values(sti_tables_builder *b)
         const int *block = t + t[M_PAIR] + (ptrdiff_t)B_SIZE * p;
         int group = t[t[M_PAIR_GROUP] + p];
         if (group < 0) continue;
+        assert(group < ngroup);
         double all = prm[block[B_PRM] + P_REACH]; /* NaN: the pair is left out */
         for (int k = 0; k < 2; ++k) {
             int g = block[B_OBJ1 + k], c = t[t[M_GROUP] + 2 * group];

@@ -7,6 +7,7 @@
 #include "physics/contact/pairs.h"
 #include "physics/sensors/sensors.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 typedef struct place {
@@ -48,6 +49,7 @@ void sti_physics_put_pair_order(sti_tables_builder *b)
         for (int i = 0; i < n; ++i) places[i] = find_place(b->model, pair + (ptrdiff_t)B_SIZE * i, i);
         qsort(places, (size_t)n, sizeof *places, compare_places);
         for (int i = 0; i < n; ++i) order[places[i].pair] = i;
+        assert((n < 2 || compare_places(places, places + 1) < 0) && "no two pairs have one place");
     }
     sti_free(places);
 }

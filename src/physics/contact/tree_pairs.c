@@ -11,6 +11,7 @@
 #include "physics/contact/pair_order.h"
 #include "physics/model/row_list.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,10 @@ stet_result sti_trees_find(const mjModel *m, sti_trees *out)
     STI_TRY(sti_alloc(&out->of_geom, (n + 1) * sizeof *out->of_geom, what));
     STI_TRY(sti_alloc(&out->fixed, (n + 1) * sizeof *out->fixed, what));
     bool contacts = !sti_physics_is_off(m, mjDSBL_CONTACT) && !sti_physics_needs_pair_order(m);
-    if (contacts && list_geoms(m, out) && count_pairs(out) > most_rows()) return STET_OK;
+    if (contacts && list_geoms(m, out) && count_pairs(out) > most_rows()) {
+        sti_validate_trees(out);
+        return STET_OK;
+    }
     sti_trees_free(out);
     return STET_OK;
 }
@@ -91,6 +95,22 @@ void sti_trees_free(sti_trees *trees)
     memset(trees, 0, sizeof *trees);
 }
 
+#ifndef NDEBUG
+void sti_validate_trees(const sti_trees *t)
+{
+    assert(t->ntree >= 0 && t->adr[0] == 0 && t->adr[t->ntree] == t->ngeom);
+    for (int k = 0; k < t->ntree; ++k) {
+        assert(t->adr[k] < t->adr[k + 1] && "a tree has geoms");
+        for (int i = t->adr[k]; i < t->adr[k + 1]; ++i) {
+            assert(t->of_geom[t->geom[i]] == k);
+            assert((i == 0 || t->geom[i - 1] < t->geom[i]) && "TREES-1");
+        }
+    }
+    for (int i = 0; i < t->nfixed; ++i)
+        assert(t->of_geom[t->fixed[i]] < 0 && (i == 0 || t->fixed[i - 1] < t->fixed[i]));
+}
+#endif
+
 /*
  * The geom after b that a geom of tree t may have a row with: another one of the tree, or one that cannot move; of one
  * that moves with no tree (t -1) any.
@@ -98,6 +118,7 @@ void sti_trees_free(sti_trees *trees)
 static int next_partner(const mjModel *m, const sti_trees *trees, int t, int b)
 {
     int low = 0, high = trees->nfixed;
+    assert(t < trees->ntree);
     if (t < 0) return b + 1;
     if (b + 1 < m->ngeom && b < trees->geom[trees->adr[t + 1] - 1]) return b + 1;
     while (low < high) { /* the first one after b */
@@ -186,6 +207,7 @@ stet_result sti_geom_kinds_find(const mjModel *m, const sti_trees *trees, bool a
         int g = trees->geom[i];
         result = find_kind(m, g, apart, &list, out->of_geom + g);
         if (result == STET_OK && list.n > out->n) out->first[out->n++] = g;
+        assert(result != STET_OK || (out->of_geom[g] >= 0 && out->of_geom[g] < out->n && out->n == list.n));
     }
     sti_row_list_free(&list);
     return result;

@@ -9,6 +9,7 @@
 #ifndef STI_PHYSICS_TREE_PAIRS_H
 #define STI_PHYSICS_TREE_PAIRS_H
 
+#include "base/validate.h"
 #include "physics/model/builder.h"
 #include "physics/contact/pairs.h"
 
@@ -30,6 +31,7 @@ typedef struct sti_trees {
  */
 stet_result sti_trees_find(const mjModel *model, sti_trees *out);
 void sti_trees_free(sti_trees *trees);
+STI_VALIDATE(trees, sti_trees)
 /* sti_physics_next_pair without pairs of two trees. */
 bool sti_trees_next_pair(const mjModel *model, const sti_trees *trees, sti_pair_place *place);
 

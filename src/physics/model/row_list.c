@@ -5,12 +5,14 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <string.h>
 
 stet_result sti_row_list_add(sti_row_list *list, const void *row)
 {
     enum { LEAST = 16 };
+    assert(list->size > 0 && list->n >= 0);
     size_t room = list->rows ? sti_block_size(list->rows) / list->size : 0, n = (size_t)list->n;
     if (list->n == INT_MAX)
         return sti_error(STET_ERROR_LIMIT, "physics: a table of this model has more than %d rows; use physics mujoco",
@@ -25,6 +27,7 @@ stet_result sti_row_list_add(sti_row_list *list, const void *row)
 static int *find_slot(const sti_row_list *list, const void *row)
 {
     uint64_t at = sti_hash_bytes(row, list->size);
+    assert(list->n < list->nslot && (list->nslot & (list->nslot - 1)) == 0 && "a power of two, of which one is free");
     for (;; ++at) {
         int *slot = list->slot + (at & (uint64_t)(list->nslot - 1));
         if (*slot == 0 || memcmp(list->rows + (size_t)(*slot - 1) * list->size, row, list->size) == 0) return slot;
@@ -54,6 +57,7 @@ stet_result sti_row_list_share(sti_row_list *list, const void *row, int *number)
         *slot = list->n;
     }
     *number = *slot - 1;
+    assert(*number >= 0 && *number < list->n);
     return STET_OK;
 }
 

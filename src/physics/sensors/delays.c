@@ -6,6 +6,8 @@
 #include "physics/sensors/sensors.h"
 #include "worlds/history.h"
 
+#include <assert.h>
+
 /* The next one from k on that is kept. Sensors that are disabled are not. */
 static bool next_past(const mjModel *m, int64_t *k, sti_history *out)
 {
@@ -36,6 +38,7 @@ void sti_physics_put_past(sti_tables_builder *b)
         row[PA_AT] = h.at;
         row[PA_N] = h.n;
         row[PA_INTERP] = h.interp;
+        assert(h.dim > 0 && h.n > 0 && h.at >= 0 && h.at < m->nhistory && "what is kept has a place in the history");
     }
 }
 

@@ -175,6 +175,7 @@ static void fill_contact(const mjModel *m, int i, int *row)
     row[SN_ITEM] = m->sensor_intprm[mjNSENS * i];
     row[SN_FROM] = m->sensor_intprm[mjNSENS * i + 1];
     row[SN_NBLOCK] = m->sensor_intprm[mjNSENS * i + 2];
+    assert(row[SN_NBLOCK] > 0 && row[SN_DIM] % row[SN_NBLOCK] == 0 && "a sensor has slots of one size");
     row[SN_BLOCK] = row[SN_DIM] / row[SN_NBLOCK];
 }
 
@@ -183,6 +184,7 @@ static void fill_grid(const mjModel *m, int i, int edges, int *row)
 {
     int size[3];
     sti_physics_grid(m, i, size, NULL);
+    assert(size[0] > 0 && size[1] > 0 && edges >= 0);
     row[SN_REF] = m->body_weldid[m->site_bodyid[m->sensor_objid[i]]];
     row[SN_FROM] = edges;
     row[SN_BLOCK] = size[0];
@@ -281,6 +283,7 @@ static void put_rows(sti_tables_builder *b)
             fill_sensor(m, b->t, i, to + (ptrdiff_t)SN_SIZE * k);
             cutoff[k++] = m->sensor_cutoff[i];
         }
+    assert((!to || !cutoff || k == n) && "each sensor is of one group");
 }
 
 /* Lengths of camera i as rays have them, and as projections do; in float, as in MuJoCo, where they come from a lens. */
