@@ -7,6 +7,7 @@
 #include "model/guard.h"
 #include "physics/contact/pairs.h"
 #include "physics/contact/tree_pairs.h"
+#include "physics/features.h"
 
 #include <string.h>
 
@@ -24,21 +25,21 @@ enum {
 /* What is counted, and microseconds each. Pairs are those of native physics (pairs.h). */
 #define COUNTS(X)                                                                                                      \
     /* name, mj_step, a vector of 1, 8, 16 worlds */                                                                   \
-    X(step, .47, .33, .18, .27)        /* 1 */                                                                         \
-    X(dof, .23, .15, .17, .21)         /* nv */                                                                        \
-    X(inertia, .04, .044, .095, .12)   /* entries of qM */                                                             \
-    X(row, .051, .05, .082, .11)       /* of constraints, in the state that a run begins with */                       \
-    X(pair, .005, .0097, .014, .019)   /* of geoms that may touch, the first of them, */                               \
-    X(more, .00069, .0065, .015, .028) /* the others, which MuJoCo does not look at, */                                \
-    X(far, 0, .05, .05, .06)           /* of these once more, where they are not in a cache */                         \
-    X(tree, 0, .002, .004, .006)       /* geoms that are held against a later tree (tree_pairs.h) */                   \
-    X(near, .0089, .033, .089, .071)   /* those whose bounding spheres do */                                           \
-    X(boxes, 0, .023, .0078, .012)     /* of these, whose boxes are looked at, too */                                  \
-    X(mesh, .19, 0, 0, 0)              /* of these, near ones with a mesh, that are searched */                        \
-    X(plane_mesh, 4.6, 2.5, 3.7, 6.3)  /* of a plane and a mesh, */                                                    \
-    X(field, 1, .6, 1, 1.6)            /* of a height field */                                                         \
-    X(touch, 4.5, 7.4, 33, 74)         /* searched ones that touch, without a mesh, */                                 \
-    X(touch_mesh, 2.5, 2.4, 7.6, 13)   /* and with one */
+    X(step, .47, .31, .18, .28)       /* 1 */                                                                          \
+    X(dof, .23, .14, .14, .15)        /* nv */                                                                         \
+    X(inertia, .04, .045, .093, .12)  /* entries of qM */                                                              \
+    X(row, .068, .067, .11, .15)      /* of constraints, in the state that a run begins with */                        \
+    X(pair, .0045, .0092, .012, .015) /* of geoms that may touch, the first of them, */                                \
+    X(more, .0019, .01, .022, .042)   /* the others, which MuJoCo does not look at, */                                 \
+    X(far, 0, .05, .05, .06)          /* of these once more, where they are not in a cache */                          \
+    X(tree, 0, .002, .004, .006)      /* geoms that are held against a later tree (tree_pairs.h) */                    \
+    X(near, .016, .035, .025, .011)   /* those whose bounding spheres do */                                            \
+    X(boxes, .0026, .018, .065, .073) /* of these, whose boxes are looked at, too */                                   \
+    X(mesh, .17, 0, .026, .033)       /* of these, near ones with a mesh, that are searched */                         \
+    X(plane_mesh, 4.2, 2.8, 4.4, 7.2) /* of a plane and a mesh, */                                                     \
+    X(field, 1, .6, 1, 1.6)           /* of a height field */                                                          \
+    X(touch, 4.3, 5.3, 20, 34)        /* searched ones that touch, without a mesh, */                                  \
+    X(touch_mesh, 2.1, 1.6, 7.4, 12)  /* and with one */
 
 typedef enum count {
 #define COUNT(name, mujoco, one, eight, sixteen) COUNT_##name,
@@ -218,6 +219,7 @@ sti_pace sti_physics_estimate_pace(const mjModel *m, int keyframe, int lanes, in
 {
     double counts[STI_PACE_MOST];
     if (!sti_physics_pace_counts(m, keyframe, counts)) return (sti_pace){0, 0};
+    if (sti_physics_count_lanes(m, lanes) == 1) lanes = 1; /* whose worlds have a vector each, whatever its width */
     int64_t blocks = (nworld + lanes - 1) / lanes;
     double a_vector = sum_costs(counts, native_cost[lanes == 1 ? 0 : lanes <= 8 ? 1 : 2]);
     return (sti_pace){sum_costs(counts, mujoco_cost), a_vector * (double)blocks / (double)nworld};

@@ -87,6 +87,10 @@ static void costs_follow_the_counts(void **state)
     assert_true(one.mujoco == b.mujoco);
     stet_model_destroy(few);
     stet_model_destroy(many);
+    stet_model *alone = rig_model(meshes_text(70, 4)); /* so many trees that worlds share no vector */
+    sti_pace narrow = sti_physics_estimate_pace(alone->mj, -1, 1, 1);
+    assert_true(fabs(sti_physics_estimate_pace(alone->mj, -1, 16, 4).native - narrow.native) < 1e-9 * narrow.native);
+    stet_model_destroy(alone);
 }
 
 /* Pairs of ellipsoids that touch: where contacts are searched for, a vector with few worlds in it is the slower one. */
