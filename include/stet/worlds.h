@@ -159,6 +159,12 @@ STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const dou
  *     actuator_delay [nactuator], sensor_delay [nsensor]   s; only of those whose past is kept (nsample)
  *     geom_contype, geom_conaffinity [ngeom]                 0 … 2^31 - 1, rounded down. With 0 and 0 a geom is absent:
  *                                                            nothing touches it but by an explicit pair
+ *     geom_dataid [ngeom]                                    which mesh a geom with a mesh has, a number that is
+ *                                                            rounded down (others: what the model has). Pictures show
+ *                                                            it, too. The mesh lies in the geom's frame, where MuJoCo's
+ *                                                            compiler put its centre of mass and principal axes
+ *                                                            (mesh_pos, mesh_quat); place, masses, size and fluid forces
+ *                                                            of the geom stay what geom_pos, geom_quat, body_mass … say
  *
  * options:
  *

@@ -83,10 +83,11 @@ stet_result sti_geoms_create(stet_device *device, const stet_model *model, const
 /* Puts n shapes after the model's, in place of those of the last call. A failure leaves everything as it was. */
 stet_result sti_geoms_add(sti_geoms *geoms, const sti_geom_more *more, int n);
 /*
- * What the arrays size and bounds would be if the model's geoms had these sizes [ngeom * 3]. Those that have the size
- * of an asset keep it.
+ * What the arrays size, data and bounds (of `out`) would be if the model's geoms had these sizes [ngeom * 3] and, where
+ * they have meshes, these [ngeom]. Those that have the size of an asset keep their own numbers of it.
  */
-void sti_geoms_resize(const sti_geoms *geoms, const mjModel *m, const mjtNum *geom_size, double *size, double *bounds);
+void sti_geoms_resize(const sti_geoms *geoms, const mjModel *m, const mjtNum *geom_size, const int *geom_dataid,
+                      const sti_geom_rows *out);
 /*
  * Computes the surfaces of `soft`, which they were created with, in the n worlds listed in the array `worlds`. xform:
  * an array of worlds with 3 x 4 matrices, of which the first are those of all bodies.

@@ -452,17 +452,24 @@ stet_result sti_geoms_deform(sti_geoms *geoms, const sti_soft *soft, stet_array 
                       sti_arg_int(soft->nnode), sti_arg_int(geoms->own_tri), sti_arg_int(soft->ntri));
 }
 
+/* Row i of the shapes, but for the first sizes, becomes that of a mesh of the model. */
+static void put_mesh(const sti_geoms *geoms, int mesh, const sti_geom_rows *rows, ptrdiff_t i)
+{
+    const sti_geom_rows *host = &geoms->host;
+    ptrdiff_t from = (ptrdiff_t)geoms->nmodel + mesh;
+    memcpy(rows->data + 4 * i, host->data + 4 * from, 4 * sizeof *rows->data);
+    rows->size[4 * i + 3] = host->size[4 * from + 3];
+    memcpy(rows->bounds + 6 * i, host->bounds + 6 * from, 6 * sizeof *rows->bounds);
+}
+
 /* Row i of the shapes, one that the model does not have. */
 static void add_row(const sti_geoms *geoms, const sti_geom_rows *rows, ptrdiff_t i, const sti_geom_more *more)
 {
-    const sti_geom_rows *host = &geoms->host;
-    ptrdiff_t mesh = geoms->nmodel + more->mesh;
     assert(more->type >= 0 && more->type <= STI_GEOM_CONE && (more->type == mjGEOM_MESH) == (more->mesh >= 0));
     fill_row(rows, i, more->type, more->size);
     if (more->type != mjGEOM_MESH) return;
-    memcpy(rows->data + 4 * i, host->data + 4 * mesh, 4 * sizeof *rows->data);
-    memcpy(rows->size + 4 * i, host->size + 4 * mesh, 4 * sizeof *rows->size);
-    memcpy(rows->bounds + 6 * i, host->bounds + 6 * mesh, 6 * sizeof *rows->bounds);
+    memset(rows->size + 4 * i, 0, 3 * sizeof *rows->size);
+    put_mesh(geoms, more->mesh, rows, i);
 }
 
 /* The rows of the model, then n more. */
@@ -500,18 +507,21 @@ stet_result sti_geoms_add(sti_geoms *geoms, const sti_geom_more *more, int n)
     return STET_OK;
 }
 
-void sti_geoms_resize(const sti_geoms *geoms, const mjModel *m, const mjtNum *geom_size, double *size, double *bounds)
+void sti_geoms_resize(const sti_geoms *geoms, const mjModel *m, const mjtNum *geom_size, const int *geom_dataid,
+                      const sti_geom_rows *out)
 {
     ptrdiff_t under = sti_shape_under(m);
     assert(geoms->ngeom == m->ngeom && geoms->nmodel == sti_shape_count(m) && "the model that the shapes are of");
-    memcpy(size, geoms->shown.size, (size_t)geoms->nshape * 4 * sizeof *size);
-    memcpy(bounds, geoms->shown.bounds, (size_t)geoms->nshape * 6 * sizeof *bounds);
+    memcpy(out->size, geoms->shown.size, (size_t)geoms->nshape * 4 * sizeof *out->size);
+    memcpy(out->data, geoms->shown.data, (size_t)geoms->nshape * 4 * sizeof *out->data);
+    memcpy(out->bounds, geoms->shown.bounds, (size_t)geoms->nshape * 6 * sizeof *out->bounds);
     for (ptrdiff_t i = 0; i < m->ngeom; ++i) {
         const int type = m->geom_type[i];
+        if (type == mjGEOM_MESH) put_mesh(geoms, geom_dataid[i], out, i);
         if (type == mjGEOM_HFIELD || type == mjGEOM_MESH || type == mjGEOM_SDF) continue;
-        fill_size(type, geom_size + 3 * i, size + 4 * i, bounds + 6 * i);
+        fill_size(type, geom_size + 3 * i, out->size + 4 * i, out->bounds + 6 * i);
         if (type != mjGEOM_PLANE) continue;
-        fill_size(type, geom_size + 3 * i, size + 4 * under, bounds + 6 * under);
+        fill_size(type, geom_size + 3 * i, out->size + 4 * under, out->bounds + 6 * under);
         ++under;
     }
     assert(under == geoms->nmodel && "each plane has an underside");

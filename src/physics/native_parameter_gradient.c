@@ -54,7 +54,7 @@ static stet_result find(const sti_native *n, const char *name, sti_parameter *ou
 {
     if (!sti_parameter_find(name, out) || *out >= STI_PARAMETER_PHYSICS)
         return sti_error(STET_ERROR_NOT_FOUND, "gradients: the physics has no parameter '%.64s'", name);
-    if (sti_parameter_rule_of(*out) == STI_RULE_BITS)
+    if (sti_parameter_rule_of(*out) == STI_RULE_BITS || sti_parameter_rule_of(*out) == STI_RULE_MESH)
         return sti_error(STET_ERROR_UNSUPPORTED, "gradients: parameter %s is no real number", name);
     if (sti_parameter_items(n->worlds->model->mj, *out) == 0)
         return sti_error(STET_ERROR_NOT_FOUND, "gradients: the model has nothing with the parameter %s", name);

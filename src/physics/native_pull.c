@@ -179,8 +179,18 @@ static stet_result prepare(sti_native *n, const sti_kernel *kernel)
     return sti_program_code(n->worlds->device, kernel, false, &code);
 }
 
+/* Contacts of meshes that differ between worlds have no gradient. */
+static stet_result check_meshes(const sti_native *n)
+{
+    if (!n->worlds->parameters.given[STI_PARAMETER_geom_dataid]) return STET_OK;
+    return sti_error(STET_ERROR_UNSUPPORTED,
+                     "gradients: steps have none while the parameter geom_dataid is given; take "
+                     "it back");
+}
+
 stet_result sti_native_prepare_pull(sti_native *n)
 {
+    STI_TRY(check_meshes(n));
     STI_TRY(sti_gradient_check_model(n->worlds->model->mj));
     STI_TRY(sti_native_converge(n));
     return prepare(n, &sti_k_native_pull);
@@ -188,6 +198,7 @@ stet_result sti_native_prepare_pull(sti_native *n)
 
 stet_result sti_native_prepare_pull_reads(sti_native *n)
 {
+    STI_TRY(check_meshes(n));
     const sti_code *code;
     STI_TRY(prepare(n, &sti_k_native_pull_reads));
     if (!n->worlds->device->can.compiles) return STET_OK;

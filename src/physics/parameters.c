@@ -5,6 +5,8 @@
 #include "device/host_mirror.h"
 #include "physics/model/layout.k.h"
 #include "physics/model/numbers.h"
+#include "physics/collide/hulls.h"
+#include "physics/sensors/ray_shapes.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -40,6 +42,8 @@ enum { FIRST = PH_PARAMETER_FIRST, TABLES = PH_MEMORY_FIRST - FIRST };
 static stet_result make_all(sti_native_parameters *p, const mjModel *m)
 {
     size_t size = 4 * (size_t)m->nbody * sizeof *m->body_quat;
+    if (!p->meshes && m->nmesh > 0)
+        STI_TRY(sti_alloc(&p->meshes, (size_t)m->nmesh * sizeof *p->meshes, "parameters of the physics"));
 #define COUNT(array, count) size += (size_t)(count) * sizeof *m->array;
     PRESENT(COUNT)
     BITS(COUNT)
@@ -62,6 +66,39 @@ static stet_result make_all(sti_native_parameters *p, const mjModel *m)
 }
 
 static bool is_straight(const mjtNum *q) { return q[0] == 1 && q[1] == 0 && q[2] == 0 && q[3] == 0; }
+
+/* The same of meshes of geoms. */
+static bool add_meshes(sti_native_parameters *p, const mjModel *m)
+{
+    bool changed = false;
+    for (int64_t g = 0; g < m->ngeom; ++g) {
+        int mesh = m->geom_dataid[g];
+        if (m->geom_type[g] != mjGEOM_MESH || mesh == p->all.geom_dataid[g] || p->meshes[mesh]) continue;
+        changed = p->meshed = p->meshes[mesh] = true;
+    }
+    return changed;
+}
+
+/* Geoms that touch have hulls, and rays of sensors know the model's meshes alone. */
+static stet_result check_meshes(const mjModel *all, const mjModel *m, int64_t w)
+{
+    for (int g = 0; g < m->ngeom; ++g) {
+        int mesh = m->geom_dataid[g];
+        if (m->geom_type[g] != mjGEOM_MESH || mesh == all->geom_dataid[g]) continue;
+        if (sti_physics_count_ray_shapes(m) > 0)
+            return sti_error(STET_ERROR_UNSUPPORTED,
+                             "step: parameter geom_dataid: geom %d of world %lld has another mesh, and rangefinders of "
+                             "native physics see the model's; use physics mujoco, or take the rangefinders out",
+                             g, (long long)w);
+        if (sti_physics_touches(m, g) && !sti_physics_has_shape(m, g))
+            return sti_error(
+                STET_ERROR_UNSUPPORTED,
+                "step: parameter geom_dataid: geom %d of world %lld touches others, and its mesh, %d (%s), "
+                "has no hull: give it another, or use physics mujoco",
+                g, (long long)w, mesh, m->names + m->name_meshadr[mesh]);
+    }
+    return STET_OK;
+}
 
 /* Adds what a world has; returns whether the model lacked it. */
 static bool add_world(mjModel *all, const mjModel *m)
@@ -221,14 +258,13 @@ static stet_result fill_worlds(filling *g, sti_physics_tables *tables, bool *cha
 
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
 
-typedef stet_result make_fn(const mjModel *m, sti_physics_tables *out);
-
 /* New tables, in which nothing has moved yet. */
-static stet_result make_tables(sti_native_parameters *p, make_fn *make, const mjModel *m, int threads,
+static stet_result make_tables(sti_native_parameters *p, bool apart, const mjModel *m, int threads,
                                sti_physics_tables *tables)
 {
     sti_physics_tables made;
-    stet_result result = make(m, &made);
+    stet_result result = apart ? sti_physics_tables_make_apart(m, p->meshed ? p->meshes : NULL, &made)
+                               : sti_physics_tables_make(m, &made);
     if (result == STET_OK) result = sti_realloc(&p->begin, TABLES * sizeof *p->begin, "parameters of the physics");
     if (result == STET_OK)
         result = sti_realloc(&p->f, (size_t)threads * (size_t)made.nf * sizeof *p->f, "parameters of the physics");
@@ -248,7 +284,7 @@ static stet_result make_tables(sti_native_parameters *p, make_fn *make, const mj
 static stet_result share_all(sti_native_parameters *p, stet_worlds *worlds, sti_physics_tables *tables, bool *changed)
 {
     if (p->arrays) {
-        STI_TRY(make_tables(p, sti_physics_tables_make, worlds->model->mj, worlds->device->threads, tables));
+        STI_TRY(make_tables(p, false, worlds->model->mj, worlds->device->threads, tables));
         *changed = true;
     }
     sti_native_parameters_free(p);
@@ -267,10 +303,15 @@ stet_result sti_native_parameters_update(sti_native_parameters *p, stet_worlds *
     bool first = !p->arrays, more = false;
     if (!p->key) STI_TRY(sti_alloc(&p->key, (size_t)worlds->nworld * sizeof *p->key, "parameters of worlds"));
     STI_TRY(make_all(p, worlds->model->mj));
-    for (int64_t w = 0; w < worlds->nworld; ++w)
-        if (is_due(&g, w)) more = add_world(&p->all, sti_parameters_model(worlds, w, 0)) || more;
+    for (int64_t w = 0; w < worlds->nworld; ++w) {
+        if (!is_due(&g, w)) continue;
+        const mjModel *own = sti_parameters_model(worlds, w, 0);
+        if (from->given[STI_PARAMETER_geom_dataid]) STI_TRY(check_meshes(&p->all, own, w));
+        more = add_world(&p->all, own) || more;
+        more = add_meshes(p, own) || more;
+    }
     if (first || more) {
-        STI_TRY(make_tables(p, sti_physics_tables_make_apart, &p->all, worlds->device->threads, tables));
+        STI_TRY(make_tables(p, true, &p->all, worlds->device->threads, tables));
         g.every = *changed = true;
     }
     stet_result result = fill_worlds(&g, tables, changed);
@@ -288,6 +329,7 @@ void sti_native_parameters_free(sti_native_parameters *p)
     stet_array_destroy(p->v);
     sti_free(p->key);
     sti_free(p->arrays);
+    sti_free(p->meshes);
     sti_free(p->begin);
     sti_free(p->f);
     memset(p, 0, sizeof *p);

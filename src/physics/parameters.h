@@ -24,6 +24,8 @@ typedef struct sti_native_parameters {
     uint64_t *key;  /* [nworld], the content of a world's parameters that v has; see sti_parameters */
     mjModel all;    /* OWN-1: the structure, with arrays of its own */
     void *arrays;   /* the memory of those arrays; NULL: `all` is not made */
+    bool *meshes;   /* [nmesh], which meshes a world has where the model has another; */
+    bool meshed;    /* whether there are such */
     double *f;      /* [threads][nf] */
 } sti_native_parameters;
 

@@ -451,9 +451,9 @@ static void put_memory(sti_tables_builder *b)
     sti_physics_fill(b, M_NMEMORY_ALL, at < INT_MAX ? at : INT_MAX);
 }
 
-static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tables *out)
+static stet_result make_tables(const mjModel *model, bool apart, const bool *meshes, sti_physics_tables *out)
 {
-    sti_tables_builder b = {.model = model, .t = out, .result = STET_OK, .apart = apart};
+    sti_tables_builder b = {.model = model, .t = out, .result = STET_OK, .apart = apart, .meshes = meshes};
     memset(out, 0, sizeof *out);
     STI_TRY(sti_alloc(&out->m, M_HEADER * sizeof *out->m, "tables of the physics"));
     out->nm = M_HEADER;
@@ -479,6 +479,7 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
     put_groups(&b, M_TEN_ACT, M_TEN_ACT_ADR, model->ntendon, model->nout, pulled_tendon);
     put_entry_pairs(&b);
     sti_physics_put_hulls(&b); /* before the blocks, whose tables are the largest */
+    sti_physics_put_meshes(&b);
     sti_physics_put_blocks(&b);
     sti_physics_put_groups(&b);
     sti_physics_put_pair_order(&b);
@@ -501,12 +502,12 @@ static stet_result make_tables(const mjModel *model, bool apart, sti_physics_tab
 
 stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *out)
 {
-    return make_tables(model, false, out);
+    return make_tables(model, false, NULL, out);
 }
 
-stet_result sti_physics_tables_make_apart(const mjModel *model, sti_physics_tables *out)
+stet_result sti_physics_tables_make_apart(const mjModel *model, const bool *meshes, sti_physics_tables *out)
 {
-    return make_tables(model, true, out);
+    return make_tables(model, true, meshes, out);
 }
 
 void sti_physics_tables_resize(const mjModel *model, sti_physics_tables *tables, int room)
@@ -530,6 +531,7 @@ void sti_physics_tables_values(const mjModel *model, const sti_physics_tables *m
     put_copies(&b);
     sti_physics_put_damping(&b);
     put_options(&b);
+    sti_physics_put_meshes(&b);
     sti_physics_put_block_values(&b);
     sti_physics_put_group_values(&b);
     sti_physics_put_camera_values(&b);

@@ -20,8 +20,11 @@
  * sti_physics_tables_free, also after an error: OUT_OF_MEMORY.
  */
 stet_result sti_physics_tables_make(const mjModel *model, sti_physics_tables *out);
-/* The same, but no two blocks share parameters, which may differ in the worlds that tables_values is asked for. */
-stet_result sti_physics_tables_make_apart(const mjModel *model, sti_physics_tables *out);
+/*
+ * The same, but no two blocks share parameters, which may differ in the worlds that tables_values is asked for. meshes
+ * [nmesh]: those that worlds have in place of the model's; NULL: none have others.
+ */
+stet_result sti_physics_tables_make_apart(const mjModel *model, const bool *meshes, sti_physics_tables *out);
 /*
  * The reals of the same tables for a model with other parameters: f [nf] becomes what `made` would have in f, where
  * tables begin at `begin`, from PH_PARAMETER_FIRST on. `made`, of sti_physics_tables_make_apart, may have moved

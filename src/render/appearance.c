@@ -20,6 +20,7 @@ typedef struct scene_rows {
     int64_t nscene, nlook;
     bool *drawn; /* [ngeom + nsite] */
     bool sized;  /* sizes of geoms differ between worlds */
+    bool meshed; /* meshes of geoms do */
     const sti_soft *soft;
     const sti_shapes *shapes;
     sti_details details;
@@ -378,6 +379,16 @@ static void note_details(scene_rows *rows)
     if (!any && !head[SCENE_ROLES]) head[SCENE_DETAIL] = 0;
 }
 
+/* The rows of a geom with each material and, where these differ, each mesh. */
+static void fill_choices(const scene_rows *rows, const mjModel *m, sti_form form, int prim, int g)
+{
+    bool each = rows->meshed && form.type == mjGEOM_MESH;
+    int nshape = sti_shape_count(m) + rows->shapes->n, own = form.mesh;
+    for (form.mesh = each ? 0 : own; form.mesh <= (each ? (int)m->nmesh - 1 : own); ++form.mesh)
+        for (form.material = -1; form.material < (int)m->nmat; ++form.material)
+            fill_detail(rows, m, form, prim, sti_details_row(m, nshape, rows->meshed, g, form.mesh, form.material));
+}
+
 /* Textures and corners, and the geoms' details. */
 static stet_result fill_details(scene_rows *rows, stet_stage *stage)
 {
@@ -386,13 +397,12 @@ static stet_result fill_details(scene_rows *rows, stet_stage *stage)
     sti_details_fill(&rows->details, m, rows->textures, head, rows->look + rows->corners);
     if (rows->details.sky >= 0) head[SCENE_SKY] = rows->textures + (int)rows->details.texture[rows->details.sky];
     for (int g = 0; g < (int)m->ngeom; ++g) {
-        int further = sti_shape_count(m) + rows->shapes->n + g * ((int)m->nmat + 1), prim;
+        int prim;
         sti_form form = sti_form_of_geom(m, g);
         if (!rows->drawn[g]) continue;
         STI_TRY(stet_stage_get_prim(stage, STET_PRIM_GEOM, g, &prim));
         fill_detail(rows, m, form, prim, g);
-        for (form.material = -1; head[SCENE_CHOICE] && form.material < (int)m->nmat; ++form.material)
-            fill_detail(rows, m, form, prim, further + form.material + 1);
+        if (head[SCENE_CHOICE]) fill_choices(rows, m, form, prim, g);
     }
     for (int s = 0; s < (int)m->nsite; ++s) {
         int prim;
@@ -449,7 +459,7 @@ static stet_result plan_rows(scene_rows *rows, const mjModel *m, const sti_patch
     STI_TRY(sti_alloc(&rows->drawn, (size_t)(m->ngeom + m->nsite + 1) * sizeof *rows->drawn, "geoms to draw"));
     for (int g = 0; g < (int)m->ngeom; ++g) rows->drawn[g] = geom_drawn(m, g, patches->drawing.groups);
     for (int s = 0; s < (int)m->nsite; ++s) rows->drawn[m->ngeom + s] = site_drawn(m, s);
-    return sti_details_plan(m, rows->drawn, rows->soft, rows->shapes, patches->choice,
+    return sti_details_plan(m, rows->drawn, rows->soft, rows->shapes, patches->choice, patches->meshed,
                             patches->drawing.mode == STET_RENDER_MODE_PHYSICAL, &rows->details);
 }
 
@@ -460,7 +470,8 @@ static stet_result lay_out(scene_rows *rows, stet_stage *stage, const sti_patche
     const mjModel *m = worlds->model->mj;
     int64_t ngeom = m->ngeom, nlamp = m->nlight + 1, nadded = rows->shapes->n;
     int64_t nrow = ngeom + m->nsite + rows->soft->n + nadded, nshape = sti_shape_count(m) + nadded;
-    int64_t nplane = sti_model_planes(m), ndetail = nshape + (patches->choice ? ngeom * (m->nmat + 1) : 0);
+    int64_t nplane = sti_model_planes(m),
+            ndetail = nshape + (patches->choice ? sti_details_choices(m, patches->meshed) : 0);
     for (int t = 0; t < m->ntendon; ++t) nrow += sti_tendon_pieces(m, t);
     for (int f = 0; f < m->nflex; ++f) nrow += sti_flex_pieces(m, f);
     int64_t shown = SCENE_PATCHES + (int64_t)PATCH_SIZE * patches->n, solid = shown + SHOWN_SIZE * nrow;
@@ -572,7 +583,8 @@ stet_result sti_appearance_init(sti_appearance *appearance, stet_stage *stage, c
 {
     stet_device *device = sti_stage_worlds(stage)->device;
     const mjModel *m = sti_stage_worlds(stage)->model->mj;
-    scene_rows rows = {.soft = soft, .shapes = sti_stage_shapes(stage), .sized = patches->sized};
+    scene_rows rows = {
+        .soft = soft, .shapes = sti_stage_shapes(stage), .sized = patches->sized, .meshed = patches->meshed};
     memset(appearance, 0, sizeof *appearance);
     stet_result result = fill_tables(&rows, stage, patches);
     if (!result) {

@@ -20,7 +20,8 @@ typedef struct sti_patches {
     int *row;
     int n, ncamera;
     bool fisheye; /* at least one camera */
-    bool choice;  /* materials of geoms differ between worlds */
+    bool choice;  /* materials or meshes of geoms differ between worlds */
+    bool meshed;  /* meshes do */
     bool sized;   /* sizes of geoms do */
     sti_drawing drawing;
 } sti_patches;

@@ -170,7 +170,7 @@ static void plan_form(const mjModel *m, sti_form form, sti_details *out)
 }
 
 stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, const sti_shapes *shapes,
-                             bool choice, bool physical, sti_details *out)
+                             bool choice, bool meshed, bool physical, sti_details *out)
 {
     memset(out, 0, sizeof *out);
     out->physical = physical;
@@ -183,7 +183,14 @@ stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft
         sti_form form = sti_form_of_geom(m, g);
         int last = choice ? (int)m->nmat - 1 : form.material;
         if (choice) form.material = -1;
-        for (; drawn[g] && form.material <= last; ++form.material) plan_form(m, form, out);
+        for (; drawn[g] && form.material <= last; ++form.material) {
+            plan_form(m, form, out);
+            for (int i = 0; meshed && form.type == mjGEOM_MESH && i < (int)m->nmesh; ++i) {
+                sti_form other = form;
+                other.mesh = i;
+                plan_form(m, other, out);
+            }
+        }
     }
     for (int s = 0; s < m->nsite; ++s)
         if (drawn[m->ngeom + s]) plan_form(m, sti_form_of_site(m, s), out);
@@ -200,6 +207,17 @@ stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft
     if (out->sky == (int)m->ntex || !sti_texture_drawn(m, out->sky)) out->sky = -1;
     plan_texture(m, out->sky, out->texture, out);
     return STET_OK;
+}
+
+int64_t sti_details_choices(const mjModel *m, bool meshed)
+{
+    return m->ngeom * (m->nmat + 1) * (meshed ? m->nmesh + 1 : 1);
+}
+
+int sti_details_row(const mjModel *m, int nshape, bool meshed, ptrdiff_t geom, int mesh, int material)
+{
+    ptrdiff_t form = meshed ? geom * (m->nmesh + 1) + mesh + 1 : geom;
+    return nshape + (int)(form * (m->nmat + 1)) + material + 1;
 }
 
 void sti_details_free(sti_details *details)

@@ -31,10 +31,16 @@ sti_form sti_form_of_shape(const sti_shape *shape);
 
 /*
  * drawn: a flag for each geom, then for each site. soft: the surfaces that deform, and shapes: those that were added;
- * all are drawn. choice: geoms may get any of the materials.
+ * all are drawn. choice: geoms may get any of the materials; meshed: and those with meshes any of these.
  */
 stet_result sti_details_plan(const mjModel *m, const bool *drawn, const sti_soft *soft, const sti_shapes *shapes,
-                             bool choice, bool physical, sti_details *out);
+                             bool choice, bool meshed, bool physical, sti_details *out);
+/*
+ * With `choice`, behind the rows of the nshape shapes: how many rows there are, and that of a geom with a mesh (-1:
+ * none) and a material.
+ */
+int64_t sti_details_choices(const mjModel *m, bool meshed);
+int sti_details_row(const mjModel *m, int nshape, bool meshed, ptrdiff_t geom, int mesh, int material);
 void sti_details_free(sti_details *details);
 /* Fills rows of a form (DETAIL_SIZE, SCALE_SIZE), where textures begin at `textures` and corners at `corners`. */
 void sti_details_form(const sti_details *details, const mjModel *m, const sti_form *form, int textures, int corners,

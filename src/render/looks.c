@@ -16,7 +16,8 @@ unsigned sti_looks_given(const stet_worlds *worlds)
     unsigned given = 0;
     for (int k = STI_PARAMETER_PHYSICS; k < STI_PARAMETER_PLACES; ++k)
         given |= (unsigned)worlds->parameters.given[k] << (k - STI_PARAMETER_PHYSICS);
-    return worlds->parameters.given[STI_PARAMETER_geom_size] ? given | STI_LOOK_SIZES : given;
+    if (worlds->parameters.given[STI_PARAMETER_geom_size]) given |= STI_LOOK_SIZES;
+    return worlds->parameters.given[STI_PARAMETER_geom_dataid] ? given | STI_LOOK_MESHES : given;
 }
 
 static bool differs(const sti_looks *looks, sti_parameter look)
@@ -52,10 +53,12 @@ static bool materials_differ(const sti_looks *looks)
     return differs(looks, STI_PARAMETER_mat_rgb) || any_differs(looks, MATERIALS);
 }
 
+/* Do worlds choose rows of details? */
+static bool has_choice(const sti_looks *looks) { return looks->given & (STI_LOOK_MATERIALS | STI_LOOK_MESHES); }
+
 static bool geoms_differ(const sti_looks *looks)
 {
-    return differs(looks, STI_PARAMETER_geom_matid) || differs(looks, STI_PARAMETER_geom_rgb) ||
-           materials_differ(looks);
+    return has_choice(looks) || differs(looks, STI_PARAMETER_geom_rgb) || materials_differ(looks);
 }
 
 static bool lamps_differ(const sti_looks *looks) { return any_differs(looks, LAMPS); }
@@ -96,11 +99,13 @@ static mjModel own_model(const stet_worlds *worlds, int64_t w, float *at)
     return own;
 }
 
-/* The row of details of a geom with a material. */
-static int details_row(const mjModel *m, int nshape, ptrdiff_t geom, int material)
+/* Which mesh a geom has in a world, if it has one; else -1. */
+static int mesh_of(const stet_worlds *worlds, int64_t w, int geom)
 {
-    assert(material >= -1 && material < m->nmat && geom >= 0 && geom < m->ngeom);
-    return nshape + (int)geom * ((int)m->nmat + 1) + material + 1;
+    const mjModel *m = worlds->model->mj;
+    assert(geom >= 0 && geom < m->ngeom);
+    if (m->geom_type[geom] != mjGEOM_MESH) return sti_form_of_geom(m, geom).mesh;
+    return (int)floor(look_of(worlds, STI_PARAMETER_geom_dataid, w, geom));
 }
 
 /* What has this colour or, if it has none of its own, that of a world's material; how opaque it is stays. */
@@ -119,10 +124,12 @@ static void fill_geom(const sti_looks *looks, const stet_worlds *worlds, const m
                       int geom, int shape, bool physical, double *numbers)
 {
     int material = (int)floor(look_of(worlds, STI_PARAMETER_geom_matid, w, geom));
+    bool meshed = looks->given & STI_LOOK_MESHES;
     float rgba[4] = {0, 0, 0, m->geom_rgba[4 * (ptrdiff_t)geom + 3]};
     for (int k = 0; k < 3; ++k) rgba[k] = (float)look_of(worlds, STI_PARAMETER_geom_rgb, w, 3 * (int64_t)geom + k);
     fill_look(worlds, m, w, material, rgba, physical, numbers + (ptrdiff_t)APPEARANCE_SIZE * shape);
-    if (looks->row) looks->row[w * nshape + shape] = details_row(m, nshape, geom, material);
+    if (looks->row)
+        looks->row[w * nshape + shape] = sti_details_row(m, nshape, meshed, geom, mesh_of(worlds, w, geom), material);
 }
 
 /* A plane's underside looks like the plane, but for its opacity. */
@@ -186,17 +193,31 @@ static stet_result fill_lenses(const sti_looks *looks, const sti_looks_def *def,
     return STET_OK;
 }
 
-/* Shapes of geoms with a world's own sizes, and how pictures lie on them: with each material, where these differ. */
+/* Shapes of geoms with a world's own sizes and meshes. */
 static void fill_sizes(const sti_looks *looks, const sti_looks_def *def, int64_t w)
+{
+    const stet_worlds *worlds = sti_stage_worlds(def->stage);
+    const mjModel *m = worlds->model->mj;
+    const ptrdiff_t first = (ptrdiff_t)w * def->base->nshape;
+    const sti_geom_rows own = {
+        .size = looks->sizes + 4 * first, .data = looks->datas + 4 * first, .bounds = looks->boxes + 6 * first};
+    mjtNum *size = m->geom_size;
+    sti_parameters_point(&worlds->parameters, m, STI_PARAMETER_geom_size, w, &size);
+    for (int g = 0; g < (int)m->ngeom; ++g) looks->meshes[g] = mesh_of(worlds, w, g);
+    sti_geoms_resize(def->geoms, m, size, looks->meshes, &own);
+}
+
+/* How pictures lie on them: with each material, where these differ. */
+static void fill_scales(const sti_looks *looks, const sti_looks_def *def, int64_t w)
 {
     const stet_worlds *worlds = sti_stage_worlds(def->stage);
     const mjModel *m = worlds->model->mj;
     assert(worlds->parameters.value[STI_PARAMETER_geom_size] && "sizes differ");
     const mjtNum *size = worlds->parameters.value[STI_PARAMETER_geom_size] + w * 3 * m->ngeom;
     const int nshape = def->base->nshape;
+    const bool meshed = looks->given & STI_LOOK_MESHES;
     double *scales = looks->scales + w * def->base->nscale;
     int under = sti_shape_under(m);
-    sti_geoms_resize(def->geoms, m, size, looks->sizes + w * nshape * 4, looks->boxes + w * nshape * 6);
     memcpy(scales, def->base->scales, (size_t)def->base->nscale * sizeof *scales);
     for (int g = 0; g < (int)m->ngeom; ++g) {
         sti_form form = sti_form_of_geom(m, g);
@@ -204,8 +225,9 @@ static void fill_sizes(const sti_looks *looks, const sti_looks_def *def, int64_t
         form.size = size + 3 * (ptrdiff_t)g;
         (void)sti_details_scale(def->physical, m, &form, own);
         if (form.type == mjGEOM_PLANE) memcpy(scales + (ptrdiff_t)SCALE_SIZE * under++, own, SCALE_SIZE * sizeof *own);
-        for (form.material = -1; looks->given & STI_LOOK_MATERIALS && form.material < (int)m->nmat; ++form.material) {
-            own = scales + (ptrdiff_t)SCALE_SIZE * details_row(m, nshape, g, form.material);
+        form.mesh = mesh_of(worlds, w, g);
+        for (form.material = -1; has_choice(looks) && form.material < (int)m->nmat; ++form.material) {
+            own = scales + (ptrdiff_t)SCALE_SIZE * sti_details_row(m, nshape, meshed, g, form.mesh, form.material);
             (void)sti_details_scale(def->physical, m, &form, own);
         }
     }
@@ -218,6 +240,7 @@ static void free_tables(sti_looks *looks)
     stet_array_destroy(looks->lens);
     stet_array_destroy(looks->size);
     stet_array_destroy(looks->bounds);
+    stet_array_destroy(looks->data);
     stet_array_destroy(looks->scale);
     sti_free(looks->numbers);
     sti_free(looks->lenses);
@@ -225,6 +248,8 @@ static void free_tables(sti_looks *looks)
     sti_free(looks->boxes);
     sti_free(looks->scales);
     sti_free(looks->row);
+    sti_free(looks->datas);
+    sti_free(looks->meshes);
     *looks = (sti_looks){.clock = looks->clock, .given = looks->given, .coloured = looks->coloured};
 }
 
@@ -239,6 +264,15 @@ static stet_result make_numbers(stet_device *device, const char *what, int64_t n
     return STI_ARRAY(device, what, STET_DTYPE_REAL, false, out, nworld, each);
 }
 
+static stet_result make_ints(stet_device *device, const char *what, int64_t nworld, int64_t each, int **ints,
+                             stet_array **out)
+{
+    size_t size;
+    STI_TRY(sti_mul_size((size_t)each * sizeof **ints, (size_t)nworld, &size, what));
+    STI_TRY(sti_alloc(ints, size, what));
+    return STI_ARRAY(device, what, STET_DTYPE_INT, false, out, nworld, each);
+}
+
 static stet_result make_tables(sti_looks *looks, const stet_worlds *worlds, const sti_appearance *base, int ncamera)
 {
     int64_t n = worlds->nworld, nshape = base->nshape;
@@ -247,14 +281,16 @@ static stet_result make_tables(sti_looks *looks, const stet_worlds *worlds, cons
     if (lenses_differ(looks))
         STI_TRY(make_numbers(worlds->device, "lenses of worlds", n, (int64_t)ncamera * STI_LENS_ROW, &looks->lenses,
                              &looks->lens));
-    if (looks->given & STI_LOOK_SIZES) {
+    if (looks->given & (STI_LOOK_SIZES | STI_LOOK_MESHES)) {
         STI_TRY(make_numbers(worlds->device, "sizes of worlds", n, 4 * nshape, &looks->sizes, &looks->size));
         STI_TRY(make_numbers(worlds->device, "bounds of worlds", n, 6 * nshape, &looks->boxes, &looks->bounds));
-        STI_TRY(make_numbers(worlds->device, "scales of worlds", n, base->nscale, &looks->scales, &looks->scale));
+        STI_TRY(make_ints(worlds->device, "meshes of worlds", n, 4 * nshape, &looks->datas, &looks->data));
+        STI_TRY(sti_alloc(&looks->meshes, (size_t)(worlds->model->mj->ngeom + 1) * sizeof *looks->meshes, "meshes"));
     }
-    if (!(looks->given & STI_LOOK_MATERIALS)) return STET_OK;
-    STI_TRY(sti_alloc(&looks->row, (size_t)(n * nshape) * sizeof *looks->row, "materials of worlds"));
-    return STI_ARRAY(worlds->device, "materials of worlds", STET_DTYPE_INT, false, &looks->choice, n, nshape);
+    if (looks->given & STI_LOOK_SIZES)
+        STI_TRY(make_numbers(worlds->device, "scales of worlds", n, base->nscale, &looks->scales, &looks->scale));
+    if (!has_choice(looks)) return STET_OK;
+    return make_ints(worlds->device, "materials of worlds", n, nshape, &looks->row, &looks->choice);
 }
 
 static stet_result upload(const sti_looks *looks)
@@ -265,6 +301,7 @@ static stet_result upload(const sti_looks *looks)
         assert((arrays[i] == NULL) == (numbers[i] == NULL) && "LOOKS-2: a table is on the device and on the host");
         if (arrays[i]) STI_TRY(sti_reals_write(arrays[i], stet_array_get_nelement(arrays[i]), numbers[i]));
     }
+    if (looks->data) STI_TRY(stet_array_write(looks->data, looks->datas, stet_array_get_bytes(looks->data)));
     if (!looks->choice) return STET_OK;
     return stet_array_write(looks->choice, looks->row, stet_array_get_bytes(looks->choice));
 }
@@ -283,6 +320,7 @@ static stet_result fill_world(sti_looks *looks, const sti_looks_def *def, int64_
     if (numbers && looks->coloured) fill_shapes(shapes, base->nshape - shapes->n, w, def->physical, numbers);
     if (looks->lenses) STI_TRY(fill_lenses(looks, def, &own, w));
     if (looks->sizes) fill_sizes(looks, def, w);
+    if (looks->scales) fill_scales(looks, def, w);
     return STET_OK;
 }
 

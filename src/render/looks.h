@@ -17,18 +17,26 @@ typedef struct sti_looks {
     stet_array *own;    /* REAL [nworld][nown]: rows of appearance and of lamps; NULL: all worlds have the model's */
     stet_array *choice; /* INT [nworld][nshape]: rows of details; NULL: materials do not differ */
     stet_array *lens;   /* REAL [nworld][ncamera][STI_LENS_ROW]; NULL: lenses do not differ */
-    /* As sti_geoms has them, REAL [nworld][nshape * 4] and [nworld][nshape * 6]; NULL: sizes of geoms do not differ */
-    stet_array *size, *bounds;
+    /*
+     * As sti_geoms has them, REAL [nworld][nshape * 4] and [nworld][nshape * 6], INT [nworld][nshape * 4]; NULL: sizes
+     * and meshes of geoms do not differ
+     */
+    stet_array *size, *bounds, *data;
     stet_array *scale; /* REAL [nworld][nscale], scales of details; NULL: the same */
     double *numbers, *lenses, *sizes, *boxes, *scales;
-    int *row;       /* all of these on the host */
-    uint64_t clock; /* look_clock that they were made for */
-    unsigned given; /* looks that differ, bits from STI_PARAMETER_PHYSICS on */
-    bool coloured;  /* a shape that was added to the stage has a colour in each world */
+    int *row, *datas; /* all of these on the host */
+    int *meshes;      /* [ngeom], of the world that is at work; with `datas` */
+    uint64_t clock;   /* look_clock that they were made for */
+    unsigned given;   /* looks that differ, bits from STI_PARAMETER_PHYSICS on */
+    bool coloured;    /* a shape that was added to the stage has a colour in each world */
 } sti_looks;
 
-/* Bits of `given`: geom_matid, and geom_size after all looks. */
-enum { STI_LOOK_MATERIALS = 1, STI_LOOK_SIZES = 1 << (STI_PARAMETER_PLACES - STI_PARAMETER_PHYSICS) };
+/* Bits of `given`: geom_matid, and geom_size and geom_dataid after all looks; with meshes rows of details, too. */
+enum {
+    STI_LOOK_MATERIALS = 1,
+    STI_LOOK_SIZES = 1 << (STI_PARAMETER_PLACES - STI_PARAMETER_PHYSICS),
+    STI_LOOK_MESHES = STI_LOOK_SIZES << 1
+};
 
 /* What the tables are made of. */
 typedef struct sti_looks_def {

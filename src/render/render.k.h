@@ -345,7 +345,7 @@ item_kernel void k_render(const wreal *xform, int nitem, const int *worlds, cons
                   looks + (i64)world * stride,
                   size + (i64)world * shapes * 4,
                   bounds + (i64)world * shapes * 6};
-    rd_surfaces surfaces = {data,
+    rd_surfaces surfaces = {data + (i64)world * shapes * 4,
                             node,
                             tri,
                             elevation,

@@ -115,7 +115,8 @@ static stet_result make_appearance(sti_renderer *r)
 {
     sti_patches patches = {.ncamera = r->ncamera,
                            .drawing = r->drawing,
-                           .choice = r->looks.given & STI_LOOK_MATERIALS,
+                           .choice = r->looks.given & (STI_LOOK_MATERIALS | STI_LOOK_MESHES),
+                           .meshed = r->looks.given & STI_LOOK_MESHES,
                            .sized = r->looks.given & STI_LOOK_SIZES};
     int64_t n = 0;
     for (int c = 0; c < r->ncamera; ++c)
@@ -325,7 +326,7 @@ stet_result sti_renderer_update(sti_renderer *r)
     bool coloured = r->seen.colours != shapes->colours.generation;
     if (!looks && !other && !coloured) return STET_OK;
     STI_TRY(sti_stand_change(&r->stand));
-    if ((given ^ before) & (STI_LOOK_MATERIALS | STI_LOOK_SIZES) || other) {
+    if ((given ^ before) & (STI_LOOK_MATERIALS | STI_LOOK_SIZES | STI_LOOK_MESHES) || other) {
         r->looks.given = given;
         r->seen.set = 0; /* a failure is not forgotten */
         STI_TRY(make_tables_anew(r));
@@ -423,6 +424,7 @@ static int lens_stride(const sti_renderer *r) { return r->looks.lens ? r->ncamer
 /* Shapes of worlds, or of all: rows a world, sizes, bounds. */
 static int own_shapes(const sti_renderer *r) { return r->looks.size ? r->appearance.nshape : 0; }
 static stet_array *sizes_of(const sti_renderer *r) { return r->looks.size ? r->looks.size : r->geoms->size; }
+static stet_array *data_of(const sti_renderer *r) { return r->looks.data ? r->looks.data : r->geoms->data; }
 static stet_array *bounds_of(const sti_renderer *r) { return r->looks.bounds ? r->looks.bounds : r->geoms->bounds; }
 
 /* The boxes of the n listed worlds' geoms, where they are many. */
@@ -475,7 +477,7 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, const par
         sti_arg_array(r->appearance.scene), sti_arg_array(r->appearance.look),
         sti_arg_array(k->own ? k->own : r->appearance.look), sti_arg_int(k->own ? (int)r->appearance.nown : 0),
         sti_arg_array(k->choice ? k->choice : r->appearance.scene), sti_arg_array(k->lens ? k->lens : r->lens),
-        sti_arg_int(lens_stride(r)), sti_arg_array(sizes_of(r)), sti_arg_array(g->data), sti_arg_array(bounds_of(r)),
+        sti_arg_int(lens_stride(r)), sti_arg_array(sizes_of(r)), sti_arg_array(data_of(r)), sti_arg_array(bounds_of(r)),
         sti_arg_int(own_shapes(r)), sti_arg_array(k->scale ? k->scale : r->appearance.look),
         sti_arg_int(k->scale ? r->appearance.nscale : 0), sti_arg_array(r->boxes), sti_arg_array(g->node),
         sti_arg_array(g->tri), sti_arg_array(g->elevation), sti_arg_array(pixels[STI_BUFFER_COLOUR]),

@@ -14,7 +14,7 @@ typedef struct rd_world {
 
 /* What rays and colours read of its surfaces. */
 typedef struct rd_surfaces {
-    const int *data; /* geom/geom.h, as the next three */
+    const int *data; /* this world's; geom/geom.h, as the next three */
     const ureal *node, *tri, *elevation;
     const ureal *look;   /* scene.k.h */
     const ureal *scales; /* this world's */

@@ -36,6 +36,7 @@ static const char *rule_sentence(sti_parameter_rule rule)
     case STI_RULE_RANGE: return ", pairs of which the first is at most the second";
     case STI_RULE_QUAT: return ", quaternions w x y z whose length is not 0";
     case STI_RULE_MATERIAL: return ", numbers of the model's materials, or -1 for none";
+    case STI_RULE_MESH: return ", numbers of the model's meshes, or -1 for what has none";
     case STI_RULE_ANGLE: return " above 0 and below 180";
     case STI_RULE_CUTOFF: return " from 0 to 180";
     case STI_RULE_BITS: return " from 0 to 2147483647";
@@ -58,7 +59,8 @@ static bool is_good(sti_parameter_rule rule, const double *x, int64_t i)
     case STI_RULE_FACTOR:
     case STI_RULE_LEAST_0: return x[i] >= 0;
     case STI_RULE_ABOVE_0: return x[i] > 0;
-    case STI_RULE_MATERIAL: return x[i] >= -1;
+    case STI_RULE_MATERIAL:
+    case STI_RULE_MESH: return x[i] >= -1;
     case STI_RULE_BITS: return x[i] >= 0 && x[i] <= INT_MAX;
     case STI_RULE_ANGLE: return x[i] > 0 && x[i] < 180;
     case STI_RULE_CUTOFF: return x[i] >= 0 && x[i] <= 180;
@@ -111,6 +113,7 @@ static bool is_fixed(const mjModel *m, sti_parameter parameter, int64_t item)
         int type = m->geom_type[item / 3];
         return type == mjGEOM_MESH || type == mjGEOM_HFIELD || type == mjGEOM_SDF;
     }
+    case STI_PARAMETER_geom_dataid: return m->geom_type[item] != mjGEOM_MESH;
     case STI_PARAMETER_actuator_kp:
     case STI_PARAMETER_actuator_kv: return !sti_parameter_in_servo(m, parameter, item);
     case STI_PARAMETER_cam_intrinsic: return m->cam_sensorsize[2 * (item / 4)] == 0;
@@ -185,6 +188,11 @@ static stet_result check_fixed(const mjModel *m, sti_parameter parameter, const 
                              "%g, or set actuator_gainprm and actuator_biasprm",
                              stet_worlds_get_parameters()[parameter], (long long)i, values[i], (long long)(i % items),
                              parameter == STI_PARAMETER_actuator_kp ? "position " : "", own);
+        if (parameter == STI_PARAMETER_geom_dataid)
+            return sti_error(STET_ERROR_UNSUPPORTED,
+                             "parameter geom_dataid: number %lld is %g; geom %lld is no mesh: give what the model has, "
+                             "%g",
+                             (long long)i, values[i], (long long)(i % items), own);
         if (parameter == STI_PARAMETER_geom_size)
             return sti_error(STET_ERROR_UNSUPPORTED,
                              "parameter geom_size: number %lld is %g; geom %lld has the size of its mesh or height "
@@ -199,15 +207,25 @@ static stet_result check_fixed(const mjModel *m, sti_parameter parameter, const 
     return STET_OK;
 }
 
-/* Materials are below `end`; draws leave out their higher bound, so that may be nmat. */
-static stet_result check_materials(const mjModel *m, const double *values, int64_t n, double end)
+/* Materials and meshes are below `end`; draws leave out their higher bound, so that may be how many there are. */
+static stet_result check_assets(const mjModel *m, sti_parameter parameter, const double *values, int64_t n, double end)
 {
-    for (int64_t i = 0; i < n; ++i)
-        if (values[i] >= end)
-            return sti_error(STET_ERROR_INVALID_ARGUMENT,
-                             "parameter geom_matid: number %lld is %g; the model has %lld materials: give less",
-                             (long long)i, values[i], (long long)m->nmat);
+    bool mesh = parameter == STI_PARAMETER_geom_dataid;
+    for (int64_t i = 0; i < n; ++i) {
+        if (mesh && m->geom_type[i % m->ngeom] != mjGEOM_MESH) continue;
+        if (values[i] >= end || (mesh && values[i] < 0))
+            return sti_error(
+                STET_ERROR_INVALID_ARGUMENT, "parameter %s: number %lld is %g; the model has %lld %s: give %sless",
+                stet_worlds_get_parameters()[parameter], (long long)i, values[i],
+                (long long)(mesh ? m->nmesh : m->nmat), mesh ? "meshes" : "materials", mesh ? "0 or more, and " : "");
+    }
     return STET_OK;
+}
+
+/* How many assets of its kind the numbers of a parameter name; -1: they name none. */
+static int64_t count_assets(const mjModel *m, sti_parameter parameter)
+{
+    return parameter == STI_PARAMETER_geom_matid ? m->nmat : parameter == STI_PARAMETER_geom_dataid ? m->nmesh : -1;
 }
 
 /* Where in qpos the quaternion of a joint is; -1: it has none. */
@@ -273,8 +291,9 @@ stet_result sti_parameter_check(const stet_worlds *worlds, sti_parameter paramet
             "parameter %s: %lld number%s; give %lld, for all worlds alike, or %lld a world for %lld world%s",
             stet_worlds_get_parameters()[parameter], (long long)n, STI_S(n), (long long)items, (long long)items,
             (long long)worlds->nworld, STI_S(worlds->nworld));
-    if (parameter == STI_PARAMETER_geom_matid)
-        STI_TRY(check_materials(worlds->model->mj, values, n, (double)worlds->model->mj->nmat));
+    if (count_assets(worlds->model->mj, parameter) >= 0)
+        STI_TRY(
+            check_assets(worlds->model->mj, parameter, values, n, (double)count_assets(worlds->model->mj, parameter)));
     return check_values(worlds->model->mj, parameter, values, n);
 }
 
@@ -320,7 +339,7 @@ static bool is_place(sti_parameter parameter)
 static bool is_look(sti_parameter parameter)
 {
     return (parameter >= STI_PARAMETER_PHYSICS && parameter < STI_PARAMETER_PLACES) ||
-           parameter == STI_PARAMETER_geom_size;
+           parameter == STI_PARAMETER_geom_size || parameter == STI_PARAMETER_geom_dataid;
 }
 
 void sti_parameter_changed(stet_worlds *worlds, sti_parameter parameter, const uint8_t *mask)
@@ -444,9 +463,10 @@ static stet_result check_bounds(const stet_worlds *worlds, sti_parameter which, 
                          stet_worlds_get_parameters()[which], low[i], high[i], (long long)i,
                          rule_sentence(sti_parameter_rule_of(which)));
     }
-    if (which == STI_PARAMETER_geom_matid) {
-        STI_TRY(check_materials(m, low, items, (double)m->nmat));
-        STI_TRY(check_materials(m, high, items, nextafter((double)m->nmat, HUGE_VAL)));
+    if (count_assets(m, which) >= 0) {
+        double end = (double)count_assets(m, which);
+        STI_TRY(check_assets(m, which, low, items, end));
+        STI_TRY(check_assets(m, which, high, items, nextafter(end, HUGE_VAL)));
     }
     if (quat || way) {
         STI_TRY(check_fixed(m, which, low, items));

@@ -37,6 +37,7 @@ typedef enum sti_parameter_rule {
     STI_RULE_ANGLE,     /* above 0, below 180 */
     STI_RULE_CUTOFF,    /* 0 … 180 */
     STI_RULE_DIRECTION, /* x y z, not of length 0 */
+    STI_RULE_MESH,      /* of a geom with a mesh 0 … nmesh - 1; rounded down where it is used */
     STI_RULE_BITS,      /* 0 … 2^31 - 1; rounded down where it is used */
     STI_RULE_QPOS       /* positions of joints, whose quaternions are not of length 0; normalised */
 } sti_parameter_rule;
@@ -58,6 +59,7 @@ typedef enum sti_parameter_rule {
     X(actuator_kv, m->nactuator, LEAST_0, false)                                                                       \
     STI_PARAMETER_MORE(X)                                                                                              \
     STI_PARAMETER_OPTIONS(X)                                                                                           \
+    X(geom_dataid, m->ngeom, MESH, true)                                                                               \
     STI_PARAMETER_LOOKS(X)
 #define STI_PARAMETER_ARRAYS(X)                                                                                        \
     X(body_mass, m->nbody, LEAST_0, true)                                                                              \
@@ -156,7 +158,7 @@ typedef struct sti_parameters {
     /* false: all worlds have the model's own value, and `value` is unused */
     bool given[STI_PARAMETER_COUNT];
     int ngiven;                   /* of the physics */
-    uint64_t look_clock;          /* counts changes of geom_size and of looks that are no places, */
+    uint64_t look_clock;          /* counts changes of geom_size, of meshes, and of looks that are no places, */
     sti_generations look_changed; /* and its values at those of a world */
     uint64_t place_clock;         /* the same of places, those of geoms included */
     sti_generations place_changed;

@@ -6,6 +6,7 @@
 #include "worlds/worlds.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -83,10 +84,10 @@ static size_t scaled_numbers(const mjModel *m)
 /* Gains and biases of actuators. */
 static size_t servo_numbers(const mjModel *m) { return (mjNGAIN + mjNBIAS) * (size_t)m->nactuator; }
 
-/* Numbers of a thread: products with factors, all boxes, two ints for each geom and body, gains and biases. */
+/* Numbers of a thread: products with factors, boxes, four ints for each geom, two for each body, gains and biases. */
 static size_t thread_numbers(const mjModel *m)
 {
-    return scaled_numbers(m) + 6 * (size_t)m->nbvhstatic + (size_t)m->ngeom + (size_t)m->nbody + servo_numbers(m);
+    return scaled_numbers(m) + 6 * (size_t)m->nbvhstatic + 2 * (size_t)m->ngeom + (size_t)m->nbody + servo_numbers(m);
 }
 
 static const double *value_of(const sti_parameters *p, const mjModel *m, sti_parameter which, int64_t w)
@@ -201,6 +202,28 @@ static void copy_array(void *to, const void *from, size_t size)
     if (size > 0) memcpy(to, from, size);
 }
 
+/* A world's meshes of geoms. */
+static void put_meshes(const sti_parameters *p, const mjModel *m, int64_t w, int *dataid)
+{
+    for (int64_t g = 0; g < m->ngeom; ++g) dataid[g] = (int)floor(value_of(p, m, STI_PARAMETER_geom_dataid, w)[g]);
+}
+
+/*
+ * Boxes and radii of geoms with other meshes than the model's, as the compiler has them, which mj_setConst keeps. What
+ * bodies' boxes are made of follows.
+ */
+static void fit_meshes(mjModel *to, const mjModel *m)
+{
+    for (int64_t g = 0; g < m->ngeom; ++g) {
+        if (m->geom_type[g] != mjGEOM_MESH || to->geom_dataid[g] == m->geom_dataid[g]) continue;
+        const mjtNum *box = m->bvh_aabb + 6 * (ptrdiff_t)m->mesh_bvhadr[to->geom_dataid[g]];
+        mjtNum far[3];
+        for (int k = 0; k < 3; ++k) far[k] = mju_max(fabs(box[k] - box[3 + k]), fabs(box[k] + box[3 + k]));
+        memcpy(to->geom_aabb + 6 * g, box, 6 * sizeof *box);
+        to->geom_rbound[g] = mju_norm3(far);
+    }
+}
+
 /* A thread's whole copy becomes the model with a world's parameters, but for factors, which mj_setConst ignores. */
 static void fill_scratch(mjModel *to, const sti_parameters *p, const mjModel *m, int64_t w)
 {
@@ -214,6 +237,10 @@ static void fill_scratch(mjModel *to, const sti_parameters *p, const mjModel *m,
     STI_PARAMETER_MORE(FILL)
 #undef FILL
     to->opt.timestep = p->given[STI_PARAMETER_timestep] ? p->value[STI_PARAMETER_timestep][w] : m->opt.timestep;
+    copy_array(to->geom_dataid, m->geom_dataid, (size_t)m->ngeom * sizeof *m->geom_dataid);
+    if (!p->given[STI_PARAMETER_geom_dataid]) return;
+    put_meshes(p, m, w, to->geom_dataid);
+    fit_meshes(to, m);
 }
 
 typedef struct updating {
@@ -410,7 +437,12 @@ const mjModel *sti_parameters_model(const stet_worlds *worlds, int64_t w, int th
     if (p->derived) point_to_derived(own, p, m, w, boxes);
     mjtNum *bits = boxes + 6 * (size_t)m->nbvhstatic;
     point_to_bits(own, p, m, w, (int *)(void *)bits);
-    point_to_servos(own, p, m, w, bits + (m->ngeom + m->nbody));
+    own->geom_dataid = m->geom_dataid;
+    if (p->given[STI_PARAMETER_geom_dataid]) {
+        own->geom_dataid = (int *)(void *)(bits + m->ngeom + m->nbody);
+        put_meshes(p, m, w, own->geom_dataid);
+    }
+    point_to_servos(own, p, m, w, bits + 2 * m->ngeom + m->nbody);
     return own;
 }
 

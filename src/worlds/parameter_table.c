@@ -117,6 +117,7 @@ double sti_parameter_own_number(const mjModel *m, sti_parameter parameter, int64
     switch (parameter) {
     case STI_PARAMETER_geom_contype: return m->geom_contype[item];
     case STI_PARAMETER_geom_conaffinity: return m->geom_conaffinity[item];
+    case STI_PARAMETER_geom_dataid: return m->geom_dataid[item];
     case STI_PARAMETER_geom_matid: return m->geom_matid[item];
     case STI_PARAMETER_actuator_kp:
     case STI_PARAMETER_actuator_kv: return servo_gain(m, parameter, item);

@@ -6,6 +6,7 @@
 #include "worlds/parameters.h"
 
 #include "physics/native.h"
+#include "physics/native_pull.h"
 #include "physics/sensors/sensors.h"
 
 #include <math.h>
@@ -247,7 +248,8 @@ static void check_scene(size_t which)
         double e = check(&n, given, name, &moved);
         if (!(e <= scenes[which].limit)) fail_msg("%s, %s: error %g", scenes[which].name, name, e);
         bool sensed = strncmp(name, "site_", 5) == 0 || k == STI_PARAMETER_sensor_delay; /* sensors alone show these */
-        if (!moved && (sensed ? scenes[which].text == sensors : scenes[which].every))
+        bool meshes = k == STI_PARAMETER_geom_dataid; /* which these scenes do not have */
+        if (!moved && !meshes && (sensed ? scenes[which].text == sensors : scenes[which].every))
             fail_msg("%s, %s changed nothing", scenes[which].name, name);
         if (hash_world(&n.r, 0) != own)
             fail_msg("%s, %s: bits of the world with the model's own values", scenes[which].name, name);
@@ -376,6 +378,116 @@ static void each_world_has_a_mesh_of_its_own(void **state)
     close_rig(&both);
 }
 
+/*
+ * The same in one geom: which mesh it has is a number of the world. Meshes fall on a plane, on each other, on a box and
+ * on a height field.
+ */
+#define CHOSEN(one, two)                                                                                               \
+    "<mujoco><option timestep='.004'/><default><geom friction='.4 .01 .001'/></default><asset><hfield name='h' "       \
+    "nrow='3' ncol='3' size='1 1 .2 .1' elevation='0 .5 .2 .9 .1 .6 .3 1 0'/><mesh name='brick' vertex='-.2 -.1 -.1 "  \
+    ".2 -.1 -.1 -.2 .1 -.1 .2 .1 -.1 -.2 -.1 .1 .2 -.1 .1 -.2 .1 .1 .2 .1 .1'/><mesh name='wedge' inertia='convex' "   \
+    "vertex='-.3 -.2 -.05 .3 -.2 -.05 -.3 .2 -.05 .3 .2 -.05 0 .1 .3'/><mesh name='shard' inertia='convex' "           \
+    "vertex='-.1 0 0 .2 .1 0 0 -.2 .1 .1 .1 .3'/></asset><worldbody><geom type='plane' size='5 5 1'/><geom "           \
+    "type='box' size='.2 .2 .1' pos='.2 .1 .1'/><geom type='hfield' hfield='h' pos='-1.3 0 .1'/><body pos='0 0 .5'>"   \
+    "<freejoint/><inertial pos='0 0 0' mass='1' diaginertia='.01 .02 .015'/><geom type='mesh' mesh='" one "'/></body>" \
+    "<body pos='.1 .1 1'><freejoint/><inertial pos='0 0 0' mass='1' diaginertia='.01 .02 .015'/><geom type='mesh' "    \
+    "mesh='" two "'/></body><body pos='-1.3 .1 .8'><freejoint/><inertial pos='0 0 0' mass='1' diaginertia='.01 .02 "   \
+    ".015'/><geom type='mesh' mesh='" two "'/></body></worldbody></mujoco>"
+
+/* Worlds of CHOSEN("brick", "brick") get the meshes of those in `alone`, by turns. */
+enum { CHOICES = 4 };
+static const char *const chosen[CHOICES] = {CHOSEN("brick", "brick"), CHOSEN("wedge", "brick"),
+                                            CHOSEN("shard", "wedge"), CHOSEN("brick", "shard")};
+
+/* One of them, whose geoms' quaternions are of length 1 to rounding, as parameters are, not to the compiler's 1e-15. */
+static rig make_alone(int k, const char *isa, bool exact)
+{
+    rig r = rig_make(chosen[k], 1, isa, 1, exact);
+    for (int g = 0; g < r.model->mj->ngeom; ++g) mju_normalize4(r.model->mj->geom_quat + (ptrdiff_t)4 * g);
+    return r;
+}
+
+static void choose_meshes(const rig *r)
+{
+    for (int k = 0; k < CHOICES; ++k) {
+        rig one = make_alone(k, NULL, false);
+        const mjModel *m = one.model->mj;
+        uint8_t mask[WORLDS];
+        double mesh[16];
+        assert_true(m->ngeom <= 16);
+        for (int w = 0; w < WORLDS; ++w) mask[w] = w % CHOICES == k;
+        for (int g = 0; g < m->ngeom; ++g) mesh[g] = m->geom_dataid[g];
+        OK(stet_worlds_set_parameter_where(r->worlds, "geom_dataid", mask, mesh, m->ngeom));
+        OK(stet_worlds_set_parameter_where(r->worlds, "geom_pos", mask, m->geom_pos, 3 * m->ngeom));
+        OK(stet_worlds_set_parameter_where(r->worlds, "geom_quat", mask, m->geom_quat, 4 * m->ngeom));
+        rig_free(&one);
+    }
+}
+
+static void a_geom_has_another_mesh_in_each_world(void **state)
+{
+    enum { FALL = 120 };
+    native_rig all = open_rig(chosen[0], "f64", 1), lanes = open_rig(chosen[0], "portable", 1);
+    rig mujoco = rig_make(chosen[0], WORLDS, NULL, 2, true);
+    choose_meshes(&all.r);
+    choose_meshes(&lanes.r);
+    choose_meshes(&mujoco);
+    OK(sti_native_steps(all.native, NULL, FALL));
+    OK(sti_native_steps(lanes.native, NULL, FALL));
+    OK(stet_step_create(mujoco.worlds, STET_PHYSICS_MUJOCO, &mujoco.step));
+    OK(stet_step_run(mujoco.step, FALL));
+    for (int k = 0; k < CHOICES; ++k) {
+        native_rig one = {make_alone(k, "f64", false), NULL}, lane = {make_alone(k, "w1", false), NULL};
+        rig theirs = make_alone(k, NULL, true);
+        OK(sti_native_create(one.r.worlds, &one.native));
+        OK(sti_native_create(lane.r.worlds, &lane.native));
+        OK(sti_native_steps(one.native, NULL, FALL));
+        OK(sti_native_steps(lane.native, NULL, FALL));
+        OK(stet_step_create(theirs.worlds, STET_PHYSICS_MUJOCO, &theirs.step));
+        OK(stet_step_run(theirs.step, FALL));
+        for (int64_t w = k; w < WORLDS; w += CHOICES) {
+            assert_true(hash_world(&all.r, w) == hash_world(&one.r, 0));
+            assert_true(hash_world(&lanes.r, w) == hash_world(&lane.r, 0));
+            assert_true(hash_world(&mujoco, w) == hash_world(&theirs, 0));
+        }
+        for (int64_t other = 0; other < k; ++other) assert_true(hash_world(&all.r, other) != hash_world(&all.r, k));
+        close_rig(&one);
+        close_rig(&lane);
+        rig_free(&theirs);
+    }
+    OK(stet_worlds_set_parameter(all.r.worlds, "geom_dataid", NULL, 0));
+    OK(sti_native_steps(all.native, NULL, 1)); /* the model's meshes again */
+    close_rig(&all);
+    close_rig(&lanes);
+    rig_free(&mujoco);
+}
+
+/* A mesh without a hull is made by hand: the compiler gives all of them hulls. */
+static void bad_meshes_are_refused(void **state)
+{
+    static const char rays[] =
+        "<mujoco><asset><mesh name='a' vertex='0 0 0 1 0 0 0 1 0 0 0 1'/><mesh name='b' vertex='0 0 0 2 0 0 0 1 0 0 0 "
+        "1'/></asset><worldbody><body><freejoint/><geom type='mesh' mesh='a'/><geom type='box' size='1 1 1'/></body>"
+        "<site name='s'/></worldbody>%s</mujoco>";
+    static const char *const words[] = {"has no hull", "take the rangefinders out"};
+    for (int k = 0; k < 2; ++k) {
+        char text[800];
+        (void)snprintf(text, sizeof text, rays, k ? "<sensor><rangefinder site='s'/></sensor>" : "");
+        native_rig n = open_rig(text, "f64", 1);
+        if (k == 0) n.r.model->mj->mesh_graphadr[1] = -1;
+        REFUSED(STET_ERROR_INVALID_ARGUMENT, "the model has 2 meshes: give 0 or more, and less",
+                stet_worlds_set_parameter(n.r.worlds, "geom_dataid", (double[]){2, -1}, 2));
+        REFUSED(STET_ERROR_INVALID_ARGUMENT, "the model has 2 meshes",
+                stet_worlds_set_parameter(n.r.worlds, "geom_dataid", (double[]){-1, -1}, 2));
+        REFUSED(STET_ERROR_UNSUPPORTED, "geom 1 is no mesh",
+                stet_worlds_set_parameter(n.r.worlds, "geom_dataid", (double[]){1, 0}, 2));
+        OK(stet_worlds_set_parameter(n.r.worlds, "geom_dataid", (double[]){1, -1}, 2));
+        REFUSED(STET_ERROR_UNSUPPORTED, words[k], sti_native_steps(n.native, NULL, 1));
+        REFUSED(STET_ERROR_UNSUPPORTED, "parameter geom_dataid", sti_native_prepare_pull(n.native));
+        close_rig(&n);
+    }
+}
+
 /* Whether a motor has an activation follows from parameters, which may not change that in a world. */
 static void activations_are_the_models(void **state)
 {
@@ -409,6 +521,8 @@ int main(void)
         cmocka_unit_test(neighbours_do_not_matter),
         cmocka_unit_test(draws_reach_the_physics),
         cmocka_unit_test(each_world_has_a_mesh_of_its_own),
+        cmocka_unit_test(a_geom_has_another_mesh_in_each_world),
+        cmocka_unit_test(bad_meshes_are_refused),
         cmocka_unit_test(activations_are_the_models),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

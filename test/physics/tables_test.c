@@ -209,7 +209,7 @@ static void check(const stet_model *model)
     const mjModel *m = model->mj;
     sti_physics_tables t, apart;
     OK(sti_physics_tables_make(m, &t));
-    OK(sti_physics_tables_make_apart(m, &apart));
+    OK(sti_physics_tables_make_apart(m, NULL, &apart));
     for (int i = 0; i < t.m[M_NBLOCK] + t.m[M_NPAIR]; ++i) check_block(m, &t, table(&t, M_BLOCK) + B_SIZE * i);
     check_pairs(m);
     check_below(m, &t);

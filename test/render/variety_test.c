@@ -14,6 +14,8 @@ static const char scene[] =
     "<texture name='c' type='2d' builtin='checker' rgb1='.9 .2 .1' rgb2='.1 .3 .8' width='32' height='32'/>"
     "<texture name='g' type='cube' builtin='gradient' rgb1='.1 .9 .2' rgb2='.3 .2 .6' width='16' height='16'/>"
     "<mesh name='ball' builtin='sphere' params='2' scale='.3 .3 .3'/>"
+    "<mesh name='tip' vertex='0 0 0 .5 0 0 0 .4 0 0 0 .6' texcoord='0 0 1 0 0 1 1 1' face='0 2 1 0 1 3 1 2 3 2 0 3'/>"
+    "<mesh name='block' builtin='sphere' params='1' scale='.2 .4 .3'/>"
     "<material name='check' texture='c' texrepeat='3 3' texuniform='true'/>"
     "<material name='cube' texture='g' specular='.9' shininess='.8'/>"
     "<material name='glass' rgba='.2 .3 .3 1' reflectance='.4' texture='c'/>"
@@ -50,11 +52,24 @@ static const char *const looks[] = {"geom_matid",
                                     "geom_quat",
                                     "geom_size",
                                     "mat_rgb",
+                                    "geom_dataid",
 #define LOOK(name, items, rule, derives) #name,
                                     STI_PARAMETER_MORE_LOOKS(LOOK)
 #undef LOOK
 };
-enum { CAM_POS = 6, CAM_QUAT, LIGHT_POS, LIGHT_DIR, GEOM_POS, GEOM_QUAT, GEOM_SIZE, MAT_RGB, MORE_LOOKS, MOST = 64 };
+enum {
+    CAM_POS = 6,
+    CAM_QUAT,
+    LIGHT_POS,
+    LIGHT_DIR,
+    GEOM_POS,
+    GEOM_QUAT,
+    GEOM_SIZE,
+    MAT_RGB,
+    MESH,
+    MORE_LOOKS,
+    MOST = 64
+};
 enum { NLOOK = sizeof looks / sizeof *looks };
 
 static double unit_of(uint64_t *dice) { return (double)(dice_next(dice) >> 40) / (1 << 24); }
@@ -67,6 +82,7 @@ static double value_of(const mjModel *m, int look, int w, int i, uint64_t *dice)
     assert_true(sti_parameter_find(looks[look], &which));
     own = sti_parameter_own_number(m, which, i);
     if (w == 1) return own;
+    if (look == MESH) return m->geom_type[i] == mjGEOM_MESH ? u * (double)m->nmesh : own;
     if (look == GEOM_SIZE) {
         int type = m->geom_type[i / 3];
         return type == mjGEOM_MESH ? own : type == mjGEOM_PLANE && u < .3 ? 0 : own * (.5 + u);
@@ -103,6 +119,7 @@ static void edit(const mjModel *m, int look, int w, const double *x, int64_t n)
         if (look == GEOM_POS) m->geom_pos[i] = x[w * n + i];
         if (look == GEOM_QUAT) m->geom_quat[i] = x[w * n + i];
         if (look == GEOM_SIZE) m->geom_size[i] = x[w * n + i];
+        if (look == MESH) m->geom_dataid[i] = (int)floor(x[w * n + i]);
         if (look == MAT_RGB) m->mat_rgba[4 * (i / 3) + i % 3] = value;
     }
 #define EDIT(name, items, rule, derives)                                                                               \

@@ -52,6 +52,8 @@ static inline double value_of(const mjModel *m, sti_parameter which, int64_t w, 
     const char *name = stet_worlds_get_parameters()[which];
     if (sti_parameter_rule_of(which) == STI_RULE_BITS) /* some geoms are absent, others meet more than in the model */
         return w == 0 ? sti_parameter_own_number(m, which, i) : (double)((i + w) % 3);
+    if (sti_parameter_rule_of(which) == STI_RULE_MESH)
+        return m->geom_type[i] == mjGEOM_MESH ? (double)((m->geom_dataid[i] + w) % m->nmesh) : m->geom_dataid[i];
     if (which == STI_PARAMETER_actuator_kp || which == STI_PARAMETER_actuator_kv)
         return sti_parameter_own_number(m, which, i) * (1 + some);
     if (w == 0 || (which == STI_PARAMETER_body_ipos && m->body_simple[i / 3])) return x;
@@ -79,6 +81,19 @@ static inline void edit_bits(mjModel *m, const mjModel *own, sti_parameter which
     for (int g = 0; g < m->ngeom; ++g) body[m->geom_bodyid[g]] |= geom[g] = (int)value_of(own, which, w, g);
 }
 
+/* Box and radius are those of the mesh's tree, as the compiler has them. */
+static inline void edit_mesh(mjModel *m, const mjModel *own, int64_t w, int g)
+{
+    int mesh = (int)value_of(own, STI_PARAMETER_geom_dataid, w, g);
+    if (own->geom_type[g] != mjGEOM_MESH) return;
+    const mjtNum *box = own->bvh_aabb + (ptrdiff_t)6 * own->mesh_bvhadr[mesh];
+    mjtNum far[3];
+    for (int k = 0; k < 3; ++k) far[k] = fabs(box[k]) + box[3 + k];
+    m->geom_dataid[g] = mesh;
+    memcpy(m->geom_aabb + (ptrdiff_t)6 * g, box, 6 * sizeof *box);
+    m->geom_rbound[g] = mju_norm3(far);
+}
+
 static inline void edit(mjModel *m, const mjModel *own, sti_parameter which, int64_t w)
 {
     mjtNum *to = NULL;
@@ -97,6 +112,7 @@ static inline void edit(mjModel *m, const mjModel *own, sti_parameter which, int
     default: break;
     }
     edit_bits(m, own, which, w);
+    for (int g = 0; sti_parameter_rule_of(which) == STI_RULE_MESH && g < own->ngeom; ++g) edit_mesh(m, own, w, g);
     for (int64_t i = 0; to && i < n; ++i) to[i] = value_of(own, which, w, i);
     if (strstr(stet_worlds_get_parameters()[which], "quat"))
         for (int64_t i = 0; i < n; i += 4)
@@ -106,7 +122,9 @@ static inline void edit(mjModel *m, const mjModel *own, sti_parameter which, int
         if (m->jnt_type[j] > mjJNT_BALL || memcmp(to + at, own->qpos0 + at, 4 * sizeof *to) == 0) continue;
         mju_normalize4(to + at);
     }
-    double f = to || sti_parameter_rule_of(which) == STI_RULE_BITS ? 1 : value_of(own, which, w, 0);
+    double f = to || sti_parameter_rule_of(which) == STI_RULE_BITS || sti_parameter_rule_of(which) == STI_RULE_MESH
+                   ? 1
+                   : value_of(own, which, w, 0);
 #define SCALE(parameter, array, count)                                                                                 \
     for (int64_t i = 0; which == STI_PARAMETER_##parameter && i < (int64_t)(count); ++i) m->array[i] *= f;
     SCALE(friction, geom_friction, 3 * m->ngeom)

@@ -132,13 +132,17 @@ static void add_field(shapes *s, int field)
     for (int i = 0; i < n; ++i) add_real(s, (double)m->hfield_data[m->hfield_adr[field] + i]);
 }
 
-/* May a geom touch others, or are distances to it measured, and does it need a record for it? */
-static bool needs_shape(const mjModel *m, int g)
+bool sti_physics_touches(const mjModel *m, int g)
 {
     bool touches = m->geom_contype[g] || m->geom_conaffinity[g];
     for (int i = 0; i < m->npair; ++i) touches = touches || m->pair_geom1[i] == g || m->pair_geom2[i] == g;
-    touches = touches || sti_physics_measures(m, g);
-    return touches && (m->geom_type[g] == mjGEOM_MESH || m->geom_type[g] == mjGEOM_HFIELD) &&
+    return touches || sti_physics_measures(m, g);
+}
+
+/* Does a geom need a record? */
+static bool needs_shape(const mjModel *m, int g)
+{
+    return sti_physics_touches(m, g) && (m->geom_type[g] == mjGEOM_MESH || m->geom_type[g] == mjGEOM_HFIELD) &&
            sti_physics_has_shape(m, g);
 }
 
@@ -161,11 +165,36 @@ static void add_shapes(shapes *s, int *place)
     }
 }
 
+/* The same of each mesh: of those that worlds have in place of others, too; shape [nmesh]. */
+static void add_meshes(shapes *s, const int *place, const bool *meshes, int *shape)
+{
+    const mjModel *m = s->m;
+    for (int i = 0; i < m->nmesh; ++i) {
+        int g = 0;
+        while (g < m->ngeom && !(m->geom_type[g] == mjGEOM_MESH && m->geom_dataid[g] == i && needs_shape(m, g))) ++g;
+        shape[i] = g < m->ngeom ? place[g] : (int)s->nint;
+        if (g == m->ngeom && meshes[i] && m->mesh_graphadr[i] >= 0) add_hull(s, i);
+    }
+}
+
+void sti_physics_put_meshes(sti_tables_builder *b)
+{
+    const mjModel *m = b->model;
+    int64_t n = b->t->m[M_MESHED] ? m->ngeom : 0;
+    double *mesh = sti_physics_new_parameter(b, M_GEOM_MESH, n);
+    for (int g = 0; mesh && g < n; ++g) mesh[g] = m->geom_dataid[g];
+}
+
 void sti_physics_put_hulls(sti_tables_builder *b)
 {
     shapes s = {.m = b->model, .result = b->result};
+    int64_t nmesh = b->meshes ? b->model->nmesh : 0;
+    int *shape = sti_physics_new_table(b, M_MESH_SHAPE, nmesh);
+    ptrdiff_t at = shape ? shape - b->t->m : 0;
     int *place = sti_physics_new_table(b, M_GEOM_SHAPE, b->model->ngeom);
+    sti_physics_fill(b, M_MESHED, b->meshes != NULL);
     if (place) add_shapes(&s, place);
+    if (place && b->meshes) add_meshes(&s, place, b->meshes, b->t->m + at);
     if (b->result == STET_OK) b->result = s.result;
     double *reals = sti_physics_new_parameter(b, M_SHAPE_PRM, (int64_t)s.nreal);
     if (reals && s.nreal > 0) memcpy(reals, s.reals, s.nreal * sizeof *reals);

@@ -36,28 +36,33 @@ LFN void ph_geom(ph_world w, int g, geom *out)
     pars(w, M_GEOM_SIZE, 3 * g, 3, out->size);
 }
 
+#define PH_PLANE_CONTACTS 4 /* of a plane with any geom, at most */
+
 /* The table of ints M_SHAPES. */
 #define PH_SHAPES(w) ((const int *)((w).reals + PH_NUMBER(w, M_SHAPES)))
 
-/* Pairs without a function of their own: how many contacts it has filled in. */
-STET_CALLED LFN int ph_collide_convex(ph_world w, const int *pair, const geom *a, const geom *b, real margin, mask near,
-                                      contact *con)
+/*
+ * Pairs with a mesh or without a function of their own, whose records are at `first` and `second` of M_SHAPES: how many
+ * contacts it has filled in.
+ */
+STET_CALLED LFN int ph_collide_shapes(ph_world w, const int *pair, int first, int second, const geom *a, const geom *b,
+                                      real margin, mask near, contact *con)
 {
-    const int *tables = PH_SHAPES(w), *type = geom_type(w), *shape = geom_shape(w);
+    const int *tables = PH_SHAPES(w), *type = geom_type(w);
     const ureal *reals = w.reals + PH_NUMBER(w, M_SHAPE_PRM);
     convex_search search = {tables, reals, margin, splat(w.reals[PH_NUMBER(w, M_CCD_TOLERANCE)]), ccd_iterations(w)};
     int one = pair[B_OBJ1], two = pair[B_OBJ2];
     convex c, d;
-    convex_of_geom(b, type[two], shape[two], &d);
+    convex_of_geom(b, type[two], second, &d);
     if (PH_HAS_FIRST(PH_HFIELD) && type[one] == PH_HFIELD) {
-        const int *field = tables + shape[one];
+        const int *field = tables + first;
         const ureal *size = reals + field[2];
         hfield h;
         hfield_of_size(size, field[0], field[1], &h);
         int n = collide_hfield(a, &h, size + 4, &d, search, near, con);
         return n;
     }
-    convex_of_geom(a, type[one], shape[one], &c);
+    convex_of_geom(a, type[one], first, &c);
     collide_convex(&c, &d, search, near, con);
     int n = pair[B_SIDE];
     if (n == MANIFOLD_CONTACTS && !(model_flags(w) & PH_NO_MULTICCD) && any(con->hit))
@@ -67,9 +72,69 @@ STET_CALLED LFN int ph_collide_convex(ph_world w, const int *pair, const geom *a
     return n;
 }
 
+/* Where in M_SHAPES the record of geom g is, whose mesh, if it has one, is this. */
+LFN int ph_shape_of(ph_world w, int g, int mesh)
+{
+    return meshed(w) && geom_type(w)[g] == PH_MESH ? mesh_shape(w)[mesh] : geom_shape(w)[g];
+}
+
+/* Contacts of a plane with a mesh whose record is at `shape` of M_SHAPES. */
+LFN void ph_collide_plane_shape(ph_world w, int shape, const geom *a, const geom *b, real margin, contact *con)
+{
+    const int *tables = PH_SHAPES(w);
+    const int *hull = tables + shape;
+    collide_plane_mesh(a, b, hull, tables, w.reals + PH_NUMBER(w, M_SHAPE_PRM), margin, con);
+}
+
+/*
+ * The contacts of a pair of whose geoms worlds have other meshes, and how many: lanes of the same meshes are looked at
+ * together.
+ */
+STET_CALLED LFN int ph_collide_own(ph_world w, const int *pair, const geom *a, const geom *b, real margin, mask near,
+                                   contact *con)
+{
+    int one = pair[B_OBJ1], two = pair[B_OBJ2], ones[STET_W], twos[STET_W], most = 0;
+    lint first = to_int(geom_mesh(w, one)), second = to_int(geom_mesh(w, two));
+    mask left = near;
+    contact some[PH_MOST_CONTACTS];
+    istore(ones, first);
+    istore(twos, second);
+    contact_clear(con, PH_PLANE_CONTACTS);
+    rolled
+    for (int l = 0; l < STET_W; ++l) {
+        mask here = m_and(left, m_and(ieq(first, isplat(ones[l])), ieq(second, isplat(twos[l]))));
+        if (!any(here)) continue;
+        int n = PH_PLANE_CONTACTS, shape = ph_shape_of(w, two, twos[l]);
+        if (geom_type(w)[one] == PH_PLANE) {
+            ph_collide_plane_shape(w, shape, a, b, margin, some);
+        } else {
+            n = ph_collide_shapes(w, pair, ph_shape_of(w, one, ones[l]), shape, a, b, margin, here, some);
+        }
+        contact_clear(con + most, nmax(n - most, 0));
+        for (int k = 0; k < n; ++k) contact_copy_if(here, some + k, con + k);
+        most = nmax(most, n);
+        left = m_andnot(left, here);
+    }
+    return most;
+}
+
+/* Pairs without a function of their own: how many contacts it has filled in. */
+LFN int ph_collide_convex(ph_world w, const int *pair, const geom *a, const geom *b, real margin, mask near,
+                          contact *con)
+{
+    const int *shape = geom_shape(w);
+    int n;
+    if (meshed(w)) {
+        n = ph_collide_own(w, pair, a, b, margin, near, con);
+    } else {
+        n = ph_collide_shapes(w, pair, shape[pair[B_OBJ1]], shape[pair[B_OBJ2]], a, b, margin, near, con);
+    }
+    return n;
+}
+
 /* A plane (PH_PLANE) and a geom of another type. */
-LFN void ph_collide_plane(ph_world w, const int *pair, const geom *a, const geom *b, real margin, contact *con,
-                          real *hint)
+LFN void ph_collide_plane(ph_world w, const int *pair, const geom *a, const geom *b, real margin, mask near,
+                          contact *con, real *hint)
 {
     int second = geom_type(w)[pair[B_OBJ2]];
     if (PH_HAS_PAIR(PH_PLANE, PH_SPHERE) && second == PH_SPHERE) collide_plane_sphere(a, b, margin, con);
@@ -81,9 +146,11 @@ LFN void ph_collide_plane(ph_world w, const int *pair, const geom *a, const geom
     if (PH_HAS_PAIR(PH_PLANE, PH_CYLINDER) && second == PH_CYLINDER) collide_plane_cylinder(a, b, margin, con);
     if (PH_HAS_PAIR(PH_PLANE, PH_BOX) && second == PH_BOX) collide_plane_box(a, b, margin, con);
     if (PH_HAS_PAIR(PH_PLANE, PH_MESH) && second == PH_MESH) {
-        const int *tables = PH_SHAPES(w);
-        const int *hull = tables + geom_shape(w)[pair[B_OBJ2]];
-        collide_plane_mesh(a, b, hull, tables, w.reals + PH_NUMBER(w, M_SHAPE_PRM), margin, con);
+        if (meshed(w)) {
+            ph_collide_own(w, pair, a, b, margin, near, con);
+        } else {
+            ph_collide_plane_shape(w, geom_shape(w)[pair[B_OBJ2]], a, b, margin, con);
+        }
     }
 }
 
@@ -103,7 +170,7 @@ STET_CALLED LFN int ph_collide(ph_world w, const int *pair, mask lanes, contact 
     int n = pair[B_SIDE];
     ph_zero(hint, 3);
     if (PH_HAS_FIRST(PH_PLANE) && first == PH_PLANE) {
-        ph_collide_plane(w, pair, &a, &b, margin, con, hint);
+        ph_collide_plane(w, pair, &a, &b, margin, near, con, hint);
     } else if (PH_TOUCH(PH_SPHERE, PH_SPHERE)) {
         collide_sphere_sphere(&a, &b, margin, con);
     } else if (PH_TOUCH(PH_SPHERE, PH_CAPSULE)) {

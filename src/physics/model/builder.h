@@ -23,6 +23,8 @@ typedef struct sti_tables_builder {
     stet_result result; /* of the first allocation that failed; later calls do nothing */
     bool twice;         /* a number was filled a second time */
     bool apart;         /* no blocks share parameters: worlds may have their own */
+    /* [nmesh], which meshes some world has in place of the model's; NULL: worlds have the model's */
+    const bool *meshes;
     /*
      * where parameters begin in t->f, from PH_PARAMETER_FIRST on: they alone are filled, in place; NULL: everything is
      * made

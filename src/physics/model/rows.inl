@@ -149,6 +149,7 @@ SIZE_MADE(M_NSENSORDISTANCE, nsensordistance)
 SIZE_MADE(M_NSENSORCAMERA, nsensorcamera) /* rangefinders on cameras: the last ones of M_SENSOR */
 SIZE_MADE(M_NPAST, npast) /* controls that are kept, and */
 SIZE_MADE(M_NPASTSENSOR, npastsensor) /* sensors, behind them in M_PAST */
+SIZE_MADE(M_MESHED, meshed) /* 1: a geom has other meshes in other worlds */
 
 /* tables of the model */
 GROUP(PH_TABLE_FIRST)
@@ -261,6 +262,7 @@ TABLE_MADE(M_FLUID_ADR, fluid_adr) /* nbody + 1 places in FLUID_GEOM */
 TABLE_MADE(M_FLUID_GEOM, fluid_geom) /* geoms on which the medium acts as on ellipsoids, by body */
 TABLE(M_BODY_WELDID, body_weldid, sti_physics_count_grids(m) > 0 ? m->nbody : 0) /* if there are grids of touch */
 TABLE_MADE(M_PAST, past_first) /* PA_SIZE ints of each control and sensor that is kept */
+TABLE_MADE(M_MESH_SHAPE, mesh_shape) /* of meshes, if meshed(w): as geom_shape */
 
 /* parameters */
 GROUP(PH_PARAMETER_FIRST)
@@ -354,6 +356,7 @@ PARAMETER_MADE(M_PLUGIN_PID, plugin_pid) /* of actuators, if there are such: fiv
 PARAMETER_MADE(M_GRID_EDGES, grid_edges) /* of grids of touch, see touch_grid.k.h */
 PARAMETER_MADE(M_PAST_TIMES, past_times) /* of M_PAST, in time steps: the delay, and between two samples of a sensor */
 PARAMETER_MADE(M_HISTORY0, history0) /* after a reset */
+PARAMETER_MADE(M_GEOM_MESH, geom_mesh) /* of geoms, if meshed(w): the number of the mesh, -1: none */
 
 /* team memory: the state and the inputs come first, in the order that ph_reset relies on */
 GROUP(PH_MEMORY_FIRST)

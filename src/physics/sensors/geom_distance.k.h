@@ -24,7 +24,7 @@ LFN void ph_geom_distance(ph_world w, int g, int h, real far, real *dist, real *
     if (type[pair[B_OBJ1]] == PH_PLANE) {
         n = 4;
         contact_clear(con, n);
-        ph_collide_plane(w, pair, &a, &b, far, con, hint);
+        ph_collide_plane(w, pair, &a, &b, far, m_all(), con, hint);
     } else {
         ph_collide_convex(w, pair, &a, &b, far, m_all(), con);
     }
