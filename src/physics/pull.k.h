@@ -6,8 +6,9 @@
 #define STET_CALLS 1
 #include "stet/lang.h"
 
-#include "physics/forward.k.h"
+#define PH_PULLED 1
 #include "physics/gradient/memory.k.h"
+#include "physics/forward.k.h"
 #include "physics/gradient/tree.k.h"
 #include "physics/gradient/links.k.h"
 #include "physics/gradient/passive.k.h"

@@ -55,6 +55,7 @@ LFN int probe_collide(const convex *a, const convex *b, const int *tables, const
         return BOX_BOX_CONTACTS;
     } else {
         collide_convex(a, b, search, m_all(), con);
+        con[MANIFOLD_FIRST] = con[0];
         int flat = first >= CONVEX_CAPSULE && first != CONVEX_ELLIPSOID && second != CONVEX_ELLIPSOID;
         if (flat && any(con->hit)) collide_manifold(a, b, tables, reals, margin, con);
         return 4;
@@ -71,8 +72,6 @@ LFN void probe_pair(const ureal *in, const int *tables, int padded, contacts_pai
     convex_of_geom(&b, tables[2], tables[3], &pair->b);
     geom_grad_clear(&pair->a_grad);
     geom_grad_clear(&pair->b_grad);
-    pair->tolerance = (ureal)PROBE_TOLERANCE;
-    pair->iterations = PROBE_ITERATIONS;
 }
 
 /*
@@ -88,7 +87,7 @@ item_kernel void k_probe_found(const ureal *in, ureal *out, const int *tables, c
         contact con[PROBE_SLOTS], one;
         probe_pair(in + first + p, tables, padded, &pair);
         real margin = load(in + first + p + 30 * padded);
-        probe_collide(&pair.a, &pair.b, tables + 4, reals, margin, pair.tolerance, pair.iterations, con);
+        probe_collide(&pair.a, &pair.b, tables + 4, reals, margin, (ureal)PROBE_TOLERANCE, PROBE_ITERATIONS, con);
         if (pair.a.type == GRAD_HFIELD) {
             for (int i = 0; contacts_are_rough(&pair) && i < PROBE_SLOTS; ++i) {
                 convex prism;
@@ -96,7 +95,7 @@ item_kernel void k_probe_found(const ureal *in, ureal *out, const int *tables, c
                 held_refine(&prism, &pair.b, tables + 4, reals, con[i].hit, con + i);
             }
         } else if (contacts_are_rough(&pair)) {
-            convex_search search = {tables + 4, reals, margin, splat(pair.tolerance), pair.iterations};
+            convex_search search = {tables + 4, reals, margin, splat((ureal)PROBE_TOLERANCE), PROBE_ITERATIONS};
             collide_convex(&pair.a, &pair.b, search, m_all(), &one);
             mask same = m_and(eq(one.dist, con->dist), eq(one.pos[0], con->pos[0]));
             held_refine(&pair.a, &pair.b, tables + 4, reals, same, con);
@@ -115,8 +114,8 @@ item_kernel void k_probe_pull(const ureal *in, ureal *out, const ureal *slopes, 
         contact_grad grad[PROBE_SLOTS];
         geom_grad to[2];
         probe_pair(in + first + p, tables, padded, &pair);
-        int n = probe_collide(&pair.a, &pair.b, tables + 4, reals, load(in + first + p + 30 * padded), pair.tolerance,
-                              pair.iterations, con);
+        int n = probe_collide(&pair.a, &pair.b, tables + 4, reals, load(in + first + p + 30 * padded),
+                              (ureal)PROBE_TOLERANCE, PROBE_ITERATIONS, con);
         for (int i = 0; i < PROBE_SLOTS; ++i) {
             const ureal *s = slopes + first + p + i * 13 * padded;
             grad[i].dist = load(s);

@@ -11,6 +11,7 @@
 #include "physics/collide/convex_pair.k.h"
 
 #define MANIFOLD_CONTACTS 4
+#define MANIFOLD_FIRST MANIFOLD_CONTACTS /* behind them, for gradients: the one contact that they came from */
 #define MANIFOLD_CORNERS 16           /* of a face; larger ones are thinned out */
 #define MANIFOLD_POINTS 32            /* of what two faces have in common */
 #define MANIFOLD_FACE ((ureal)0.996)  /* cosine between a face's normal and the other's, or the contact's */

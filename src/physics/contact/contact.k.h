@@ -4,9 +4,8 @@
  *
  * A pair has a block of constraint.k.h; B_SIDE is how many contacts it may have, B_OBJ1 and B_OBJ2 are its geoms, in
  * the order of their types. First the narrow phase finds which contacts hold in some lane of a group; once those have
- * slots, their rows are written. In between contacts are kept in memory that only the solver uses, from
- * efc_force(w) on: a pair's hint, and KEPT_SIZE reals a contact (near_pairs.k.h). What has no room there is computed
- * again.
+ * slots, their rows are written. In between contacts are kept (PH_KEPT): a pair's hint, and KEPT_SIZE reals a contact
+ * (near_pairs.k.h). What has no room there is computed again.
  */
 
 /* Where the next slot goes, and how many contacts are before it. */
@@ -64,6 +63,7 @@ STET_CALLED LFN int ph_collide_shapes(ph_world w, const int *pair, int first, in
     }
     convex_of_geom(a, type[one], first, &c);
     collide_convex(&c, &d, search, near, con);
+    if (PH_PULLED) con[MANIFOLD_FIRST] = con[0];
     int n = pair[B_SIDE];
     if (n == MANIFOLD_CONTACTS && !(model_flags(w) & PH_NO_MULTICCD) && any(con->hit))
         collide_manifold(&c, &d, tables, reals, margin, con);
@@ -169,6 +169,7 @@ STET_CALLED LFN int ph_collide(ph_world w, const int *pair, mask lanes, contact 
     ph_geom(w, pair[B_OBJ2], &b);
     int n = pair[B_SIDE];
     ph_zero(hint, 3);
+    if (PH_PULLED) contact_clear(con + MANIFOLD_FIRST, 1);
     if (PH_HAS_FIRST(PH_PLANE) && first == PH_PLANE) {
         ph_collide_plane(w, pair, &a, &b, margin, near, con, hint);
     } else if (PH_TOUCH(PH_SPHERE, PH_SPHERE)) {
@@ -242,32 +243,40 @@ STET_CALLED LFN void ph_surface_motion(ph_world w, const int *pair, const contac
     }
 }
 
+/* One contact where it is kept. */
+LFN void ph_keep_contact(const contact *con, real *to)
+{
+    to[0] = con->dist;
+    ph_copy(to + 1, con->pos, 3);
+    ph_copy(to + 4, con->normal, 3);
+    to[7] = select(con->hit, splat(1), splat(0));
+}
+LFN void ph_kept_contact(const real *from, contact *con)
+{
+    con->dist = from[0];
+    ph_copy(con->pos, from + 1, 3);
+    ph_copy(con->normal, from + 4, 3);
+    con->hit = m_not(eq(from[7], splat(0)));
+}
+
 /* Puts the contacts `bits` of a pair, and its hint, where it keeps them. */
 LFN void ph_keep_contacts(const int *pair, int bits, const contact *con, const real *hint, real *kept)
 {
     ph_copy(kept, hint, 3);
     rolled
-    for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k) {
-        real *to = kept + 3 + KEPT_SIZE * k;
-        if (!(bits >> k & 1)) continue;
-        to[0] = con[k].dist;
-        ph_copy(to + 1, con[k].pos, 3);
-        ph_copy(to + 4, con[k].normal, 3);
-        to[7] = select(con[k].hit, splat(1), splat(0));
-    }
+    for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k)
+        if (bits >> k & 1) ph_keep_contact(con + k, kept + 3 + KEPT_SIZE * k);
+    if (PH_PULLED && pair[B_SIDE] == MANIFOLD_CONTACTS)
+        ph_keep_contact(con + MANIFOLD_FIRST, kept + 3 + KEPT_SIZE * MANIFOLD_FIRST);
 }
 LFN void ph_kept_contacts(const int *pair, int bits, const real *kept, contact *con, real *hint)
 {
     ph_copy(hint, kept, 3);
     rolled
-    for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k) {
-        const real *from = kept + 3 + KEPT_SIZE * k;
-        if (!(bits >> k & 1)) continue;
-        con[k].dist = from[0];
-        ph_copy(con[k].pos, from + 1, 3);
-        ph_copy(con[k].normal, from + 4, 3);
-        con[k].hit = m_not(eq(from[7], splat(0)));
-    }
+    for (int k = 0; k < pair[B_SIDE] && (u32)bits >> k; ++k)
+        if (bits >> k & 1) ph_kept_contact(kept + 3 + KEPT_SIZE * k, con + k);
+    if (PH_PULLED && pair[B_SIDE] == MANIFOLD_CONTACTS)
+        ph_kept_contact(kept + 3 + KEPT_SIZE * MANIFOLD_FIRST, con + MANIFOLD_FIRST);
 }
 
 /*
@@ -474,7 +483,7 @@ PH_PART LFN void ph_constraint(ph_world w, PH_TAKE_STAGES mask group, int alone,
             int p = pass ? i / PH_PARTS : i, part = i - PH_PARTS * p;
             int *near = pairs + NEAR_SIZE * p, bits = pass ? near[NEAR_BITS] : 0, at = near[NEAR_KEPT];
             const int *pair = PH_PAIR(near[NEAR_PAIR]);
-            real *kept = efc_force(w) + (at < 0 ? 0 : at);
+            real *kept = PH_KEPT(w) + (at < 0 ? 0 : at);
             if (!pass || bits) {
                 contact con[PH_MOST_CONTACTS];
                 real hint[3];

@@ -9,6 +9,14 @@
  */
 
 #define KEPT_SIZE 8 /* dist, pos [3], normal [3], hit (1 or 0) */
+/*
+ * Where contacts are kept: in memory that only the solver uses. A gradient (PH_PULLED, of pull.k.h) needs them behind
+ * the solver, so there it is memory of the gradient (memory.k.h), with one contact a pair more (MANIFOLD_FIRST).
+ */
+#ifndef PH_PULLED
+#define PH_PULLED 0
+#define PH_KEPT(w) efc_force(w)
+#endif
 
 /* Into how many shares the list of pairs is cut: more where a world has many threads. */
 #if STET_GPU && STET_TEAM >= 32
@@ -116,7 +124,7 @@ LFN void ph_flag_near(ph_world w, int *pairs, mask group)
 LFN void ph_append(ph_world w, int pair, int side, int write, int *next)
 {
     int *near = w.ints + ph_near_pairs(w) + NEAR_SIZE * next[LIST_PAIRS];
-    int end = next[LIST_KEPT] + 3 + KEPT_SIZE * side;
+    int end = next[LIST_KEPT] + 3 + KEPT_SIZE * (side + PH_PULLED);
     if (write && next[LIST_PAIRS] < nnear(w)) {
         near[NEAR_PAIR] = pair;
         near[NEAR_KEPT] = end <= PH_NUMBER(w, W_EFC_J) - PH_NUMBER(w, W_EFC_FORCE) ? next[LIST_KEPT] : -1;

@@ -117,7 +117,25 @@ LFN void ph_pull_contact(ph_world w, int k, const contact *con, const real *hint
     ph_pull_contact_rows(w, dim, of[block[B_OBJ2]], 1, con, frame, &bars, grad);
 }
 
-/* The contacts of near pair p, as ph_see_contacts finds them again. */
+/* The contacts `bits` of near pair p in the lanes of a group, n of them; all numbers of others are those of none. */
+LFN int ph_pulled_contacts(ph_world w, const int *near, mask group, contact *con, real *hint)
+{
+    const int *pair = PH_PAIR(near[NEAR_PAIR]);
+    int at = near[NEAR_KEPT], n = pair[B_SIDE];
+    contact_clear(con, n + (n == MANIFOLD_CONTACTS));
+    if (at >= 0)
+        ph_kept_contacts(pair, near[NEAR_BITS], PH_KEPT(w) + at, con, hint);
+    else
+        n = ph_collide(w, pair, group, con, hint);
+    for (int k = 0; k < n + (n == MANIFOLD_CONTACTS); ++k) {
+        con[k].hit = m_and(con[k].hit, group);
+        for (int i = 0; i < 3; ++i) con[k].pos[i] = select(con[k].hit, con[k].pos[i], splat(0));
+        for (int i = 0; i < 3; ++i) con[k].normal[i] = select(con[k].hit, con[k].normal[i], splat((ureal)(i == 0)));
+        con[k].dist = select(con[k].hit, con[k].dist, splat(0));
+    }
+    return n;
+}
+
 STET_CALLED LFN void ph_pull_pair(ph_world w, int p, mask group)
 {
     const int *near = w.ints + ph_near_pairs(w) + NEAR_SIZE * p, *pair = PH_PAIR(near[NEAR_PAIR]);
@@ -128,12 +146,8 @@ STET_CALLED LFN void ph_pull_pair(ph_world w, int p, mask group)
     contacts_pair both;
     geom a, b;
     real hint[3];
-    int n = ph_collide(w, pair, group, con, hint);
+    int n = ph_pulled_contacts(w, near, group, con, hint);
     for (int k = 0; k < n; ++k) {
-        con[k].hit = m_and(con[k].hit, group);
-        for (int i = 0; i < 3; ++i) con[k].pos[i] = select(con[k].hit, con[k].pos[i], splat(0));
-        for (int i = 0; i < 3; ++i) con[k].normal[i] = select(con[k].hit, con[k].normal[i], splat((ureal)(i == 0)));
-        con[k].dist = select(con[k].hit, con[k].dist, splat(0));
         if (bits >> k & 1) {
             ph_pull_contact(w, slot, con + k, hint, grad + k);
             slot = slot + 1;
@@ -147,8 +161,6 @@ STET_CALLED LFN void ph_pull_pair(ph_world w, int p, mask group)
     convex_of_geom(&b, type[two], shape[two], &both.b);
     geom_grad_clear(&both.a_grad);
     geom_grad_clear(&both.b_grad);
-    both.tolerance = w.reals[PH_NUMBER(w, M_CCD_TOLERANCE)];
-    both.iterations = ccd_iterations(w);
     contacts_pull(&both, PH_SHAPES(w), w.reals + PH_NUMBER(w, M_SHAPE_PRM), con, n, grad, group);
     ph_pull_place(w, of[one], a.pos, both.a_grad.torque, both.a_grad.force);
     ph_pull_place(w, of[two], b.pos, both.b_grad.torque, both.b_grad.force);

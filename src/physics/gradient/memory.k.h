@@ -71,9 +71,12 @@
 #define PH_RK_STAGE(k) (PH_ACTS(GA_VECTORS) + (k)*PH_STAGE_REALS(PH_TABLES(w)))
 #define PH_RK_BARS(k) (PH_RK_STAGE(4) + (k)*nv(w))
 #define PH_RK_ACTS(k) (PH_RK_BARS(GR_VECTORS) + (k)*na(w))
+/* Contacts of near pairs (contact.k.h), as much as the solver would have for them */
+#define PH_KEPT_REALS(m) ((m)[W_EFC_J] - (m)[W_EFC_FORCE])
+#define PH_KEPT(w) ((w).memory + PH_GRADIENT_MEMORY(PH_TABLES(w)) - PH_KEPT_REALS(PH_TABLES(w)))
 /* Reals of a team's memory, with those of a step. */
 #define PH_GRADIENT_MEMORY(m)                                                                                          \
     ((m)[M_NMEMORY] + GD_VECTORS * (m)[M_NV] + 6 * GB_FIELDS * (m)[M_NBODY] + GT_NUMBERS * (m)[M_NTENDON] +            \
-     GA_VECTORS * (m)[M_NA] + PH_RK_REALS(m))
+     GA_VECTORS * (m)[M_NA] + PH_RK_REALS(m) + PH_KEPT_REALS(m))
 
 #endif

@@ -176,19 +176,17 @@ LFN mask box_box_pull(contacts_pair *pair, const int *tables, const ureal *reals
 }
 
 /*
- * Pairs whose contact may have become several (collide_manifold). That contact is found again: where it is the pair's
- * only one, it is pulled itself; else edges are placed by its normal.
+ * Pairs whose contact, con[MANIFOLD_FIRST], may have become several (collide_manifold): where it is the pair's only
+ * one, it is pulled itself; else edges are placed by its normal.
  */
 LFN mask manifold_pull(contacts_pair *pair, const int *tables, const ureal *reals, const contact *con, int n,
                        const contact_grad *grad, mask lanes)
 {
-    contact one;
+    contact one = con[MANIFOLD_FIRST];
     contact_grad one_grad;
     meeting s;
     real way[3], back[3], way_grad[3], back_grad[3], normal_grad[3], zero = splat(0);
     mask all_sure = m_all(), sure = m_all();
-    convex_search search = {tables, reals, splat(CONVEX_FAR), splat(pair->tolerance), pair->iterations};
-    collide_convex(&pair->a, &pair->b, search, lanes, &one);
     one.hit = m_and(one.hit, lanes);
     mask same = eq(one.dist, con->dist);
     for (int k = 0; k < 3; ++k)
@@ -240,8 +238,8 @@ LFN mask manifold_pull(contacts_pair *pair, const int *tables, const ureal *real
 /*
  * Adds what the contacts of a pair give to its geoms, in some lanes. `n`: the slots of `con`, of which those that hit
  * count, and of `grad`, the gradients of their distances, positions and frames (contact_frame; on a plane a capsule's
- * first tangent follows its axis). Gives the lanes in which all contacts have a derivative, and need nothing in its
- * place (contact_stays).
+ * first tangent follows its axis); con[MANIFOLD_FIRST]: see manifold_pull. Gives the lanes in which all contacts have a
+ * derivative, and need nothing in its place (contact_stays).
  */
 LFN mask contacts_pull(contacts_pair *pair, const int *tables, const ureal *reals, const contact *con, int n,
                        const contact_grad *grad, mask lanes)

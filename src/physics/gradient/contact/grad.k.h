@@ -24,8 +24,6 @@ typedef struct geom_grad {
 typedef struct contacts_pair {
     convex a, b; /* a height field: its `hull` is where its record is */
     geom_grad a_grad, b_grad;
-    ureal tolerance; /* MuJoCo's ccd_tolerance and ccd_iterations, which the contacts were found with */
-    int iterations;
 } contacts_pair;
 
 LFN void geom_grad_clear(geom_grad *g)
