@@ -1,4 +1,4 @@
-// Making a sim: what stet/sim.py has made of its arguments becomes a def of the library.
+// SimMaking a sim: what stet/sim.py has made of its arguments becomes a def of the library.
 #include "names.h"
 
 #include <nanobind/stl/array.h>
@@ -10,144 +10,127 @@ namespace binding
 
 using namespace nb::literals;
 
-// What stet/sim.py has made of its arguments; empty texts are absent ones.
-struct Options {
-    int64_t worlds, first_world;
-    stet_device_type type;
-    int index;
-    std::string physics;
-    std::vector<std::string> cameras;
-    int width, height;
+using Texts = std::vector<std::string>;
+
+// A def while it is made, and what it borrows.
+struct SimMaking {
+    stet_model *model;
+    stet_sim_def def = stet_default_sim_def();
+    Texts cameras;
+    std::vector<const char *> names;
     std::vector<std::array<int, 2>> sizes;
     std::vector<float> fisheyes;
-    int samples;
-    std::string mode;
-    bool fog;
-    std::vector<std::string> outputs;
-    uint64_t seed;
-    nb::object keyframe; // None, a number or a name
-    int frames_in_flight;
-    uint32_t groups;
-    std::vector<std::string> show;
-    int threads;
-    std::string isa;
-    std::vector<std::string> disable;
-    bool strict, audit, checked;
-    std::string cache_folder;
+    std::string isa, cache_folder;
 };
 
-static void set_device(const Options &o, stet_device_def *device)
+// Into the def: a device, as (type, number).
+static void take_device(SimMaking &m, nb::handle x)
 {
-    check(stet_default_mechanism_options(&device->mechanisms));
-    device->type = o.type;
-    device->threads = o.threads;
-    device->isa = text_or_null(o.isa);
-    device->gpu.index = o.index;
-    device->cache_folder = text_or_null(o.cache_folder);
-    device->mechanisms.disabled |= to_mechanisms(o.disable);
-    device->mechanisms.strict = o.strict;
-    device->mechanisms.audit = o.audit;
-    device->checked = o.checked;
+    auto [type, index] = nb::cast<std::array<int, 2>>(x);
+    m.def.device.type = (stet_device_type)type;
+    m.def.device.gpu.index = index;
 }
 
-// Borrows texts of `o`, and puts the cameras' into `cameras`.
-static stet_sim_def to_def(const Model &model, const Options &o, std::vector<const char *> *cameras)
+static void take_cameras(SimMaking &m, nb::handle x)
 {
-    stet_sim_def def = stet_default_sim_def();
-    set_device(o, &def.device);
-    for (const std::string &name : o.cameras) cameras->push_back(name.c_str());
-    for (const std::string &name : o.outputs) def.outputs |= 1u << to_output(name);
-    def.nworld = o.worlds;
-    def.first_world = o.first_world;
-    def.physics = to_physics(o.physics);
-    def.seed = o.seed;
-    def.keyframe = to_keyframe(model.model, o.keyframe, def.keyframe);
-    def.cameras = cameras->data();
-    def.ncamera = (int)cameras->size();
-    def.width = o.width;
-    def.height = o.height;
-    def.sizes = o.sizes.empty() ? nullptr : reinterpret_cast<const int(*)[2]>(o.sizes.data());
-    def.nsize = (int)o.sizes.size();
-    def.fisheyes = o.fisheyes.empty() ? nullptr : o.fisheyes.data();
-    def.nfisheye = (int)o.fisheyes.size();
-    def.samples = o.samples;
-    def.mode = to_render_mode(o.mode);
-    def.fog = o.fog;
-    def.frames_in_flight = o.frames_in_flight;
-    def.groups = o.groups;
-    def.decorations = to_decorations(o.show);
-    return def;
+    m.cameras = nb::cast<Texts>(x);
+    for (const std::string &name : m.cameras) m.names.push_back(name.c_str());
+    m.def.cameras = m.names.data();
+    m.def.ncamera = (int)m.names.size();
 }
+
+static void take_sizes(SimMaking &m, nb::handle x)
+{
+    m.sizes = nb::cast<std::vector<std::array<int, 2>>>(x);
+    m.def.sizes = m.sizes.empty() ? nullptr : reinterpret_cast<const int(*)[2]>(m.sizes.data());
+    m.def.nsize = (int)m.sizes.size();
+}
+
+static void take_fisheyes(SimMaking &m, nb::handle x)
+{
+    m.fisheyes = nb::cast<std::vector<float>>(x);
+    m.def.fisheyes = m.fisheyes.empty() ? nullptr : m.fisheyes.data();
+    m.def.nfisheye = (int)m.fisheyes.size();
+}
+
+static void take_outputs(SimMaking &m, nb::handle x)
+{
+    for (const std::string &name : nb::cast<Texts>(x)) m.def.outputs |= 1u << to_output(name);
+}
+
+// Into a text that the def borrows; an empty one is absent.
+static const char *keep_text(std::string &kept, nb::handle x)
+{
+    kept = nb::cast<std::string>(x);
+    return text_or_null(kept);
+}
+
+// The options of stet.Sim, as stet/sim.py hands them on: a row each.
+static const struct {
+    const char *name;
+    void (*take)(SimMaking &m, nb::handle x);
+} options[] = {
+    {"worlds", [](SimMaking &m, nb::handle x) { m.def.nworld = nb::cast<int64_t>(x); }},
+    {"first_world", [](SimMaking &m, nb::handle x) { m.def.first_world = nb::cast<int64_t>(x); }},
+    {"device", take_device},
+    {"physics", [](SimMaking &m, nb::handle x) { m.def.physics = to_physics(nb::cast<std::string>(x)); }},
+    {"cameras", take_cameras},
+    {"width", [](SimMaking &m, nb::handle x) { m.def.width = nb::cast<int>(x); }},
+    {"height", [](SimMaking &m, nb::handle x) { m.def.height = nb::cast<int>(x); }},
+    {"sizes", take_sizes},
+    {"fisheye", take_fisheyes},
+    {"samples", [](SimMaking &m, nb::handle x) { m.def.samples = nb::cast<int>(x); }},
+    {"mode", [](SimMaking &m, nb::handle x) { m.def.mode = to_render_mode(nb::cast<std::string>(x)); }},
+    {"fog", [](SimMaking &m, nb::handle x) { m.def.fog = nb::cast<bool>(x); }},
+    {"outputs", take_outputs},
+    {"seed", [](SimMaking &m, nb::handle x) { m.def.seed = nb::cast<uint64_t>(x); }},
+    {"keyframe", [](SimMaking &m, nb::handle x) { m.def.keyframe = to_keyframe(m.model, x, m.def.keyframe); }},
+    {"frames_in_flight", [](SimMaking &m, nb::handle x) { m.def.frames_in_flight = nb::cast<int>(x); }},
+    {"groups", [](SimMaking &m, nb::handle x) { m.def.groups = nb::cast<uint32_t>(x); }},
+    {"show", [](SimMaking &m, nb::handle x) { m.def.decorations = to_decorations(nb::cast<Texts>(x)); }},
+    {"threads", [](SimMaking &m, nb::handle x) { m.def.device.threads = nb::cast<int>(x); }},
+    {"isa", [](SimMaking &m, nb::handle x) { m.def.device.isa = keep_text(m.isa, x); }},
+    {"disable",
+     [](SimMaking &m, nb::handle x) { m.def.device.mechanisms.disabled |= to_mechanisms(nb::cast<Texts>(x)); }},
+    {"strict", [](SimMaking &m, nb::handle x) { m.def.device.mechanisms.strict = nb::cast<bool>(x); }},
+    {"audit", [](SimMaking &m, nb::handle x) { m.def.device.mechanisms.audit = nb::cast<bool>(x); }},
+    {"checked", [](SimMaking &m, nb::handle x) { m.def.device.checked = nb::cast<bool>(x); }},
+    {"cache_folder", [](SimMaking &m, nb::handle x) { m.def.device.cache_folder = keep_text(m.cache_folder, x); }},
+};
 
 static int gpu_index(stet_device_type type, int asked)
 {
     return type == STET_DEVICE_CUDA || type == STET_DEVICE_HIP ? asked : 0;
 }
 
-static Shared make_core(const Model &model, const Options &o)
+static Shared make_core(const SimMaking &m)
 {
-    std::vector<const char *> cameras;
-    stet_sim_def def = to_def(model, o, &cameras);
     auto core = std::make_shared<Core>();
     stet_result result;
     {
         nb::gil_scoped_release others;
-        result = stet_sim_create(model.model, &def, &core->sim);
+        result = stet_sim_create(m.model, &m.def, &core->sim);
     }
     check(result);
     core->model = stet_sim_get_model(core->sim);
     core->device = stet_sim_get_device(core->sim);
     core->worlds = stet_sim_get_worlds(core->sim);
-    core->nworld = o.worlds;
+    core->nworld = m.def.nworld;
     core->lanes = stet_device_get_lanes(core->device);
     core->type = stet_device_get_type(core->device);
-    core->index = gpu_index(core->type, o.index);
+    core->index = gpu_index(core->type, m.def.device.gpu.index);
     core->real_size = stet_dtype_size(core->device, STET_DTYPE_REAL);
     return core;
 }
 
-static void init_sim(Sim *self, const Model &model, int64_t worlds, int64_t first_world, int type, int index,
-                     std::string physics, std::vector<std::string> cameras, int width, int height,
-                     std::vector<std::array<int, 2>> sizes, std::vector<float> fisheyes, int samples, std::string mode,
-                     bool fog, std::vector<std::string> outputs, uint64_t seed, nb::object keyframe,
-                     int frames_in_flight, uint32_t groups, std::vector<std::string> show, int threads, std::string isa,
-                     std::vector<std::string> disable, bool strict, bool audit, bool checked, std::string cache_folder)
+static void init_sim(Sim *self, const Model &model, nb::dict given)
 {
-    Options o{worlds,
-              first_world,
-              (stet_device_type)type,
-              index,
-              std::move(physics),
-              std::move(cameras),
-              width,
-              height,
-              std::move(sizes),
-              std::move(fisheyes),
-              samples,
-              std::move(mode),
-              fog,
-              std::move(outputs),
-              seed,
-              std::move(keyframe),
-              frames_in_flight,
-              groups,
-              std::move(show),
-              threads,
-              std::move(isa),
-              std::move(disable),
-              strict,
-              audit,
-              checked,
-              std::move(cache_folder)};
-    new (self) Sim{make_core(model, o)};
+    SimMaking m{model.model};
+    check(stet_default_mechanism_options(&m.def.device.mechanisms));
+    for (const auto &option : options) option.take(m, given[option.name]);
+    new (self) Sim{make_core(m)};
 }
 
-void bind_making(nb::class_<Sim> &sim)
-{
-    sim.def("__init__", init_sim, "model"_a, "worlds"_a, "first_world"_a, "type"_a, "index"_a, "physics"_a, "cameras"_a,
-            "width"_a, "height"_a, "sizes"_a, "fisheyes"_a, "samples"_a, "mode"_a, "fog"_a, "outputs"_a, "seed"_a,
-            "keyframe"_a.none(), "frames_in_flight"_a, "groups"_a, "show"_a, "threads"_a, "isa"_a, "disable"_a,
-            "strict"_a, "audit"_a, "checked"_a, "cache_folder"_a);
-}
+void bind_making(nb::class_<Sim> &sim) { sim.def("__init__", init_sim, "model"_a, "options"_a); }
 
 } // namespace binding

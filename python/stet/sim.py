@@ -218,38 +218,37 @@ class Sim(Rounds, Named, _core.SimBase):
                     "Sim: the group says how many worlds there are; leave worlds, first_world out")
             worlds, first_world = group.own, group.first
         self._model = load(scene)
-        kind, index = _parse_device(device)
         if keyframe is not None and not isinstance(keyframe, str):
             keyframe = _integer("keyframe", keyframe, -1, 2**31 - 1)
-        super().__init__(
-            self._model,
-            _integer("worlds", worlds, 1, 2**63 - 1),
-            _integer("first_world", first_world, 0, 2**31 - 2),
-            kind,
-            index,
-            str(physics),
-            [] if cameras is None else _texts("cameras", cameras),
-            _integer("width", width or 0, 0, 2**31 - 1),
-            _integer("height", height or 0, 0, 2**31 - 1),
-            [[_integer("sizes", side, 0, 2**31 - 1) for side in (width, height)] for width, height in sizes],
-            [float(fisheye)] if isinstance(fisheye, (int, float)) else [float(angle) for angle in fisheye],
-            _integer("samples", samples, 1, 16),
-            str(mode),
-            bool(fog),
-            _texts("outputs", outputs),
-            _integer("seed", seed, 0, 2**64 - 1),
-            keyframe,
-            _integer("frames_in_flight", frames_in_flight, 1, 16),
-            _groups(groups),
-            _texts("show", show),
-            _integer("threads", threads, 0, 4096),
-            isa or "",
-            _texts("mechanisms", disable),
-            bool(strict),
-            bool(audit),
-            bool(checked),
-            os.fspath(cache_folder) if cache_folder else "",
-        )
+        options = {  # a row of `options` in src/make.cpp for each
+            "worlds": _integer("worlds", worlds, 1, 2**63 - 1),
+            "first_world": _integer("first_world", first_world, 0, 2**31 - 2),
+            "device": _parse_device(device),
+            "physics": str(physics),
+            "cameras": [] if cameras is None else _texts("cameras", cameras),
+            "width": _integer("width", width or 0, 0, 2**31 - 1),
+            "height": _integer("height", height or 0, 0, 2**31 - 1),
+            "sizes": [[_integer("sizes", side, 0, 2**31 - 1) for side in (width, height)] for width, height in sizes],
+            "fisheye": [float(fisheye)]
+                       if isinstance(fisheye, (int, float)) else [float(angle) for angle in fisheye],
+            "samples": _integer("samples", samples, 1, 16),
+            "mode": str(mode),
+            "fog": bool(fog),
+            "outputs": _texts("outputs", outputs),
+            "seed": _integer("seed", seed, 0, 2**64 - 1),
+            "keyframe": keyframe,
+            "frames_in_flight": _integer("frames_in_flight", frames_in_flight, 1, 16),
+            "groups": _groups(groups),
+            "show": _texts("show", show),
+            "threads": _integer("threads", threads, 0, 4096),
+            "isa": isa or "",
+            "disable": _texts("mechanisms", disable),
+            "strict": bool(strict),
+            "audit": bool(audit),
+            "checked": bool(checked),
+            "cache_folder": os.fspath(cache_folder) if cache_folder else "",
+        }
+        super().__init__(self._model, options)
         if physics == "auto" and self.physics == "mujoco":
             _log.warning("Sim: physics auto is MuJoCo's, on the host, because %s; physics=\"mujoco\" asks for it",
                          self.physics_reason)
