@@ -12,6 +12,38 @@ import numpy as np
 from ._errors import ArgumentTypeError, InvalidArgumentError
 
 
+# ---- arguments -------------------------------------------------------------------------------------------------------
+
+
+def whole(what, value, least, most):
+    """A whole number within these bounds."""
+    try:
+        number = value.__index__()
+    except AttributeError:
+        raise ArgumentTypeError(f"{what} is a whole number, not a {type(value).__name__!r}") from None
+    if not least <= number <= most:
+        raise InvalidArgumentError(f"{what} is {number}; it may be {least} to {most}")
+    return number
+
+
+def texts(what, names):
+    """A name or several as a list of str."""
+    names = [names] if isinstance(names, str) else list(names)
+    for name in names:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(f"{what} are named by str, not {type(name).__name__!r}")
+    return names
+
+
+def stream_handle(stream):
+    """The handle of a stream: a number, or what has one (torch.cuda.Stream, anything with __cuda_stream__)."""
+    if hasattr(stream, "__cuda_stream__"):
+        stream = stream.__cuda_stream__()[1]
+    elif hasattr(stream, "cuda_stream"):
+        stream = stream.cuda_stream
+    return whole("a stream", stream, 0, 2**64 - 1)
+
+
 # ---- calls with wrong arguments --------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 from numpy.typing import ArrayLike, NDArray
 
 from . import _convert, _core
+from ._convert import stream_handle, texts, whole
 from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError, StateError
 from ._load import load
 from .contacts import Contacts, find_contacts
@@ -54,27 +55,8 @@ def _parse_device(device):
     return _DEVICES[kind], int(index or 0)
 
 
-def _texts(what, names):
-    """A name or several as a list of str."""
-    names = [names] if isinstance(names, str) else list(names)
-    for name in names:
-        if not isinstance(name, str):
-            raise ArgumentTypeError(f"{what} are named by str, not {type(name).__name__!r}")
-    return names
-
-
-def _integer(what, value, least, most):
-    try:
-        number = value.__index__()
-    except AttributeError:
-        raise ArgumentTypeError(f"{what} is a whole number, not a {type(value).__name__!r}") from None
-    if not least <= number <= most:
-        raise InvalidArgumentError(f"{what} is {number}; it may be {least} to {most}")
-    return number
-
-
 def _groups(groups):
-    return sum({1 << _integer("a group of geoms", group, 0, 5) for group in groups})
+    return sum({1 << whole("a group of geoms", group, 0, 5) for group in groups})
 
 
 def _names_keywords(what: str) -> Callable[[_Function], _Function]:
@@ -95,15 +77,6 @@ def _names_keywords(what: str) -> Callable[[_Function], _Function]:
         return checked
 
     return decorate
-
-
-def _stream(stream):
-    """The handle of a stream: a number, or what has one (torch.cuda.Stream, anything with __cuda_stream__)."""
-    if hasattr(stream, "__cuda_stream__"):
-        stream = stream.__cuda_stream__()[1]
-    elif hasattr(stream, "cuda_stream"):
-        stream = stream.cuda_stream
-    return _integer("a stream", stream, 0, 2**64 - 1)
 
 
 class SimOptions(TypedDict, total=False):
@@ -219,30 +192,29 @@ class Sim(Rounds, Named, _core.SimBase):
             worlds, first_world = group.own, group.first
         self._model = load(scene)
         if keyframe is not None and not isinstance(keyframe, str):
-            keyframe = _integer("keyframe", keyframe, -1, 2**31 - 1)
+            keyframe = whole("keyframe", keyframe, -1, 2**31 - 1)
         options = {  # a row of `options` in src/make.cpp for each
-            "worlds": _integer("worlds", worlds, 1, 2**63 - 1),
-            "first_world": _integer("first_world", first_world, 0, 2**31 - 2),
+            "worlds": whole("worlds", worlds, 1, 2**63 - 1),
+            "first_world": whole("first_world", first_world, 0, 2**31 - 2),
             "device": _parse_device(device),
             "physics": str(physics),
-            "cameras": [] if cameras is None else _texts("cameras", cameras),
-            "width": _integer("width", width or 0, 0, 2**31 - 1),
-            "height": _integer("height", height or 0, 0, 2**31 - 1),
-            "sizes": [[_integer("sizes", side, 0, 2**31 - 1) for side in (width, height)] for width, height in sizes],
-            "fisheye": [float(fisheye)]
-                       if isinstance(fisheye, (int, float)) else [float(angle) for angle in fisheye],
-            "samples": _integer("samples", samples, 1, 16),
+            "cameras": [] if cameras is None else texts("cameras", cameras),
+            "width": whole("width", width or 0, 0, 2**31 - 1),
+            "height": whole("height", height or 0, 0, 2**31 - 1),
+            "sizes": [[whole("sizes", side, 0, 2**31 - 1) for side in (width, height)] for width, height in sizes],
+            "fisheye": [float(angle) for angle in ([fisheye] if isinstance(fisheye, (int, float)) else fisheye)],
+            "samples": whole("samples", samples, 1, 16),
             "mode": str(mode),
             "fog": bool(fog),
-            "outputs": _texts("outputs", outputs),
-            "seed": _integer("seed", seed, 0, 2**64 - 1),
+            "outputs": texts("outputs", outputs),
+            "seed": whole("seed", seed, 0, 2**64 - 1),
             "keyframe": keyframe,
-            "frames_in_flight": _integer("frames_in_flight", frames_in_flight, 1, 16),
+            "frames_in_flight": whole("frames_in_flight", frames_in_flight, 1, 16),
             "groups": _groups(groups),
-            "show": _texts("show", show),
-            "threads": _integer("threads", threads, 0, 4096),
+            "show": texts("show", show),
+            "threads": whole("threads", threads, 0, 4096),
             "isa": isa or "",
-            "disable": _texts("mechanisms", disable),
+            "disable": texts("mechanisms", disable),
             "strict": bool(strict),
             "audit": bool(audit),
             "checked": bool(checked),
@@ -302,7 +274,7 @@ class Sim(Rounds, Named, _core.SimBase):
             os.fspath(shipped_folder) if shipped_folder else "",
             team,
             teams,
-            _texts("parameters", constant),
+            texts("parameters", constant),
         )
 
     @_names_keywords("tiles")
@@ -322,11 +294,11 @@ class Sim(Rounds, Named, _core.SimBase):
         return own_tiles(
             self,
             outputs,
-            _integer("samples", samples, 1, 16),
+            whole("samples", samples, 1, 16),
             str(mode),
             bool(fog),
             _groups(groups),
-            _integer("frames_in_flight", frames_in_flight, 1, 16),
+            whole("frames_in_flight", frames_in_flight, 1, 16),
         )
 
     @_names_keywords("foreign_tiles")
@@ -341,7 +313,7 @@ class Sim(Rounds, Named, _core.SimBase):
         which), read where they are. outputs None: each as it is, [world, height, width, channel]. The renderer draws,
         and Tiles.accept() starts a frame.
         """
-        return foreign_tiles(self, pictures, outputs, _integer("frames_in_flight", frames_in_flight, 1, 16))
+        return foreign_tiles(self, pictures, outputs, whole("frames_in_flight", frames_in_flight, 1, 16))
 
     @_names_keywords("ids")
     def ids(self, of: str | range) -> Ids:
@@ -383,7 +355,7 @@ class Sim(Rounds, Named, _core.SimBase):
         """What pictures show beside the scene from now on, in colours alone, as MuJoCo's viewer does: any of "joints",
         "contacts", "contactforce", "frames", "inertia", "com", "rangefinder"; nothing without names.
         """
-        _core._decorate(self, _texts("decorations", names))
+        _core._decorate(self, texts("decorations", names))
 
     @_names_keywords("add_marker")
     def add_marker(
@@ -463,16 +435,16 @@ class Sim(Rounds, Named, _core.SimBase):
         """Work goes to this stream of the GPU from now on (a handle, a torch.cuda.Stream; 0 is the legacy default
         stream); None: to stet's own. If it is being captured into a graph, stet joins.
         """
-        self._use_stream(None if stream is None else _stream(stream))
+        self._use_stream(None if stream is None else stream_handle(stream))
         self._in_stream = stream  # which must live as long as it is used
 
     def wait_stream(self, stream: object) -> None:
         """What stet does from now on comes after all that the stream has got so far."""
-        self._wait_stream(_stream(stream))
+        self._wait_stream(stream_handle(stream))
 
     def signal_stream(self, stream: object) -> None:
         """What the stream gets from now on comes after all that stet has issued so far."""
-        self._signal_stream(_stream(stream))
+        self._signal_stream(stream_handle(stream))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """The whole state in a file."""
@@ -496,7 +468,7 @@ class Sim(Rounds, Named, _core.SimBase):
         if not self.outputs:
             raise StateError("image: the sim has no outputs; give it some: stet.Sim(…, outputs=('rgb',))")
         output = output or self.outputs[0]
-        n = min(_integer("worlds", worlds, 1, 2**31 - 1), self.nworld)
+        n = min(whole("worlds", worlds, 1, 2**31 - 1), self.nworld)
         pixels = self.tensor(output, camera).read_worlds(0, n)
         return Image.fromarray(mosaic(colours(pixels, output), math.ceil(math.sqrt(n))))
 
@@ -565,7 +537,7 @@ class Sim(Rounds, Named, _core.SimBase):
         if len(numbers) != self.nworld:
             raise InvalidArgumentError(f"fork: {len(numbers)} numbers of worlds for a sim of {self.nworld}; give one "
                                        "number, or one for each world")
-        numbers = [_integer("fork: a world", number, 0, of.nworld - 1) for number in numbers]
+        numbers = [whole("fork: a world", number, 0, of.nworld - 1) for number in numbers]
         given = {name: of.parameter(name)[numbers] if of._has_parameter(name) else None
                  for name in self.parameters if of._has_parameter(name) or self._has_parameter(name)}
         self.restore(of.snapshot().select(numbers))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import _core
+from ._convert import stream_handle
 from ._errors import ArgumentTypeError, InvalidArgumentError, NotFoundError
 
 
@@ -142,9 +143,7 @@ class Tiles:
         frame is read; one that was not read when the next is accepted is lost, which the log says once, and a miss of
         deferred_tiles each time.
         """
-        from .sim import _stream
-
-        return self._tiles.accept(mask, None if stream is None else _stream(stream))
+        return self._tiles.accept(mask, None if stream is None else stream_handle(stream))
 
     def tensor(self, output: int | str = 0, frame: int | None = None) -> _core.Array:
         """The tensor of an output, by number or name (the first of that name), in a frame; None: the latest. It is
