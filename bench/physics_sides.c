@@ -217,9 +217,10 @@ stet_result make_more_room(side *s, const side *plain, int *before, int *now)
 /* The slots that hold in each world. */
 typedef struct holds {
     int nworld, nslot, lanes;
-    int *number, *dim; /* [nworld][nslot]; behind a world's last: -1 */
-    int *group;        /* [numbers]: the group of lanes that has a slot with that number, the last one */
-    bool *taken;       /* [nworld] */
+    int *number, *dim;         /* [nworld][nslot]; behind a world's last: -1 */
+    int *group;                /* [numbers]: the group of lanes that has a slot with that number, the last one */
+    bool *taken;               /* [nworld] */
+    double own, all, contacts; /* rows that are on, those of all slots, contacts that are on: of all worlds */
 } holds;
 
 static void free_holds(holds *h)
@@ -277,7 +278,7 @@ static double pack_rows(holds *h)
 
 /* Rows of one world's slots: its own, and those that some world of its lanes has. */
 static void count_slots(const int *m, const stet_array *block, const stet_array *D, const void *blocks, const void *Ds,
-                        int64_t w, holds *h, double *own, double *all, double *contacts)
+                        int64_t w, holds *h)
 {
     int row = 0, at = (int)w * h->nslot;
     for (int k = 0; k < m[M_NSLOT]; ++k) {
@@ -287,9 +288,9 @@ static void count_slots(const int *m, const stet_array *block, const stet_array 
         int dim = m[contact ? m[M_PAIR] + B_SIZE * ((number - m[M_NBLOCK]) / PH_MOST_CONTACTS) + B_DIM
                             : m[M_BLOCK] + B_SIZE * number + B_DIM];
         bool on = sti_mirror_get(D, Ds, w, row) != 0;
-        *all += dim;
-        *own += on ? dim : 0;
-        *contacts += on && contact;
+        h->all += dim;
+        h->own += on ? dim : 0;
+        h->contacts += on && contact;
         if (on) {
             h->number[at] = number;
             h->dim[at++] = dim;
@@ -312,22 +313,23 @@ stet_result measure_load(side *s, load *out)
     stet_array *a[N] = {NULL};
     void *at[N];
     const int *m = s->native->tables.m; /* with the room that steps have made */
-    double own = 0, all = 0, contacts = 0, n = (double)s->worlds->nworld;
+    double n = (double)s->worlds->nworld;
     holds h;
     stet_result result = make_holds(&h, m, s);
     for (int i = 0; i < N && result == STET_OK; ++i) result = read_quantity(s, names[i], &a[i], &at[i]);
     *out = (load){.bad = 0};
     for (int64_t w = 0; w < s->worlds->nworld && result == STET_OK; ++w) {
         bool bad = stet_worlds_get_faults(s->worlds)[w] != 0;
-        count_slots(m, a[BLOCK], a[D], at[BLOCK], at[D], w, &h, &own, &all, &contacts);
+        count_slots(m, a[BLOCK], a[D], at[BLOCK], at[D], w, &h);
         out->iterations += sti_mirror_get(a[NITER], at[NITER], w, 0) / n;
         for (int64_t i = 0; i < mj->nq; ++i) bad = bad || !isfinite(sti_mirror_get(a[QPOS], at[QPOS], w, i));
         out->bad += bad;
     }
-    out->contacts = contacts / n;
-    out->rows = own / n;
-    out->shared = own > 0 && n > 1 ? all / own : 1; /* lanes without a world are in `all`, but no step counts them */
-    if (result == STET_OK) out->packed = own > 0 && n > 1 && h.lanes > 1 ? pack_rows(&h) / own : 1;
+    out->contacts = h.contacts / n;
+    out->rows = h.own / n;
+    /* Lanes without a world are in `all`, but no step counts them. */
+    out->shared = h.own > 0 && n > 1 ? h.all / h.own : 1;
+    if (result == STET_OK) out->packed = h.own > 0 && n > 1 && h.lanes > 1 ? pack_rows(&h) / h.own : 1;
     free_holds(&h);
     for (int i = 0; i < N; ++i) stet_array_destroy(a[i]);
     return result;

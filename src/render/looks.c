@@ -120,29 +120,40 @@ static void fill_look(const stet_worlds *worlds, const mjModel *m, int64_t w, in
     for (int k = 0; k < 3 && physical; ++k) row[APPEARANCE_RGB + k] = sti_linear_of_srgb(row[APPEARANCE_RGB + k]);
 }
 
-static void fill_geom(const sti_looks *looks, const stet_worlds *worlds, const mjModel *m, int64_t w, int nshape,
-                      int geom, int shape, bool physical, double *numbers)
+/* A world's numbers while they are filled. */
+typedef struct own_look {
+    const sti_looks *looks;
+    const stet_worlds *worlds;
+    const mjModel *m; /* with its own numbers (own_model) */
+    int64_t w;
+    int nshape;
+    bool physical;
+    double *numbers;
+} own_look;
+
+static void fill_geom(const own_look *o, int geom, int shape)
 {
-    int material = (int)floor(look_of(worlds, STI_PARAMETER_geom_matid, w, geom));
-    bool meshed = looks->given & STI_LOOK_MESHES;
-    float rgba[4] = {0, 0, 0, m->geom_rgba[4 * (ptrdiff_t)geom + 3]};
-    for (int k = 0; k < 3; ++k) rgba[k] = (float)look_of(worlds, STI_PARAMETER_geom_rgb, w, 3 * (int64_t)geom + k);
-    fill_look(worlds, m, w, material, rgba, physical, numbers + (ptrdiff_t)APPEARANCE_SIZE * shape);
-    if (looks->row)
-        looks->row[w * nshape + shape] = sti_details_row(m, nshape, meshed, geom, mesh_of(worlds, w, geom), material);
+    int material = (int)floor(look_of(o->worlds, STI_PARAMETER_geom_matid, o->w, geom));
+    bool meshed = o->looks->given & STI_LOOK_MESHES;
+    float rgba[4] = {0, 0, 0, o->m->geom_rgba[4 * (ptrdiff_t)geom + 3]};
+    for (int k = 0; k < 3; ++k)
+        rgba[k] = (float)look_of(o->worlds, STI_PARAMETER_geom_rgb, o->w, 3 * (int64_t)geom + k);
+    fill_look(o->worlds, o->m, o->w, material, rgba, o->physical, o->numbers + (ptrdiff_t)APPEARANCE_SIZE * shape);
+    if (o->looks->row)
+        o->looks->row[o->w * o->nshape + shape] =
+            sti_details_row(o->m, o->nshape, meshed, geom, mesh_of(o->worlds, o->w, geom), material);
 }
 
 /* A plane's underside looks like the plane, but for its opacity. */
-static void fill_geoms(const sti_looks *looks, const stet_worlds *worlds, const mjModel *m, int64_t w, int nshape,
-                       bool physical, double *numbers)
+static void fill_geoms(const own_look *o)
 {
-    int under = sti_shape_under(m);
-    for (int s = 0; looks->row && s < nshape; ++s) looks->row[w * nshape + s] = s;
-    for (int g = 0; g < (int)m->ngeom; ++g) {
-        fill_geom(looks, worlds, m, w, nshape, g, g, physical, numbers);
-        if (m->geom_type[g] == mjGEOM_PLANE) fill_geom(looks, worlds, m, w, nshape, g, under++, physical, numbers);
+    int under = sti_shape_under(o->m), *row = o->looks->row;
+    for (int s = 0; row && s < o->nshape; ++s) row[o->w * o->nshape + s] = s;
+    for (int g = 0; g < (int)o->m->ngeom; ++g) {
+        fill_geom(o, g, g);
+        if (o->m->geom_type[g] == mjGEOM_PLANE) fill_geom(o, g, under++);
     }
-    assert(under <= nshape && "undersides are shapes");
+    assert(under <= o->nshape && "undersides are shapes");
 }
 
 /* What else shows the model's materials. */
@@ -314,7 +325,8 @@ static stet_result fill_world(sti_looks *looks, const sti_looks_def *def, int64_
     const mjModel own = own_model(worlds, w, floats);
     double *numbers = looks->numbers ? looks->numbers + w * base->nown : NULL;
     if (numbers) memcpy(numbers, base->own, (size_t)base->nown * sizeof *numbers);
-    if (numbers && geoms_differ(looks)) fill_geoms(looks, worlds, &own, w, base->nshape, def->physical, numbers);
+    const own_look geoms = {looks, worlds, &own, w, base->nshape, def->physical, numbers};
+    if (numbers && geoms_differ(looks)) fill_geoms(&geoms);
     if (numbers && materials_differ(looks)) fill_others(worlds, &own, w, def->physical, numbers);
     if (numbers && lamps_differ(looks)) fill_lamps(&own, base, numbers + (ptrdiff_t)APPEARANCE_SIZE * base->nshape);
     if (numbers && looks->coloured) fill_shapes(shapes, base->nshape - shapes->n, w, def->physical, numbers);
