@@ -98,10 +98,10 @@ bool bench_physics_has(const char *name); /* whether it knows a model of this na
 stet_result bench_threads(bench *b);      /* of the CPU */
 stet_result bench_scale(bench *b);        /* of the CPU */
 stet_result bench_rounds(bench *b);
-stet_result bench_frame(bench *b);   /* of the CPU, unless a GPU was asked for */
-stet_result bench_adjoint(bench *b); /* of the CPU, unless a GPU was asked for */
+stet_result bench_frame(bench *b);     /* of the CPU, unless a GPU was asked for */
+stet_result bench_adjoint(bench *b);   /* of the CPU, unless a GPU was asked for */
 stet_result bench_gradients(bench *b); /* the same */
-stet_result bench_direct(bench *b);  /* a part of tiles: what the direct path copies */
+stet_result bench_direct(bench *b);    /* a part of tiles: what the direct path copies */
 
 /* The requested GPU, or NULL after a message if there is none. `what`: the benchmark. */
 stet_result bench_open_gpu(bench *b, const char *what, stet_device **out);

@@ -266,9 +266,8 @@ static void forward(const Sim &sim, nb::handle mask)
     std::optional<Array> array = find_mask(sim.core, mask);
     std::optional<Mask> which;
     if (!array) which.emplace(mask, core.nworld);
-    run(core, [&] {
-        return stet_sim_forward(core.sim, which ? which->data() : nullptr, array ? array->array : nullptr);
-    });
+    run(core,
+        [&] { return stet_sim_forward(core.sim, which ? which->data() : nullptr, array ? array->array : nullptr); });
 }
 
 static void set_reset(const Sim &sim, const Array *mask, nb::handle keyframe, double qpos_noise, double qvel_noise)

@@ -268,7 +268,7 @@ static const int ph_kinds[] = {PH_KINDS}, ph_partners[] = {PH_PARTNERS};
 #define PH_EXTRA_LIST 32     /* this times how many contacts are listed, behind M_NMEMORY_ALL */
 
 #define PH_SUMS 8           /* sums of the solver are made in so many parts, see sums.k.h */
-#define PH_ISLE_INTS 13      /* lists of islands, see islands.k.h */
+#define PH_ISLE_INTS 13     /* lists of islands, see islands.k.h */
 #define PH_ISLE_REALS 52    /* of an island, see island_solve.k.h */
 #define PH_MOST_CONTACTS 32 /* of a pair of geoms: a height field's, a bit of an int each */
 #define PH_SEEN 15          /* reals of a slot in W_SEEN */

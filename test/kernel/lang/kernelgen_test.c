@@ -144,8 +144,7 @@ static void every_instruction_set_is_listed(void **state)
     char *c = content("out.c");
     assert_non_null(c);
     has(c, "void STI_ISA_NAME(sti_k_a)(const sti_slot *sti_s, int64_t sti_begin, int64_t sti_end)\n{");
-    has(c,
-        "#define X(isa, width, test_only) STI_UNLESS_LEFT_OUT(isa, STI_UNIT, sti_k_a__##isa),\n        STI_ISAS(X)");
+    has(c, "#define X(isa, width, test_only) STI_UNLESS_LEFT_OUT(isa, STI_UNIT, sti_k_a__##isa),\n        STI_ISAS(X)");
     free(c);
 }
 
