@@ -295,6 +295,22 @@ def test_numbers_that_are_none():
         sim.kernel(KERNEL)(2, sim.qpos, sim.qvel, 1.0, Index(), 1)
 
 
+class Old(Exception):
+    """As those of Python 3.10 are."""
+
+    @property
+    def add_note(self):
+        raise AttributeError
+
+
+def test_notes_of_errors():
+    """Where errors have no notes their text ends with it."""
+    for error, text in ((ValueError("what"), "what"), (Old("what"), "what\nwhy"), (Old(), "why"), (Old(2, 3), "2\nwhy")):
+        stet._errors.add_note(error, "why")
+        assert str(error.args[0] if error.args else "") == text, error
+        assert getattr(error, "__notes__", []) == (["why"] if type(error) is ValueError else [])
+
+
 def test_signatures_are_explicit():
     """Misspelt keywords are found by those that check types: no function takes what it does not name."""
     for function in (stet.Sim.__init__, stet.Sim.kernel):
