@@ -77,6 +77,7 @@ def test_refusals():
             (["--values", "k=" + 3000 * "1," + "x,2"], "--values k: number 3000 of the list is `x`; give whole"),
             (["--values", "k=" + 5000 * "1," + "2"], "--values k: more than 4096 numbers"),
             (["--values", "k=" + 50 * "1," + "2", "--values", "k=" + 50 * "1," + "2"], "k: not understood; give each"),
+            (["--values", 3000 * "k" + "=1"], "--values kkk"),
             (["--values", "k=1,9999999999"], "does not fit into its type int"),
             (["--values", "k=1,2", "--items", "k=9"], "--items k=9: not understood"),
             (["--values", "x=1,2"], "`x` holds reals"),

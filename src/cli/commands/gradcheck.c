@@ -148,6 +148,7 @@ static int say_wrong_option(const char *option, const char *text)
         return report_error(EXIT_INPUT, "%s %.*s%s: not understood; stet gradcheck --help says how", option, LONG, text,
                             strlen(text) > LONG ? "…" : "");
     const char *at = equal + 1;
+    const int name = equal - text < LONG ? (int)(equal - text) : LONG;
     for (int n = 0; n < NUMBERS; ++n) {
         char *end;
         errno = 0;
@@ -156,14 +157,14 @@ static int say_wrong_option(const char *option, const char *text)
         if (end == at || errno != 0 || (*end != ',' && *end != 0))
             return report_error(EXIT_INPUT,
                                 "%s %.*s: number %d of the list is `%.*s`; give whole numbers with commas between them",
-                                option, (int)(equal - text), text, n, size < LONG ? size : LONG, at);
+                                option, name, text, n, size < LONG ? size : LONG, at);
         if (*end == 0)
             return report_error(EXIT_INPUT, "%s %.*s: not understood; give each array once, and no --items for it",
-                                option, (int)(equal - text), text);
+                                option, name, text);
         at = end + 1;
     }
     return report_error(EXIT_INPUT, "%s %.*s: more than %d numbers, which is what all lists together may have", option,
-                        (int)(equal - text), text, NUMBERS);
+                        name, text, NUMBERS);
 }
 
 static int parse(int argc, char **argv, gradcheck_options *o)
