@@ -305,7 +305,8 @@ class Old(Exception):
 
 def test_notes_of_errors():
     """Where errors have no notes their text ends with it."""
-    for error, text in ((ValueError("what"), "what"), (Old("what"), "what\nwhy"), (Old(), "why"), (Old(2, 3), "2\nwhy")):
+    ends = (ValueError("what"), "what"), (Old("what"), "what\nwhy"), (Old(), "why"), (Old(2, 3), "2\nwhy")
+    for error, text in ends:
         stet._errors.add_note(error, "why")
         assert str(error.args[0] if error.args else "") == text, error
         assert getattr(error, "__notes__", []) == (["why"] if type(error) is ValueError else [])
