@@ -23,7 +23,7 @@ static const struct command {
 } commands[] = {
     {"run", "SCENE [options]", "step copies of a scene and render them", run_main},
     {"info", "[SCENE] [--json]", "what this machine and this build have; what a scene holds", info_main},
-    {"cache", "[info|list|fill…]", "the compiled kernels that are kept on disk", cache_main},
+    {"cache", "[info|list|fill...]", "the compiled kernels that are kept on disk", cache_main},
     {"adjoint", "FILE.k.h", "a kernel source with the adjoints of its kernels", adjoint_main},
     {"gradcheck", "FILE.k.h", "gradients of kernels against differences", gradcheck_main},
     {"compare", "A B | SCENE --with DEVICE", "the first bit in which two recordings or two devices differ",
