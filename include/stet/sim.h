@@ -76,6 +76,9 @@ STET_API stet_result stet_sim_get_step_faults(stet_sim *sim, stet_array **out);
 /* As stet_step_linearize, of the sim's step. */
 STET_API stet_result stet_sim_linearize(stet_sim *sim, double *A, int64_t nA, double *B, int64_t nB);
 STET_API stet_result stet_sim_linearize_sensors(stet_sim *sim, double *C, int64_t nC, double *D, int64_t nD);
+/* As stet_step_set_touch and stet_step_get_touches, of the sim's step. */
+STET_API stet_result stet_sim_set_touch(stet_sim *sim, stet_touch touch);
+STET_API stet_result stet_sim_get_touches(stet_sim *sim, stet_array **out);
 /* As stet_step_take_parameters and stet_step_get_parameter_gradient, of the sim's step. */
 STET_API stet_result stet_sim_take_parameters(stet_sim *sim, const char *const *names, int n);
 STET_API stet_result stet_sim_get_parameter_gradient(stet_sim *sim, stet_tape *tape, const char *name, double *out,

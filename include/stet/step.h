@@ -74,6 +74,17 @@ STET_API stet_result stet_step_linearize(stet_step *step, double *A, int64_t nA,
 STET_API stet_result stet_step_linearize_sensors(stet_step *step, double *C, int64_t nC, double *D, int64_t nD);
 
 /*
+ * What gradients say where a contact or a limit begins. STEPS: what the derivatives of the steps as they were taken say,
+ * nothing of the jump that velocities make there. SALTATION: what moves the time of touch moves that jump, averaged
+ * over where in a time step it falls (doc/gradients.md). Backward passes from now on; UNSUPPORTED: SALTATION with
+ * integrator RK4, or not native physics.
+ */
+typedef enum stet_touch { STET_TOUCH_STEPS, STET_TOUCH_SALTATION } stet_touch;
+STET_API stet_result stet_step_set_touch(stet_step *step, stet_touch touch);
+/* int32 [nworld][1]: contacts and limits that began, in backward passes since SALTATION was set. Borrowed. */
+STET_API stet_result stet_step_get_touches(stet_step *step, stet_array **out);
+
+/*
  * Tapes that begin from now on get gradients of time steps by these parameters of worlds (stet_worlds_set_parameter),
  * and by no others; n 0: by none. UNSUPPORTED: not native physics, or steps of the model have no gradients.
  */

@@ -27,11 +27,11 @@ struct Taped {
 class Tape
 {
   public:
-    Tape(Shared core, stet_tape *tape)
+    Tape(Shared core, stet_tape *tape, stet_touch touch)
         : core_(std::move(core)),
           taped_(std::make_shared<Taped>(
               core_->gate, Thing{tape, [](void *it) { stet_tape_destroy(static_cast<stet_tape *>(it)); }})),
-          tape_(tape)
+          tape_(tape), touch_(touch)
     {
     }
 
@@ -58,9 +58,26 @@ class Tape
         run(*core_, [&] { return stet_tape_zero(tape_); });
     }
 
+    // The sim may have tapes with another touch, so each pass says its own.
     void backward()
     {
-        run(*core_, [&] { return stet_tape_backward(tape_); });
+        run(*core_, [&] {
+            stet_result result = stet_sim_set_touch(core_->sim, touch_);
+            return result == STET_OK ? stet_tape_backward(tape_) : result;
+        });
+    }
+
+    nb::object touches() const
+    {
+        stet_array *counts = nullptr;
+        nb::object out = numpy_empty(STET_DTYPE_INT, sizeof(int32_t), {core_->nworld}, nb::none());
+        Buffer buffer;
+        buffer.open(out, true);
+        run(*core_, [&] {
+            stet_result result = stet_sim_get_touches(core_->sim, &counts);
+            return result == STET_OK ? stet_array_read(counts, buffer.data(), buffer.size()) : result;
+        });
+        return out;
     }
 
     Array gradient(const Array &of)
@@ -160,11 +177,15 @@ class Tape
     std::shared_ptr<Taped> taped_;
     std::map<const stet_array *, Array> totals_; // by the array, which lives as long (PYTAPE-1)
     stet_tape *tape_;
+    stet_touch touch_;
 };
 
 static void init_tape(Tape *self, const Sim &sim, int64_t every, const std::vector<std::string> &parameters,
-                      int64_t memory)
+                      int64_t memory, const std::string &touch)
 {
+    if (touch != "steps" && touch != "saltation")
+        raise(STET_ERROR_INVALID_ARGUMENT, "tape: touch is \"steps\" or \"saltation\", not \"" + touch + "\"");
+    stet_touch kind = touch == "steps" ? STET_TOUCH_STEPS : STET_TOUCH_SALTATION;
     stet_tape_def def = stet_default_tape_def();
     stet_tape *tape = nullptr;
     std::vector<const char *> names;
@@ -173,8 +194,9 @@ static void init_tape(Tape *self, const Sim &sim, int64_t every, const std::vect
     def.memory = memory;
     if (!names.empty())
         run(*sim.core, [&] { return stet_sim_take_parameters(sim.core->sim, names.data(), (int)names.size()); });
+    run(*sim.core, [&] { return stet_sim_set_touch(sim.core->sim, kind); });
     run(*sim.core, [&] { return stet_tape_create(sim.core->device, &def, &tape); });
-    new (self) Tape(sim.core, tape);
+    new (self) Tape(sim.core, tape, kind);
 }
 
 void bind_tape(nb::module_ &m)
@@ -183,9 +205,11 @@ void bind_tape(nb::module_ &m)
                      "Takes down the launches of a block, `with tape:`, and goes through them backwards. every: steps "
                      "between two checkpoints; 0: 1, and more where checkpoints take more than `memory` bytes (1 GiB). "
                      "parameters: those of the physics (Sim.set_parameter) by which tapes of this sim have gradients "
-                     "from now on (parameter_gradient).")
+                     "from now on (parameter_gradient). touch: what gradients say where contacts and limits begin: "
+                     "\"steps\" what the steps as they were taken do, \"saltation\" also what moving the time of touch "
+                     "does, averaged over where it falls in a step.")
         .def("__init__", init_tape, "sim"_a, "every"_a = 0, "parameters"_a = std::vector<std::string>(),
-             "memory"_a = stet_default_tape_def().memory)
+             "memory"_a = stet_default_tape_def().memory, "touch"_a = "steps")
         .def("__enter__",
              [](nb::object self) {
                  nb::cast<Tape &>(self).begin();
@@ -214,6 +238,9 @@ void bind_tape(nb::module_ &m)
         .def("backward", &Tape::backward,
              "From gradients with respect to what the block left, as they are now, to gradients with respect to what "
              "it began with. May be called again.")
+        .def_prop_ro("touches", &Tape::touches, nb::sig("def touches(self) -> NDArray"),
+                     "With touch=\"saltation\", after backward(): how many contacts and limits began in the steps of "
+                     "each world, [world].")
         .def_prop_ro("info", &Tape::info, nb::sig("def info(self) -> dict[str, int]"),
                      "What it holds: steps, launches, checkpoints, every (steps from one to the next), and bytes of "
                      "checkpoints, old contents (undo), gradients and stacks.");

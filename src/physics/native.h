@@ -63,6 +63,9 @@ stet_result sti_native_set_room(sti_native *native, int room);
  * B [nworld][n][nu], n = 2 nv + na. UNSUPPORTED: the model's steps have none.
  */
 stet_result sti_native_linearize(sti_native *native, double *A, double *B);
+/* Do rows that begin count in gradients of steps? stet_step_set_touch, stet_step_get_touches (NULL: they do not). */
+stet_result sti_native_set_touch(sti_native *native, bool touches);
+stet_array *sti_native_touches(const sti_native *native);
 /* As stet_step_linearize_sensors. */
 stet_result sti_native_linearize_sensors(sti_native *native, double *C, double *D);
 

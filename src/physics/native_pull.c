@@ -43,7 +43,30 @@ void sti_native_pull_free(sti_native *n)
 {
     stet_array_destroy(n->pull.memory);
     stet_array_destroy(n->pull.lists);
-    n->pull.memory = n->pull.lists = NULL;
+    stet_array_destroy(n->pull.touched);
+    n->pull.memory = n->pull.lists = n->pull.touched = NULL;
+}
+
+stet_array *sti_native_touches(const sti_native *n) { return n->pull.touches ? n->pull.touched : NULL; }
+
+stet_result sti_native_set_touch(sti_native *n, bool touches)
+{
+    int integrator = n->worlds->model->mj->opt.integrator;
+    if (touches && integrator == mjINT_RK4)
+        return sti_error(STET_ERROR_UNSUPPORTED,
+                         "gradients: where touch begins within a step of integrator RK4 is not known; use Euler, "
+                         "implicit or implicitfast");
+    if (touches && !n->pull.touched)
+        STI_TRY(STI_ARRAY(n->worlds->device, "rows that began", STET_DTYPE_INT, true, &n->pull.touched,
+                          n->worlds->nworld, 1));
+    n->pull.touches = touches;
+    if (!touches) return STET_OK;
+    int32_t *zeros;
+    size_t size = (size_t)n->worlds->nworld * sizeof *zeros;
+    STI_TRY(sti_alloc(&zeros, size, "rows that began"));
+    stet_result result = stet_array_write(n->pull.touched, zeros, size);
+    sti_free(zeros);
+    return result;
 }
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
@@ -206,7 +229,8 @@ stet_result sti_native_prepare_pull_reads(sti_native *n)
 }
 
 static stet_result launch(const sti_native *n, int64_t count, stet_array *v, stet_array *stepped,
-                          const sti_native_before *b, const sti_native_gradients *g, const sti_native_wanted *wanted)
+                          const sti_native_before *b, const sti_native_gradients *g, const sti_native_wanted *wanted,
+                          bool touch)
 {
     const int *m = tables_of(n);
     assert(count > 0 && (!n->worlds->device->can.teams || (n->pull.memory && n->pull.lists)) && "it was prepared");
@@ -218,20 +242,21 @@ static stet_result launch(const sti_native *n, int64_t count, stet_array *v, ste
                       ARRAY(b, qacc), ARRAY(g, qpos), ARRAY(g, qvel), ARRAY(g, act), ARRAY(g, ctrl),
                       ARRAY(g, qfrc_applied), ARRAY(g, xfrc_applied), ARRAY(g, mocap_pos), ARRAY(g, mocap_quat),
                       sti_arg_array(wanted ? wanted->places : NULL), sti_arg_array(wanted ? wanted->gradient : NULL),
-                      sti_arg_int(wanted_bits(n, wanted)));
+                      sti_arg_array(touch ? n->pull.touched : NULL), sti_arg_int(wanted_bits(n, wanted)),
+                      sti_arg_int(touch));
 }
 
 stet_result sti_native_pull(sti_native *n, stet_array *stepped, const sti_native_before *b,
                             const sti_native_gradients *g, const sti_native_wanted *wanted)
 {
     STI_TRY(sti_native_prepare_pull(n));
-    return launch(n, n->worlds->nworld, n->own.v, stepped, b, g, wanted);
+    return launch(n, n->worlds->nworld, n->own.v, stepped, b, g, wanted, n->pull.touches);
 }
 
 stet_result sti_native_pull_spread(const sti_native *n, int64_t count, stet_array *v, stet_array *stepped,
                                    const sti_native_before *b, const sti_native_gradients *g)
 {
-    return launch(n, count, v, stepped, b, g, NULL);
+    return launch(n, count, v, stepped, b, g, NULL, false);
 }
 
 static stet_result launch_reads(const sti_native *n, int64_t count, stet_array *v, stet_array *due, stet_array *list,

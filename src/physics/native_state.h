@@ -136,6 +136,8 @@ struct sti_native {
     sti_native_linear *linear; /* native_linearize.c; NULL: nobody asked */
     struct {
         stet_array *memory, *lists; /* on a GPU, of the teams that run at once: of gradients (native_pull.c) */
+        stet_array *touched;        /* how many rows began, if that counts */
+        bool touches;
     } pull;
 };
 

@@ -16,6 +16,7 @@
 #include "physics/gradient/contact/contacts.k.h"
 #include "physics/gradient/contacts.k.h"
 #include "physics/gradient/parameters.k.h"
+#include "physics/gradient/touch.k.h"
 #include "physics/gradient/rows.k.h"
 #include "physics/gradient/shown.k.h"
 
@@ -336,7 +337,7 @@ LFN void ph_pull_stage_end(ph_world w, int stage)
  * step; qacc [nv] is the acceleration that it found (qacc_warmstart after it). qpos_grad, qvel_grad, act_grad: of the
  * state after the step, which become those of the state before it. To the gradients of inputs the step's part is added.
  * The memory w has PH_GRADIENT_MEMORY reals. wanted: PH_WANTED_…; then places and parameters_grad are as in
- * parameters.k.h.
+ * parameters.k.h. touch: rows that begin count (touch.k.h); their number is added to touched [1].
  */
 world_kernel void k_native_pull(const int *tables, const ureal *reals, const real *own, const lint *stepped,
                                 treal *memory, tint *ints, const real *qpos, const real *qvel, const real *act,
@@ -344,7 +345,8 @@ world_kernel void k_native_pull(const int *tables, const ureal *reals, const rea
                                 const real *mocap_pos, const real *mocap_quat, const real *eq_active, const real *qacc,
                                 real *qpos_grad, real *qvel_grad, real *act_grad, real *ctrl_grad,
                                 real *qfrc_applied_grad, real *xfrc_applied_grad, real *mocap_pos_grad,
-                                real *mocap_quat_grad, const int *places, real *parameters_grad, int wanted)
+                                real *mocap_quat_grad, const int *places, real *parameters_grad, lint *touched,
+                                int wanted, int touch)
 {
     ph_world w = {tables, reals, own, memory, ints};
     mask on = m_not(ieq(stepped[0], isplat(0)));
@@ -358,6 +360,7 @@ world_kernel void k_native_pull(const int *tables, const ureal *reals, const rea
         ph_pull_stages(w, qpos_grad, qvel_grad, act_grad);
     } else {
         ph_prepare(w, bad);
+        if (touch) ph_acceleration(w);
         each (d, nv(w)) qacc(w)[d] = qacc[d];
         sync();
         ph_pull_integration(w, qpos_grad, qvel_grad, wanted);
@@ -365,7 +368,7 @@ world_kernel void k_native_pull(const int *tables, const ureal *reals, const rea
     }
     for (int stage = nstage - 1; stage >= 0; --stage) {
         if (nstage > 1) ph_pull_stage_begin(w, stage, bad);
-        ph_pull_rows(w, on, places, parameters_grad, wanted);
+        ph_pull_rows(w, on, touch, touched, places, parameters_grad, wanted);
         ph_pull_smooth(w, on, bad, ctrl_grad, xfrc_applied_grad);
         if (wanted) ph_pull_parameters(w, bad, on, places, parameters_grad);
         each (i, nbody(w) - 1)

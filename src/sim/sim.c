@@ -114,6 +114,16 @@ stet_result stet_sim_linearize_sensors(stet_sim *sim, double *C, int64_t nC, dou
     return stet_step_linearize_sensors(sim ? sim->step : NULL, C, nC, D, nD);
 }
 
+stet_result stet_sim_set_touch(stet_sim *sim, stet_touch touch)
+{
+    return stet_step_set_touch(sim ? sim->step : NULL, touch);
+}
+
+stet_result stet_sim_get_touches(stet_sim *sim, stet_array **out)
+{
+    return stet_step_get_touches(sim ? sim->step : NULL, out);
+}
+
 stet_result stet_sim_take_parameters(stet_sim *sim, const char *const *names, int n)
 {
     return stet_step_take_parameters(sim ? sim->step : NULL, names, n);

@@ -297,6 +297,26 @@ static stet_result check_native(const stet_step *step)
                      stet_physics_name(step->physics));
 }
 
+stet_result stet_step_set_touch(stet_step *step, stet_touch touch)
+{
+    if (!step || (touch != STET_TOUCH_STEPS && touch != STET_TOUCH_SALTATION))
+        return sti_error(STET_ERROR_INVALID_ARGUMENT,
+                         "stet_step_set_touch: step must not be NULL, and touch is STEPS or SALTATION, not %d",
+                         (int)touch);
+    if (touch == STET_TOUCH_STEPS && !step->native) return STET_OK;
+    STI_TRY(check_native(step));
+    return sti_native_set_touch(step->native, touch == STET_TOUCH_SALTATION);
+}
+
+stet_result stet_step_get_touches(stet_step *step, stet_array **out)
+{
+    if (!step || !out)
+        return sti_error(STET_ERROR_INVALID_ARGUMENT, "stet_step_get_touches: step and out must not be NULL");
+    *out = step->native ? sti_native_touches(step->native) : NULL;
+    if (*out) return STET_OK;
+    return sti_error(STET_ERROR_STATE, "touches are counted with STET_TOUCH_SALTATION (stet_step_set_touch) alone");
+}
+
 stet_result stet_step_take_parameters(stet_step *step, const char *const *names, int n)
 {
     if (!step || n < 0 || (n > 0 && !names))

@@ -1,6 +1,6 @@
 # The tests of the whole loop.
 stet_tests(sim apart beside control division free_camera known linearize native native_tape native_tape_parameters
-    native_tape_reads phase ranges sim tape tensor trace)
+    native_tape_reads native_tape_touch phase ranges sim tape tensor trace)
 stet_test_ranges(sim/ranges)
 stet_test(sim/recorded SOURCES ${PROJECT_SOURCE_DIR}/src/cli/files/npy.c
     ${PROJECT_SOURCE_DIR}/src/cli/report_error.c)

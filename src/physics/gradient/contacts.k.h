@@ -29,7 +29,10 @@ typedef struct ph_row_bars {
     real pos[PH_ROWS];   /* of positions */
 } ph_row_bars;
 
-/* Those of slot k, whose efc_jar is J qacc - aref and whose efc_Jv is J z. In lanes without it all are 0. */
+/*
+ * Those of slot k, whose efc_jar is J qacc - aref, whose efc_jv is J z, and whose efc_aref is what its distance has of
+ * its own (ph_clear_distances). In lanes without it all are 0.
+ */
 LFN void ph_pull_slot(ph_world w, int k, int dim, ph_row_bars *out)
 {
     const int *block = PH_BLOCK(ph_slot_block(w, k));
@@ -70,6 +73,7 @@ LFN void ph_pull_slot(ph_world w, int k, int dim, ph_row_bars *out)
     } else {
         out->pos[0] = out->pos[0] + by_dist;
     }
+    out->pos[0] = out->pos[0] + select(on, efc_aref(w)[row], zero);
 }
 
 /* ---- contacts ---------------------------------------------------------------------------------------------------- */

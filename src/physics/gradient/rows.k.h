@@ -249,14 +249,44 @@ LFN void ph_pull_blocks(ph_world w, mask group)
     ph_pull_contacts(w, group);
 }
 
-/* GD_Z, which is the bar of qacc, becomes z, in the lanes `on`; then come the bars of all rows. */
-LFN void ph_pull_rows(ph_world w, mask on, const int *places, real *parameters_grad, int wanted)
+/*
+ * The bars of distances: 0, but where rows begin, if these count (touch.k.h). The rows, which that takes, are made
+ * again. touched [1]: how many begin is added.
+ */
+LFN void ph_pull_begins(ph_world w, mask group, int alone, lint *touched)
+{
+    ph_mul_rows(w, qvel(w), efc_jv(w), 0);
+    sync();
+    lint n = ph_count_begins(w, group);
+    if (!any(m_not(ieq(n, isplat(0))))) {
+        ph_clear_distances(w);
+        return;
+    }
+    real jump = ph_touch_jump(w, group);
+    int fit = ph_repeat_rows(w, group, alone);
+    ph_mul_rows(w, qvel(w), efc_jv(w), 0);
+    sync();
+    ph_share_jump(w, group, jump);
+    each (one, fit) touched[one] = touched[one] + n;
+    sync();
+}
+
+/*
+ * GD_Z, which is the bar of qacc, becomes z, in the lanes `on`; then come the bars of all rows. touch: rows that begin
+ * count (ph_pull_begins).
+ */
+LFN void ph_pull_rows(ph_world w, mask on, int touch, lint *touched, const int *places, real *parameters_grad,
+                      int wanted)
 {
     mask todo = on;
     for (int i = -1; any(todo); ++i) {
         mask group = m_and(on, i < 0 ? m_all() : ieq(lane(), isplat(i)));
         int fit = ph_repeat_rows(w, group, i);
         if (!fit) continue;
+        if (touch)
+            ph_pull_begins(w, group, i, touched);
+        else
+            ph_clear_distances(w);
         ph_solve_z(w, group);
         ph_pull_blocks(w, group);
         each (one, wanted ? 1 : 0) {

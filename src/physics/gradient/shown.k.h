@@ -482,11 +482,7 @@ LFN void ph_shown_force(ph_world w, int i, const real *grad, mask group)
 /* The gradients of forces of rows, in efc_aref, which nobody reads any more; efc_force has the forces. */
 LFN void ph_shown_forces(ph_world w, const int *list, int nlist, const real *grad, mask group)
 {
-    each (i, ph_nactive(w)) {
-        int k = (w.ints + ph_active(w))[i], dim = PH_BLOCK(ph_slot_block(w, k))[B_DIM];
-        for (int r = 0; r < dim; ++r) efc_aref(w)[ph_slot_row(w, k) + r] = splat(0);
-    }
-    sync();
+    ph_clear_distances(w);
     each (one, nsensorrow(w) > 0 ? 1 : 0) {
         for (int k = one; k < nlist; ++k) {
             const int *q = list + Q_SIZE * k;
@@ -531,6 +527,7 @@ LFN void ph_pull_read_rows(ph_world w, mask on, const int *list, int nlist, cons
             for (int r = 0; r < dim; ++r) efc_jv(w)[row + r] = efc_jv(w)[row + r] + efc_aref(w)[row + r];
         }
         sync();
+        ph_clear_distances(w);
         ph_pull_blocks(w, group);
         todo = m_andnot(todo, group);
     }
