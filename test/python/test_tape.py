@@ -188,3 +188,40 @@ def test_closed(sim, growth):
     for call in (growth.tape.backward, growth.tape.zero, growth.tape.step, gradient.numpy, lambda: growth.tape.info):
         with pytest.raises(stet.StateError, match="the sim is closed"):
             call()
+
+
+BALLS = """<mujoco><option timestep=".002"/><worldbody><geom type="plane" size="5 5 .1"/><body pos="0 0 .4">
+<joint type="slide" axis="0 0 1"/><geom size=".1"/></body></worldbody></mujoco>"""
+
+
+def test_first_touch():
+    with stet.Sim(BALLS, worlds=8, physics="native", device="cpu") as sim:
+        found = {}
+        for touch in ("steps", "saltation"):
+            sim.reset()
+            sim.qpos[:, 0] = np.linspace(0, 0.03, 8)
+            tape = stet.Tape(sim, touch=touch)
+            with tape:
+                for _ in range(140):
+                    tape.step()
+                    sim.step()
+            tape.gradient(sim.qpos)[:] = 1
+            tape.backward()
+            found[touch] = tape.gradient(sim.qpos).numpy().mean()
+        assert found["steps"] > 0 > found["saltation"]
+        assert tape.touches.tolist() == [1] * 8
+        with pytest.raises(stet.StateError, match="touches are counted"):
+            other = stet.Tape(sim)
+            other.touches
+        with pytest.raises(stet.InvalidArgumentError, match='"steps" or "saltation", not "hard"'):
+            stet.Tape(sim, touch="hard")
+
+
+def test_derivatives_of_sensors():
+    with stet.Sim(stet.scenes / "cartpole_classic.xml", worlds=3, physics="native", device="cpu") as sim:
+        A, B = sim.linearize()
+        again, _, C, D = sim.linearize(sensors=True)
+        sensors = sim.array("sensordata").shape[1]
+        assert A.shape == (3, 4, 4) and B.shape == (3, 4, 1) and np.array_equal(A, again)
+        assert C.shape == (3, sensors, 4) and D.shape == (3, sensors, 1)
+        assert np.abs(C).sum() > 0
