@@ -24,11 +24,6 @@ _FIELDS = ("qpos", "qvel", "act", "ctrl", "qfrc_applied", "xfrc_applied", "mocap
            "qacc_warmstart")
 
 
-# What mj_setConst derives.
-_DERIVED = frozenset(("body_subtreemass", "body_invweight0", "dof_invweight0", "dof_M0", "tendon_length0",
-                      "tendon_invweight0", "actuator_acc0", "actuator_length0", "geom_rbound", "geom_aabb",
-                      "cam_pos0", "cam_poscom0", "cam_mat0", "light_pos0", "light_poscom0", "light_dir0"))
-
 _CPU = 1  # as DLPack numbers devices
 
 
@@ -91,10 +86,8 @@ class ModelBridge:
         return self._own.struct
 
     def expand(self, name: str) -> None:
-        """From here on each world has its own numbers of an array of the model. Constants that MuJoCo derives follow
-        from parameters by themselves, and those of mjlab's model stay as they were.
-        """
-        if name in self._held or name in _DERIVED:
+        """From here on each world has its own numbers of an array of the model."""
+        if name in self._held:
             return
         shape = getattr(self._own, name).shape[1:]
         if name not in self._sim.parameters:

@@ -12,18 +12,24 @@ import mujoco
 import mujoco_warp as mjwarp
 import torch
 import warp as wp
+from mjlab.envs.mdp.actions.differential_ik import DifferentialIKAction
 from mjlab.sim.sim_data import WarpBridge
 from mjlab.utils.nan_guard import NanGuard
 
 from .._errors import InvalidArgumentError, UnsupportedError
 from ..sim import Sim
 from ._bridges import DataBridge, ModelBridge
+from ._jacobian import compute_jacobian
 from ._scene import load_scene, remember
 
 _THEIRS, _THEIR_INIT = _sim.Simulation, _scene.Scene.__init__
-# What mujoco_warp's kernels for rays and pictures read.
-# Fields of the model that pictures alone show, which mujoco_warp's kernels draw: they are its arrays.
-_SHOWN, _LOOKS = ("cam_", "light_", "mat_", "tex_"), ("geom_rgba", "geom_matid", "geom_dataid")
+_THEIR_JACOBIAN = DifferentialIKAction._compute_jacobian
+# Fields of the model that are mujoco_warp's arrays: those that pictures alone show, which its kernels draw, and what
+# MuJoCo derives, which mjlab computes for it and stet by itself.
+_SHOWN, _LOOKS = ("cam_", "light_", "mat_", "tex_"), ("geom_rgba", "geom_matid")
+_DERIVED = ("body_subtreemass", "body_invweight0", "dof_invweight0", "dof_M0", "tendon_length0", "tendon_invweight0",
+            "actuator_acc0", "actuator_length0", "geom_rbound", "geom_aabb")
+# Its kernels for rays and pictures read these of the data, and of the model, but for what is above, geom_size.
 _POSES = ("xpos", "xquat", "xmat", "xipos", "ximat", "geom_xpos", "geom_xmat", "site_xpos", "site_xmat", "subtree_com")
 
 
@@ -50,9 +56,11 @@ class Simulation(_THEIRS):
         self._sensor_context = None
         self._mirror = None
         self._reset_mask = torch.zeros(self.num_envs, dtype=torch.bool, device=self.device)
-        self._model_bridge = ModelBridge(self.stet_sim, WarpBridge(self._wp_model, nworld=self.num_envs))
+        self._shown_bridge = WarpBridge(self._wp_model, nworld=self.num_envs)
+        self._model_bridge = ModelBridge(self.stet_sim, self._shown_bridge)
         self._data_bridge = DataBridge(self.stet_sim, self._mirrored)
         self.nan_guard = NanGuard(self.cfg.nan_guard, self.num_envs, self._mj_model)
+        self.forward()
 
     # ---- what mujoco_warp's kernels for sensors read -----------------------------------------------------------------
 
@@ -61,11 +69,16 @@ class Simulation(_THEIRS):
         if self._mirror is None:
             empty = mujoco.MjData(self._mj_model)  # without contacts, for which there is no room
             self._mirror = mjwarp.put_data(self._mj_model, empty, nworld=self.num_envs, nconmax=1, njmax=1)
+            for array in vars(self._mirror).values():  # whoever reads more than poses is not to get old numbers
+                if isinstance(array, wp.array) and array.size > 0 and array.numpy().dtype.kind == "f":
+                    array.fill_(float("nan"))
             self._mirror_bridge = WarpBridge(self._mirror)
         for name in _POSES:
             to = getattr(self._mirror_bridge, name)
             if to.numel() > 0:
                 to[:] = getattr(self._data_bridge, name).view(to.shape)
+        if "geom_size" in self._expanded_fields:
+            self._shown_bridge.geom_size[:] = self._model_bridge.geom_size
         mjwarp.camlight(self._wp_model, self._mirror)
         return self._mirror
 
@@ -107,10 +120,10 @@ class Simulation(_THEIRS):
         missing = [name for name in fields if not hasattr(self._mj_model, name)]
         if missing:
             raise ValueError(f"Fields not found in model: {missing}")
-        shown = [name for name in fields if name.startswith(_SHOWN) or name in _LOOKS]
-        for name in set(fields).difference(shown):
+        shown = [name for name in fields if name.startswith(_SHOWN) or name in (*_LOOKS, *_DERIVED)]
+        for name in sorted(set(fields).difference(shown)):
             self._model_bridge.expand(name)
-        super().expand_model_fields(tuple(shown))
+        super().expand_model_fields((*shown, *{"geom_size"}.intersection(fields)))
         self._expanded_fields.update(fields)
 
     def recompute_constants(self, level: Any) -> None:
@@ -125,6 +138,7 @@ def _init_scene(scene: Any, *args: Any, **options: Any) -> None:
 def install() -> None:
     """mjlab's environments make stet's Simulation from here on."""
     _scene.Scene.__init__ = _init_scene
+    DifferentialIKAction._compute_jacobian = compute_jacobian
     for module in (_env, _package, _sim):
         module.Simulation = Simulation
 
@@ -132,5 +146,6 @@ def install() -> None:
 def uninstall() -> None:
     """They make mujoco_warp's again."""
     _scene.Scene.__init__ = _THEIR_INIT
+    DifferentialIKAction._compute_jacobian = _THEIR_JACOBIAN
     for module in (_env, _package, _sim):
         module.Simulation = _THEIRS
