@@ -164,10 +164,10 @@ static void check_world(const pictures *all, int w, bool given[NLOOK], double x[
     pictures_close(&one);
 }
 
-static void each_world_is_that_of_an_edited_model(void **state)
+static void kf52_each_world_is_that_of_an_edited_model(void **state)
 {
     static double x[NLOOK][WORLDS * MOST];
-    uint64_t dice = dice_seed("each_world_is_that_of_an_edited_model");
+    uint64_t dice = dice_seed("kf52_each_world_is_that_of_an_edited_model");
     for (int mode = 0; mode < STET_RENDER_MODE_COUNT; ++mode) {
         pictures p;
         bool given[NLOOK] = {false};
@@ -294,7 +294,7 @@ static void bad_looks_are_refused(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_world_is_that_of_an_edited_model),
+        cmocka_unit_test(kf52_each_world_is_that_of_an_edited_model),
         cmocka_unit_test(resets_draw_looks),
         cmocka_unit_test(bad_looks_are_refused),
     };
