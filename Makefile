@@ -10,6 +10,8 @@
 #                   (make test MUJOCO_DIR=… runs all tests with any release)
 #   make test-learners  the tests that use PyTorch, before a change of the Python package lands: installs it first
 #                   (4.3 GB; Linux on x86_64)
+#   make test-clients   tasks of mjlab's on stet beside the same on mujoco_warp, in a quarter of an hour: installs
+#                   mjlab first (6 GB; Linux on x86_64, CPython 3.11)
 #   make corpus     compares native physics with MuJoCo on models of other projects (tools/corpus.txt); writes
 #                   bench/results/corpus.md
 #   make pace        times native physics and mj_step on the same models, hours; writes bench/results/pace.md (PACE: the
@@ -65,8 +67,8 @@ without_tests = -DSTET_TESTS=OFF -DSTET_ASSERT=OFF
 # The Python package is built where its tests run; C alone needs no C++ compiler and no headers of Python.
 with_python = -DSTET_PYTHON=ON -DPython_EXECUTABLE="$(CURDIR)/.venv/bin/python"
 
-.PHONY: build run test test-mujoco3 test-learners corpus pace similarity python wheel test-gpu bench chart gallery \
-    docs asan tsan lint clean
+.PHONY: build run test test-mujoco3 test-learners test-clients corpus pace similarity python wheel test-gpu bench \
+    chart gallery docs asan tsan lint clean
 .DEFAULT_GOAL := build
 
 build:
@@ -107,6 +109,12 @@ test-learners:
 	$(call build_tree,$(BUILD),$(with_tests) $(with_python),stet_python)
 	@STET_NO_SKIP="torch sb3 learners" $(ctest) --test-dir $(BUILD) --output-on-failure --no-tests=error \
 		--parallel $(JOBS) -L '^learners$$' -LE '^whole$$'
+
+test-clients:
+	@tools/setup.sh clients
+	$(call build_tree,$(BUILD),$(with_tests) $(with_python),stet_python)
+	@PYTHONPATH="$(abspath $(BUILD))/python:$(CURDIR)/.venv/clients" .venv/bin/python -B -m pytest -q -p no:cacheprovider \
+		test/clients/mjlab_test.py
 
 python:
 	@tools/setup.sh python

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, test or check stet, and says so in one line each.
 #
-#   tools/setup.sh [build|python|test|test-mujoco3|learners|corpus|asan|tsan|lint|bench|bench-gym|chart|docs|notebooks|
-#                  wheel]
+#   tools/setup.sh [build|python|test|test-mujoco3|learners|clients|corpus|asan|tsan|lint|bench|bench-gym|chart|
+#                  docs|notebooks|wheel]
 #
 # Two kinds of things: packages of the system (apt-get, where this user has the right; else one sentence names them),
 # and wheels in .venv/ beside this script's parent (pinned with hashes). What is there already is only looked at: a
 # second run touches no network. MUJOCO_DIR, an unpacked MuJoCo release or wheel folder, replaces the wheel of MuJoCo;
 # test-mujoco3 puts the wheel of MuJoCo 3 into .venv/mujoco3/, beside the one that everything else is built with, and
 # corpus the models of other projects into .venv/corpus/ (make corpus, make similarity), bench-gym EnvPool into
-# .venv/envpool/ (bench/gym_envs.py), and bench the ray tracer that meshes are compared with into .venv/bench/.
+# .venv/envpool/ (bench/gym_envs.py), clients mjlab into .venv/clients/ (make test-clients), and bench the ray
+# tracer that meshes are compared with into .venv/bench/.
 #
 # Invariants: nothing outside .venv/ is written except by apt-get; every failure is one sentence and exit code 2.
 set -u
@@ -202,19 +203,23 @@ need_mujoco_wheel() { [ -z "${MUJOCO_DIR:-}" ]; }
 need_cmake_wheel() { have cmake && ! at_least "$(cmake_version cmake)" $cmake_least; }
 
 need_python_wheels() {
-    case $tier in python | test | learners | bench-gym | docs | notebooks | wheel) true ;; *) false ;; esac
+    case $tier in python | test | learners | clients | bench-gym | docs | notebooks | wheel) true ;; *) false ;; esac
 }
 
 need_mujoco3_wheel() { [ "$tier" = test-mujoco3 ]; }
 
 need_test_wheels() {
     case $tier in
-        python | test | test-mujoco3 | learners | corpus | asan | tsan | bench-gym | docs | notebooks | wheel) true ;;
+        python | test | test-mujoco3 | learners | clients | corpus | asan | tsan | bench-gym | docs | notebooks | wheel)
+            true
+            ;;
         *) false ;;
     esac
 }
 
 need_jax() { [ "$tier" = test ] || [ "$tier" = learners ]; }
+
+need_clients() { [ "$tier" = clients ]; }
 
 need_learners() { [ "$tier" = learners ]; }
 
@@ -308,6 +313,11 @@ install_wheels() {
         wheels requirements-learners.txt "PyTorch and learners of other projects (4.5 GB, with CUDA's libraries)" \
             "they are needed by 'make test-learners' only (Linux on x86_64, CPython 3.11 or later)"
     fi
+    if need_clients; then
+        wheels requirements-clients.txt "mjlab and what it needs (6 GB, with CUDA's libraries)" \
+            "they are needed by 'make test-clients' only (Linux on x86_64, CPython 3.11)" \
+            --target "$venv/clients" --upgrade
+    fi
     if need_envpool; then
         wheels requirements-bench-gym.txt "EnvPool, to measure stet's environments beside it" \
             "it is needed by bench/gym_envs.py only (x86_64, CPython 3.11)" --target "$venv/envpool" --upgrade
@@ -342,12 +352,12 @@ want_build
 case $tier in
     build | bench | chart) ;;
     python | bench-gym | docs | notebooks | wheel) want_python ;;
-    test | learners) want_test; want_python ;;
+    test | learners | clients) want_test; want_python ;;
     asan | corpus | test-mujoco3) want_test ;;
     tsan) want_test; want_tsan ;;
     lint) want_test; want_clang "compiles the public headers"; want_lint ;;
-    *) fail "no such set '$tier': use build, python, test, test-mujoco3, learners, corpus, asan, tsan, lint, bench," \
-        "bench-gym, chart, docs, notebooks or wheel" ;;
+    *) fail "no such set '$tier': use build, python, test, test-mujoco3, learners, clients, corpus, asan, tsan, lint," \
+        "bench, bench-gym, chart, docs, notebooks or wheel" ;;
 esac
 install_packages
 if [ "$tier" = test ] || [ "$tier" = bench ]; then
