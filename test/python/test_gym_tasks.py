@@ -349,6 +349,21 @@ def test_lift_beside_numpy(name, physics):
     env.close()
 
 
+@pytest.mark.parametrize("name", LIFT)
+def test_the_box_that_is_measured_was_there_for_long(name):
+    """An episode that `stet play --measure` runs does not end just after the box was put elsewhere."""
+    kind = TASKS[name]
+    env = make(name, 64, randomize=(), **{**kind.measured_with, "autoreset_mode": "DISABLED"})
+    env.reset(seed=SEED)
+    since, target, k = np.zeros(64, int), env.target.numpy(), 0
+    while k < env.max_episode_steps:
+        truncated, k = env.step(act(env, 0, 0))[3], k + 1
+        moved = (env.target.numpy() != target).any(1)
+        since[moved], target = k, env.target.numpy()
+    assert truncated.all() and ((k - since) * env.dt >= 3 - 1e-9).all(), f"seed {SEED}: {(k - since) * env.dt}"
+    env.close()
+
+
 def test_a_box_that_is_lost_ends_an_episode():
     env = make("PandaPick", 2, disturb=False)
     env.reset(seed=SEED)

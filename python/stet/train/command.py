@@ -62,7 +62,7 @@ def _measure(a):
     found = measure(a.folder, num_envs=a.worlds or 256, device=a.device, seed=a.seed, **dict(a.set))
     when = "on average" if found["when"] == "mean" else "at the end"
     print(f"{found['task']}: {found['good']} of {found['worlds']} worlds ({found['good'] / found['worlds']:.1%}) did "
-          f"not fail in {found['seconds']:.0f} s and had {found['what']} ≤ {found['most']} {when}; {found['failed']} "
+          f"not fail in {found['seconds']:.3g} s and had {found['what']} ≤ {found['most']} {when}; {found['failed']} "
           f"failed; {found['what']} of the others: mean {found['mean']:.3f}, worst {found['worst']:.3f}")
 
 

@@ -82,6 +82,7 @@ class YamLiftVectorEnv(LiftVectorEnv):
     _box = (0.2, 0.4), (-0.2, 0.2), (0.02, 0.05)
     _target = (0.3, 0.5), (-0.2, 0.2), (0.2, 0.4)
     _times, _force, _grasp = (8.0, 12.0), 10.0, "grasp_site"
+    measured_with = {**LiftVectorEnv.measured_with, "max_episode_steps": 375}  # 7.5 s: the cube was put nowhere else
 
     def scene(self):
         scene = Scene(find_file("mjlab", "asset_zoo/robots/i2rt_yam/xmls/yam.xml"))
