@@ -322,6 +322,8 @@ def test_lift_beside_numpy(name, physics):
     low, high = np.array(env._box).T
     assert (seen["critic"][:, -13:-10] >= low - 1e-6).all() and (seen["critic"][:, -13:-10] <= high + 1e-6).all()
     reached = np.zeros(4, bool)
+    turned = np.ptp(seen["critic"][:, -10:-6], axis=0).max() > 0
+    assert turned == (name == "YamLift"), "what counts how the box is turned would have to be seen"
     for k in range(60):
         action, target = act(env, k, 1.0), env.target.numpy()
         if k == 30:  # the box in the gripper, which counts once
@@ -361,6 +363,54 @@ def test_the_box_that_is_measured_was_there_for_long(name):
         moved = (env.target.numpy() != target).any(1)
         since[moved], target = k, env.target.numpy()
     assert truncated.all() and ((k - since) * env.dt >= 3 - 1e-9).all(), f"seed {SEED}: {(k - since) * env.dt}"
+    env.close()
+
+
+def reach(mujoco, model, site, joints, goal, turn):
+    """Joints with which the site is at a place, turned as `turn` [3, 3]: by damped least squares, from these."""
+    data, place, spin = mujoco.MjData(model), np.zeros((3, model.nv)), np.zeros((3, model.nv))
+    joints, n = joints.copy(), len(joints)
+    low, high = model.jnt_range[:n].T
+    for _ in range(3):
+        data.qpos[:n] = joints
+        mujoco.mj_kinematics(model, data), mujoco.mj_comPos(model, data)
+        mujoco.mj_jacSite(model, data, place, spin, site)
+        now = data.site_xmat[site].reshape(3, 3)
+        off = np.r_[goal - data.site_xpos[site], 0.15 * sum(np.cross(now[:, k], turn[:, k]) for k in range(3))]
+        rows = np.r_[place[:, :n], 0.3 * spin[:, :n]]
+        change = rows.T @ np.linalg.solve(rows @ rows.T + 1e-4 * np.eye(6), off)
+        joints = np.clip(joints + np.clip(change, -0.3, 0.3), low, high)
+    return joints
+
+
+def test_a_box_can_be_brought():
+    """By a plan that knows what the policy sees: above the box, down, close, to the target. The measure can be had."""
+    mujoco = pytest.importorskip("mujoco")
+    kind, n, arm = TASKS["PandaPick"], 6, 7
+    env = make("PandaPick", n, **{**kind.measured_with, "autoreset_mode": "DISABLED"})
+    described = env.scene()
+    described.floor()
+    model = mujoco.MjModel.from_xml_string(described.text())
+    site = model.site(env._grasp).id
+    env.reset(seed=SEED)
+    box, target = env.sim.qpos.numpy()[:, 9:], env.target.numpy()
+    joints, held = np.repeat(env.home[None, :arm], n, 0), np.repeat(env.home[None, :arm], n, 0)
+    for k in range(150):
+        if k < 66:
+            box = env.sim.qpos.numpy()[:, 9:]
+        action = np.zeros((n, 8), np.float32)
+        for w in range(n):
+            part = np.clip((k - 81) / 35, 0, 1)
+            goal = (1 - part) * box[w, :3] + part * target[w]
+            goal[2] += 0.12 * (1 - np.clip((k - 36) / 24, 0, 1))
+            joints[w] = reach(mujoco, model, site, joints[w], goal, np.diag([-1, 1, -1]))
+            action[w] = np.r_[(joints[w] - held[w]) / env._step, 10 if k < 66 else -10]
+        action = np.clip(action, -10, 10)
+        held += action[:, :arm] * env._step
+        _, _, terminated, _, info = env.step(action)
+        assert not terminated.any(), f"seed {SEED}, step {k}"
+    assert (info["distance"] <= kind.measured[2]).all(), f"seed {SEED}: {info['distance']}"
+    assert info["brought"].min() > 0.7 * env.dt * env.weights["brought"], "the reward says so"
     env.close()
 
 

@@ -24,7 +24,8 @@
 #define LF_FORCE 15
 #define LF_FAST 16
 #define LF_NEAR 17
-#define LF_WEIGHT 18
+#define LF_TURN 18
+#define LF_WEIGHT 19
 
 /* The box lies somewhere, turned about the vertical, and another target is given, where it is due. */
 LFN void lf_draw(mask due, const real *dice, lint tick, const ureal *number, real *box, real *spin, real *target,
@@ -33,7 +34,7 @@ LFN void lf_draw(mask due, const real *dice, lint tick, const ureal *number, rea
     real u[8];
     tk_draw(dice, tick, BEGIN, u);
     tk_draw(dice, tick, BEGIN + 1, u + 4);
-    real half = splat((ureal)1.57079632679489662) * u[6];
+    real half = splat((ureal)0.5 * number[LF_TURN]) * u[6];
     for (int i = 0; i < 3; ++i) {
         tk_put(due, box, i, tk_between(u[i], number[LF_BOX + 2 * i], number[LF_BOX + 2 * i + 1]));
         tk_put(due, target, i, tk_between(u[3 + i], number[LF_TARGET + 2 * i], number[LF_TARGET + 2 * i + 1]));

@@ -35,6 +35,7 @@ class LiftVectorEnv(TaskVectorEnv):
     _grasp: str
     _force = 1e9  # N: more between gripper and ground ends an episode
     _near = 0.012  # m: the gripper is at the box
+    _turn = np.pi  # rad: how far it is turned about the vertical at most, either way, when it begins
 
     def __init__(self, num_envs: int = 1, device: str = "auto", *, disturb: bool = True,
                  weights: dict[str, float] | None = None, **more: object) -> None:
@@ -58,7 +59,7 @@ class LiftVectorEnv(TaskVectorEnv):
         self._noise = self._plain("noise", noise_of((0.01, nq), (1.5, nq), (0.01, 6), (0, nu)))
         self._number = self._plain("numbers", [
             self.dt, *np.ravel(self._box), *np.ravel(self._target), *self._times, self._force, 0.5, self._near,
-            *(self.weights[name] for name in TERMS)])
+            self._turn, *(self.weights[name] for name in TERMS)])
         self._own(target=3, clock=1, reached=1)
 
     def kernels(self, begins):
@@ -119,6 +120,7 @@ class PandaPickVectorEnv(LiftVectorEnv):
     _box = (0.4, 0.7), (-0.2, 0.2), (0.03, 0.03)
     _target = (0.4, 0.7), (-0.2, 0.2), (0.23, 0.43)
     _times, _grasp, _step = (1e6, 1e6), "grip_site", 0.04
+    _turn = 0.0  # "brought" counts how it is turned, which the policy does not see
     _defaults = {"frame_skip": 4, "max_episode_steps": 150}
 
     def scene(self):
