@@ -69,15 +69,16 @@ STET_API stet_result stet_step_get_faults(stet_step *step, stet_array **out);
 STET_API stet_result stet_step_linearize(stet_step *step, double *A, int64_t nA, double *B, int64_t nB);
 /*
  * Derivatives of sensordata at the present state and inputs, as mjd_transitionFD has them: C [nworld][nsensordata][n],
- * D [nworld][nsensordata][nu]. The row of a number that has no derivative is NaN (doc/gradients.md says which have one).
+ * D [nworld][nsensordata][nu]. The row of a number that has no derivative is NaN (doc/gradients.md says which have
+ * one).
  */
 STET_API stet_result stet_step_linearize_sensors(stet_step *step, double *C, int64_t nC, double *D, int64_t nD);
 
 /*
- * What gradients say where a contact or a limit begins. STEPS: what the derivatives of the steps as they were taken say,
- * nothing of the jump that velocities make there. SALTATION: what moves the time of touch moves that jump, averaged
- * over where in a time step it falls (doc/gradients.md). Backward passes from now on; UNSUPPORTED: SALTATION with
- * integrator RK4, or not native physics.
+ * What gradients say where a contact or a limit begins. STEPS: what the derivatives of the steps as they were taken
+ * say, nothing of the jump that velocities make there. SALTATION: what moves the time of touch moves that jump,
+ * averaged over where in a time step it falls (doc/gradients.md). Backward passes from now on; UNSUPPORTED: SALTATION
+ * with integrator RK4, or not native physics.
  */
 typedef enum stet_touch { STET_TOUCH_STEPS, STET_TOUCH_SALTATION } stet_touch;
 STET_API stet_result stet_step_set_touch(stet_step *step, stet_touch touch);

@@ -163,8 +163,9 @@ STET_API stet_result stet_worlds_inverse_dynamics(stet_worlds *worlds, const dou
  *                                                            rounded down (others: what the model has). Pictures show
  *                                                            it, too. The mesh lies in the geom's frame, where MuJoCo's
  *                                                            compiler put its centre of mass and principal axes
- *                                                            (mesh_pos, mesh_quat); place, masses, size and fluid forces
- *                                                            of the geom stay what geom_pos, geom_quat, body_mass … say
+ *                                                            (mesh_pos, mesh_quat); place, masses, size and fluid
+ *                                                            forces of the geom stay what geom_pos, geom_quat,
+ *                                                            body_mass … say
  *
  * options:
  *

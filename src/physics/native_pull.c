@@ -206,9 +206,8 @@ static stet_result prepare(sti_native *n, const sti_kernel *kernel)
 static stet_result check_meshes(const sti_native *n)
 {
     if (!n->worlds->parameters.given[STI_PARAMETER_geom_dataid]) return STET_OK;
-    return sti_error(STET_ERROR_UNSUPPORTED,
-                     "gradients: steps have none while the parameter geom_dataid is given; take "
-                     "it back");
+    return sti_error(STET_ERROR_UNSUPPORTED, "gradients: steps have none while the parameter geom_dataid is given; "
+                                             "take it back");
 }
 
 stet_result sti_native_prepare_pull(sti_native *n)
@@ -244,6 +243,14 @@ static stet_result launch(const sti_native *n, int64_t count, stet_array *v, ste
                       sti_arg_array(wanted ? wanted->places : NULL), sti_arg_array(wanted ? wanted->gradient : NULL),
                       sti_arg_array(touch ? n->pull.touched : NULL), sti_arg_int(wanted_bits(n, wanted)),
                       sti_arg_int(touch));
+}
+
+stet_result sti_native_same_parameters(const sti_native *n, const sti_operation *operation, const stet_array *v)
+{
+    if (v == n->own.v) return STET_OK;
+    return sti_error(STET_ERROR_STATE,
+                     "%s: parameters of worlds were given or taken since the tape; take down a new tape",
+                     operation->name);
 }
 
 stet_result sti_native_pull(sti_native *n, stet_array *stepped, const sti_native_before *b,

@@ -128,14 +128,6 @@ static stet_result forget_lost(const sti_native *n, const stet_array *lost, int 
                          (int)(sizeof args / sizeof *args));
 }
 
-stet_result sti_native_same_parameters(const sti_native *n, const sti_operation *operation, const stet_array *v)
-{
-    if (v == n->own.v) return STET_OK;
-    return sti_error(STET_ERROR_STATE,
-                     "%s: parameters of worlds were given or taken since the tape; take down a new tape",
-                     operation->name);
-}
-
 static stet_result step_back(const sti_operation *operation, const sti_arg *args, stet_array *const *results,
                              stet_array *const *gradients)
 {

@@ -218,9 +218,9 @@ static void fit_meshes(mjModel *to, const mjModel *m)
         if (m->geom_type[g] != mjGEOM_MESH || to->geom_dataid[g] == m->geom_dataid[g]) continue;
         const mjtNum *box = m->bvh_aabb + 6 * (ptrdiff_t)m->mesh_bvhadr[to->geom_dataid[g]];
         mjtNum far[3];
-        for (int k = 0; k < 3; ++k) far[k] = mju_max(fabs(box[k] - box[3 + k]), fabs(box[k] + box[3 + k]));
+        for (int k = 0; k < 3; ++k) far[k] = fabs(box[k]) + box[3 + k];
         memcpy(to->geom_aabb + 6 * g, box, 6 * sizeof *box);
-        to->geom_rbound[g] = mju_norm3(far);
+        to->geom_rbound[g] = sqrt(far[0] * far[0] + far[1] * far[1] + far[2] * far[2]);
     }
 }
 

@@ -2,8 +2,8 @@
  * Checkpoints: copies of a tape's arrays at the beginning of some of its steps; see tape.h for the invariants.
  *
  * If the caller does not set the number of steps between two checkpoints, it is 1 as long as the copies fit into the
- * memory that the tape may take; then a power of two that is doubled as steps come in, at most to the square root of 2 T
- * after T steps. A checkpoint copies only arrays that were written since their latest copy.
+ * memory that the tape may take; then a power of two that is doubled as steps come in, at most to the square root of 2
+ * T after T steps. A checkpoint copies only arrays that were written since their latest copy.
  */
 #include "adjoint/tape/tape.h"
 
