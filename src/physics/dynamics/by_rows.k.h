@@ -9,14 +9,19 @@
 
 /*
  * A pivot is what the pivots before it have left of an entry of the diagonal. It is thin if that is less than one of
- * PH_THIN parts of the entry: what it has left of its digits makes a bad solution, see twofold.k.h. inverse: 1 / pivot.
+ * `parts` of the entry: what it has left of its digits makes a bad solution, see twofold.k.h. inverse: 1 / pivot. With
+ * the solver's H a solution is a direction, and iterations go on until forces agree: there it may lose two digits more.
  */
 #if STET_DOUBLE
 #define PH_THIN ((ureal)1e12)
 #else
 #define PH_THIN ((ureal)1e4)
 #endif
-LFN mask ph_is_thin(real diagonal, real inverse) { return m_not(le(rabs(diagonal * inverse), splat(PH_THIN))); }
+#define PH_THIN_HESSIAN ((ureal)100 * PH_THIN)
+LFN mask ph_is_thin(real diagonal, real inverse, ureal parts)
+{
+    return m_not(le(rabs(diagonal * inverse), splat(parts)));
+}
 
 /* Where row i of H begins, so that H + ph_row(i) has columns 0 … i. */
 LFN int ph_row(int i) { return 8 * (i >> 2) * ((i >> 2) + 1) + 4 * (i & 3) * ((i >> 2) + 1); }
@@ -90,7 +95,8 @@ LFN int ph_solve_rows(ph_world w, int root)
             if (i < j) x = fma(-H[ph_row(j) + i], solved, x);
         }
         if (root) x = x * inverse;
-        mask thin = ph_is_thin(H[ph_row(last) + last], root ? inverse * inverse : inverse);
+        mask thin = root ? ph_is_thin(H[ph_row(last) + last], inverse * inverse, PH_THIN_HESSIAN)
+                         : ph_is_thin(H[ph_row(last) + last], inverse, PH_THIN);
         good = sti_vote(sti_list_lanes(), x - x != 0 || thin) == 0;
         if (i < n) y[i] = x;
     }

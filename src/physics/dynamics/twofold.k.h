@@ -176,7 +176,7 @@ LFN mask ph_any_thin(ph_world w, const real *A, const real *inv)
     const int *nnz = M_rownnz(w), *adr = M_rowadr(w);
     mask thin = m_none();
     rolled
-    for (int i = 0; i < nv(w); ++i) thin = m_or(thin, ph_is_thin(A[adr[i] + nnz[i] - 1], inv[i]));
+    for (int i = 0; i < nv(w); ++i) thin = m_or(thin, ph_is_thin(A[adr[i] + nnz[i] - 1], inv[i], PH_THIN));
     return thin;
 }
 

@@ -320,7 +320,7 @@ LFN mask ph_is_hessian_thin(ph_world w)
     for (int d = 0; d < nv(w); ++d) {
         int row = place[d];
         real inverse = hessian_tiles(w)[16 * (row >> 2) + 5 * (row & 3)];
-        thin = m_or(thin, ph_is_thin(Mv(w)[d], inverse * inverse));
+        thin = m_or(thin, ph_is_thin(Mv(w)[d], inverse * inverse, PH_THIN_HESSIAN));
     }
     return thin;
 }

@@ -202,7 +202,7 @@ LFN mask ph_is_node_thin(ph_world w)
     rolled
     for (int i = 0; i < ph_ngoing(w); ++i) {
         real inverse = hessian(w)[ph_node_entry(w, place[going[i]], place[going[i]])];
-        thin = m_or(thin, ph_is_thin(Mv(w)[going[i]], inverse * inverse));
+        thin = m_or(thin, ph_is_thin(Mv(w)[going[i]], inverse * inverse, PH_THIN_HESSIAN));
     }
     return thin;
 }
