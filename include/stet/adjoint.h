@@ -75,8 +75,8 @@ typedef struct stet_tape stet_tape;
 
 typedef struct stet_tape_def {
     uint32_t cookie; /* set by stet_default_tape_def */
-    int64_t every;   /* steps from one checkpoint to the next; 0: 1, and more where `memory` does not suffice */
-    int64_t memory;  /* bytes of checkpoints (default 1 GiB), while a segment has fewer steps than there are of them */
+    int64_t every;   /* steps from one checkpoint to the next; 0: about the square root of the number of steps, */
+    int64_t memory;  /* or fewer with native physics: as few as this many bytes of checkpoints allow; default 1 GiB */
 } stet_tape_def;
 
 STET_API stet_tape_def stet_default_tape_def(void);

@@ -203,7 +203,8 @@ void bind_tape(nb::module_ &m)
 {
     nb::class_<Tape>(m, "Tape", nb::is_weak_referenceable(),
                      "Takes down the launches of a block, `with tape:`, and goes through them backwards. every: steps "
-                     "between two checkpoints; 0: 1, and more where checkpoints take more than `memory` bytes (1 GiB). "
+                     "between two checkpoints; 0: the square root of their number, with native physics 1 as long as "
+                     "checkpoints fit into `memory` bytes (1 GiB). "
                      "parameters: those of the physics (Sim.set_parameter) by which tapes of this sim have gradients "
                      "from now on (parameter_gradient). touch: what gradients say where contacts and limits begin: "
                      "\"steps\" what the steps as they were taken do, \"saltation\" also what moving the time of touch "

@@ -269,7 +269,7 @@ def rollout(sim: Sim, steps: int, substeps: int = 1, every: int = 0) -> Rollout:
         rollout = stet.jax.rollout(sim, steps=100)
         gradient = jax.jit(jax.grad(lambda ctrl: loss(rollout(qpos, qvel, ctrl))))(ctrl)   # [100, world, control]
 
-    every: steps between two checkpoints of its tape; 0: 1, while memory suffices. What the steps read besides
+    every: steps between two checkpoints of its tape; 0: 1, while 1 GiB suffices for them. What the steps read besides
     (applied forces, mocap poses, parameters) stays as it is in the sim; the sim's own state becomes the last one.
     """
     return Rollout(sim, steps, substeps, every)

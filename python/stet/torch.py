@@ -176,7 +176,7 @@ def rollout(sim: Sim, steps: int, substeps: int = 1, every: int = 0) -> Rollout:
         states = rollout(qpos, qvel, ctrl)              # ctrl [100, world, control]
         (states.qpos[-1] - goal).square().sum().backward()
 
-    every: steps between two checkpoints of its tape; 0: 1, while memory suffices. What the steps read besides
+    every: steps between two checkpoints of its tape; 0: 1, while 1 GiB suffices for them. What the steps read besides
     (applied forces, mocap poses, parameters) stays as it is in the sim; the sim's own state becomes the last one.
     """
     return Rollout(sim, steps, substeps, every)

@@ -21,8 +21,8 @@ WORLDS, ITEMS, STEPS, BY = 5, 3, 30, 0.05
 
 
 class Growth:
-    def __init__(self, sim, every=0, **memory):
-        self.sim, self.tape = sim, stet.Tape(sim, every, **memory)
+    def __init__(self, sim, every=0):
+        self.sim, self.tape = sim, stet.Tape(sim, every)
         self.grow, self.square = (sim.kernel(SOURCE, name=name) for name in ("k_grow", "k_square"))
         self.start, self.x, self.y = (
             sim.zeros((WORLDS, ITEMS), worlds=True, name=name) for name in ("start", "x", "y")
@@ -111,9 +111,6 @@ def test_the_same_whatever_every_is(sim, growth):
         other = Growth(sim, every)
         np.testing.assert_array_equal(other.taped().backward(), expected)
         assert other.tape.info["every"] == every
-    small = Growth(sim, memory=0).taped()
-    np.testing.assert_array_equal(small.backward(), expected)
-    assert 1 < small.tape.info["checkpoints"] < STEPS
 
 
 def test_info(growth):
@@ -122,7 +119,7 @@ def test_info(growth):
     assert (
         info["steps"] == STEPS + 1 and info["launches"] == STEPS + 2
     ), "the copy before the first step is a step of its own"
-    assert info["checkpoints"] == info["steps"] and info["checkpoint_bytes"] > 0 and info["gradient_bytes"] == 0
+    assert 1 < info["checkpoints"] < STEPS and info["checkpoint_bytes"] > 0 and info["gradient_bytes"] == 0
     growth.backward()
     assert growth.tape.info["gradient_bytes"] > 0
 

@@ -1,9 +1,10 @@
 /*
  * Checkpoints: copies of a tape's arrays at the beginning of some of its steps; see tape.h for the invariants.
  *
- * If the caller does not set the number of steps between two checkpoints, it is 1 as long as the copies fit into the
- * memory that the tape may take; then a power of two that is doubled as steps come in, at most to the square root of 2
- * T after T steps. A checkpoint copies only arrays that were written since their latest copy.
+ * If the caller does not set the number of steps between two checkpoints, it is a power of two that is doubled as steps
+ * come in: after T steps it is between the square roots of T / 2 and of 2 T. With operations of the library on the tape
+ * it stays 1, or what it is, as long as the copies fit into the memory that the tape may take. A checkpoint copies only
+ * arrays that were written since their latest copy.
  */
 #include "adjoint/tape/tape.h"
 
@@ -113,13 +114,14 @@ static int64_t bytes_of_checkpoint(const stet_tape *t)
 }
 
 /*
- * Is it time to drop every second checkpoint? There are more than a segment has steps, and the memory is full. Never
- * where the latest one would be dropped: what it copied would have no place.
+ * Is it time to drop every second checkpoint? There are more than a segment has steps, and the memory is full, or a
+ * copy costs as much as what it saves: a kernel's launch over the same arrays. Never where the latest one would be
+ * dropped: what it copied would have no place.
  */
 static bool is_full(const stet_tape *t)
 {
     if (t->given > 0 || t->step <= 2 * t->every * t->every || (t->step - 1) / t->every % 2 != 0) return false;
-    return t->copied + bytes_of_checkpoint(t) > t->memory;
+    return !t->operates || t->copied + bytes_of_checkpoint(t) > t->memory;
 }
 
 static stet_result copy_dirty(stet_tape *t, sti_tape_array *a)

@@ -272,6 +272,7 @@ static stet_result take_operation(stet_tape *t, const sti_operation *operation, 
     STI_TRY(check_capture(t, operation->name));
     STI_TRY(sti_tape_find_operation(t, operation, &k));
     STI_TRY(step_within(t, t->kernel[k]));
+    t->operates = true;
     STI_TRY(take_launch(t, k, operation->count, args, operation->noperand));
     t->inside = t->nop - 1;
     return STET_OK;

@@ -221,7 +221,7 @@ void sti_tape_forget(stet_tape *t)
     }
     t->nkernel = nkernel;
     t->nop = t->narg = t->ncheck = t->step = t->copied = 0;
-    t->stepped = t->complete = false;
+    t->stepped = t->complete = t->operates = false;
 }
 
 void sti_tape_free_tables(stet_tape *t)

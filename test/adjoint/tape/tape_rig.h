@@ -39,7 +39,6 @@ static inline sheets open_sheets(stet_device *device, int64_t every)
     sheets x = {.device = device, .weight = STI_SPRING_MASS * STI_SPRING_GRAVITY};
     stet_tape_def def = stet_default_tape_def();
     def.every = every;
-    def.memory = 0;
     OK(sti_springs_create(device, WORLDS, &x.s));
     make_spring_kernels(device, x.kernel);
     OK(stet_tape_create(device, &def, &x.tape));
