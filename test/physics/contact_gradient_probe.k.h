@@ -87,7 +87,9 @@ item_kernel void k_probe_found(const ureal *in, ureal *out, const int *tables, c
         contact con[PROBE_SLOTS], one;
         probe_pair(in + first + p, tables, padded, &pair);
         real margin = load(in + first + p + 30 * padded);
-        probe_collide(&pair.a, &pair.b, tables + 4, reals, margin, (ureal)PROBE_TOLERANCE, PROBE_ITERATIONS, con);
+        int n =
+            probe_collide(&pair.a, &pair.b, tables + 4, reals, margin, (ureal)PROBE_TOLERANCE, PROBE_ITERATIONS, con);
+        contact_clear(con + n, PROBE_SLOTS - n);
         if (pair.a.type == GRAD_HFIELD) {
             for (int i = 0; contacts_are_rough(&pair) && i < PROBE_SLOTS; ++i) {
                 convex prism;
