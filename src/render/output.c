@@ -54,51 +54,40 @@ stet_result stet_render_mode_find(const char *name, stet_render_mode *out)
     return sti_error(STET_ERROR_NOT_FOUND, "mode %s: pictures have no such mode; use mujoco or physical", name);
 }
 
+/* ---- buffers ----------------------------------------------------------------------------------------------------- */
+
+/* Of outputs: where their pixels are. */
+static const sti_picture_buffer buffer_of[STET_OUTPUT_COUNT] = {
+    [STET_OUTPUT_RGB] = STI_BUFFER_COLOUR,
+    [STET_OUTPUT_RGBA] = STI_BUFFER_COLOUR,
+    [STET_OUTPUT_DEPTH] = STI_BUFFER_DEPTH,
+    [STET_OUTPUT_DISTANCE] = STI_BUFFER_DISTANCE,
+    [STET_OUTPUT_NORMAL] = STI_BUFFER_NORMAL,
+    [STET_OUTPUT_ALBEDO] = STI_BUFFER_ALBEDO,
+    [STET_OUTPUT_SEG_GEOM] = STI_BUFFER_GEOM,
+    [STET_OUTPUT_SEG_BODY] = STI_BUFFER_BODY,
+    [STET_OUTPUT_SEG_TYPE] = STI_BUFFER_TYPE,
+    [STET_OUTPUT_MOTION] = STI_BUFFER_MOTION,
+    [STET_OUTPUT_BODY_POINT] = STI_BUFFER_BODY_POINT,
+};
+
+static const struct {
+    stet_dtype dtype;
+    int channels;
+    unsigned needs;
+} buffers[STI_BUFFER_COUNT] = {
+#define BUFFER(name, dtype, channels, needs) {STET_DTYPE_##dtype, channels, needs},
+    STI_BUFFERS(BUFFER)
+#undef BUFFER
+};
+
+static bool is_buffer(sti_picture_buffer buffer) { return (unsigned)buffer < STI_BUFFER_COUNT; }
+
 sti_picture_buffer sti_output_buffer(stet_output output)
 {
-    switch (output) {
-    case STET_OUTPUT_RGB:
-    case STET_OUTPUT_RGBA: return STI_BUFFER_COLOUR;
-    case STET_OUTPUT_DEPTH: return STI_BUFFER_DEPTH;
-    case STET_OUTPUT_DISTANCE: return STI_BUFFER_DISTANCE;
-    case STET_OUTPUT_NORMAL: return STI_BUFFER_NORMAL;
-    case STET_OUTPUT_ALBEDO: return STI_BUFFER_ALBEDO;
-    case STET_OUTPUT_SEG_GEOM: return STI_BUFFER_GEOM;
-    case STET_OUTPUT_SEG_BODY: return STI_BUFFER_BODY;
-    case STET_OUTPUT_SEG_TYPE: return STI_BUFFER_TYPE;
-    case STET_OUTPUT_MOTION: return STI_BUFFER_MOTION;
-    case STET_OUTPUT_BODY_POINT: return STI_BUFFER_BODY_POINT;
-    case STET_OUTPUT_COUNT: break;
-    }
-    return STI_BUFFER_COUNT;
+    return known(output) ? buffer_of[output] : STI_BUFFER_COUNT;
 }
+stet_dtype sti_buffer_dtype(sti_picture_buffer b) { return is_buffer(b) ? buffers[b].dtype : STET_DTYPE_COUNT; }
 
-stet_dtype sti_buffer_dtype(sti_picture_buffer buffer)
-{
-    switch (buffer) {
-    case STI_BUFFER_COLOUR:
-    case STI_BUFFER_ALBEDO: return STET_DTYPE_U32;
-    case STI_BUFFER_DEPTH:
-    case STI_BUFFER_DISTANCE:
-    case STI_BUFFER_NORMAL:
-    case STI_BUFFER_MOTION:
-    case STI_BUFFER_BODY_POINT: return STET_DTYPE_REAL;
-    case STI_BUFFER_GEOM:
-    case STI_BUFFER_BODY:
-    case STI_BUFFER_TYPE: return STET_DTYPE_INT;
-    case STI_BUFFER_COUNT: break;
-    }
-    return STET_DTYPE_COUNT;
-}
-
-int sti_buffer_channels(sti_picture_buffer buffer)
-{
-    return buffer == STI_BUFFER_NORMAL || buffer == STI_BUFFER_BODY_POINT ? 3 : buffer == STI_BUFFER_MOTION ? 2 : 1;
-}
-
-unsigned sti_buffer_needs(sti_picture_buffer buffer)
-{
-    return buffer == STI_BUFFER_MOTION || buffer == STI_BUFFER_BODY_POINT
-               ? 1u << STI_BUFFER_DEPTH | 1u << STI_BUFFER_GEOM
-               : 0;
-}
+int sti_buffer_channels(sti_picture_buffer b) { return is_buffer(b) ? buffers[b].channels : 1; }
+unsigned sti_buffer_needs(sti_picture_buffer b) { return is_buffer(b) ? buffers[b].needs : 0; }

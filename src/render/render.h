@@ -16,26 +16,36 @@
 typedef struct sti_renderer sti_renderer;
 
 /*
- * Native pixels of a buffer: colours one U32 (R | G << 8 | B << 16 | A << 24), reals 1 to 3 REAL, segmentation one INT.
+ * The buffers of pictures: enumerator, type and number of a pixel's elements, buffers that it is made of (bits
+ * 1u << buffer). Colours are one U32 (R | G << 8 | B << 16 | A << 24). Rays fill the first ones; the others are made of
+ * those (surface.h).
  */
+#define STI_BUFFERS_CAST(X)                                                                                            \
+    X(COLOUR, U32, 1, 0)                                                                                               \
+    X(DEPTH, REAL, 1, 0)                                                                                               \
+    X(DISTANCE, REAL, 1, 0)                                                                                            \
+    X(NORMAL, REAL, 3, 0)                                                                                              \
+    X(ALBEDO, U32, 1, 0)                                                                                               \
+    X(GEOM, INT, 1, 0)                                                                                                 \
+    X(BODY, INT, 1, 0)                                                                                                 \
+    X(TYPE, INT, 1, 0)
+#define STI_BUFFERS_MADE(X)                                                                                            \
+    X(MOTION, REAL, 2, 1u << STI_BUFFER_DEPTH | 1u << STI_BUFFER_GEOM)                                                 \
+    X(BODY_POINT, REAL, 3, 1u << STI_BUFFER_DEPTH | 1u << STI_BUFFER_GEOM)
+#define STI_BUFFERS(X) STI_BUFFERS_CAST(X) STI_BUFFERS_MADE(X)
 typedef enum sti_picture_buffer {
-    STI_BUFFER_COLOUR,
-    STI_BUFFER_DEPTH,
-    STI_BUFFER_DISTANCE,
-    STI_BUFFER_NORMAL,
-    STI_BUFFER_ALBEDO,
-    STI_BUFFER_GEOM,
-    STI_BUFFER_BODY,
-    STI_BUFFER_TYPE,
-    STI_BUFFER_MOTION, /* from here on made of others (surface.h) */
-    STI_BUFFER_BODY_POINT,
-    STI_BUFFER_COUNT
+#define STI_BUFFER_ENUM(name, dtype, channels, needs) STI_BUFFER_##name,
+    STI_BUFFERS(STI_BUFFER_ENUM)
+#undef STI_BUFFER_ENUM
+        STI_BUFFER_COUNT
 } sti_picture_buffer;
 enum { STI_BUFFER_CAST = STI_BUFFER_MOTION };             /* how many the rays fill */
 sti_picture_buffer sti_output_buffer(stet_output output); /* RGB and RGBA share COLOUR */
-stet_dtype sti_buffer_dtype(sti_picture_buffer buffer);   /* U32, REAL, INT */
-int sti_buffer_channels(sti_picture_buffer buffer);       /* elements a pixel */
-unsigned sti_buffer_needs(sti_picture_buffer buffer);     /* buffers that it is made of, bits 1u << buffer */
+stet_dtype sti_buffer_dtype(sti_picture_buffer buffer);
+int sti_buffer_channels(sti_picture_buffer buffer);
+unsigned sti_buffer_needs(sti_picture_buffer buffer);
+/* The arrays of a target's buffers as arguments of a kernel, each with a comma behind it. */
+#define STI_BUFFER_ARG(name, dtype, channels, needs) sti_arg_array(pixels[STI_BUFFER_##name]),
 
 /* Tile t = world * ncamera + camera. */
 typedef struct sti_render_target {

@@ -480,13 +480,10 @@ static stet_result launch(sti_renderer *r, const sti_render_target *t, const par
         sti_arg_int(lens_stride(r)), sti_arg_array(sizes_of(r)), sti_arg_array(data_of(r)), sti_arg_array(bounds_of(r)),
         sti_arg_int(own_shapes(r)), sti_arg_array(k->scale ? k->scale : r->appearance.look),
         sti_arg_int(k->scale ? r->appearance.nscale : 0), sti_arg_array(r->boxes), sti_arg_array(g->node),
-        sti_arg_array(g->tri), sti_arg_array(g->elevation), sti_arg_array(pixels[STI_BUFFER_COLOUR]),
-        sti_arg_array(pixels[STI_BUFFER_DEPTH]), sti_arg_array(pixels[STI_BUFFER_DISTANCE]),
-        sti_arg_array(pixels[STI_BUFFER_NORMAL]), sti_arg_array(pixels[STI_BUFFER_ALBEDO]),
-        sti_arg_array(pixels[STI_BUFFER_GEOM]), sti_arg_array(pixels[STI_BUFFER_BODY]),
-        sti_arg_array(pixels[STI_BUFFER_TYPE]), sti_arg_array(t->first), sti_arg_array(t->pitch), sti_arg_array(stands),
-        sti_arg_array(range), sti_arg_array(r->parts.hits), sti_arg_array(r->parts.words), sti_arg_int((int)p->start),
-        sti_arg_int(p->sample), sti_arg_int(p->reflected), sti_arg_int(pack_rows(t)), sti_arg_int(r->side));
+        sti_arg_array(g->tri), sti_arg_array(g->elevation), STI_BUFFERS_CAST(STI_BUFFER_ARG) sti_arg_array(t->first),
+        sti_arg_array(t->pitch), sti_arg_array(stands), sti_arg_array(range), sti_arg_array(r->parts.hits),
+        sti_arg_array(r->parts.words), sti_arg_int((int)p->start), sti_arg_int(p->sample), sti_arg_int(p->reflected),
+        sti_arg_int(pack_rows(t)), sti_arg_int(r->side));
 }
 
 /* One round of the patches of p, part by part. Centres of pixels that have several samples have no colours. */

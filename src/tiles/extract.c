@@ -252,7 +252,7 @@ stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const s
                         const int *worlds, int64_t n, int64_t *bytes)
 {
     assert(x->job && ncopy <= x->ncopy && "an extractor of painted frames, with room");
-    stet_array *const *p = source->pixels;
+    stet_array *const *pixels = source->pixels;
     stet_array *list;
     int64_t nblock;
     int njob, start;
@@ -267,12 +267,8 @@ stet_result sti_extract(sti_extractor *x, const sti_tile_source *source, const s
     STI_TRY(upload(x->job, x->job_next));
     STI_TRY(upload(x->place, x->place_next));
     STI_TRY(pass_worlds(x, worlds, n, &list, &start));
-    STI_TRY(STI_LAUNCH(sti_k_extract, x->device, nblock, sti_arg_array(p[STI_BUFFER_COLOUR]),
-                       sti_arg_array(p[STI_BUFFER_DEPTH]), sti_arg_array(p[STI_BUFFER_DISTANCE]),
-                       sti_arg_array(p[STI_BUFFER_NORMAL]), sti_arg_array(p[STI_BUFFER_ALBEDO]),
-                       sti_arg_array(p[STI_BUFFER_GEOM]), sti_arg_array(p[STI_BUFFER_BODY]),
-                       sti_arg_array(p[STI_BUFFER_TYPE]), sti_arg_array(p[STI_BUFFER_MOTION]),
-                       sti_arg_array(p[STI_BUFFER_BODY_POINT]), sti_arg_array(source->table->first),
+    STI_TRY(STI_LAUNCH(sti_k_extract, x->device, nblock,
+                       STI_BUFFERS(STI_BUFFER_ARG) sti_arg_array(source->table->first),
                        sti_arg_array(source->table->pitch), sti_arg_array(x->job), sti_arg_array(x->place),
                        sti_arg_array(list), sti_arg_int(start), sti_arg_int(njob), sti_arg_int(source->ncamera),
                        sti_arg_int(source->table->ntile), sti_arg_int(*bytes >= STREAM_BYTES), sti_arg_array(x->base)));
