@@ -551,7 +551,8 @@ stet_result sti_soft_create(stet_device *device, const stet_model *model, const 
 #ifndef NDEBUG
 void sti_validate_soft(const sti_soft *soft)
 {
-    assert(soft->n >= 0 && soft->nworld >= 0 && (soft->n == 0 || (soft->table && soft->numbers && soft->scratch)));
+    assert(soft->n >= 0 && soft->nworld >= 0);
+    assert(soft->n == 0 || (soft->surface && soft->table && soft->numbers && soft->scratch));
     for (int i = 0; i < soft->n; ++i) {
         const sti_soft_surface *s = &soft->surface[i], *next = i + 1 < soft->n ? s + 1 : NULL;
         const int nodes = (next ? next->first_node : soft->nnode) - s->first_node;

@@ -139,7 +139,7 @@ static int64_t count_stepped(const sti_native *n)
 void sti_validate_native(const sti_native *n)
 {
     const stet_array *of_worlds[] = {n->fault, n->ticks, n->resets, n->most, n->owed, n->clock};
-    for (size_t i = 0; i < sizeof of_worlds / sizeof *of_worlds; ++i)
+    for (size_t i = 0; i < sizeof of_worlds / sizeof of_worlds[0]; ++i)
         assert(of_worlds[i]->worlds && of_worlds[i]->shape[0] == n->worlds->nworld && "a number of each world");
     assert(n->unpulled >= 0 && n->unpulled <= INT32_MAX && "NATIVE-3");
     assert(sti_physics_room(&n->tables) >= 0 && n->first_room >= 0 && n->looked >= 0 && "NATIVE-5");

@@ -308,7 +308,7 @@ static stet_result upload(const sti_looks *looks)
 {
     stet_array *const arrays[] = {looks->own, looks->lens, looks->size, looks->bounds, looks->scale};
     const double *const numbers[] = {looks->numbers, looks->lenses, looks->sizes, looks->boxes, looks->scales};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) {
         assert((arrays[i] == NULL) == (numbers[i] == NULL) && "LOOKS-2: a table is on the device and on the host");
         if (arrays[i]) STI_TRY(sti_reals_write(arrays[i], stet_array_get_nelement(arrays[i]), numbers[i]));
     }
@@ -350,7 +350,8 @@ static stet_result update(sti_looks *looks, const sti_looks_def *def, bool anew)
         STI_TRY(make_tables(looks, worlds, base, def->ncamera));
     }
     float *floats = NULL;
-    if (looks->given) STI_TRY(sti_alloc(&floats, count_floats(worlds->model->mj) * sizeof *floats, "looks of a world"));
+    if (looks->given || looks->coloured)
+        STI_TRY(sti_alloc(&floats, count_floats(worlds->model->mj) * sizeof *floats, "looks of a world"));
     stet_result result = STET_OK;
     for (int64_t w = 0; result == STET_OK && (looks->given || looks->coloured) && w < worlds->nworld; ++w)
         if (anew || looks->clock == 0 || sti_generation_of(&p->look_changed, w) > looks->clock)
