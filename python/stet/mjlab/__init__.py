@@ -11,8 +11,8 @@ the scene is exported (options from MujocoCfg, meshes from the entities), stet s
 MuJoCo's data hold then, one time step late, until `forward`: stet's quantities of the step. Fields that mjlab expands
 for domain randomisation are parameters of stet's, whose derived constants follow by themselves.
 
-Rays and cameras of mjlab's sensors are cast by mujoco_warp's kernels, over stet's poses. What stet lacks is refused by
-name: entities with variants, fields that are no parameter, a model that native physics does not cover.
+Rays and cameras of mjlab's sensors are cast by mujoco_warp's kernels, over stet's poses; the Jacobian of its inverse
+kinematics is computed from stet's. What stet lacks is refused by name: entities with variants, fields that are no parameter, a model that native physics does not cover.
 """
 
 from __future__ import annotations
