@@ -59,7 +59,7 @@ def test_data_are_mujoco_warps_after_the_same_calls(fake):
         fill_jacobian(simulation.mj_model, simulation.data, body, point, positions, rotations)
 
     ours = mjlab_calls.make_calls(simulation, None, torch) | mjlab_calls.jacobian(fill, torch, simulation)
-    assert simulation.nan_guard.watched == mjlab_calls.STEPS + 1
+    assert simulation.nan_guard.watched == mjlab_calls.STEPS + 1 and not simulation.nan_guard.found
     with np.load(mjlab_calls.STORED) as stored:
         assert set(ours) == set(stored.files) - {"wheels", "options"}
         for name, array in ours.items():
@@ -93,6 +93,13 @@ def test_only_the_worlds_of_a_reset_begin_anew(fake):
     assert np.allclose(simulation.data.qpos[0], simulation.mj_model.qpos0) and simulation.data.time[1] > 0
     simulation.reset()
     assert np.allclose(simulation.data.qpos, simulation.mj_model.qpos0)
+
+
+def test_a_world_that_is_lost_stays_so_for_the_guard(fake):
+    simulation = make_simulation(fake)
+    simulation.data.qpos[1, 2] = float("nan")
+    simulation.step()
+    assert simulation.nan_guard.found == {1}
 
 
 def test_what_stet_lacks_is_refused_by_name(fake):

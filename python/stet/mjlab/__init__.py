@@ -12,7 +12,8 @@ MuJoCo's data hold then, one time step late, until `forward`: stet's quantities 
 for domain randomisation are parameters of stet's, whose derived constants follow by themselves.
 
 Rays and cameras of mjlab's sensors are cast by mujoco_warp's kernels, over stet's poses; the Jacobian of its inverse
-kinematics is computed from stet's. What stet lacks is refused by name: entities with variants, fields that are no parameter, a model that native physics does not cover.
+kinematics is computed from stet's. What stet lacks is refused by name: entities with variants, fields that are no
+parameter, a model that native physics does not cover.
 """
 
 from __future__ import annotations

@@ -39,11 +39,14 @@ def _specs(entity: Any) -> list[Any]:
 
 
 def _apply_options(spec: Any, model: mujoco.MjModel) -> None:
-    """Options of a compiled model into a spec: MujocoCfg writes them there."""
+    """Options of a compiled model into a spec: MujocoCfg writes them there. As mujoco_warp, no world begins anew by
+    itself: one that is lost is for mjlab's terminations and its guard to find.
+    """
     option = spec.option
     for name in ("timestep", "integrator", "cone", "jacobian", "solver", "impratio", "iterations", "tolerance",
                  "ls_iterations", "ls_tolerance", "ccd_iterations", "disableflags", "enableflags"):
         setattr(option, name, getattr(model.opt, name))
+    option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET.value
     option.gravity[:] = model.opt.gravity
 
 
