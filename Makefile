@@ -114,7 +114,7 @@ test-clients:
 	@tools/setup.sh clients
 	$(call build_tree,$(BUILD),$(with_tests) $(with_python),stet_python)
 	@PYTHONPATH="$(abspath $(BUILD))/python:$(CURDIR)/.venv/clients" .venv/bin/python -B -m pytest -q -p no:cacheprovider \
-		test/clients/mjlab_test.py
+		test/clients/*_test.py
 
 python:
 	@tools/setup.sh python

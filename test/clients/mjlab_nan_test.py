@@ -2,16 +2,14 @@
 
 import mujoco
 import numpy as np
-import pytest
+import stet.mjlab
+from mjlab.sim import SimulationCfg
+from mjlab.utils.nan_guard import NanGuardCfg
 
 
 def test_the_guard_writes_the_states_before_and_names_the_world(tmp_path, capsys):
-    pytest.importorskip("mjlab")
-    import stet.mjlab
-    from mjlab.sim import SimulationCfg
-    from mjlab.utils.nan_guard import NanGuardCfg
-
-    spec = mujoco.MjSpec.from_string("<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>")
+    ball = "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+    spec = mujoco.MjSpec.from_string(ball)
     config = SimulationCfg(nan_guard=NanGuardCfg(enabled=True, output_dir=str(tmp_path), buffer_size=4))
     simulation = stet.mjlab.Simulation(3, config, spec=spec, device="cpu")
     for _ in range(3):
