@@ -15,6 +15,7 @@ os.environ.setdefault("STET_ROBOTS", str(CORPUS))
 
 import stet
 import stet.gym
+import stet.train
 from stet.gym.tasks import TASKS, scene
 from stet.gym.tasks.velocity import TERMS
 
@@ -284,6 +285,20 @@ def test_who_goes_far_goes_up(hills, tensors):
     assert level.numpy()[:, 0].tolist() == [0, 0, 1, 1], "a seed begins with the first levels"
     with pytest.raises(stet.Error, match="ground is 'flat', 'rough' or a Terrain, not 'hilly'"):
         make("Go1Velocity", ground="hilly")
+    env.close()
+
+
+@pytest.mark.parametrize("name", [*VELOCITY, "G1Tracking"])
+def test_who_explores_does_not_earn_by_falling(name):
+    """With the noise in actions that training begins with a second is worth something: an end of the episode costs."""
+    kind = TASKS[name]
+    noise = {**stet.train.SETTINGS["actor"], **kind.training.get("actor", {})}["distribution_cfg"]
+    env = make(name, 32, **kind.training_keywords)
+    env.reset(seed=SEED)
+    worth = 0.0
+    for k in range(60):
+        worth += env.step(act(env, k, noise["init_std"]))[1].mean() / (60 * env.dt)
+    assert worth > 0.25, f"seed {SEED}: {worth} a second"
     env.close()
 
 

@@ -50,7 +50,8 @@ class G1TrackingVectorEnv(TaskVectorEnv):
     )
     terms = TERMS
     measured = "error", "mean", 0.1
-    training = {**TaskVectorEnv.training, "algorithm": {"entropy_coef": 0.005}}
+    training = {**TaskVectorEnv.training, "algorithm": {"entropy_coef": 0.005},
+                "actor": {"distribution_cfg": {"init_std": 0.2}}}  # with more of it to lose the motion soon pays
     _usual = {"root": 0.5, "root_turn": 0.5, "bodies": 1, "turns": 1, "velocities": 1, "spins": 1, "change": -0.1,
               "limits": -10, "itself": -40}
     _defaults = {"frame_skip": 4, "max_episode_steps": 500}
