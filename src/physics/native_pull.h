@@ -32,7 +32,7 @@ typedef struct sti_native_wanted {
 } sti_native_wanted;
 
 /* The caller frees it, also after an error. */
-stet_result sti_native_want(sti_native *native, const int *numbers, int n, sti_native_wanted *out);
+stet_result sti_native_want(sti_native *n, const int *numbers, int count, sti_native_wanted *out);
 void sti_native_wanted_free(sti_native_wanted *wanted);
 /* Has a step the gradient of this table? */
 bool sti_gradient_has_parameter(int number);
