@@ -204,7 +204,7 @@ stet_result sti_native_list_pass(const sti_native *n, sti_native_list *k)
     if (count == 0) return STET_OK;
     STI_TRY(sti_alloc(&k->list, (size_t)count * Q_SIZE * sizeof *k->list, "list of quantities"));
     STI_TRY(sti_alloc(&k->point, 3 * (size_t)count * sizeof *k->point, "points of Jacobians"));
-    STI_TRY(sti_alloc(&k->array, (size_t)count * sizeof *k->array, "list of quantities"));
+    STI_TRY(sti_alloc(&k->array, (size_t)count * sizeof(void *), "list of quantities"));
     for (const sti_quantity *q = n->worlds->quantities.list; q; q = q->next) {
         if (!q->in_pass || q->of_step != k->of_step) continue;
         k->array[k->nlist] = q->array;

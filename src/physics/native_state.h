@@ -257,10 +257,10 @@ stet_result sti_native_launch_reset(sti_native *n, const sti_native_reset_args *
 stet_result sti_native_reset_taped(sti_native *n, const sti_native_reset_args *reset);
 
 /* Fills the arrays of a list: forward dynamics once, then one copy each. r: what that keeps. */
-stet_result sti_native_read(sti_native *n, sti_native_reads *r, const sti_native_list *list);
-void sti_native_list_free(sti_native_list *list);
-/* The list of a pass (list->of_step). The caller frees it, also after an error. */
-stet_result sti_native_list_pass(const sti_native *n, sti_native_list *list);
+stet_result sti_native_read(sti_native *n, sti_native_reads *r, const sti_native_list *k);
+void sti_native_list_free(sti_native_list *k);
+/* The list of a pass (k->of_step). The caller frees it, also after an error. */
+stet_result sti_native_list_pass(const sti_native *n, sti_native_list *k);
 /* The same as an operation, which takes over the list (native_tape_reads.c); and poses of the worlds in n->due. */
 stet_result sti_native_read_taped(sti_native *n, sti_native_list *list);
 stet_result sti_native_pose_taped(sti_native *n);

@@ -12,7 +12,7 @@
 stet_result sti_row_list_add(sti_row_list *list, const void *row)
 {
     enum { LEAST = 16 };
-    assert(list->size > 0 && list->n >= 0);
+    assert(list->size > 0 && list->n >= 0 && (list->rows || list->n == 0));
     size_t room = list->rows ? sti_block_size(list->rows) / list->size : 0, n = (size_t)list->n;
     if (list->n == INT_MAX)
         return sti_error(STET_ERROR_LIMIT, "physics: a table of this model has more than %d rows; use physics mujoco",
