@@ -198,7 +198,7 @@ static stet_result describe(sti_extractor *x, const sti_tile_source *source, con
         int64_t pitch = (int64_t)(stet_array_get_bytes(c->to) / (size_t)x->nworld);
         assert(pitch % planes == 0 && stet_array_get_bytes(c->to) % (size_t)x->nworld == 0);
         for (int plane = 0; plane < planes; ++plane, ++*njob) {
-            assert((*njob + 1) * STI_JOB_COLUMNS * (int64_t)sizeof(int) <= (int64_t)stet_array_get_bytes(x->job) &&
+            assert((int64_t)sizeof(int) * (*njob + 1) * STI_JOB_COLUMNS <= (int64_t)stet_array_get_bytes(x->job) &&
                    "the tables have a row for each channel of a planar copy");
             const int row[STI_JOB_COLUMNS] = {[STI_JOB_BLOCK] = (int)*nblock,
                                               [STI_JOB_BANDS] = bands,
