@@ -123,7 +123,7 @@ struct stet_tape {
     int64_t given, memory; /* `every` and `memory` of the def */
     int64_t copied;        /* bytes of copies that checkpoints have */
     bool open, complete, stepped;
-    bool operates; /* operations of the library are on the tape */
+    bool operates;      /* operations of the library are on the tape */
     int64_t inside;     /* the operation whose launches are being issued; -1: none */
     bool unclean;       /* a backward pass failed: scratch arrays may not be 0 */
     bool listed;        /* a backward pass has an open list */

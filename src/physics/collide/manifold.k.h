@@ -12,11 +12,11 @@
 
 #define MANIFOLD_CONTACTS 4
 #define MANIFOLD_FIRST MANIFOLD_CONTACTS /* behind them, for gradients: the one contact that they came from */
-#define MANIFOLD_CORNERS 16           /* of a face; larger ones are thinned out */
-#define MANIFOLD_POINTS 32            /* of what two faces have in common */
-#define MANIFOLD_FACE ((ureal)0.996)  /* cosine between a face's normal and the other's, or the contact's */
-#define MANIFOLD_EDGE ((ureal)0.0888) /* sine between an edge and a face */
-#define MANIFOLD_LEVEL ((ureal)1e-3)  /* of an outline's extent: a corner nearer to its neighbours' line is none */
+#define MANIFOLD_CORNERS 16              /* of a face; larger ones are thinned out */
+#define MANIFOLD_POINTS 32               /* of what two faces have in common */
+#define MANIFOLD_FACE ((ureal)0.996)     /* cosine between a face's normal and the other's, or the contact's */
+#define MANIFOLD_EDGE ((ureal)0.0888)    /* sine between an edge and a face */
+#define MANIFOLD_LEVEL ((ureal)1e-3)     /* of an outline's extent: a corner nearer to its neighbours' line is none */
 
 /* A face or an edge of a geom, relative to the first geom's centre. */
 typedef struct feature {
