@@ -123,7 +123,7 @@ static Shared make_core(const SimMaking &m)
     return core;
 }
 
-static void init_sim(Sim *self, const Model &model, nb::dict given)
+static void init_sim(Sim *self, const Model &model, const nb::typed<nb::dict, nb::str, nb::object> &given)
 {
     SimMaking m{model.model};
     check(stet_default_mechanism_options(&m.def.device.mechanisms));

@@ -43,7 +43,7 @@ def make_inputs(cwd):
     write(os.path.join(cwd, "parts", "mesh.obj"), MESH)
     np.save(os.path.join(cwd, "control.npy"), np.zeros((2, 1)))
     np.savez(os.path.join(cwd, "inputs.npz"), qvel=np.zeros((1, 2, 1)))
-    run("scene.xml", *SMALL, "--output", "none", "--save", "state", cwd=cwd)
+    run("scene.xml", *SMALL, "--physics", "native", "--output", "none", "--save", "state", cwd=cwd)
 
 
 def look(cwd):
@@ -163,7 +163,7 @@ WRITERS = {
     "packed": (["--out", "out", "--save-tensors", "every:1:npz"], "out/frames.npz"),
     "recording": (["--out", "out", "--record", "qpos"], "out/qpos.npy"),
 }
-READERS = ["--resume", "state", "--control", "control.npy"]
+READERS = ["--physics", "native", "--resume", "state", "--control", "control.npy"]
 
 
 def told(words, done):
