@@ -465,7 +465,7 @@ static void put_mesh(const sti_geoms *geoms, int mesh, const sti_geom_rows *rows
 /* Row i of the shapes, one that the model does not have. */
 static void add_row(const sti_geoms *geoms, const sti_geom_rows *rows, ptrdiff_t i, const sti_geom_more *more)
 {
-    assert(more->type >= 0 && more->type <= STI_GEOM_CONE && (more->type == mjGEOM_MESH) == (more->mesh >= 0));
+    assert(more->type >= 0 && more->type <= STI_GEOM_CONE && (more->type != mjGEOM_MESH || more->mesh >= 0));
     fill_row(rows, i, more->type, more->size);
     if (more->type != mjGEOM_MESH) return;
     memset(rows->size + 4 * i, 0, 3 * sizeof *rows->size);
