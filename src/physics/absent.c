@@ -98,6 +98,48 @@ stet_result sti_native_quantity(sti_native *native, const char *name, stet_array
     return sti_physics_check_model(NULL);
 }
 
+stet_result sti_native_set_touch(sti_native *native, bool touches)
+{
+    (void)native, (void)touches;
+    return sti_physics_check_model(NULL);
+}
+
+stet_array *sti_native_touches(const sti_native *native)
+{
+    (void)native;
+    return NULL;
+}
+
+stet_result sti_native_linearize(sti_native *native, double *A, double *B)
+{
+    (void)native, (void)A, (void)B;
+    return sti_physics_check_model(NULL);
+}
+
+stet_result sti_native_linearize_sensors(sti_native *native, double *C, double *D)
+{
+    (void)native, (void)C, (void)D;
+    return sti_physics_check_model(NULL);
+}
+
+stet_result sti_native_take_parameters(sti_native *native, const char *const *names, int count)
+{
+    (void)native, (void)names, (void)count;
+    return sti_physics_check_model(NULL);
+}
+
+stet_array *sti_native_table_numbers(const sti_native *native)
+{
+    (void)native;
+    return NULL;
+}
+
+stet_result sti_native_parameter_gradient(sti_native *native, const char *name, stet_array *gradient, double *out)
+{
+    (void)native, (void)name, (void)gradient, (void)out;
+    return sti_physics_check_model(NULL);
+}
+
 sti_pace sti_physics_estimate_pace(const mjModel *model, int keyframe, int lanes, int64_t nworld)
 {
     (void)model, (void)keyframe, (void)lanes, (void)nworld;
