@@ -266,42 +266,34 @@ static void free_tables(sti_looks *looks)
 
 void sti_looks_free(sti_looks *looks) { free_tables(looks); }
 
-static stet_result make_numbers(stet_device *device, const char *what, int64_t nworld, int64_t each, double **numbers,
-                                stet_array **out)
+/* A table of worlds, `each` reals or integers a world, on the host and on the device; host: where its pointer goes. */
+static stet_result make_table(const stet_worlds *worlds, const char *what, stet_dtype dtype, int64_t each, void *host,
+                              stet_array **out)
 {
-    size_t size;
-    STI_TRY(sti_mul_size((size_t)each * sizeof **numbers, (size_t)nworld, &size, what));
-    STI_TRY(sti_alloc(numbers, size, what));
-    return STI_ARRAY(device, what, STET_DTYPE_REAL, false, out, nworld, each);
-}
-
-static stet_result make_ints(stet_device *device, const char *what, int64_t nworld, int64_t each, int **ints,
-                             stet_array **out)
-{
-    size_t size;
-    STI_TRY(sti_mul_size((size_t)each * sizeof **ints, (size_t)nworld, &size, what));
-    STI_TRY(sti_alloc(ints, size, what));
-    return STI_ARRAY(device, what, STET_DTYPE_INT, false, out, nworld, each);
+    size_t size, one = dtype == STET_DTYPE_REAL ? sizeof(double) : sizeof(int);
+    STI_TRY(sti_mul_size((size_t)each * one, (size_t)worlds->nworld, &size, what));
+    STI_TRY(sti_alloc(host, size, what));
+    return STI_ARRAY(worlds->device, what, dtype, false, out, worlds->nworld, each);
 }
 
 static stet_result make_tables(sti_looks *looks, const stet_worlds *worlds, const sti_appearance *base, int ncamera)
 {
-    int64_t n = worlds->nworld, nshape = base->nshape;
+    int64_t nshape = base->nshape;
     if (geoms_differ(looks) || lamps_differ(looks) || looks->coloured)
-        STI_TRY(make_numbers(worlds->device, "looks of worlds", n, base->nown, &looks->numbers, &looks->own));
+        STI_TRY(make_table(worlds, "looks of worlds", STET_DTYPE_REAL, base->nown, &looks->numbers, &looks->own));
     if (lenses_differ(looks))
-        STI_TRY(make_numbers(worlds->device, "lenses of worlds", n, (int64_t)ncamera * STI_LENS_ROW, &looks->lenses,
-                             &looks->lens));
+        STI_TRY(make_table(worlds, "lenses of worlds", STET_DTYPE_REAL, (int64_t)ncamera * STI_LENS_ROW, &looks->lenses,
+                           &looks->lens));
     if (looks->given & (STI_LOOK_SIZES | STI_LOOK_MESHES)) {
-        STI_TRY(make_numbers(worlds->device, "sizes of worlds", n, 4 * nshape, &looks->sizes, &looks->size));
-        STI_TRY(make_numbers(worlds->device, "bounds of worlds", n, 6 * nshape, &looks->boxes, &looks->bounds));
-        STI_TRY(make_ints(worlds->device, "meshes of worlds", n, 4 * nshape, &looks->datas, &looks->data));
+        STI_TRY(make_table(worlds, "sizes of worlds", STET_DTYPE_REAL, 4 * nshape, &looks->sizes, &looks->size));
+        STI_TRY(make_table(worlds, "bounds of worlds", STET_DTYPE_REAL, 6 * nshape, &looks->boxes, &looks->bounds));
+        STI_TRY(make_table(worlds, "meshes of worlds", STET_DTYPE_INT, 4 * nshape, &looks->datas, &looks->data));
         STI_TRY(sti_alloc(&looks->meshes, (size_t)(worlds->model->mj->ngeom + 1) * sizeof *looks->meshes, "meshes"));
     }
     if (looks->given & STI_LOOK_SIZES)
-        STI_TRY(make_numbers(worlds->device, "scales of worlds", n, base->nscale, &looks->scales, &looks->scale));
+        STI_TRY(make_table(worlds, "scales of worlds", STET_DTYPE_REAL, base->nscale, &looks->scales, &looks->scale));
     if (!has_choice(looks)) return STET_OK;
-    return make_ints(worlds->device, "materials of worlds", n, nshape, &looks->row, &looks->choice);
+    return make_table(worlds, "materials of worlds", STET_DTYPE_INT, nshape, &looks->row, &looks->choice);
 }
 
 static stet_result upload(const sti_looks *looks)

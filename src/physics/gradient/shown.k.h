@@ -421,27 +421,19 @@ LFN void ph_gather_accelerations(ph_world w)
 LFN void ph_shown_touch(ph_world w, const int *row, mask group, real g)
 {
     const int *body = geom_bodyid(w);
-    int site = row[SN_OBJECT + 1], part[STET_W] = {0};
-    real far = splat((ureal)RAY_HUGE);
     rolled
     for (int p = 0; p < w.ints[S_NNEAR]; ++p) {
         const int *near = w.ints + ph_near_pairs(w) + NEAR_SIZE * p, *pair = PH_PAIR(near[NEAR_PAIR]);
         int bits = near[NEAR_BITS], slot = near[NEAR_SLOT], second = body[pair[B_OBJ2]] == row[SN_OBJECT + 2];
         contact con[PH_MOST_CONTACTS];
-        real hint[3], way[3], normal[3];
+        real hint[3];
         if (!bits || !(second || body[pair[B_OBJ1]] == row[SN_OBJECT + 2])) continue;
         ph_collide(w, pair, group, con, hint);
         rolled
         for (int k = 0; k < pair[B_SIDE]; ++k) {
             if (!(bits >> k & 1)) continue;
-            real *to = efc_aref(w) + ph_slot_row(w, slot), force = efc_force(w)[ph_slot_row(w, slot)], t = far;
-            v3_scale(con[k].normal, splat(second ? -1 : 1), way);
-            ray_lanes ray = {con[k].pos, way, m_all()};
-            ray_hit hit = {&t, normal, part};
-            ph_ray(w, site_type(w)[site], M_SITE_SIZE, site, site_xpos(w) + 3 * site, site_xmat(w) + 9 * site, ray,
-                   hit);
-            mask counts = m_and(m_and(con[k].hit, gt(force, splat(0))), lt(t, far));
-            *to = select(counts, *to + g, *to);
+            real *to = efc_aref(w) + ph_slot_row(w, slot), force = efc_force(w)[ph_slot_row(w, slot)];
+            *to = select(ph_is_touch(w, row, &con[k], second, force), *to + g, *to);
             slot = slot + 1;
         }
     }

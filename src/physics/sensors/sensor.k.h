@@ -364,33 +364,38 @@ LFN real ph_sense_limit_force(ph_world w, const int *row)
 }
 
 /*
- * The normal forces of contacts of the site's body that are inside the site, or whose normal points to it: the ray from
- * the contact into the body meets the site.
+ * Does a touch sensor count a contact of its site's body, which is the second of the pair or the first? Its point is
+ * inside the site, or its normal points to it: the ray from the contact into the body meets the site.
  */
+LFN mask ph_is_touch(ph_world w, const int *row, const contact *con, int second, real force)
+{
+    int site = row[SN_OBJECT + 1], part[STET_W] = {0};
+    real way[3], normal[3], far = splat((ureal)RAY_HUGE), t = far;
+    v3_scale(con->normal, splat(second ? -1 : 1), way);
+    ray_lanes ray = {con->pos, way, m_all()};
+    ray_hit hit = {&t, normal, part};
+    ph_ray(w, site_type(w)[site], M_SITE_SIZE, site, site_xpos(w) + 3 * site, site_xmat(w) + 9 * site, ray, hit);
+    return m_and(m_and(con->hit, gt(force, splat(0))), lt(t, far));
+}
+
+/* The sum of the normal forces that a touch sensor counts. */
 LFN real ph_sense_touch(ph_world w, const int *row, mask group)
 {
     const int *body = geom_bodyid(w);
-    int site = row[SN_OBJECT + 1], part[STET_W] = {0};
-    real sum = splat(0), far = splat((ureal)RAY_HUGE);
+    real sum = splat(0);
     rolled
     for (int p = 0; p < w.ints[S_NNEAR]; ++p) {
         const int *near = w.ints + ph_near_pairs(w) + NEAR_SIZE * p, *pair = PH_PAIR(near[NEAR_PAIR]);
         int bits = near[NEAR_BITS], slot = near[NEAR_SLOT], second = body[pair[B_OBJ2]] == row[SN_OBJECT + 2];
         contact con[PH_MOST_CONTACTS];
-        real hint[3], way[3], normal[3];
+        real hint[3];
         if (!bits || !(second || body[pair[B_OBJ1]] == row[SN_OBJECT + 2])) continue;
         ph_collide(w, pair, group, con, hint);
         rolled
         for (int k = 0; k < pair[B_SIDE]; ++k) {
             if (!(bits >> k & 1)) continue;
-            real force = efc_force(w)[ph_slot_row(w, slot)], t = far;
-            v3_scale(con[k].normal, splat(second ? -1 : 1), way);
-            ray_lanes ray = {con[k].pos, way, m_all()};
-            ray_hit hit = {&t, normal, part};
-            ph_ray(w, site_type(w)[site], M_SITE_SIZE, site, site_xpos(w) + 3 * site, site_xmat(w) + 9 * site, ray,
-                   hit);
-            mask counts = m_and(m_and(con[k].hit, gt(force, splat(0))), lt(t, far));
-            sum = select(counts, sum + force, sum);
+            real force = efc_force(w)[ph_slot_row(w, slot)];
+            sum = select(ph_is_touch(w, row, &con[k], second, force), sum + force, sum);
             slot = slot + 1;
         }
     }
